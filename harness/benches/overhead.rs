@@ -1,0 +1,273 @@
+//! What isolation costs: `cargo xtask bench harness`.
+//!
+//! 500 trivial tests (context, queue, one buffer) on one device, run through the worker of this
+//! harness, in one process without it, and by `cargo nextest`; and the listing of a large plan.
+//! Each figure has a limit; a limit that is missed makes the exit status 1.
+//!
+//! This executable is the benchmark when cargo calls it with `--bench`, a target with 500 tests
+//! when anyone else does, and by the variable `CLMATRIX_BENCH` one of the things that are timed.
+
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Instant;
+
+use clmatrix::memory::{Buffer, MemFlags};
+use clmatrix::select::{DeviceInfo, Selection, platforms};
+use clmatrix::{CommandQueue, Context, Device};
+use clmatrix_harness::devices::TestDevice;
+use clmatrix_harness::devices::icd::Driver;
+use clmatrix_harness::events::{PlatformName, RunDevice};
+use clmatrix_harness::front::{Target, libtest};
+use clmatrix_harness::registry::{Ignore, ShouldPanic, Test};
+use clmatrix_harness::setup::{Options, Setup};
+use clmatrix_harness::worker::protocol::DeviceAddress;
+use clmatrix_harness::{CtxFactory, ctx_factory};
+use rstest::rstest;
+
+const TARGET: Target =
+    Target { home: "overhead", package: "clmatrix-harness", version: "0", name: "overhead" };
+
+/// Makes a process of this executable one of the things that are timed.
+const ROLE: &str = "CLMATRIX_BENCH";
+/// How many tests `in-process` runs, if not all.
+const TESTS_VARIABLE: &str = "CLMATRIX_BENCH_TESTS";
+const TESTS: usize = 500;
+const RUNS: usize = 7;
+
+#[rstest]
+#[clmatrix_harness::test]
+fn trivial(
+    ctx_factory: CtxFactory,
+    #[values(0, 1, 2, 3, 4)] _hundreds: u32,
+    #[values(0, 1, 2, 3, 4, 5, 6, 7, 8, 9)] _tens: u32,
+    #[values(0, 1, 2, 3, 4, 5, 6, 7, 8, 9)] _ones: u32,
+) {
+    use_a_buffer(&ctx_factory().expect("a context"));
+}
+
+fn use_a_buffer(context: &Context) {
+    let _queue = CommandQueue::create_default(context, 0).expect("a queue");
+    let _buffer = Buffer::new(context, MemFlags::READ_WRITE, 4096).expect("a buffer");
+}
+
+fn main() -> ExitCode {
+    match std::env::var(ROLE).as_deref() {
+        Ok("in-process") => return run_in_process(),
+        Ok("list") => return list_a_large_plan(),
+        _ => {}
+    }
+    if std::env::args().any(|argument| argument == "--bench") {
+        benchmark()
+    } else {
+        libtest::main(TARGET)
+    }
+}
+
+/// The same tests under libtest-mimic alone.
+fn run_in_process() -> ExitCode {
+    let device = chosen_device();
+    let tests = std::env::var(TESTS_VARIABLE).map_or(TESTS, |n| n.parse().expect("a number"));
+    let trials = (0..tests).map(|number| {
+        libtest_mimic::Trial::test(format!("trivial_{number}"), move || {
+            use_a_buffer(&Context::from_device(&device)?);
+            Ok(())
+        })
+    });
+    let arguments =
+        libtest_mimic::Arguments { test_threads: Some(1), ..libtest_mimic::Arguments::default() };
+    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+}
+
+/// The device that CLMATRIX_TEST names, else the first.
+fn chosen_device() -> Device {
+    let platforms = platforms().expect("platforms");
+    let infos: Vec<_> = platforms.iter().map(|platform| platform.info.clone()).collect();
+    let chosen = std::env::var("CLMATRIX_TEST").unwrap_or_default();
+    let chosen = Selection::parse_clmatrix(&chosen).and_then(|selection| selection.resolve(&infos));
+    let (platform, device) = chosen.expect("a device")[0];
+    platforms[platform].devices[device]
+}
+
+/// 10,000 tests on 100 devices that do not exist, listed as `--list` does.
+fn list_a_large_plan() -> ExitCode {
+    let tests: Vec<&'static Test> = (0..10_000)
+        .map(|number| {
+            let name: &'static str = Box::leak(format!("case_{number:05}").into_boxed_str());
+            &*Box::leak(Box::new(Test {
+                module: "overhead::a_suite_of_many_tests",
+                name,
+                file: file!(),
+                line: line!(),
+                run: || Ok(()),
+                ignore: Ignore::No,
+                should_panic: ShouldPanic::No,
+                once: false,
+                requires: &[],
+                timeout: None,
+            }))
+        })
+        .collect();
+    let devices = (0..100).map(simulated_device).collect();
+    let command_line =
+        libtest::CommandLine::parse(vec!["overhead".to_owned(), "--list".to_owned()]);
+    libtest::list(&command_line.plan("overhead", &tests, devices), std::io::stdout().lock());
+    let status = std::fs::read_to_string("/proc/self/status").expect("/proc is there");
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("VmHWM");
+    eprintln!("{}", peak.trim().trim_end_matches(" kB"));
+    ExitCode::SUCCESS
+}
+
+fn simulated_device(number: usize) -> TestDevice {
+    let name = format!("Simulated {number}");
+    TestDevice {
+        run: RunDevice {
+            id: format!("simulated-device-{number}"),
+            platform: PlatformName { name: String::new(), vendor: String::new(), version: String::new() },
+            info: DeviceInfo { name: name.clone(), ..DeviceInfo::default() },
+        },
+        driver: Driver::AsIs,
+        address: DeviceAddress { platform: 0, device: number, name },
+    }
+}
+
+/// What was measured, and what it must not exceed.
+struct Figure {
+    what: &'static str,
+    measured: f64,
+    limit: f64,
+    unit: &'static str,
+}
+
+impl Figure {
+    fn is_met(&self) -> bool {
+        self.measured <= self.limit
+    }
+}
+
+fn benchmark() -> ExitCode {
+    // What the isolated runs will test on, and how a process sees that driver alone.
+    let setup = Setup::new(Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    let device = setup.devices().unwrap_or_else(|error| panic!("{error}")).swap_remove(0);
+    let state = std::env::temp_dir().join(format!("clmatrix-bench-{}", std::process::id()));
+    let one_driver = device.driver.environment(&state).expect("a private vendors folder");
+    let id = format!("trivial::_hundreds_1_0::_tens_01_0::_ones_01_0@{}", device.run.id);
+    println!("{TESTS} tests on {} ({})", device.run.id, device.run.info.driver_version);
+
+    let choose = |command: &mut Command| {
+        command.env("CLMATRIX_TEST", &device.run.platform.name);
+    };
+    let isolated = || {
+        let mut command = this_executable(&["-q"]);
+        choose(&mut command);
+        command
+    };
+    let in_process = |one: bool| {
+        let mut command = this_executable(&[]);
+        command.env(ROLE, "in-process");
+        choose(&mut command);
+        if one {
+            for (name, value) in &one_driver {
+                match value {
+                    Some(value) => command.env(name, value),
+                    None => command.env_remove(name),
+                };
+            }
+        }
+        command
+    };
+    let under_nextest = || {
+        let mut command = this_executable(&["--exact", &id, "--nocapture"]);
+        command.env("NEXTEST", "1");
+        choose(&mut command);
+        command
+    };
+    let loads_one_driver = || {
+        let mut command = in_process(true);
+        command.env(TESTS_VARIABLE, "1");
+        command
+    };
+
+    let isolated = median(isolated);
+    let all_drivers = median(|| in_process(false));
+    let one_driver = median(|| in_process(true));
+    let exact = median(under_nextest);
+    let start = median(loads_one_driver);
+    let _ = std::fs::remove_dir_all(&state);
+    let (list, list_memory) = list();
+    let per_test = (isolated - one_driver) / TESTS as f64;
+    let mut figures = vec![
+        Figure { what: "isolated, against in process with all drivers", measured: isolated, limit: all_drivers, unit: "ms" },
+        Figure { what: "isolation per test, over in process with one driver", measured: per_test, limit: 0.1, unit: "ms" },
+        Figure { what: "one test as nextest runs it, against two process starts with the driver", measured: exact, limit: 2.0 * start, unit: "ms" },
+        Figure { what: "listing 10,000 tests x 100 devices", measured: list, limit: 1000.0, unit: "ms" },
+        Figure { what: "memory of that listing", measured: list_memory, limit: 300.0, unit: "MB" },
+    ];
+    match nextest(&device.run.platform.name) {
+        Some(nextest) => figures.insert(2, Figure {
+            what: "isolated, against a twentieth of cargo nextest run",
+            measured: isolated,
+            limit: nextest / 20.0,
+            unit: "ms",
+        }),
+        None => println!("cargo-nextest is not installed: not compared with it"),
+    }
+    report(&figures)
+}
+
+fn report(figures: &[Figure]) -> ExitCode {
+    println!("{:<72} {:>9}    {:>9}", "", "measured", "limit");
+    for Figure { what, measured, limit, unit } in figures {
+        let verdict = if measured <= limit { "" } else { "  MISSED" };
+        println!("{what:<72} {measured:>9.3} {unit} {limit:>9.3}{verdict}");
+    }
+    if figures.iter().all(Figure::is_met) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn this_executable(arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("this executable has a path"));
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+/// The median wall time of a process in milliseconds, after one run that does not count.
+fn median(command: impl Fn() -> Command) -> f64 {
+    let run = || {
+        let begin = Instant::now();
+        let status = command().status().expect("the process starts");
+        assert!(status.success(), "{:?}: {status}", command());
+        begin.elapsed().as_secs_f64() * 1000.0
+    };
+    run();
+    let mut times: Vec<f64> = (0..RUNS).map(|_| run()).collect();
+    times.sort_by(f64::total_cmp);
+    times[RUNS / 2]
+}
+
+/// Wall time in milliseconds and peak memory in MB of listing the large plan.
+fn list() -> (f64, f64) {
+    let mut command = this_executable(&[]);
+    command.env(ROLE, "list").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let begin = Instant::now();
+    let output = command.output().expect("the process starts");
+    let time = begin.elapsed().as_secs_f64() * 1000.0;
+    assert_eq!(output.stdout.iter().filter(|byte| **byte == b'\n').count(), 1_000_000);
+    let kilobytes: f64 = String::from_utf8_lossy(&output.stderr).trim().parse().expect("a number");
+    (time, kilobytes / 1000.0)
+}
+
+/// What `cargo nextest run` takes for the same tests, in milliseconds, if it is installed.
+fn nextest(platform: &str) -> Option<f64> {
+    let output = Command::new(env!("CARGO"))
+        .args(["nextest", "run", "--release", "-p", "clmatrix-harness", "--bench", "overhead"])
+        .env("CLMATRIX_TEST", platform)
+        .stdin(Stdio::null())
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&output.stderr);
+    if text.contains("no such command") {
+        return None;
+    }
+    assert!(output.status.success(), "{text}");
+    let summary = text.lines().find(|line| line.trim_start().starts_with("Summary"))?;
+    let seconds = summary.split('[').nth(1)?.split('s').next()?.trim();
+    seconds.parse::<f64>().ok().map(|seconds| seconds * 1000.0)
+}

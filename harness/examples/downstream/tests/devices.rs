@@ -1,0 +1,53 @@
+//! The kernels on every device: `cargo test --test devices`, or `cargo nextest run`.
+
+use clmatrix_harness::{CtxFactory, ctx_factory};
+use rstest::{fixture, rstest};
+
+/// Fixtures build on each other, as everywhere in rstest.
+#[fixture]
+fn context(ctx_factory: CtxFactory) -> clmatrix::Context {
+    ctx_factory().expect("a context on the device under test")
+}
+
+#[rstest]
+#[clmatrix_harness::test(timeout = "30s")]
+fn scales(ctx_factory: CtxFactory, #[values(1, 4096)] n: usize) -> clmatrix::Result<()> {
+    let context = ctx_factory()?;
+    let scaled = downstream::scale(&context, &vec![1.5; n], 2.0)?;
+    assert_eq!(scaled, vec![3.0; n]);
+    Ok(())
+}
+
+#[rstest]
+#[case::nothing(0.0, 0.0)]
+#[case::negative(-2.0, -3.0)]
+#[ignore = "takes half a day"]
+#[case::slowly(1e9, 1.5e9)]
+#[clmatrix_harness::test]
+fn scales_by(context: clmatrix::Context, #[case] factor: f32, #[case] result: f32) {
+    assert_eq!(downstream::scale(&context, &[1.5], factor).unwrap(), [result]);
+}
+
+#[clmatrix_harness::test(requires(images, extension = "cl_khr_never_heard_of"))]
+fn needs_more_than_devices_have(_: CtxFactory) {
+    unreachable!("skipped, with the reason in the report");
+}
+
+#[clmatrix_harness::test(once)]
+fn needs_no_device() {
+    assert_eq!(2 + 2, 4);
+}
+
+#[clmatrix_harness::test]
+#[rstest]
+#[should_panic(expected = "left == right")]
+fn either_order_of_the_attributes_will_do(#[values(1)] one: i32) {
+    assert_eq!(one, 2);
+}
+
+#[clmatrix_harness::test]
+async fn may_be_async(ctx_factory: CtxFactory) -> clmatrix::Result<()> {
+    async { ctx_factory().map(drop) }.await
+}
+
+clmatrix_harness::main!();

@@ -1,0 +1,63 @@
+//! The macros of `clmatrix-harness`, which re-exports and documents them.
+
+mod entry;
+mod lost_tests;
+mod options;
+mod test;
+
+use proc_macro::TokenStream;
+
+/// Registers a function as a test that runs once on every selected device.
+///
+/// ```ignore
+/// #[clmatrix_harness::test(requires(fp64, opencl = "1.2"), timeout = "30s")]
+/// fn scales(ctx_factory: CtxFactory) -> clmatrix::Result<()> { ... }
+/// ```
+///
+/// Options, all of them optional:
+///
+/// | option | meaning |
+/// |---|---|
+/// | `requires(...)` | what the device must have; a device without it skips the test, with the reason in the report |
+/// | `timeout = "30s"` | time limit of this test, instead of the configuration's |
+/// | `once` | the test needs no device: it runs once, under `host` |
+///
+/// Inside `requires`: `fp64`, `fp16`, `images`, `pipes`, `svm` (or `svm = "coarse"`, `"fine"`,
+/// `"system"`, `"atomics"`), `opencl = "1.2"`, `extension = "cl_khr_..."` (may be repeated), and
+/// sizes that the device must reach: `global_mem = "1 GiB"`, `max_alloc = "256 MiB"`,
+/// `local_mem = "32 KiB"`.
+///
+/// It stands beside `#[rstest]`, in either order, with all that rstest offers, or alone: then the
+/// arguments `CtxFactory`, `Device` and `Platform` are bound by their types. `#[ignore]`,
+/// `#[should_panic]`, `async` and any `Result` whose error is `Debug` work as usual.
+#[proc_macro_attribute]
+pub fn test(options: TokenStream, item: TokenStream) -> TokenStream {
+    test::expand(options.into(), item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// The `main` of a test target with `harness = false`.
+///
+/// `main!()` runs the tests of this target. `main!(my_suites)` runs those of the crate
+/// `my_suites` too, and leaves its name out of their ids.
+///
+/// A `#[test]` or an `#[rstest]` without [`macro@test`] in such a target would vanish in silence,
+/// since the compiler drops them; here they are a compile error.
+#[proc_macro]
+pub fn main(input: TokenStream) -> TokenStream {
+    let lost = lost_tests::in_file_of_call_site();
+    entry::expand(input.into(), entry::Front::Libtest, lost)
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// The `main` of a command line over the tests of the named crates: `command!(my_suites);`.
+///
+/// Like the binary `clmatrix`, it has the subcommands `run`, `list` and `devices`.
+#[proc_macro]
+pub fn command(input: TokenStream) -> TokenStream {
+    entry::expand(input.into(), entry::Front::Command, Vec::new())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}

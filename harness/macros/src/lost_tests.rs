@@ -1,0 +1,176 @@
+//! Finds the tests that a target with `harness = false` would lose.
+//!
+//! There the compiler drops every plain `#[test]` without a word, and so the functions that
+//! rstest marks with it. The sources of the target are read from the file that calls `main!`,
+//! following its `mod` declarations. A proc macro sees no more than that: tests of other crates
+//! are not looked at, and `cfg`s are not evaluated.
+
+use std::path::{Path, PathBuf};
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::visit::Visit;
+use syn::{Attribute, ItemFn, ItemMod, ItemUse, Macro, UseTree};
+
+/// A message for each lost test of the target whose root calls `main!`.
+pub fn in_file_of_call_site() -> Vec<String> {
+    // Absent when the call itself comes out of a macro; then nothing is known.
+    let Some(root) = proc_macro::Span::call_site().local_file() else {
+        return Vec::new();
+    };
+    let folder = root.parent().map(Path::to_path_buf).unwrap_or_default();
+    let mut search = Search { file: root.clone(), folder, ours: false, messages: Vec::new() };
+    search.read(&root);
+    search.messages
+}
+
+/// One file being read.
+struct Search {
+    file: PathBuf,
+    /// Where the files of its `mod` declarations lie.
+    folder: PathBuf,
+    /// Whether `test` has been imported from the harness, so that a bare `#[test]` is ours.
+    ours: bool,
+    messages: Vec<String>,
+}
+
+impl Search {
+    fn read(&mut self, file: &Path) {
+        // What cannot be read or parsed is the compiler's to report.
+        let Some(syntax) =
+            std::fs::read_to_string(file).ok().and_then(|text| syn::parse_file(&text).ok())
+        else {
+            return;
+        };
+        self.ours |= syntax.items.iter().any(imports_our_test);
+        self.visit_file(&syntax);
+    }
+
+    fn follow(&mut self, module: &ItemMod) {
+        let name = module.ident.to_string();
+        let candidates = match path_attribute(&module.attrs) {
+            Some(path) => vec![self.file.with_file_name(path)],
+            None => vec![
+                self.folder.join(format!("{name}.rs")),
+                self.folder.join(&name).join("mod.rs"),
+            ],
+        };
+        let Some(file) = candidates.into_iter().find(|file| file.is_file()) else { return };
+        let folder = if file.file_name().is_some_and(|f| f == "mod.rs") {
+            file.parent().map(Path::to_path_buf).unwrap_or_default()
+        } else {
+            file.with_extension("")
+        };
+        let mut inner = Search { file: file.clone(), folder, ours: false, messages: Vec::new() };
+        inner.read(&file);
+        self.messages.append(&mut inner.messages);
+    }
+
+    fn lost(&mut self, what: &str, name: &str, line: usize) {
+        self.messages.push(format!(
+            "{}:{line}: {what} `{name}` would never run: this target has `harness = false`, where \
+             the compiler drops it. Mark it `#[clmatrix_harness::test]` (with `once` if it needs \
+             no device)",
+            self.file.display(),
+        ));
+    }
+}
+
+impl<'ast> Visit<'ast> for Search {
+    fn visit_item_fn(&mut self, function: &'ast ItemFn) {
+        let marked = function.attrs.iter().any(|a| is_test_path(a) && (self.ours || !is_bare(a)));
+        let name = &function.sig.ident;
+        let line = name.span().start().line;
+        if !marked {
+            if function.attrs.iter().any(|a| a.path().is_ident("test")) {
+                self.lost("`#[test]`", &name.to_string(), line);
+            } else if function.attrs.iter().any(is_rstest) {
+                self.lost("`#[rstest]`", &name.to_string(), line);
+            }
+        }
+        syn::visit::visit_item_fn(self, function);
+    }
+
+    fn visit_item_mod(&mut self, module: &'ast ItemMod) {
+        if module.content.is_none() {
+            self.follow(module);
+        } else {
+            let folder = self.folder.clone();
+            self.folder.push(module.ident.to_string());
+            syn::visit::visit_item_mod(self, module);
+            self.folder = folder;
+        }
+    }
+
+    fn visit_macro(&mut self, call: &'ast Macro) {
+        let is_definition = call.path.is_ident("macro_rules");
+        if !is_definition && !self.ours {
+            for (name, line) in bare_tests_in(call.tokens.clone()) {
+                self.lost("`#[test]`", &name, line);
+            }
+        }
+    }
+}
+
+/// A test attribute by its last segment, as rstest recognises one.
+fn is_test_path(attribute: &Attribute) -> bool {
+    attribute.path().segments.last().is_some_and(|last| last.ident == "test")
+}
+
+fn is_bare(attribute: &Attribute) -> bool {
+    attribute.path().is_ident("test")
+}
+
+fn is_rstest(attribute: &Attribute) -> bool {
+    attribute.path().segments.last().is_some_and(|last| last.ident == "rstest")
+}
+
+fn imports_our_test(item: &syn::Item) -> bool {
+    fn has_test(tree: &UseTree) -> bool {
+        match tree {
+            UseTree::Path(path) => has_test(&path.tree),
+            UseTree::Name(name) => name.ident == "test",
+            UseTree::Group(group) => group.items.iter().any(has_test),
+            UseTree::Rename(_) | UseTree::Glob(_) => false,
+        }
+    }
+    match item {
+        syn::Item::Use(ItemUse { tree: UseTree::Path(path), .. }) => {
+            path.ident == "clmatrix_harness" && has_test(&path.tree)
+        }
+        syn::Item::ExternCrate(krate) => {
+            krate.ident == "clmatrix_harness"
+                && krate.attrs.iter().any(|a| a.path().is_ident("macro_use"))
+        }
+        _ => false,
+    }
+}
+
+fn path_attribute(attributes: &[Attribute]) -> Option<String> {
+    attributes.iter().find(|a| a.path().is_ident("path")).and_then(|attribute| {
+        match &attribute.meta.require_name_value().ok()?.value {
+            syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) => Some(text.value()),
+            _ => None,
+        }
+    })
+}
+
+/// The functions after `#[test]` in the arguments of a macro such as `proptest!`.
+fn bare_tests_in(tokens: TokenStream) -> Vec<(String, usize)> {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut found = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        let TokenTree::Group(group) = token else { continue };
+        let is_attribute =
+            at > 0 && matches!(&tokens[at - 1], TokenTree::Punct(p) if p.as_char() == '#');
+        if is_attribute && group.stream().to_string() == "test" {
+            let name = tokens[at..]
+                .windows(2)
+                .find(|pair| matches!(&pair[0], TokenTree::Ident(i) if i == "fn"))
+                .map_or_else(|| "?".to_owned(), |pair| pair[1].to_string());
+            found.push((name, group.span_open().start().line));
+        } else {
+            found.extend(bare_tests_in(group.stream()));
+        }
+    }
+    found
+}

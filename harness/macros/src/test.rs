@@ -1,0 +1,166 @@
+//! `#[clmatrix_harness::test]`: from a function to an entry in the registry.
+//!
+//! rstest calls this macro once per case, with a function that takes no arguments; a function
+//! without rstest comes with its arguments and gets them by type.
+//!
+//! The entry is made with `inventory`, which works in any target. Beside it stands an ordinary
+//! `#[test]` of the same name: in a target with `harness = true` libtest runs it, and it runs the
+//! entry on all devices; with `harness = false` the compiler drops it.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Attribute, Expr, FnArg, ItemFn, Lit, Meta, Result, parse_quote};
+
+use crate::options::Options;
+
+/// Expands the attribute on `item`.
+pub fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStream> {
+    let mut function: ItemFn = syn::parse2(item)?;
+    if let Some(position) = function.attrs.iter().position(is_rstest) {
+        let rstest = function.attrs.remove(position);
+        return Ok(hand_over_to_rstest(&rstest, &options, &function));
+    }
+    let parsed = Options::parse(options)?;
+    if parsed.once && !parsed.requires.is_empty() {
+        return Err(syn::Error::new_spanned(
+            &function.sig.ident,
+            "`once` runs without a device, so it cannot require anything of one",
+        ));
+    }
+    register(&parsed, function)
+}
+
+fn is_rstest(attribute: &Attribute) -> bool {
+    attribute.path().segments.last().is_some_and(|last| last.ident == "rstest")
+}
+
+/// With this attribute above `#[rstest]`, rstest has to go first: it makes the cases.
+fn hand_over_to_rstest(rstest: &Attribute, options: &TokenStream, function: &ItemFn) -> TokenStream {
+    quote! {
+        #rstest
+        #[::clmatrix_harness::test(#options)]
+        #function
+    }
+}
+
+fn register(options: &Options, mut function: ItemFn) -> Result<TokenStream> {
+    let ignore = take_attribute(&mut function, "ignore");
+    let should_panic = take_attribute(&mut function, "should_panic");
+    let kept: Vec<Attribute> =
+        function.attrs.iter().filter(|a| a.path().is_ident("cfg") || a.path().is_ident("allow")).cloned().collect();
+
+    let name = function.sig.ident.clone();
+    let test_name = name.to_string();
+    let test_name = test_name.trim_start_matches("r#");
+    let call = call(&function)?;
+    let ignore_value = ignore_value(ignore.as_ref());
+    let should_panic = should_panic_value(should_panic.as_ref())?;
+    let once = options.once;
+    let requires = &options.requires;
+    let timeout = match options.timeout {
+        None => quote!(::core::option::Option::None),
+        Some(limit) => {
+            let (seconds, nanos) = (limit.as_secs(), limit.subsec_nanos());
+            quote!(::core::option::Option::Some(::core::time::Duration::new(#seconds, #nanos)))
+        }
+    };
+
+    Ok(quote! {
+        #(#kept)*
+        const _: () = {
+            #function
+
+            fn run() -> ::clmatrix_harness::registry::TestReturn {
+                ::clmatrix_harness::registry::IntoTestReturn::into_test_return(#call)
+            }
+
+            ::clmatrix_harness::__private::inventory::submit! {
+                ::clmatrix_harness::registry::Test {
+                    module: ::core::module_path!(),
+                    name: #test_name,
+                    file: ::core::file!(),
+                    line: ::core::line!(),
+                    run,
+                    ignore: #ignore_value,
+                    should_panic: #should_panic,
+                    once: #once,
+                    requires: &[#(#requires),*],
+                    timeout: #timeout,
+                }
+            }
+        };
+
+        #(#kept)*
+        #[::core::prelude::v1::test]
+        #ignore
+        fn #name() {
+            ::clmatrix_harness::front::everywhere::run(::core::module_path!(), #test_name)
+        }
+    })
+}
+
+/// The expression that calls the function with its fixtures.
+fn call(function: &ItemFn) -> Result<TokenStream> {
+    let name = &function.sig.ident;
+    let arguments = function
+        .sig
+        .inputs
+        .iter()
+        .map(|argument| match argument {
+            FnArg::Typed(argument) => {
+                let ty = &argument.ty;
+                Ok(quote!(<#ty as ::clmatrix_harness::fixtures::Fixture>::of_device_under_test()))
+            }
+            FnArg::Receiver(receiver) => {
+                Err(syn::Error::new_spanned(receiver, "a test is a free function"))
+            }
+        })
+        .collect::<Result<Vec<_>>>()?;
+    Ok(if function.sig.asyncness.is_some() {
+        quote!(::clmatrix_harness::__private::pollster::block_on(#name(#(#arguments),*)))
+    } else {
+        quote!(#name(#(#arguments),*))
+    })
+}
+
+fn take_attribute(function: &mut ItemFn, name: &str) -> Option<Attribute> {
+    let position = function.attrs.iter().position(|a| a.path().is_ident(name))?;
+    Some(function.attrs.remove(position))
+}
+
+fn ignore_value(attribute: Option<&Attribute>) -> TokenStream {
+    match attribute.map(|a| &a.meta) {
+        None => quote!(::clmatrix_harness::registry::Ignore::No),
+        Some(Meta::NameValue(with_reason)) => {
+            let reason = &with_reason.value;
+            quote!(::clmatrix_harness::registry::Ignore::Because(#reason))
+        }
+        Some(_) => quote!(::clmatrix_harness::registry::Ignore::Yes),
+    }
+}
+
+fn should_panic_value(attribute: Option<&Attribute>) -> Result<TokenStream> {
+    let Some(attribute) = attribute else {
+        return Ok(quote!(::clmatrix_harness::registry::ShouldPanic::No));
+    };
+    let expected: Option<Expr> = match &attribute.meta {
+        Meta::Path(_) => None,
+        Meta::NameValue(value) => Some(value.value.clone()),
+        Meta::List(_) => {
+            let mut expected = None;
+            attribute.parse_nested_meta(|meta| {
+                if !meta.path.is_ident("expected") {
+                    return Err(meta.error("expected `expected = \"...\"`"));
+                }
+                let text: Lit = meta.value()?.parse()?;
+                expected = Some(parse_quote!(#text));
+                Ok(())
+            })?;
+            expected
+        }
+    };
+    Ok(match expected {
+        None => quote!(::clmatrix_harness::registry::ShouldPanic::Yes),
+        Some(text) => quote!(::clmatrix_harness::registry::ShouldPanic::With(#text)),
+    })
+}

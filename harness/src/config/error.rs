@@ -1,0 +1,155 @@
+//! What is wrong with a configuration, said so that it can be mended: file, line, column, the
+//! line itself, and the key that was probably meant.
+
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// A configuration that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file, or the folder of expectations, cannot be read.
+    #[error("{}: cannot be read: {error}", path.display())]
+    Read {
+        /// The file or folder.
+        path: PathBuf,
+        /// What happened.
+        error: io::Error,
+    },
+    /// There is a mistake in a file.
+    #[error(transparent)]
+    Mistake(Box<Mistake>),
+    /// The globs of all files of expectations, each of them valid, are too much together.
+    #[error("{}: the globs of all expectations together: {error}", folder.display())]
+    Globs {
+        /// The folder of expectations.
+        folder: PathBuf,
+        /// What happened.
+        error: globset::Error,
+    },
+    /// The profile that was asked for does not exist.
+    #[error("no profile `{name}` in {file}; {}", hint(name, known))]
+    UnknownProfile {
+        /// The name that was given.
+        name: String,
+        /// The file's path, or words for the built-in configuration.
+        file: String,
+        /// The profiles that there are.
+        known: Vec<String>,
+    },
+}
+
+impl ConfigError {
+    /// A mistake that the TOML reader found in `text`, the contents of `file`.
+    pub(super) fn from_toml(file: &Path, text: &str, error: &toml::de::Error) -> Self {
+        let message = in_words_of_toml(error.message());
+        Self::Mistake(Box::new(Mistake::new(file, text, error.span(), message)))
+    }
+}
+
+/// A mistake in a file, and where it stands.
+#[derive(Debug)]
+pub struct Mistake {
+    file: PathBuf,
+    /// From 1.
+    line: usize,
+    /// In characters, from 1.
+    column: usize,
+    message: String,
+    source_line: String,
+    /// How many characters of the line are wrong, at least 1.
+    length: usize,
+}
+
+impl Mistake {
+    fn new(file: &Path, text: &str, span: Option<Range<usize>>, message: String) -> Self {
+        let span = span.unwrap_or_default();
+        let before = text.get(..span.start).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let source_line = text[line_start..].lines().next().unwrap_or_default();
+        let column = before[line_start..].chars().count();
+        let wrong = text
+            .get(span)
+            .and_then(|wrong| wrong.lines().next())
+            .unwrap_or_default();
+        Self {
+            file: file.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: column + 1,
+            message,
+            source_line: source_line.to_owned(),
+            length: wrong.chars().count().max(1),
+        }
+    }
+}
+
+impl std::error::Error for Mistake {}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            file,
+            line,
+            column,
+            message,
+            source_line,
+            length,
+        } = self;
+        let margin = " ".repeat(line.to_string().len());
+        // Tabs stay tabs, so that the marks stand below what they mark.
+        let indent: String = source_line
+            .chars()
+            .take(column - 1)
+            .map(|c| if c == '\t' { c } else { ' ' })
+            .collect();
+        writeln!(f, "{}:{line}:{column}: {message}", file.display())?;
+        writeln!(f, "{margin} |")?;
+        writeln!(f, "{line} | {source_line}")?;
+        write!(f, "{margin} | {indent}{}", "^".repeat(*length))
+    }
+}
+
+/// Serde speaks of fields and variants; who writes a TOML file thinks of keys and values.
+///
+/// Serde gives the known names only inside its message, each between backticks after the wrong one.
+fn in_words_of_toml(message: &str) -> String {
+    let mut names = message.split('`').skip(1).step_by(2).map(str::to_owned);
+    let what = match message {
+        m if m.starts_with("unknown field") => "key",
+        m if m.starts_with("unknown variant") => "value",
+        _ => {
+            let words = [
+                ("missing field", "missing key"),
+                ("expected a map", "expected a table"),
+                ("expected a sequence", "expected an array"),
+                ("wanted string or table", "expected a string"),
+            ];
+            return words.iter().fold(message.to_owned(), |text, (from, to)| {
+                text.replace(from, to)
+            });
+        }
+    };
+    let wrong = names.next().unwrap_or_default();
+    format!(
+        "unknown {what} `{wrong}`; {}",
+        hint(&wrong, &names.collect::<Vec<_>>())
+    )
+}
+
+/// The known name nearest to `wrong`, or all of them where none is near.
+fn hint(wrong: &str, known: &[String]) -> String {
+    let distance = |name: &String| strsim::damerau_levenshtein(wrong, name);
+    // A third of the letters wrong still looks like a slip; more looks like another word.
+    let nearest = known
+        .iter()
+        .min_by_key(|name| distance(name))
+        .filter(|name| distance(name) <= wrong.chars().count().max(3) / 3);
+    match nearest {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => {
+            let known: Vec<_> = known.iter().map(|name| format!("`{name}`")).collect();
+            format!("known: {}", known.join(", "))
+        }
+    }
+}

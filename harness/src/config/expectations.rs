@@ -1,0 +1,155 @@
+//! What is known to go wrong, test by test and driver by driver.
+//!
+//! Each `[[expect]]` names tests and devices by globs, says how the tests go wrong there, and why
+//! that is believed. Files are read in the order of their names. Where several entries are for the
+//! same test on the same device, the last one counts: the general ones come first, what differs
+//! for one version of a driver below them.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use globset::{GlobSet, GlobSetBuilder};
+use serde::Deserialize;
+
+use super::device_match::DeviceMatch;
+use super::error::ConfigError;
+use super::value::{DevicePattern, Reason, TestPattern};
+use crate::events::RunDevice;
+use crate::verdict::{Expectation, ExpectedStatus};
+
+/// All expectations, in the order in which they were read.
+#[derive(Clone, Debug, Default)]
+pub struct Expectations {
+    /// The `test` glob of each entry, in the same order.
+    tests: GlobSet,
+    entries: Vec<Entry>,
+}
+
+/// The expectations that are for one device.
+#[derive(Clone, Debug)]
+pub struct DeviceExpectations<'a> {
+    all: &'a Expectations,
+    /// For each entry, whether it is for this device.
+    applies: Vec<bool>,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    on: DeviceMatch,
+    expectation: Expectation,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ExpectationsFile {
+    #[serde(default)]
+    expect: Vec<EntryKeys>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
+struct EntryKeys {
+    test: TestPattern,
+    id: Option<DevicePattern>,
+    platform: Option<DevicePattern>,
+    device: Option<DevicePattern>,
+    vendor: Option<DevicePattern>,
+    driver_version: Option<DevicePattern>,
+    status: ExpectedStatus,
+    reason: Reason,
+}
+
+impl Expectations {
+    /// Reads all `*.toml` in `folder`; a folder that does not exist has none.
+    pub fn read(folder: &Path) -> Result<Self, ConfigError> {
+        let mut tests = GlobSetBuilder::new();
+        let mut entries = Vec::new();
+        for path in toml_files(folder).map_err(|error| ConfigError::Read {
+            path: folder.to_owned(),
+            error,
+        })? {
+            let file: ExpectationsFile = super::read_toml(&path)?;
+            for keys in file.expect {
+                let (test, entry) = keys.split();
+                tests.add(test.0);
+                entries.push(entry);
+            }
+        }
+        let tests = tests.build().map_err(|error| ConfigError::Globs {
+            folder: folder.to_owned(),
+            error,
+        })?;
+        Ok(Self { tests, entries })
+    }
+
+    /// Those that are for `device`.
+    pub fn for_device(&self, device: &RunDevice) -> DeviceExpectations<'_> {
+        self.on(|on| on.matches(device))
+    }
+
+    /// Those that are for tests without a device.
+    pub fn for_host(&self) -> DeviceExpectations<'_> {
+        self.on(DeviceMatch::matches_host)
+    }
+
+    fn on(&self, applies: impl Fn(&DeviceMatch) -> bool) -> DeviceExpectations<'_> {
+        let applies = self
+            .entries
+            .iter()
+            .map(|entry| applies(&entry.on))
+            .collect();
+        DeviceExpectations { all: self, applies }
+    }
+}
+
+impl<'a> DeviceExpectations<'a> {
+    /// What is expected of `test`, given without its device: `suite::test::case`.
+    pub fn lookup(&self, test: &str) -> Option<&'a Expectation> {
+        let matching = self.all.tests.matches(test);
+        let last = matching
+            .into_iter()
+            .rev()
+            .find(|&entry| self.applies[entry])?;
+        Some(&self.all.entries[last].expectation)
+    }
+}
+
+impl EntryKeys {
+    fn split(self) -> (TestPattern, Entry) {
+        let Self {
+            id,
+            platform,
+            device,
+            vendor,
+            driver_version,
+            ..
+        } = self;
+        let on = DeviceMatch {
+            id,
+            platform,
+            device,
+            vendor,
+            driver_version,
+        };
+        let expectation = Expectation {
+            status: self.status,
+            reason: self.reason.0,
+        };
+        (self.test, Entry { on, expectation })
+    }
+}
+
+fn toml_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut files = entries
+        .map(|entry| Ok(entry?.path()))
+        .collect::<io::Result<Vec<_>>>()?;
+    files.retain(|file| file.extension() == Some(OsStr::new("toml")));
+    files.sort();
+    Ok(files)
+}

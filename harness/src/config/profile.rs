@@ -1,0 +1,185 @@
+//! A profile: how a run is made, and what differs from device to device.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use regex::RegexSet;
+use serde::Deserialize;
+
+use super::device_match::DeviceMatch;
+use super::value::{DevicePattern, Diagnostics, Slots, Timeout};
+use crate::events::RunDevice;
+
+/// How a run is made.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    devices: Option<String>,
+    expected_devices: Vec<DevicePattern>,
+    report_dir: PathBuf,
+    /// What holds on a device that no override is for.
+    settings: DeviceSettings,
+    overrides: Arc<[Override]>,
+}
+
+/// What holds for the tests of one device.
+#[derive(Clone, Debug)]
+pub struct DeviceSettings {
+    /// How long a test may run.
+    pub timeout: Duration,
+    /// How many tests may run at the same time, at least 1.
+    pub slots: usize,
+    /// Lines on standard error with which the driver says that a test did wrong.
+    pub diagnostics: RegexSet,
+}
+
+/// `[profile.NAME]`, as written; what is absent is left as it was.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
+pub(super) struct ProfileKeys {
+    devices: Option<String>,
+    expected_devices: Option<Vec<DevicePattern>>,
+    report_dir: Option<PathBuf>,
+    timeout: Option<Timeout>,
+    slots: Option<Slots>,
+}
+
+/// `[[override]]`: what is different on some devices.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(from = "OverrideKeys")]
+pub(super) struct Override {
+    on: DeviceMatch,
+    timeout: Option<Timeout>,
+    slots: Option<Slots>,
+    diagnostics: Option<Diagnostics>,
+}
+
+// Serde cannot both flatten a `DeviceMatch` and refuse unknown keys.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
+struct OverrideKeys {
+    id: Option<DevicePattern>,
+    platform: Option<DevicePattern>,
+    device: Option<DevicePattern>,
+    vendor: Option<DevicePattern>,
+    driver_version: Option<DevicePattern>,
+    timeout: Option<Timeout>,
+    slots: Option<Slots>,
+    diagnostics: Option<Diagnostics>,
+}
+
+impl Profile {
+    /// What holds where no file says otherwise. Reports go below `root`.
+    pub(super) fn new(root: &Path, overrides: Arc<[Override]>) -> Self {
+        Self {
+            devices: None,
+            expected_devices: Vec::new(),
+            report_dir: root.join("target/clmatrix"),
+            settings: DeviceSettings {
+                timeout: Duration::from_secs(60),
+                slots: 1,
+                diagnostics: RegexSet::empty(),
+            },
+            overrides,
+        }
+    }
+
+    /// Replaces what `keys` has. A relative `report-dir` starts from `root`.
+    pub(super) fn apply(&mut self, keys: &ProfileKeys, root: &Path) {
+        if let Some(devices) = &keys.devices {
+            self.devices = Some(devices.clone());
+        }
+        if let Some(expected) = &keys.expected_devices {
+            self.expected_devices = expected.clone();
+        }
+        if let Some(folder) = &keys.report_dir {
+            self.report_dir = root.join(folder);
+        }
+        self.settings.apply(keys.timeout, keys.slots, None);
+    }
+
+    /// Which devices are wanted, in the grammar of `CLMATRIX_TEST`; all where this is `None`.
+    pub fn devices(&self) -> Option<&str> {
+        self.devices.as_deref()
+    }
+
+    /// The globs of `expected-devices` that no id in `present` matches.
+    pub fn absent(&self, present: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<String> {
+        let mut absent: Vec<_> = self.expected_devices.iter().collect();
+        for id in present {
+            absent.retain(|expected| !expected.matches(id.as_ref()));
+        }
+        absent
+            .into_iter()
+            .map(|expected| expected.as_str().to_owned())
+            .collect()
+    }
+
+    /// The folder that reports are written to.
+    pub fn report_dir(&self) -> &Path {
+        &self.report_dir
+    }
+
+    /// What holds on `device`: the profile's own settings, then each override that is for it.
+    pub fn settings_for(&self, device: &RunDevice) -> DeviceSettings {
+        self.settings_where(|on| on.matches(device))
+    }
+
+    /// What holds for tests that need no device.
+    pub fn host_settings(&self) -> DeviceSettings {
+        self.settings_where(DeviceMatch::matches_host)
+    }
+
+    fn settings_where(&self, applies: impl Fn(&DeviceMatch) -> bool) -> DeviceSettings {
+        let mut settings = self.settings.clone();
+        for each in self.overrides.iter().filter(|each| applies(&each.on)) {
+            settings.apply(each.timeout, each.slots, each.diagnostics.as_ref());
+        }
+        settings
+    }
+}
+
+impl DeviceSettings {
+    /// The first line in which the driver complains, if it does.
+    pub fn complaint_in<'a>(&self, stderr: &'a str) -> Option<&'a str> {
+        stderr.lines().find(|line| self.diagnostics.is_match(line))
+    }
+
+    fn apply(
+        &mut self,
+        timeout: Option<Timeout>,
+        slots: Option<Slots>,
+        diagnostics: Option<&Diagnostics>,
+    ) {
+        self.timeout = timeout.map_or(self.timeout, |timeout| timeout.0);
+        self.slots = slots.map_or(self.slots, |slots| slots.0);
+        if let Some(diagnostics) = diagnostics {
+            self.diagnostics = diagnostics.0.clone();
+        }
+    }
+}
+
+impl From<OverrideKeys> for Override {
+    fn from(keys: OverrideKeys) -> Self {
+        let OverrideKeys {
+            id,
+            platform,
+            device,
+            vendor,
+            driver_version,
+            ..
+        } = keys;
+        Self {
+            on: DeviceMatch {
+                id,
+                platform,
+                device,
+                vendor,
+                driver_version,
+            },
+            timeout: keys.timeout,
+            slots: keys.slots,
+            diagnostics: keys.diagnostics,
+        }
+    }
+}

@@ -1,0 +1,641 @@
+//! Where the configuration is found, what profiles and overrides add up to, and what is said of
+//! mistakes.
+
+use std::time::Duration;
+
+use super::*;
+use crate::sample::device;
+use crate::verdict::ExpectedStatus;
+
+/// A project in a temporary folder.
+struct Project(tempfile::TempDir);
+
+impl Project {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let project = Self(tempfile::tempdir().unwrap());
+        for (name, text) in files {
+            let path = project.path(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        project
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn config(&self) -> Result<Config, ConfigError> {
+        Config::from_source(Source::find(None, None, self.0.path()))
+    }
+
+    /// What is said of the project's mistake, without the folder's name.
+    fn complaint(&self) -> String {
+        let folder = format!("{}/", self.0.path().display());
+        self.config().unwrap_err().to_string().replace(&folder, "")
+    }
+}
+
+#[test]
+fn finds_the_nearest_file() {
+    let project = Project::new(&[
+        ("clmatrix.toml", ""),
+        ("config/clmatrix.toml", ""),
+        ("a/config/clmatrix.toml", ""),
+        ("a/b/c/unrelated", ""),
+    ]);
+    let cases = [
+        ("a/b/c", "a/config/clmatrix.toml", "a"),
+        ("a", "a/config/clmatrix.toml", "a"),
+        ("config", "config/clmatrix.toml", "config"),
+        (".", "clmatrix.toml", "."),
+    ];
+    for (current, file, root) in cases {
+        let found = Source::find(None, None, &project.path(current));
+        assert_eq!(
+            found.file.unwrap().components(),
+            project.path(file).components(),
+            "{current}"
+        );
+        assert_eq!(
+            found.root.components(),
+            project.path(root).components(),
+            "{current}"
+        );
+    }
+}
+
+#[test]
+fn what_is_named_goes_before_what_is_found() {
+    let project = Project::new(&[("clmatrix.toml", "")]);
+    let current = project.path("");
+    let file = |explicit: Option<&str>, variable: Option<&str>| {
+        Source::find(
+            explicit.map(Path::new),
+            variable.map(OsString::from),
+            &current,
+        )
+        .file
+        .unwrap()
+    };
+    assert_eq!(file(Some("x.toml"), Some("y.toml")), Path::new("x.toml"));
+    assert_eq!(file(None, Some("y.toml")), Path::new("y.toml"));
+    assert_eq!(file(None, Some("")), project.path("clmatrix.toml"));
+}
+
+#[test]
+fn a_file_that_was_named_must_be_there() {
+    let source = Source::find(Some(Path::new("/nowhere/x.toml")), None, Path::new("/"));
+    let message = Config::from_source(source).unwrap_err().to_string();
+    assert_eq!(
+        message,
+        "/nowhere/x.toml: cannot be read: No such file or directory (os error 2)"
+    );
+}
+
+#[test]
+fn a_profile_falls_back_to_default_and_that_to_what_is_built_in() {
+    let project = Project::new(&[(
+        "clmatrix.toml",
+        r#"
+        [profile.default]
+        devices = "pocl"
+        timeout = "90s"
+        [profile.ci]
+        timeout = "2m"
+        slots = 3
+        expected-devices = ["POCL-*", "intel-cpu", "oclgrind-*"]
+        report-dir = "out"
+        [profile.fleet]
+        report-dir = "/var/reports"
+        "#,
+    )]);
+    let config = project.config().unwrap();
+    let summary = |name| {
+        let profile = config.profile(name).unwrap();
+        let settings = profile.host_settings();
+        let devices = profile.devices().map(str::to_owned);
+        (
+            devices,
+            settings.timeout.as_secs(),
+            settings.slots,
+            profile.report_dir().to_owned(),
+        )
+    };
+    let pocl = Some("pocl".to_owned());
+    assert_eq!(
+        summary("default"),
+        (pocl.clone(), 90, 1, project.path("target/clmatrix"))
+    );
+    assert_eq!(summary("ci"), (pocl.clone(), 120, 3, project.path("out")));
+    assert_eq!(
+        summary("fleet"),
+        (pocl, 90, 1, PathBuf::from("/var/reports"))
+    );
+
+    let ci = config.profile("ci").unwrap();
+    assert_eq!(ci.absent(["pocl-cpu", "oclgrind-sim"]), ["intel-cpu"]);
+    assert_eq!(ci.absent([""; 0]), ["POCL-*", "intel-cpu", "oclgrind-*"]);
+    assert!(
+        config
+            .profile("default")
+            .unwrap()
+            .absent([""; 0])
+            .is_empty()
+    );
+}
+
+#[test]
+fn without_a_file_the_defaults_hold() {
+    let config = Config::from_source(Source {
+        file: None,
+        root: "/here".into(),
+    })
+    .unwrap();
+    let profile = config.profile("default").unwrap();
+    assert_eq!(profile.devices(), None);
+    assert_eq!(profile.report_dir(), Path::new("/here/target/clmatrix"));
+    let settings = profile.settings_for(&device("pocl-cpu", "PoCL"));
+    assert_eq!(
+        (settings.timeout, settings.slots),
+        (Duration::from_secs(60), 1)
+    );
+    assert!(settings.diagnostics.is_empty());
+}
+
+#[test]
+fn an_unknown_profile() {
+    let project = Project::new(&[("clmatrix.toml", "[profile.ci]\n[profile.nightly]")]);
+    let config = project.config().unwrap();
+    let file = project.path("clmatrix.toml").display().to_string();
+    let cases = [
+        (
+            "nightli",
+            format!("no profile `nightli` in {file}; did you mean `nightly`?"),
+        ),
+        (
+            "gpu",
+            format!("no profile `gpu` in {file}; known: `ci`, `nightly`, `default`"),
+        ),
+    ];
+    for (name, expected) in cases {
+        assert_eq!(config.profile(name).unwrap_err().to_string(), expected);
+    }
+}
+
+#[test]
+fn later_overrides_win_and_all_their_globs_must_match() {
+    let project = Project::new(&[(
+        "clmatrix.toml",
+        r#"
+        [profile.default]
+        timeout = "10s"
+        [[override]]
+        platform = "ocl*"
+        timeout = "20s"
+        [[override]]
+        platform = "ocl*"
+        driver-version = "4.*"
+        timeout = "30s"
+        [[override]]
+        vendor = "genuine*"
+        device = "*device"
+        driver-version = "3.*"
+        slots = 2
+        [[override]]
+        id = "oclgrind-slow"
+        timeout = "40s"
+        [[override]]
+        id = "host"
+        timeout = "50s"
+        "#,
+    )]);
+    let profile = project.config().unwrap().profile("default").unwrap();
+    let cases = [
+        ("pocl-cpu", "PoCL", 10, 2),
+        ("oclgrind-sim", "Oclgrind", 20, 2),
+        ("oclgrind-slow", "Oclgrind", 40, 2),
+    ];
+    for (id, platform, timeout, slots) in cases {
+        let settings = profile.settings_for(&device(id, platform));
+        assert_eq!(
+            (settings.timeout.as_secs(), settings.slots),
+            (timeout, slots),
+            "{id}"
+        );
+    }
+    let host = profile.host_settings();
+    assert_eq!(
+        (host.timeout.as_secs(), host.slots),
+        (50, 1),
+        "of the device's only `id` counts"
+    );
+}
+
+/// What Oclgrind 21.10 wrote on real mistakes, and what it and others write otherwise.
+#[test]
+fn complaints_of_oclgrind() {
+    let config = Config::from_source(Source {
+        file: None,
+        root: PathBuf::new(),
+    })
+    .unwrap();
+    let profile = config.profile("default").unwrap();
+    let oclgrind = profile.settings_for(&device("oclgrind-sim", "Oclgrind"));
+    let pocl = profile.settings_for(&device("pocl-cpu", "PoCL"));
+    let complaints = [
+        "Invalid read of size 4 at global memory address 0x2000000000190",
+        "Invalid write of size 4 at private memory address 0x100000024",
+        "Invalid read from write-only buffer",
+        "Invalid write to read-only buffer",
+        "Invalid memory load - source pointer is not aligned to the pointed type",
+        "Index (9) exceeds static array size (4)",
+        "Work-group divergence detected (barrier)",
+        "Work-group divergence detected (async copy)",
+        "Work-item finished without waiting for events",
+        "Invalid wait event",
+        "Write-write data race at global memory address 0x3000000000000",
+        "Uninitialized value written to global memory address 0x3000000000000",
+        "Uninitialized address used to write to global memory address 0x3000000000000",
+        "Controlflow depends on uninitialized value",
+        "OCLGRIND FATAL ERROR (./src/core/WorkItem.cpp:1681)",
+        "Oclgrind: 2 errors generated - suppressing further errors",
+    ];
+    for complaint in complaints {
+        let stderr = format!("1 warning generated.\n\n{complaint}\n\tKernel: k\n");
+        assert_eq!(oclgrind.complaint_in(&stderr), Some(complaint));
+        assert_eq!(pocl.complaint_in(&stderr), None);
+    }
+    let harmless = [
+        "",
+        "1 warning generated.",
+        "test prints: Invalid read of size 4",
+        "Oclgrind - OpenCL runtime error detected",
+        "\tError:    CL_INVALID_VALUE",
+    ];
+    for stderr in harmless {
+        assert_eq!(oclgrind.complaint_in(stderr), None, "{stderr:?}");
+    }
+}
+
+#[test]
+fn a_project_can_turn_complaints_off() {
+    let text = "[[override]]\nid = 'oclgrind-*'\ndiagnostics = []";
+    let profile = Project::new(&[("clmatrix.toml", text)]).config().unwrap();
+    let profile = profile.profile("default").unwrap();
+    assert!(
+        profile
+            .settings_for(&device("oclgrind-sim", "Oclgrind"))
+            .diagnostics
+            .is_empty()
+    );
+}
+
+#[test]
+fn the_last_expectation_that_matches_counts() {
+    let project = Project::new(&[
+        ("config/clmatrix.toml", ""),
+        (
+            "config/expectations/b.toml",
+            r#"
+            [[expect]]
+            test = "svm::*"
+            platform = "oclgrind"
+            status = "fail"
+            reason = "in b, of one platform"
+            [[expect]]
+            test = "svm::maps::fine_{1,2}"
+            driver-version = "3.*"
+            status = "crash"
+            reason = "in b, of one driver"
+            "#,
+        ),
+        (
+            "config/expectations/a.toml",
+            r#"
+            [[expect]]
+            test = "*::maps::*"
+            status = "timeout"
+            reason = "  in a, everywhere "
+            "#,
+        ),
+        ("config/expectations/notes.md", "not TOML"),
+    ]);
+    let config = project.config().unwrap();
+    let (oclgrind, pocl) = (
+        device("oclgrind-sim", "Oclgrind"),
+        device("pocl-cpu", "PoCL"),
+    );
+    let old = {
+        let mut old = device("pocl-old", "PoCL");
+        old.info.driver_version = "2.9".to_owned();
+        old
+    };
+    let cases = [
+        (
+            Some(&oclgrind),
+            "svm::copies",
+            Some("in b, of one platform"),
+        ),
+        (
+            Some(&oclgrind),
+            "svm::maps::fine_1",
+            Some("in b, of one driver"),
+        ),
+        (
+            Some(&pocl),
+            "svm::maps::fine_1",
+            Some("in b, of one driver"),
+        ),
+        (Some(&pocl), "svm::maps::fine_3", Some("in a, everywhere")),
+        (Some(&old), "svm::maps::fine_1", Some("in a, everywhere")),
+        (Some(&pocl), "svm::copies", None),
+        (Some(&pocl), "SVM::MAPS::FINE_1", None),
+        (None, "svm::maps::fine_1", Some("in a, everywhere")),
+        (None, "svm::copies", None),
+    ];
+    for (device, test, expected) in cases {
+        let expectations = match device {
+            Some(device) => config.expectations.for_device(device),
+            None => config.expectations.for_host(),
+        };
+        let reason = expectations.lookup(test).map(|found| found.reason.as_str());
+        assert_eq!(
+            reason,
+            expected,
+            "{test} on {:?}",
+            device.map(|device| &device.id)
+        );
+    }
+    let crash = config
+        .expectations
+        .for_device(&pocl)
+        .lookup("svm::maps::fine_1");
+    assert_eq!(crash.map(|found| found.status), Some(ExpectedStatus::Crash));
+}
+
+#[test]
+fn mistakes_in_the_configuration() {
+    let cases = [
+        (
+            "[profile.default]\ntimeot = '60s'",
+            [
+                "clmatrix.toml:2:1: unknown key `timeot`; did you mean `timeout`?",
+                "  |",
+                "2 | timeot = '60s'",
+                "  | ^^^^^^",
+            ],
+        ),
+        (
+            "[profile.default]\nspeed = 3",
+            [
+                "clmatrix.toml:2:1: unknown key `speed`; known: `devices`, `expected-devices`, `report-dir`, `timeout`, `slots`",
+                "  |",
+                "2 | speed = 3",
+                "  | ^^^^^",
+            ],
+        ),
+        (
+            "[profiles.ci]",
+            [
+                "clmatrix.toml:1:2: unknown key `profiles`; did you mean `profile`?",
+                "  |",
+                "1 | [profiles.ci]",
+                "  |  ^^^^^^^^",
+            ],
+        ),
+        (
+            "[profile.default]\n\ttimeout = 60",
+            [
+                r#"clmatrix.toml:2:12: invalid type: integer `60`, expected a duration such as "60s""#,
+                "  |",
+                "2 | \ttimeout = 60",
+                "  | \t          ^^",
+            ],
+        ),
+        (
+            "[profile.default]\ntimeout = '60 parsecs'",
+            [
+                r#"clmatrix.toml:2:11: invalid duration: unknown time unit "parsecs", supported units: ns, us/µs, ms, sec, min, hours, days, weeks, months, years (and few variations)"#,
+                "  |",
+                "2 | timeout = '60 parsecs'",
+                "  |           ^^^^^^^^^^^^",
+            ],
+        ),
+        (
+            "[profile.default]\ntimeout = '0s'",
+            [
+                "clmatrix.toml:2:11: a timeout must be longer than zero",
+                "  |",
+                "2 | timeout = '0s'",
+                "  |           ^^^^",
+            ],
+        ),
+        (
+            "[profile.default]\nslots = 0",
+            [
+                "clmatrix.toml:2:9: invalid value: integer `0`, expected a whole number of at least 1",
+                "  |",
+                "2 | slots = 0",
+                "  |         ^",
+            ],
+        ),
+        (
+            "[profile.default]\nslots = 'many'",
+            [
+                r#"clmatrix.toml:2:9: invalid type: string "many", expected a whole number of at least 1"#,
+                "  |",
+                "2 | slots = 'many'",
+                "  |         ^^^^^^",
+            ],
+        ),
+        (
+            "[profile.default]\nexpected-devices = ['pocl-*', 'in[tel']",
+            [
+                "clmatrix.toml:2:31: invalid glob: unclosed character class; missing ']'",
+                "  |",
+                "2 | expected-devices = ['pocl-*', 'in[tel']",
+                "  |                               ^^^^^^^^",
+            ],
+        ),
+        (
+            "[[override]]\nplatform = '{a'",
+            [
+                "clmatrix.toml:2:12: invalid glob: unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)",
+                "  |",
+                "2 | platform = '{a'",
+                "  |            ^^^^",
+            ],
+        ),
+        (
+            "[[override]]\ndiagnostics = ['ok', 'Invalid (read']",
+            [
+                "clmatrix.toml:2:22: invalid regular expression: unclosed group",
+                "  |",
+                "2 | diagnostics = ['ok', 'Invalid (read']",
+                "  |                      ^^^^^^^^^^^^^^^",
+            ],
+        ),
+        (
+            "[[override]]\ndriver_version = '1'",
+            [
+                "clmatrix.toml:2:1: unknown key `driver_version`; did you mean `driver-version`?",
+                "  |",
+                "2 | driver_version = '1'",
+                "  | ^^^^^^^^^^^^^^",
+            ],
+        ),
+        (
+            "[profile.default]\ntimeout '60s'",
+            [
+                "clmatrix.toml:2:9: key with no value, expected `=`",
+                "  |",
+                "2 | timeout '60s'",
+                "  |         ^",
+            ],
+        ),
+        (
+            "[profile.default]\nslots = 1\nslots = 2",
+            [
+                "clmatrix.toml:3:1: duplicate key",
+                "  |",
+                "3 | slots = 2",
+                "  | ^^^^^",
+            ],
+        ),
+        (
+            "[profile.default]\ntimeout = 'é' # é\r\n",
+            [
+                "clmatrix.toml:2:11: invalid duration: expected number at 0",
+                "  |",
+                "2 | timeout = 'é' # é",
+                "  |           ^^^",
+            ],
+        ),
+        (
+            "[profile]\ndefault = 3",
+            [
+                "clmatrix.toml:2:11: invalid type: integer `3`, expected a table",
+                "  |",
+                "2 | default = 3",
+                "  |           ^",
+            ],
+        ),
+        (
+            "override = 'x'",
+            [
+                r#"clmatrix.toml:1:12: invalid type: string "x", expected an array"#,
+                "  |",
+                "1 | override = 'x'",
+                "  |            ^^^",
+            ],
+        ),
+        (
+            "profile = 3",
+            [
+                "clmatrix.toml:1:11: invalid type: integer `3`, expected a table",
+                "  |",
+                "1 | profile = 3",
+                "  |           ^",
+            ],
+        ),
+        (
+            "\u{feff}[profile.default]\ntimeout = 'x'",
+            [
+                "clmatrix.toml:2:11: invalid duration: expected number at 0",
+                "  |",
+                "2 | timeout = 'x'",
+                "  |           ^^^",
+            ],
+        ),
+    ];
+    for (text, expected) in cases {
+        let project = Project::new(&[("clmatrix.toml", text)]);
+        assert_eq!(project.complaint(), expected.join("\n"), "of {text:?}");
+    }
+}
+
+#[test]
+fn mistakes_in_expectations() {
+    let cases = [
+        (
+            "[[expect]]\ntest = '*'\nstatus = 'fail'\n",
+            [
+                "expectations/pocl.toml:1:1: missing key `reason`",
+                "  |",
+                "1 | [[expect]]",
+                "  | ^^^^^^^^^^",
+            ],
+        ),
+        (
+            "[[expect]]\ntest = '*'\nstatus = 'fail'\nreason = ' '",
+            [
+                "expectations/pocl.toml:4:10: empty `reason`: say what the driver does, and how that was found",
+                "  |",
+                "4 | reason = ' '",
+                "  |          ^^^",
+            ],
+        ),
+        (
+            "[[expect]]\ntest = '*'\nstatus = 'crsh'\nreason = 'x'",
+            [
+                "expectations/pocl.toml:3:10: unknown value `crsh`; did you mean `crash`?",
+                "  |",
+                "3 | status = 'crsh'",
+                "  |          ^^^^^^",
+            ],
+        ),
+        (
+            "[[expect]]\ntest = '*'\nstatus = 'fail'\nreason = 'x'\nplatfrom = 'PoCL'",
+            [
+                "expectations/pocl.toml:5:1: unknown key `platfrom`; did you mean `platform`?",
+                "  |",
+                "5 | platfrom = 'PoCL'",
+                "  | ^^^^^^^^",
+            ],
+        ),
+        (
+            "[[expect]]\ntest = 'a::[b'\nstatus = 'fail'\nreason = 'x'",
+            [
+                "expectations/pocl.toml:2:8: invalid glob: unclosed character class; missing ']'",
+                "  |",
+                "2 | test = 'a::[b'",
+                "  |        ^^^^^^^",
+            ],
+        ),
+        (
+            "[[expect]]\ntest = '*'\nstatus = 3\nreason = 'x'",
+            [
+                "expectations/pocl.toml:3:10: expected a string",
+                "  |",
+                "3 | status = 3",
+                "  |          ^",
+            ],
+        ),
+        (
+            "[[expects]]\n",
+            [
+                "expectations/pocl.toml:1:3: unknown key `expects`; did you mean `expect`?",
+                "  |",
+                "1 | [[expects]]",
+                "  |   ^^^^^^^",
+            ],
+        ),
+    ];
+    for (text, expected) in cases {
+        let project = Project::new(&[("clmatrix.toml", ""), ("expectations/pocl.toml", text)]);
+        assert_eq!(project.complaint(), expected.join("\n"), "of {text:?}");
+    }
+}
+
+#[test]
+fn the_configuration_of_this_project() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/clmatrix.toml");
+    let config = Config::load(Some(&file)).unwrap();
+    let ci = config.profile("ci").unwrap();
+    assert_eq!(ci.host_settings().timeout, Duration::from_secs(120));
+    assert_eq!(
+        ci.absent(["pocl-cpu", "rusticl-cpu", "intel-cpu"]),
+        ["oclgrind-*"]
+    );
+}

@@ -1,0 +1,211 @@
+//! The values that a configuration file holds, checked while they are read, so that the message
+//! about a bad one points at it.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use globset::{Glob, GlobBuilder, GlobMatcher};
+use regex::RegexSet;
+use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
+
+/// A glob for what drivers say of themselves and for the ids of devices.
+///
+/// Case does not matter, since drivers spell the same name differently from version to version.
+#[derive(Clone, Debug)]
+pub(super) struct DevicePattern(GlobMatcher);
+
+impl DevicePattern {
+    /// The glob as written.
+    pub(super) fn as_str(&self) -> &str {
+        self.0.glob().glob()
+    }
+
+    /// Whether all of `name` matches; blanks around it do not count, since some drivers pad.
+    pub(super) fn matches(&self, name: &str) -> bool {
+        self.0.is_match(name.trim())
+    }
+}
+
+impl Text for DevicePattern {
+    const EXPECTED: &str = "a glob such as \"*nvidia*\"";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        glob(GlobBuilder::new(text).case_insensitive(true)).map(|glob| Self(glob.compile_matcher()))
+    }
+}
+
+/// A glob for `suite::test::case`. Case matters, as in the ids themselves.
+#[derive(Clone, Debug)]
+pub(super) struct TestPattern(pub(super) Glob);
+
+impl Text for TestPattern {
+    const EXPECTED: &str = "a glob such as \"suite::test::*\"";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        glob(&mut GlobBuilder::new(text)).map(Self)
+    }
+}
+
+fn glob(builder: &mut GlobBuilder) -> Result<Glob, String> {
+    builder
+        .build()
+        .map_err(|error| format!("invalid glob: {}", error.kind()))
+}
+
+/// How long a test may run, longer than zero.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timeout(pub(super) Duration);
+
+impl Text for Timeout {
+    const EXPECTED: &str = "a duration such as \"60s\"";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        match humantime::parse_duration(text) {
+            Ok(Duration::ZERO) => Err("a timeout must be longer than zero".to_owned()),
+            Ok(duration) => Ok(Self(duration)),
+            Err(error) => Err(format!("invalid duration: {error}")),
+        }
+    }
+}
+
+/// Evidence for an expectation; never empty.
+#[derive(Clone, Debug)]
+pub(super) struct Reason(pub(super) String);
+
+impl Text for Reason {
+    const EXPECTED: &str = "the reason as a text";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        match text.trim() {
+            "" => {
+                Err("empty `reason`: say what the driver does, and how that was found".to_owned())
+            }
+            reason => Ok(Self(reason.to_owned())),
+        }
+    }
+}
+
+/// How many tests may run on a device at the same time, at least 1.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slots(pub(super) usize);
+
+impl<'de> Deserialize<'de> for Slots {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_i64(SlotsVisitor)
+    }
+}
+
+struct SlotsVisitor;
+
+impl Visitor<'_> for SlotsVisitor {
+    type Value = Slots;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a whole number of at least 1")
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Slots, E> {
+        match usize::try_from(number) {
+            Ok(slots @ 1..) => Ok(Slots(slots)),
+            _ => Err(E::invalid_value(Unexpected::Signed(number), &self)),
+        }
+    }
+}
+
+/// What a driver writes to standard error when it has caught a test at doing wrong.
+#[derive(Clone, Debug)]
+pub(super) struct Diagnostics(pub(super) RegexSet);
+
+impl<'de> Deserialize<'de> for Diagnostics {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let expressions = Vec::<Expression>::deserialize(deserializer)?;
+        // Each was good by itself; what can still go wrong is their size together.
+        let set = RegexSet::new(expressions.iter().map(|expression| &expression.0));
+        set.map(Self).map_err(D::Error::custom)
+    }
+}
+
+/// A valid regular expression.
+struct Expression(String);
+
+impl Text for Expression {
+    const EXPECTED: &str = "a regular expression such as '^Invalid read'";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let explain = |error: regex::Error| {
+            let error = error.to_string();
+            // The parser draws the expression over several lines; its last one says what is wrong.
+            let last = error.lines().last().unwrap_or_default();
+            format!(
+                "invalid regular expression: {}",
+                last.trim_start_matches("error: ")
+            )
+        };
+        regex::Regex::new(text)
+            .map(|_| Self(text.to_owned()))
+            .map_err(explain)
+    }
+}
+
+/// A value that is written as a TOML string.
+trait Text: Sized {
+    /// What should stand there, for who wrote something else than a string.
+    const EXPECTED: &str;
+
+    /// Checks it; the error says what is wrong with it.
+    fn parse(text: &str) -> Result<Self, String>;
+}
+
+struct TextVisitor<T>(PhantomData<T>);
+
+impl<T: Text> Visitor<'_> for TextVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(T::EXPECTED)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        T::parse(text).map_err(E::custom)
+    }
+}
+
+/// Serde's trait cannot be implemented for every [`Text`] at once.
+macro_rules! deserialize_from_text {
+    ($($type:ty),*) => {$(
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_str(TextVisitor(PhantomData))
+            }
+        }
+    )*};
+}
+
+deserialize_from_text!(DevicePattern, TestPattern, Timeout, Reason, Expression);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn device_patterns() {
+        let cases = [
+            ("oclgrind", "Oclgrind", true),
+            ("*nvidia*", "NVIDIA Corporation", true),
+            ("nvidia", "NVIDIA Corporation", false),
+            ("Intel(R) *", "Intel(R) OpenCL Graphics", true),
+            ("*.10", "Oclgrind 21.10", true),
+            ("535.*", "535.104.05", true),
+            ("*b", "a/b", true),
+            ("llvmpipe*", "llvmpipe (LLVM 15.0.6, 256 bits)", true),
+            ("{pocl,rusticl}-*", "rusticl-cpu", true),
+            ("gfx", "gfx ", true),
+            ("gfx[", "gfx", false),
+        ];
+        for (glob, name, expected) in cases {
+            let matches = DevicePattern::parse(glob).is_ok_and(|pattern| pattern.matches(name));
+            assert_eq!(matches, expected, "{glob:?} on {name:?}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Which devices this machine has, found without trusting any driver, and which are under test.
+//!
+//! [`icd`] finds the drivers, [`probe`] asks each in a process of its own, [`ids`] names the
+//! devices, [`cache`] remembers the answers for the many short processes of `cargo nextest`, and
+//! [`selection`] chooses.
+
+pub mod cache;
+pub mod icd;
+pub mod ids;
+pub mod probe;
+pub mod selection;
+
+use clmatrix::select::PlatformInfo;
+use serde::{Deserialize, Serialize};
+
+use crate::events::{PlatformName, RunDevice};
+use crate::worker::protocol::DeviceAddress;
+use icd::Driver;
+
+/// All that is known of the machine's OpenCL.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The platforms in the order in which the loader lists them, and so PyOpenCL.
+    pub platforms: Vec<FoundPlatform>,
+    /// Drivers that could not be asked.
+    pub failed: Vec<FailedDriver>,
+}
+
+/// A platform and how to reach it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FoundPlatform {
+    /// What it says of itself.
+    pub info: PlatformInfo,
+    /// The ids of its devices.
+    pub ids: Vec<String>,
+    /// The driver to load.
+    pub driver: Driver,
+    /// Its position among the platforms of that driver.
+    pub position: usize,
+}
+
+/// A driver that failed to load, crashed or hung while it was asked for its platforms.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedDriver {
+    /// The driver.
+    pub driver: Driver,
+    /// What happened.
+    pub reason: String,
+}
+
+/// A device under test: what reports say of it, and how a worker reaches it.
+#[derive(Clone, Debug)]
+pub struct TestDevice {
+    /// For reports.
+    pub run: RunDevice,
+    /// The one driver that its worker sees.
+    pub driver: Driver,
+    /// Its place there.
+    pub address: DeviceAddress,
+}
+
+impl Machine {
+    /// The device at these positions.
+    pub fn device(&self, platform: usize, device: usize) -> TestDevice {
+        let found = &self.platforms[platform];
+        let info = found.info.devices[device].clone();
+        TestDevice {
+            driver: found.driver.clone(),
+            address: DeviceAddress { platform: found.position, device, name: info.name.clone() },
+            run: RunDevice {
+                id: found.ids[device].clone(),
+                platform: PlatformName {
+                    name: found.info.name.clone(),
+                    vendor: found.info.vendor.clone(),
+                    version: found.info.version.clone(),
+                },
+                info,
+            },
+        }
+    }
+
+    /// Positions of all devices, platform by platform.
+    pub fn positions(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.platforms
+            .iter()
+            .enumerate()
+            .flat_map(|(p, platform)| (0..platform.info.devices.len()).map(move |d| (p, d)))
+    }
+}

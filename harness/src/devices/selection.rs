@@ -1,0 +1,127 @@
+//! Which devices are under test: the first of `--devices`, CLMATRIX_TEST, PYOPENCL_TEST and the
+//! profile that says something, else all of them.
+
+use std::fmt;
+
+use clmatrix::select::{PlatformInfo, Selection, SelectionError};
+
+use super::{Machine, TestDevice};
+
+/// Where a selection came from, for messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// `--devices`.
+    Option,
+    /// The environment variable CLMATRIX_TEST.
+    ClmatrixTest,
+    /// The environment variable PYOPENCL_TEST.
+    PyopenclTest,
+    /// The profile's `devices`.
+    Profile,
+    /// Nobody chose.
+    Everything,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Option => "--devices",
+            Self::ClmatrixTest => "CLMATRIX_TEST",
+            Self::PyopenclTest => "PYOPENCL_TEST",
+            Self::Profile => "the profile's `devices`",
+            Self::Everything => "the default selection",
+        })
+    }
+}
+
+/// What was said about devices, by whom.
+#[derive(Clone, Debug, Default)]
+pub struct Choices {
+    /// `--devices`.
+    pub option: Option<String>,
+    /// CLMATRIX_TEST.
+    pub clmatrix_test: Option<String>,
+    /// PYOPENCL_TEST.
+    pub pyopencl_test: Option<String>,
+    /// The profile's `devices`.
+    pub profile: Option<String>,
+}
+
+impl Choices {
+    /// With the two variables of this process' environment. An empty one says nothing, as in
+    /// PyOpenCL.
+    pub fn from_environment(option: Option<String>, profile: Option<String>) -> Self {
+        let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+        Self {
+            option,
+            clmatrix_test: variable("CLMATRIX_TEST"),
+            pyopencl_test: variable("PYOPENCL_TEST"),
+            profile,
+        }
+    }
+
+    /// The choice that counts.
+    fn decisive(&self) -> (Origin, &str) {
+        [
+            (Origin::Option, &self.option),
+            (Origin::ClmatrixTest, &self.clmatrix_test),
+            (Origin::PyopenclTest, &self.pyopencl_test),
+            (Origin::Profile, &self.profile),
+        ]
+        .into_iter()
+        .find_map(|(origin, text)| Some((origin, text.as_deref()?)))
+        .unwrap_or((Origin::Everything, ""))
+    }
+}
+
+/// Why there is nothing to test.
+#[derive(Debug, thiserror::Error)]
+pub enum NoDevices {
+    /// The selection is at fault.
+    #[error("{origin}: {error}")]
+    Selection {
+        /// Who made it.
+        origin: Origin,
+        /// What is wrong with it.
+        error: SelectionError,
+    },
+    /// The machine has none.
+    #[error("{0}")]
+    None(String),
+}
+
+/// The devices under test, in the order in which they were chosen.
+pub fn select(machine: &Machine, choices: &Choices) -> Result<Vec<TestDevice>, NoDevices> {
+    if machine.positions().next().is_none() {
+        return Err(NoDevices::None(no_device_message(machine)));
+    }
+    let (origin, text) = choices.decisive();
+    let positions = match origin {
+        Origin::Everything => machine.positions().collect(),
+        _ => {
+            let infos: Vec<PlatformInfo> =
+                machine.platforms.iter().map(|platform| platform.info.clone()).collect();
+            let selection = match origin {
+                Origin::PyopenclTest => Selection::parse_pyopencl(text),
+                _ => Selection::parse_clmatrix(text),
+            };
+            selection
+                .and_then(|selection| selection.resolve(&infos))
+                .map_err(|error| NoDevices::Selection { origin, error })?
+        }
+    };
+    Ok(positions.into_iter().map(|(p, d)| machine.device(p, d)).collect())
+}
+
+fn no_device_message(machine: &Machine) -> String {
+    let mut message = "no OpenCL device was found".to_owned();
+    for platform in &machine.platforms {
+        message += &format!("\n  platform {:?} has no device", platform.info.name);
+    }
+    for failed in &machine.failed {
+        message += &format!("\n  driver {}: {}", failed.driver.name(), failed.reason);
+    }
+    message
+        + "\ninstall a driver (on Debian: pocl-opencl-icd for the CPU), or name a driver's library \
+           with --icd PATH"
+}

@@ -1,0 +1,107 @@
+//! The arguments of a test: `ctx_factory`, `device` and `platform`, for the device under test.
+//!
+//! They carry PyOpenCL's names and meanings (`pyopencl.tools`, "Testing"). A process is bound to
+//! one device for its whole life, so a fixture is right on whatever thread it is asked for.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::OnceLock;
+
+use clmatrix::{Context, Device, Platform};
+use rstest::fixture;
+
+/// What this process is bound to.
+#[derive(Clone, Copy)]
+pub(crate) struct Bound {
+    pub platform: Platform,
+    pub device: Device,
+}
+
+static BOUND: OnceLock<Bound> = OnceLock::new();
+
+/// Binds this process to a device; the first call decides.
+pub(crate) fn bind(bound: Bound) {
+    BOUND.get_or_init(|| bound);
+}
+
+fn bound() -> Bound {
+    *BOUND.get().expect(
+        "this test has no device: mark it #[clmatrix_harness::test], without `once`, to run it on each",
+    )
+}
+
+/// Makes contexts on the device under test: `let context = ctx_factory()?;`.
+///
+/// Each call gives a fresh context on that one device, as PyOpenCL's `ctx_factory` does.
+#[derive(Clone, Copy)]
+pub struct CtxFactory {
+    make: fn() -> clmatrix::Result<Context>,
+}
+
+impl CtxFactory {
+    /// The device that the contexts are for.
+    pub fn device(&self) -> Device {
+        bound().device
+    }
+}
+
+impl Deref for CtxFactory {
+    type Target = dyn Fn() -> clmatrix::Result<Context>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.make
+    }
+}
+
+impl fmt::Debug for CtxFactory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.device().name().unwrap_or_default();
+        write!(f, "<context factory for {name}>")
+    }
+}
+
+fn fresh_context() -> clmatrix::Result<Context> {
+    Ok(Context::from_device(&bound().device)?)
+}
+
+/// rstest's fixture of that name: a factory of fresh contexts on the device under test.
+#[fixture]
+pub fn ctx_factory() -> CtxFactory {
+    CtxFactory { make: fresh_context }
+}
+
+/// rstest's fixture of that name: the device under test.
+#[fixture]
+pub fn device() -> Device {
+    bound().device
+}
+
+/// rstest's fixture of that name: the platform of the device under test.
+#[fixture]
+pub fn platform() -> Platform {
+    bound().platform
+}
+
+/// An argument of a test without rstest, found by its type.
+pub trait Fixture {
+    /// The value for the device under test.
+    fn of_device_under_test() -> Self;
+}
+
+impl Fixture for CtxFactory {
+    fn of_device_under_test() -> Self {
+        ctx_factory()
+    }
+}
+
+impl Fixture for Device {
+    fn of_device_under_test() -> Self {
+        device()
+    }
+}
+
+impl Fixture for Platform {
+    fn of_device_under_test() -> Self {
+        platform()
+    }
+}

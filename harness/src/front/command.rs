@@ -1,0 +1,257 @@
+//! The command line `clmatrix`: `run`, `list`, `devices`.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::Target;
+use crate::devices::TestDevice;
+use crate::events::{Event, TestResult};
+use crate::plan::Plan;
+use crate::progress::Progress;
+use crate::recorder::{EventLog, Recorder};
+use crate::registry;
+use crate::report;
+use crate::run_log::RunLog;
+use crate::schedule;
+use crate::setup::{Options, Setup, SetupError};
+use crate::worker::child;
+use crate::{header, interrupt};
+
+mod devices;
+mod list;
+
+/// Something was not as expected.
+const UNEXPECTED: u8 = 1;
+/// The run itself could not be made.
+const CANNOT_RUN: u8 = 2;
+
+type AnyError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Runs test suites on every OpenCL device of this machine and reports per device what passed,
+/// failed, crashed, hung or was skipped, and why.
+///
+/// Each device's tests run in a process of their own that sees only that device's driver, so a
+/// crash or a hang costs one test and not the run.
+#[derive(Parser)]
+#[command(
+    name = "clmatrix",
+    after_help = "Exit status: 0 all as expected, 1 something was not, 2 the run could not be made.\n\n\
+        Devices are chosen by the first of --devices, CLMATRIX_TEST, PYOPENCL_TEST and the profile \
+        that says something, else all are taken."
+)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the suites on the selected devices and write the reports.
+    Run(RunArguments),
+    /// List the tests and what they require.
+    List(list::ListArguments),
+    /// List platforms and devices, and drivers that failed.
+    Devices(devices::DevicesArguments),
+}
+
+/// What `run`, `list` and `devices` share.
+#[derive(Args)]
+struct Common {
+    /// Devices: `platform`, `platform:device,device`, several separated by `;`. A name is an index
+    /// or a part of 'name vendor type', first match taken; a glob (`intel:*`, `*:*gpu*`) takes all.
+    #[arg(long, value_name = "SEL")]
+    devices: Option<String>,
+    /// Profile of the configuration [default: CLMATRIX_PROFILE, else `default`].
+    #[arg(long, value_name = "P")]
+    profile: Option<String>,
+    /// Configuration file [default: CLMATRIX_CONFIG, else clmatrix.toml or config/clmatrix.toml
+    /// here or in a folder above, else built in].
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// A driver's library, or an .icd file, beside those that the loader knows; may be repeated.
+    #[arg(long, value_name = "PATH")]
+    icd: Vec<PathBuf>,
+}
+
+impl Common {
+    fn setup(&self) -> Result<Setup, SetupError> {
+        Setup::new(Options {
+            config: self.config.clone(),
+            profile: self.profile.clone(),
+            devices: self.devices.clone(),
+            icd: self.icd.clone(),
+            ..Options::default()
+        })
+    }
+}
+
+/// Examples:
+///   clmatrix run                              everything, everywhere
+///   clmatrix run buffer::                     one suite
+///   clmatrix run 'buffer::fill*@pocl-cpu'     by id, as the report prints it
+///   clmatrix run --devices 'nvidia:*;pocl'    on some devices
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+struct RunArguments {
+    /// Run the tests whose id (`suite::test::case@device`) contains one of these, or matches it
+    /// where it is a glob.
+    filter: Vec<String>,
+    #[command(flatten)]
+    common: Common,
+    /// Folder for events.jsonl and junit/<device>.xml [default: the profile's, else
+    /// target/clmatrix].
+    #[arg(long, value_name = "DIR")]
+    report_dir: Option<PathBuf>,
+    /// What to print: the matrix, or each event as a line of JSON as it happens.
+    #[arg(long, value_enum, default_value_t = RunFormat::Matrix)]
+    format: RunFormat,
+    /// Run tests that are marked `#[ignore]` too.
+    #[arg(long)]
+    include_ignored: bool,
+    /// Show the output of tests as it comes.
+    #[arg(long, visible_alias = "no-capture")]
+    nocapture: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum RunFormat {
+    Matrix,
+    Json,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum TableFormat {
+    Table,
+    Json,
+}
+
+/// What `clmatrix_harness::command!` calls.
+pub fn main(target: Target) -> ExitCode {
+    child::enter_if_asked();
+    let command_line = CommandLine::parse();
+    let result = match &command_line.command {
+        Command::Run(arguments) => run(target, arguments),
+        Command::List(arguments) => list::list(target, arguments),
+        Command::Devices(arguments) => devices::devices(arguments),
+    };
+    result.unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        ExitCode::from(CANNOT_RUN)
+    })
+}
+
+fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
+    let setup = arguments.common.setup()?;
+    let tests = registry::tests();
+    let devices = setup.devices_for(&tests)?;
+    let filter = Filter::new(&arguments.filter)?;
+    let plan = Plan::new(target.home, &tests, devices, |id, _, _| filter.accepts(id));
+    if plan.entries.is_empty() {
+        return Err(no_test_matches(&arguments.filter, &plan.devices).into());
+    }
+    let folder = arguments.report_dir.clone().unwrap_or_else(|| setup.report_folder());
+    let log = execute(target, &setup, &plan, arguments, &folder)?;
+    report::write_all(&log, &folder)?;
+    if arguments.format == RunFormat::Matrix {
+        print_matrix(&log, &folder);
+    }
+    Ok(if log.is_success() { ExitCode::SUCCESS } else { ExitCode::from(UNEXPECTED) })
+}
+
+/// Runs the plan and reads its log back.
+fn execute(
+    target: Target,
+    setup: &Setup,
+    plan: &Plan,
+    arguments: &RunArguments,
+    folder: &Path,
+) -> Result<RunLog, AnyError> {
+    let expectation = setup.expectations(plan);
+    let mut run = setup.run(plan, &expectation)?;
+    run.include_ignored = arguments.include_ignored;
+    run.echo = arguments.nocapture;
+
+    let log = EventLog::create(folder)
+        .map_err(|error| format!("the report folder {}: {error}", folder.display()))?;
+    let progress = Progress::new(plan);
+    let observer = |position: usize, result: &TestResult| progress.advance(position, result);
+    let recorder = Recorder::new(Some(log), arguments.format == RunFormat::Json, &observer);
+    let stop = interrupt::stop_on_signals()?;
+    let started = Instant::now();
+    recorder.record(&Event::Run(header::header(&target, plan, rerun_command())));
+    recorder.record(&Event::plan(plan));
+    for expected in &setup.absent {
+        recorder.record(&Event::DeviceAbsent { expected: expected.clone() });
+    }
+    schedule::execute(&run, &recorder, &stop);
+    recorder.record(&Event::End { interrupted: stop.is_set(), duration: started.elapsed() });
+    progress.finish();
+    recorder.into_result()?;
+    Ok(RunLog::read(&EventLog::path(folder))?)
+}
+
+/// How a person gets here again: by the wrapper that set the environment up, if one did.
+fn rerun_command() -> String {
+    std::env::var("CLMATRIX_RERUN").unwrap_or_else(|_| "clmatrix run".to_owned())
+}
+
+fn print_matrix(log: &RunLog, folder: &Path) {
+    let mut out = std::io::stdout().lock();
+    let color = out.is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let _ = write!(out, "{}", report::matrix::matrix(log, 80, color, folder));
+}
+
+fn no_test_matches(filter: &[String], devices: &[TestDevice]) -> String {
+    let ids: Vec<&str> = devices.iter().map(|device| device.run.id.as_str()).collect();
+    match filter {
+        [] => "there is no test in this executable".to_owned(),
+        filter => format!(
+            "no test matches {} (devices: {}); `clmatrix list` shows all tests",
+            filter.join(" or "),
+            ids.join(", "),
+        ),
+    }
+}
+
+/// The patterns of which an id must match one, if there is any.
+struct Filter {
+    patterns: Vec<Pattern>,
+}
+
+enum Pattern {
+    Part(String),
+    Glob(GlobMatcher),
+}
+
+impl Filter {
+    fn new(patterns: &[String]) -> Result<Self, globset::Error> {
+        let patterns = patterns.iter().map(|text| Pattern::new(text)).collect::<Result<_, _>>()?;
+        Ok(Self { patterns })
+    }
+
+    fn accepts(&self, id: &str) -> bool {
+        self.patterns.is_empty() || self.patterns.iter().any(|pattern| pattern.matches(id))
+    }
+}
+
+impl Pattern {
+    fn new(text: &str) -> Result<Self, globset::Error> {
+        if text.contains(['*', '?', '[']) {
+            GlobBuilder::new(text).build().map(|glob| Self::Glob(glob.compile_matcher()))
+        } else {
+            Ok(Self::Part(text.to_owned()))
+        }
+    }
+
+    fn matches(&self, id: &str) -> bool {
+        match self {
+            Self::Part(part) => id.contains(part.as_str()),
+            Self::Glob(glob) => glob.is_match(id),
+        }
+    }
+}

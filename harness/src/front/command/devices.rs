@@ -1,0 +1,177 @@
+//! `clmatrix devices`.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use clap::Args;
+use clmatrix::select::DeviceInfo;
+use serde::Serialize;
+
+use super::{AnyError, Common, TableFormat};
+use crate::devices::{FoundPlatform, Machine};
+use crate::setup::SetupError;
+
+/// Shows each device with its id; `*` marks those that a run would test.
+#[derive(Args)]
+pub struct DevicesArguments {
+    #[command(flatten)]
+    common: Common,
+    /// A table, or a JSON array of the devices.
+    #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+    format: TableFormat,
+    /// In JSON, an object that also has platforms without devices and drivers that failed (the
+    /// table always shows them).
+    #[arg(long)]
+    all: bool,
+}
+
+#[derive(Serialize)]
+struct ListedDevice<'a> {
+    id: &'a str,
+    name: &'a str,
+    vendor: &'a str,
+    r#type: String,
+    driver_version: &'a str,
+    opencl_version: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pci_address: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uuid: Option<&'a str>,
+    platform: ListedPlatform<'a>,
+    selected: bool,
+}
+
+#[derive(Serialize)]
+struct ListedPlatform<'a> {
+    name: &'a str,
+    vendor: &'a str,
+    version: &'a str,
+}
+
+#[derive(Serialize)]
+struct ListedFailure {
+    driver: String,
+    reason: String,
+}
+
+/// What `--format json --all` prints.
+#[derive(Serialize)]
+struct Everything<'a> {
+    devices: Vec<ListedDevice<'a>>,
+    platforms_without_devices: Vec<ListedPlatform<'a>>,
+    failed_drivers: Vec<ListedFailure>,
+}
+
+pub fn devices(arguments: &DevicesArguments) -> Result<ExitCode, AnyError> {
+    let setup = arguments.common.setup()?;
+    let selected = setup.devices();
+    let ids: HashSet<String> =
+        selected.iter().flatten().map(|device| device.run.id.clone()).collect();
+    let everything = everything(&setup.machine, &ids);
+    match arguments.format {
+        TableFormat::Table => print!("{}", table(&everything)),
+        TableFormat::Json if arguments.all => {
+            println!("{}", serde_json::to_string_pretty(&everything)?);
+        }
+        TableFormat::Json => println!("{}", serde_json::to_string_pretty(&everything.devices)?),
+    }
+    match selected {
+        Ok(_) => Ok(ExitCode::SUCCESS),
+        // What is there has been shown; that it is not enough is said on standard error.
+        Err(error @ SetupError::NoDevices(_)) => Err(error.into()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn everything<'a>(machine: &'a Machine, selected: &HashSet<String>) -> Everything<'a> {
+    Everything {
+        devices: machine
+            .platforms
+            .iter()
+            .flat_map(|platform| {
+                platform.info.devices.iter().zip(&platform.ids).map(|(device, id)| {
+                    ListedDevice::new(platform, device, id, selected.contains(id))
+                })
+            })
+            .collect(),
+        platforms_without_devices: machine
+            .platforms
+            .iter()
+            .filter(|platform| platform.info.devices.is_empty())
+            .map(ListedPlatform::new)
+            .collect(),
+        failed_drivers: machine
+            .failed
+            .iter()
+            .map(|failed| ListedFailure {
+                driver: failed.driver.name(),
+                reason: failed.reason.clone(),
+            })
+            .collect(),
+    }
+}
+
+impl<'a> ListedDevice<'a> {
+    fn new(platform: &'a FoundPlatform, device: &'a DeviceInfo, id: &'a str, selected: bool) -> Self {
+        Self {
+            id,
+            name: &device.name,
+            vendor: &device.vendor,
+            r#type: device.device_type.to_string(),
+            driver_version: &device.driver_version,
+            opencl_version: device.opencl.to_string(),
+            pci_address: device.pci_address.as_deref(),
+            uuid: device.uuid.as_deref(),
+            platform: ListedPlatform::new(platform),
+            selected,
+        }
+    }
+}
+
+impl<'a> ListedPlatform<'a> {
+    fn new(platform: &'a FoundPlatform) -> Self {
+        Self {
+            name: &platform.info.name,
+            vendor: &platform.info.vendor,
+            version: &platform.info.version,
+        }
+    }
+}
+
+fn table(everything: &Everything<'_>) -> String {
+    let mut rows = vec![["", "ID", "TYPE", "OPENCL", "DRIVER", "NAME (PLATFORM)"].map(str::to_owned)];
+    rows.extend(everything.devices.iter().map(|device| {
+        [
+            if device.selected { "*" } else { "" }.to_owned(),
+            device.id.to_owned(),
+            device.r#type.clone(),
+            device.opencl_version.clone(),
+            device.driver_version.to_owned(),
+            format!("{} ({})", device.name, device.platform.name),
+        ]
+    }));
+    let mut text = align(&rows);
+    for platform in &everything.platforms_without_devices {
+        let _ = writeln!(text, "platform without devices: {} ({})", platform.name, platform.version);
+    }
+    for failed in &everything.failed_drivers {
+        let _ = writeln!(text, "driver that failed: {}: {}", failed.driver, failed.reason);
+    }
+    text
+}
+
+/// Columns as wide as their widest cell; the last one is left as it is.
+fn align<const N: usize>(rows: &[[String; N]]) -> String {
+    let widths: [usize; N] = std::array::from_fn(|column| {
+        rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
+    });
+    let mut text = String::new();
+    for row in rows {
+        let line: Vec<String> =
+            row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        text += line.join("  ").trim_end();
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,78 @@
+//! `clmatrix list`.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::{AnyError, Filter, TableFormat};
+use crate::front::Target;
+use crate::registry::{self, Ignore, Test};
+
+/// Shows the tests as they are written; which of them a device can run shows in a run.
+#[derive(Args)]
+pub struct ListArguments {
+    /// Show the tests whose path (`suite::test::case`) contains one of these, or matches it where
+    /// it is a glob.
+    filter: Vec<String>,
+    /// A table, or JSON.
+    #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+    format: TableFormat,
+}
+
+#[derive(Serialize)]
+struct ListedTest {
+    test: String,
+    requires: Vec<String>,
+    once: bool,
+    ignored: bool,
+    file: &'static str,
+    line: u32,
+}
+
+impl ListedTest {
+    fn new(test: &Test, home: &str) -> Self {
+        Self {
+            test: test.path(home),
+            requires: test.requires.iter().map(ToString::to_string).collect(),
+            once: test.once,
+            ignored: test.ignore != Ignore::No,
+            file: test.file,
+            line: test.line,
+        }
+    }
+
+    fn remarks(&self) -> String {
+        let mut remarks = self.requires.clone();
+        remarks.extend(self.once.then(|| "once, without a device".to_owned()));
+        remarks.extend(self.ignored.then(|| "ignored".to_owned()));
+        remarks.join(", ")
+    }
+}
+
+pub fn list(target: Target, arguments: &ListArguments) -> Result<ExitCode, AnyError> {
+    let filter = Filter::new(&arguments.filter)?;
+    let tests: Vec<ListedTest> = registry::tests()
+        .iter()
+        .map(|test| ListedTest::new(test, target.home))
+        .filter(|listed| filter.accepts(&listed.test))
+        .collect();
+    if tests.is_empty() {
+        return Err(format!("no test matches {}", arguments.filter.join(" or ")).into());
+    }
+    let mut out = std::io::stdout().lock();
+    // A closed pipe ends the list, as it does for any command.
+    let _ = match arguments.format {
+        TableFormat::Json => writeln!(out, "{}", serde_json::to_string_pretty(&tests)?),
+        TableFormat::Table => tests
+            .iter()
+            .try_for_each(|listed| {
+                let remarks = listed.remarks();
+                let gap = if remarks.is_empty() { "" } else { "  " };
+                writeln!(out, "{}{gap}{remarks}", listed.test)
+            })
+            .and_then(|()| writeln!(out, "{} tests", tests.len())),
+    };
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,86 @@
+//! Targets with libtest's own `main` (`harness = true`): one libtest entry covers all devices.
+//!
+//! The workers are this executable again, led by `--exact NAME` to a test, which finds that it is
+//! to be a worker and serves the runner from inside libtest.
+
+use std::ffi::OsString;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use crate::events::TestResult;
+use crate::os;
+use crate::plan::Plan;
+use crate::recorder::Recorder;
+use crate::registry::{self, Test};
+use crate::schedule;
+use crate::setup::{Options, Setup, SetupError};
+use crate::worker::child;
+
+/// The machine, asked once for all tests of this process.
+static SETUP: OnceLock<Result<Setup, SetupError>> = OnceLock::new();
+
+/// libtest runs tests side by side; on the devices they run one after the other.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// What the `#[test]` beside each registered test calls: runs it on all selected devices.
+///
+/// # Panics
+///
+/// If a verdict is not as expected, with the devices and what went wrong on each; or if the run
+/// cannot be made.
+pub fn run(module: &str, name: &str) {
+    child::enter_if_asked();
+    let test = registry::find(module, name).expect("the test registers itself");
+    let setup = SETUP.get_or_init(|| Setup::new(options(test)));
+    let results = setup
+        .as_ref()
+        .map_err(ToString::to_string)
+        .and_then(|setup| run_on_all_devices(setup, test).map_err(|error| error.to_string()))
+        .unwrap_or_else(|error| panic!("{error}"));
+    report(&results);
+}
+
+fn options(test: &Test) -> Options {
+    let arguments =
+        ["--exact", &test.libtest_name(), "--nocapture", "--include-ignored", "--test-threads=1"];
+    Options {
+        cached_devices: true,
+        worker_arguments: arguments.into_iter().map(OsString::from).collect(),
+        ..Options::default()
+    }
+}
+
+fn run_on_all_devices(setup: &Setup, test: &'static Test) -> Result<Vec<TestResult>, SetupError> {
+    let devices = setup.devices_for(&[test])?;
+    let home = test.module.split("::").next().unwrap_or_default();
+    let plan = Plan::new(home, &[test], devices, |_, _, _| true);
+    let expectation = setup.expectations(&plan);
+    let mut run = setup.run(&plan, &expectation)?;
+    // libtest has decided already.
+    run.include_ignored = true;
+
+    let results = Mutex::new(Vec::new());
+    let observer = |_: usize, result: &TestResult| {
+        results.lock().unwrap_or_else(PoisonError::into_inner).push(result.clone());
+    };
+    let recorder = Recorder::new(None, false, &observer);
+    let (never, _switch) = os::stop_signal().expect("a socket pair can be made");
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    schedule::execute(&run, &recorder, &never);
+    drop(turn);
+    Ok(results.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn report(results: &[TestResult]) {
+    for result in results {
+        print!("{}", result.stdout);
+        eprint!("{}", result.stderr);
+        println!("{}: {}", result.test, result.summary());
+    }
+    let failed: Vec<&TestResult> =
+        results.iter().filter(|result| !result.verdict.is_as_expected()).collect();
+    if !failed.is_empty() {
+        let texts: Vec<String> =
+            failed.iter().map(|result| format!("{}: {}", result.test, result.summary())).collect();
+        panic!("failed on {} of {} devices:\n{}", failed.len(), results.len(), texts.join("\n"));
+    }
+}

@@ -1,0 +1,19 @@
+//! The ways in: [`libtest`] for `cargo test` and `cargo nextest`, [`command`] for the command
+//! line `clmatrix`, [`everywhere`] for targets whose `main` is libtest's own.
+
+pub mod command;
+pub mod everywhere;
+pub mod libtest;
+
+/// What a target says of itself, filled in by `main!` and `command!`.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// The crate whose name is left out of the tests' ids.
+    pub home: &'static str,
+    /// The package.
+    pub package: &'static str,
+    /// Its version.
+    pub version: &'static str,
+    /// The binary's or test target's name.
+    pub name: &'static str,
+}

@@ -1,0 +1,17 @@
+//! Ctrl-C, and a request to end from outside: the run stops, and its reports are written.
+
+use crate::os::{self, StopSignal};
+
+/// A signal that is set by SIGINT, SIGTERM and SIGHUP. A second one ends the process at once.
+pub fn stop_on_signals() -> Result<StopSignal, Box<dyn std::error::Error + Send + Sync>> {
+    let (signal, switch) = os::stop_signal()?;
+    let seen = std::sync::atomic::AtomicBool::new(false);
+    ctrlc::set_handler(move || {
+        if seen.swap(true, std::sync::atomic::Ordering::Relaxed) {
+            os::exit_now(130);
+        }
+        eprintln!("\nstopping: writing the reports for what has finished (again to leave at once)");
+        switch.stop();
+    })?;
+    Ok(signal)
+}

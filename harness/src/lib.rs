@@ -1,0 +1,77 @@
+//! Runs tests on every OpenCL device of a machine, each device in a process of its own, and
+//! reports per device what passed, failed, crashed, hung or was skipped and why.
+//!
+//! ```ignore
+//! use clmatrix_harness::{ctx_factory, CtxFactory};
+//! use rstest::rstest;
+//!
+//! #[rstest]
+//! #[clmatrix_harness::test(requires(fp64, opencl = "1.2"), timeout = "30s")]
+//! fn scales(ctx_factory: CtxFactory, #[values(1, 4096)] n: usize) -> clmatrix::Result<()> {
+//!     let context = ctx_factory()?;
+//!     // ...
+//!     Ok(())
+//! }
+//!
+//! clmatrix_harness::main!(); // in Cargo.toml: [[test]] harness = false
+//! ```
+//!
+//! The way of a run, a module for each step:
+//!
+//! ```text
+//! devices -> plan -> schedule -> worker -> recorder, events -> verdict -> run_log, report
+//! ```
+//!
+//! [`devices`] finds and selects, [`plan`] multiplies tests by devices, [`schedule`] hands each to a
+//! [`worker`] process, [`recorder`] writes the event log, [`report`] turns the log that was read
+//! back into JUnit files and the terminal's matrix. [`front`] holds the ways in.
+
+pub mod config;
+pub mod devices;
+pub mod events;
+pub mod fixtures;
+pub mod front;
+mod header;
+mod interrupt;
+mod os;
+pub mod plan;
+mod progress;
+pub mod recorder;
+pub mod registry;
+pub mod report;
+pub mod requirement;
+pub mod run_log;
+#[cfg(test)]
+mod sample;
+pub mod schedule;
+pub mod setup;
+pub mod verdict;
+pub mod worker;
+
+pub use clmatrix_harness_macros::{command, main, test};
+pub use fixtures::{CtxFactory, ctx_factory, device, platform};
+
+/// Ends the running test as skipped, with a reason for the report.
+///
+/// For what only a running test can find out; what a device must have is better declared with
+/// `requires(...)`, which is checked without running anything.
+///
+/// ```no_run
+/// # let free_bytes = 0u64;
+/// if free_bytes < 1 << 30 {
+///     clmatrix_harness::skip!("needs 1 GiB of free memory, found {free_bytes} bytes");
+/// }
+/// ```
+#[macro_export]
+macro_rules! skip {
+    ($($reason:tt)+) => {
+        $crate::worker::child::skip(::std::format!($($reason)+))
+    };
+}
+
+/// For the macros' expansions only.
+#[doc(hidden)]
+pub mod __private {
+    pub use inventory;
+    pub use pollster;
+}

@@ -1,0 +1,282 @@
+//! Linux: process groups, a socket on descriptor 0, `poll`, a watchdog on the parent.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::signal::{Signal, killpg};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+use nix::unistd::{Pid, getpgrp};
+
+/// A child process in a group of its own, and the runner's ends of its three descriptors.
+///
+/// Its descriptor 0 is a socket to the runner; standard output and error are pipes. Dropping it
+/// kills the whole group.
+pub struct Process {
+    child: Child,
+    /// The connection on which requests and answers go.
+    pub socket: UnixStream,
+    stdout: Option<ChildStdout>,
+    stderr: Option<ChildStderr>,
+    reaped: bool,
+}
+
+/// Where bytes came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The connection.
+    Socket,
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// Why [`Process::wait`] came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wakeup {
+    /// Bytes, or an end of file, are there to be read.
+    Ready,
+    /// The deadline has passed.
+    Deadline,
+    /// The run is being stopped.
+    Stopped,
+}
+
+impl Process {
+    /// Starts `command` as the leader of a new process group.
+    pub fn spawn(mut command: Command) -> io::Result<Self> {
+        let (socket, theirs) = UnixStream::pair()?;
+        command
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
+        let mut child = command.spawn()?;
+        // `command` keeps a copy of the child's end; the socket ends only when all copies are gone.
+        drop(command);
+        let stdout = child.stdout.take();
+        let stderr = child.stderr.take();
+        socket.set_nonblocking(true)?;
+        stdout.as_ref().map_or(Ok(()), set_nonblocking)?;
+        stderr.as_ref().map_or(Ok(()), set_nonblocking)?;
+        Ok(Self { child, socket, stdout, stderr, reaped: false })
+    }
+
+    /// Waits until something can be read, the deadline passes, or the run is stopped.
+    pub fn wait(&self, deadline: Instant, stop: &StopSignal) -> Wakeup {
+        let descriptors = [
+            Some(stop.0.as_fd()),
+            Some(self.socket.as_fd()),
+            self.stdout.as_ref().map(AsFd::as_fd),
+            self.stderr.as_ref().map(AsFd::as_fd),
+        ];
+        let mut fds: Vec<PollFd> =
+            descriptors.into_iter().flatten().map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Wakeup::Deadline;
+            }
+            // Rounded up, so that the last fraction of a millisecond is not spun away.
+            let millis = u16::try_from(left.as_millis() + 1).unwrap_or(u16::MAX);
+            match poll(&mut fds, PollTimeout::from(millis)) {
+                Ok(0) | Err(nix::errno::Errno::EINTR) => {}
+                Ok(_) if fds[0].any().unwrap_or(false) => return Wakeup::Stopped,
+                Ok(_) => return Wakeup::Ready,
+                Err(error) => panic!("poll on a child's descriptors: {error}"),
+            }
+        }
+    }
+
+    /// Reads what is there; `Some(0)` at the end of file, `None` when there is nothing yet.
+    pub fn read(&mut self, source: Source, buffer: &mut [u8]) -> Option<usize> {
+        let result = match source {
+            Source::Socket => self.socket.read(buffer),
+            Source::Stdout => self.stdout.as_mut()?.read(buffer),
+            Source::Stderr => self.stderr.as_mut()?.read(buffer),
+        };
+        let count = match result {
+            Ok(count) => count,
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) =>
+            {
+                return None;
+            }
+            // A reset connection is the end of it.
+            Err(_) => 0,
+        };
+        if count == 0 {
+            // A closed pipe would be ready for ever.
+            match source {
+                Source::Socket => {}
+                Source::Stdout => self.stdout = None,
+                Source::Stderr => self.stderr = None,
+            }
+        }
+        Some(count)
+    }
+
+    /// How the process ended, given `grace` to do so by itself; its whole group is gone after it.
+    pub fn finish(&mut self, grace: Duration) -> Ending {
+        let deadline = Instant::now() + grace;
+        let mut ending = self.ending();
+        while ending.is_none() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_micros(200));
+            ending = self.ending();
+        }
+        self.kill_group();
+        ending.unwrap_or(Ending::Killed)
+    }
+
+    /// How the leader ended, if it did. It is left to be waited for, so that the group's id cannot
+    /// become someone else's before [`kill_group`](Self::kill_group).
+    fn ending(&self) -> Option<Ending> {
+        let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+        match waitid(Id::Pid(self.pid()), flags) {
+            Ok(WaitStatus::Exited(_, status)) => Some(Ending::Exited(status)),
+            Ok(WaitStatus::Signaled(_, signal, _)) => {
+                Some(Ending::Signalled(signal.as_str().to_owned()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Ends the process and everything that it started and did not move to another group.
+    fn kill_group(&mut self) {
+        if !self.reaped {
+            let _ = killpg(self.pid(), Signal::SIGKILL);
+            let _ = self.child.wait();
+            self.reaped = true;
+        }
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id().cast_signed())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill_group();
+    }
+}
+
+/// How a process ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// With this exit status.
+    Exited(i32),
+    /// By a signal, named.
+    Signalled(String),
+    /// It had to be killed.
+    Killed,
+}
+
+impl std::fmt::Display for Ending {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Exited(code) => write!(f, "exited with status {code}"),
+            Self::Signalled(name) => f.write_str(name),
+            Self::Killed => f.write_str("had to be killed"),
+        }
+    }
+}
+
+fn set_nonblocking(fd: &impl AsFd) -> io::Result<()> {
+    let flags = OFlag::from_bits_retain(fcntl(fd, FcntlArg::F_GETFL)?);
+    fcntl(fd, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
+    Ok(())
+}
+
+/// Becomes readable, for everyone who waits, when the run is to stop.
+pub struct StopSignal(UnixStream);
+
+/// The other end of a [`StopSignal`].
+pub struct StopSwitch(UnixStream);
+
+/// A signal and its switch.
+pub fn stop_signal() -> io::Result<(StopSignal, StopSwitch)> {
+    let (signal, switch) = UnixStream::pair()?;
+    signal.set_nonblocking(true)?;
+    Ok((StopSignal(signal), StopSwitch(switch)))
+}
+
+impl StopSignal {
+    /// Whether the switch has been thrown.
+    pub fn is_set(&self) -> bool {
+        let mut fds = [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)];
+        poll(&mut fds, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
+    }
+}
+
+impl StopSwitch {
+    /// Stops the run; more than once is as good as once.
+    pub fn stop(&self) {
+        let _ = self.0.shutdown(std::net::Shutdown::Both);
+    }
+}
+
+/// Makes this process a worker: no core dumps, death with the runner, descriptor 0 handed over.
+///
+/// Call it once, before any other thread exists. The connection is returned on a descriptor of
+/// its own, and 0 becomes `/dev/null`, so that a test that reads standard input gets its end.
+pub fn become_worker() -> io::Result<UnixStream> {
+    setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
+    let connection = io::stdin().as_fd().try_clone_to_owned()?;
+    let null = File::open("/dev/null")?;
+    // SAFETY: both descriptors are open; 0 is only ever used through `io::stdin`, which does not
+    // mind what it refers to.
+    if unsafe { libc::dup2(null.as_raw_fd(), 0) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let connection = UnixStream::from(connection);
+    die_with_the_runner(connection.try_clone()?);
+    Ok(connection)
+}
+
+/// Starts the thread that ends this process group when the runner's end of the socket closes.
+///
+/// `PR_SET_PDEATHSIG` would fire when the thread that spawned us ends, which is not the runner's
+/// end. This works while a test hangs, too.
+fn die_with_the_runner(connection: UnixStream) {
+    let watch = move || {
+        loop {
+            // Nothing is asked for: POLLHUP, the other end's closing, is reported in any case.
+            let mut fds = [PollFd::new(connection.as_fd(), PollFlags::empty())];
+            if poll(&mut fds, PollTimeout::NONE).is_ok() {
+                let _ = killpg(getpgrp(), Signal::SIGKILL);
+            }
+        }
+    };
+    std::thread::Builder::new()
+        .name("watchdog".to_owned())
+        .stack_size(64 * 1024)
+        .spawn(watch)
+        .expect("a thread can be started");
+}
+
+/// Writes out what C code has buffered for standard output and error.
+pub fn flush_c_streams() {
+    // SAFETY: a null stream means all of them.
+    unsafe { libc::fflush(std::ptr::null_mut()) };
+}
+
+/// Ends the process now, without the drivers' exit handlers, which hang on some.
+pub fn exit_now(status: i32) -> ! {
+    // SAFETY: `_exit` takes any status and does not return.
+    unsafe { libc::_exit(status) }
+}
+
+/// The machine's name.
+pub fn host_name() -> String {
+    nix::unistd::gethostname()
+        .map_or_else(|_| "localhost".to_owned(), |name| name.to_string_lossy().into_owned())
+}

@@ -1,0 +1,79 @@
+//! What is to run: tests x devices, less what was not asked for.
+
+use crate::devices::TestDevice;
+use crate::registry::Test;
+
+/// The device part of the id of a test that needs none.
+pub const HOST: &str = "host";
+
+/// The tests of a run, in the order of the sources, and for each the devices in their order.
+pub struct Plan {
+    /// The devices under test.
+    pub devices: Vec<TestDevice>,
+    /// What is to run.
+    pub entries: Vec<Planned>,
+    home: &'static str,
+}
+
+/// One test on one device.
+#[derive(Clone, Copy)]
+pub struct Planned {
+    /// The test.
+    pub test: &'static Test,
+    /// Position of the device in the plan; `None` for a test that needs none.
+    pub device: Option<u32>,
+}
+
+impl Plan {
+    /// Every test on every device, as far as `wanted` says so of its id.
+    ///
+    /// `home` is the crate whose name is left out of the ids.
+    pub fn new(
+        home: &'static str,
+        tests: &[&'static Test],
+        devices: Vec<TestDevice>,
+        mut wanted: impl FnMut(&str, &Planned, Option<&TestDevice>) -> bool,
+    ) -> Self {
+        let mut entries = Vec::new();
+        let mut id = String::new();
+        for &test in tests {
+            let path = test.path(home);
+            let on_devices = (0..devices.len() as u32).map(Some);
+            let on: &mut dyn Iterator<Item = Option<u32>> =
+                if test.once { &mut std::iter::once(None) } else { &mut { on_devices } };
+            for device in on {
+                let entry = Planned { test, device };
+                let device = device.map(|device| &devices[device as usize]);
+                write_id(&mut id, &path, device.map(|device| device.run.id.as_str()));
+                if wanted(&id, &entry, device) {
+                    entries.push(entry);
+                }
+            }
+        }
+        Self { devices, entries, home }
+    }
+
+    /// `suite::test::case@device`.
+    pub fn id(&self, entry: &Planned) -> String {
+        let mut id = String::new();
+        write_id(&mut id, &entry.test.path(self.home), self.device(entry).map(|d| d.run.id.as_str()));
+        id
+    }
+
+    /// The id without its device.
+    pub fn path(&self, entry: &Planned) -> String {
+        entry.test.path(self.home)
+    }
+
+    /// The device of an entry, if it needs one.
+    pub fn device(&self, entry: &Planned) -> Option<&TestDevice> {
+        entry.device.map(|device| &self.devices[device as usize])
+    }
+}
+
+fn write_id(id: &mut String, path: &str, device: Option<&str>) {
+    id.clear();
+    id.push_str(path);
+    id.push('@');
+    id.push_str(device.unwrap_or(HOST));
+}

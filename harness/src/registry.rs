@@ -1,0 +1,156 @@
+//! The tests of this executable: what `#[clmatrix_harness::test]` registers, and their names.
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use crate::requirement::Requirement;
+
+/// One registered test, a case of its own where rstest made several.
+pub struct Test {
+    /// `module_path!()` of the test, the crate's name first.
+    pub module: &'static str,
+    /// The function's name.
+    pub name: &'static str,
+    /// The source file.
+    pub file: &'static str,
+    /// The line in it, from 1.
+    pub line: u32,
+    /// Runs it against the device that this process is bound to.
+    pub run: fn() -> TestReturn,
+    /// `#[ignore]`.
+    pub ignore: Ignore,
+    /// `#[should_panic]`.
+    pub should_panic: ShouldPanic,
+    /// Needs no device and runs once.
+    pub once: bool,
+    /// What the device must have.
+    pub requires: &'static [Requirement],
+    /// A limit of its own.
+    pub timeout: Option<Duration>,
+}
+
+inventory::collect!(Test);
+
+/// What a test gives back: an error's text is a failure.
+pub type TestReturn = Result<(), String>;
+
+/// The state of `#[ignore]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ignore {
+    /// Not marked.
+    No,
+    /// Marked.
+    Yes,
+    /// Marked, with a reason.
+    Because(&'static str),
+}
+
+/// The state of `#[should_panic]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShouldPanic {
+    /// Not marked.
+    No,
+    /// Any panic will do.
+    Yes,
+    /// The panic's message must contain this.
+    With(&'static str),
+}
+
+/// What a test function may return.
+pub trait IntoTestReturn {
+    /// Turns an error into its text.
+    fn into_test_return(self) -> TestReturn;
+}
+
+impl IntoTestReturn for () {
+    fn into_test_return(self) -> TestReturn {
+        Ok(())
+    }
+}
+
+impl<T: IntoTestReturn, E: Debug> IntoTestReturn for Result<T, E> {
+    fn into_test_return(self) -> TestReturn {
+        match self {
+            Ok(value) => value.into_test_return(),
+            Err(error) => Err(format!("Error: {error:?}")),
+        }
+    }
+}
+
+impl Test {
+    /// The id without its device: `suite::test::case`.
+    ///
+    /// Tests of the crate `home` go without the crate's name, those of any other crate keep it.
+    pub fn path(&self, home: &str) -> String {
+        match self.module.strip_prefix(home) {
+            Some("") => self.name.to_owned(),
+            Some(rest) if rest.starts_with("::") => format!("{}::{}", &rest[2..], self.name),
+            _ => format!("{}::{}", self.module, self.name),
+        }
+    }
+
+    /// The name by which libtest knows the test: its path within its own crate.
+    pub fn libtest_name(&self) -> String {
+        match self.module.split_once("::") {
+            Some((_, inner)) => format!("{inner}::{}", self.name),
+            None => self.name.to_owned(),
+        }
+    }
+}
+
+/// All tests, ordered by module, file and line, so that lists read as the sources do.
+pub fn tests() -> Vec<&'static Test> {
+    let mut tests: Vec<&'static Test> = inventory::iter::<Test>.into_iter().collect();
+    tests.sort_by_key(|test| (test.module.split("::").next(), test.file, test.line, test.module, test.name));
+    tests
+}
+
+/// The test with exactly this module and name.
+pub fn find(module: &str, name: &str) -> Option<&'static Test> {
+    inventory::iter::<Test>.into_iter().find(|test| test.module == module && test.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn test(module: &'static str, name: &'static str) -> Test {
+        Test {
+            module,
+            name,
+            file: "src/lib.rs",
+            line: 1,
+            run: || Ok(()),
+            ignore: Ignore::No,
+            should_panic: ShouldPanic::No,
+            once: false,
+            requires: &[],
+            timeout: None,
+        }
+    }
+
+    #[test]
+    fn paths_lose_the_home_crate_only() {
+        for (module, home, path) in [
+            ("mine::buffer", "mine", "buffer::t"),
+            ("mine", "mine", "t"),
+            ("mine_too::buffer", "mine", "mine_too::buffer::t"),
+            ("other::buffer::fill", "mine", "other::buffer::fill::t"),
+        ] {
+            assert_eq!(test(module, "t").path(home), path, "{module} seen from {home}");
+        }
+    }
+
+    #[test]
+    fn libtest_never_sees_the_crate() {
+        assert_eq!(test("mine::buffer", "t").libtest_name(), "buffer::t");
+        assert_eq!(test("mine", "t").libtest_name(), "t");
+    }
+
+    #[test]
+    fn errors_come_with_their_debug_text() {
+        assert_eq!(().into_test_return(), Ok(()));
+        assert_eq!(Ok::<(), i32>(()).into_test_return(), Ok(()));
+        assert_eq!(Err::<(), _>("gone").into_test_return(), Err("Error: \"gone\"".to_owned()));
+    }
+}

@@ -1,0 +1,289 @@
+//! JUnit XML: one file for a device, in it one `testsuite` for each suite.
+//!
+//! GitLab tells tests apart by suite, class name and name; Jenkins shows the part of the class name
+//! before its dot as a package; Buildkite requires class name and name. So the suite is
+//! `SUITE@DEVICE`, the class name `DEVICE.SUITE`, and the name the rest of the test's id.
+//!
+//! `junit-report` writes the elements. It neither cleans texts, which is done before it, nor can it
+//! write properties, counts of skipped tests and totals, which `complete` adds to what it wrote.
+
+use std::io;
+use std::time::{Duration, SystemTime};
+
+use junit_report::{OffsetDateTime, Report, TestCase, TestSuite};
+use quick_xml::events::{BytesEnd, BytesStart, Event};
+use quick_xml::{Reader, Writer};
+
+use super::text::{clean, one_line};
+use super::{headline, rerun};
+use crate::events::{RunDevice, TestResult};
+use crate::run_log::RunLog;
+use crate::verdict::Verdict;
+
+/// The results on `device` as a JUnit file.
+///
+/// A failed test and an unexpected pass are a `failure`; a crash, a timeout and a test that was not
+/// run are an `error`; what was skipped, ignored or failed as expected is `skipped`, with the
+/// reason.
+///
+/// # Errors
+///
+/// None is known: what is written goes to memory.
+pub fn junit(log: &RunLog, device: &str) -> io::Result<Vec<u8>> {
+    let suites = by_suite(log, device)
+        .into_iter()
+        .map(|(name, results)| suite(log, name, device, &results))
+        .collect();
+    file(
+        &format!("clmatrix on {device}"),
+        suites,
+        &properties(log, device),
+    )
+}
+
+/// The expected devices that are absent, each as a failed test.
+///
+/// # Errors
+///
+/// See [`junit`].
+pub fn absent_devices(log: &RunLog) -> io::Result<Vec<u8>> {
+    let mut suite = TestSuite::new("expected-devices");
+    suite.set_timestamp(timestamp(log.header.time));
+    suite.hostname = one_line(&log.header.host);
+    for expected in &log.absent {
+        let expected = one_line(expected);
+        let message = format!("the profile expects `{expected}`, but no device matches");
+        let mut case = TestCase::failure(
+            &expected,
+            junit_report::Duration::ZERO,
+            "device-absent",
+            &message,
+        );
+        case.set_classname("expected-devices");
+        suite.add_testcase(case);
+    }
+    let properties = [("run.id".to_owned(), log.header.run_id.clone())];
+    file("clmatrix: expected devices", vec![suite], &properties)
+}
+
+/// The results on `device`, in the order in which the run has their suites.
+fn by_suite<'a>(log: &'a RunLog, device: &str) -> Vec<(&'a str, Vec<&'a TestResult>)> {
+    let mut suites: Vec<(&str, Vec<&TestResult>)> = Vec::new();
+    for result in log
+        .results
+        .iter()
+        .filter(|result| result.test_and_device().1 == device)
+    {
+        match suites.iter_mut().find(|(name, _)| *name == result.suite()) {
+            Some((_, results)) => results.push(result),
+            None => suites.push((result.suite(), vec![result])),
+        }
+    }
+    suites
+}
+
+fn suite(log: &RunLog, name: &str, device: &str, results: &[&TestResult]) -> TestSuite {
+    let first_start = results.iter().map(|result| result.started).min();
+    let mut suite = TestSuite::new(&one_line(&format!("{name}@{device}")));
+    suite.package = one_line(device);
+    suite.hostname = one_line(&log.header.host);
+    suite.set_timestamp(timestamp(first_start.unwrap_or(log.header.time)));
+    suite.add_testcases(results.iter().map(|result| case(log, result)));
+    suite
+}
+
+fn case(log: &RunLog, result: &TestResult) -> TestCase {
+    let (test, device) = result.test_and_device();
+    let suite = result.suite();
+    let name = test
+        .strip_prefix(suite)
+        .and_then(|name| name.strip_prefix("::"))
+        .unwrap_or(test);
+    let mut case = TestCase::success(&one_line(name), seconds(result.duration));
+    case.result = verdict(log, result);
+    case.set_classname(&one_line(&format!("{device}.{suite}")));
+    if let Some(source) = &result.source {
+        case.set_filepath(&one_line(&source.file));
+    }
+    if !result.stdout.is_empty() {
+        case.set_system_out(&cdata(&result.stdout));
+    }
+    if !result.stderr.is_empty() {
+        case.set_system_err(&cdata(&result.stderr));
+    }
+    case
+}
+
+fn verdict(log: &RunLog, result: &TestResult) -> junit_report::TestResult {
+    use junit_report::TestResult as Junit;
+    let type_ = result.verdict.name().to_owned();
+    let message = one_line(&headline(result));
+    match result.verdict {
+        Verdict::Pass => Junit::Success,
+        Verdict::Skip | Verdict::Ignored => Junit::SkippedWithCause {
+            type_,
+            message,
+            cause: None,
+        },
+        Verdict::ExpectedFail => {
+            let cause = Some(cdata(&result.outcome.to_string()));
+            Junit::SkippedWithCause {
+                type_,
+                message,
+                cause,
+            }
+        }
+        Verdict::Fail | Verdict::UnexpectedPass => Junit::Failure {
+            type_,
+            message,
+            cause: Some(explanation(log, result)),
+        },
+        Verdict::Crash | Verdict::Timeout | Verdict::NotRun => Junit::Error {
+            type_,
+            message,
+            cause: Some(explanation(log, result)),
+        },
+    }
+}
+
+/// All of the message, where it was raised, what was expected, and how to see it again.
+fn explanation(log: &RunLog, result: &TestResult) -> String {
+    let mut text = result.outcome.to_string();
+    if let Some(reason) = &result.expectation {
+        text += &format!("\nexpected to go wrong: {reason}");
+    }
+    cdata(&format!("{text}\nrerun: {}", rerun(log, result)))
+}
+
+/// What `junit-report` may put between `<![CDATA[` and `]]>`: a `]]>` in the text ends one section
+/// after its brackets and begins the next before its `>`, so that readers see it unchanged.
+fn cdata(text: &str) -> String {
+    clean(text).replace("]]>", "]]]]><![CDATA[>")
+}
+
+/// Capped at a century, since `junit-report` adds them up without checks.
+fn seconds(duration: Duration) -> junit_report::Duration {
+    const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+    duration
+        .min(CENTURY)
+        .try_into()
+        .unwrap_or(junit_report::Duration::ZERO)
+}
+
+/// In whole seconds; the epoch for a time that RFC 3339 cannot say.
+fn timestamp(time: SystemTime) -> OffsetDateTime {
+    let since_epoch = time
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    i64::try_from(since_epoch.as_secs())
+        .ok()
+        .and_then(|seconds| OffsetDateTime::from_unix_timestamp(seconds).ok())
+        .unwrap_or(OffsetDateTime::UNIX_EPOCH)
+}
+
+/// What ran the tests and what they ran on.
+fn properties(log: &RunLog, device: &str) -> Vec<(String, String)> {
+    let header = &log.header;
+    let mut properties = vec![
+        ("run.id".to_owned(), header.run_id.clone()),
+        ("device.id".to_owned(), device.to_owned()),
+    ];
+    if let Some(device) = header.devices.iter().find(|known| known.id == device) {
+        properties.extend(driver_properties(device));
+    }
+    let version = |(name, version): &(String, String)| (format!("version.{name}"), version.clone());
+    properties.extend(header.versions.iter().map(version));
+    properties
+}
+
+fn driver_properties(device: &RunDevice) -> impl Iterator<Item = (String, String)> {
+    let RunDevice { platform, info, .. } = device;
+    let properties = [
+        ("platform.name", Some(&platform.name)),
+        ("platform.vendor", Some(&platform.vendor)),
+        ("platform.version", Some(&platform.version)),
+        ("device.name", Some(&info.name)),
+        ("device.vendor", Some(&info.vendor)),
+        ("device.driver-version", Some(&info.driver_version)),
+        ("device.opencl-version", Some(&info.version)),
+        ("device.pci-address", info.pci_address.as_ref()),
+        ("device.uuid", info.uuid.as_ref()),
+    ];
+    properties
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?.clone())))
+}
+
+/// The whole file.
+fn file(
+    name: &str,
+    suites: Vec<TestSuite>,
+    properties: &[(String, String)],
+) -> io::Result<Vec<u8>> {
+    let mut report = Report::new();
+    report.add_testsuites(suites);
+    let mut plain = Vec::new();
+    report.write_xml(&mut plain).map_err(io::Error::other)?;
+    complete(&plain, name, report.testsuites(), properties).map_err(io::Error::other)
+}
+
+/// Copies what `junit-report` wrote of `suites`, and adds what it leaves out: name and totals of
+/// the root, and for each suite how many tests were skipped, and its properties.
+fn complete(
+    plain: &[u8],
+    name: &str,
+    suites: &[TestSuite],
+    properties: &[(String, String)],
+) -> Result<Vec<u8>, quick_xml::Error> {
+    let mut reader = Reader::from_reader(plain);
+    let mut writer = Writer::new(Vec::with_capacity(plain.len() * 2));
+    let mut remaining = suites.iter();
+    loop {
+        match reader.read_event()? {
+            Event::Eof => return Ok(writer.into_inner()),
+            Event::Start(mut root) if root.name().as_ref() == b"testsuites" => {
+                add_totals(&mut root, name, suites);
+                writer.write_event(Event::Start(root))?;
+            }
+            Event::Empty(mut root) if root.name().as_ref() == b"testsuites" => {
+                add_totals(&mut root, name, suites);
+                writer.write_event(Event::Empty(root))?;
+            }
+            Event::Start(mut suite) if suite.name().as_ref() == b"testsuite" => {
+                let skipped = remaining.next().map_or(0, TestSuite::skipped);
+                suite.push_attribute(("skipped", skipped.to_string().as_str()));
+                writer.write_event(Event::Start(suite))?;
+                write_properties(&mut writer, properties)?;
+            }
+            event => writer.write_event(event)?,
+        }
+    }
+}
+
+fn add_totals(root: &mut BytesStart, name: &str, suites: &[TestSuite]) {
+    let sum = |count: fn(&TestSuite) -> usize| suites.iter().map(count).sum::<usize>().to_string();
+    let time: junit_report::Duration = suites.iter().map(TestSuite::time).sum();
+    root.push_attribute(("name", one_line(name).as_str()));
+    root.push_attribute(("tests", sum(TestSuite::tests).as_str()));
+    root.push_attribute(("failures", sum(TestSuite::failures).as_str()));
+    root.push_attribute(("errors", sum(TestSuite::errors).as_str()));
+    root.push_attribute(("skipped", sum(TestSuite::skipped).as_str()));
+    root.push_attribute(("time", time.as_seconds_f64().to_string().as_str()));
+}
+
+fn write_properties(
+    writer: &mut Writer<Vec<u8>>,
+    properties: &[(String, String)],
+) -> Result<(), quick_xml::Error> {
+    writer.write_event(Event::Start(BytesStart::new("properties")))?;
+    for (name, value) in properties {
+        let mut property = BytesStart::new("property");
+        property.push_attribute(("name", one_line(name).as_str()));
+        property.push_attribute(("value", one_line(value).as_str()));
+        writer.write_event(Event::Empty(property))?;
+    }
+    Ok(writer.write_event(Event::End(BytesEnd::new("properties")))?)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,463 @@
+//! What other programs read out of the files.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::report::{file_name, write_all};
+use crate::sample::{TIME, device, header, judged, result};
+use crate::verdict::{Expectation, ExpectedStatus, Location, Outcome};
+
+/// An element as a reader sees it.
+#[derive(Debug, Default, PartialEq)]
+struct Element {
+    name: String,
+    attributes: BTreeMap<String, String>,
+    children: Vec<Element>,
+    text: String,
+}
+
+impl Element {
+    /// The root of a file; panics where it is not well-formed.
+    fn parse(xml: &[u8]) -> Self {
+        let xml = std::str::from_utf8(xml).unwrap();
+        assert!(xml.chars().all(is_xml_char), "{xml:?}");
+        let mut reader = Reader::from_str(xml);
+        let mut open = vec![Self::default()];
+        loop {
+            match reader.read_event().unwrap() {
+                Event::Start(start) => open.push(Self::begin(&start)),
+                Event::Empty(start) => {
+                    let element = Self::begin(&start);
+                    open.last_mut().unwrap().children.push(element);
+                }
+                Event::End(_) => {
+                    let element = open.pop().unwrap();
+                    open.last_mut().unwrap().children.push(element);
+                }
+                Event::CData(text) => {
+                    open.last_mut().unwrap().text += &text.decode().unwrap();
+                }
+                Event::Decl(_) => {}
+                Event::Eof => break,
+                other => panic!("{other:?}"),
+            }
+        }
+        let [document] = &mut open[..] else {
+            panic!("not closed: {open:?}")
+        };
+        assert_eq!(document.children.len(), 1);
+        document.children.remove(0)
+    }
+
+    fn begin(start: &BytesStart) -> Self {
+        let attribute = |attribute: quick_xml::events::attributes::Attribute| {
+            let name = String::from_utf8(attribute.key.as_ref().to_vec()).unwrap();
+            assert!(!attribute.value.contains(&b'<'));
+            let value = std::str::from_utf8(&attribute.value).unwrap();
+            (
+                name,
+                quick_xml::escape::unescape(value).unwrap().into_owned(),
+            )
+        };
+        Self {
+            name: String::from_utf8(start.name().as_ref().to_vec()).unwrap(),
+            attributes: start.attributes().map(|a| attribute(a.unwrap())).collect(),
+            ..Self::default()
+        }
+    }
+
+    fn attribute(&self, name: &str) -> &str {
+        self.attributes
+            .get(name)
+            .unwrap_or_else(|| panic!("no {name} in {self:?}"))
+    }
+
+    fn child(&self, name: &str) -> &Self {
+        self.children
+            .iter()
+            .find(|child| child.name == name)
+            .unwrap_or_else(|| {
+                panic!("no {name} in {self:?}");
+            })
+    }
+
+    fn cases(&self) -> Vec<&Self> {
+        self.children
+            .iter()
+            .filter(|child| child.name == "testcase")
+            .collect()
+    }
+}
+
+/// The production `Char` of XML 1.0.
+fn is_xml_char(c: char) -> bool {
+    matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
+}
+
+fn log(results: Vec<TestResult>) -> RunLog {
+    let mut nvidia = device("nvidia-h200-0", "NVIDIA CUDA");
+    nvidia.info.pci_address = Some("0000:1b:00.0".to_owned());
+    nvidia.info.uuid = Some("00ff".to_owned());
+    RunLog {
+        header: header(vec![device("pocl-cpu", "PoCL"), nvidia]),
+        absent: Vec::new(),
+        results,
+        interrupted: false,
+        duration: Duration::from_secs(1),
+    }
+}
+
+fn parsed(log: &RunLog, device: &str) -> Element {
+    Element::parse(&junit(log, device).unwrap())
+}
+
+fn failed(message: &str) -> Outcome {
+    let location = Some(Location {
+        file: "suites/src/pool.rs".to_owned(),
+        line: 41,
+    });
+    Outcome::Failed {
+        message: message.to_owned(),
+        location,
+    }
+}
+
+fn known(status: ExpectedStatus) -> Option<Expectation> {
+    Some(Expectation {
+        status,
+        reason: "driver bug 7".to_owned(),
+    })
+}
+
+#[test]
+fn a_whole_file() {
+    let mut pass = result("pool::reuse::n_1@pocl-cpu", Outcome::Passed);
+    pass.source = Some(Location {
+        file: "suites/src/pool.rs".to_owned(),
+        line: 40,
+    });
+    pass.stdout = "42\n".to_owned();
+    let fail = result("pool::reuse::n_2@pocl-cpu", failed("left: 1\nright: 2"));
+    let xml = String::from_utf8(junit(&log(vec![pass, fail]), "pocl-cpu").unwrap()).unwrap();
+    let expected = r#"
+<?xml version="1.0" encoding="utf-8"?>
+<testsuites name="clmatrix on pocl-cpu" tests="2" failures="1" errors="0" skipped="0" time="0.5">
+<testsuite id="0" name="pool@pocl-cpu" package="pocl-cpu" tests="2" errors="0" failures="1"
+ hostname="bench" timestamp="2026-01-02T03:04:05Z" time="0.5" skipped="0">
+<properties>
+<property name="run.id" value="run-1"/>
+<property name="device.id" value="pocl-cpu"/>
+<property name="platform.name" value="PoCL"/>
+<property name="platform.vendor" value="PoCL people"/>
+<property name="platform.version" value="OpenCL 1.2"/>
+<property name="device.name" value="PoCL device"/>
+<property name="device.vendor" value="GenuineSilicon"/>
+<property name="device.driver-version" value="3.1"/>
+<property name="device.opencl-version" value="OpenCL 1.2 sample"/>
+<property name="version.clmatrix-harness" value="0.1.0"/>
+</properties>
+<testcase name="reuse::n_1" time="0.25" classname="pocl-cpu.pool" file="suites/src/pool.rs">
+<system-out><![CDATA[42\n]]></system-out>
+</testcase>
+<testcase name="reuse::n_2" time="0.25" classname="pocl-cpu.pool">
+<failure type="fail" message="left: 1"><![CDATA[left: 1\nright: 2\n  at suites/src/pool.rs:41\n
+rerun: clmatrix run --exact pool::reuse::n_2@pocl-cpu]]></failure>
+</testcase>
+</testsuite>
+</testsuites>"#;
+    assert_eq!(xml, expected.replace('\n', "").replace("\\n", "\n"));
+}
+
+#[test]
+fn each_verdict_has_its_element() {
+    use ExpectedStatus::{Crash, Fail};
+    let crashed = Outcome::Crashed {
+        how: "SIGSEGV".to_owned(),
+    };
+    let timed_out = Outcome::TimedOut {
+        limit: Duration::from_secs(60),
+    };
+    let skipped = Outcome::Skipped {
+        reason: "needs fp64".to_owned(),
+    };
+    let ignored = Outcome::Ignored {
+        reason: Some("slow".to_owned()),
+    };
+    let not_run = Outcome::NotRun {
+        reason: "Ctrl-C".to_owned(),
+    };
+    let outdated = "passed, but was expected to go wrong: driver bug 7";
+    let cases = [
+        (failed("a\nb"), None, "failure", "fail", "a"),
+        (failed("a\nb"), known(Crash), "failure", "fail", "a"),
+        (
+            Outcome::Passed,
+            known(Fail),
+            "failure",
+            "unexpected-pass",
+            outdated,
+        ),
+        (crashed, None, "error", "crash", "SIGSEGV"),
+        (timed_out, None, "error", "timeout", "did not end within 1m"),
+        (not_run, None, "error", "not-run", "Ctrl-C"),
+        (skipped, None, "skipped", "skip", "needs fp64"),
+        (ignored, None, "skipped", "ignored", "slow"),
+        (
+            Outcome::Ignored { reason: None },
+            None,
+            "skipped",
+            "ignored",
+            "ignored",
+        ),
+        (
+            failed("a"),
+            known(Fail),
+            "skipped",
+            "expected-fail",
+            "expected failure: driver bug 7",
+        ),
+    ];
+    for (outcome, expectation, element, type_, message) in cases {
+        let log = log(vec![judged("pool::t@pocl-cpu", outcome, expectation)]);
+        let root = parsed(&log, "pocl-cpu");
+        let [case] = root.child("testsuite").cases()[..] else {
+            panic!("{root:?}")
+        };
+        let [verdict] = &case.children[..] else {
+            panic!("{case:?}")
+        };
+        let found = (
+            &*verdict.name,
+            verdict.attribute("type"),
+            verdict.attribute("message"),
+        );
+        assert_eq!(found, (element, type_, message));
+    }
+}
+
+#[test]
+fn what_happened_is_told_where_it_was_expected_and_where_not() {
+    let cases = [
+        (
+            known(ExpectedStatus::Fail),
+            "skipped",
+            "a\nb\n  at suites/src/pool.rs:41",
+        ),
+        (
+            known(ExpectedStatus::Crash),
+            "failure",
+            "a\nb\n  at suites/src/pool.rs:41\nexpected to go wrong: driver bug 7\n\
+             rerun: clmatrix run --exact pool::t@pocl-cpu",
+        ),
+    ];
+    for (expectation, element, text) in cases {
+        let log = log(vec![judged(
+            "pool::t@pocl-cpu",
+            failed("a\nb"),
+            expectation,
+        )]);
+        let root = parsed(&log, "pocl-cpu");
+        assert_eq!(
+            root.child("testsuite")
+                .child("testcase")
+                .child(element)
+                .text,
+            text
+        );
+    }
+}
+
+#[test]
+fn counts_and_names_are_of_the_suite_and_the_device() {
+    let crashed = || Outcome::Crashed {
+        how: "SIGSEGV".to_owned(),
+    };
+    let skipped = || Outcome::Skipped {
+        reason: "needs fp64".to_owned(),
+    };
+    let mut early = result("pool::a@nvidia-h200-0", Outcome::Passed);
+    early.started -= Duration::from_secs(5);
+    let log = log(vec![
+        result("pool::b@nvidia-h200-0", failed("x")),
+        result("pool::b@pocl-cpu", crashed()),
+        early,
+        result("svm::c@nvidia-h200-0", crashed()),
+        result("svm::d@nvidia-h200-0", skipped()),
+        result("svm::e@nvidia-h200-0", skipped()),
+        result("alone@host", Outcome::Passed),
+    ]);
+    let counts = |element: &Element| {
+        ["tests", "failures", "errors", "skipped", "time"]
+            .map(|name| element.attribute(name).to_owned())
+            .join(" ")
+    };
+    let root = parsed(&log, "nvidia-h200-0");
+    assert_eq!(counts(&root), "5 1 1 2 1.25");
+    let [pool, svm] = &root.children[..] else {
+        panic!("{root:?}")
+    };
+    assert_eq!(
+        (pool.attribute("name"), &*counts(pool)),
+        ("pool@nvidia-h200-0", "2 1 0 0 0.5")
+    );
+    assert_eq!(
+        (svm.attribute("name"), &*counts(svm)),
+        ("svm@nvidia-h200-0", "3 0 1 2 0.75")
+    );
+    assert_eq!(
+        pool.attribute("timestamp"),
+        "2026-01-02T03:04:00Z",
+        "of the test that began first"
+    );
+
+    let properties = &pool.child("properties").children;
+    let property = |name: &str| properties.iter().find(|p| p.attribute("name") == name);
+    let value = |name: &str| property(name).map(|property| property.attribute("value"));
+    assert_eq!(value("device.pci-address"), Some("0000:1b:00.0"));
+    assert_eq!(value("device.uuid"), Some("00ff"));
+
+    let host = parsed(&log, "host");
+    let case = host.child("testsuite").child("testcase");
+    assert_eq!(
+        (case.attribute("classname"), case.attribute("name")),
+        ("host.alone", "alone")
+    );
+}
+
+#[test]
+fn times_that_cannot_be_written_do_no_harm() {
+    let long_ago = SystemTime::UNIX_EPOCH - TIME;
+    let far_away = SystemTime::UNIX_EPOCH + Duration::from_secs(400_000_000_000);
+    for time in [long_ago, far_away] {
+        let endless = || TestResult {
+            started: time,
+            duration: Duration::MAX,
+            ..result("pool::t@pocl-cpu", Outcome::Passed)
+        };
+        let root = parsed(&log(vec![endless(), endless()]), "pocl-cpu");
+        assert_eq!(
+            root.child("testsuite").attribute("timestamp"),
+            "1970-01-01T00:00:00Z"
+        );
+    }
+}
+
+#[test]
+fn files_of_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut log = log(vec![
+        result("pool::b@odd/../name", Outcome::Passed),
+        result("pool::a@pocl-cpu", Outcome::Passed),
+        result("parsing::a@host", Outcome::Passed),
+    ]);
+    log.absent = vec!["intel-*".to_owned(), "<amd>".to_owned()];
+    let written = write_all(&log, folder.path()).unwrap();
+    let names = [
+        "pocl-cpu.xml",
+        "odd%2F..%2Fname.xml",
+        "host.xml",
+        "absent-devices.xml",
+    ];
+    assert_eq!(
+        written,
+        names.map(|name| folder.path().join("junit").join(name))
+    );
+
+    let absent = Element::parse(&std::fs::read(&written[3]).unwrap());
+    assert_eq!(
+        (absent.attribute("tests"), absent.attribute("failures")),
+        ("2", "2")
+    );
+    let cases = absent.child("testsuite").cases();
+    assert_eq!(
+        cases
+            .iter()
+            .map(|case| case.attribute("name"))
+            .collect::<Vec<_>>(),
+        log.absent
+    );
+    assert_eq!(cases[0].child("failure").attribute("type"), "device-absent");
+}
+
+#[test]
+fn file_names_are_told_apart() {
+    let cases = [
+        ("nvidia-h200_0.1", "nvidia-h200_0.1"),
+        ("a/b", "a%2Fb"),
+        ("a%2Fb", "a%252Fb"),
+        ("é", "%C3%A9"),
+    ];
+    for (device, expected) in cases {
+        assert_eq!(file_name(device), expected);
+    }
+}
+
+/// Text as tests and drivers may write it.
+fn text() -> impl Strategy<Value = String> {
+    let nasty = [
+        "]]>",
+        "]]",
+        "]",
+        ">",
+        "<![CDATA[",
+        "<script>",
+        "&amp;",
+        "&",
+        "\"",
+        "'",
+        "\n",
+        "\r",
+        "\t",
+        "\0",
+        "\x1b[31m",
+        "\x1b",
+        "\x1b]0;",
+        "\x07",
+        "\u{fffe}",
+        "\u{ffff}",
+        "\u{1f4a5}",
+        "\u{9b}",
+        "@",
+        "::",
+    ];
+    let piece = prop_oneof![
+        proptest::sample::select(nasty.to_vec()).prop_map(str::to_owned),
+        any::<char>().prop_map(String::from),
+        "[ -~]{0,8}",
+    ];
+    proptest::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn any_text_makes_well_formed_xml_and_is_read_back(
+        message in text(),
+        stdout in text(),
+        stderr in text(),
+        name in text(),
+        host in text(),
+        test in text(),
+    ) {
+        let mut fail = result(&format!("pool::{test}@d"), failed(&message));
+        fail.stdout.clone_from(&stdout);
+        fail.stderr.clone_from(&stderr);
+        fail.source = Some(Location { file: name.clone(), line: 1 });
+        let mut log = log(vec![fail]);
+        log.header.host.clone_from(&host);
+        log.header.devices[0].id = "d".to_owned();
+        log.header.devices[0].info.name.clone_from(&name);
+
+        let root = parsed(&log, "d");
+        let suite = root.child("testsuite");
+        let case = suite.child("testcase");
+        prop_assert_eq!(suite.attribute("hostname"), one_line(&host));
+        prop_assert_eq!(case.attribute("file"), one_line(&name));
+        prop_assert!(case.child("failure").text.starts_with(&clean(&message)));
+        for (element, text) in [("system-out", &stdout), ("system-err", &stderr)] {
+            let found = case.children.iter().find(|child| child.name == element);
+            prop_assert_eq!(found.map_or("", |element| &element.text), clean(text));
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Whole pages, and that none is wider than it may be.
+
+use proptest::prelude::*;
+use unicode_width::UnicodeWidthStr;
+
+use super::*;
+use crate::events::RunHeader;
+use crate::sample::{device, header, judged, result};
+use crate::verdict::{Expectation, ExpectedStatus};
+
+fn log(devices: &[&str], results: Vec<TestResult>) -> RunLog {
+    RunLog {
+        header: header(devices.iter().map(|id| device(id, "PoCL")).collect()),
+        absent: Vec::new(),
+        results,
+        interrupted: false,
+        duration: Duration::from_millis(12_345),
+    }
+}
+
+fn page(log: &RunLog) -> String {
+    matrix(log, 80, false, Path::new("target/clmatrix"))
+}
+
+fn failed(message: &str) -> Outcome {
+    let location = Some(Location {
+        file: "suites/src/pool.rs".to_owned(),
+        line: 41,
+    });
+    Outcome::Failed {
+        message: message.to_owned(),
+        location,
+    }
+}
+
+fn known_failure() -> Option<Expectation> {
+    Some(Expectation {
+        status: ExpectedStatus::Fail,
+        reason: "driver bug 7".to_owned(),
+    })
+}
+
+/// One result of each kind.
+fn all_kinds() -> Vec<TestResult> {
+    let crashed = Outcome::Crashed {
+        how: "SIGSEGV".to_owned(),
+    };
+    let timed_out = Outcome::TimedOut {
+        limit: Duration::from_secs(60),
+    };
+    let skipped = Outcome::Skipped {
+        reason: "needs fp64".to_owned(),
+    };
+    let not_run = |test| {
+        result(
+            test,
+            Outcome::NotRun {
+                reason: "Ctrl-C".to_owned(),
+            },
+        )
+    };
+    let mut crash = result("memory::maps@rusticl-cpu", crashed);
+    crash.source = Some(Location {
+        file: "suites/src/memory.rs".to_owned(),
+        line: 7,
+    });
+    vec![
+        result("pool::reuse::n_1@pocl-cpu", Outcome::Passed),
+        result(
+            "pool::reuse::n_1@rusticl-cpu",
+            failed("\nleft:  1\nright: 2"),
+        ),
+        result("pool::grows@pocl-cpu", Outcome::Passed),
+        judged("pool::grows@rusticl-cpu", failed("no"), known_failure()),
+        result("memory::maps@pocl-cpu", Outcome::Ignored { reason: None }),
+        crash,
+        result("memory::waits@pocl-cpu", skipped),
+        result("memory::waits@rusticl-cpu", timed_out),
+        judged(
+            "memory::it's new@pocl-cpu",
+            Outcome::Passed,
+            known_failure(),
+        ),
+        not_run("memory::it's new@rusticl-cpu"),
+        not_run("memory::last@rusticl-cpu"),
+        result("parsing::lists@host", Outcome::Passed),
+    ]
+}
+
+#[test]
+fn all_that_can_happen() {
+    let mut log = log(&["pocl-cpu", "rusticl-cpu"], all_kinds());
+    log.absent = vec!["intel-*".to_owned(), "oclgrind-sim".to_owned()];
+    let expected = r"
+         pocl-cpu       rusticl-cpu     host
+pool     2 ok           1F 1x           -
+memory   1U 1s 1i       1C 1T 2N        -
+parsing  -              -               1 ok
+all      2 ok 1U 1s 1i  1F 1C 1T 2N 1x  1 ok
+F = failed  C = crashed  T = timed out  U = unexpectedly passed  N = not run
+x = failed as expected  s = skipped  i = ignored
+
+ABSENT intel-*: expected, but no device matches
+ABSENT oclgrind-sim: expected, but no device matches
+
+FAIL pool::reuse::n_1@rusticl-cpu
+  left:  1
+  suites/src/pool.rs:41
+  clmatrix run --exact pool::reuse::n_1@rusticl-cpu
+
+CRASH memory::maps@rusticl-cpu
+  SIGSEGV
+  suites/src/memory.rs:7
+  clmatrix run --exact memory::maps@rusticl-cpu
+
+TIMEOUT memory::waits@rusticl-cpu
+  did not end within 1m
+  clmatrix run --exact memory::waits@rusticl-cpu
+
+UNEXPECTED PASS memory::it's new@pocl-cpu
+  passed, but was expected to go wrong: driver bug 7
+  clmatrix run --exact 'memory::it'\''s new@pocl-cpu'
+
+NOT RUN 2 tests on rusticl-cpu
+  Ctrl-C
+
+FAILED: 12 tests on 2 devices in 12.3 s: 3 passed, 1 failed, 1 crashed, 1 timed
+out, 1 unexpectedly passed, 2 not run, 1 failed as expected, 1 skipped, 1
+ignored, 2 expected devices absent
+Reports: target/clmatrix
+";
+    assert_eq!(page(&log), expected.trim_start_matches('\n'));
+}
+
+#[test]
+fn summaries() {
+    let passed = |device: &str| vec![result(&format!("pool::grows@{device}"), Outcome::Passed)];
+    let cases = [
+        (
+            log(&["pocl-cpu"], passed("pocl-cpu")),
+            "PASSED: 1 test on 1 device in 12.3 s: 1 passed\n",
+        ),
+        (log(&[], vec![]), "FAILED: 0 tests on 0 devices in 12.3 s\n"),
+        (
+            log(&[], passed("host")),
+            "FAILED: 1 test on 0 devices in 12.3 s: 1 passed\n",
+        ),
+        (
+            RunLog {
+                interrupted: true,
+                ..log(&["pocl-cpu"], vec![])
+            },
+            "CUT SHORT: 0 tests on 1 device in 12.3 s\n",
+        ),
+    ];
+    for (log, expected) in cases {
+        let page = page(&log);
+        assert!(
+            page.ends_with(&format!("{expected}Reports: target/clmatrix\n")),
+            "{page}"
+        );
+    }
+}
+
+#[test]
+fn a_run_without_tests_has_no_table() {
+    let expected = "FAILED: 0 tests on 0 devices in 12.3 s\nReports: target/clmatrix\n";
+    assert_eq!(page(&log(&[], vec![])), expected);
+}
+
+#[test]
+fn colors_do_not_move_anything() {
+    let log = log(&["pocl-cpu", "rusticl-cpu"], all_kinds());
+    let colored = matrix(&log, 80, true, Path::new("target/clmatrix"));
+    assert!(colored.contains("\x1b[32m2 ok\x1b[0m") && colored.contains("\x1b[31mFAIL\x1b[0m"));
+    assert_eq!(crate::report::text::clean(&colored), page(&log));
+}
+
+#[test]
+fn escape_sequences_in_messages_do_not_reach_the_terminal() {
+    let message = "\x1b[2J\x07gone";
+    let page = page(&log(&["d"], vec![result("s::t@d", failed(message))]));
+    assert!(page.contains("  \u{fffd}gone\n"), "{page}");
+}
+
+#[test]
+fn durations() {
+    let cases = [
+        (0, "0.0 s"),
+        (59_949, "59.9 s"),
+        (60_000, "1 min 00 s"),
+        (3_599_000, "59 min 59 s"),
+        (7_380_000, "2 h 03 min"),
+    ];
+    for (milliseconds, expected) in cases {
+        assert_eq!(human(Duration::from_millis(milliseconds)), expected);
+    }
+}
+
+#[test]
+fn a_hundred_devices() {
+    let ids: Vec<_> = (0..100)
+        .map(|n| format!("nvidia-geforce-rtx-4090-{n}"))
+        .collect();
+    let ids: Vec<_> = ids.iter().map(String::as_str).collect();
+    let results = ids
+        .iter()
+        .map(|id| result(&format!("pool::grows@{id}"), Outcome::Passed));
+    let log = log(&ids, results.collect());
+    let page = page(&log);
+    assert_eq!(page.matches("1 ok").count(), 100);
+    assert!(
+        page.contains("D100 = nvidia-geforce-rtx-4090-99\n"),
+        "{page}"
+    );
+    assert!(page.lines().all(|line| line.width() <= 80), "{page}");
+}
+
+/// Names of devices and suites as long, as odd and as many as they like.
+fn names() -> impl Strategy<Value = Vec<String>> {
+    proptest::collection::vec("[a-z0-9日é-]{1,60}", 0..12)
+}
+
+proptest! {
+    #[test]
+    fn never_wider_than_the_page(
+        devices in names(),
+        suites in names(),
+        absent in names(),
+        message in any::<String>(),
+        width in 0..200_usize,
+    ) {
+        let ids: Vec<_> = devices.iter().map(String::as_str).collect();
+        let kinds = all_kinds();
+        let mut results = Vec::new();
+        for (number, suite) in suites.iter().enumerate() {
+            for (offset, id) in ids.iter().enumerate() {
+                let mut result = kinds[(number * 5 + offset) % kinds.len()].clone();
+                result.test = format!("{suite}::t@{id}");
+                if let Outcome::Failed { message: to, .. } = &mut result.outcome {
+                    to.clone_from(&message);
+                }
+                results.push(result);
+            }
+        }
+        let mut log = log(&ids, results);
+        log.absent = absent;
+        log.header = RunHeader { rerun_command: "rerun".to_owned(), ..log.header };
+        let page = matrix(&log, width, false, Path::new("r"));
+        let to_be_copied = |line: &str| line.contains('@') || line.starts_with("  suites/");
+        for line in page.lines().filter(|line| !to_be_copied(line)) {
+            prop_assert!(line.width() <= width.max(MIN_WIDTH), "{line:?}");
+        }
+    }
+}

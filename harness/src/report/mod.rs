@@ -1,0 +1,91 @@
+//! Reports of a run, all of them functions of its log: [`junit`] files for other programs, and
+//! the [`matrix`] for the terminal.
+
+pub mod junit;
+pub mod matrix;
+mod table;
+mod text;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::events::TestResult;
+use crate::run_log::RunLog;
+use crate::verdict::Verdict;
+
+/// Writes `junit/DEVICE.xml` below `folder` for each device that has results (`host` for tests
+/// that need none), and `junit/absent-devices.xml` where expected devices are absent. Returns
+/// their paths.
+pub fn write_all(log: &RunLog, folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let folder = folder.join("junit");
+    fs::create_dir_all(&folder)?;
+    let mut written = Vec::new();
+    let mut write = |name: &str, xml: Vec<u8>| {
+        let path = folder.join(format!("{name}.xml"));
+        fs::write(&path, xml)?;
+        written.push(path);
+        io::Result::Ok(())
+    };
+    for device in devices_with_results(log) {
+        write(&file_name(device), junit::junit(log, device)?)?;
+    }
+    if !log.absent.is_empty() {
+        write("absent-devices", junit::absent_devices(log)?)?;
+    }
+    Ok(written)
+}
+
+/// The devices in the order of the run's, then what else results name: the host.
+fn devices(log: &RunLog) -> Vec<&str> {
+    let mut devices: Vec<_> = log
+        .header
+        .devices
+        .iter()
+        .map(|device| device.id.as_str())
+        .collect();
+    for result in &log.results {
+        let (_, device) = result.test_and_device();
+        if !devices.contains(&device) {
+            devices.push(device);
+        }
+    }
+    devices
+}
+
+fn devices_with_results(log: &RunLog) -> Vec<&str> {
+    let mut devices = devices(log);
+    devices.retain(|device| log.results.iter().any(|r| r.test_and_device().1 == *device));
+    devices
+}
+
+/// `device` as a file's name: other characters than those of a slug as `%` and hexadecimal digits,
+/// so that different devices never share a file.
+fn file_name(device: &str) -> String {
+    let encode = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {
+            char::from(byte).to_string()
+        }
+        _ => format!("%{byte:02X}"),
+    };
+    device.bytes().map(encode).collect()
+}
+
+/// What there is to say about a result, on one line.
+fn headline(result: &TestResult) -> String {
+    let reason = || text::first_line(result.expectation.as_deref().unwrap_or("no reason given"));
+    match result.verdict {
+        Verdict::UnexpectedPass => format!("passed, but was expected to go wrong: {}", reason()),
+        Verdict::ExpectedFail => format!("expected failure: {}", reason()),
+        _ => text::first_line(&result.outcome.to_string()),
+    }
+}
+
+/// The command that runs this test alone.
+fn rerun(log: &RunLog, result: &TestResult) -> String {
+    format!(
+        "{} {}",
+        log.header.rerun_command,
+        text::shell_quoted(&result.test)
+    )
+}

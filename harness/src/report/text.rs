@@ -1,0 +1,109 @@
+//! What tests and drivers write, made fit for XML and for terminals.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// Escape sequences of terminals (ECMA-48): CSI (colours, cursor), OSC and its like (titles,
+/// links) with their terminator, and the short ones. One that is cut off loses its first bytes
+/// only, so that it does not swallow what follows.
+static ESCAPE_SEQUENCE: LazyLock<Regex> = LazyLock::new(|| {
+    let csi = r"\[[0-?]*[ -/]*[@-~]";
+    let osc = r"[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)";
+    let short = r"[ -/]*[0-~]";
+    Regex::new(&format!(r"\x1b(?:{csi}|{osc}|{short})")).expect("a constant")
+});
+
+/// `text` without escape sequences, with `\n` for every line's end, and with U+FFFD for each
+/// character that XML 1.0 cannot hold or that a terminal would act on.
+pub(super) fn clean(text: &str) -> String {
+    let text = ESCAPE_SEQUENCE.replace_all(text, "").replace("\r\n", "\n");
+    let clean = |c: char| match c {
+        '\r' => '\n',
+        '\t' | '\n' => c,
+        '\u{fffe}' | '\u{ffff}' => char::REPLACEMENT_CHARACTER,
+        c if c.is_control() => char::REPLACEMENT_CHARACTER,
+        c => c,
+    };
+    text.chars().map(clean).collect()
+}
+
+/// `text` on one line, as an attribute or a title needs it.
+pub(super) fn one_line(text: &str) -> String {
+    clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The first line with something on it.
+pub(super) fn first_line(text: &str) -> String {
+    let text = clean(text);
+    text.lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// `word` so that a POSIX shell takes it for one word.
+pub(super) fn shell_quoted(word: &str) -> Cow<'_, str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-.,:/@%+=".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        Cow::Borrowed(word)
+    } else {
+        Cow::Owned(format!("'{}'", word.replace('\'', r"'\''")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cleans() {
+        let cases = [
+            (
+                "plain \t text\n\u{1f980} é ]]> <b>&amp;",
+                "plain \t text\n\u{1f980} é ]]> <b>&amp;",
+            ),
+            ("\x1b[1;31mred\x1b[0m \x1b[2Kline", "red line"),
+            (
+                "\x1b]0;title\x07x \x1b]8;;http://a\x1b\\link\x1b]8;;\x1b\\",
+                "x link",
+            ),
+            ("\x1b(Bx\x1b7y\x1bcz", "xyz"),
+            ("cut \x1b]0;never ended\nnext", "cut 0;never ended\nnext"),
+            ("cut \x1b[31", "cut 31"),
+            ("cut \x1b", "cut \u{fffd}"),
+            (
+                "a\0b\x07c\x7fd\u{9b}e\u{fffe}f\u{ffff}",
+                "a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}e\u{fffd}f\u{fffd}",
+            ),
+            ("10%\r100%\r\ndone", "10%\n100%\ndone"),
+            ("lossy \u{fffd}", "lossy \u{fffd}"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(clean(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn lines() {
+        assert_eq!(one_line(" a\n\tb\r\nc "), "a b c");
+        assert_eq!(first_line("\n  \n  left: 1 \nright: 2"), "left: 1");
+        assert_eq!(first_line(""), "");
+    }
+
+    #[test]
+    fn quotes_for_a_shell() {
+        let cases = [
+            ("pool::n_1@pocl-cpu", "pool::n_1@pocl-cpu"),
+            ("", "''"),
+            ("a b", "'a b'"),
+            ("it's $x", r"'it'\''s $x'"),
+            ("é*", "'é*'"),
+        ];
+        for (word, expected) in cases {
+            assert_eq!(shell_quoted(word), expected);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! What a test requires of a device, checked against what the device says of itself.
+
+use std::fmt;
+
+use clmatrix::select::DeviceInfo;
+pub use clmatrix::select::Version;
+
+/// One condition. Sizes are in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Requirement {
+    /// Double precision in kernels.
+    Fp64,
+    /// Half precision in kernels.
+    Fp16,
+    /// Images (CL_DEVICE_IMAGE_SUPPORT).
+    Images,
+    /// Pipes.
+    Pipes,
+    /// Shared virtual memory of at least this level.
+    Svm(SvmLevel),
+    /// At least this version of OpenCL.
+    OpenCl(Version),
+    /// An extension by its full name.
+    Extension(&'static str),
+    /// CL_DEVICE_GLOBAL_MEM_SIZE.
+    GlobalMem(u64),
+    /// CL_DEVICE_MAX_MEM_ALLOC_SIZE.
+    MaxAlloc(u64),
+    /// CL_DEVICE_LOCAL_MEM_SIZE.
+    LocalMem(u64),
+}
+
+/// The kinds of shared virtual memory (CL_DEVICE_SVM_CAPABILITIES).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SvmLevel {
+    /// Coarse-grain buffers.
+    Coarse,
+    /// Fine-grain buffers.
+    Fine,
+    /// Fine-grain system memory: any pointer of the host.
+    System,
+    /// Atomics across host and device.
+    Atomics,
+}
+
+/// Why `device` cannot run a test with these requirements, or `None` if it can.
+pub fn missing(requires: &[Requirement], device: &DeviceInfo) -> Option<String> {
+    let missing: Vec<String> = requires.iter().filter_map(|r| r.missing_on(device)).collect();
+    (!missing.is_empty()).then(|| missing.join("; "))
+}
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fp64 => f.write_str("fp64"),
+            Self::Fp16 => f.write_str("fp16"),
+            Self::Images => f.write_str("images"),
+            Self::Pipes => f.write_str("pipes"),
+            Self::Svm(level) => write!(f, "svm: {}", format!("{level:?}").to_lowercase()),
+            Self::OpenCl(version) => write!(f, "OpenCL {version}"),
+            Self::Extension(name) => f.write_str(name),
+            Self::GlobalMem(bytes) => write!(f, "global memory: {bytes} bytes"),
+            Self::MaxAlloc(bytes) => write!(f, "largest allocation: {bytes} bytes"),
+            Self::LocalMem(bytes) => write!(f, "local memory: {bytes} bytes"),
+        }
+    }
+}
+
+impl Requirement {
+    fn missing_on(self, device: &DeviceInfo) -> Option<String> {
+        match self {
+            Self::Fp64 => lacks(device.fp64, "no fp64 (double)"),
+            Self::Fp16 => lacks(device.fp16, "no fp16 (half)"),
+            Self::Images => lacks(device.images, "no images"),
+            Self::Pipes => lacks(device.pipes, "no pipes"),
+            Self::Svm(level) => level.missing_on(device),
+            Self::OpenCl(version) => (device.opencl < version)
+                .then(|| format!("needs OpenCL {version}, the device has {}", device.opencl)),
+            Self::Extension(name) => (!device.extensions.iter().any(|e| e == name))
+                .then(|| format!("no extension {name}")),
+            Self::GlobalMem(bytes) => {
+                too_small("global memory", device.global_mem_size, bytes)
+            }
+            Self::MaxAlloc(bytes) => {
+                too_small("largest allocation", device.max_mem_alloc_size, bytes)
+            }
+            Self::LocalMem(bytes) => too_small("local memory", device.local_mem_size, bytes),
+        }
+    }
+}
+
+impl SvmLevel {
+    fn missing_on(self, device: &DeviceInfo) -> Option<String> {
+        let svm = device.svm;
+        match self {
+            Self::Coarse => lacks(svm.coarse_grain_buffer(), "no coarse-grain SVM"),
+            Self::Fine => lacks(svm.fine_grain_buffer(), "no fine-grain buffer SVM"),
+            Self::System => lacks(svm.fine_grain_system(), "no fine-grain system SVM"),
+            Self::Atomics => lacks(svm.atomics(), "no SVM atomics"),
+        }
+    }
+}
+
+fn lacks(has: bool, what: &str) -> Option<String> {
+    (!has).then(|| what.to_owned())
+}
+
+fn too_small(what: &str, has: u64, needs: u64) -> Option<String> {
+    (has < needs).then(|| format!("{what}: needs {needs} bytes, the device has {has}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_names_all_that_is_missing() {
+        let device = DeviceInfo {
+            opencl: Version { major: 1, minor: 2 },
+            images: true,
+            local_mem_size: 1024,
+            ..DeviceInfo::default()
+        };
+        for (requires, reason) in [
+            (&[][..], None),
+            (&[Requirement::Images], None),
+            (&[Requirement::OpenCl(Version { major: 1, minor: 2 })], None),
+            (&[Requirement::LocalMem(1024)], None),
+            (
+                &[Requirement::Fp64, Requirement::OpenCl(Version { major: 2, minor: 0 })],
+                Some("no fp64 (double); needs OpenCL 2.0, the device has 1.2"),
+            ),
+            (
+                &[Requirement::LocalMem(1025)],
+                Some("local memory: needs 1025 bytes, the device has 1024"),
+            ),
+            (&[Requirement::Svm(SvmLevel::Coarse)], Some("no coarse-grain SVM")),
+            (&[Requirement::Extension("cl_khr_fp16")], Some("no extension cl_khr_fp16")),
+        ] {
+            assert_eq!(missing(requires, &device).as_deref(), reason, "{requires:?}");
+        }
+    }
+}

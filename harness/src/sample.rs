@@ -1,0 +1,76 @@
+//! Devices and results for the tests of this crate.
+
+use std::time::{Duration, SystemTime};
+
+use clmatrix::select::{DeviceInfo, DeviceType, Svm, Version};
+
+use crate::events::{PlatformName, RunDevice, RunHeader, TestResult};
+use crate::verdict::{Expectation, Outcome, judge};
+
+/// 2026-01-02T03:04:05Z.
+pub(crate) const TIME: Duration = Duration::from_secs(1_767_323_045);
+
+/// A device of the platform `platform`.
+pub(crate) fn device(id: &str, platform: &str) -> RunDevice {
+    RunDevice {
+        id: id.to_owned(),
+        platform: PlatformName {
+            name: platform.to_owned(),
+            vendor: format!("{platform} people"),
+            version: "OpenCL 1.2".to_owned(),
+        },
+        info: DeviceInfo {
+            name: format!("{platform} device"),
+            vendor: "GenuineSilicon".to_owned(),
+            device_type: DeviceType(2),
+            driver_version: "3.1".to_owned(),
+            version: "OpenCL 1.2 sample".to_owned(),
+            opencl: Version { major: 1, minor: 2 },
+            extensions: Vec::new(),
+            fp64: true,
+            fp16: false,
+            images: true,
+            pipes: false,
+            svm: Svm(0),
+            global_mem_size: 1 << 30,
+            max_mem_alloc_size: 1 << 28,
+            local_mem_size: 1 << 15,
+            pci_address: None,
+            uuid: None,
+        },
+    }
+}
+
+/// The first line of a log.
+pub(crate) fn header(devices: Vec<RunDevice>) -> RunHeader {
+    RunHeader {
+        format: crate::run_log::FORMAT,
+        run_id: "run-1".to_owned(),
+        time: SystemTime::UNIX_EPOCH + TIME,
+        host: "bench".to_owned(),
+        versions: vec![("clmatrix-harness".to_owned(), "0.1.0".to_owned())],
+        command_line: vec!["clmatrix".to_owned(), "run".to_owned()],
+        rerun_command: "clmatrix run --exact".to_owned(),
+        devices,
+    }
+}
+
+/// What `test` did where nothing was expected of it.
+pub(crate) fn result(test: &str, outcome: Outcome) -> TestResult {
+    judged(test, outcome, None)
+}
+
+/// What `test` did where `expectation` was.
+pub(crate) fn judged(test: &str, outcome: Outcome, expectation: Option<Expectation>) -> TestResult {
+    TestResult {
+        test: test.to_owned(),
+        verdict: judge(&outcome, expectation.as_ref()),
+        outcome,
+        expectation: expectation.map(|expectation| expectation.reason),
+        duration: Duration::from_millis(250),
+        started: SystemTime::UNIX_EPOCH + TIME,
+        stdout: String::new(),
+        stderr: String::new(),
+        source: None,
+    }
+}

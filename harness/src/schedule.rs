@@ -1,0 +1,259 @@
+//! Runs a plan: a thread per device and slot, each with a worker of its own.
+//!
+//! Devices never wait for each other. Within a device, each slot takes the next test and hands it
+//! to its worker. A worker is used until a test goes wrong in it.
+//!
+//! A crash may strike later than its cause: a driver's thread dies while the next test runs. So
+//! the victim of a crash is run again, alone, in a fresh worker. If it crashes there too, the crash
+//! is its own. If not, it gets the verdict of that rerun, and the test before it is charged with a
+//! delayed crash. Until the next test has ended a result is therefore not yet settled.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
+
+use crate::config::DeviceSettings;
+use crate::events::TestResult;
+use crate::os::StopSignal;
+use crate::plan::{Plan, Planned};
+use crate::recorder::Recorder;
+use crate::registry::Ignore;
+use crate::requirement;
+use crate::verdict::{ExpectedStatus, Expectation, Location, Outcome, judge};
+use crate::worker::parent::{Attempt, Launch, StartError, Worker};
+
+/// After so many workers in a row that did not start, a device is given up.
+const START_TRIES: usize = 2;
+
+/// A plan with all that is needed to run it.
+pub struct Run<'a> {
+    /// What is to run.
+    pub plan: &'a Plan,
+    /// Per device of the plan: how it is run.
+    pub lanes: Vec<LaneSettings>,
+    /// How tests that need no device are run.
+    pub host: LaneSettings,
+    /// What the configuration expects of a test on a device of the plan.
+    pub expectation: &'a (dyn Fn(&Planned) -> Option<Expectation> + Sync),
+    /// Run tests that are marked `#[ignore]`.
+    pub include_ignored: bool,
+    /// Show the output of tests as it comes.
+    pub echo: bool,
+}
+
+/// How the tests of one device are run.
+pub struct LaneSettings {
+    /// How its workers are started.
+    pub launch: Launch,
+    /// Limits, slots and the driver's diagnostics.
+    pub settings: DeviceSettings,
+}
+
+/// Runs everything; returns when each entry of the plan has a settled result.
+pub fn execute(run: &Run<'_>, recorder: &Recorder<'_>, stop: &StopSignal) {
+    std::thread::scope(|scope| {
+        for lane in lanes(run) {
+            let lane = std::sync::Arc::new(lane);
+            let slots = lane.settings.settings.slots.min(lane.entries.len());
+            for _ in 0..slots {
+                let lane = lane.clone();
+                scope.spawn(move || Slot::new(run, &lane, recorder, stop).work());
+            }
+        }
+    });
+}
+
+/// The tests of one device.
+struct Lane<'a> {
+    settings: &'a LaneSettings,
+    /// Positions in the plan.
+    entries: Vec<usize>,
+    next: AtomicUsize,
+    failed_starts: AtomicUsize,
+}
+
+fn lanes<'a>(run: &'a Run<'_>) -> Vec<Lane<'a>> {
+    let mut lanes: Vec<Lane<'a>> = run
+        .lanes
+        .iter()
+        .chain(std::iter::once(&run.host))
+        .map(|settings| Lane {
+            settings,
+            entries: Vec::new(),
+            next: AtomicUsize::new(0),
+            failed_starts: AtomicUsize::new(0),
+        })
+        .collect();
+    let host = run.lanes.len();
+    for (position, entry) in run.plan.entries.iter().enumerate() {
+        lanes[entry.device.map_or(host, |device| device as usize)].entries.push(position);
+    }
+    lanes
+}
+
+/// One worker's place and the thread that serves it.
+struct Slot<'a> {
+    run: &'a Run<'a>,
+    lane: &'a Lane<'a>,
+    recorder: &'a Recorder<'a>,
+    stop: &'a StopSignal,
+    worker: Option<Worker>,
+    /// The last result of this worker, which a delayed crash may still change.
+    unsettled: Option<(usize, TestResult)>,
+}
+
+impl<'a> Slot<'a> {
+    fn new(
+        run: &'a Run<'a>,
+        lane: &'a Lane<'a>,
+        recorder: &'a Recorder<'a>,
+        stop: &'a StopSignal,
+    ) -> Self {
+        Self { run, lane, recorder, stop, worker: None, unsettled: None }
+    }
+
+    fn work(mut self) {
+        while let Some(&position) =
+            self.lane.entries.get(self.lane.next.fetch_add(1, Ordering::Relaxed))
+        {
+            self.take(position);
+        }
+        self.settle();
+    }
+
+    fn take(&mut self, position: usize) {
+        let entry = &self.run.plan.entries[position];
+        let started = SystemTime::now();
+        if let Some(outcome) = self.outcome_without_running(entry) {
+            let result = self.result(entry, started, Attempt::without_running(outcome));
+            self.recorder.finished(&result);
+            self.recorder.settled(position, &result);
+            return;
+        }
+        self.recorder.started(&self.run.plan.id(entry), started);
+        let limit = entry.test.timeout.unwrap_or(self.lane.settings.settings.timeout);
+        let attempt = self.attempt_with_crashes_attributed(entry, limit);
+        let worker_survived = attempt.worker_survived;
+        let result = self.result(entry, started, attempt);
+        self.recorder.finished(&result);
+        if let Some((position, previous)) = self.unsettled.replace((position, result)) {
+            self.recorder.settled(position, &previous);
+        }
+        if !worker_survived {
+            self.worker = None;
+            self.settle();
+        }
+    }
+
+    fn outcome_without_running(&self, entry: &Planned) -> Option<Outcome> {
+        if self.stop.is_set() {
+            return Some(Outcome::NotRun { reason: "the run was stopped".to_owned() });
+        }
+        if !self.run.include_ignored {
+            match entry.test.ignore {
+                Ignore::No => {}
+                Ignore::Yes => return Some(Outcome::Ignored { reason: None }),
+                Ignore::Because(reason) => {
+                    return Some(Outcome::Ignored { reason: Some(reason.to_owned()) });
+                }
+            }
+        }
+        let device = self.run.plan.device(entry)?;
+        if let Some(reason) = requirement::missing(entry.test.requires, &device.run.info) {
+            return Some(Outcome::Skipped { reason });
+        }
+        (self.run.expectation)(entry)
+            .filter(|expectation| expectation.status == ExpectedStatus::Skip)
+            .map(|expectation| Outcome::Skipped { reason: expectation.reason })
+    }
+
+    /// Runs a test; if it crashes after another one in the same worker, finds out whose crash it is.
+    fn attempt_with_crashes_attributed(&mut self, entry: &Planned, limit: Duration) -> Attempt {
+        let attempt = self.attempt(entry, limit);
+        let Some(Outcome::Crashed { how }) = &attempt.outcome else { return attempt };
+        let Some((position, suspect)) = self.unsettled.take() else { return attempt };
+        self.worker = None;
+        let rerun = self.attempt(entry, limit);
+        if let Some(Outcome::Crashed { .. }) = rerun.outcome {
+            self.recorder.settled(position, &suspect);
+        } else {
+            let victim = self.run.plan.id(entry);
+            self.charge(position, suspect, format!("{how}, delayed: it struck `{victim}`, which does not crash alone"));
+        }
+        rerun
+    }
+
+    fn attempt(&mut self, entry: &Planned, limit: Duration) -> Attempt {
+        let mut worker = match self.worker.take() {
+            Some(worker) => worker,
+            None => match self.start_worker() {
+                Ok(worker) => worker,
+                Err(reason) => return Attempt::without_running(Outcome::NotRun { reason }),
+            },
+        };
+        let mut attempt = worker.run(entry.test, limit, self.stop);
+        if attempt.worker_survived {
+            self.worker = Some(worker);
+        }
+        if let Some(Outcome::Passed) = attempt.outcome
+            && let Some(complaint) = self.lane.settings.settings.complaint_in(&attempt.stderr)
+        {
+            attempt.outcome = Some(Outcome::Failed {
+                message: format!("the driver says: {complaint}"),
+                location: None,
+            });
+            attempt.worker_survived = false;
+            self.worker = None;
+        }
+        attempt
+    }
+
+    fn start_worker(&self) -> Result<Worker, String> {
+        if self.lane.failed_starts.load(Ordering::Relaxed) >= START_TRIES {
+            return Err("the device was given up: its workers do not start any more".to_owned());
+        }
+        match Worker::start(&self.lane.settings.launch, self.run.echo, self.stop) {
+            Ok(worker) => {
+                self.lane.failed_starts.store(0, Ordering::Relaxed);
+                Ok(worker)
+            }
+            Err(StartError::Stopped) => Err("the run was stopped".to_owned()),
+            Err(StartError::Failed(reason)) => {
+                self.lane.failed_starts.fetch_add(1, Ordering::Relaxed);
+                Err(format!("no worker could be started: {reason}"))
+            }
+        }
+    }
+
+    /// Gives a result that was good so far the crash that it caused.
+    fn charge(&self, position: usize, mut suspect: TestResult, how: String) {
+        suspect.outcome = Outcome::Crashed { how };
+        let expectation = (self.run.expectation)(&self.run.plan.entries[position]);
+        suspect.verdict = judge(&suspect.outcome, expectation.as_ref());
+        self.recorder.finished(&suspect);
+        self.recorder.settled(position, &suspect);
+    }
+
+    fn settle(&mut self) {
+        if let Some((position, result)) = self.unsettled.take() {
+            self.recorder.settled(position, &result);
+        }
+    }
+
+    fn result(&self, entry: &Planned, started: SystemTime, attempt: Attempt) -> TestResult {
+        let outcome = attempt
+            .outcome
+            .unwrap_or_else(|| Outcome::NotRun { reason: "the run was stopped".to_owned() });
+        let expectation = (self.run.expectation)(entry);
+        TestResult {
+            test: self.run.plan.id(entry),
+            verdict: judge(&outcome, expectation.as_ref()),
+            outcome,
+            expectation: expectation.map(|expectation| expectation.reason),
+            duration: attempt.duration,
+            started,
+            stdout: attempt.stdout,
+            stderr: attempt.stderr,
+            source: Some(Location { file: entry.test.file.to_owned(), line: entry.test.line }),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! From options and environment to what is under test and how: the part that all fronts share.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+
+use crate::config::{Config, ConfigError, Profile};
+use crate::devices::probe::Probe;
+use crate::devices::selection::{Choices, NoDevices, select};
+use crate::devices::{Machine, TestDevice, cache, icd::Driver};
+use crate::plan::{Plan, Planned};
+use crate::registry::Test;
+use crate::schedule::{LaneSettings, Run};
+use crate::verdict::Expectation;
+use crate::worker::parent::Launch;
+use crate::worker::protocol::Role;
+
+/// What a person may say about a run.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// `--config`.
+    pub config: Option<PathBuf>,
+    /// `--profile`.
+    pub profile: Option<String>,
+    /// `--devices`.
+    pub devices: Option<String>,
+    /// `--icd`, repeated.
+    pub icd: Vec<PathBuf>,
+    /// Whether what the drivers said a short while ago will do.
+    pub cached_devices: bool,
+    /// Arguments that lead this executable to its worker's entry.
+    pub worker_arguments: Vec<OsString>,
+}
+
+/// Why a run cannot be made: exit status 2.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// The configuration is broken.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// There is nothing to test on.
+    #[error(transparent)]
+    NoDevices(#[from] NoDevices),
+    /// The folder for what is kept between runs.
+    #[error("{}: {error}", path.display())]
+    State {
+        /// The folder.
+        path: PathBuf,
+        /// What happened.
+        error: io::Error,
+    },
+}
+
+/// The machine, the configuration, and what was chosen of both.
+pub struct Setup {
+    /// All devices there are.
+    pub machine: Machine,
+    /// Devices that the profile expects and that are not there.
+    pub absent: Vec<String>,
+    /// Configuration and expectations.
+    pub config: Config,
+    /// The chosen profile.
+    pub profile: Profile,
+    options: Options,
+    state: PathBuf,
+    cache: Option<PathBuf>,
+}
+
+impl Setup {
+    /// Reads the configuration and asks the drivers.
+    pub fn new(options: Options) -> Result<Self, SetupError> {
+        let config = Config::load(options.config.as_deref())?;
+        let profile_name =
+            options.profile.clone().or_else(|| std::env::var("CLMATRIX_PROFILE").ok());
+        let profile = config.profile(profile_name.as_deref().unwrap_or("default"))?;
+        let state = state_folder();
+        std::fs::create_dir_all(&state)
+            .map_err(|error| SetupError::State { path: state.clone(), error })?;
+        let cache = cache::file(&state, &options.icd);
+        let probe = Probe { added: &options.icd, arguments: &options.worker_arguments, state: &state };
+        let remembered =
+            cache.as_deref().filter(|_| options.cached_devices).and_then(cache::read);
+        let machine = remembered.unwrap_or_else(|| {
+            let machine = probe.machine();
+            if let Some(cache) = &cache {
+                cache::write(cache, &machine);
+            }
+            machine
+        });
+        let absent = profile.absent(machine.platforms.iter().flat_map(|p| &p.ids));
+        Ok(Self { machine, absent, config, profile, options, state, cache })
+    }
+
+    /// The devices under test.
+    pub fn devices(&self) -> Result<Vec<TestDevice>, SetupError> {
+        let choices = Choices::from_environment(
+            self.options.devices.clone(),
+            self.profile.devices().map(str::to_owned),
+        );
+        Ok(select(&self.machine, &choices)?)
+    }
+
+    /// The devices under test; none where none of `tests` needs one and there is none.
+    pub fn devices_for(&self, tests: &[&'static Test]) -> Result<Vec<TestDevice>, SetupError> {
+        match self.devices() {
+            Err(SetupError::NoDevices(NoDevices::None(_))) if tests.iter().all(|test| test.once) => {
+                Ok(Vec::new())
+            }
+            devices => devices,
+        }
+    }
+
+    /// What the configuration expects of the entries of a plan.
+    pub fn expectations<'a>(
+        &'a self,
+        plan: &'a Plan,
+    ) -> impl Fn(&Planned) -> Option<Expectation> + Sync + 'a {
+        let expectations = &self.config.expectations;
+        let host = expectations.for_host();
+        let devices: Vec<_> =
+            plan.devices.iter().map(|device| expectations.for_device(&device.run)).collect();
+        move |entry| {
+            let expectations = entry.device.map_or(&host, |device| &devices[device as usize]);
+            expectations.lookup(&plan.path(entry)).cloned()
+        }
+    }
+
+    /// Where reports go when nobody says where.
+    pub fn report_folder(&self) -> PathBuf {
+        self.profile.report_dir().to_path_buf()
+    }
+
+    /// How the plan is run.
+    pub fn run<'a>(
+        &self,
+        plan: &'a Plan,
+        expectation: &'a (dyn Fn(&Planned) -> Option<Expectation> + Sync),
+    ) -> Result<Run<'a>, SetupError> {
+        let lanes = plan
+            .devices
+            .iter()
+            .map(|device| self.lane(device))
+            .collect::<io::Result<_>>()
+            .map_err(|error| SetupError::State { path: self.state.clone(), error })?;
+        let host = LaneSettings {
+            launch: self.launch(Role::Host, Vec::new()),
+            settings: self.profile.host_settings(),
+        };
+        Ok(Run { plan, lanes, host, expectation, include_ignored: false, echo: false })
+    }
+
+    fn lane(&self, device: &TestDevice) -> io::Result<LaneSettings> {
+        Ok(LaneSettings {
+            launch: self.launch(
+                Role::Device(device.address.clone()),
+                self.driver_environment(&device.driver)?,
+            ),
+            settings: self.profile.settings_for(&device.run),
+        })
+    }
+
+    fn launch(&self, role: Role, environment: Vec<(OsString, Option<OsString>)>) -> Launch {
+        Launch { role, arguments: self.options.worker_arguments.clone(), environment }
+    }
+
+    /// The driver's own variables, and folders for what drivers keep between processes.
+    fn driver_environment(&self, driver: &Driver) -> io::Result<Vec<(OsString, Option<OsString>)>> {
+        let mut environment = driver.environment(&self.state)?;
+        for (variable, folder) in
+            [("POCL_CACHE_DIR", "pocl-cache"), ("MESA_SHADER_CACHE_DIR", "mesa-cache")]
+        {
+            if std::env::var_os(variable).is_none() {
+                environment.push((variable.into(), Some(self.state.join(folder).into())));
+            }
+        }
+        Ok(environment)
+    }
+
+    /// Forgets what the drivers said, since it led nowhere.
+    pub fn forget_cached_devices(&self) {
+        if let Some(cache) = &self.cache {
+            cache::forget(cache);
+        }
+    }
+}
+
+/// Where things are kept between runs: in cargo's target folder if this executable lies in one,
+/// else in the user's cache folder.
+fn state_folder() -> PathBuf {
+    let exe = std::env::current_exe().unwrap_or_default();
+    let target = exe.ancestors().skip(1).find(|folder| folder.join("CACHEDIR.TAG").is_file());
+    match target {
+        Some(target) => target.join("clmatrix").join("state"),
+        None => user_cache_folder().join("clmatrix"),
+    }
+}
+
+fn user_cache_folder() -> PathBuf {
+    let variable = |name| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    variable("XDG_CACHE_HOME")
+        .or_else(|| variable("HOME").map(|home| home.join(".cache")))
+        .unwrap_or_else(std::env::temp_dir)
+}

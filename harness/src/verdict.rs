@@ -1,0 +1,170 @@
+//! From what a test did to what that means: outcome x expectation -> verdict.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// What one execution of one test on one device did, before anyone judges it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "outcome")]
+pub enum Outcome {
+    /// It ran to its end.
+    Passed,
+    /// It panicked, returned an error, or the driver complained while it ran.
+    Failed {
+        /// The assertion's message, or the error's.
+        message: String,
+        /// Where it was raised, if known.
+        location: Option<Location>,
+    },
+    /// The process died, by a signal or by leaving in the middle of the test.
+    Crashed {
+        /// "SIGSEGV", "exited with status 0", ...
+        how: String,
+    },
+    /// It did not end in time.
+    TimedOut {
+        /// The limit that it was given.
+        #[serde(rename = "limit_ns", with = "crate::events::nanoseconds")]
+        limit: Duration,
+    },
+    /// It did not run, since the device lacks something or the configuration says so.
+    Skipped {
+        /// What is missing.
+        reason: String,
+    },
+    /// Marked `#[ignore]` and not asked for.
+    Ignored {
+        /// The text of the attribute, if any.
+        reason: Option<String>,
+    },
+    /// It could not be run, or the run ended before its turn came.
+    NotRun {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl fmt::Display for Outcome {
+    /// The verdict's reason: the assertion with its place, the signal, what the device lacks.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Passed => f.write_str("passed"),
+            Self::Failed { message, location: None } => f.write_str(message),
+            Self::Failed { message, location: Some(Location { file, line }) } => {
+                write!(f, "{message}\n  at {file}:{line}")
+            }
+            Self::Crashed { how } => f.write_str(how),
+            Self::TimedOut { limit } => {
+                write!(f, "did not end within {}", humantime::format_duration(*limit))
+            }
+            Self::Ignored { reason: None } => f.write_str("ignored"),
+            Self::Skipped { reason }
+            | Self::Ignored { reason: Some(reason) }
+            | Self::NotRun { reason } => f.write_str(reason),
+        }
+    }
+}
+
+/// A place in a source file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Location {
+    /// Path as the compiler saw it.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u32,
+}
+
+/// What a result means for the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Ran and passed.
+    Pass,
+    /// A failed assertion, a returned error, or a driver's diagnostic.
+    Fail,
+    /// The process died.
+    Crash,
+    /// The time limit was reached.
+    Timeout,
+    /// The device lacks something that the test requires.
+    Skip,
+    /// `#[ignore]`.
+    Ignored,
+    /// Went wrong in the way that the configuration expects on this device.
+    ExpectedFail,
+    /// Expected to go wrong, but passed: the expectation is out of date.
+    UnexpectedPass,
+    /// The run ended before its turn came.
+    NotRun,
+}
+
+impl Verdict {
+    /// Whether the run may still succeed with this verdict among its results.
+    pub fn is_as_expected(self) -> bool {
+        match self {
+            Self::Pass | Self::Skip | Self::Ignored | Self::ExpectedFail => true,
+            Self::Fail | Self::Crash | Self::Timeout | Self::UnexpectedPass | Self::NotRun => false,
+        }
+    }
+
+    /// The name in reports: `pass`, `expected-fail`, ...
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Crash => "crash",
+            Self::Timeout => "timeout",
+            Self::Skip => "skip",
+            Self::Ignored => "ignored",
+            Self::ExpectedFail => "expected-fail",
+            Self::UnexpectedPass => "unexpected-pass",
+            Self::NotRun => "not-run",
+        }
+    }
+}
+
+/// What the configuration says that a test will do on a device, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Expectation {
+    /// How it goes wrong there.
+    pub status: ExpectedStatus,
+    /// The evidence: what the driver does, and how that was found out.
+    pub reason: String,
+}
+
+/// The ways in which a test can be expected to go wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExpectedStatus {
+    /// A failed assertion, a returned error, or a driver's diagnostic.
+    Fail,
+    /// The process dies.
+    Crash,
+    /// It does not end in time.
+    Timeout,
+    /// It must not be run at all (it would harm the machine).
+    Skip,
+}
+
+/// Judges an outcome in the light of what was expected.
+///
+/// Going wrong in another way than the expected one is not expected: a crash where a failed
+/// assertion was announced stays a crash.
+pub fn judge(outcome: &Outcome, expectation: Option<&Expectation>) -> Verdict {
+    use ExpectedStatus as Expected;
+    match (outcome, expectation.map(|e| e.status)) {
+        (Outcome::Skipped { .. }, _) => Verdict::Skip,
+        (Outcome::Ignored { .. }, _) => Verdict::Ignored,
+        (Outcome::NotRun { .. }, _) => Verdict::NotRun,
+        (Outcome::Passed, None | Some(Expected::Skip)) => Verdict::Pass,
+        (Outcome::Passed, Some(_)) => Verdict::UnexpectedPass,
+        (Outcome::Failed { .. }, Some(Expected::Fail))
+        | (Outcome::Crashed { .. }, Some(Expected::Crash))
+        | (Outcome::TimedOut { .. }, Some(Expected::Timeout)) => Verdict::ExpectedFail,
+        (Outcome::Failed { .. }, _) => Verdict::Fail,
+        (Outcome::Crashed { .. }, _) => Verdict::Crash,
+        (Outcome::TimedOut { .. }, _) => Verdict::Timeout,
+    }
+}

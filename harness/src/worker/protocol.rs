@@ -1,0 +1,63 @@
+//! What runner and worker say to each other: one JSON object a line, over a socket.
+//!
+//! Both ends are the same executable, so there is no version.
+
+use std::time::Duration;
+
+use clmatrix::select::PlatformInfo;
+use serde::{Deserialize, Serialize};
+
+use crate::verdict::Outcome;
+
+/// The environment variable that makes a process of this executable a worker. Its value is a
+/// [`Role`] in JSON.
+pub const ROLE_VARIABLE: &str = "CLMATRIX_WORKER";
+
+/// What a worker is for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Role {
+    /// Says which platforms it sees, and ends.
+    Enumerate,
+    /// Runs tests that need no device.
+    Host,
+    /// Runs tests on one device.
+    Device(DeviceAddress),
+}
+
+/// Where a device is found by a process that sees only its driver.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceAddress {
+    /// Position of the platform among those of the driver.
+    pub platform: usize,
+    /// Position of the device in its platform.
+    pub device: usize,
+    /// CL_DEVICE_NAME, to notice when another device has taken that place.
+    pub name: String,
+}
+
+/// From the runner: run this test. A worker is not asked to leave; it is killed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// `Test::module`.
+    pub module: String,
+    /// `Test::name`.
+    pub name: String,
+}
+
+/// From the worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Answer {
+    /// What an [`Role::Enumerate`] found, or why there is nothing.
+    Platforms(Result<Vec<PlatformInfo>, String>),
+    /// Bound to its device and waiting for requests.
+    Ready,
+    /// The device could not be found; the process ends.
+    NoDevice(String),
+    /// The test ended.
+    Done {
+        /// What it did.
+        outcome: Outcome,
+        /// How long it took.
+        duration: Duration,
+    },
+}

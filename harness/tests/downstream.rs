@@ -1,0 +1,133 @@
+//! The example of a downstream crate, built and run as its author would.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn example() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/downstream")
+}
+
+/// Runs `cargo` in the example, with a target folder that is kept between runs.
+fn cargo(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO"));
+    command.current_dir(example()).args(arguments);
+    // The outer cargo and nextest speak to this process only.
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        if name.starts_with("CARGO_PKG_") || name.starts_with("NEXTEST") || name.starts_with("CLMATRIX_") {
+            command.env_remove(&*name);
+        }
+    }
+    command.env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("downstream"));
+    let output = command.output().expect("cargo runs");
+    println!("{}", stdout(&output));
+    eprintln!("{}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// How many devices there are, from one test's ids.
+fn devices(listing: &str) -> usize {
+    listing.lines().filter(|line| line.starts_with("needs_more_than_devices_have@")).count()
+}
+
+#[test]
+fn every_kind_of_test_runs_on_every_device() {
+    let listing = stdout(&cargo(&["test", "--test", "devices", "--", "--list"]));
+    let devices = devices(&listing);
+    assert!(devices > 0);
+    for test in [
+        "scales::n_1_1",
+        "scales::n_2_4096",
+        "scales_by::case_1_nothing",
+        "scales_by::case_2_negative",
+        "scales_by::case_3_slowly",
+        "either_order_of_the_attributes_will_do::one_1_1",
+        "may_be_async",
+    ] {
+        let found = listing.lines().filter(|line| line.starts_with(&format!("{test}@"))).count();
+        assert_eq!(found, devices, "{test}");
+    }
+    assert!(listing.lines().any(|line| line == "needs_no_device@host: test"));
+
+    let run = cargo(&["test", "--test", "devices"]);
+    assert!(run.status.success());
+    // Six run on each device and one on the host; one is ignored and one skipped.
+    let summary = format!("{} passed; 0 failed; {} ignored", 6 * devices + 1, 2 * devices);
+    assert!(stdout(&run).contains(&summary), "{summary}");
+}
+
+#[test]
+fn nextest_runs_the_same_tests() {
+    let run = cargo(&["nextest", "run", "--test", "devices"]);
+    let stderr = String::from_utf8_lossy(&run.stderr);
+    if stderr.contains("no such command: `nextest`") {
+        println!("skipped: cargo-nextest is not installed");
+        return;
+    }
+    assert!(run.status.success());
+    assert!(stderr.contains("scales::n_2_4096@"), "{stderr}");
+    assert!(stderr.contains(" passed") && !stderr.contains(" failed"), "{stderr}");
+}
+
+#[test]
+fn an_ordinary_target_covers_all_devices_and_names_those_that_fail() {
+    assert!(cargo(&["test", "--test", "ordinary"]).status.success());
+    let listing = stdout(&cargo(&["test", "--test", "devices", "--", "--list"]));
+    let devices = devices(&listing);
+
+    let run = cargo(&["test", "--test", "ordinary", "--", "--ignored"]);
+    assert_eq!(run.status.code(), Some(101));
+    let text = stdout(&run);
+    assert!(text.contains(&format!("failed on {devices} of {devices} devices")), "{text}");
+    assert!(text.contains("fails_everywhere@") && text.contains("on purpose"), "{text}");
+}
+
+/// A target in which nothing would be said if its tests were lost.
+#[test]
+fn a_lost_test_does_not_compile() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lost");
+    std::fs::create_dir_all(folder.join("tests/deeper")).expect("a folder");
+    let write = |file: &str, text: &str| std::fs::write(folder.join(file), text).expect("a file");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
+    write(
+        "Cargo.toml",
+        &format!(
+            "[package]\nname = \"lost\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[lib]\npath = \"lib.rs\"\n\
+             [dependencies]\nclmatrix-harness = {{ path = {:?} }}\nrstest = \"0.28\"\n\
+             [[test]]\nname = \"lost\"\nharness = false\n[workspace]\n",
+            root.join("harness")
+        ),
+    );
+    write("lib.rs", "");
+    write(
+        "tests/lost.rs",
+        "mod deeper;\n\
+         #[clmatrix_harness::test(once)] fn kept() {}\n\
+         #[test] fn plain() {}\n\
+         macro_rules! tests { ($($t:tt)*) => { $($t)* } }\n\
+         tests! { #[test] fn in_a_macro() {} }\n\
+         clmatrix_harness::main!();\n",
+    );
+    write("tests/deeper/mod.rs", "#[rstest::rstest] fn parametrised(#[values(1)] _n: i32) {}\n");
+    let mut command = Command::new(env!("CARGO"));
+    command
+        .current_dir(&folder)
+        .args(["check", "--tests"])
+        .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("downstream"));
+    std::fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).expect("the lock file");
+    let output = command.output().expect("cargo runs");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    for (place, what) in [
+        ("tests/lost.rs:3", "`#[test]` `plain`"),
+        ("tests/lost.rs:5", "`#[test]` `in_a_macro`"),
+        ("tests/deeper/mod.rs:1", "`#[rstest]` `parametrised`"),
+    ] {
+        assert!(stderr.contains(&format!("{place}: {what} would never run")), "{place}: {stderr}");
+    }
+    assert!(!stderr.contains("`kept`"), "{stderr}");
+}

@@ -1,0 +1,166 @@
+//! Tests that go wrong in every way that a driver or a kernel can.
+//!
+//! They are registered in this executable and run by it as a child. Their order in this file is
+//! the order in which a worker gets them.
+
+use std::io::Write;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use clmatrix_harness::{CtxFactory, skip};
+
+/// Makes the driver real: a fault strikes in a process that has a context.
+fn use_the_device(ctx_factory: CtxFactory) {
+    let context = ctx_factory().expect("a context");
+    std::mem::forget(context);
+}
+
+fn write_to_null() {
+    // SAFETY: none, on purpose: this is the crash. A `raise(SIGSEGV)` can be swallowed.
+    unsafe { std::ptr::null_mut::<u8>().wrapping_add(8).write_volatile(1) }
+}
+
+#[clmatrix_harness::test]
+fn passes(ctx_factory: CtxFactory) {
+    use_the_device(ctx_factory);
+    println!("said on standard output");
+    eprintln!("said on standard error");
+}
+
+#[clmatrix_harness::test]
+fn writes_to_null(ctx_factory: CtxFactory) {
+    use_the_device(ctx_factory);
+    println!("last words before the crash");
+    write_to_null();
+}
+
+#[clmatrix_harness::test]
+fn aborts(ctx_factory: CtxFactory) {
+    use_the_device(ctx_factory);
+    std::process::abort();
+}
+
+#[clmatrix_harness::test]
+fn leaves_with_status_0(ctx_factory: CtxFactory) {
+    use_the_device(ctx_factory);
+    std::process::exit(0);
+}
+
+#[clmatrix_harness::test]
+fn overflows_its_stack(ctx_factory: CtxFactory) {
+    #[expect(unconditional_recursion, reason = "that is the fault")]
+    fn deeper(depth: u64) -> u64 {
+        let ballast = std::hint::black_box([depth; 512]);
+        deeper(depth + 1) + ballast[0]
+    }
+    use_the_device(ctx_factory);
+    println!("{}", deeper(0));
+}
+
+#[clmatrix_harness::test(timeout = "2s")]
+fn hangs_and_leaves_a_child(ctx_factory: CtxFactory) {
+    use_the_device(ctx_factory);
+    let child = Command::new("sleep").arg("1000").spawn().expect("sleep starts");
+    println!("child {}", child.id());
+    loop {
+        thread::park();
+    }
+}
+
+/// A gigabyte, half on each stream.
+#[clmatrix_harness::test(timeout = "100s")]
+fn floods(ctx_factory: CtxFactory) {
+    use_the_device(ctx_factory);
+    let block = vec![b'x'; 1 << 20];
+    for _ in 0..512 {
+        std::io::stdout().write_all(&block).expect("standard output takes all");
+        std::io::stderr().write_all(&block).expect("standard error takes all");
+    }
+    println!("the end of the flood");
+}
+
+#[clmatrix_harness::test]
+fn speaks_no_utf8(ctx_factory: CtxFactory) {
+    use_the_device(ctx_factory);
+    std::io::stdout().write_all(b"bad \xff\xfe bytes, \x1b[31mred\x1b[0m, \0, ]]>\n").unwrap();
+}
+
+#[clmatrix_harness::test]
+fn reads_standard_input() {
+    let mut line = String::new();
+    assert_eq!(std::io::stdin().read_line(&mut line).unwrap(), 0, "standard input is at its end");
+}
+
+#[clmatrix_harness::test]
+fn fails_an_assertion(ctx_factory: CtxFactory) {
+    use_the_device(ctx_factory);
+    let found = 41;
+    assert_eq!(found, 42, "the answer");
+}
+
+#[clmatrix_harness::test]
+fn returns_an_error() -> Result<(), String> {
+    Err("the device is on fire".to_owned())
+}
+
+#[clmatrix_harness::test]
+#[should_panic(expected = "on purpose")]
+fn panics_as_announced() {
+    panic!("on purpose");
+}
+
+#[clmatrix_harness::test]
+#[should_panic(expected = "on purpose")]
+fn panics_otherwise() {
+    panic!("by mistake");
+}
+
+#[clmatrix_harness::test]
+#[should_panic]
+fn does_not_panic() {}
+
+#[clmatrix_harness::test]
+fn skips_itself() {
+    skip!("found {} wanting", "something");
+}
+
+#[clmatrix_harness::test(requires(opencl = "9.9"))]
+fn requires_too_much() {
+    unreachable!("no device has it");
+}
+
+#[clmatrix_harness::test]
+#[ignore = "takes long"]
+fn is_ignored() {}
+
+#[clmatrix_harness::test(once)]
+fn needs_no_device() {
+    println!("on the host");
+}
+
+/// Passes, and takes the process down while the next test runs.
+#[clmatrix_harness::test]
+fn leaves_a_time_bomb(ctx_factory: CtxFactory) {
+    use_the_device(ctx_factory);
+    thread::spawn(|| {
+        thread::sleep(Duration::from_millis(300));
+        write_to_null();
+    });
+}
+
+#[clmatrix_harness::test]
+fn is_the_victim_of_the_bomb(ctx_factory: CtxFactory) {
+    use_the_device(ctx_factory);
+    thread::sleep(Duration::from_secs(1));
+}
+
+/// For what is done to a whole run: it ends only by force.
+#[clmatrix_harness::test(timeout = "1000s")]
+#[ignore = "hangs until the run is stopped"]
+fn waits_for_ever(ctx_factory: CtxFactory) {
+    use_the_device(ctx_factory);
+    loop {
+        thread::park();
+    }
+}

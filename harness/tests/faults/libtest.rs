@@ -1,0 +1,113 @@
+//! The same tests as a target of `cargo test`: libtest's options, and what it prints.
+
+use std::process::Output;
+
+use crate::Check;
+use crate::support::{LIBTEST, child, output};
+
+pub const CHECKS: &[Check] = &[
+    ("libtest::lists_every_test_on_every_device", lists_every_test_on_every_device),
+    ("libtest::exact_runs_one_test_on_one_device", exact_runs_one_test_on_one_device),
+    ("libtest::several_filters_choose_what_any_of_them_matches", several_filters_choose_what_any_of_them_matches),
+    ("libtest::ignored_tests_run_when_asked_for", ignored_tests_run_when_asked_for),
+    ("libtest::failures_fail_the_target_and_show_the_output", failures_fail_the_target_and_show_the_output),
+    ("libtest::output_is_shown_when_asked_for", output_is_shown_when_asked_for),
+    ("libtest::options_of_libtest_are_taken", options_of_libtest_are_taken),
+    ("libtest::nextest_does_not_run_what_a_device_cannot", nextest_does_not_run_what_a_device_cannot),
+    ("libtest::a_target_without_devices_fails", a_target_without_devices_fails),
+];
+
+fn libtest(arguments: &[&str]) -> Output {
+    output(child(LIBTEST, arguments))
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The ids of all tests, as `--list` gives them.
+fn listed(arguments: &[&str]) -> Vec<String> {
+    let output = libtest(&[&["--list"], arguments].concat());
+    assert!(output.status.success());
+    stdout(&output)
+        .lines()
+        .map(|line| line.strip_suffix(": test").expect("libtest's format").to_owned())
+        .collect()
+}
+
+fn lists_every_test_on_every_device() {
+    let ids = listed(&[]);
+    let devices = ids.iter().filter(|id| id.starts_with("faulty::passes@")).count();
+    assert!(devices > 0);
+    assert_eq!(ids.iter().filter(|id| id.starts_with("faulty::aborts@")).count(), devices);
+    assert_eq!(ids.iter().filter(|id| id.as_str() == "faulty::needs_no_device@host").count(), 1);
+    assert!(listed(&["--ignored"]).iter().all(|id| ids.contains(id)));
+    assert_eq!(listed(&["--ignored", "is_ignored"]).len(), devices);
+    assert_eq!(listed(&["passes", "--skip", "passes"]), [""; 0]);
+}
+
+fn exact_runs_one_test_on_one_device() {
+    let id = listed(&["faulty::passes@"]).swap_remove(0);
+    let output = libtest(&[&id, "--exact"]);
+    assert!(output.status.success());
+    assert!(stdout(&output).contains(&format!("test {id} ... ok")), "{}", stdout(&output));
+    assert!(stdout(&output).contains("1 passed; 0 failed"), "{}", stdout(&output));
+}
+
+fn several_filters_choose_what_any_of_them_matches() {
+    let one = listed(&["faulty::passes"]).len();
+    assert_eq!(listed(&["faulty::passes", "faulty::aborts"]).len(), 2 * one);
+}
+
+fn ignored_tests_run_when_asked_for() {
+    let plain = stdout(&libtest(&["is_ignored"]));
+    assert!(plain.contains("ignored (takes long)"), "{plain}");
+    let asked = stdout(&libtest(&["is_ignored", "--ignored"]));
+    assert!(asked.contains("... ok") && !asked.contains("takes long"), "{asked}");
+}
+
+fn failures_fail_the_target_and_show_the_output() {
+    let output = libtest(&["faulty::fails_an_assertion", "faulty::requires_too_much"]);
+    assert_eq!(output.status.code(), Some(101));
+    let text = stdout(&output);
+    assert!(text.contains("the answer") && text.contains("faulty.rs:"), "{text}");
+    assert!(text.contains("ignored (skipped: needs OpenCL 9.9"), "{text}");
+}
+
+fn output_is_shown_when_asked_for() {
+    assert!(!stdout(&libtest(&["faulty::passes"])).contains("said on standard output"));
+    assert!(stdout(&libtest(&["faulty::passes", "--nocapture"])).contains("said on standard output"));
+}
+
+fn options_of_libtest_are_taken() {
+    for options in [
+        &["--test-threads", "7"][..],
+        &["--test-threads=1"],
+        &["--report-time", "-Zunstable-options"],
+        &["--shuffle"],
+        &["--shuffle-seed", "7"],
+        &["--no-capture"],
+        &["--show-output"],
+        &["--color", "never"],
+        &["--format", "terse"],
+        &["--quiet"],
+    ] {
+        let output = libtest(&[&["faulty::passes"], options].concat());
+        assert!(output.status.success(), "{options:?}");
+    }
+}
+
+fn nextest_does_not_run_what_a_device_cannot() {
+    let mut list = child(LIBTEST, &["--list", "--ignored", "requires_too_much"]);
+    list.env("NEXTEST", "1");
+    assert_ne!(stdout(&output(list)), "", "listed as ignored");
+    assert_eq!(listed(&["--ignored", "requires_too_much"]), [""; 0]);
+}
+
+fn a_target_without_devices_fails() {
+    let mut command = child(LIBTEST, &[]);
+    command.env("OCL_ICD_VENDORS", "/nowhere").env_remove("OCL_ICD_FILENAMES");
+    let output = output(command);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no OpenCL device"));
+}

@@ -1,0 +1,46 @@
+//! What the harness promises when tests go wrong, on the real drivers of this machine.
+//!
+//! This executable is two things. As a child it is a command line like `clmatrix`, or a target
+//! like one of a downstream crate, over the tests in [`faulty`], which crash, hang and flood. By
+//! itself it runs that child and looks at what was reported.
+
+mod drivers;
+mod faulty;
+mod libtest;
+mod run;
+mod stop;
+mod support;
+
+use std::process::ExitCode;
+
+use clmatrix_harness::front::{Target, command};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+const TARGET: Target = Target {
+    home: "faults",
+    package: "clmatrix-harness",
+    version: "0",
+    name: "faults",
+};
+
+/// A test of this target.
+type Check = (&'static str, fn());
+
+fn main() -> ExitCode {
+    match std::env::var(support::ROLE).as_deref() {
+        Ok(support::COMMAND) => return command::main(TARGET),
+        Ok(support::LIBTEST) => return clmatrix_harness::front::libtest::main(TARGET),
+        _ => {}
+    }
+    let checks = [run::CHECKS, stop::CHECKS, drivers::CHECKS, libtest::CHECKS].concat();
+    let trials = checks.into_iter().map(|(name, check): Check| Trial::test(name, move || run(check)));
+    let mut arguments = Arguments::from_args();
+    // Each check already keeps every device busy.
+    arguments.test_threads = Some(1);
+    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+}
+
+fn run(check: fn()) -> Result<(), Failed> {
+    support::take_transcript();
+    std::panic::catch_unwind(check).map_err(|_| support::take_transcript().into())
+}

@@ -1,0 +1,169 @@
+//! One run of all faulty tests on all devices, and what it reported of each.
+
+use std::process::Output;
+use std::sync::LazyLock;
+
+use clmatrix_harness::run_log::RunLog;
+use clmatrix_harness::verdict::{Outcome, Verdict};
+
+use crate::Check;
+use crate::support::{COMMAND, child, is_running, log, output, results};
+
+pub const CHECKS: &[Check] = &[
+    ("run::exits_with_1_and_names_what_failed", exits_with_1_and_names_what_failed),
+    ("run::a_test_that_passes_keeps_its_own_output", a_test_that_passes_keeps_its_own_output),
+    ("run::crashes_are_named", crashes_are_named),
+    ("run::a_hang_takes_its_whole_process_group_along", a_hang_takes_its_whole_process_group_along),
+    ("run::a_flood_is_cut_and_does_not_fail", a_flood_is_cut_and_does_not_fail),
+    ("run::odd_bytes_do_not_fail", odd_bytes_do_not_fail),
+    ("run::failures_have_message_and_place", failures_have_message_and_place),
+    ("run::should_panic_is_kept", should_panic_is_kept),
+    ("run::skips_say_why", skips_say_why),
+    ("run::a_test_without_device_runs_once", a_test_without_device_runs_once),
+    ("run::a_delayed_crash_is_charged_to_its_cause", a_delayed_crash_is_charged_to_its_cause),
+    ("run::junit_files_are_well_formed", junit_files_are_well_formed),
+];
+
+struct Finished {
+    log: RunLog,
+    output: Output,
+    folder: tempfile::TempDir,
+}
+
+static RUN: LazyLock<Finished> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().expect("a folder");
+    let report_dir = folder.path().to_str().expect("a path in UTF-8").to_owned();
+    let output = output(child(COMMAND, &["run", "--report-dir", &report_dir]));
+    Finished { log: log(folder.path()), output, folder }
+});
+
+/// Checks the outcome of a test on each device.
+fn each(test: &str, verdict: Verdict, check: impl Fn(&Outcome) -> bool) {
+    for result in results(&RUN.log, test) {
+        assert_eq!(result.verdict, verdict, "{}: {:?}", result.test, result.outcome);
+        assert!(check(&result.outcome), "{}: {:?}", result.test, result.outcome);
+    }
+}
+
+fn exits_with_1_and_names_what_failed() {
+    assert_eq!(RUN.output.status.code(), Some(1));
+    let stdout = String::from_utf8_lossy(&RUN.output.stdout);
+    assert!(stdout.contains("faulty::writes_to_null@"), "{stdout}");
+    assert!(stdout.lines().all(|line| line.chars().count() <= 80 || line.contains("faulty::")));
+}
+
+fn a_test_that_passes_keeps_its_own_output() {
+    for result in results(&RUN.log, "passes") {
+        assert_eq!(result.verdict, Verdict::Pass, "{}", result.test);
+        assert_eq!(result.stdout, "said on standard output\n");
+        assert!(result.stderr.contains("said on standard error\n"), "{}", result.stderr);
+    }
+}
+
+fn crashes_are_named() {
+    let how = |names: &'static [&str]| {
+        move |outcome: &Outcome| {
+            matches!(outcome, Outcome::Crashed { how } if names.contains(&how.as_str()))
+        }
+    };
+    // A driver's own handler may turn one into the other.
+    each("writes_to_null", Verdict::Crash, how(&["SIGSEGV", "SIGABRT"]));
+    each("aborts", Verdict::Crash, how(&["SIGABRT"]));
+    each("overflows_its_stack", Verdict::Crash, how(&["SIGABRT", "SIGSEGV"]));
+    each("leaves_with_status_0", Verdict::Crash, how(&["exited with status 0 in the middle of the test"]));
+    for result in results(&RUN.log, "writes_to_null") {
+        assert!(result.stdout.contains("last words before the crash"), "{}", result.test);
+    }
+}
+
+fn a_hang_takes_its_whole_process_group_along() {
+    each("hangs_and_leaves_a_child", Verdict::Timeout, |outcome| {
+        matches!(outcome, Outcome::TimedOut { limit } if limit.as_secs() == 2)
+    });
+    for result in results(&RUN.log, "hangs_and_leaves_a_child") {
+        let child = result.stdout.trim().strip_prefix("child ").expect("it named its child");
+        assert!(!is_running(child.parse().expect("a process id")), "{}", result.test);
+    }
+}
+
+fn a_flood_is_cut_and_does_not_fail() {
+    for result in results(&RUN.log, "floods") {
+        assert_eq!(result.verdict, Verdict::Pass, "{}: {:?}", result.test, result.outcome);
+        for text in [&result.stdout, &result.stderr] {
+            assert!(text.len() < 1 << 20, "{}: {} bytes are kept", result.test, text.len());
+            assert!(text.contains("bytes cut ...]"), "{}", result.test);
+        }
+        assert!(result.stdout.ends_with("the end of the flood\n"), "{}", result.test);
+    }
+}
+
+fn odd_bytes_do_not_fail() {
+    for result in results(&RUN.log, "speaks_no_utf8") {
+        assert_eq!(result.verdict, Verdict::Pass, "{}", result.test);
+        assert!(result.stdout.contains("bad \u{fffd}\u{fffd} bytes"), "{:?}", result.stdout);
+    }
+    each("reads_standard_input", Verdict::Pass, |_| true);
+}
+
+fn failures_have_message_and_place() {
+    each("fails_an_assertion", Verdict::Fail, |outcome| {
+        let Outcome::Failed { message, location: Some(location) } = outcome else { return false };
+        message.contains("the answer") && message.contains("41") && location.file.ends_with("faulty.rs")
+    });
+    each("returns_an_error", Verdict::Fail, |outcome| {
+        matches!(outcome, Outcome::Failed { message, location: Some(_) }
+            if message == "Error: \"the device is on fire\"")
+    });
+}
+
+fn should_panic_is_kept() {
+    each("panics_as_announced", Verdict::Pass, |_| true);
+    each("panics_otherwise", Verdict::Fail, |outcome| {
+        matches!(outcome, Outcome::Failed { message, .. } if message.contains("by mistake"))
+    });
+    each("does_not_panic", Verdict::Fail, |_| true);
+}
+
+fn skips_say_why() {
+    each("skips_itself", Verdict::Skip, |outcome| {
+        matches!(outcome, Outcome::Skipped { reason } if reason == "found something wanting")
+    });
+    each("requires_too_much", Verdict::Skip, |outcome| {
+        matches!(outcome, Outcome::Skipped { reason } if reason.starts_with("needs OpenCL 9.9, the device has "))
+    });
+    each("is_ignored", Verdict::Ignored, |outcome| {
+        matches!(outcome, Outcome::Ignored { reason: Some(reason) } if reason == "takes long")
+    });
+}
+
+fn a_test_without_device_runs_once() {
+    let results = results(&RUN.log, "needs_no_device");
+    assert_eq!(results.len(), 1);
+    assert_eq!(results[0].test, "faulty::needs_no_device@host");
+    assert_eq!(results[0].stdout, "on the host\n");
+}
+
+fn a_delayed_crash_is_charged_to_its_cause() {
+    each("is_the_victim_of_the_bomb", Verdict::Pass, |outcome| *outcome == Outcome::Passed);
+    each("leaves_a_time_bomb", Verdict::Crash, |outcome| {
+        matches!(outcome, Outcome::Crashed { how }
+            if how.contains("delayed") && how.contains("faulty::is_the_victim_of_the_bomb@"))
+    });
+}
+
+fn junit_files_are_well_formed() {
+    for device in &RUN.log.header.devices {
+        let file = RUN.folder.path().join("junit").join(format!("{}.xml", device.id));
+        let text = std::fs::read_to_string(&file).expect("the device has a report");
+        let mut reader = quick_xml::Reader::from_str(&text);
+        loop {
+            match reader.read_event().unwrap_or_else(|error| panic!("{}: {error}", file.display())) {
+                quick_xml::events::Event::Eof => break,
+                quick_xml::events::Event::Start(_) => {}
+                _ => {}
+            }
+        }
+        assert!(!text.contains('\u{1b}') && !text.contains('\0'), "{}", file.display());
+    }
+    assert!(RUN.folder.path().join("junit/host.xml").is_file());
+}

@@ -1,0 +1,77 @@
+//! Runs that are cut short: by Ctrl-C, and by a kill that nobody can catch.
+
+use std::path::Path;
+use std::process::Child;
+
+use clmatrix_harness::verdict::Verdict;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::Check;
+use crate::support::{COMMAND, child, children_of, is_running, log, results, start, wait_for};
+
+pub const CHECKS: &[Check] = &[
+    ("stop::ctrl_c_keeps_what_has_finished", ctrl_c_keeps_what_has_finished),
+    ("stop::a_killed_runner_loses_nothing_and_leaves_nobody", a_killed_runner_loses_nothing_and_leaves_nobody),
+];
+
+/// Starts a run in which one test passes and the next never ends, and waits for the latter.
+fn start_a_run_that_never_ends(folder: &Path) -> Child {
+    let folder_name = folder.to_str().expect("a path in UTF-8");
+    let arguments =
+        ["run", "faulty::passes", "faulty::waits_for_ever", "--include-ignored", "--report-dir", folder_name];
+    let mut run = start(child(COMMAND, &arguments));
+    wait_for("every device to hang", || {
+        assert_eq!(run.try_wait().expect("the run can be asked"), None, "the run goes on");
+        let log = std::fs::read_to_string(folder.join("events.jsonl")).ok()?;
+        let planned = log.lines().nth(1)?.matches("waits_for_ever").count();
+        let begun = log.lines().filter(|line| is_start_of_the_endless_test(line)).count();
+        (begun == planned).then_some(())
+    });
+    run
+}
+
+fn is_start_of_the_endless_test(line: &str) -> bool {
+    line.contains("\"started\"") && line.contains("waits_for_ever") && !line.contains("\"finished\"")
+}
+
+fn signal(process: &Child, signal: Signal) {
+    kill(Pid::from_raw(process.id().cast_signed()), signal).expect("the run can be signalled");
+}
+
+fn ctrl_c_keeps_what_has_finished() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut run = start_a_run_that_never_ends(folder.path());
+    let workers = children_of(run.id());
+    assert!(!workers.is_empty());
+    signal(&run, Signal::SIGINT);
+    let status = run.wait().expect("the run ends");
+    assert_eq!(status.code(), Some(1));
+    assert!(workers.iter().all(|worker| !is_running(*worker)), "no worker is left");
+
+    let log = log(folder.path());
+    assert!(log.interrupted);
+    assert!(results(&log, "passes").iter().all(|result| result.verdict == Verdict::Pass));
+    assert!(results(&log, "waits_for_ever").iter().all(|result| result.verdict == Verdict::NotRun));
+    for device in &log.header.devices {
+        let report = folder.path().join("junit").join(format!("{}.xml", device.id));
+        let text = std::fs::read_to_string(report).expect("the device has its report");
+        assert!(text.contains("passes") && text.contains("waits_for_ever"));
+    }
+}
+
+fn a_killed_runner_loses_nothing_and_leaves_nobody() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut run = start_a_run_that_never_ends(folder.path());
+    let workers = children_of(run.id());
+    assert!(!workers.is_empty());
+    signal(&run, Signal::SIGKILL);
+    run.wait().expect("the run ends");
+    wait_for("the workers to follow their runner", || {
+        workers.iter().all(|worker| !is_running(*worker)).then_some(())
+    });
+    let log = log(folder.path());
+    assert!(log.interrupted, "the log says that it ends early");
+    assert!(results(&log, "passes").iter().all(|result| result.verdict == Verdict::Pass));
+    assert!(results(&log, "waits_for_ever").iter().all(|result| result.verdict == Verdict::NotRun));
+}

@@ -1,0 +1,98 @@
+//! Starting this executable as its own child.
+
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clmatrix_harness::events::TestResult;
+use clmatrix_harness::run_log::RunLog;
+
+/// The variable that makes a child of this executable, and its values.
+pub const ROLE: &str = "CLMATRIX_FAULTS";
+pub const COMMAND: &str = "command";
+pub const LIBTEST: &str = "libtest";
+
+/// More than any step here needs on a slow machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// This executable as `clmatrix`, or as a test target.
+pub fn child(role: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("this executable has a path"));
+    command.env(ROLE, role).args(arguments).stdin(Stdio::null());
+    // Expectations and profiles of the repository are about other tests.
+    command.env_remove("CLMATRIX_PROFILE").env_remove("NEXTEST");
+    command.env("CLMATRIX_CONFIG", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/clmatrix.toml"));
+    command
+}
+
+/// What the children of the current check said.
+static TRANSCRIPT: Mutex<String> = Mutex::new(String::new());
+
+/// Takes what the children said, to be shown if the check failed.
+pub fn take_transcript() -> String {
+    std::mem::take(&mut TRANSCRIPT.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Runs a child to its end.
+pub fn output(mut command: Command) -> Output {
+    let output = command.output().expect("the child starts");
+    let (stdout, stderr) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    TRANSCRIPT
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push_str(&format!("{command:?}: {}\n{stdout}\n{stderr}\n", output.status));
+    output
+}
+
+/// Starts a child and does not wait for it.
+pub fn start(mut command: Command) -> Child {
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the child starts")
+}
+
+/// Waits until `condition` gives something.
+pub fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+    let begin = Instant::now();
+    loop {
+        if let Some(value) = condition() {
+            return value;
+        }
+        assert!(begin.elapsed() < PATIENCE, "waited in vain for {what}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Reads the log of the run that reports to `folder`.
+pub fn log(folder: &Path) -> RunLog {
+    RunLog::read(&folder.join("events.jsonl")).expect("the log can be read")
+}
+
+/// The results of one test, one for each device.
+pub fn results<'a>(log: &'a RunLog, test: &str) -> Vec<&'a TestResult> {
+    let path = format!("faulty::{test}");
+    let results: Vec<&TestResult> =
+        log.results.iter().filter(|result| result.test_and_device().0 == path).collect();
+    assert!(!results.is_empty(), "{path} is in the log");
+    results
+}
+
+/// Whether the process exists and is not waiting to be reaped.
+pub fn is_running(pid: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z'))
+}
+
+/// The processes whose parent is `pid`.
+pub fn children_of(pid: u32) -> Vec<u32> {
+    let parent = format!("PPid:\t{pid}");
+    std::fs::read_dir("/proc")
+        .expect("/proc is there")
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter(|child| {
+            std::fs::read_to_string(format!("/proc/{child}/status"))
+                .is_ok_and(|status| status.lines().any(|line| line == parent))
+        })
+        .collect()
+}

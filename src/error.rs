@@ -1,0 +1,250 @@
+//! The library's one error type: which call failed, with which code, and what kind of trouble
+//! that is.
+//!
+//! An argument that OpenCL forbids is refused here, before the driver sees it, with the code that
+//! the specification names for it: drivers differ in what they check, and some crash instead.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use cl3::error_codes as code;
+use opencl3::error_codes::ClError;
+
+/// A result with the library's [`struct@Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What went wrong in an OpenCL call.
+///
+/// `Debug` prints the same text as `Display`, so that `unwrap()` reads well.
+#[derive(Clone, thiserror::Error)]
+#[error("{}", self.text())]
+pub struct Error {
+    call: Option<&'static str>,
+    code: i32,
+    class: Class,
+    detail: Cow<'static, str>,
+}
+
+/// The kinds of trouble, for a caller who wants to react.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Class {
+    /// Memory ran out, on the device or the host; freeing some may help.
+    OutOfMemory,
+    /// The call is wrong as it stands, and will be the next time.
+    InvalidArgument,
+    /// The device, the driver or the loader cannot do this.
+    Unsupported,
+    /// A program did not compile or link.
+    BuildFailure,
+    /// A command did not run to its end, or one that it had to wait for did not.
+    CommandFailed,
+    /// There is no OpenCL loader, or it knows no driver.
+    NoRuntime,
+    /// There is no such device, or it is not available.
+    NoDevice,
+    /// Any other code: the driver's own trouble.
+    Driver,
+}
+
+impl Class {
+    /// The class of a code where nothing more is known.
+    fn of(code: i32) -> Self {
+        match code {
+            code::CL_MEM_OBJECT_ALLOCATION_FAILURE
+            | code::CL_OUT_OF_RESOURCES
+            | code::CL_OUT_OF_HOST_MEMORY => Self::OutOfMemory,
+            code::CL_DEVICE_NOT_FOUND | code::CL_DEVICE_NOT_AVAILABLE => Self::NoDevice,
+            code::CL_COMPILER_NOT_AVAILABLE
+            | code::CL_LINKER_NOT_AVAILABLE
+            | code::CL_IMAGE_FORMAT_NOT_SUPPORTED
+            | code::CL_PROFILING_INFO_NOT_AVAILABLE
+            | code::CL_KERNEL_ARG_INFO_NOT_AVAILABLE
+            | code::DLOPEN_FUNCTION_NOT_AVAILABLE => Self::Unsupported,
+            code::CL_BUILD_PROGRAM_FAILURE
+            | code::CL_COMPILE_PROGRAM_FAILURE
+            | code::CL_LINK_PROGRAM_FAILURE => Self::BuildFailure,
+            code::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST => Self::CommandFailed,
+            code::CL_PLATFORM_NOT_FOUND_KHR | code::DLOPEN_RUNTIME_LOAD_FAILED => Self::NoRuntime,
+            code::CL_MEM_COPY_OVERLAP
+            | code::CL_IMAGE_FORMAT_MISMATCH
+            | code::CL_MISALIGNED_SUB_BUFFER_OFFSET
+            | code::CL_MAX_SIZE_RESTRICTION_EXCEEDED..=code::CL_INVALID_VALUE => {
+                Self::InvalidArgument
+            }
+            _ => Self::Driver,
+        }
+    }
+}
+
+impl Error {
+    /// What the driver or the loader answered to `call`.
+    pub(crate) fn from_call(call: &'static str, code: i32) -> Self {
+        Self {
+            call: Some(call),
+            code,
+            class: Class::of(code),
+            detail: advice(code).into(),
+        }
+    }
+
+    /// An argument of `call` that OpenCL forbids with `code`; `detail` says what is wrong with it
+    /// and what would be right.
+    pub(crate) fn refused(
+        call: &'static str,
+        code: i32,
+        detail: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self {
+            call: Some(call),
+            code,
+            class: Class::of(code),
+            detail: detail.into(),
+        }
+    }
+
+    /// The OpenCL function that failed, or that would have been called (`clCreateBuffer`); `None`
+    /// where opencl3 reported the code.
+    pub fn call(&self) -> Option<&'static str> {
+        self.call
+    }
+
+    /// OpenCL's code, -2000 without a loader, or -2001 for a function that the loader lacks.
+    pub fn code(&self) -> i32 {
+        self.code
+    }
+
+    /// The name of the code, such as `CL_INVALID_VALUE`.
+    pub fn code_name(&self) -> &'static str {
+        match self.code {
+            code::DLOPEN_RUNTIME_LOAD_FAILED => "DLOPEN_RUNTIME_LOAD_FAILED",
+            code::DLOPEN_FUNCTION_NOT_AVAILABLE => "DLOPEN_FUNCTION_NOT_AVAILABLE",
+            other => code::error_text(other),
+        }
+    }
+
+    /// What kind of trouble this is.
+    pub fn class(&self) -> Class {
+        self.class
+    }
+
+    /// What is known beyond the code; may be empty.
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+
+    fn text(&self) -> String {
+        let mut text = self
+            .call
+            .map(|call| format!("{call}: "))
+            .unwrap_or_default();
+        text += &format!("{} ({})", self.code_name(), self.code);
+        if !self.detail.is_empty() {
+            text += &format!(": {}", self.detail);
+        }
+        text
+    }
+}
+
+/// What to do about codes whose name does not tell.
+fn advice(code: i32) -> &'static str {
+    match code {
+        code::DLOPEN_RUNTIME_LOAD_FAILED => {
+            "no OpenCL loader was found; install one (on Debian: ocl-icd-libopencl1) or name it in \
+             OPENCL_DYLIB_PATH"
+        }
+        code::CL_PLATFORM_NOT_FOUND_KHR => {
+            "the OpenCL loader knows no driver; install one (on Debian: pocl-opencl-icd for the \
+             CPU), or name a folder of .icd files in OCL_ICD_VENDORS"
+        }
+        code::DLOPEN_FUNCTION_NOT_AVAILABLE => "the OpenCL loader is too old for this function",
+        _ => "",
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// For `?` on opencl3's calls. The call's name is lost there.
+impl From<ClError> for Error {
+    fn from(error: ClError) -> Self {
+        Self {
+            call: None,
+            code: error.0,
+            class: Class::of(error.0),
+            detail: advice(error.0).into(),
+        }
+    }
+}
+
+/// Names the call in which cl3 reported a code: `.map_err(in_call("clFlush"))`.
+pub(crate) fn in_call(call: &'static str) -> impl Fn(i32) -> Error {
+    move |code| Error::from_call(call, code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_have_classes() {
+        for (code, name, class) in [
+            (-1, "CL_DEVICE_NOT_FOUND", Class::NoDevice),
+            (-3, "CL_COMPILER_NOT_AVAILABLE", Class::Unsupported),
+            (-4, "CL_MEM_OBJECT_ALLOCATION_FAILURE", Class::OutOfMemory),
+            (-5, "CL_OUT_OF_RESOURCES", Class::OutOfMemory),
+            (-6, "CL_OUT_OF_HOST_MEMORY", Class::OutOfMemory),
+            (-8, "CL_MEM_COPY_OVERLAP", Class::InvalidArgument),
+            (-11, "CL_BUILD_PROGRAM_FAILURE", Class::BuildFailure),
+            (-12, "CL_MAP_FAILURE", Class::Driver),
+            (
+                -13,
+                "CL_MISALIGNED_SUB_BUFFER_OFFSET",
+                Class::InvalidArgument,
+            ),
+            (
+                -14,
+                "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST",
+                Class::CommandFailed,
+            ),
+            (-30, "CL_INVALID_VALUE", Class::InvalidArgument),
+            (-61, "CL_INVALID_BUFFER_SIZE", Class::InvalidArgument),
+            (
+                -72,
+                "CL_MAX_SIZE_RESTRICTION_EXCEEDED",
+                Class::InvalidArgument,
+            ),
+            (-1001, "CL_PLATFORM_NOT_FOUND_KHR", Class::NoRuntime),
+            (-2000, "DLOPEN_RUNTIME_LOAD_FAILED", Class::NoRuntime),
+            (-2001, "DLOPEN_FUNCTION_NOT_AVAILABLE", Class::Unsupported),
+            (-9999, "UNKNOWN_ERROR", Class::Driver),
+        ] {
+            let error = Error::from_call("clX", code);
+            assert_eq!((error.code_name(), error.class()), (name, class), "{code}");
+        }
+    }
+
+    #[test]
+    fn the_text_says_call_code_and_detail() {
+        let refused = Error::refused("clCreateBuffer", -61, "the size is 0 bytes");
+        let text = "clCreateBuffer: CL_INVALID_BUFFER_SIZE (-61): the size is 0 bytes";
+        assert_eq!(refused.to_string(), text);
+        assert_eq!(format!("{refused:?}"), text);
+        assert_eq!(
+            Error::from_call("clFinish", -36).to_string(),
+            "clFinish: CL_INVALID_COMMAND_QUEUE (-36)"
+        );
+        assert_eq!(
+            Error::from(ClError(-30)).to_string(),
+            "CL_INVALID_VALUE (-30)"
+        );
+        let no_driver = Error::from_call("clGetPlatformIDs", -1001);
+        assert!(
+            no_driver.detail().contains("OCL_ICD_VENDORS"),
+            "{no_driver}"
+        );
+    }
+}

@@ -1,0 +1,243 @@
+//! `cl_mem_flags`, and which of them go together.
+
+use cl3::error_codes::{CL_INVALID_HOST_PTR, CL_INVALID_VALUE};
+use cl3::memory as cl;
+
+use crate::error::{Error, Result};
+
+bitflags::bitflags! {
+    /// How kernels and the host may use a memory object, and where it lives (`cl_mem_flags`;
+    /// `pyopencl.mem_flags`).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct MemFlags: u64 {
+        /// Kernels read and write it: the default.
+        const READ_WRITE = cl::CL_MEM_READ_WRITE;
+        /// Kernels only write it.
+        const WRITE_ONLY = cl::CL_MEM_WRITE_ONLY;
+        /// Kernels only read it.
+        const READ_ONLY = cl::CL_MEM_READ_ONLY;
+        /// It lives in memory of the application.
+        const USE_HOST_PTR = cl::CL_MEM_USE_HOST_PTR;
+        /// It lives in memory that the host can reach, such as pinned memory.
+        const ALLOC_HOST_PTR = cl::CL_MEM_ALLOC_HOST_PTR;
+        /// It begins as a copy of host memory.
+        const COPY_HOST_PTR = cl::CL_MEM_COPY_HOST_PTR;
+        /// The host only writes it (OpenCL 1.2).
+        const HOST_WRITE_ONLY = cl::CL_MEM_HOST_WRITE_ONLY;
+        /// The host only reads it (OpenCL 1.2).
+        const HOST_READ_ONLY = cl::CL_MEM_HOST_READ_ONLY;
+        /// The host neither reads nor writes it (OpenCL 1.2).
+        const HOST_NO_ACCESS = cl::CL_MEM_HOST_NO_ACCESS;
+        /// For `clGetSupportedImageFormats` alone: one kernel both reads and writes it.
+        const KERNEL_READ_AND_WRITE = cl::CL_MEM_KERNEL_READ_AND_WRITE;
+    }
+}
+
+impl MemFlags {
+    /// What kernels may do; at most one.
+    pub(super) const KERNEL_ACCESS: Self = Self::READ_WRITE
+        .union(Self::WRITE_ONLY)
+        .union(Self::READ_ONLY);
+    /// What the host may do; at most one.
+    pub(super) const HOST_ACCESS: Self = Self::HOST_WRITE_ONLY
+        .union(Self::HOST_READ_ONLY)
+        .union(Self::HOST_NO_ACCESS);
+    /// Where it lives.
+    pub(super) const HOST_MEMORY: Self = Self::USE_HOST_PTR
+        .union(Self::ALLOC_HOST_PTR)
+        .union(Self::COPY_HOST_PTR);
+
+    /// The flags of a new object: these, checked, with the default made explicit.
+    pub(super) fn for_new_object(self, call: &'static str) -> Result<Self> {
+        self.check_known(call)?;
+        self.check_exclusive(call)?;
+        if self.contains(Self::USE_HOST_PTR) {
+            return Err(Error::refused(
+                call,
+                CL_INVALID_HOST_PTR,
+                "USE_HOST_PTR needs host memory that outlives the object, which a borrow cannot \
+                 promise; copy it, or use from_raw",
+            ));
+        }
+        Ok(self.with_default_access())
+    }
+
+    /// The flags of a region of an object with the flags `parent`, as OpenCL 3.0, 5.2.1
+    /// (`clCreateSubBuffer`) inherits them.
+    pub(super) fn for_region_of(self, call: &'static str, parent: Self) -> Result<Self> {
+        let refused = |why: String| Err(Error::refused(call, CL_INVALID_VALUE, why));
+        self.check_known(call)?;
+        self.check_exclusive(call)?;
+        if self.intersects(Self::HOST_MEMORY) {
+            return refused(format!(
+                "a region lives where its parent lives: leave out {}",
+                self.intersection(Self::HOST_MEMORY).names()
+            ));
+        }
+        let (kernel, host) = (Self::KERNEL_ACCESS, Self::HOST_ACCESS);
+        for (group, all) in [(kernel, Self::READ_WRITE), (host, Self::empty())] {
+            let (own, inherited) = (self & group, parent & group);
+            if !own.is_empty()
+                && inherited != all
+                && own != inherited
+                && !(group == host && own == Self::HOST_NO_ACCESS)
+            {
+                return refused(format!(
+                    "a region cannot be {} where its parent is {}",
+                    own.names(),
+                    inherited.names()
+                ));
+            }
+        }
+        let or_inherited = |group: Self| {
+            let own = self & group;
+            if own.is_empty() { parent & group } else { own }
+        };
+        Ok(
+            (or_inherited(kernel) | or_inherited(host) | (parent & Self::HOST_MEMORY))
+                .with_default_access(),
+        )
+    }
+
+    /// Whether the host may read the object.
+    pub(super) fn host_reads(self) -> bool {
+        !self.intersects(Self::HOST_NO_ACCESS | Self::HOST_WRITE_ONLY)
+    }
+
+    /// Whether the host may write the object.
+    pub(super) fn host_writes(self) -> bool {
+        !self.intersects(Self::HOST_NO_ACCESS | Self::HOST_READ_ONLY)
+    }
+
+    fn with_default_access(self) -> Self {
+        if self.intersects(Self::KERNEL_ACCESS) {
+            self
+        } else {
+            self | Self::READ_WRITE
+        }
+    }
+
+    /// A vendor's flag can make the driver take the host pointer for something else.
+    fn check_known(self, call: &'static str) -> Result<()> {
+        let odd = self.difference(Self::all()) | (self & Self::KERNEL_READ_AND_WRITE);
+        if odd.is_empty() {
+            return Ok(());
+        }
+        let why = format!("the flags {:#x} are not for creating objects", odd.bits());
+        Err(Error::refused(call, CL_INVALID_VALUE, why))
+    }
+
+    fn check_exclusive(self, call: &'static str) -> Result<()> {
+        let groups = [
+            Self::KERNEL_ACCESS,
+            Self::HOST_ACCESS,
+            Self::USE_HOST_PTR | Self::ALLOC_HOST_PTR,
+            Self::USE_HOST_PTR | Self::COPY_HOST_PTR,
+        ];
+        for group in groups {
+            let set = self & group;
+            if set.bits().count_ones() > 1 {
+                let why = format!("{} exclude each other", set.names());
+                return Err(Error::refused(call, CL_INVALID_VALUE, why));
+            }
+        }
+        Ok(())
+    }
+
+    fn names(self) -> String {
+        self.iter_names()
+            .map(|(name, _)| name)
+            .collect::<Vec<_>>()
+            .join(" and ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MemFlags as F;
+
+    #[test]
+    fn flags_of_new_objects() {
+        for (flags, expected) in [
+            (F::empty(), Ok(F::READ_WRITE)),
+            (
+                F::READ_ONLY | F::HOST_NO_ACCESS,
+                Ok(F::READ_ONLY | F::HOST_NO_ACCESS),
+            ),
+            (
+                F::ALLOC_HOST_PTR | F::COPY_HOST_PTR,
+                Ok(F::READ_WRITE | F::ALLOC_HOST_PTR | F::COPY_HOST_PTR),
+            ),
+            (F::READ_ONLY | F::WRITE_ONLY, Err(-30)),
+            (F::READ_WRITE | F::READ_ONLY, Err(-30)),
+            (F::HOST_READ_ONLY | F::HOST_WRITE_ONLY, Err(-30)),
+            (F::HOST_READ_ONLY | F::HOST_NO_ACCESS, Err(-30)),
+            (F::USE_HOST_PTR | F::COPY_HOST_PTR, Err(-30)),
+            (F::USE_HOST_PTR | F::ALLOC_HOST_PTR, Err(-30)),
+            (F::USE_HOST_PTR, Err(-37)),
+            (F::KERNEL_READ_AND_WRITE, Err(-30)),
+            (F::from_bits_retain(1 << 29), Err(-30)),
+        ] {
+            let result = flags
+                .for_new_object("clCreateBuffer")
+                .map_err(|error| error.code());
+            assert_eq!(result, expected, "{flags:?}");
+        }
+    }
+
+    #[test]
+    fn flags_of_regions() {
+        let none = F::empty();
+        for (parent, flags, expected) in [
+            (F::READ_WRITE, none, Ok(F::READ_WRITE)),
+            (F::READ_WRITE, F::READ_ONLY, Ok(F::READ_ONLY)),
+            (F::READ_ONLY, none, Ok(F::READ_ONLY)),
+            (F::READ_ONLY, F::READ_ONLY, Ok(F::READ_ONLY)),
+            (F::READ_ONLY, F::READ_WRITE, Err(-30)),
+            (F::READ_ONLY, F::WRITE_ONLY, Err(-30)),
+            (F::WRITE_ONLY, F::READ_ONLY, Err(-30)),
+            (F::WRITE_ONLY, F::READ_WRITE, Err(-30)),
+            (F::READ_WRITE, F::COPY_HOST_PTR, Err(-30)),
+            (
+                F::READ_WRITE | F::COPY_HOST_PTR,
+                none,
+                Ok(F::READ_WRITE | F::COPY_HOST_PTR),
+            ),
+            (
+                F::READ_WRITE | F::HOST_READ_ONLY,
+                F::WRITE_ONLY,
+                Ok(F::WRITE_ONLY | F::HOST_READ_ONLY),
+            ),
+            (
+                F::READ_WRITE | F::HOST_READ_ONLY,
+                F::HOST_WRITE_ONLY,
+                Err(-30),
+            ),
+            (
+                F::READ_WRITE | F::HOST_WRITE_ONLY,
+                F::HOST_READ_ONLY,
+                Err(-30),
+            ),
+            (
+                F::READ_WRITE | F::HOST_NO_ACCESS,
+                F::HOST_READ_ONLY,
+                Err(-30),
+            ),
+            (
+                F::READ_WRITE | F::HOST_READ_ONLY,
+                F::HOST_NO_ACCESS,
+                Ok(F::READ_WRITE | F::HOST_NO_ACCESS),
+            ),
+            (
+                F::READ_WRITE,
+                F::HOST_READ_ONLY,
+                Ok(F::READ_WRITE | F::HOST_READ_ONLY),
+            ),
+        ] {
+            let result = flags
+                .for_region_of("clCreateSubBuffer", parent)
+                .map_err(|error| error.code());
+            assert_eq!(result, expected, "{flags:?} of {parent:?}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Memory objects and what moves data between them and the host, after OpenCL 3.0, chapter 5, and
+//! PyOpenCL's "OpenCL Runtime: Memory".
+//!
+//! Offsets and sizes are in bytes throughout; where elements are meant, it says so.
+//!
+//! # What keeps this safe
+//! - A borrow of host memory is used in blocking calls only.
+//! - Every buffer remembers, for itself and all its regions together, which bytes are mapped and
+//!   which commands are under way on which bytes. A command on bytes that are mapped is refused,
+//!   and a map waits for the commands that would change its bytes or that still read what it lets
+//!   change. So two `&mut` never overlap, whichever handles, regions, queues or threads they came
+//!   through, and a map that is forgotten keeps its bytes closed for good.
+//! - Commands do not exclude each other: what an unordered read finds on the device is for the
+//!   queues and the wait lists to decide, as in C, and any bytes are valid for the element types.
+//! - Kernels are launched in `unsafe` code, which has to keep them off mapped bytes.
+
+mod buffer;
+mod flags;
+mod map;
+mod object;
+mod transfer;
+mod uses;
+mod wait_list;
+
+pub use buffer::{Buffer, BufferBuilder};
+pub use flags::MemFlags;
+pub use map::{
+    BufferMap, MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, WritableMapMode,
+    enqueue_map_buffer,
+};
+pub use transfer::{
+    enqueue_copy_buffer, enqueue_fill_buffer, enqueue_read_buffer, enqueue_write_buffer,
+};
+pub use wait_list::WaitList;

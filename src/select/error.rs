@@ -1,0 +1,114 @@
+//! Why a selection selects nothing, with what there is to choose from.
+
+use super::catalog::PlatformInfo;
+
+/// The part of a selection that is at fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The entry that it stands in, from 1: entries are parted by `;` in PYOPENCL_TEST, by `:` in
+    /// PYOPENCL_CTX.
+    pub entry: usize,
+    /// The piece as it was written.
+    pub text: String,
+}
+
+impl std::fmt::Display for Piece {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?} (entry {})", self.text, self.entry)
+    }
+}
+
+/// What is wrong with a selection. `found` lists the platforms and devices that there are.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SelectionError {
+    /// An entry has more than one `:`.
+    #[error("{0}: expected PLATFORM or PLATFORM:DEVICE,DEVICE,...; entries are parted by `;`")]
+    Syntax(Piece),
+    /// A pattern that is none.
+    #[error("{piece}: not a pattern: {reason}")]
+    Pattern {
+        /// The pattern.
+        piece: Piece,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// No platform has this name or matches this pattern.
+    #[error("no platform matches {piece}; there are:{found}")]
+    NoSuchPlatform {
+        /// The name or pattern.
+        piece: Piece,
+        /// What there is.
+        found: String,
+    },
+    /// A platform's index is out of range.
+    #[error("platform index {piece} is out of range; there are:{found}")]
+    PlatformIndex {
+        /// The index.
+        piece: Piece,
+        /// What there is.
+        found: String,
+    },
+    /// No device has this name or matches this pattern.
+    #[error("no device matches {piece} on {platforms}; there are:{found}")]
+    NoSuchDevice {
+        /// The name or pattern.
+        piece: Piece,
+        /// Where it was looked for.
+        platforms: String,
+        /// What there is.
+        found: String,
+    },
+    /// A device's index is out of range.
+    #[error("device index {piece} is out of range on {platforms}; there are:{found}")]
+    DeviceIndex {
+        /// The index.
+        piece: Piece,
+        /// Where it was looked for.
+        platforms: String,
+        /// What there is.
+        found: String,
+    },
+    /// What was chosen has no device.
+    #[error("{piece} chooses {platforms}, which has no device; there are:{found}")]
+    WithoutDevices {
+        /// The platform's name, index or pattern.
+        piece: Piece,
+        /// What it stands for.
+        platforms: String,
+        /// What there is.
+        found: String,
+    },
+    /// There is no device at all.
+    #[error("there is no device; platforms:{found}")]
+    NoDevices {
+        /// What there is.
+        found: String,
+    },
+    /// Answers that nothing asked for (PYOPENCL_CTX).
+    #[error("{0}: one answer names the platform, one more its devices; this is left over")]
+    LeftOver(Piece),
+}
+
+/// The platforms and devices with their indices, a line each.
+pub(super) fn listing(platforms: &[PlatformInfo]) -> String {
+    let mut lines = String::new();
+    for (index, platform) in platforms.iter().enumerate() {
+        lines += &format!("\n  {index}: {} ({})", platform.name, platform.vendor);
+        for (index, device) in platform.devices.iter().enumerate() {
+            let kind = device.device_type;
+            lines += &format!(
+                "\n     {index}: {} ({}), {kind}",
+                device.name, device.vendor
+            );
+        }
+        if platform.devices.is_empty() {
+            lines += "\n     no device";
+        }
+    }
+    if lines.is_empty() {
+        " no platforms".to_owned()
+    } else {
+        lines
+    }
+}

@@ -1,0 +1,127 @@
+//! `clCreateBuffer` (OpenCL 3.0, 5.2.1; `pyopencl.Buffer`).
+
+use std::collections::HashSet;
+
+use clmatrix::cl3::memory::{CL_MEM_FLAGS, CL_MEM_SIZE, get_mem_object_info};
+use clmatrix::memory::{Buffer, MemFlags};
+use clmatrix::{Device, Result};
+use clmatrix_harness::device;
+use rstest::rstest;
+
+use super::{DOUBLE, buffer_of, contents, counting, refusal};
+use crate::on_device::{OnDevice, on_device};
+
+#[rstest]
+#[clmatrix_harness::test]
+fn has_the_size_asked_for(
+    on_device: OnDevice,
+    #[values(1, 3, 4096, 1 << 20)] size: usize,
+) -> Result<()> {
+    let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, size)?;
+    assert_eq!(buffer.size(), size);
+    let driver_says: usize = get_mem_object_info(buffer.as_raw(), CL_MEM_SIZE).unwrap().into();
+    assert_eq!(driver_says, size);
+    Ok(())
+}
+
+#[rstest]
+#[case::read_write(MemFlags::READ_WRITE)]
+#[case::read_only(MemFlags::READ_ONLY)]
+#[case::write_only(MemFlags::WRITE_ONLY)]
+#[case::on_the_host(MemFlags::READ_WRITE.union(MemFlags::ALLOC_HOST_PTR))]
+#[case::host_reads(MemFlags::WRITE_ONLY.union(MemFlags::HOST_READ_ONLY))]
+#[case::host_writes(MemFlags::READ_ONLY.union(MemFlags::HOST_WRITE_ONLY))]
+#[case::no_host(MemFlags::READ_WRITE.union(MemFlags::HOST_NO_ACCESS))]
+#[clmatrix_harness::test]
+fn has_the_flags_asked_for(on_device: OnDevice, #[case] flags: MemFlags) -> Result<()> {
+    let buffer = Buffer::new(&on_device.context, flags, 64)?;
+    assert_eq!(buffer.flags(), flags);
+    let driver_says: u64 = get_mem_object_info(buffer.as_raw(), CL_MEM_FLAGS).unwrap().into();
+    assert_eq!(MemFlags::from_bits_retain(driver_says), flags);
+    Ok(())
+}
+
+#[rstest]
+#[case::two_kernel_accesses(MemFlags::READ_ONLY.union(MemFlags::WRITE_ONLY))]
+#[case::two_host_accesses(MemFlags::HOST_READ_ONLY.union(MemFlags::HOST_NO_ACCESS))]
+#[clmatrix_harness::test]
+fn refuses_flags_that_exclude_each_other(on_device: OnDevice, #[case] flags: MemFlags) {
+    assert_eq!(refusal(Buffer::new(&on_device.context, flags, 64)), "CL_INVALID_VALUE");
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn refuses_zero_bytes(on_device: OnDevice) {
+    let result = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 0);
+    assert_eq!(refusal(result), "CL_INVALID_BUFFER_SIZE");
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn refuses_more_than_the_device_allocates_at_once(on_device: OnDevice, device: Device) -> Result<()> {
+    let largest = usize::try_from(device.max_mem_alloc_size()?).unwrap();
+    for size in [largest + 1, usize::MAX] {
+        let result = Buffer::new(&on_device.context, MemFlags::READ_WRITE, size);
+        assert_eq!(refusal(result), "CL_INVALID_BUFFER_SIZE", "{size} bytes");
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn begins_with_the_host_data(on_device: OnDevice, #[values(1, 1000)] n: u32) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(n))?;
+    on_device.run(DOUBLE, &[&buffer], n as usize)?;
+    let doubled: Vec<u32> = (0..n).map(|x| 2 * x).collect();
+    assert_eq!(contents(&on_device, &buffer)?, doubled);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn copies_the_host_data_and_leaves_it_alone(on_device: OnDevice) -> Result<()> {
+    let mut data = counting(256);
+    let buffer = buffer_of(&on_device, &data)?;
+    on_device.run(DOUBLE, &[&buffer], 256)?;
+    on_device.queue.finish()?;
+    assert_eq!(data, counting(256), "the device does not write to it");
+    data.fill(7);
+    assert_eq!(contents(&on_device, &buffer)?[1], 2, "nor does it read it again");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn takes_a_part_of_the_host_data_but_not_more_than_there_is(on_device: OnDevice) -> Result<()> {
+    let data = counting(16);
+    let builder = || Buffer::builder(&on_device.context).copy_from(&data);
+    assert_eq!(contents(&on_device, &builder().size(32).build()?)?, counting(8));
+    assert_eq!(builder().build()?.size(), 64, "size 0 stands for all of it");
+    assert_eq!(refusal(builder().size(65).build()), "CL_INVALID_BUFFER_SIZE");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn clones_share_one_buffer_and_are_counted(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let before = buffer.reference_count()?;
+    let clone = buffer.clone();
+    on_device.run(DOUBLE, &[&clone], 4)?;
+    assert_eq!(contents(&on_device, &buffer)?, [0, 2, 4, 6]);
+    drop(clone);
+    on_device.queue.finish()?;
+    assert_eq!(buffer.reference_count()?, before);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn equals_itself_and_its_clones_only(on_device: OnDevice) -> Result<()> {
+    let (one, other) = (buffer_of(&on_device, &[1])?, buffer_of(&on_device, &[1])?);
+    assert_eq!(one, one.clone());
+    assert_ne!(one, other);
+    let all: HashSet<Buffer> = [one.clone(), other.clone(), one].into();
+    assert_eq!(all.len(), 2);
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! `clEnqueueFillBuffer` (OpenCL 3.0, 5.2.2).
+
+use bytemuck::Pod;
+use clmatrix::Result;
+use clmatrix::memory::{enqueue_fill_buffer, enqueue_read_buffer};
+use rstest::rstest;
+
+use super::{DOUBLE, buffer_of, contents, refusal};
+use crate::on_device::{OnDevice, on_device};
+
+#[rstest]
+#[case::of_1(0x5a_u8)]
+#[case::of_2(0x1234_u16)]
+#[case::of_4(1.25_f32)]
+#[case::of_8(0x0123_4567_89ab_cdef_u64)]
+#[case::of_16([1_u32, 2, 3, 4])]
+#[case::of_32([1_u64, 2, 3, 4])]
+#[case::of_64([1.5_f64, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5])]
+#[case::of_128([[1_u64, 2, 3, 4, 5, 6, 7, 8], [9, 10, 11, 12, 13, 14, 15, 16]])]
+#[clmatrix_harness::test]
+fn repeats_a_pattern_of_any_legal_size<T: Pod>(
+    on_device: OnDevice,
+    #[case] pattern: T,
+) -> Result<()> {
+    let buffer = buffer_of(&on_device, &[0; 256])?;
+    enqueue_fill_buffer(&on_device.queue, &buffer, &pattern, .., [])?;
+    let mut bytes = [0_u8; 1024];
+    enqueue_read_buffer(&on_device.queue, &buffer, 0, &mut bytes, [])?;
+    for chunk in bytes.chunks(size_of::<T>()) {
+        assert_eq!(chunk, bytemuck::bytes_of(&pattern));
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn fills_the_range_and_no_more(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &[1; 8])?;
+    enqueue_fill_buffer(&on_device.queue, &buffer, &7_u32, 8..20, [])?;
+    on_device.run(DOUBLE, &[&buffer], 8)?;
+    assert_eq!(contents(&on_device, &buffer)?, [2, 2, 14, 14, 14, 2, 2, 2]);
+    Ok(())
+}
+
+/// Oclgrind itself takes any size, so this is for us to refuse.
+#[rstest]
+#[case::of_3([1_u8; 3])]
+#[case::of_12([1_u32; 3])]
+#[case::of_256([1_u64; 32])]
+#[clmatrix_harness::test]
+fn refuses_a_pattern_of_any_other_size<T: Pod>(
+    on_device: OnDevice,
+    #[case] pattern: T,
+) -> Result<()> {
+    let buffer = buffer_of(&on_device, &[0; 192])?;
+    let fill = enqueue_fill_buffer(&on_device.queue, &buffer, &pattern, .., []);
+    assert_eq!(refusal(fill), "CL_INVALID_VALUE");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn refuses_ranges_that_are_no_multiple_of_the_pattern(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &[0; 4])?;
+    for range in [2..6, 0..6, 1..5, 12..20, 4..4] {
+        let fill = enqueue_fill_buffer(&on_device.queue, &buffer, &1_u32, range.clone(), []);
+        assert_eq!(refusal(fill), "CL_INVALID_VALUE", "{range:?}");
+    }
+    assert_eq!(contents(&on_device, &buffer)?, [0; 4]);
+    Ok(())
+}

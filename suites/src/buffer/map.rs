@@ -1,0 +1,138 @@
+//! `clEnqueueMapBuffer` and `clEnqueueUnmapMemObject` (OpenCL 3.0, 5.2.4 and 5.5.2;
+//! `pyopencl.MemoryMap`).
+
+use clmatrix::Result;
+use clmatrix::memory::{
+    Buffer, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, MemFlags, enqueue_map_buffer,
+    enqueue_read_buffer,
+};
+use rstest::rstest;
+
+use super::{DOUBLE, buffer_of, contents, counting, refusal};
+use crate::on_device::{OnDevice, on_device};
+
+#[rstest]
+#[clmatrix_harness::test]
+fn shows_what_a_kernel_wrote(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(1000))?;
+    on_device.run(DOUBLE, &[&buffer], 1000)?;
+    let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])?;
+    assert_eq!(map.len(), 1000);
+    assert!(map.iter().zip(0..).all(|(found, i)| *found == 2 * i));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_kernel_sees_what_was_written_to_it(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(1000))?;
+    let mut map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, .., [])?;
+    map.iter_mut().for_each(|x| *x += 1);
+    map.unmap([])?;
+    on_device.run(DOUBLE, &[&buffer], 1000)?;
+    assert!(contents(&on_device, &buffer)?.iter().zip(0..).all(|(found, i)| *found == 2 * (i + 1)));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_part_is_mapped_and_the_rest_stays(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(8))?;
+    let mut map =
+        enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapWriteInvalidate, 8..16, [])?;
+    map.copy_from_slice(&[20, 30]);
+    drop(map);
+    assert_eq!(contents(&on_device, &buffer)?, [0, 1, 20, 30, 4, 5, 6, 7]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn mapping_for_writing_keeps_what_is_not_written(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapWrite, .., [])?[2] = 9;
+    assert_eq!(contents(&on_device, &buffer)?, [0, 1, 9, 3]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn is_undone_when_dropped(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])?;
+    assert_eq!(buffer.map_count()?, 1);
+    drop(map);
+    on_device.queue.finish()?;
+    assert_eq!(buffer.map_count()?, 0);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn mapped_bytes_are_closed_to_whatever_would_change_them(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(8))?;
+    let queue = &on_device.queue;
+    let written = enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, ..16, [])?;
+    let again = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, 12..20, []);
+    assert_eq!(refusal(again), "CL_INVALID_OPERATION");
+    let mut data = [0_u32; 8];
+    assert_eq!(
+        refusal(enqueue_read_buffer(queue, &buffer, 0, &mut data, [])),
+        "CL_INVALID_OPERATION"
+    );
+    let beside = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, 16.., [])?;
+    assert_eq!(beside[..], [4, 5, 6, 7]);
+    drop((written, beside));
+    assert_eq!(contents(&on_device, &buffer)?, counting(8));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn several_may_read_the_same_bytes(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let other_queue = on_device.another_queue();
+    let one = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])?;
+    let other = enqueue_map_buffer::<u32, _>(&other_queue, &buffer, MapRead, .., [])?;
+    assert_eq!(one[..], other[..]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_forgotten_map_keeps_its_bytes_closed(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(8))?;
+    let queue = &on_device.queue;
+    std::mem::forget(enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, ..16, [])?);
+    assert_eq!(
+        refusal(enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, .., [])),
+        "CL_INVALID_OPERATION"
+    );
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn refuses_ranges_that_hold_no_whole_elements(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    for range in [0..6, 0..0, 8..20] {
+        let map =
+            enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, range.clone(), []);
+        assert_eq!(refusal(map), "CL_INVALID_VALUE", "{range:?}");
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn keeps_to_the_hosts_access(on_device: OnDevice) -> Result<()> {
+    let flags = MemFlags::READ_WRITE.union(MemFlags::HOST_READ_ONLY);
+    let buffer = Buffer::from_slice(&on_device.context, flags, &counting(4))?;
+    let queue = &on_device.queue;
+    enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, .., [])?.unmap([])?;
+    assert_eq!(
+        refusal(enqueue_map_buffer::<u32, _>(queue, &buffer, MapWrite, .., [])),
+        "CL_INVALID_OPERATION"
+    );
+    Ok(())
+}

@@ -1,0 +1,44 @@
+//! Buffers: how they are made, what moves data in and out, regions of them, and maps.
+//!
+//! What a call is said to have done is checked from the other side: a kernel reads what the host
+//! wrote, and the host reads what a kernel wrote.
+
+mod copy;
+mod create;
+mod fill;
+mod map;
+mod read_write;
+mod sub_region;
+
+use clmatrix::memory::{Buffer, MemFlags, enqueue_read_buffer};
+use clmatrix::{Error, Result};
+
+use crate::on_device::OnDevice;
+
+/// Doubles each element, on the device.
+const DOUBLE: &str = "kernel void k(global uint *x) { x[get_global_id(0)] *= 2; }";
+
+/// `0, 1, 2, ...`
+fn counting(n: u32) -> Vec<u32> {
+    (0..n).collect()
+}
+
+fn buffer_of(on_device: &OnDevice, data: &[u32]) -> Result<Buffer> {
+    Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, data)
+}
+
+/// All that is in `buffer`.
+fn contents(on_device: &OnDevice, buffer: &Buffer) -> Result<Vec<u32>> {
+    let mut data = vec![0; buffer.size() / 4];
+    enqueue_read_buffer(&on_device.queue, buffer, 0, &mut data, [])?;
+    Ok(data)
+}
+
+/// The name of the code with which a call was refused.
+#[track_caller]
+fn refusal<T>(result: Result<T>) -> &'static str {
+    match result {
+        Ok(_) => panic!("it was not refused"),
+        Err(error) => Error::code_name(&error),
+    }
+}

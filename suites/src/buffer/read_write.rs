@@ -1,0 +1,131 @@
+//! `clEnqueueReadBuffer` and `clEnqueueWriteBuffer` (OpenCL 3.0, 5.2.2).
+
+use std::thread;
+
+use bytemuck::Pod;
+use clmatrix::Result;
+use clmatrix::memory::{Buffer, MemFlags, enqueue_read_buffer, enqueue_write_buffer};
+use rstest::rstest;
+
+use super::{DOUBLE, buffer_of, contents, counting, refusal};
+use crate::on_device::{OnDevice, on_device};
+
+#[rstest]
+#[case::bytes(&[1u8, 2, 255])]
+#[case::floats(&[0.0f32, -0.0, f32::MAX, f32::MIN_POSITIVE])]
+#[case::doubles(&[0.1f64, f64::EPSILON])]
+#[case::longs(&[i64::MIN, -1, i64::MAX])]
+#[case::pairs(&[[1u16, 2], [3, 4]])]
+#[clmatrix_harness::test]
+fn any_element_type_comes_back_as_it_went<T: Pod + PartialEq + std::fmt::Debug>(
+    on_device: OnDevice,
+    #[case] data: &[T],
+) -> Result<()> {
+    let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, size_of_val(data))?;
+    enqueue_write_buffer(&on_device.queue, &buffer, 0, data, [])?;
+    let mut back = vec![T::zeroed(); data.len()];
+    enqueue_read_buffer(&on_device.queue, &buffer, 0, &mut back, [])?;
+    assert_eq!(back, data);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_kernel_finds_what_was_written(on_device: OnDevice) -> Result<()> {
+    let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 4 * 1000)?;
+    enqueue_write_buffer(&on_device.queue, &buffer, 0, &counting(1000), [])?;
+    on_device.run(DOUBLE, &[&buffer], 1000)?;
+    let sum: u32 = contents(&on_device, &buffer)?.iter().sum();
+    assert_eq!(sum, 999 * 1000);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn an_offset_counts_bytes_and_the_rest_stays(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(8))?;
+    enqueue_write_buffer(&on_device.queue, &buffer, 12, &[70u32, 80], [])?;
+    assert_eq!(contents(&on_device, &buffer)?, [0, 1, 2, 70, 80, 5, 6, 7]);
+    let mut middle = [0u32; 3];
+    enqueue_read_buffer(&on_device.queue, &buffer, 8, &mut middle, [])?;
+    assert_eq!(middle, [2, 70, 80]);
+    Ok(())
+}
+
+#[rstest]
+#[case::one_byte_too_far(61)]
+#[case::past_the_end(65)]
+#[case::beyond_all_memory(usize::MAX)]
+#[clmatrix_harness::test]
+fn refuses_bytes_past_the_end(on_device: OnDevice, #[case] offset: usize) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(16))?;
+    let mut one = [0u32];
+    let read = enqueue_read_buffer(&on_device.queue, &buffer, offset, &mut one, []);
+    assert_eq!(refusal(read), "CL_INVALID_VALUE");
+    let written = enqueue_write_buffer(&on_device.queue, &buffer, offset, &one, []);
+    assert_eq!(refusal(written), "CL_INVALID_VALUE");
+    assert_eq!(contents(&on_device, &buffer)?, counting(16), "nothing was changed");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn keeps_to_the_hosts_access(on_device: OnDevice) -> Result<()> {
+    let flags = |host| MemFlags::READ_WRITE.union(host);
+    let buffer = |host| Buffer::from_slice(&on_device.context, flags(host), &counting(4));
+    let mut data = counting(4);
+    for (host, reads, writes) in [
+        (MemFlags::HOST_READ_ONLY, true, false),
+        (MemFlags::HOST_WRITE_ONLY, false, true),
+        (MemFlags::HOST_NO_ACCESS, false, false),
+    ] {
+        let buffer = buffer(host)?;
+        let read = enqueue_read_buffer(&on_device.queue, &buffer, 0, &mut data, []);
+        let written = enqueue_write_buffer(&on_device.queue, &buffer, 0, &data, []);
+        for (result, allowed) in [(read, reads), (written, writes)] {
+            match result {
+                Ok(_) => assert!(allowed, "{host:?}"),
+                Err(error) => {
+                    assert!(!allowed, "{host:?}: {error}");
+                    assert_eq!(error.code_name(), "CL_INVALID_OPERATION");
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn waits_for_the_events_of_another_queue(on_device: OnDevice) -> Result<()> {
+    let n = 1 << 16;
+    let buffer = buffer_of(&on_device, &counting(n))?;
+    let doubled = on_device.run(DOUBLE, &[&buffer], n as usize)?;
+    on_device.queue.flush()?;
+    let mut data = counting(n);
+    enqueue_read_buffer(&on_device.another_queue(), &buffer, 0, &mut data, &doubled)?;
+    assert!(data.iter().zip(0..).all(|(found, i)| *found == 2 * i));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn threads_may_use_one_buffer_from_queues_of_their_own(on_device: OnDevice) -> Result<()> {
+    const THREADS: usize = 4;
+    let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, THREADS * 4096)?;
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let (buffer, queue) = (&buffer, on_device.another_queue());
+            scope.spawn(move || {
+                for round in 0..20 {
+                    let data = [(thread * 100 + round) as u32; 1024];
+                    let mut back = [0u32; 1024];
+                    enqueue_write_buffer(&queue, buffer, thread * 4096, &data, []).unwrap();
+                    enqueue_read_buffer(&queue, buffer, thread * 4096, &mut back, []).unwrap();
+                    assert_eq!(back, data);
+                }
+            });
+        }
+    });
+    Ok(())
+}

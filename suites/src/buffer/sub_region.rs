@@ -1,0 +1,119 @@
+//! `clCreateSubBuffer` (OpenCL 3.0, 5.2.1; `pyopencl.Buffer.get_sub_region`).
+
+use clmatrix::memory::{Buffer, MemFlags, enqueue_copy_buffer};
+use clmatrix::{Device, Result};
+use clmatrix_harness::device;
+use rstest::rstest;
+
+use super::{DOUBLE, buffer_of, contents, counting, refusal};
+use crate::on_device::{OnDevice, on_device};
+
+/// CL_DEVICE_MEM_BASE_ADDR_ALIGN in bytes; OpenCL gives it in bits.
+fn alignment(device: Device) -> Result<usize> {
+    Ok(device.mem_base_addr_align()? as usize / 8)
+}
+
+/// A buffer of four aligned parts that counts up, and the length of a part in bytes.
+fn four_parts(on_device: &OnDevice, device: Device) -> Result<(Buffer, usize)> {
+    let part = alignment(device)?.max(64);
+    Ok((buffer_of(on_device, &counting(part as u32))?, part))
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn shows_the_bytes_of_its_parent(on_device: OnDevice, device: Device) -> Result<()> {
+    let (parent, part) = four_parts(&on_device, device)?;
+    let region = parent.sub_region(part..3 * part)?;
+    assert_eq!((region.size(), region.offset()), (2 * part, part));
+    assert_eq!(region.parent().as_ref(), Some(&parent));
+    assert_eq!(contents(&on_device, &region)?, counting(part as u32)[part / 4..3 * part / 4]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn what_a_kernel_writes_to_it_is_in_the_parent(on_device: OnDevice, device: Device) -> Result<()> {
+    let (parent, part) = four_parts(&on_device, device)?;
+    let region = parent.sub_region(2 * part..3 * part)?;
+    on_device.run(DOUBLE, &[&region], part / 4)?;
+    on_device.queue.finish()?;
+    for (found, i) in contents(&on_device, &parent)?.into_iter().zip(0..) {
+        let inside = (2 * part / 4..3 * part / 4).contains(&(i as usize));
+        assert_eq!(found, if inside { 2 * i } else { i });
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_region_of_a_region_counts_from_the_whole(on_device: OnDevice, device: Device) -> Result<()> {
+    let (parent, part) = four_parts(&on_device, device)?;
+    let inner = parent.sub_region(part..)?.sub_region(part..2 * part)?;
+    assert_eq!(inner.offset(), 2 * part);
+    assert_eq!(inner.parent().as_ref(), Some(&parent));
+    assert_eq!(contents(&on_device, &inner)?[0], (2 * part / 4) as u32);
+    Ok(())
+}
+
+/// rusticl and Oclgrind themselves take any origin, so this is for us to refuse.
+#[rstest]
+#[clmatrix_harness::test]
+fn refuses_an_origin_that_is_not_aligned(on_device: OnDevice, device: Device) -> Result<()> {
+    let (parent, part) = four_parts(&on_device, device)?;
+    for origin in [1, 4, part - 1, part + 4] {
+        if origin % alignment(device)? == 0 {
+            continue;
+        }
+        let result = parent.sub_region(origin..2 * part);
+        assert_eq!(refusal(result), "CL_MISALIGNED_SUB_BUFFER_OFFSET", "{origin}");
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn refuses_bytes_that_are_not_there(on_device: OnDevice, device: Device) -> Result<()> {
+    let (parent, part) = four_parts(&on_device, device)?;
+    assert_eq!(refusal(parent.sub_region(part..4 * part + 1)), "CL_INVALID_VALUE");
+    assert_eq!(refusal(parent.sub_buffer(part, usize::MAX, MemFlags::empty())), "CL_INVALID_VALUE");
+    assert_eq!(refusal(parent.sub_region(part..part)), "CL_INVALID_BUFFER_SIZE");
+    let region = parent.sub_region(..part)?;
+    assert_eq!(refusal(region.sub_region(..2 * part)), "CL_INVALID_VALUE", "they are the parent's");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn keeps_to_the_flags_of_its_parent(on_device: OnDevice) -> Result<()> {
+    let parent = Buffer::new(&on_device.context, MemFlags::READ_ONLY, 64)?;
+    assert_eq!(parent.sub_region(..)?.flags(), MemFlags::READ_ONLY);
+    for flags in [MemFlags::READ_WRITE, MemFlags::WRITE_ONLY] {
+        assert_eq!(refusal(parent.sub_buffer(0, 64, flags)), "CL_INVALID_VALUE", "{flags:?}");
+    }
+    let parent = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
+    assert_eq!(parent.sub_buffer(0, 64, MemFlags::READ_ONLY)?.flags(), MemFlags::READ_ONLY);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn outlives_the_handle_of_its_parent(on_device: OnDevice, device: Device) -> Result<()> {
+    let (parent, part) = four_parts(&on_device, device)?;
+    let region = parent.sub_region(part..2 * part)?;
+    drop(parent);
+    on_device.run(DOUBLE, &[&region], part / 4)?;
+    assert_eq!(contents(&on_device, &region)?[1], 2 * (part / 4 + 1) as u32);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn overlap_is_seen_across_regions(on_device: OnDevice, device: Device) -> Result<()> {
+    let (parent, part) = four_parts(&on_device, device)?;
+    let region = parent.sub_region(part..2 * part)?;
+    let copy = |to| enqueue_copy_buffer(&on_device.queue, &region, 0, &parent, to, part, []);
+    assert_eq!(refusal(copy(part + 4)), "CL_MEM_COPY_OVERLAP");
+    copy(3 * part)?;
+    assert_eq!(contents(&on_device, &parent)?[3 * part / 4], (part / 4) as u32);
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! The context that a test gets: fresh each time, on one device, and gone after use.
+
+use std::thread;
+use std::time::Duration;
+
+use clmatrix::memory::{Buffer, MemFlags, enqueue_read_buffer, enqueue_write_buffer};
+use clmatrix::{CommandQueue, Context, Device, Platform, Result};
+use clmatrix_harness::{CtxFactory, ctx_factory, device, platform};
+use rstest::rstest;
+
+use crate::on_device::{OnDevice, on_device};
+
+#[rstest]
+#[clmatrix_harness::test]
+fn each_call_gives_a_context_of_its_own(ctx_factory: CtxFactory) -> Result<()> {
+    let (first, second) = (ctx_factory()?, ctx_factory()?);
+    assert_ne!(first.get(), second.get());
+    assert_eq!((first.reference_count()?, second.reference_count()?), (1, 1));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn holds_the_device_under_test_alone(ctx_factory: CtxFactory, device: Device) -> Result<()> {
+    let context = ctx_factory()?;
+    assert_eq!(context.devices(), [device.id()]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn the_device_belongs_to_the_platform(device: Device, platform: Platform) -> Result<()> {
+    assert_eq!(device.platform()?, platform.id());
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn fixtures_agree_on_the_device(ctx_factory: CtxFactory, device: Device) {
+    assert_eq!(ctx_factory.device().id(), device.id());
+}
+
+/// Drivers are limited in how many contexts they hold at a time, so they must go with their users.
+#[rstest]
+#[clmatrix_harness::test]
+fn contexts_come_and_go(ctx_factory: CtxFactory) -> Result<()> {
+    for _ in 0..100 {
+        let context = ctx_factory()?;
+        let queue = CommandQueue::create_default(&context, 0)?;
+        let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[7_u32])?;
+        let mut back = [0_u32];
+        enqueue_read_buffer(&queue, &buffer, 0, &mut back, [])?;
+        assert_eq!(back, [7]);
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn is_free_again_when_its_objects_are_gone(on_device: OnDevice) -> Result<()> {
+    let OnDevice { context, queue } = on_device;
+    let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u32; 64])?;
+    let region = buffer.sub_region(..)?;
+    enqueue_write_buffer(&queue, &region, 0, &[2_u32; 64], [])?;
+    drop((region, buffer, queue));
+    // A driver's own threads may hold on to what they have just worked on for a moment.
+    let mut patience = 1000;
+    while context.reference_count()? > 1 && patience > 0 {
+        thread::sleep(Duration::from_millis(10));
+        patience -= 1;
+    }
+    assert_eq!(context.reference_count()?, 1);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn lives_as_long_as_its_objects(on_device: OnDevice) -> Result<()> {
+    let OnDevice { context, queue } = on_device;
+    let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u32, 2, 3])?;
+    drop(context);
+    let mut back = [0_u32; 3];
+    enqueue_read_buffer(&queue, &buffer, 0, &mut back, [])?;
+    assert_eq!(back, [1, 2, 3]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn objects_of_another_context_are_refused(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
+    let other: Context = ctx_factory()?;
+    let stranger = Buffer::from_slice(&other, MemFlags::READ_WRITE, &[1_u32])?;
+    let mut back = [0_u32];
+    let error = enqueue_read_buffer(&on_device.queue, &stranger, 0, &mut back, []).unwrap_err();
+    assert_eq!(error.code_name(), "CL_INVALID_CONTEXT");
+    Ok(())
+}

@@ -1,0 +1,6 @@
+//! The test suites of clmatrix, one module each. Every test runs on every device.
+
+mod buffer;
+mod context;
+mod on_device;
+mod selection;

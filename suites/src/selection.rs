@@ -1,0 +1,135 @@
+//! Choosing the device under test by what it says of itself, and what it says checked against
+//! what it does.
+
+use clmatrix::select::{PlatformInfo, Selection, SelectionError, Version, choose_devices, platforms};
+use clmatrix::{Device, Result};
+use clmatrix_harness::device;
+use rstest::{fixture, rstest};
+
+use crate::on_device::{OnDevice, on_device};
+
+/// Where the device under test stands among all that this process sees.
+struct Seen {
+    all: Vec<PlatformInfo>,
+    platform: usize,
+    device: usize,
+}
+
+#[fixture]
+fn seen(device: Device) -> Seen {
+    let found = platforms().expect("there is the platform of the device under test");
+    let at = |(p, platform): (usize, &clmatrix::select::FoundPlatform)| {
+        let d = platform.devices.iter().position(|other| other.id() == device.id())?;
+        Some((p, d))
+    };
+    let (platform, device) =
+        found.iter().enumerate().find_map(at).expect("the device under test is listed");
+    Seen { all: found.into_iter().map(|platform| platform.info).collect(), platform, device }
+}
+
+impl Seen {
+    fn resolve(&self, text: &str) -> std::result::Result<Vec<(usize, usize)>, SelectionError> {
+        Selection::parse_clmatrix(text)?.resolve(&self.all)
+    }
+
+    fn position(&self) -> (usize, usize) {
+        (self.platform, self.device)
+    }
+
+    fn platform(&self) -> &PlatformInfo {
+        &self.all[self.platform]
+    }
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn by_index_from_either_end(seen: Seen) -> std::result::Result<(), SelectionError> {
+    let (p, d) = seen.position();
+    assert_eq!(seen.resolve(&format!("{p}:{d}"))?, [(p, d)]);
+    let from_the_end = seen.platform().devices.len() as i64 - d as i64;
+    let platform_from_the_end = seen.all.len() as i64 - p as i64;
+    assert_eq!(seen.resolve(&format!("-{platform_from_the_end}:-{from_the_end}"))?, [(p, d)]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn by_name_in_any_case(seen: Seen) -> std::result::Result<(), SelectionError> {
+    // The characters that mean something in the grammar are left out of the names.
+    let plain = |name: &str| {
+        let part = name.split([':', ';', ',', '=', '*', '?', '[', ']']).next().unwrap_or_default();
+        part.to_uppercase()
+    };
+    let platform = plain(&seen.platform().name);
+    let device = plain(&seen.platform().devices[seen.device].name);
+    assert!(seen.resolve(&platform)?.contains(&seen.position()));
+    assert!(seen.resolve(&format!("{platform}:{device}"))?.contains(&seen.position()));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn an_empty_name_is_the_first(seen: Seen) -> std::result::Result<(), SelectionError> {
+    let first = seen.resolve("0:0")?;
+    assert_eq!(seen.resolve("0:")?, first);
+    assert_eq!(seen.resolve(":")?, first);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn by_type_with_a_pattern(seen: Seen) -> std::result::Result<(), SelectionError> {
+    let device = &seen.platform().devices[seen.device];
+    for name in device.device_type.names() {
+        let found = seen.resolve(&format!("*:*{}*", name.to_lowercase()))?;
+        assert!(found.contains(&seen.position()), "{name}");
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn what_is_not_there_is_named_beside_what_is(seen: Seen) {
+    for text in ["no such platform", "0:no such device", "999", "0:999", "no*such*thing"] {
+        let error = seen.resolve(text).unwrap_err().to_string();
+        let piece = text.rsplit(':').next().unwrap();
+        assert!(error.contains(&format!("{piece:?}")), "{error}");
+        assert!(error.contains(&seen.platform().devices[seen.device].name), "{error}");
+    }
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn the_answers_of_pyopencl_ctx_choose_it(seen: Seen) -> std::result::Result<(), SelectionError> {
+    let (p, d) = seen.position();
+    let (platform, device) = (p.to_string(), d.to_string());
+    assert_eq!(choose_devices(&seen.all, &[&platform, &device])?, (p, vec![d]));
+    assert_eq!(choose_devices(&seen.all, &[])?, (0, vec![0]));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn its_version_is_the_one_that_it_states(seen: Seen, device: Device) -> Result<()> {
+    let info = &seen.platform().devices[seen.device];
+    assert_eq!(info.version, device.version()?.trim_end());
+    assert_eq!(Version::parse(&info.version), Some(info.opencl));
+    assert!(info.version.starts_with(&format!("OpenCL {}", info.opencl)), "{}", info.version);
+    Ok(())
+}
+
+/// A device that has doubles computes with them; `requires(fp64)` keeps this from the others.
+#[rstest]
+#[clmatrix_harness::test(requires(fp64))]
+fn fp64_means_that_doubles_work(on_device: OnDevice, seen: Seen) -> Result<()> {
+    assert!(seen.platform().devices[seen.device].fp64);
+    let source = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+        kernel void k(global double *x) { x[get_global_id(0)] /= 3; }";
+    let flags = clmatrix::memory::MemFlags::READ_WRITE;
+    let buffer = clmatrix::memory::Buffer::from_slice(&on_device.context, flags, &[1.0_f64, 2.0])?;
+    on_device.run(source, &[&buffer], 2)?;
+    let mut thirds = [0.0_f64; 2];
+    clmatrix::memory::enqueue_read_buffer(&on_device.queue, &buffer, 0, &mut thirds, [])?;
+    assert_eq!(thirds, [1.0 / 3.0, 2.0 / 3.0]);
+    Ok(())
+}

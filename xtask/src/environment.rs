@@ -1,0 +1,267 @@
+//! The variables that show OpenCL's loader its drivers, and the rules by which they are chosen.
+//!
+//! The first of these that applies wins:
+//!
+//! 1. `--from machine|ci|embedded` on the command line;
+//! 2. the user's own `OCL_ICD_VENDORS`, `OCL_ICD_FILENAMES` or `OPENCL_DYLIB_PATH`: left alone.
+//!    A value that `cargo xtask env` printed is not counted, so that an old shell does not hold on
+//!    to an old choice;
+//! 3. the CI matrix, if `CLMATRIX_PROFILE=ci` demands it: an error if it is not provisioned;
+//! 4. the CI matrix, if it is provisioned (an error if it has lost a driver since);
+//! 5. the machine's own devices, if it has any: nothing is changed;
+//! 6. the embedded default.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Result;
+use clap::ValueEnum;
+use serde_json::{Map, Value};
+
+use crate::embedded;
+
+/// What the loaders of OpenCL, and the crates that load them, read to find drivers.
+const LOADER_VARIABLES: [&str; 3] = ["OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "OPENCL_DYLIB_PATH"];
+
+/// Where devices can come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Whatever this machine's loader finds, or what the user's own variables name.
+    Machine,
+    /// The four runtimes that CI tests on.
+    Ci,
+    /// The default that needs no root: one CPU device.
+    Embedded,
+}
+
+/// Where devices shall come from, on the command line.
+// The comments of the variants are what `--help` says of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Wish {
+    /// Your own OCL_ICD_VENDORS or OPENCL_DYLIB_PATH, else the CI matrix if it is provisioned, else
+    /// this machine's devices, else the embedded default
+    #[default]
+    Auto,
+    /// What this machine's OpenCL loader finds, and nothing else
+    Machine,
+    /// The CI matrix of `cargo xtask provision`
+    Ci,
+    /// The CPU device that needs no root
+    Embedded,
+}
+
+/// What the choice of a source depends on, beside the devices that the machine has.
+pub struct Facts {
+    /// The user's own variables name drivers.
+    pub user_variables: bool,
+    /// `CLMATRIX_PROFILE=ci` is set.
+    pub ci_demanded: bool,
+    /// The CI matrix is provisioned.
+    pub ci_provisioned: bool,
+}
+
+impl Facts {
+    /// Reads this process's environment. `runtimes` is the folder of the runtimes we fetched.
+    pub fn gather(runtimes: &Path, ci_provisioned: bool) -> Self {
+        let foreign = |name: &&str| is_foreign(env::var_os(name).as_deref(), runtimes);
+        Self {
+            user_variables: LOADER_VARIABLES.iter().any(foreign),
+            ci_demanded: env::var_os("CLMATRIX_PROFILE").is_some_and(|profile| profile == "ci"),
+            ci_provisioned,
+        }
+    }
+}
+
+/// Whether a loader variable holds something that did not come from `cargo xtask env`, which names
+/// our vendors folders and the embedded default's loader. Empty counts as unset.
+///
+/// A single `.icd` file in one of our folders is the user's own choice.
+fn is_foreign(value: Option<&OsStr>, runtimes: &Path) -> bool {
+    let is_ours = |value: &Path| {
+        value.parent() == Some(runtimes) || value.starts_with(runtimes.join(embedded::FOLDER))
+    };
+    value.is_some_and(|value| !value.is_empty() && !is_ours(Path::new(value)))
+}
+
+/// Applies the rules at the top of this file.
+///
+/// `machine_has_device` is asked only if nothing else decides: the answer costs a build.
+pub fn choose(
+    wish: Wish,
+    facts: &Facts,
+    machine_has_device: impl FnOnce() -> Result<bool>,
+) -> Result<Source> {
+    let source = match wish {
+        Wish::Machine => Source::Machine,
+        Wish::Ci => Source::Ci,
+        Wish::Embedded => Source::Embedded,
+        Wish::Auto if facts.user_variables => Source::Machine,
+        Wish::Auto if facts.ci_demanded || facts.ci_provisioned => Source::Ci,
+        Wish::Auto if machine_has_device()? => Source::Machine,
+        Wish::Auto => Source::Embedded,
+    };
+    Ok(source)
+}
+
+/// Changes to the environment of a child process, or of a shell.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Environment {
+    /// Names with the value to set, or `None` to unset; each name once.
+    changes: Vec<(&'static str, Option<OsString>)>,
+}
+
+impl Environment {
+    /// The environment of the machine: as it is, less what `cargo xtask env` once put there.
+    pub fn machine(runtimes: &Path) -> Self {
+        let ours = |name: &&str| {
+            let value = env::var_os(name);
+            value.is_some() && !is_foreign(value.as_deref(), runtimes)
+        };
+        Self::default().unset(LOADER_VARIABLES.into_iter().filter(ours))
+    }
+
+    /// An environment in which the loader finds no driver yet, whatever the user's variables say.
+    pub fn blank() -> Self {
+        let is_set = |name: &&str| env::var_os(name).is_some();
+        Self::default().unset(LOADER_VARIABLES.into_iter().filter(is_set))
+    }
+
+    fn unset(mut self, names: impl Iterator<Item = &'static str>) -> Self {
+        self.changes.extend(names.map(|name| (name, None)));
+        self
+    }
+
+    /// Adds a variable, in place of what is said of it so far.
+    pub fn set(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
+        self.changes.retain(|(other, _)| *other != name);
+        self.changes.push((name, Some(value.into())));
+        self
+    }
+
+    /// Makes the changes for a child process.
+    pub fn apply(&self, command: &mut Command) {
+        for (name, value) in &self.changes {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+    }
+
+    /// The changes as commands for a POSIX shell, one a line.
+    pub fn to_shell(&self) -> String {
+        let mut lines = String::new();
+        for (name, value) in &self.changes {
+            // Writing to a string cannot fail.
+            let _ = match value {
+                Some(value) => writeln!(lines, "export {name}={}", quoted(value)),
+                None => writeln!(lines, "unset {name}"),
+            };
+        }
+        lines
+    }
+
+    /// The changes as one JSON object; `null` stands for a variable to unset.
+    pub fn to_json(&self) -> Value {
+        let text = |value: &OsString| Value::from(value.to_string_lossy());
+        let entry = |(name, value): &(&str, Option<OsString>)| {
+            ((*name).to_owned(), value.as_ref().map_or(Value::Null, text))
+        };
+        Value::Object(self.changes.iter().map(entry).collect::<Map<_, _>>())
+    }
+}
+
+/// Quotes a value for a POSIX shell: within single quotes nothing is special but the quote itself.
+fn quoted(value: &OsStr) -> String {
+    format!("'{}'", value.to_string_lossy().replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(user_variables: bool, ci_demanded: bool, ci_provisioned: bool) -> Facts {
+        Facts {
+            user_variables,
+            ci_demanded,
+            ci_provisioned,
+        }
+    }
+
+    #[test]
+    fn the_first_rule_that_applies_chooses() {
+        use Source::*;
+        let cases = [
+            // wish, (user's variables, CI demanded, CI ready), machine has a device, choice
+            (Wish::Auto, (false, false, false), false, Embedded),
+            (Wish::Auto, (false, false, false), true, Machine),
+            (Wish::Auto, (false, false, true), true, Ci),
+            (Wish::Auto, (false, true, false), true, Ci),
+            (Wish::Auto, (true, true, true), false, Machine),
+            (Wish::Machine, (false, true, true), false, Machine),
+            (Wish::Ci, (true, false, false), true, Ci),
+            (Wish::Embedded, (true, true, true), true, Embedded),
+        ];
+        for (wish, (user, demanded, ready), device, expected) in cases {
+            let choice = choose(wish, &facts(user, demanded, ready), || Ok(device)).unwrap();
+            assert_eq!(
+                choice, expected,
+                "{wish:?} {user} {demanded} {ready} {device}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_machine_is_probed_only_if_nothing_else_decides() {
+        let unasked = || panic!("probed");
+        for facts in [
+            facts(true, false, false),
+            facts(false, true, false),
+            facts(false, false, true),
+        ] {
+            choose(Wish::Auto, &facts, unasked).unwrap();
+        }
+    }
+
+    #[test]
+    fn variables_of_our_own_are_not_the_users() {
+        let runtimes = Path::new("/w/target/opencl");
+        let foreign = |value: Option<&str>| is_foreign(value.map(OsStr::new), runtimes);
+        assert!(foreign(Some("/etc/OpenCL/vendors")));
+        assert!(foreign(Some("/w/target/opencl-of-mine")));
+        assert!(foreign(Some("/w/target/opencl/ci-vendors/pocl.icd")));
+        assert!(foreign(Some("/w/target/opencl/intel/lib/libintelocl.so")));
+        assert!(!foreign(Some("/w/target/opencl/ci-vendors")));
+        assert!(!foreign(Some("/w/target/opencl/ci-vendors/")));
+        assert!(!foreign(Some(
+            "/w/target/opencl/embedded/pyopencl/.libs/libOpenCL.so.1"
+        )));
+        assert!(!foreign(Some("")));
+        assert!(!foreign(None));
+    }
+
+    #[test]
+    fn a_variable_has_one_entry_and_is_quoted() {
+        let unset = ["OPENCL_DYLIB_PATH", "OCL_ICD_VENDORS"];
+        let environment = Environment::default()
+            .unset(unset.into_iter())
+            .set("OCL_ICD_VENDORS", "/it's here")
+            .set("PYOPENCL_HOME", "");
+        assert_eq!(
+            environment.to_shell(),
+            [
+                "unset OPENCL_DYLIB_PATH\n",
+                "export OCL_ICD_VENDORS='/it'\\''s here'\n",
+                "export PYOPENCL_HOME=''\n",
+            ]
+            .concat()
+        );
+        assert_eq!(
+            environment.to_json().to_string(),
+            r#"{"OCL_ICD_VENDORS":"/it's here","OPENCL_DYLIB_PATH":null,"PYOPENCL_HOME":""}"#
+        );
+    }
+}

@@ -1,0 +1,48 @@
+//! Running other programs: their output kept out of ours, and errors that name the command.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Output, Stdio};
+
+use anyhow::{Context, Result, anyhow, bail};
+
+/// Runs a command to its end and fails unless it succeeds.
+///
+/// Its standard output goes to our standard error: ours carries results only, such as the lines of
+/// `cargo xtask env`. It gets no standard input, so that nothing here can wait for a keyboard.
+pub fn run(command: &mut Command) -> Result<()> {
+    let status = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::from(io::stderr()))
+        .status()
+        .with_context(|| cannot_start(command))?;
+    if !status.success() {
+        bail!("`{}` failed ({status})", line(command));
+    }
+    Ok(())
+}
+
+/// Runs a command to its end, whatever its exit status, and returns what it printed.
+pub fn output(command: &mut Command) -> Result<Output> {
+    let output = command.stdin(Stdio::null()).output();
+    output.with_context(|| cannot_start(command))
+}
+
+/// Becomes the command. Returns only when it cannot be started.
+///
+/// Exit status, signals and the terminal are then the command's own, with nothing to pass on.
+pub fn exec(mut command: Command) -> anyhow::Error {
+    let error = command.exec();
+    anyhow!(error).context(cannot_start(&command))
+}
+
+fn cannot_start(command: &Command) -> String {
+    format!("cannot start `{}`", line(command))
+}
+
+/// The command as one would type it, for messages.
+pub fn line(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+    words.join(" ")
+}

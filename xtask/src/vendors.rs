@@ -1,0 +1,78 @@
+//! A private folder of `.icd` files, by which an OpenCL loader is shown some drivers and no others.
+//!
+//! Each file holds the absolute path of one driver library: names without a folder depend on the
+//! dynamic loader's search path, and on the loader.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::files::{self, cannot};
+
+/// Makes the folder hold exactly these drivers, given as (file name without `.icd`, library).
+pub fn write(folder: &Path, drivers: &[(&str, PathBuf)]) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| cannot("create", folder))?;
+    for path in files::entries(folder)? {
+        if !drivers.iter().any(|(name, _)| path == icd(folder, name)) {
+            fs::remove_file(&path).with_context(|| cannot("remove", &path))?;
+        }
+    }
+    for (name, library) in drivers {
+        let path = icd(folder, name);
+        let text = format!("{}\n", library.display());
+        // A file that is right stays: a run may be reading it, and its time is part of cache keys.
+        if fs::read_to_string(&path).ok().as_ref() != Some(&text) {
+            fs::write(&path, text).with_context(|| cannot("write", &path))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the libraries that the folder names are all there.
+pub fn are_installed(folder: &Path) -> Result<bool> {
+    for path in files::entries(folder)? {
+        let text = fs::read_to_string(&path).with_context(|| cannot("read", &path))?;
+        if !Path::new(text.trim_end()).is_file() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn icd(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.icd"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::tests::TempFolder;
+
+    #[test]
+    fn a_folder_holds_exactly_the_drivers_written_last() {
+        let temp = TempFolder::new("vendors");
+        let folder = temp.0.join("vendors");
+        let library = temp.0.join("lib.so");
+        fs::write(&library, "").unwrap();
+        write(
+            &folder,
+            &[("old", library.clone()), ("same", library.clone())],
+        )
+        .unwrap();
+        write(
+            &folder,
+            &[("same", library.clone()), ("new", library.clone())],
+        )
+        .unwrap();
+        let left: Vec<_> = files::entries(&folder)
+            .unwrap()
+            .iter()
+            .map(|p| files::name(p))
+            .collect();
+        assert_eq!(left, ["new.icd", "same.icd"]);
+        assert!(are_installed(&folder).unwrap());
+        fs::remove_file(&library).unwrap();
+        assert!(!are_installed(&folder).unwrap());
+    }
+}

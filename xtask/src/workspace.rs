@@ -1,0 +1,132 @@
+//! The workspace: where it lies, where cargo puts what it builds, and the `clmatrix` binary.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::environment::Environment;
+use crate::process;
+
+/// What `clmatrix devices` exits with where there is no OpenCL device.
+const EXIT_NO_DEVICE: i32 = 2;
+
+/// This workspace, as cargo sees it.
+pub struct Workspace {
+    /// The folder of the workspace's Cargo.toml.
+    pub root: PathBuf,
+    /// The folder that holds the OpenCL runtimes. It lies in cargo's target folder, so that
+    /// `cargo clean` removes them and nothing outside the checkout is touched.
+    pub runtimes: PathBuf,
+}
+
+impl Workspace {
+    /// Asks cargo, which knows about `CARGO_TARGET_DIR` and the configuration files.
+    pub fn find() -> Result<Self> {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let root = here.parent().unwrap_or(here).to_owned();
+        let mut metadata = cargo(&root);
+        metadata.args(["metadata", "--no-deps", "--format-version", "1"]);
+        let output = process::output(metadata.stderr(Stdio::inherit()))?;
+        let json: Value = serde_json::from_slice(&output.stdout)
+            .with_context(|| format!("`{}` printed no JSON", process::line(&metadata)))?;
+        let target = json["target_directory"]
+            .as_str()
+            .context("`cargo metadata` names no target folder")?;
+        let runtimes = Path::new(target).join("opencl");
+        Ok(Self { root, runtimes })
+    }
+
+    /// A cargo command that runs in the workspace's root.
+    pub fn cargo(&self) -> Command {
+        cargo(&self.root)
+    }
+
+    /// Builds the `clmatrix` binary and returns its path.
+    pub fn build_clmatrix(&self) -> Result<PathBuf> {
+        let mut build = self.cargo();
+        build.args(["build", "--package", "clmatrix-suites", "--bin", "clmatrix"]);
+        // Cargo says where the binary went: `build.target` and profiles move it about.
+        build.arg("--message-format=json-render-diagnostics");
+        let output = process::output(build.stderr(Stdio::inherit()))?;
+        if !output.status.success() {
+            bail!("`{}` failed ({})", process::line(&build), output.status);
+        }
+        executable(&String::from_utf8_lossy(&output.stdout))
+            .with_context(|| format!("`{}` names no executable", process::line(&build)))
+    }
+}
+
+fn cargo(root: &Path) -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root);
+    command
+}
+
+/// The last executable that cargo's messages (one JSON object a line) tell of.
+fn executable(messages: &str) -> Option<PathBuf> {
+    let path = |line| {
+        let message: Value = serde_json::from_str(line).ok()?;
+        message["executable"].as_str().map(PathBuf::from)
+    };
+    messages.lines().filter_map(path).next_back()
+}
+
+/// Whether `clmatrix` sees any OpenCL device in this environment.
+pub fn sees_device(clmatrix: &Path, environment: &Environment) -> Result<bool> {
+    let mut command = Command::new(clmatrix);
+    command.args(["devices", "--format", "json"]);
+    environment.apply(&mut command);
+    let output = process::output(&mut command)?;
+    lists_device(&output).with_context(|| format!("`{}` went wrong", process::line(&command)))
+}
+
+/// Reads the outcome of `clmatrix devices --format json`, which lists the machine's devices.
+///
+/// The list counts, whatever the exit status: that one also tells whether the user's selection
+/// matches any of them, and a selection with a typo is no reason to fetch a driver.
+fn lists_device(output: &Output) -> Result<bool> {
+    if let Ok(devices) = serde_json::from_slice::<Vec<Value>>(&output.stdout) {
+        return Ok(!devices.is_empty());
+    }
+    if output.status.code() == Some(EXIT_NO_DEVICE) {
+        return Ok(false);
+    }
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    bail!("no JSON array, {}\n{}", output.status, stderr.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_executable_is_found_among_cargos_messages() {
+        let messages = concat!(
+            r#"{"reason":"compiler-artifact","executable":null}"#,
+            "\nnot JSON\n",
+            r#"{"reason":"compiler-artifact","executable":"/t/debug/clmatrix"}"#,
+            "\n",
+            r#"{"reason":"build-finished","success":true}"#,
+        );
+        assert_eq!(executable(messages), Some("/t/debug/clmatrix".into()));
+        assert_eq!(executable(r#"{"reason":"build-finished"}"#), None);
+    }
+
+    #[test]
+    fn a_device_is_there_only_if_clmatrix_lists_one() {
+        let there = |script: &str| {
+            let output = Command::new("sh").args(["-c", script]).output().unwrap();
+            lists_device(&output)
+        };
+        assert!(there("echo '[{\"slug\": \"pocl-cpu\"}]'").unwrap());
+        assert!(!there("echo '[]'").unwrap());
+        assert!(!there("echo '[]'; exit 2").unwrap());
+        assert!(!there("echo 'no device' >&2; exit 2").unwrap());
+        assert!(there("echo '[{}]'; echo 'nothing matches' >&2; exit 2").unwrap());
+        assert!(there("echo 'broken' >&2; exit 1").is_err());
+        assert!(there("echo 'pocl-cpu'").is_err());
+    }
+}
