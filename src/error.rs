@@ -80,12 +80,7 @@ impl Class {
 impl Error {
     /// What the driver or the loader answered to `call`.
     pub(crate) fn from_call(call: &'static str, code: i32) -> Self {
-        Self {
-            call: Some(call),
-            code,
-            class: Class::of(code),
-            detail: advice(code).into(),
-        }
+        Self { call: Some(call), code, class: Class::of(code), detail: advice(code).into() }
     }
 
     /// An argument of `call` that OpenCL forbids with `code`; `detail` says what is wrong with it
@@ -95,12 +90,7 @@ impl Error {
         code: i32,
         detail: impl Into<Cow<'static, str>>,
     ) -> Self {
-        Self {
-            call: Some(call),
-            code,
-            class: Class::of(code),
-            detail: detail.into(),
-        }
+        Self { call: Some(call), code, class: Class::of(code), detail: detail.into() }
     }
 
     /// The OpenCL function that failed, or that would have been called (`clCreateBuffer`); `None`
@@ -134,10 +124,7 @@ impl Error {
     }
 
     fn text(&self) -> String {
-        let mut text = self
-            .call
-            .map(|call| format!("{call}: "))
-            .unwrap_or_default();
+        let mut text = self.call.map(|call| format!("{call}: ")).unwrap_or_default();
         text += &format!("{} ({})", self.code_name(), self.code);
         if !self.detail.is_empty() {
             text += &format!(": {}", self.detail);
@@ -200,23 +187,11 @@ mod tests {
             (-8, "CL_MEM_COPY_OVERLAP", Class::InvalidArgument),
             (-11, "CL_BUILD_PROGRAM_FAILURE", Class::BuildFailure),
             (-12, "CL_MAP_FAILURE", Class::Driver),
-            (
-                -13,
-                "CL_MISALIGNED_SUB_BUFFER_OFFSET",
-                Class::InvalidArgument,
-            ),
-            (
-                -14,
-                "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST",
-                Class::CommandFailed,
-            ),
+            (-13, "CL_MISALIGNED_SUB_BUFFER_OFFSET", Class::InvalidArgument),
+            (-14, "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST", Class::CommandFailed),
             (-30, "CL_INVALID_VALUE", Class::InvalidArgument),
             (-61, "CL_INVALID_BUFFER_SIZE", Class::InvalidArgument),
-            (
-                -72,
-                "CL_MAX_SIZE_RESTRICTION_EXCEEDED",
-                Class::InvalidArgument,
-            ),
+            (-72, "CL_MAX_SIZE_RESTRICTION_EXCEEDED", Class::InvalidArgument),
             (-1001, "CL_PLATFORM_NOT_FOUND_KHR", Class::NoRuntime),
             (-2000, "DLOPEN_RUNTIME_LOAD_FAILED", Class::NoRuntime),
             (-2001, "DLOPEN_FUNCTION_NOT_AVAILABLE", Class::Unsupported),
@@ -237,14 +212,8 @@ mod tests {
             Error::from_call("clFinish", -36).to_string(),
             "clFinish: CL_INVALID_COMMAND_QUEUE (-36)"
         );
-        assert_eq!(
-            Error::from(ClError(-30)).to_string(),
-            "CL_INVALID_VALUE (-30)"
-        );
+        assert_eq!(Error::from(ClError(-30)).to_string(), "CL_INVALID_VALUE (-30)");
         let no_driver = Error::from_call("clGetPlatformIDs", -1001);
-        assert!(
-            no_driver.detail().contains("OCL_ICD_VENDORS"),
-            "{no_driver}"
-        );
+        assert!(no_driver.detail().contains("OCL_ICD_VENDORS"), "{no_driver}");
     }
 }

@@ -121,7 +121,11 @@ fn simulated_device(number: usize) -> TestDevice {
     TestDevice {
         run: RunDevice {
             id: format!("simulated-device-{number}"),
-            platform: PlatformName { name: String::new(), vendor: String::new(), version: String::new() },
+            platform: PlatformName {
+                name: String::new(),
+                vendor: String::new(),
+                version: String::new(),
+            },
             info: DeviceInfo { name: name.clone(), ..DeviceInfo::default() },
         },
         driver: Driver::AsIs,
@@ -195,19 +199,42 @@ fn benchmark() -> ExitCode {
     let (list, list_memory) = list();
     let per_test = (isolated - one_driver) / TESTS as f64;
     let mut figures = vec![
-        Figure { what: "isolated, against in process with all drivers", measured: isolated, limit: all_drivers, unit: "ms" },
-        Figure { what: "isolation per test, over in process with one driver", measured: per_test, limit: 0.1, unit: "ms" },
-        Figure { what: "one test as nextest runs it, against two process starts with the driver", measured: exact, limit: 2.0 * start, unit: "ms" },
-        Figure { what: "listing 10,000 tests x 100 devices", measured: list, limit: 1000.0, unit: "ms" },
+        Figure {
+            what: "isolated, against in process with all drivers",
+            measured: isolated,
+            limit: all_drivers,
+            unit: "ms",
+        },
+        Figure {
+            what: "isolation per test, over in process with one driver",
+            measured: per_test,
+            limit: 0.1,
+            unit: "ms",
+        },
+        Figure {
+            what: "one test as nextest runs it, against two process starts with the driver",
+            measured: exact,
+            limit: 2.0 * start,
+            unit: "ms",
+        },
+        Figure {
+            what: "listing 10,000 tests x 100 devices",
+            measured: list,
+            limit: 1000.0,
+            unit: "ms",
+        },
         Figure { what: "memory of that listing", measured: list_memory, limit: 300.0, unit: "MB" },
     ];
     match nextest(&device.run.platform.name) {
-        Some(nextest) => figures.insert(2, Figure {
-            what: "isolated, against a twentieth of cargo nextest run",
-            measured: isolated,
-            limit: nextest / 20.0,
-            unit: "ms",
-        }),
+        Some(nextest) => figures.insert(
+            2,
+            Figure {
+                what: "isolated, against a twentieth of cargo nextest run",
+                measured: isolated,
+                limit: nextest / 20.0,
+                unit: "ms",
+            },
+        ),
         None => println!("cargo-nextest is not installed: not compared with it"),
     }
     report(&figures)

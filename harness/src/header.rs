@@ -6,9 +6,7 @@ use crate::events::{Event, RunHeader};
 use crate::front::Target;
 use crate::os;
 use crate::plan::Plan;
-
-/// Version of the log's format.
-const FORMAT: u32 = 1;
+use crate::run_log::FORMAT;
 
 /// The header of a run that begins now.
 pub fn header(target: &Target, plan: &Plan, rerun_command: String) -> RunHeader {

@@ -56,7 +56,11 @@ impl Plan {
     /// `suite::test::case@device`.
     pub fn id(&self, entry: &Planned) -> String {
         let mut id = String::new();
-        write_id(&mut id, &entry.test.path(self.home), self.device(entry).map(|d| d.run.id.as_str()));
+        write_id(
+            &mut id,
+            &entry.test.path(self.home),
+            self.device(entry).map(|d| d.run.id.as_str()),
+        );
         id
     }
 

@@ -86,10 +86,7 @@ impl EventLog {
     /// Starts a new log in `folder`; the reports of an earlier run are removed with theirs.
     pub fn create(folder: &Path) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
-        let file = File::options()
-            .create(true)
-            .append(true)
-            .open(Self::path(folder))?;
+        let file = File::options().create(true).append(true).open(Self::path(folder))?;
         if file.try_lock().is_err() {
             return Err(io::Error::new(
                 io::ErrorKind::ResourceBusy,

@@ -101,7 +101,9 @@ impl Test {
 /// All tests, ordered by module, file and line, so that lists read as the sources do.
 pub fn tests() -> Vec<&'static Test> {
     let mut tests: Vec<&'static Test> = inventory::iter::<Test>.into_iter().collect();
-    tests.sort_by_key(|test| (test.module.split("::").next(), test.file, test.line, test.module, test.name));
+    tests.sort_by_key(|test| {
+        (test.module.split("::").next(), test.file, test.line, test.module, test.name)
+    });
     tests
 }
 

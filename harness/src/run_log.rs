@@ -78,10 +78,7 @@ impl RunLog {
     /// A last line without its newline was being written when the runner was killed, and does not
     /// count unless it is whole.
     pub fn read(path: &Path) -> Result<Self, ReadError> {
-        let io = |error| ReadError::Io {
-            path: path.to_owned(),
-            error,
-        };
+        let io = |error| ReadError::Io { path: path.to_owned(), error };
         let mut reader = BufReader::new(File::open(path).map_err(io)?);
         let mut events = Vec::new();
         let mut line = Vec::new();
@@ -94,18 +91,11 @@ impl RunLog {
                 Ok(event) => events.push(event),
                 Err(_) if !line.ends_with(b"\n") => break,
                 Err(error) => {
-                    return Err(ReadError::Line {
-                        path: path.to_owned(),
-                        line: number,
-                        error,
-                    });
+                    return Err(ReadError::Line { path: path.to_owned(), line: number, error });
                 }
             }
         }
-        Self::from_events(events).map_err(|error| ReadError::Log {
-            path: path.to_owned(),
-            error,
-        })
+        Self::from_events(events).map_err(|error| ReadError::Log { path: path.to_owned(), error })
     }
 
     /// Sums up the events of a run.
@@ -140,10 +130,7 @@ impl RunLog {
                     let place = results.of(result.test.clone());
                     *place = result;
                 }
-                Event::End {
-                    interrupted,
-                    duration,
-                } => {
+                Event::End { interrupted, duration } => {
                     log.interrupted = interrupted;
                     log.duration = duration;
                 }
@@ -159,10 +146,7 @@ impl RunLog {
         !self.interrupted
             && self.absent.is_empty()
             && !self.header.devices.is_empty()
-            && self
-                .results
-                .iter()
-                .all(|result| result.verdict.is_as_expected())
+            && self.results.iter().all(|result| result.verdict.is_as_expected())
     }
 }
 
@@ -175,11 +159,7 @@ struct Results {
 
 impl Results {
     fn new(run_started: SystemTime) -> Self {
-        Self {
-            run_started,
-            in_order: Vec::new(),
-            positions: HashMap::new(),
-        }
+        Self { run_started, in_order: Vec::new(), positions: HashMap::new() }
     }
 
     /// The place for the result of `test`; `NotRun` until it is known.
@@ -196,9 +176,7 @@ impl Results {
 fn not_run(test: &str, started: SystemTime) -> TestResult {
     TestResult {
         test: test.to_owned(),
-        outcome: Outcome::NotRun {
-            reason: "the log has no result of it".to_owned(),
-        },
+        outcome: Outcome::NotRun { reason: "the log has no result of it".to_owned() },
         verdict: Verdict::NotRun,
         expectation: None,
         duration: Duration::ZERO,
@@ -221,16 +199,11 @@ mod tests {
     }
 
     fn plan(tests: &[&str]) -> Event {
-        Event::Plan {
-            tests: tests.iter().map(|&test| test.to_owned()).collect(),
-        }
+        Event::Plan { tests: tests.iter().map(|&test| test.to_owned()).collect() }
     }
 
     fn started(test: &str) -> Event {
-        Event::Started {
-            test: test.to_owned(),
-            time: SystemTime::UNIX_EPOCH + 2 * TIME,
-        }
+        Event::Started { test: test.to_owned(), time: SystemTime::UNIX_EPOCH + 2 * TIME }
     }
 
     fn passed(test: &str) -> Event {
@@ -238,25 +211,16 @@ mod tests {
     }
 
     fn failed(test: &str) -> Event {
-        let outcome = Outcome::Failed {
-            message: "no".to_owned(),
-            location: None,
-        };
+        let outcome = Outcome::Failed { message: "no".to_owned(), location: None };
         Event::Finished(result(test, outcome))
     }
 
     fn end() -> Event {
-        Event::End {
-            interrupted: false,
-            duration: Duration::from_secs(9),
-        }
+        Event::End { interrupted: false, duration: Duration::from_secs(9) }
     }
 
     fn verdicts(log: &RunLog) -> Vec<(&str, Verdict)> {
-        log.results
-            .iter()
-            .map(|result| (result.test.as_str(), result.verdict))
-            .collect()
+        log.results.iter().map(|result| (result.test.as_str(), result.verdict)).collect()
     }
 
     #[test]
@@ -265,31 +229,14 @@ mod tests {
         let cases: [(_, Vec<Event>, &[_]); 6] = [
             (
                 "in the plan's order",
-                vec![
-                    plan(&["s::a@d", "s::b@d"]),
-                    passed("s::b@d"),
-                    failed("s::a@d"),
-                ],
+                vec![plan(&["s::a@d", "s::b@d"]), passed("s::b@d"), failed("s::a@d")],
                 &[("s::a@d", Fail), ("s::b@d", Pass)],
             ),
-            (
-                "never started",
-                vec![plan(&["s::a@d"])],
-                &[("s::a@d", NotRun)],
-            ),
-            (
-                "never finished",
-                vec![plan(&["s::a@d"]), started("s::a@d")],
-                &[("s::a@d", NotRun)],
-            ),
+            ("never started", vec![plan(&["s::a@d"])], &[("s::a@d", NotRun)]),
+            ("never finished", vec![plan(&["s::a@d"]), started("s::a@d")], &[("s::a@d", NotRun)]),
             (
                 "a later result replaces an earlier one",
-                vec![
-                    plan(&["s::a@d"]),
-                    failed("s::a@d"),
-                    started("s::a@d"),
-                    passed("s::a@d"),
-                ],
+                vec![plan(&["s::a@d"]), failed("s::a@d"), started("s::a@d"), passed("s::a@d")],
                 &[("s::a@d", Pass)],
             ),
             (
@@ -299,11 +246,7 @@ mod tests {
             ),
             (
                 "not planned, or planned twice",
-                vec![
-                    plan(&["s::a@d"]),
-                    passed("s::x@d"),
-                    plan(&["s::a@d", "s::b@d"]),
-                ],
+                vec![plan(&["s::a@d"]), passed("s::x@d"), plan(&["s::a@d", "s::b@d"])],
                 &[("s::a@d", NotRun), ("s::x@d", Pass), ("s::b@d", NotRun)],
             ),
         ];
@@ -315,10 +258,7 @@ mod tests {
 
     #[test]
     fn events_that_are_no_log() {
-        let other = Event::Run(RunHeader {
-            format: FORMAT + 1,
-            ..header(Vec::new())
-        });
+        let other = Event::Run(RunHeader { format: FORMAT + 1, ..header(Vec::new()) });
         let cases = [
             (vec![], LogError::NoHeader),
             (vec![end(), begin()], LogError::NoHeader),
@@ -333,13 +273,8 @@ mod tests {
     #[test]
     fn success_needs_an_end_a_device_and_nothing_unexpected() {
         let no_device = Event::Run(header(Vec::new()));
-        let absent = Event::DeviceAbsent {
-            expected: "intel-*".to_owned(),
-        };
-        let cut_short = Event::End {
-            interrupted: true,
-            duration: Duration::ZERO,
-        };
+        let absent = Event::DeviceAbsent { expected: "intel-*".to_owned() };
+        let cut_short = Event::End { interrupted: true, duration: Duration::ZERO };
         let cases = [
             (vec![begin(), passed("s::a@d"), end()], true),
             (vec![begin(), passed("s::a@d")], false),
@@ -357,15 +292,11 @@ mod tests {
 
     /// The log of a whole run as it lies in a file.
     fn bytes() -> Vec<u8> {
-        let crashed = Outcome::Crashed {
-            how: "SIGSEGV \u{1f4a5}".to_owned(),
-        };
+        let crashed = Outcome::Crashed { how: "SIGSEGV \u{1f4a5}".to_owned() };
         let events = [
             begin(),
             plan(&["s::a@d", "s::b@d"]),
-            Event::DeviceAbsent {
-                expected: "intel-*".to_owned(),
-            },
+            Event::DeviceAbsent { expected: "intel-*".to_owned() },
             started("s::a@d"),
             passed("s::a@d"),
             started("s::b@d"),
@@ -383,24 +314,15 @@ mod tests {
         let bytes = bytes();
         fs::write(&path, &bytes).unwrap();
         let whole = RunLog::read(&path).unwrap();
-        assert_eq!(
-            verdicts(&whole),
-            [("s::a@d", Verdict::Pass), ("s::b@d", Verdict::Crash)]
-        );
-        assert_eq!(
-            (whole.interrupted, whole.duration),
-            (false, Duration::from_secs(9))
-        );
+        assert_eq!(verdicts(&whole), [("s::a@d", Verdict::Pass), ("s::b@d", Verdict::Crash)]);
+        assert_eq!((whole.interrupted, whole.duration), (false, Duration::from_secs(9)));
         assert_eq!(whole.absent, ["intel-*"]);
 
         let header = bytes.iter().position(|&byte| byte == b'\n').unwrap();
         for length in header..bytes.len() {
             fs::write(&path, &bytes[..length]).unwrap();
             let cut = RunLog::read(&path).unwrap();
-            assert!(
-                cut.results.len() <= 2 && cut.header == whole.header,
-                "cut at {length}"
-            );
+            assert!(cut.results.len() <= 2 && cut.header == whole.header, "cut at {length}");
             // Without its newline, the last line is whole all the same.
             assert_eq!(cut.interrupted, length < bytes.len() - 1, "cut at {length}");
         }
@@ -410,11 +332,7 @@ mod tests {
     fn a_broken_line_in_the_middle_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("events.jsonl");
-        fs::write(
-            &path,
-            [&bytes()[..], b"{\"event\":\"fin\n", b"{}\n"].concat(),
-        )
-        .unwrap();
+        fs::write(&path, [&bytes()[..], b"{\"event\":\"fin\n", b"{}\n"].concat()).unwrap();
         let message = RunLog::read(&path).unwrap_err().to_string();
         let expected = format!("{}:9: not an event: ", path.display());
         assert!(message.starts_with(&expected), "{message}");

@@ -18,7 +18,7 @@ use crate::plan::{Plan, Planned};
 use crate::recorder::Recorder;
 use crate::registry::Ignore;
 use crate::requirement;
-use crate::verdict::{ExpectedStatus, Expectation, Location, Outcome, judge};
+use crate::verdict::{Expectation, ExpectedStatus, Location, Outcome, judge};
 use crate::worker::parent::{Attempt, Launch, StartError, Worker};
 
 /// After so many workers in a row that did not start, a device is given up.
@@ -177,7 +177,11 @@ impl<'a> Slot<'a> {
             self.recorder.settled(position, &suspect);
         } else {
             let victim = self.run.plan.id(entry);
-            self.charge(position, suspect, format!("{how}, delayed: it struck `{victim}`, which does not crash alone"));
+            self.charge(
+                position,
+                suspect,
+                format!("{how}, delayed: it struck `{victim}`, which does not crash alone"),
+            );
         }
         rerun
     }

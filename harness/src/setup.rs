@@ -77,9 +77,9 @@ impl Setup {
         std::fs::create_dir_all(&state)
             .map_err(|error| SetupError::State { path: state.clone(), error })?;
         let cache = cache::file(&state, &options.icd);
-        let probe = Probe { added: &options.icd, arguments: &options.worker_arguments, state: &state };
-        let remembered =
-            cache.as_deref().filter(|_| options.cached_devices).and_then(cache::read);
+        let probe =
+            Probe { added: &options.icd, arguments: &options.worker_arguments, state: &state };
+        let remembered = cache.as_deref().filter(|_| options.cached_devices).and_then(cache::read);
         let machine = remembered.unwrap_or_else(|| {
             let machine = probe.machine();
             if let Some(cache) = &cache {
@@ -103,7 +103,9 @@ impl Setup {
     /// The devices under test; none where none of `tests` needs one and there is none.
     pub fn devices_for(&self, tests: &[&'static Test]) -> Result<Vec<TestDevice>, SetupError> {
         match self.devices() {
-            Err(SetupError::NoDevices(NoDevices::None(_))) if tests.iter().all(|test| test.once) => {
+            Err(SetupError::NoDevices(NoDevices::None(_)))
+                if tests.iter().all(|test| test.once) =>
+            {
                 Ok(Vec::new())
             }
             devices => devices,
@@ -166,6 +168,8 @@ impl Setup {
     /// The driver's own variables, and folders for what drivers keep between processes.
     fn driver_environment(&self, driver: &Driver) -> io::Result<Vec<(OsString, Option<OsString>)>> {
         let mut environment = driver.environment(&self.state)?;
+        // Would turn Oclgrind's diagnostics away from standard error.
+        environment.push(("OCLGRIND_LOG".into(), None));
         for (variable, folder) in
             [("POCL_CACHE_DIR", "pocl-cache"), ("MESA_SHADER_CACHE_DIR", "mesa-cache")]
         {

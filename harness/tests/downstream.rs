@@ -14,7 +14,10 @@ fn cargo(arguments: &[&str]) -> Output {
     // The outer cargo and nextest speak to this process only.
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();
-        if name.starts_with("CARGO_PKG_") || name.starts_with("NEXTEST") || name.starts_with("CLMATRIX_") {
+        if name.starts_with("CARGO_PKG_")
+            || name.starts_with("NEXTEST")
+            || name.starts_with("CLMATRIX_")
+        {
             command.env_remove(&*name);
         }
     }

@@ -34,12 +34,7 @@ pub struct Buffer {
 impl Buffer {
     /// A builder of buffers in `context`.
     pub fn builder(context: &Context) -> BufferBuilder<'_> {
-        BufferBuilder {
-            context,
-            flags: MemFlags::empty(),
-            size: 0,
-            data: None,
-        }
+        BufferBuilder { context, flags: MemFlags::empty(), size: 0, data: None }
     }
 
     /// A buffer of `size` bytes of undefined content (`clCreateBuffer`).
@@ -74,11 +69,7 @@ impl Buffer {
         let kind: u32 = query(raw, cl::CL_MEM_TYPE)?.into();
         if kind != cl::CL_MEM_OBJECT_BUFFER {
             let why = format!("the handle is a memory object of type {kind:#x}, not a buffer");
-            return Err(Error::refused(
-                "clGetMemObjectInfo",
-                CL_INVALID_MEM_OBJECT,
-                why,
-            ));
+            return Err(Error::refused("clGetMemObjectInfo", CL_INVALID_MEM_OBJECT, why));
         }
         let flags: u64 = query(raw, cl::CL_MEM_FLAGS)?.into();
         let size = query(raw, cl::CL_MEM_SIZE)?.into();
@@ -97,15 +88,9 @@ impl Buffer {
             // SAFETY: the caller vouches for the handle.
             unsafe { cl::retain_mem_object(raw) }.map_err(in_call("clRetainMemObject"))?;
         }
-        let about = About {
-            flags: MemFlags::from_bits_retain(flags),
-            size,
-            offset,
-        };
+        let about = About { flags: MemFlags::from_bits_retain(flags), size, offset };
         // SAFETY: the caller vouches for the handle, and the reference is now ours.
-        Ok(Self::of(unsafe {
-            MemObject::adopt(raw, context, about, parent)
-        }))
+        Ok(Self::of(unsafe { MemObject::adopt(raw, context, about, parent) }))
     }
 
     /// The driver's handle, valid as long as `self` lives.
@@ -132,9 +117,7 @@ impl Buffer {
 
     /// CL_MEM_ASSOCIATED_MEMOBJECT: the whole buffer that this is a region of.
     pub fn parent(&self) -> Option<Self> {
-        self.object.parent().map(|parent| Self {
-            object: Arc::clone(parent),
-        })
+        self.object.parent().map(|parent| Self { object: Arc::clone(parent) })
     }
 
     /// CL_MEM_CONTEXT: the driver's handle of the context, valid as long as `self` lives.
@@ -181,20 +164,13 @@ impl Buffer {
         const CALL: &str = "clCreateSubBuffer";
         let range = self.span(CALL, origin, size)?;
         if range.is_empty() {
-            return Err(Error::refused(
-                CALL,
-                CL_INVALID_BUFFER_SIZE,
-                "the region has 0 bytes",
-            ));
+            return Err(Error::refused(CALL, CL_INVALID_BUFFER_SIZE, "the region has 0 bytes"));
         }
         let flags = flags.for_region_of(CALL, self.flags())?;
         let offset = self.in_root(&range).start;
         check_alignment(CALL, offset, &self.object.devices()?)?;
         let root = self.object.parent().unwrap_or(&self.object);
-        let region = cl_buffer_region {
-            origin: offset,
-            size,
-        };
+        let region = cl_buffer_region { origin: offset, size };
         // SAFETY: the root is alive, and the region has the type that its kind asks for.
         let raw = unsafe {
             cl::create_sub_buffer(
@@ -207,11 +183,7 @@ impl Buffer {
         .map_err(in_call(CALL))?;
         // SAFETY: the driver has just made it of the root, with one reference.
         let object = unsafe {
-            let about = About {
-                flags,
-                size,
-                offset,
-            };
+            let about = About { flags, size, offset };
             let context = Arc::clone(self.object.context());
             MemObject::adopt(raw, context, about, Some(Arc::clone(root)))
         };
@@ -219,9 +191,7 @@ impl Buffer {
     }
 
     fn of(object: MemObject) -> Self {
-        Self {
-            object: Arc::new(object),
-        }
+        Self { object: Arc::new(object) }
     }
 
     /// `range` with its ends filled in, checked against the size.
@@ -244,10 +214,8 @@ impl Buffer {
             (Some(start), Some(end)) if start <= end && end <= self.size() => Ok(start..end),
             _ => {
                 let range = (range.start_bound(), range.end_bound());
-                let why = format!(
-                    "bytes {range:?} are not all in a buffer of {} bytes",
-                    self.size()
-                );
+                let why =
+                    format!("bytes {range:?} are not all in a buffer of {} bytes", self.size());
                 Err(Error::refused(call, CL_INVALID_VALUE, why))
             }
         }
@@ -385,18 +353,8 @@ impl<'a> BufferBuilder<'a> {
             unsafe { cl::create_buffer(context.get(), flags.bits(), size, data.cast_mut().cast()) }
                 .map_err(in_call(CALL))?;
         // SAFETY: the driver has just made it in this context, with one reference.
-        let object = unsafe {
-            MemObject::adopt(
-                raw,
-                context,
-                About {
-                    flags,
-                    size,
-                    offset: 0,
-                },
-                None,
-            )
-        };
+        let object =
+            unsafe { MemObject::adopt(raw, context, About { flags, size, offset: 0 }, None) };
         Ok(Buffer::of(object))
     }
 
@@ -405,29 +363,19 @@ impl<'a> BufferBuilder<'a> {
             let why = "COPY_HOST_PTR is set and there is no host data: give some to copy_from";
             return Err(Error::refused(call, CL_INVALID_HOST_PTR, why));
         }
-        let copy = if self.data.is_some() {
-            MemFlags::COPY_HOST_PTR
-        } else {
-            MemFlags::empty()
-        };
+        let copy = if self.data.is_some() { MemFlags::COPY_HOST_PTR } else { MemFlags::empty() };
         (self.flags | copy).for_new_object(call)
     }
 
     fn checked_size(&self, call: &'static str) -> Result<usize> {
         let available = self.data.map(<[u8]>::len);
-        let size = if self.size == 0 {
-            available.unwrap_or(0)
-        } else {
-            self.size
-        };
+        let size = if self.size == 0 { available.unwrap_or(0) } else { self.size };
         let refused = |why: String| Err(Error::refused(call, CL_INVALID_BUFFER_SIZE, why));
         if size == 0 {
             return refused("a buffer needs a size of at least 1 byte, or host data".to_owned());
         }
         if let Some(available) = available.filter(|available| *available < size) {
-            return refused(format!(
-                "the size is {size} bytes, the host data has {available}"
-            ));
+            return refused(format!("the size is {size} bytes, the host data has {available}"));
         }
         match largest_allocation(&devices_of(self.context.get())?) {
             Some(largest) if size as u64 > largest => refused(format!(
@@ -441,28 +389,15 @@ impl<'a> BufferBuilder<'a> {
 /// The largest CL_DEVICE_MAX_MEM_ALLOC_SIZE in bytes; `None` where a device does not tell.
 fn largest_allocation(devices: &[cl_device_id]) -> Option<u64> {
     let largest = |&device: &cl_device_id| {
-        get_device_info(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE)
-            .ok()
-            .map(u64::from)
+        get_device_info(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE).ok().map(u64::from)
     };
-    devices
-        .iter()
-        .map(largest)
-        .collect::<Option<Vec<u64>>>()?
-        .into_iter()
-        .max()
+    devices.iter().map(largest).collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
 /// Drivers differ in whether they notice a region that begins where none may.
 fn check_alignment(call: &'static str, offset: usize, devices: &[cl_device_id]) -> Result<()> {
-    let alignments: Vec<usize> = devices
-        .iter()
-        .map(|&device| base_alignment(device))
-        .collect();
-    if alignments
-        .iter()
-        .any(|alignment| offset.is_multiple_of(*alignment))
-    {
+    let alignments: Vec<usize> = devices.iter().map(|&device| base_alignment(device)).collect();
+    if alignments.iter().any(|alignment| offset.is_multiple_of(*alignment)) {
         return Ok(());
     }
     let why = format!(

@@ -35,17 +35,14 @@ bitflags::bitflags! {
 
 impl MemFlags {
     /// What kernels may do; at most one.
-    pub(super) const KERNEL_ACCESS: Self = Self::READ_WRITE
-        .union(Self::WRITE_ONLY)
-        .union(Self::READ_ONLY);
+    pub(super) const KERNEL_ACCESS: Self =
+        Self::READ_WRITE.union(Self::WRITE_ONLY).union(Self::READ_ONLY);
     /// What the host may do; at most one.
-    pub(super) const HOST_ACCESS: Self = Self::HOST_WRITE_ONLY
-        .union(Self::HOST_READ_ONLY)
-        .union(Self::HOST_NO_ACCESS);
+    pub(super) const HOST_ACCESS: Self =
+        Self::HOST_WRITE_ONLY.union(Self::HOST_READ_ONLY).union(Self::HOST_NO_ACCESS);
     /// Where it lives.
-    pub(super) const HOST_MEMORY: Self = Self::USE_HOST_PTR
-        .union(Self::ALLOC_HOST_PTR)
-        .union(Self::COPY_HOST_PTR);
+    pub(super) const HOST_MEMORY: Self =
+        Self::USE_HOST_PTR.union(Self::ALLOC_HOST_PTR).union(Self::COPY_HOST_PTR);
 
     /// The flags of a new object: these, checked, with the default made explicit.
     pub(super) fn for_new_object(self, call: &'static str) -> Result<Self> {
@@ -93,10 +90,8 @@ impl MemFlags {
             let own = self & group;
             if own.is_empty() { parent & group } else { own }
         };
-        Ok(
-            (or_inherited(kernel) | or_inherited(host) | (parent & Self::HOST_MEMORY))
-                .with_default_access(),
-        )
+        Ok((or_inherited(kernel) | or_inherited(host) | (parent & Self::HOST_MEMORY))
+            .with_default_access())
     }
 
     /// Whether the host may read the object.
@@ -110,11 +105,7 @@ impl MemFlags {
     }
 
     fn with_default_access(self) -> Self {
-        if self.intersects(Self::KERNEL_ACCESS) {
-            self
-        } else {
-            self | Self::READ_WRITE
-        }
+        if self.intersects(Self::KERNEL_ACCESS) { self } else { self | Self::READ_WRITE }
     }
 
     /// A vendor's flag can make the driver take the host pointer for something else.
@@ -145,10 +136,7 @@ impl MemFlags {
     }
 
     fn names(self) -> String {
-        self.iter_names()
-            .map(|(name, _)| name)
-            .collect::<Vec<_>>()
-            .join(" and ")
+        self.iter_names().map(|(name, _)| name).collect::<Vec<_>>().join(" and ")
     }
 }
 
@@ -160,10 +148,7 @@ mod tests {
     fn flags_of_new_objects() {
         for (flags, expected) in [
             (F::empty(), Ok(F::READ_WRITE)),
-            (
-                F::READ_ONLY | F::HOST_NO_ACCESS,
-                Ok(F::READ_ONLY | F::HOST_NO_ACCESS),
-            ),
+            (F::READ_ONLY | F::HOST_NO_ACCESS, Ok(F::READ_ONLY | F::HOST_NO_ACCESS)),
             (
                 F::ALLOC_HOST_PTR | F::COPY_HOST_PTR,
                 Ok(F::READ_WRITE | F::ALLOC_HOST_PTR | F::COPY_HOST_PTR),
@@ -178,9 +163,7 @@ mod tests {
             (F::KERNEL_READ_AND_WRITE, Err(-30)),
             (F::from_bits_retain(1 << 29), Err(-30)),
         ] {
-            let result = flags
-                .for_new_object("clCreateBuffer")
-                .map_err(|error| error.code());
+            let result = flags.for_new_object("clCreateBuffer").map_err(|error| error.code());
             assert_eq!(result, expected, "{flags:?}");
         }
     }
@@ -198,45 +181,24 @@ mod tests {
             (F::WRITE_ONLY, F::READ_ONLY, Err(-30)),
             (F::WRITE_ONLY, F::READ_WRITE, Err(-30)),
             (F::READ_WRITE, F::COPY_HOST_PTR, Err(-30)),
-            (
-                F::READ_WRITE | F::COPY_HOST_PTR,
-                none,
-                Ok(F::READ_WRITE | F::COPY_HOST_PTR),
-            ),
+            (F::READ_WRITE | F::COPY_HOST_PTR, none, Ok(F::READ_WRITE | F::COPY_HOST_PTR)),
             (
                 F::READ_WRITE | F::HOST_READ_ONLY,
                 F::WRITE_ONLY,
                 Ok(F::WRITE_ONLY | F::HOST_READ_ONLY),
             ),
-            (
-                F::READ_WRITE | F::HOST_READ_ONLY,
-                F::HOST_WRITE_ONLY,
-                Err(-30),
-            ),
-            (
-                F::READ_WRITE | F::HOST_WRITE_ONLY,
-                F::HOST_READ_ONLY,
-                Err(-30),
-            ),
-            (
-                F::READ_WRITE | F::HOST_NO_ACCESS,
-                F::HOST_READ_ONLY,
-                Err(-30),
-            ),
+            (F::READ_WRITE | F::HOST_READ_ONLY, F::HOST_WRITE_ONLY, Err(-30)),
+            (F::READ_WRITE | F::HOST_WRITE_ONLY, F::HOST_READ_ONLY, Err(-30)),
+            (F::READ_WRITE | F::HOST_NO_ACCESS, F::HOST_READ_ONLY, Err(-30)),
             (
                 F::READ_WRITE | F::HOST_READ_ONLY,
                 F::HOST_NO_ACCESS,
                 Ok(F::READ_WRITE | F::HOST_NO_ACCESS),
             ),
-            (
-                F::READ_WRITE,
-                F::HOST_READ_ONLY,
-                Ok(F::READ_WRITE | F::HOST_READ_ONLY),
-            ),
+            (F::READ_WRITE, F::HOST_READ_ONLY, Ok(F::READ_WRITE | F::HOST_READ_ONLY)),
         ] {
-            let result = flags
-                .for_region_of("clCreateSubBuffer", parent)
-                .map_err(|error| error.code());
+            let result =
+                flags.for_region_of("clCreateSubBuffer", parent).map_err(|error| error.code());
             assert_eq!(result, expected, "{flags:?} of {parent:?}");
         }
     }

@@ -138,11 +138,7 @@ pub fn enqueue_map_buffer<'a, T: Pod, M: MapMode>(
     }
     let wait_for = wait_for.into();
     let (count, events) = check_context(CALL, queue, buffer, &wait_for)?;
-    let access = if M::HOST_WRITES {
-        Access::Write
-    } else {
-        Access::Read
-    };
+    let access = if M::HOST_WRITES { Access::Write } else { Access::Read };
     let queue_ref = QueueRef::retain(queue)?;
     let claim = buffer.claim_map(CALL, &range, access)?;
     let mut pointer = ptr::null_mut();
@@ -163,11 +159,7 @@ pub fn enqueue_map_buffer<'a, T: Pod, M: MapMode>(
     };
     issued(CALL, event)?;
     let Some(pointer) = NonNull::new(pointer.cast::<T>()) else {
-        return Err(Error::refused(
-            CALL,
-            CL_MAP_FAILURE,
-            "the driver gave a null pointer",
-        ));
+        return Err(Error::refused(CALL, CL_MAP_FAILURE, "the driver gave a null pointer"));
     };
     // From here on, leaving unmaps.
     let map = BufferMap {
@@ -193,10 +185,8 @@ fn elements<T>(call: &'static str, size: usize) -> Result<usize> {
     match size.checked_rem(size_of::<T>()) {
         Some(0) => Ok(size / size_of::<T>()),
         _ => {
-            let why = format!(
-                "{size} bytes are no whole number of elements of {} bytes",
-                size_of::<T>()
-            );
+            let why =
+                format!("{size} bytes are no whole number of elements of {} bytes", size_of::<T>());
             Err(Error::refused(call, CL_INVALID_VALUE, why))
         }
     }

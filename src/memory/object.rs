@@ -51,13 +51,7 @@ impl MemObject {
         about: About,
         parent: Option<Arc<MemObject>>,
     ) -> Self {
-        Self {
-            raw,
-            context,
-            about,
-            parent,
-            uses: Uses::default(),
-        }
+        Self { raw, context, about, parent, uses: Uses::default() }
     }
 
     pub(super) fn about(&self) -> About {
@@ -99,10 +93,7 @@ pub(super) fn devices_of(context: cl_context) -> Result<Vec<cl_device_id>> {
     let devices = cl3::context::get_context_info(context, cl3::context::CL_CONTEXT_DEVICES)
         .map_err(in_call("clGetContextInfo"))?;
     let devices: Vec<isize> = devices.into();
-    Ok(devices
-        .into_iter()
-        .map(|device| device as cl_device_id)
-        .collect())
+    Ok(devices.into_iter().map(|device| device as cl_device_id).collect())
 }
 
 impl Drop for MemObject {

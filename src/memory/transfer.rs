@@ -198,11 +198,9 @@ pub(super) fn issued(
     event: std::result::Result<cl_event, i32>,
 ) -> Result<Event> {
     match event {
-        Ok(event) if event.is_null() => Err(Error::refused(
-            call,
-            CL_OUT_OF_RESOURCES,
-            "the driver gave no event",
-        )),
+        Ok(event) if event.is_null() => {
+            Err(Error::refused(call, CL_OUT_OF_RESOURCES, "the driver gave no event"))
+        }
         Ok(event) => Ok(Event::new(event)),
         Err(code) => Err(Error::from_call(call, code)),
     }
@@ -234,20 +232,13 @@ pub(super) fn check_host_access(call: &'static str, buffer: &Buffer, access: Acc
     if allowed {
         return Ok(());
     }
-    let why = format!(
-        "the host must not {what} a buffer that is {:?}",
-        buffer.flags()
-    );
+    let why = format!("the host must not {what} a buffer that is {:?}", buffer.flags());
     Err(Error::refused(call, CL_INVALID_OPERATION, why))
 }
 
 pub(super) fn check_not_empty(call: &'static str, range: &Range<usize>) -> Result<()> {
     if range.is_empty() {
-        return Err(Error::refused(
-            call,
-            CL_INVALID_VALUE,
-            "a command on 0 bytes",
-        ));
+        return Err(Error::refused(call, CL_INVALID_VALUE, "a command on 0 bytes"));
     }
     Ok(())
 }

@@ -67,12 +67,7 @@ impl List {
     fn enter(&mut self, range: Range<usize>, access: Access, state: State) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
-        self.uses.push(Use {
-            id,
-            range,
-            access,
-            state,
-        });
+        self.uses.push(Use { id, range, access, state });
         id
     }
 }
@@ -104,12 +99,7 @@ impl Uses {
             matches!(other.state, State::Mapped) && other.conflicts_with(&range, access)
         });
         if let Some(mapped) = mapped {
-            return Err(in_use(
-                call,
-                &range,
-                &mapped.range,
-                "are mapped; unmap them first",
-            ));
+            return Err(in_use(call, &range, &mapped.range, "are mapped; unmap them first"));
         }
         Ok(list.enter(range, access, State::Issuing))
     }
@@ -126,11 +116,7 @@ impl Uses {
     ) -> Result<(u64, Vec<Running>)> {
         let mut list = self.lock();
         let mut running = Vec::new();
-        for other in list
-            .uses
-            .iter()
-            .filter(|other| other.conflicts_with(&range, access))
-        {
+        for other in list.uses.iter().filter(|other| other.conflicts_with(&range, access)) {
             match &other.state {
                 State::Running(event) => running.push((other.id, Arc::clone(event))),
                 State::Mapped => {
@@ -180,17 +166,11 @@ impl Uses {
                 _ => None,
             })
             .collect();
-        let ended: Vec<u64> = running
-            .iter()
-            .filter(|(_, event)| event.has_ended())
-            .map(|(id, _)| *id)
-            .collect();
+        let ended: Vec<u64> =
+            running.iter().filter(|(_, event)| event.has_ended()).map(|(id, _)| *id).collect();
         let removed: Vec<Use> = {
             let mut list = self.lock();
-            let removed = list
-                .uses
-                .extract_if(.., |entry| ended.contains(&entry.id))
-                .collect();
+            let removed = list.uses.extract_if(.., |entry| ended.contains(&entry.id)).collect();
             list.tidy_at = 2 * list.uses.len();
             removed
         };
@@ -215,11 +195,7 @@ pub(crate) struct Claim {
 impl Claim {
     /// `id` has been entered in the uses of `object`.
     pub(super) fn new(object: Arc<MemObject>, id: u64) -> Self {
-        Self {
-            object,
-            id,
-            handed_on: false,
-        }
+        Self { object, id, handed_on: false }
     }
 
     /// The use goes on until `event` ends.
@@ -284,21 +260,12 @@ mod tests {
     #[test]
     fn commands_exclude_maps_until_they_end() {
         let uses = Uses::default();
-        let id = uses
-            .enter_command("clEnqueueWriteBuffer", 0..8, Access::Write)
-            .unwrap();
-        uses.enter_command("clEnqueueWriteBuffer", 0..8, Access::Write)
-            .unwrap();
-        uses.enter_map("clEnqueueMapBuffer", 8..16, Access::Write)
-            .unwrap();
-        let error = uses
-            .enter_map("clEnqueueMapBuffer", 4..6, Access::Read)
-            .unwrap_err();
+        let id = uses.enter_command("clEnqueueWriteBuffer", 0..8, Access::Write).unwrap();
+        uses.enter_command("clEnqueueWriteBuffer", 0..8, Access::Write).unwrap();
+        uses.enter_map("clEnqueueMapBuffer", 8..16, Access::Write).unwrap();
+        let error = uses.enter_map("clEnqueueMapBuffer", 4..6, Access::Read).unwrap_err();
         assert_eq!(error.code(), CL_INVALID_OPERATION);
         uses.remove(id);
-        assert!(
-            uses.enter_map("clEnqueueMapBuffer", 4..6, Access::Read)
-                .is_err()
-        );
+        assert!(uses.enter_map("clEnqueueMapBuffer", 4..6, Access::Read).is_err());
     }
 }

@@ -22,10 +22,7 @@ pub struct WaitList<'a> {
 impl<'a> FromIterator<&'a Event> for WaitList<'a> {
     fn from_iter<I: IntoIterator<Item = &'a Event>>(events: I) -> Self {
         let events = events.into_iter().map(Event::get).collect();
-        Self {
-            events,
-            borrowed: PhantomData,
-        }
+        Self { events, borrowed: PhantomData }
     }
 }
 
@@ -71,17 +68,9 @@ impl WaitList<'_> {
             }
         }
         let count = cl_uint::try_from(self.events.len()).map_err(|_| {
-            Error::refused(
-                call,
-                CL_INVALID_VALUE,
-                "the wait list has more than 2^32 events",
-            )
+            Error::refused(call, CL_INVALID_VALUE, "the wait list has more than 2^32 events")
         })?;
-        let events = if count == 0 {
-            std::ptr::null()
-        } else {
-            self.events.as_ptr()
-        };
+        let events = if count == 0 { std::ptr::null() } else { self.events.as_ptr() };
         Ok((count, events))
     }
 }

@@ -82,10 +82,7 @@ impl Version {
     pub fn parse(text: &str) -> Option<Self> {
         let number = text.strip_prefix("OpenCL ")?.split_whitespace().next()?;
         let (major, minor) = number.split_once('.')?;
-        Some(Self {
-            major: major.parse().ok()?,
-            minor: minor.parse().ok()?,
-        })
+        Some(Self { major: major.parse().ok()?, minor: minor.parse().ok()? })
     }
 }
 
@@ -116,10 +113,7 @@ impl DeviceType {
 
     /// The names of its bits, the most telling first.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
-        Self::NAMES
-            .into_iter()
-            .filter(move |(bit, _)| self.0 & bit != 0)
-            .map(|(_, name)| name)
+        Self::NAMES.into_iter().filter(move |(bit, _)| self.0 & bit != 0).map(|(_, name)| name)
     }
 }
 

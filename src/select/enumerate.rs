@@ -41,10 +41,7 @@ pub fn platforms() -> Result<Vec<FoundPlatform>> {
     let platforms = get_platforms().map_err(|error| Error::from_call(CALL, error.0))?;
     if platforms.is_empty() {
         // Some loaders report success and no platform.
-        return Err(Error::from_call(
-            CALL,
-            cl3::error_codes::CL_PLATFORM_NOT_FOUND_KHR,
-        ));
+        return Err(Error::from_call(CALL, cl3::error_codes::CL_PLATFORM_NOT_FOUND_KHR));
     }
     Ok(platforms.into_iter().map(describe_platform).collect())
 }
@@ -59,11 +56,7 @@ fn describe_platform(platform: Platform) -> FoundPlatform {
         devices: devices.iter().map(describe_device).collect(),
         name,
     };
-    FoundPlatform {
-        info,
-        platform,
-        devices,
-    }
+    FoundPlatform { info, platform, devices }
 }
 
 fn devices(platform: Platform, name: &str) -> Vec<Device> {
@@ -71,10 +64,7 @@ fn devices(platform: Platform, name: &str) -> Vec<Device> {
         Ok(ids) => ids.into_iter().map(Device::new).collect(),
         Err(error) if error.0 == cl3::error_codes::CL_DEVICE_NOT_FOUND => Vec::new(),
         Err(error) => {
-            log::warn!(
-                "platform {name:?}: {}",
-                Error::from_call("clGetDeviceIDs", error.0)
-            );
+            log::warn!("platform {name:?}: {}", Error::from_call("clGetDeviceIDs", error.0));
             Vec::new()
         }
     }
@@ -101,22 +91,14 @@ fn describe_device(device: &Device) -> DeviceInfo {
             2 => true,
             major => major > 2 && query.flag(cl::CL_DEVICE_PIPE_SUPPORT),
         },
-        global_mem_size: query
-            .value(cl::CL_DEVICE_GLOBAL_MEM_SIZE)
-            .unwrap_or_default(),
-        max_mem_alloc_size: query
-            .value(cl::CL_DEVICE_MAX_MEM_ALLOC_SIZE)
-            .unwrap_or_default(),
-        local_mem_size: query
-            .value(cl::CL_DEVICE_LOCAL_MEM_SIZE)
-            .unwrap_or_default(),
+        global_mem_size: query.value(cl::CL_DEVICE_GLOBAL_MEM_SIZE).unwrap_or_default(),
+        max_mem_alloc_size: query.value(cl::CL_DEVICE_MAX_MEM_ALLOC_SIZE).unwrap_or_default(),
+        local_mem_size: query.value(cl::CL_DEVICE_LOCAL_MEM_SIZE).unwrap_or_default(),
         ..DeviceInfo::default()
     };
     // What follows may only be asked where the version or an extension brings it.
     if opencl.major >= 2 {
-        info.svm = Svm(query
-            .value(cl::CL_DEVICE_SVM_CAPABILITIES)
-            .unwrap_or_default());
+        info.svm = Svm(query.value(cl::CL_DEVICE_SVM_CAPABILITIES).unwrap_or_default());
     }
     info.fp64 = query.float(&info, cl::CL_DEVICE_DOUBLE_FP_CONFIG, "cl_khr_fp64");
     info.fp16 = info.has_extension("cl_khr_fp16")
@@ -161,12 +143,7 @@ impl Query<'_> {
         } else if info.has_extension("cl_nv_device_attribute_query") {
             let slot: u32 = self.value(cl::CL_DEVICE_PCI_SLOT_ID_NV)?;
             let domain = self.value(CL_DEVICE_PCI_DOMAIN_ID_NV).unwrap_or_default();
-            [
-                domain,
-                self.value(cl::CL_DEVICE_PCI_BUS_ID_NV)?,
-                slot >> 3,
-                slot & 7,
-            ]
+            [domain, self.value(cl::CL_DEVICE_PCI_BUS_ID_NV)?, slot >> 3, slot & 7]
         } else if info.has_extension("cl_amd_device_attribute_query") {
             self.amd_topology()?
         } else {
@@ -195,7 +172,5 @@ impl Query<'_> {
 /// A driver's string without its terminator and the blanks that some drivers pad with.
 fn text(data: std::result::Result<Vec<u8>, i32>) -> String {
     let data = data.unwrap_or_default();
-    String::from_utf8_lossy(&data)
-        .trim_matches(|c: char| c == '\0' || c.is_whitespace())
-        .to_owned()
+    String::from_utf8_lossy(&data).trim_matches(|c: char| c == '\0' || c.is_whitespace()).to_owned()
 }

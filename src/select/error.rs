@@ -97,18 +97,11 @@ pub(super) fn listing(platforms: &[PlatformInfo]) -> String {
         lines += &format!("\n  {index}: {} ({})", platform.name, platform.vendor);
         for (index, device) in platform.devices.iter().enumerate() {
             let kind = device.device_type;
-            lines += &format!(
-                "\n     {index}: {} ({}), {kind}",
-                device.name, device.vendor
-            );
+            lines += &format!("\n     {index}: {} ({}), {kind}", device.name, device.vendor);
         }
         if platform.devices.is_empty() {
             lines += "\n     no device";
         }
     }
-    if lines.is_empty() {
-        " no platforms".to_owned()
-    } else {
-        lines
-    }
+    if lines.is_empty() { " no platforms".to_owned() } else { lines }
 }

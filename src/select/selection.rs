@@ -104,9 +104,7 @@ impl Selection {
         if self.entries.is_empty() {
             chosen.extend((0..platforms.len()).flat_map(|index| all_devices(platforms, index)));
             if chosen.is_empty() {
-                return Err(SelectionError::NoDevices {
-                    found: listing(platforms),
-                });
+                return Err(SelectionError::NoDevices { found: listing(platforms) });
             }
         }
         let mut seen = HashSet::new();
@@ -121,18 +119,12 @@ impl Entry {
         let named = |text| Named::parse(entry, text, dialect);
         let parts: Vec<&str> = text.split(separator).collect();
         match parts[..] {
-            [platform] => Ok(Self {
-                platform: named(platform)?,
-                devices: None,
-            }),
+            [platform] => Ok(Self { platform: named(platform)?, devices: None }),
             [platform, devices] => Ok(Self {
                 platform: named(platform)?,
                 devices: Some(devices.split(',').map(named).collect::<Result<_, _>>()?),
             }),
-            _ => Err(SelectionError::Syntax(Piece {
-                entry,
-                text: text.to_owned(),
-            })),
+            _ => Err(SelectionError::Syntax(Piece { entry, text: text.to_owned() })),
         }
     }
 
@@ -148,10 +140,7 @@ impl Entry {
             });
         }
         let Some(devices) = &self.devices else {
-            return Ok(chosen
-                .iter()
-                .flat_map(|&index| all_devices(platforms, index))
-                .collect());
+            return Ok(chosen.iter().flat_map(|&index| all_devices(platforms, index)).collect());
         };
         let mut positions = Vec::new();
         for device in devices {
@@ -169,19 +158,14 @@ fn all_devices(
 }
 
 fn names(platforms: &[PlatformInfo], chosen: &[usize]) -> String {
-    let names: Vec<String> = chosen
-        .iter()
-        .map(|&index| format!("{:?}", platforms[index].name))
-        .collect();
+    let names: Vec<String> =
+        chosen.iter().map(|&index| format!("{:?}", platforms[index].name)).collect();
     names.join(", ")
 }
 
 impl Named {
     fn parse(entry: usize, text: &str, dialect: Dialect) -> Result<Self, SelectionError> {
-        let piece = Piece {
-            entry,
-            text: text.to_owned(),
-        };
+        let piece = Piece { entry, text: text.to_owned() };
         let matcher = if let Some(index) = python_int(text) {
             Matcher::Index(index)
         } else if dialect == Dialect::Clmatrix && text.contains(['*', '?', '[']) {
@@ -222,16 +206,8 @@ impl Named {
         let piece = self.piece.clone();
         let (platforms, found) = (names(platforms, on), listing(platforms));
         Err(match self.matcher {
-            Matcher::Index(_) => SelectionError::DeviceIndex {
-                piece,
-                platforms,
-                found,
-            },
-            _ => SelectionError::NoSuchDevice {
-                piece,
-                platforms,
-                found,
-            },
+            Matcher::Index(_) => SelectionError::DeviceIndex { piece, platforms, found },
+            _ => SelectionError::NoSuchDevice { piece, platforms, found },
         })
     }
 }
@@ -256,16 +232,9 @@ impl Matcher {
         let positions = 0..candidates.len();
         match self {
             Self::Index(index) => {
-                let from_the_end = if *index < 0 {
-                    candidates.len() as i64
-                } else {
-                    0
-                };
+                let from_the_end = if *index < 0 { candidates.len() as i64 } else { 0 };
                 let position = usize::try_from(index.saturating_add(from_the_end)).ok();
-                position
-                    .filter(|position| positions.contains(position))
-                    .into_iter()
-                    .collect()
+                position.filter(|position| positions.contains(position)).into_iter().collect()
             }
             Self::Part(part) => positions
                 .into_iter()
@@ -274,10 +243,7 @@ impl Matcher {
                 .collect(),
             Self::Pattern(pattern) => positions
                 .filter(|&position| {
-                    candidates[position]
-                        .faces()
-                        .iter()
-                        .any(|face| pattern.is_match(face))
+                    candidates[position].faces().iter().any(|face| pattern.is_match(face))
                 })
                 .collect(),
         }
@@ -347,13 +313,8 @@ pub(super) fn python_int(text: &str) -> Option<i64> {
         .split('_')
         .all(|group| !group.is_empty() && group.bytes().all(|b| b.is_ascii_digit()));
     groups_are_digits.then(|| {
-        let digits = digits
-            .bytes()
-            .filter(u8::is_ascii_digit)
-            .map(|byte| i64::from(byte - b'0'));
-        digits.fold(0_i64, |number, digit| {
-            number.saturating_mul(10).saturating_add(sign * digit)
-        })
+        let digits = digits.bytes().filter(u8::is_ascii_digit).map(|byte| i64::from(byte - b'0'));
+        digits.fold(0_i64, |number, digit| number.saturating_mul(10).saturating_add(sign * digit))
     })
 }
 
@@ -370,10 +331,8 @@ mod tests {
         let Ok(positions) = selection.and_then(|selection| selection.resolve(platforms)) else {
             return "none".to_owned();
         };
-        let positions: Vec<String> = positions
-            .iter()
-            .map(|(platform, device)| format!("{platform}:{device}"))
-            .collect();
+        let positions: Vec<String> =
+            positions.iter().map(|(platform, device)| format!("{platform}:{device}")).collect();
         positions.join(" ")
     }
 
@@ -482,17 +441,9 @@ mod tests {
             ("intel:i5;;pocl", "0:0 0:1 0:2 2:0"),
             ("4:0,0;4", "4:0"),
         ] {
-            assert_eq!(
-                resolved(Selection::parse_pyopencl(text), &platforms),
-                expected,
-                "{text:?}"
-            );
+            assert_eq!(resolved(Selection::parse_pyopencl(text), &platforms), expected, "{text:?}");
             // Without patterns, both dialects are the same.
-            assert_eq!(
-                resolved(Selection::parse_clmatrix(text), &platforms),
-                expected,
-                "{text:?}"
-            );
+            assert_eq!(resolved(Selection::parse_clmatrix(text), &platforms), expected, "{text:?}");
         }
     }
 
@@ -505,11 +456,7 @@ mod tests {
             ("graphics:arc(tm)=a770", "4:0"),
             ("0=1=2", "none"),
         ] {
-            assert_eq!(
-                resolved(Selection::parse_pyopencl(text), &platforms),
-                expected,
-                "{text:?}"
-            );
+            assert_eq!(resolved(Selection::parse_pyopencl(text), &platforms), expected, "{text:?}");
         }
         for (text, expected) in [
             ("*", "0:0 0:1 0:2 2:0 3:0 3:1 4:0"),
@@ -537,11 +484,7 @@ mod tests {
             ("*:*i[57]-*", "0:0 0:1"),
             ("0:[", "none"),
         ] {
-            assert_eq!(
-                resolved(Selection::parse_clmatrix(text), &platforms),
-                expected,
-                "{text:?}"
-            );
+            assert_eq!(resolved(Selection::parse_clmatrix(text), &platforms), expected, "{text:?}");
         }
     }
 
@@ -558,35 +501,17 @@ mod tests {
             ("0;a:b:c", "\"a:b:c\" (entry 2): expected PLATFORM"),
             ("0;7", "platform index \"7\" (entry 2) is out of range"),
             ("radeon", "no platform matches \"radeon\" (entry 1)"),
-            (
-                "0:i5,9",
-                "device index \"9\" (entry 1) is out of range on \"Intel(R) OpenCL\"",
-            ),
-            (
-                "0:zz",
-                "no device matches \"zz\" (entry 1) on \"Intel(R) OpenCL\"",
-            ),
-            (
-                "1",
-                "\"1\" (entry 1) chooses \"Clover\", which has no device",
-            ),
+            ("0:i5,9", "device index \"9\" (entry 1) is out of range on \"Intel(R) OpenCL\""),
+            ("0:zz", "no device matches \"zz\" (entry 1) on \"Intel(R) OpenCL\""),
+            ("1", "\"1\" (entry 1) chooses \"Clover\", which has no device"),
             ("*:[", "\"[\" (entry 1): not a pattern: "),
         ] {
             assert!(error(text).starts_with(start), "{text:?}: {}", error(text));
         }
         let listed = error("7");
-        assert!(
-            listed.contains("\n  3: NVIDIA CUDA (NVIDIA Corporation)"),
-            "{listed}"
-        );
-        assert!(
-            listed.contains("\n     1: NVIDIA H200 (NVIDIA Corporation), GPU"),
-            "{listed}"
-        );
-        assert!(
-            listed.contains("\n  1: Clover (Mesa)\n     no device"),
-            "{listed}"
-        );
+        assert!(listed.contains("\n  3: NVIDIA CUDA (NVIDIA Corporation)"), "{listed}");
+        assert!(listed.contains("\n     1: NVIDIA H200 (NVIDIA Corporation), GPU"), "{listed}");
+        assert!(listed.contains("\n  1: Clover (Mesa)\n     no device"), "{listed}");
     }
 
     #[test]

@@ -39,11 +39,8 @@ impl Wishes {
             let (platform, device) = Selection::parse_pyopencl(test)?.resolve(platforms)?[0];
             return Ok((platform, vec![device]));
         }
-        let answers: Vec<&str> = self
-            .pyopencl_ctx
-            .iter()
-            .flat_map(|answers| answers.split(':'))
-            .collect();
+        let answers: Vec<&str> =
+            self.pyopencl_ctx.iter().flat_map(|answers| answers.split(':')).collect();
         choose_devices(platforms, &answers)
     }
 }
@@ -62,13 +59,9 @@ impl Wishes {
 pub fn create_some_context() -> Result<Context> {
     let found = platforms()?;
     let infos: Vec<PlatformInfo> = found.iter().map(|platform| platform.info.clone()).collect();
-    let (platform, devices) = Wishes::from_environment()
-        .choose(&infos)
-        .map_err(no_context)?;
-    let ids: Vec<cl_device_id> = devices
-        .into_iter()
-        .map(|device| found[platform].devices[device].id())
-        .collect();
+    let (platform, devices) = Wishes::from_environment().choose(&infos).map_err(no_context)?;
+    let ids: Vec<cl_device_id> =
+        devices.into_iter().map(|device| found[platform].devices[device].id()).collect();
     Context::from_devices(&ids, &[], None, ptr::null_mut())
         .map_err(|error| Error::from_call("clCreateContext", error.0))
 }
@@ -104,16 +97,11 @@ pub fn choose_devices(
     let platform_answer = answers.first().copied().filter(|answer| !answer.is_empty());
     let platform = match platform_answer {
         None => 0,
-        Some(answer) => choose(
-            answer,
-            platforms,
-            |platform| &platform.name,
-            Counts::LastMatch,
-        )
-        .ok_or_else(|| SelectionError::NoSuchPlatform {
-            piece: piece(1, answer),
-            found: found(),
-        })?,
+        Some(answer) => {
+            choose(answer, platforms, |platform| &platform.name, Counts::LastMatch).ok_or_else(
+                || SelectionError::NoSuchPlatform { piece: piece(1, answer), found: found() },
+            )?
+        }
     };
     let PlatformInfo { name, devices, .. } = &platforms[platform];
     if devices.is_empty() {
@@ -148,10 +136,7 @@ pub fn choose_devices(
 }
 
 fn piece(entry: usize, text: &str) -> Piece {
-    Piece {
-        entry,
-        text: text.to_owned(),
-    }
+    Piece { entry, text: text.to_owned() }
 }
 
 /// Which of several matches of a name is meant.
@@ -263,11 +248,7 @@ mod tests {
             (&["3", "0,1,0"], "3:0,1"),
         ];
         for (answers, expected) in cases {
-            assert_eq!(
-                text(choose_devices(&platforms, answers)),
-                *expected,
-                "{answers:?}"
-            );
+            assert_eq!(text(choose_devices(&platforms, answers)), *expected, "{answers:?}");
         }
     }
 
@@ -307,9 +288,6 @@ mod tests {
             let error = no_context(choose_devices(&platforms, answers).unwrap_err());
             assert_eq!(error.class(), class, "{error}");
         }
-        assert_eq!(
-            no_context(choose_devices(&[], &[]).unwrap_err()).class(),
-            NoDevice
-        );
+        assert_eq!(no_context(choose_devices(&[], &[]).unwrap_err()).class(), NoDevice);
     }
 }

@@ -87,7 +87,10 @@ fn lives_as_long_as_its_objects(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn objects_of_another_context_are_refused(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
+fn objects_of_another_context_are_refused(
+    on_device: OnDevice,
+    ctx_factory: CtxFactory,
+) -> Result<()> {
     let other: Context = ctx_factory()?;
     let stranger = Buffer::from_slice(&other, MemFlags::READ_WRITE, &[1_u32])?;
     let mut back = [0_u32];

@@ -1,7 +1,9 @@
 //! Choosing the device under test by what it says of itself, and what it says checked against
 //! what it does.
 
-use clmatrix::select::{PlatformInfo, Selection, SelectionError, Version, choose_devices, platforms};
+use clmatrix::select::{
+    PlatformInfo, Selection, SelectionError, Version, choose_devices, platforms,
+};
 use clmatrix::{Device, Result};
 use clmatrix_harness::device;
 use rstest::{fixture, rstest};

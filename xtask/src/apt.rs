@@ -48,14 +48,8 @@ fn is_known(package: &&str) -> bool {
 /// The version of an installed package, without epoch.
 pub fn version(package: &str) -> Option<String> {
     let mut query = Command::new("dpkg-query");
-    query.args([
-        "--show",
-        "--showformat=${db:Status-Status} ${Version}",
-        package,
-    ]);
-    let output = output(&mut query)
-        .ok()
-        .filter(|output| output.status.success())?;
+    query.args(["--show", "--showformat=${db:Status-Status} ${Version}", package]);
+    let output = output(&mut query).ok().filter(|output| output.status.success())?;
     installed_version(&String::from_utf8_lossy(&output.stdout))
 }
 

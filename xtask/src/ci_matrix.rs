@@ -70,11 +70,7 @@ const INTEL: WheelSet = WheelSet {
             "2026.2.0",
             "9f713083073a820d2496a6da8e8d4f3482aba6640f74521d25ea48dcebe72748",
         ),
-        (
-            "tbb",
-            "2023.2.0",
-            "7d80615b6e970f11671fa05b6eaa9483ac864fbfe525ac280271a78b37870b7c",
-        ),
+        ("tbb", "2023.2.0", "7d80615b6e970f11671fa05b6eaa9483ac864fbfe525ac280271a78b37870b7c"),
     ],
     options: &["--ignore-installed", "--prefix"],
     size: "273 MB to download, 500 MB on disk (800 MB while unpacking)",
@@ -157,24 +153,14 @@ fn library(file: PathBuf) -> Result<PathBuf> {
     let text = fs::read_to_string(&file).with_context(|| cannot("read", &file))?;
     let name = text.trim();
     // Joining with an absolute path gives that path.
-    let candidates = library_folders()
-        .into_iter()
-        .map(|folder| folder.join(name));
+    let candidates = library_folders().into_iter().map(|folder| folder.join(name));
     let found = candidates.into_iter().find(|path| path.is_file());
-    found.with_context(|| {
-        format!(
-            "{} names {name}, which is nowhere to be found",
-            file.display()
-        )
-    })
+    found.with_context(|| format!("{} names {name}, which is nowhere to be found", file.display()))
 }
 
 /// Where Debian's and Ubuntu's packages put shared libraries.
 fn library_folders() -> [PathBuf; 2] {
-    [
-        format!("/usr/lib/{}-linux-gnu", env::consts::ARCH).into(),
-        "/usr/lib".into(),
-    ]
+    [format!("/usr/lib/{}-linux-gnu", env::consts::ARCH).into(), "/usr/lib".into()]
 }
 
 fn print_versions(drivers: &[(&str, PathBuf)]) {
@@ -185,10 +171,7 @@ fn print_versions(drivers: &[(&str, PathBuf)]) {
         }
         let version = apt::version(driver.package).unwrap_or_default();
         let note = version_note(&version, driver.expected);
-        println!(
-            "  {:9} {version:17} (package {}){note}",
-            driver.title, driver.package
-        );
+        println!("  {:9} {version:17} (package {}){note}", driver.title, driver.package);
     }
     let (name, version, _) = INTEL.pins[0];
     println!("  {:9} {version:17} (wheel {name})", "Intel CPU");
@@ -212,11 +195,9 @@ mod tests {
 
     #[test]
     fn another_version_than_cis_is_pointed_out() {
-        for (version, expected) in [
-            ("3.1-3+deb12u1", "3.1"),
-            ("3.1", "3.1"),
-            ("22.3.6-1", "22.3.6"),
-        ] {
+        for (version, expected) in
+            [("3.1-3+deb12u1", "3.1"), ("3.1", "3.1"), ("22.3.6-1", "22.3.6")]
+        {
             assert_eq!(version_note(version, expected), "", "{version}");
         }
         for (version, expected) in [("3.10-1", "3.1"), ("5.0-2.1", "3.1"), ("", "3.1")] {

@@ -71,10 +71,7 @@ pub fn environment(runtimes: &Path) -> Result<Environment> {
     // Written every time, as absolute paths change when the target folder moves.
     let vendors = runtimes.join("embedded-vendors");
     vendors::write(&vendors, &[("pocl", library("libpocl-")?)])?;
-    eprintln!(
-        "OpenCL devices: the embedded default, {}",
-        vendors.display()
-    );
+    eprintln!("OpenCL devices: the embedded default, {}", vendors.display());
     Ok(Environment::blank()
         .set("OCL_ICD_VENDORS", vendors)
         .set("OPENCL_DYLIB_PATH", library("libOpenCL-")?)

@@ -184,11 +184,7 @@ mod tests {
     use super::*;
 
     fn facts(user_variables: bool, ci_demanded: bool, ci_provisioned: bool) -> Facts {
-        Facts {
-            user_variables,
-            ci_demanded,
-            ci_provisioned,
-        }
+        Facts { user_variables, ci_demanded, ci_provisioned }
     }
 
     #[test]
@@ -207,21 +203,16 @@ mod tests {
         ];
         for (wish, (user, demanded, ready), device, expected) in cases {
             let choice = choose(wish, &facts(user, demanded, ready), || Ok(device)).unwrap();
-            assert_eq!(
-                choice, expected,
-                "{wish:?} {user} {demanded} {ready} {device}"
-            );
+            assert_eq!(choice, expected, "{wish:?} {user} {demanded} {ready} {device}");
         }
     }
 
     #[test]
     fn the_machine_is_probed_only_if_nothing_else_decides() {
         let unasked = || panic!("probed");
-        for facts in [
-            facts(true, false, false),
-            facts(false, true, false),
-            facts(false, false, true),
-        ] {
+        for facts in
+            [facts(true, false, false), facts(false, true, false), facts(false, false, true)]
+        {
             choose(Wish::Auto, &facts, unasked).unwrap();
         }
     }
@@ -236,9 +227,7 @@ mod tests {
         assert!(foreign(Some("/w/target/opencl/intel/lib/libintelocl.so")));
         assert!(!foreign(Some("/w/target/opencl/ci-vendors")));
         assert!(!foreign(Some("/w/target/opencl/ci-vendors/")));
-        assert!(!foreign(Some(
-            "/w/target/opencl/embedded/pyopencl/.libs/libOpenCL.so.1"
-        )));
+        assert!(!foreign(Some("/w/target/opencl/embedded/pyopencl/.libs/libOpenCL.so.1")));
         assert!(!foreign(Some("")));
         assert!(!foreign(None));
     }

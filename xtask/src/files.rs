@@ -28,10 +28,7 @@ pub fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
 
 /// The last part of a path, as text.
 pub fn name(path: &Path) -> String {
-    path.file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned()
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// The first file below a folder whose name passes.

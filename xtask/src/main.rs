@@ -31,11 +31,7 @@ use workspace::Workspace;
 /// is fetched from PyPI without root. Whatever is fetched lies in target/opencl; `cargo clean`
 /// removes it.
 #[derive(Parser)]
-#[command(
-    name = "cargo xtask",
-    bin_name = "cargo xtask",
-    disable_help_subcommand = true
-)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", disable_help_subcommand = true)]
 struct Cli {
     #[command(subcommand)]
     command: Task,
@@ -169,11 +165,9 @@ fn dispatch(task: Task) -> Result<()> {
         Task::Test { devices, arguments } => test(&workspace, &devices, &arguments),
         Task::Provision => ci_matrix::provision(&workspace.runtimes),
         Task::Env { devices, format } => print_environment(&workspace, &devices, format),
-        Task::Bench {
-            benchmark,
-            devices,
-            arguments,
-        } => bench(&workspace, benchmark, &devices, &arguments),
+        Task::Bench { benchmark, devices, arguments } => {
+            bench(&workspace, benchmark, &devices, &arguments)
+        }
     }
 }
 
@@ -223,9 +217,7 @@ fn bench(
     let environment = set_up(workspace, devices, || workspace.build_clmatrix())?;
     let (package, target) = benchmark.target();
     let mut bench = workspace.cargo();
-    bench
-        .args(["bench", "--package", package, "--bench", target, "--"])
-        .args(arguments);
+    bench.args(["bench", "--package", package, "--bench", target, "--"]).args(arguments);
     environment.apply(&mut bench);
     Err(process::exec(bench))
 }
@@ -246,10 +238,7 @@ fn set_up(
         Source::Machine => Ok(machine),
         Source::Ci => ci_matrix::environment(runtimes),
         Source::Embedded => {
-            ensure!(
-                embedded::is_ready(runtimes) || !devices.no_provision,
-                FORBIDDEN
-            );
+            ensure!(embedded::is_ready(runtimes) || !devices.no_provision, FORBIDDEN);
             embedded::provision(runtimes)?;
             embedded::environment(runtimes)
         }
@@ -276,9 +265,7 @@ mod tests {
     fn arguments_after_two_dashes_are_passed_on() {
         let line = "xtask test --no-provision -- --release -- x";
         let cli = Cli::parse_from(line.split(' '));
-        let Task::Test { devices, arguments } = cli.command else {
-            panic!("not `test`")
-        };
+        let Task::Test { devices, arguments } = cli.command else { panic!("not `test`") };
         assert!(devices.no_provision);
         assert_eq!(arguments, ["--release", "--", "x"]);
     }

@@ -55,21 +55,10 @@ mod tests {
         let folder = temp.0.join("vendors");
         let library = temp.0.join("lib.so");
         fs::write(&library, "").unwrap();
-        write(
-            &folder,
-            &[("old", library.clone()), ("same", library.clone())],
-        )
-        .unwrap();
-        write(
-            &folder,
-            &[("same", library.clone()), ("new", library.clone())],
-        )
-        .unwrap();
-        let left: Vec<_> = files::entries(&folder)
-            .unwrap()
-            .iter()
-            .map(|p| files::name(p))
-            .collect();
+        write(&folder, &[("old", library.clone()), ("same", library.clone())]).unwrap();
+        write(&folder, &[("same", library.clone()), ("new", library.clone())]).unwrap();
+        let left: Vec<_> =
+            files::entries(&folder).unwrap().iter().map(|p| files::name(p)).collect();
         assert_eq!(left, ["new.icd", "same.icd"]);
         assert!(are_installed(&folder).unwrap());
         fs::remove_file(&library).unwrap();

@@ -57,9 +57,7 @@ impl WheelSet {
         self.announce(runtimes);
         self.remove_abandoned(runtimes)?;
         let partial = runtimes.join(format!("{}{}", self.partial_prefix(), process::id()));
-        let outcome = self
-            .fill(&partial, pip)
-            .and_then(|()| self.publish(&partial, runtimes));
+        let outcome = self.fill(&partial, pip).and_then(|()| self.publish(&partial, runtimes));
         let removed = files::remove_tree(&partial);
         outcome.and(removed)
     }
@@ -70,10 +68,7 @@ impl WheelSet {
         let path = runtimes.join(format!("{}.lock", self.folder));
         let file = File::create(&path).with_context(|| cannot("create", &path))?;
         if file.try_lock().is_err() {
-            eprintln!(
-                "Waiting for another process to fetch {}.",
-                self.path(runtimes).display()
-            );
+            eprintln!("Waiting for another process to fetch {}.", self.path(runtimes).display());
             file.lock().with_context(|| cannot("lock", &path))?;
         }
         Ok(file)
@@ -94,11 +89,7 @@ impl WheelSet {
 
     fn announce(&self, runtimes: &Path) {
         let path = self.path(runtimes);
-        eprintln!(
-            "Fetching from PyPI with pip: {}, into {}",
-            self.size,
-            path.display()
-        );
+        eprintln!("Fetching from PyPI with pip: {}, into {}", self.size, path.display());
         for (name, version, _) in self.pins {
             eprintln!("  {name} {version}");
         }
@@ -117,12 +108,7 @@ impl WheelSet {
         let stamp = partial.join(STAMP);
         fs::write(&stamp, self.requirements()).with_context(|| cannot("write", &stamp))?;
         let tree = partial.join("tree");
-        pip.args([
-            "install",
-            "--no-deps",
-            "--only-binary=:all:",
-            "--no-compile",
-        ]);
+        pip.args(["install", "--no-deps", "--only-binary=:all:", "--no-compile"]);
         pip.arg("--require-hashes").arg("--requirement").arg(&stamp);
         pip.args(self.options).arg(&tree);
         run(&mut pip).context(
@@ -147,11 +133,7 @@ impl WheelSet {
 /// Fails where the wheels, all of them for x86-64 Linux with glibc, cannot run.
 fn check_platform() -> Result<()> {
     ensure!(
-        cfg!(all(
-            target_os = "linux",
-            target_arch = "x86_64",
-            target_env = "gnu"
-        )),
+        cfg!(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")),
         "the OpenCL runtimes on PyPI are for x86-64 Linux with glibc only. Install an OpenCL \
          driver for this machine yourself, then run again"
     );
@@ -175,10 +157,7 @@ fn find_pip() -> Result<Command> {
         if output(command().arg("--version")).is_ok_and(|output| output.status.success()) {
             let mut pip = command();
             pip.envs([("PIP_USER", "0"), ("PIP_NO_INPUT", "1")]);
-            pip.envs([
-                ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
-                ("PIP_ROOT_USER_ACTION", "ignore"),
-            ]);
+            pip.envs([("PIP_DISABLE_PIP_VERSION_CHECK", "1"), ("PIP_ROOT_USER_ACTION", "ignore")]);
             return Ok(pip);
         }
     }
@@ -213,10 +192,7 @@ mod tests {
         assert!(!SET.is_ready(&runtimes.0));
         publish(&runtimes.0, "a==0 --hash=sha256:00\n");
         assert!(!SET.is_ready(&runtimes.0));
-        publish(
-            &runtimes.0,
-            "a==1 --hash=sha256:aa\nb==2 --hash=sha256:bb\n",
-        );
+        publish(&runtimes.0, "a==1 --hash=sha256:aa\nb==2 --hash=sha256:bb\n");
         assert!(SET.is_ready(&runtimes.0));
     }
 }

@@ -32,9 +32,8 @@ impl Workspace {
         let output = process::output(metadata.stderr(Stdio::inherit()))?;
         let json: Value = serde_json::from_slice(&output.stdout)
             .with_context(|| format!("`{}` printed no JSON", process::line(&metadata)))?;
-        let target = json["target_directory"]
-            .as_str()
-            .context("`cargo metadata` names no target folder")?;
+        let target =
+            json["target_directory"].as_str().context("`cargo metadata` names no target folder")?;
         let runtimes = Path::new(target).join("opencl");
         Ok(Self { root, runtimes })
     }

@@ -32,9 +32,7 @@ use proc_macro::TokenStream;
 /// `#[should_panic]`, `async` and any `Result` whose error is `Debug` work as usual.
 #[proc_macro_attribute]
 pub fn test(options: TokenStream, item: TokenStream) -> TokenStream {
-    test::expand(options.into(), item.into())
-        .unwrap_or_else(syn::Error::into_compile_error)
-        .into()
+    test::expand(options.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 /// The `main` of a test target with `harness = false`.

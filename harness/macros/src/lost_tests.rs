@@ -18,9 +18,7 @@ pub fn in_file_of_call_site() -> Vec<String> {
         return Vec::new();
     };
     let folder = root.parent().map(Path::to_path_buf).unwrap_or_default();
-    let mut search = Search { file: root.clone(), folder, ours: false, messages: Vec::new() };
-    search.read(&root);
-    search.messages
+    Search::read(root, folder)
 }
 
 /// One file being read.
@@ -28,31 +26,31 @@ struct Search {
     file: PathBuf,
     /// Where the files of its `mod` declarations lie.
     folder: PathBuf,
+    text: String,
     /// Whether `test` has been imported from the harness, so that a bare `#[test]` is ours.
     ours: bool,
     messages: Vec<String>,
 }
 
 impl Search {
-    fn read(&mut self, file: &Path) {
+    /// The messages for `file`, whose `mod` declarations mean files in `folder`.
+    fn read(file: PathBuf, folder: PathBuf) -> Vec<String> {
         // What cannot be read or parsed is the compiler's to report.
-        let Some(syntax) =
-            std::fs::read_to_string(file).ok().and_then(|text| syn::parse_file(&text).ok())
-        else {
-            return;
-        };
-        self.ours |= syntax.items.iter().any(imports_our_test);
-        self.visit_file(&syntax);
+        let Ok(text) = std::fs::read_to_string(&file) else { return Vec::new() };
+        let Ok(syntax) = syn::parse_file(&text) else { return Vec::new() };
+        let ours = syntax.items.iter().any(imports_our_test);
+        let mut search = Self { file, folder, text, ours, messages: Vec::new() };
+        search.visit_file(&syntax);
+        search.messages
     }
 
     fn follow(&mut self, module: &ItemMod) {
         let name = module.ident.to_string();
         let candidates = match path_attribute(&module.attrs) {
             Some(path) => vec![self.file.with_file_name(path)],
-            None => vec![
-                self.folder.join(format!("{name}.rs")),
-                self.folder.join(&name).join("mod.rs"),
-            ],
+            None => {
+                vec![self.folder.join(format!("{name}.rs")), self.folder.join(&name).join("mod.rs")]
+            }
         };
         let Some(file) = candidates.into_iter().find(|file| file.is_file()) else { return };
         let folder = if file.file_name().is_some_and(|f| f == "mod.rs") {
@@ -60,12 +58,14 @@ impl Search {
         } else {
             file.with_extension("")
         };
-        let mut inner = Search { file: file.clone(), folder, ours: false, messages: Vec::new() };
-        inner.read(&file);
-        self.messages.append(&mut inner.messages);
+        self.messages.extend(Self::read(file, folder));
     }
 
-    fn lost(&mut self, what: &str, name: &str, line: usize) {
+    fn lost(&mut self, what: &str, name: &str) {
+        // Spans would say where `main!` is called: the compiler has not read this text itself.
+        let function = format!("fn {name}");
+        let line =
+            self.text.lines().position(|line| line.contains(&function)).map_or(0, |at| at + 1);
         self.messages.push(format!(
             "{}:{line}: {what} `{name}` would never run: this target has `harness = false`, where \
              the compiler drops it. Mark it `#[clmatrix_harness::test]` (with `once` if it needs \
@@ -78,13 +78,12 @@ impl Search {
 impl<'ast> Visit<'ast> for Search {
     fn visit_item_fn(&mut self, function: &'ast ItemFn) {
         let marked = function.attrs.iter().any(|a| is_test_path(a) && (self.ours || !is_bare(a)));
-        let name = &function.sig.ident;
-        let line = name.span().start().line;
+        let name = function.sig.ident.to_string();
         if !marked {
             if function.attrs.iter().any(|a| a.path().is_ident("test")) {
-                self.lost("`#[test]`", &name.to_string(), line);
+                self.lost("`#[test]`", &name);
             } else if function.attrs.iter().any(is_rstest) {
-                self.lost("`#[rstest]`", &name.to_string(), line);
+                self.lost("`#[rstest]`", &name);
             }
         }
         syn::visit::visit_item_fn(self, function);
@@ -104,8 +103,8 @@ impl<'ast> Visit<'ast> for Search {
     fn visit_macro(&mut self, call: &'ast Macro) {
         let is_definition = call.path.is_ident("macro_rules");
         if !is_definition && !self.ours {
-            for (name, line) in bare_tests_in(call.tokens.clone()) {
-                self.lost("`#[test]`", &name, line);
+            for name in bare_tests_in(call.tokens.clone()) {
+                self.lost("`#[test]`", &name);
             }
         }
     }
@@ -155,7 +154,7 @@ fn path_attribute(attributes: &[Attribute]) -> Option<String> {
 }
 
 /// The functions after `#[test]` in the arguments of a macro such as `proptest!`.
-fn bare_tests_in(tokens: TokenStream) -> Vec<(String, usize)> {
+fn bare_tests_in(tokens: TokenStream) -> Vec<String> {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let mut found = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
@@ -167,7 +166,7 @@ fn bare_tests_in(tokens: TokenStream) -> Vec<(String, usize)> {
                 .windows(2)
                 .find(|pair| matches!(&pair[0], TokenTree::Ident(i) if i == "fn"))
                 .map_or_else(|| "?".to_owned(), |pair| pair[1].to_string());
-            found.push((name, group.span_open().start().line));
+            found.push(name);
         } else {
             found.extend(bare_tests_in(group.stream()));
         }

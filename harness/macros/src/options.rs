@@ -40,7 +40,8 @@ impl Options {
                 Ok(())
             })
         } else {
-            Err(meta.error("unknown option; there are `requires(...)`, `timeout = \"30s\"` and `once`"))
+            Err(meta
+                .error("unknown option; there are `requires(...)`, `timeout = \"30s\"` and `once`"))
         }
     }
 }
@@ -108,10 +109,9 @@ fn svm_level(meta: &ParseNestedMeta) -> Result<syn::Ident> {
 }
 
 fn duration(text: &LitStr) -> Result<Duration> {
-    humantime::parse_duration(&text.value())
-        .ok()
-        .filter(|limit| !limit.is_zero())
-        .ok_or_else(|| syn::Error::new(text.span(), "expected a duration such as \"30s\" or \"2m\""))
+    humantime::parse_duration(&text.value()).ok().filter(|limit| !limit.is_zero()).ok_or_else(
+        || syn::Error::new(text.span(), "expected a duration such as \"30s\" or \"2m\""),
+    )
 }
 
 fn version(text: &LitStr) -> Result<(u32, u32)> {
@@ -135,6 +135,9 @@ fn bytes(text: &LitStr) -> Result<u64> {
         .zip(digits.parse::<u64>().ok())
         .and_then(|(shift, number)| number.checked_mul(1 << shift))
         .ok_or_else(|| {
-            syn::Error::new(text.span(), "expected a size such as \"4096\", \"32 KiB\" or \"1 GiB\"")
+            syn::Error::new(
+                text.span(),
+                "expected a size such as \"4096\", \"32 KiB\" or \"1 GiB\"",
+            )
         })
 }

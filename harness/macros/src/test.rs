@@ -35,7 +35,11 @@ fn is_rstest(attribute: &Attribute) -> bool {
 }
 
 /// With this attribute above `#[rstest]`, rstest has to go first: it makes the cases.
-fn hand_over_to_rstest(rstest: &Attribute, options: &TokenStream, function: &ItemFn) -> TokenStream {
+fn hand_over_to_rstest(
+    rstest: &Attribute,
+    options: &TokenStream,
+    function: &ItemFn,
+) -> TokenStream {
     quote! {
         #rstest
         #[::clmatrix_harness::test(#options)]
@@ -46,8 +50,12 @@ fn hand_over_to_rstest(rstest: &Attribute, options: &TokenStream, function: &Ite
 fn register(options: &Options, mut function: ItemFn) -> Result<TokenStream> {
     let ignore = take_attribute(&mut function, "ignore");
     let should_panic = take_attribute(&mut function, "should_panic");
-    let kept: Vec<Attribute> =
-        function.attrs.iter().filter(|a| a.path().is_ident("cfg") || a.path().is_ident("allow")).cloned().collect();
+    let kept: Vec<Attribute> = function
+        .attrs
+        .iter()
+        .filter(|a| a.path().is_ident("cfg") || a.path().is_ident("allow"))
+        .cloned()
+        .collect();
 
     let name = function.sig.ident.clone();
     let test_name = name.to_string();

@@ -36,12 +36,7 @@ impl DeviceMatch {
 
     /// Whether it is for tests that need no device: they have an id, but no driver.
     pub(super) fn matches_host(&self) -> bool {
-        let of_a_driver = [
-            &self.platform,
-            &self.device,
-            &self.vendor,
-            &self.driver_version,
-        ];
+        let of_a_driver = [&self.platform, &self.device, &self.vendor, &self.driver_version];
         of_a_driver.iter().all(|pattern| pattern.is_none())
             && self.id.as_ref().is_none_or(|id| id.matches(HOST))
     }

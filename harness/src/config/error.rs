@@ -69,10 +69,7 @@ impl Mistake {
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let source_line = text[line_start..].lines().next().unwrap_or_default();
         let column = before[line_start..].chars().count();
-        let wrong = text
-            .get(span)
-            .and_then(|wrong| wrong.lines().next())
-            .unwrap_or_default();
+        let wrong = text.get(span).and_then(|wrong| wrong.lines().next()).unwrap_or_default();
         Self {
             file: file.to_owned(),
             line: before.matches('\n').count() + 1,
@@ -88,21 +85,11 @@ impl std::error::Error for Mistake {}
 
 impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            file,
-            line,
-            column,
-            message,
-            source_line,
-            length,
-        } = self;
+        let Self { file, line, column, message, source_line, length } = self;
         let margin = " ".repeat(line.to_string().len());
         // Tabs stay tabs, so that the marks stand below what they mark.
-        let indent: String = source_line
-            .chars()
-            .take(column - 1)
-            .map(|c| if c == '\t' { c } else { ' ' })
-            .collect();
+        let indent: String =
+            source_line.chars().take(column - 1).map(|c| if c == '\t' { c } else { ' ' }).collect();
         writeln!(f, "{}:{line}:{column}: {message}", file.display())?;
         writeln!(f, "{margin} |")?;
         writeln!(f, "{line} | {source_line}")?;
@@ -125,16 +112,13 @@ fn in_words_of_toml(message: &str) -> String {
                 ("expected a sequence", "expected an array"),
                 ("wanted string or table", "expected a string"),
             ];
-            return words.iter().fold(message.to_owned(), |text, (from, to)| {
-                text.replace(from, to)
-            });
+            return words
+                .iter()
+                .fold(message.to_owned(), |text, (from, to)| text.replace(from, to));
         }
     };
     let wrong = names.next().unwrap_or_default();
-    format!(
-        "unknown {what} `{wrong}`; {}",
-        hint(&wrong, &names.collect::<Vec<_>>())
-    )
+    format!("unknown {what} `{wrong}`; {}", hint(&wrong, &names.collect::<Vec<_>>()))
 }
 
 /// The known name nearest to `wrong`, or all of them where none is near.

@@ -66,10 +66,9 @@ impl Expectations {
     pub fn read(folder: &Path) -> Result<Self, ConfigError> {
         let mut tests = GlobSetBuilder::new();
         let mut entries = Vec::new();
-        for path in toml_files(folder).map_err(|error| ConfigError::Read {
-            path: folder.to_owned(),
-            error,
-        })? {
+        for path in toml_files(folder)
+            .map_err(|error| ConfigError::Read { path: folder.to_owned(), error })?
+        {
             let file: ExpectationsFile = super::read_toml(&path)?;
             for keys in file.expect {
                 let (test, entry) = keys.split();
@@ -77,10 +76,9 @@ impl Expectations {
                 entries.push(entry);
             }
         }
-        let tests = tests.build().map_err(|error| ConfigError::Globs {
-            folder: folder.to_owned(),
-            error,
-        })?;
+        let tests = tests
+            .build()
+            .map_err(|error| ConfigError::Globs { folder: folder.to_owned(), error })?;
         Ok(Self { tests, entries })
     }
 
@@ -95,11 +93,7 @@ impl Expectations {
     }
 
     fn on(&self, applies: impl Fn(&DeviceMatch) -> bool) -> DeviceExpectations<'_> {
-        let applies = self
-            .entries
-            .iter()
-            .map(|entry| applies(&entry.on))
-            .collect();
+        let applies = self.entries.iter().map(|entry| applies(&entry.on)).collect();
         DeviceExpectations { all: self, applies }
     }
 }
@@ -108,35 +102,16 @@ impl<'a> DeviceExpectations<'a> {
     /// What is expected of `test`, given without its device: `suite::test::case`.
     pub fn lookup(&self, test: &str) -> Option<&'a Expectation> {
         let matching = self.all.tests.matches(test);
-        let last = matching
-            .into_iter()
-            .rev()
-            .find(|&entry| self.applies[entry])?;
+        let last = matching.into_iter().rev().find(|&entry| self.applies[entry])?;
         Some(&self.all.entries[last].expectation)
     }
 }
 
 impl EntryKeys {
     fn split(self) -> (TestPattern, Entry) {
-        let Self {
-            id,
-            platform,
-            device,
-            vendor,
-            driver_version,
-            ..
-        } = self;
-        let on = DeviceMatch {
-            id,
-            platform,
-            device,
-            vendor,
-            driver_version,
-        };
-        let expectation = Expectation {
-            status: self.status,
-            reason: self.reason.0,
-        };
+        let Self { id, platform, device, vendor, driver_version, .. } = self;
+        let on = DeviceMatch { id, platform, device, vendor, driver_version };
+        let expectation = Expectation { status: self.status, reason: self.reason.0 };
         (self.test, Entry { on, expectation })
     }
 }
@@ -146,9 +121,7 @@ fn toml_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
     };
-    let mut files = entries
-        .map(|entry| Ok(entry?.path()))
-        .collect::<io::Result<Vec<_>>>()?;
+    let mut files = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
     files.retain(|file| file.extension() == Some(OsStr::new("toml")));
     files.sort();
     Ok(files)

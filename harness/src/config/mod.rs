@@ -82,11 +82,7 @@ impl Config {
     /// Finds and reads the configuration; `explicit` is the file of `--config`.
     pub fn load(explicit: Option<&Path>) -> Result<Self, ConfigError> {
         let current = env::current_dir().unwrap_or_default();
-        Self::from_source(Source::find(
-            explicit,
-            env::var_os("CLMATRIX_CONFIG"),
-            &current,
-        ))
+        Self::from_source(Source::find(explicit, env::var_os("CLMATRIX_CONFIG"), &current))
     }
 
     fn from_source(source: Source) -> Result<Self, ConfigError> {
@@ -99,12 +95,7 @@ impl Config {
             overrides.extend(file.overrides);
             expectations = Expectations::read(&path.with_file_name("expectations"))?;
         }
-        Ok(Self {
-            source,
-            profiles,
-            overrides: overrides.into(),
-            expectations,
-        })
+        Ok(Self { source, profiles, overrides: overrides.into(), expectations })
     }
 
     /// The file that was read; `None` where the built-in configuration holds.
@@ -136,11 +127,7 @@ impl Config {
             Some(file) => file.display().to_string(),
             None => "the built-in configuration".to_owned(),
         };
-        ConfigError::UnknownProfile {
-            name: name.to_owned(),
-            file,
-            known,
-        }
+        ConfigError::UnknownProfile { name: name.to_owned(), file, known }
     }
 }
 
@@ -148,31 +135,20 @@ impl Source {
     fn find(explicit: Option<&Path>, variable: Option<OsString>, current: &Path) -> Self {
         let variable = variable.filter(|name| !name.is_empty()).map(PathBuf::from);
         if let Some(file) = explicit.map(Path::to_owned).or(variable) {
-            return Self {
-                file: Some(file),
-                root: current.to_owned(),
-            };
+            return Self { file: Some(file), root: current.to_owned() };
         }
         let found = current.ancestors().find_map(|folder| {
             let files = ["clmatrix.toml", "config/clmatrix.toml"].map(|name| folder.join(name));
             let file = files.into_iter().find(|file| file.is_file())?;
-            Some(Self {
-                file: Some(file),
-                root: folder.to_owned(),
-            })
+            Some(Self { file: Some(file), root: folder.to_owned() })
         });
-        found.unwrap_or_else(|| Self {
-            file: None,
-            root: current.to_owned(),
-        })
+        found.unwrap_or_else(|| Self { file: None, root: current.to_owned() })
     }
 }
 
 fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T, ConfigError> {
-    let text = fs::read_to_string(path).map_err(|error| ConfigError::Read {
-        path: path.to_owned(),
-        error,
-    })?;
+    let text = fs::read_to_string(path)
+        .map_err(|error| ConfigError::Read { path: path.to_owned(), error })?;
     parse_toml(path, &text)
 }
 

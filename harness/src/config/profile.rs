@@ -109,10 +109,7 @@ impl Profile {
         for id in present {
             absent.retain(|expected| !expected.matches(id.as_ref()));
         }
-        absent
-            .into_iter()
-            .map(|expected| expected.as_str().to_owned())
-            .collect()
+        absent.into_iter().map(|expected| expected.as_str().to_owned()).collect()
     }
 
     /// The folder that reports are written to.
@@ -161,22 +158,9 @@ impl DeviceSettings {
 
 impl From<OverrideKeys> for Override {
     fn from(keys: OverrideKeys) -> Self {
-        let OverrideKeys {
-            id,
-            platform,
-            device,
-            vendor,
-            driver_version,
-            ..
-        } = keys;
+        let OverrideKeys { id, platform, device, vendor, driver_version, .. } = keys;
         Self {
-            on: DeviceMatch {
-                id,
-                platform,
-                device,
-                vendor,
-                driver_version,
-            },
+            on: DeviceMatch { id, platform, device, vendor, driver_version },
             timeout: keys.timeout,
             slots: keys.slots,
             diagnostics: keys.diagnostics,

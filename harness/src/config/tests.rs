@@ -52,16 +52,8 @@ fn finds_the_nearest_file() {
     ];
     for (current, file, root) in cases {
         let found = Source::find(None, None, &project.path(current));
-        assert_eq!(
-            found.file.unwrap().components(),
-            project.path(file).components(),
-            "{current}"
-        );
-        assert_eq!(
-            found.root.components(),
-            project.path(root).components(),
-            "{current}"
-        );
+        assert_eq!(found.file.unwrap().components(), project.path(file).components(), "{current}");
+        assert_eq!(found.root.components(), project.path(root).components(), "{current}");
     }
 }
 
@@ -70,13 +62,7 @@ fn what_is_named_goes_before_what_is_found() {
     let project = Project::new(&[("clmatrix.toml", "")]);
     let current = project.path("");
     let file = |explicit: Option<&str>, variable: Option<&str>| {
-        Source::find(
-            explicit.map(Path::new),
-            variable.map(OsString::from),
-            &current,
-        )
-        .file
-        .unwrap()
+        Source::find(explicit.map(Path::new), variable.map(OsString::from), &current).file.unwrap()
     };
     assert_eq!(file(Some("x.toml"), Some("y.toml")), Path::new("x.toml"));
     assert_eq!(file(None, Some("y.toml")), Path::new("y.toml"));
@@ -87,10 +73,7 @@ fn what_is_named_goes_before_what_is_found() {
 fn a_file_that_was_named_must_be_there() {
     let source = Source::find(Some(Path::new("/nowhere/x.toml")), None, Path::new("/"));
     let message = Config::from_source(source).unwrap_err().to_string();
-    assert_eq!(
-        message,
-        "/nowhere/x.toml: cannot be read: No such file or directory (os error 2)"
-    );
+    assert_eq!(message, "/nowhere/x.toml: cannot be read: No such file or directory (os error 2)");
 }
 
 #[test]
@@ -115,51 +98,27 @@ fn a_profile_falls_back_to_default_and_that_to_what_is_built_in() {
         let profile = config.profile(name).unwrap();
         let settings = profile.host_settings();
         let devices = profile.devices().map(str::to_owned);
-        (
-            devices,
-            settings.timeout.as_secs(),
-            settings.slots,
-            profile.report_dir().to_owned(),
-        )
+        (devices, settings.timeout.as_secs(), settings.slots, profile.report_dir().to_owned())
     };
     let pocl = Some("pocl".to_owned());
-    assert_eq!(
-        summary("default"),
-        (pocl.clone(), 90, 1, project.path("target/clmatrix"))
-    );
+    assert_eq!(summary("default"), (pocl.clone(), 90, 1, project.path("target/clmatrix")));
     assert_eq!(summary("ci"), (pocl.clone(), 120, 3, project.path("out")));
-    assert_eq!(
-        summary("fleet"),
-        (pocl, 90, 1, PathBuf::from("/var/reports"))
-    );
+    assert_eq!(summary("fleet"), (pocl, 90, 1, PathBuf::from("/var/reports")));
 
     let ci = config.profile("ci").unwrap();
     assert_eq!(ci.absent(["pocl-cpu", "oclgrind-sim"]), ["intel-cpu"]);
     assert_eq!(ci.absent([""; 0]), ["POCL-*", "intel-cpu", "oclgrind-*"]);
-    assert!(
-        config
-            .profile("default")
-            .unwrap()
-            .absent([""; 0])
-            .is_empty()
-    );
+    assert!(config.profile("default").unwrap().absent([""; 0]).is_empty());
 }
 
 #[test]
 fn without_a_file_the_defaults_hold() {
-    let config = Config::from_source(Source {
-        file: None,
-        root: "/here".into(),
-    })
-    .unwrap();
+    let config = Config::from_source(Source { file: None, root: "/here".into() }).unwrap();
     let profile = config.profile("default").unwrap();
     assert_eq!(profile.devices(), None);
     assert_eq!(profile.report_dir(), Path::new("/here/target/clmatrix"));
     let settings = profile.settings_for(&device("pocl-cpu", "PoCL"));
-    assert_eq!(
-        (settings.timeout, settings.slots),
-        (Duration::from_secs(60), 1)
-    );
+    assert_eq!((settings.timeout, settings.slots), (Duration::from_secs(60), 1));
     assert!(settings.diagnostics.is_empty());
 }
 
@@ -169,14 +128,8 @@ fn an_unknown_profile() {
     let config = project.config().unwrap();
     let file = project.path("clmatrix.toml").display().to_string();
     let cases = [
-        (
-            "nightli",
-            format!("no profile `nightli` in {file}; did you mean `nightly`?"),
-        ),
-        (
-            "gpu",
-            format!("no profile `gpu` in {file}; known: `ci`, `nightly`, `default`"),
-        ),
+        ("nightli", format!("no profile `nightli` in {file}; did you mean `nightly`?")),
+        ("gpu", format!("no profile `gpu` in {file}; known: `ci`, `nightly`, `default`")),
     ];
     for (name, expected) in cases {
         assert_eq!(config.profile(name).unwrap_err().to_string(), expected);
@@ -218,28 +171,16 @@ fn later_overrides_win_and_all_their_globs_must_match() {
     ];
     for (id, platform, timeout, slots) in cases {
         let settings = profile.settings_for(&device(id, platform));
-        assert_eq!(
-            (settings.timeout.as_secs(), settings.slots),
-            (timeout, slots),
-            "{id}"
-        );
+        assert_eq!((settings.timeout.as_secs(), settings.slots), (timeout, slots), "{id}");
     }
     let host = profile.host_settings();
-    assert_eq!(
-        (host.timeout.as_secs(), host.slots),
-        (50, 1),
-        "of the device's only `id` counts"
-    );
+    assert_eq!((host.timeout.as_secs(), host.slots), (50, 1), "of the device's only `id` counts");
 }
 
 /// What Oclgrind 21.10 wrote on real mistakes, and what it and others write otherwise.
 #[test]
 fn complaints_of_oclgrind() {
-    let config = Config::from_source(Source {
-        file: None,
-        root: PathBuf::new(),
-    })
-    .unwrap();
+    let config = Config::from_source(Source { file: None, root: PathBuf::new() }).unwrap();
     let profile = config.profile("default").unwrap();
     let oclgrind = profile.settings_for(&device("oclgrind-sim", "Oclgrind"));
     let pocl = profile.settings_for(&device("pocl-cpu", "PoCL"));
@@ -283,12 +224,7 @@ fn a_project_can_turn_complaints_off() {
     let text = "[[override]]\nid = 'oclgrind-*'\ndiagnostics = []";
     let profile = Project::new(&[("clmatrix.toml", text)]).config().unwrap();
     let profile = profile.profile("default").unwrap();
-    assert!(
-        profile
-            .settings_for(&device("oclgrind-sim", "Oclgrind"))
-            .diagnostics
-            .is_empty()
-    );
+    assert!(profile.settings_for(&device("oclgrind-sim", "Oclgrind")).diagnostics.is_empty());
 }
 
 #[test]
@@ -322,31 +258,16 @@ fn the_last_expectation_that_matches_counts() {
         ("config/expectations/notes.md", "not TOML"),
     ]);
     let config = project.config().unwrap();
-    let (oclgrind, pocl) = (
-        device("oclgrind-sim", "Oclgrind"),
-        device("pocl-cpu", "PoCL"),
-    );
+    let (oclgrind, pocl) = (device("oclgrind-sim", "Oclgrind"), device("pocl-cpu", "PoCL"));
     let old = {
         let mut old = device("pocl-old", "PoCL");
         old.info.driver_version = "2.9".to_owned();
         old
     };
     let cases = [
-        (
-            Some(&oclgrind),
-            "svm::copies",
-            Some("in b, of one platform"),
-        ),
-        (
-            Some(&oclgrind),
-            "svm::maps::fine_1",
-            Some("in b, of one driver"),
-        ),
-        (
-            Some(&pocl),
-            "svm::maps::fine_1",
-            Some("in b, of one driver"),
-        ),
+        (Some(&oclgrind), "svm::copies", Some("in b, of one platform")),
+        (Some(&oclgrind), "svm::maps::fine_1", Some("in b, of one driver")),
+        (Some(&pocl), "svm::maps::fine_1", Some("in b, of one driver")),
         (Some(&pocl), "svm::maps::fine_3", Some("in a, everywhere")),
         (Some(&old), "svm::maps::fine_1", Some("in a, everywhere")),
         (Some(&pocl), "svm::copies", None),
@@ -360,17 +281,9 @@ fn the_last_expectation_that_matches_counts() {
             None => config.expectations.for_host(),
         };
         let reason = expectations.lookup(test).map(|found| found.reason.as_str());
-        assert_eq!(
-            reason,
-            expected,
-            "{test} on {:?}",
-            device.map(|device| &device.id)
-        );
+        assert_eq!(reason, expected, "{test} on {:?}", device.map(|device| &device.id));
     }
-    let crash = config
-        .expectations
-        .for_device(&pocl)
-        .lookup("svm::maps::fine_1");
+    let crash = config.expectations.for_device(&pocl).lookup("svm::maps::fine_1");
     assert_eq!(crash.map(|found| found.status), Some(ExpectedStatus::Crash));
 }
 
@@ -496,12 +409,7 @@ fn mistakes_in_the_configuration() {
         ),
         (
             "[profile.default]\nslots = 1\nslots = 2",
-            [
-                "clmatrix.toml:3:1: duplicate key",
-                "  |",
-                "3 | slots = 2",
-                "  | ^^^^^",
-            ],
+            ["clmatrix.toml:3:1: duplicate key", "  |", "3 | slots = 2", "  | ^^^^^"],
         ),
         (
             "[profile.default]\ntimeout = 'é' # é\r\n",
@@ -634,8 +542,5 @@ fn the_configuration_of_this_project() {
     let config = Config::load(Some(&file)).unwrap();
     let ci = config.profile("ci").unwrap();
     assert_eq!(ci.host_settings().timeout, Duration::from_secs(120));
-    assert_eq!(
-        ci.absent(["pocl-cpu", "rusticl-cpu", "intel-cpu"]),
-        ["oclgrind-*"]
-    );
+    assert_eq!(ci.absent(["pocl-cpu", "rusticl-cpu", "intel-cpu"]), ["oclgrind-*"]);
 }

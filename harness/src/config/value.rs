@@ -48,9 +48,7 @@ impl Text for TestPattern {
 }
 
 fn glob(builder: &mut GlobBuilder) -> Result<Glob, String> {
-    builder
-        .build()
-        .map_err(|error| format!("invalid glob: {}", error.kind()))
+    builder.build().map_err(|error| format!("invalid glob: {}", error.kind()))
 }
 
 /// How long a test may run, longer than zero.
@@ -137,14 +135,9 @@ impl Text for Expression {
             let error = error.to_string();
             // The parser draws the expression over several lines; its last one says what is wrong.
             let last = error.lines().last().unwrap_or_default();
-            format!(
-                "invalid regular expression: {}",
-                last.trim_start_matches("error: ")
-            )
+            format!("invalid regular expression: {}", last.trim_start_matches("error: "))
         };
-        regex::Regex::new(text)
-            .map(|_| Self(text.to_owned()))
-            .map_err(explain)
+        regex::Regex::new(text).map(|_| Self(text.to_owned())).map_err(explain)
     }
 }
 

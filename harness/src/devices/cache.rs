@@ -17,8 +17,22 @@ const MAX_AGE: Duration = Duration::from_secs(600);
 
 /// Prefixes of the variables that loaders and drivers read.
 const PREFIXES: [&str; 16] = [
-    "OCL_", "OPENCL_", "POCL_", "PYOPENCL_HOME", "RUSTICL_", "MESA_", "LP_", "CUDA_", "NVIDIA_",
-    "GPU_", "ROCR_", "HIP_", "ZE_", "CL_", "OCLGRIND_", "LD_LIBRARY_PATH",
+    "OCL_",
+    "OPENCL_",
+    "POCL_",
+    "PYOPENCL_HOME",
+    "RUSTICL_",
+    "MESA_",
+    "LP_",
+    "CUDA_",
+    "NVIDIA_",
+    "GPU_",
+    "ROCR_",
+    "HIP_",
+    "ZE_",
+    "CL_",
+    "OCLGRIND_",
+    "LD_LIBRARY_PATH",
 ];
 
 /// Where the entry for this process' environment stands.

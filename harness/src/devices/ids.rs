@@ -19,9 +19,17 @@ const PLATFORMS: [(&str, &str); 6] = [
 ];
 
 /// Words in a device's name that say nothing beside its platform.
-const NOISE: [&str; 12] = [
-    "nvidia", "intel", "amd", "radeon", "arm", "r", "tm", "graphics", "gpu", "corporation",
-    "device", "oclgrind",
+const NOISE: [&str; 10] = [
+    "nvidia",
+    "intel",
+    "amd",
+    "radeon",
+    "arm",
+    "graphics",
+    "gpu",
+    "corporation",
+    "device",
+    "oclgrind",
 ];
 
 /// The ids of all devices, platform by platform.
@@ -89,8 +97,10 @@ fn platform_slug(name: &str) -> String {
 }
 
 fn device_slug(name: &str, platform: &str) -> String {
-    // What stands in parentheses or after a comma are details of the build.
-    let name = name.split(['(', ',']).next().filter(|part| !part.trim().is_empty()).unwrap_or(name);
+    // What stands in parentheses or after a comma are details of the build, or trademarks.
+    let name = name.replace("(R)", "").replace("(TM)", "");
+    let name =
+        name.split(['(', ',']).next().filter(|part| !part.trim().is_empty()).unwrap_or(&name);
     let slug = slug(name);
     let words: Vec<&str> =
         slug.split('-').filter(|word| !NOISE.contains(word) && *word != platform).collect();
@@ -143,7 +153,12 @@ mod tests {
             ("rusticl", "llvmpipe (LLVM 15.0.6, 256 bits)", CPU, "rusticl-cpu"),
             ("rusticl", "AMD Radeon RX 6800 (radeonsi, navi21)", GPU, "rusticl-rx-6800"),
             ("Oclgrind", "Oclgrind Simulator", DeviceType(15), "oclgrind-simulator"),
-            ("AMD Accelerated Parallel Processing", "gfx90a:sramecc+:xnack-", GPU, "amd-gfx90a-sramecc-xnack"),
+            (
+                "AMD Accelerated Parallel Processing",
+                "gfx90a:sramecc+:xnack-",
+                GPU,
+                "amd-gfx90a-sramecc-xnack",
+            ),
             ("Something <New>", "???", GPU, "something-new-unnamed"),
         ] {
             let found = ids(&[platform(platform_name, vec![device(name, device_type)])]);
@@ -157,7 +172,10 @@ mod tests {
             let cpu = DeviceInfo { driver_version: version.to_owned(), ..device("pthread", CPU) };
             platform("Portable Computing Language", vec![cpu])
         };
-        assert_eq!(ids(&[pocl("3.1+debian"), pocl("5.0")]), [["pocl-cpu-3.1-debian"], ["pocl-cpu-5.0"]]);
+        assert_eq!(
+            ids(&[pocl("3.1+debian"), pocl("5.0")]),
+            [["pocl-cpu-3.1-debian"], ["pocl-cpu-5.0"]]
+        );
     }
 
     #[test]
@@ -167,7 +185,8 @@ mod tests {
             driver_version: "570".to_owned(),
             ..device("NVIDIA H200", GPU)
         };
-        let found = ids(&[platform("NVIDIA CUDA", vec![h200("0000:d8:00.0"), h200("0000:18:00.0")])]);
+        let found =
+            ids(&[platform("NVIDIA CUDA", vec![h200("0000:d8:00.0"), h200("0000:18:00.0")])]);
         assert_eq!(found, [["nvidia-h200-1", "nvidia-h200-0"]]);
     }
 }

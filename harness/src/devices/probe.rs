@@ -65,7 +65,9 @@ impl Probe<'_> {
             }
             Exchange::Answered(Answer::Platforms(platforms)) => return platforms,
             Exchange::Answered(other) => format!("unexpected answer {other:?}"),
-            Exchange::Died(ending) => format!("crashed while it was asked for its platforms: {ending}"),
+            Exchange::Died(ending) => {
+                format!("crashed while it was asked for its platforms: {ending}")
+            }
             Exchange::TimedOut => {
                 format!("hung: no answer within {}", humantime::format_duration(limit))
             }

@@ -50,7 +50,9 @@ type AnyError = Box<dyn std::error::Error + Send + Sync>;
 fn run(target: Target, command_line: &CommandLine) -> Result<ExitCode, AnyError> {
     let tests = registry::tests();
     if tests.is_empty() {
-        return Err("no test is registered in this target: mark them #[clmatrix_harness::test]".into());
+        return Err(
+            "no test is registered in this target: mark them #[clmatrix_harness::test]".into()
+        );
     }
     let setup = Setup::new(Options { cached_devices: true, ..Options::default() })?;
     let devices = setup.devices_for(&tests)?;
@@ -165,7 +167,8 @@ fn write_reports(folder: &Path) -> Result<(), AnyError> {
 
 /// What libtest-mimic is told of a result.
 fn completion(result: &TestResult) -> Result<Completion, Failed> {
-    let because = |what: &str, reason: &str| Ok(Completion::ignored_with(format!("{what}: {reason}")));
+    let because =
+        |what: &str, reason: &str| Ok(Completion::ignored_with(format!("{what}: {reason}")));
     match (result.verdict, &result.outcome) {
         (Verdict::Pass, _) => Ok(Completion::Completed),
         (Verdict::ExpectedFail, _) => {
@@ -202,7 +205,8 @@ impl Cells {
     }
 
     fn fill(&self, position: usize, result: TestResult) {
-        self.results.lock().unwrap_or_else(|poisoned| poisoned.into_inner())[position] = Some(result);
+        self.results.lock().unwrap_or_else(|poisoned| poisoned.into_inner())[position] =
+            Some(result);
         self.filled.notify_all();
     }
 
@@ -228,8 +232,13 @@ const WITH_VALUE: [&str; 7] =
     ["--test-threads", "--logfile", "--skip", "--color", "--format", "-Z", "--shuffle-seed"];
 
 /// libtest's options that libtest-mimic ends on, and that change nothing here.
-const WITHOUT_MEANING: [&str; 5] =
-    ["--report-time", "--ensure-time", "--shuffle", "--force-run-in-process", "--exclude-should-panic"];
+const WITHOUT_MEANING: [&str; 5] = [
+    "--report-time",
+    "--ensure-time",
+    "--shuffle",
+    "--force-run-in-process",
+    "--exclude-should-panic",
+];
 
 impl CommandLine {
     /// Reads the words after the executable's name. Wrong ones end the process, as in libtest.
@@ -263,7 +272,12 @@ impl CommandLine {
     }
 
     /// The tests that the filters, `--skip` and `--ignored` let through.
-    pub fn plan(&self, home: &'static str, tests: &[&'static Test], devices: Vec<TestDevice>) -> Plan {
+    pub fn plan(
+        &self,
+        home: &'static str,
+        tests: &[&'static Test],
+        devices: Vec<TestDevice>,
+    ) -> Plan {
         let filters = self.filters();
         if self.filters.is_empty() && self.arguments.skip.is_empty() && !self.arguments.ignored {
             return Plan::new(home, tests, devices, |_, _, _| true);
@@ -271,7 +285,10 @@ impl CommandLine {
         // nextest takes what is not run here for a pass, but lets ignored tests alone.
         let list_for_nextest = self.arguments.list && under_nextest();
         Plan::new(home, tests, devices, |id, entry, device| {
-            let cannot = || device.is_some_and(|device| missing(entry.test.requires, &device.run.info).is_some());
+            let cannot = || {
+                device
+                    .is_some_and(|device| missing(entry.test.requires, &device.run.info).is_some())
+            };
             let ignored = entry.test.ignore != Ignore::No || list_for_nextest && cannot();
             let trial = Trial::test(id, || Ok(())).with_ignored_flag(ignored);
             filters.iter().any(|filter| !filter.is_filtered_out(&trial))

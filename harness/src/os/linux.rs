@@ -78,8 +78,11 @@ impl Process {
             self.stdout.as_ref().map(AsFd::as_fd),
             self.stderr.as_ref().map(AsFd::as_fd),
         ];
-        let mut fds: Vec<PollFd> =
-            descriptors.into_iter().flatten().map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
+        let mut fds: Vec<PollFd> = descriptors
+            .into_iter()
+            .flatten()
+            .map(|fd| PollFd::new(fd, PollFlags::POLLIN))
+            .collect();
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -106,7 +109,10 @@ impl Process {
         let count = match result {
             Ok(count) => count,
             Err(error)
-                if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) =>
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+                ) =>
             {
                 return None;
             }

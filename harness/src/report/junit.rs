@@ -34,11 +34,7 @@ pub fn junit(log: &RunLog, device: &str) -> io::Result<Vec<u8>> {
         .into_iter()
         .map(|(name, results)| suite(log, name, device, &results))
         .collect();
-    file(
-        &format!("clmatrix on {device}"),
-        suites,
-        &properties(log, device),
-    )
+    file(&format!("clmatrix on {device}"), suites, &properties(log, device))
 }
 
 /// The expected devices that are absent, each as a failed test.
@@ -53,12 +49,8 @@ pub fn absent_devices(log: &RunLog) -> io::Result<Vec<u8>> {
     for expected in &log.absent {
         let expected = one_line(expected);
         let message = format!("the profile expects `{expected}`, but no device matches");
-        let mut case = TestCase::failure(
-            &expected,
-            junit_report::Duration::ZERO,
-            "device-absent",
-            &message,
-        );
+        let mut case =
+            TestCase::failure(&expected, junit_report::Duration::ZERO, "device-absent", &message);
         case.set_classname("expected-devices");
         suite.add_testcase(case);
     }
@@ -69,11 +61,7 @@ pub fn absent_devices(log: &RunLog) -> io::Result<Vec<u8>> {
 /// The results on `device`, in the order in which the run has their suites.
 fn by_suite<'a>(log: &'a RunLog, device: &str) -> Vec<(&'a str, Vec<&'a TestResult>)> {
     let mut suites: Vec<(&str, Vec<&TestResult>)> = Vec::new();
-    for result in log
-        .results
-        .iter()
-        .filter(|result| result.test_and_device().1 == device)
-    {
+    for result in log.results.iter().filter(|result| result.test_and_device().1 == device) {
         match suites.iter_mut().find(|(name, _)| *name == result.suite()) {
             Some((_, results)) => results.push(result),
             None => suites.push((result.suite(), vec![result])),
@@ -95,10 +83,7 @@ fn suite(log: &RunLog, name: &str, device: &str, results: &[&TestResult]) -> Tes
 fn case(log: &RunLog, result: &TestResult) -> TestCase {
     let (test, device) = result.test_and_device();
     let suite = result.suite();
-    let name = test
-        .strip_prefix(suite)
-        .and_then(|name| name.strip_prefix("::"))
-        .unwrap_or(test);
+    let name = test.strip_prefix(suite).and_then(|name| name.strip_prefix("::")).unwrap_or(test);
     let mut case = TestCase::success(&one_line(name), seconds(result.duration));
     case.result = verdict(log, result);
     case.set_classname(&one_line(&format!("{device}.{suite}")));
@@ -120,29 +105,17 @@ fn verdict(log: &RunLog, result: &TestResult) -> junit_report::TestResult {
     let message = one_line(&headline(result));
     match result.verdict {
         Verdict::Pass => Junit::Success,
-        Verdict::Skip | Verdict::Ignored => Junit::SkippedWithCause {
-            type_,
-            message,
-            cause: None,
-        },
+        Verdict::Skip | Verdict::Ignored => Junit::SkippedWithCause { type_, message, cause: None },
         Verdict::ExpectedFail => {
             let cause = Some(cdata(&result.outcome.to_string()));
-            Junit::SkippedWithCause {
-                type_,
-                message,
-                cause,
-            }
+            Junit::SkippedWithCause { type_, message, cause }
         }
-        Verdict::Fail | Verdict::UnexpectedPass => Junit::Failure {
-            type_,
-            message,
-            cause: Some(explanation(log, result)),
-        },
-        Verdict::Crash | Verdict::Timeout | Verdict::NotRun => Junit::Error {
-            type_,
-            message,
-            cause: Some(explanation(log, result)),
-        },
+        Verdict::Fail | Verdict::UnexpectedPass => {
+            Junit::Failure { type_, message, cause: Some(explanation(log, result)) }
+        }
+        Verdict::Crash | Verdict::Timeout | Verdict::NotRun => {
+            Junit::Error { type_, message, cause: Some(explanation(log, result)) }
+        }
     }
 }
 
@@ -164,17 +137,12 @@ fn cdata(text: &str) -> String {
 /// Capped at a century, since `junit-report` adds them up without checks.
 fn seconds(duration: Duration) -> junit_report::Duration {
     const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
-    duration
-        .min(CENTURY)
-        .try_into()
-        .unwrap_or(junit_report::Duration::ZERO)
+    duration.min(CENTURY).try_into().unwrap_or(junit_report::Duration::ZERO)
 }
 
 /// In whole seconds; the epoch for a time that RFC 3339 cannot say.
 fn timestamp(time: SystemTime) -> OffsetDateTime {
-    let since_epoch = time
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default();
+    let since_epoch = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since_epoch.as_secs())
         .ok()
         .and_then(|seconds| OffsetDateTime::from_unix_timestamp(seconds).ok())
@@ -209,9 +177,7 @@ fn driver_properties(device: &RunDevice) -> impl Iterator<Item = (String, String
         ("device.pci-address", info.pci_address.as_ref()),
         ("device.uuid", info.uuid.as_ref()),
     ];
-    properties
-        .into_iter()
-        .filter_map(|(name, value)| Some((name.to_owned(), value?.clone())))
+    properties.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.clone())))
 }
 
 /// The whole file.

@@ -39,22 +39,9 @@ struct Symbol {
 ///
 /// Only what is there to be copied may be wider: a test's id, a place in a source file, a command.
 pub fn matrix(log: &RunLog, width: usize, color: bool, reports: &Path) -> String {
-    let page = Page {
-        log,
-        width: width.max(MIN_WIDTH),
-        color,
-    };
-    let parts = [
-        page.table(),
-        page.absent(),
-        page.unexpected(),
-        page.summary(reports),
-    ];
-    parts
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join("\n")
+    let page = Page { log, width: width.max(MIN_WIDTH), color };
+    let parts = [page.table(), page.absent(), page.unexpected(), page.summary(reports)];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 struct Page<'a> {
@@ -76,16 +63,11 @@ impl Page<'_> {
         let (mut suites, mut tallies) = self.tallies(&devices);
         if suites.len() > 1 {
             suites.push("all");
-            tallies.push(
-                (0..devices.len())
-                    .map(|d| tallies.iter().map(|row| row[d]).sum())
-                    .collect(),
-            );
+            tallies
+                .push((0..devices.len()).map(|d| tallies.iter().map(|row| row[d]).sum()).collect());
         }
-        let cells: Vec<Vec<Cell>> = tallies
-            .iter()
-            .map(|row| row.iter().map(|tally| self.cell(tally)).collect())
-            .collect();
+        let cells: Vec<Vec<Cell>> =
+            tallies.iter().map(|row| row.iter().map(|tally| self.cell(tally)).collect()).collect();
         let labels = |names: &[&str]| names.iter().map(|name| one_line(name)).collect::<Vec<_>>();
         table::layout(&labels(&suites), &labels(&devices), &cells, self.width) + &self.legend()
     }
@@ -96,10 +78,8 @@ impl Page<'_> {
         let mut tallies: Vec<Vec<Tally>> = Vec::new();
         for result in &self.log.results {
             let (_, device) = result.test_and_device();
-            let row = suites
-                .iter()
-                .position(|suite| *suite == result.suite())
-                .unwrap_or_else(|| {
+            let row =
+                suites.iter().position(|suite| *suite == result.suite()).unwrap_or_else(|| {
                     suites.push(result.suite());
                     tallies.push(vec![Tally::default(); devices.len()]);
                     suites.len() - 1
@@ -112,10 +92,8 @@ impl Page<'_> {
     }
 
     fn cell(&self, tally: &Tally) -> Cell {
-        let mut words: Vec<_> = tally
-            .counts()
-            .map(|(symbol, count)| format!("{count}{}", symbol.mark))
-            .collect();
+        let mut words: Vec<_> =
+            tally.counts().map(|(symbol, count)| format!("{count}{}", symbol.mark)).collect();
         if words.is_empty() {
             words.push("-".to_owned());
         }
@@ -149,28 +127,18 @@ impl Page<'_> {
     }
 
     fn unexpected(&self) -> String {
-        let unexpected = self
-            .log
-            .results
-            .iter()
-            .filter(|result| !result.verdict.is_as_expected());
+        let unexpected = self.log.results.iter().filter(|result| !result.verdict.is_as_expected());
         let (not_run, ran): (Vec<_>, Vec<_>) =
             unexpected.partition(|result| result.verdict == Verdict::NotRun);
-        let mut blocks: Vec<_> = ran
-            .into_iter()
-            .map(|result| self.unexpected_result(result))
-            .collect();
+        let mut blocks: Vec<_> =
+            ran.into_iter().map(|result| self.unexpected_result(result)).collect();
         blocks.extend(self.not_run(&not_run));
         blocks.join("\n")
     }
 
     fn unexpected_result(&self, result: &TestResult) -> String {
         let verdict = result.verdict.name().to_uppercase().replace('-', " ");
-        let mut text = format!(
-            "{} {}\n",
-            self.paint(Color::Red, &verdict),
-            one_line(&result.test)
-        );
+        let mut text = format!("{} {}\n", self.paint(Color::Red, &verdict), one_line(&result.test));
         text += &self.indented(&headline(result));
         if let Some(Location { file, line }) = place(result) {
             let _ = writeln!(text, "  {}:{line}", one_line(file));
@@ -184,10 +152,7 @@ impl Page<'_> {
     fn not_run(&self, results: &[&TestResult]) -> Vec<String> {
         let mut groups: Vec<((&str, String), usize)> = Vec::new();
         for result in results {
-            let key = (
-                result.test_and_device().1,
-                first_line(&result.outcome.to_string()),
-            );
+            let key = (result.test_and_device().1, first_line(&result.outcome.to_string()));
             match groups.iter_mut().find(|(known, _)| *known == key) {
                 Some((_, count)) => *count += 1,
                 None => groups.push((key, 1)),
@@ -201,12 +166,7 @@ impl Page<'_> {
     }
 
     fn summary(&self, reports: &Path) -> String {
-        let RunLog {
-            header,
-            absent,
-            results,
-            ..
-        } = self.log;
+        let RunLog { header, absent, results, .. } = self.log;
         let (word, color) = match self.log {
             log if log.interrupted => ("CUT SHORT", Color::Red),
             log if !log.is_success() => ("FAILED", Color::Red),
@@ -224,10 +184,7 @@ impl Page<'_> {
             .map(|(symbol, count)| format!("{count} {}", symbol.meaning))
             .collect();
         if !absent.is_empty() {
-            parts.push(format!(
-                "{} absent",
-                counted(absent.len(), "expected device")
-            ));
+            parts.push(format!("{} absent", counted(absent.len(), "expected device")));
         }
         if !parts.is_empty() {
             sentence = format!("{sentence}: {}", parts.join(", "));
@@ -241,10 +198,7 @@ impl Page<'_> {
 
     fn total(&self) -> Tally {
         let mut total = Tally::default();
-        self.log
-            .results
-            .iter()
-            .for_each(|result| total.add(result.verdict));
+        self.log.results.iter().for_each(|result| total.add(result.verdict));
         total
     }
 
@@ -259,21 +213,13 @@ impl Page<'_> {
     }
 
     fn paint(&self, color: Color, text: &str) -> String {
-        if self.color {
-            color.paint(text)
-        } else {
-            text.to_owned()
-        }
+        if self.color { color.paint(text) } else { text.to_owned() }
     }
 }
 
 impl Symbol {
     const fn new(verdict: Verdict, mark: &'static str, meaning: &'static str) -> Self {
-        Self {
-            verdict,
-            mark,
-            meaning,
-        }
+        Self { verdict, mark, meaning }
     }
 }
 
@@ -303,8 +249,7 @@ impl Tally {
     }
 
     fn as_expected(&self) -> bool {
-        self.counts()
-            .all(|(symbol, _)| symbol.verdict.is_as_expected())
+        self.counts().all(|(symbol, _)| symbol.verdict.is_as_expected())
     }
 }
 
@@ -312,10 +257,7 @@ impl std::iter::Sum for Tally {
     fn sum<I: Iterator<Item = Self>>(tallies: I) -> Self {
         let mut sum = Self::default();
         for tally in tallies {
-            sum.0
-                .iter_mut()
-                .zip(tally.0)
-                .for_each(|(sum, count)| *sum += count);
+            sum.0.iter_mut().zip(tally.0).for_each(|(sum, count)| *sum += count);
         }
         sum
     }

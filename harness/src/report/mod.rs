@@ -38,12 +38,7 @@ pub fn write_all(log: &RunLog, folder: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// The devices in the order of the run's, then what else results name: the host.
 fn devices(log: &RunLog) -> Vec<&str> {
-    let mut devices: Vec<_> = log
-        .header
-        .devices
-        .iter()
-        .map(|device| device.id.as_str())
-        .collect();
+    let mut devices: Vec<_> = log.header.devices.iter().map(|device| device.id.as_str()).collect();
     for result in &log.results {
         let (_, device) = result.test_and_device();
         if !devices.contains(&device) {
@@ -83,9 +78,5 @@ fn headline(result: &TestResult) -> String {
 
 /// The command that runs this test alone.
 fn rerun(log: &RunLog, result: &TestResult) -> String {
-    format!(
-        "{} {}",
-        log.header.rerun_command,
-        text::shell_quoted(&result.test)
-    )
+    format!("{} {}", log.header.rerun_command, text::shell_quoted(&result.test))
 }

@@ -54,15 +54,10 @@ pub(super) fn layout(
     let width = width.max(MIN_WIDTH);
     let (rows, row_key) = shorten(rows, 'S', (width / 3).max(CELL_WIDTH));
     let row_width = widest(rows.iter().map(String::as_str));
-    let contents: Vec<usize> = (0..columns.len())
-        .map(|column| content_width(cells, column))
-        .collect();
+    let contents: Vec<usize> =
+        (0..columns.len()).map(|column| content_width(cells, column)).collect();
     let widths = |labels: &[String]| -> Vec<usize> {
-        labels
-            .iter()
-            .zip(&contents)
-            .map(|(label, content)| label.width().max(*content))
-            .collect()
+        labels.iter().zip(&contents).map(|(label, content)| label.width().max(*content)).collect()
     };
     let fits = row_width + widths(columns).iter().map(|w| GAP.len() + w).sum::<usize>() <= width;
     let (columns, column_key) = shorten(columns, 'D', if fits { usize::MAX } else { CELL_WIDTH });
@@ -74,21 +69,9 @@ pub(super) fn layout(
             text.push('\n');
         }
         let labels: Vec<Cell> = columns.iter().map(|label| Cell::plain(label)).collect();
-        write_row(
-            &mut text,
-            "",
-            row_width,
-            &labels[block.clone()],
-            &widths[block.clone()],
-        );
+        write_row(&mut text, "", row_width, &labels[block.clone()], &widths[block.clone()]);
         for (row, cells) in rows.iter().zip(cells) {
-            write_row(
-                &mut text,
-                row,
-                row_width,
-                &cells[block.clone()],
-                &widths[block.clone()],
-            );
+            write_row(&mut text, row, row_width, &cells[block.clone()], &widths[block.clone()]);
         }
     }
     for key in [column_key, row_key] {
@@ -99,10 +82,7 @@ pub(super) fn layout(
 
 impl Cell {
     fn plain(word: &str) -> Self {
-        Self {
-            words: vec![word.to_owned()],
-            color: None,
-        }
+        Self { words: vec![word.to_owned()], color: None }
     }
 
     /// Its words, as many on a line as there is room for.
@@ -153,15 +133,8 @@ fn blocks(widths: &[usize], room: usize) -> Vec<std::ops::Range<usize>> {
 
 /// A row as high as its highest cell.
 fn write_row(text: &mut String, label: &str, label_width: usize, cells: &[Cell], widths: &[usize]) {
-    let cells: Vec<_> = cells
-        .iter()
-        .map(|cell| (cell.lines(), cell.color))
-        .collect();
-    let height = cells
-        .iter()
-        .map(|(lines, _)| lines.len())
-        .max()
-        .unwrap_or(1);
+    let cells: Vec<_> = cells.iter().map(|cell| (cell.lines(), cell.color)).collect();
+    let height = cells.iter().map(|(lines, _)| lines.len()).max().unwrap_or(1);
     for line in 0..height {
         let label = if line == 0 { label } else { "" };
         let mut out = pad(label, label, label_width);
@@ -243,40 +216,23 @@ mod tests {
             words: words.split('|').map(str::to_owned).collect(),
             color: None,
         };
-        rows.iter()
-            .map(|row| row.iter().map(cell).collect())
-            .collect()
+        rows.iter().map(|row| row.iter().map(cell).collect()).collect()
     }
 
     #[test]
     fn all_fits() {
         let cells = cells(&[&["14 ok", "12 ok|2F"], &["-", "3 ok"]]);
-        let text = layout(
-            &strings(&["pool", "memory"]),
-            &strings(&["pocl-cpu", "x"]),
-            &cells,
-            80,
-        );
-        let expected = [
-            "        pocl-cpu  x",
-            "pool    14 ok     12 ok 2F",
-            "memory  -         3 ok",
-        ];
+        let text = layout(&strings(&["pool", "memory"]), &strings(&["pocl-cpu", "x"]), &cells, 80);
+        let expected =
+            ["        pocl-cpu  x", "pool    14 ok     12 ok 2F", "memory  -         3 ok"];
         assert_eq!(text.lines().collect::<Vec<_>>(), expected);
     }
 
     #[test]
     fn columns_in_blocks_and_long_labels_by_number() {
-        let columns = strings(&[
-            "pocl-cpu",
-            "nvidia-geforce-rtx-4090-0",
-            "rusticl-cpu",
-            "nvidia-h200-0",
-        ]);
-        let cells = cells(&[
-            &["14 ok"; 4],
-            &["1 ok|11111F|11111C|11111s", "3 ok", "-", "3 ok"],
-        ]);
+        let columns =
+            strings(&["pocl-cpu", "nvidia-geforce-rtx-4090-0", "rusticl-cpu", "nvidia-h200-0"]);
+        let cells = cells(&[&["14 ok"; 4], &["1 ok|11111F|11111C|11111s", "3 ok", "-", "3 ok"]]);
         let rows = strings(&["pool", "a_suite_with_a_long_name"]);
         let expected = [
             "      pocl-cpu       D2     rusticl-cpu",
@@ -290,12 +246,7 @@ mod tests {
             "D2 = nvidia-geforce-rtx-4090-0",
             "S2 = a_suite_with_a_long_name",
         ];
-        assert_eq!(
-            layout(&rows, &columns, &cells, 40)
-                .lines()
-                .collect::<Vec<_>>(),
-            expected
-        );
+        assert_eq!(layout(&rows, &columns, &cells, 40).lines().collect::<Vec<_>>(), expected);
     }
 
     #[test]
@@ -307,22 +258,14 @@ mod tests {
             (vec![], 4, ""),
         ];
         for (words, width, expected) in cases {
-            assert_eq!(
-                wrap(words.iter().copied(), " ", width),
-                expected,
-                "{words:?}"
-            );
+            assert_eq!(wrap(words.iter().copied(), " ", width), expected, "{words:?}");
         }
     }
 
     #[test]
     fn cuts() {
-        let cases = [
-            ("abc", 3, "abc"),
-            ("abcd", 3, "ab…"),
-            ("日本語", 5, "日本…"),
-            ("日本語", 4, "日…"),
-        ];
+        let cases =
+            [("abc", 3, "abc"), ("abcd", 3, "ab…"), ("日本語", 5, "日本…"), ("日本語", 4, "日…")];
         for (text, width, expected) in cases {
             assert_eq!(cut(text, width), expected);
         }

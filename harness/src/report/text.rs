@@ -37,11 +37,7 @@ pub(super) fn one_line(text: &str) -> String {
 /// The first line with something on it.
 pub(super) fn first_line(text: &str) -> String {
     let text = clean(text);
-    text.lines()
-        .map(str::trim)
-        .find(|line| !line.is_empty())
-        .unwrap_or_default()
-        .to_owned()
+    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
 }
 
 /// `word` so that a POSIX shell takes it for one word.
@@ -61,15 +57,9 @@ mod tests {
     #[test]
     fn cleans() {
         let cases = [
-            (
-                "plain \t text\n\u{1f980} é ]]> <b>&amp;",
-                "plain \t text\n\u{1f980} é ]]> <b>&amp;",
-            ),
+            ("plain \t text\n\u{1f980} é ]]> <b>&amp;", "plain \t text\n\u{1f980} é ]]> <b>&amp;"),
             ("\x1b[1;31mred\x1b[0m \x1b[2Kline", "red line"),
-            (
-                "\x1b]0;title\x07x \x1b]8;;http://a\x1b\\link\x1b]8;;\x1b\\",
-                "x link",
-            ),
+            ("\x1b]0;title\x07x \x1b]8;;http://a\x1b\\link\x1b]8;;\x1b\\", "x link"),
             ("\x1b(Bx\x1b7y\x1bcz", "xyz"),
             ("cut \x1b]0;never ended\nnext", "cut 0;never ended\nnext"),
             ("cut \x1b[31", "cut 31"),

@@ -170,8 +170,7 @@ impl Worker {
             Exchange::Stopped => (None, started.elapsed()),
         };
         // A failed test may leave anything behind, so the next one gets a fresh process.
-        let worker_survived =
-            matches!(outcome, Some(Outcome::Passed | Outcome::Skipped { .. }));
+        let worker_survived = matches!(outcome, Some(Outcome::Passed | Outcome::Skipped { .. }));
         Attempt {
             outcome,
             duration,

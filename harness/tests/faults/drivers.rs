@@ -14,7 +14,10 @@ pub const CHECKS: &[Check] = &[
     ("drivers::a_run_without_devices_cannot_be_made", a_run_without_devices_cannot_be_made),
     ("drivers::a_bad_selection_cannot_be_run", a_bad_selection_cannot_be_run),
     ("drivers::a_bad_configuration_cannot_be_run", a_bad_configuration_cannot_be_run),
-    ("drivers::a_filter_that_matches_nothing_cannot_be_run", a_filter_that_matches_nothing_cannot_be_run),
+    (
+        "drivers::a_filter_that_matches_nothing_cannot_be_run",
+        a_filter_that_matches_nothing_cannot_be_run,
+    ),
 ];
 
 /// Compiles a library whose constructor does `body`.
@@ -36,7 +39,8 @@ fn library(folder: &Path, name: &str, body: &str) -> PathBuf {
 }
 
 fn devices_json(arguments: &[&str]) -> Value {
-    let mut command = child(COMMAND, &[&["devices", "--format", "json", "--all"], arguments].concat());
+    let mut command =
+        child(COMMAND, &[&["devices", "--format", "json", "--all"], arguments].concat());
     command.env("CLMATRIX_ENUMERATION_TIMEOUT", "5s");
     let output = output(command);
     assert_eq!(output.status.code(), Some(0));
@@ -118,7 +122,10 @@ fn a_bad_selection_cannot_be_run() {
         command.env(name, value);
         command
     };
-    cannot_run(with_variable("CLMATRIX_TEST", "no such thing"), &["CLMATRIX_TEST", "no such thing"]);
+    cannot_run(
+        with_variable("CLMATRIX_TEST", "no such thing"),
+        &["CLMATRIX_TEST", "no such thing"],
+    );
     cannot_run(with_variable("PYOPENCL_TEST", "a:b:c"), &["PYOPENCL_TEST", "a:b:c"]);
 }
 

@@ -8,6 +8,8 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
+use clmatrix::memory::{Buffer, MemFlags};
+use clmatrix::{CommandQueue, ExecuteKernel, Kernel, Platform, Program};
 use clmatrix_harness::{CtxFactory, skip};
 
 /// Makes the driver real: a fault strikes in a process that has a context.
@@ -59,6 +61,7 @@ fn overflows_its_stack(ctx_factory: CtxFactory) {
 }
 
 #[clmatrix_harness::test(timeout = "2s")]
+#[expect(clippy::zombie_processes, reason = "leaving it behind is the fault")]
 fn hangs_and_leaves_a_child(ctx_factory: CtxFactory) {
     use_the_device(ctx_factory);
     let child = Command::new("sleep").arg("1000").spawn().expect("sleep starts");
@@ -102,6 +105,44 @@ fn fails_an_assertion(ctx_factory: CtxFactory) {
 #[clmatrix_harness::test]
 fn returns_an_error() -> Result<(), String> {
     Err("the device is on fire".to_owned())
+}
+
+/// Runs a kernel that only a simulator survives for certain, and notices.
+fn run_on_oclgrind(
+    ctx_factory: CtxFactory,
+    platform: Platform,
+    source: &str,
+) -> clmatrix::Result<()> {
+    if platform.name()? != "Oclgrind" {
+        skip!("only Oclgrind says what is wrong with this kernel");
+    }
+    let context = ctx_factory()?;
+    let queue = CommandQueue::create_default(&context, 0)?;
+    let program = Program::create_and_build_from_source(&context, source, "").expect("it compiles");
+    let kernel = Kernel::create(&program, "k")?;
+    let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 64)?;
+    let mut launch = ExecuteKernel::new(&kernel);
+    // SAFETY: the simulator checks each access and lets none through that is out of bounds.
+    unsafe {
+        launch.set_arg(&buffer.as_raw()).set_global_work_size(16).set_local_work_size(16);
+        launch.enqueue_nd_range(&queue)?;
+    }
+    Ok(queue.finish()?)
+}
+
+#[clmatrix_harness::test]
+fn writes_past_a_buffer(ctx_factory: CtxFactory, platform: Platform) -> clmatrix::Result<()> {
+    let source = "kernel void k(global uint *x) { x[get_global_id(0) + 1] = 1; }";
+    run_on_oclgrind(ctx_factory, platform, source)
+}
+
+#[clmatrix_harness::test]
+fn diverges_at_a_barrier(ctx_factory: CtxFactory, platform: Platform) -> clmatrix::Result<()> {
+    let source = "kernel void k(global uint *x) {
+        if (get_global_id(0) < 8) barrier(CLK_GLOBAL_MEM_FENCE);
+        x[get_global_id(0)] = 1;
+    }";
+    run_on_oclgrind(ctx_factory, platform, source)
 }
 
 #[clmatrix_harness::test]

@@ -8,12 +8,21 @@ use crate::support::{LIBTEST, child, output};
 pub const CHECKS: &[Check] = &[
     ("libtest::lists_every_test_on_every_device", lists_every_test_on_every_device),
     ("libtest::exact_runs_one_test_on_one_device", exact_runs_one_test_on_one_device),
-    ("libtest::several_filters_choose_what_any_of_them_matches", several_filters_choose_what_any_of_them_matches),
+    (
+        "libtest::several_filters_choose_what_any_of_them_matches",
+        several_filters_choose_what_any_of_them_matches,
+    ),
     ("libtest::ignored_tests_run_when_asked_for", ignored_tests_run_when_asked_for),
-    ("libtest::failures_fail_the_target_and_show_the_output", failures_fail_the_target_and_show_the_output),
+    (
+        "libtest::failures_fail_the_target_and_show_the_output",
+        failures_fail_the_target_and_show_the_output,
+    ),
     ("libtest::output_is_shown_when_asked_for", output_is_shown_when_asked_for),
     ("libtest::options_of_libtest_are_taken", options_of_libtest_are_taken),
-    ("libtest::nextest_does_not_run_what_a_device_cannot", nextest_does_not_run_what_a_device_cannot),
+    (
+        "libtest::nextest_does_not_run_what_a_device_cannot",
+        nextest_does_not_run_what_a_device_cannot,
+    ),
     ("libtest::a_target_without_devices_fails", a_target_without_devices_fails),
 ];
 
@@ -76,7 +85,9 @@ fn failures_fail_the_target_and_show_the_output() {
 
 fn output_is_shown_when_asked_for() {
     assert!(!stdout(&libtest(&["faulty::passes"])).contains("said on standard output"));
-    assert!(stdout(&libtest(&["faulty::passes", "--nocapture"])).contains("said on standard output"));
+    assert!(
+        stdout(&libtest(&["faulty::passes", "--nocapture"])).contains("said on standard output")
+    );
 }
 
 fn options_of_libtest_are_taken() {

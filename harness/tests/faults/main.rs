@@ -16,12 +16,8 @@ use std::process::ExitCode;
 use clmatrix_harness::front::{Target, command};
 use libtest_mimic::{Arguments, Failed, Trial};
 
-const TARGET: Target = Target {
-    home: "faults",
-    package: "clmatrix-harness",
-    version: "0",
-    name: "faults",
-};
+const TARGET: Target =
+    Target { home: "faults", package: "clmatrix-harness", version: "0", name: "faults" };
 
 /// A test of this target.
 type Check = (&'static str, fn());
@@ -33,7 +29,8 @@ fn main() -> ExitCode {
         _ => {}
     }
     let checks = [run::CHECKS, stop::CHECKS, drivers::CHECKS, libtest::CHECKS].concat();
-    let trials = checks.into_iter().map(|(name, check): Check| Trial::test(name, move || run(check)));
+    let trials =
+        checks.into_iter().map(|(name, check): Check| Trial::test(name, move || run(check)));
     let mut arguments = Arguments::from_args();
     // Each check already keeps every device busy.
     arguments.test_threads = Some(1);

@@ -17,6 +17,7 @@ pub const CHECKS: &[Check] = &[
     ("run::a_flood_is_cut_and_does_not_fail", a_flood_is_cut_and_does_not_fail),
     ("run::odd_bytes_do_not_fail", odd_bytes_do_not_fail),
     ("run::failures_have_message_and_place", failures_have_message_and_place),
+    ("run::what_a_driver_says_is_wrong_fails_the_test", what_a_driver_says_is_wrong_fails_the_test),
     ("run::should_panic_is_kept", should_panic_is_kept),
     ("run::skips_say_why", skips_say_why),
     ("run::a_test_without_device_runs_once", a_test_without_device_runs_once),
@@ -61,25 +62,27 @@ fn a_test_that_passes_keeps_its_own_output() {
 }
 
 fn crashes_are_named() {
-    let how = |names: &'static [&str]| {
-        move |outcome: &Outcome| {
-            matches!(outcome, Outcome::Crashed { how } if names.contains(&how.as_str()))
-        }
-    };
+    let how = |names: &'static [&str]| move |outcome: &Outcome| matches!(outcome, Outcome::Crashed { how } if names.contains(&how.as_str()));
     // A driver's own handler may turn one into the other.
     each("writes_to_null", Verdict::Crash, how(&["SIGSEGV", "SIGABRT"]));
     each("aborts", Verdict::Crash, how(&["SIGABRT"]));
     each("overflows_its_stack", Verdict::Crash, how(&["SIGABRT", "SIGSEGV"]));
-    each("leaves_with_status_0", Verdict::Crash, how(&["exited with status 0 in the middle of the test"]));
+    each(
+        "leaves_with_status_0",
+        Verdict::Crash,
+        how(&["exited with status 0 in the middle of the test"]),
+    );
     for result in results(&RUN.log, "writes_to_null") {
         assert!(result.stdout.contains("last words before the crash"), "{}", result.test);
     }
 }
 
 fn a_hang_takes_its_whole_process_group_along() {
-    each("hangs_and_leaves_a_child", Verdict::Timeout, |outcome| {
-        matches!(outcome, Outcome::TimedOut { limit } if limit.as_secs() == 2)
-    });
+    each(
+        "hangs_and_leaves_a_child",
+        Verdict::Timeout,
+        |outcome| matches!(outcome, Outcome::TimedOut { limit } if limit.as_secs() == 2),
+    );
     for result in results(&RUN.log, "hangs_and_leaves_a_child") {
         let child = result.stdout.trim().strip_prefix("child ").expect("it named its child");
         assert!(!is_running(child.parse().expect("a process id")), "{}", result.test);
@@ -108,7 +111,9 @@ fn odd_bytes_do_not_fail() {
 fn failures_have_message_and_place() {
     each("fails_an_assertion", Verdict::Fail, |outcome| {
         let Outcome::Failed { message, location: Some(location) } = outcome else { return false };
-        message.contains("the answer") && message.contains("41") && location.file.ends_with("faulty.rs")
+        message.contains("the answer")
+            && message.contains("41")
+            && location.file.ends_with("faulty.rs")
     });
     each("returns_an_error", Verdict::Fail, |outcome| {
         matches!(outcome, Outcome::Failed { message, location: Some(_) }
@@ -116,24 +121,49 @@ fn failures_have_message_and_place() {
     });
 }
 
+fn what_a_driver_says_is_wrong_fails_the_test() {
+    for (test, complaint) in [
+        ("writes_past_a_buffer", "the driver says: Invalid write of size 4"),
+        ("diverges_at_a_barrier", "the driver says: Work-group divergence detected"),
+    ] {
+        for result in results(&RUN.log, test) {
+            if !result.test.contains("@oclgrind") {
+                assert_eq!(result.verdict, Verdict::Skip, "{}", result.test);
+                continue;
+            }
+            assert_eq!(result.verdict, Verdict::Fail, "{}", result.test);
+            let summary = result.summary();
+            assert!(summary.contains(complaint), "{summary}");
+        }
+    }
+}
+
 fn should_panic_is_kept() {
     each("panics_as_announced", Verdict::Pass, |_| true);
-    each("panics_otherwise", Verdict::Fail, |outcome| {
-        matches!(outcome, Outcome::Failed { message, .. } if message.contains("by mistake"))
-    });
+    each(
+        "panics_otherwise",
+        Verdict::Fail,
+        |outcome| matches!(outcome, Outcome::Failed { message, .. } if message.contains("by mistake")),
+    );
     each("does_not_panic", Verdict::Fail, |_| true);
 }
 
 fn skips_say_why() {
-    each("skips_itself", Verdict::Skip, |outcome| {
-        matches!(outcome, Outcome::Skipped { reason } if reason == "found something wanting")
-    });
-    each("requires_too_much", Verdict::Skip, |outcome| {
-        matches!(outcome, Outcome::Skipped { reason } if reason.starts_with("needs OpenCL 9.9, the device has "))
-    });
-    each("is_ignored", Verdict::Ignored, |outcome| {
-        matches!(outcome, Outcome::Ignored { reason: Some(reason) } if reason == "takes long")
-    });
+    each(
+        "skips_itself",
+        Verdict::Skip,
+        |outcome| matches!(outcome, Outcome::Skipped { reason } if reason == "found something wanting"),
+    );
+    each(
+        "requires_too_much",
+        Verdict::Skip,
+        |outcome| matches!(outcome, Outcome::Skipped { reason } if reason.starts_with("needs OpenCL 9.9, the device has ")),
+    );
+    each(
+        "is_ignored",
+        Verdict::Ignored,
+        |outcome| matches!(outcome, Outcome::Ignored { reason: Some(reason) } if reason == "takes long"),
+    );
 }
 
 fn a_test_without_device_runs_once() {
@@ -157,7 +187,8 @@ fn junit_files_are_well_formed() {
         let text = std::fs::read_to_string(&file).expect("the device has a report");
         let mut reader = quick_xml::Reader::from_str(&text);
         loop {
-            match reader.read_event().unwrap_or_else(|error| panic!("{}: {error}", file.display())) {
+            match reader.read_event().unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+            {
                 quick_xml::events::Event::Eof => break,
                 quick_xml::events::Event::Start(_) => {}
                 _ => {}

@@ -12,14 +12,23 @@ use crate::support::{COMMAND, child, children_of, is_running, log, results, star
 
 pub const CHECKS: &[Check] = &[
     ("stop::ctrl_c_keeps_what_has_finished", ctrl_c_keeps_what_has_finished),
-    ("stop::a_killed_runner_loses_nothing_and_leaves_nobody", a_killed_runner_loses_nothing_and_leaves_nobody),
+    (
+        "stop::a_killed_runner_loses_nothing_and_leaves_nobody",
+        a_killed_runner_loses_nothing_and_leaves_nobody,
+    ),
 ];
 
 /// Starts a run in which one test passes and the next never ends, and waits for the latter.
 fn start_a_run_that_never_ends(folder: &Path) -> Child {
     let folder_name = folder.to_str().expect("a path in UTF-8");
-    let arguments =
-        ["run", "faulty::passes", "faulty::waits_for_ever", "--include-ignored", "--report-dir", folder_name];
+    let arguments = [
+        "run",
+        "faulty::passes",
+        "faulty::waits_for_ever",
+        "--include-ignored",
+        "--report-dir",
+        folder_name,
+    ];
     let mut run = start(child(COMMAND, &arguments));
     wait_for("every device to hang", || {
         assert_eq!(run.try_wait().expect("the run can be asked"), None, "the run goes on");
@@ -32,7 +41,9 @@ fn start_a_run_that_never_ends(folder: &Path) -> Child {
 }
 
 fn is_start_of_the_endless_test(line: &str) -> bool {
-    line.contains("\"started\"") && line.contains("waits_for_ever") && !line.contains("\"finished\"")
+    line.contains("\"started\"")
+        && line.contains("waits_for_ever")
+        && !line.contains("\"finished\"")
 }
 
 fn signal(process: &Child, signal: Signal) {

@@ -23,7 +23,8 @@ pub fn child(role: &str, arguments: &[&str]) -> Command {
     command.env(ROLE, role).args(arguments).stdin(Stdio::null());
     // Expectations and profiles of the repository are about other tests.
     command.env_remove("CLMATRIX_PROFILE").env_remove("NEXTEST");
-    command.env("CLMATRIX_CONFIG", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/clmatrix.toml"));
+    command
+        .env("CLMATRIX_CONFIG", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/clmatrix.toml"));
     command
 }
 
@@ -80,8 +81,9 @@ pub fn results<'a>(log: &'a RunLog, test: &str) -> Vec<&'a TestResult> {
 
 /// Whether the process exists and is not waiting to be reaped.
 pub fn is_running(pid: u32) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/stat"))
-        .is_ok_and(|stat| !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z'))
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| {
+        !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z')
+    })
 }
 
 /// The processes whose parent is `pid`.

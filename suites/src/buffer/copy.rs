@@ -56,7 +56,8 @@ fn refuses_bytes_past_the_end_of_either(on_device: OnDevice) -> Result<()> {
         (&small, usize::MAX, &large, 0, 2),
         (&small, 0, &large, 0, 0),
     ] {
-        let copy = enqueue_copy_buffer(&on_device.queue, from, from_offset, to, to_offset, size, []);
+        let copy =
+            enqueue_copy_buffer(&on_device.queue, from, from_offset, to, to_offset, size, []);
         assert_eq!(refusal(copy), "CL_INVALID_VALUE", "{from_offset}, {to_offset}, {size}");
     }
     Ok(())

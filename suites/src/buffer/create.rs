@@ -58,7 +58,10 @@ fn refuses_zero_bytes(on_device: OnDevice) {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn refuses_more_than_the_device_allocates_at_once(on_device: OnDevice, device: Device) -> Result<()> {
+fn refuses_more_than_the_device_allocates_at_once(
+    on_device: OnDevice,
+    device: Device,
+) -> Result<()> {
     let largest = usize::try_from(device.max_mem_alloc_size()?).unwrap();
     for size in [largest + 1, usize::MAX] {
         let result = Buffer::new(&on_device.context, MemFlags::READ_WRITE, size);
@@ -121,6 +124,7 @@ fn equals_itself_and_its_clones_only(on_device: OnDevice) -> Result<()> {
     let (one, other) = (buffer_of(&on_device, &[1])?, buffer_of(&on_device, &[1])?);
     assert_eq!(one, one.clone());
     assert_ne!(one, other);
+    #[expect(clippy::mutable_key_type, reason = "equality and hash are those of the handle")]
     let all: HashSet<Buffer> = [one.clone(), other.clone(), one].into();
     assert_eq!(all.len(), 2);
     Ok(())

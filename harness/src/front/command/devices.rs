@@ -113,7 +113,12 @@ fn everything<'a>(machine: &'a Machine, selected: &HashSet<String>) -> Everythin
 }
 
 impl<'a> ListedDevice<'a> {
-    fn new(platform: &'a FoundPlatform, device: &'a DeviceInfo, id: &'a str, selected: bool) -> Self {
+    fn new(
+        platform: &'a FoundPlatform,
+        device: &'a DeviceInfo,
+        id: &'a str,
+        selected: bool,
+    ) -> Self {
         Self {
             id,
             name: &device.name,
@@ -140,7 +145,8 @@ impl<'a> ListedPlatform<'a> {
 }
 
 fn table(everything: &Everything<'_>) -> String {
-    let mut rows = vec![["", "ID", "TYPE", "OPENCL", "DRIVER", "NAME (PLATFORM)"].map(str::to_owned)];
+    let mut rows =
+        vec![["", "ID", "TYPE", "OPENCL", "DRIVER", "NAME (PLATFORM)"].map(str::to_owned)];
     rows.extend(everything.devices.iter().map(|device| {
         [
             if device.selected { "*" } else { "" }.to_owned(),
@@ -153,7 +159,8 @@ fn table(everything: &Everything<'_>) -> String {
     }));
     let mut text = align(&rows);
     for platform in &everything.platforms_without_devices {
-        let _ = writeln!(text, "platform without devices: {} ({})", platform.name, platform.version);
+        let _ =
+            writeln!(text, "platform without devices: {} ({})", platform.name, platform.version);
     }
     for failed in &everything.failed_drivers {
         let _ = writeln!(text, "driver that failed: {}: {}", failed.driver, failed.reason);

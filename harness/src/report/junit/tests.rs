@@ -44,9 +44,7 @@ impl Element {
                 other => panic!("{other:?}"),
             }
         }
-        let [document] = &mut open[..] else {
-            panic!("not closed: {open:?}")
-        };
+        let [document] = &mut open[..] else { panic!("not closed: {open:?}") };
         assert_eq!(document.children.len(), 1);
         document.children.remove(0)
     }
@@ -56,10 +54,7 @@ impl Element {
             let name = String::from_utf8(attribute.key.as_ref().to_vec()).unwrap();
             assert!(!attribute.value.contains(&b'<'));
             let value = std::str::from_utf8(&attribute.value).unwrap();
-            (
-                name,
-                quick_xml::escape::unescape(value).unwrap().into_owned(),
-            )
+            (name, quick_xml::escape::unescape(value).unwrap().into_owned())
         };
         Self {
             name: String::from_utf8(start.name().as_ref().to_vec()).unwrap(),
@@ -69,25 +64,17 @@ impl Element {
     }
 
     fn attribute(&self, name: &str) -> &str {
-        self.attributes
-            .get(name)
-            .unwrap_or_else(|| panic!("no {name} in {self:?}"))
+        self.attributes.get(name).unwrap_or_else(|| panic!("no {name} in {self:?}"))
     }
 
     fn child(&self, name: &str) -> &Self {
-        self.children
-            .iter()
-            .find(|child| child.name == name)
-            .unwrap_or_else(|| {
-                panic!("no {name} in {self:?}");
-            })
+        self.children.iter().find(|child| child.name == name).unwrap_or_else(|| {
+            panic!("no {name} in {self:?}");
+        })
     }
 
     fn cases(&self) -> Vec<&Self> {
-        self.children
-            .iter()
-            .filter(|child| child.name == "testcase")
-            .collect()
+        self.children.iter().filter(|child| child.name == "testcase").collect()
     }
 }
 
@@ -114,30 +101,18 @@ fn parsed(log: &RunLog, device: &str) -> Element {
 }
 
 fn failed(message: &str) -> Outcome {
-    let location = Some(Location {
-        file: "suites/src/pool.rs".to_owned(),
-        line: 41,
-    });
-    Outcome::Failed {
-        message: message.to_owned(),
-        location,
-    }
+    let location = Some(Location { file: "suites/src/pool.rs".to_owned(), line: 41 });
+    Outcome::Failed { message: message.to_owned(), location }
 }
 
 fn known(status: ExpectedStatus) -> Option<Expectation> {
-    Some(Expectation {
-        status,
-        reason: "driver bug 7".to_owned(),
-    })
+    Some(Expectation { status, reason: "driver bug 7".to_owned() })
 }
 
 #[test]
 fn a_whole_file() {
     let mut pass = result("pool::reuse::n_1@pocl-cpu", Outcome::Passed);
-    pass.source = Some(Location {
-        file: "suites/src/pool.rs".to_owned(),
-        line: 40,
-    });
+    pass.source = Some(Location { file: "suites/src/pool.rs".to_owned(), line: 40 });
     pass.stdout = "42\n".to_owned();
     let fail = result("pool::reuse::n_2@pocl-cpu", failed("left: 1\nright: 2"));
     let xml = String::from_utf8(junit(&log(vec![pass, fail]), "pocl-cpu").unwrap()).unwrap();
@@ -173,66 +148,30 @@ rerun: clmatrix run --exact pool::reuse::n_2@pocl-cpu]]></failure>
 #[test]
 fn each_verdict_has_its_element() {
     use ExpectedStatus::{Crash, Fail};
-    let crashed = Outcome::Crashed {
-        how: "SIGSEGV".to_owned(),
-    };
-    let timed_out = Outcome::TimedOut {
-        limit: Duration::from_secs(60),
-    };
-    let skipped = Outcome::Skipped {
-        reason: "needs fp64".to_owned(),
-    };
-    let ignored = Outcome::Ignored {
-        reason: Some("slow".to_owned()),
-    };
-    let not_run = Outcome::NotRun {
-        reason: "Ctrl-C".to_owned(),
-    };
+    let crashed = Outcome::Crashed { how: "SIGSEGV".to_owned() };
+    let timed_out = Outcome::TimedOut { limit: Duration::from_secs(60) };
+    let skipped = Outcome::Skipped { reason: "needs fp64".to_owned() };
+    let ignored = Outcome::Ignored { reason: Some("slow".to_owned()) };
+    let not_run = Outcome::NotRun { reason: "Ctrl-C".to_owned() };
     let outdated = "passed, but was expected to go wrong: driver bug 7";
     let cases = [
         (failed("a\nb"), None, "failure", "fail", "a"),
         (failed("a\nb"), known(Crash), "failure", "fail", "a"),
-        (
-            Outcome::Passed,
-            known(Fail),
-            "failure",
-            "unexpected-pass",
-            outdated,
-        ),
+        (Outcome::Passed, known(Fail), "failure", "unexpected-pass", outdated),
         (crashed, None, "error", "crash", "SIGSEGV"),
         (timed_out, None, "error", "timeout", "did not end within 1m"),
         (not_run, None, "error", "not-run", "Ctrl-C"),
         (skipped, None, "skipped", "skip", "needs fp64"),
         (ignored, None, "skipped", "ignored", "slow"),
-        (
-            Outcome::Ignored { reason: None },
-            None,
-            "skipped",
-            "ignored",
-            "ignored",
-        ),
-        (
-            failed("a"),
-            known(Fail),
-            "skipped",
-            "expected-fail",
-            "expected failure: driver bug 7",
-        ),
+        (Outcome::Ignored { reason: None }, None, "skipped", "ignored", "ignored"),
+        (failed("a"), known(Fail), "skipped", "expected-fail", "expected failure: driver bug 7"),
     ];
     for (outcome, expectation, element, type_, message) in cases {
         let log = log(vec![judged("pool::t@pocl-cpu", outcome, expectation)]);
         let root = parsed(&log, "pocl-cpu");
-        let [case] = root.child("testsuite").cases()[..] else {
-            panic!("{root:?}")
-        };
-        let [verdict] = &case.children[..] else {
-            panic!("{case:?}")
-        };
-        let found = (
-            &*verdict.name,
-            verdict.attribute("type"),
-            verdict.attribute("message"),
-        );
+        let [case] = root.child("testsuite").cases()[..] else { panic!("{root:?}") };
+        let [verdict] = &case.children[..] else { panic!("{case:?}") };
+        let found = (&*verdict.name, verdict.attribute("type"), verdict.attribute("message"));
         assert_eq!(found, (element, type_, message));
     }
 }
@@ -240,11 +179,7 @@ fn each_verdict_has_its_element() {
 #[test]
 fn what_happened_is_told_where_it_was_expected_and_where_not() {
     let cases = [
-        (
-            known(ExpectedStatus::Fail),
-            "skipped",
-            "a\nb\n  at suites/src/pool.rs:41",
-        ),
+        (known(ExpectedStatus::Fail), "skipped", "a\nb\n  at suites/src/pool.rs:41"),
         (
             known(ExpectedStatus::Crash),
             "failure",
@@ -253,30 +188,16 @@ fn what_happened_is_told_where_it_was_expected_and_where_not() {
         ),
     ];
     for (expectation, element, text) in cases {
-        let log = log(vec![judged(
-            "pool::t@pocl-cpu",
-            failed("a\nb"),
-            expectation,
-        )]);
+        let log = log(vec![judged("pool::t@pocl-cpu", failed("a\nb"), expectation)]);
         let root = parsed(&log, "pocl-cpu");
-        assert_eq!(
-            root.child("testsuite")
-                .child("testcase")
-                .child(element)
-                .text,
-            text
-        );
+        assert_eq!(root.child("testsuite").child("testcase").child(element).text, text);
     }
 }
 
 #[test]
 fn counts_and_names_are_of_the_suite_and_the_device() {
-    let crashed = || Outcome::Crashed {
-        how: "SIGSEGV".to_owned(),
-    };
-    let skipped = || Outcome::Skipped {
-        reason: "needs fp64".to_owned(),
-    };
+    let crashed = || Outcome::Crashed { how: "SIGSEGV".to_owned() };
+    let skipped = || Outcome::Skipped { reason: "needs fp64".to_owned() };
     let mut early = result("pool::a@nvidia-h200-0", Outcome::Passed);
     early.started -= Duration::from_secs(5);
     let log = log(vec![
@@ -295,22 +216,10 @@ fn counts_and_names_are_of_the_suite_and_the_device() {
     };
     let root = parsed(&log, "nvidia-h200-0");
     assert_eq!(counts(&root), "5 1 1 2 1.25");
-    let [pool, svm] = &root.children[..] else {
-        panic!("{root:?}")
-    };
-    assert_eq!(
-        (pool.attribute("name"), &*counts(pool)),
-        ("pool@nvidia-h200-0", "2 1 0 0 0.5")
-    );
-    assert_eq!(
-        (svm.attribute("name"), &*counts(svm)),
-        ("svm@nvidia-h200-0", "3 0 1 2 0.75")
-    );
-    assert_eq!(
-        pool.attribute("timestamp"),
-        "2026-01-02T03:04:00Z",
-        "of the test that began first"
-    );
+    let [pool, svm] = &root.children[..] else { panic!("{root:?}") };
+    assert_eq!((pool.attribute("name"), &*counts(pool)), ("pool@nvidia-h200-0", "2 1 0 0 0.5"));
+    assert_eq!((svm.attribute("name"), &*counts(svm)), ("svm@nvidia-h200-0", "3 0 1 2 0.75"));
+    assert_eq!(pool.attribute("timestamp"), "2026-01-02T03:04:00Z", "of the test that began first");
 
     let properties = &pool.child("properties").children;
     let property = |name: &str| properties.iter().find(|p| p.attribute("name") == name);
@@ -320,10 +229,7 @@ fn counts_and_names_are_of_the_suite_and_the_device() {
 
     let host = parsed(&log, "host");
     let case = host.child("testsuite").child("testcase");
-    assert_eq!(
-        (case.attribute("classname"), case.attribute("name")),
-        ("host.alone", "alone")
-    );
+    assert_eq!((case.attribute("classname"), case.attribute("name")), ("host.alone", "alone"));
 }
 
 #[test]
@@ -337,10 +243,7 @@ fn times_that_cannot_be_written_do_no_harm() {
             ..result("pool::t@pocl-cpu", Outcome::Passed)
         };
         let root = parsed(&log(vec![endless(), endless()]), "pocl-cpu");
-        assert_eq!(
-            root.child("testsuite").attribute("timestamp"),
-            "1970-01-01T00:00:00Z"
-        );
+        assert_eq!(root.child("testsuite").attribute("timestamp"), "1970-01-01T00:00:00Z");
     }
 }
 
@@ -354,30 +257,13 @@ fn files_of_a_run() {
     ]);
     log.absent = vec!["intel-*".to_owned(), "<amd>".to_owned()];
     let written = write_all(&log, folder.path()).unwrap();
-    let names = [
-        "pocl-cpu.xml",
-        "odd%2F..%2Fname.xml",
-        "host.xml",
-        "absent-devices.xml",
-    ];
-    assert_eq!(
-        written,
-        names.map(|name| folder.path().join("junit").join(name))
-    );
+    let names = ["pocl-cpu.xml", "odd%2F..%2Fname.xml", "host.xml", "absent-devices.xml"];
+    assert_eq!(written, names.map(|name| folder.path().join("junit").join(name)));
 
     let absent = Element::parse(&std::fs::read(&written[3]).unwrap());
-    assert_eq!(
-        (absent.attribute("tests"), absent.attribute("failures")),
-        ("2", "2")
-    );
+    assert_eq!((absent.attribute("tests"), absent.attribute("failures")), ("2", "2"));
     let cases = absent.child("testsuite").cases();
-    assert_eq!(
-        cases
-            .iter()
-            .map(|case| case.attribute("name"))
-            .collect::<Vec<_>>(),
-        log.absent
-    );
+    assert_eq!(cases.iter().map(|case| case.attribute("name")).collect::<Vec<_>>(), log.absent);
     assert_eq!(cases[0].child("failure").attribute("type"), "device-absent");
 }
 

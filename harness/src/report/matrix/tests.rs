@@ -23,64 +23,32 @@ fn page(log: &RunLog) -> String {
 }
 
 fn failed(message: &str) -> Outcome {
-    let location = Some(Location {
-        file: "suites/src/pool.rs".to_owned(),
-        line: 41,
-    });
-    Outcome::Failed {
-        message: message.to_owned(),
-        location,
-    }
+    let location = Some(Location { file: "suites/src/pool.rs".to_owned(), line: 41 });
+    Outcome::Failed { message: message.to_owned(), location }
 }
 
 fn known_failure() -> Option<Expectation> {
-    Some(Expectation {
-        status: ExpectedStatus::Fail,
-        reason: "driver bug 7".to_owned(),
-    })
+    Some(Expectation { status: ExpectedStatus::Fail, reason: "driver bug 7".to_owned() })
 }
 
 /// One result of each kind.
 fn all_kinds() -> Vec<TestResult> {
-    let crashed = Outcome::Crashed {
-        how: "SIGSEGV".to_owned(),
-    };
-    let timed_out = Outcome::TimedOut {
-        limit: Duration::from_secs(60),
-    };
-    let skipped = Outcome::Skipped {
-        reason: "needs fp64".to_owned(),
-    };
-    let not_run = |test| {
-        result(
-            test,
-            Outcome::NotRun {
-                reason: "Ctrl-C".to_owned(),
-            },
-        )
-    };
+    let crashed = Outcome::Crashed { how: "SIGSEGV".to_owned() };
+    let timed_out = Outcome::TimedOut { limit: Duration::from_secs(60) };
+    let skipped = Outcome::Skipped { reason: "needs fp64".to_owned() };
+    let not_run = |test| result(test, Outcome::NotRun { reason: "Ctrl-C".to_owned() });
     let mut crash = result("memory::maps@rusticl-cpu", crashed);
-    crash.source = Some(Location {
-        file: "suites/src/memory.rs".to_owned(),
-        line: 7,
-    });
+    crash.source = Some(Location { file: "suites/src/memory.rs".to_owned(), line: 7 });
     vec![
         result("pool::reuse::n_1@pocl-cpu", Outcome::Passed),
-        result(
-            "pool::reuse::n_1@rusticl-cpu",
-            failed("\nleft:  1\nright: 2"),
-        ),
+        result("pool::reuse::n_1@rusticl-cpu", failed("\nleft:  1\nright: 2")),
         result("pool::grows@pocl-cpu", Outcome::Passed),
         judged("pool::grows@rusticl-cpu", failed("no"), known_failure()),
         result("memory::maps@pocl-cpu", Outcome::Ignored { reason: None }),
         crash,
         result("memory::waits@pocl-cpu", skipped),
         result("memory::waits@rusticl-cpu", timed_out),
-        judged(
-            "memory::it's new@pocl-cpu",
-            Outcome::Passed,
-            known_failure(),
-        ),
+        judged("memory::it's new@pocl-cpu", Outcome::Passed, known_failure()),
         not_run("memory::it's new@rusticl-cpu"),
         not_run("memory::last@rusticl-cpu"),
         result("parsing::lists@host", Outcome::Passed),
@@ -141,24 +109,15 @@ fn summaries() {
             "PASSED: 1 test on 1 device in 12.3 s: 1 passed\n",
         ),
         (log(&[], vec![]), "FAILED: 0 tests on 0 devices in 12.3 s\n"),
+        (log(&[], passed("host")), "FAILED: 1 test on 0 devices in 12.3 s: 1 passed\n"),
         (
-            log(&[], passed("host")),
-            "FAILED: 1 test on 0 devices in 12.3 s: 1 passed\n",
-        ),
-        (
-            RunLog {
-                interrupted: true,
-                ..log(&["pocl-cpu"], vec![])
-            },
+            RunLog { interrupted: true, ..log(&["pocl-cpu"], vec![]) },
             "CUT SHORT: 0 tests on 1 device in 12.3 s\n",
         ),
     ];
     for (log, expected) in cases {
         let page = page(&log);
-        assert!(
-            page.ends_with(&format!("{expected}Reports: target/clmatrix\n")),
-            "{page}"
-        );
+        assert!(page.ends_with(&format!("{expected}Reports: target/clmatrix\n")), "{page}");
     }
 }
 
@@ -199,20 +158,13 @@ fn durations() {
 
 #[test]
 fn a_hundred_devices() {
-    let ids: Vec<_> = (0..100)
-        .map(|n| format!("nvidia-geforce-rtx-4090-{n}"))
-        .collect();
+    let ids: Vec<_> = (0..100).map(|n| format!("nvidia-geforce-rtx-4090-{n}")).collect();
     let ids: Vec<_> = ids.iter().map(String::as_str).collect();
-    let results = ids
-        .iter()
-        .map(|id| result(&format!("pool::grows@{id}"), Outcome::Passed));
+    let results = ids.iter().map(|id| result(&format!("pool::grows@{id}"), Outcome::Passed));
     let log = log(&ids, results.collect());
     let page = page(&log);
     assert_eq!(page.matches("1 ok").count(), 100);
-    assert!(
-        page.contains("D100 = nvidia-geforce-rtx-4090-99\n"),
-        "{page}"
-    );
+    assert!(page.contains("D100 = nvidia-geforce-rtx-4090-99\n"), "{page}");
     assert!(page.lines().all(|line| line.width() <= 80), "{page}");
 }
 
