@@ -1,5 +1,8 @@
 //! What most tests begin with: a context and a queue on the device under test, and kernels there.
 
+use std::thread;
+use std::time::Duration;
+
 use clmatrix::memory::Buffer;
 use clmatrix::{CommandQueue, Context, Event, ExecuteKernel, Kernel, Program, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory};
@@ -45,4 +48,16 @@ impl OnDevice {
             Ok(launch.enqueue_nd_range(&self.queue)?)
         }
     }
+}
+
+/// Waits until `condition` holds, and says whether it ever did. What drivers count may lag behind
+/// for a moment: their own threads hold on to what they have just worked on.
+pub fn soon(mut condition: impl FnMut() -> Result<bool>) -> Result<bool> {
+    for _ in 0..1000 {
+        if condition()? {
+            return Ok(true);
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    Ok(false)
 }

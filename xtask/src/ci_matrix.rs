@@ -108,7 +108,8 @@ pub fn environment(runtimes: &Path) -> Result<Environment> {
     );
     eprintln!("OpenCL devices: the CI matrix, {}", vendors.display());
     Ok(Environment::blank()
-        .set("OCL_ICD_VENDORS", vendors)
+        // With a slash at its end: the loader that comes with CUDA puts none before a file's name.
+        .set("OCL_ICD_VENDORS", vendors.join(""))
         // rusticl offers no device unless told which of Mesa's drivers to use.
         .set("RUSTICL_ENABLE", "llvmpipe"))
 }

@@ -49,6 +49,9 @@ impl Driver {
         library.hash(&mut hasher);
         let folder = state.join("vendors").join(format!("{:016x}", hasher.finish()));
         write_if_different(&folder.join("driver.icd"), library)?;
+        // With a slash at its end: the loader that comes with CUDA puts none between this and a
+        // file's name.
+        let folder = folder.join("");
         Ok(vec![
             ("OCL_ICD_VENDORS".into(), Some(folder.into())),
             ("OCL_ICD_FILENAMES".into(), None),

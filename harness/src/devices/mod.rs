@@ -10,6 +10,8 @@ pub mod ids;
 pub mod probe;
 pub mod selection;
 
+use std::path::PathBuf;
+
 use clmatrix::select::PlatformInfo;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +39,8 @@ pub struct FoundPlatform {
     pub driver: Driver,
     /// Its position among the platforms of that driver.
     pub position: usize,
+    /// The file that the driver turned out to be, where that is known.
+    pub library: Option<PathBuf>,
 }
 
 /// A driver that failed to load, crashed or hung while it was asked for its platforms.

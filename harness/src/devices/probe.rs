@@ -10,7 +10,7 @@ use super::icd::{Driver, LoaderVariables, drivers};
 use super::{FailedDriver, FoundPlatform, Machine, ids};
 use crate::os;
 use crate::worker::parent::{Exchange, Launch, Worker, with_last_words};
-use crate::worker::protocol::{Answer, Role};
+use crate::worker::protocol::{Answer, Enumerated, Role};
 
 /// How long a driver may take to say what it has, unless CLMATRIX_ENUMERATION_TIMEOUT says
 /// otherwise ("5s").
@@ -50,7 +50,7 @@ impl Probe<'_> {
         assemble(drivers, answers, as_is)
     }
 
-    fn ask(&self, driver: &Driver) -> Result<Vec<PlatformInfo>, String> {
+    fn ask(&self, driver: &Driver) -> Result<Vec<Enumerated>, String> {
         let environment = driver
             .environment(self.state)
             .map_err(|error| format!("no private vendors folder can be made: {error}"))?;
@@ -83,26 +83,22 @@ impl Probe<'_> {
 /// drivers that cannot be shown one by one. Where it failed, the order of the files stands.
 fn assemble(
     drivers: Vec<Driver>,
-    answers: Vec<Result<Vec<PlatformInfo>, String>>,
-    as_is: Result<Vec<PlatformInfo>, String>,
+    answers: Vec<Result<Vec<Enumerated>, String>>,
+    as_is: Result<Vec<Enumerated>, String>,
 ) -> Machine {
     let mut machine = Machine::default();
     for (driver, answer) in drivers.into_iter().zip(answers) {
         match answer {
-            Ok(platforms) => machine.add(&driver, platforms.into_iter().enumerate()),
+            Ok(platforms) => machine.add(&driver, &platforms),
             Err(reason) => machine.failed.push(FailedDriver { driver, reason }),
         }
     }
     match as_is {
         Ok(platforms) => {
-            let order = |info: &PlatformInfo| platforms.iter().position(|p| same_platform(p, info));
-            let known = |info: &PlatformInfo| {
-                machine.platforms.iter().any(|found| same_platform(&found.info, info))
-            };
-            let others: Vec<_> =
-                platforms.iter().cloned().enumerate().filter(|(_, info)| !known(info)).collect();
-            machine.add(&Driver::AsIs, others);
-            machine.platforms.sort_by_key(|found| order(&found.info).unwrap_or(usize::MAX));
+            machine.add(&Driver::AsIs, &platforms);
+            machine.platforms.sort_by_key(|found| {
+                platforms.iter().position(|platform| found.is(platform)).unwrap_or(usize::MAX)
+            });
         }
         // Each driver answered for itself, so only where there is none is this the trouble.
         Err(reason) if machine.platforms.is_empty() && machine.failed.is_empty() => {
@@ -118,18 +114,31 @@ fn assemble(
 }
 
 impl Machine {
-    fn add(&mut self, driver: &Driver, platforms: impl IntoIterator<Item = (usize, PlatformInfo)>) {
-        self.platforms.extend(platforms.into_iter().map(|(position, info)| FoundPlatform {
-            info,
-            ids: Vec::new(),
-            driver: driver.clone(),
-            position,
-        }));
+    /// Adds what a driver has, less what is there already under another name of the same library.
+    fn add(&mut self, driver: &Driver, platforms: &[Enumerated]) {
+        let known = self.platforms.len();
+        for (position, platform) in platforms.iter().enumerate() {
+            if !self.platforms[..known].iter().any(|found| found.is(platform)) {
+                self.platforms.push(FoundPlatform {
+                    info: platform.info.clone(),
+                    ids: Vec::new(),
+                    driver: driver.clone(),
+                    position,
+                    library: platform.library.clone(),
+                });
+            }
+        }
     }
 }
 
-fn same_platform(a: &PlatformInfo, b: &PlatformInfo) -> bool {
-    (&a.name, &a.vendor, &a.version) == (&b.name, &b.vendor, &b.version)
+impl FoundPlatform {
+    /// Whether another process saw this same platform.
+    fn is(&self, other: &Enumerated) -> bool {
+        let name =
+            |info: &PlatformInfo| [&info.name, &info.vendor, &info.version].map(String::clone);
+        name(&self.info) == name(&other.info)
+            && (self.library == other.library || self.library.is_none() || other.library.is_none())
+    }
 }
 
 #[cfg(test)]
@@ -140,8 +149,15 @@ mod tests {
         Driver::Icd { library: format!("lib{name}.so"), origin: format!("{name}.icd").into() }
     }
 
-    fn platform(name: &str) -> PlatformInfo {
-        PlatformInfo { name: name.to_owned(), ..PlatformInfo::default() }
+    fn platform(name: &str) -> Enumerated {
+        of_library(name, name)
+    }
+
+    fn of_library(name: &str, library: &str) -> Enumerated {
+        Enumerated {
+            info: PlatformInfo { name: name.to_owned(), ..PlatformInfo::default() },
+            library: Some(format!("/lib/{library}").into()),
+        }
     }
 
     fn names(machine: &Machine) -> Vec<&str> {
@@ -159,6 +175,22 @@ mod tests {
         assert_eq!(machine.platforms[0].position, 1, "its place in its own driver");
         assert_eq!(machine.platforms[3].driver, Driver::AsIs);
         assert!(machine.failed.is_empty());
+    }
+
+    #[test]
+    fn a_library_with_two_names_is_one_driver() {
+        let machine = assemble(
+            vec![driver("a"), driver("link-to-a"), driver("other-build-of-a")],
+            vec![
+                Ok(vec![of_library("A", "a")]),
+                Ok(vec![of_library("A", "a")]),
+                Ok(vec![of_library("A", "b")]),
+            ],
+            Ok(vec![of_library("A", "b"), of_library("A", "a")]),
+        );
+        assert_eq!(names(&machine), ["A", "A"]);
+        assert_eq!(machine.platforms[0].driver, driver("other-build-of-a"));
+        assert_eq!(machine.platforms[1].driver, driver("a"));
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! Linux: process groups, a socket on descriptor 0, `poll`, a watchdog on the parent.
 
+use std::ffi::{CStr, OsStr, c_void};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -279,6 +282,28 @@ pub fn flush_c_streams() {
 pub fn exit_now(status: i32) -> ! {
     // SAFETY: `_exit` takes any status and does not return.
     unsafe { libc::_exit(status) }
+}
+
+/// The library that a platform's code lies in.
+///
+/// The platform is one that an ICD loader gave out: its first field points to the table of the
+/// driver's functions (cl_khr_icd).
+pub fn library_of_platform(platform: *mut c_void) -> Option<PathBuf> {
+    if platform.is_null() {
+        return None;
+    }
+    // SAFETY: by cl_khr_icd a platform begins with a pointer to its dispatch table, whose first
+    // entry is clGetPlatformIDs; both live as long as the driver is loaded, which is for good.
+    let function = unsafe { **platform.cast::<*const *const c_void>() };
+    // SAFETY: all zeros is a valid Dl_info, and dladdr only looks `function` up.
+    let name = unsafe {
+        let mut info: libc::Dl_info = std::mem::zeroed();
+        if libc::dladdr(function, &mut info) == 0 || info.dli_fname.is_null() {
+            return None;
+        }
+        CStr::from_ptr(info.dli_fname)
+    };
+    std::fs::canonicalize(OsStr::from_bytes(name.to_bytes())).ok()
 }
 
 /// The machine's name.

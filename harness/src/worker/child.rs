@@ -7,7 +7,10 @@ use std::os::unix::net::UnixStream;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::time::Instant;
 
-use super::protocol::{Answer, DeviceAddress, ROLE_VARIABLE, Request, Role};
+use clmatrix::select::FoundPlatform;
+
+use super::protocol::{Answer, DeviceAddress, Enumerated, ROLE_VARIABLE, Request, Role};
+use crate::devices::icd::LoaderVariables;
 use crate::registry::{self, ShouldPanic, Test};
 use crate::verdict::{Location, Outcome};
 use crate::{fixtures, os};
@@ -34,7 +37,7 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
     match role {
         Role::Enumerate => {
             let platforms = clmatrix::select::platforms()
-                .map(|found| found.into_iter().map(|platform| platform.info).collect())
+                .map(|found| found.into_iter().map(enumerated).collect())
                 .map_err(|error| error.to_string());
             runner.answer(&Answer::Platforms(platforms));
             return 0;
@@ -60,6 +63,14 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
         runner.answer(&Answer::Done { outcome, duration });
     }
     0
+}
+
+fn enumerated(found: FoundPlatform) -> Enumerated {
+    // Without a loader there need not be a dispatch table.
+    let library = (!LoaderVariables::from_environment().bypass_the_loader())
+        .then(|| os::library_of_platform(found.platform.id()))
+        .flatten();
+    Enumerated { info: found.info, library }
 }
 
 fn bind(address: &DeviceAddress) -> Result<(), String> {

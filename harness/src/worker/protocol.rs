@@ -2,6 +2,7 @@
 //!
 //! Both ends are the same executable, so there is no version.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clmatrix::select::PlatformInfo;
@@ -48,7 +49,7 @@ pub struct Request {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
     /// What an [`Role::Enumerate`] found, or why there is nothing.
-    Platforms(Result<Vec<PlatformInfo>, String>),
+    Platforms(Result<Vec<Enumerated>, String>),
     /// Bound to its device and waiting for requests.
     Ready,
     /// The device could not be found; the process ends.
@@ -60,4 +61,13 @@ pub enum Answer {
         /// How long it took.
         duration: Duration,
     },
+}
+
+/// A platform as a process sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Enumerated {
+    /// What it says of itself.
+    pub info: PlatformInfo,
+    /// The library whose code it runs, as a path without links; `None` where that is not known.
+    pub library: Option<PathBuf>,
 }
