@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crate::events::TestResult;
 use crate::run_log::RunLog;
-use crate::verdict::Verdict;
+use crate::verdict::{Outcome, Verdict};
 
 /// Writes `junit/DEVICE.xml` below `folder` for each device that has results (`host` for tests
 /// that need none), and `junit/absent-devices.xml` where expected devices are absent. Returns
@@ -72,7 +72,11 @@ fn headline(result: &TestResult) -> String {
     match result.verdict {
         Verdict::UnexpectedPass => format!("passed, but was expected to go wrong: {}", reason()),
         Verdict::ExpectedFail => format!("expected failure: {}", reason()),
-        _ => text::first_line(&result.outcome.to_string()),
+        // Whole: what an assertion compared stands below its first line.
+        _ => match &result.outcome {
+            Outcome::Failed { message, .. } => text::one_line(message),
+            outcome => text::first_line(&outcome.to_string()),
+        },
     }
 }
 

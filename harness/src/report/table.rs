@@ -85,9 +85,9 @@ impl Cell {
         Self { words: vec![word.to_owned()], color: None }
     }
 
-    /// Its words, as many on a line as there is room for.
-    fn lines(&self) -> Vec<String> {
-        let lines = wrap(self.words.iter().map(String::as_str), " ", CELL_WIDTH);
+    /// Its words, as many on a line as there is room for in `width` columns.
+    fn lines(&self, width: usize) -> Vec<String> {
+        let lines = wrap(self.words.iter().map(String::as_str), " ", width);
         lines.lines().map(str::to_owned).collect()
     }
 }
@@ -107,7 +107,7 @@ fn shorten(labels: &[String], letter: char, limit: usize) -> (Vec<String>, Vec<S
 }
 
 fn content_width(cells: &[Vec<Cell>], column: usize) -> usize {
-    let lines = cells.iter().flat_map(|row| row[column].lines());
+    let lines = cells.iter().flat_map(|row| row[column].lines(CELL_WIDTH));
     lines.map(|line| line.width()).max().unwrap_or(0)
 }
 
@@ -133,7 +133,8 @@ fn blocks(widths: &[usize], room: usize) -> Vec<std::ops::Range<usize>> {
 
 /// A row as high as its highest cell.
 fn write_row(text: &mut String, label: &str, label_width: usize, cells: &[Cell], widths: &[usize]) {
-    let cells: Vec<_> = cells.iter().map(|cell| (cell.lines(), cell.color)).collect();
+    let lines = |(cell, width): (&Cell, &usize)| (cell.lines(*width), cell.color);
+    let cells: Vec<_> = cells.iter().zip(widths).map(lines).collect();
     let height = cells.iter().map(|(lines, _)| lines.len()).max().unwrap_or(1);
     for line in 0..height {
         let label = if line == 0 { label } else { "" };

@@ -137,7 +137,7 @@ fn a_whole_file() {
 <system-out><![CDATA[42\n]]></system-out>
 </testcase>
 <testcase name="reuse::n_2" time="0.25" classname="pocl-cpu.pool">
-<failure type="fail" message="left: 1"><![CDATA[left: 1\nright: 2\n  at suites/src/pool.rs:41\n
+<failure type="fail" message="left: 1 right: 2"><![CDATA[left: 1\nright: 2\n  at suites/src/pool.rs:41\n
 rerun: clmatrix run --exact pool::reuse::n_2@pocl-cpu]]></failure>
 </testcase>
 </testsuite>
@@ -155,8 +155,8 @@ fn each_verdict_has_its_element() {
     let not_run = Outcome::NotRun { reason: "Ctrl-C".to_owned() };
     let outdated = "passed, but was expected to go wrong: driver bug 7";
     let cases = [
-        (failed("a\nb"), None, "failure", "fail", "a"),
-        (failed("a\nb"), known(Crash), "failure", "fail", "a"),
+        (failed("a\nb"), None, "failure", "fail", "a b"),
+        (failed("a\nb"), known(Crash), "failure", "fail", "a b"),
         (Outcome::Passed, known(Fail), "failure", "unexpected-pass", outdated),
         (crashed, None, "error", "crash", "SIGSEGV"),
         (timed_out, None, "error", "timeout", "did not end within 1m"),

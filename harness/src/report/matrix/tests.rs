@@ -72,7 +72,7 @@ ABSENT intel-*: expected, but no device matches
 ABSENT oclgrind-sim: expected, but no device matches
 
 FAIL pool::reuse::n_1@rusticl-cpu
-  left:  1
+  left: 1 right: 2
   suites/src/pool.rs:41
   clmatrix run --exact pool::reuse::n_1@rusticl-cpu
 
