@@ -13,7 +13,7 @@ use crate::registry::Test;
 use crate::schedule::{LaneSettings, Run};
 use crate::verdict::Expectation;
 use crate::worker::parent::Launch;
-use crate::worker::protocol::Role;
+use crate::worker::protocol::{DeviceAddress, Role};
 
 /// What a person may say about a run.
 #[derive(Clone, Debug, Default)]
@@ -152,11 +152,14 @@ impl Setup {
     }
 
     fn lane(&self, device: &TestDevice) -> io::Result<LaneSettings> {
+        let mut environment = self.driver_environment(&device.driver)?;
+        // `create_some_context` in a test gives the device under test. What these said about the
+        // machine means something else to a process that sees one driver.
+        let DeviceAddress { platform, device: position, .. } = &device.address;
+        environment.push(("PYOPENCL_CTX".into(), Some(format!("{platform}:{position}").into())));
+        environment.push(("PYOPENCL_TEST".into(), None));
         Ok(LaneSettings {
-            launch: self.launch(
-                Role::Device(device.address.clone()),
-                self.driver_environment(&device.driver)?,
-            ),
+            launch: self.launch(Role::Device(device.address.clone()), environment),
             settings: self.profile.settings_for(&device.run),
         })
     }

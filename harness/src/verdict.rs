@@ -168,3 +168,60 @@ pub fn judge(outcome: &Outcome, expectation: Option<&Expectation>) -> Verdict {
         (Outcome::TimedOut { .. }, _) => Verdict::Timeout,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_expected_way_of_going_wrong_is_expected() {
+        use ExpectedStatus as Expected;
+        let failed = Outcome::Failed { message: String::new(), location: None };
+        let crashed = Outcome::Crashed { how: "SIGSEGV".to_owned() };
+        let timed_out = Outcome::TimedOut { limit: Duration::from_secs(1) };
+        let skipped = Outcome::Skipped { reason: String::new() };
+        let ignored = Outcome::Ignored { reason: None };
+        let not_run = Outcome::NotRun { reason: String::new() };
+        let all = [None, Some(Expected::Fail), Some(Expected::Crash), Some(Expected::Timeout)];
+        for (outcome, verdicts) in [
+            (
+                Outcome::Passed,
+                [
+                    Verdict::Pass,
+                    Verdict::UnexpectedPass,
+                    Verdict::UnexpectedPass,
+                    Verdict::UnexpectedPass,
+                ],
+            ),
+            (failed, [Verdict::Fail, Verdict::ExpectedFail, Verdict::Fail, Verdict::Fail]),
+            (crashed, [Verdict::Crash, Verdict::Crash, Verdict::ExpectedFail, Verdict::Crash]),
+            (
+                timed_out,
+                [Verdict::Timeout, Verdict::Timeout, Verdict::Timeout, Verdict::ExpectedFail],
+            ),
+            (skipped, [Verdict::Skip; 4]),
+            (ignored, [Verdict::Ignored; 4]),
+            (not_run, [Verdict::NotRun; 4]),
+        ] {
+            for (status, verdict) in all.into_iter().zip(verdicts) {
+                let expectation =
+                    status.map(|status| Expectation { status, reason: "known".to_owned() });
+                let found = judge(&outcome, expectation.as_ref());
+                assert_eq!(found, verdict, "{outcome:?}, expected {status:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_run_succeeds_with_what_was_expected_alone() {
+        use Verdict::{
+            Crash, ExpectedFail, Fail, Ignored, NotRun, Pass, Skip, Timeout, UnexpectedPass,
+        };
+        for verdict in [Pass, Skip, Ignored, ExpectedFail] {
+            assert!(verdict.is_as_expected(), "{verdict:?}");
+        }
+        for verdict in [Fail, Crash, Timeout, UnexpectedPass, NotRun] {
+            assert!(!verdict.is_as_expected(), "{verdict:?}");
+        }
+    }
+}

@@ -115,6 +115,14 @@ fn the_answers_of_pyopencl_ctx_choose_it(seen: Seen) -> std::result::Result<(), 
 
 #[rstest]
 #[clmatrix_harness::test]
+fn some_context_is_one_on_the_device_under_test(device: Device) -> Result<()> {
+    let context = clmatrix::create_some_context()?;
+    assert_eq!(context.devices(), [device.id()]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
 fn its_version_is_the_one_that_it_states(seen: Seen, device: Device) -> Result<()> {
     let info = &seen.platform().devices[seen.device];
     assert_eq!(info.version, device.version()?.trim_end());

@@ -15,7 +15,7 @@ use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::recorder::{EventLog, Recorder};
 use crate::registry;
-use crate::report;
+use crate::report::{self, shell_quoted};
 use crate::run_log::RunLog;
 use crate::schedule;
 use crate::setup::{Options, Setup, SetupError};
@@ -88,6 +88,26 @@ impl Common {
             ..Options::default()
         })
     }
+
+    /// How a person gets the same devices and expectations again: by the wrapper that set the
+    /// environment up, if one did, and with the options that say what is there.
+    fn rerun_command(&self) -> String {
+        let mut command =
+            std::env::var("CLMATRIX_RERUN").unwrap_or_else(|_| "clmatrix run".to_owned());
+        let mut add = |option: &str, value: &str| {
+            command += &format!(" {option} {}", shell_quoted(value));
+        };
+        for icd in &self.icd {
+            add("--icd", &icd.display().to_string());
+        }
+        if let Some(config) = &self.config {
+            add("--config", &config.display().to_string());
+        }
+        if let Some(profile) = &self.profile {
+            add("--profile", profile);
+        }
+        command
+    }
 }
 
 /// Examples:
@@ -154,6 +174,9 @@ fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
     if plan.entries.is_empty() {
         return Err(no_test_matches(&arguments.filter, &plan.devices).into());
     }
+    for failed in &setup.machine.failed {
+        eprintln!("warning: driver {}: {}", failed.driver.name(), failed.reason);
+    }
     let folder = arguments.report_dir.clone().unwrap_or_else(|| setup.report_folder());
     let log = execute(target, &setup, &plan, arguments, &folder)?;
     report::write_all(&log, &folder)?;
@@ -183,7 +206,7 @@ fn execute(
     let recorder = Recorder::new(Some(log), arguments.format == RunFormat::Json, &observer);
     let stop = interrupt::stop_on_signals()?;
     let started = Instant::now();
-    recorder.record(&Event::Run(header::header(&target, plan, rerun_command())));
+    recorder.record(&Event::Run(header::header(&target, plan, arguments.common.rerun_command())));
     recorder.record(&Event::plan(plan));
     for expected in &setup.absent {
         recorder.record(&Event::DeviceAbsent { expected: expected.clone() });
@@ -193,11 +216,6 @@ fn execute(
     progress.finish();
     recorder.into_result()?;
     Ok(RunLog::read(&EventLog::path(folder))?)
-}
-
-/// How a person gets here again: by the wrapper that set the environment up, if one did.
-fn rerun_command() -> String {
-    std::env::var("CLMATRIX_RERUN").unwrap_or_else(|_| "clmatrix run".to_owned())
 }
 
 fn print_matrix(log: &RunLog, folder: &Path) {

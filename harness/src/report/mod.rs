@@ -14,6 +14,8 @@ use crate::events::TestResult;
 use crate::run_log::RunLog;
 use crate::verdict::{Outcome, Verdict};
 
+pub(crate) use text::shell_quoted;
+
 /// Writes `junit/DEVICE.xml` below `folder` for each device that has results (`host` for tests
 /// that need none), and `junit/absent-devices.xml` where expected devices are absent. Returns
 /// their paths.
@@ -82,5 +84,5 @@ fn headline(result: &TestResult) -> String {
 
 /// The command that runs this test alone.
 fn rerun(log: &RunLog, result: &TestResult) -> String {
-    format!("{} {}", log.header.rerun_command, text::shell_quoted(&result.test))
+    format!("{} {}", log.header.rerun_command, shell_quoted(&result.test))
 }

@@ -41,7 +41,7 @@ pub(super) fn first_line(text: &str) -> String {
 }
 
 /// `word` so that a POSIX shell takes it for one word.
-pub(super) fn shell_quoted(word: &str) -> Cow<'_, str> {
+pub(crate) fn shell_quoted(word: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-.,:/@%+=".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         Cow::Borrowed(word)

@@ -4,13 +4,17 @@
 //! the order in which a worker gets them.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
 use clmatrix::memory::{Buffer, MemFlags};
-use clmatrix::{CommandQueue, ExecuteKernel, Kernel, Platform, Program};
+use clmatrix::{CommandQueue, Device, ExecuteKernel, Kernel, Platform, Program};
 use clmatrix_harness::{CtxFactory, skip};
+
+/// Names the folder in which tests meet, whose extension says how many.
+pub const MEETING: &str = "CLMATRIX_FAULTS_MEETING";
 
 /// Makes the driver real: a fault strikes in a process that has a context.
 fn use_the_device(ctx_factory: CtxFactory) {
@@ -204,4 +208,27 @@ fn waits_for_ever(ctx_factory: CtxFactory) {
     loop {
         thread::park();
     }
+}
+
+/// Passes when as many of these have begun as the folder's name says.
+fn meet_the_others(test: &str, device: Device) {
+    let Some(folder) = std::env::var_os(MEETING) else { skip!("nobody to meet") };
+    let folder = Path::new(&folder);
+    let expected: usize =
+        folder.extension().and_then(|n| n.to_str()?.parse().ok()).expect("a number");
+    let name = format!("{test} {:?} {}", device.id(), std::process::id());
+    std::fs::write(folder.join(name), "").expect("the folder can be written to");
+    while std::fs::read_dir(folder).expect("the folder can be read").count() < expected {
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[clmatrix_harness::test(timeout = "100s")]
+fn meets_one(device: Device) {
+    meet_the_others("one", device);
+}
+
+#[clmatrix_harness::test(timeout = "100s")]
+fn meets_another(device: Device) {
+    meet_the_others("another", device);
 }

@@ -5,9 +5,11 @@
 //! itself it runs that child and looks at what was reported.
 
 mod drivers;
+mod expectations;
 mod faulty;
 mod libtest;
 mod run;
+mod side_by_side;
 mod stop;
 mod support;
 
@@ -28,7 +30,15 @@ fn main() -> ExitCode {
         Ok(support::LIBTEST) => return clmatrix_harness::front::libtest::main(TARGET),
         _ => {}
     }
-    let checks = [run::CHECKS, stop::CHECKS, drivers::CHECKS, libtest::CHECKS].concat();
+    let checks = [
+        run::CHECKS,
+        expectations::CHECKS,
+        side_by_side::CHECKS,
+        stop::CHECKS,
+        drivers::CHECKS,
+        libtest::CHECKS,
+    ]
+    .concat();
     let trials =
         checks.into_iter().map(|(name, check): Check| Trial::test(name, move || run(check)));
     let mut arguments = Arguments::from_args();
