@@ -32,6 +32,21 @@ const CANNOT_RUN: u8 = 2;
 
 type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
+const RUN_EXAMPLES: &str = "\
+Examples:
+  clmatrix run                              everything, everywhere
+  clmatrix run buffer::                     one suite
+  clmatrix run 'buffer::fill*@pocl-cpu'     by id, as the matrix prints it
+  clmatrix run --devices 'nvidia:*;pocl'    on some devices
+  clmatrix run --icd /opt/lib/libpocl.so    with a driver that has no .icd file
+  clmatrix run --profile ci                 and fail if an expected device is absent";
+
+const DEVICES_EXAMPLES: &str = "\
+Examples:
+  clmatrix devices                          what there is, `*` before what is selected
+  clmatrix devices --devices '*:gpu*'       try a selection
+  clmatrix devices --format json --all      for other programs, failed drivers too";
+
 /// Runs test suites on every OpenCL device of this machine and reports per device what passed,
 /// failed, crashed, hung or was skipped, and why.
 ///
@@ -40,6 +55,7 @@ type AnyError = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Parser)]
 #[command(
     name = "clmatrix",
+    version,
     after_help = "Exit status: 0 all as expected, 1 something was not, 2 the run could not be made.\n\n\
         Devices are chosen by the first of --devices, CLMATRIX_TEST, PYOPENCL_TEST and the profile \
         that says something, else all are taken."
@@ -52,10 +68,12 @@ struct CommandLine {
 #[derive(Subcommand)]
 enum Command {
     /// Run the suites on the selected devices and write the reports.
+    #[command(after_help = RUN_EXAMPLES)]
     Run(RunArguments),
     /// List the tests and what they require.
     List(list::ListArguments),
     /// List platforms and devices, and drivers that failed.
+    #[command(after_help = DEVICES_EXAMPLES)]
     Devices(devices::DevicesArguments),
 }
 
@@ -110,13 +128,7 @@ impl Common {
     }
 }
 
-/// Examples:
-///   clmatrix run                              everything, everywhere
-///   clmatrix run buffer::                     one suite
-///   clmatrix run 'buffer::fill*@pocl-cpu'     by id, as the report prints it
-///   clmatrix run --devices 'nvidia:*;pocl'    on some devices
 #[derive(Args)]
-#[command(verbatim_doc_comment)]
 struct RunArguments {
     /// Run the tests whose id (`suite::test::case@device`) contains one of these, or matches it
     /// where it is a glob.
