@@ -1,9 +1,10 @@
 //! Ctrl-C, and a request to end from outside: the run stops, and its reports are written.
 
+use crate::front::AnyError;
 use crate::os::{self, StopSignal};
 
 /// A signal that is set by SIGINT, SIGTERM and SIGHUP. A second one ends the process at once.
-pub fn stop_on_signals() -> Result<StopSignal, Box<dyn std::error::Error + Send + Sync>> {
+pub fn stop_on_signals() -> Result<StopSignal, AnyError> {
     let (signal, switch) = os::stop_signal()?;
     let seen = std::sync::atomic::AtomicBool::new(false);
     ctrlc::set_handler(move || {

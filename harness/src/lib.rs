@@ -29,6 +29,7 @@
 pub mod config;
 pub mod devices;
 pub mod events;
+mod execution;
 pub mod fixtures;
 pub mod front;
 mod header;

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::config::{Config, ConfigError, Profile};
 use crate::devices::probe::Probe;
@@ -127,9 +127,12 @@ impl Setup {
         }
     }
 
-    /// Where reports go when nobody says where.
+    /// Where reports go: the profile's folder, else `clmatrix` in the target folder.
     pub fn report_folder(&self) -> PathBuf {
-        self.profile.report_dir().to_path_buf()
+        match self.profile.report_dir() {
+            Some(folder) => folder.to_path_buf(),
+            None => cargo_target().unwrap_or_else(|| "target".into()).join("clmatrix"),
+        }
     }
 
     /// How the plan is run.
@@ -191,15 +194,19 @@ impl Setup {
     }
 }
 
-/// Where things are kept between runs: in cargo's target folder if this executable lies in one,
-/// else in the user's cache folder.
+/// Where things are kept between runs: in cargo's target folder, else in the user's cache folder.
 fn state_folder() -> PathBuf {
-    let exe = std::env::current_exe().unwrap_or_default();
-    let target = exe.ancestors().skip(1).find(|folder| folder.join("CACHEDIR.TAG").is_file());
-    match target {
+    match cargo_target() {
         Some(target) => target.join("clmatrix").join("state"),
         None => user_cache_folder().join("clmatrix"),
     }
+}
+
+/// The target folder of cargo that this executable lies in, if it does.
+fn cargo_target() -> Option<PathBuf> {
+    let exe = std::env::current_exe().ok()?;
+    let target = exe.ancestors().skip(1).find(|folder| folder.join("CACHEDIR.TAG").is_file());
+    target.map(Path::to_path_buf)
 }
 
 fn user_cache_folder() -> PathBuf {

@@ -4,8 +4,8 @@
 //! [profile.default]
 //! timeout = "60s"                  # for one test on one device
 //! slots = 1                        # tests at a time on one device
-//! devices = "pocl, nvidia:0"       # in the grammar of CLMATRIX_TEST; all without it
-//! report-dir = "target/clmatrix"
+//! devices = "pocl;nvidia:0"        # in the grammar of CLMATRIX_TEST; all without it
+//! report-dir = "reports"           # `clmatrix` in cargo's target folder without it
 //!
 //! [profile.ci]                     # what a profile does not say it has from `default`
 //! expected-devices = ["pocl-*"]    # each that no device matches fails the run
@@ -109,7 +109,7 @@ impl Config {
             return Err(self.unknown_profile(name));
         }
         let root = &self.source.root;
-        let mut profile = Profile::new(root, self.overrides.clone());
+        let mut profile = Profile::new(self.overrides.clone());
         for layer in [DEFAULT_PROFILE, name] {
             if let Some(keys) = self.profiles.get(layer) {
                 profile.apply(keys, root);

@@ -16,7 +16,7 @@ use crate::events::RunDevice;
 pub struct Profile {
     devices: Option<String>,
     expected_devices: Vec<DevicePattern>,
-    report_dir: PathBuf,
+    report_dir: Option<PathBuf>,
     /// What holds on a device that no override is for.
     settings: DeviceSettings,
     overrides: Arc<[Override]>,
@@ -69,12 +69,12 @@ struct OverrideKeys {
 }
 
 impl Profile {
-    /// What holds where no file says otherwise. Reports go below `root`.
-    pub(super) fn new(root: &Path, overrides: Arc<[Override]>) -> Self {
+    /// What holds where no file says otherwise.
+    pub(super) fn new(overrides: Arc<[Override]>) -> Self {
         Self {
             devices: None,
             expected_devices: Vec::new(),
-            report_dir: root.join("target/clmatrix"),
+            report_dir: None,
             settings: DeviceSettings {
                 timeout: Duration::from_secs(60),
                 slots: 1,
@@ -93,7 +93,7 @@ impl Profile {
             self.expected_devices = expected.clone();
         }
         if let Some(folder) = &keys.report_dir {
-            self.report_dir = root.join(folder);
+            self.report_dir = Some(root.join(folder));
         }
         self.settings.apply(keys.timeout, keys.slots, None);
     }
@@ -112,9 +112,9 @@ impl Profile {
         absent.into_iter().map(|expected| expected.as_str().to_owned()).collect()
     }
 
-    /// The folder that reports are written to.
-    pub fn report_dir(&self) -> &Path {
-        &self.report_dir
+    /// The folder that reports are written to, if one is given.
+    pub fn report_dir(&self) -> Option<&Path> {
+        self.report_dir.as_deref()
     }
 
     /// What holds on `device`: the profile's own settings, then each override that is for it.

@@ -98,12 +98,17 @@ fn a_profile_falls_back_to_default_and_that_to_what_is_built_in() {
         let profile = config.profile(name).unwrap();
         let settings = profile.host_settings();
         let devices = profile.devices().map(str::to_owned);
-        (devices, settings.timeout.as_secs(), settings.slots, profile.report_dir().to_owned())
+        (
+            devices,
+            settings.timeout.as_secs(),
+            settings.slots,
+            profile.report_dir().map(Path::to_owned),
+        )
     };
     let pocl = Some("pocl".to_owned());
-    assert_eq!(summary("default"), (pocl.clone(), 90, 1, project.path("target/clmatrix")));
-    assert_eq!(summary("ci"), (pocl.clone(), 120, 3, project.path("out")));
-    assert_eq!(summary("fleet"), (pocl, 90, 1, PathBuf::from("/var/reports")));
+    assert_eq!(summary("default"), (pocl.clone(), 90, 1, None));
+    assert_eq!(summary("ci"), (pocl.clone(), 120, 3, Some(project.path("out"))));
+    assert_eq!(summary("fleet"), (pocl, 90, 1, Some(PathBuf::from("/var/reports"))));
 
     let ci = config.profile("ci").unwrap();
     assert_eq!(ci.absent(["pocl-cpu", "oclgrind-sim"]), ["intel-cpu"]);
@@ -116,7 +121,7 @@ fn without_a_file_the_defaults_hold() {
     let config = Config::from_source(Source { file: None, root: "/here".into() }).unwrap();
     let profile = config.profile("default").unwrap();
     assert_eq!(profile.devices(), None);
-    assert_eq!(profile.report_dir(), Path::new("/here/target/clmatrix"));
+    assert_eq!(profile.report_dir(), None);
     let settings = profile.settings_for(&device("pocl-cpu", "PoCL"));
     assert_eq!((settings.timeout, settings.slots), (Duration::from_secs(60), 1));
     assert!(settings.diagnostics.is_empty());

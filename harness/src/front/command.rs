@@ -3,34 +3,27 @@
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::Target;
+use super::{AnyError, CANNOT_RUN, Target};
 use crate::devices::TestDevice;
-use crate::events::{Event, TestResult};
+use crate::events::TestResult;
+use crate::execution::Execution;
 use crate::plan::Plan;
 use crate::progress::Progress;
-use crate::recorder::{EventLog, Recorder};
 use crate::registry;
 use crate::report::{self, shell_quoted};
 use crate::run_log::RunLog;
-use crate::schedule;
 use crate::setup::{Options, Setup, SetupError};
 use crate::worker::child;
-use crate::{header, interrupt};
 
 mod devices;
 mod list;
 
 /// Something was not as expected.
 const UNEXPECTED: u8 = 1;
-/// The run itself could not be made.
-const CANNOT_RUN: u8 = 2;
-
-type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -189,45 +182,29 @@ fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
     for failed in &setup.machine.failed {
         eprintln!("warning: driver {}: {}", failed.driver.name(), failed.reason);
     }
+    let expectation = setup.expectations(&plan);
+    let mut run = setup.run(&plan, &expectation)?;
+    run.include_ignored = arguments.include_ignored;
+    run.echo = arguments.nocapture;
     let folder = arguments.report_dir.clone().unwrap_or_else(|| setup.report_folder());
-    let log = execute(target, &setup, &plan, arguments, &folder)?;
-    report::write_all(&log, &folder)?;
+    let execution = Execution {
+        target,
+        setup: &setup,
+        plan: &plan,
+        run,
+        rerun_command: arguments.common.rerun_command(),
+        report_dir: Some(folder.clone()),
+        print_events: arguments.format == RunFormat::Json,
+    };
+    let progress = Progress::new(&plan);
+    let observer = |position: usize, result: &TestResult| progress.advance(position, result);
+    let (log, ()) = execution.run(&observer, || ())?;
+    progress.finish();
+    let log = log.expect("a run with a report folder has a log");
     if arguments.format == RunFormat::Matrix {
         print_matrix(&log, &folder);
     }
     Ok(if log.is_success() { ExitCode::SUCCESS } else { ExitCode::from(UNEXPECTED) })
-}
-
-/// Runs the plan and reads its log back.
-fn execute(
-    target: Target,
-    setup: &Setup,
-    plan: &Plan,
-    arguments: &RunArguments,
-    folder: &Path,
-) -> Result<RunLog, AnyError> {
-    let expectation = setup.expectations(plan);
-    let mut run = setup.run(plan, &expectation)?;
-    run.include_ignored = arguments.include_ignored;
-    run.echo = arguments.nocapture;
-
-    let log = EventLog::create(folder)
-        .map_err(|error| format!("the report folder {}: {error}", folder.display()))?;
-    let progress = Progress::new(plan);
-    let observer = |position: usize, result: &TestResult| progress.advance(position, result);
-    let recorder = Recorder::new(Some(log), arguments.format == RunFormat::Json, &observer);
-    let stop = interrupt::stop_on_signals()?;
-    let started = Instant::now();
-    recorder.record(&Event::Run(header::header(&target, plan, arguments.common.rerun_command())));
-    recorder.record(&Event::plan(plan));
-    for expected in &setup.absent {
-        recorder.record(&Event::DeviceAbsent { expected: expected.clone() });
-    }
-    schedule::execute(&run, &recorder, &stop);
-    recorder.record(&Event::End { interrupted: stop.is_set(), duration: started.elapsed() });
-    progress.finish();
-    recorder.into_result()?;
-    Ok(RunLog::read(&EventLog::path(folder))?)
 }
 
 fn print_matrix(log: &RunLog, folder: &Path) {

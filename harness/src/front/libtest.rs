@@ -7,30 +7,22 @@
 
 use std::io::{BufWriter, Write};
 use std::panic::{self, AssertUnwindSafe};
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::Instant;
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
-use super::Target;
+use super::{AnyError, CANNOT_RUN, Target};
 use crate::devices::TestDevice;
-use crate::events::{Event, TestResult};
+use crate::events::TestResult;
+use crate::execution::Execution;
+use crate::os;
 use crate::plan::Plan;
-use crate::recorder::{EventLog, Recorder};
 use crate::registry::{self, Ignore, Test};
-use crate::report;
 use crate::requirement::missing;
-use crate::run_log::RunLog;
-use crate::schedule;
 use crate::setup::{Options, Setup};
 use crate::verdict::{Outcome, Verdict};
 use crate::worker::child;
-use crate::{header, interrupt, os};
-
-/// The exit status of a run that could not be made.
-const CANNOT_RUN: u8 = 2;
 
 /// What `clmatrix_harness::main!` calls.
 pub fn main(target: Target) -> ExitCode {
@@ -44,8 +36,6 @@ pub fn main(target: Target) -> ExitCode {
         }
     }
 }
-
-type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
 fn run(target: Target, command_line: &CommandLine) -> Result<ExitCode, AnyError> {
     let tests = registry::tests();
@@ -61,7 +51,7 @@ fn run(target: Target, command_line: &CommandLine) -> Result<ExitCode, AnyError>
         list(&plan, std::io::stdout().lock());
         return Ok(ExitCode::SUCCESS);
     }
-    Execution { target, setup: &setup, plan: &plan, command_line }.run()
+    run_plan(target, &setup, &plan, command_line)
 }
 
 /// Prints the ids as libtest does.
@@ -80,89 +70,73 @@ fn under_nextest() -> bool {
     std::env::var_os("NEXTEST").is_some_and(|value| value == "1")
 }
 
-/// One run of a plan, shown through libtest-mimic.
-struct Execution<'a> {
+/// Runs the plan and shows each result when it is settled.
+fn run_plan(
     target: Target,
-    setup: &'a Setup,
-    plan: &'a Plan,
-    command_line: &'a CommandLine,
+    setup: &Setup,
+    plan: &Plan,
+    command_line: &CommandLine,
+) -> Result<ExitCode, AnyError> {
+    let arguments = &command_line.arguments;
+    let expectation = setup.expectations(plan);
+    let mut run = setup.run(plan, &expectation)?;
+    run.include_ignored = arguments.include_ignored || arguments.ignored;
+    run.echo = arguments.nocapture;
+    // nextest runs each test in a process of its own, and writes its own report.
+    let report_dir = (!under_nextest()).then(|| setup.report_folder().join(target.name));
+    let execution = Execution {
+        target,
+        setup,
+        plan,
+        run,
+        rerun_command: format!(
+            "cargo test -p {} --test {} -- --exact",
+            target.package, target.name
+        ),
+        report_dir: report_dir.clone(),
+        print_events: false,
+    };
+    let cells = Cells::new(plan.entries.len());
+    let observer = |position: usize, result: &TestResult| cells.fill(position, result.clone());
+    let (_, conclusion) = execution.run(&observer, || {
+        // Whoever read our output has gone: the workers go with this process, and the log stays.
+        panic::catch_unwind(AssertUnwindSafe(|| show(setup, plan, arguments, &cells)))
+            .unwrap_or_else(|_| os::exit_now(1))
+    })?;
+    if let Some(folder) = &report_dir {
+        // Not on standard output: that belongs to libtest's format.
+        eprintln!("reports: {}", folder.display());
+    }
+    Ok(conclusion.exit_code())
 }
 
-impl Execution<'_> {
-    fn run(&self) -> Result<ExitCode, AnyError> {
-        let arguments = &self.command_line.arguments;
-        let expectation = self.setup.expectations(self.plan);
-        let mut run = self.setup.run(self.plan, &expectation)?;
-        run.include_ignored = arguments.include_ignored || arguments.ignored;
-        run.echo = arguments.nocapture;
-
-        let folder = self.report_folder();
-        let log = folder.as_deref().map(EventLog::create).transpose()?;
-        let cells = Cells::new(self.plan.entries.len());
-        let observer = |position: usize, result: &TestResult| cells.fill(position, result.clone());
-        let recorder = Recorder::new(log, false, &observer);
-        let stop = interrupt::stop_on_signals()?;
-        let started = Instant::now();
-        recorder.record(&Event::Run(header::header(&self.target, self.plan, self.rerun_command())));
-        recorder.record(&Event::plan(self.plan));
-        for expected in &self.setup.absent {
-            recorder.record(&Event::DeviceAbsent { expected: expected.clone() });
-        }
-
-        let conclusion = std::thread::scope(|scope| {
-            scope.spawn(|| schedule::execute(&run, &recorder, &stop));
-            // Whoever read our output has gone: the workers go with this process, and the log stays.
-            panic::catch_unwind(AssertUnwindSafe(|| self.show(&cells)))
-                .unwrap_or_else(|_| os::exit_now(1))
-        });
-        recorder.record(&Event::End { interrupted: stop.is_set(), duration: started.elapsed() });
-        recorder.into_result()?;
-        if let Some(folder) = &folder {
-            write_reports(folder)?;
-        }
-        Ok(conclusion.exit_code())
+/// Prints each result when it is settled.
+fn show(
+    setup: &Setup,
+    plan: &Plan,
+    arguments: &Arguments,
+    cells: &Arc<Cells>,
+) -> libtest_mimic::Conclusion {
+    let mut trials: Vec<Trial> = Vec::with_capacity(plan.entries.len());
+    for expected in &setup.absent {
+        let message = format!("the profile expects the device {expected}, which is not there");
+        trials.push(Trial::test(format!("expected-device@{expected}"), || Err(message.into())));
     }
-
-    /// Prints each result when it is settled.
-    fn show(&self, cells: &Arc<Cells>) -> libtest_mimic::Conclusion {
-        let mut trials: Vec<Trial> = Vec::with_capacity(self.plan.entries.len());
-        for expected in &self.setup.absent {
-            let message = format!("the profile expects the device {expected}, which is not there");
-            trials.push(Trial::test(format!("expected-device@{expected}"), || Err(message.into())));
-        }
-        for (position, entry) in self.plan.entries.iter().enumerate() {
-            let cells = cells.clone();
-            trials.push(Trial::ignorable_test(self.plan.id(entry), move || {
-                completion(&cells.wait(position))
-            }));
-        }
-        let mut arguments = self.command_line.arguments.clone();
+    for (position, entry) in plan.entries.iter().enumerate() {
+        let cells = cells.clone();
+        trials
+            .push(Trial::ignorable_test(plan.id(entry), move || completion(&cells.wait(position))));
+    }
+    let arguments = Arguments {
         // Chosen already, with what libtest-mimic does not know.
-        arguments.filter = None;
-        arguments.skip.clear();
-        arguments.ignored = false;
+        filter: None,
+        skip: Vec::new(),
+        ignored: false,
         // Trials only wait; one thread prints them in their order, as they begin and end.
-        arguments.test_threads = Some(1);
-        libtest_mimic::run(&arguments, trials)
-    }
-
-    /// Where the reports go: nowhere under nextest, which runs each test in a process of its own
-    /// and writes its own report.
-    fn report_folder(&self) -> Option<PathBuf> {
-        (!under_nextest()).then(|| self.setup.report_folder().join(self.target.name))
-    }
-
-    fn rerun_command(&self) -> String {
-        format!("cargo test -p {} --test {} -- --exact", self.target.package, self.target.name)
-    }
-}
-
-fn write_reports(folder: &Path) -> Result<(), AnyError> {
-    let log = RunLog::read(&EventLog::path(folder))?;
-    report::write_all(&log, folder)?;
-    // Not on standard output: that belongs to libtest's format.
-    eprintln!("reports: {}", folder.display());
-    Ok(())
+        test_threads: Some(1),
+        ..arguments.clone()
+    };
+    libtest_mimic::run(&arguments, trials)
 }
 
 /// What libtest-mimic is told of a result.

@@ -5,6 +5,12 @@ pub mod command;
 pub mod everywhere;
 pub mod libtest;
 
+/// What a front can fail with, for a message on standard error.
+pub(crate) type AnyError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The exit status of a run that could not be made.
+pub(crate) const CANNOT_RUN: u8 = 2;
+
 /// What a target says of itself, filled in by `main!` and `command!`.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {

@@ -8,9 +8,9 @@ use clap::Args;
 use clmatrix::select::DeviceInfo;
 use serde::Serialize;
 
-use super::{AnyError, Common, TableFormat};
+use super::{Common, TableFormat};
 use crate::devices::{FoundPlatform, Machine};
-use crate::setup::SetupError;
+use crate::front::AnyError;
 
 /// Shows each device with its id; `*` marks those that a run would test.
 #[derive(Args)]
@@ -76,12 +76,9 @@ pub fn devices(arguments: &DevicesArguments) -> Result<ExitCode, AnyError> {
         }
         TableFormat::Json => println!("{}", serde_json::to_string_pretty(&everything.devices)?),
     }
-    match selected {
-        Ok(_) => Ok(ExitCode::SUCCESS),
-        // What is there has been shown; that it is not enough is said on standard error.
-        Err(error @ SetupError::NoDevices(_)) => Err(error.into()),
-        Err(error) => Err(error.into()),
-    }
+    // What is there has been shown; that it is not enough is said on standard error.
+    selected?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn everything<'a>(machine: &'a Machine, selected: &HashSet<String>) -> Everything<'a> {

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::{AnyError, Filter, TableFormat};
-use crate::front::Target;
+use super::{Filter, TableFormat};
+use crate::front::{AnyError, Target};
 use crate::registry::{self, Ignore, Test};
 
 /// Shows the tests as they are written; which of them a device can run shows in a run.

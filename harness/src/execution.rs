@@ -1,0 +1,73 @@
+//! A run from its first event to its reports, whatever front shows it.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use crate::events::Event;
+use crate::front::{AnyError, Target};
+use crate::header::header;
+use crate::interrupt;
+use crate::plan::Plan;
+use crate::recorder::{EventLog, Observer, Recorder};
+use crate::report;
+use crate::run_log::RunLog;
+use crate::schedule::{self, Run};
+use crate::setup::Setup;
+
+/// A run that is ready to begin.
+pub struct Execution<'a> {
+    /// The executable.
+    pub target: Target,
+    /// The machine and the configuration.
+    pub setup: &'a Setup,
+    /// What is to run.
+    pub plan: &'a Plan,
+    /// How it is run.
+    pub run: Run<'a>,
+    /// How a person runs one test again; its id is appended.
+    pub rerun_command: String,
+    /// Where the log and the reports go; without it there are none.
+    pub report_dir: Option<PathBuf>,
+    /// Whether each event goes to standard output as well.
+    pub print_events: bool,
+}
+
+impl Execution<'_> {
+    /// Runs everything while `meanwhile` runs on this thread, then writes the reports.
+    ///
+    /// The log comes back as it was read, if there is one.
+    pub fn run<T>(
+        self,
+        observer: &Observer<'_>,
+        meanwhile: impl FnOnce() -> T,
+    ) -> Result<(Option<RunLog>, T), AnyError> {
+        let log = self.report_dir.as_deref().map(create_log).transpose()?;
+        let recorder = Recorder::new(log, self.print_events, observer);
+        let stop = interrupt::stop_on_signals()?;
+        let started = Instant::now();
+        recorder.record(&Event::Run(header(&self.target, self.plan, self.rerun_command)));
+        recorder.record(&Event::plan(self.plan));
+        for expected in &self.setup.absent {
+            recorder.record(&Event::DeviceAbsent { expected: expected.clone() });
+        }
+        let shown = std::thread::scope(|scope| {
+            scope.spawn(|| schedule::execute(&self.run, &recorder, &stop));
+            meanwhile()
+        });
+        recorder.record(&Event::End { interrupted: stop.is_set(), duration: started.elapsed() });
+        recorder.into_result()?;
+        let log = self.report_dir.as_deref().map(write_reports).transpose()?;
+        Ok((log, shown))
+    }
+}
+
+fn create_log(folder: &Path) -> Result<EventLog, AnyError> {
+    EventLog::create(folder)
+        .map_err(|error| format!("the report folder {}: {error}", folder.display()).into())
+}
+
+fn write_reports(folder: &Path) -> Result<RunLog, AnyError> {
+    let log = RunLog::read(&EventLog::path(folder))?;
+    report::write_all(&log, folder)?;
+    Ok(log)
+}
