@@ -7,6 +7,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use crate::events::TestResult;
 use crate::plan::{HOST, Plan};
+use crate::verdict::Verdict;
 
 /// Shows progress on standard error.
 pub struct Progress {
@@ -21,6 +22,7 @@ struct Lane {
     total: usize,
     done: AtomicUsize,
     unexpected: AtomicUsize,
+    not_run: AtomicUsize,
     bar: ProgressBar,
 }
 
@@ -49,6 +51,7 @@ impl Progress {
                     total,
                     done: AtomicUsize::new(0),
                     unexpected: AtomicUsize::new(0),
+                    not_run: AtomicUsize::new(0),
                     bar,
                 }
             })
@@ -59,7 +62,9 @@ impl Progress {
     /// An entry of the plan has its result.
     pub fn advance(&self, position: usize, result: &TestResult) {
         let lane = &self.lanes[self.lane_of[position]];
-        if !result.verdict.is_as_expected() {
+        if result.verdict == Verdict::NotRun {
+            lane.not_run.fetch_add(1, Ordering::Relaxed);
+        } else if !result.verdict.is_as_expected() {
             lane.unexpected.fetch_add(1, Ordering::Relaxed);
             let first_line = result.summary();
             let first_line = first_line.lines().next().unwrap_or_default();
@@ -70,7 +75,13 @@ impl Progress {
         let done = lane.done.fetch_add(1, Ordering::Relaxed) + 1;
         if done == lane.total && self.bars.is_hidden() {
             let unexpected = lane.unexpected.load(Ordering::Relaxed);
-            self.say(&format!("{}: {done} done, {unexpected} not as expected", lane.name));
+            let not_run = lane.not_run.load(Ordering::Relaxed);
+            let done = done - not_run;
+            let mut line = format!("{}: {done} done, {unexpected} not as expected", lane.name);
+            if not_run > 0 {
+                line += &format!(", {not_run} not run");
+            }
+            self.say(&line);
         }
     }
 

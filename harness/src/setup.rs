@@ -24,7 +24,7 @@ pub struct Options {
     pub profile: Option<String>,
     /// `--devices`.
     pub devices: Option<String>,
-    /// `--icd`, repeated.
+    /// `--icd`, repeated; CLMATRIX_ICD adds to it.
     pub icd: Vec<PathBuf>,
     /// Whether what the drivers said a short while ago will do.
     pub cached_devices: bool,
@@ -68,7 +68,10 @@ pub struct Setup {
 
 impl Setup {
     /// Reads the configuration and asks the drivers.
-    pub fn new(options: Options) -> Result<Self, SetupError> {
+    pub fn new(mut options: Options) -> Result<Self, SetupError> {
+        if let Some(added) = std::env::var_os("CLMATRIX_ICD") {
+            options.icd.extend(std::env::split_paths(&added));
+        }
         let config = Config::load(options.config.as_deref())?;
         let profile_name =
             options.profile.clone().or_else(|| std::env::var("CLMATRIX_PROFILE").ok());

@@ -107,7 +107,7 @@ const TEST_EXAMPLES: &str = "Examples:
   cargo xtask test -- -- buffer               tests with `buffer` in their names";
 
 const ENV_EXAMPLES: &str = "Examples:
-  eval \"$(cargo xtask env)\"                   then run `cargo test` by hand
+  eval \"$(cargo xtask env)\"                   then `cargo test --workspace` by hand
   cargo xtask env --format json               one object; null stands for a variable to unset";
 
 #[derive(Args)]
@@ -153,7 +153,8 @@ fn main() -> ExitCode {
             for cause in error.chain().skip(1) {
                 eprintln!("  caused by: {cause}");
             }
-            ExitCode::FAILURE
+            // As of a run that could not be made: 1 is for one in which something was not as expected.
+            ExitCode::from(2)
         }
     }
 }

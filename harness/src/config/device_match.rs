@@ -1,37 +1,36 @@
 //! Which devices an override or an expectation is for.
 
-use super::value::DevicePattern;
+use super::value::{IdPattern, NamePattern};
 use crate::events::RunDevice;
 use crate::plan::HOST;
 
-/// Globs of which all that are given must match; without any it is every device, and the host.
+/// Patterns of which all that are given must match; without any it is every device, and the host.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DeviceMatch {
     /// The device's slug, as in a test's id.
-    pub(super) id: Option<DevicePattern>,
+    pub(super) id: Option<IdPattern>,
     /// CL_PLATFORM_NAME.
-    pub(super) platform: Option<DevicePattern>,
+    pub(super) platform: Option<NamePattern>,
     /// CL_DEVICE_NAME.
-    pub(super) device: Option<DevicePattern>,
+    pub(super) device: Option<NamePattern>,
     /// CL_DEVICE_VENDOR.
-    pub(super) vendor: Option<DevicePattern>,
+    pub(super) vendor: Option<NamePattern>,
     /// CL_DRIVER_VERSION.
-    pub(super) driver_version: Option<DevicePattern>,
+    pub(super) driver_version: Option<NamePattern>,
 }
 
 impl DeviceMatch {
     /// Whether it is for this device.
     pub(super) fn matches(&self, device: &RunDevice) -> bool {
         let info = &device.info;
-        [
-            (&self.id, &device.id),
+        let names = [
             (&self.platform, &device.platform.name),
             (&self.device, &info.name),
             (&self.vendor, &info.vendor),
             (&self.driver_version, &info.driver_version),
-        ]
-        .iter()
-        .all(|(pattern, name)| pattern.as_ref().is_none_or(|pattern| pattern.matches(name)))
+        ];
+        self.id.as_ref().is_none_or(|id| id.matches(&device.id))
+            && names.iter().all(|(pattern, name)| pattern.as_ref().is_none_or(|p| p.matches(name)))
     }
 
     /// Whether it is for tests that need no device: they have an id, but no driver.

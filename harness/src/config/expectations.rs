@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use super::device_match::DeviceMatch;
 use super::error::ConfigError;
-use super::value::{DevicePattern, Reason, TestPattern};
+use super::value::{IdPattern, NamePattern, Reason, TestPattern};
 use crate::events::RunDevice;
 use crate::verdict::{Expectation, ExpectedStatus};
 
@@ -37,6 +37,8 @@ pub struct DeviceExpectations<'a> {
 
 #[derive(Clone, Debug)]
 struct Entry {
+    /// The glob as written.
+    test: String,
     on: DeviceMatch,
     expectation: Expectation,
 }
@@ -52,11 +54,11 @@ pub(super) struct ExpectationsFile {
 #[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
 struct EntryKeys {
     test: TestPattern,
-    id: Option<DevicePattern>,
-    platform: Option<DevicePattern>,
-    device: Option<DevicePattern>,
-    vendor: Option<DevicePattern>,
-    driver_version: Option<DevicePattern>,
+    id: Option<IdPattern>,
+    platform: Option<NamePattern>,
+    device: Option<NamePattern>,
+    vendor: Option<NamePattern>,
+    driver_version: Option<NamePattern>,
     status: ExpectedStatus,
     reason: Reason,
 }
@@ -98,6 +100,18 @@ impl Expectations {
     }
 }
 
+impl Expectations {
+    /// The `test` globs that match none of `tests`, given without their devices.
+    pub fn without_test<'a>(&self, tests: impl IntoIterator<Item = &'a str>) -> Vec<&str> {
+        let mut matched = vec![false; self.entries.len()];
+        for test in tests {
+            self.tests.matches(test).into_iter().for_each(|entry| matched[entry] = true);
+        }
+        let unmatched = self.entries.iter().zip(matched).filter(|(_, matched)| !matched);
+        unmatched.map(|(entry, _)| entry.test.as_str()).collect()
+    }
+}
+
 impl<'a> DeviceExpectations<'a> {
     /// What is expected of `test`, given without its device: `suite::test::case`.
     pub fn lookup(&self, test: &str) -> Option<&'a Expectation> {
@@ -112,7 +126,8 @@ impl EntryKeys {
         let Self { id, platform, device, vendor, driver_version, .. } = self;
         let on = DeviceMatch { id, platform, device, vendor, driver_version };
         let expectation = Expectation { status: self.status, reason: self.reason.0 };
-        (self.test, Entry { on, expectation })
+        let test = self.test.0.glob().to_owned();
+        (self.test, Entry { test, on, expectation })
     }
 }
 

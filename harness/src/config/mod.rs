@@ -10,8 +10,8 @@
 //! [profile.ci]                     # what a profile does not say it has from `default`
 //! expected-devices = ["pocl-*"]    # each that no device matches fails the run
 //!
-//! [[override]]                     # all globs given must match; later overrides win
-//! platform = "Oclgrind"            # also: id, device, vendor, driver-version
+//! [[override]]                     # all that is given must match; later overrides win
+//! platform = "Oclgrind"            # or a glob; also: device, vendor, driver-version, id
 //! timeout = "5m"
 //! diagnostics = ['^Invalid read']  # lines on standard error that fail a test
 //! ```

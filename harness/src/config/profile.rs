@@ -8,14 +8,14 @@ use regex::RegexSet;
 use serde::Deserialize;
 
 use super::device_match::DeviceMatch;
-use super::value::{DevicePattern, Diagnostics, Slots, Timeout};
+use super::value::{Diagnostics, IdPattern, NamePattern, Slots, Timeout};
 use crate::events::RunDevice;
 
 /// How a run is made.
 #[derive(Clone, Debug)]
 pub struct Profile {
     devices: Option<String>,
-    expected_devices: Vec<DevicePattern>,
+    expected_devices: Vec<IdPattern>,
     report_dir: Option<PathBuf>,
     /// What holds on a device that no override is for.
     settings: DeviceSettings,
@@ -38,7 +38,7 @@ pub struct DeviceSettings {
 #[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
 pub(super) struct ProfileKeys {
     devices: Option<String>,
-    expected_devices: Option<Vec<DevicePattern>>,
+    expected_devices: Option<Vec<IdPattern>>,
     report_dir: Option<PathBuf>,
     timeout: Option<Timeout>,
     slots: Option<Slots>,
@@ -58,11 +58,11 @@ pub(super) struct Override {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
 struct OverrideKeys {
-    id: Option<DevicePattern>,
-    platform: Option<DevicePattern>,
-    device: Option<DevicePattern>,
-    vendor: Option<DevicePattern>,
-    driver_version: Option<DevicePattern>,
+    id: Option<IdPattern>,
+    platform: Option<NamePattern>,
+    device: Option<NamePattern>,
+    vendor: Option<NamePattern>,
+    driver_version: Option<NamePattern>,
     timeout: Option<Timeout>,
     slots: Option<Slots>,
     diagnostics: Option<Diagnostics>,

@@ -290,6 +290,10 @@ fn the_last_expectation_that_matches_counts() {
     }
     let crash = config.expectations.for_device(&pocl).lookup("svm::maps::fine_1");
     assert_eq!(crash.map(|found| found.status), Some(ExpectedStatus::Crash));
+    let unmatched =
+        |tests: &[&'static str]| config.expectations.without_test(tests.iter().copied()).join(" ");
+    assert_eq!(unmatched(&["svm::maps::fine_1"]), "");
+    assert_eq!(unmatched(&["svm::copies", "images::maps::t"]), "svm::maps::fine_{1,2}");
 }
 
 #[test]
@@ -514,6 +518,15 @@ fn mistakes_in_expectations() {
                 "  |",
                 "2 | test = 'a::[b'",
                 "  |        ^^^^^^^",
+            ],
+        ),
+        (
+            "[[expect]]\ntest = 'a::b@pocl-cpu'\nstatus = 'fail'\nreason = 'x'",
+            [
+                "expectations/pocl.toml:2:8: a test is given without its device: name that with `id`",
+                "  |",
+                "2 | test = 'a::b@pocl-cpu'",
+                "  |        ^^^^^^^^^^^^^^^",
             ],
         ),
         (

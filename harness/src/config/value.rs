@@ -9,28 +9,55 @@ use globset::{Glob, GlobBuilder, GlobMatcher};
 use regex::RegexSet;
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 
-/// A glob for what drivers say of themselves and for the ids of devices.
-///
-/// Case does not matter, since drivers spell the same name differently from version to version.
+/// A glob for the ids of devices. Case does not matter.
 #[derive(Clone, Debug)]
-pub(super) struct DevicePattern(GlobMatcher);
+pub(super) struct IdPattern(GlobMatcher);
 
-impl DevicePattern {
+impl IdPattern {
     /// The glob as written.
     pub(super) fn as_str(&self) -> &str {
         self.0.glob().glob()
     }
 
-    /// Whether all of `name` matches; blanks around it do not count, since some drivers pad.
+    /// Whether all of `id` matches.
+    pub(super) fn matches(&self, id: &str) -> bool {
+        self.0.is_match(id)
+    }
+}
+
+impl Text for IdPattern {
+    const EXPECTED: &str = "a glob such as \"nvidia-*\"";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        glob(GlobBuilder::new(text).case_insensitive(true)).map(|glob| Self(glob.compile_matcher()))
+    }
+}
+
+/// A part of what drivers say of themselves, or with `*`, `?` or `[...]` a glob for all of it, as
+/// in a selection.
+///
+/// Case does not matter, since drivers spell the same name differently from version to version.
+#[derive(Clone, Debug)]
+pub(super) struct NamePattern(GlobMatcher);
+
+impl NamePattern {
+    /// Whether `name` matches; blanks around it do not count, since some drivers pad.
     pub(super) fn matches(&self, name: &str) -> bool {
         self.0.is_match(name.trim())
     }
 }
 
-impl Text for DevicePattern {
-    const EXPECTED: &str = "a glob such as \"*nvidia*\"";
+impl Text for NamePattern {
+    const EXPECTED: &str = "a part of a name, or a glob such as \"*nvidia*\"";
 
     fn parse(text: &str) -> Result<Self, String> {
+        let part;
+        let text = if text.contains(['*', '?', '[', '{']) {
+            text
+        } else {
+            part = format!("*{}*", globset::escape(text));
+            &part
+        };
         glob(GlobBuilder::new(text).case_insensitive(true)).map(|glob| Self(glob.compile_matcher()))
     }
 }
@@ -43,6 +70,9 @@ impl Text for TestPattern {
     const EXPECTED: &str = "a glob such as \"suite::test::*\"";
 
     fn parse(text: &str) -> Result<Self, String> {
+        if text.contains('@') {
+            return Err("a test is given without its device: name that with `id`".to_owned());
+        }
         glob(&mut GlobBuilder::new(text)).map(Self)
     }
 }
@@ -175,18 +205,20 @@ macro_rules! deserialize_from_text {
     )*};
 }
 
-deserialize_from_text!(DevicePattern, TestPattern, Timeout, Reason, Expression);
+deserialize_from_text!(IdPattern, NamePattern, TestPattern, Timeout, Reason, Expression);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn device_patterns() {
+    fn names_match_by_a_part_or_as_a_whole() {
         let cases = [
             ("oclgrind", "Oclgrind", true),
             ("*nvidia*", "NVIDIA Corporation", true),
-            ("nvidia", "NVIDIA Corporation", false),
+            ("nvidia", "NVIDIA Corporation", true),
+            ("nvidia*", "The NVIDIA Corporation", false),
+            ("(R) Core(TM)", "Intel(R) Core(TM) i7", true),
             ("Intel(R) *", "Intel(R) OpenCL Graphics", true),
             ("*.10", "Oclgrind 21.10", true),
             ("535.*", "535.104.05", true),
@@ -197,8 +229,20 @@ mod tests {
             ("gfx[", "gfx", false),
         ];
         for (glob, name, expected) in cases {
-            let matches = DevicePattern::parse(glob).is_ok_and(|pattern| pattern.matches(name));
+            let matches = NamePattern::parse(glob).is_ok_and(|pattern| pattern.matches(name));
             assert_eq!(matches, expected, "{glob:?} on {name:?}");
+        }
+    }
+
+    #[test]
+    fn ids_match_as_a_whole() {
+        for (glob, id, expected) in [
+            ("pocl-cpu", "pocl-cpu", true),
+            ("POCL-*", "pocl-cpu", true),
+            ("pocl-cpu", "pocl-cpu-5.0", false),
+        ] {
+            let matches = IdPattern::parse(glob).is_ok_and(|pattern| pattern.matches(id));
+            assert_eq!(matches, expected, "{glob:?} on {id:?}");
         }
     }
 }

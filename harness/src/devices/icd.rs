@@ -109,7 +109,9 @@ pub fn drivers(variables: &LoaderVariables, added: &[PathBuf]) -> Vec<Driver> {
     let mut drivers = Vec::new();
     if !variables.bypass_the_loader() {
         let vendors = variables.vendors.as_deref().unwrap_or(Path::new(SYSTEM_VENDORS));
-        drivers.extend(in_vendors(vendors));
+        // A loader passes over a folder that is not there.
+        let vendors = Some(vendors).filter(|path| path.exists() || is_bare_name(path));
+        drivers.extend(vendors.into_iter().flat_map(in_vendors));
         drivers.extend(variables.filenames.iter().flat_map(|file| in_vendors(file)));
     }
     drivers.extend(added.iter().flat_map(|file| in_vendors(file)));
@@ -152,9 +154,13 @@ fn from_icd_file(file: &Path) -> Option<Driver> {
         .then(|| Driver::Icd { library: library.to_owned(), origin: file.to_path_buf() })
 }
 
-/// A bare name stays one: the system's linker knows where it is.
+/// A name that the system's linker looks up.
+fn is_bare_name(library: &Path) -> bool {
+    library.components().count() == 1 && !library.has_root()
+}
+
 fn absolute(library: &Path) -> PathBuf {
-    if library.components().count() > 1 || library.exists() {
+    if !is_bare_name(library) || library.exists() {
         std::path::absolute(library).unwrap_or_else(|_| library.to_path_buf())
     } else {
         library.to_path_buf()
@@ -196,7 +202,9 @@ mod tests {
             "an added library comes last, one that is there already not again"
         );
         let nothing = LoaderVariables { vendors: Some(at("absent")), ..LoaderVariables::default() };
-        assert_eq!(libraries(&drivers(&nothing, &[])), [at("absent").display().to_string()]);
+        assert_eq!(libraries(&drivers(&nothing, &[])), [""; 0], "no loader minds");
+        let added = [at("libabsent.so")];
+        assert_eq!(libraries(&drivers(&nothing, &added)), [added[0].display().to_string()]);
     }
 
     #[test]

@@ -51,6 +51,12 @@ impl Probe<'_> {
     }
 
     fn ask(&self, driver: &Driver) -> Result<Vec<Enumerated>, String> {
+        if let Driver::Icd { library, .. } = driver
+            && Path::new(library).is_absolute()
+            && !Path::new(library).exists()
+        {
+            return Err(format!("there is no file {library}"));
+        }
         let environment = driver
             .environment(self.state)
             .map_err(|error| format!("no private vendors folder can be made: {error}"))?;
@@ -60,8 +66,10 @@ impl Probe<'_> {
         let (never, _switch) = os::stop_signal().map_err(|error| error.to_string())?;
         let limit = limit();
         let trouble = match child.answer(Instant::now() + limit, &never) {
-            Exchange::Answered(Answer::Platforms(Err(reason))) if *driver != Driver::AsIs => {
-                format!("not a driver, or one without a platform: {reason}")
+            Exchange::Answered(Answer::Platforms(Ok(none)))
+                if none.is_empty() && *driver != Driver::AsIs =>
+            {
+                "not a driver, or one that finds no platform".to_owned()
             }
             Exchange::Answered(Answer::Platforms(platforms)) => return platforms,
             Exchange::Answered(other) => format!("unexpected answer {other:?}"),

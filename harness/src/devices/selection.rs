@@ -121,7 +121,9 @@ fn no_device_message(machine: &Machine) -> String {
     for failed in &machine.failed {
         message += &format!("\n  driver {}: {}", failed.driver.name(), failed.reason);
     }
+    if machine.failed.is_empty() {
+        message += "\ninstall a driver (on Debian: pocl-opencl-icd for the CPU)";
+    }
     message
-        + "\ninstall a driver (on Debian: pocl-opencl-icd for the CPU), or name a driver's library \
-           with --icd PATH"
+        + "\na driver's library that no .icd file names is added by --icd PATH, or by CLMATRIX_ICD"
 }

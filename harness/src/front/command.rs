@@ -13,7 +13,7 @@ use crate::events::TestResult;
 use crate::execution::Execution;
 use crate::plan::Plan;
 use crate::progress::Progress;
-use crate::registry;
+use crate::registry::{self, Test};
 use crate::report::{self, shell_quoted};
 use crate::run_log::RunLog;
 use crate::setup::{Options, Setup, SetupError};
@@ -75,7 +75,7 @@ enum Command {
 struct Common {
     /// Devices: `platform`, `platform:device,device`, several separated by `;`. A name is an index
     /// or a part of 'name vendor type', first match taken; a glob (`intel:*`, `*:*gpu*`) takes all.
-    #[arg(long, value_name = "SEL")]
+    #[arg(long, value_name = "SEL", allow_hyphen_values = true)]
     devices: Option<String>,
     /// Profile of the configuration [default: CLMATRIX_PROFILE, else `default`].
     #[arg(long, value_name = "P")]
@@ -85,6 +85,7 @@ struct Common {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// A driver's library, or an .icd file, beside those that the loader knows; may be repeated.
+    /// CLMATRIX_ICD is a list of such paths, separated by `:`.
     #[arg(long, value_name = "PATH")]
     icd: Vec<PathBuf>,
 }
@@ -179,9 +180,7 @@ fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
     if plan.entries.is_empty() {
         return Err(no_test_matches(&arguments.filter, &plan.devices).into());
     }
-    for failed in &setup.machine.failed {
-        eprintln!("warning: driver {}: {}", failed.driver.name(), failed.reason);
-    }
+    warn(&setup, &tests, target);
     let expectation = setup.expectations(&plan);
     let mut run = setup.run(&plan, &expectation)?;
     run.include_ignored = arguments.include_ignored;
@@ -205,6 +204,17 @@ fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
         print_matrix(&log, &folder);
     }
     Ok(if log.is_success() { ExitCode::SUCCESS } else { ExitCode::from(UNEXPECTED) })
+}
+
+/// Says what will not be in the matrix.
+fn warn(setup: &Setup, tests: &[&'static Test], target: Target) {
+    for failed in &setup.machine.failed {
+        eprintln!("warning: driver {}: {}", failed.driver.name(), failed.reason);
+    }
+    let paths: Vec<String> = tests.iter().map(|test| test.path(target.home)).collect();
+    for test in setup.config.expectations.without_test(paths.iter().map(String::as_str)) {
+        eprintln!("warning: no test matches the expectation for {test:?}");
+    }
 }
 
 fn print_matrix(log: &RunLog, folder: &Path) {

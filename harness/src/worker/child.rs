@@ -7,6 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::time::Instant;
 
+use clmatrix::cl3::error_codes::CL_PLATFORM_NOT_FOUND_KHR;
 use clmatrix::select::FoundPlatform;
 
 use super::protocol::{Answer, DeviceAddress, Enumerated, ROLE_VARIABLE, Request, Role};
@@ -36,9 +37,11 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
     let mut runner = Runner::new(connection);
     match role {
         Role::Enumerate => {
-            let platforms = clmatrix::select::platforms()
-                .map(|found| found.into_iter().map(enumerated).collect())
-                .map_err(|error| error.to_string());
+            let platforms = match clmatrix::select::platforms() {
+                Ok(found) => Ok(found.into_iter().map(enumerated).collect()),
+                Err(error) if error.code() == CL_PLATFORM_NOT_FOUND_KHR => Ok(Vec::new()),
+                Err(error) => Err(error.to_string()),
+            };
             runner.answer(&Answer::Platforms(platforms));
             return 0;
         }

@@ -64,7 +64,7 @@ fn a_bad_driver_costs_its_own_platforms() {
         (library(folder.path(), "hang", "for (;;) pause();"), "no answer within 5s"),
         (library(folder.path(), "empty", ""), "not a driver"),
         (garbage, "not a driver"),
-        (absent, "not a driver"),
+        (absent, "there is no file"),
     ];
     let healthy = ids(&devices_json(&[]));
     let mut arguments = Vec::new();
