@@ -1,12 +1,14 @@
 //! A run from its first event to its reports, whatever front shows it.
 
+use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::events::Event;
-use crate::front::{AnyError, Target};
+use crate::front::{AnyError, CANNOT_RUN, Target};
 use crate::header::header;
 use crate::interrupt;
+use crate::os;
 use crate::plan::Plan;
 use crate::recorder::{EventLog, Observer, Recorder};
 use crate::report;
@@ -35,7 +37,8 @@ pub struct Execution<'a> {
 impl Execution<'_> {
     /// Runs everything while `meanwhile` runs on this thread, then writes the reports.
     ///
-    /// The log comes back as it was read, if there is one.
+    /// The log comes back as it was read, if there is one. A panic in the schedule ends the process:
+    /// whoever waits for a result would wait for ever.
     pub fn run<T>(
         self,
         observer: &Observer<'_>,
@@ -51,19 +54,28 @@ impl Execution<'_> {
             recorder.record(&Event::DeviceAbsent { expected: expected.clone() });
         }
         let shown = std::thread::scope(|scope| {
-            scope.spawn(|| schedule::execute(&self.run, &recorder, &stop));
+            scope.spawn(|| {
+                let run = || schedule::execute(&self.run, &recorder, &stop);
+                panic::catch_unwind(AssertUnwindSafe(run))
+                    .unwrap_or_else(|_| os::exit_now(i32::from(CANNOT_RUN)))
+            });
             meanwhile()
         });
         recorder.record(&Event::End { interrupted: stop.is_set(), duration: started.elapsed() });
-        recorder.into_result()?;
-        let log = self.report_dir.as_deref().map(write_reports).transpose()?;
-        Ok((log, shown))
+        let Some(folder) = &self.report_dir else { return Ok((None, shown)) };
+        // Locked until the reports are written.
+        let _lock = recorder.finish().map_err(|error| in_folder(folder, &error))?;
+        let log = write_reports(folder).map_err(|error| in_folder(folder, &*error))?;
+        Ok((Some(log), shown))
     }
 }
 
 fn create_log(folder: &Path) -> Result<EventLog, AnyError> {
-    EventLog::create(folder)
-        .map_err(|error| format!("the report folder {}: {error}", folder.display()).into())
+    EventLog::create(folder).map_err(|error| in_folder(folder, &error))
+}
+
+fn in_folder(folder: &Path, error: &dyn std::error::Error) -> AnyError {
+    format!("the report folder {}: {error}", folder.display()).into()
 }
 
 fn write_reports(folder: &Path) -> Result<RunLog, AnyError> {

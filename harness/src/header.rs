@@ -22,7 +22,7 @@ pub fn header(target: &Target, plan: &Plan, rerun_command: String) -> RunHeader 
         time,
         host: os::host_name(),
         versions,
-        command_line: std::env::args().collect(),
+        command_line: std::env::args_os().map(|word| word.to_string_lossy().into()).collect(),
         rerun_command,
         devices: plan.devices.iter().map(|device| device.run.clone()).collect(),
     }

@@ -1,6 +1,6 @@
 //! Ctrl-C, and a request to end from outside: the run stops, and its reports are written.
 
-use crate::front::AnyError;
+use crate::front::{AnyError, tell};
 use crate::os::{self, StopSignal};
 
 /// A signal that is set by SIGINT, SIGTERM and SIGHUP. A second one ends the process at once.
@@ -11,8 +11,8 @@ pub fn stop_on_signals() -> Result<StopSignal, AnyError> {
         if seen.swap(true, std::sync::atomic::Ordering::Relaxed) {
             os::exit_now(130);
         }
-        eprintln!("\nstopping: writing the reports for what has finished (again to leave at once)");
         switch.stop();
+        tell("\nstopping: writing the reports for what has finished (again to leave at once)");
     })?;
     Ok(signal)
 }

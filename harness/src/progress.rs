@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use crate::events::TestResult;
+use crate::front::tell;
 use crate::plan::{HOST, Plan};
 use crate::verdict::Verdict;
 
@@ -87,7 +88,7 @@ impl Progress {
 
     fn say(&self, line: &str) {
         if self.bars.is_hidden() {
-            eprintln!("{line}");
+            tell(line);
         } else {
             let _ = self.bars.println(line);
         }

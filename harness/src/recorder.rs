@@ -2,7 +2,7 @@
 //! they are settled.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::SystemTime;
@@ -18,19 +18,18 @@ pub struct Recorder<'a> {
     observer: &'a Observer<'a>,
 }
 
-#[derive(Default)]
 struct Sinks {
-    log: Option<File>,
-    /// Whether each event goes to standard output as well.
+    log: Option<EventLog>,
+    /// Whether each event goes to standard output as well; off once nobody reads it.
     to_stdout: bool,
-    /// The first write that failed; later ones are not tried.
+    /// The first error of the log; after it no more is written there.
     error: Option<io::Error>,
 }
 
 impl<'a> Recorder<'a> {
     /// Writes to `log`, if there is one.
     pub fn new(log: Option<EventLog>, to_stdout: bool, observer: &'a Observer<'a>) -> Self {
-        let sinks = Sinks { log: log.map(|log| log.file), to_stdout, error: None };
+        let sinks = Sinks { log, to_stdout, error: None };
         Self { sinks: Mutex::new(sinks), observer }
     }
 
@@ -56,24 +55,22 @@ impl<'a> Recorder<'a> {
         (self.observer)(position, result);
     }
 
-    /// The first error of writing, if any.
-    pub fn into_result(self) -> io::Result<()> {
+    /// The log, still locked, or the first error of writing it.
+    pub fn finish(self) -> io::Result<Option<EventLog>> {
         let sinks = self.sinks.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-        sinks.error.map_or(Ok(()), Err)
+        sinks.error.map_or(Ok(sinks.log), Err)
     }
 }
 
 impl Sinks {
     fn write(&mut self, line: &[u8]) {
-        if self.error.is_some() {
-            return;
+        if let Some(log) = self.log.as_mut().filter(|_| self.error.is_none()) {
+            // One call a line, so that a log that ends early ends at a line, or within its last.
+            self.error = log.file.write_all(line).err();
         }
-        // One call a line, so that a log that ends early ends at a line, or within its last one.
-        let mut result = self.log.as_mut().map_or(Ok(()), |log| log.write_all(line));
         if self.to_stdout {
-            result = result.and_then(|()| io::stdout().write_all(line));
+            self.to_stdout = io::stdout().write_all(line).is_ok();
         }
-        self.error = result.err();
     }
 }
 
@@ -90,18 +87,47 @@ impl EventLog {
         if file.try_lock().is_err() {
             return Err(io::Error::new(
                 io::ErrorKind::ResourceBusy,
-                "another run writes its reports there; give this one a --report-dir of its own",
+                "another run writes its reports there; give this one a folder of its own",
+            ));
+        }
+        if !is_a_log(&Self::path(folder))? {
+            return Err(io::Error::new(
+                io::ErrorKind::AlreadyExists,
+                "its events.jsonl is not a log of clmatrix; it is left alone",
             ));
         }
         file.set_len(0)?;
-        match fs::remove_dir_all(folder.join("junit")) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(Self { file }),
-        }
+        remove_reports(&folder.join("junit"))?;
+        Ok(Self { file })
     }
 
     /// Where the log of a report folder stands.
     pub fn path(folder: &Path) -> PathBuf {
         folder.join("events.jsonl")
     }
+}
+
+/// Whether a file is empty or begins as a log does.
+fn is_a_log(file: &Path) -> io::Result<bool> {
+    let mut first_line = String::new();
+    BufReader::new(File::open(file)?).read_line(&mut first_line)?;
+    Ok(first_line.is_empty()
+        || matches!(serde_json::from_str(&first_line), Ok(Event::Run(_)))
+        // An earlier run was killed while it wrote this line.
+        || !first_line.ends_with('\n') && first_line.starts_with("{\"event\":\"run\""))
+}
+
+/// Removes the reports of devices that this run may not have.
+fn remove_reports(folder: &Path) -> io::Result<()> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let file = entry?.path();
+        if file.extension().is_some_and(|extension| extension == "xml") {
+            fs::remove_file(file)?;
+        }
+    }
+    Ok(())
 }

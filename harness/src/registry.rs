@@ -99,12 +99,24 @@ impl Test {
 }
 
 /// All tests, ordered by module, file and line, so that lists read as the sources do.
-pub fn tests() -> Vec<&'static Test> {
+///
+/// # Errors
+/// Two tests with one name, as functions in two functions can have: only one of them could be run.
+pub fn tests() -> Result<Vec<&'static Test>, String> {
     let mut tests: Vec<&'static Test> = inventory::iter::<Test>.into_iter().collect();
     tests.sort_by_key(|test| {
         (test.module.split("::").next(), test.file, test.line, test.module, test.name)
     });
-    tests
+    let mut seen = std::collections::HashMap::new();
+    for test in &tests {
+        if let Some(Test { file, line, .. }) = seen.insert((test.module, test.name), test) {
+            return Err(format!(
+                "two tests are called {}::{}: {file}:{line} and {}:{}",
+                test.module, test.name, test.file, test.line
+            ));
+        }
+    }
+    Ok(tests)
 }
 
 /// The test with exactly this module and name.

@@ -76,8 +76,9 @@ impl Requirement {
             Self::Svm(level) => level.missing_on(device),
             Self::OpenCl(version) => (device.opencl < version)
                 .then(|| format!("needs OpenCL {version}, the device has {}", device.opencl)),
-            Self::Extension(name) => (!device.extensions.iter().any(|e| e == name))
-                .then(|| format!("no extension {name}")),
+            Self::Extension(name) => {
+                (!device.has_extension(name)).then(|| format!("no extension {name}"))
+            }
             Self::GlobalMem(bytes) => too_small("global memory", device.global_mem_size, bytes),
             Self::MaxAlloc(bytes) => {
                 too_small("largest allocation", device.max_mem_alloc_size, bytes)

@@ -19,7 +19,7 @@ use crate::recorder::Recorder;
 use crate::registry::Ignore;
 use crate::requirement;
 use crate::verdict::{Expectation, ExpectedStatus, Location, Outcome, judge};
-use crate::worker::parent::{Attempt, Launch, StartError, Worker};
+use crate::worker::parent::{Attempt, KILLED_FROM_OUTSIDE, Launch, StartError, Worker};
 
 /// After so many workers in a row that did not start, a device is given up.
 const START_TRIES: usize = 2;
@@ -170,20 +170,36 @@ impl<'a> Slot<'a> {
     fn attempt_with_crashes_attributed(&mut self, entry: &Planned, limit: Duration) -> Attempt {
         let attempt = self.attempt(entry, limit);
         let Some(Outcome::Crashed { how }) = &attempt.outcome else { return attempt };
-        let Some((position, suspect)) = self.unsettled.take() else { return attempt };
+        if how == KILLED_FROM_OUTSIDE {
+            return attempt;
+        }
+        let Some((position, mut suspect)) = self.unsettled.take() else { return attempt };
         self.worker = None;
         let rerun = self.attempt(entry, limit);
-        if let Some(Outcome::Crashed { .. }) = rerun.outcome {
-            self.recorder.settled(position, &suspect);
-        } else {
-            let victim = self.run.plan.id(entry);
-            self.charge(
-                position,
-                suspect,
-                format!("{how}, delayed: it struck `{victim}`, which does not crash alone"),
-            );
+        match rerun.outcome {
+            // Its own, then.
+            Some(Outcome::Crashed { .. }) => {
+                self.recorder.settled(position, &suspect);
+                rerun
+            }
+            // Not known, and so not charged to anyone else.
+            None | Some(Outcome::NotRun { .. }) => {
+                self.recorder.settled(position, &suspect);
+                attempt
+            }
+            Some(_) => {
+                let victim = self.run.plan.id(entry);
+                suspect.outcome = Outcome::Crashed {
+                    how: format!(
+                        "{how}, delayed: it struck `{victim}`, which does not crash alone"
+                    ),
+                };
+                suspect.stdout += &attempt.stdout;
+                suspect.stderr += &attempt.stderr;
+                self.charge(position, suspect);
+                rerun
+            }
         }
-        rerun
     }
 
     fn attempt(&mut self, entry: &Planned, limit: Duration) -> Attempt {
@@ -228,9 +244,8 @@ impl<'a> Slot<'a> {
         }
     }
 
-    /// Gives a result that was good so far the crash that it caused.
-    fn charge(&self, position: usize, mut suspect: TestResult, how: String) {
-        suspect.outcome = Outcome::Crashed { how };
+    /// Replaces a result that was good so far by the crash that it caused.
+    fn charge(&self, position: usize, mut suspect: TestResult) {
         let expectation = (self.run.expectation)(&self.run.plan.entries[position]);
         suspect.verdict = judge(&suspect.outcome, expectation.as_ref());
         self.recorder.finished(&suspect);

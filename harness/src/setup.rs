@@ -63,7 +63,6 @@ pub struct Setup {
     pub profile: Profile,
     options: Options,
     state: PathBuf,
-    cache: Option<PathBuf>,
 }
 
 impl Setup {
@@ -76,22 +75,24 @@ impl Setup {
         let profile_name =
             options.profile.clone().or_else(|| std::env::var("CLMATRIX_PROFILE").ok());
         let profile = config.profile(profile_name.as_deref().unwrap_or("default"))?;
-        let state = state_folder();
-        std::fs::create_dir_all(&state)
-            .map_err(|error| SetupError::State { path: state.clone(), error })?;
+        let state = state_folder()?;
         let cache = cache::file(&state, &options.icd);
         let probe =
             Probe { added: &options.icd, arguments: &options.worker_arguments, state: &state };
         let remembered = cache.as_deref().filter(|_| options.cached_devices).and_then(cache::read);
         let machine = remembered.unwrap_or_else(|| {
             let machine = probe.machine();
-            if let Some(cache) = &cache {
+            // What failed may not fail again.
+            if let Some(cache) = &cache
+                && machine.failed.is_empty()
+                && machine.positions().next().is_some()
+            {
                 cache::write(cache, &machine);
             }
             machine
         });
         let absent = profile.absent(machine.platforms.iter().flat_map(|p| &p.ids));
-        Ok(Self { machine, absent, config, profile, options, state, cache })
+        Ok(Self { machine, absent, config, profile, options, state })
     }
 
     /// The devices under test.
@@ -188,21 +189,23 @@ impl Setup {
         }
         Ok(environment)
     }
-
-    /// Forgets what the drivers said, since it led nowhere.
-    pub fn forget_cached_devices(&self) {
-        if let Some(cache) = &self.cache {
-            cache::forget(cache);
-        }
-    }
 }
 
-/// Where things are kept between runs: in cargo's target folder, else in the user's cache folder.
-fn state_folder() -> PathBuf {
-    match cargo_target() {
-        Some(target) => target.join("clmatrix").join("state"),
-        None => user_cache_folder().join("clmatrix"),
+/// Where things are kept between runs: in cargo's target folder, else in the user's cache folder,
+/// else, for this run alone, in a private temporary one.
+fn state_folder() -> Result<PathBuf, SetupError> {
+    let wanted = match cargo_target() {
+        Some(target) => Some(target.join("clmatrix").join("state")),
+        None => user_cache_folder().map(|cache| cache.join("clmatrix")),
+    };
+    if let Some(folder) = wanted.filter(|folder| std::fs::create_dir_all(folder).is_ok()) {
+        return Ok(folder);
     }
+    tempfile::Builder::new()
+        .prefix("clmatrix-")
+        .tempdir()
+        .map(tempfile::TempDir::keep)
+        .map_err(|error| SetupError::State { path: std::env::temp_dir(), error })
 }
 
 /// The target folder of cargo that this executable lies in, if it does.
@@ -212,9 +215,7 @@ fn cargo_target() -> Option<PathBuf> {
     target.map(Path::to_path_buf)
 }
 
-fn user_cache_folder() -> PathBuf {
+fn user_cache_folder() -> Option<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    variable("XDG_CACHE_HOME")
-        .or_else(|| variable("HOME").map(|home| home.join(".cache")))
-        .unwrap_or_else(std::env::temp_dir)
+    variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")))
 }

@@ -2,8 +2,8 @@
 //!
 //! There the compiler drops every plain `#[test]` without a word, and so the functions that
 //! rstest marks with it. The sources of the target are read from the file that calls `main!`,
-//! following its `mod` declarations. A proc macro sees no more than that: tests of other crates
-//! are not looked at, and `cfg`s are not evaluated.
+//! following its `mod` declarations. A proc macro sees no more than that: tests of other crates and
+//! of included files are not looked at, and `cfg`s are not evaluated.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub fn in_file_of_call_site() -> Vec<String> {
         return Vec::new();
     };
     let folder = root.parent().map(Path::to_path_buf).unwrap_or_default();
-    Search::read(root, folder)
+    Search::read(root, folder, false)
 }
 
 /// One file being read.
@@ -27,18 +27,20 @@ struct Search {
     /// Where the files of its `mod` declarations lie.
     folder: PathBuf,
     text: String,
-    /// Whether `test` has been imported from the harness, so that a bare `#[test]` is ours.
+    /// Whether `test` has been imported from the harness into this module, so that a bare `#[test]`
+    /// is ours.
     ours: bool,
     messages: Vec<String>,
 }
 
 impl Search {
-    /// The messages for `file`, whose `mod` declarations mean files in `folder`.
-    fn read(file: PathBuf, folder: PathBuf) -> Vec<String> {
+    /// The messages for `file`, whose `mod` declarations mean files in `folder`; `ours_above` is
+    /// [`ours`](Self::ours) of the module around it.
+    fn read(file: PathBuf, folder: PathBuf, ours_above: bool) -> Vec<String> {
         // What cannot be read or parsed is the compiler's to report.
         let Ok(text) = std::fs::read_to_string(&file) else { return Vec::new() };
         let Ok(syntax) = syn::parse_file(&text) else { return Vec::new() };
-        let ours = syntax.items.iter().any(imports_our_test);
+        let ours = imports_our_test(&syntax.items, ours_above);
         let mut search = Self { file, folder, text, ours, messages: Vec::new() };
         search.visit_file(&syntax);
         search.messages
@@ -58,7 +60,7 @@ impl Search {
         } else {
             file.with_extension("")
         };
-        self.messages.extend(Self::read(file, folder));
+        self.messages.extend(Self::read(file, folder, self.ours));
     }
 
     fn lost(&mut self, what: &str, name: &str) {
@@ -77,14 +79,17 @@ impl Search {
 
 impl<'ast> Visit<'ast> for Search {
     fn visit_item_fn(&mut self, function: &'ast ItemFn) {
-        let marked = function.attrs.iter().any(|a| is_test_path(a) && (self.ours || !is_bare(a)));
+        let marked = function.attrs.iter().any(|attribute| match attribute_of_test(attribute) {
+            Some(TestAttribute::Bare) => self.ours,
+            Some(TestAttribute::Path) => true,
+            Some(TestAttribute::Foreign) | None => false,
+        });
         let name = function.sig.ident.to_string();
-        if !marked {
-            if function.attrs.iter().any(|a| a.path().is_ident("test")) {
-                self.lost("`#[test]`", &name);
-            } else if function.attrs.iter().any(is_rstest) {
-                self.lost("`#[rstest]`", &name);
-            }
+        let plain = function.attrs.iter().any(|attribute| attribute_of_test(attribute).is_some());
+        if !marked && plain {
+            self.lost("`#[test]`", &name);
+        } else if !marked && function.attrs.iter().any(is_rstest) {
+            self.lost("`#[rstest]`", &name);
         }
         syn::visit::visit_item_fn(self, function);
     }
@@ -93,10 +98,12 @@ impl<'ast> Visit<'ast> for Search {
         if module.content.is_none() {
             self.follow(module);
         } else {
-            let folder = self.folder.clone();
+            let (folder, ours) = (self.folder.clone(), self.ours);
             self.folder.push(module.ident.to_string());
+            let items = module.content.iter().flat_map(|(_, items)| items);
+            self.ours = imports_our_test(items, ours);
             syn::visit::visit_item_mod(self, module);
-            self.folder = folder;
+            (self.folder, self.ours) = (folder, ours);
         }
     }
 
@@ -110,37 +117,56 @@ impl<'ast> Visit<'ast> for Search {
     }
 }
 
-/// A test attribute by its last segment, as rstest recognises one.
-fn is_test_path(attribute: &Attribute) -> bool {
-    attribute.path().segments.last().is_some_and(|last| last.ident == "test")
+/// An attribute whose path ends in `test`.
+enum TestAttribute {
+    /// `#[test]`: whose it is depends on what is imported.
+    Bare,
+    /// Of a path that may lead to the harness, under whatever name.
+    Path,
+    /// Of a path that is known to lead elsewhere.
+    Foreign,
 }
 
-fn is_bare(attribute: &Attribute) -> bool {
-    attribute.path().is_ident("test")
+fn attribute_of_test(attribute: &Attribute) -> Option<TestAttribute> {
+    const FOREIGN: [&str; 6] = ["core", "std", "tokio", "async_std", "test_log", "smol_potat"];
+    let segments = &attribute.path().segments;
+    if segments.last()?.ident != "test" {
+        return None;
+    }
+    Some(match segments.first() {
+        _ if segments.len() == 1 => TestAttribute::Bare,
+        Some(first) if FOREIGN.iter().any(|name| first.ident == name) => TestAttribute::Foreign,
+        _ => TestAttribute::Path,
+    })
 }
 
 fn is_rstest(attribute: &Attribute) -> bool {
     attribute.path().segments.last().is_some_and(|last| last.ident == "rstest")
 }
 
-fn imports_our_test(item: &syn::Item) -> bool {
-    fn has_test(tree: &UseTree) -> bool {
-        match tree {
-            UseTree::Path(path) => has_test(&path.tree),
-            UseTree::Name(name) => name.ident == "test",
-            UseTree::Group(group) => group.items.iter().any(has_test),
-            UseTree::Rename(_) | UseTree::Glob(_) => false,
-        }
-    }
-    match item {
+/// Whether one of these items of a module imports the harness's `test`, or takes it over from the
+/// module above.
+fn imports_our_test<'a>(items: impl IntoIterator<Item = &'a syn::Item>, above: bool) -> bool {
+    items.into_iter().any(|item| match item {
         syn::Item::Use(ItemUse { tree: UseTree::Path(path), .. }) => {
-            path.ident == "clmatrix_harness" && has_test(&path.tree)
+            (path.ident == "clmatrix_harness" && brings_test(&path.tree))
+                || (above && path.ident == "super" && brings_test(&path.tree))
         }
         syn::Item::ExternCrate(krate) => {
             krate.ident == "clmatrix_harness"
                 && krate.attrs.iter().any(|a| a.path().is_ident("macro_use"))
         }
         _ => false,
+    })
+}
+
+fn brings_test(tree: &UseTree) -> bool {
+    match tree {
+        UseTree::Path(path) => brings_test(&path.tree),
+        UseTree::Name(name) => name.ident == "test",
+        UseTree::Rename(rename) => rename.rename == "test",
+        UseTree::Group(group) => group.items.iter().any(brings_test),
+        UseTree::Glob(_) => true,
     }
 }
 

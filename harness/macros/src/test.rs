@@ -21,6 +21,7 @@ pub fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStream> {
         return Ok(hand_over_to_rstest(&rstest, &options, &function));
     }
     let parsed = Options::parse(options)?;
+    refuse_what_cannot_be_called(&function)?;
     if parsed.once && !parsed.requires.is_empty() {
         return Err(syn::Error::new_spanned(
             &function.sig.ident,
@@ -58,8 +59,8 @@ fn register(options: &Options, mut function: ItemFn) -> Result<TokenStream> {
         .collect();
 
     let name = function.sig.ident.clone();
+    // With its `r#`, as libtest has it.
     let test_name = name.to_string();
-    let test_name = test_name.trim_start_matches("r#");
     let call = call(&function)?;
     let ignore_value = ignore_value(ignore.as_ref());
     let should_panic = should_panic_value(should_panic.as_ref())?;
@@ -78,7 +79,7 @@ fn register(options: &Options, mut function: ItemFn) -> Result<TokenStream> {
         const _: () = {
             #function
 
-            fn run() -> ::clmatrix_harness::registry::TestReturn {
+            fn __clmatrix_run() -> ::clmatrix_harness::registry::TestReturn {
                 ::clmatrix_harness::registry::IntoTestReturn::into_test_return(#call)
             }
 
@@ -88,7 +89,7 @@ fn register(options: &Options, mut function: ItemFn) -> Result<TokenStream> {
                     name: #test_name,
                     file: ::core::file!(),
                     line: ::core::line!(),
-                    run,
+                    run: __clmatrix_run,
                     ignore: #ignore_value,
                     should_panic: #should_panic,
                     once: #once,
@@ -105,6 +106,21 @@ fn register(options: &Options, mut function: ItemFn) -> Result<TokenStream> {
             ::clmatrix_harness::front::everywhere::run(::core::module_path!(), #test_name)
         }
     })
+}
+
+fn refuse_what_cannot_be_called(function: &ItemFn) -> Result<()> {
+    let signature = &function.sig;
+    let generics = &signature.generics;
+    if let Some(unsafety) = &signature.unsafety {
+        Err(syn::Error::new_spanned(
+            unsafety,
+            "a test is called by safe code, so it cannot be unsafe",
+        ))
+    } else if generics.type_params().next().is_some() || generics.const_params().next().is_some() {
+        Err(syn::Error::new_spanned(generics, "nobody says what a test's generic parameters are"))
+    } else {
+        Ok(())
+    }
 }
 
 /// The expression that calls the function with its fixtures.

@@ -85,11 +85,6 @@ pub fn write(file: &Path, machine: &Machine) {
     }
 }
 
-/// Forgets the entry: it led to a device that is not there.
-pub fn forget(file: &Path) {
-    let _ = fs::remove_file(file);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,8 +102,5 @@ mod tests {
         assert_eq!(read(&file), None, "too old");
         fs::write(&file, "{\"platforms\":[").unwrap();
         assert_eq!(read(&file), None, "cut off");
-        write(&file, &machine);
-        forget(&file);
-        assert_eq!(read(&file), None, "forgotten");
     }
 }

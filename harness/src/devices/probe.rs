@@ -9,7 +9,7 @@ use clmatrix::select::PlatformInfo;
 use super::icd::{Driver, LoaderVariables, drivers};
 use super::{FailedDriver, FoundPlatform, Machine, ids};
 use crate::os;
-use crate::worker::parent::{Exchange, Launch, Worker, with_last_words};
+use crate::worker::parent::{Exchange, Launch, Worker};
 use crate::worker::protocol::{Answer, Enumerated, Role};
 
 /// How long a driver may take to say what it has, unless CLMATRIX_ENUMERATION_TIMEOUT says
@@ -81,7 +81,7 @@ impl Probe<'_> {
             }
             Exchange::Stopped => "stopped".to_owned(),
         };
-        Err(with_last_words(&trouble, &child.last_words()))
+        Err(child.explain(&trouble))
     }
 }
 

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::{AnyError, CANNOT_RUN, Target};
+use super::{AnyError, CANNOT_RUN, Target, tell};
 use crate::devices::TestDevice;
 use crate::events::TestResult;
 use crate::execution::Execution;
@@ -100,7 +100,9 @@ impl Common {
             ..Options::default()
         })
     }
+}
 
+impl RunArguments {
     /// How a person gets the same devices and expectations again: by the wrapper that set the
     /// environment up, if one did, and with the options that say what is there.
     fn rerun_command(&self) -> String {
@@ -109,14 +111,17 @@ impl Common {
         let mut add = |option: &str, value: &str| {
             command += &format!(" {option} {}", shell_quoted(value));
         };
-        for icd in &self.icd {
+        for icd in &self.common.icd {
             add("--icd", &icd.display().to_string());
         }
-        if let Some(config) = &self.config {
+        if let Some(config) = &self.common.config {
             add("--config", &config.display().to_string());
         }
-        if let Some(profile) = &self.profile {
+        if let Some(profile) = &self.common.profile {
             add("--profile", profile);
+        }
+        if self.include_ignored {
+            command += " --include-ignored";
         }
         command
     }
@@ -124,8 +129,8 @@ impl Common {
 
 #[derive(Args)]
 struct RunArguments {
-    /// Run the tests whose id (`suite::test::case@device`) contains one of these, or matches it
-    /// where it is a glob.
+    /// Run the tests whose id (`suite::test::case@device`) contains one of these, or is it where
+    /// there is an `@` (`suite::test@` is on every device), or matches it where it is a glob.
     filter: Vec<String>,
     #[command(flatten)]
     common: Common,
@@ -166,14 +171,14 @@ pub fn main(target: Target) -> ExitCode {
         Command::Devices(arguments) => devices::devices(arguments),
     };
     result.unwrap_or_else(|error| {
-        eprintln!("error: {error}");
+        tell(&format!("error: {error}"));
         ExitCode::from(CANNOT_RUN)
     })
 }
 
 fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
     let setup = arguments.common.setup()?;
-    let tests = registry::tests();
+    let tests = registry::tests()?;
     let devices = setup.devices_for(&tests)?;
     let filter = Filter::new(&arguments.filter)?;
     let plan = Plan::new(target.home, &tests, devices, |id, _, _| filter.accepts(id));
@@ -191,7 +196,7 @@ fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
         setup: &setup,
         plan: &plan,
         run,
-        rerun_command: arguments.common.rerun_command(),
+        rerun_command: arguments.rerun_command(),
         report_dir: Some(folder.clone()),
         print_events: arguments.format == RunFormat::Json,
     };
@@ -209,11 +214,11 @@ fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
 /// Says what will not be in the matrix.
 fn warn(setup: &Setup, tests: &[&'static Test], target: Target) {
     for failed in &setup.machine.failed {
-        eprintln!("warning: driver {}: {}", failed.driver.name(), failed.reason);
+        tell(&format!("warning: driver {}: {}", failed.driver.name(), failed.reason));
     }
     let paths: Vec<String> = tests.iter().map(|test| test.path(target.home)).collect();
     for test in setup.config.expectations.without_test(paths.iter().map(String::as_str)) {
-        eprintln!("warning: no test matches the expectation for {test:?}");
+        tell(&format!("warning: no test matches the expectation for {test:?}"));
     }
 }
 
@@ -242,6 +247,11 @@ struct Filter {
 
 enum Pattern {
     Part(String),
+    /// A whole id; an empty device stands for each.
+    Id {
+        test: String,
+        device: String,
+    },
     Glob(GlobMatcher),
 }
 
@@ -260,6 +270,8 @@ impl Pattern {
     fn new(text: &str) -> Result<Self, globset::Error> {
         if text.contains(['*', '?', '[']) {
             GlobBuilder::new(text).build().map(|glob| Self::Glob(glob.compile_matcher()))
+        } else if let Some((test, device)) = text.rsplit_once('@') {
+            Ok(Self::Id { test: test.to_owned(), device: device.to_owned() })
         } else {
             Ok(Self::Part(text.to_owned()))
         }
@@ -268,6 +280,11 @@ impl Pattern {
     fn matches(&self, id: &str) -> bool {
         match self {
             Self::Part(part) => id.contains(part.as_str()),
+            Self::Id { test, device } => {
+                id.rsplit_once('@').is_some_and(|(its_test, its_device)| {
+                    its_test == test && (device.is_empty() || its_device == device)
+                })
+            }
             Self::Glob(glob) => glob.is_match(id),
         }
     }

@@ -37,6 +37,12 @@ pub fn run(module: &str, name: &str) {
         .and_then(|setup| run_on_all_devices(setup, test).map_err(|error| error.to_string()))
         .unwrap_or_else(|error| panic!("{error}"));
     report(&results);
+    let absent = setup.as_ref().map_or(&[][..], |setup| &setup.absent);
+    assert!(
+        absent.is_empty(),
+        "the profile expects devices that are not there: {}",
+        absent.join(", ")
+    );
 }
 
 fn options(test: &Test) -> Options {

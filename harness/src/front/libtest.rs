@@ -12,11 +12,10 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
-use super::{AnyError, CANNOT_RUN, Target};
+use super::{AnyError, CANNOT_RUN, Target, tell};
 use crate::devices::TestDevice;
 use crate::events::TestResult;
 use crate::execution::Execution;
-use crate::os;
 use crate::plan::Plan;
 use crate::registry::{self, Ignore, Test};
 use crate::requirement::missing;
@@ -27,18 +26,19 @@ use crate::worker::child;
 /// What `clmatrix_harness::main!` calls.
 pub fn main(target: Target) -> ExitCode {
     child::enter_if_asked();
-    let command_line = CommandLine::parse(std::env::args().collect());
+    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let command_line = CommandLine::parse(words.collect());
     match run(target, &command_line) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("error: {error}");
+            tell(&format!("error: {error}"));
             ExitCode::from(CANNOT_RUN)
         }
     }
 }
 
 fn run(target: Target, command_line: &CommandLine) -> Result<ExitCode, AnyError> {
-    let tests = registry::tests();
+    let tests = registry::tests()?;
     if tests.is_empty() {
         return Err(
             "no test is registered in this target: mark them #[clmatrix_harness::test]".into()
@@ -81,9 +81,11 @@ fn run_plan(
     let expectation = setup.expectations(plan);
     let mut run = setup.run(plan, &expectation)?;
     run.include_ignored = arguments.include_ignored || arguments.ignored;
-    run.echo = arguments.nocapture;
+    run.echo =
+        arguments.nocapture || std::env::var_os("RUST_TEST_NOCAPTURE").is_some_and(|v| v != "0");
     // nextest runs each test in a process of its own, and writes its own report.
-    let report_dir = (!under_nextest()).then(|| setup.report_folder().join(target.name));
+    let report_dir =
+        (!under_nextest()).then(|| setup.report_folder().join(target.package).join(target.name));
     let execution = Execution {
         target,
         setup,
@@ -99,15 +101,14 @@ fn run_plan(
     let cells = Cells::new(plan.entries.len());
     let observer = |position: usize, result: &TestResult| cells.fill(position, result.clone());
     let (_, conclusion) = execution.run(&observer, || {
-        // Whoever read our output has gone: the workers go with this process, and the log stays.
-        panic::catch_unwind(AssertUnwindSafe(|| show(setup, plan, arguments, &cells)))
-            .unwrap_or_else(|_| os::exit_now(1))
+        // libtest-mimic panics when nobody reads its output; the tests and their reports go on.
+        panic::catch_unwind(AssertUnwindSafe(|| show(setup, plan, arguments, &cells))).ok()
     })?;
     if let Some(folder) = &report_dir {
         // Not on standard output: that belongs to libtest's format.
-        eprintln!("reports: {}", folder.display());
+        tell(&format!("reports: {}", folder.display()));
     }
-    Ok(conclusion.exit_code())
+    Ok(conclusion.map_or(ExitCode::FAILURE, |conclusion| conclusion.exit_code()))
 }
 
 /// Prints each result when it is settled.

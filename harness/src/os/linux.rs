@@ -3,7 +3,7 @@
 use std::ffi::{CStr, OsStr, c_void};
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -23,13 +23,20 @@ use nix::unistd::{Pid, getpgrp};
 /// Its descriptor 0 is a socket to the runner; standard output and error are pipes. Dropping it
 /// kills the whole group.
 pub struct Process {
-    child: Child,
+    /// `None` once it has been killed.
+    child: Option<Child>,
+    pid: Pid,
+    /// Becomes readable when the leader dies, where the kernel has that (Linux 5.3). The socket's
+    /// end is not enough: what the leader forked holds it open.
+    death: Option<OwnedFd>,
     /// The connection on which requests and answers go.
     pub socket: UnixStream,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
-    reaped: bool,
 }
+
+/// How long a killed process may take to be gone. One that hangs in the kernel takes longer.
+const REAP_LIMIT: Duration = Duration::from_secs(2);
 
 /// Where bytes came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +77,8 @@ impl Process {
         socket.set_nonblocking(true)?;
         stdout.as_ref().map_or(Ok(()), set_nonblocking)?;
         stderr.as_ref().map_or(Ok(()), set_nonblocking)?;
-        Ok(Self { child, socket, stdout, stderr, reaped: false })
+        let pid = Pid::from_raw(child.id().cast_signed());
+        Ok(Self { death: death_of(pid), child: Some(child), pid, socket, stdout, stderr })
     }
 
     /// Waits until something can be read, the deadline passes, or the run is stopped.
@@ -78,6 +86,7 @@ impl Process {
         let descriptors = [
             Some(stop.0.as_fd()),
             Some(self.socket.as_fd()),
+            self.death.as_ref().map(AsFd::as_fd),
             self.stdout.as_ref().map(AsFd::as_fd),
             self.stderr.as_ref().map(AsFd::as_fd),
         ];
@@ -88,12 +97,14 @@ impl Process {
             .collect();
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Wakeup::Deadline;
-            }
-            // Rounded up, so that the last fraction of a millisecond is not spun away.
-            let millis = u16::try_from(left.as_millis() + 1).unwrap_or(u16::MAX);
+            // Rounded up, so that the last fraction of a millisecond is not spun away. Past the
+            // deadline it still looks once: an answer may have come while this process stood still.
+            let millis = match left.is_zero() {
+                true => 0,
+                false => u16::try_from(left.as_millis() + 1).unwrap_or(u16::MAX),
+            };
             match poll(&mut fds, PollTimeout::from(millis)) {
+                Ok(0) if left.is_zero() => return Wakeup::Deadline,
                 Ok(0) | Err(nix::errno::Errno::EINTR) => {}
                 Ok(_) if fds[0].any().unwrap_or(false) => return Wakeup::Stopped,
                 Ok(_) => return Wakeup::Ready,
@@ -133,6 +144,16 @@ impl Process {
         Some(count)
     }
 
+    /// Whether the leader has ended, whatever it left behind.
+    pub fn has_died(&self) -> bool {
+        self.ending().is_some()
+    }
+
+    /// Whether it has closed its standard output or error.
+    pub fn has_closed_a_stream(&self) -> bool {
+        self.stdout.is_none() || self.stderr.is_none()
+    }
+
     /// How the process ended, given `grace` to do so by itself; its whole group is gone after it.
     pub fn finish(&mut self, grace: Duration) -> Ending {
         let deadline = Instant::now() + grace;
@@ -149,7 +170,7 @@ impl Process {
     /// become someone else's before [`kill_group`](Self::kill_group).
     fn ending(&self) -> Option<Ending> {
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
-        match waitid(Id::Pid(self.pid()), flags) {
+        match waitid(Id::Pid(self.pid), flags) {
             Ok(WaitStatus::Exited(_, status)) => Some(Ending::Exited(status)),
             Ok(WaitStatus::Signaled(_, signal, _)) => {
                 Some(Ending::Signalled(signal.as_str().to_owned()))
@@ -160,15 +181,17 @@ impl Process {
 
     /// Ends the process and everything that it started and did not move to another group.
     fn kill_group(&mut self) {
-        if !self.reaped {
-            let _ = killpg(self.pid(), Signal::SIGKILL);
-            let _ = self.child.wait();
-            self.reaped = true;
+        let Some(mut child) = self.child.take() else { return };
+        let _ = killpg(self.pid, Signal::SIGKILL);
+        let deadline = Instant::now() + REAP_LIMIT;
+        while self.ending().is_none() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_micros(200));
         }
-    }
-
-    fn pid(&self) -> Pid {
-        Pid::from_raw(self.child.id().cast_signed())
+        if self.ending().is_some() {
+            let _ = child.wait();
+        } else {
+            std::thread::spawn(move || child.wait());
+        }
     }
 }
 
@@ -197,6 +220,13 @@ impl std::fmt::Display for Ending {
             Self::Killed => f.write_str("had to be killed"),
         }
     }
+}
+
+fn death_of(pid: Pid) -> Option<OwnedFd> {
+    // SAFETY: the call takes two numbers.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid.as_raw(), 0) };
+    // SAFETY: the kernel has just given us this descriptor, with close-on-exec set.
+    i32::try_from(fd).ok().filter(|fd| *fd >= 0).map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 fn set_nonblocking(fd: &impl AsFd) -> io::Result<()> {
@@ -260,8 +290,13 @@ fn die_with_the_runner(connection: UnixStream) {
         loop {
             // Nothing is asked for: POLLHUP, the other end's closing, is reported in any case.
             let mut fds = [PollFd::new(connection.as_fd(), PollFlags::empty())];
-            if poll(&mut fds, PollTimeout::NONE).is_ok() {
-                let _ = killpg(getpgrp(), Signal::SIGKILL);
+            match poll(&mut fds, PollTimeout::NONE).map(|_| fds[0].revents()) {
+                Ok(Some(events)) if events.contains(PollFlags::POLLHUP) => {
+                    let _ = killpg(getpgrp(), Signal::SIGKILL);
+                }
+                // A test has closed this descriptor; the runner sees that for itself.
+                Ok(Some(events)) if events.contains(PollFlags::POLLNVAL) => return,
+                _ => {}
             }
         }
     };

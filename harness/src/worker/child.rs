@@ -26,7 +26,8 @@ pub fn enter_if_asked() {
         .and_then(|json| serde_json::from_str(json).ok())
         .unwrap_or_else(|| panic!("{ROLE_VARIABLE} is set by the runner for its workers only"));
     // What the tests start in their turn are not workers.
-    // SAFETY: no other thread exists yet.
+    // SAFETY: no other thread exists yet: an entry point calls this first, and a target with
+    // libtest's own `main` is started with `--test-threads=1`, which runs the test on the main thread.
     unsafe { std::env::remove_var(ROLE_VARIABLE) };
     let connection = os::become_worker().expect("descriptor 0 is the runner's socket");
     let status = serve(&role, connection);
@@ -54,25 +55,34 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
         }
     }
     runner.answer(&Answer::Ready);
-    panic::set_hook(Box::new(note_panic));
-    while let Some(Request { module, name }) = runner.next_request() {
+    let process = std::process::id();
+    let folder = std::env::current_dir();
+    while let Some(Request { number, module, name }) = runner.next_request() {
         let test = registry::find(&module, &name).expect("runner and worker are one executable");
         let started = Instant::now();
         let outcome = run(test);
         let duration = started.elapsed();
+        if std::process::id() != process {
+            // The test forked, and this is its child, which must not go on as a second worker.
+            return 0;
+        }
+        if let Ok(folder) = &folder {
+            // Not the next test's concern; without it there is nothing better to do.
+            let _ = std::env::set_current_dir(folder);
+        }
         // The runner takes what has been written when the answer comes as the test's own.
         let _ = io::stdout().flush();
         os::flush_c_streams();
-        runner.answer(&Answer::Done { outcome, duration });
+        runner.answer(&Answer::Done { number, outcome, duration });
     }
     0
 }
 
 fn enumerated(found: FoundPlatform) -> Enumerated {
     // Without a loader there need not be a dispatch table.
-    let library = (!LoaderVariables::from_environment().bypass_the_loader())
-        .then(|| os::library_of_platform(found.platform.id()))
-        .flatten();
+    let has_table = !LoaderVariables::from_environment().bypass_the_loader()
+        && found.platform.extensions().is_ok_and(|extensions| extensions.contains("cl_khr_icd"));
+    let library = has_table.then(|| os::library_of_platform(found.platform.id())).flatten();
     Enumerated { info: found.info, library }
 }
 
@@ -96,13 +106,16 @@ fn bind(address: &DeviceAddress) -> Result<(), String> {
 
 /// Runs one test in this process.
 fn run(test: &Test) -> Outcome {
+    // A test may have put a hook of its own in its place.
+    panic::set_hook(Box::new(note_panic));
     PANIC.take();
     let result = panic::catch_unwind(AssertUnwindSafe(test.run));
     let noted = PANIC.take();
     match (result, test.should_panic) {
         (Ok(Ok(())), ShouldPanic::No) => Outcome::Passed,
         (Ok(Err(message)), ShouldPanic::No) => {
-            eprintln!("{message}");
+            let message = shortened(&message);
+            let _ = writeln!(io::stderr(), "{message}");
             Outcome::Failed { message, location: Some(location_of(test)) }
         }
         (Ok(_), _) => Outcome::Failed {
@@ -146,11 +159,12 @@ fn note_panic(info: &PanicHookInfo<'_>) {
     let location =
         info.location().map(|at| Location { file: at.file().to_owned(), line: at.line() });
     if let Some(Location { file, line }) = &location {
-        eprintln!("panicked at {file}:{line}:\n{}", message_of(info.payload()));
+        let message = message_of(info.payload());
+        let _ = writeln!(io::stderr(), "panicked at {file}:{line}:\n{message}");
     }
     let backtrace = std::backtrace::Backtrace::capture();
     if backtrace.status() == std::backtrace::BacktraceStatus::Captured {
-        eprintln!("{backtrace}");
+        let _ = writeln!(io::stderr(), "{backtrace}");
     }
     PANIC.set(location);
 }
@@ -158,9 +172,20 @@ fn note_panic(info: &PanicHookInfo<'_>) {
 fn message_of(payload: &(dyn Any + Send)) -> String {
     payload
         .downcast_ref::<String>()
-        .cloned()
-        .or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned()))
-        .unwrap_or_else(|| "panicked with a value that is not text".to_owned())
+        .map(String::as_str)
+        .or_else(|| payload.downcast_ref::<&str>().copied())
+        .map_or_else(|| "panicked with a value that is not text".to_owned(), shortened)
+}
+
+/// Bytes of a message that are kept: `assert_eq!` prints whole buffers.
+const LONGEST_MESSAGE: usize = 64 * 1024;
+
+fn shortened(message: &str) -> String {
+    if message.len() <= LONGEST_MESSAGE {
+        return message.to_owned();
+    }
+    let end = message.floor_char_boundary(LONGEST_MESSAGE);
+    format!("{} [... {} bytes cut]", &message[..end], message.len() - end)
 }
 
 /// The payload by which a running test says that it cannot run here.

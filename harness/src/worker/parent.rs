@@ -14,6 +14,15 @@ use crate::verdict::Outcome;
 /// How long a worker may take from its start until it is bound to its device.
 pub const START_LIMIT: Duration = Duration::from_secs(60);
 
+/// Longer than any answer, in bytes: messages are cut before they are sent.
+const LONGEST_ANSWER: usize = 16 << 20;
+
+/// Stands for limits that no clock can hold.
+const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// The kernel does this to whoever takes too much memory; a test's own crash looks otherwise.
+pub const KILLED_FROM_OUTSIDE: &str = "SIGKILL: killed from outside (out of memory?)";
+
 /// What a pipe holds on Linux, in bytes.
 const PIPE_CAPACITY: usize = 64 * 1024;
 
@@ -52,6 +61,10 @@ pub struct Worker {
     process: Process,
     /// Bytes of an answer that has not come whole yet.
     pending: Vec<u8>,
+    /// Of the last request.
+    number: u64,
+    /// Where output is read to.
+    buffer: Box<[u8]>,
     stdout: Capture,
     stderr: Capture,
     /// Whether to show a test's output as it comes.
@@ -126,7 +139,7 @@ impl Worker {
             Exchange::TimedOut => format!("the driver did not load within {START_LIMIT:?}"),
             Exchange::Stopped => return Err(StartError::Stopped),
         };
-        Err(StartError::Failed(with_last_words(&trouble, &worker.stderr.take_text())))
+        Err(StartError::Failed(worker.explain(&trouble)))
     }
 
     /// Starts a process in the given role, without waiting for anything.
@@ -138,6 +151,8 @@ impl Worker {
         Ok(Self {
             process,
             pending: Vec::new(),
+            number: 0,
+            buffer: vec![0; PIPE_CAPACITY].into_boxed_slice(),
             stdout: Capture::default(),
             stderr: Capture::default(),
             echo,
@@ -147,13 +162,19 @@ impl Worker {
     /// Runs one test; afterwards the worker is only good for another if the attempt says so.
     pub fn run(&mut self, test: &Test, limit: Duration, stop: &StopSignal) -> Attempt {
         let started = Instant::now();
-        let request = Request { module: test.module.to_owned(), name: test.name.to_owned() };
+        self.number += 1;
+        let request = Request {
+            number: self.number,
+            module: test.module.to_owned(),
+            name: test.name.to_owned(),
+        };
         // A worker that is gone does not take it; its end shows in the answer.
         let _ = self.request(&request);
-        let exchange = self.answer(started + limit, stop);
+        let deadline = started.checked_add(limit).unwrap_or(started + A_YEAR);
+        let exchange = self.answer(deadline, stop);
         self.drain();
         let (outcome, duration) = match exchange {
-            Exchange::Answered(Answer::Done { outcome, duration }) => (Some(outcome), duration),
+            Exchange::Answered(Answer::Done { outcome, duration, .. }) => (Some(outcome), duration),
             Exchange::Answered(other) => {
                 let message = format!("the worker answered {other:?}");
                 (Some(Outcome::Failed { message, location: None }), started.elapsed())
@@ -161,7 +182,8 @@ impl Worker {
             Exchange::Died(ending) => {
                 let how = match ending {
                     Ending::Exited(_) => format!("{ending} in the middle of the test"),
-                    Ending::Signalled(_) => ending.to_string(),
+                    Ending::Signalled(name) if name == "SIGKILL" => KILLED_FROM_OUTSIDE.to_owned(),
+                    Ending::Signalled(name) => name,
                     Ending::Killed => "closed its connection to the runner".to_owned(),
                 };
                 (Some(Outcome::Crashed { how }), started.elapsed())
@@ -170,7 +192,8 @@ impl Worker {
             Exchange::Stopped => (None, started.elapsed()),
         };
         // A failed test may leave anything behind, so the next one gets a fresh process.
-        let worker_survived = matches!(outcome, Some(Outcome::Passed | Outcome::Skipped { .. }));
+        let worker_survived = matches!(outcome, Some(Outcome::Passed | Outcome::Skipped { .. }))
+            && !self.process.has_closed_a_stream();
         Attempt {
             outcome,
             duration,
@@ -196,29 +219,42 @@ impl Worker {
             }
             self.collect(Source::Stdout);
             self.collect(Source::Stderr);
-            let ended = self.read_answer();
-            if let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = self.pending.drain(..=end).collect();
-                if let Ok(answer) = serde_json::from_slice(&line) {
-                    return Exchange::Answered(answer);
-                }
+            // Asked first, so that what a process says before it dies is read.
+            let died = self.process.has_died();
+            let closed = self.read_socket();
+            if let Some(answer) = self.next_answer() {
+                return Exchange::Answered(answer);
             }
-            if ended {
+            if died || closed || self.pending.len() > LONGEST_ANSWER {
                 return Exchange::Died(self.process.finish(EXIT_GRACE));
             }
         }
     }
 
-    /// Reads from the connection; true at its end.
-    fn read_answer(&mut self) -> bool {
-        let mut buffer = [0; 4096];
-        loop {
-            match self.process.read(Source::Socket, &mut buffer) {
+    /// Reads what has come on the connection; true at its end.
+    fn read_socket(&mut self) -> bool {
+        while self.pending.len() <= LONGEST_ANSWER {
+            match self.process.read(Source::Socket, &mut self.buffer) {
                 Some(0) => return true,
-                Some(count) => self.pending.extend_from_slice(&buffer[..count]),
+                Some(count) => self.pending.extend_from_slice(&self.buffer[..count]),
                 None => return false,
             }
         }
+        false
+    }
+
+    /// The first of the lines that have come which answers the last request. A test can write
+    /// anything to the connection, and what it forked answers too.
+    fn next_answer(&mut self) -> Option<Answer> {
+        while let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.pending.drain(..=end).collect();
+            match serde_json::from_slice(&line) {
+                Ok(Answer::Done { number, .. }) if number != self.number => {}
+                Ok(answer) => return Some(answer),
+                Err(_) => {}
+            }
+        }
+        None
     }
 
     /// Takes all that has been written so far.
@@ -239,9 +275,8 @@ impl Worker {
 
     /// Takes one piece of output and tells its length in bytes.
     fn collect(&mut self, source: Source) -> usize {
-        let mut buffer = [0; PIPE_CAPACITY];
-        let count = self.process.read(source, &mut buffer).unwrap_or(0);
-        let bytes = &buffer[..count];
+        let count = self.process.read(source, &mut self.buffer).unwrap_or(0);
+        let bytes = &self.buffer[..count];
         // When showing fails there is nobody to see it; capturing goes on.
         match source {
             Source::Stderr => {
@@ -260,17 +295,13 @@ impl Worker {
         count
     }
 
-    /// The last line that the process wrote to standard error, for a message.
-    pub fn last_words(&mut self) -> String {
+    /// `trouble`, followed by the last line that the process wrote to standard error.
+    pub fn explain(&mut self, trouble: &str) -> String {
         self.drain();
-        self.stderr.take_text()
-    }
-}
-
-/// `trouble`, followed by the last line of what was said on standard error.
-pub fn with_last_words(trouble: &str, stderr: &str) -> String {
-    match stderr.lines().rev().find(|line| !line.trim().is_empty()) {
-        Some(line) => format!("{trouble} (its last words: {})", line.trim()),
-        None => trouble.to_owned(),
+        let stderr = self.stderr.take_text();
+        match stderr.lines().rev().find(|line| !line.trim().is_empty()) {
+            Some(line) => format!("{trouble} (its last words: {})", line.trim()),
+            None => trouble.to_owned(),
+        }
     }
 }

@@ -39,6 +39,8 @@ pub struct DeviceAddress {
 /// From the runner: run this test. A worker is not asked to leave; it is killed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
+    /// Told again in the answer: a test may fork, and then more than one process answers.
+    pub number: u64,
     /// `Test::module`.
     pub module: String,
     /// `Test::name`.
@@ -56,6 +58,8 @@ pub enum Answer {
     NoDevice(String),
     /// The test ended.
     Done {
+        /// Of the request.
+        number: u64,
         /// What it did.
         outcome: Outcome,
         /// How long it took.

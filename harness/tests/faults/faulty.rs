@@ -184,6 +184,79 @@ fn needs_no_device() {
     println!("on the host");
 }
 
+/// A test may be called what the macro might call something of its own.
+#[clmatrix_harness::test]
+fn run() {}
+
+#[clmatrix_harness::test]
+fn closes_standard_output(ctx_factory: CtxFactory) {
+    use_the_device(ctx_factory);
+    // SAFETY: the descriptor is this test's to close; what is written to it later goes nowhere.
+    unsafe { libc::close(1) };
+}
+
+#[clmatrix_harness::test]
+fn prints_after_the_one_that_closed_it() {
+    println!("said on standard output");
+}
+
+#[clmatrix_harness::test]
+fn forks_and_both_return(ctx_factory: CtxFactory) {
+    use_the_device(ctx_factory);
+    // SAFETY: the child does no more than return from this test.
+    unsafe { libc::fork() };
+}
+
+#[clmatrix_harness::test]
+fn fails_after_the_fork() {
+    thread::sleep(Duration::from_millis(300));
+    panic!("not what the fork's child answered");
+}
+
+#[clmatrix_harness::test]
+fn aborts_while_a_forked_child_lives(ctx_factory: CtxFactory) {
+    use_the_device(ctx_factory);
+    // SAFETY: the child does no more than wait to be killed with its group.
+    if unsafe { libc::fork() } == 0 {
+        loop {
+            // SAFETY: it has no arguments.
+            unsafe { libc::pause() };
+        }
+    }
+    std::process::abort();
+}
+
+#[clmatrix_harness::test]
+fn writes_to_the_runners_connection() {
+    let sockets = std::fs::read_dir("/proc/self/fd").expect("/proc is there").filter_map(|entry| {
+        let entry = entry.ok()?;
+        let target = std::fs::read_link(entry.path()).ok()?;
+        target.to_str()?.starts_with("socket:").then(|| entry.file_name())
+    });
+    for fd in sockets.collect::<Vec<_>>() {
+        let fd: i32 = fd.to_str().and_then(|fd| fd.parse().ok()).expect("a descriptor");
+        // SAFETY: the bytes are readable; what they do to whoever reads them is the test.
+        unsafe { libc::write(fd, b"garbage\n{}\n".as_ptr().cast(), 11) };
+    }
+}
+
+#[clmatrix_harness::test]
+fn changes_the_folder_and_the_panic_hook() {
+    std::env::set_current_dir("/").expect("there is a root");
+    std::panic::set_hook(Box::new(|_| {}));
+}
+
+#[clmatrix_harness::test]
+fn fails_where_it_began() {
+    let folder = std::env::current_dir().expect("a folder");
+    assert_eq!(folder, Path::new("/"), "the folder of the run");
+}
+
+#[clmatrix_harness::test]
+fn panics_with_a_hundred_megabytes() {
+    panic!("{}", "x".repeat(100 << 20));
+}
+
 /// Passes, and takes the process down while the next test runs.
 #[clmatrix_harness::test]
 fn leaves_a_time_bomb(ctx_factory: CtxFactory) {

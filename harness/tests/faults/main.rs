@@ -8,6 +8,7 @@ mod drivers;
 mod expectations;
 mod faulty;
 mod libtest;
+mod reports;
 mod run;
 mod side_by_side;
 mod stop;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         stop::CHECKS,
         drivers::CHECKS,
         libtest::CHECKS,
+        reports::CHECKS,
     ]
     .concat();
     let trials =

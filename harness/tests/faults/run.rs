@@ -22,6 +22,11 @@ pub const CHECKS: &[Check] = &[
     ("run::skips_say_why", skips_say_why),
     ("run::a_test_without_device_runs_once", a_test_without_device_runs_once),
     ("run::a_delayed_crash_is_charged_to_its_cause", a_delayed_crash_is_charged_to_its_cause),
+    ("run::what_a_test_closes_is_open_for_the_next", what_a_test_closes_is_open_for_the_next),
+    ("run::a_fork_answers_for_nobody_else", a_fork_answers_for_nobody_else),
+    ("run::garbage_on_the_connection_is_passed_over", garbage_on_the_connection_is_passed_over),
+    ("run::what_a_test_changes_is_changed_back", what_a_test_changes_is_changed_back),
+    ("run::a_huge_message_is_cut", a_huge_message_is_cut),
     ("run::junit_files_are_well_formed", junit_files_are_well_formed),
 ];
 
@@ -178,6 +183,42 @@ fn a_delayed_crash_is_charged_to_its_cause() {
     each("leaves_a_time_bomb", Verdict::Crash, |outcome| {
         matches!(outcome, Outcome::Crashed { how }
             if how.contains("delayed") && how.contains("faulty::is_the_victim_of_the_bomb@"))
+    });
+}
+
+fn what_a_test_closes_is_open_for_the_next() {
+    each("run", Verdict::Pass, |_| true);
+    each("closes_standard_output", Verdict::Pass, |_| true);
+    for result in results(&RUN.log, "prints_after_the_one_that_closed_it") {
+        assert_eq!(result.stdout, "said on standard output\n", "{}", result.test);
+    }
+}
+
+fn a_fork_answers_for_nobody_else() {
+    each("forks_and_both_return", Verdict::Pass, |_| true);
+    each("fails_after_the_fork", Verdict::Fail, |_| true);
+    each(
+        "aborts_while_a_forked_child_lives",
+        Verdict::Crash,
+        |outcome| matches!(outcome, Outcome::Crashed { how } if how == "SIGABRT"),
+    );
+}
+
+fn garbage_on_the_connection_is_passed_over() {
+    each("writes_to_the_runners_connection", Verdict::Pass, |_| true);
+}
+
+fn what_a_test_changes_is_changed_back() {
+    each("fails_where_it_began", Verdict::Fail, |outcome| {
+        matches!(outcome, Outcome::Failed { message, location: Some(_) }
+            if message.contains("the folder of the run"))
+    });
+}
+
+fn a_huge_message_is_cut() {
+    each("panics_with_a_hundred_megabytes", Verdict::Fail, |outcome| {
+        matches!(outcome, Outcome::Failed { message, .. }
+            if message.len() < 1 << 20 && message.ends_with("bytes cut]"))
     });
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -69,13 +70,13 @@ pub fn devices(arguments: &DevicesArguments) -> Result<ExitCode, AnyError> {
     let ids: HashSet<String> =
         selected.iter().flatten().map(|device| device.run.id.clone()).collect();
     let everything = everything(&setup.machine, &ids);
-    match arguments.format {
-        TableFormat::Table => print!("{}", table(&everything)),
-        TableFormat::Json if arguments.all => {
-            println!("{}", serde_json::to_string_pretty(&everything)?);
-        }
-        TableFormat::Json => println!("{}", serde_json::to_string_pretty(&everything.devices)?),
-    }
+    let text = match arguments.format {
+        TableFormat::Table => table(&everything),
+        TableFormat::Json if arguments.all => serde_json::to_string_pretty(&everything)? + "\n",
+        TableFormat::Json => serde_json::to_string_pretty(&everything.devices)? + "\n",
+    };
+    // A closed pipe ends the list, as it does for any command.
+    let _ = std::io::stdout().write_all(text.as_bytes());
     // What is there has been shown; that it is not enough is said on standard error.
     selected?;
     Ok(ExitCode::SUCCESS)

@@ -53,7 +53,7 @@ impl ListedTest {
 
 pub fn list(target: Target, arguments: &ListArguments) -> Result<ExitCode, AnyError> {
     let filter = Filter::new(&arguments.filter)?;
-    let tests: Vec<ListedTest> = registry::tests()
+    let tests: Vec<ListedTest> = registry::tests()?
         .iter()
         .map(|test| ListedTest::new(test, target.home))
         .filter(|listed| filter.accepts(&listed.test))

@@ -109,7 +109,7 @@ fn summaries() {
             "PASSED: 1 test on 1 device in 12.3 s: 1 passed\n",
         ),
         (log(&[], vec![]), "FAILED: 0 tests on 0 devices in 12.3 s\n"),
-        (log(&[], passed("host")), "FAILED: 1 test on 0 devices in 12.3 s: 1 passed\n"),
+        (log(&[], passed("host")), "PASSED: 1 test on 0 devices in 12.3 s: 1 passed\n"),
         (
             RunLog { interrupted: true, ..log(&["pocl-cpu"], vec![]) },
             "CUT SHORT: 0 tests on 1 device in 12.3 s\n",

@@ -1,0 +1,104 @@
+//! What happens to reports and messages when there is no room for them, or nobody to read them.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use clmatrix_harness::verdict::Verdict;
+
+use crate::Check;
+use crate::support::{COMMAND, LIBTEST, child, log, output, results};
+
+pub const CHECKS: &[Check] = &[
+    ("reports::nobody_reads_what_is_printed", nobody_reads_what_is_printed),
+    ("reports::a_list_for_nobody_is_no_failure", a_list_for_nobody_is_no_failure),
+    ("reports::files_of_others_are_left_alone", files_of_others_are_left_alone),
+    ("reports::the_disk_is_full", the_disk_is_full),
+    ("reports::there_is_no_place_for_state", there_is_no_place_for_state),
+];
+
+/// Runs a child whose standard output and error are pipes that nobody reads.
+fn run_for_nobody(mut command: Command) -> Option<i32> {
+    let mut child =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the child starts");
+    drop((child.stdout.take(), child.stderr.take()));
+    child.wait().expect("the child ends").code()
+}
+
+fn nobody_reads_what_is_printed() {
+    for format in ["matrix", "json"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut command = child(COMMAND, &["run", "--format", format, "--report-dir"]);
+        command.arg(folder.path()).args(["faulty::passes@", "faulty::fails_an_assertion@"]);
+        assert_eq!(run_for_nobody(command), Some(1), "{format}");
+        let log = log(folder.path());
+        assert!(!log.interrupted, "{format}");
+        assert!(results(&log, "passes").iter().all(|result| result.verdict == Verdict::Pass));
+        assert!(folder.path().join("junit").is_dir(), "{format}");
+    }
+}
+
+fn a_list_for_nobody_is_no_failure() {
+    for arguments in [&["list"][..], &["devices"], &["devices", "--format", "json"]] {
+        assert_eq!(run_for_nobody(child(COMMAND, arguments)), Some(0), "{arguments:?}");
+    }
+    assert_eq!(run_for_nobody(child(LIBTEST, &["--list"])), Some(0));
+}
+
+fn files_of_others_are_left_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    std::fs::create_dir(at("junit")).expect("a folder");
+    std::fs::write(at("junit/data.txt"), "mine").expect("a file");
+    std::fs::write(at("junit/old-device.xml"), "<testsuites/>").expect("a file");
+    let run = || {
+        let mut command = child(COMMAND, &["run", "faulty::passes@", "--report-dir"]);
+        command.arg(folder.path());
+        output(command)
+    };
+    assert_eq!(run().status.code(), Some(0));
+    assert_eq!(std::fs::read_to_string(at("junit/data.txt")).unwrap(), "mine");
+    assert!(!at("junit/old-device.xml").exists(), "a device that this run did not have");
+    assert_eq!(run().status.code(), Some(0), "again into the same folder");
+
+    std::fs::write(at("events.jsonl"), "my own notes\n").expect("a file");
+    let refused = run();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("not a log of clmatrix"));
+    assert_eq!(std::fs::read_to_string(at("events.jsonl")).unwrap(), "my own notes\n");
+}
+
+/// A log that cannot grow stands for a disk that is full: writes to `/dev/full` fail alike.
+fn the_disk_is_full() {
+    if !Path::new("/dev/full").exists() {
+        println!("no /dev/full here");
+        return;
+    }
+    let mut command =
+        child(COMMAND, &["run", "faulty::passes@", "--format", "json", "--report-dir"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    command
+        .arg(folder.path())
+        .stdout(File::options().write(true).open("/dev/full").expect("/dev/full"));
+    let status = command.stderr(Stdio::null()).status().expect("the child starts");
+    assert_eq!(status.code(), Some(0), "what is printed is lost, the log is not");
+    assert!(!log(folder.path()).interrupted);
+}
+
+fn there_is_no_place_for_state() {
+    // Outside cargo's target folder, and without a home: as an installed executable may be run.
+    let folder = tempfile::tempdir().expect("a folder");
+    let installed = folder.path().join("faults");
+    std::fs::copy(std::env::current_exe().expect("a path"), &installed).expect("a copy");
+    let template = child(COMMAND, &["devices"]);
+    let mut command = Command::new(&installed);
+    command.args(template.get_args()).stdin(Stdio::null());
+    for (name, value) in template.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.env("HOME", "/proc/nope").env_remove("XDG_CACHE_HOME");
+    assert_eq!(output(command).status.code(), Some(0));
+}
