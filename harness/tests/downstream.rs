@@ -82,6 +82,9 @@ fn an_ordinary_target_covers_all_devices_and_names_those_that_fail() {
     let listing = stdout(&cargo(&["test", "--test", "devices", "--", "--list"]));
     let devices = devices(&listing);
 
+    // Alone, so that its workers are led to by its own name.
+    assert!(cargo(&["test", "--test", "ordinary", "--", "r#match"]).status.success());
+
     let run = cargo(&["test", "--test", "ordinary", "--", "--ignored"]);
     assert_eq!(run.status.code(), Some(101));
     let text = stdout(&run);
@@ -113,6 +116,9 @@ fn a_lost_test_does_not_compile() {
          #[test] fn plain() {}\n\
          macro_rules! tests { ($($t:tt)*) => { $($t)* } }\n\
          tests! { #[test] fn in_a_macro() {} }\n\
+         #[core::prelude::v1::test] fn by_its_path() {}\n\
+         mod inner { use clmatrix_harness::test; #[test(once)] fn kept_inside() {} }\n\
+         mod child { use super::inner; #[test] fn inherits_nothing() {} }\n\
          clmatrix_harness::main!();\n",
     );
     write("tests/deeper/mod.rs", "#[rstest::rstest] fn parametrised(#[values(1)] _n: i32) {}\n");
@@ -128,9 +134,11 @@ fn a_lost_test_does_not_compile() {
     for (place, what) in [
         ("tests/lost.rs:3", "`#[test]` `plain`"),
         ("tests/lost.rs:5", "`#[test]` `in_a_macro`"),
+        ("tests/lost.rs:6", "`#[test]` `by_its_path`"),
+        ("tests/lost.rs:8", "`#[test]` `inherits_nothing`"),
         ("tests/deeper/mod.rs:1", "`#[rstest]` `parametrised`"),
     ] {
         assert!(stderr.contains(&format!("{place}: {what} would never run")), "{place}: {stderr}");
     }
-    assert!(!stderr.contains("`kept`"), "{stderr}");
+    assert!(!stderr.contains("`kept`") && !stderr.contains("`kept_inside`"), "{stderr}");
 }

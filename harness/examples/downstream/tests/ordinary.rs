@@ -16,6 +16,13 @@ fn scales(ctx_factory: CtxFactory, #[values(1, 4096)] n: usize) -> clmatrix::Res
     Ok(())
 }
 
+mod names {
+    use clmatrix_harness::{CtxFactory, test};
+
+    #[test]
+    fn r#match(_: CtxFactory) {}
+}
+
 #[clmatrix_harness::test]
 #[ignore = "fails on purpose, to show how that is reported"]
 fn fails_everywhere(_: CtxFactory) {
