@@ -104,7 +104,7 @@ impl Test {
 /// Two tests with one name, as functions in two functions can have: only one of them could be run.
 pub fn tests() -> Result<Vec<&'static Test>, String> {
     let mut tests: Vec<&'static Test> = inventory::iter::<Test>.into_iter().collect();
-    tests.sort_by_key(|test| {
+    tests.sort_by_cached_key(|test| {
         (test.module.split("::").next(), test.file, test.line, test.module, test.name)
     });
     let mut seen = std::collections::HashMap::new();

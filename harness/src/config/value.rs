@@ -161,13 +161,14 @@ impl Text for Expression {
     const EXPECTED: &str = "a regular expression such as '^Invalid read'";
 
     fn parse(text: &str) -> Result<Self, String> {
-        let explain = |error: regex::Error| {
+        let explain = |error: regex_syntax::Error| {
             let error = error.to_string();
             // The parser draws the expression over several lines; its last one says what is wrong.
             let last = error.lines().last().unwrap_or_default();
             format!("invalid regular expression: {}", last.trim_start_matches("error: "))
         };
-        regex::Regex::new(text).map(|_| Self(text.to_owned())).map_err(explain)
+        // Read, but not compiled: the set that it becomes a part of is.
+        regex_syntax::parse(text).map(|_| Self(text.to_owned())).map_err(explain)
     }
 }
 
