@@ -1,5 +1,7 @@
 //! References to a driver's contexts, queues and events that release themselves and never panic.
 
+use std::mem::ManuallyDrop;
+
 use cl3::types::{cl_command_queue, cl_context, cl_event};
 use cl3::{command_queue, context, event};
 use opencl3::command_queue::CommandQueue;
@@ -71,24 +73,64 @@ impl QueueRef {
     }
 }
 
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It ran to its end.
+    Complete,
+    /// It did not.
+    Failed,
+}
+
+/// How the command of a valid event ended; `None` where it has not, or cannot tell.
+pub(crate) fn outcome(event: cl_event) -> Option<Outcome> {
+    let status = event::get_event_info(event, event::CL_EVENT_COMMAND_EXECUTION_STATUS).ok()?;
+    match i32::from(status) {
+        event::CL_COMPLETE => Some(Outcome::Complete),
+        ..0 => Some(Outcome::Failed),
+        _ => None,
+    }
+}
+
 impl EventRef {
-    pub(crate) fn retain(event: &Event) -> Result<Self> {
-        // SAFETY: the event is alive while it is borrowed.
-        unsafe { event::retain_event(event.get()) }.map_err(in_call("clRetainEvent"))?;
-        Ok(Self(event.get()))
+    /// Takes over one reference.
+    ///
+    /// # Safety
+    /// `event` is a valid event of which the caller owns a reference.
+    pub(crate) unsafe fn adopt(event: cl_event) -> Self {
+        Self(event)
     }
 
-    /// Whether its command has ended, well or not. One that cannot tell has not.
-    pub(crate) fn has_ended(&self) -> bool {
-        event::get_event_info(self.get(), event::CL_EVENT_COMMAND_EXECUTION_STATUS)
-            .is_ok_and(|status| i32::from(status) <= event::CL_COMPLETE)
+    /// # Safety
+    /// `event` is a valid event.
+    pub(crate) unsafe fn retain(event: cl_event) -> Result<Self> {
+        // SAFETY: the caller vouches for the handle.
+        unsafe { event::retain_event(event) }.map_err(in_call("clRetainEvent"))?;
+        Ok(Self(event))
+    }
+
+    pub(crate) fn try_clone(&self) -> Result<Self> {
+        // SAFETY: the event is alive while it is borrowed.
+        unsafe { Self::retain(self.get()) }
+    }
+
+    /// Hands its reference on.
+    pub(crate) fn into_event(self) -> Event {
+        Event::new(ManuallyDrop::new(self).get())
+    }
+
+    /// How its command ended; `None` where it has not, or cannot tell.
+    pub(crate) fn outcome(&self) -> Option<Outcome> {
+        outcome(self.get())
     }
 
     /// Waits until its command has ended, well or not. Flushes its queue (OpenCL 3.0, 5.15).
-    pub(crate) fn wait_until_ended(&self) -> Result<()> {
-        match event::wait_for_events(&[self.get()]) {
-            Err(code) if !self.has_ended() => Err(Error::from_call("clWaitForEvents", code)),
-            _ => Ok(()),
+    pub(crate) fn wait_until_ended(&self) -> Result<Outcome> {
+        let waited = event::wait_for_events(&[self.get()]);
+        match (self.outcome(), waited) {
+            (Some(outcome), _) => Ok(outcome),
+            (None, Err(code)) => Err(Error::from_call("clWaitForEvents", code)),
+            (None, Ok(())) => Ok(Outcome::Complete),
         }
     }
 }

@@ -17,7 +17,7 @@ use cl3::types::{cl_buffer_region, cl_context, cl_device_id, cl_mem};
 use opencl3::context::Context;
 
 use super::flags::MemFlags;
-use super::object::{About, MemObject, claim_command, claim_map, devices_of};
+use super::object::{About, MemObject, devices_of, info};
 use super::uses::{Access, Claim};
 use crate::error::{Error, Result, in_call};
 use crate::handle::ContextRef;
@@ -61,23 +61,29 @@ impl Buffer {
     /// CL_INVALID_MEM_OBJECT for anything but a buffer, and what the driver answers.
     ///
     /// # Safety
-    /// `raw` is a valid memory object, and without `retain` the caller owns a reference to it. As
-    /// long as the result or anything made from it lives, its bytes are mapped through no other
-    /// handle than clones of the result, and no command that this crate did not issue touches bytes
-    /// that are mapped.
+    /// `raw` is a valid memory object, and without `retain` the caller owns a reference to it.
+    ///
+    /// As long as the result or anything made from it lives (clones, [`parent`](Self::parent),
+    /// regions of either):
+    /// - no other handle to the object, its parent or their regions maps its bytes, or issues
+    ///   commands on bytes that are mapped through the result. That includes other handles of this
+    ///   crate: those that were not made from the result do not know of its maps;
+    /// - what is mapped or under way on its bytes from before has ended;
+    /// - memory that it uses (CL_MEM_USE_HOST_PTR) outlives it, and is accessed in no other way
+    ///   while it is mapped.
     pub unsafe fn from_raw(raw: cl_mem, retain: bool) -> Result<Self> {
-        let kind: u32 = query(raw, cl::CL_MEM_TYPE)?.into();
+        let kind: u32 = info(raw, cl::CL_MEM_TYPE)?.into();
         if kind != cl::CL_MEM_OBJECT_BUFFER {
             let why = format!("the handle is a memory object of type {kind:#x}, not a buffer");
             return Err(Error::refused("clGetMemObjectInfo", CL_INVALID_MEM_OBJECT, why));
         }
-        let flags: u64 = query(raw, cl::CL_MEM_FLAGS)?.into();
-        let size = query(raw, cl::CL_MEM_SIZE)?.into();
-        let offset = query(raw, cl::CL_MEM_OFFSET)?.into();
-        let context = isize::from(query(raw, cl::CL_MEM_CONTEXT)?) as cl_context;
+        let flags: u64 = info(raw, cl::CL_MEM_FLAGS)?.into();
+        let size = info(raw, cl::CL_MEM_SIZE)?.into();
+        let offset = info(raw, cl::CL_MEM_OFFSET)?.into();
+        let context = isize::from(info(raw, cl::CL_MEM_CONTEXT)?) as cl_context;
         // SAFETY: the driver says that it is the context of a valid object.
         let context = Arc::new(unsafe { ContextRef::retain(context) }?);
-        let parent = isize::from(query(raw, cl::CL_MEM_ASSOCIATED_MEMOBJECT)?) as cl_mem;
+        let parent = isize::from(info(raw, cl::CL_MEM_ASSOCIATED_MEMOBJECT)?) as cl_mem;
         let parent = if parent.is_null() {
             None
         } else {
@@ -130,7 +136,7 @@ impl Buffer {
     /// # Errors
     /// What the driver answers.
     pub fn reference_count(&self) -> Result<u32> {
-        Ok(self.object.info(cl::CL_MEM_REFERENCE_COUNT)?.into())
+        Ok(info(self.as_raw(), cl::CL_MEM_REFERENCE_COUNT)?.into())
     }
 
     /// CL_MEM_MAP_COUNT.
@@ -138,7 +144,7 @@ impl Buffer {
     /// # Errors
     /// What the driver answers.
     pub fn map_count(&self) -> Result<u32> {
-        Ok(self.object.info(cl::CL_MEM_MAP_COUNT)?.into())
+        Ok(info(self.as_raw(), cl::CL_MEM_MAP_COUNT)?.into())
     }
 
     /// The bytes `range` of this buffer as a buffer with the same flags
@@ -200,25 +206,11 @@ impl Buffer {
         call: &'static str,
         range: impl RangeBounds<usize>,
     ) -> Result<Range<usize>> {
-        let start = match range.start_bound() {
-            Bound::Included(start) => Some(*start),
-            Bound::Excluded(before) => before.checked_add(1),
-            Bound::Unbounded => Some(0),
-        };
-        let end = match range.end_bound() {
-            Bound::Included(last) => last.checked_add(1),
-            Bound::Excluded(end) => Some(*end),
-            Bound::Unbounded => Some(self.size()),
-        };
-        match (start, end) {
-            (Some(start), Some(end)) if start <= end && end <= self.size() => Ok(start..end),
-            _ => {
-                let range = (range.start_bound(), range.end_bound());
-                let why =
-                    format!("bytes {range:?} are not all in a buffer of {} bytes", self.size());
-                Err(Error::refused(call, CL_INVALID_VALUE, why))
-            }
-        }
+        bytes_of(self.size(), &range).ok_or_else(|| {
+            let range = (range.start_bound(), range.end_bound());
+            let why = format!("bytes {range:?} are not all in a buffer of {} bytes", self.size());
+            Error::refused(call, CL_INVALID_VALUE, why)
+        })
     }
 
     /// The `size` bytes from `offset` on, checked against the size.
@@ -228,16 +220,13 @@ impl Buffer {
         offset: usize,
         size: usize,
     ) -> Result<Range<usize>> {
-        match offset.checked_add(size) {
-            Some(end) if end <= self.size() => Ok(offset..end),
-            _ => {
-                let why = format!(
-                    "{size} bytes from byte {offset} on are not all in a buffer of {} bytes",
-                    self.size()
-                );
-                Err(Error::refused(call, CL_INVALID_VALUE, why))
-            }
-        }
+        span_of(self.size(), offset, size).ok_or_else(|| {
+            let why = format!(
+                "{size} bytes from byte {offset} on are not all in a buffer of {} bytes",
+                self.size()
+            );
+            Error::refused(call, CL_INVALID_VALUE, why)
+        })
     }
 
     /// A range of this buffer, counted from the start of the whole buffer.
@@ -259,7 +248,7 @@ impl Buffer {
         range: &Range<usize>,
         access: Access,
     ) -> Result<Claim> {
-        claim_command(&self.object, call, self.in_root(range), access)
+        Claim::command(&self.object, call, self.in_root(range), access)
     }
 
     /// Enters a map of bytes of this buffer, and waits for what has to end first.
@@ -269,7 +258,7 @@ impl Buffer {
         range: &Range<usize>,
         access: Access,
     ) -> Result<Claim> {
-        claim_map(&self.object, call, self.in_root(range), access)
+        Claim::map(&self.object, call, self.in_root(range), access)
     }
 }
 
@@ -296,10 +285,6 @@ impl Hash for Buffer {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.as_raw().hash(state);
     }
-}
-
-fn query(raw: cl_mem, name: u32) -> Result<cl3::info_type::InfoType> {
-    cl::get_mem_object_info(raw, name).map_err(in_call("clGetMemObjectInfo"))
 }
 
 /// Says what a buffer is to be like; [`build`](Self::build) makes it.
@@ -386,6 +371,27 @@ impl<'a> BufferBuilder<'a> {
     }
 }
 
+/// `range` of `size` bytes with its ends filled in; `None` where not all of it is there.
+fn bytes_of(size: usize, range: &impl RangeBounds<usize>) -> Option<Range<usize>> {
+    let start = match range.start_bound() {
+        Bound::Included(start) => *start,
+        Bound::Excluded(before) => before.checked_add(1)?,
+        Bound::Unbounded => 0,
+    };
+    let end = match range.end_bound() {
+        Bound::Included(last) => last.checked_add(1)?,
+        Bound::Excluded(end) => *end,
+        Bound::Unbounded => size,
+    };
+    (start <= end && end <= size).then_some(start..end)
+}
+
+/// `len` of `size` bytes from `offset` on; `None` where not all of them are there.
+fn span_of(size: usize, offset: usize, len: usize) -> Option<Range<usize>> {
+    let end = offset.checked_add(len)?;
+    (end <= size).then_some(offset..end)
+}
+
 /// The largest CL_DEVICE_MAX_MEM_ALLOC_SIZE in bytes; `None` where a device does not tell.
 fn largest_allocation(devices: &[cl_device_id]) -> Option<u64> {
     let largest = |&device: &cl_device_id| {
@@ -411,4 +417,51 @@ fn check_alignment(call: &'static str, offset: usize, devices: &[cl_device_id]) 
 fn base_alignment(device: cl_device_id) -> usize {
     let bits = get_device_info(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN).map_or(8, u32::from);
     (bits as usize / 8).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_filled_in_and_checked() {
+        use Bound::{Excluded, Included, Unbounded};
+        for (range, expected) in [
+            ((Unbounded, Unbounded), Some(0..8)),
+            ((Included(2), Unbounded), Some(2..8)),
+            ((Unbounded, Excluded(8)), Some(0..8)),
+            ((Unbounded, Excluded(9)), None),
+            ((Unbounded, Included(7)), Some(0..8)),
+            ((Unbounded, Included(8)), None),
+            ((Included(3), Included(3)), Some(3..4)),
+            ((Excluded(3), Excluded(5)), Some(4..5)),
+            ((Excluded(7), Unbounded), Some(8..8)),
+            ((Excluded(8), Unbounded), None),
+            ((Included(8), Unbounded), Some(8..8)),
+            ((Included(9), Unbounded), None),
+            ((Included(5), Excluded(5)), Some(5..5)),
+            ((Included(5), Excluded(4)), None),
+            ((Unbounded, Included(usize::MAX)), None),
+            ((Excluded(usize::MAX), Unbounded), None),
+        ] {
+            assert_eq!(bytes_of(8, &range), expected, "{range:?}");
+        }
+    }
+
+    #[test]
+    fn spans_are_checked() {
+        for (offset, len, expected) in [
+            (0, 8, Some(0..8)),
+            (0, 9, None),
+            (7, 1, Some(7..8)),
+            (7, 2, None),
+            (8, 0, Some(8..8)),
+            (8, 1, None),
+            (9, 0, None),
+            (1, usize::MAX, None),
+            (usize::MAX, 1, None),
+        ] {
+            assert_eq!(span_of(8, offset, len), expected, "{len} from {offset}");
+        }
+    }
 }

@@ -16,11 +16,13 @@ use opencl3::command_queue::CommandQueue;
 use opencl3::event::Event;
 
 use super::buffer::Buffer;
-use super::transfer::{check_context, check_host_access, check_not_empty, issued};
+use super::transfer::{
+    check_context, check_host_access, check_not_empty, check_not_failed, issued,
+};
 use super::uses::{Access, Claim};
 use super::wait_list::WaitList;
 use crate::error::{Error, Result};
-use crate::handle::QueueRef;
+use crate::handle::{EventRef, QueueRef};
 
 /// How bytes are mapped (`cl_map_flags`; `pyopencl.map_flags`): [`MapRead`], [`MapWrite`],
 /// [`MapReadWrite`] or [`MapWriteInvalidate`].
@@ -86,10 +88,11 @@ pub struct BufferMap<T: Pod, M: MapMode> {
     pointer: NonNull<T>,
     /// In elements.
     len: usize,
-    buffer: Buffer,
+    // Before the buffer, which keeps the context that the queue needs.
     queue: QueueRef,
     /// `None` once unmapped.
     claim: Option<Claim>,
+    buffer: Buffer,
     mode: PhantomData<M>,
 }
 
@@ -116,9 +119,9 @@ unsafe impl<T: Pod + Sync, M: MapMode> Sync for BufferMap<T, M> {}
 ///
 /// # Errors
 /// CL_INVALID_CONTEXT, CL_INVALID_VALUE for bytes that are not there or are no whole number of
-/// elements, CL_INVALID_OPERATION where the flags forbid it, where the bytes are mapped and either
-/// map writes, or where another thread is just issuing a command on them; CL_MAP_FAILURE where the
-/// driver's pointer does not suit `T`, and what the driver answers.
+/// elements, CL_INVALID_OPERATION where the flags forbid it, or where the bytes are mapped and either
+/// map writes; CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where a command that it waited for
+/// failed; CL_MAP_FAILURE where the driver's pointer does not suit `T`, and what the driver answers.
 pub fn enqueue_map_buffer<'a, T: Pod, M: MapMode>(
     queue: &CommandQueue,
     buffer: &Buffer,
@@ -136,8 +139,8 @@ pub fn enqueue_map_buffer<'a, T: Pod, M: MapMode>(
     if M::HOST_WRITES {
         check_host_access(CALL, buffer, Access::Write)?;
     }
-    let wait_for = wait_for.into();
-    let (count, events) = check_context(CALL, queue, buffer, &wait_for)?;
+    check_context(CALL, queue, buffer)?;
+    wait_for.into().wait(CALL, buffer.context_raw())?;
     let access = if M::HOST_WRITES { Access::Write } else { Access::Read };
     let queue_ref = QueueRef::retain(queue)?;
     let claim = buffer.claim_map(CALL, &range, access)?;
@@ -153,21 +156,34 @@ pub fn enqueue_map_buffer<'a, T: Pod, M: MapMode>(
             range.start,
             range.len(),
             &mut pointer,
-            count,
-            events,
+            0,
+            ptr::null(),
         )
     };
-    issued(CALL, event)?;
+    let has_no_event = event.is_ok_and(|event| event.is_null());
+    let event = match issued(CALL, event, []) {
+        Ok(event) => event,
+        Err(error) if has_no_event => {
+            claim.forever();
+            return Err(error);
+        }
+        Err(error) => return Err(error),
+    };
     let Some(pointer) = NonNull::new(pointer.cast::<T>()) else {
         return Err(Error::refused(CALL, CL_MAP_FAILURE, "the driver gave a null pointer"));
     };
+    if let Err(error) = check_not_failed(CALL, &event) {
+        give_up(&queue_ref, buffer, pointer, claim);
+        return Err(error);
+    }
+    claim.set_mapped();
     // From here on, leaving unmaps.
     let map = BufferMap {
         pointer,
         len,
-        buffer: buffer.clone(),
         queue: queue_ref,
         claim: Some(claim),
+        buffer: buffer.clone(),
         mode: PhantomData,
     };
     if !pointer.is_aligned() {
@@ -178,6 +194,25 @@ pub fn enqueue_map_buffer<'a, T: Pod, M: MapMode>(
         return Err(Error::refused(CALL, CL_MAP_FAILURE, why));
     }
     Ok(map)
+}
+
+/// Takes back a map that failed. The driver may have mapped the bytes or not.
+fn give_up<T>(queue: &QueueRef, buffer: &Buffer, pointer: NonNull<T>, claim: Claim) {
+    // SAFETY: the handles are alive and of one context, and the pointer is what the driver gave.
+    let event = unsafe {
+        cl::enqueue_unmap_mem_object(
+            queue.get(),
+            buffer.as_raw(),
+            pointer.as_ptr().cast(),
+            0,
+            ptr::null(),
+        )
+    };
+    if let Ok(event) = issued("clEnqueueUnmapMemObject", event, []) {
+        // However it ends: no slice was made.
+        let _ = event.wait_until_ended();
+    }
+    drop(claim);
 }
 
 /// How many elements `size` bytes are.
@@ -197,15 +232,18 @@ impl<T: Pod, M: MapMode> BufferMap<T, M> {
     /// `MemoryMap.release`), on the queue that mapped them. The event says when they are there.
     ///
     /// # Errors
-    /// CL_INVALID_CONTEXT for an event of another context; the bytes are then given back without
-    /// waiting. And what the driver answers; the bytes then stay mapped for good.
+    /// CL_INVALID_CONTEXT for an event of another context, and
+    /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for one that has failed; the bytes are then
+    /// given back without waiting. And what the driver answers; the bytes then stay closed for good,
+    /// and so they do where an event fails later on.
     pub fn unmap<'a>(mut self, wait_for: impl Into<WaitList<'a>>) -> Result<Event> {
-        self.enqueue_unmap(&wait_for.into())
+        Ok(self.enqueue_unmap(&wait_for.into())?.into_event())
     }
 
-    fn enqueue_unmap(&mut self, wait_for: &WaitList<'_>) -> Result<Event> {
+    fn enqueue_unmap(&mut self, wait_for: &WaitList<'_>) -> Result<EventRef> {
         const CALL: &str = "clEnqueueUnmapMemObject";
         let (count, events) = wait_for.arguments(CALL, self.buffer.context_raw())?;
+        let after = wait_for.retained()?;
         // SAFETY: the handles are alive and of one context, and the bytes are mapped at this
         // pointer; no borrow of them is left, and none can be made any more.
         let event = unsafe {
@@ -217,9 +255,9 @@ impl<T: Pod, M: MapMode> BufferMap<T, M> {
                 events,
             )
         };
-        let result = issued(CALL, event);
+        let result = issued(CALL, event, []);
         match (self.claim.take(), &result) {
-            (Some(claim), Ok(event)) => claim.until(event),
+            (Some(claim), Ok(event)) => claim.until_after(event, after),
             (Some(claim), Err(_)) => claim.forever(),
             (None, _) => {}
         }

@@ -1,6 +1,5 @@
 //! One reference to a driver's memory object, shared by all handles to it.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use cl3::info_type::InfoType;
@@ -8,7 +7,7 @@ use cl3::memory as cl;
 use cl3::types::{cl_context, cl_device_id, cl_mem};
 
 use super::flags::MemFlags;
-use super::uses::{Access, Claim, Uses};
+use super::uses::Uses;
 use crate::error::{Error, Result, in_call};
 use crate::handle::ContextRef;
 
@@ -16,12 +15,13 @@ use crate::handle::ContextRef;
 #[derive(Debug)]
 pub(crate) struct MemObject {
     raw: cl_mem,
-    context: Arc<ContextRef>,
     about: About,
-    /// The object that this is a region of; it has no parent itself.
-    parent: Option<Arc<MemObject>>,
     /// Of this object and its regions; unused in a region.
     uses: Uses,
+    /// The object that this is a region of; it has no parent itself.
+    parent: Option<Arc<MemObject>>,
+    /// Last, for the events in `uses` need it.
+    context: Arc<ContextRef>,
 }
 
 /// What never changes about a memory object. Sizes are in bytes.
@@ -51,7 +51,7 @@ impl MemObject {
         about: About,
         parent: Option<Arc<MemObject>>,
     ) -> Self {
-        Self { raw, context, about, parent, uses: Uses::default() }
+        Self { raw, about, uses: Uses::default(), parent, context }
     }
 
     pub(super) fn about(&self) -> About {
@@ -78,14 +78,15 @@ impl MemObject {
         }
     }
 
-    pub(super) fn info(&self, name: u32) -> Result<InfoType> {
-        cl::get_mem_object_info(self.raw, name).map_err(in_call("clGetMemObjectInfo"))
-    }
-
     /// The devices of the context.
     pub(super) fn devices(&self) -> Result<Vec<cl_device_id>> {
         devices_of(self.context.get())
     }
+}
+
+/// `clGetMemObjectInfo` of an object that is alive.
+pub(super) fn info(raw: cl_mem, name: u32) -> Result<InfoType> {
+    cl::get_mem_object_info(raw, name).map_err(in_call("clGetMemObjectInfo"))
 }
 
 /// The devices of a context that is alive.
@@ -103,32 +104,4 @@ impl Drop for MemObject {
             log::error!("{}", Error::from_call("clReleaseMemObject", code));
         }
     }
-}
-
-/// Enters a command of `call` on bytes counted from the start of the parent, or of the object
-/// where it has none.
-pub(super) fn claim_command(
-    object: &Arc<MemObject>,
-    call: &'static str,
-    range: Range<usize>,
-    access: Access,
-) -> Result<Claim> {
-    let id = object.uses().enter_command(call, range, access)?;
-    Ok(Claim::new(Arc::clone(object), id))
-}
-
-/// Enters a map in the same way, and waits for the commands that have to end first.
-pub(super) fn claim_map(
-    object: &Arc<MemObject>,
-    call: &'static str,
-    range: Range<usize>,
-    access: Access,
-) -> Result<Claim> {
-    let (id, running) = object.uses().enter_map(call, range, access)?;
-    let claim = Claim::new(Arc::clone(object), id);
-    for (id, event) in running {
-        event.wait_until_ended()?;
-        object.uses().remove(id);
-    }
-    Ok(claim)
 }

@@ -6,21 +6,23 @@
 //! command on 0 bytes, on which drivers do not agree.
 
 use std::ops::{Range, RangeBounds};
+use std::ptr;
 
 use bytemuck::Pod;
 use cl3::command_queue as cl;
 use cl3::error_codes::{
-    CL_INVALID_CONTEXT, CL_INVALID_OPERATION, CL_INVALID_VALUE, CL_MEM_COPY_OVERLAP,
-    CL_OUT_OF_RESOURCES,
+    CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_CONTEXT, CL_INVALID_OPERATION,
+    CL_INVALID_VALUE, CL_MEM_COPY_OVERLAP, CL_OUT_OF_RESOURCES,
 };
 use cl3::types::{CL_BLOCKING, cl_context, cl_event};
 use opencl3::command_queue::CommandQueue;
 use opencl3::event::Event;
 
 use super::buffer::Buffer;
-use super::uses::{Access, overlap};
+use super::uses::{Access, Claim, overlap};
 use super::wait_list::WaitList;
 use crate::error::{Error, Result, in_call};
+use crate::handle::{EventRef, Outcome};
 
 /// The longest pattern of `clEnqueueFillBuffer`, in bytes.
 const LONGEST_PATTERN: usize = 128;
@@ -32,7 +34,8 @@ const LONGEST_PATTERN: usize = 128;
 ///
 /// # Errors
 /// CL_INVALID_CONTEXT, CL_INVALID_VALUE for bytes that are not there, CL_INVALID_OPERATION where
-/// the flags or a map forbid it, and what the driver answers.
+/// the flags or a map forbid it, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where a command that
+/// it waited for failed, and what the driver answers.
 pub fn enqueue_read_buffer<'a, T: Pod>(
     queue: &CommandQueue,
     buffer: &Buffer,
@@ -45,9 +48,9 @@ pub fn enqueue_read_buffer<'a, T: Pod>(
     let range = buffer.span(CALL, offset, data.len())?;
     check_not_empty(CALL, &range)?;
     check_host_access(CALL, buffer, Access::Read)?;
-    let wait_for = wait_for.into();
-    let (count, events) = check_context(CALL, queue, buffer, &wait_for)?;
-    let _claim = buffer.claim(CALL, &range, Access::Read)?;
+    check_context(CALL, queue, buffer)?;
+    wait_for.into().wait(CALL, buffer.context_raw())?;
+    let claim = buffer.claim(CALL, &range, Access::Read)?;
     // SAFETY: all handles are alive and of one context; `data` has the size that is read, and the
     // call returns after the last byte was written.
     let event = unsafe {
@@ -58,11 +61,11 @@ pub fn enqueue_read_buffer<'a, T: Pod>(
             offset,
             data.len(),
             data.as_mut_ptr().cast(),
-            count,
-            events,
+            0,
+            ptr::null(),
         )
     };
-    issued(CALL, event)
+    finished(CALL, issued(CALL, event, [claim])?)
 }
 
 /// Writes `data` from byte `offset` of `buffer` on, and returns when `data` has been read
@@ -82,8 +85,8 @@ pub fn enqueue_write_buffer<'a, T: Pod>(
     let range = buffer.span(CALL, offset, data.len())?;
     check_not_empty(CALL, &range)?;
     check_host_access(CALL, buffer, Access::Write)?;
-    let wait_for = wait_for.into();
-    let (count, events) = check_context(CALL, queue, buffer, &wait_for)?;
+    check_context(CALL, queue, buffer)?;
+    wait_for.into().wait(CALL, buffer.context_raw())?;
     let claim = buffer.claim(CALL, &range, Access::Write)?;
     // SAFETY: all handles are alive and of one context; `data` has the size that is written, and
     // the call returns after the last byte was read.
@@ -95,14 +98,12 @@ pub fn enqueue_write_buffer<'a, T: Pod>(
             offset,
             data.len(),
             data.as_ptr().cast(),
-            count,
-            events,
+            0,
+            ptr::null(),
         )
     };
-    let event = issued(CALL, event)?;
     // The driver may be done with `data` before it is done with the buffer.
-    claim.until(&event);
-    Ok(event)
+    finished(CALL, issued(CALL, event, [claim])?)
 }
 
 /// Copies `size` bytes of `src` from `src_offset` on to `dst_offset` of `dst`
@@ -126,9 +127,10 @@ pub fn enqueue_copy_buffer<'a>(
     let to = dst.span(CALL, dst_offset, size)?;
     check_not_empty(CALL, &from)?;
     check_no_overlap(CALL, (src, &from), (dst, &to))?;
+    check_context(CALL, queue, src)?;
+    check_context(CALL, queue, dst)?;
     let wait_for = wait_for.into();
-    check_context(CALL, queue, src, &wait_for)?;
-    let (count, events) = check_context(CALL, queue, dst, &wait_for)?;
+    let (count, events) = wait_for.arguments(CALL, dst.context_raw())?;
     let reading = src.claim(CALL, &from, Access::Read)?;
     let writing = dst.claim(CALL, &to, Access::Write)?;
     // SAFETY: all handles are alive and of one context, the ranges are within the buffers and
@@ -145,10 +147,7 @@ pub fn enqueue_copy_buffer<'a>(
             events,
         )
     };
-    let event = issued(CALL, event)?;
-    reading.until(&event);
-    writing.until(&event);
-    Ok(event)
+    Ok(issued(CALL, event, [reading, writing])?.into_event())
 }
 
 /// Repeats `pattern` over the bytes `range` of `buffer` (`clEnqueueFillBuffer`, OpenCL 1.2;
@@ -170,8 +169,9 @@ pub fn enqueue_fill_buffer<'a, T: Pod>(
     let range = buffer.bytes(CALL, range)?;
     check_not_empty(CALL, &range)?;
     check_pattern(CALL, pattern.len(), &range)?;
+    check_context(CALL, queue, buffer)?;
     let wait_for = wait_for.into();
-    let (count, events) = check_context(CALL, queue, buffer, &wait_for)?;
+    let (count, events) = wait_for.arguments(CALL, buffer.context_raw())?;
     let claim = buffer.claim(CALL, &range, Access::Write)?;
     // SAFETY: all handles are alive and of one context, the range is within the buffer, and the
     // driver has copied the pattern when the call returns.
@@ -187,33 +187,50 @@ pub fn enqueue_fill_buffer<'a, T: Pod>(
             events,
         )
     };
-    let event = issued(CALL, event)?;
-    claim.until(&event);
+    Ok(issued(CALL, event, [claim])?.into_event())
+}
+
+/// The event of a command on the claimed bytes, which are its own until it ends.
+pub(super) fn issued<const N: usize>(
+    call: &'static str,
+    event: std::result::Result<cl_event, i32>,
+    claims: [Claim; N],
+) -> Result<EventRef> {
+    let event = event.map_err(in_call(call))?;
+    if event.is_null() {
+        // The driver may have taken the command, and nobody can tell when it ends.
+        claims.into_iter().for_each(Claim::forever);
+        return Err(Error::refused(call, CL_OUT_OF_RESOURCES, "the driver gave no event"));
+    }
+    // SAFETY: the driver has just made it, with one reference.
+    let event = unsafe { EventRef::adopt(event) };
+    claims.into_iter().for_each(|claim| claim.until(&event));
     Ok(event)
 }
 
-/// The event of a command that the driver has taken.
-pub(super) fn issued(
-    call: &'static str,
-    event: std::result::Result<cl_event, i32>,
-) -> Result<Event> {
-    match event {
-        Ok(event) if event.is_null() => {
-            Err(Error::refused(call, CL_OUT_OF_RESOURCES, "the driver gave no event"))
+/// The event of a blocking command, if that did not fail.
+fn finished(call: &'static str, event: EventRef) -> Result<Event> {
+    check_not_failed(call, &event)?;
+    Ok(event.into_event())
+}
+
+/// Some drivers report a blocking command that did not run by its event alone.
+pub(super) fn check_not_failed(call: &'static str, event: &EventRef) -> Result<()> {
+    match event.outcome() {
+        Some(Outcome::Failed) => {
+            let why = "the command failed, or one before it in the queue";
+            Err(Error::refused(call, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, why))
         }
-        Ok(event) => Ok(Event::new(event)),
-        Err(code) => Err(Error::from_call(call, code)),
+        _ => Ok(()),
     }
 }
 
-/// Queue, buffer and events must be of one context: some drivers crash otherwise. Gives the wait
-/// list's arguments.
+/// Queue, buffer and events must be of one context: some drivers crash otherwise.
 pub(super) fn check_context(
     call: &'static str,
     queue: &CommandQueue,
     buffer: &Buffer,
-    wait_for: &WaitList<'_>,
-) -> Result<(u32, *const cl_event)> {
+) -> Result<()> {
     let of: isize = cl::get_command_queue_info(queue.get(), cl::CL_QUEUE_CONTEXT)
         .map_err(in_call("clGetCommandQueueInfo"))?
         .into();
@@ -221,7 +238,7 @@ pub(super) fn check_context(
         let why = "the queue is of another context than the buffer";
         return Err(Error::refused(call, CL_INVALID_CONTEXT, why));
     }
-    wait_for.arguments(call, buffer.context_raw())
+    Ok(())
 }
 
 pub(super) fn check_host_access(call: &'static str, buffer: &Buffer, access: Access) -> Result<()> {

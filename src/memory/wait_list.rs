@@ -2,17 +2,22 @@
 
 use std::marker::PhantomData;
 
-use cl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_VALUE};
+use cl3::error_codes::{
+    CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_CONTEXT, CL_INVALID_VALUE,
+};
 use cl3::event::CL_EVENT_CONTEXT;
 use cl3::types::{cl_context, cl_event, cl_uint};
 use opencl3::event::Event;
 
 use crate::error::{Error, Result, in_call};
+use crate::handle::{EventRef, Outcome, outcome};
 
 /// The events that a command waits for, made from whatever holds some: `[]`, `&event`,
 /// `[&first, &second]`, `&events[..]`, `&vec`.
 ///
-/// An event of another queue is waited for only once that queue is flushed, as in OpenCL.
+/// An event of another queue is waited for only once that queue is flushed, as in OpenCL; calls
+/// that block flush it themselves. An event that has failed is refused with
+/// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST.
 #[derive(Debug, Default)]
 pub struct WaitList<'a> {
     events: Vec<cl_event>,
@@ -51,8 +56,10 @@ impl<'a> From<&'a Vec<Event>> for WaitList<'a> {
 }
 
 impl WaitList<'_> {
-    /// The arguments of `call`, whose queue belongs to `context`. Drivers differ in whether they
-    /// notice a foreign event.
+    /// The arguments of `call`, whose queue belongs to `context`.
+    ///
+    /// Drivers differ in whether they notice a foreign event, and in what they make of one that has
+    /// failed: PoCL never returns.
     pub(super) fn arguments(
         &self,
         call: &'static str,
@@ -67,10 +74,40 @@ impl WaitList<'_> {
                 return Err(Error::refused(call, CL_INVALID_CONTEXT, why));
             }
         }
+        self.check_none_failed(call)?;
         let count = cl_uint::try_from(self.events.len()).map_err(|_| {
             Error::refused(call, CL_INVALID_VALUE, "the wait list has more than 2^32 events")
         })?;
         let events = if count == 0 { std::ptr::null() } else { self.events.as_ptr() };
         Ok((count, events))
+    }
+
+    /// References to the events that do not depend on the caller's.
+    pub(super) fn retained(&self) -> Result<Vec<EventRef>> {
+        // SAFETY: the events are alive while they are borrowed.
+        self.events.iter().map(|&event| unsafe { EventRef::retain(event) }).collect()
+    }
+
+    /// Waits for the events before a blocking `call`, which then has nothing to wait for itself:
+    /// some drivers report success where an event failed meanwhile, or never return.
+    pub(super) fn wait(&self, call: &'static str, context: cl_context) -> Result<()> {
+        let (count, _) = self.arguments(call, context)?;
+        if count == 0 {
+            return Ok(());
+        }
+        let waited = cl3::event::wait_for_events(&self.events);
+        self.check_none_failed(call)?;
+        waited.map_err(in_call("clWaitForEvents"))
+    }
+
+    fn check_none_failed(&self, call: &'static str) -> Result<()> {
+        match self.events.iter().position(|&event| outcome(event) == Some(Outcome::Failed)) {
+            Some(position) => Err(Error::refused(
+                call,
+                CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+                format!("event {position} of the wait list failed"),
+            )),
+            None => Ok(()),
+        }
     }
 }

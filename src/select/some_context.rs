@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::env;
+use std::ffi::OsString;
 use std::ptr;
 
 use cl3::error_codes::{CL_DEVICE_NOT_FOUND, CL_INVALID_VALUE};
@@ -23,11 +24,9 @@ struct Wishes {
 }
 
 impl Wishes {
-    fn from_environment() -> Self {
-        Self {
-            pyopencl_test: env::var("PYOPENCL_TEST").ok(),
-            pyopencl_ctx: env::var("PYOPENCL_CTX").ok(),
-        }
+    fn from_environment() -> Result<Self> {
+        let wish = |name| text_of(name, env::var_os(name));
+        Ok(Self { pyopencl_test: wish("PYOPENCL_TEST")?, pyopencl_ctx: wish("PYOPENCL_CTX")? })
     }
 
     /// PYOPENCL_TEST wins where both are set, and then its first device alone is taken.
@@ -55,15 +54,24 @@ impl Wishes {
 /// # Errors
 /// Of class [`NoRuntime`](crate::Class::NoRuntime) without a driver,
 /// [`NoDevice`](crate::Class::NoDevice) where the platform has none,
-/// [`InvalidArgument`](crate::Class::InvalidArgument) where a variable names what is not there.
+/// [`InvalidArgument`](crate::Class::InvalidArgument) where a variable names what is not there
+/// or is not UTF-8.
 pub fn create_some_context() -> Result<Context> {
     let found = platforms()?;
     let infos: Vec<PlatformInfo> = found.iter().map(|platform| platform.info.clone()).collect();
-    let (platform, devices) = Wishes::from_environment().choose(&infos).map_err(no_context)?;
+    let (platform, devices) = Wishes::from_environment()?.choose(&infos).map_err(no_context)?;
     let ids: Vec<cl_device_id> =
         devices.into_iter().map(|device| found[platform].devices[device].id()).collect();
     Context::from_devices(&ids, &[], None, ptr::null_mut())
         .map_err(|error| Error::from_call("clCreateContext", error.0))
+}
+
+/// The text of the variable `name`.
+fn text_of(name: &str, value: Option<OsString>) -> Result<Option<String>> {
+    value.map(OsString::into_string).transpose().map_err(|value| {
+        let why = format!("{name} is not UTF-8: {value:?}");
+        Error::refused("clCreateContext", CL_INVALID_VALUE, why)
+    })
 }
 
 fn no_context(error: SelectionError) -> Error {
@@ -289,5 +297,14 @@ mod tests {
             assert_eq!(error.class(), class, "{error}");
         }
         assert_eq!(no_context(choose_devices(&[], &[]).unwrap_err()).class(), NoDevice);
+    }
+    #[test]
+    #[cfg(unix)]
+    fn a_variable_must_be_text() {
+        use std::os::unix::ffi::OsStringExt;
+        assert_eq!(text_of("PYOPENCL_CTX", None).unwrap(), None);
+        assert_eq!(text_of("PYOPENCL_CTX", Some("0".into())).unwrap().as_deref(), Some("0"));
+        let error = text_of("PYOPENCL_CTX", Some(OsString::from_vec(vec![0xff]))).unwrap_err();
+        assert!(error.detail().contains("PYOPENCL_CTX"), "{error}");
     }
 }

@@ -3,8 +3,8 @@
 
 use clmatrix::Result;
 use clmatrix::memory::{
-    Buffer, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, MemFlags, enqueue_map_buffer,
-    enqueue_read_buffer,
+    Buffer, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, MemFlags, enqueue_copy_buffer,
+    enqueue_fill_buffer, enqueue_map_buffer, enqueue_read_buffer, enqueue_write_buffer,
 };
 use rstest::rstest;
 
@@ -134,5 +134,79 @@ fn keeps_to_the_hosts_access(on_device: OnDevice) -> Result<()> {
         refusal(enqueue_map_buffer::<u32, _>(queue, &buffer, MapWrite, .., [])),
         "CL_INVALID_OPERATION"
     );
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn bytes_mapped_for_reading_are_closed_to_what_writes(on_device: OnDevice) -> Result<()> {
+    let (buffer, other) = (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &[9; 4])?);
+    let queue = &on_device.queue;
+    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, 4..12, [])?;
+    for refused in [
+        enqueue_write_buffer(queue, &buffer, 0, &[5_u32; 2], []),
+        enqueue_fill_buffer(queue, &buffer, &5_u32, .., []),
+        enqueue_copy_buffer(queue, &other, 0, &buffer, 8, 4, []),
+    ] {
+        assert_eq!(refusal(refused), "CL_INVALID_OPERATION");
+    }
+    enqueue_copy_buffer(queue, &buffer, 0, &other, 0, 16, [])?;
+    assert_eq!(contents(&on_device, &buffer)?, counting(4), "what reads is let through");
+    assert_eq!(map[..], [1, 2]);
+    drop(map);
+    assert_eq!(contents(&on_device, &other)?, counting(4));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn bytes_mapped_for_writing_are_closed_to_all_commands(on_device: OnDevice) -> Result<()> {
+    let (buffer, other) = (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &[9; 4])?);
+    let queue = &on_device.queue;
+    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapWrite, 4..12, [])?;
+    for refused in [
+        enqueue_write_buffer(queue, &buffer, 8, &[5_u32], []),
+        enqueue_fill_buffer(queue, &buffer, &5_u32, 4..8, []),
+        enqueue_copy_buffer(queue, &buffer, 8, &other, 0, 4, []),
+        enqueue_copy_buffer(queue, &other, 0, &buffer, 8, 4, []),
+    ] {
+        assert_eq!(refusal(refused), "CL_INVALID_OPERATION");
+    }
+    drop(map);
+    assert_eq!(contents(&on_device, &other)?, [9; 4]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_region_and_its_parent_know_of_each_others_maps(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let region = buffer.sub_region(..8)?;
+    let queue = &on_device.queue;
+    for (one, other) in [(&buffer, &region), (&region, &buffer), (&region, &buffer.sub_region(..)?)]
+    {
+        let map = enqueue_map_buffer::<u32, _>(queue, one, MapReadWrite, ..4, [])?;
+        let again = enqueue_map_buffer::<u32, _>(queue, other, MapRead, ..8, []);
+        assert_eq!(refusal(again), "CL_INVALID_OPERATION");
+        let written = enqueue_write_buffer(queue, other, 0, &[5_u32], []);
+        assert_eq!(refusal(written), "CL_INVALID_OPERATION");
+        drop(map);
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn an_unmap_gives_back_one_map_and_no_other(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let queue = &on_device.queue;
+    let one = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, .., [])?;
+    let other = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, .., [])?;
+    one.unmap([])?.wait()?;
+    assert_eq!(other[..], counting(4));
+    let written = enqueue_map_buffer::<u32, _>(queue, &buffer, MapWrite, .., []);
+    assert_eq!(refusal(written), "CL_INVALID_OPERATION");
+    drop(other);
+    drop(enqueue_map_buffer::<u32, _>(queue, &buffer, MapWrite, .., [])?);
     Ok(())
 }

@@ -6,6 +6,9 @@
 mod copy;
 mod create;
 mod fill;
+mod foreign;
+mod from_raw;
+mod gated;
 mod map;
 mod read_write;
 mod sub_region;
@@ -34,11 +37,14 @@ fn contents(on_device: &OnDevice, buffer: &Buffer) -> Result<Vec<u32>> {
     Ok(data)
 }
 
-/// The name of the code with which a call was refused.
+/// The name of the code with which this crate refused a call: the driver's answers have no detail.
 #[track_caller]
 fn refusal<T>(result: Result<T>) -> &'static str {
     match result {
         Ok(_) => panic!("it was not refused"),
-        Err(error) => Error::code_name(&error),
+        Err(error) => {
+            assert!(!error.detail().is_empty(), "the driver refused it: {error}");
+            Error::code_name(&error)
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! `clCreateSubBuffer` (OpenCL 3.0, 5.2.1; `pyopencl.Buffer.get_sub_region`).
 
+use clmatrix::cl3::memory::{CL_MEM_FLAGS, get_mem_object_info};
 use clmatrix::memory::{Buffer, MemFlags, enqueue_copy_buffer};
 use clmatrix::{Device, Result};
 use clmatrix_harness::device;
@@ -60,7 +61,7 @@ fn a_region_of_a_region_counts_from_the_whole(on_device: OnDevice, device: Devic
 #[clmatrix_harness::test]
 fn refuses_an_origin_that_is_not_aligned(on_device: OnDevice, device: Device) -> Result<()> {
     let (parent, part) = four_parts(&on_device, device)?;
-    for origin in [1, 4, part - 1, part + 4] {
+    for origin in [1, 4, alignment(device)? / 2, part - 1, part + 4] {
         if origin % alignment(device)? == 0 {
             continue;
         }
@@ -115,5 +116,18 @@ fn overlap_is_seen_across_regions(on_device: OnDevice, device: Device) -> Result
     assert_eq!(refusal(copy(part + 4)), "CL_MEM_COPY_OVERLAP");
     copy(3 * part)?;
     assert_eq!(contents(&on_device, &parent)?[3 * part / 4], (part / 4) as u32);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn has_the_flags_that_the_driver_reports(on_device: OnDevice) -> Result<()> {
+    let ours = MemFlags::READ_WRITE.union(MemFlags::HOST_READ_ONLY);
+    let parent = Buffer::new(&on_device.context, ours, 64)?;
+    for flags in [MemFlags::empty(), MemFlags::READ_ONLY, MemFlags::HOST_NO_ACCESS] {
+        let region = parent.sub_buffer(0, 64, flags)?;
+        let driver_says: u64 = get_mem_object_info(region.as_raw(), CL_MEM_FLAGS).unwrap().into();
+        assert_eq!(region.flags(), MemFlags::from_bits_retain(driver_says), "{flags:?}");
+    }
     Ok(())
 }

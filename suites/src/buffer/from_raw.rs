@@ -1,0 +1,48 @@
+//! Buffers made from the driver's handles (`pyopencl.MemoryObject.from_int_ptr`).
+
+use clmatrix::memory::Buffer;
+use clmatrix::{Device, Result};
+use clmatrix_harness::device;
+use rstest::rstest;
+
+use super::{buffer_of, contents, counting};
+use crate::on_device::{OnDevice, on_device, soon};
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_reference_is_added_or_taken_over(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    on_device.queue.finish()?;
+    let count = buffer.reference_count()?;
+    // SAFETY: the handle is valid, and nothing is mapped.
+    let added = unsafe { Buffer::from_raw(buffer.as_raw(), true)? };
+    assert_eq!(buffer.reference_count()?, count + 1);
+    assert_eq!((added.size(), added.offset(), added.flags()), (16, 0, buffer.flags()));
+    assert_eq!(added.context_raw(), on_device.context.get());
+    assert!(added.parent().is_none());
+    let raw = added.as_raw();
+    std::mem::forget(added);
+    // SAFETY: the handle is valid, its reference is that of `added`, and nothing is mapped.
+    let taken = unsafe { Buffer::from_raw(raw, false)? };
+    assert_eq!(buffer.reference_count()?, count + 1);
+    assert_eq!(contents(&on_device, &taken)?, counting(4));
+    drop(taken);
+    assert!(soon(|| Ok(buffer.reference_count()? == count))?, "{}", buffer.reference_count()?);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_region_stays_one(on_device: OnDevice, device: Device) -> Result<()> {
+    let part = (device.mem_base_addr_align()? as usize / 8).max(64);
+    let buffer = buffer_of(&on_device, &counting(part as u32))?;
+    let region = buffer.sub_region(part..2 * part)?;
+    // SAFETY: the handle is valid, and nothing is mapped.
+    let again = unsafe { Buffer::from_raw(region.as_raw(), true)? };
+    drop(region);
+    assert_eq!((again.size(), again.offset()), (part, part));
+    assert_eq!(again.parent().as_ref(), Some(&buffer));
+    assert_eq!(contents(&on_device, &again)?[0], (part / 4) as u32);
+    assert_eq!(again.sub_region(..)?.offset(), part);
+    Ok(())
+}

@@ -1,0 +1,298 @@
+//! What waits for what: commands behind a gate that the test opens, or that fails.
+
+use std::thread;
+use std::time::Duration;
+
+use clmatrix::cl3::event::{CL_COMPLETE, create_user_event, set_user_event_status};
+use clmatrix::memory::{
+    Buffer, MapRead, MapReadWrite, MemFlags, enqueue_copy_buffer, enqueue_fill_buffer,
+    enqueue_map_buffer, enqueue_read_buffer, enqueue_write_buffer,
+};
+use clmatrix::{Context, Event, Result};
+use rstest::rstest;
+
+use super::{buffer_of, contents, counting, refusal};
+use crate::on_device::{OnDevice, on_device};
+
+/// How long a command gets to run too early, or a test to begin waiting.
+const A_MOMENT: Duration = Duration::from_millis(50);
+
+const WAIT_LIST_FAILED: &str = "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST";
+
+/// An event that ends when the test says so.
+fn gate(context: &Context) -> Event {
+    Event::new(create_user_event(context.get()).expect("a user event"))
+}
+
+fn open(gate: &Event) {
+    set_user_event_status(gate.get(), CL_COMPLETE).expect("the gate opens");
+}
+
+fn fail(gate: &Event) {
+    set_user_event_status(gate.get(), -5).expect("the gate fails");
+}
+
+/// Does `then` to the gate while `work` waits for it.
+fn meanwhile<T>(gate: &Event, then: fn(&Event), work: impl FnOnce() -> T) -> T {
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(A_MOMENT);
+            then(gate);
+        });
+        work()
+    })
+}
+
+/// A call that waits for events.
+#[derive(Clone, Copy, Debug)]
+enum Call {
+    Read,
+    Write,
+    Map,
+    Fill,
+    Copy,
+}
+
+impl Call {
+    /// Makes `buffer`, which counts up from 0, begin with 7, or reads it.
+    fn issue(self, on: &OnDevice, buffer: &Buffer, gate: &Event) -> Result<Vec<u32>> {
+        let queue = &on.queue;
+        let mut data = vec![0_u32; 4];
+        match self {
+            Self::Read => drop(enqueue_read_buffer(queue, buffer, 0, &mut data, gate)?),
+            Self::Write => drop(enqueue_write_buffer(queue, buffer, 0, &[7_u32], gate)?),
+            Self::Map => {
+                data = enqueue_map_buffer::<u32, _>(queue, buffer, MapReadWrite, .., gate)?.to_vec()
+            }
+            Self::Fill => drop(enqueue_fill_buffer(queue, buffer, &7_u32, ..4, gate)?),
+            Self::Copy => {
+                let seven = buffer_of(on, &[7])?;
+                enqueue_copy_buffer(queue, &seven, 0, buffer, 0, 4, gate)?;
+            }
+        }
+        Ok(data)
+    }
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn an_event_that_has_failed_is_refused(
+    on_device: OnDevice,
+    #[values(Call::Read, Call::Write, Call::Map, Call::Fill, Call::Copy)] call: Call,
+) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    fail(&gate);
+    assert_eq!(refusal(call.issue(&on_device, &buffer, &gate)), WAIT_LIST_FAILED);
+    assert_eq!(contents(&on_device, &buffer)?, counting(4));
+    // Nothing is left of it.
+    drop(enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, .., [])?);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_call_that_blocks_fails_with_the_event_it_waits_for(
+    on_device: OnDevice,
+    #[values(Call::Read, Call::Write, Call::Map)] call: Call,
+) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    let result = meanwhile(&gate, fail, || call.issue(&on_device, &buffer, &gate));
+    assert_eq!(refusal(result), WAIT_LIST_FAILED);
+    assert_eq!(contents(&on_device, &buffer)?, counting(4));
+    drop(enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, .., [])?);
+    Ok(())
+}
+
+/// What the gate holds back is a fill on another queue, which the call must come after.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_call_that_blocks_waits_for_its_events(
+    on_device: OnDevice,
+    #[values(Call::Read, Call::Map)] call: Call,
+) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    let other_queue = on_device.another_queue();
+    let filled = enqueue_fill_buffer(&other_queue, &buffer, &5_u32, .., &gate)?;
+    let found = meanwhile(&gate, open, || call.issue(&on_device, &buffer, &filled))?;
+    assert_eq!(found, [5; 4]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_write_waits_for_its_events(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    let other_queue = on_device.another_queue();
+    let filled = enqueue_fill_buffer(&other_queue, &buffer, &5_u32, .., &gate)?;
+    meanwhile(&gate, open, || Call::Write.issue(&on_device, &buffer, &filled))?;
+    assert_eq!(contents(&on_device, &buffer)?, [7, 5, 5, 5], "the write comes last");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_call_that_does_not_block_runs_after_its_events(
+    on_device: OnDevice,
+    #[values(Call::Fill, Call::Copy)] call: Call,
+) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    call.issue(&on_device, &buffer, &gate)?;
+    on_device.queue.flush()?;
+    thread::sleep(A_MOMENT);
+    let other = OnDevice { context: on_device.context, queue: on_device.queue };
+    let mut before = [0_u32; 4];
+    enqueue_read_buffer(&other.another_queue(), &buffer, 0, &mut before, [])?;
+    open(&gate);
+    assert_eq!(before[..], counting(4), "it did not wait");
+    assert_eq!(contents(&other, &buffer)?, [7, 1, 2, 3]);
+    Ok(())
+}
+
+/// A map comes after what changes its bytes, and after what reads them if it writes: on any queue.
+#[rstest]
+#[case::fill(Call::Fill)]
+#[case::copy(Call::Copy)]
+#[clmatrix_harness::test]
+fn a_map_waits_for_what_is_under_way_on_its_bytes(
+    on_device: OnDevice,
+    #[case] call: Call,
+) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    call.issue(&on_device, &buffer, &gate)?;
+    let other_queue = on_device.another_queue();
+    let found = meanwhile(&gate, open, || {
+        enqueue_map_buffer::<u32, _>(&other_queue, &buffer, MapRead, .., []).map(|map| map.to_vec())
+    })?;
+    assert_eq!(found, [7, 1, 2, 3]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_map_that_writes_waits_for_a_copy_from_its_bytes(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let copy = buffer_of(&on_device, &[0; 4])?;
+    let (queue, other_queue) = (&on_device.queue, on_device.another_queue());
+    let gate = gate(&on_device.context);
+    enqueue_copy_buffer(queue, &buffer, 0, &copy, 0, 16, &gate)?;
+    // One that reads does not.
+    assert_eq!(
+        enqueue_map_buffer::<u32, _>(&other_queue, &buffer, MapRead, .., [])?[..],
+        counting(4)
+    );
+    meanwhile(&gate, open, || -> Result<()> {
+        enqueue_map_buffer::<u32, _>(&other_queue, &buffer, MapReadWrite, .., [])?.fill(9);
+        Ok(())
+    })?;
+    assert_eq!(contents(&on_device, &copy)?, counting(4));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_map_after_a_command_that_failed_is_refused_or_right(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    let elsewhere = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 16)?;
+    enqueue_fill_buffer(&on_device.queue, &elsewhere, &7_u32, .., &gate)?;
+    fail(&gate);
+    match enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., []) {
+        Ok(map) => assert_eq!(map[..], counting(4)),
+        Err(error) => assert_eq!(error.class(), clmatrix::Class::CommandFailed, "{error}"),
+    }
+    Ok(())
+}
+
+/// The driver may still take the bytes for mapped.
+#[rstest]
+#[clmatrix_harness::test]
+fn bytes_whose_unmap_failed_stay_closed(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])?;
+    map.unmap(&gate)?;
+    fail(&gate);
+    let other_queue = on_device.another_queue();
+    let again = enqueue_map_buffer::<u32, _>(&other_queue, &buffer, MapReadWrite, .., []);
+    assert_eq!(refusal(again), "CL_INVALID_OPERATION");
+    let written = enqueue_write_buffer(&other_queue, &buffer, 0, &[1_u32], []);
+    assert_eq!(refusal(written), "CL_INVALID_OPERATION");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn an_unmap_waits_for_its_events(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    let mut map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, .., [])?;
+    map.fill(3);
+    let unmapped = map.unmap(&gate)?;
+    on_device.queue.flush()?;
+    thread::sleep(A_MOMENT);
+    assert!(unmapped.command_execution_status()?.0 > CL_COMPLETE, "it did not wait");
+    let other_queue = on_device.another_queue();
+    let found = meanwhile(&gate, open, || {
+        enqueue_map_buffer::<u32, _>(&other_queue, &buffer, MapReadWrite, .., [])
+            .map(|map| map.to_vec())
+    })?;
+    assert_eq!(found, [3; 4]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_map_is_not_refused_for_another_threads_reads(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &[1; 1 << 12])?;
+    let queue = on_device.another_queue();
+    let maps = std::sync::atomic::AtomicBool::new(true);
+    thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut data = [0_u32; 1 << 12];
+            let mut done = 0;
+            while maps.load(std::sync::atomic::Ordering::Relaxed) {
+                // Refused whenever the other has a map.
+                done += u32::from(enqueue_read_buffer(&queue, &buffer, 0, &mut data, []).is_ok());
+            }
+            done
+        });
+        let mapping = || -> Result<()> {
+            for _ in 0..200 {
+                drop(enqueue_map_buffer::<u32, _>(
+                    &on_device.queue,
+                    &buffer,
+                    MapReadWrite,
+                    ..,
+                    [],
+                )?);
+                thread::yield_now();
+            }
+            Ok(())
+        };
+        let mapped = mapping();
+        maps.store(false, std::sync::atomic::Ordering::Relaxed);
+        reader.join().unwrap();
+        mapped
+    })
+}
+
+/// Many commands may be under way on one buffer; entering each must not look at all others.
+#[rstest]
+#[clmatrix_harness::test]
+fn many_commands_may_be_under_way(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    for _ in 0..500 {
+        enqueue_fill_buffer(&on_device.queue, &buffer, &7_u32, .., &gate)?;
+    }
+    let other_queue = on_device.another_queue();
+    meanwhile(&gate, open, || {
+        enqueue_map_buffer::<u32, _>(&other_queue, &buffer, MapReadWrite, .., []).map(drop)
+    })
+}
