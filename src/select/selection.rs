@@ -15,7 +15,8 @@
 //!   vendor, one of the device's types (`CPU`, `GPU`, ...), or all of them as
 //!   "name vendor type". So `*h200` and `nvidia*` find what they seem to, `*:gpu*` is every GPU,
 //!   and `intel:*` is all of the first platform with "intel" in its name or vendor. Platforms
-//!   that a pattern covers but that lack the device are passed over, as long as one has it.
+//!   that a pattern covers but that lack the device are passed over, as long as one has it. There
+//!   a name that is no part of any "name vendor" may also be part of a type: `pocl:cpu`.
 
 use std::collections::HashSet;
 
@@ -48,7 +49,11 @@ struct Named {
 enum Matcher {
     Index(i64),
     /// In lower case.
-    Part(String),
+    Part {
+        text: String,
+        /// Whether it may be part of a type where no name or vendor has it.
+        or_type: bool,
+    },
     Pattern(GlobMatcher),
 }
 
@@ -171,7 +176,7 @@ impl Named {
         } else if dialect == Dialect::Clmatrix && text.contains(['*', '?', '[']) {
             Matcher::Pattern(pattern(&piece)?)
         } else {
-            Matcher::Part(text.to_lowercase())
+            Matcher::Part { text: text.to_lowercase(), or_type: dialect == Dialect::Clmatrix }
         };
         Ok(Self { piece, matcher })
     }
@@ -236,11 +241,13 @@ impl Matcher {
                 let position = usize::try_from(index.saturating_add(from_the_end)).ok();
                 position.filter(|position| positions.contains(position)).into_iter().collect()
             }
-            Self::Part(part) => positions
-                .into_iter()
-                .find(|&position| candidates[position].name_and_vendor().contains(part))
-                .into_iter()
-                .collect(),
+            Self::Part { text, or_type } => {
+                let by_name =
+                    |&position: &usize| candidates[position].name_and_vendor().contains(text);
+                let by_type = |&position: &usize| *or_type && candidates[position].has_type(text);
+                let first = positions.clone().find(by_name);
+                first.or_else(|| positions.clone().find(by_type)).into_iter().collect()
+            }
             Self::Pattern(pattern) => positions
                 .filter(|&position| {
                     candidates[position].faces().iter().any(|face| pattern.is_match(face))
@@ -259,6 +266,11 @@ trait Describe {
     /// What PyOpenCL looks into: "name vendor" in lower case.
     fn name_and_vendor(&self) -> String {
         format!("{} {}", self.name(), self.vendor()).to_lowercase()
+    }
+
+    /// Whether `part`, in lower case, is part of the name of a type.
+    fn has_type(&self, part: &str) -> bool {
+        self.types().iter().any(|name| name.to_lowercase().contains(part))
     }
 
     /// What a pattern may match the whole of.
@@ -464,7 +476,9 @@ mod tests {
             ("intel:*", "0:0 0:1 0:2"),
             ("intel*:*", "0:0 0:1 0:2 4:0"),
             ("INTEL*", "0:0 0:1 0:2 4:0"),
-            ("*:gpu", "none"),
+            ("*:gpu", "3:0 4:0"),
+            ("pocl:cpu", "2:0"),
+            ("0:accelerator", "none"),
             ("*:gpu*", "3:0 3:1 4:0"),
             ("*:*gpu*", "3:0 3:1 4:0"),
             ("*:[cC]pu", "0:0 0:1 0:2 2:0"),
