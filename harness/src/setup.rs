@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::config::{Config, ConfigError, Profile};
 use crate::devices::probe::Probe;
 use crate::devices::selection::{Choices, NoDevices, select};
-use crate::devices::{Machine, TestDevice, cache, icd::Driver};
+use crate::devices::{Machine, TestDevice, cache};
 use crate::plan::{Plan, Planned};
 use crate::registry::Test;
 use crate::schedule::{LaneSettings, Run};
@@ -159,7 +159,7 @@ impl Setup {
     }
 
     fn lane(&self, device: &TestDevice) -> io::Result<LaneSettings> {
-        let mut environment = self.driver_environment(&device.driver)?;
+        let mut environment = device.driver.environment(&self.state)?;
         // `create_some_context` in a test gives the device under test. What these said about the
         // machine means something else to a process that sees one driver.
         let DeviceAddress { platform, device: position, .. } = &device.address;
@@ -173,21 +173,6 @@ impl Setup {
 
     fn launch(&self, role: Role, environment: Vec<(OsString, Option<OsString>)>) -> Launch {
         Launch { role, arguments: self.options.worker_arguments.clone(), environment }
-    }
-
-    /// The driver's own variables, and folders for what drivers keep between processes.
-    fn driver_environment(&self, driver: &Driver) -> io::Result<Vec<(OsString, Option<OsString>)>> {
-        let mut environment = driver.environment(&self.state)?;
-        // Would turn Oclgrind's diagnostics away from standard error.
-        environment.push(("OCLGRIND_LOG".into(), None));
-        for (variable, folder) in
-            [("POCL_CACHE_DIR", "pocl-cache"), ("MESA_SHADER_CACHE_DIR", "mesa-cache")]
-        {
-            if std::env::var_os(variable).is_none() {
-                environment.push((variable.into(), Some(self.state.join(folder).into())));
-            }
-        }
-        Ok(environment)
     }
 }
 

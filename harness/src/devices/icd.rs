@@ -40,24 +40,42 @@ impl Driver {
         }
     }
 
-    /// The variables by which a process sees this driver and no other.
+    /// The variables by which a process sees this driver and no other, with folders for what drivers
+    /// keep between processes: PoCL shows no device if it has none to write to.
     ///
-    /// `state` is a folder in which private vendors folders are kept.
+    /// `state` is the folder in which all of that is kept.
     pub fn environment(&self, state: &Path) -> io::Result<Vec<(OsString, Option<OsString>)>> {
-        let Self::Icd { library, .. } = self else { return Ok(Vec::new()) };
-        let mut hasher = DefaultHasher::new();
-        library.hash(&mut hasher);
-        let folder = state.join("vendors").join(format!("{:016x}", hasher.finish()));
-        write_if_different(&folder.join("driver.icd"), library)?;
-        // With a slash at its end: the loader that comes with CUDA puts none between this and a
-        // file's name.
-        let folder = folder.join("");
-        Ok(vec![
-            ("OCL_ICD_VENDORS".into(), Some(folder.into())),
-            ("OCL_ICD_FILENAMES".into(), None),
-            ("OPENCL_VENDOR_PATH".into(), None),
-        ])
+        let mut environment = match self {
+            Self::Icd { library, .. } => alone(library, state)?,
+            Self::AsIs => Vec::new(),
+        };
+        // Would turn Oclgrind's diagnostics away from standard error.
+        environment.push(("OCLGRIND_LOG".into(), None));
+        for (variable, folder) in
+            [("POCL_CACHE_DIR", "pocl-cache"), ("MESA_SHADER_CACHE_DIR", "mesa-cache")]
+        {
+            if std::env::var_os(variable).is_none() {
+                environment.push((variable.into(), Some(state.join(folder).into())));
+            }
+        }
+        Ok(environment)
     }
+}
+
+/// The variables that show a process this library, through a private vendors folder.
+fn alone(library: &str, state: &Path) -> io::Result<Vec<(OsString, Option<OsString>)>> {
+    let mut hasher = DefaultHasher::new();
+    library.hash(&mut hasher);
+    let folder = state.join("vendors").join(format!("{:016x}", hasher.finish()));
+    write_if_different(&folder.join("driver.icd"), library)?;
+    // With a slash at its end: the loader that comes with CUDA puts none between this and a file's
+    // name.
+    let folder = folder.join("");
+    Ok(vec![
+        ("OCL_ICD_VENDORS".into(), Some(folder.into())),
+        ("OCL_ICD_FILENAMES".into(), None),
+        ("OPENCL_VENDOR_PATH".into(), None),
+    ])
 }
 
 /// Writes a file that other processes may be reading or writing with the same content.
