@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use crate::config::DeviceSettings;
+use crate::devices::TestDevice;
 use crate::events::TestResult;
 use crate::os::StopSignal;
 use crate::plan::{Plan, Planned};
@@ -139,7 +140,6 @@ impl<'a> Slot<'a> {
             self.recorder.settled(position, &previous);
         }
         if !worker_survived {
-            self.worker = None;
             self.settle();
         }
     }
@@ -157,8 +157,10 @@ impl<'a> Slot<'a> {
                 }
             }
         }
-        let device = self.run.plan.device(entry)?;
-        if let Some(reason) = requirement::missing(entry.test.requires, &device.run.info) {
+        let device = self.run.plan.device(entry);
+        let missing =
+            |device: &TestDevice| requirement::missing(entry.test.requires, &device.run.info);
+        if let Some(reason) = device.and_then(missing) {
             return Some(Outcome::Skipped { reason });
         }
         (self.run.expectation)(entry)
@@ -174,7 +176,6 @@ impl<'a> Slot<'a> {
             return attempt;
         }
         let Some((position, mut suspect)) = self.unsettled.take() else { return attempt };
-        self.worker = None;
         let rerun = self.attempt(entry, limit);
         match rerun.outcome {
             // Its own, then.
@@ -211,9 +212,6 @@ impl<'a> Slot<'a> {
             },
         };
         let mut attempt = worker.run(entry.test, limit, self.stop);
-        if attempt.worker_survived {
-            self.worker = Some(worker);
-        }
         if let Some(Outcome::Passed) = attempt.outcome
             && let Some(complaint) = self.lane.settings.settings.complaint_in(&attempt.stderr)
         {
@@ -222,7 +220,10 @@ impl<'a> Slot<'a> {
                 location: None,
             });
             attempt.worker_survived = false;
-            self.worker = None;
+        }
+        // Any other is killed here: what went wrong in it must not touch the next test.
+        if attempt.worker_survived {
+            self.worker = Some(worker);
         }
         attempt
     }

@@ -76,4 +76,7 @@ fn a_skip_is_not_run() {
     let (output, log) = run(&["aborts"], &expect("aborts", "skip"));
     assert_eq!(output.status.code(), Some(0));
     assert!(all(&log, "aborts", Verdict::Skip));
+    let (output, log) = run(&["needs_no_device"], &expect("needs_no_device", "skip"));
+    assert_eq!(output.status.code(), Some(0));
+    assert!(all(&log, "needs_no_device", Verdict::Skip), "on the host as well");
 }
