@@ -2,6 +2,7 @@
 
 use std::mem::ManuallyDrop;
 
+use cl3::error_codes::CL_OUT_OF_RESOURCES;
 use cl3::types::{cl_command_queue, cl_context, cl_event};
 use cl3::{command_queue, context, event};
 use opencl3::command_queue::CommandQueue;
@@ -71,6 +72,25 @@ impl QueueRef {
             .map_err(in_call("clRetainCommandQueue"))?;
         Ok(Self(queue.get()))
     }
+
+    pub(crate) fn try_clone(&self) -> Result<Self> {
+        // SAFETY: the queue is alive while it is borrowed.
+        unsafe { command_queue::retain_command_queue(self.get()) }
+            .map_err(in_call("clRetainCommandQueue"))?;
+        Ok(Self(self.get()))
+    }
+
+    /// An event that ends when all has that the queue was given up to now.
+    pub(crate) fn last_command(&self) -> Result<EventRef> {
+        const CALL: &str = "clEnqueueMarkerWithWaitList";
+        // SAFETY: the queue is alive, and there is no wait list.
+        let event = unsafe {
+            command_queue::enqueue_marker_with_wait_list(self.get(), 0, std::ptr::null())
+        }
+        .map_err(in_call(CALL))?;
+        // SAFETY: the driver has just made it, with one reference.
+        unsafe { EventRef::from_driver(CALL, event) }
+    }
 }
 
 /// How a command ended.
@@ -93,12 +113,18 @@ pub(crate) fn outcome(event: cl_event) -> Option<Outcome> {
 }
 
 impl EventRef {
-    /// Takes over one reference.
+    /// Takes over the reference to the event that the driver gave for a command.
+    ///
+    /// # Errors
+    /// CL_OUT_OF_RESOURCES for no event: nobody can tell when the command ends.
     ///
     /// # Safety
-    /// `event` is a valid event of which the caller owns a reference.
-    pub(crate) unsafe fn adopt(event: cl_event) -> Self {
-        Self(event)
+    /// `event` is null, or a valid event of which the caller owns a reference.
+    pub(crate) unsafe fn from_driver(call: &'static str, event: cl_event) -> Result<Self> {
+        if event.is_null() {
+            return Err(Error::refused(call, CL_OUT_OF_RESOURCES, "the driver gave no event"));
+        }
+        Ok(Self(event))
     }
 
     /// # Safety

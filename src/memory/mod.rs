@@ -15,14 +15,19 @@
 //! - Kernels are launched in `unsafe` code, which has to keep them off mapped bytes.
 
 mod buffer;
+mod command;
+mod context;
+mod copy;
 mod flags;
 mod map;
 mod object;
+mod range;
 mod transfer;
 mod uses;
 mod wait_list;
 
 pub use buffer::{Buffer, BufferBuilder};
+pub use copy::{CopyArgs, enqueue_copy};
 pub use flags::MemFlags;
 pub use map::{
     BufferMap, MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, WritableMapMode,

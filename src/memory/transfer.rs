@@ -6,23 +6,21 @@
 //! command on 0 bytes, on which drivers do not agree.
 
 use std::ops::{Range, RangeBounds};
-use std::ptr;
 
 use bytemuck::Pod;
 use cl3::command_queue as cl;
-use cl3::error_codes::{
-    CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_CONTEXT, CL_INVALID_OPERATION,
-    CL_INVALID_VALUE, CL_MEM_COPY_OVERLAP, CL_OUT_OF_RESOURCES,
-};
-use cl3::types::{CL_BLOCKING, cl_context, cl_event};
+use cl3::error_codes::{CL_INVALID_VALUE, CL_MEM_COPY_OVERLAP};
+use cl3::types::CL_BLOCKING;
 use opencl3::command_queue::CommandQueue;
 use opencl3::event::Event;
 
 use super::buffer::Buffer;
-use super::uses::{Access, Claim, overlap};
+use super::command::{NO_EVENTS, enqueue, enqueue_blocking};
+use super::object::check_host_access;
+use super::range::check_not_empty;
+use super::uses::{Access, overlap};
 use super::wait_list::WaitList;
-use crate::error::{Error, Result, in_call};
-use crate::handle::{EventRef, Outcome};
+use crate::error::{Error, Result};
 
 /// The longest pattern of `clEnqueueFillBuffer`, in bytes.
 const LONGEST_PATTERN: usize = 128;
@@ -47,25 +45,26 @@ pub fn enqueue_read_buffer<'a, T: Pod>(
     let data: &mut [u8] = bytemuck::cast_slice_mut(data);
     let range = buffer.span(CALL, offset, data.len())?;
     check_not_empty(CALL, &range)?;
-    check_host_access(CALL, buffer, Access::Read)?;
-    check_context(CALL, queue, buffer)?;
-    wait_for.into().wait(CALL, buffer.context_raw())?;
-    let claim = buffer.claim(CALL, &range, Access::Read)?;
-    // SAFETY: all handles are alive and of one context; `data` has the size that is read, and the
-    // call returns after the last byte was written.
-    let event = unsafe {
-        cl::enqueue_read_buffer(
-            queue.get(),
-            buffer.as_raw(),
-            CL_BLOCKING,
-            offset,
-            data.len(),
-            data.as_mut_ptr().cast(),
-            0,
-            ptr::null(),
-        )
-    };
-    finished(CALL, issued(CALL, event, [claim])?)
+    check_host_access(CALL, buffer.flags(), Access::Read)?;
+    let operand = buffer.operand(&range, Access::Read);
+    let event = enqueue_blocking(CALL, queue, &[operand], &wait_for.into(), |queue| {
+        let (count, events) = NO_EVENTS;
+        // SAFETY: the handles are alive and of one context; `data` has the size that is read, and
+        // the call returns after the last byte was written.
+        unsafe {
+            cl::enqueue_read_buffer(
+                queue,
+                buffer.as_raw(),
+                CL_BLOCKING,
+                offset,
+                data.len(),
+                data.as_mut_ptr().cast(),
+                count,
+                events,
+            )
+        }
+    })?;
+    Ok(event.into_event())
 }
 
 /// Writes `data` from byte `offset` of `buffer` on, and returns when `data` has been read
@@ -84,26 +83,26 @@ pub fn enqueue_write_buffer<'a, T: Pod>(
     let data: &[u8] = bytemuck::cast_slice(data);
     let range = buffer.span(CALL, offset, data.len())?;
     check_not_empty(CALL, &range)?;
-    check_host_access(CALL, buffer, Access::Write)?;
-    check_context(CALL, queue, buffer)?;
-    wait_for.into().wait(CALL, buffer.context_raw())?;
-    let claim = buffer.claim(CALL, &range, Access::Write)?;
-    // SAFETY: all handles are alive and of one context; `data` has the size that is written, and
-    // the call returns after the last byte was read.
-    let event = unsafe {
-        cl::enqueue_write_buffer(
-            queue.get(),
-            buffer.as_raw(),
-            CL_BLOCKING,
-            offset,
-            data.len(),
-            data.as_ptr().cast(),
-            0,
-            ptr::null(),
-        )
-    };
-    // The driver may be done with `data` before it is done with the buffer.
-    finished(CALL, issued(CALL, event, [claim])?)
+    check_host_access(CALL, buffer.flags(), Access::Write)?;
+    let operand = buffer.operand(&range, Access::Write);
+    let event = enqueue_blocking(CALL, queue, &[operand], &wait_for.into(), |queue| {
+        let (count, events) = NO_EVENTS;
+        // SAFETY: the handles are alive and of one context; `data` has the size that is written,
+        // and the call returns after the last byte was read.
+        unsafe {
+            cl::enqueue_write_buffer(
+                queue,
+                buffer.as_raw(),
+                CL_BLOCKING,
+                offset,
+                data.len(),
+                data.as_ptr().cast(),
+                count,
+                events,
+            )
+        }
+    })?;
+    Ok(event.into_event())
 }
 
 /// Copies `size` bytes of `src` from `src_offset` on to `dst_offset` of `dst`
@@ -127,27 +126,24 @@ pub fn enqueue_copy_buffer<'a>(
     let to = dst.span(CALL, dst_offset, size)?;
     check_not_empty(CALL, &from)?;
     check_no_overlap(CALL, (src, &from), (dst, &to))?;
-    check_context(CALL, queue, src)?;
-    check_context(CALL, queue, dst)?;
-    let wait_for = wait_for.into();
-    let (count, events) = wait_for.arguments(CALL, dst.context_raw())?;
-    let reading = src.claim(CALL, &from, Access::Read)?;
-    let writing = dst.claim(CALL, &to, Access::Write)?;
-    // SAFETY: all handles are alive and of one context, the ranges are within the buffers and
-    // apart, and the driver keeps the buffers until the command has ended.
-    let event = unsafe {
-        cl::enqueue_copy_buffer(
-            queue.get(),
-            src.as_raw(),
-            dst.as_raw(),
-            src_offset,
-            dst_offset,
-            size,
-            count,
-            events,
-        )
-    };
-    Ok(issued(CALL, event, [reading, writing])?.into_event())
+    let operands = [src.operand(&from, Access::Read), dst.operand(&to, Access::Write)];
+    let event = enqueue(CALL, queue, &operands, &wait_for.into(), |(queue, count, events)| {
+        // SAFETY: the handles are alive and of one context, the ranges are within the buffers and
+        // apart, and the driver keeps the buffers until the command has ended.
+        unsafe {
+            cl::enqueue_copy_buffer(
+                queue,
+                src.as_raw(),
+                dst.as_raw(),
+                src_offset,
+                dst_offset,
+                size,
+                count,
+                events,
+            )
+        }
+    })?;
+    Ok(event.into_event())
 }
 
 /// Repeats `pattern` over the bytes `range` of `buffer` (`clEnqueueFillBuffer`, OpenCL 1.2;
@@ -169,95 +165,24 @@ pub fn enqueue_fill_buffer<'a, T: Pod>(
     let range = buffer.bytes(CALL, range)?;
     check_not_empty(CALL, &range)?;
     check_pattern(CALL, pattern.len(), &range)?;
-    check_context(CALL, queue, buffer)?;
-    let wait_for = wait_for.into();
-    let (count, events) = wait_for.arguments(CALL, buffer.context_raw())?;
-    let claim = buffer.claim(CALL, &range, Access::Write)?;
-    // SAFETY: all handles are alive and of one context, the range is within the buffer, and the
-    // driver has copied the pattern when the call returns.
-    let event = unsafe {
-        cl::enqueue_fill_buffer(
-            queue.get(),
-            buffer.as_raw(),
-            pattern.as_ptr().cast(),
-            pattern.len(),
-            range.start,
-            range.len(),
-            count,
-            events,
-        )
-    };
-    Ok(issued(CALL, event, [claim])?.into_event())
-}
-
-/// The event of a command on the claimed bytes, which are its own until it ends.
-pub(super) fn issued<const N: usize>(
-    call: &'static str,
-    event: std::result::Result<cl_event, i32>,
-    claims: [Claim; N],
-) -> Result<EventRef> {
-    let event = event.map_err(in_call(call))?;
-    if event.is_null() {
-        // The driver may have taken the command, and nobody can tell when it ends.
-        claims.into_iter().for_each(Claim::forever);
-        return Err(Error::refused(call, CL_OUT_OF_RESOURCES, "the driver gave no event"));
-    }
-    // SAFETY: the driver has just made it, with one reference.
-    let event = unsafe { EventRef::adopt(event) };
-    claims.into_iter().for_each(|claim| claim.until(&event));
-    Ok(event)
-}
-
-/// The event of a blocking command, if that did not fail.
-fn finished(call: &'static str, event: EventRef) -> Result<Event> {
-    check_not_failed(call, &event)?;
-    Ok(event.into_event())
-}
-
-/// Some drivers report a blocking command that did not run by its event alone.
-pub(super) fn check_not_failed(call: &'static str, event: &EventRef) -> Result<()> {
-    match event.outcome() {
-        Some(Outcome::Failed) => {
-            let why = "the command failed, or one before it in the queue";
-            Err(Error::refused(call, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, why))
+    let operand = buffer.operand(&range, Access::Write);
+    let event = enqueue(CALL, queue, &[operand], &wait_for.into(), |(queue, count, events)| {
+        // SAFETY: the handles are alive and of one context, the range is within the buffer, and the
+        // driver has copied the pattern when the call returns.
+        unsafe {
+            cl::enqueue_fill_buffer(
+                queue,
+                buffer.as_raw(),
+                pattern.as_ptr().cast(),
+                pattern.len(),
+                range.start,
+                range.len(),
+                count,
+                events,
+            )
         }
-        _ => Ok(()),
-    }
-}
-
-/// Queue, buffer and events must be of one context: some drivers crash otherwise.
-pub(super) fn check_context(
-    call: &'static str,
-    queue: &CommandQueue,
-    buffer: &Buffer,
-) -> Result<()> {
-    let of: isize = cl::get_command_queue_info(queue.get(), cl::CL_QUEUE_CONTEXT)
-        .map_err(in_call("clGetCommandQueueInfo"))?
-        .into();
-    if of as cl_context != buffer.context_raw() {
-        let why = "the queue is of another context than the buffer";
-        return Err(Error::refused(call, CL_INVALID_CONTEXT, why));
-    }
-    Ok(())
-}
-
-pub(super) fn check_host_access(call: &'static str, buffer: &Buffer, access: Access) -> Result<()> {
-    let (allowed, what) = match access {
-        Access::Read => (buffer.flags().host_reads(), "read"),
-        Access::Write => (buffer.flags().host_writes(), "write"),
-    };
-    if allowed {
-        return Ok(());
-    }
-    let why = format!("the host must not {what} a buffer that is {:?}", buffer.flags());
-    Err(Error::refused(call, CL_INVALID_OPERATION, why))
-}
-
-pub(super) fn check_not_empty(call: &'static str, range: &Range<usize>) -> Result<()> {
-    if range.is_empty() {
-        return Err(Error::refused(call, CL_INVALID_VALUE, "a command on 0 bytes"));
-    }
-    Ok(())
+    })?;
+    Ok(event.into_event())
 }
 
 fn check_no_overlap(
@@ -265,8 +190,8 @@ fn check_no_overlap(
     (src, from): (&Buffer, &Range<usize>),
     (dst, to): (&Buffer, &Range<usize>),
 ) -> Result<()> {
-    let (from, to) = (src.in_root(from), dst.in_root(to));
-    if !src.shares_root_with(dst) || !overlap(&from, &to) {
+    let (from, to) = (src.in_whole(from), dst.in_whole(to));
+    if src.whole_raw() != dst.whole_raw() || !overlap(&from, &to) {
         return Ok(());
     }
     let why = format!("bytes {from:?} would be copied to bytes {to:?} of the same buffer");

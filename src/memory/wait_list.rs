@@ -8,6 +8,7 @@ use cl3::error_codes::{
 use cl3::event::CL_EVENT_CONTEXT;
 use cl3::types::{cl_context, cl_event, cl_uint};
 use opencl3::event::Event;
+use smallvec::SmallVec;
 
 use crate::error::{Error, Result, in_call};
 use crate::handle::{EventRef, Outcome, outcome};
@@ -20,7 +21,7 @@ use crate::handle::{EventRef, Outcome, outcome};
 /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST.
 #[derive(Debug, Default)]
 pub struct WaitList<'a> {
-    events: Vec<cl_event>,
+    events: SmallVec<[cl_event; 4]>,
     borrowed: PhantomData<&'a Event>,
 }
 

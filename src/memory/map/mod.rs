@@ -16,13 +16,13 @@ use opencl3::command_queue::CommandQueue;
 use opencl3::event::Event;
 
 use super::buffer::Buffer;
-use super::transfer::{
-    check_context, check_host_access, check_not_empty, check_not_failed, issued,
-};
-use super::uses::{Access, Claim};
+use super::command::check_not_failed;
+use super::object::check_host_access;
+use super::range::check_not_empty;
+use super::uses::{Access, MapUse};
 use super::wait_list::WaitList;
-use crate::error::{Error, Result};
-use crate::handle::{EventRef, QueueRef};
+use crate::error::{Error, Result, in_call};
+use crate::handle::EventRef;
 
 /// How bytes are mapped (`cl_map_flags`; `pyopencl.map_flags`): [`MapRead`], [`MapWrite`],
 /// [`MapReadWrite`] or [`MapWriteInvalidate`].
@@ -88,10 +88,8 @@ pub struct BufferMap<T: Pod, M: MapMode> {
     pointer: NonNull<T>,
     /// In elements.
     len: usize,
-    // Before the buffer, which keeps the context that the queue needs.
-    queue: QueueRef,
     /// `None` once unmapped.
-    claim: Option<Claim>,
+    map_use: Option<MapUse>,
     buffer: Buffer,
     mode: PhantomData<M>,
 }
@@ -134,16 +132,23 @@ pub fn enqueue_map_buffer<'a, T: Pod, M: MapMode>(
     check_not_empty(CALL, &range)?;
     let len = elements::<T>(CALL, range.len())?;
     if M::HOST_READS {
-        check_host_access(CALL, buffer, Access::Read)?;
+        check_host_access(CALL, buffer.flags(), Access::Read)?;
     }
     if M::HOST_WRITES {
-        check_host_access(CALL, buffer, Access::Write)?;
+        check_host_access(CALL, buffer.flags(), Access::Write)?;
     }
-    check_context(CALL, queue, buffer)?;
-    wait_for.into().wait(CALL, buffer.context_raw())?;
     let access = if M::HOST_WRITES { Access::Write } else { Access::Read };
-    let queue_ref = QueueRef::retain(queue)?;
-    let claim = buffer.claim_map(CALL, &range, access)?;
+    let context = buffer.context_raw();
+    wait_for.into().wait(CALL, context)?;
+    let whole = buffer.in_whole(&range);
+    let map_use = MapUse::enter(
+        CALL,
+        queue,
+        context,
+        buffer.object().uses(),
+        buffer.object().in_uses(&whole),
+        access,
+    )?;
     let mut pointer = ptr::null_mut();
     // SAFETY: all handles are alive and of one context, the range is within the buffer, and the
     // result goes where a pointer fits.
@@ -159,33 +164,28 @@ pub fn enqueue_map_buffer<'a, T: Pod, M: MapMode>(
             0,
             ptr::null(),
         )
-    };
-    let has_no_event = event.is_ok_and(|event| event.is_null());
-    let event = match issued(CALL, event, []) {
+    }
+    .map_err(in_call(CALL))?;
+    // SAFETY: the driver has just made it, with one reference.
+    let event = match unsafe { EventRef::from_driver(CALL, event) } {
         Ok(event) => event,
-        Err(error) if has_no_event => {
-            claim.forever();
+        Err(error) => {
+            map_use.lost();
             return Err(error);
         }
-        Err(error) => return Err(error),
     };
     let Some(pointer) = NonNull::new(pointer.cast::<T>()) else {
         return Err(Error::refused(CALL, CL_MAP_FAILURE, "the driver gave a null pointer"));
     };
-    if let Err(error) = check_not_failed(CALL, &event) {
-        give_up(&queue_ref, buffer, pointer, claim);
-        return Err(error);
-    }
-    claim.set_mapped();
     // From here on, leaving unmaps.
     let map = BufferMap {
         pointer,
         len,
-        queue: queue_ref,
-        claim: Some(claim),
+        map_use: Some(map_use),
         buffer: buffer.clone(),
         mode: PhantomData,
     };
+    check_not_failed(CALL, &event)?;
     if !pointer.is_aligned() {
         let why = format!(
             "the bytes are at {pointer:?}, elements must be at multiples of {} bytes",
@@ -194,25 +194,6 @@ pub fn enqueue_map_buffer<'a, T: Pod, M: MapMode>(
         return Err(Error::refused(CALL, CL_MAP_FAILURE, why));
     }
     Ok(map)
-}
-
-/// Takes back a map that failed. The driver may have mapped the bytes or not.
-fn give_up<T>(queue: &QueueRef, buffer: &Buffer, pointer: NonNull<T>, claim: Claim) {
-    // SAFETY: the handles are alive and of one context, and the pointer is what the driver gave.
-    let event = unsafe {
-        cl::enqueue_unmap_mem_object(
-            queue.get(),
-            buffer.as_raw(),
-            pointer.as_ptr().cast(),
-            0,
-            ptr::null(),
-        )
-    };
-    if let Ok(event) = issued("clEnqueueUnmapMemObject", event, []) {
-        // However it ends: no slice was made.
-        let _ = event.wait_until_ended();
-    }
-    drop(claim);
 }
 
 /// How many elements `size` bytes are.
@@ -244,30 +225,35 @@ impl<T: Pod, M: MapMode> BufferMap<T, M> {
         const CALL: &str = "clEnqueueUnmapMemObject";
         let (count, events) = wait_for.arguments(CALL, self.buffer.context_raw())?;
         let after = wait_for.retained()?;
+        let Some(map_use) = self.map_use.take() else {
+            return Err(Error::refused(CALL, CL_INVALID_VALUE, "the bytes are not mapped"));
+        };
         // SAFETY: the handles are alive and of one context, and the bytes are mapped at this
         // pointer; no borrow of them is left, and none can be made any more.
         let event = unsafe {
             cl::enqueue_unmap_mem_object(
-                self.queue.get(),
+                map_use.queue(),
                 self.buffer.as_raw(),
                 self.pointer.as_ptr().cast(),
                 count,
                 events,
             )
         };
-        let result = issued(CALL, event, []);
-        match (self.claim.take(), &result) {
-            (Some(claim), Ok(event)) => claim.until_after(event, after),
-            (Some(claim), Err(_)) => claim.forever(),
-            (None, _) => {}
+        // SAFETY: the driver has just made it, with one reference.
+        let event = event
+            .map_err(in_call(CALL))
+            .and_then(|event| unsafe { EventRef::from_driver(CALL, event) });
+        match &event {
+            Ok(event) => map_use.unmapped(event, after),
+            Err(_) => map_use.lost(),
         }
-        result
+        event
     }
 }
 
 impl<T: Pod, M: MapMode> Drop for BufferMap<T, M> {
     fn drop(&mut self) {
-        if self.claim.is_some()
+        if self.map_use.is_some()
             && let Err(error) = self.enqueue_unmap(&WaitList::default())
         {
             log::error!("{error}");
@@ -280,7 +266,7 @@ impl<T: Pod, M: MapMode> Deref for BufferMap<T, M> {
 
     fn deref(&self) -> &[T] {
         // SAFETY: the driver keeps `len` elements mapped here until they are unmapped, which takes
-        // `self`; the pointer is aligned; any bytes are a `T`; and `self.claim` keeps commands and
+        // `self`; the pointer is aligned; any bytes are a `T`; and `self.map_use` keeps commands and
         // maps that write away.
         unsafe { slice::from_raw_parts(self.pointer.as_ptr(), self.len) }
     }
@@ -288,7 +274,7 @@ impl<T: Pod, M: MapMode> Deref for BufferMap<T, M> {
 
 impl<T: Pod, M: WritableMapMode> DerefMut for BufferMap<T, M> {
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as for `deref`; for a mode that writes, `self.claim` keeps away all commands and
+        // SAFETY: as for `deref`; for a mode that writes, `self.map_use` keeps away all commands and
         // all other maps.
         unsafe { slice::from_raw_parts_mut(self.pointer.as_ptr(), self.len) }
     }

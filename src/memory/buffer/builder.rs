@@ -1,0 +1,98 @@
+//! How buffers are made (OpenCL 3.0, 5.2.1).
+
+use std::ptr;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_INVALID_HOST_PTR};
+use cl3::memory as cl;
+use opencl3::context::Context;
+
+use super::Buffer;
+use crate::error::{Error, Result, in_call};
+use crate::memory::context::MemContext;
+use crate::memory::flags::MemFlags;
+use crate::memory::object::{About, MemObject};
+
+/// Says what a buffer is to be like; [`build`](Self::build) makes it.
+#[derive(Debug)]
+#[must_use]
+pub struct BufferBuilder<'a> {
+    pub(super) context: &'a Context,
+    pub(super) flags: MemFlags,
+    pub(super) size: usize,
+    pub(super) data: Option<&'a [u8]>,
+}
+
+impl<'a> BufferBuilder<'a> {
+    /// Kernel access, host access and place; [`MemFlags::READ_WRITE`] where no access is given.
+    pub fn flags(mut self, flags: MemFlags) -> Self {
+        self.flags = flags;
+        self
+    }
+
+    /// The size in bytes; 0 stands for the size of the host data.
+    pub fn size(mut self, bytes: usize) -> Self {
+        self.size = bytes;
+        self
+    }
+
+    /// Host data that the buffer begins with; adds [`MemFlags::COPY_HOST_PTR`]. With a smaller
+    /// [`size`](Self::size), only so much of it.
+    pub fn copy_from<T: Pod>(mut self, data: &'a [T]) -> Self {
+        self.data = Some(bytemuck::cast_slice(data));
+        self
+    }
+
+    /// Makes the buffer (`clCreateBuffer`).
+    ///
+    /// # Errors
+    /// CL_INVALID_VALUE for flags that exclude each other, CL_INVALID_HOST_PTR for flags that ask
+    /// for host data where there is none, CL_INVALID_BUFFER_SIZE for 0 bytes, for more bytes than
+    /// the host data has, and for more than CL_DEVICE_MAX_MEM_ALLOC_SIZE of every device; and what
+    /// the driver answers, of class [`OutOfMemory`](crate::Class::OutOfMemory) where memory ran
+    /// out. Many drivers take memory at first use only.
+    pub fn build(self) -> Result<Buffer> {
+        const CALL: &str = "clCreateBuffer";
+        // SAFETY: the context is alive while it is borrowed.
+        let context = unsafe { MemContext::of(self.context.get()) }?;
+        let flags = self.checked_flags(CALL)?;
+        let size = self.checked_size(CALL, &context)?;
+        let data = self.data.map_or(ptr::null(), <[u8]>::as_ptr);
+        // SAFETY: the context is alive; `data` is null, or COPY_HOST_PTR is set and `size` bytes
+        // can be read from it during the call. The driver does not write through it.
+        let raw =
+            unsafe { cl::create_buffer(context.raw(), flags.bits(), size, data.cast_mut().cast()) }
+                .map_err(in_call(CALL))?;
+        // SAFETY: the driver has just made it in this context, with one reference.
+        let object = unsafe { MemObject::adopt(raw, context, About { flags, size }) };
+        Ok(Buffer { object: Arc::new(object), region: None })
+    }
+
+    fn checked_flags(&self, call: &'static str) -> Result<MemFlags> {
+        if self.data.is_none() && self.flags.contains(MemFlags::COPY_HOST_PTR) {
+            let why = "COPY_HOST_PTR is set and there is no host data: give some to copy_from";
+            return Err(Error::refused(call, CL_INVALID_HOST_PTR, why));
+        }
+        let copy = if self.data.is_some() { MemFlags::COPY_HOST_PTR } else { MemFlags::empty() };
+        (self.flags | copy).for_new_object(call)
+    }
+
+    fn checked_size(&self, call: &'static str, context: &MemContext) -> Result<usize> {
+        let available = self.data.map(<[u8]>::len);
+        let size = if self.size == 0 { available.unwrap_or(0) } else { self.size };
+        let refused = |why: String| Err(Error::refused(call, CL_INVALID_BUFFER_SIZE, why));
+        if size == 0 {
+            return refused("a buffer needs a size of at least 1 byte, or host data".to_owned());
+        }
+        if let Some(available) = available.filter(|available| *available < size) {
+            return refused(format!("the size is {size} bytes, the host data has {available}"));
+        }
+        match context.largest_allocation() {
+            Some(largest) if size as u64 > largest => refused(format!(
+                "the size is {size} bytes, the context's devices allocate at most {largest} at once"
+            )),
+            _ => Ok(size),
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! Buffers and their regions (OpenCL 3.0, 5.2; `pyopencl.Buffer`).
+
+mod builder;
+mod region;
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::ops::{Range, RangeBounds};
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_MISALIGNED_SUB_BUFFER_OFFSET};
+use cl3::memory as cl;
+use cl3::types::{cl_buffer_region, cl_context, cl_mem};
+use opencl3::context::Context;
+
+pub use builder::BufferBuilder;
+use region::Region;
+
+use super::command::Operand;
+use super::context::MemContext;
+use super::flags::MemFlags;
+use super::object::{self, About, MemObject, info};
+use super::range::{checked_range, checked_span};
+use super::uses::Access;
+use crate::error::{Error, Result, in_call};
+
+/// A buffer of bytes, or a region of one (`pyopencl.Buffer`).
+///
+/// Handles are compared by the driver's handle. Clones of a whole buffer share one reference of the
+/// driver's, which is released when the last clone, region and map of it are dropped; a clone of a
+/// region has its own.
+#[derive(Clone)]
+pub struct Buffer {
+    /// The whole buffer.
+    object: Arc<MemObject>,
+    /// What of it this is, where it is not the whole.
+    region: Option<Region>,
+}
+
+impl Buffer {
+    /// A builder of buffers in `context`.
+    pub fn builder(context: &Context) -> BufferBuilder<'_> {
+        BufferBuilder { context, flags: MemFlags::empty(), size: 0, data: None }
+    }
+
+    /// A buffer of `size` bytes of undefined content (`clCreateBuffer`).
+    ///
+    /// # Errors
+    /// Those of [`BufferBuilder::build`].
+    pub fn new(context: &Context, flags: MemFlags, size: usize) -> Result<Self> {
+        Self::builder(context).flags(flags).size(size).build()
+    }
+
+    /// A buffer that begins as a copy of `data` and has its size (`clCreateBuffer` with
+    /// CL_MEM_COPY_HOST_PTR).
+    ///
+    /// # Errors
+    /// Those of [`BufferBuilder::build`].
+    pub fn from_slice<T: Pod>(context: &Context, flags: MemFlags, data: &[T]) -> Result<Self> {
+        Self::builder(context).flags(flags).copy_from(data).build()
+    }
+
+    /// The buffer behind a driver's handle. With `retain`, a reference is added for it; without,
+    /// the caller's is taken over, unless this fails.
+    ///
+    /// # Errors
+    /// CL_INVALID_MEM_OBJECT for anything but a buffer, and what the driver answers.
+    ///
+    /// # Safety
+    /// `raw` is a valid memory object, and without `retain` the caller owns a reference to it.
+    ///
+    /// As long as the result or anything made from it lives (clones, [`parent`](Self::parent),
+    /// regions of either):
+    /// - no other handle to the object, its parent or their regions maps its bytes, or issues
+    ///   commands on bytes that are mapped through the result. That includes other handles of this
+    ///   crate: those that were not made from the result do not know of its maps;
+    /// - what is mapped or under way on its bytes from before has ended;
+    /// - memory that it uses (CL_MEM_USE_HOST_PTR) outlives it, and is accessed in no other way
+    ///   while it is mapped.
+    pub unsafe fn from_raw(raw: cl_mem, retain: bool) -> Result<Self> {
+        object::check_type(raw, "a buffer", &[cl::CL_MEM_OBJECT_BUFFER])?;
+        let about = object::about(raw)?;
+        let offset = info(raw, cl::CL_MEM_OFFSET)?.into();
+        let parent = isize::from(info(raw, cl::CL_MEM_ASSOCIATED_MEMOBJECT)?) as cl_mem;
+        let whole = if parent.is_null() {
+            None
+        } else {
+            // SAFETY: the driver says that it is the parent of a valid object.
+            Some(unsafe { Self::from_raw(parent, true) }?.object)
+        };
+        let context = object::context_of(raw)?;
+        if retain {
+            // SAFETY: the caller vouches for the handle.
+            unsafe { cl::retain_mem_object(raw) }.map_err(in_call("clRetainMemObject"))?;
+        }
+        Ok(match whole {
+            Some(object) => {
+                // SAFETY: the caller vouches for the handle, and the reference is now ours.
+                let region = unsafe { Region::adopt(raw, about, offset) };
+                Self { object, region: Some(region) }
+            }
+            None => {
+                // SAFETY: as above.
+                let object = unsafe { MemObject::adopt(raw, context, about) };
+                Self { object: Arc::new(object), region: None }
+            }
+        })
+    }
+
+    /// The driver's handle, valid as long as `self` lives.
+    pub fn as_raw(&self) -> cl_mem {
+        self.region.as_ref().map_or_else(|| self.object.raw(), Region::raw)
+    }
+
+    /// CL_MEM_SIZE: bytes.
+    pub fn size(&self) -> usize {
+        self.about().size
+    }
+
+    /// CL_MEM_FLAGS, with the default access made explicit and, for a region, with what it
+    /// inherits.
+    pub fn flags(&self) -> MemFlags {
+        self.about().flags
+    }
+
+    /// CL_MEM_OFFSET: the byte of the [`parent`](Self::parent) at which a region begins; 0 for a
+    /// whole buffer.
+    pub fn offset(&self) -> usize {
+        self.region.as_ref().map_or(0, Region::offset)
+    }
+
+    /// CL_MEM_ASSOCIATED_MEMOBJECT: the whole buffer that this is a region of.
+    pub fn parent(&self) -> Option<Self> {
+        self.region.as_ref().map(|_| Self { object: Arc::clone(&self.object), region: None })
+    }
+
+    /// CL_MEM_CONTEXT: the driver's handle of the context, valid as long as `self` lives.
+    pub fn context_raw(&self) -> cl_context {
+        self.object.context().raw()
+    }
+
+    /// CL_MEM_REFERENCE_COUNT. All clones together hold one; regions and commands hold others.
+    ///
+    /// # Errors
+    /// What the driver answers.
+    pub fn reference_count(&self) -> Result<u32> {
+        Ok(info(self.as_raw(), cl::CL_MEM_REFERENCE_COUNT)?.into())
+    }
+
+    /// CL_MEM_MAP_COUNT.
+    ///
+    /// # Errors
+    /// What the driver answers.
+    pub fn map_count(&self) -> Result<u32> {
+        Ok(info(self.as_raw(), cl::CL_MEM_MAP_COUNT)?.into())
+    }
+
+    /// The bytes `range` of this buffer as a buffer with the same flags
+    /// (`pyopencl.Buffer.get_sub_region`, and `buffer[start:stop]`).
+    ///
+    /// # Errors
+    /// Those of [`sub_buffer`](Self::sub_buffer).
+    pub fn sub_region(&self, range: impl RangeBounds<usize>) -> Result<Self> {
+        let range = self.bytes("clCreateSubBuffer", range)?;
+        self.sub_buffer(range.start, range.len(), MemFlags::empty())
+    }
+
+    /// The `size` bytes of this buffer from `origin` on as a buffer (`clCreateSubBuffer`).
+    ///
+    /// Flags that are not given are inherited. OpenCL knows no region of a region: the result is
+    /// one of the same whole buffer, within this one.
+    ///
+    /// # Errors
+    /// CL_INVALID_VALUE for bytes that are not there and for flags that the parent's rule out,
+    /// CL_INVALID_BUFFER_SIZE for 0 bytes, CL_MISALIGNED_SUB_BUFFER_OFFSET where the region begins
+    /// at no multiple of CL_DEVICE_MEM_BASE_ADDR_ALIGN of any device, and what the driver answers.
+    pub fn sub_buffer(&self, origin: usize, size: usize, flags: MemFlags) -> Result<Self> {
+        const CALL: &str = "clCreateSubBuffer";
+        let range = self.span(CALL, origin, size)?;
+        if range.is_empty() {
+            return Err(Error::refused(CALL, CL_INVALID_BUFFER_SIZE, "the region has 0 bytes"));
+        }
+        let flags = flags.for_region_of(CALL, self.flags())?;
+        let offset = self.offset() + origin;
+        check_alignment(CALL, offset, self.object.context().base_alignments())?;
+        let place = cl_buffer_region { origin: offset, size };
+        // SAFETY: the whole buffer is alive, and the place has the type that its kind asks for.
+        let raw = unsafe {
+            cl::create_sub_buffer(
+                self.object.raw(),
+                flags.difference(MemFlags::HOST_MEMORY).bits(),
+                cl::CL_BUFFER_CREATE_TYPE_REGION,
+                (&raw const place).cast(),
+            )
+        }
+        .map_err(in_call(CALL))?;
+        // SAFETY: the driver has just made it of the whole buffer, with one reference.
+        let region = unsafe { Region::adopt(raw, About { flags, size }, offset) };
+        Ok(Self { object: Arc::clone(&self.object), region: Some(region) })
+    }
+
+    fn about(&self) -> About {
+        self.region.as_ref().map_or_else(|| self.object.about(), Region::about)
+    }
+
+    pub(super) fn context(&self) -> &Arc<MemContext> {
+        self.object.context()
+    }
+
+    /// `range` with its ends filled in, checked against the size.
+    pub(super) fn bytes(
+        &self,
+        call: &'static str,
+        range: impl RangeBounds<usize>,
+    ) -> Result<Range<usize>> {
+        checked_range(call, "buffer", self.size(), range)
+    }
+
+    /// The `size` bytes from `offset` on, checked against the size.
+    pub(super) fn span(
+        &self,
+        call: &'static str,
+        offset: usize,
+        size: usize,
+    ) -> Result<Range<usize>> {
+        checked_span(call, "buffer", self.size(), offset, size)
+    }
+
+    /// A range of this buffer, counted from the start of the whole buffer.
+    pub(super) fn in_whole(&self, range: &Range<usize>) -> Range<usize> {
+        // Neither overflows: the region lies within the whole.
+        self.offset() + range.start..self.offset() + range.end
+    }
+
+    /// The driver's handle of the whole buffer.
+    pub(super) fn whole_raw(&self) -> cl_mem {
+        self.object.raw()
+    }
+
+    /// What this crate keeps of the whole buffer.
+    pub(super) fn object(&self) -> &Arc<MemObject> {
+        &self.object
+    }
+
+    /// Bytes of this buffer for a command.
+    pub(crate) fn operand(&self, range: &Range<usize>, access: Access) -> Operand<'_> {
+        self.object.operand(&self.in_whole(range), access)
+    }
+}
+
+/// Drivers differ in whether they notice a region that begins where none may. `alignments` are
+/// those of the devices.
+fn check_alignment(call: &'static str, offset: usize, alignments: &[usize]) -> Result<()> {
+    if alignments.iter().any(|alignment| offset.is_multiple_of(*alignment)) {
+        return Ok(());
+    }
+    let why = format!(
+        "the region begins at byte {offset} of the whole buffer; the context's devices need a \
+         multiple of {alignments:?} bytes"
+    );
+    Err(Error::refused(call, CL_MISALIGNED_SUB_BUFFER_OFFSET, why))
+}
+
+impl fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Buffer")
+            .field("raw", &self.as_raw())
+            .field("size", &self.size())
+            .field("offset", &self.offset())
+            .field("flags", &self.flags())
+            .finish()
+    }
+}
+
+impl PartialEq for Buffer {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_raw() == other.as_raw()
+    }
+}
+
+impl Eq for Buffer {}
+
+impl Hash for Buffer {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_raw().hash(state);
+    }
+}

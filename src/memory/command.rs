@@ -1,0 +1,109 @@
+//! How every command goes to the driver: what it uses is entered, the driver is asked, and what came
+//! of it is noted.
+//!
+//! What OpenCL forbids is refused before the driver sees it: a queue or event of another context,
+//! memory of two contexts, and bytes that are mapped.
+
+use std::ops::Range;
+use std::ptr;
+use std::sync::Arc;
+
+use cl3::error_codes::{CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_CONTEXT};
+use cl3::types::{cl_command_queue, cl_event, cl_uint};
+use opencl3::command_queue::CommandQueue;
+use smallvec::SmallVec;
+
+use super::context::MemContext;
+use super::uses::{Access, CommandUse, Uses};
+use super::wait_list::WaitList;
+use crate::error::{Error, Result, in_call};
+use crate::handle::{EventRef, Outcome};
+
+/// Bytes that a command reads or writes.
+#[derive(Clone, Debug)]
+pub(crate) struct Operand<'a> {
+    pub uses: &'a Arc<Uses>,
+    pub context: &'a Arc<MemContext>,
+    /// As `uses` counts them.
+    pub range: Range<usize>,
+    pub access: Access,
+}
+
+/// The queue, number of events and events that a driver's function takes.
+pub(crate) type Arguments = (cl_command_queue, cl_uint, *const cl_event);
+
+/// Enqueues a command that does not block: `issue` asks the driver for it.
+///
+/// `issue` is given the queue and the wait list, which are alive and of the operands' context. The
+/// operands' bytes are not mapped then.
+pub(crate) fn enqueue(
+    call: &'static str,
+    queue: &CommandQueue,
+    operands: &[Operand<'_>],
+    wait_for: &WaitList<'_>,
+    issue: impl FnOnce(Arguments) -> std::result::Result<cl_event, i32>,
+) -> Result<EventRef> {
+    let uses = enter(call, queue, operands)?;
+    let (count, events) = wait_for.arguments(call, operands[0].context.raw())?;
+    let event = issue((queue.get(), count, events)).map_err(in_call(call))?;
+    // SAFETY: the driver has just made it, with one reference.
+    match unsafe { EventRef::from_driver(call, event) } {
+        Ok(event) => {
+            uses.into_iter().for_each(|entered| entered.issued(&event));
+            Ok(event)
+        }
+        Err(error) => {
+            uses.into_iter().for_each(CommandUse::lost);
+            Err(error)
+        }
+    }
+}
+
+/// Enqueues a command that blocks, and gives its event if it did not fail.
+///
+/// Waits for the wait list before the driver is asked: some drivers report success where an event
+/// of it fails, or never return.
+pub(crate) fn enqueue_blocking(
+    call: &'static str,
+    queue: &CommandQueue,
+    operands: &[Operand<'_>],
+    wait_for: &WaitList<'_>,
+    issue: impl FnOnce(cl_command_queue) -> std::result::Result<cl_event, i32>,
+) -> Result<EventRef> {
+    wait_for.wait(call, operands[0].context.raw())?;
+    let event = enqueue(call, queue, operands, &WaitList::default(), |(queue, _, _)| issue(queue))?;
+    check_not_failed(call, &event)?;
+    Ok(event)
+}
+
+/// What is left of the wait list of a command that blocks.
+pub(crate) const NO_EVENTS: (cl_uint, *const cl_event) = (0, ptr::null());
+
+/// Some drivers report a blocking command that did not run by its event alone.
+pub(crate) fn check_not_failed(call: &'static str, event: &EventRef) -> Result<()> {
+    match event.outcome() {
+        Some(Outcome::Failed) => {
+            let why = "the command failed, or one before it in the queue";
+            Err(Error::refused(call, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, why))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn enter<'a>(
+    call: &'static str,
+    queue: &CommandQueue,
+    operands: &[Operand<'a>],
+) -> Result<SmallVec<[CommandUse<'a>; 4]>> {
+    let mut entered = SmallVec::new();
+    for operand in operands {
+        if !Arc::ptr_eq(operand.context, operands[0].context) {
+            let why = "the memory is of two contexts";
+            return Err(Error::refused(call, CL_INVALID_CONTEXT, why));
+        }
+        let Operand { uses, context, range, access } = operand;
+        let context = context.raw();
+        entered.push(CommandUse::enter(call, queue, context, uses, range.clone(), *access)?);
+    }
+    Ok(entered)
+}

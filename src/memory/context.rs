@@ -1,0 +1,97 @@
+//! What memory objects need to know of their context, asked for once.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use cl3::context::{CL_CONTEXT_DEVICES, get_context_info};
+use cl3::device::{CL_DEVICE_MAX_MEM_ALLOC_SIZE, CL_DEVICE_MEM_BASE_ADDR_ALIGN, get_device_info};
+use cl3::types::{cl_context, cl_device_id};
+
+use crate::error::{Result, in_call};
+use crate::handle::ContextRef;
+
+/// A context with what its devices allow. There is one per context as long as objects need it, so
+/// two that are the same context are the same `Arc`.
+#[derive(Debug)]
+pub(crate) struct MemContext {
+    context: ContextRef,
+    devices: Vec<cl_device_id>,
+    /// CL_DEVICE_MEM_BASE_ADDR_ALIGN of each device, in bytes.
+    base_alignments: Vec<usize>,
+    /// The largest CL_DEVICE_MAX_MEM_ALLOC_SIZE in bytes; `None` where a device does not tell.
+    largest_allocation: Option<u64>,
+}
+
+// SAFETY: device handles may be used from any thread, and are valid as long as their context.
+unsafe impl Send for MemContext {}
+// SAFETY: as above.
+unsafe impl Sync for MemContext {}
+
+/// Those that objects need.
+static KNOWN: Mutex<Vec<Weak<MemContext>>> = Mutex::new(Vec::new());
+
+impl MemContext {
+    /// # Safety
+    /// `context` is a valid context.
+    pub(crate) unsafe fn of(context: cl_context) -> Result<Arc<Self>> {
+        let find = |known: &[Weak<Self>]| {
+            // The handle is taken for as long as its entry is alive: that retains the context.
+            known.iter().filter_map(Weak::upgrade).find(|known| known.raw() == context)
+        };
+        if let Some(known) = find(&lock()) {
+            return Ok(known);
+        }
+        // SAFETY: the caller vouches for the handle.
+        let new = Arc::new(Self::ask(unsafe { ContextRef::retain(context) }?)?);
+        let mut known = lock();
+        if let Some(known) = find(&known) {
+            return Ok(known);
+        }
+        known.retain(|known| known.strong_count() > 0);
+        known.push(Arc::downgrade(&new));
+        Ok(new)
+    }
+
+    fn ask(context: ContextRef) -> Result<Self> {
+        let devices: Vec<isize> = get_context_info(context.get(), CL_CONTEXT_DEVICES)
+            .map_err(in_call("clGetContextInfo"))?
+            .into();
+        let devices: Vec<_> = devices.into_iter().map(|device| device as cl_device_id).collect();
+        let largest = |&device: &cl_device_id| {
+            get_device_info(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE).ok().map(u64::from)
+        };
+        let largest: Option<Vec<u64>> = devices.iter().map(largest).collect();
+        Ok(Self {
+            base_alignments: devices.iter().map(|&device| base_alignment(device)).collect(),
+            largest_allocation: largest.and_then(|sizes| sizes.into_iter().max()),
+            context,
+            devices,
+        })
+    }
+
+    pub(crate) fn raw(&self) -> cl_context {
+        self.context.get()
+    }
+
+    pub(crate) fn devices(&self) -> &[cl_device_id] {
+        &self.devices
+    }
+
+    pub(crate) fn base_alignments(&self) -> &[usize] {
+        &self.base_alignments
+    }
+
+    pub(crate) fn largest_allocation(&self) -> Option<u64> {
+        self.largest_allocation
+    }
+}
+
+fn lock() -> std::sync::MutexGuard<'static, Vec<Weak<MemContext>>> {
+    // Nothing panics while it is changed.
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// CL_DEVICE_MEM_BASE_ADDR_ALIGN, which is in bits, in bytes.
+fn base_alignment(device: cl_device_id) -> usize {
+    let bits = get_device_info(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN).map_or(8, u32::from);
+    (bits as usize / 8).max(1)
+}

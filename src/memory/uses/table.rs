@@ -1,0 +1,430 @@
+//! The rules of who may use which bytes when, free of drivers and locks.
+//!
+//! Commands on an in-order queue are not followed one by one: what the queue was given last ends
+//! last, so it is enough to know which bytes the queue has touched. All else is: maps, and commands
+//! on queues that may reorder them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{Access, overlap};
+
+/// A command queue, as far as the rules go.
+pub(crate) trait Queue {
+    /// What tells it from others.
+    fn key(&self) -> usize;
+
+    /// Whether it runs its commands one after the other.
+    fn is_in_order(&self) -> bool;
+}
+
+/// Bytes that commands have touched, and how.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Touched {
+    read: Range<usize>,
+    written: Range<usize>,
+}
+
+impl Touched {
+    fn add(&mut self, range: &Range<usize>, access: Access) {
+        let touched = match access {
+            Access::Read => &mut self.read,
+            Access::Write => &mut self.written,
+        };
+        if Range::is_empty(touched) {
+            *touched = range.clone();
+        } else {
+            *touched = touched.start.min(range.start)..touched.end.max(range.end);
+        }
+    }
+
+    fn conflicts_with(&self, range: &Range<usize>, access: Access) -> bool {
+        overlap(&self.written, range) || (access == Access::Write && overlap(&self.read, range))
+    }
+
+    /// As uses of their own.
+    fn uses(self) -> impl Iterator<Item = (Range<usize>, Access)> {
+        [(self.read, Access::Read), (self.written, Access::Write)]
+            .into_iter()
+            .filter(|(range, _)| !range.is_empty())
+    }
+}
+
+/// A queue that has been used with these bytes.
+#[derive(Debug)]
+struct Known<Q> {
+    queue: Q,
+    /// By commands that were enqueued; unused for a queue without order.
+    touched: Touched,
+    /// Commands that the driver is being asked for.
+    issuing: u32,
+    /// Maps that end on this queue.
+    maps: u32,
+    /// Counts the commands, to tell whether there was one meanwhile.
+    commands: u64,
+}
+
+/// What happens to a use that is followed by itself.
+#[derive(Clone, Debug)]
+enum State<E> {
+    /// A command that the driver is being asked for.
+    Issuing,
+    /// A map, from before the driver is asked for it until the driver is asked to end it.
+    Mapped,
+    /// A command, or the end of a map, that has been enqueued.
+    Running(Arc<E>),
+    /// Nobody can tell any more when it ends.
+    Lost,
+}
+
+/// A use that is followed by itself.
+#[derive(Debug)]
+struct Use<E> {
+    id: u64,
+    range: Range<usize>,
+    access: Access,
+    state: State<E>,
+    /// The queue on which a map ends.
+    queue: Option<usize>,
+}
+
+impl<E> Use<E> {
+    fn command(id: u64, range: Range<usize>, access: Access, state: State<E>) -> Self {
+        Self { id, range, access, state, queue: None }
+    }
+
+    fn conflicts_with(&self, range: &Range<usize>, access: Access) -> bool {
+        overlap(&self.range, range) && (self.access == Access::Write || access == Access::Write)
+    }
+}
+
+/// Why bytes cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub held: Range<usize>,
+    pub why: &'static str,
+}
+
+/// What is in the way of a use.
+#[derive(Debug)]
+pub(super) enum Obstacle<E> {
+    /// The queue has to be introduced first.
+    UnknownQueue,
+    /// The ends of maps, to be looked at: those that have ended well are to be removed.
+    Unmapping(Vec<Running<E>>),
+    /// It is not allowed.
+    Refused(Refusal),
+}
+
+/// Something that has been enqueued, by its id.
+pub(super) type Running<E> = (u64, Arc<E>);
+
+/// A command that has been entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Entered {
+    /// Among the others of its in-order queue.
+    OnQueue,
+    /// By itself.
+    Alone(u64),
+}
+
+/// What a map has to come after.
+#[derive(Debug)]
+pub(super) struct Before<Q, E> {
+    /// In-order queues, with how many commands they had been given.
+    pub queues: Vec<(Q, u64)>,
+    pub running: Vec<Running<E>>,
+}
+
+/// The uses of the bytes of one object.
+#[derive(Debug)]
+pub(super) struct Table<Q, E> {
+    queues: Vec<Known<Q>>,
+    /// Commands, apart from maps, so that a command need not look at all others.
+    commands: Vec<Use<E>>,
+    maps: Vec<Use<E>>,
+    last_id: u64,
+    /// The number of uses at which those that have ended are looked for.
+    tidy_at: usize,
+    /// Threads that wait until nothing is being issued.
+    pub waiting: u32,
+}
+
+impl<Q, E> Default for Table<Q, E> {
+    fn default() -> Self {
+        Self {
+            queues: vec![],
+            commands: vec![],
+            maps: vec![],
+            last_id: 0,
+            tidy_at: Self::SLACK,
+            waiting: 0,
+        }
+    }
+}
+
+impl<Q, E> Table<Q, E> {
+    /// How many uses are kept without looking whether they have ended.
+    const SLACK: usize = 16;
+    /// How many queues are kept: each is one that the driver cannot free.
+    const QUEUES: usize = 8;
+}
+
+impl<Q: Queue, E> Table<Q, E> {
+    fn new_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    fn known(&mut self, key: usize) -> Option<&mut Known<Q>> {
+        self.queues.iter_mut().find(|known| known.queue.key() == key)
+    }
+
+    /// Makes a queue known. Gives back one that must make room, if there is one, with the ids under
+    /// which what it has touched is being issued from now on: it takes the last of its commands to
+    /// say when that ends.
+    pub fn introduce(&mut self, queue: Q) -> Option<(Q, Vec<u64>)> {
+        if self.known(queue.key()).is_some() {
+            return None;
+        }
+        let idle = |known: &Known<Q>| known.issuing == 0 && known.maps == 0;
+        let out = (self.queues.len() >= Self::QUEUES)
+            .then(|| self.queues.iter().position(idle))
+            .flatten()
+            .map(|position| self.queues.remove(position));
+        self.queues.push(Known {
+            queue,
+            touched: Touched::default(),
+            issuing: 0,
+            maps: 0,
+            commands: 0,
+        });
+        let out = out?;
+        let mut ids = Vec::new();
+        for (range, access) in out.touched.uses() {
+            let id = self.new_id();
+            self.commands.push(Use::command(id, range, access, State::Issuing));
+            ids.push(id);
+        }
+        Some((out.queue, ids))
+    }
+
+    /// Enters a command that is about to be issued. With `settled`, the ends of maps that are still
+    /// under way are for the queues to order.
+    pub fn enter_command(
+        &mut self,
+        key: usize,
+        range: &Range<usize>,
+        access: Access,
+        settled: bool,
+    ) -> Result<Entered, Obstacle<E>> {
+        if !self.maps.is_empty() {
+            self.check_maps(range, access, settled)?;
+        }
+        let Some(known) = self.known(key) else { return Err(Obstacle::UnknownQueue) };
+        if known.queue.is_in_order() {
+            known.touched.add(range, access);
+            known.issuing += 1;
+            known.commands += 1;
+            return Ok(Entered::OnQueue);
+        }
+        let id = self.new_id();
+        self.commands.push(Use::command(id, range.clone(), access, State::Issuing));
+        Ok(Entered::Alone(id))
+    }
+
+    /// Enters a map that ends on the queue `key`, and says whether that is one in order. With
+    /// `settled`, it is to come after the ends of maps that are still under way.
+    pub fn enter_map(
+        &mut self,
+        key: usize,
+        range: &Range<usize>,
+        access: Access,
+        settled: bool,
+    ) -> Result<(u64, bool), Obstacle<E>> {
+        if !self.maps.is_empty() {
+            self.check_maps(range, access, settled)?;
+        }
+        let Some(known) = self.known(key) else { return Err(Obstacle::UnknownQueue) };
+        known.maps += 1;
+        let in_order = known.queue.is_in_order();
+        let id = self.new_id();
+        let (range, queue) = (range.clone(), Some(key));
+        self.maps.push(Use { id, range, access, state: State::Mapped, queue });
+        Ok((id, in_order))
+    }
+
+    fn check_maps(
+        &self,
+        range: &Range<usize>,
+        access: Access,
+        settled: bool,
+    ) -> Result<(), Obstacle<E>> {
+        let mut unmapping = Vec::new();
+        for map in self.maps.iter().filter(|map| map.conflicts_with(range, access)) {
+            let why = match &map.state {
+                State::Running(event) => {
+                    unmapping.push((map.id, Arc::clone(event)));
+                    continue;
+                }
+                State::Lost => super::LOST_MAP,
+                State::Mapped | State::Issuing => "are mapped, or about to be; unmap them first",
+            };
+            return Err(Obstacle::Refused(Refusal { held: map.range.clone(), why }));
+        }
+        if settled || unmapping.is_empty() { Ok(()) } else { Err(Obstacle::Unmapping(unmapping)) }
+    }
+
+    /// Whether a command on these bytes is just being issued.
+    pub fn is_being_issued(&self, range: &Range<usize>, access: Access) -> bool {
+        let on_queue =
+            |known: &Known<Q>| known.issuing > 0 && known.touched.conflicts_with(range, access);
+        let alone = |command: &Use<E>| {
+            matches!(command.state, State::Issuing) && command.conflicts_with(range, access)
+        };
+        self.queues.iter().any(on_queue) || self.commands.iter().any(alone)
+    }
+
+    /// What a map on the queue `key` has to come after, once nothing is being issued. `share` makes
+    /// another reference to a queue.
+    pub fn before_map<Error>(
+        &self,
+        id: u64,
+        key: usize,
+        range: &Range<usize>,
+        access: Access,
+        share: impl Fn(&Q) -> Result<Q, Error>,
+    ) -> Result<Result<Before<Q, E>, Error>, Refusal> {
+        let mut before = Before { queues: Vec::new(), running: Vec::new() };
+        let uses = self.commands.iter().chain(self.maps.iter().filter(|map| map.id != id));
+        for entry in uses.filter(|entry| entry.conflicts_with(range, access)) {
+            match &entry.state {
+                State::Running(event) => before.running.push((entry.id, Arc::clone(event))),
+                State::Lost => {
+                    let why = "are in a command of which the driver gave no event";
+                    return Err(Refusal { held: entry.range.clone(), why });
+                }
+                State::Issuing | State::Mapped => {}
+            }
+        }
+        for known in &self.queues {
+            // The map's own queue orders it, if it is one that does.
+            if known.queue.key() != key && known.touched.conflicts_with(range, access) {
+                match share(&known.queue) {
+                    Ok(queue) => before.queues.push((queue, known.commands)),
+                    Err(error) => return Ok(Err(error)),
+                }
+            }
+        }
+        Ok(Ok(before))
+    }
+
+    /// The driver was asked for a command of an in-order queue.
+    pub fn was_issued(&mut self, key: usize) {
+        if let Some(known) = self.known(key) {
+            known.issuing -= 1;
+        }
+    }
+
+    /// All that the queue `key` had been given when `commands` were counted has ended.
+    pub fn queue_was_idle(&mut self, key: usize, commands: u64) {
+        if let Some(known) = self.known(key).filter(|known| known.commands == commands) {
+            known.touched = Touched::default();
+        }
+    }
+
+    /// The driver has taken it; `event` says when it ends.
+    pub fn set_running(&mut self, id: u64, event: Arc<E>) {
+        self.set(id, State::Running(event));
+    }
+
+    /// Nobody will be able to tell when it ends.
+    pub fn set_lost(&mut self, id: u64) {
+        self.set(id, State::Lost);
+    }
+
+    /// Nobody will be able to tell when these bytes are free again.
+    pub fn lose(&mut self, range: Range<usize>, access: Access) {
+        let id = self.new_id();
+        self.commands.push(Use::command(id, range, access, State::Lost));
+    }
+
+    fn set(&mut self, id: u64, state: State<E>) {
+        // The newest is the likeliest.
+        if let Some(command) = self.commands.iter_mut().rev().find(|command| command.id == id) {
+            command.state = state;
+        } else if let Some(map) = self.maps.iter_mut().rev().find(|map| map.id == id) {
+            map.state = state;
+            let queue = map.queue.take();
+            self.let_go_of(queue);
+        }
+    }
+
+    /// The driver was asked for the end of a map on its queue, which runs commands in order.
+    pub fn was_unmapped(&mut self, id: u64) {
+        let Some(position) = self.maps.iter().rposition(|map| map.id == id) else { return };
+        let map = self.maps.swap_remove(position);
+        if let Some(known) = self.let_go_of(map.queue) {
+            known.touched.add(&map.range, map.access);
+            known.commands += 1;
+        }
+    }
+
+    /// No map ends on this queue any more that did.
+    fn let_go_of(&mut self, queue: Option<usize>) -> Option<&mut Known<Q>> {
+        let known = self.known(queue?)?;
+        known.maps -= 1;
+        Some(known)
+    }
+
+    /// A use that is followed by itself has ended, or never began.
+    pub fn remove(&mut self, id: u64) {
+        if let Some(position) = self.commands.iter().rposition(|command| command.id == id) {
+            self.commands.swap_remove(position);
+        } else if let Some(position) = self.maps.iter().rposition(|map| map.id == id) {
+            let queue = self.maps.swap_remove(position).queue;
+            self.let_go_of(queue);
+        }
+    }
+
+    /// A use has failed. The driver may take bytes for mapped whose unmap failed.
+    pub fn fail(&mut self, id: u64) {
+        if self.is_map(id) { self.set_lost(id) } else { self.remove(id) }
+    }
+
+    /// Whether the use of that id is a map.
+    pub fn is_map(&self, id: u64) -> bool {
+        self.maps.iter().any(|map| map.id == id)
+    }
+
+    /// Whether there are bytes of which nobody can tell when they are free again.
+    pub fn has_lost(&self) -> bool {
+        self.commands.iter().chain(&self.maps).any(|entry| matches!(entry.state, State::Lost))
+    }
+
+    /// Whether something is mapped.
+    pub fn has_maps(&self) -> bool {
+        self.maps.iter().any(|map| matches!(map.state, State::Mapped))
+    }
+
+    /// What has been enqueued, if there is so much that it is time to look what has ended.
+    pub fn untidy(&mut self) -> Option<Vec<Running<E>>> {
+        let len = self.commands.len() + self.maps.len();
+        if len <= self.tidy_at {
+            return None;
+        }
+        // Doubling keeps the cost of many commands linear.
+        self.tidy_at = 2 * len;
+        let running = |entry: &Use<E>| match &entry.state {
+            State::Running(event) => Some((entry.id, Arc::clone(event))),
+            _ => None,
+        };
+        Some(self.commands.iter().chain(&self.maps).filter_map(running).collect())
+    }
+
+    /// Uses have ended: there may be few now.
+    pub fn was_tidied(&mut self) {
+        let len = self.commands.len() + self.maps.len();
+        self.tidy_at = (2 * len).max(Self::SLACK);
+    }
+}
