@@ -50,9 +50,17 @@ reference! {
     QueueRef(cl_command_queue), command_queue::release_command_queue, "clReleaseCommandQueue"
 }
 
-reference! {
-    /// A reference of our own to an event.
-    EventRef(cl_event), event::release_event, "clReleaseEvent"
+/// A reference of our own to an event. Unlike opencl3's, it does not panic when it is dropped.
+#[derive(Debug)]
+pub(crate) struct EventRef(ManuallyDrop<Event>);
+
+impl Drop for EventRef {
+    fn drop(&mut self) {
+        // SAFETY: the reference is ours, and given up once.
+        if let Err(code) = unsafe { event::release_event(self.get()) } {
+            log::error!("{}", Error::from_call("clReleaseEvent", code));
+        }
+    }
 }
 
 impl ContextRef {
@@ -78,6 +86,10 @@ impl QueueRef {
         unsafe { command_queue::retain_command_queue(self.get()) }
             .map_err(in_call("clRetainCommandQueue"))?;
         Ok(Self(self.get()))
+    }
+
+    pub(crate) fn flush(&self) -> Result<()> {
+        command_queue::flush(self.get()).map_err(in_call("clFlush"))
     }
 
     /// An event that ends when all has that the queue was given up to now.
@@ -124,7 +136,15 @@ impl EventRef {
         if event.is_null() {
             return Err(Error::refused(call, CL_OUT_OF_RESOURCES, "the driver gave no event"));
         }
-        Ok(Self(event))
+        Ok(Self(ManuallyDrop::new(Event::new(event))))
+    }
+
+    pub(crate) fn get(&self) -> cl_event {
+        self.0.get()
+    }
+
+    pub(crate) fn as_event(&self) -> &Event {
+        &self.0
     }
 
     /// # Safety
@@ -132,7 +152,7 @@ impl EventRef {
     pub(crate) unsafe fn retain(event: cl_event) -> Result<Self> {
         // SAFETY: the caller vouches for the handle.
         unsafe { event::retain_event(event) }.map_err(in_call("clRetainEvent"))?;
-        Ok(Self(event))
+        Ok(Self(ManuallyDrop::new(Event::new(event))))
     }
 
     pub(crate) fn try_clone(&self) -> Result<Self> {

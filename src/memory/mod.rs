@@ -30,8 +30,8 @@ pub use buffer::{Buffer, BufferBuilder};
 pub use copy::{CopyArgs, enqueue_copy};
 pub use flags::MemFlags;
 pub use map::{
-    BufferMap, MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, WritableMapMode,
-    enqueue_map_buffer,
+    BufferMap, MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, PendingMap,
+    WritableMapMode, enqueue_map_buffer, enqueue_map_buffer_nonblocking,
 };
 pub use transfer::{
     enqueue_copy_buffer, enqueue_fill_buffer, enqueue_read_buffer, enqueue_write_buffer,

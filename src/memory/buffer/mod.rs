@@ -18,7 +18,6 @@ pub use builder::BufferBuilder;
 use region::Region;
 
 use super::command::Operand;
-use super::context::MemContext;
 use super::flags::MemFlags;
 use super::object::{self, About, MemObject, info};
 use super::range::{checked_range, checked_span};
@@ -204,10 +203,6 @@ impl Buffer {
         self.region.as_ref().map_or_else(|| self.object.about(), Region::about)
     }
 
-    pub(super) fn context(&self) -> &Arc<MemContext> {
-        self.object.context()
-    }
-
     /// `range` with its ends filled in, checked against the size.
     pub(super) fn bytes(
         &self,
@@ -231,6 +226,11 @@ impl Buffer {
     pub(super) fn in_whole(&self, range: &Range<usize>) -> Range<usize> {
         // Neither overflows: the region lies within the whole.
         self.offset() + range.start..self.offset() + range.end
+    }
+
+    /// A range of this buffer, as its object's uses count them.
+    pub(super) fn in_uses(&self, range: &Range<usize>) -> Range<usize> {
+        self.object.in_uses(&self.in_whole(range))
     }
 
     /// The driver's handle of the whole buffer.

@@ -203,6 +203,19 @@ impl Uses {
         }
     }
 
+    /// Refuses a queue of another context than `context`, the object's.
+    pub(crate) fn check_queue(
+        &self,
+        call: &'static str,
+        queue: &CommandQueue,
+        context: cl_context,
+    ) -> Result<()> {
+        if !self.lock().knows(queue.get() as usize) {
+            self.introduce(KnownQueue::ask(call, queue, context)?);
+        }
+        Ok(())
+    }
+
     fn introduce(&self, queue: KnownQueue) {
         let made_room = self.lock().introduce(queue);
         let Some((queue, ids)) = made_room else { return };
@@ -390,16 +403,7 @@ impl MapUse {
         range: Range<usize>,
         access: Access,
     ) -> Result<Self> {
-        let key = queue.get() as usize;
-        let (id, in_order) = uses.enter(call, queue, context, &range, |table, settled| {
-            table.enter_map(key, &range, access, settled)
-        })?;
-        let entered =
-            Self { uses: Arc::clone(uses), id, queue: queue.get(), in_order, over: false };
-        let before = uses
-            .shared
-            .before_map(id, key, &range, access, KnownQueue::try_clone)
-            .map_err(|refusal| in_use(call, &range, &refusal))??;
+        let (entered, before) = Self::enter_before(call, queue, context, uses, &range, access)?;
         if uses.wait_for(before)? {
             Ok(entered)
         } else {
@@ -407,14 +411,76 @@ impl MapUse {
         }
     }
 
+    /// Enters a map that does not block, and gives the events of what has to end first.
+    ///
+    /// Refuses what [`enter`](Self::enter) refuses.
+    pub(crate) fn enter_after(
+        call: &'static str,
+        queue: &CommandQueue,
+        context: cl_context,
+        uses: &Arc<Uses>,
+        range: Range<usize>,
+        access: Access,
+    ) -> Result<(Self, Vec<EventRef>)> {
+        let (entered, before) = Self::enter_before(call, queue, context, uses, &range, access)?;
+        let mut events = Vec::new();
+        for (queue, _) in before.queues {
+            events.push(queue.queue.last_command()?);
+            // Nobody else may ever flush it.
+            queue.queue.flush()?;
+        }
+        for (id, pending) in before.running {
+            match pending.outcome() {
+                Some(Outcome::Failed) if uses.lock().is_map(id) => {
+                    uses.end(id, Outcome::Failed);
+                    return Err(in_use(
+                        call,
+                        &range,
+                        &Refusal { held: range.clone(), why: LOST_MAP },
+                    ));
+                }
+                Some(outcome) => uses.end(id, outcome),
+                None => events.push(pending.event.try_clone()?),
+            }
+        }
+        Ok((entered, events))
+    }
+
+    fn enter_before(
+        call: &'static str,
+        queue: &CommandQueue,
+        context: cl_context,
+        uses: &Arc<Uses>,
+        range: &Range<usize>,
+        access: Access,
+    ) -> Result<(Self, Before<KnownQueue, Pending>)> {
+        let key = queue.get() as usize;
+        let (id, in_order) = uses.enter(call, queue, context, range, |table, settled| {
+            table.enter_map(key, range, access, settled)
+        })?;
+        let entered =
+            Self { uses: Arc::clone(uses), id, queue: queue.get(), in_order, over: false };
+        let before = uses
+            .shared
+            .before_map(id, key, range, access, KnownQueue::try_clone)
+            .map_err(|refusal| in_use(call, range, &refusal))??;
+        Ok((entered, before))
+    }
+
+    /// Whether the queue on which the map ends runs its commands in order.
+    pub(crate) fn is_in_order(&self) -> bool {
+        self.in_order
+    }
+
     /// The queue on which the map ends, valid until then.
     pub(crate) fn queue(&self) -> cl_command_queue {
         self.queue
     }
 
-    /// The driver was asked for the end of the map after `after`: it ends with `event`.
-    pub(crate) fn unmapped(mut self, event: &EventRef, after: Vec<EventRef>) {
-        if self.in_order && after.is_empty() {
+    /// The driver was asked, on the map's own queue or another, for the end of the map after `after`:
+    /// it ends with `event`.
+    pub(crate) fn unmapped(mut self, own_queue: bool, event: &EventRef, after: Vec<EventRef>) {
+        if own_queue && self.in_order && after.is_empty() {
             self.uses.shared.tell(|table| table.was_unmapped(self.id));
             self.over = true;
             return;

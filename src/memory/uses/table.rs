@@ -180,11 +180,16 @@ impl<Q: Queue, E> Table<Q, E> {
         self.queues.iter_mut().find(|known| known.queue.key() == key)
     }
 
+    /// Whether a queue has been introduced.
+    pub fn knows(&self, key: usize) -> bool {
+        self.queues.iter().any(|known| known.queue.key() == key)
+    }
+
     /// Makes a queue known. Gives back one that must make room, if there is one, with the ids under
     /// which what it has touched is being issued from now on: it takes the last of its commands to
     /// say when that ends.
     pub fn introduce(&mut self, queue: Q) -> Option<(Q, Vec<u64>)> {
-        if self.known(queue.key()).is_some() {
+        if self.knows(queue.key()) {
             return None;
         }
         let idle = |known: &Known<Q>| known.issuing == 0 && known.maps == 0;

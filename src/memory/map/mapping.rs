@@ -1,0 +1,212 @@
+//! Bytes that the driver has mapped, or is about to, until they are unmapped.
+
+use std::ffi::c_void;
+use std::mem;
+use std::ops::Range;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+use cl3::error_codes::{CL_INVALID_VALUE, CL_MAP_FAILURE};
+use cl3::types::{CL_BLOCKING, CL_NON_BLOCKING, cl_bool, cl_command_queue, cl_event, cl_uint};
+use opencl3::command_queue::CommandQueue;
+use opencl3::event::Event;
+
+use crate::error::{Error, Result, in_call};
+use crate::handle::{EventRef, Outcome};
+use crate::memory::command::check_not_failed;
+use crate::memory::context::MemContext;
+use crate::memory::uses::{Access, MapUse, Uses};
+use crate::memory::wait_list::WaitList;
+
+/// Memory that can be mapped. It is alive as long as this is.
+pub(crate) trait Mappable {
+    /// The driver's functions that map it and unmap it.
+    const MAP: &'static str;
+    const UNMAP: &'static str;
+
+    fn context(&self) -> &MemContext;
+
+    fn uses(&self) -> &Arc<Uses>;
+
+    /// Asks the driver to unmap it.
+    ///
+    /// # Safety
+    /// It is mapped at `pointer`, which nobody uses any more; all handles are valid and of its
+    /// context.
+    unsafe fn ask_to_unmap(
+        &self,
+        pointer: *mut c_void,
+        arguments: (cl_command_queue, cl_uint, *const cl_event),
+    ) -> std::result::Result<cl_event, i32>;
+}
+
+/// What the driver is asked with to map: the queue, whether it blocks, and the wait list.
+pub(crate) type MapArguments = (cl_command_queue, cl_bool, cl_uint, *const cl_event);
+
+/// Bytes of `memory` in the host's address space. Unmapped when dropped; if it is forgotten, they
+/// stay mapped and closed for good, and the memory is never released.
+#[derive(Debug)]
+pub(crate) struct Mapping<K: Mappable> {
+    pointer: NonNull<c_void>,
+    /// `None` once unmapped.
+    map_use: Option<MapUse>,
+    /// Of the map.
+    event: EventRef,
+    /// What a map that does not block fails with, besides its own event.
+    after: Vec<EventRef>,
+    // Last: `map_use` needs its context.
+    memory: K,
+}
+
+// SAFETY: the pointer is only handed out; the rest says for itself what it is.
+unsafe impl<K: Mappable + Send> Send for Mapping<K> {}
+// SAFETY: as above.
+unsafe impl<K: Mappable + Sync> Sync for Mapping<K> {}
+
+impl<K: Mappable> Mapping<K> {
+    /// Maps bytes of `memory`, counted as its `uses` do, and returns when they can be used.
+    ///
+    /// `ask` asks the driver, and puts its pointer where it is told. It is given valid handles of
+    /// the memory's context.
+    pub(crate) fn blocking(
+        queue: &CommandQueue,
+        memory: K,
+        range: Range<usize>,
+        access: Access,
+        wait_for: &WaitList<'_>,
+        ask: impl FnOnce(&K, MapArguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
+    ) -> Result<Self> {
+        let context = memory.context().raw();
+        wait_for.wait(K::MAP, context)?;
+        let map_use = MapUse::enter(K::MAP, queue, context, memory.uses(), range, access)?;
+        let arguments = (queue.get(), CL_BLOCKING, 0, ptr::null());
+        Self::ask(memory, map_use, arguments, Vec::new(), ask)
+    }
+
+    /// Maps bytes of `memory` some time after this has returned.
+    pub(crate) fn non_blocking(
+        queue: &CommandQueue,
+        memory: K,
+        range: Range<usize>,
+        access: Access,
+        wait_for: &WaitList<'_>,
+        ask: impl FnOnce(&K, MapArguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
+    ) -> Result<Self> {
+        let context = memory.context().raw();
+        wait_for.arguments(K::MAP, context)?;
+        let mut after = wait_for.retained()?;
+        let (map_use, before) =
+            MapUse::enter_after(K::MAP, queue, context, memory.uses(), range, access)?;
+        after.extend(before);
+        let events: WaitList<'_> = after.iter().map(EventRef::as_event).collect();
+        let (count, events) = events.arguments(K::MAP, context)?;
+        let arguments = (queue.get(), CL_NON_BLOCKING, count, events);
+        Self::ask(memory, map_use, arguments, after, ask)
+    }
+
+    fn ask(
+        memory: K,
+        map_use: MapUse,
+        arguments: MapArguments,
+        after: Vec<EventRef>,
+        ask: impl FnOnce(&K, MapArguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
+    ) -> Result<Self> {
+        let mut pointer = ptr::null_mut();
+        let event = ask(&memory, arguments, &mut pointer).map_err(in_call(K::MAP))?;
+        // SAFETY: the driver has just made it, with one reference.
+        match (unsafe { EventRef::from_driver(K::MAP, event) }, NonNull::new(pointer)) {
+            (Ok(event), Some(pointer)) => {
+                Ok(Self { pointer, map_use: Some(map_use), event, after, memory })
+            }
+            (Ok(_), None) => {
+                Err(Error::refused(K::MAP, CL_MAP_FAILURE, "the driver gave a null pointer"))
+            }
+            (Err(error), _) => {
+                // It may be mapped, and nobody can tell since when.
+                map_use.lost();
+                mem::forget(memory);
+                Err(error)
+            }
+        }
+    }
+
+    /// Where it is mapped, aligned for `T`.
+    pub(crate) fn pointer<T>(&self) -> Result<NonNull<T>> {
+        let pointer = self.pointer.cast::<T>();
+        if pointer.is_aligned() {
+            return Ok(pointer);
+        }
+        let why = format!(
+            "the bytes are at {pointer:?}, elements must be at multiples of {} bytes",
+            align_of::<T>()
+        );
+        Err(Error::refused(K::MAP, CL_MAP_FAILURE, why))
+    }
+
+    /// The event of the map.
+    pub(crate) fn event(&self) -> &Event {
+        self.event.as_event()
+    }
+
+    /// Returns when a map that does not block can be used.
+    pub(crate) fn wait(&self) -> Result<()> {
+        self.event.wait_until_ended()?;
+        check_not_failed(K::MAP, &self.event)?;
+        // Intel's runtime calls a command complete that never ran because of its wait list.
+        self.after.iter().try_for_each(|event| check_not_failed(K::MAP, event))
+    }
+
+    /// Unmaps it on the queue that mapped it, or on `queue`. The caller has given up what it made
+    /// of the pointer.
+    pub(crate) fn unmap(
+        &mut self,
+        queue: Option<&CommandQueue>,
+        wait_for: &WaitList<'_>,
+    ) -> Result<EventRef> {
+        let context = self.memory.context().raw();
+        let (count, events) = wait_for.arguments(K::UNMAP, context)?;
+        let after = wait_for.retained()?;
+        if let Some(queue) = queue {
+            self.memory.uses().check_queue(K::UNMAP, queue, context)?;
+        }
+        let Some(map_use) = self.map_use.take() else {
+            return Err(Error::refused(K::UNMAP, CL_INVALID_VALUE, "the bytes are not mapped"));
+        };
+        let own_queue = queue.is_none_or(|queue| queue.get() == map_use.queue());
+        let queue = queue.map_or(map_use.queue(), CommandQueue::get);
+        // SAFETY: the handles are alive and of one context, and the bytes are mapped at this
+        // pointer, which is not used any more.
+        let event =
+            unsafe { self.memory.ask_to_unmap(self.pointer.as_ptr(), (queue, count, events)) };
+        // SAFETY: the driver has just made it, with one reference.
+        let event = event
+            .map_err(in_call(K::UNMAP))
+            .and_then(|event| unsafe { EventRef::from_driver(K::UNMAP, event) });
+        match &event {
+            Ok(event) => map_use.unmapped(own_queue, event, after),
+            Err(_) => map_use.lost(),
+        }
+        event
+    }
+
+    /// Unmaps what may not be mapped yet.
+    fn give_up(&mut self) -> Result<EventRef> {
+        let in_order = self.map_use.as_ref().is_none_or(MapUse::is_in_order);
+        if in_order || self.event.outcome() == Some(Outcome::Complete) {
+            self.unmap(None, &WaitList::default())
+        } else {
+            let mapped = self.event.try_clone()?;
+            self.unmap(None, &mapped.as_event().into())
+        }
+    }
+}
+
+impl<K: Mappable> Drop for Mapping<K> {
+    fn drop(&mut self) {
+        if self.map_use.is_some()
+            && let Err(error) = self.give_up()
+        {
+            log::error!("{error}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Maps that do not block.
+
+use std::fmt;
+
+use opencl3::event::Event;
+
+use super::sealed::Guard;
+use crate::error::Result;
+
+/// A map that the driver was asked for: its data can be reached once it has been waited for
+/// (PyOpenCL's `is_blocking=False`).
+///
+/// Dropped, it is unmapped without anybody having seen it.
+#[must_use]
+pub struct PendingMap<G: Guard> {
+    guard: G,
+}
+
+impl<G: Guard> PendingMap<G> {
+    pub(crate) fn new(guard: G) -> Self {
+        Self { guard }
+    }
+
+    /// The map's event: it ends when [`wait`](Self::wait) does not have to.
+    pub fn event(&self) -> &Event {
+        self.guard.event()
+    }
+
+    /// Waits until it is mapped.
+    ///
+    /// # Errors
+    /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where the map failed, or something that it had
+    /// to wait for; and what the driver answers.
+    pub fn wait(self) -> Result<G> {
+        self.guard.wait()?;
+        Ok(self.guard)
+    }
+}
+
+impl<G: Guard> fmt::Debug for PendingMap<G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PendingMap").field("event", self.event()).finish_non_exhaustive()
+    }
+}
