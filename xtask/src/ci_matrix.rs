@@ -13,6 +13,7 @@ use anyhow::{Context, Result, ensure};
 use crate::apt;
 use crate::environment::Environment;
 use crate::files::{self, cannot};
+use crate::valgrind;
 use crate::vendors;
 use crate::wheels::{self, WheelSet};
 
@@ -88,6 +89,9 @@ pub fn provision(runtimes: &Path) -> Result<()> {
     let drivers = drivers(runtimes)?;
     vendors::write(&vendors_folder(runtimes), &drivers)?;
     print_versions(&drivers);
+    if let Err(error) = valgrind::command() {
+        eprintln!("warning: going without valgrind: {error:#}");
+    }
     Ok(())
 }
 
@@ -114,13 +118,24 @@ pub fn environment(runtimes: &Path) -> Result<Environment> {
         .set("RUSTICL_ENABLE", "llvmpipe"))
 }
 
+/// The variables that show PoCL alone, if it is set up.
+pub fn pocl_environment(runtimes: &Path) -> Option<Environment> {
+    let icd = vendors::icd(&vendors_folder(runtimes), "pocl");
+    let library = fs::read_to_string(&icd).ok()?;
+    if !Path::new(library.trim_end()).is_file() {
+        return None;
+    }
+    eprintln!("OpenCL devices: PoCL of the CI matrix, {}", icd.display());
+    Some(Environment::blank().set("OCL_ICD_VENDORS", icd))
+}
+
 fn vendors_folder(runtimes: &Path) -> PathBuf {
     runtimes.join("ci-vendors")
 }
 
 fn install_packages() -> Result<()> {
     let mut packages: Vec<_> = PACKAGED.iter().map(|driver| driver.package).collect();
-    packages.push(LOADER);
+    packages.extend([LOADER, valgrind::PACKAGE]);
     if !wheels::has_pip() {
         packages.push("python3-pip");
     }

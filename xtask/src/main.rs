@@ -16,6 +16,8 @@ mod embedded;
 mod environment;
 mod files;
 mod process;
+mod sanitize;
+mod valgrind;
 mod vendors;
 mod wheels;
 mod workspace;
@@ -63,12 +65,30 @@ enum Task {
         #[arg(last = true, value_name = "ARGS")]
         arguments: Vec<String>,
     },
+    /// Run the built-in suites on PoCL under AddressSanitizer and LeakSanitizer
+    ///
+    /// Builds the suites instrumented, in target/sanitize, checks that the sanitizers catch
+    /// examples/known_bad.rs, and runs `clmatrix run` on PoCL: the CI matrix's, if `provision` was
+    /// run, else the one from PyPI. Reports are printed at the end, and lie in
+    /// target/sanitize/reports. What a test leaks on purpose is listed in
+    /// config/sanitize/lsan.supp. Your own ASAN_OPTIONS and LSAN_OPTIONS are added to ours. The
+    /// exit status is that of `clmatrix run`, and 1 if there was a report.
+    #[command(after_help = SANITIZE_EXAMPLES)]
+    Sanitize {
+        /// Fetch nothing: without PoCL, fail and say what to do
+        #[arg(long)]
+        no_provision: bool,
+        /// Arguments of `clmatrix run`
+        #[arg(last = true, value_name = "ARGS")]
+        arguments: Vec<String>,
+    },
     /// Install the four OpenCL runtimes that CI tests on (Debian or Ubuntu; root or sudo)
     ///
     /// PoCL, rusticl on llvmpipe and Oclgrind are installed as packages, Intel's CPU runtime from
     /// PyPI into target/opencl. What is there already is left alone. From then on, `matrix`,
-    /// `test`, `env` and `bench` use these four. The expectations are for Debian 12: where a release
-    /// has another version of a runtime, or none, that is pointed out.
+    /// `test`, `env` and `bench` use these four, and `sanitize` uses PoCL. The expectations are for
+    /// Debian 12: where a release has another version of a runtime, or none, that is pointed out.
+    /// Valgrind is installed as well.
     Provision,
     /// Print the variables that show the devices to other programs
     ///
@@ -105,6 +125,10 @@ const TEST_EXAMPLES: &str = "Examples:
   cargo xtask test                            everything, on every device
   cargo xtask test -- --package clmatrix      one package
   cargo xtask test -- -- buffer               tests with `buffer` in their names";
+
+const SANITIZE_EXAMPLES: &str = "Examples:
+  cargo xtask sanitize                        everything
+  cargo xtask sanitize -- buffer              tests with `buffer` in their names";
 
 const ENV_EXAMPLES: &str = "Examples:
   eval \"$(cargo xtask env)\"                   then `cargo test --workspace` by hand
@@ -147,7 +171,7 @@ impl Benchmark {
 
 fn main() -> ExitCode {
     match dispatch(Cli::parse().command) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error}");
             for cause in error.chain().skip(1) {
@@ -159,9 +183,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn dispatch(task: Task) -> Result<()> {
+fn dispatch(task: Task) -> Result<ExitCode> {
     let workspace = Workspace::find()?;
-    match task {
+    let done = match task {
         Task::Matrix { devices, arguments } => matrix(&workspace, &devices, &arguments),
         Task::Test { devices, arguments } => test(&workspace, &devices, &arguments),
         Task::Provision => ci_matrix::provision(&workspace.runtimes),
@@ -169,7 +193,11 @@ fn dispatch(task: Task) -> Result<()> {
         Task::Bench { benchmark, devices, arguments } => {
             bench(&workspace, benchmark, &devices, &arguments)
         }
-    }
+        Task::Sanitize { no_provision, arguments } => {
+            return sanitize(&workspace, no_provision, &arguments);
+        }
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }
 
 fn matrix(workspace: &Workspace, devices: &Devices, arguments: &[String]) -> Result<()> {
@@ -198,6 +226,14 @@ fn test(workspace: &Workspace, devices: &Devices, arguments: &[String]) -> Resul
     test.args(["test", "--workspace"]).args(arguments);
     environment.apply(&mut test);
     Err(process::exec(test))
+}
+
+fn sanitize(workspace: &Workspace, no_provision: bool, arguments: &[String]) -> Result<ExitCode> {
+    let environment = match ci_matrix::pocl_environment(&workspace.runtimes) {
+        Some(environment) => environment,
+        None => embedded_environment(workspace, no_provision)?,
+    };
+    sanitize::run(workspace, &environment, arguments)
 }
 
 fn print_environment(workspace: &Workspace, devices: &Devices, format: Format) -> Result<()> {
@@ -238,12 +274,15 @@ fn set_up(
     match choose(devices.wish, &facts, machine_has_device)? {
         Source::Machine => Ok(machine),
         Source::Ci => ci_matrix::environment(runtimes),
-        Source::Embedded => {
-            ensure!(embedded::is_ready(runtimes) || !devices.no_provision, FORBIDDEN);
-            embedded::provision(runtimes)?;
-            embedded::environment(runtimes)
-        }
+        Source::Embedded => embedded_environment(workspace, devices.no_provision),
     }
+}
+
+fn embedded_environment(workspace: &Workspace, no_provision: bool) -> Result<Environment> {
+    let runtimes = &workspace.runtimes;
+    ensure!(embedded::is_ready(runtimes) || !no_provision, FORBIDDEN);
+    embedded::provision(runtimes)?;
+    embedded::environment(runtimes)
 }
 
 const FORBIDDEN: &str = "an OpenCL device would have to be fetched, and --no-provision forbids it.

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, ExitStatus, Output, Stdio};
 
 use anyhow::{Context, Result, anyhow, bail};
 
@@ -26,6 +26,11 @@ pub fn run(command: &mut Command) -> Result<()> {
 pub fn output(command: &mut Command) -> Result<Output> {
     let output = command.stdin(Stdio::null()).output();
     output.with_context(|| cannot_start(command))
+}
+
+/// Runs a command to its end, its output with ours, and returns how it ended.
+pub fn status(command: &mut Command) -> Result<ExitStatus> {
+    command.status().with_context(|| cannot_start(command))
 }
 
 /// Becomes the command. Returns only when it cannot be started.

@@ -40,7 +40,8 @@ pub fn are_installed(folder: &Path) -> Result<bool> {
     Ok(true)
 }
 
-fn icd(folder: &Path, name: &str) -> PathBuf {
+/// The file in the folder that names this driver.
+pub fn icd(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.icd"))
 }
 

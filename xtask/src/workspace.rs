@@ -17,6 +17,8 @@ const EXIT_NO_DEVICE: i32 = 2;
 pub struct Workspace {
     /// The folder of the workspace's Cargo.toml.
     pub root: PathBuf,
+    /// Cargo's target folder.
+    pub target: PathBuf,
     /// The folder that holds the OpenCL runtimes. It lies in cargo's target folder, so that
     /// `cargo clean` removes them and nothing outside the checkout is touched.
     pub runtimes: PathBuf,
@@ -34,8 +36,9 @@ impl Workspace {
             .with_context(|| format!("`{}` printed no JSON", process::line(&metadata)))?;
         let target =
             json["target_directory"].as_str().context("`cargo metadata` names no target folder")?;
-        let runtimes = Path::new(target).join("opencl");
-        Ok(Self { root, runtimes })
+        let target = PathBuf::from(target);
+        let runtimes = target.join("opencl");
+        Ok(Self { root, target, runtimes })
     }
 
     /// A cargo command that runs in the workspace's root.
@@ -47,15 +50,26 @@ impl Workspace {
     pub fn build_clmatrix(&self) -> Result<PathBuf> {
         let mut build = self.cargo();
         build.args(["build", "--package", "clmatrix-suites", "--bin", "clmatrix"]);
-        // Cargo says where the binary went: `build.target` and profiles move it about.
-        build.arg("--message-format=json-render-diagnostics");
-        let output = process::output(build.stderr(Stdio::inherit()))?;
-        if !output.status.success() {
-            bail!("`{}` failed ({})", process::line(&build), output.status);
-        }
-        executable(&String::from_utf8_lossy(&output.stdout))
-            .with_context(|| format!("`{}` names no executable", process::line(&build)))
+        let [clmatrix] = executables(&mut build, ["clmatrix"])?;
+        Ok(clmatrix)
     }
+}
+
+/// Runs a `cargo build` and returns the paths of these of the executables that it makes.
+pub fn executables<const N: usize>(build: &mut Command, names: [&str; N]) -> Result<[PathBuf; N]> {
+    // Cargo says where they went: `build.target` and profiles move them about.
+    build.arg("--message-format=json-render-diagnostics");
+    let output = process::output(build.stderr(Stdio::inherit()))?;
+    if !output.status.success() {
+        bail!("`{}` failed ({})", process::line(build), output.status);
+    }
+    let messages = String::from_utf8_lossy(&output.stdout);
+    let mut paths = [const { PathBuf::new() }; N];
+    for (path, name) in paths.iter_mut().zip(names) {
+        *path = executable(&messages, name)
+            .with_context(|| format!("`{}` makes no executable {name}", process::line(build)))?;
+    }
+    Ok(paths)
 }
 
 fn cargo(root: &Path) -> Command {
@@ -64,10 +78,13 @@ fn cargo(root: &Path) -> Command {
     command
 }
 
-/// The last executable that cargo's messages (one JSON object a line) tell of.
-fn executable(messages: &str) -> Option<PathBuf> {
+/// The executable of this name that cargo's messages (one JSON object a line) tell of.
+fn executable(messages: &str, name: &str) -> Option<PathBuf> {
     let path = |line| {
         let message: Value = serde_json::from_str(line).ok()?;
+        if message["target"]["name"] != name {
+            return None;
+        }
         message["executable"].as_str().map(PathBuf::from)
     };
     messages.lines().filter_map(path).next_back()
@@ -104,14 +121,17 @@ mod tests {
     #[test]
     fn the_executable_is_found_among_cargos_messages() {
         let messages = concat!(
-            r#"{"reason":"compiler-artifact","executable":null}"#,
+            r#"{"reason":"compiler-artifact","target":{"name":"clmatrix"},"executable":null}"#,
             "\nnot JSON\n",
-            r#"{"reason":"compiler-artifact","executable":"/t/debug/clmatrix"}"#,
+            r#"{"target":{"name":"clmatrix"},"executable":"/t/debug/clmatrix"}"#,
+            "\n",
+            r#"{"target":{"name":"other"},"executable":"/t/debug/other"}"#,
             "\n",
             r#"{"reason":"build-finished","success":true}"#,
         );
-        assert_eq!(executable(messages), Some("/t/debug/clmatrix".into()));
-        assert_eq!(executable(r#"{"reason":"build-finished"}"#), None);
+        assert_eq!(executable(messages, "clmatrix"), Some("/t/debug/clmatrix".into()));
+        assert_eq!(executable(messages, "other"), Some("/t/debug/other".into()));
+        assert_eq!(executable(messages, "absent"), None);
     }
 
     #[test]

@@ -60,7 +60,7 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
     while let Some(Request { number, module, name }) = runner.next_request() {
         let test = registry::find(&module, &name).expect("runner and worker are one executable");
         let started = Instant::now();
-        let outcome = run(test);
+        let mut outcome = run(test);
         let duration = started.elapsed();
         if std::process::id() != process {
             // The test forked, and this is its child, which must not go on as a second worker.
@@ -69,6 +69,13 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
         if let Ok(folder) = &folder {
             // Not the next test's concern; without it there is nothing better to do.
             let _ = std::env::set_current_dir(folder);
+        }
+        // What a failed test leaves behind dies with this process.
+        if !matches!(outcome, Outcome::Failed { .. }) && os::finds_leaks() {
+            outcome = Outcome::Failed {
+                message: "it leaks memory, as LeakSanitizer reports".to_owned(),
+                location: Some(location_of(test)),
+            };
         }
         // The runner takes what has been written when the answer comes as the test's own.
         let _ = io::stdout().flush();
