@@ -19,6 +19,7 @@ mod command;
 mod context;
 mod copy;
 mod flags;
+mod keep;
 mod map;
 mod object;
 mod range;
@@ -33,6 +34,7 @@ pub use map::{
     BufferMap, MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, PendingMap,
     WritableMapMode, enqueue_map_buffer, enqueue_map_buffer_nonblocking,
 };
+pub use object::{MemoryObject, ObjectType};
 pub use transfer::{
     enqueue_copy_buffer, enqueue_fill_buffer, enqueue_read_buffer, enqueue_write_buffer,
 };

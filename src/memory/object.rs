@@ -1,5 +1,8 @@
 //! What all memory objects have in common (OpenCL 3.0, 5.5; `pyopencl.MemoryObject`).
 
+use std::ffi::c_void;
+use std::fmt;
+use std::hash::Hash;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -14,10 +17,199 @@ use super::flags::MemFlags;
 use super::uses::{Access, Uses};
 use crate::error::{Error, Result, in_call};
 
+/// What every memory object can tell (`clGetMemObjectInfo`; `pyopencl.MemoryObject`).
+///
+/// ```
+/// use clmatrix::memory::{Buffer, MemFlags, MemoryObject, ObjectType};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// let buffer = Buffer::new(&context, MemFlags::READ_ONLY, 64)?;
+/// assert_eq!(buffer.object_type()?, ObjectType::Buffer);
+/// assert_eq!((MemoryObject::size(&buffer), buffer.reference_count()?), (64, 1));
+/// buffer.release();
+/// # Ok(())
+/// # }
+/// ```
+pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send + Sync {
+    /// The driver's handle, valid as long as `self` lives (PyOpenCL's `int_ptr`).
+    fn as_raw(&self) -> cl_mem {
+        self.handle()
+    }
+
+    /// CL_MEM_CONTEXT: the driver's handle of the context, valid as long as `self` lives.
+    fn context_raw(&self) -> cl_context {
+        self.object().context().raw()
+    }
+
+    /// CL_MEM_TYPE.
+    ///
+    /// # Errors
+    /// What the driver answers.
+    fn object_type(&self) -> Result<ObjectType> {
+        Ok(ObjectType::from_raw(info(self.handle(), cl::CL_MEM_TYPE)?.into()))
+    }
+
+    /// CL_MEM_FLAGS, with the default access made explicit and, for a region, with what it
+    /// inherits.
+    fn flags(&self) -> MemFlags {
+        self.about().flags
+    }
+
+    /// CL_MEM_SIZE: bytes.
+    fn size(&self) -> usize {
+        self.about().size
+    }
+
+    /// CL_MEM_HOST_PTR: where the host memory is that it uses (CL_MEM_USE_HOST_PTR); null for all
+    /// others. What is there can be looked at while it is mapped.
+    ///
+    /// # Errors
+    /// What the driver answers.
+    fn host_ptr(&self) -> Result<*const c_void> {
+        Ok(isize::from(info(self.handle(), cl::CL_MEM_HOST_PTR)?) as *const c_void)
+    }
+
+    /// CL_MEM_MAP_COUNT, for debugging: some drivers never count.
+    ///
+    /// # Errors
+    /// What the driver answers.
+    fn map_count(&self) -> Result<u32> {
+        Ok(info(self.handle(), cl::CL_MEM_MAP_COUNT)?.into())
+    }
+
+    /// CL_MEM_REFERENCE_COUNT, for debugging: handles of this crate may share one reference; regions
+    /// and commands hold others.
+    ///
+    /// # Errors
+    /// What the driver answers.
+    fn reference_count(&self) -> Result<u32> {
+        Ok(info(self.handle(), cl::CL_MEM_REFERENCE_COUNT)?.into())
+    }
+
+    /// CL_MEM_ASSOCIATED_MEMOBJECT: the driver's handle of the object that this one is made of, such
+    /// as the whole buffer of a region; valid as long as `self` lives.
+    ///
+    /// # Errors
+    /// What the driver answers.
+    fn associated_memory_object(&self) -> Result<Option<cl_mem>> {
+        let raw = isize::from(info(self.handle(), cl::CL_MEM_ASSOCIATED_MEMOBJECT)?) as cl_mem;
+        Ok((!raw.is_null()).then_some(raw))
+    }
+
+    /// CL_MEM_OFFSET: the byte of the whole buffer at which a region begins; 0 for all else.
+    fn offset(&self) -> usize {
+        self.first_byte()
+    }
+
+    /// CL_MEM_USES_SVM_POINTER (OpenCL 2.0): whether it lives in shared virtual memory.
+    ///
+    /// # Errors
+    /// What the driver answers.
+    fn uses_svm_pointer(&self) -> Result<bool> {
+        Ok(u32::from(info(self.handle(), cl::CL_MEM_USES_SVM_POINTER)?) != 0)
+    }
+
+    /// CL_MEM_PROPERTIES (OpenCL 3.0): the properties that it was made with.
+    ///
+    /// # Errors
+    /// What the driver answers.
+    fn properties(&self) -> Result<Vec<u64>> {
+        Ok(info(self.handle(), cl::CL_MEM_PROPERTIES)?.into())
+    }
+
+    /// Gives this handle up. The driver's object goes with the last handle to it, and with the
+    /// commands that still use it.
+    fn release(self)
+    where
+        Self: Sized,
+    {
+    }
+}
+
+pub(crate) mod sealed {
+    use super::{About, MemObject, cl_mem};
+
+    /// A handle of this crate to a memory object.
+    pub trait Handle {
+        /// What handles share.
+        fn object(&self) -> &MemObject;
+
+        /// The driver's handle that this one stands for.
+        fn handle(&self) -> cl_mem {
+            self.object().raw()
+        }
+
+        /// What never changes about it.
+        fn about(&self) -> About {
+            self.object().about()
+        }
+
+        /// Where it begins in what handles share, in bytes.
+        fn first_byte(&self) -> usize {
+            0
+        }
+    }
+}
+
+/// CL_MEM_TYPE (`cl_mem_object_type`; `pyopencl.mem_object_type`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ObjectType {
+    /// A buffer, or a region of one.
+    Buffer,
+    /// A 2D image.
+    Image2d,
+    /// A 3D image.
+    Image3d,
+    /// An array of 2D images.
+    Image2dArray,
+    /// A 1D image.
+    Image1d,
+    /// An array of 1D images.
+    Image1dArray,
+    /// A 1D image of a buffer's bytes.
+    Image1dBuffer,
+    /// A pipe.
+    Pipe,
+    /// A vendor's own.
+    Other(u32),
+}
+
+impl ObjectType {
+    const KNOWN: [(Self, u32); 8] = [
+        (Self::Buffer, cl::CL_MEM_OBJECT_BUFFER),
+        (Self::Image2d, cl::CL_MEM_OBJECT_IMAGE2D),
+        (Self::Image3d, cl::CL_MEM_OBJECT_IMAGE3D),
+        (Self::Image2dArray, cl::CL_MEM_OBJECT_IMAGE2D_ARRAY),
+        (Self::Image1d, cl::CL_MEM_OBJECT_IMAGE1D),
+        (Self::Image1dArray, cl::CL_MEM_OBJECT_IMAGE1D_ARRAY),
+        (Self::Image1dBuffer, cl::CL_MEM_OBJECT_IMAGE1D_BUFFER),
+        (Self::Pipe, cl::CL_MEM_OBJECT_PIPE),
+    ];
+
+    /// The type that OpenCL numbers `raw`.
+    pub fn from_raw(raw: u32) -> Self {
+        let known = Self::KNOWN.iter().find(|(_, number)| *number == raw);
+        known.map_or(Self::Other(raw), |(name, _)| *name)
+    }
+
+    /// OpenCL's number.
+    pub fn as_raw(self) -> u32 {
+        match self {
+            Self::Other(raw) => raw,
+            known => {
+                let number = Self::KNOWN.iter().find(|(name, _)| *name == known);
+                number.map_or(0, |(_, number)| *number)
+            }
+        }
+    }
+}
+
 /// One reference to a driver's memory object, shared by all handles to it, and released when the
 /// last of them is dropped.
 #[derive(Debug)]
-pub(crate) struct MemObject {
+pub struct MemObject {
     raw: cl_mem,
     about: About,
     context: Arc<MemContext>,
@@ -28,7 +220,7 @@ pub(crate) struct MemObject {
 
 /// What never changes about a memory object.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct About {
+pub struct About {
     pub flags: MemFlags,
     /// In bytes.
     pub size: usize,
@@ -116,13 +308,13 @@ pub(crate) fn context_of(raw: cl_mem) -> Result<Arc<MemContext>> {
     unsafe { MemContext::of(context) }
 }
 
-/// Refuses a handle to a memory object of another type (CL_MEM_TYPE).
-pub(crate) fn check_type(raw: cl_mem, what: &str, types: &[u32]) -> Result<()> {
-    let found: u32 = info(raw, cl::CL_MEM_TYPE)?.into();
+/// Refuses a handle to a memory object of another type.
+pub(crate) fn check_type(raw: cl_mem, what: &str, types: &[ObjectType]) -> Result<()> {
+    let found = ObjectType::from_raw(info(raw, cl::CL_MEM_TYPE)?.into());
     if types.contains(&found) {
         return Ok(());
     }
-    let why = format!("the handle is a memory object of type {found:#x}, not {what}");
+    let why = format!("the handle is a memory object of type {found:?}, not {what}");
     Err(Error::refused("clGetMemObjectInfo", CL_INVALID_MEM_OBJECT, why))
 }
 

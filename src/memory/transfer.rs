@@ -16,7 +16,7 @@ use opencl3::event::Event;
 
 use super::buffer::Buffer;
 use super::command::{NO_EVENTS, enqueue, enqueue_blocking};
-use super::object::check_host_access;
+use super::object::{MemoryObject, check_host_access};
 use super::range::check_not_empty;
 use super::uses::{Access, overlap};
 use super::wait_list::WaitList;

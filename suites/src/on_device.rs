@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use clmatrix::memory::Buffer;
+use clmatrix::memory::{Buffer, MemoryObject};
 use clmatrix::{CommandQueue, Context, Event, ExecuteKernel, Kernel, Program, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::fixture;

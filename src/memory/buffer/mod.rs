@@ -11,7 +11,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_MISALIGNED_SUB_BUFFER_OFFSET};
 use cl3::memory as cl;
-use cl3::types::{cl_buffer_region, cl_context, cl_mem};
+use cl3::types::{cl_buffer_region, cl_mem};
 use opencl3::context::Context;
 
 pub use builder::BufferBuilder;
@@ -19,7 +19,8 @@ use region::Region;
 
 use super::command::Operand;
 use super::flags::MemFlags;
-use super::object::{self, About, MemObject, info};
+use super::object::sealed::Handle;
+use super::object::{self, About, MemObject, MemoryObject, ObjectType, info};
 use super::range::{checked_range, checked_span};
 use super::uses::Access;
 use crate::error::{Error, Result, in_call};
@@ -78,7 +79,7 @@ impl Buffer {
     /// - memory that it uses (CL_MEM_USE_HOST_PTR) outlives it, and is accessed in no other way
     ///   while it is mapped.
     pub unsafe fn from_raw(raw: cl_mem, retain: bool) -> Result<Self> {
-        object::check_type(raw, "a buffer", &[cl::CL_MEM_OBJECT_BUFFER])?;
+        object::check_type(raw, "a buffer", &[ObjectType::Buffer])?;
         let about = object::about(raw)?;
         let offset = info(raw, cl::CL_MEM_OFFSET)?.into();
         let parent = isize::from(info(raw, cl::CL_MEM_ASSOCIATED_MEMOBJECT)?) as cl_mem;
@@ -107,52 +108,9 @@ impl Buffer {
         })
     }
 
-    /// The driver's handle, valid as long as `self` lives.
-    pub fn as_raw(&self) -> cl_mem {
-        self.region.as_ref().map_or_else(|| self.object.raw(), Region::raw)
-    }
-
-    /// CL_MEM_SIZE: bytes.
-    pub fn size(&self) -> usize {
-        self.about().size
-    }
-
-    /// CL_MEM_FLAGS, with the default access made explicit and, for a region, with what it
-    /// inherits.
-    pub fn flags(&self) -> MemFlags {
-        self.about().flags
-    }
-
-    /// CL_MEM_OFFSET: the byte of the [`parent`](Self::parent) at which a region begins; 0 for a
-    /// whole buffer.
-    pub fn offset(&self) -> usize {
-        self.region.as_ref().map_or(0, Region::offset)
-    }
-
     /// CL_MEM_ASSOCIATED_MEMOBJECT: the whole buffer that this is a region of.
     pub fn parent(&self) -> Option<Self> {
         self.region.as_ref().map(|_| Self { object: Arc::clone(&self.object), region: None })
-    }
-
-    /// CL_MEM_CONTEXT: the driver's handle of the context, valid as long as `self` lives.
-    pub fn context_raw(&self) -> cl_context {
-        self.object.context().raw()
-    }
-
-    /// CL_MEM_REFERENCE_COUNT. All clones together hold one; regions and commands hold others.
-    ///
-    /// # Errors
-    /// What the driver answers.
-    pub fn reference_count(&self) -> Result<u32> {
-        Ok(info(self.as_raw(), cl::CL_MEM_REFERENCE_COUNT)?.into())
-    }
-
-    /// CL_MEM_MAP_COUNT.
-    ///
-    /// # Errors
-    /// What the driver answers.
-    pub fn map_count(&self) -> Result<u32> {
-        Ok(info(self.as_raw(), cl::CL_MEM_MAP_COUNT)?.into())
     }
 
     /// The bytes `range` of this buffer as a buffer with the same flags
@@ -199,10 +157,6 @@ impl Buffer {
         Ok(Self { object: Arc::clone(&self.object), region: Some(region) })
     }
 
-    fn about(&self) -> About {
-        self.region.as_ref().map_or_else(|| self.object.about(), Region::about)
-    }
-
     /// `range` with its ends filled in, checked against the size.
     pub(super) fn bytes(
         &self,
@@ -238,11 +192,6 @@ impl Buffer {
         self.object.raw()
     }
 
-    /// What this crate keeps of the whole buffer.
-    pub(super) fn object(&self) -> &Arc<MemObject> {
-        &self.object
-    }
-
     /// Bytes of this buffer for a command.
     pub(crate) fn operand(&self, range: &Range<usize>, access: Access) -> Operand<'_> {
         self.object.operand(&self.in_whole(range), access)
@@ -260,6 +209,26 @@ fn check_alignment(call: &'static str, offset: usize, alignments: &[usize]) -> R
          multiple of {alignments:?} bytes"
     );
     Err(Error::refused(call, CL_MISALIGNED_SUB_BUFFER_OFFSET, why))
+}
+
+impl MemoryObject for Buffer {}
+
+impl Handle for Buffer {
+    fn object(&self) -> &MemObject {
+        &self.object
+    }
+
+    fn handle(&self) -> cl_mem {
+        self.region.as_ref().map_or_else(|| self.object.raw(), Region::raw)
+    }
+
+    fn about(&self) -> About {
+        self.region.as_ref().map_or_else(|| self.object.about(), Region::about)
+    }
+
+    fn first_byte(&self) -> usize {
+        self.region.as_ref().map_or(0, Region::offset)
+    }
 }
 
 impl fmt::Debug for Buffer {

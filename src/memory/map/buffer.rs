@@ -22,6 +22,8 @@ use super::{MapMode, PendingMap, WritableMapMode, access, check_mode};
 use crate::error::{Error, Result};
 use crate::memory::buffer::Buffer;
 use crate::memory::context::MemContext;
+use crate::memory::object::MemoryObject;
+use crate::memory::object::sealed::Handle;
 use crate::memory::range::check_not_empty;
 use crate::memory::uses::Uses;
 use crate::memory::wait_list::WaitList;

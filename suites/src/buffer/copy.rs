@@ -1,7 +1,7 @@
 //! `clEnqueueCopyBuffer` (OpenCL 3.0, 5.2.2).
 
 use clmatrix::Result;
-use clmatrix::memory::{Buffer, MemFlags, enqueue_copy_buffer};
+use clmatrix::memory::{Buffer, MemFlags, MemoryObject, enqueue_copy_buffer};
 use rstest::rstest;
 
 use super::{DOUBLE, buffer_of, contents, counting, refusal};

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use clmatrix::cl3::memory::{CL_MEM_FLAGS, CL_MEM_SIZE, get_mem_object_info};
-use clmatrix::memory::{Buffer, MemFlags};
+use clmatrix::memory::{Buffer, MemFlags, MemoryObject};
 use clmatrix::{Device, Result};
 use clmatrix_harness::device;
 use rstest::rstest;

@@ -1,6 +1,6 @@
 //! Buffers made from the driver's handles (`pyopencl.MemoryObject.from_int_ptr`).
 
-use clmatrix::memory::Buffer;
+use clmatrix::memory::{Buffer, MemoryObject};
 use clmatrix::{Device, Result};
 use clmatrix_harness::device;
 use rstest::rstest;

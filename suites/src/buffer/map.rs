@@ -3,8 +3,9 @@
 
 use clmatrix::Result;
 use clmatrix::memory::{
-    Buffer, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, MemFlags, enqueue_copy_buffer,
-    enqueue_fill_buffer, enqueue_map_buffer, enqueue_read_buffer, enqueue_write_buffer,
+    Buffer, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, MemFlags, MemoryObject,
+    enqueue_copy_buffer, enqueue_fill_buffer, enqueue_map_buffer, enqueue_read_buffer,
+    enqueue_write_buffer,
 };
 use rstest::rstest;
 

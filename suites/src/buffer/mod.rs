@@ -13,7 +13,7 @@ mod map;
 mod read_write;
 mod sub_region;
 
-use clmatrix::memory::{Buffer, MemFlags, enqueue_read_buffer};
+use clmatrix::memory::{Buffer, MemFlags, MemoryObject, enqueue_read_buffer};
 use clmatrix::{Error, Result};
 
 use crate::on_device::OnDevice;

@@ -1,7 +1,7 @@
 //! `clCreateSubBuffer` (OpenCL 3.0, 5.2.1; `pyopencl.Buffer.get_sub_region`).
 
 use clmatrix::cl3::memory::{CL_MEM_FLAGS, get_mem_object_info};
-use clmatrix::memory::{Buffer, MemFlags, enqueue_copy_buffer};
+use clmatrix::memory::{Buffer, MemFlags, MemoryObject, enqueue_copy_buffer};
 use clmatrix::{Device, Result};
 use clmatrix_harness::device;
 use rstest::rstest;
