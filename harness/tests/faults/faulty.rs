@@ -9,7 +9,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use clmatrix::memory::{Buffer, MemFlags};
+use clmatrix::memory::{Buffer, MemFlags, MemoryObject};
 use clmatrix::{CommandQueue, Device, ExecuteKernel, Kernel, Platform, Program};
 use clmatrix_harness::{CtxFactory, skip};
 
