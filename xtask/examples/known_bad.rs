@@ -10,7 +10,7 @@ use std::ptr::null;
 
 use clmatrix::cl3::command_queue::enqueue_read_buffer;
 use clmatrix::cl3::types::CL_TRUE;
-use clmatrix::memory::{Buffer, MemFlags};
+use clmatrix::memory::{Buffer, MemFlags, MemoryObject};
 use clmatrix::{CommandQueue, Result};
 use clmatrix_harness::ctx_factory;
 use clmatrix_harness::front::{Target, command};
