@@ -44,18 +44,30 @@ impl MemFlags {
     pub(super) const HOST_MEMORY: Self =
         Self::USE_HOST_PTR.union(Self::ALLOC_HOST_PTR).union(Self::COPY_HOST_PTR);
 
-    /// The flags of a new object: these, checked, with the default made explicit.
+    /// The flags of a new object that does not live in memory of the application: these, checked,
+    /// with the default made explicit.
     pub(super) fn for_new_object(self, call: &'static str) -> Result<Self> {
-        self.check_known(call)?;
-        self.check_exclusive(call)?;
-        if self.contains(Self::USE_HOST_PTR) {
+        let flags = self.checked(call)?;
+        if flags.contains(Self::USE_HOST_PTR) {
             return Err(Error::refused(
                 call,
                 CL_INVALID_HOST_PTR,
                 "USE_HOST_PTR needs host memory that outlives the object, which a borrow cannot \
-                 promise; copy it, or use from_raw",
+                 promise: copy it, or give it away to Buffer::using_host_memory",
             ));
         }
+        Ok(flags)
+    }
+
+    /// The flags of a new object that lives in host memory: these with USE_HOST_PTR, checked, with
+    /// the default made explicit.
+    pub(super) fn for_host_memory(self, call: &'static str) -> Result<Self> {
+        (self | Self::USE_HOST_PTR).checked(call)
+    }
+
+    fn checked(self, call: &'static str) -> Result<Self> {
+        self.check_known(call)?;
+        self.check_exclusive(call)?;
         Ok(self.with_default_access())
     }
 

@@ -19,6 +19,7 @@ mod command;
 mod context;
 mod copy;
 mod flags;
+mod host;
 mod keep;
 mod map;
 mod object;
@@ -30,6 +31,7 @@ mod wait_list;
 pub use buffer::{Buffer, BufferBuilder};
 pub use copy::{CopyArgs, enqueue_copy};
 pub use flags::MemFlags;
+pub use host::{HostMemory, Returned};
 pub use map::{
     BufferMap, MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, PendingMap,
     WritableMapMode, enqueue_map_buffer, enqueue_map_buffer_nonblocking,

@@ -1,7 +1,6 @@
 //! How buffers are made (OpenCL 3.0, 5.2.1).
 
 use std::ptr;
-use std::sync::Arc;
 
 use bytemuck::Pod;
 use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_INVALID_HOST_PTR};
@@ -66,7 +65,7 @@ impl<'a> BufferBuilder<'a> {
                 .map_err(in_call(CALL))?;
         // SAFETY: the driver has just made it in this context, with one reference.
         let object = unsafe { MemObject::adopt(raw, context, About { flags, size }) };
-        Ok(Buffer { object: Arc::new(object), region: None })
+        Ok(Buffer::whole(object))
     }
 
     fn checked_flags(&self, call: &'static str) -> Result<MemFlags> {
@@ -88,11 +87,21 @@ impl<'a> BufferBuilder<'a> {
         if let Some(available) = available.filter(|available| *available < size) {
             return refused(format!("the size is {size} bytes, the host data has {available}"));
         }
-        match context.largest_allocation() {
-            Some(largest) if size as u64 > largest => refused(format!(
+        check_size(call, context, size)?;
+        Ok(size)
+    }
+}
+
+/// The size in bytes of a new buffer must be one that a device can allocate at once: some drivers
+/// take it and fail later.
+pub(super) fn check_size(call: &'static str, context: &MemContext, size: usize) -> Result<()> {
+    match context.largest_allocation() {
+        Some(largest) if size as u64 > largest => {
+            let why = format!(
                 "the size is {size} bytes, the context's devices allocate at most {largest} at once"
-            )),
-            _ => Ok(size),
+            );
+            Err(Error::refused(call, CL_INVALID_BUFFER_SIZE, why))
         }
+        _ => Ok(()),
     }
 }

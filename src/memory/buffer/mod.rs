@@ -1,6 +1,7 @@
 //! Buffers and their regions (OpenCL 3.0, 5.2; `pyopencl.Buffer`).
 
 mod builder;
+mod host;
 mod region;
 
 use std::fmt;
@@ -15,6 +16,7 @@ use cl3::types::{cl_buffer_region, cl_mem};
 use opencl3::context::Context;
 
 pub use builder::BufferBuilder;
+use host::HostBuffer;
 use region::Region;
 
 use super::command::Operand;
@@ -36,6 +38,8 @@ pub struct Buffer {
     object: Arc<MemObject>,
     /// What of it this is, where it is not the whole.
     region: Option<Region>,
+    /// The host memory that it lives in, where it does.
+    host: Option<Arc<HostBuffer>>,
 }
 
 impl Buffer {
@@ -98,19 +102,19 @@ impl Buffer {
             Some(object) => {
                 // SAFETY: the caller vouches for the handle, and the reference is now ours.
                 let region = unsafe { Region::adopt(raw, about, offset) };
-                Self { object, region: Some(region) }
+                Self { object, region: Some(region), host: None }
             }
             None => {
                 // SAFETY: as above.
                 let object = unsafe { MemObject::adopt(raw, context, about) };
-                Self { object: Arc::new(object), region: None }
+                Self::whole(object)
             }
         })
     }
 
     /// CL_MEM_ASSOCIATED_MEMOBJECT: the whole buffer that this is a region of.
     pub fn parent(&self) -> Option<Self> {
-        self.region.as_ref().map(|_| Self { object: Arc::clone(&self.object), region: None })
+        self.region.as_ref().map(|_| Self { region: None, ..self.clone() })
     }
 
     /// The bytes `range` of this buffer as a buffer with the same flags
@@ -154,7 +158,12 @@ impl Buffer {
         .map_err(in_call(CALL))?;
         // SAFETY: the driver has just made it of the whole buffer, with one reference.
         let region = unsafe { Region::adopt(raw, About { flags, size }, offset) };
-        Ok(Self { object: Arc::clone(&self.object), region: Some(region) })
+        let (object, host) = (Arc::clone(&self.object), self.host.clone());
+        Ok(Self { object, region: Some(region), host })
+    }
+
+    fn whole(object: MemObject) -> Self {
+        Self { object: Arc::new(object), region: None, host: None }
     }
 
     /// `range` with its ends filled in, checked against the size.
