@@ -2,5 +2,7 @@
 
 mod buffer;
 mod context;
+mod gate;
+mod object;
 mod on_device;
 mod selection;

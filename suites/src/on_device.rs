@@ -19,6 +19,8 @@ pub struct OnDevice {
 /// The fixture of that name.
 #[fixture]
 pub fn on_device(ctx_factory: CtxFactory) -> OnDevice {
+    // What destructors have to say is part of a test's output.
+    let _ = env_logger::Builder::new().filter_level(log::LevelFilter::Warn).try_init();
     let context = ctx_factory().expect("a context on the device under test");
     let queue = CommandQueue::create_default(&context, 0).expect("a queue");
     OnDevice { context, queue }

@@ -1,47 +1,20 @@
 //! What waits for what: commands behind a gate that the test opens, or that fails.
 
 use std::thread;
-use std::time::Duration;
 
-use clmatrix::cl3::event::{CL_COMPLETE, create_user_event, set_user_event_status};
+use clmatrix::cl3::event::CL_COMPLETE;
 use clmatrix::memory::{
     Buffer, MapRead, MapReadWrite, MemFlags, enqueue_copy_buffer, enqueue_fill_buffer,
     enqueue_map_buffer, enqueue_read_buffer, enqueue_write_buffer,
 };
-use clmatrix::{Context, Event, Result};
+use clmatrix::{Event, Result};
 use rstest::rstest;
 
 use super::{buffer_of, contents, counting, refusal};
+use crate::gate::{A_MOMENT, fail, gate, meanwhile, open};
 use crate::on_device::{OnDevice, on_device};
 
-/// How long a command gets to run too early, or a test to begin waiting.
-const A_MOMENT: Duration = Duration::from_millis(50);
-
 const WAIT_LIST_FAILED: &str = "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST";
-
-/// An event that ends when the test says so.
-fn gate(context: &Context) -> Event {
-    Event::new(create_user_event(context.get()).expect("a user event"))
-}
-
-fn open(gate: &Event) {
-    set_user_event_status(gate.get(), CL_COMPLETE).expect("the gate opens");
-}
-
-fn fail(gate: &Event) {
-    set_user_event_status(gate.get(), -5).expect("the gate fails");
-}
-
-/// Does `then` to the gate while `work` waits for it.
-fn meanwhile<T>(gate: &Event, then: fn(&Event), work: impl FnOnce() -> T) -> T {
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            thread::sleep(A_MOMENT);
-            then(gate);
-        });
-        work()
-    })
-}
 
 /// A call that waits for events.
 #[derive(Clone, Copy, Debug)]

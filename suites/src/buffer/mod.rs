@@ -9,7 +9,9 @@ mod fill;
 mod foreign;
 mod from_raw;
 mod gated;
+mod host_memory;
 mod map;
+mod map_later;
 mod read_write;
 mod sub_region;
 

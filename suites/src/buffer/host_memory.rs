@@ -1,0 +1,170 @@
+//! Buffers that live in host memory (CL_MEM_USE_HOST_PTR; PyOpenCL's `hostbuf`).
+
+use clmatrix::memory::{
+    Buffer, MapRead, MapReadWrite, MemFlags, MemoryObject, enqueue_fill_buffer,
+};
+use clmatrix::{Device, Result};
+use clmatrix_harness::device;
+use ndarray::{Array2, ShapeBuilder, array};
+use rstest::rstest;
+
+use super::{DOUBLE, buffer_of, contents, counting, refusal};
+use crate::gate::{gate, open};
+use crate::on_device::{OnDevice, on_device};
+
+fn counting_in_place(on_device: &OnDevice, n: u32) -> Result<Buffer> {
+    Ok(Buffer::using_host_memory(&on_device.context, MemFlags::READ_WRITE, counting(n))?)
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn begins_with_what_is_there(on_device: OnDevice) -> Result<()> {
+    let buffer = counting_in_place(&on_device, 64)?;
+    assert_eq!(buffer.flags(), MemFlags::READ_WRITE | MemFlags::USE_HOST_PTR);
+    assert_eq!(buffer.size(), 256);
+    on_device.run(DOUBLE, &[&buffer], 64)?;
+    assert_eq!(contents(&on_device, &buffer)?, (0..64).map(|i| 2 * i).collect::<Vec<_>>());
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn is_where_the_memory_is(on_device: OnDevice) -> Result<()> {
+    let memory = counting(16);
+    let address = memory.as_ptr();
+    let buffer = Buffer::using_host_memory(&on_device.context, MemFlags::READ_WRITE, memory)?;
+    assert_eq!(buffer.host_ptr()?, address.cast());
+    let mapped = buffer.hostbuf::<u32, _>(&on_device.queue, MapRead, [])?;
+    assert_eq!(mapped.as_ptr(), address, "OpenCL 3.0, clEnqueueMapBuffer, says where a map is");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn the_host_memory_shows_what_a_kernel_wrote(on_device: OnDevice) -> Result<()> {
+    let buffer = counting_in_place(&on_device, 16)?;
+    on_device.run(DOUBLE, &[&buffer], 16)?;
+    let mut hostbuf = buffer.hostbuf::<u32, _>(&on_device.queue, MapReadWrite, [])?;
+    assert_eq!(hostbuf[15], 30);
+    hostbuf[15] = 50;
+    drop(hostbuf);
+    on_device.run(DOUBLE, &[&buffer], 16)?;
+    assert_eq!(contents(&on_device, &buffer)?[14..], [56, 100]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn the_host_memory_is_an_array_of_any_shape_and_order(on_device: OnDevice) -> Result<()> {
+    let buffer = counting_in_place(&on_device, 6)?;
+    on_device.run(DOUBLE, &[&buffer], 6)?;
+    let hostbuf = buffer.hostbuf::<u32, _>(&on_device.queue, MapRead, [])?;
+    assert_eq!(hostbuf.array((2, 3))?, array![[0, 2, 4], [6, 8, 10]]);
+    assert_eq!(hostbuf.array((2, 3).f())?, array![[0, 4, 8], [2, 6, 10]]);
+    assert_eq!(refusal(hostbuf.array((2, 4))), "CL_INVALID_VALUE");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_region_has_its_part_of_the_host_memory(on_device: OnDevice, device: Device) -> Result<()> {
+    let part = (device.mem_base_addr_align()? as usize / 8).max(64);
+    let buffer = counting_in_place(&on_device, part as u32 / 2)?;
+    let region = buffer.sub_region(part..)?;
+    assert!(region.flags().contains(MemFlags::USE_HOST_PTR));
+    assert_eq!(region.hostbuf::<u32, _>(&on_device.queue, MapRead, [])?[0], part as u32 / 4);
+    assert_eq!(region.parent().unwrap().host_ptr()?, buffer.host_ptr()?);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn the_memory_comes_back_with_what_the_device_made_of_it(on_device: OnDevice) -> Result<()> {
+    let memory = counting(16);
+    let address = memory.as_ptr();
+    let buffer = Buffer::using_host_memory(&on_device.context, MemFlags::READ_WRITE, memory)?;
+    on_device.run(DOUBLE, &[&buffer], 16)?;
+    let memory: Vec<u32> = buffer.into_host_memory(&on_device.queue)?;
+    assert_eq!(memory, (0..16).map(|i| 2 * i).collect::<Vec<_>>());
+    assert_eq!(memory.as_ptr(), address);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn boxes_and_arrays_come_back_as_they_were(on_device: OnDevice) -> Result<()> {
+    let boxed: Box<[u32]> = counting(16).into();
+    let buffer = Buffer::using_host_memory(&on_device.context, MemFlags::READ_WRITE, boxed)?;
+    enqueue_fill_buffer(&on_device.queue, &buffer, &5_u32, 4..8, [])?;
+    let boxed: Box<[u32]> = buffer.into_host_memory(&on_device.queue)?;
+    assert_eq!(boxed[..3], [0, 5, 2]);
+    let array = Array2::from_shape_vec((2, 3).f(), counting(6)).unwrap();
+    let buffer = Buffer::using_host_memory(&on_device.context, MemFlags::READ_WRITE, array)?;
+    on_device.run(DOUBLE, &[&buffer], 6)?;
+    let array: Array2<u32> = buffer.into_host_memory(&on_device.queue)?;
+    assert_eq!(array, array![[0, 4, 8], [2, 6, 10]]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn it_comes_back_from_its_only_handle_alone(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let buffer = counting_in_place(&on_device, 16)?;
+    let other = buffer.clone();
+    let returned = buffer.into_host_memory::<Vec<u32>>(queue).unwrap_err();
+    assert!(returned.error.detail().contains("other handles"), "{returned}");
+    drop(other);
+    let buffer = returned.memory.expect("the buffer");
+    let map = buffer.hostbuf::<u32, _>(queue, MapRead, [])?;
+    let returned = buffer.into_host_memory::<Vec<u32>>(queue).unwrap_err();
+    assert_eq!(map[3], 3);
+    drop(map);
+    let buffer = returned.memory.expect("the buffer");
+    let returned = buffer.into_host_memory::<Vec<f64>>(queue).unwrap_err();
+    assert!(returned.error.detail().contains("another type"), "{returned}");
+    assert_eq!(returned.memory.expect("the buffer").into_host_memory::<Vec<u32>>(queue)?[3], 3);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn memory_that_is_refused_comes_back(on_device: OnDevice) -> Result<()> {
+    let context = &on_device.context;
+    let returned = Buffer::using_host_memory(context, MemFlags::COPY_HOST_PTR, vec![7_u32; 4]);
+    let returned = returned.unwrap_err();
+    assert_eq!((returned.error.code_name(), returned.memory), ("CL_INVALID_VALUE", vec![7; 4]));
+    let returned = Buffer::using_host_memory(context, MemFlags::READ_WRITE, Vec::<u32>::new());
+    assert_eq!(returned.unwrap_err().error.code_name(), "CL_INVALID_BUFFER_SIZE");
+    let every_other = Array2::<u32>::zeros((4, 4)).slice_move(ndarray::s![.., ..;2]);
+    let returned = Buffer::using_host_memory(context, MemFlags::READ_WRITE, every_other);
+    let returned = returned.unwrap_err();
+    assert_eq!(returned.error.code_name(), "CL_INVALID_HOST_PTR");
+    assert_eq!(returned.memory.dim(), (4, 2));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn other_buffers_have_no_host_memory(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let hostbuf = buffer.hostbuf::<u32, _>(&on_device.queue, MapRead, []);
+    assert_eq!(refusal(hostbuf), "CL_INVALID_OPERATION");
+    let returned = buffer.into_host_memory::<Vec<u32>>(&on_device.queue).unwrap_err();
+    assert_eq!(returned.error.code_name(), "CL_INVALID_OPERATION");
+    Ok(())
+}
+
+/// The driver writes to the memory long after the last handle is gone.
+#[rstest]
+#[clmatrix_harness::test]
+fn the_memory_outlives_the_commands_on_it(on_device: OnDevice) -> Result<()> {
+    let gate = gate(&on_device.context);
+    let buffer = counting_in_place(&on_device, 1 << 16)?;
+    let filled = enqueue_fill_buffer(&on_device.queue, &buffer, &7_u32, .., &gate)?;
+    buffer.release();
+    open(&gate);
+    filled.wait()?;
+    on_device.queue.finish()?;
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! Maps that do not block, maps that end on another queue, and arrays over what is mapped
+//! (PyOpenCL's `is_blocking`, `shape`, `order` and `strides`).
+
+use std::thread;
+
+use clmatrix::cl3::event::CL_COMPLETE;
+use clmatrix::memory::{
+    MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, enqueue_fill_buffer, enqueue_map_buffer,
+    enqueue_map_buffer_nonblocking, enqueue_read_buffer, enqueue_write_buffer,
+};
+use clmatrix::{CommandQueue, Result};
+use clmatrix_harness::CtxFactory;
+use clmatrix_harness::ctx_factory;
+use ndarray::{ShapeBuilder, array};
+use rstest::rstest;
+
+use super::{DOUBLE, buffer_of, contents, counting, refusal};
+use crate::gate::{A_MOMENT, fail, gate, meanwhile, open};
+use crate::on_device::{OnDevice, on_device};
+
+#[rstest]
+#[clmatrix_harness::test]
+fn shows_what_a_kernel_wrote_once_it_was_waited_for(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(8))?;
+    on_device.run(DOUBLE, &[&buffer], 8)?;
+    let map =
+        enqueue_map_buffer_nonblocking::<u32, _>(&on_device.queue, &buffer, MapRead, 8..24, [])?;
+    assert_eq!(map.wait()?[..], [4, 6, 8, 10]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_kernel_sees_what_was_written_to_it(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let queue = &on_device.queue;
+    let mut map =
+        enqueue_map_buffer_nonblocking::<u32, _>(queue, &buffer, MapWriteInvalidate, .., [])?
+            .wait()?;
+    map.copy_from_slice(&[5, 6, 7, 8]);
+    map.unmap([])?;
+    on_device.run(DOUBLE, &[&buffer], 4)?;
+    assert_eq!(contents(&on_device, &buffer)?, [10, 12, 14, 16]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn does_not_wait_for_its_events_until_told(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let (other_queue, gate) = (on_device.another_queue(), gate(&on_device.context));
+    let filled = enqueue_fill_buffer(&other_queue, &buffer, &7_u32, .., &gate)?;
+    let map =
+        enqueue_map_buffer_nonblocking::<u32, _>(&on_device.queue, &buffer, MapRead, .., &filled)?;
+    thread::sleep(A_MOMENT);
+    assert!(map.event().command_execution_status()?.0 > CL_COMPLETE, "it did not wait");
+    let map = meanwhile(&gate, open, || map.wait())?;
+    assert_eq!(map[..], [7; 4]);
+    Ok(())
+}
+
+/// On any queue, and without being told.
+#[rstest]
+#[clmatrix_harness::test]
+fn comes_after_what_is_under_way_on_its_bytes(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let (other_queue, gate) = (on_device.another_queue(), gate(&on_device.context));
+    enqueue_fill_buffer(&on_device.queue, &buffer, &7_u32, .., &gate)?;
+    let map = enqueue_map_buffer_nonblocking::<u32, _>(&other_queue, &buffer, MapRead, .., [])?;
+    let map = meanwhile(&gate, open, || map.wait())?;
+    assert_eq!(map[..], [7; 4]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn closes_its_bytes_from_the_beginning(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    let queue = &on_device.queue;
+    let map = enqueue_map_buffer_nonblocking::<u32, _>(queue, &buffer, MapWrite, ..8, &gate)?;
+    let other_queue = on_device.another_queue();
+    let filled = enqueue_fill_buffer(&other_queue, &buffer, &7_u32, .., []);
+    assert_eq!(refusal(filled), "CL_INVALID_OPERATION");
+    enqueue_fill_buffer(&other_queue, &buffer, &7_u32, 8.., [])?;
+    open(&gate);
+    drop(map.wait()?);
+    assert_eq!(contents(&on_device, &buffer)?[..2], [0, 1]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn dropped_before_it_was_waited_for_it_is_undone(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    let queue = &on_device.queue;
+    drop(enqueue_map_buffer_nonblocking::<u32, _>(queue, &buffer, MapReadWrite, .., &gate)?);
+    open(&gate);
+    let mut map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, .., [])?;
+    map[0] = 9;
+    drop(map);
+    on_device.run(DOUBLE, &[&buffer], 4)?;
+    assert_eq!(contents(&on_device, &buffer)?, [18, 2, 4, 6]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn fails_with_the_event_it_waits_for(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    let queue = &on_device.queue;
+    let map = enqueue_map_buffer_nonblocking::<u32, _>(queue, &buffer, MapRead, .., &gate)?;
+    let result = meanwhile(&gate, fail, || map.wait());
+    assert_eq!(refusal(result), "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn ends_on_another_queue_too(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let other_queue = on_device.another_queue();
+    let mut map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, .., [])?;
+    map.fill(3);
+    let unmapped = map.unmap_on(&other_queue, [])?;
+    let mut found = [0_u32; 4];
+    enqueue_read_buffer(&on_device.queue, &buffer, 0, &mut found, &unmapped)?;
+    assert_eq!(found, [3; 4]);
+    enqueue_write_buffer(&on_device.queue, &buffer, 0, &[4_u32], [])?;
+    assert_eq!(contents(&on_device, &buffer)?, [4, 3, 3, 3]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn does_not_end_on_a_queue_of_another_context(
+    on_device: OnDevice,
+    ctx_factory: CtxFactory,
+) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let foreign = ctx_factory()?;
+    let foreign_queue = CommandQueue::create_default(&foreign, 0)?;
+    let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, .., [])?;
+    assert_eq!(refusal(map.unmap_on(&foreign_queue, [])), "CL_INVALID_CONTEXT");
+    // It was given back on its own queue instead.
+    enqueue_write_buffer(&on_device.queue, &buffer, 0, &[4_u32], [])?;
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn is_an_array_of_a_shape_and_an_order(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(8))?;
+    on_device.run(DOUBLE, &[&buffer], 8)?;
+    let mut map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, 8.., [])?;
+    assert_eq!(map.array((2, 3))?, array![[4, 6, 8], [10, 12, 14]]);
+    assert_eq!(map.array((2, 3).f())?, array![[4, 8, 12], [6, 10, 14]]);
+    assert_eq!(map.array((2, 2).strides((3, 2)))?, array![[4, 8], [10, 14]]);
+    assert_eq!(map.array(6)?.len(), 6);
+    assert_eq!(refusal(map.array((2, 4))), "CL_INVALID_VALUE");
+    assert_eq!(refusal(map.array((2, 3).strides((4, 1)))), "CL_INVALID_VALUE");
+    map.array_mut((2, 3).f())?[[0, 2]] = 100;
+    map.unmap([])?;
+    on_device.run(DOUBLE, &[&buffer], 8)?;
+    assert_eq!(contents(&on_device, &buffer)?, [0, 4, 8, 12, 16, 20, 200, 28]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn its_event_ends_before_the_data_is_reached(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])?;
+    assert_eq!(map.event().command_execution_status()?.0, CL_COMPLETE);
+    let later =
+        enqueue_map_buffer_nonblocking::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])?
+            .wait()?;
+    assert_eq!(later.event().command_execution_status()?.0, CL_COMPLETE);
+    assert_eq!(map[..], later[..]);
+    Ok(())
+}

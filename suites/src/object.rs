@@ -1,0 +1,181 @@
+//! What all memory objects have in common (`clGetMemObjectInfo`; `pyopencl.MemoryObject`).
+
+use std::collections::HashSet;
+
+use clmatrix::memory::{
+    Buffer, MapRead, MapReadWrite, MemFlags, MemoryObject, ObjectType, enqueue_copy_buffer,
+    enqueue_fill_buffer, enqueue_map_buffer, enqueue_read_buffer,
+};
+use clmatrix::{CommandQueue, Context, Device, Result};
+use clmatrix_harness::{CtxFactory, ctx_factory, device};
+use rstest::rstest;
+
+use crate::on_device::{OnDevice, on_device, soon};
+
+/// A multiple of every device's CL_DEVICE_MEM_BASE_ADDR_ALIGN in bytes.
+fn part(device: Device) -> Result<usize> {
+    Ok((device.mem_base_addr_align()? as usize / 8).max(64))
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_buffer_tells_what_it_is(on_device: OnDevice) -> Result<()> {
+    let buffer = Buffer::new(&on_device.context, MemFlags::READ_ONLY, 64)?;
+    assert_eq!(buffer.object_type()?, ObjectType::Buffer);
+    assert_eq!(buffer.flags(), MemFlags::READ_ONLY);
+    assert_eq!(buffer.size(), 64);
+    assert!(buffer.host_ptr()?.is_null());
+    assert_eq!(buffer.map_count()?, 0);
+    assert_eq!(buffer.reference_count()?, 1);
+    assert_eq!(buffer.context_raw(), on_device.context.get());
+    assert_eq!(buffer.associated_memory_object()?, None);
+    assert_eq!(buffer.offset(), 0);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_region_tells_what_it_is_of(on_device: OnDevice, device: Device) -> Result<()> {
+    let part = part(device)?;
+    let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 2 * part)?;
+    let region = buffer.sub_buffer(part, part, MemFlags::READ_ONLY)?;
+    assert_eq!(region.object_type()?, ObjectType::Buffer);
+    assert_eq!((region.size(), region.offset()), (part, part));
+    assert_eq!(region.flags(), MemFlags::READ_ONLY);
+    assert_eq!(region.associated_memory_object()?, Some(buffer.as_raw()));
+    assert_eq!(region.context_raw(), buffer.context_raw());
+    assert_ne!(region.as_raw(), buffer.as_raw());
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(opencl = "2.0"))]
+fn a_buffer_does_not_live_in_svm_by_itself(on_device: OnDevice) -> Result<()> {
+    let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
+    assert!(!buffer.uses_svm_pointer()?);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(opencl = "3.0"))]
+fn a_buffer_is_made_without_properties(on_device: OnDevice) -> Result<()> {
+    let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
+    assert_eq!(buffer.properties()?, Vec::<u64>::new());
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_map_is_counted_while_it_lasts(on_device: OnDevice) -> Result<()> {
+    let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
+    let map = enqueue_map_buffer::<u8, _>(&on_device.queue, &buffer, MapRead, .., [])?;
+    assert_eq!(buffer.map_count()?, 1);
+    drop(map);
+    on_device.queue.finish()?;
+    assert_eq!(buffer.map_count()?, 0);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn handles_are_equal_if_the_drivers_are(on_device: OnDevice, device: Device) -> Result<()> {
+    let part = part(device)?;
+    let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 2 * part)?;
+    let other = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 2 * part)?;
+    let region = buffer.sub_region(part..)?;
+    let handles = [buffer.clone(), other.clone(), region.clone(), region.clone(), buffer.clone()];
+    assert_eq!(handles[0], buffer);
+    assert_eq!(handles[2], region);
+    assert_ne!(buffer, other);
+    assert_ne!(buffer, region);
+    assert_eq!(handles.into_iter().collect::<HashSet<_>>().len(), 3);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn what_is_released_early_is_gone(on_device: OnDevice, device: Device) -> Result<()> {
+    let part = part(device)?;
+    let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 2 * part)?;
+    let region = buffer.sub_region(part..)?;
+    assert!(buffer.reference_count()? >= 1);
+    let region_again = region.clone();
+    assert_eq!(region.reference_count()?, 2);
+    region_again.release();
+    assert_eq!(region.reference_count()?, 1);
+    region.release();
+    assert!(soon(|| Ok(buffer.reference_count()? == 1))?, "{}", buffer.reference_count()?);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn objects_outlive_their_context_and_queue(ctx_factory: CtxFactory) -> Result<()> {
+    let context = ctx_factory()?;
+    let queue = CommandQueue::create_default(&context, 0)?;
+    let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u32; 16])?;
+    let copy = Buffer::new(&context, MemFlags::READ_WRITE, 64)?;
+    let other_queue = CommandQueue::create_default(&context, 0)?;
+    enqueue_fill_buffer(&queue, &buffer, &7_u32, ..32, [])?;
+    queue.finish()?;
+    drop(queue);
+    drop(context);
+    enqueue_copy_buffer(&other_queue, &buffer, 0, &copy, 0, 64, [])?;
+    drop(buffer);
+    let mut found = [0_u32; 16];
+    enqueue_read_buffer(&other_queue, &copy, 0, &mut found, [])?;
+    assert_eq!(found, [7, 7, 7, 7, 7, 7, 7, 7, 1, 1, 1, 1, 1, 1, 1, 1]);
+    let map = enqueue_map_buffer::<u32, _>(&other_queue, &copy, MapReadWrite, .., [])?;
+    drop(other_queue);
+    drop(copy);
+    assert_eq!(map[0], 7);
+    map.unmap([])?.wait()?;
+    Ok(())
+}
+
+fn references(context: &Context) -> Result<u32> {
+    Ok(context.reference_count()?)
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn the_contexts_references_return(ctx_factory: CtxFactory, device: Device) -> Result<()> {
+    let part = part(device)?;
+    let context = ctx_factory()?;
+    let before = references(&context)?;
+    {
+        let queue = CommandQueue::create_default(&context, 0)?;
+        let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 2 * part)?;
+        let region = buffer.sub_region(part..)?;
+        enqueue_fill_buffer(&queue, &buffer, &1_u32, .., [])?;
+        enqueue_map_buffer::<u32, _>(&queue, &region, MapReadWrite, .., [])?.fill(2);
+        let other_queue = CommandQueue::create_default(&context, 0)?;
+        drop(enqueue_map_buffer::<u32, _>(&other_queue, &buffer, MapRead, .., [])?);
+        queue.finish()?;
+        other_queue.finish()?;
+    }
+    assert!(soon(|| Ok(references(&context)? == before))?, "{}", references(&context)?);
+    Ok(())
+}
+
+/// Buffers keep the queues that they were used with for a while, but not all of them.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_buffer_lets_go_of_old_queues(on_device: OnDevice) -> Result<()> {
+    let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
+    let first = on_device.another_queue();
+    let before = first.reference_count()?;
+    enqueue_fill_buffer(&first, &buffer, &1_u32, .., [])?;
+    first.finish()?;
+    for value in 0..20_u32 {
+        let queue = on_device.another_queue();
+        enqueue_fill_buffer(&queue, &buffer, &value, .., [])?;
+        queue.finish()?;
+    }
+    let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, .., [])?;
+    assert_eq!(map[0], 19);
+    drop(map);
+    on_device.queue.finish()?;
+    assert!(soon(|| Ok(first.reference_count()? <= before))?, "{}", first.reference_count()?);
+    Ok(())
+}
