@@ -93,6 +93,16 @@ impl Error {
         Self { call: Some(call), code, class: Class::of(code), detail: detail.into() }
     }
 
+    /// What `call` asks for and the device, the driver or the loader cannot do, which OpenCL answers
+    /// with `code`; `detail` says who lacks what, and what to do.
+    pub(crate) fn unsupported(
+        call: &'static str,
+        code: i32,
+        detail: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { class: Class::Unsupported, ..Self::refused(call, code, detail) }
+    }
+
     /// The OpenCL function that failed, or that would have been called (`clCreateBuffer`); `None`
     /// where opencl3 reported the code.
     pub fn call(&self) -> Option<&'static str> {

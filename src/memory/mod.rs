@@ -24,6 +24,7 @@ mod keep;
 mod map;
 mod object;
 mod range;
+mod svm;
 mod transfer;
 mod uses;
 mod wait_list;
@@ -37,6 +38,7 @@ pub use map::{
     WritableMapMode, enqueue_map_buffer, enqueue_map_buffer_nonblocking,
 };
 pub use object::{MemoryObject, ObjectType};
+pub use svm::{SvmAllocation, SvmAllocationBuilder, SvmFlags, SvmPointer};
 pub use transfer::{
     enqueue_copy_buffer, enqueue_fill_buffer, enqueue_read_buffer, enqueue_write_buffer,
 };

@@ -94,7 +94,7 @@ impl<'a> BufferBuilder<'a> {
 
 /// The size in bytes of a new buffer must be one that a device can allocate at once: some drivers
 /// take it and fail later.
-pub(super) fn check_size(call: &'static str, context: &MemContext, size: usize) -> Result<()> {
+pub(crate) fn check_size(call: &'static str, context: &MemContext, size: usize) -> Result<()> {
     match context.largest_allocation() {
         Some(largest) if size as u64 > largest => {
             let why = format!(

@@ -16,6 +16,7 @@ use cl3::types::{cl_buffer_region, cl_mem};
 use opencl3::context::Context;
 
 pub use builder::BufferBuilder;
+pub(super) use builder::check_size;
 use host::HostBuffer;
 use region::Region;
 

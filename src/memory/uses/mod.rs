@@ -274,16 +274,41 @@ impl Uses {
     /// Waits until all commands on these bytes that this crate knows of have ended, and refuses
     /// where they are mapped. Nobody may be able to enter new ones.
     pub(crate) fn wait_until_idle(&self, call: &'static str) -> Result<()> {
+        // No queue has this number.
+        self.wait_for(self.before_end(call, 0)?)?;
+        Ok(())
+    }
+
+    /// The events after which all commands on these bytes that this crate knows of have ended, other
+    /// than those on `queue`, which runs its commands in order. Refuses where they are mapped.
+    /// Nobody may be able to enter new ones.
+    pub(crate) fn events_before_end(
+        &self,
+        call: &'static str,
+        queue: cl_command_queue,
+    ) -> Result<Vec<EventRef>> {
+        let before = self.before_end(call, queue as usize)?;
+        let mut events = last_commands(before.queues)?;
+        for (_, pending) in before.running {
+            if pending.outcome().is_none() {
+                events.push(pending.event.try_clone()?);
+            }
+        }
+        Ok(events)
+    }
+
+    /// What the end of the bytes has to come after, on the queue `key`.
+    fn before_end(&self, call: &'static str, key: usize) -> Result<Before<KnownQueue, Pending>> {
         let all = 0..usize::MAX;
         let refused = |refusal: Refusal| in_use(call, &all, &refusal);
         if self.lock().has_maps() {
             let why = "are mapped; unmap them first";
             return Err(refused(Refusal { held: all.clone(), why }));
         }
-        // No map and no queue has these numbers.
-        let before = self.shared.before_map(0, 0, &all, Access::Write, KnownQueue::try_clone);
-        self.wait_for(before.map_err(refused)??)?;
-        Ok(())
+        // No map has this number.
+        self.shared
+            .before_map(0, key, &all, Access::Write, KnownQueue::try_clone)
+            .map_err(refused)?
     }
 
     /// Waits for what a map has to come after. `false` where the end of another map failed.
@@ -300,6 +325,26 @@ impl Uses {
         }
         Ok(well)
     }
+}
+
+/// Whether `queue`, which must be of `context`, runs its commands one after the other.
+pub(crate) fn runs_in_order(
+    call: &'static str,
+    queue: &CommandQueue,
+    context: cl_context,
+) -> Result<bool> {
+    Ok(KnownQueue::ask(call, queue, context)?.in_order)
+}
+
+/// Events that end when all has that the queues were given up to now.
+fn last_commands(queues: Vec<(KnownQueue, u64)>) -> Result<Vec<EventRef>> {
+    let last = |(queue, _): (KnownQueue, u64)| {
+        let event = queue.queue.last_command()?;
+        // Nobody else may ever flush it.
+        queue.queue.flush()?;
+        Ok(event)
+    };
+    queues.into_iter().map(last).collect()
 }
 
 fn in_use(call: &'static str, wanted: &Range<usize>, refusal: &Refusal) -> Error {
@@ -423,12 +468,7 @@ impl MapUse {
         access: Access,
     ) -> Result<(Self, Vec<EventRef>)> {
         let (entered, before) = Self::enter_before(call, queue, context, uses, &range, access)?;
-        let mut events = Vec::new();
-        for (queue, _) in before.queues {
-            events.push(queue.queue.last_command()?);
-            // Nobody else may ever flush it.
-            queue.queue.flush()?;
-        }
+        let mut events = last_commands(before.queues)?;
         for (id, pending) in before.running {
             match pending.outcome() {
                 Some(Outcome::Failed) if uses.lock().is_map(id) => {

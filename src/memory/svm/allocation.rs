@@ -1,0 +1,229 @@
+//! Shared virtual memory behind an opaque handle (`pyopencl.SVMAllocation`).
+
+use std::hash::{Hash, Hasher};
+use std::ops::Range;
+use std::ptr;
+use std::sync::Arc;
+
+use cl3::error_codes::{CL_INVALID_VALUE, CL_OUT_OF_RESOURCES};
+use cl3::memory as cl;
+use cl3::types::cl_uint;
+use opencl3::command_queue::CommandQueue;
+use opencl3::context::Context;
+
+use super::capabilities::check_flags;
+use super::flags::SvmFlags;
+use super::memory::{Origin, SvmMemory};
+use super::pointer::SvmPointer;
+use super::release;
+use super::sealed::Svm;
+use crate::error::{Error, Result, in_call};
+use crate::memory::buffer::check_size;
+use crate::memory::context::MemContext;
+
+/// The largest alignment in bytes: the size of the largest type of OpenCL C, `long16`.
+pub(super) const LARGEST_ALIGNMENT: usize = 128;
+
+/// Shared virtual memory (`clSVMAlloc`; `pyopencl.SVMAllocation`).
+///
+/// Clones share it. When the last clone, map and buffer of it is dropped, it is freed: on the queue
+/// that it is bound to, if there is one, otherwise at once. Either comes after the commands that this
+/// crate has enqueued on it. Without a queue, dropping waits for them, so it must not be what lets
+/// them run: with a user event that is set afterwards, it never returns.
+///
+/// Kernels that were launched by other means than this crate's are unknown here; on the queue that
+/// the memory is bound to, they end before it is freed.
+///
+/// ```no_run
+/// use clmatrix::memory::{SvmAllocation, SvmFlags, SvmPointer};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// let memory = SvmAllocation::builder(&context).size(1024).queue(&queue).build()?;
+/// assert_eq!(memory.size(), 1024);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct SvmAllocation {
+    pub(super) memory: Arc<SvmMemory>,
+}
+
+/// Says what an [`SvmAllocation`] is to be like; [`build`](Self::build) makes it.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct SvmAllocationBuilder<'a> {
+    context: &'a Context,
+    size: usize,
+    alignment: usize,
+    flags: SvmFlags,
+    queue: Option<&'a CommandQueue>,
+}
+
+impl SvmAllocation {
+    /// A builder of shared virtual memory in `context`.
+    pub fn builder(context: &Context) -> SvmAllocationBuilder<'_> {
+        let flags = SvmFlags::empty();
+        SvmAllocationBuilder { context, size: 0, alignment: 0, flags, queue: None }
+    }
+
+    /// `size` bytes of undefined content at a multiple of `alignment` bytes, bound to no queue.
+    ///
+    /// # Errors
+    /// Those of [`SvmAllocationBuilder::build`].
+    pub fn new(context: &Context, size: usize, alignment: usize, flags: SvmFlags) -> Result<Self> {
+        Self::builder(context).size(size).alignment(alignment).flags(flags).build()
+    }
+
+    /// Gives this handle up. The memory goes with the last handle to it.
+    pub fn release(self) {}
+
+    /// Has the memory freed on `queue` from now on (PyOpenCL's `bind_to_queue`), after what the
+    /// queue that it was bound to has been given up to now.
+    ///
+    /// # Errors
+    /// CL_INVALID_CONTEXT for a queue of another context, CL_INVALID_COMMAND_QUEUE for one that may
+    /// reorder its commands, and what the driver answers.
+    pub fn bind_to_queue(&self, queue: &CommandQueue) -> Result<()> {
+        release::bind(&self.memory, queue)
+    }
+
+    /// Has the memory freed at once from now on (PyOpenCL's `unbind_from_queue`). Waits for all that
+    /// the queue that it was bound to has been given.
+    ///
+    /// # Errors
+    /// What the driver answers.
+    pub fn unbind_from_queue(&self) -> Result<()> {
+        release::unbind(&self.memory)
+    }
+}
+
+impl<'a> SvmAllocationBuilder<'a> {
+    /// The size in bytes; 0 is allowed, and has no memory behind it.
+    pub fn size(mut self, bytes: usize) -> Self {
+        self.size = bytes;
+        self
+    }
+
+    /// Puts it at a multiple of so many bytes, a power of two up to 128; 0 stands for the driver's
+    /// choice, which suits all types of OpenCL C.
+    pub fn alignment(mut self, bytes: usize) -> Self {
+        self.alignment = bytes;
+        self
+    }
+
+    /// Kernel access, and whether it is fine-grain.
+    pub fn flags(mut self, flags: SvmFlags) -> Self {
+        self.flags = flags;
+        self
+    }
+
+    /// An in-order queue on which the memory is freed, after what the queue has been given until
+    /// then.
+    pub fn queue(mut self, queue: &'a CommandQueue) -> Self {
+        self.queue = Some(queue);
+        self
+    }
+
+    /// Allocates (`clSVMAlloc`).
+    ///
+    /// # Errors
+    /// Of class [`Unsupported`](crate::Class::Unsupported) where no device of the context has
+    /// such memory; CL_INVALID_VALUE for flags that exclude each other and for an alignment that is
+    /// not allowed, CL_INVALID_BUFFER_SIZE for more than CL_DEVICE_MAX_MEM_ALLOC_SIZE of every
+    /// device; CL_INVALID_CONTEXT and CL_INVALID_COMMAND_QUEUE as for
+    /// [`bind_to_queue`](SvmAllocation::bind_to_queue); and CL_OUT_OF_RESOURCES, of class
+    /// [`OutOfMemory`](crate::Class::OutOfMemory), where the driver has no memory.
+    pub fn build(self) -> Result<SvmAllocation> {
+        const CALL: &str = "clSVMAlloc";
+        // SAFETY: the context is alive while it is borrowed.
+        let context = unsafe { MemContext::of(self.context.get()) }?;
+        let flags = self.flags.checked(CALL)?;
+        check_flags(CALL, &context, flags)?;
+        let alignment = checked_alignment(CALL, self.alignment)?;
+        check_size(CALL, &context, self.size)?;
+        let queue = self.queue.map(|queue| release::in_order(CALL, queue, &context)).transpose()?;
+        let pointer = if self.size == 0 {
+            ptr::null_mut()
+        } else {
+            // SAFETY: the context is alive.
+            unsafe { cl::svm_alloc(context.raw(), flags.bits(), self.size, alignment) }
+                .map_err(|code| not_allocated(CALL, code, self.size))?
+        };
+        // SAFETY: the driver has just made it in this context.
+        let memory =
+            unsafe { SvmMemory::adopt(pointer, self.size, flags, context, Origin::Driver) };
+        *memory.queue() = queue;
+        Ok(SvmAllocation { memory: Arc::new(memory) })
+    }
+}
+
+/// A null pointer for what has been checked is all that drivers say of memory that has run out; cl3
+/// calls that CL_INVALID_VALUE.
+fn not_allocated(call: &'static str, code: i32, size: usize) -> Error {
+    if code != CL_INVALID_VALUE {
+        return in_call(call)(code);
+    }
+    Error::refused(call, CL_OUT_OF_RESOURCES, format!("the driver has no {size} bytes left"))
+}
+
+fn checked_alignment(call: &'static str, alignment: usize) -> Result<cl_uint> {
+    if alignment == 0 || (alignment.is_power_of_two() && alignment <= LARGEST_ALIGNMENT) {
+        return Ok(alignment as cl_uint);
+    }
+    let why = format!(
+        "the alignment is {alignment} bytes; it must be 0, 1, 2, 4, ... or {LARGEST_ALIGNMENT}"
+    );
+    Err(Error::refused(call, CL_INVALID_VALUE, why))
+}
+
+impl SvmPointer for SvmAllocation {}
+
+impl Svm for SvmAllocation {
+    fn memory(&self) -> &Arc<SvmMemory> {
+        &self.memory
+    }
+
+    fn window(&self) -> Range<usize> {
+        0..self.memory.size()
+    }
+}
+
+impl PartialEq for SvmAllocation {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.memory, &other.memory)
+    }
+}
+
+impl Eq for SvmAllocation {}
+
+impl Hash for SvmAllocation {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.memory).hash(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alignments_are_checked() {
+        for (alignment, allowed) in
+            [(0, true), (1, true), (64, true), (128, true), (3, false), (256, false), (129, false)]
+        {
+            let result = checked_alignment("clSVMAlloc", alignment);
+            assert_eq!(result.is_ok(), allowed, "{alignment} bytes");
+        }
+    }
+
+    #[test]
+    fn a_null_pointer_is_out_of_memory() {
+        for (code, class) in
+            [(CL_INVALID_VALUE, crate::Class::OutOfMemory), (-2001, crate::Class::Unsupported)]
+        {
+            assert_eq!(not_allocated("clSVMAlloc", code, 8).class(), class);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Shared virtual memory, and how it ends.
+
+use std::any::Any;
+use std::ffi::c_void;
+use std::fmt;
+use std::mem;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cl3::memory as cl;
+
+use super::flags::SvmFlags;
+use super::release;
+use crate::error::{Result, in_call};
+use crate::handle::QueueRef;
+use crate::memory::command::Operand;
+use crate::memory::context::MemContext;
+use crate::memory::uses::{Access, Uses};
+use crate::memory::wait_list::WaitList;
+
+/// Memory that host and device share. Freed when the last that stands for it is dropped, once what
+/// is known to use it has ended; if that cannot be told, never.
+pub struct SvmMemory {
+    /// Null for 0 bytes.
+    pointer: *mut c_void,
+    /// In bytes.
+    size: usize,
+    flags: SvmFlags,
+    context: Arc<MemContext>,
+    uses: Arc<Uses>,
+    /// An in-order queue on which the memory is freed.
+    queue: Mutex<Option<QueueRef>>,
+    /// `None` when it has been freed.
+    origin: Option<Origin>,
+}
+
+/// Where memory comes from.
+pub(super) enum Origin {
+    /// From `clSVMAlloc`.
+    Driver,
+    /// The host's own, owned by this.
+    Host(Box<dyn Any + Send>),
+}
+
+// SAFETY: the pointer is only handed out, `queue` is behind a lock, and `origin` is only reached by
+// who owns it all; all else is Send.
+unsafe impl Send for SvmMemory {}
+// SAFETY: as above.
+unsafe impl Sync for SvmMemory {}
+
+impl SvmMemory {
+    /// # Safety
+    /// `size` bytes at `pointer` can be used as `flags` say, by the context's devices, too, and
+    /// belong to `origin`. It is null if they are none.
+    pub(super) unsafe fn adopt(
+        pointer: *mut c_void,
+        size: usize,
+        flags: SvmFlags,
+        context: Arc<MemContext>,
+        origin: Origin,
+    ) -> Self {
+        let (uses, queue) = (Uses::new(), Mutex::new(None));
+        Self { pointer, size, flags, context, uses, queue, origin: Some(origin) }
+    }
+
+    pub(crate) fn pointer(&self) -> *mut c_void {
+        self.pointer
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    pub(crate) fn flags(&self) -> SvmFlags {
+        self.flags
+    }
+
+    pub(crate) fn context(&self) -> &Arc<MemContext> {
+        &self.context
+    }
+
+    pub(crate) fn uses(&self) -> &Arc<Uses> {
+        &self.uses
+    }
+
+    /// The queue on which it is freed.
+    pub(super) fn queue(&self) -> MutexGuard<'_, Option<QueueRef>> {
+        // Nothing panics while it is changed.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where byte `offset` is, which is one of it.
+    pub(crate) fn at(&self, offset: usize) -> *mut c_void {
+        self.pointer.wrapping_byte_add(offset)
+    }
+
+    /// Bytes of it for a command.
+    pub(crate) fn operand(&self, range: Range<usize>, access: Access) -> Operand<'_> {
+        Operand { uses: &self.uses, context: &self.context, range, access }
+    }
+
+    /// Whether it has not been freed.
+    pub(super) fn is_there(&self) -> bool {
+        self.origin.is_some()
+    }
+
+    /// It has been freed, or is about to be.
+    pub(super) fn is_over(&mut self) {
+        self.origin = None;
+    }
+
+    /// Frees it after its uses: on its queue, or here and now.
+    fn free(&mut self) -> Result<()> {
+        let bound = self.queue().take();
+        if let Some(queue) = bound {
+            let freed = release::when_unused(&queue, self, &WaitList::default());
+            if !self.is_there() {
+                return freed.map(drop);
+            }
+            // The queue does not work any more.
+        }
+        self.free_now()
+    }
+
+    fn free_now(&mut self) -> Result<()> {
+        const CALL: &str = "clSVMFree";
+        self.uses.wait_until_idle(CALL)?;
+        match self.origin.take() {
+            Some(Origin::Driver) => {
+                // SAFETY: it comes from `clSVMAlloc` in this context, nobody has it any more, and
+                // the commands on it have ended.
+                unsafe { cl::svm_free(self.context.raw(), self.pointer) }.map_err(in_call(CALL))
+            }
+            Some(Origin::Host(_)) | None => Ok(()),
+        }
+    }
+}
+
+impl Drop for SvmMemory {
+    fn drop(&mut self) {
+        if self.size == 0 || !self.is_there() {
+            return;
+        }
+        if let Err(error) = self.free() {
+            log::error!("{error}: {} bytes of shared virtual memory are never freed", self.size);
+            mem::forget(self.origin.take());
+        }
+    }
+}
+
+impl fmt::Debug for SvmMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SvmMemory")
+            .field("pointer", &self.pointer)
+            .field("size", &self.size)
+            .field("flags", &self.flags)
+            .finish_non_exhaustive()
+    }
+}

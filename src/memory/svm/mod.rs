@@ -1,0 +1,18 @@
+//! Shared virtual memory: host and device use the same pointers (OpenCL 3.0, 5.6;
+//! `pyopencl.SVMPointer`, `SVMAllocation`, `SVM`).
+//!
+//! OpenCL counts no references to it: freed, it is gone, whatever runs. Here all that stands for the
+//! same memory shares one [`SvmMemory`](memory::SvmMemory), which is freed when the last of it is
+//! dropped, after what this crate has enqueued on it.
+
+mod allocation;
+mod capabilities;
+mod flags;
+pub(crate) mod memory;
+mod pointer;
+mod release;
+
+pub use allocation::{SvmAllocation, SvmAllocationBuilder};
+pub use flags::SvmFlags;
+pub use pointer::SvmPointer;
+pub(crate) use pointer::sealed;
