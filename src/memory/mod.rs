@@ -18,6 +18,7 @@ mod buffer;
 mod command;
 mod context;
 mod copy;
+mod fill;
 mod flags;
 mod host;
 mod keep;
@@ -25,21 +26,21 @@ mod map;
 mod object;
 mod range;
 mod svm;
-mod transfer;
 mod uses;
 mod wait_list;
 
 pub use buffer::{Buffer, BufferBuilder};
-pub use copy::{CopyArgs, enqueue_copy};
+pub use copy::{
+    CopyArgs, Linear, Origin, PendingTransfer, Pitches, Region, enqueue_copy, enqueue_copy_buffer,
+    enqueue_read_buffer, enqueue_write_buffer,
+};
+pub use fill::{FillTarget, Pattern, enqueue_fill, enqueue_fill_buffer};
 pub use flags::MemFlags;
-pub use host::{HostMemory, Returned};
+pub use host::{HostMemory, HostSource, HostTarget, Returned};
 pub use map::{
     BufferMap, MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, PendingMap,
     WritableMapMode, enqueue_map_buffer, enqueue_map_buffer_nonblocking,
 };
 pub use object::{MemoryObject, ObjectType};
 pub use svm::{SvmAllocation, SvmAllocationBuilder, SvmFlags, SvmPointer};
-pub use transfer::{
-    enqueue_copy_buffer, enqueue_fill_buffer, enqueue_read_buffer, enqueue_write_buffer,
-};
 pub use wait_list::WaitList;

@@ -2,6 +2,7 @@
 
 mod buffer;
 mod context;
+mod copy;
 mod gate;
 mod object;
 mod on_device;

@@ -3,7 +3,17 @@
 //! What can be copied where is a matter of types: [`CopyArgs`] is implemented for the arguments of
 //! each pair that there is.
 
+mod command;
+mod linear;
+mod pending;
+mod rows;
+
 use opencl3::command_queue::CommandQueue;
+
+pub use linear::{Linear, enqueue_copy_buffer, enqueue_read_buffer, enqueue_write_buffer};
+pub use pending::PendingTransfer;
+pub(crate) use rows::Rows;
+pub use rows::{Origin, Pitches, Region};
 
 use super::wait_list::WaitList;
 
@@ -27,6 +37,38 @@ pub trait CopyArgs<Dst, Src> {
 }
 
 /// Copies from `src` to `dst`; `..` stands for as much as there is.
+///
+/// | from, to | arguments | gives |
+/// |---|---|---|
+/// | [`HostSource`](super::HostSource), `&`[`Buffer`](super::Buffer) | `..`, [`Linear`] | see below |
+/// | `&`[`Buffer`](super::Buffer), [`HostTarget`](super::HostTarget) | `..`, [`Linear`] | see below |
+/// | `&`[`Buffer`](super::Buffer), `&`[`Buffer`](super::Buffer) | `..`, [`Linear`] | an event; does not block |
+///
+/// With host memory that is lent, the copy blocks and gives its event. Host memory that is given
+/// away comes back from the [`PendingTransfer`], or in the error.
+///
+/// Nothing is copied from host to host:
+///
+/// ```compile_fail,E0277
+/// # fn f(queue: &clmatrix::CommandQueue) {
+/// clmatrix::memory::enqueue_copy(queue, &mut [0_u8; 4], &[1_u8; 4], .., []);
+/// # }
+/// ```
+///
+/// or to host memory that cannot be written:
+///
+/// ```compile_fail,E0277
+/// # fn f(queue: &clmatrix::CommandQueue, buffer: &clmatrix::memory::Buffer) {
+/// clmatrix::memory::enqueue_copy(queue, &[1_u8; 4], buffer, .., []);
+/// # }
+/// ```
+///
+/// # Errors
+/// CL_INVALID_CONTEXT where queue, memory and events are not of one context; CL_INVALID_VALUE for 0
+/// bytes and for bytes that are not there; CL_MEM_COPY_OVERLAP where bytes of one buffer would be
+/// copied onto themselves; CL_INVALID_OPERATION where flags or a map forbid it;
+/// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where an event of the wait list has failed; and what
+/// the driver answers.
 pub fn enqueue_copy<'a, Dst, Src, Args: CopyArgs<Dst, Src>>(
     queue: &CommandQueue,
     dst: Dst,

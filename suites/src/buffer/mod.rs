@@ -21,19 +21,19 @@ use clmatrix::{Error, Result};
 use crate::on_device::OnDevice;
 
 /// Doubles each element, on the device.
-const DOUBLE: &str = "kernel void k(global uint *x) { x[get_global_id(0)] *= 2; }";
+pub(crate) const DOUBLE: &str = "kernel void k(global uint *x) { x[get_global_id(0)] *= 2; }";
 
 /// `0, 1, 2, ...`
-fn counting(n: u32) -> Vec<u32> {
+pub(crate) fn counting(n: u32) -> Vec<u32> {
     (0..n).collect()
 }
 
-fn buffer_of(on_device: &OnDevice, data: &[u32]) -> Result<Buffer> {
+pub(crate) fn buffer_of(on_device: &OnDevice, data: &[u32]) -> Result<Buffer> {
     Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, data)
 }
 
 /// All that is in `buffer`.
-fn contents(on_device: &OnDevice, buffer: &Buffer) -> Result<Vec<u32>> {
+pub(crate) fn contents(on_device: &OnDevice, buffer: &Buffer) -> Result<Vec<u32>> {
     let mut data = vec![0; buffer.size() / 4];
     enqueue_read_buffer(&on_device.queue, buffer, 0, &mut data, [])?;
     Ok(data)
@@ -41,7 +41,7 @@ fn contents(on_device: &OnDevice, buffer: &Buffer) -> Result<Vec<u32>> {
 
 /// The name of the code with which this crate refused a call: the driver's answers have no detail.
 #[track_caller]
-fn refusal<T>(result: Result<T>) -> &'static str {
+pub(crate) fn refusal<T>(result: Result<T>) -> &'static str {
     match result {
         Ok(_) => panic!("it was not refused"),
         Err(error) => {

@@ -1,9 +1,18 @@
-//! Host memory that is handed over to the driver.
+//! Host memory: what is handed over to the driver, and what is lent to it for one call.
+
+mod array;
+mod place;
+mod side;
 
 use std::fmt;
+use std::sync::Arc;
 
 use bytemuck::Pod;
 use ndarray::{Array, Dimension};
+
+pub(crate) use place::{Layout, Place};
+pub(crate) use side::{HostArguments, HostCommand};
+pub use side::{HostSource, HostTarget};
 
 use crate::error::Error;
 
@@ -15,9 +24,12 @@ use crate::error::Error;
 pub trait HostMemory: sealed::Stable + Send + 'static {}
 
 pub(crate) mod sealed {
+    pub use super::side::Side;
+
     /// # Safety
     /// The bytes are initialised, any bytes are valid in their place, and they stay where they are
-    /// as long as the owner is not touched.
+    /// as long as the owner is not touched. They may be written if the owner is a
+    /// [`HostMemory`](super::HostMemory).
     pub unsafe trait Stable {
         /// Where the bytes are, and how many; `None` where they are not one after the other.
         fn bytes(&mut self) -> Option<(*mut u8, usize)>;
@@ -81,6 +93,14 @@ impl<T: Pod + Send, D: Dimension + 'static> HostMemory for Array<T, D> {}
 // SAFETY: plain elements on the heap.
 unsafe impl<T: Pod, D: Dimension> sealed::Stable for Array<T, D> {
     fn bytes(&mut self) -> Option<(*mut u8, usize)> {
-        self.as_slice_memory_order_mut().map(bytes_of)
+        let pointer = self.as_mut_ptr().cast();
+        Some((pointer, array::layout(self)?.packed()?))
+    }
+}
+
+// SAFETY: plain elements on the heap. It is no `HostMemory`: others may read it.
+unsafe impl<T: Pod + Send + Sync> sealed::Stable for Arc<[T]> {
+    fn bytes(&mut self) -> Option<(*mut u8, usize)> {
+        Some((self.as_ptr().cast_mut().cast(), size_of_val(&**self)))
     }
 }

@@ -1,0 +1,136 @@
+//! Commands between buffers and host memory, linear and rectangular: one place for all of them.
+
+use std::ops::Range;
+
+use cl3::command_queue as cl;
+use cl3::types::cl_event;
+
+use super::rows::Rows;
+use crate::error::Result;
+use crate::memory::buffer::Buffer;
+use crate::memory::command::Operand;
+use crate::memory::host::{HostArguments, HostCommand};
+use crate::memory::object::{MemoryObject, check_host_access};
+use crate::memory::uses::Access;
+
+/// What of the buffer and of the host memory.
+#[derive(Clone, Debug)]
+pub(super) enum Part {
+    /// These bytes of the buffer, and as many from the pointer on.
+    Linear(Range<usize>),
+    /// Two rectangles of the same region.
+    Rect { buffer: Rows, host: Rows },
+}
+
+/// `clEnqueueReadBuffer`, `clEnqueueWriteBuffer` and their rectangular kin.
+#[derive(Debug)]
+pub(super) struct BufferCommand<'a> {
+    call: &'static str,
+    buffer: &'a Buffer,
+    access: Access,
+    part: Part,
+    pointer: *mut u8,
+}
+
+/// The function that does `access` to a buffer.
+pub(super) fn linear_call(access: Access) -> &'static str {
+    match access {
+        Access::Read => "clEnqueueReadBuffer",
+        Access::Write => "clEnqueueWriteBuffer",
+    }
+}
+
+/// The function that does `access` to rectangles of a buffer.
+pub(super) fn rect_call(access: Access) -> &'static str {
+    match access {
+        Access::Read => "clEnqueueReadBufferRect",
+        Access::Write => "clEnqueueWriteBufferRect",
+    }
+}
+
+impl<'a> BufferCommand<'a> {
+    /// `part` is within the buffer, and within the host memory at `pointer`.
+    pub(super) fn new(
+        buffer: &'a Buffer,
+        access: Access,
+        part: Part,
+        pointer: *mut u8,
+    ) -> Result<Self> {
+        let call = match part {
+            Part::Linear(_) => linear_call(access),
+            Part::Rect { .. } => rect_call(access),
+        };
+        check_host_access(call, buffer.flags(), access)?;
+        Ok(Self { call, buffer, access, part, pointer })
+    }
+}
+
+impl HostCommand for BufferCommand<'_> {
+    fn call(&self) -> &'static str {
+        self.call
+    }
+
+    fn operand(&self) -> Operand<'_> {
+        let range = match &self.part {
+            Part::Linear(range) => range.clone(),
+            Part::Rect { buffer, .. } => buffer.hull(),
+        };
+        self.buffer.operand(&range, self.access)
+    }
+
+    unsafe fn issue(
+        &self,
+        (queue, blocking, count, events): HostArguments,
+    ) -> std::result::Result<cl_event, i32> {
+        let raw = self.buffer.as_raw();
+        let pointer = self.pointer.cast();
+        match (self.access, &self.part) {
+            // SAFETY: the caller vouches for the handles and the memory, and the part is within both.
+            (Access::Read, Part::Linear(range)) => unsafe {
+                let (offset, size) = (range.start, range.len());
+                cl::enqueue_read_buffer(queue, raw, blocking, offset, size, pointer, count, events)
+            },
+            // SAFETY: as above.
+            (Access::Write, Part::Linear(range)) => unsafe {
+                let (offset, size) = (range.start, range.len());
+                cl::enqueue_write_buffer(queue, raw, blocking, offset, size, pointer, count, events)
+            },
+            // SAFETY: as above.
+            (Access::Read, Part::Rect { buffer, host }) => unsafe {
+                cl::enqueue_read_buffer_rect(
+                    queue,
+                    raw,
+                    blocking,
+                    buffer.origin.as_ptr(),
+                    host.origin.as_ptr(),
+                    buffer.region.as_ptr(),
+                    buffer.row_pitch,
+                    buffer.slice_pitch,
+                    host.row_pitch,
+                    host.slice_pitch,
+                    pointer,
+                    count,
+                    events,
+                )
+            },
+            // SAFETY: as above.
+            (Access::Write, Part::Rect { buffer, host }) => unsafe {
+                cl::enqueue_write_buffer_rect(
+                    queue,
+                    raw,
+                    blocking,
+                    buffer.origin.as_ptr(),
+                    host.origin.as_ptr(),
+                    buffer.region.as_ptr(),
+                    buffer.row_pitch,
+                    buffer.slice_pitch,
+                    host.row_pitch,
+                    host.slice_pitch,
+                    pointer,
+                    count,
+                    events,
+                )
+            },
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Bytes in one piece: between host memory and buffers, and between buffers (OpenCL 3.0, 5.2.2).
+
+use std::ops::{Range, RangeFull};
+
+use bytemuck::Pod;
+use cl3::command_queue as cl;
+use cl3::error_codes::{CL_INVALID_VALUE, CL_MEM_COPY_OVERLAP};
+use opencl3::command_queue::CommandQueue;
+use opencl3::event::Event;
+
+use super::CopyArgs;
+use super::command::{BufferCommand, Part, linear_call};
+use super::rows::Rows;
+use crate::error::{Error, Result};
+use crate::memory::buffer::Buffer;
+use crate::memory::command::enqueue;
+use crate::memory::host::{HostSource, HostTarget, Layout, Place};
+use crate::memory::object::MemoryObject;
+use crate::memory::range::{check_not_empty, checked_span};
+use crate::memory::uses::{Access, overlap};
+use crate::memory::wait_list::WaitList;
+
+/// Bytes in one piece: where they begin on either side, and how many they are.
+///
+/// Offsets are those of device memory: of host memory, give the part that is meant.
+///
+/// ```
+/// use clmatrix::memory::{Buffer, Linear, MemFlags, enqueue_copy};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, b"copy that")?;
+/// enqueue_copy(&queue, &buffer, b"this", Linear { dst_offset: 5, ..Linear::default() }, [])?;
+/// let mut text = [0; 9];
+/// enqueue_copy(&queue, &mut text, &buffer, .., [])?;
+/// assert_eq!(&text, b"copy this");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Linear {
+    /// The first byte of the source.
+    pub src_offset: usize,
+    /// The first byte of the destination.
+    pub dst_offset: usize,
+    /// How many bytes. `None` stands for as much as there is: all of the host memory, or what both
+    /// of two buffers have from their offsets on.
+    pub byte_count: Option<usize>,
+}
+
+impl<D: HostTarget> CopyArgs<D, &Buffer> for Linear {
+    type Output = D::Output;
+
+    fn enqueue(
+        self,
+        queue: &CommandQueue,
+        dst: D,
+        src: &Buffer,
+        wait_for: &WaitList<'_>,
+    ) -> Self::Output {
+        dst.transfer(queue, wait_for, |place| {
+            check_no_host_offset(Access::Read, self.dst_offset)?;
+            plan(src, Access::Read, self.src_offset, self.byte_count, place)
+        })
+    }
+}
+
+impl<S: HostSource> CopyArgs<&Buffer, S> for Linear {
+    type Output = S::Output;
+
+    fn enqueue(
+        self,
+        queue: &CommandQueue,
+        dst: &Buffer,
+        src: S,
+        wait_for: &WaitList<'_>,
+    ) -> Self::Output {
+        src.transfer(queue, wait_for, |place| {
+            check_no_host_offset(Access::Write, self.src_offset)?;
+            plan(dst, Access::Write, self.dst_offset, self.byte_count, place)
+        })
+    }
+}
+
+impl CopyArgs<&Buffer, &Buffer> for Linear {
+    type Output = Result<Event>;
+
+    fn enqueue(
+        self,
+        queue: &CommandQueue,
+        dst: &Buffer,
+        src: &Buffer,
+        wait_for: &WaitList<'_>,
+    ) -> Self::Output {
+        let Self { src_offset, dst_offset, byte_count } = self;
+        let left = |buffer: &Buffer, offset| buffer.size().saturating_sub(offset);
+        let size = byte_count.unwrap_or_else(|| left(src, src_offset).min(left(dst, dst_offset)));
+        copy(queue, (src, src_offset), (dst, dst_offset), size, wait_for)
+    }
+}
+
+impl<Dst, Src> CopyArgs<Dst, Src> for RangeFull
+where
+    Linear: CopyArgs<Dst, Src>,
+{
+    type Output = <Linear as CopyArgs<Dst, Src>>::Output;
+
+    fn enqueue(
+        self,
+        queue: &CommandQueue,
+        dst: Dst,
+        src: Src,
+        wait_for: &WaitList<'_>,
+    ) -> Self::Output {
+        Linear::default().enqueue(queue, dst, src, wait_for)
+    }
+}
+
+/// Fills `data` from byte `offset` of `buffer` on, and returns when that is done
+/// (`clEnqueueReadBuffer`; PyOpenCL's `enqueue_copy(queue, host, buffer)`).
+///
+/// The event is there for its profiling times.
+///
+/// # Errors
+/// CL_INVALID_CONTEXT, CL_INVALID_VALUE for bytes that are not there, CL_INVALID_OPERATION where
+/// the flags or a map forbid it, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where a command that
+/// it waited for failed, and what the driver answers.
+pub fn enqueue_read_buffer<'a, T: Pod>(
+    queue: &CommandQueue,
+    buffer: &Buffer,
+    offset: usize,
+    data: &mut [T],
+    wait_for: impl Into<WaitList<'a>>,
+) -> Result<Event> {
+    let bytes = Linear { src_offset: offset, ..Linear::default() };
+    bytes.enqueue(queue, data, buffer, &wait_for.into())
+}
+
+/// Writes `data` from byte `offset` of `buffer` on, and returns when `data` has been read
+/// (`clEnqueueWriteBuffer`; PyOpenCL's `enqueue_copy(queue, buffer, host)`).
+///
+/// # Errors
+/// As for [`enqueue_read_buffer`].
+pub fn enqueue_write_buffer<'a, T: Pod>(
+    queue: &CommandQueue,
+    buffer: &Buffer,
+    offset: usize,
+    data: &[T],
+    wait_for: impl Into<WaitList<'a>>,
+) -> Result<Event> {
+    let bytes = Linear { dst_offset: offset, ..Linear::default() };
+    bytes.enqueue(queue, buffer, data, &wait_for.into())
+}
+
+/// Copies `size` bytes of `src` from `src_offset` on to `dst_offset` of `dst`
+/// (`clEnqueueCopyBuffer`; PyOpenCL's `enqueue_copy(queue, dst, src)`).
+///
+/// # Errors
+/// CL_INVALID_CONTEXT, CL_INVALID_VALUE for bytes that are not there, CL_MEM_COPY_OVERLAP where
+/// both are the same bytes of one whole buffer, CL_INVALID_OPERATION where they are mapped, and
+/// what the driver answers.
+pub fn enqueue_copy_buffer<'a>(
+    queue: &CommandQueue,
+    src: &Buffer,
+    src_offset: usize,
+    dst: &Buffer,
+    dst_offset: usize,
+    size: usize,
+    wait_for: impl Into<WaitList<'a>>,
+) -> Result<Event> {
+    copy(queue, (src, src_offset), (dst, dst_offset), size, &wait_for.into())
+}
+
+/// The command between `offset` of `buffer` and the host memory at `place`.
+fn plan(
+    buffer: &Buffer,
+    access: Access,
+    offset: usize,
+    byte_count: Option<usize>,
+    place: Place,
+) -> Result<BufferCommand<'_>> {
+    let call = linear_call(access);
+    let part = match (place.layout(call)?, byte_count) {
+        (Layout::Rows(host), None) => {
+            let [row, rows, _] = host.region;
+            // Neither overflows: the array has more bytes.
+            let buffer_rows = Rows {
+                origin: [offset, 0, 0],
+                region: host.region,
+                row_pitch: row,
+                slice_pitch: row * rows,
+            };
+            buffer.span(call, offset, host.region.iter().product())?;
+            Part::Rect { buffer: buffer_rows, host }
+        }
+        (_, byte_count) => {
+            let available = place.size(call)?;
+            let host = match byte_count {
+                Some(size) => checked_span(call, "host memory", available, 0, size)?,
+                None => 0..available,
+            };
+            let range = buffer.span(call, offset, host.len())?;
+            check_not_empty(call, &range)?;
+            Part::Linear(range)
+        }
+    };
+    BufferCommand::new(buffer, access, part, place.pointer)
+}
+
+fn check_no_host_offset(access: Access, offset: usize) -> Result<()> {
+    if offset == 0 {
+        return Ok(());
+    }
+    let why = "an offset is one of device memory; of host memory, give the part that is meant";
+    Err(Error::refused(linear_call(access), CL_INVALID_VALUE, why))
+}
+
+fn copy(
+    queue: &CommandQueue,
+    (src, src_offset): (&Buffer, usize),
+    (dst, dst_offset): (&Buffer, usize),
+    size: usize,
+    wait_for: &WaitList<'_>,
+) -> Result<Event> {
+    const CALL: &str = "clEnqueueCopyBuffer";
+    let from = src.span(CALL, src_offset, size)?;
+    let to = dst.span(CALL, dst_offset, size)?;
+    check_not_empty(CALL, &from)?;
+    check_no_overlap(CALL, (src, &from), (dst, &to))?;
+    let operands = [src.operand(&from, Access::Read), dst.operand(&to, Access::Write)];
+    let event = enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
+        // SAFETY: the handles are alive and of one context, the ranges are within the buffers and
+        // apart, and the driver keeps the buffers until the command has ended.
+        unsafe {
+            cl::enqueue_copy_buffer(
+                queue,
+                src.as_raw(),
+                dst.as_raw(),
+                src_offset,
+                dst_offset,
+                size,
+                count,
+                events,
+            )
+        }
+    })?;
+    Ok(event.into_event())
+}
+
+pub(super) fn check_no_overlap(
+    call: &'static str,
+    (src, from): (&Buffer, &Range<usize>),
+    (dst, to): (&Buffer, &Range<usize>),
+) -> Result<()> {
+    let (from, to) = (src.in_whole(from), dst.in_whole(to));
+    if src.whole_raw() != dst.whole_raw() || !overlap(&from, &to) {
+        return Ok(());
+    }
+    let why = format!("bytes {from:?} would be copied to bytes {to:?} of the same buffer");
+    Err(Error::refused(call, CL_MEM_COPY_OVERLAP, why))
+}

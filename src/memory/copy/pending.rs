@@ -1,0 +1,143 @@
+//! Transfers that do not block: they own their host memory until they have ended.
+
+use std::fmt;
+use std::mem;
+
+use cl3::types::CL_NON_BLOCKING;
+use opencl3::command_queue::CommandQueue;
+use opencl3::event::Event;
+
+use crate::error::Result;
+use crate::handle::EventRef;
+use crate::memory::command::{check_not_failed, enqueue};
+use crate::memory::host::sealed::Stable;
+use crate::memory::host::{HostCommand, Place, Returned};
+use crate::memory::wait_list::WaitList;
+
+/// A transfer that is under way, with the host memory that it reads or writes (PyOpenCL's
+/// `is_blocking=False` and `NannyEvent`).
+///
+/// [`wait`](Self::wait) gives the memory back. Dropped, it waits, too: a command behind an event that
+/// never ends makes that wait forever. Forgotten, the memory is never freed.
+///
+/// ```
+/// use clmatrix::memory::{Buffer, MemFlags, enqueue_copy};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u32, 2, 3])?;
+/// let transfer = enqueue_copy(&queue, vec![0_u32; 3], &buffer, .., [])?;
+/// // ... something else meanwhile ...
+/// assert_eq!(transfer.wait()?, [1, 2, 3]);
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "dropped, it waits"]
+pub struct PendingTransfer<H> {
+    /// On the heap, so that moving `self` moves no owner whose bytes the driver uses. `None` once
+    /// given back.
+    memory: Option<Box<H>>,
+    call: &'static str,
+    event: EventRef,
+    /// What it fails with, besides its own event.
+    after: Vec<EventRef>,
+}
+
+impl<H: Stable> PendingTransfer<H> {
+    /// Enqueues the command that `plan` makes for where `memory` is.
+    pub(crate) fn enqueue<C: HostCommand>(
+        queue: &CommandQueue,
+        wait_for: &WaitList<'_>,
+        memory: H,
+        plan: impl FnOnce(Place) -> Result<C>,
+    ) -> std::result::Result<Self, Returned<Option<H>>> {
+        let mut memory = Box::new(memory);
+        let mut is_taken = false;
+        match Self::issue(queue, wait_for, &mut memory, plan, &mut is_taken) {
+            Ok((call, event, after)) => Ok(Self { memory: Some(memory), call, event, after }),
+            Err(error) if is_taken => {
+                // Nobody can tell when the driver is done with it.
+                mem::forget(memory);
+                Err(Returned::new(error, None))
+            }
+            Err(error) => Err(Returned::new(error, Some(*memory))),
+        }
+    }
+
+    /// `is_taken` says afterwards whether the driver has the command.
+    fn issue<C: HostCommand>(
+        queue: &CommandQueue,
+        wait_for: &WaitList<'_>,
+        memory: &mut H,
+        plan: impl FnOnce(Place) -> Result<C>,
+        is_taken: &mut bool,
+    ) -> Result<(&'static str, EventRef, Vec<EventRef>)> {
+        let command = plan(Place::of(memory))?;
+        let after = wait_for.retained()?;
+        let operands = [command.operand()];
+        let issue = |(queue, count, events)| {
+            // SAFETY: the handles are alive and of one context; the memory stays where it is and is
+            // not touched until the command has ended, or for good.
+            let event = unsafe { command.issue((queue, CL_NON_BLOCKING, count, events)) };
+            *is_taken = event.is_ok();
+            event
+        };
+        let event = enqueue(command.call(), queue, &operands, wait_for, issue)?;
+        Ok((command.call(), event, after))
+    }
+}
+
+impl<H> PendingTransfer<H> {
+    /// The transfer's event, for wait lists and profiling.
+    pub fn event(&self) -> &Event {
+        self.event.as_event()
+    }
+
+    /// Waits until the transfer has ended, and gives the host memory back.
+    ///
+    /// # Errors
+    /// With the memory: CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where the transfer failed, or
+    /// something that it had to wait for. Without: what the driver answers where it cannot tell
+    /// whether it still uses the memory, which is never freed then.
+    pub fn wait(mut self) -> std::result::Result<H, Returned<Option<H>>> {
+        match self.memory.take() {
+            Some(memory) => self.end(memory),
+            None => unreachable!("only this and drop take it"),
+        }
+    }
+
+    fn end(&self, memory: Box<H>) -> std::result::Result<H, Returned<Option<H>>> {
+        if let Err(error) = self.event.wait_until_ended() {
+            mem::forget(memory);
+            return Err(Returned::new(error, None));
+        }
+        match self.check() {
+            Ok(()) => Ok(*memory),
+            Err(error) => Err(Returned::new(error, Some(*memory))),
+        }
+    }
+
+    /// Whether what has ended has ended well.
+    fn check(&self) -> Result<()> {
+        check_not_failed(self.call, &self.event)?;
+        // Intel's runtime calls a command complete that never ran because of its wait list.
+        self.after.iter().try_for_each(|event| check_not_failed(self.call, event))
+    }
+}
+
+impl<H> Drop for PendingTransfer<H> {
+    fn drop(&mut self) {
+        if let Some(memory) = self.memory.take()
+            && let Err(returned) = self.end(memory)
+        {
+            log::error!("{}", returned.error);
+        }
+    }
+}
+
+impl<H> fmt::Debug for PendingTransfer<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PendingTransfer").field("event", self.event()).finish_non_exhaustive()
+    }
+}

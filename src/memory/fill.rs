@@ -1,0 +1,197 @@
+//! Device memory that is filled with a pattern (OpenCL 3.0, 5.2.2; `pyopencl.enqueue_fill`).
+//!
+//! What can be filled with what is a matter of types: see [`FillTarget`].
+
+use std::ops::{Range, RangeBounds};
+
+use bytemuck::Pod;
+use cl3::command_queue as cl;
+use cl3::error_codes::CL_INVALID_VALUE;
+use opencl3::command_queue::CommandQueue;
+use opencl3::event::Event;
+
+use super::buffer::Buffer;
+use super::command::enqueue;
+use super::object::MemoryObject;
+use super::range::check_not_empty;
+use super::uses::Access;
+use super::wait_list::WaitList;
+use crate::error::{Error, Result};
+
+/// The longest pattern of `clEnqueueFillBuffer`, in bytes.
+const LONGEST_PATTERN: usize = 128;
+
+/// Memory that can be filled with a `P`, all of it or the part that `Part` tells.
+///
+/// | memory | with | part |
+/// |---|---|---|
+/// | `&`[`Buffer`] | a `&`[`Pattern`] | a range of bytes, such as `..` and `16..32` |
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be filled with `{P}` over `{Part}`",
+    note = "the documentation of `FillTarget` has a table of what can be filled with what"
+)]
+pub trait FillTarget<P, Part> {
+    /// Enqueues the fill.
+    ///
+    /// # Errors
+    /// Those of [`enqueue_fill`].
+    fn enqueue_fill(
+        self,
+        queue: &CommandQueue,
+        pattern: P,
+        part: Part,
+        wait_for: &WaitList<'_>,
+    ) -> Result<Event>;
+}
+
+/// Bytes that a buffer can be filled with: one plain value, or a slice of bytes. 1, 2, 4, 8, ... or
+/// 128 of them.
+pub trait Pattern: sealed::Bytes {}
+
+mod sealed {
+    /// Plain bytes.
+    pub trait Bytes {
+        /// These bytes.
+        fn bytes(&self) -> &[u8];
+    }
+}
+
+impl<T: Pod> Pattern for T {}
+
+impl<T: Pod> sealed::Bytes for T {
+    fn bytes(&self) -> &[u8] {
+        bytemuck::bytes_of(self)
+    }
+}
+
+impl Pattern for [u8] {}
+
+impl sealed::Bytes for [u8] {
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+}
+
+/// Fills `dst`, or a part of it, with a pattern (`pyopencl.enqueue_fill`; for buffers
+/// `clEnqueueFillBuffer`). Does not block.
+///
+/// ```
+/// use clmatrix::memory::{Buffer, MemFlags, enqueue_copy, enqueue_fill};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 16)?;
+/// enqueue_fill(&queue, &buffer, &1.5_f32, .., [])?;
+/// enqueue_fill(&queue, &buffer, &b"ab"[..], 12.., [])?;
+/// let mut found = [0; 16];
+/// enqueue_copy(&queue, &mut found, &buffer, .., [])?;
+/// assert_eq!(found[..4], 1.5_f32.to_ne_bytes());
+/// assert_eq!(&found[12..], b"abab");
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// For buffers, those of [`enqueue_fill_buffer`].
+pub fn enqueue_fill<'a, P, Part, Dst: FillTarget<P, Part>>(
+    queue: &CommandQueue,
+    dst: Dst,
+    pattern: P,
+    part: Part,
+    wait_for: impl Into<WaitList<'a>>,
+) -> Result<Event> {
+    dst.enqueue_fill(queue, pattern, part, &wait_for.into())
+}
+
+/// Repeats `pattern` over the bytes `range` of `buffer` (`clEnqueueFillBuffer`, OpenCL 1.2;
+/// `pyopencl.enqueue_fill_buffer`). Does not block.
+///
+/// # Errors
+/// CL_INVALID_CONTEXT, CL_INVALID_VALUE for bytes that are not there, for a pattern whose size is
+/// no power of two up to 128 bytes, and for a range that does not begin and end at multiples of
+/// that; CL_INVALID_OPERATION where the bytes are mapped,
+/// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that has failed, and what the driver
+/// answers.
+pub fn enqueue_fill_buffer<'a, P: Pattern + ?Sized>(
+    queue: &CommandQueue,
+    buffer: &Buffer,
+    pattern: &P,
+    range: impl RangeBounds<usize>,
+    wait_for: impl Into<WaitList<'a>>,
+) -> Result<Event> {
+    buffer.enqueue_fill(queue, pattern, range, &wait_for.into())
+}
+
+impl<P: Pattern + ?Sized, R: RangeBounds<usize>> FillTarget<&P, R> for &Buffer {
+    fn enqueue_fill(
+        self,
+        queue: &CommandQueue,
+        pattern: &P,
+        range: R,
+        wait_for: &WaitList<'_>,
+    ) -> Result<Event> {
+        const CALL: &str = "clEnqueueFillBuffer";
+        let pattern = pattern.bytes();
+        let range = self.bytes(CALL, range)?;
+        check_not_empty(CALL, &range)?;
+        check_pattern(CALL, pattern.len(), &range)?;
+        let operand = self.operand(&range, Access::Write);
+        let event = enqueue(CALL, queue, &[operand], wait_for, |(queue, count, events)| {
+            // SAFETY: the handles are alive and of one context, the range is within the buffer, and
+            // the driver has copied the pattern when the call returns.
+            unsafe {
+                cl::enqueue_fill_buffer(
+                    queue,
+                    self.as_raw(),
+                    pattern.as_ptr().cast(),
+                    pattern.len(),
+                    range.start,
+                    range.len(),
+                    count,
+                    events,
+                )
+            }
+        })?;
+        Ok(event.into_event())
+    }
+}
+
+fn check_pattern(call: &'static str, size: usize, range: &Range<usize>) -> Result<()> {
+    let refused = |why: String| Err(Error::refused(call, CL_INVALID_VALUE, why));
+    if !size.is_power_of_two() || size > LONGEST_PATTERN {
+        return refused(format!(
+            "the pattern has {size} bytes; it must have 1, 2, 4, ... or {LONGEST_PATTERN}"
+        ));
+    }
+    if !range.start.is_multiple_of(size) || !range.len().is_multiple_of(size) {
+        return refused(format!(
+            "{} bytes from byte {} on are no whole multiples of the pattern's {size} bytes",
+            range.len(),
+            range.start
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_checked() {
+        for (size, range, allowed) in [
+            (1, 3..4, true),
+            (4, 4..12, true),
+            (128, 0..256, true),
+            (4, 2..6, false),
+            (4, 4..10, false),
+            (3, 0..3, false),
+            (0, 0..4, false),
+            (256, 0..256, false),
+        ] {
+            let result = check_pattern("clEnqueueFillBuffer", size, &range);
+            assert_eq!(result.is_ok(), allowed, "{size} bytes over {range:?}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What can stand for the host in a transfer.
+#![expect(private_bounds, reason = "nobody else sees how a side transfers")]
+
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use cl3::types::{CL_BLOCKING, cl_bool, cl_command_queue, cl_event, cl_uint};
+use ndarray::{ArrayBase, ArrayView, ArrayViewMut, Data, DataMut, Dimension};
+use opencl3::command_queue::CommandQueue;
+use opencl3::event::Event;
+
+use super::sealed::{self, Stable};
+use super::{HostMemory, Place, Returned, array, bytes_of};
+use crate::error::Result;
+use crate::memory::command::{NO_EVENTS, Operand, enqueue_blocking};
+use crate::memory::copy::PendingTransfer;
+use crate::memory::wait_list::WaitList;
+
+/// Host memory of plain elements that a command can read.
+///
+/// - Lent, in calls that block and give their event: `&[T]`, `&[T; N]`, `&Vec<T>`, a reference to
+///   any array of ndarray, and its views.
+/// - Given, in calls that do not block and give a [`PendingTransfer`]: `Vec<T>`, `Box<[T]>`,
+///   `Arc<[T]>` and ndarray's `Array`.
+pub trait HostSource: sealed::Side {}
+
+/// Host memory of plain elements that a command can write.
+///
+/// - Lent, in calls that block and give their event: `&mut [T]`, `&mut [T; N]`, `&mut Vec<T>`, a
+///   `&mut` to any array of ndarray, and its views that can be written.
+/// - Given, in calls that do not block and give a [`PendingTransfer`]: `Vec<T>`, `Box<[T]>` and
+///   ndarray's `Array`.
+pub trait HostTarget: sealed::Side {}
+
+/// What the driver is asked with: the queue, whether it blocks, and the wait list.
+pub(crate) type HostArguments = (cl_command_queue, cl_bool, cl_uint, *const cl_event);
+
+/// A command that moves bytes between host memory and a device.
+pub(crate) trait HostCommand {
+    /// The driver's function.
+    fn call(&self) -> &'static str;
+
+    /// What it does on the device.
+    fn operand(&self) -> Operand<'_>;
+
+    /// Asks the driver for it.
+    ///
+    /// # Safety
+    /// The handles are alive and of the operand's context. The host memory stays in place until the
+    /// command has ended; nobody changes it until then, and nobody reads it if it is written.
+    unsafe fn issue(&self, arguments: HostArguments) -> std::result::Result<cl_event, i32>;
+}
+
+/// One side of a transfer.
+pub trait Side: Sized {
+    /// What the transfer gives.
+    type Output;
+
+    /// Enqueues the command that `plan` makes for where the memory is.
+    fn transfer<C: HostCommand>(
+        self,
+        queue: &CommandQueue,
+        wait_for: &WaitList<'_>,
+        plan: impl FnOnce(Place) -> Result<C>,
+    ) -> Self::Output;
+}
+
+/// A transfer from or to memory at `place`, which is borrowed until this returns.
+fn blocking<C: HostCommand>(
+    queue: &CommandQueue,
+    wait_for: &WaitList<'_>,
+    place: Place,
+    plan: impl FnOnce(Place) -> Result<C>,
+) -> Result<Event> {
+    let command = plan(place)?;
+    let (count, events) = NO_EVENTS;
+    let event = enqueue_blocking(command.call(), queue, &[command.operand()], wait_for, |queue| {
+        // SAFETY: the handles are alive and of one context; the memory is borrowed, and the call
+        // returns when the command has ended.
+        unsafe { command.issue((queue, CL_BLOCKING, count, events)) }
+    })?;
+    Ok(event.into_event())
+}
+
+macro_rules! lent {
+    ($(impl[$($generics:tt)*] $trait:ident for $memory:ty { |$this:ident| $place:expr })*) => {
+        $(
+            impl<$($generics)*> $trait for $memory {}
+
+            impl<$($generics)*> sealed::Side for $memory {
+                type Output = Result<Event>;
+
+                fn transfer<C: HostCommand>(
+                    self,
+                    queue: &CommandQueue,
+                    wait_for: &WaitList<'_>,
+                    plan: impl FnOnce(Place) -> Result<C>,
+                ) -> Result<Event> {
+                    let $this = self;
+                    blocking(queue, wait_for, $place, plan)
+                }
+            }
+        )*
+    };
+}
+
+lent! {
+    impl[T: Pod] HostSource for &[T] { |elements| slice(elements) }
+    impl[T: Pod] HostSource for &Vec<T> { |elements| slice(elements) }
+    impl[T: Pod, const N: usize] HostSource for &[T; N] { |elements| slice(elements) }
+    impl[T: Pod, S: Data<Elem = T>, D: Dimension] HostSource for &ArrayBase<S, D> {
+        |array| array_place(array)
+    }
+    impl[T: Pod, D: Dimension] HostSource for ArrayView<'_, T, D> { |array| array_place(&array) }
+
+    impl[T: Pod] HostTarget for &mut [T] { |elements| slice_mut(elements) }
+    impl[T: Pod] HostTarget for &mut Vec<T> { |elements| slice_mut(elements) }
+    impl[T: Pod, const N: usize] HostTarget for &mut [T; N] { |elements| slice_mut(elements) }
+    impl[T: Pod, S: DataMut<Elem = T>, D: Dimension] HostTarget for &mut ArrayBase<S, D> {
+        |array| array_place_mut(array)
+    }
+    impl[T: Pod, D: Dimension] HostTarget for ArrayViewMut<'_, T, D> {
+        |array| { let mut array = array; array_place_mut(&mut array) }
+    }
+}
+
+fn slice<T: Pod>(elements: &[T]) -> Place {
+    Place::packed(elements.as_ptr().cast(), size_of_val(elements))
+}
+
+fn slice_mut<T: Pod>(elements: &mut [T]) -> Place {
+    let (pointer, size) = bytes_of(elements);
+    Place::packed(pointer, size)
+}
+
+fn array_place<T: Pod, S: Data<Elem = T>, D: Dimension>(array: &ArrayBase<S, D>) -> Place {
+    Place { pointer: array.as_ptr().cast_mut().cast(), layout: array::layout(array) }
+}
+
+fn array_place_mut<T: Pod, S: DataMut<Elem = T>, D: Dimension>(
+    array: &mut ArrayBase<S, D>,
+) -> Place {
+    // The pointer last: it may make the array its own.
+    let layout = array::layout(array);
+    Place { pointer: array.as_mut_ptr().cast(), layout }
+}
+
+impl<H: HostMemory> HostSource for H {}
+impl<H: HostMemory> HostTarget for H {}
+impl<T: Pod + Send + Sync> HostSource for Arc<[T]> {}
+
+impl<H: Stable> sealed::Side for H {
+    type Output = std::result::Result<PendingTransfer<H>, Returned<Option<H>>>;
+
+    fn transfer<C: HostCommand>(
+        self,
+        queue: &CommandQueue,
+        wait_for: &WaitList<'_>,
+        plan: impl FnOnce(Place) -> Result<C>,
+    ) -> Self::Output {
+        PendingTransfer::enqueue(queue, wait_for, self, plan)
+    }
+}

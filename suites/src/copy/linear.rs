@@ -1,0 +1,166 @@
+//! Bytes in one piece, from and to whatever can stand for the host.
+
+use clmatrix::Result;
+use clmatrix::memory::{Buffer, Linear, MemFlags, MemoryObject, enqueue_copy};
+use rstest::rstest;
+
+use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
+use crate::on_device::{OnDevice, on_device};
+
+#[rstest]
+#[clmatrix_harness::test]
+fn slices_arrays_and_vectors_go_there_and_back(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 16)?;
+    let there: [&dyn Fn() -> Result<clmatrix::Event>; 3] = [
+        &|| enqueue_copy(queue, &buffer, &[1_u32, 2, 3, 4], .., []),
+        &|| enqueue_copy(queue, &buffer, &vec![1_u32, 2, 3, 4], .., []),
+        &|| enqueue_copy(queue, &buffer, &[1_u32, 2, 3, 4][..], .., []),
+    ];
+    for write in there {
+        write()?;
+        on_device.run(DOUBLE, &[&buffer], 4)?;
+        let (mut array, mut vector, mut boxed) = ([0_u32; 4], vec![0_u32; 4], [0_u32; 4]);
+        enqueue_copy(queue, &mut array, &buffer, .., [])?;
+        enqueue_copy(queue, &mut vector, &buffer, .., [])?;
+        enqueue_copy(queue, &mut boxed[..], &buffer, .., [])?;
+        assert_eq!((array, &vector[..], boxed), ([2, 4, 6, 8], &[2, 4, 6, 8][..], [2, 4, 6, 8]));
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn the_host_side_says_how_much(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let buffer = buffer_of(&on_device, &counting(8))?;
+    enqueue_copy(queue, &buffer, &[70_u32, 80], .., [])?;
+    on_device.run(DOUBLE, &[&buffer], 8)?;
+    let mut start = [0_u32; 3];
+    enqueue_copy(queue, &mut start, &buffer, .., [])?;
+    assert_eq!(start, [140, 160, 4]);
+    let mut too_large = [0_u32; 9];
+    assert_eq!(refusal(enqueue_copy(queue, &mut too_large, &buffer, .., [])), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_copy(queue, &buffer, &too_large, .., [])), "CL_INVALID_VALUE");
+    assert_eq!(contents(&on_device, &buffer)?, [140, 160, 4, 6, 8, 10, 12, 14]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn offsets_are_the_devices(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let buffer = buffer_of(&on_device, &counting(8))?;
+    let at = |dst_offset| Linear { dst_offset, ..Linear::default() };
+    let from = |src_offset| Linear { src_offset, ..Linear::default() };
+    enqueue_copy(queue, &buffer, &[70_u32, 80], at(12), [])?;
+    on_device.run(DOUBLE, &[&buffer], 8)?;
+    let mut middle = [0_u32; 3];
+    enqueue_copy(queue, &mut middle, &buffer, from(8), [])?;
+    assert_eq!(middle, [4, 140, 160]);
+    // Not the host's.
+    let read = enqueue_copy(queue, &mut middle, &buffer, at(4), []);
+    assert_eq!(refusal(read), "CL_INVALID_VALUE");
+    let written = enqueue_copy(queue, &buffer, &middle, from(4), []);
+    assert_eq!(refusal(written), "CL_INVALID_VALUE");
+    for offset in [24, 32, 33, usize::MAX] {
+        let read = enqueue_copy(queue, &mut middle, &buffer, from(offset), []);
+        assert_eq!(refusal(read), "CL_INVALID_VALUE", "{offset}");
+        let written = enqueue_copy(queue, &buffer, &middle, at(offset), []);
+        assert_eq!(refusal(written), "CL_INVALID_VALUE", "{offset}");
+    }
+    assert_eq!(contents(&on_device, &buffer)?, [0, 2, 4, 140, 160, 10, 12, 14]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_byte_count_takes_the_beginning_of_the_host_side(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let only = |byte_count| Linear { byte_count: Some(byte_count), ..Linear::default() };
+    enqueue_copy(queue, &buffer, &[70_u32, 80, 90], only(8), [])?;
+    on_device.run(DOUBLE, &[&buffer], 4)?;
+    let mut found = [1_u32; 4];
+    enqueue_copy(queue, &mut found, &buffer, only(12), [])?;
+    assert_eq!(found, [140, 160, 4, 1]);
+    for count in [0, 17, usize::MAX] {
+        let read = enqueue_copy(queue, &mut found, &buffer, only(count), []);
+        assert_eq!(refusal(read), "CL_INVALID_VALUE", "{count}");
+        let written = enqueue_copy(queue, &buffer, &found, only(count), []);
+        assert_eq!(refusal(written), "CL_INVALID_VALUE", "{count}");
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn between_buffers_the_smaller_says_how_much(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let (small, large) = (buffer_of(&on_device, &[1, 2])?, buffer_of(&on_device, &[0; 4])?);
+    enqueue_copy(queue, &large, &small, .., [])?;
+    on_device.run(DOUBLE, &[&large], 4)?;
+    assert_eq!(contents(&on_device, &large)?, [2, 4, 0, 0]);
+    enqueue_copy(queue, &small, &large, .., [])?;
+    assert_eq!(contents(&on_device, &small)?, [2, 4]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn between_buffers_each_has_its_offset(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let from = buffer_of(&on_device, &counting(8))?;
+    let to = || buffer_of(&on_device, &[99; 4]);
+    for (byte_count, expected) in
+        [(None, [99, 5, 6, 7]), (Some(4), [99, 5, 99, 99]), (Some(12), [99, 5, 6, 7])]
+    {
+        let to = to()?;
+        let bytes = Linear { src_offset: 20, dst_offset: 4, byte_count };
+        enqueue_copy(queue, &to, &from, bytes, [])?;
+        on_device.run(DOUBLE, &[&to], 4)?;
+        assert_eq!(contents(&on_device, &to)?, expected.map(|x| 2 * x));
+    }
+    let to = to()?;
+    for (src_offset, dst_offset, byte_count) in [
+        (32, 0, None),
+        (33, 0, None),
+        (0, 16, None),
+        (usize::MAX, 0, None),
+        (0, 0, Some(17)),
+        (20, 0, Some(13)),
+        (0, 0, Some(0)),
+        (1, 0, Some(usize::MAX)),
+    ] {
+        let bytes = Linear { src_offset, dst_offset, byte_count };
+        let refused = enqueue_copy(queue, &to, &from, bytes, []);
+        assert_eq!(refusal(refused), "CL_INVALID_VALUE", "{bytes:?}");
+    }
+    assert_eq!(to.size(), 16);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn no_bytes_are_refused(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let queue = &on_device.queue;
+    let none = enqueue_copy(queue, &mut [0_u32; 0], &buffer, .., []);
+    assert_eq!(refusal(none), "CL_INVALID_VALUE");
+    let none = enqueue_copy(queue, &buffer, &[(); 4], .., []);
+    assert_eq!(refusal(none), "CL_INVALID_VALUE");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn within_one_buffer_the_default_is_an_overlap(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let refused = enqueue_copy(&on_device.queue, &buffer, &buffer, .., []);
+    assert_eq!(refusal(refused), "CL_MEM_COPY_OVERLAP");
+    let apart = Linear { dst_offset: 8, byte_count: Some(8), ..Linear::default() };
+    enqueue_copy(&on_device.queue, &buffer, &buffer, apart, [])?;
+    on_device.run(DOUBLE, &[&buffer], 4)?;
+    assert_eq!(contents(&on_device, &buffer)?, [0, 2, 0, 2]);
+    Ok(())
+}
