@@ -3,6 +3,7 @@
 //! - [`select`]: which platforms and devices there are, and which of them are meant
 //!   (PYOPENCL_TEST, PYOPENCL_CTX, patterns);
 //! - [`memory`]: buffers, transfers and maps;
+//! - [`launch`]: kernels, launched with these as arguments;
 //! - [`Error`] and its [`Class`]: what went wrong, in which call, and what kind of trouble
 //!   that is.
 //!
@@ -27,10 +28,12 @@
 
 pub mod error;
 mod handle;
+pub mod launch;
 pub mod memory;
 pub mod select;
 
 pub use error::{Class, Error, Result};
+pub use launch::{Launch, Launcher, LocalMemory};
 pub use select::create_some_context;
 
 pub use cl3;

@@ -43,8 +43,21 @@ pub(crate) fn enqueue(
     wait_for: &WaitList<'_>,
     issue: impl FnOnce(Arguments) -> std::result::Result<cl_event, i32>,
 ) -> Result<EventRef> {
-    let uses = enter(call, queue, operands)?;
-    let (count, events) = wait_for.arguments(call, operands[0].context.raw())?;
+    enqueue_in(call, queue, operands[0].context, operands, wait_for, issue)
+}
+
+/// Enqueues a command as [`enqueue`] does, which is of `context` even if it has no operands. The
+/// caller then checks the queue.
+pub(crate) fn enqueue_in(
+    call: &'static str,
+    queue: &CommandQueue,
+    context: &Arc<MemContext>,
+    operands: &[Operand<'_>],
+    wait_for: &WaitList<'_>,
+    issue: impl FnOnce(Arguments) -> std::result::Result<cl_event, i32>,
+) -> Result<EventRef> {
+    let uses = enter(call, queue, context, operands)?;
+    let (count, events) = wait_for.arguments(call, context.raw())?;
     let event = issue((queue.get(), count, events)).map_err(in_call(call))?;
     // SAFETY: the driver has just made it, with one reference.
     match unsafe { EventRef::from_driver(call, event) } {
@@ -93,11 +106,12 @@ pub(crate) fn check_not_failed(call: &'static str, event: &EventRef) -> Result<(
 fn enter<'a>(
     call: &'static str,
     queue: &CommandQueue,
+    context: &Arc<MemContext>,
     operands: &[Operand<'a>],
-) -> Result<SmallVec<[CommandUse<'a>; 4]>> {
+) -> Result<SmallVec<[CommandUse<'a>; 8]>> {
     let mut entered = SmallVec::new();
     for operand in operands {
-        if !Arc::ptr_eq(operand.context, operands[0].context) {
+        if !Arc::ptr_eq(operand.context, context) {
             let why = "the memory is of two contexts";
             return Err(Error::refused(call, CL_INVALID_CONTEXT, why));
         }

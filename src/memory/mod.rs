@@ -15,18 +15,18 @@
 //! - Kernels are launched in `unsafe` code, which has to keep them off mapped bytes.
 
 mod buffer;
-mod command;
-mod context;
+pub(crate) mod command;
+pub(crate) mod context;
 mod copy;
 mod fill;
 mod flags;
 mod host;
 mod keep;
 mod map;
-mod object;
+pub(crate) mod object;
 mod range;
-mod svm;
-mod uses;
+pub(crate) mod svm;
+pub(crate) mod uses;
 mod wait_list;
 
 pub use buffer::{Buffer, BufferBuilder};

@@ -25,7 +25,7 @@ use table::{Before, Entered, Obstacle, Queue, Refusal, Running, Table};
 
 /// What is done to bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
+pub enum Access {
     /// They are read.
     Read,
     /// They are written, and perhaps read.

@@ -1,0 +1,267 @@
+//! What can be passed to a kernel, and how it reaches the driver.
+
+use std::any::TypeId;
+use std::ffi::c_void;
+
+use bytemuck::Pod;
+
+use super::arg_info::Numbers;
+use super::builder::Launch;
+use crate::memory::uses::Access;
+use crate::memory::{Buffer, MemoryObject, SvmAllocation};
+
+/// What can be passed to a kernel, by [`Launch::arg`]:
+///
+/// - numbers, arrays of 2, 4, 8 or 16 of them for vectors (a vector of 3 takes the place of one of
+///   4), and structures: whatever is [`Pod`]. They are laid out as in C, which is right for
+///   `#[repr(C)]` alone;
+/// - `&buffer`, `&allocation` of shared virtual memory, or [`NullBuffer`];
+/// - [`LocalMemory`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be passed to a kernel",
+    note = "memory objects are passed by reference, numbers and `bytemuck::Pod` structures by value"
+)]
+pub trait KernelArg<'a>: sealed::Pass<'a> {}
+
+/// Memory that can be passed to a kernel, by [`Launch::arg`] and [`Launch::arg_read`].
+pub trait MemoryArg<'a>: KernelArg<'a> + sealed::PassMemory<'a> {}
+
+/// Memory that each work group has for itself, for an argument that points to `local` memory
+/// (PyOpenCL's `LocalMemory`).
+///
+/// ```
+/// # use clmatrix::memory::{Buffer, MemFlags, enqueue_read_buffer};
+/// # use clmatrix::{CommandQueue, Launcher, Program};
+/// use clmatrix::LocalMemory;
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = CommandQueue::create_default(&context, 0)?;
+/// let source = "kernel void reverse(global int *x, local int *group) {
+///     size_t i = get_local_id(0), last = get_local_size(0) - 1;
+///     group[i] = x[get_global_id(0)];
+///     barrier(CLK_LOCAL_MEM_FENCE);
+///     x[get_global_id(0)] = group[last - i];
+/// }";
+/// # let program = Program::create_and_build_from_source(&context, source, "").expect("it compiles");
+/// let mut reverse = Launcher::create(&program, "reverse")?;
+/// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1, 2, 3, 4])?;
+/// let group = LocalMemory::of::<i32>(2);
+/// // SAFETY: the arguments are those that the kernel declares, and big enough.
+/// unsafe { reverse.launch().arg(&buffer).arg(group).global(4).local(2).enqueue(&queue)? };
+/// # let mut data = [0; 4];
+/// # enqueue_read_buffer(&queue, &buffer, 0, &mut data, [])?;
+/// # assert_eq!(data, [2, 1, 4, 3]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocalMemory {
+    size: usize,
+}
+
+impl LocalMemory {
+    /// So many bytes.
+    pub const fn bytes(size: usize) -> Self {
+        Self { size }
+    }
+
+    /// The bytes of so many `T`.
+    pub const fn of<T>(count: usize) -> Self {
+        // No device has as much as there are numbers, so the launch is refused.
+        Self { size: count.saturating_mul(size_of::<T>()) }
+    }
+
+    /// In bytes.
+    pub const fn size(self) -> usize {
+        self.size
+    }
+}
+
+/// No memory: the kernel finds a null pointer (PyOpenCL's `None`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NullBuffer;
+
+/// An argument of the launch that is being put together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Value {
+    /// So many bytes from so many values on.
+    Bytes {
+        start: u32,
+        numbers: Numbers,
+        size: usize,
+    },
+    Handle {
+        raw: *mut c_void,
+        kind: HandleKind,
+        /// It is of another context than the kernel.
+        foreign: bool,
+    },
+    Local {
+        size: usize,
+    },
+    Svm {
+        pointer: *mut c_void,
+        /// It is of another context than the kernel.
+        foreign: bool,
+    },
+}
+
+/// What a handle stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HandleKind {
+    Buffer,
+    Null,
+}
+
+pub(crate) mod sealed {
+    use super::{Access, Launch};
+
+    /// What can be passed.
+    pub trait Pass<'a> {
+        /// Makes it the next argument.
+        fn pass(self, launch: &mut Launch<'_, 'a>);
+    }
+
+    /// What can be passed for reading alone.
+    pub trait PassMemory<'a>: Pass<'a> {
+        /// Makes it the next argument, of which the kernel makes this use.
+        fn pass_for(self, launch: &mut Launch<'_, 'a>, access: Access);
+    }
+}
+
+use sealed::{Pass, PassMemory};
+
+impl<'a, T: Pod> KernelArg<'a> for T {}
+
+impl<'a, T: Pod> Pass<'a> for T {
+    #[inline]
+    fn pass(self, launch: &mut Launch<'_, 'a>) {
+        launch.push_bytes(bytemuck::bytes_of(&self), numbers_of::<T>());
+    }
+}
+
+impl<'a> KernelArg<'a> for LocalMemory {}
+
+impl<'a> Pass<'a> for LocalMemory {
+    #[inline]
+    fn pass(self, launch: &mut Launch<'_, 'a>) {
+        launch.push(Value::Local { size: self.size });
+    }
+}
+
+impl<'a> KernelArg<'a> for NullBuffer {}
+
+impl<'a> Pass<'a> for NullBuffer {
+    #[inline]
+    fn pass(self, launch: &mut Launch<'_, 'a>) {
+        let (raw, kind) = (std::ptr::null_mut(), HandleKind::Null);
+        launch.push(Value::Handle { raw, kind, foreign: false });
+    }
+}
+
+macro_rules! memory_objects {
+    ($($object:ty: $kind:ident;)*) => {$(
+        impl<'a> KernelArg<'a> for &'a $object {}
+
+        impl<'a> Pass<'a> for &'a $object {
+            #[inline]
+            fn pass(self, launch: &mut Launch<'_, 'a>) {
+                self.pass_for(launch, access(self));
+            }
+        }
+
+        impl<'a> MemoryArg<'a> for &'a $object {}
+
+        impl<'a> PassMemory<'a> for &'a $object {
+            #[inline]
+            fn pass_for(self, launch: &mut Launch<'_, 'a>, access: Access) {
+                launch.push_memory(self, HandleKind::$kind, access);
+            }
+        }
+    )*};
+}
+
+memory_objects! {
+    Buffer: Buffer;
+}
+
+macro_rules! shared_virtual_memory {
+    ($($pointer:ty;)*) => {$(
+        impl<'a> KernelArg<'a> for &'a $pointer {}
+
+        impl<'a> Pass<'a> for &'a $pointer {
+            #[inline]
+            fn pass(self, launch: &mut Launch<'_, 'a>) {
+                launch.push_svm(self, Access::Write);
+            }
+        }
+
+        impl<'a> MemoryArg<'a> for &'a $pointer {}
+
+        impl<'a> PassMemory<'a> for &'a $pointer {
+            #[inline]
+            fn pass_for(self, launch: &mut Launch<'_, 'a>, access: Access) {
+                launch.push_svm(self, access);
+            }
+        }
+    )*};
+}
+
+shared_virtual_memory! {
+    SvmAllocation;
+}
+
+/// What a kernel does to an object, as far as its flags say.
+#[inline]
+fn access(object: &impl MemoryObject) -> Access {
+    use crate::memory::MemFlags;
+    let is_read_only = object.flags().contains(MemFlags::READ_ONLY);
+    if is_read_only { Access::Read } else { Access::Write }
+}
+
+/// What `T` is made of, where it is a number or a vector. The compiler works it out.
+#[inline]
+fn numbers_of<T: 'static>() -> Numbers {
+    macro_rules! is_one_of {
+        ($($number:ty)*) => {
+            $(is_scalar_or_vector_of::<T, $number>())||*
+        };
+    }
+    if is_one_of!(f32 f64) {
+        Numbers::Floats
+    } else if is_one_of!(i8 u8 i16 u16 i32 u32 i64 u64 isize usize) {
+        Numbers::Integers
+    } else {
+        Numbers::Unknown
+    }
+}
+
+#[inline]
+fn is_scalar_or_vector_of<T: 'static, Number: 'static>() -> bool {
+    let id = TypeId::of::<T>();
+    id == TypeId::of::<Number>()
+        || id == TypeId::of::<[Number; 2]>()
+        || id == TypeId::of::<[Number; 4]>()
+        || id == TypeId::of::<[Number; 8]>()
+        || id == TypeId::of::<[Number; 16]>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_told_apart() {
+        assert_eq!(numbers_of::<u32>(), Numbers::Integers);
+        assert_eq!(numbers_of::<[i64; 16]>(), Numbers::Integers);
+        assert_eq!(numbers_of::<f32>(), Numbers::Floats);
+        assert_eq!(numbers_of::<[f64; 2]>(), Numbers::Floats);
+        assert_eq!(numbers_of::<[[f32; 2]; 2]>(), Numbers::Unknown);
+    }
+
+    #[test]
+    fn local_memory_does_not_wrap() {
+        assert_eq!(LocalMemory::of::<u64>(8), LocalMemory::bytes(64));
+        assert_eq!(LocalMemory::of::<u64>(usize::MAX / 4).size(), usize::MAX);
+    }
+}

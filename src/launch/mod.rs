@@ -1,0 +1,171 @@
+//! Launching kernels with arguments that are checked before the driver sees them (OpenCL 3.0, 5.8
+//! and 5.9; PyOpenCL's `Kernel`).
+//!
+//! opencl3's `ExecuteKernel` copies the raw bytes of whatever it is given, so that a handle of this
+//! crate would reach the driver as the address of its insides. A [`Launcher`] has a kernel for
+//! itself and knows what its arguments are; a [`Launch`] takes one launch's arguments by what they
+//! stand for.
+//!
+//! - `clSetKernelArg` must not race with itself or with a launch of the same kernel. A launch
+//!   borrows its launcher exclusively, and sets the arguments only when it is enqueued.
+//! - What a launch uses is entered with its event, so that maps and pools know of it, and memory
+//!   that is mapped is refused.
+//! - What a kernel does with its arguments nobody can check, so enqueueing is `unsafe`.
+//!
+//! A launch asks the driver for nothing but its arguments and itself, and takes no memory from the
+//! heap for up to 8 arguments; what has to be known is asked once for each launcher.
+
+mod arg;
+mod arg_info;
+mod builder;
+mod size;
+
+use std::fmt;
+use std::sync::Arc;
+
+use cl3::device::{CL_DEVICE_LOCAL_MEM_SIZE, get_device_info};
+use cl3::kernel::{CL_KERNEL_CONTEXT, CL_KERNEL_FUNCTION_NAME, CL_KERNEL_NUM_ARGS};
+use cl3::types::cl_context;
+use opencl3::kernel::Kernel;
+use opencl3::program::Program;
+
+pub use arg::{KernelArg, LocalMemory, MemoryArg, NullBuffer};
+pub use arg_info::{AddressQualifier, ArgInfo};
+pub use builder::Launch;
+pub use size::WorkSize;
+
+use crate::error::{Result, in_call};
+use crate::memory::context::MemContext;
+use crate::memory::uses::Uses;
+use arg_info::Parameter;
+
+/// A kernel that is ready to be launched, with what is known of its arguments (PyOpenCL's `Kernel`).
+///
+/// ```
+/// use clmatrix::memory::{Buffer, MemFlags, enqueue_read_buffer};
+/// use clmatrix::{CommandQueue, Launcher, Program};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// let context = clmatrix::create_some_context()?;
+/// let queue = CommandQueue::create_default(&context, 0)?;
+/// let source = "kernel void scale(global float *values, float factor) {
+///     values[get_global_id(0)] *= factor;
+/// }";
+/// let program = Program::create_and_build_from_source(&context, source, "").expect("it compiles");
+/// let mut scale = Launcher::create(&program, "scale")?;
+///
+/// let values = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1.0_f32, 2.0, 3.0])?;
+/// // SAFETY: the arguments are those that the kernel declares, and each work item has an element.
+/// unsafe { scale.launch().arg(&values).arg(2.0_f32).global(3).enqueue(&queue)? };
+///
+/// let mut scaled = [0.0_f32; 3];
+/// enqueue_read_buffer(&queue, &values, 0, &mut scaled, [])?;
+/// assert_eq!(scaled, [2.0, 4.0, 6.0]);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Launcher {
+    kernel: Kernel,
+    name: String,
+    parameters: Vec<Parameter>,
+    infos: Vec<ArgInfo>,
+    context: Arc<MemContext>,
+    /// Knows the queues of launches that use no memory.
+    queues: Arc<Uses>,
+    /// The largest CL_DEVICE_LOCAL_MEM_SIZE of the context's devices, in bytes.
+    local_memory: u64,
+    /// Whether the work groups of a launch all have the same size.
+    uniform: bool,
+    /// The values among the arguments of the launch that is being put together.
+    values: Vec<u128>,
+}
+
+impl Launcher {
+    /// The kernel `name` of a program that is built (`clCreateKernel`).
+    ///
+    /// # Errors
+    /// CL_INVALID_KERNEL_NAME where the program has no such kernel, and what else the driver
+    /// answers.
+    pub fn create(program: &Program, name: &str) -> Result<Self> {
+        const CALL: &str = "clCreateKernel";
+        let c_name = std::ffi::CString::new(name).map_err(|_| {
+            let why = format!("{name:?} has a zero byte in it");
+            crate::Error::refused(CALL, cl3::error_codes::CL_INVALID_KERNEL_NAME, why)
+        })?;
+        let raw = cl3::kernel::create_kernel(program.get(), &c_name).map_err(in_call(CALL))?;
+        Self::new(Kernel::new(raw))
+    }
+
+    /// Takes `kernel` over, and asks what its arguments are.
+    ///
+    /// # Errors
+    /// What the driver answers.
+    pub fn new(kernel: Kernel) -> Result<Self> {
+        let info = |name| {
+            cl3::kernel::get_kernel_info(kernel.get(), name).map_err(in_call("clGetKernelInfo"))
+        };
+        let context = isize::from(info(CL_KERNEL_CONTEXT)?) as cl_context;
+        // SAFETY: the driver says that it is the context of a valid kernel.
+        let context = unsafe { MemContext::of(context) }?;
+        let count: u32 = info(CL_KERNEL_NUM_ARGS)?.into();
+        let infos = arg_info::ask(kernel.get(), count);
+        let local_memory = |&device: &_| {
+            get_device_info(device, CL_DEVICE_LOCAL_MEM_SIZE).map_or(u64::MAX, u64::from)
+        };
+        Ok(Self {
+            name: info(CL_KERNEL_FUNCTION_NAME)?.into(),
+            parameters: arg_info::parameters(&infos, count),
+            infos,
+            local_memory: context.devices().iter().map(local_memory).max().unwrap_or(u64::MAX),
+            uniform: size::must_be_uniform(kernel.get(), context.devices()),
+            context,
+            queues: Uses::new(),
+            values: Vec::new(),
+            kernel,
+        })
+    }
+
+    /// A launch without arguments and work size yet.
+    #[inline]
+    pub fn launch<'a>(&mut self) -> Launch<'_, 'a> {
+        Launch::new(self)
+    }
+
+    /// CL_KERNEL_FUNCTION_NAME.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// CL_KERNEL_NUM_ARGS.
+    pub fn num_args(&self) -> usize {
+        self.parameters.len()
+    }
+
+    /// What the driver tells of each argument (`clGetKernelArgInfo`; PyOpenCL's
+    /// `Kernel.get_arg_info`). Empty where it tells nothing: PoCL does for programs that were built
+    /// with `-cl-kernel-arg-info` only.
+    pub fn arg_infos(&self) -> &[ArgInfo] {
+        &self.infos
+    }
+
+    /// opencl3's kernel, for all else that can be asked of it. Its arguments are those of the last
+    /// launch.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// Gives the kernel back.
+    pub fn into_kernel(self) -> Kernel {
+        self.kernel
+    }
+}
+
+impl fmt::Debug for Launcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Launcher")
+            .field("raw", &self.kernel.get())
+            .field("name", &self.name)
+            .field("num_args", &self.num_args())
+            .finish()
+    }
+}

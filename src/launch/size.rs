@@ -1,0 +1,191 @@
+//! How many work items a launch has, and how they are grouped (OpenCL 3.0, 5.8).
+
+use cl3::error_codes::{
+    CL_INVALID_GLOBAL_OFFSET, CL_INVALID_GLOBAL_WORK_SIZE, CL_INVALID_WORK_DIMENSION,
+    CL_INVALID_WORK_GROUP_SIZE, CL_INVALID_WORK_ITEM_SIZE,
+};
+use cl3::kernel::{CL_KERNEL_PROGRAM, get_kernel_info};
+use cl3::program::{
+    CL_PROGRAM_BUILD_OPTIONS, CL_PROGRAM_SOURCE, get_program_build_info, get_program_info,
+};
+use cl3::types::{cl_device_id, cl_kernel, cl_program};
+
+use super::builder::CALL;
+use crate::error::{Error, Result};
+
+/// A number of work items in each of 1 to 3 dimensions: `64`, `[64, 32]`, `(64, 32, 2)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkSize {
+    dimensions: u32,
+    sizes: [usize; 3],
+}
+
+impl WorkSize {
+    #[inline]
+    fn of<const N: usize>(given: [usize; N]) -> Self {
+        let mut sizes = [0; 3];
+        sizes[..N].copy_from_slice(&given);
+        Self { dimensions: N as u32, sizes }
+    }
+
+    pub(super) const NONE: Self = Self { dimensions: 0, sizes: [0; 3] };
+
+    #[inline]
+    pub(super) fn dimensions(&self) -> u32 {
+        self.dimensions
+    }
+
+    /// As the driver takes it: null for none.
+    #[inline]
+    pub(super) fn as_ptr(&self) -> *const usize {
+        if self.dimensions == 0 { std::ptr::null() } else { self.sizes.as_ptr() }
+    }
+
+    fn sizes(&self) -> &[usize] {
+        &self.sizes[..self.dimensions as usize]
+    }
+}
+
+macro_rules! work_sizes {
+    ($($given:ty, $name:tt => $sizes:expr;)*) => {$(
+        impl From<$given> for WorkSize {
+            #[inline]
+            fn from($name: $given) -> Self {
+                Self::of($sizes)
+            }
+        }
+    )*};
+}
+
+work_sizes! {
+    usize, n => [n];
+    [usize; 1], n => n;
+    [usize; 2], n => n;
+    [usize; 3], n => n;
+    (usize, usize), (x, y) => [x, y];
+    (usize, usize, usize), (x, y, z) => [x, y, z];
+}
+
+/// Refuses sizes that no driver can take. What the device has room for is the driver's to say.
+#[inline]
+pub(super) fn check(
+    global: &WorkSize,
+    local: &WorkSize,
+    offset: &WorkSize,
+    uniform: bool,
+) -> Result<()> {
+    let n = global.dimensions;
+    let fits = |other: &WorkSize| other.dimensions == 0 || other.dimensions == n;
+    let mut good = n != 0 && fits(local) && fits(offset);
+    for i in 0..(n as usize).min(3) {
+        good &= global.sizes[i] != 0;
+        // Past the end of the numbers, work items would have the same id.
+        good &= global.sizes[i].checked_add(offset.sizes[i]).is_some();
+        if local.dimensions != 0 {
+            let remainder = global.sizes[i].checked_rem(local.sizes[i]);
+            good &= remainder.is_some_and(|remainder| remainder == 0 || !uniform);
+        }
+    }
+    if good { Ok(()) } else { Err(what_is_wrong(global, local, offset)) }
+}
+
+#[cold]
+fn what_is_wrong(global: &WorkSize, local: &WorkSize, offset: &WorkSize) -> Error {
+    let refused = |code, why: String| Error::refused(CALL, code, why);
+    let n = global.dimensions;
+    if n == 0 {
+        let why = "the launch has no work size: give it one with global";
+        return Error::refused(CALL, CL_INVALID_WORK_DIMENSION, why);
+    }
+    let sizes = global.sizes();
+    if sizes.contains(&0) {
+        return refused(CL_INVALID_GLOBAL_WORK_SIZE, format!("{sizes:?} are no work items"));
+    }
+    for (what, other) in [("work groups", local), ("the offset", offset)] {
+        if other.dimensions != 0 && other.dimensions != n {
+            let why = format!("the work size has {n} dimensions, {what} {}", other.dimensions);
+            return refused(CL_INVALID_WORK_DIMENSION, why);
+        }
+    }
+    if local.sizes().contains(&0) {
+        let why = format!("{:?} are no work items of a group", local.sizes());
+        return refused(CL_INVALID_WORK_ITEM_SIZE, why);
+    }
+    if sizes.iter().zip(&offset.sizes).any(|(n, from)| n.checked_add(*from).is_none()) {
+        let why =
+            format!("{sizes:?} work items from {:?} on are more than numbers", offset.sizes());
+        return refused(CL_INVALID_GLOBAL_OFFSET, why);
+    }
+    let why = format!(
+        "{sizes:?} work items are no whole number of groups of {:?}; OpenCL C 2.0 and later allow \
+         that (-cl-std=CL2.0)",
+        local.sizes()
+    );
+    refused(CL_INVALID_WORK_GROUP_SIZE, why)
+}
+
+/// Whether the kernel's program is known to be OpenCL C 1.x, in which groups have one size. In doubt
+/// the driver decides.
+pub(super) fn must_be_uniform(kernel: cl_kernel, devices: &[cl_device_id]) -> bool {
+    let Ok(program) = get_kernel_info(kernel, CL_KERNEL_PROGRAM) else { return false };
+    let program = isize::from(program) as cl_program;
+    // A program that was linked, or made of a binary, does not tell how it was compiled.
+    let source = get_program_info(program, CL_PROGRAM_SOURCE).map(String::from);
+    if source.is_ok_and(|source| source.trim_end_matches('\0').is_empty()) {
+        return false;
+    }
+    devices.iter().all(|&device| {
+        get_program_build_info(program, device, CL_PROGRAM_BUILD_OPTIONS)
+            .is_ok_and(|options| is_opencl_c_1(&String::from(options)))
+    })
+}
+
+fn is_opencl_c_1(options: &str) -> bool {
+    let standard = options.split_once("-cl-std=").map_or("CL1.2", |(_, standard)| standard);
+    standard.starts_with("CL1.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_sizes_are_checked() {
+        const NONE: WorkSize = WorkSize::NONE;
+        let (one, two): (WorkSize, WorkSize) = (8.into(), [8, 4].into());
+        for (global, local, offset, uniform, expected) in [
+            (one, NONE, NONE, true, Ok(())),
+            (two, [4, 4].into(), [1, 0].into(), true, Ok(())),
+            ((8, 4, 2).into(), (8, 4, 2).into(), NONE, true, Ok(())),
+            (NONE, NONE, NONE, true, Err("CL_INVALID_WORK_DIMENSION")),
+            (one, [4, 4].into(), NONE, true, Err("CL_INVALID_WORK_DIMENSION")),
+            (two, NONE, 1.into(), true, Err("CL_INVALID_WORK_DIMENSION")),
+            ([8, 0].into(), NONE, NONE, true, Err("CL_INVALID_GLOBAL_WORK_SIZE")),
+            (two, [4, 0].into(), NONE, true, Err("CL_INVALID_WORK_ITEM_SIZE")),
+            (one, 3.into(), NONE, true, Err("CL_INVALID_WORK_GROUP_SIZE")),
+            (one, 16.into(), NONE, true, Err("CL_INVALID_WORK_GROUP_SIZE")),
+            (one, 3.into(), NONE, false, Ok(())),
+            (one, 0.into(), NONE, false, Err("CL_INVALID_WORK_ITEM_SIZE")),
+            (one, NONE, usize::MAX.into(), true, Err("CL_INVALID_GLOBAL_OFFSET")),
+            (one, NONE, (usize::MAX - 8).into(), true, Ok(())),
+        ] {
+            let result = check(&global, &local, &offset, uniform);
+            let result = result.as_ref().map(|_| ()).map_err(Error::code_name);
+            assert_eq!(result, expected, "{global:?} {local:?} {offset:?}");
+        }
+    }
+
+    #[test]
+    fn the_language_is_read_from_the_options() {
+        for (options, expected) in [
+            ("", true),
+            ("-cl-kernel-arg-info", true),
+            ("-cl-std=CL1.2 -DX", true),
+            ("-DX -cl-std=CL2.0", false),
+            ("-cl-std=CL3.0", false),
+            ("-cl-std=CLC++", false),
+        ] {
+            assert_eq!(is_opencl_c_1(options), expected, "{options}");
+        }
+    }
+}
