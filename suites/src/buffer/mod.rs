@@ -12,6 +12,7 @@ mod gated;
 mod host_memory;
 mod map;
 mod map_later;
+mod out_of_order;
 mod read_write;
 mod sub_region;
 

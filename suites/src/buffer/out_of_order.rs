@@ -1,0 +1,121 @@
+//! Queues that may reorder their commands, and many queues at once.
+
+use clmatrix::cl3::command_queue::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+use clmatrix::memory::{
+    MapRead, MapReadWrite, enqueue_copy_buffer, enqueue_fill_buffer, enqueue_map_buffer,
+    enqueue_map_buffer_nonblocking,
+};
+use clmatrix::{CommandQueue, Device, Result};
+use clmatrix_harness::{device, skip};
+use rstest::rstest;
+
+use super::{buffer_of, contents, counting, refusal};
+use crate::gate::{fail, gate, meanwhile, open};
+use crate::on_device::{OnDevice, on_device};
+
+fn out_of_order_queue(on_device: &OnDevice, device: Device) -> Result<CommandQueue> {
+    if device.queue_on_host_properties()? & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE == 0 {
+        skip!("the device has no out-of-order queues");
+    }
+    let properties = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+    Ok(CommandQueue::create_default_with_properties(&on_device.context, properties, 0)?)
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_map_waits_for_each_command_on_its_bytes(on_device: OnDevice, device: Device) -> Result<()> {
+    let queue = out_of_order_queue(&on_device, device)?;
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let (first, second) = (gate(&on_device.context), gate(&on_device.context));
+    enqueue_fill_buffer(&queue, &buffer, &7_u32, ..8, &first)?;
+    enqueue_fill_buffer(&queue, &buffer, &8_u32, 8.., &second)?;
+    open(&second);
+    // For what it needs, and no more.
+    let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, 8.., [])?;
+    assert_eq!(map[..], [8, 8]);
+    let map =
+        meanwhile(&first, open, || enqueue_map_buffer::<u32, _>(&queue, &buffer, MapRead, .., []))?;
+    assert_eq!(map[..], [7, 7, 8, 8]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_map_comes_after_the_end_of_the_one_before(on_device: OnDevice, device: Device) -> Result<()> {
+    let queue = out_of_order_queue(&on_device, device)?;
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    for value in 1..50 {
+        let mut map = enqueue_map_buffer::<u32, _>(&queue, &buffer, MapReadWrite, .., [])?;
+        map.fill(value);
+        drop(map);
+        let map = enqueue_map_buffer_nonblocking::<u32, _>(&queue, &buffer, MapRead, .., [])?;
+        assert_eq!(map.wait()?[..], [value; 4]);
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn bytes_whose_unmap_failed_stay_closed(on_device: OnDevice, device: Device) -> Result<()> {
+    let queue = out_of_order_queue(&on_device, device)?;
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    enqueue_map_buffer::<u32, _>(&queue, &buffer, MapRead, .., [])?.unmap(&gate)?;
+    fail(&gate);
+    let again = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, .., []);
+    assert_eq!(refusal(again), "CL_INVALID_OPERATION");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_map_that_does_not_block_is_undone_when_dropped(
+    on_device: OnDevice,
+    device: Device,
+) -> Result<()> {
+    let queue = out_of_order_queue(&on_device, device)?;
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    for value in 0..50_u32 {
+        enqueue_fill_buffer(&queue, &buffer, &value, .., [])?;
+        drop(enqueue_map_buffer_nonblocking::<u32, _>(&queue, &buffer, MapReadWrite, .., [])?);
+        let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])?;
+        assert_eq!(map[..], [value; 4]);
+    }
+    Ok(())
+}
+
+/// A buffer keeps few queues, and must not forget what the others still do with it.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_map_waits_for_all_of_many_queues(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &[0; 20])?;
+    let source = buffer_of(&on_device, &counting(20))?;
+    let gate = gate(&on_device.context);
+    for i in 0..20 {
+        let queue = on_device.another_queue();
+        enqueue_copy_buffer(&queue, &source, 4 * i, &buffer, 4 * i, 4, &gate)?;
+    }
+    let found = meanwhile(&gate, open, || {
+        enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])
+            .map(|map| map.to_vec())
+    })?;
+    assert_eq!(found, counting(20));
+    assert_eq!(contents(&on_device, &buffer)?, counting(20));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_map_that_reads_does_not_wait_for_readers(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let other = buffer_of(&on_device, &[0; 4])?;
+    let gate = gate(&on_device.context);
+    let queue = on_device.another_queue();
+    enqueue_copy_buffer(&queue, &buffer, 0, &other, 0, 16, &gate)?;
+    let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])?;
+    assert_eq!(map[..], counting(4));
+    drop(map);
+    open(&gate);
+    assert_eq!(contents(&on_device, &other)?.len(), 4);
+    Ok(())
+}
