@@ -12,7 +12,7 @@ use crate::handle::ContextRef;
 /// A context with what its devices allow. There is one per context as long as objects need it, so
 /// two that are the same context are the same `Arc`.
 #[derive(Debug)]
-pub(crate) struct MemContext {
+pub struct MemContext {
     context: ContextRef,
     devices: Vec<cl_device_id>,
     /// CL_DEVICE_MEM_BASE_ADDR_ALIGN of each device, in bytes.

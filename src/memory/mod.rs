@@ -38,9 +38,9 @@ pub use fill::{FillTarget, Pattern, enqueue_fill, enqueue_fill_buffer};
 pub use flags::MemFlags;
 pub use host::{HostMemory, HostSource, HostTarget, Returned};
 pub use map::{
-    BufferMap, MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, PendingMap,
-    WritableMapMode, enqueue_map_buffer, enqueue_map_buffer_nonblocking,
+    BufferMap, MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, PendingMap, SliceMap,
+    SvmMap, WritableMapMode, enqueue_map_buffer, enqueue_map_buffer_nonblocking,
 };
 pub use object::{MemoryObject, ObjectType};
-pub use svm::{SvmAllocation, SvmAllocationBuilder, SvmFlags, SvmPointer};
+pub use svm::{SvmAccess, SvmAllocation, SvmAllocationBuilder, SvmFlags, SvmPointer};
 pub use wait_list::WaitList;

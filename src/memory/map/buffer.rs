@@ -1,25 +1,18 @@
 //! Maps of buffers.
 
 use std::ffi::c_void;
-use std::fmt;
-use std::marker::PhantomData;
-use std::ops::{Deref, DerefMut, Range, RangeBounds};
-use std::ptr::NonNull;
-use std::slice;
+use std::ops::{Range, RangeBounds};
 use std::sync::Arc;
 
 use bytemuck::Pod;
 use cl3::command_queue as cl;
-use cl3::error_codes::CL_INVALID_VALUE;
 use cl3::types::{cl_command_queue, cl_event, cl_uint};
-use ndarray::{ArrayView, ArrayViewMut, Dimension, ShapeError, StrideShape};
 use opencl3::command_queue::CommandQueue;
-use opencl3::event::Event;
 
 use super::mapping::{MapArguments, Mappable, Mapping};
-use super::sealed::Guard;
-use super::{MapMode, PendingMap, WritableMapMode, access, check_mode};
-use crate::error::{Error, Result};
+use super::slice::{SliceMap, elements};
+use super::{MapMode, PendingMap, access, check_mode};
+use crate::error::Result;
 use crate::memory::buffer::Buffer;
 use crate::memory::context::MemContext;
 use crate::memory::object::MemoryObject;
@@ -52,7 +45,7 @@ impl Mappable for Buffer {
 
 /// Bytes of a buffer as a slice of the host's; `&mut` only if `M` writes.
 ///
-/// Unmapped by [`unmap`](Self::unmap), or when dropped; what goes wrong then is logged. If it is
+/// Unmapped by [`unmap`](SliceMap::unmap), or when dropped; what goes wrong then is logged. If it is
 /// forgotten, its bytes stay mapped for good, and the buffer is never released.
 ///
 /// ```compile_fail,E0596
@@ -61,18 +54,7 @@ impl Mappable for Buffer {
 ///     map[0] = 1.0;
 /// }
 /// ```
-pub struct BufferMap<T: Pod, M: MapMode> {
-    pointer: NonNull<T>,
-    /// In elements.
-    len: usize,
-    mapping: Mapping<Buffer>,
-    mode: PhantomData<M>,
-}
-
-// SAFETY: it stands for its bytes like a `Box<[T]>`; the rest may go anywhere.
-unsafe impl<T: Pod + Send, M: MapMode> Send for BufferMap<T, M> {}
-// SAFETY: as above.
-unsafe impl<T: Pod + Sync, M: MapMode> Sync for BufferMap<T, M> {}
+pub type BufferMap<T, M> = SliceMap<Mapping<Buffer>, T, M>;
 
 /// Maps the bytes `range` of `buffer` as elements of `T`, and returns when they can be used
 /// (`clEnqueueMapBuffer`).
@@ -111,7 +93,7 @@ pub fn enqueue_map_buffer<'a, T: Pod, M: MapMode>(
         &wait_for.into(),
         |buffer, arguments, pointer| ask::<M>(buffer, &range, arguments, pointer),
     )?;
-    Ok(BufferMap { pointer: mapping.pointer()?, len, mapping, mode: PhantomData })
+    SliceMap::of(mapping, len)
 }
 
 /// Has the bytes `range` of `buffer` mapped as elements of `T`, and returns at once: they can be used
@@ -151,8 +133,7 @@ pub fn enqueue_map_buffer_nonblocking<'a, T: Pod, M: MapMode>(
         &wait_for.into(),
         |buffer, arguments, pointer| ask::<M>(buffer, &range, arguments, pointer),
     )?;
-    let pointer = mapping.pointer()?;
-    Ok(PendingMap::new(BufferMap { pointer, len, mapping, mode: PhantomData }))
+    Ok(PendingMap::new(SliceMap::of(mapping, len)?))
 }
 
 /// The bytes, and how many elements they are.
@@ -179,115 +160,5 @@ fn ask<M: MapMode>(
     // result goes where a pointer fits.
     unsafe {
         cl::enqueue_map_buffer(queue, raw, blocking, M::FLAGS, offset, size, pointer, count, events)
-    }
-}
-
-/// How many elements `size` bytes are.
-pub(crate) fn elements<T>(call: &'static str, size: usize) -> Result<usize> {
-    match size.checked_rem(size_of::<T>()) {
-        Some(0) => Ok(size / size_of::<T>()),
-        _ => {
-            let why =
-                format!("{size} bytes are no whole number of elements of {} bytes", size_of::<T>());
-            Err(Error::refused(call, CL_INVALID_VALUE, why))
-        }
-    }
-}
-
-impl<T: Pod, M: MapMode> BufferMap<T, M> {
-    /// The event of the map.
-    pub fn event(&self) -> &Event {
-        self.mapping.event()
-    }
-
-    /// The elements as an array of a shape, order or strides of ndarray's: `(2, 3)`, `(2, 3).f()`,
-    /// `(2, 3).strides((8, 1))`.
-    ///
-    /// # Errors
-    /// CL_INVALID_VALUE where it does not fit.
-    pub fn array<D: Dimension>(
-        &self,
-        shape: impl Into<StrideShape<D>>,
-    ) -> Result<ArrayView<'_, T, D>> {
-        ArrayView::from_shape(shape, self).map_err(|error| misshapen(self.len, error))
-    }
-
-    /// Gives the bytes back to the device (`clEnqueueUnmapMemObject`; PyOpenCL's
-    /// `MemoryMap.release`), on the queue that mapped them. The event says when they are there.
-    ///
-    /// # Errors
-    /// CL_INVALID_CONTEXT for an event of another context, and
-    /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for one that has failed; the bytes are then
-    /// given back without waiting. And what the driver answers; the bytes then stay closed for good,
-    /// and so they do where an event that it waits for fails later on.
-    pub fn unmap<'a>(mut self, wait_for: impl Into<WaitList<'a>>) -> Result<Event> {
-        Ok(self.mapping.unmap(None, &wait_for.into())?.into_event())
-    }
-
-    /// Gives the bytes back to the device as [`unmap`](Self::unmap) does, on another queue of the
-    /// same context.
-    ///
-    /// # Errors
-    /// Those of [`unmap`](Self::unmap), and CL_INVALID_CONTEXT for a queue of another context.
-    pub fn unmap_on<'a>(
-        mut self,
-        queue: &CommandQueue,
-        wait_for: impl Into<WaitList<'a>>,
-    ) -> Result<Event> {
-        Ok(self.mapping.unmap(Some(queue), &wait_for.into())?.into_event())
-    }
-}
-
-impl<T: Pod, M: WritableMapMode> BufferMap<T, M> {
-    /// As [`array`](Self::array), for writing.
-    ///
-    /// # Errors
-    /// CL_INVALID_VALUE where it does not fit.
-    pub fn array_mut<D: Dimension>(
-        &mut self,
-        shape: impl Into<StrideShape<D>>,
-    ) -> Result<ArrayViewMut<'_, T, D>> {
-        let len = self.len;
-        ArrayViewMut::from_shape(shape, self).map_err(|error| misshapen(len, error))
-    }
-}
-
-pub(crate) fn misshapen(len: usize, error: ShapeError) -> Error {
-    let why = format!("{len} elements do not fit the shape: {error}");
-    Error::refused("ndarray", CL_INVALID_VALUE, why)
-}
-
-impl<T: Pod, M: MapMode> Guard for BufferMap<T, M> {
-    fn event(&self) -> &Event {
-        self.mapping.event()
-    }
-
-    fn wait(&self) -> Result<()> {
-        self.mapping.wait()
-    }
-}
-
-impl<T: Pod, M: MapMode> Deref for BufferMap<T, M> {
-    type Target = [T];
-
-    fn deref(&self) -> &[T] {
-        // SAFETY: the driver keeps `len` elements mapped here until they are unmapped, which takes
-        // `self`, and they have been waited for; the pointer is aligned; any bytes are a `T`; and
-        // the mapping keeps commands and maps that write away.
-        unsafe { slice::from_raw_parts(self.pointer.as_ptr(), self.len) }
-    }
-}
-
-impl<T: Pod, M: WritableMapMode> DerefMut for BufferMap<T, M> {
-    fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as for `deref`; for a mode that writes, the mapping keeps away all commands and
-        // all other maps.
-        unsafe { slice::from_raw_parts_mut(self.pointer.as_ptr(), self.len) }
-    }
-}
-
-impl<T: Pod + fmt::Debug, M: MapMode> fmt::Debug for BufferMap<T, M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&**self, f)
     }
 }

@@ -19,7 +19,7 @@ use crate::memory::uses::{Access, MapUse, Uses};
 use crate::memory::wait_list::WaitList;
 
 /// Memory that can be mapped. It is alive as long as this is.
-pub(crate) trait Mappable {
+pub trait Mappable {
     /// The driver's functions that map it and unmap it.
     const MAP: &'static str;
     const UNMAP: &'static str;
@@ -46,7 +46,7 @@ pub(crate) type MapArguments = (cl_command_queue, cl_bool, cl_uint, *const cl_ev
 /// Bytes of `memory` in the host's address space. Unmapped when dropped; if it is forgotten, they
 /// stay mapped and closed for good, and the memory is never released.
 #[derive(Debug)]
-pub(crate) struct Mapping<K: Mappable> {
+pub struct Mapping<K: Mappable> {
     pointer: NonNull<c_void>,
     /// `None` once unmapped.
     map_use: Option<MapUse>,

@@ -6,11 +6,15 @@
 mod buffer;
 pub(crate) mod mapping;
 mod pending;
+pub(crate) mod slice;
+pub(crate) mod svm;
 
 use cl3::memory::{CL_MAP_READ, CL_MAP_WRITE, CL_MAP_WRITE_INVALIDATE_REGION};
 
 pub use buffer::{BufferMap, enqueue_map_buffer, enqueue_map_buffer_nonblocking};
 pub use pending::PendingMap;
+pub use slice::SliceMap;
+pub use svm::SvmMap;
 
 use super::flags::MemFlags;
 use super::object::check_host_access;

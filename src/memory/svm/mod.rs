@@ -5,6 +5,7 @@
 //! same memory shares one [`SvmMemory`](memory::SvmMemory), which is freed when the last of it is
 //! dropped, after what this crate has enqueued on it.
 
+mod access;
 mod allocation;
 mod capabilities;
 mod flags;
@@ -12,6 +13,7 @@ pub(crate) mod memory;
 mod pointer;
 mod release;
 
+pub use access::SvmAccess;
 pub use allocation::{SvmAllocation, SvmAllocationBuilder};
 pub use flags::SvmFlags;
 pub use pointer::SvmPointer;

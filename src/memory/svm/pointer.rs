@@ -2,8 +2,16 @@
 
 use std::ffi::c_void;
 use std::fmt;
+use std::ops::RangeBounds;
 
+use bytemuck::Pod;
+use opencl3::command_queue::CommandQueue;
+
+use super::access::{self, SvmAccess};
 use super::flags::SvmFlags;
+use crate::error::Result;
+use crate::memory::map::{self, MapMode, MapRead, MapReadWrite, PendingMap, SvmMap};
+use crate::memory::wait_list::WaitList;
 
 /// Shared virtual memory, or a part of it (`pyopencl.SVMPointer`).
 ///
@@ -27,6 +35,118 @@ pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
     /// Its size in bytes.
     fn size(&self) -> usize {
         self.window().len()
+    }
+
+    /// Maps the bytes `range` as elements of `T`, and returns when they can be used
+    /// (`clEnqueueSVMMap`; PyOpenCL's `map`). `..` maps all of it.
+    ///
+    /// Waits for what this crate has enqueued on these bytes, on any queue, where it or the map
+    /// writes. Fine-grain memory can be mapped, too; [`access`](Self::access) needs no queue.
+    ///
+    /// ```no_run
+    /// # use clmatrix::memory::*;
+    /// # fn f(queue: &clmatrix::CommandQueue, svm: &SvmAllocation) -> clmatrix::Result<()> {
+    /// let mut map = svm.map::<f32, _>(queue, MapReadWrite, ..64, [])?;
+    /// map.fill(1.0);
+    /// map.unmap([])?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// CL_INVALID_CONTEXT, CL_INVALID_VALUE for bytes that are not there, for none, and for no whole
+    /// number of elements; CL_INVALID_OPERATION where the bytes are mapped and either map writes;
+    /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where a command that it waited for failed;
+    /// CL_MAP_FAILURE where the bytes are not where a `T` may be, and what the driver answers.
+    fn map<'a, T: Pod, M: MapMode>(
+        &self,
+        queue: &CommandQueue,
+        _mode: M,
+        range: impl RangeBounds<usize>,
+        wait_for: impl Into<WaitList<'a>>,
+    ) -> Result<SvmMap<T, M>>
+    where
+        Self: Sized,
+    {
+        map::svm::map(queue, self, range, &wait_for.into())
+    }
+
+    /// Has the bytes `range` mapped as [`map`](Self::map) does, and returns at once: they can be
+    /// used when the result has been waited for (PyOpenCL's `is_blocking=False`).
+    ///
+    /// # Errors
+    /// Those of [`map`](Self::map); what fails later on, [`PendingMap::wait`] reports.
+    fn map_nonblocking<'a, T: Pod, M: MapMode>(
+        &self,
+        queue: &CommandQueue,
+        _mode: M,
+        range: impl RangeBounds<usize>,
+        wait_for: impl Into<WaitList<'a>>,
+    ) -> Result<PendingMap<SvmMap<T, M>>>
+    where
+        Self: Sized,
+    {
+        map::svm::map_nonblocking(queue, self, range, &wait_for.into())
+    }
+
+    /// Maps all of it for reading (PyOpenCL's `map_ro`).
+    ///
+    /// # Errors
+    /// Those of [`map`](Self::map).
+    fn map_ro<'a, T: Pod>(
+        &self,
+        queue: &CommandQueue,
+        wait_for: impl Into<WaitList<'a>>,
+    ) -> Result<SvmMap<T, MapRead>>
+    where
+        Self: Sized,
+    {
+        self.map(queue, MapRead, .., wait_for)
+    }
+
+    /// Maps all of it for reading and writing (PyOpenCL's `map_rw`).
+    ///
+    /// # Errors
+    /// Those of [`map`](Self::map).
+    fn map_rw<'a, T: Pod>(
+        &self,
+        queue: &CommandQueue,
+        wait_for: impl Into<WaitList<'a>>,
+    ) -> Result<SvmMap<T, MapReadWrite>>
+    where
+        Self: Sized,
+    {
+        self.map(queue, MapReadWrite, .., wait_for)
+    }
+
+    /// The bytes `range` of fine-grain memory as elements of `T`, without a map.
+    ///
+    /// Waits for what this crate has enqueued on these bytes, on any queue, where it or the access
+    /// writes, and keeps away what comes until it is dropped. Host and kernels that use memory at the
+    /// same time, with atomics, do that through [`svm_ptr`](Self::svm_ptr), in `unsafe` code.
+    ///
+    /// ```no_run
+    /// # use clmatrix::memory::*;
+    /// # fn f(context: &clmatrix::Context) -> clmatrix::Result<()> {
+    /// let svm = SvmAllocation::new(context, 64, 0, SvmFlags::FINE_GRAIN_BUFFER)?;
+    /// svm.access::<u32, _>(MapReadWrite, ..)?.fill(7);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// CL_INVALID_OPERATION for coarse-grain memory, and where the bytes are mapped and either use
+    /// writes; CL_INVALID_VALUE for bytes that are not there, for none, for no whole number of
+    /// elements, and where no `T` may be; and what the driver answers.
+    fn access<T: Pod, M: MapMode>(
+        &self,
+        _mode: M,
+        range: impl RangeBounds<usize>,
+    ) -> Result<SvmAccess<T, M>>
+    where
+        Self: Sized,
+    {
+        access::access(self, range)
     }
 
     /// What it was made with. The host's own memory is [`SvmFlags::FINE_GRAIN_BUFFER`], too.

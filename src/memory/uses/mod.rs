@@ -15,7 +15,7 @@ use std::sync::{Arc, PoisonError};
 use std::sync::{Condvar, Mutex, MutexGuard};
 
 use cl3::command_queue as cl;
-use cl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_OPERATION};
+use cl3::error_codes::{CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT, CL_INVALID_OPERATION};
 use cl3::types::{cl_command_queue, cl_context};
 use opencl3::command_queue::CommandQueue;
 
@@ -41,7 +41,7 @@ const LOST_MAP: &str = "stay closed: an unmap of them failed";
 
 /// The uses of one object and all that shares its bytes. Ranges are in bytes from its start.
 #[derive(Debug)]
-pub(crate) struct Uses {
+pub struct Uses {
     shared: Shared<KnownQueue, Pending>,
 }
 
@@ -174,12 +174,11 @@ impl Uses {
         self.lock().has_lost()
     }
 
-    /// Enters with `enter` a use by `queue`.
+    /// Enters a use with `enter`, for which `ask` asks about its queue.
     fn enter<T>(
         &self,
         call: &'static str,
-        queue: &CommandQueue,
-        context: cl_context,
+        ask: impl Fn() -> Result<KnownQueue>,
         range: &Range<usize>,
         enter: impl Fn(
             &mut Table<KnownQueue, Pending>,
@@ -193,7 +192,7 @@ impl Uses {
                 Err(obstacle) => obstacle,
             };
             match obstacle {
-                Obstacle::UnknownQueue => self.introduce(KnownQueue::ask(call, queue, context)?),
+                Obstacle::UnknownQueue => self.introduce(ask()?),
                 Obstacle::Unmapping(running) => {
                     self.settle(running);
                     settled = true;
@@ -375,7 +374,8 @@ impl<'a> CommandUse<'a> {
         access: Access,
     ) -> Result<Self> {
         let key = queue.get() as usize;
-        let entered = uses.enter(call, queue, context, &range, |table, settled| {
+        let ask = || KnownQueue::ask(call, queue, context);
+        let entered = uses.enter(call, ask, &range, |table, settled| {
             table.enter_command(key, &range, access, settled)
         })?;
         Ok(Self { uses, queue: key, range, access, entered })
@@ -495,7 +495,8 @@ impl MapUse {
         access: Access,
     ) -> Result<(Self, Before<KnownQueue, Pending>)> {
         let key = queue.get() as usize;
-        let (id, in_order) = uses.enter(call, queue, context, range, |table, settled| {
+        let ask = || KnownQueue::ask(call, queue, context);
+        let (id, in_order) = uses.enter(call, ask, range, |table, settled| {
             table.enter_map(key, range, access, settled)
         })?;
         let entered =
@@ -553,5 +554,42 @@ impl Drop for MapUse {
         if !self.over {
             self.uses.end(self.id, Outcome::Complete);
         }
+    }
+}
+
+/// The host's use of bytes that need no map.
+#[derive(Debug)]
+pub(crate) struct HostUse {
+    uses: Arc<Uses>,
+    id: u64,
+}
+
+impl HostUse {
+    /// Enters it, and waits for what has to end first.
+    ///
+    /// Refuses bytes that are mapped.
+    pub(crate) fn enter(
+        call: &'static str,
+        uses: &Arc<Uses>,
+        range: &Range<usize>,
+        access: Access,
+    ) -> Result<Self> {
+        let no_queue = || Err(Error::refused(call, CL_INVALID_COMMAND_QUEUE, "there is no queue"));
+        let enter = |table: &mut Table<_, _>, settled| table.enter_host(range, access, settled);
+        let id = uses.enter(call, no_queue, range, enter)?;
+        let entered = Self { uses: Arc::clone(uses), id };
+        // No queue has this number.
+        let before = uses.shared.before_map(id, 0, range, access, KnownQueue::try_clone);
+        if uses.wait_for(before.map_err(|refusal| in_use(call, range, &refusal))??)? {
+            Ok(entered)
+        } else {
+            Err(in_use(call, range, &Refusal { held: range.clone(), why: LOST_MAP }))
+        }
+    }
+}
+
+impl Drop for HostUse {
+    fn drop(&mut self) {
+        self.uses.end(self.id, Outcome::Complete);
     }
 }

@@ -253,10 +253,24 @@ impl<Q: Queue, E> Table<Q, E> {
         let Some(known) = self.known(key) else { return Err(Obstacle::UnknownQueue) };
         known.maps += 1;
         let in_order = known.queue.is_in_order();
+        Ok((self.push_map(range, access, Some(key)), in_order))
+    }
+
+    /// Enters what the host does to bytes that need no map, as a map that ends on no queue.
+    pub fn enter_host(
+        &mut self,
+        range: &Range<usize>,
+        access: Access,
+        settled: bool,
+    ) -> Result<u64, Obstacle<E>> {
+        self.check_maps(range, access, settled)?;
+        Ok(self.push_map(range, access, None))
+    }
+
+    fn push_map(&mut self, range: &Range<usize>, access: Access, queue: Option<usize>) -> u64 {
         let id = self.new_id();
-        let (range, queue) = (range.clone(), Some(key));
-        self.maps.push(Use { id, range, access, state: State::Mapped, queue });
-        Ok((id, in_order))
+        self.maps.push(Use { id, range: range.clone(), access, state: State::Mapped, queue });
+        id
     }
 
     fn check_maps(
