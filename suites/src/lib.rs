@@ -6,4 +6,5 @@ mod copy;
 mod gate;
 mod object;
 mod on_device;
+mod property;
 mod selection;

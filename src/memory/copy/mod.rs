@@ -6,12 +6,14 @@
 mod command;
 mod linear;
 mod pending;
+mod rect;
 mod rows;
 
 use opencl3::command_queue::CommandQueue;
 
 pub use linear::{Linear, enqueue_copy_buffer, enqueue_read_buffer, enqueue_write_buffer};
 pub use pending::PendingTransfer;
+pub use rect::{HostRect, Rect};
 pub(crate) use rows::Rows;
 pub use rows::{Origin, Pitches, Region};
 
@@ -40,9 +42,9 @@ pub trait CopyArgs<Dst, Src> {
 ///
 /// | from, to | arguments | gives |
 /// |---|---|---|
-/// | [`HostSource`](super::HostSource), `&`[`Buffer`](super::Buffer) | `..`, [`Linear`] | see below |
-/// | `&`[`Buffer`](super::Buffer), [`HostTarget`](super::HostTarget) | `..`, [`Linear`] | see below |
-/// | `&`[`Buffer`](super::Buffer), `&`[`Buffer`](super::Buffer) | `..`, [`Linear`] | an event; does not block |
+/// | [`HostSource`](super::HostSource), `&`[`Buffer`](super::Buffer) | `..`, [`Linear`], [`HostRect`] | see below |
+/// | `&`[`Buffer`](super::Buffer), [`HostTarget`](super::HostTarget) | `..`, [`Linear`], [`HostRect`] | see below |
+/// | `&`[`Buffer`](super::Buffer), `&`[`Buffer`](super::Buffer) | `..`, [`Linear`], [`Rect`] | an event; does not block |
 ///
 /// With host memory that is lent, the copy blocks and gives its event. Host memory that is given
 /// away comes back from the [`PendingTransfer`], or in the error.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use cl3::error_codes::CL_INVALID_VALUE;
 
 use crate::error::{Error, Result};
+use crate::memory::uses::overlap as ranges_overlap;
 
 /// Where a rectangle begins: x in bytes, y in rows, z in slices. What is left out is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,6 +104,21 @@ impl Rows {
         self.checked_hull().expect("it was there when this was made")
     }
 
+    /// The same rectangle in what begins `bytes` earlier.
+    pub(super) fn moved_by(mut self, bytes: usize) -> Self {
+        // It does not overflow: the rectangle is within a buffer.
+        self.origin[0] += bytes;
+        self
+    }
+
+    /// The bytes of each row, the first first.
+    fn each(&self) -> impl Iterator<Item = Range<usize>> {
+        let start = self.hull().start;
+        let [size, rows, slices] = self.region;
+        let row = move |y, z| start + y * self.row_pitch + z * self.slice_pitch;
+        (0..slices).flat_map(move |z| (0..rows).map(move |y| row(y, z)..row(y, z) + size))
+    }
+
     fn checked_hull(&self) -> Option<Range<usize>> {
         let at = |[x, y, z]: [usize; 3]| {
             let rows = y.checked_mul(self.row_pitch)?;
@@ -113,5 +129,117 @@ impl Rows {
         let [_, rows, slices] = self.region;
         let size = at([self.region[0], rows - 1, slices - 1])?;
         Some(start..start.checked_add(size)?)
+    }
+}
+
+/// Whether two rectangles have a byte in common.
+pub(super) fn overlap(a: &Rows, b: &Rows) -> bool {
+    if !ranges_overlap(&a.hull(), &b.hull()) {
+        return false;
+    }
+    // Both run forwards.
+    let (mut rows_of_a, mut rows_of_b) = (a.each().peekable(), b.each().peekable());
+    while let (Some(in_a), Some(in_b)) = (rows_of_a.peek(), rows_of_b.peek()) {
+        if ranges_overlap(in_a, in_b) {
+            return true;
+        }
+        if in_a.end <= in_b.start {
+            rows_of_a.next();
+        } else {
+            rows_of_b.next();
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_is_filled_in() {
+        let rows = |region, pitches: [usize; 2]| {
+            Rows::new([0; 3], region, pitches).map(|rows| [rows.row_pitch, rows.slice_pitch])
+        };
+        assert_eq!(Origin::from([1]), Origin([1, 0, 0]));
+        assert_eq!(Region::from([4, 2]), Region([4, 2, 1]));
+        assert_eq!(Pitches::from([8]), Pitches([8, 0]));
+        assert_eq!(rows([4, 3, 2], [0, 0]), Ok([4, 12]));
+        assert_eq!(rows([4, 3, 2], [8, 0]), Ok([8, 24]));
+        assert_eq!(rows([4, 3, 2], [0, 16]), Ok([4, 16]));
+    }
+
+    #[test]
+    fn pitches_are_checked() {
+        for (region, pitches, allowed) in [
+            ([4, 3, 2], [4, 12], true),
+            ([4, 3, 2], [3, 0], false),
+            ([4, 3, 2], [5, 15], true),
+            ([4, 3, 2], [5, 12], false),
+            ([4, 3, 2], [5, 16], false),
+            ([4, 3, 2], [5, 20], true),
+            ([0, 3, 2], [0, 0], false),
+            ([4, 0, 2], [0, 0], false),
+            ([4, 3, 0], [0, 0], false),
+            ([usize::MAX, 2, 1], [0, 0], false),
+            ([1, 2, 1], [usize::MAX, 0], false),
+            ([1, 1, 3], [1, usize::MAX], false),
+            ([1, 1, 2], [1, usize::MAX], false),
+            ([1, 1, 2], [1, usize::MAX - 1], true),
+        ] {
+            let rows = Rows::new([0; 3], region, pitches);
+            assert_eq!(rows.is_ok(), allowed, "{region:?}, {pitches:?}");
+        }
+    }
+
+    #[test]
+    fn the_hull_is_from_the_first_byte_to_the_last() {
+        let hull = |origin, region, pitches| Rows::new(origin, region, pitches).map(|r| r.hull());
+        assert_eq!(hull([3, 0, 0], [4, 1, 1], [0, 0]), Ok(3..7));
+        assert_eq!(hull([3, 2, 1], [4, 2, 2], [10, 50]), Ok(73..137));
+        assert!(hull([usize::MAX, 0, 0], [1, 1, 1], [0, 0]).is_err());
+        assert!(hull([0, usize::MAX, 0], [2, 1, 1], [0, 0]).is_err());
+        assert!(hull([0, 0, usize::MAX], [1, 2, 1], [0, 0]).is_err());
+    }
+
+    #[test]
+    fn rectangles_are_in_what_they_are_of() {
+        let checked = |size| {
+            let (origin, region) = (Origin::from([3, 2, 1]), Region::from([4, 2, 2]));
+            let pitches = Pitches::from([10, 50]);
+            Rows::checked("clEnqueueCopyBufferRect", ("source", size), origin, region, pitches)
+        };
+        assert!(checked(137).is_ok());
+        let error = checked(136).expect_err("one byte is missing");
+        assert_eq!(error.code_name(), "CL_INVALID_VALUE");
+        assert!(error.detail().contains("73..137"), "{error}");
+    }
+
+    /// Every pair of small rectangles, against marking each byte.
+    #[test]
+    fn overlap_is_exact() {
+        let mut all = Vec::new();
+        for x in [0, 1, 2, 3, 4, 9] {
+            for (y, z) in [(0, 0), (1, 0), (0, 1), (2, 1)] {
+                for region in [[1, 1, 1], [2, 2, 1], [4, 1, 2], [2, 2, 2], [3, 3, 1]] {
+                    for pitches in [[0, 0], [4, 0], [5, 15]] {
+                        all.extend(Rows::new([x, y, z], region, pitches));
+                    }
+                }
+            }
+        }
+        let bytes = |rows: &Rows| {
+            let mut touched = [false; 200];
+            rows.each().for_each(|row| touched[row].fill(true));
+            touched
+        };
+        let touched: Vec<_> = all.iter().map(bytes).collect();
+        assert!(all.len() > 200);
+        for (a, own) in all.iter().zip(&touched) {
+            for (b, other) in all.iter().zip(&touched) {
+                let shared = own.iter().zip(other).any(|(own, other)| *own && *other);
+                assert_eq!(overlap(a, b), shared, "{a:?}, {b:?}");
+            }
+        }
     }
 }

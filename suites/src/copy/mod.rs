@@ -3,3 +3,5 @@
 //! What a copy is said to have done is checked from the device: a kernel works on it in between.
 
 mod linear;
+mod property;
+mod rect;

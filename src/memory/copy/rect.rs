@@ -1,0 +1,255 @@
+//! Rectangles of bytes: between host memory and buffers, and between buffers (OpenCL 3.0, 5.2.2 and
+//! 5.2.3).
+
+use cl3::command_queue as cl;
+use cl3::error_codes::{CL_INVALID_VALUE, CL_MEM_COPY_OVERLAP};
+use opencl3::command_queue::CommandQueue;
+use opencl3::event::Event;
+
+use super::CopyArgs;
+use super::command::{BufferCommand, Part, rect_call};
+use super::rows::{Origin, Pitches, Region, Rows, overlap};
+use crate::error::{Error, Result};
+use crate::memory::buffer::Buffer;
+use crate::memory::command::enqueue;
+use crate::memory::host::{HostSource, HostTarget, Place};
+use crate::memory::object::MemoryObject;
+use crate::memory::uses::Access;
+use crate::memory::wait_list::WaitList;
+
+/// A rectangle of bytes of a buffer and one of host memory, of the same size
+/// (`clEnqueueReadBufferRect`, `clEnqueueWriteBufferRect`).
+///
+/// The host memory has to be without gaps: the rectangle is one of its bytes.
+///
+/// ```
+/// use clmatrix::memory::{Buffer, HostRect, MemFlags, enqueue_copy};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// // Three rows of four bytes.
+/// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, b"abcdefghijkl")?;
+/// let mut corner = [0; 4];
+/// let rect = HostRect::new([2, 2]).buffer_origin([2, 1]).buffer_pitches([4]);
+/// enqueue_copy(&queue, &mut corner, &buffer, rect, [])?;
+/// assert_eq!(&corner, b"ghkl");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct HostRect {
+    region: Region,
+    buffer_origin: Origin,
+    host_origin: Origin,
+    buffer_pitches: Pitches,
+    host_pitches: Pitches,
+}
+
+impl HostRect {
+    /// `region` at the start of either side, without gaps.
+    pub fn new(region: impl Into<Region>) -> Self {
+        Self {
+            region: region.into(),
+            buffer_origin: Origin::default(),
+            host_origin: Origin::default(),
+            buffer_pitches: Pitches::default(),
+            host_pitches: Pitches::default(),
+        }
+    }
+
+    /// Where it begins in the buffer.
+    pub fn buffer_origin(mut self, origin: impl Into<Origin>) -> Self {
+        self.buffer_origin = origin.into();
+        self
+    }
+
+    /// Where it begins in the host memory.
+    pub fn host_origin(mut self, origin: impl Into<Origin>) -> Self {
+        self.host_origin = origin.into();
+        self
+    }
+
+    /// How far apart the buffer's rows and slices are.
+    pub fn buffer_pitches(mut self, pitches: impl Into<Pitches>) -> Self {
+        self.buffer_pitches = pitches.into();
+        self
+    }
+
+    /// How far apart the host memory's rows and slices are.
+    pub fn host_pitches(mut self, pitches: impl Into<Pitches>) -> Self {
+        self.host_pitches = pitches.into();
+        self
+    }
+
+    fn plan(self, buffer: &Buffer, access: Access, place: Place) -> Result<BufferCommand<'_>> {
+        let call = rect_call(access);
+        let rows = |side, origin, pitches| Rows::checked(call, side, origin, self.region, pitches);
+        let device = rows(("buffer", buffer.size()), self.buffer_origin, self.buffer_pitches)?;
+        let host = rows(("host memory", place.size(call)?), self.host_origin, self.host_pitches)?;
+        BufferCommand::new(buffer, access, Part::Rect { buffer: device, host }, place.pointer)
+    }
+}
+
+impl<D: HostTarget> CopyArgs<D, &Buffer> for HostRect {
+    type Output = D::Output;
+
+    fn enqueue(
+        self,
+        queue: &CommandQueue,
+        dst: D,
+        src: &Buffer,
+        wait_for: &WaitList<'_>,
+    ) -> Self::Output {
+        dst.transfer(queue, wait_for, |place| self.plan(src, Access::Read, place))
+    }
+}
+
+impl<S: HostSource> CopyArgs<&Buffer, S> for HostRect {
+    type Output = S::Output;
+
+    fn enqueue(
+        self,
+        queue: &CommandQueue,
+        dst: &Buffer,
+        src: S,
+        wait_for: &WaitList<'_>,
+    ) -> Self::Output {
+        src.transfer(queue, wait_for, |place| self.plan(dst, Access::Write, place))
+    }
+}
+
+/// A rectangle of bytes in each of two buffers, or two in one (`clEnqueueCopyBufferRect`).
+///
+/// Within one buffer, and between regions of it, both sides need the same pitches.
+///
+/// ```
+/// use clmatrix::memory::{Buffer, MemFlags, Rect, enqueue_copy};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// // Three rows of four bytes.
+/// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, b"abcdefghijkl")?;
+/// let column = Rect::new([1, 3]).dst_origin([3]).src_pitches([4]).dst_pitches([4]);
+/// enqueue_copy(&queue, &buffer, &buffer, column, [])?;
+/// let mut rows = [0; 12];
+/// enqueue_copy(&queue, &mut rows, &buffer, .., [])?;
+/// assert_eq!(&rows, b"abcaefgeijki");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Rect {
+    region: Region,
+    src_origin: Origin,
+    dst_origin: Origin,
+    src_pitches: Pitches,
+    dst_pitches: Pitches,
+}
+
+impl Rect {
+    /// `region` at the start of either side, without gaps.
+    pub fn new(region: impl Into<Region>) -> Self {
+        Self {
+            region: region.into(),
+            src_origin: Origin::default(),
+            dst_origin: Origin::default(),
+            src_pitches: Pitches::default(),
+            dst_pitches: Pitches::default(),
+        }
+    }
+
+    /// Where it begins in the source.
+    pub fn src_origin(mut self, origin: impl Into<Origin>) -> Self {
+        self.src_origin = origin.into();
+        self
+    }
+
+    /// Where it begins in the destination.
+    pub fn dst_origin(mut self, origin: impl Into<Origin>) -> Self {
+        self.dst_origin = origin.into();
+        self
+    }
+
+    /// How far apart the source's rows and slices are.
+    pub fn src_pitches(mut self, pitches: impl Into<Pitches>) -> Self {
+        self.src_pitches = pitches.into();
+        self
+    }
+
+    /// How far apart the destination's rows and slices are.
+    pub fn dst_pitches(mut self, pitches: impl Into<Pitches>) -> Self {
+        self.dst_pitches = pitches.into();
+        self
+    }
+}
+
+impl CopyArgs<&Buffer, &Buffer> for Rect {
+    type Output = Result<Event>;
+
+    fn enqueue(
+        self,
+        queue: &CommandQueue,
+        dst: &Buffer,
+        src: &Buffer,
+        wait_for: &WaitList<'_>,
+    ) -> Self::Output {
+        const CALL: &str = "clEnqueueCopyBufferRect";
+        let rows = |side, origin, pitches| Rows::checked(CALL, side, origin, self.region, pitches);
+        let from = rows(("source", src.size()), self.src_origin, self.src_pitches)?;
+        let to = rows(("destination", dst.size()), self.dst_origin, self.dst_pitches)?;
+        check_apart(CALL, (src, &from), (dst, &to))?;
+        let operands =
+            [src.operand(&from.hull(), Access::Read), dst.operand(&to.hull(), Access::Write)];
+        // Regions by their whole buffers: PoCL 3.1 crashes on regions here.
+        let (from, to) = (from.moved_by(src.offset()), to.moved_by(dst.offset()));
+        let event = enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
+            // SAFETY: the handles are alive and of one context, the rectangles are within the
+            // buffers and apart, and the driver keeps the buffers until the command has ended.
+            unsafe {
+                cl::enqueue_copy_buffer_rect(
+                    queue,
+                    src.whole_raw(),
+                    dst.whole_raw(),
+                    from.origin.as_ptr(),
+                    to.origin.as_ptr(),
+                    from.region.as_ptr(),
+                    from.row_pitch,
+                    from.slice_pitch,
+                    to.row_pitch,
+                    to.slice_pitch,
+                    count,
+                    events,
+                )
+            }
+        })?;
+        Ok(event.into_event())
+    }
+}
+
+fn check_apart(
+    call: &'static str,
+    (src, from): (&Buffer, &Rows),
+    (dst, to): (&Buffer, &Rows),
+) -> Result<()> {
+    if src.whole_raw() != dst.whole_raw() {
+        return Ok(());
+    }
+    let pitches = |rows: &Rows| [rows.row_pitch, rows.slice_pitch];
+    if pitches(from) != pitches(to) {
+        let why = format!(
+            "within one buffer, source and destination need the same pitches, not {:?} and {:?}",
+            pitches(from),
+            pitches(to)
+        );
+        return Err(Error::refused(call, CL_INVALID_VALUE, why));
+    }
+    if overlap(&from.moved_by(src.offset()), &to.moved_by(dst.offset())) {
+        let why = "the rectangles overlap: bytes would be copied onto themselves";
+        return Err(Error::refused(call, CL_MEM_COPY_OVERLAP, why));
+    }
+    Ok(())
+}

@@ -1,0 +1,227 @@
+//! Rectangles of bytes (OpenCL 3.0, 5.2.2 and 5.2.3).
+
+use clmatrix::memory::{
+    Buffer, HostRect, MemFlags, MemoryObject, Origin, Pitches, Rect, Region, enqueue_copy,
+};
+use clmatrix::{Device, Result};
+use clmatrix_harness::device;
+use rstest::rstest;
+
+use crate::buffer::{buffer_of, contents, counting, refusal};
+use crate::on_device::{OnDevice, on_device};
+
+/// Turns each byte round, on the device.
+const INVERT: &str = "kernel void k(global uchar *x) { x[get_global_id(0)] ^= 255; }";
+
+/// Three rows of four bytes.
+fn three_rows(on_device: &OnDevice) -> Result<Buffer> {
+    Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, b"abcdefghijkl")
+}
+
+fn text(on_device: &OnDevice, buffer: &Buffer) -> Result<String> {
+    let mut bytes = vec![0; buffer.size()];
+    enqueue_copy(&on_device.queue, &mut bytes, buffer, .., [])?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn origins_and_regions_may_be_shorter(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let buffer = three_rows(&on_device)?;
+    let read = |rect: HostRect| -> Result<String> {
+        let mut bytes = *b"............";
+        enqueue_copy(queue, &mut bytes, &buffer, rect, [])?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    assert_eq!(read(HostRect::new([3]).buffer_origin([2]))?, "cde.........");
+    assert_eq!(read(HostRect::new([3]).buffer_origin([2]).host_origin([1]))?, ".cde........");
+    let rows = HostRect::new([2, 3]).buffer_pitches([4]);
+    assert_eq!(read(rows)?, "abefij......");
+    assert_eq!(read(rows.host_pitches([3]))?, "ab.ef.ij....");
+    assert_eq!(read(rows.buffer_origin([1, 0, 0]).host_origin([2, 1]))?, "....bcfgjk..");
+    // Two slices of two rows, a byte apart.
+    let slices = HostRect::new([1, 2, 2]).buffer_pitches([2, 6]);
+    assert_eq!(read(slices)?, "acgi........");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_kernel_finds_the_rectangle_and_nothing_else(on_device: OnDevice) -> Result<()> {
+    let buffer = three_rows(&on_device)?;
+    let rect = HostRect::new([2, 2]).buffer_origin([1, 1]).buffer_pitches([4]).host_pitches([3]);
+    enqueue_copy(&on_device.queue, &buffer, b"12.34.", rect, [])?;
+    on_device.run(INVERT, &[&buffer], 12)?;
+    let mut found = [0; 12];
+    enqueue_copy(&on_device.queue, &mut found, &buffer, .., [])?;
+    assert_eq!(found.map(|byte| !byte), *b"abcde12hi34l");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn between_buffers(on_device: OnDevice) -> Result<()> {
+    let (from, to) = (three_rows(&on_device)?, three_rows(&on_device)?);
+    on_device.run(INVERT, &[&from], 12)?;
+    let rect = Rect::new([2, 3]).src_origin([2]).src_pitches([4]).dst_pitches([4]);
+    enqueue_copy(&on_device.queue, &to, &from, rect, [])?;
+    on_device.run(INVERT, &[&to], 12)?;
+    let inverted = |text: &[u8; 12]| text.map(|byte| if byte < b'a' { !byte } else { byte });
+    let mut found = [0; 12];
+    enqueue_copy(&on_device.queue, &mut found, &to, .., [])?;
+    let unchanged = found.map(|byte| if byte > 127 { !byte } else { byte });
+    assert_eq!(inverted(&unchanged), *b"cdcdghghklkl");
+    Ok(())
+}
+
+/// A region counts its own bytes, also where the driver sees the whole.
+#[rstest]
+#[clmatrix_harness::test]
+fn of_a_region(on_device: OnDevice, device: Device) -> Result<()> {
+    let part = (device.mem_base_addr_align()? as usize / 8).max(64);
+    let whole = buffer_of(&on_device, &counting(part as u32))?;
+    let region = whole.sub_region(part..2 * part)?;
+    let rect = HostRect::new([4, 3]).buffer_origin([4, 1]).buffer_pitches([16]);
+    let mut found = [0_u32; 3];
+    enqueue_copy(&on_device.queue, &mut found, &region, rect, [])?;
+    let first = part as u32 / 4;
+    assert_eq!(found, [first + 5, first + 9, first + 13]);
+    enqueue_copy(&on_device.queue, &region, &[7_u32, 8, 9], rect, [])?;
+    on_device.run(crate::buffer::DOUBLE, &[&region], part / 4)?;
+    let all = contents(&on_device, &whole)?;
+    assert_eq!(all[..part / 4], counting(first)[..], "what is before the region stays");
+    assert_eq!(all[part / 4 + 5], 14);
+    assert_eq!(all[part / 4 + 13], 18);
+    // As large as the region is, not the whole.
+    let rows = HostRect::new([part, 2]);
+    let mut large = vec![0_u8; 2 * part];
+    let refused = enqueue_copy(&on_device.queue, &mut large, &region, rows, []);
+    assert_eq!(refusal(refused), "CL_INVALID_VALUE");
+    Ok(())
+}
+
+/// The origin, region and pitches of one side of 12 bytes.
+type Side = (Origin, Region, Pitches);
+
+fn side<const O: usize, const R: usize, const P: usize>(
+    origin: [usize; O],
+    region: [usize; R],
+    pitches: [usize; P],
+) -> Side
+where
+    Origin: From<[usize; O]>,
+    Region: From<[usize; R]>,
+    Pitches: From<[usize; P]>,
+{
+    (origin.into(), region.into(), pitches.into())
+}
+
+#[rstest]
+#[case::past_the_end_in_x(side([9], [4], [0]))]
+#[case::past_the_end_in_y(side([0, 1], [4, 3], [4]))]
+#[case::past_the_end_in_z(side([0, 0, 1], [2, 2, 3], [0]))]
+#[case::past_the_end_by_the_pitch(side([0], [3, 3], [5]))]
+#[case::past_the_end_by_the_slice_pitch(side([0], [2, 1, 2], [2, 12]))]
+#[case::no_bytes(side([0], [0], [0]))]
+#[case::no_rows(side([0], [4, 0], [0]))]
+#[case::no_slices(side([0], [4, 1, 0], [0]))]
+#[case::rows_closer_than_they_are_long(side([0], [4, 2], [3]))]
+#[case::slices_closer_than_they_are_long(side([0], [2, 2, 2], [2, 3]))]
+#[case::slices_that_are_no_multiple_of_rows(side([0], [2, 1, 2], [2, 5]))]
+#[case::an_origin_beyond_all_memory(side([usize::MAX], [4], [0]))]
+#[case::an_overflow_in_y(side([0, usize::MAX], [2], [0]))]
+#[case::an_overflow_in_z(side([0, 0, usize::MAX / 2], [2, 2], [0]))]
+#[case::a_region_beyond_all_memory(side([0], [usize::MAX, usize::MAX, 2], [0]))]
+#[case::a_pitch_beyond_all_memory(side([0], [1, 2, 2], [usize::MAX]))]
+#[clmatrix_harness::test]
+fn what_is_not_there_is_refused(on_device: OnDevice, #[case] side: Side) -> Result<()> {
+    let queue = &on_device.queue;
+    let (origin, region, pitches) = side;
+    let (small, large) = (three_rows(&on_device)?, buffer_of(&on_device, &counting(100))?);
+    let mut large_host = [0_u8; 400];
+    let mut small_host = [0_u8; 12];
+    // On the device's side.
+    let rect = HostRect::new(region).buffer_origin(origin).buffer_pitches(pitches);
+    let read = enqueue_copy(queue, &mut large_host, &small, rect, []);
+    assert_eq!(refusal(read), "CL_INVALID_VALUE");
+    let written = enqueue_copy(queue, &small, &large_host, rect, []);
+    assert_eq!(refusal(written), "CL_INVALID_VALUE");
+    // On the host's side.
+    let rect = HostRect::new(region).host_origin(origin).host_pitches(pitches);
+    let read = enqueue_copy(queue, &mut small_host, &large, rect, []);
+    assert_eq!(refusal(read), "CL_INVALID_VALUE");
+    let written = enqueue_copy(queue, &large, &small_host, rect, []);
+    assert_eq!(refusal(written), "CL_INVALID_VALUE");
+    // On either side of two buffers.
+    let rect = Rect::new(region).src_origin(origin).src_pitches(pitches);
+    assert_eq!(refusal(enqueue_copy(queue, &large, &small, rect, [])), "CL_INVALID_VALUE");
+    let rect = Rect::new(region).dst_origin(origin).dst_pitches(pitches);
+    assert_eq!(refusal(enqueue_copy(queue, &small, &large, rect, [])), "CL_INVALID_VALUE");
+    assert_eq!(text(&on_device, &small)?, "abcdefghijkl", "nothing was changed");
+    assert_eq!((small_host, large_host), ([0; 12], [0; 400]));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn rectangles_of_one_buffer_must_not_overlap(on_device: OnDevice) -> Result<()> {
+    let buffer = three_rows(&on_device)?;
+    let copy = |region: [usize; 2], from: [usize; 2], to: [usize; 2]| {
+        let rect = Rect::new(region).src_origin(from).dst_origin(to);
+        enqueue_copy(&on_device.queue, &buffer, &buffer, rect.src_pitches([4]).dst_pitches([4]), [])
+    };
+    for (region, from, to) in [
+        ([2, 2], [0, 0], [0, 0]),
+        ([2, 2], [0, 0], [1, 0]),
+        ([2, 2], [0, 0], [1, 1]),
+        ([3, 1], [2, 0], [0, 1]),
+        ([4, 2], [0, 0], [0, 1]),
+    ] {
+        let refused = copy(region, from, to);
+        assert_eq!(refusal(refused), "CL_MEM_COPY_OVERLAP", "{region:?}, {from:?}, {to:?}");
+    }
+    assert_eq!(text(&on_device, &buffer)?, "abcdefghijkl");
+    // Side by side, their hulls overlap and they do not.
+    copy([2, 3], [0, 0], [2, 0])?;
+    assert_eq!(text(&on_device, &buffer)?, "ababefefijij");
+    copy([4, 1], [0, 0], [0, 2])?;
+    assert_eq!(text(&on_device, &buffer)?, "ababefefabab");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn within_one_buffer_the_pitches_are_the_same(on_device: OnDevice) -> Result<()> {
+    let buffer = three_rows(&on_device)?;
+    let rect = Rect::new([1, 2]).dst_origin([8]).src_pitches([4]).dst_pitches([2]);
+    let refused = enqueue_copy(&on_device.queue, &buffer, &buffer, rect, []);
+    assert_eq!(refusal(refused), "CL_INVALID_VALUE");
+    // Regions are of their whole buffer.
+    let refused = enqueue_copy(&on_device.queue, &buffer.sub_region(..)?, &buffer, rect, []);
+    assert_eq!(refusal(refused), "CL_INVALID_VALUE");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn overlap_is_seen_between_regions_of_one_buffer(
+    on_device: OnDevice,
+    device: Device,
+) -> Result<()> {
+    let part = (device.mem_base_addr_align()? as usize / 8).max(64);
+    let whole = buffer_of(&on_device, &counting(part as u32))?;
+    let (first, second) = (whole.sub_region(..2 * part)?, whole.sub_region(part..)?);
+    let copy = |region: [usize; 2], from: [usize; 1]| {
+        let rect = Rect::new(region).src_origin(from).src_pitches([16]).dst_pitches([16]);
+        enqueue_copy(&on_device.queue, &second, &first, rect, [])
+    };
+    // The last two rows of the first begin where the second does.
+    assert_eq!(refusal(copy([8, 3], [part - 16])), "CL_MEM_COPY_OVERLAP");
+    // Side by side.
+    copy([8, 2], [part + 8])?;
+    let found = contents(&on_device, &whole)?;
+    let start = part / 4;
+    assert_eq!(found[start..start + 4], [2, 3, 2, 3].map(|i| start as u32 + i));
+    Ok(())
+}

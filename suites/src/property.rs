@@ -1,0 +1,46 @@
+//! Properties that hold for whatever arguments proptest comes up with.
+
+use std::fmt::Debug;
+
+use clmatrix::Result;
+use proptest::strategy::Strategy;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
+
+/// Few, since some devices are slow.
+const CASES: u32 = 64;
+
+/// What all cases come from: the same on every device and each time.
+const SEED: [u8; 32] = *b"clmatrix tries each device alike";
+
+/// Checks `property` for arguments from `strategy`, and shows the smallest that it does not hold for.
+#[track_caller]
+pub fn holds_for<S: Strategy<Value: Debug>>(
+    strategy: S,
+    property: impl Fn(&S::Value) -> Result<std::result::Result<(), String>>,
+) {
+    let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &SEED);
+    let tried =
+        TestRunner::new_with_rng(config, rng).run(&strategy, |case| match property(&case) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(why)) => Err(TestCaseError::fail(why)),
+            Err(error) => Err(TestCaseError::fail(error.to_string())),
+        });
+    match tried {
+        Ok(()) => {}
+        Err(TestError::Fail(why, smallest)) => {
+            let seed = String::from_utf8_lossy(&SEED);
+            panic!("{why}\nfor {smallest:#?}\n(of {CASES} cases from the seed {seed:?})")
+        }
+        Err(TestError::Abort(why)) => panic!("no cases: {why}"),
+    }
+}
+
+/// Whether what was found is what the model says.
+pub fn same(found: &[u8], expected: &[u8], what: &str) -> std::result::Result<(), String> {
+    match found.iter().zip(expected).position(|(found, expected)| found != expected) {
+        None if found.len() == expected.len() => Ok(()),
+        None => Err(format!("{what}: {} bytes, not {}", found.len(), expected.len())),
+        Some(at) => Err(format!("{what}: byte {at} is {}, not {}", found[at], expected[at])),
+    }
+}
