@@ -4,18 +4,19 @@ use std::any::TypeId;
 use std::ffi::c_void;
 
 use bytemuck::Pod;
+use ndarray::Dimension;
 
 use super::arg_info::Numbers;
 use super::builder::Launch;
 use crate::memory::uses::Access;
-use crate::memory::{Buffer, MemoryObject, SvmAllocation};
+use crate::memory::{Buffer, HostMemory, MemoryObject, SvmAllocation, SvmArray, SystemSvm};
 
 /// What can be passed to a kernel, by [`Launch::arg`]:
 ///
 /// - numbers, arrays of 2, 4, 8 or 16 of them for vectors (a vector of 3 takes the place of one of
 ///   4), and structures: whatever is [`Pod`]. They are laid out as in C, which is right for
 ///   `#[repr(C)]` alone;
-/// - `&buffer`, `&allocation` of shared virtual memory, or [`NullBuffer`];
+/// - `&buffer`, `&svm` of any shared virtual memory, or [`NullBuffer`];
 /// - [`LocalMemory`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed to a kernel",
@@ -186,19 +187,19 @@ memory_objects! {
 }
 
 macro_rules! shared_virtual_memory {
-    ($($pointer:ty;)*) => {$(
-        impl<'a> KernelArg<'a> for &'a $pointer {}
+    ($([$($generics:tt)*] $pointer:ty;)*) => {$(
+        impl<'a, $($generics)*> KernelArg<'a> for &'a $pointer {}
 
-        impl<'a> Pass<'a> for &'a $pointer {
+        impl<'a, $($generics)*> Pass<'a> for &'a $pointer {
             #[inline]
             fn pass(self, launch: &mut Launch<'_, 'a>) {
                 launch.push_svm(self, Access::Write);
             }
         }
 
-        impl<'a> MemoryArg<'a> for &'a $pointer {}
+        impl<'a, $($generics)*> MemoryArg<'a> for &'a $pointer {}
 
-        impl<'a> PassMemory<'a> for &'a $pointer {
+        impl<'a, $($generics)*> PassMemory<'a> for &'a $pointer {
             #[inline]
             fn pass_for(self, launch: &mut Launch<'_, 'a>, access: Access) {
                 launch.push_svm(self, access);
@@ -208,7 +209,9 @@ macro_rules! shared_virtual_memory {
 }
 
 shared_virtual_memory! {
-    SvmAllocation;
+    [] SvmAllocation;
+    [T: Pod, D: Dimension] SvmArray<T, D>;
+    [H: HostMemory] SystemSvm<H>;
 }
 
 /// What a kernel does to an object, as far as its flags say.

@@ -26,6 +26,7 @@ const LONGEST_PATTERN: usize = 128;
 /// | memory | with | part |
 /// |---|---|---|
 /// | `&`[`Buffer`] | a `&`[`Pattern`] | a range of bytes, such as `..` and `16..32` |
+/// | `&`[`SvmPointer`](super::SvmPointer) | a `&`[`Pattern`] | a range of bytes |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be filled with `{P}` over `{Part}`",
     note = "the documentation of `FillTarget` has a table of what can be filled with what"
@@ -48,7 +49,7 @@ pub trait FillTarget<P, Part> {
 /// 128 of them.
 pub trait Pattern: sealed::Bytes {}
 
-mod sealed {
+pub(crate) mod sealed {
     /// Plain bytes.
     pub trait Bytes {
         /// These bytes.
@@ -93,7 +94,8 @@ impl sealed::Bytes for [u8] {
 /// ```
 ///
 /// # Errors
-/// For buffers, those of [`enqueue_fill_buffer`].
+/// For buffers, those of [`enqueue_fill_buffer`]; for shared virtual memory, those of
+/// [`enqueue_svm_memfill`](super::enqueue_svm_memfill).
 pub fn enqueue_fill<'a, P, Part, Dst: FillTarget<P, Part>>(
     queue: &CommandQueue,
     dst: Dst,
@@ -157,7 +159,7 @@ impl<P: Pattern + ?Sized, R: RangeBounds<usize>> FillTarget<&P, R> for &Buffer {
     }
 }
 
-fn check_pattern(call: &'static str, size: usize, range: &Range<usize>) -> Result<()> {
+pub(crate) fn check_pattern(call: &'static str, size: usize, range: &Range<usize>) -> Result<()> {
     let refused = |why: String| Err(Error::refused(call, CL_INVALID_VALUE, why));
     if !size.is_power_of_two() || size > LONGEST_PATTERN {
         return refused(format!(

@@ -42,5 +42,8 @@ pub use map::{
     SvmMap, WritableMapMode, enqueue_map_buffer, enqueue_map_buffer_nonblocking,
 };
 pub use object::{MemoryObject, ObjectType};
-pub use svm::{SvmAccess, SvmAllocation, SvmAllocationBuilder, SvmFlags, SvmPointer};
+pub use svm::{
+    ArrayMap, SvmAccess, SvmAllocation, SvmAllocationBuilder, SvmArray, SvmArrayAccess,
+    SvmArrayBuilder, SvmArrayMap, SvmFlags, SvmPointer, SystemSvm, enqueue_svm_memfill,
+};
 pub use wait_list::WaitList;

@@ -163,7 +163,7 @@ impl Buffer {
         Ok(Self { object, region: Some(region), host })
     }
 
-    fn whole(object: MemObject) -> Self {
+    pub(super) fn whole(object: MemObject) -> Self {
         Self { object: Arc::new(object), region: None, host: None }
     }
 
@@ -195,6 +195,11 @@ impl Buffer {
     /// A range of this buffer, as its object's uses count them.
     pub(super) fn in_uses(&self, range: &Range<usize>) -> Range<usize> {
         self.object.in_uses(&self.in_whole(range))
+    }
+
+    /// Whether it lives in the same memory as `other`.
+    pub(super) fn shares_uses_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(self.object.uses(), other.object.uses())
     }
 
     /// The driver's handle of the whole buffer.

@@ -44,8 +44,9 @@ pub struct Linear {
     pub src_offset: usize,
     /// The first byte of the destination.
     pub dst_offset: usize,
-    /// How many bytes. `None` stands for as much as there is: all of the host memory, or what both
-    /// of two buffers have from their offsets on.
+    /// How many bytes. `None` stands for as much as there is: of a buffer, as much as all of the host
+    /// memory; of two buffers, or of shared virtual memory and anything, as much as both have from
+    /// their offsets on.
     pub byte_count: Option<usize>,
 }
 
@@ -60,7 +61,7 @@ impl<D: HostTarget> CopyArgs<D, &Buffer> for Linear {
         wait_for: &WaitList<'_>,
     ) -> Self::Output {
         dst.transfer(queue, wait_for, |place| {
-            check_no_host_offset(Access::Read, self.dst_offset)?;
+            check_no_host_offset(linear_call(Access::Read), self.dst_offset)?;
             plan(src, Access::Read, self.src_offset, self.byte_count, place)
         })
     }
@@ -77,7 +78,7 @@ impl<S: HostSource> CopyArgs<&Buffer, S> for Linear {
         wait_for: &WaitList<'_>,
     ) -> Self::Output {
         src.transfer(queue, wait_for, |place| {
-            check_no_host_offset(Access::Write, self.src_offset)?;
+            check_no_host_offset(linear_call(Access::Write), self.src_offset)?;
             plan(dst, Access::Write, self.dst_offset, self.byte_count, place)
         })
     }
@@ -208,12 +209,12 @@ fn plan(
     BufferCommand::new(buffer, access, part, place.pointer)
 }
 
-fn check_no_host_offset(access: Access, offset: usize) -> Result<()> {
+pub(super) fn check_no_host_offset(call: &'static str, offset: usize) -> Result<()> {
     if offset == 0 {
         return Ok(());
     }
     let why = "an offset is one of device memory; of host memory, give the part that is meant";
-    Err(Error::refused(linear_call(access), CL_INVALID_VALUE, why))
+    Err(Error::refused(call, CL_INVALID_VALUE, why))
 }
 
 fn copy(
@@ -253,10 +254,12 @@ pub(super) fn check_no_overlap(
     (src, from): (&Buffer, &Range<usize>),
     (dst, to): (&Buffer, &Range<usize>),
 ) -> Result<()> {
-    let (from, to) = (src.in_whole(from), dst.in_whole(to));
-    if src.whole_raw() != dst.whole_raw() || !overlap(&from, &to) {
+    let (from, to) = (src.in_uses(from), dst.in_uses(to));
+    // Two buffers may share memory.
+    let is_one = src.whole_raw() == dst.whole_raw() || src.shares_uses_with(dst);
+    if !is_one || !overlap(&from, &to) {
         return Ok(());
     }
-    let why = format!("bytes {from:?} would be copied to bytes {to:?} of the same buffer");
+    let why = format!("bytes {from:?} would be copied to bytes {to:?} of the same memory");
     Err(Error::refused(call, CL_MEM_COPY_OVERLAP, why))
 }

@@ -8,6 +8,7 @@ mod linear;
 mod pending;
 mod rect;
 mod rows;
+mod svm;
 
 use opencl3::command_queue::CommandQueue;
 
@@ -45,6 +46,9 @@ pub trait CopyArgs<Dst, Src> {
 /// | [`HostSource`](super::HostSource), `&`[`Buffer`](super::Buffer) | `..`, [`Linear`], [`HostRect`] | see below |
 /// | `&`[`Buffer`](super::Buffer), [`HostTarget`](super::HostTarget) | `..`, [`Linear`], [`HostRect`] | see below |
 /// | `&`[`Buffer`](super::Buffer), `&`[`Buffer`](super::Buffer) | `..`, [`Linear`], [`Rect`] | an event; does not block |
+/// | `&`[`SvmPointer`](super::SvmPointer), [`HostTarget`](super::HostTarget) | `..`, [`Linear`] | see below |
+/// | [`HostSource`](super::HostSource), `&`[`SvmPointer`](super::SvmPointer) | `..`, [`Linear`] | see below |
+/// | `&`[`SvmPointer`](super::SvmPointer), `&`[`SvmPointer`](super::SvmPointer) | `..`, [`Linear`] | an event; does not block |
 ///
 /// With host memory that is lent, the copy blocks and gives its event. Host memory that is given
 /// away comes back from the [`PendingTransfer`], or in the error.

@@ -104,9 +104,9 @@ impl SvmMemory {
         self.origin.is_some()
     }
 
-    /// It has been freed, or is about to be.
-    pub(super) fn is_over(&mut self) {
-        self.origin = None;
+    /// It has been freed, is about to be, or is given to the caller.
+    pub(super) fn end(&mut self) -> Option<Origin> {
+        self.origin.take()
     }
 
     /// Frees it after its uses: on its queue, or here and now.
@@ -125,7 +125,7 @@ impl SvmMemory {
     fn free_now(&mut self) -> Result<()> {
         const CALL: &str = "clSVMFree";
         self.uses.wait_until_idle(CALL)?;
-        match self.origin.take() {
+        match self.end() {
             Some(Origin::Driver) => {
                 // SAFETY: it comes from `clSVMAlloc` in this context, nobody has it any more, and
                 // the commands on it have ended.
@@ -143,7 +143,7 @@ impl Drop for SvmMemory {
         }
         if let Err(error) = self.free() {
             log::error!("{error}: {} bytes of shared virtual memory are never freed", self.size);
-            mem::forget(self.origin.take());
+            mem::forget(self.end());
         }
     }
 }

@@ -7,14 +7,21 @@
 
 mod access;
 mod allocation;
+mod array;
+mod buffer;
 mod capabilities;
+mod fill;
 mod flags;
 pub(crate) mod memory;
 mod pointer;
 mod release;
+mod system;
 
 pub use access::SvmAccess;
 pub use allocation::{SvmAllocation, SvmAllocationBuilder};
+pub use array::{ArrayMap, SvmArray, SvmArrayAccess, SvmArrayBuilder, SvmArrayMap};
+pub use fill::enqueue_svm_memfill;
 pub use flags::SvmFlags;
 pub use pointer::SvmPointer;
 pub(crate) use pointer::sealed;
+pub use system::SystemSvm;

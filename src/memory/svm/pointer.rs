@@ -8,8 +8,11 @@ use bytemuck::Pod;
 use opencl3::command_queue::CommandQueue;
 
 use super::access::{self, SvmAccess};
+use super::buffer;
 use super::flags::SvmFlags;
 use crate::error::Result;
+use crate::memory::buffer::Buffer;
+use crate::memory::flags::MemFlags;
 use crate::memory::map::{self, MapMode, MapRead, MapReadWrite, PendingMap, SvmMap};
 use crate::memory::wait_list::WaitList;
 
@@ -147,6 +150,30 @@ pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
         Self: Sized,
     {
         access::access(self, range)
+    }
+
+    /// The bytes `range` as a buffer, which shares them (`clCreateBuffer` with
+    /// CL_MEM_USE_HOST_PTR). It keeps the memory, and what is mapped of one is mapped of the other.
+    ///
+    /// ```no_run
+    /// # use clmatrix::memory::*;
+    /// # fn f(queue: &clmatrix::CommandQueue, svm: &SvmAllocation) -> clmatrix::Result<()> {
+    /// let buffer = svm.as_buffer(MemFlags::READ_WRITE, ..64)?;
+    /// enqueue_fill(queue, &buffer, &7_u32, .., [])?;
+    /// assert!(buffer.uses_svm_pointer()?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// CL_INVALID_VALUE for flags that exclude each other and for bytes that are not there,
+    /// CL_INVALID_BUFFER_SIZE for none and for more than CL_DEVICE_MAX_MEM_ALLOC_SIZE of every
+    /// device, and what the driver answers.
+    fn as_buffer(&self, flags: MemFlags, range: impl RangeBounds<usize>) -> Result<Buffer>
+    where
+        Self: Sized,
+    {
+        buffer::as_buffer(self, flags, range)
     }
 
     /// What it was made with. The host's own memory is [`SvmFlags::FINE_GRAIN_BUFFER`], too.

@@ -92,7 +92,7 @@ pub(super) fn when_unused(
         None => unsafe { cl::enqueue_marker_with_wait_list(queue.get(), count, events) },
     }
     .map_err(in_call(CALL))?;
-    memory.is_over();
+    memory.end();
     // SAFETY: the driver has just made it, with one reference.
     let event = unsafe { EventRef::from_driver(CALL, event) };
     // Nobody else may ever flush it.

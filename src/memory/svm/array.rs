@@ -1,0 +1,289 @@
+//! Arrays in shared virtual memory (`pyopencl.svm_empty` and its kin).
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_INVALID_VALUE};
+use ndarray::{
+    ArrayBase, ArrayView, ArrayViewMut, Data, Dimension, Shape, ShapeBuilder, StrideShape,
+};
+use opencl3::command_queue::CommandQueue;
+use opencl3::context::Context;
+use opencl3::event::Event;
+
+use super::access::Accessing;
+use super::allocation::{LARGEST_ALIGNMENT, SvmAllocation, SvmAllocationBuilder};
+use super::flags::SvmFlags;
+use super::memory::SvmMemory;
+use super::pointer::SvmPointer;
+use super::sealed::Svm;
+use crate::error::{Error, Result};
+use crate::memory::map::mapping::Mapping;
+use crate::memory::map::slice::SliceMap;
+use crate::memory::map::{MapMode, MapRead, MapReadWrite, WritableMapMode};
+use crate::memory::wait_list::WaitList;
+
+/// An array of a shape and order in shared virtual memory (`pyopencl.SVM` of what `svm_empty`
+/// gives). Clones share it.
+///
+/// | PyOpenCL | here |
+/// |---|---|
+/// | `svm_empty(ctx, flags, shape, dtype, order, alignment, queue)` | `SvmArray::<T, _>::builder(&context, shape)` or `shape.f()`, then `.flags(flags)`, `.alignment(bytes)`, `.queue(&queue)`, `.build()` |
+/// | `svm_empty_like(ctx, flags, ary)` | `SvmArray::like(&context, &array)?`, then the same |
+/// | `csvm_empty`, `csvm_empty_like` | the same without `.flags` |
+/// | `fsvm_empty`, `fsvm_empty_like` | the same with [`SvmFlags::FINE_GRAIN_BUFFER`] |
+///
+/// ```no_run
+/// use clmatrix::memory::SvmArray;
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// let array = SvmArray::<f32, _>::builder(&context, (2, 3)).build()?;
+/// let mut map = array.map_rw(&queue, [])?;
+/// map.array_mut()[(1, 2)] = 1.0;
+/// map.unmap([])?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct SvmArray<T: Pod, D: Dimension> {
+    allocation: SvmAllocation,
+    shape: Shape<D>,
+    element: PhantomData<fn() -> T>,
+}
+
+/// Says what an [`SvmArray`] is to be like; [`build`](Self::build) makes it.
+#[derive(Debug)]
+#[must_use]
+pub struct SvmArrayBuilder<'a, T: Pod, D: Dimension> {
+    allocation: SvmAllocationBuilder<'a>,
+    shape: Shape<D>,
+    element: PhantomData<fn() -> T>,
+}
+
+impl<T: Pod, D: Dimension> SvmArray<T, D> {
+    /// A builder of arrays of a shape and order of ndarray's: `10`, `(2, 3)`, `(2, 3).f()`.
+    pub fn builder(
+        context: &Context,
+        shape: impl ShapeBuilder<Dim = D>,
+    ) -> SvmArrayBuilder<'_, T, D> {
+        let alignment = size_of::<T>().next_power_of_two().min(LARGEST_ALIGNMENT);
+        let allocation = SvmAllocation::builder(context).alignment(alignment);
+        SvmArrayBuilder { allocation, shape: shape.into_shape_with_order(), element: PhantomData }
+    }
+
+    /// A builder of arrays of the shape, order and elements of `array`.
+    ///
+    /// # Errors
+    /// CL_INVALID_VALUE for one whose elements are not one after the other, in row-major (C) or
+    /// column-major (Fortran) order.
+    pub fn like<'a, S: Data<Elem = T>>(
+        context: &'a Context,
+        array: &ArrayBase<S, D>,
+    ) -> Result<SvmArrayBuilder<'a, T, D>> {
+        let is_fortran = !array.is_standard_layout();
+        if is_fortran && !array.t().is_standard_layout() {
+            let why = "the array's elements are neither in C nor in Fortran order";
+            return Err(Error::refused("clSVMAlloc", CL_INVALID_VALUE, why));
+        }
+        Ok(Self::builder(context, array.raw_dim().set_f(is_fortran)))
+    }
+
+    /// The lengths of the axes.
+    pub fn shape(&self) -> &[usize] {
+        self.shape.raw_dim().slice()
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.shape.size()
+    }
+
+    /// Whether it has no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The memory that it is in.
+    pub fn allocation(&self) -> &SvmAllocation {
+        &self.allocation
+    }
+
+    /// Gives the array up for the memory that it is in.
+    pub fn into_allocation(self) -> SvmAllocation {
+        self.allocation
+    }
+
+    /// Maps the array (PyOpenCL's `SVM.map`; `clEnqueueSVMMap`), and returns when it can be used.
+    ///
+    /// # Errors
+    /// Those of [`SvmPointer::map`].
+    pub fn map<'a, M: MapMode>(
+        &self,
+        queue: &CommandQueue,
+        mode: M,
+        wait_for: impl Into<WaitList<'a>>,
+    ) -> Result<SvmArrayMap<T, M, D>> {
+        let slice = SvmPointer::map(self, queue, mode, .., wait_for)?;
+        Ok(ArrayMap { slice, shape: self.shape.clone() })
+    }
+
+    /// Maps the array for reading.
+    ///
+    /// # Errors
+    /// Those of [`SvmPointer::map`].
+    pub fn map_ro<'a>(
+        &self,
+        queue: &CommandQueue,
+        wait_for: impl Into<WaitList<'a>>,
+    ) -> Result<SvmArrayMap<T, MapRead, D>> {
+        self.map(queue, MapRead, wait_for)
+    }
+
+    /// Maps the array for reading and writing.
+    ///
+    /// # Errors
+    /// Those of [`SvmPointer::map`].
+    pub fn map_rw<'a>(
+        &self,
+        queue: &CommandQueue,
+        wait_for: impl Into<WaitList<'a>>,
+    ) -> Result<SvmArrayMap<T, MapReadWrite, D>> {
+        self.map(queue, MapReadWrite, wait_for)
+    }
+
+    /// The array without a map, if it is fine-grain: see [`SvmPointer::access`].
+    ///
+    /// # Errors
+    /// Those of [`SvmPointer::access`].
+    pub fn access<M: MapMode>(&self, mode: M) -> Result<SvmArrayAccess<T, M, D>> {
+        let slice = SvmPointer::access(self, mode, ..)?;
+        Ok(ArrayMap { slice, shape: self.shape.clone() })
+    }
+}
+
+impl<'a, T: Pod, D: Dimension> SvmArrayBuilder<'a, T, D> {
+    /// Kernel access, and whether it is fine-grain.
+    pub fn flags(mut self, flags: SvmFlags) -> Self {
+        self.allocation = self.allocation.flags(flags);
+        self
+    }
+
+    /// Puts the array at a multiple of so many bytes: see [`SvmAllocationBuilder::alignment`].
+    /// Without this, of an element's size, or the next power of two, up to 128.
+    pub fn alignment(mut self, bytes: usize) -> Self {
+        self.allocation = self.allocation.alignment(bytes);
+        self
+    }
+
+    /// An in-order queue on which the memory is freed: see [`SvmAllocationBuilder::queue`].
+    pub fn queue(mut self, queue: &'a CommandQueue) -> Self {
+        self.allocation = self.allocation.queue(queue);
+        self
+    }
+
+    /// Makes the array, with elements of undefined value (`clSVMAlloc`).
+    ///
+    /// # Errors
+    /// Those of [`SvmAllocationBuilder::build`].
+    pub fn build(self) -> Result<SvmArray<T, D>> {
+        let Self { allocation, shape, element } = self;
+        let len = shape.raw_dim().size_checked();
+        let size = len.and_then(|len| len.checked_mul(size_of::<T>())).ok_or_else(|| {
+            let why = format!("{shape:?} has more elements than there are addresses");
+            Error::refused("clSVMAlloc", CL_INVALID_BUFFER_SIZE, why)
+        })?;
+        Ok(SvmArray { allocation: allocation.size(size).build()?, shape, element })
+    }
+}
+
+/// An [`SvmArray`] that is mapped (`pyopencl.SVMMap`). Unmapped by [`unmap`](ArrayMap::unmap), or
+/// when dropped.
+pub type SvmArrayMap<T, M, D> = ArrayMap<Mapping<Arc<SvmMemory>>, T, M, D>;
+
+/// A fine-grain [`SvmArray`] that the host uses without a map: see
+/// [`SvmAccess`](super::SvmAccess).
+pub type SvmArrayAccess<T, M, D> = ArrayMap<Accessing, T, M, D>;
+
+/// An array of the host's that something holds in place: [`SvmArrayMap`] or [`SvmArrayAccess`].
+pub struct ArrayMap<G, T: Pod, M: MapMode, D: Dimension> {
+    slice: SliceMap<G, T, M>,
+    shape: Shape<D>,
+}
+
+impl<G, T: Pod, M: MapMode, D: Dimension> ArrayMap<G, T, M, D> {
+    /// The array.
+    pub fn array(&self) -> ArrayView<'_, T, D> {
+        self.slice.array(strided(&self.shape)).expect("the memory was made for this shape")
+    }
+}
+
+impl<G, T: Pod, M: WritableMapMode, D: Dimension> ArrayMap<G, T, M, D> {
+    /// The array, for writing.
+    pub fn array_mut(&mut self) -> ArrayViewMut<'_, T, D> {
+        self.slice.array_mut(strided(&self.shape)).expect("the memory was made for this shape")
+    }
+}
+
+fn strided<D: Dimension>(shape: &Shape<D>) -> StrideShape<D> {
+    shape.clone().into()
+}
+
+impl<T: Pod, M: MapMode, D: Dimension> SvmArrayMap<T, M, D> {
+    /// The event of the map.
+    pub fn event(&self) -> &Event {
+        self.slice.event()
+    }
+
+    /// Gives the array back to the device: see [`SliceMap::unmap`].
+    ///
+    /// # Errors
+    /// Those of [`SliceMap::unmap`].
+    pub fn unmap<'a>(self, wait_for: impl Into<WaitList<'a>>) -> Result<Event> {
+        self.slice.unmap(wait_for)
+    }
+
+    /// Gives the array back to the device on another queue: see [`SliceMap::unmap_on`].
+    ///
+    /// # Errors
+    /// Those of [`SliceMap::unmap_on`].
+    pub fn unmap_on<'a>(
+        self,
+        queue: &CommandQueue,
+        wait_for: impl Into<WaitList<'a>>,
+    ) -> Result<Event> {
+        self.slice.unmap_on(queue, wait_for)
+    }
+}
+
+impl<G, T: Pod + fmt::Debug, M: MapMode, D: Dimension> fmt::Debug for ArrayMap<G, T, M, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.array(), f)
+    }
+}
+
+impl<T: Pod, D: Dimension> SvmPointer for SvmArray<T, D> {}
+
+impl<T: Pod, D: Dimension> Svm for SvmArray<T, D> {
+    fn memory(&self) -> &Arc<SvmMemory> {
+        self.allocation.memory()
+    }
+}
+
+impl<T: Pod, D: Dimension> Clone for SvmArray<T, D> {
+    fn clone(&self) -> Self {
+        let (allocation, shape) = (self.allocation.clone(), self.shape.clone());
+        Self { allocation, shape, element: PhantomData }
+    }
+}
+
+impl<T: Pod, D: Dimension> fmt::Debug for SvmArray<T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SvmArray")
+            .field("allocation", &self.allocation)
+            .field("shape", &self.shape)
+            .finish()
+    }
+}

@@ -1,0 +1,71 @@
+//! Shared virtual memory as a buffer (`clCreateBuffer` with CL_MEM_USE_HOST_PTR).
+
+use std::mem::ManuallyDrop;
+use std::ops::RangeBounds;
+use std::sync::Arc;
+use std::thread;
+
+use cl3::error_codes::CL_INVALID_BUFFER_SIZE;
+use cl3::memory as cl;
+
+use super::memory::SvmMemory;
+use super::pointer::SvmPointer;
+use super::sealed;
+use crate::error::{Error, Result, in_call};
+use crate::memory::buffer::{Buffer, check_size};
+use crate::memory::flags::MemFlags;
+use crate::memory::keep::keep_until_destroyed;
+use crate::memory::object::{About, MemObject};
+
+/// [`SvmPointer::as_buffer`].
+pub(super) fn as_buffer(
+    svm: &impl SvmPointer,
+    flags: MemFlags,
+    range: impl RangeBounds<usize>,
+) -> Result<Buffer> {
+    const CALL: &str = "clCreateBuffer";
+    let flags = flags.for_host_memory(CALL)?;
+    let range = sealed::bytes(CALL, svm, range)?;
+    let (memory, size) = (svm.memory(), range.len());
+    let context = memory.context();
+    if size == 0 {
+        return Err(Error::refused(CALL, CL_INVALID_BUFFER_SIZE, "the buffer would have 0 bytes"));
+    }
+    check_size(CALL, context, size)?;
+    let at = memory.at(range.start);
+    // SAFETY: the context is alive, and `size` bytes at `at` are memory that its devices share; the
+    // destructor callback below keeps it for the driver.
+    let raw = unsafe { cl::create_buffer(context.raw(), flags.bits(), size, at) }
+        .map_err(in_call(CALL))?;
+    let (about, uses) = (About { flags, size }, Arc::clone(memory.uses()));
+    // SAFETY: the driver has just made it in this context, with one reference, in memory whose uses
+    // these are, and which the callback keeps alive.
+    let object =
+        unsafe { MemObject::adopt_sharing(raw, Arc::clone(context), about, uses, range.start) };
+    // SAFETY: the object is alive.
+    unsafe { keep_until_destroyed(object.raw(), Kept::new(memory)) }.map_err(|(error, _)| error)?;
+    Ok(Buffer::whole(object))
+}
+
+/// Memory that a driver's buffer needs. It is dropped in a thread of the driver's, where nothing may
+/// be waited for, as the end of the memory may have to.
+struct Kept(ManuallyDrop<Arc<SvmMemory>>);
+
+impl Kept {
+    fn new(memory: &Arc<SvmMemory>) -> Self {
+        Self(ManuallyDrop::new(Arc::clone(memory)))
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        // SAFETY: it is taken once, here.
+        let memory = unsafe { ManuallyDrop::take(&mut self.0) };
+        let Some(last) = Arc::into_inner(memory).map(ManuallyDrop::new) else { return };
+        let size = last.size();
+        let freed = thread::Builder::new().spawn(move || drop(ManuallyDrop::into_inner(last)));
+        if let Err(error) = freed {
+            log::error!("{error}: {size} bytes of shared virtual memory are never freed");
+        }
+    }
+}

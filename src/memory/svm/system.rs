@@ -1,0 +1,131 @@
+//! The host's own memory as shared virtual memory (CL_DEVICE_SVM_FINE_GRAIN_SYSTEM;
+//! `pyopencl.SVM` of any array).
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ptr;
+use std::sync::Arc;
+
+use cl3::error_codes::{CL_INVALID_HOST_PTR, CL_INVALID_OPERATION};
+use opencl3::context::Context;
+
+use super::capabilities::{Needs, check_all};
+use super::flags::SvmFlags;
+use super::memory::{Origin, SvmMemory};
+use super::pointer::SvmPointer;
+use super::sealed::Svm;
+use crate::error::{Error, Result};
+use crate::memory::context::MemContext;
+use crate::memory::host::{HostMemory, Returned};
+
+/// The function that would be given the host's pointer.
+const CALL: &str = "clSetKernelArgSVMPointer";
+
+/// Host memory that devices use as it is (`pyopencl.SVM` of any array), where all of the context's
+/// devices can do that (CL_DEVICE_SVM_FINE_GRAIN_SYSTEM).
+///
+/// It owns the memory: the host reaches it through [`SvmPointer::access`] and gets it back from
+/// [`into_inner`](Self::into_inner). Dropped, it waits for the commands that use it; forgotten, the
+/// memory is never freed.
+///
+/// ```no_run
+/// use clmatrix::memory::{MapRead, SvmPointer, SystemSvm, enqueue_svm_memfill};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// let memory = SystemSvm::new(&context, vec![0_u32; 8])?;
+/// enqueue_svm_memfill(&queue, &memory, &7_u32, ..16, [])?;
+/// assert_eq!(memory.access::<u32, _>(MapRead, ..)?[3..5], [7, 0]);
+/// let memory: Vec<u32> = memory.into_inner()?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct SystemSvm<H: HostMemory> {
+    memory: Arc<SvmMemory>,
+    host: PhantomData<fn() -> H>,
+}
+
+impl<H: HostMemory> SystemSvm<H> {
+    /// Shares `memory` with the devices of `context`.
+    ///
+    /// # Errors
+    /// With the memory: of class [`Unsupported`](crate::Class::Unsupported) where a device of the
+    /// context cannot use the host's memory; CL_INVALID_HOST_PTR for an array whose elements are not
+    /// one after the other; and what the driver answers.
+    pub fn new(context: &Context, memory: H) -> std::result::Result<Self, Returned<H>> {
+        let mut memory = Box::new(memory);
+        match Self::checked(context, &mut memory) {
+            Ok((context, pointer, size)) => {
+                let pointer = if size == 0 { ptr::null_mut() } else { pointer.cast() };
+                let flags = SvmFlags::READ_WRITE | SvmFlags::FINE_GRAIN_BUFFER;
+                let origin = Origin::Host(memory);
+                // SAFETY: all devices can use the host's memory, and `origin` owns this.
+                let memory = unsafe { SvmMemory::adopt(pointer, size, flags, context, origin) };
+                Ok(Self { memory: Arc::new(memory), host: PhantomData })
+            }
+            Err(error) => Err(Returned::new(error, *memory)),
+        }
+    }
+
+    /// The context, and where how many bytes are.
+    fn checked(context: &Context, memory: &mut H) -> Result<(Arc<MemContext>, *mut u8, usize)> {
+        // SAFETY: the context is alive while it is borrowed.
+        let context = unsafe { MemContext::of(context.get()) }?;
+        check_all(CALL, &context, Needs::SYSTEM)?;
+        let Some((pointer, size)) = memory.bytes() else {
+            let why = "the array's elements are not one after the other in memory";
+            return Err(Error::refused(CALL, CL_INVALID_HOST_PTR, why));
+        };
+        Ok((context, pointer, size))
+    }
+
+    /// Gives the memory back with what the devices have made of it, once the commands that use it
+    /// have ended.
+    ///
+    /// # Errors
+    /// With the shared memory: CL_INVALID_OPERATION where there are maps, buffers or accesses of it,
+    /// and where nobody can tell when a command ends; and what the driver answers.
+    pub fn into_inner(self) -> std::result::Result<H, Returned<Option<Self>>> {
+        let host = PhantomData;
+        let mut memory = Arc::try_unwrap(self.memory).map_err(|memory| {
+            let why = "the memory is mapped, accessed, or used by a buffer; drop these first";
+            let error = Error::refused(CALL, CL_INVALID_OPERATION, why);
+            Returned::new(error, Some(Self { memory, host }))
+        })?;
+        match memory.take_host::<H>() {
+            Ok(memory) => Ok(memory),
+            Err(error) => {
+                let left = memory.is_there().then(|| Self { memory: Arc::new(memory), host });
+                Err(Returned::new(error, left))
+            }
+        }
+    }
+}
+
+impl SvmMemory {
+    /// The host's memory, when it is not used any more.
+    fn take_host<H: HostMemory>(&mut self) -> Result<H> {
+        self.uses().wait_until_idle(CALL)?;
+        match self.end() {
+            Some(Origin::Host(memory)) => memory.downcast::<H>().ok(),
+            Some(Origin::Driver) | None => None,
+        }
+        .map(|memory| *memory)
+        .ok_or_else(|| Error::refused(CALL, CL_INVALID_OPERATION, "it is not the host's memory"))
+    }
+}
+
+impl<H: HostMemory> SvmPointer for SystemSvm<H> {}
+
+impl<H: HostMemory> Svm for SystemSvm<H> {
+    fn memory(&self) -> &Arc<SvmMemory> {
+        &self.memory
+    }
+}
+
+impl<H: HostMemory> fmt::Debug for SystemSvm<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SystemSvm").field("memory", &self.memory).finish()
+    }
+}
