@@ -23,7 +23,8 @@ mod flags;
 mod host;
 mod keep;
 mod map;
-pub(crate) mod object;
+pub(crate) mod migrate;
+mod object;
 mod range;
 pub(crate) mod svm;
 pub(crate) mod uses;
@@ -41,6 +42,7 @@ pub use map::{
     BufferMap, MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, PendingMap, SliceMap,
     SvmMap, WritableMapMode, enqueue_map_buffer, enqueue_map_buffer_nonblocking,
 };
+pub use migrate::{AnyMemoryObject, MigrationFlags, enqueue_migrate_mem_objects};
 pub use object::{MemoryObject, ObjectType};
 pub use svm::{
     ArrayMap, SvmAccess, SvmAllocation, SvmAllocationBuilder, SvmArray, SvmArrayAccess,

@@ -3,7 +3,10 @@
 mod buffer;
 mod context;
 mod copy;
+mod fill;
 mod gate;
+mod inverter;
+mod migrate;
 mod object;
 mod on_device;
 mod property;

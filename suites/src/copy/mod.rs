@@ -2,6 +2,10 @@
 //!
 //! What a copy is said to have done is checked from the device: a kernel works on it in between.
 
+mod arrays;
 mod linear;
+mod pending;
+mod profile;
 mod property;
 mod rect;
+mod refused;

@@ -1,0 +1,98 @@
+//! Where memory objects are: moving them before they are needed (OpenCL 3.0, 5.5.3;
+//! `pyopencl.enqueue_migrate_mem_objects`).
+
+use cl3::command_queue as cl;
+use cl3::error_codes::CL_INVALID_VALUE;
+use cl3::memory::{CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, CL_MIGRATE_MEM_OBJECT_HOST};
+use cl3::types::{cl_mem, cl_uint};
+use opencl3::command_queue::CommandQueue;
+use opencl3::event::Event;
+use smallvec::SmallVec;
+
+use super::command::{Operand, enqueue};
+use super::object::MemoryObject;
+use super::object::sealed::Handle;
+use super::uses::Access;
+use super::wait_list::WaitList;
+use crate::error::{Error, Result};
+
+bitflags::bitflags! {
+    /// Where to, and what of it matters (`cl_mem_migration_flags`; `pyopencl.mem_migration_flags`).
+    /// None of them: to the queue's device, with the content.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct MigrationFlags: u64 {
+        /// To the host, whichever device the queue is of.
+        const HOST = CL_MIGRATE_MEM_OBJECT_HOST;
+        /// What is in them is not needed, and undefined afterwards.
+        const CONTENT_UNDEFINED = CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
+    }
+}
+
+/// Any [`MemoryObject`], in a list of different ones.
+pub trait AnyMemoryObject: Handle {}
+
+impl<M: MemoryObject> AnyMemoryObject for M {}
+
+/// Moves `objects` to the queue's device or to the host (`clEnqueueMigrateMemObjects`, OpenCL 1.2).
+/// Does not block. Many drivers take memory for an object only now.
+///
+/// ```
+/// use clmatrix::memory::{Buffer, MemFlags, MigrationFlags, enqueue_migrate_mem_objects};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// let (one, other) = (
+///     Buffer::new(&context, MemFlags::READ_WRITE, 1 << 20)?,
+///     Buffer::new(&context, MemFlags::READ_WRITE, 1 << 20)?,
+/// );
+/// let flags = MigrationFlags::CONTENT_UNDEFINED;
+/// enqueue_migrate_mem_objects(&queue, &[&one, &other], flags, [])?.wait()?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// CL_INVALID_VALUE for no objects and for flags that OpenCL does not know, CL_INVALID_CONTEXT where
+/// they, the queue and the events are not of one context, CL_INVALID_OPERATION for one that is mapped
+/// for writing, or mapped at all where its content is not needed (a region counts as its whole
+/// buffer);
+/// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that has failed, and what the driver
+/// answers.
+pub fn enqueue_migrate_mem_objects<'a>(
+    queue: &CommandQueue,
+    objects: &[&dyn AnyMemoryObject],
+    flags: MigrationFlags,
+    wait_for: impl Into<WaitList<'a>>,
+) -> Result<Event> {
+    const CALL: &str = "clEnqueueMigrateMemObjects";
+    let refused = |why| Err(Error::refused(CALL, CL_INVALID_VALUE, why));
+    if objects.is_empty() {
+        return refused("no memory objects to migrate");
+    }
+    if flags.difference(MigrationFlags::all()) != MigrationFlags::empty() {
+        return refused("flags other than HOST and CONTENT_UNDEFINED");
+    }
+    let Ok(count) = cl_uint::try_from(objects.len()) else {
+        return refused("more than 2^32 memory objects");
+    };
+    let undefined = flags.contains(MigrationFlags::CONTENT_UNDEFINED);
+    let access = if undefined { Access::Write } else { Access::Read };
+    let operands: SmallVec<[_; 4]> =
+        objects.iter().map(|object| whole_of(*object, access)).collect();
+    let raw: SmallVec<[cl_mem; 4]> = objects.iter().map(|object| object.handle()).collect();
+    let event = enqueue(CALL, queue, &operands, &wait_for.into(), |(queue, events, list)| {
+        // SAFETY: the handles are alive and of one context, and the driver keeps the objects until
+        // the command has ended.
+        unsafe {
+            cl::enqueue_migrate_mem_object(queue, count, raw.as_ptr(), flags.bits(), events, list)
+        }
+    })?;
+    Ok(event.into_event())
+}
+
+/// All bytes of an object for a command: drivers move it as a whole, a region with its buffer.
+fn whole_of(object: &dyn AnyMemoryObject, access: Access) -> Operand<'_> {
+    let object = object.object();
+    object.operand(&(0..object.about().size), access)
+}

@@ -1,0 +1,204 @@
+//! ndarray's arrays and views as the host's side.
+
+use clmatrix::Result;
+use clmatrix::memory::{Buffer, HostRect, Linear, MemFlags, enqueue_copy};
+use ndarray::{
+    ArcArray, Array, Array1, Array2, Array3, ArrayView2, ArrayViewMut2, Axis, Ix2, ShapeBuilder,
+    SliceInfo, SliceInfoElem, s,
+};
+use rstest::rstest;
+
+use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
+use crate::on_device::{OnDevice, on_device};
+
+/// 0, 1, 2, ... in five rows of six.
+fn plane() -> Array2<u32> {
+    Array1::from(counting(30)).into_shape_with_order((5, 6)).expect("thirty elements")
+}
+
+/// With its axes swapped, if it is to `turn`.
+fn turned(view: ArrayViewMut2<'_, u32>, turn: bool) -> ArrayViewMut2<'_, u32> {
+    if turn { view.reversed_axes() } else { view }
+}
+
+/// Doubles what `write` has put into a buffer of as many elements as `read` takes out again.
+fn doubled(
+    on_device: &OnDevice,
+    elements: usize,
+    write: impl FnOnce(&Buffer) -> Result<clmatrix::Event>,
+    read: impl FnOnce(&Buffer) -> Result<clmatrix::Event>,
+) -> Result<()> {
+    let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, elements * 4)?;
+    write(&buffer)?;
+    on_device.run(DOUBLE, &[&buffer], elements)?;
+    read(&buffer)?;
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn arrays_go_there_and_back(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let plane = plane();
+    let mut found = Array2::<u32>::zeros((5, 6));
+    doubled(
+        &on_device,
+        30,
+        |buffer| enqueue_copy(queue, buffer, &plane, .., []),
+        |buffer| enqueue_copy(queue, &mut found, buffer, .., []),
+    )?;
+    assert_eq!(found, &plane * 2);
+    let shared: ArcArray<u32, _> = plane.to_shared();
+    let mut copy = shared.clone();
+    doubled(
+        &on_device,
+        30,
+        |buffer| enqueue_copy(queue, buffer, &shared, .., []),
+        |buffer| enqueue_copy(queue, &mut copy, buffer, .., []),
+    )?;
+    assert_eq!(copy, &plane * 2);
+    assert_eq!(shared, plane, "the elements were shared until they were written");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn views_are_taken_by_value_or_by_reference(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let plane = plane();
+    let mut found = Array2::<u32>::zeros((4, 6));
+    let rows = plane.slice(s![1..3, ..]);
+    doubled(
+        &on_device,
+        12,
+        |buffer| enqueue_copy(queue, buffer, &rows, .., []),
+        |buffer| enqueue_copy(queue, found.slice_mut(s![..2, ..]), buffer, .., []),
+    )?;
+    doubled(
+        &on_device,
+        12,
+        |buffer| enqueue_copy(queue, buffer, rows, .., []),
+        |buffer| enqueue_copy(queue, &mut found.slice_mut(s![2.., ..]), buffer, .., []),
+    )?;
+    assert_eq!(found.slice(s![..2, ..]), &rows * 2);
+    assert_eq!(found.slice(s![2.., ..]), &rows * 2);
+    Ok(())
+}
+
+/// As it lies in memory, whichever axis that begins with.
+#[rstest]
+#[clmatrix_harness::test]
+fn elements_go_in_the_order_of_memory(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let columns = Array::from_shape_vec((2, 3).f(), counting(6)).expect("six elements");
+    assert_eq!(columns, ndarray::arr2(&[[0, 2, 4], [1, 3, 5]]));
+    let buffer = buffer_of(&on_device, &[0; 6])?;
+    enqueue_copy(queue, &buffer, &columns, .., [])?;
+    on_device.run(DOUBLE, &[&buffer], 6)?;
+    assert_eq!(contents(&on_device, &buffer)?, [0, 2, 4, 6, 8, 10]);
+    let mut found = Array2::<u32>::zeros((2, 3).f());
+    enqueue_copy(queue, &mut found, &buffer, .., [])?;
+    assert_eq!(found, &columns * 2);
+    // Also with gaps.
+    let plane = plane();
+    let turned = plane.slice(s![1..3, 2..5]).reversed_axes();
+    enqueue_copy(queue, &buffer, turned, .., [])?;
+    on_device.run(DOUBLE, &[&buffer], 6)?;
+    assert_eq!(contents(&on_device, &buffer)?, [16, 18, 20, 28, 30, 32]);
+    Ok(())
+}
+
+#[rstest]
+#[case::a_part_of_rows(s![1..4, 2..5], false)]
+#[case::a_column(s![.., 3..4], false)]
+#[case::every_second_row(s![..;2, ..], false)]
+#[case::every_third_of_a_row(s![2..3, ..;3], false)]
+#[case::every_second_of_both(s![..;2, ..;2], false)]
+#[case::columns_first(s![1..4, 2..5], true)]
+#[clmatrix_harness::test]
+fn a_view_with_gaps_is_all_that_is_touched(
+    on_device: OnDevice,
+    #[case] part: SliceInfo<[SliceInfoElem; 2], Ix2, Ix2>,
+    #[case] columns_first: bool,
+) -> Result<()> {
+    let queue = &on_device.queue;
+    let mut plane = plane();
+    let elements = plane.slice(part).len();
+    let mut found = Array2::from_elem((5, 6), 1000);
+    doubled(
+        &on_device,
+        elements,
+        |buffer| enqueue_copy(queue, buffer, &turned(plane.slice_mut(part), columns_first), .., []),
+        |buffer| enqueue_copy(queue, turned(found.slice_mut(part), columns_first), buffer, .., []),
+    )?;
+    let mut expected = Array2::from_elem((5, 6), 1000);
+    expected.slice_mut(part).assign(&(&plane.slice(part) * 2));
+    assert_eq!(found, expected);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn gaps_in_three_dimensions(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let block = Array1::from(counting(4 * 5 * 6)).into_shape_with_order((4, 5, 6)).expect("120");
+    let part = s![1..3, 1..4, 2..6];
+    let mut found = Array3::from_elem((4, 5, 6), 1000);
+    doubled(
+        &on_device,
+        24,
+        |buffer| enqueue_copy(queue, buffer, block.slice(part), .., []),
+        |buffer| enqueue_copy(queue, found.slice_mut(part), buffer, .., []),
+    )?;
+    let mut expected = Array3::from_elem((4, 5, 6), 1000);
+    expected.slice_mut(part).assign(&(&block.slice(part) * 2));
+    assert_eq!(found, expected);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn gaps_are_the_hosts_alone(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let buffer = buffer_of(&on_device, &[1; 8])?;
+    let plane = plane();
+    let view = plane.slice(s![1..3, 2..4]);
+    enqueue_copy(queue, &buffer, &view, Linear { dst_offset: 12, ..Linear::default() }, [])?;
+    on_device.run(DOUBLE, &[&buffer], 8)?;
+    assert_eq!(contents(&on_device, &buffer)?, [2, 2, 2, 16, 18, 28, 30, 2]);
+    // One element too far.
+    let too_far = Linear { dst_offset: 20, ..Linear::default() };
+    assert_eq!(refusal(enqueue_copy(queue, &buffer, &view, too_far, [])), "CL_INVALID_VALUE");
+    // A part of its bytes, or a rectangle of them, is not to be had.
+    let some = Linear { byte_count: Some(8), ..Linear::default() };
+    assert_eq!(refusal(enqueue_copy(queue, &buffer, &view, some, [])), "CL_INVALID_VALUE");
+    let rect = HostRect::new([4]);
+    assert_eq!(refusal(enqueue_copy(queue, &buffer, &view, rect, [])), "CL_INVALID_VALUE");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn what_is_not_in_rows_is_to_be_copied_first(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let buffer = buffer_of(&on_device, &[0; 30])?;
+    let mut plane = plane();
+    let one_row = counting(6);
+    let row = ArrayView2::from_shape((1, 6), &one_row).expect("a row");
+    for refused in [
+        enqueue_copy(queue, &buffer, plane.slice(s![.., ..;-1]), .., []),
+        enqueue_copy(queue, &buffer, plane.slice(s![..;-1, ..]), .., []),
+        enqueue_copy(queue, &buffer, row.broadcast((5, 6)).expect("five rows"), .., []),
+        enqueue_copy(queue, plane.slice_mut(s![..;-1, ..]), &buffer, .., []),
+    ] {
+        let error = refused.expect_err("it was not refused");
+        assert_eq!(error.code_name(), "CL_INVALID_VALUE");
+        assert!(error.detail().contains("standard layout"), "{error}");
+    }
+    plane.invert_axis(Axis(0));
+    let copied = plane.as_standard_layout();
+    enqueue_copy(queue, &buffer, &copied, .., [])?;
+    on_device.run(DOUBLE, &[&buffer], 30)?;
+    assert_eq!(contents(&on_device, &buffer)?[..2], [48, 50]);
+    Ok(())
+}

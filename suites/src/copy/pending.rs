@@ -1,0 +1,295 @@
+//! Copies that do not block: they own their host memory until they have ended.
+
+use std::sync::Arc;
+use std::thread;
+
+use clmatrix::cl3::event::CL_COMPLETE;
+use clmatrix::memory::{
+    Buffer, HostRect, MapRead, MemFlags, PendingTransfer, Returned, enqueue_copy,
+    enqueue_map_buffer,
+};
+use clmatrix::{CommandQueue, Error, Result};
+use ndarray::{Array2, s};
+use rstest::rstest;
+
+use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
+use crate::gate::{fail, gate, meanwhile, open};
+use crate::on_device::{OnDevice, on_device};
+
+const WAIT_LIST_FAILED: &str = "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST";
+
+#[rstest]
+#[clmatrix_harness::test]
+fn memory_goes_there_and_back_and_is_returned(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let buffer = buffer_of(&on_device, &[0; 6])?;
+    let double = || on_device.run(DOUBLE, &[&buffer], 6);
+    let vector = enqueue_copy(queue, &buffer, counting(6), .., [])?.wait()?;
+    assert_eq!(vector, counting(6), "it is the source's again");
+    double()?;
+    let vector = enqueue_copy(queue, vector, &buffer, .., [])?.wait()?;
+    assert_eq!(vector, [0, 2, 4, 6, 8, 10]);
+
+    let boxed = enqueue_copy(queue, &buffer, vector.into_boxed_slice(), .., [])?.wait()?;
+    double()?;
+    let boxed = enqueue_copy(queue, boxed, &buffer, .., [])?.wait()?;
+    assert_eq!(*boxed, [0, 4, 8, 12, 16, 20]);
+
+    let array = Array2::from_shape_vec((2, 3), boxed.into_vec()).expect("six elements");
+    let array = enqueue_copy(queue, &buffer, array, .., [])?.wait()?;
+    double()?;
+    let array: Array2<u32> = enqueue_copy(queue, array, &buffer, .., [])?.wait()?;
+    assert_eq!(array, ndarray::arr2(&[[0, 8, 16], [24, 32, 40]]));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_source_may_be_shared(on_device: OnDevice) -> Result<()> {
+    let shared: Arc<[u32]> = counting(4).into();
+    let (one, other) = (buffer_of(&on_device, &[9; 4])?, buffer_of(&on_device, &[9; 4])?);
+    let gate = gate(&on_device.context);
+    let first = enqueue_copy(&on_device.queue, &one, Arc::clone(&shared), .., &gate)?;
+    let second = enqueue_copy(&on_device.queue, &other, Arc::clone(&shared), .., &gate)?;
+    assert_eq!(*shared, counting(4), "it can be read meanwhile");
+    open(&gate);
+    assert!(Arc::ptr_eq(&first.wait()?, &shared));
+    drop(second);
+    assert_eq!(Arc::strong_count(&shared), 1, "both have let go of it");
+    for buffer in [one, other] {
+        on_device.run(DOUBLE, &[&buffer], 4)?;
+        assert_eq!(contents(&on_device, &buffer)?, [0, 2, 4, 6]);
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn rectangles_too(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(9))?;
+    on_device.run(DOUBLE, &[&buffer], 9)?;
+    let column = HostRect::new([4, 3]).buffer_origin([4]).buffer_pitches([12]);
+    let found = enqueue_copy(&on_device.queue, vec![1_u32; 4], &buffer, column, [])?.wait()?;
+    assert_eq!(found, [2, 8, 14, 1]);
+    enqueue_copy(&on_device.queue, &buffer, vec![70_u32, 80, 90], column, [])?.wait()?;
+    on_device.run(DOUBLE, &[&buffer], 9)?;
+    assert_eq!(contents(&on_device, &buffer)?, [0, 140, 8, 12, 160, 20, 24, 180, 32]);
+    Ok(())
+}
+
+/// A copy to the device or from it, behind a gate.
+#[derive(Clone, Copy, Debug)]
+enum To {
+    Device,
+    Host,
+}
+
+impl To {
+    /// Copies sevens to `buffer`, or what is in it to the host.
+    fn issue(
+        self,
+        queue: &CommandQueue,
+        buffer: &Buffer,
+        gate: &clmatrix::Event,
+    ) -> std::result::Result<PendingTransfer<Vec<u32>>, Returned<Option<Vec<u32>>>> {
+        match self {
+            Self::Device => enqueue_copy(queue, buffer, vec![7_u32; 4], .., gate),
+            Self::Host => enqueue_copy(queue, vec![7_u32; 4], buffer, .., gate),
+        }
+    }
+
+    /// What the host has afterwards.
+    fn on_host(self) -> Vec<u32> {
+        match self {
+            Self::Device => vec![7; 4],
+            Self::Host => counting(4),
+        }
+    }
+
+    /// What the device has afterwards.
+    fn on_device(self) -> Vec<u32> {
+        match self {
+            Self::Device => vec![7; 4],
+            Self::Host => counting(4),
+        }
+    }
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn it_returns_at_once_and_waits_for_its_events(
+    on_device: OnDevice,
+    #[values(To::Device, To::Host)] to: To,
+) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    let pending = to.issue(&on_device.queue, &buffer, &gate)?;
+    assert!(pending.event().command_execution_status()?.0 > CL_COMPLETE, "it did not wait");
+    let other_queue = on_device.another_queue();
+    let mut before = [0_u32; 4];
+    enqueue_copy(&other_queue, &mut before, &buffer, .., [])?;
+    assert_eq!(before[..], counting(4), "nothing has happened yet");
+    let memory = meanwhile(&gate, open, || pending.wait())?;
+    assert_eq!(memory, to.on_host());
+    assert_eq!(contents(&on_device, &buffer)?, to.on_device());
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn dropped_it_waits(on_device: OnDevice, #[values(To::Device, To::Host)] to: To) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    let pending = to.issue(&on_device.queue, &buffer, &gate)?;
+    meanwhile(&gate, open, || drop(pending));
+    assert_eq!(gate.command_execution_status()?.0, CL_COMPLETE, "it did not wait");
+    assert_eq!(contents(&on_device, &buffer)?, to.on_device());
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn forgotten_it_goes_on(on_device: OnDevice, #[values(To::Device, To::Host)] to: To) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    std::mem::forget(to.issue(&on_device.queue, &buffer, &gate)?);
+    open(&gate);
+    on_device.queue.finish()?;
+    assert_eq!(contents(&on_device, &buffer)?, to.on_device());
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn where_what_it_waits_for_fails_the_memory_comes_back(
+    on_device: OnDevice,
+    #[values(To::Device, To::Host)] to: To,
+) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    let pending = to.issue(&on_device.queue, &buffer, &gate)?;
+    let returned = meanwhile(&gate, fail, || pending.wait()).expect_err("it did not fail");
+    assert_eq!(returned.error.code_name(), WAIT_LIST_FAILED);
+    assert_eq!(returned.memory, Some(vec![7; 4]));
+    let other_queue = on_device.another_queue();
+    let mut after = [0_u32; 4];
+    enqueue_copy(&other_queue, &mut after, &buffer, .., [])?;
+    assert_eq!(after[..], counting(4));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn its_event_orders_what_comes_after(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    let pending = enqueue_copy(&on_device.queue, &buffer, vec![7_u32; 4], .., &gate)?;
+    let other_queue = on_device.another_queue();
+    let found = meanwhile(&gate, open, || -> Result<_> {
+        let mut found = [0_u32; 4];
+        enqueue_copy(&other_queue, &mut found, &buffer, .., pending.event())?;
+        Ok(found)
+    })?;
+    assert_eq!(found, [7; 4]);
+    assert_eq!(pending.wait()?, [7; 4]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_map_waits_for_it(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    let pending = enqueue_copy(&on_device.queue, &buffer, vec![7_u32; 4], .., &gate)?;
+    let other_queue = on_device.another_queue();
+    let found = meanwhile(&gate, open, || {
+        enqueue_map_buffer::<u32, _>(&other_queue, &buffer, MapRead, .., []).map(|map| map.to_vec())
+    })?;
+    assert_eq!(found, [7; 4]);
+    assert_eq!(pending.wait()?, [7; 4]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn what_is_refused_gives_the_memory_back(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let memory = counting(5);
+    let Err(Returned { error, memory: Some(memory) }) =
+        enqueue_copy(queue, &buffer, memory, .., [])
+    else {
+        panic!("it was not refused with the memory")
+    };
+    assert_eq!(refusal(Err::<(), Error>(error)), "CL_INVALID_VALUE");
+    assert_eq!(memory, counting(5));
+    let refused = enqueue_copy(queue, memory, &buffer, .., []).map_err(|returned| {
+        assert_eq!(returned.memory, Some(counting(5)));
+        Error::from(returned)
+    });
+    assert_eq!(refusal(refused), "CL_INVALID_VALUE");
+    let none = enqueue_copy(queue, &buffer, Vec::<u32>::new(), .., []).map_err(Error::from);
+    assert_eq!(refusal(none), "CL_INVALID_VALUE");
+    // An array of its own that has gaps.
+    let mut gaps = Array2::<u32>::ones((4, 4));
+    gaps.slice_collapse(s![.., ..1]);
+    let refused = enqueue_copy(queue, &buffer, gaps, .., []).expect_err("it has gaps");
+    assert!(refused.error.detail().contains("standard layout"), "{}", refused.error);
+    assert_eq!(refused.memory, Some(Array2::ones((4, 1))));
+    let failed = gate(&on_device.context);
+    fail(&failed);
+    let refused = enqueue_copy(queue, &buffer, counting(4), .., &failed).expect_err("it failed");
+    assert_eq!(refused.error.code_name(), WAIT_LIST_FAILED);
+    assert_eq!(refused.memory, Some(counting(4)));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn threads_have_theirs_on_queues_of_their_own(on_device: OnDevice) -> Result<()> {
+    const THREADS: u32 = 4;
+    let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 4096 * THREADS as usize)?;
+    let parts: Vec<_> = (0..THREADS as usize)
+        .map(|thread| buffer.sub_region(4096 * thread..4096 * (thread + 1)))
+        .collect::<Result<_>>()?;
+    thread::scope(|scope| {
+        for (part, thread) in parts.iter().zip(0..) {
+            let queue = on_device.another_queue();
+            scope.spawn(move || {
+                for round in 0..20 {
+                    let data = vec![thread * 100 + round; 1024];
+                    let there = enqueue_copy(&queue, part, data.clone(), .., []).unwrap();
+                    let back = enqueue_copy(&queue, vec![0; 1024], part, .., there.event());
+                    // Somebody else may wait for it, or nobody.
+                    let back = back.unwrap();
+                    let waiter = thread::spawn(move || back.wait().unwrap());
+                    if round % 2 == 0 {
+                        assert_eq!(there.wait().unwrap(), data);
+                    }
+                    assert_eq!(waiter.join().unwrap(), data);
+                }
+            });
+        }
+    });
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn many_may_be_under_way(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &[0; 64])?;
+    let gate = gate(&on_device.context);
+    let transfers = (0..64)
+        .map(|i| {
+            let at = clmatrix::memory::Linear { dst_offset: 4 * i, ..Default::default() };
+            Ok(enqueue_copy(&on_device.queue, &buffer, vec![i as u32], at, &gate)?)
+        })
+        .collect::<Result<Vec<_>>>()?;
+    open(&gate);
+    for (transfer, i) in transfers.into_iter().zip(0..64).rev() {
+        assert_eq!(transfer.wait()?, [i]);
+    }
+    on_device.run(DOUBLE, &[&buffer], 64)?;
+    assert!(contents(&on_device, &buffer)?.iter().zip(0..).all(|(found, i)| *found == 2 * i));
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! The event of each call has the command's times.
+
+use clmatrix::cl3::command_queue::CL_QUEUE_PROFILING_ENABLE;
+use clmatrix::memory::{
+    HostRect, MigrationFlags, Rect, enqueue_copy, enqueue_fill, enqueue_migrate_mem_objects,
+};
+use clmatrix::{CommandQueue, Event, Result};
+use rstest::rstest;
+
+use crate::buffer::buffer_of;
+use crate::on_device::{OnDevice, on_device};
+
+/// Whether the command was queued, submitted, started and ended in this order.
+fn check(event: &Event, what: &str) -> Result<()> {
+    event.wait()?;
+    let times = [
+        event.profiling_command_queued()?,
+        event.profiling_command_submit()?,
+        event.profiling_command_start()?,
+        event.profiling_command_end()?,
+    ];
+    assert!(times.is_sorted(), "{what}: {times:?}");
+    assert!(times[3] > 0, "{what}: {times:?}");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn events_tell_when_a_command_ran(on_device: OnDevice) -> Result<()> {
+    let queue = CommandQueue::create_default(&on_device.context, CL_QUEUE_PROFILING_ENABLE)?;
+    let (buffer, other) = (buffer_of(&on_device, &[1; 64])?, buffer_of(&on_device, &[2; 64])?);
+    let (mut data, rows) = ([0_u32; 64], HostRect::new([16, 4]));
+    for (what, event) in [
+        ("read", enqueue_copy(&queue, &mut data, &buffer, .., [])?),
+        ("read of a rectangle", enqueue_copy(&queue, &mut data, &buffer, rows, [])?),
+        ("write", enqueue_copy(&queue, &buffer, &data, .., [])?),
+        ("write of a rectangle", enqueue_copy(&queue, &buffer, &data, rows, [])?),
+        ("copy", enqueue_copy(&queue, &buffer, &other, .., [])?),
+        ("copy of a rectangle", enqueue_copy(&queue, &buffer, &other, Rect::new([16, 4]), [])?),
+        ("fill", enqueue_fill(&queue, &buffer, &7_u32, .., [])?),
+        (
+            "migration",
+            enqueue_migrate_mem_objects(&queue, &[&buffer], MigrationFlags::default(), [])?,
+        ),
+    ] {
+        check(&event, what)?;
+    }
+    let pending = enqueue_copy(&queue, vec![0_u32; 64], &buffer, .., [])?;
+    check(pending.event(), "read that does not block")?;
+    assert_eq!(pending.wait()?, [7; 64]);
+    Ok(())
+}

@@ -1,0 +1,201 @@
+//! What OpenCL forbids is refused before the driver sees it, whichever way a copy goes.
+
+use clmatrix::cl3::event::{CL_COMPLETE, create_user_event, set_user_event_status};
+use clmatrix::memory::{
+    Buffer, HostRect, Linear, MapRead, MapReadWrite, MemFlags, Rect, WaitList, enqueue_copy,
+    enqueue_map_buffer,
+};
+use clmatrix::{CommandQueue, Event, Result};
+use clmatrix_harness::{CtxFactory, ctx_factory};
+use rstest::rstest;
+
+use crate::buffer::{buffer_of, contents, counting, refusal};
+use crate::on_device::{OnDevice, on_device};
+
+/// A way to copy 16 bytes from a buffer, or to one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Read,
+    ReadRect,
+    ReadGaps,
+    ReadOwned,
+    Write,
+    WriteRect,
+    WriteGaps,
+    WriteOwned,
+    CopyFrom,
+    CopyFromRect,
+    CopyTo,
+    CopyToRect,
+}
+
+impl Way {
+    const ALL: [Self; 12] = [
+        Self::Read,
+        Self::ReadRect,
+        Self::ReadGaps,
+        Self::ReadOwned,
+        Self::Write,
+        Self::WriteRect,
+        Self::WriteGaps,
+        Self::WriteOwned,
+        Self::CopyFrom,
+        Self::CopyFromRect,
+        Self::CopyTo,
+        Self::CopyToRect,
+    ];
+
+    /// Whether it is the host that reads the buffer.
+    fn host_reads(self) -> bool {
+        matches!(self, Self::Read | Self::ReadRect | Self::ReadGaps | Self::ReadOwned)
+    }
+
+    /// Whether it is the host that writes the buffer.
+    fn host_writes(self) -> bool {
+        matches!(self, Self::Write | Self::WriteRect | Self::WriteGaps | Self::WriteOwned)
+    }
+
+    /// Whether it changes the buffer.
+    fn changes(self) -> bool {
+        self.host_writes() || matches!(self, Self::CopyTo | Self::CopyToRect)
+    }
+
+    /// Copies with `buffer`; `other` is the other side between buffers.
+    fn go<'a>(
+        self,
+        queue: &CommandQueue,
+        buffer: &Buffer,
+        other: &Buffer,
+        wait_for: impl Into<WaitList<'a>>,
+    ) -> Result<()> {
+        let wait_for = wait_for.into();
+        let (mut data, rows) = ([0_u32; 4], HostRect::new([8, 2]));
+        let mut plane = ndarray::Array2::<u32>::zeros((2, 4));
+        let gaps = ndarray::s![.., 1..3];
+        match self {
+            Self::Read => enqueue_copy(queue, &mut data, buffer, .., wait_for).map(drop),
+            Self::ReadRect => enqueue_copy(queue, &mut data, buffer, rows, wait_for).map(drop),
+            Self::ReadGaps => {
+                enqueue_copy(queue, plane.slice_mut(gaps), buffer, .., wait_for).map(drop)
+            }
+            Self::ReadOwned => {
+                enqueue_copy(queue, vec![0_u32; 4], buffer, .., wait_for)?.wait()?;
+                Ok(())
+            }
+            Self::Write => enqueue_copy(queue, buffer, &data, .., wait_for).map(drop),
+            Self::WriteRect => enqueue_copy(queue, buffer, &data, rows, wait_for).map(drop),
+            Self::WriteGaps => {
+                enqueue_copy(queue, buffer, plane.slice(gaps), .., wait_for).map(drop)
+            }
+            Self::WriteOwned => {
+                enqueue_copy(queue, buffer, vec![0_u32; 4], .., wait_for)?.wait()?;
+                Ok(())
+            }
+            Self::CopyFrom => enqueue_copy(queue, other, buffer, .., wait_for).map(drop),
+            Self::CopyTo => {
+                let all = Linear { byte_count: Some(16), ..Linear::default() };
+                enqueue_copy(queue, buffer, other, all, wait_for).map(drop)
+            }
+            Self::CopyFromRect => {
+                enqueue_copy(queue, other, buffer, Rect::new([8, 2]), wait_for).map(drop)
+            }
+            Self::CopyToRect => {
+                enqueue_copy(queue, buffer, other, Rect::new([8, 2]), wait_for).map(drop)
+            }
+        }
+    }
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn all_of_these_are_copies(on_device: OnDevice) -> Result<()> {
+    for way in Way::ALL {
+        let (buffer, other) =
+            (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &[0; 4])?);
+        way.go(&on_device.queue, &buffer, &other, [])?;
+        let changed = contents(&on_device, &buffer)? == [0; 4];
+        assert_eq!(changed, way.changes(), "{way:?}");
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn objects_of_another_context(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
+    let context = ctx_factory()?;
+    let queue = CommandQueue::create_default(&context, 0)?;
+    let elsewhere = OnDevice { context, queue };
+    let event = Event::new(create_user_event(elsewhere.context.get()).expect("a user event"));
+    set_user_event_status(event.get(), CL_COMPLETE).expect("it is complete");
+    let stranger = buffer_of(&elsewhere, &[1; 4])?;
+    let (own, other) = (buffer_of(&on_device, &[1; 4])?, buffer_of(&on_device, &[1; 4])?);
+    for way in Way::ALL {
+        let buffer = way.go(&on_device.queue, &stranger, &other, []);
+        let queue = way.go(&elsewhere.queue, &own, &other, []);
+        let event = way.go(&on_device.queue, &own, &other, &event);
+        for (refused, what) in [(buffer, "buffer"), (queue, "queue"), (event, "event")] {
+            assert_eq!(refusal(refused), "CL_INVALID_CONTEXT", "{way:?}, {what}");
+        }
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn bytes_that_are_mapped(on_device: OnDevice) -> Result<()> {
+    let (buffer, other) = (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &[0; 4])?);
+    let queue = &on_device.queue;
+    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, 12.., [])?;
+    for way in Way::ALL {
+        assert_eq!(refusal(way.go(queue, &buffer, &other, [])), "CL_INVALID_OPERATION", "{way:?}");
+    }
+    drop(map);
+    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, ..4, [])?;
+    for way in Way::ALL {
+        let result = way.go(queue, &buffer, &other, []);
+        if way.changes() {
+            assert_eq!(refusal(result), "CL_INVALID_OPERATION", "{way:?}");
+        } else {
+            result?;
+        }
+    }
+    assert_eq!(map[..], [0], "nothing was changed");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn what_the_host_must_not_do(on_device: OnDevice) -> Result<()> {
+    let other = buffer_of(&on_device, &[0; 4])?;
+    for (flags, reads, writes) in [
+        (MemFlags::HOST_READ_ONLY, true, false),
+        (MemFlags::HOST_WRITE_ONLY, false, true),
+        (MemFlags::HOST_NO_ACCESS, false, false),
+    ] {
+        let flags = flags | MemFlags::READ_WRITE;
+        let buffer = Buffer::from_slice(&on_device.context, flags, &counting(4))?;
+        for way in Way::ALL {
+            let result = way.go(&on_device.queue, &buffer, &other, []);
+            if (way.host_reads() && !reads) || (way.host_writes() && !writes) {
+                assert_eq!(refusal(result), "CL_INVALID_OPERATION", "{way:?}, {flags:?}");
+            } else {
+                result?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn an_event_that_has_failed(on_device: OnDevice) -> Result<()> {
+    let (buffer, other) = (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &[0; 4])?);
+    let failed = crate::gate::gate(&on_device.context);
+    crate::gate::fail(&failed);
+    for way in Way::ALL {
+        let refused = refusal(way.go(&on_device.queue, &buffer, &other, &failed));
+        assert_eq!(refused, "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST", "{way:?}");
+    }
+    assert_eq!(contents(&on_device, &buffer)?, counting(4));
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! `clEnqueueMigrateMemObjects` (OpenCL 3.0, 5.5.3): what is in the objects stays.
+
+use clmatrix::memory::{
+    AnyMemoryObject, Buffer, MapRead, MapReadWrite, MemFlags, MigrationFlags, enqueue_copy,
+    enqueue_map_buffer, enqueue_migrate_mem_objects,
+};
+use clmatrix::{CommandQueue, Device, Result};
+use clmatrix_harness::{CtxFactory, ctx_factory, device};
+use rstest::rstest;
+
+use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
+use crate::gate::{fail, gate, meanwhile, open};
+use crate::on_device::{OnDevice, on_device};
+
+#[rstest]
+#[case::to_the_device(MigrationFlags::empty())]
+#[case::to_the_host(MigrationFlags::HOST)]
+#[clmatrix_harness::test]
+fn the_content_stays(on_device: OnDevice, #[case] flags: MigrationFlags) -> Result<()> {
+    let (one, other) = (buffer_of(&on_device, &counting(64))?, buffer_of(&on_device, &[7; 64])?);
+    on_device.run(DOUBLE, &[&one], 64)?;
+    enqueue_migrate_mem_objects(&on_device.queue, &[&one, &other], flags, [])?;
+    on_device.run(DOUBLE, &[&one], 64)?;
+    on_device.run(DOUBLE, &[&other], 64)?;
+    assert!(contents(&on_device, &one)?.iter().zip(0..).all(|(found, i)| *found == 4 * i));
+    assert_eq!(contents(&on_device, &other)?, [14; 64]);
+    Ok(())
+}
+
+#[rstest]
+#[case::on_the_device(MigrationFlags::CONTENT_UNDEFINED)]
+#[case::on_the_host(MigrationFlags::CONTENT_UNDEFINED.union(MigrationFlags::HOST))]
+#[clmatrix_harness::test]
+fn what_has_no_content_yet_can_be_used_afterwards(
+    on_device: OnDevice,
+    #[case] flags: MigrationFlags,
+) -> Result<()> {
+    let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 256)?;
+    enqueue_migrate_mem_objects(&on_device.queue, &[&buffer], flags, [])?;
+    enqueue_copy(&on_device.queue, &buffer, &counting(64), .., [])?;
+    on_device.run(DOUBLE, &[&buffer], 64)?;
+    assert!(contents(&on_device, &buffer)?.iter().zip(0..).all(|(found, i)| *found == 2 * i));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_region_and_its_buffer_may_go_together(on_device: OnDevice, device: Device) -> Result<()> {
+    let part = (device.mem_base_addr_align()? as usize / 8).max(64);
+    let whole = buffer_of(&on_device, &counting(part as u32))?;
+    let region = whole.sub_region(part..2 * part)?;
+    let objects: [&dyn AnyMemoryObject; 2] = [&whole, &region];
+    enqueue_migrate_mem_objects(&on_device.queue, &objects, MigrationFlags::HOST, [])?;
+    on_device.run(DOUBLE, &[&region], part / 4)?;
+    let found = contents(&on_device, &whole)?;
+    assert_eq!(found[..part / 4], counting(part as u32 / 4));
+    assert_eq!(found[part / 4], part as u32 / 2);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn waits_for_its_events(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    let flags = MigrationFlags::empty();
+    let event = enqueue_migrate_mem_objects(&on_device.queue, &[&buffer], flags, &gate)?;
+    assert!(event.command_execution_status()?.0 > 0, "it did not wait");
+    meanwhile(&gate, open, || event.wait())?;
+    assert_eq!(contents(&on_device, &buffer)?, counting(4));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn what_opencl_forbids_is_refused(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
+    let queue = &on_device.queue;
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let none = MigrationFlags::empty();
+    let migrate = |queue: &CommandQueue, buffer: &Buffer, flags| {
+        enqueue_migrate_mem_objects(queue, &[buffer], flags, [])
+    };
+    assert_eq!(refusal(enqueue_migrate_mem_objects(queue, &[], none, [])), "CL_INVALID_VALUE");
+    let unknown = MigrationFlags::from_bits_retain(1 << 5);
+    assert_eq!(refusal(migrate(queue, &buffer, unknown)), "CL_INVALID_VALUE");
+
+    let context = ctx_factory()?;
+    let elsewhere = OnDevice { queue: CommandQueue::create_default(&context, 0)?, context };
+    let stranger = buffer_of(&elsewhere, &[1; 4])?;
+    assert_eq!(refusal(migrate(queue, &stranger, none)), "CL_INVALID_CONTEXT");
+    assert_eq!(refusal(migrate(&elsewhere.queue, &buffer, none)), "CL_INVALID_CONTEXT");
+    let both: [&dyn AnyMemoryObject; 2] = [&buffer, &stranger];
+    let refused = enqueue_migrate_mem_objects(queue, &both, none, []);
+    assert_eq!(refusal(refused), "CL_INVALID_CONTEXT");
+
+    let failed = gate(&on_device.context);
+    fail(&failed);
+    let refused = enqueue_migrate_mem_objects(queue, &[&buffer], none, &failed);
+    assert_eq!(refusal(refused), "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST");
+
+    let undefined = MigrationFlags::CONTENT_UNDEFINED;
+    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, ..4, [])?;
+    assert_eq!(refusal(migrate(queue, &buffer, undefined)), "CL_INVALID_OPERATION");
+    migrate(queue, &buffer, none)?;
+    drop(map);
+    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, ..4, [])?;
+    assert_eq!(refusal(migrate(queue, &buffer, none)), "CL_INVALID_OPERATION");
+    drop(map);
+    assert_eq!(contents(&on_device, &buffer)?, counting(4));
+    Ok(())
+}
