@@ -132,6 +132,7 @@ impl EventRef {
     ///
     /// # Safety
     /// `event` is null, or a valid event of which the caller owns a reference.
+    #[inline]
     pub(crate) unsafe fn from_driver(call: &'static str, event: cl_event) -> Result<Self> {
         if event.is_null() {
             return Err(Error::refused(call, CL_OUT_OF_RESOURCES, "the driver gave no event"));

@@ -4,6 +4,7 @@
 //! What OpenCL forbids is refused before the driver sees it: a queue or event of another context,
 //! memory of two contexts, and bytes that are mapped.
 
+use std::mem;
 use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use opencl3::command_queue::CommandQueue;
 use smallvec::SmallVec;
 
 use super::context::MemContext;
-use super::uses::{Access, CommandUse, Uses};
+use super::uses::{Access, Entered, Uses};
 use super::wait_list::WaitList;
 use crate::error::{Error, Result, in_call};
 use crate::handle::{EventRef, Outcome};
@@ -56,20 +57,14 @@ pub(crate) fn enqueue_in(
     wait_for: &WaitList<'_>,
     issue: impl FnOnce(Arguments) -> std::result::Result<cl_event, i32>,
 ) -> Result<EventRef> {
-    let uses = enter(call, queue, context, operands)?;
+    let mut uses = InUse { queue, operands, entered: SmallVec::new() };
+    uses.enter(call, context)?;
     let (count, events) = wait_for.arguments(call, context.raw())?;
     let event = issue((queue.get(), count, events)).map_err(in_call(call))?;
     // SAFETY: the driver has just made it, with one reference.
-    match unsafe { EventRef::from_driver(call, event) } {
-        Ok(event) => {
-            uses.into_iter().for_each(|entered| entered.issued(&event));
-            Ok(event)
-        }
-        Err(error) => {
-            uses.into_iter().for_each(CommandUse::lost);
-            Err(error)
-        }
-    }
+    let event = unsafe { EventRef::from_driver(call, event) };
+    uses.end_with(event.as_ref().ok());
+    event
 }
 
 /// Enqueues a command that blocks, and gives its event if it did not fail.
@@ -103,21 +98,48 @@ pub(crate) fn check_not_failed(call: &'static str, event: &EventRef) -> Result<(
     }
 }
 
-fn enter<'a>(
-    call: &'static str,
-    queue: &CommandQueue,
-    context: &Arc<MemContext>,
-    operands: &[Operand<'a>],
-) -> Result<SmallVec<[CommandUse<'a>; 8]>> {
-    let mut entered = SmallVec::new();
-    for operand in operands {
-        if !Arc::ptr_eq(operand.context, context) {
-            let why = "the memory is of two contexts";
-            return Err(Error::refused(call, CL_INVALID_CONTEXT, why));
+/// What a command uses while the driver is being asked for it.
+struct InUse<'a> {
+    queue: &'a CommandQueue,
+    operands: &'a [Operand<'a>],
+    /// Of the first operands; all the same for a queue in order.
+    entered: SmallVec<[Entered; 2]>,
+}
+
+impl InUse<'_> {
+    #[inline]
+    fn enter(&mut self, call: &'static str, context: &Arc<MemContext>) -> Result<()> {
+        for operand in self.operands {
+            if !Arc::ptr_eq(operand.context, context) {
+                let why = "the memory is of two contexts";
+                return Err(Error::refused(call, CL_INVALID_CONTEXT, why));
+            }
+            let Operand { uses, range, access, .. } = operand;
+            let raw = context.raw();
+            self.entered.push(uses.enter_command(call, self.queue, raw, range, *access)?);
         }
-        let Operand { uses, context, range, access } = operand;
-        let context = context.raw();
-        entered.push(CommandUse::enter(call, queue, context, uses, range.clone(), *access)?);
+        Ok(())
     }
-    Ok(entered)
+
+    /// The driver took the command. Without an event, nobody can tell when it ends.
+    #[inline]
+    fn end_with(mut self, event: Option<&EventRef>) {
+        for (operand, entered) in self.operands.iter().zip(mem::take(&mut self.entered)) {
+            let Operand { uses, range, access, .. } = operand;
+            match event {
+                Some(event) => uses.was_issued(self.queue, entered, event),
+                None => uses.was_lost(self.queue, entered, range, *access),
+            }
+        }
+    }
+}
+
+impl Drop for InUse<'_> {
+    /// The driver did not take the command, where it had not before.
+    #[inline]
+    fn drop(&mut self) {
+        for (operand, entered) in self.operands.iter().zip(&self.entered) {
+            operand.uses.was_refused(self.queue, *entered);
+        }
+    }
 }

@@ -258,6 +258,7 @@ impl MemObject {
         Self { raw, about, context, uses, first_byte }
     }
 
+    #[inline]
     pub(crate) fn about(&self) -> About {
         self.about
     }
@@ -281,6 +282,7 @@ impl MemObject {
     }
 
     /// Bytes of this object for a command.
+    #[inline]
     pub(crate) fn operand(&self, range: &Range<usize>, access: Access) -> Operand<'_> {
         let range = self.in_uses(range);
         Operand { uses: &self.uses, context: &self.context, range, access }
@@ -326,14 +328,21 @@ pub(crate) fn about(raw: cl_mem) -> Result<About> {
 }
 
 /// Refuses what `flags` forbid the host to do.
+#[inline]
 pub(crate) fn check_host_access(call: &'static str, flags: MemFlags, access: Access) -> Result<()> {
-    let (allowed, what) = match access {
-        Access::Read => (flags.host_reads(), "read"),
-        Access::Write => (flags.host_writes(), "write"),
+    let allowed = match access {
+        Access::Read => flags.host_reads(),
+        Access::Write => flags.host_writes(),
     };
-    if allowed {
-        return Ok(());
-    }
+    if allowed { Ok(()) } else { Err(no_host_access(call, flags, access)) }
+}
+
+#[cold]
+fn no_host_access(call: &'static str, flags: MemFlags, access: Access) -> Error {
+    let what = match access {
+        Access::Read => "read",
+        Access::Write => "write",
+    };
     let why = format!("the host must not {what} memory that is {flags:?}");
-    Err(Error::refused(call, CL_INVALID_OPERATION, why))
+    Error::refused(call, CL_INVALID_OPERATION, why)
 }

@@ -57,6 +57,7 @@ pub(crate) fn checked_span(
 }
 
 /// Drivers do not agree on commands on 0 bytes.
+#[inline]
 pub(crate) fn check_not_empty(call: &'static str, range: &Range<usize>) -> Result<()> {
     if range.is_empty() {
         return Err(Error::refused(call, CL_INVALID_VALUE, "a command on 0 bytes"));

@@ -1,6 +1,7 @@
 //! The events that a command waits for.
 
 use std::marker::PhantomData;
+use std::ptr;
 
 use cl3::error_codes::{
     CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_CONTEXT, CL_INVALID_VALUE,
@@ -61,7 +62,17 @@ impl WaitList<'_> {
     ///
     /// Drivers differ in whether they notice a foreign event, and in what they make of one that has
     /// failed: PoCL never returns.
+    #[inline]
     pub(super) fn arguments(
+        &self,
+        call: &'static str,
+        context: cl_context,
+    ) -> Result<(cl_uint, *const cl_event)> {
+        if self.events.is_empty() { Ok((0, ptr::null())) } else { self.checked(call, context) }
+    }
+
+    #[cold]
+    fn checked(
         &self,
         call: &'static str,
         context: cl_context,
@@ -79,23 +90,31 @@ impl WaitList<'_> {
         let count = cl_uint::try_from(self.events.len()).map_err(|_| {
             Error::refused(call, CL_INVALID_VALUE, "the wait list has more than 2^32 events")
         })?;
-        let events = if count == 0 { std::ptr::null() } else { self.events.as_ptr() };
-        Ok((count, events))
+        Ok((count, self.events.as_ptr()))
     }
 
     /// References to the events that do not depend on the caller's.
+    #[inline]
     pub(super) fn retained(&self) -> Result<Vec<EventRef>> {
+        if self.events.is_empty() { Ok(Vec::new()) } else { self.retain_all() }
+    }
+
+    #[cold]
+    fn retain_all(&self) -> Result<Vec<EventRef>> {
         // SAFETY: the events are alive while they are borrowed.
         self.events.iter().map(|&event| unsafe { EventRef::retain(event) }).collect()
     }
 
     /// Waits for the events before a blocking `call`, which then has nothing to wait for itself:
     /// some drivers report success where an event failed meanwhile, or never return.
+    #[inline]
     pub(super) fn wait(&self, call: &'static str, context: cl_context) -> Result<()> {
-        let (count, _) = self.arguments(call, context)?;
-        if count == 0 {
-            return Ok(());
-        }
+        if self.events.is_empty() { Ok(()) } else { self.wait_for_all(call, context) }
+    }
+
+    #[cold]
+    fn wait_for_all(&self, call: &'static str, context: cl_context) -> Result<()> {
+        self.checked(call, context)?;
         let waited = cl3::event::wait_for_events(&self.events);
         self.check_none_failed(call)?;
         waited.map_err(in_call("clWaitForEvents"))

@@ -168,6 +168,7 @@ impl Buffer {
     }
 
     /// `range` with its ends filled in, checked against the size.
+    #[inline]
     pub(super) fn bytes(
         &self,
         call: &'static str,
@@ -177,6 +178,7 @@ impl Buffer {
     }
 
     /// The `size` bytes from `offset` on, checked against the size.
+    #[inline]
     pub(super) fn span(
         &self,
         call: &'static str,
@@ -187,12 +189,14 @@ impl Buffer {
     }
 
     /// A range of this buffer, counted from the start of the whole buffer.
+    #[inline]
     pub(super) fn in_whole(&self, range: &Range<usize>) -> Range<usize> {
         // Neither overflows: the region lies within the whole.
         self.offset() + range.start..self.offset() + range.end
     }
 
     /// A range of this buffer, as its object's uses count them.
+    #[inline]
     pub(super) fn in_uses(&self, range: &Range<usize>) -> Range<usize> {
         self.object.in_uses(&self.in_whole(range))
     }
@@ -208,6 +212,7 @@ impl Buffer {
     }
 
     /// Bytes of this buffer for a command.
+    #[inline]
     pub(crate) fn operand(&self, range: &Range<usize>, access: Access) -> Operand<'_> {
         self.object.operand(&self.in_whole(range), access)
     }
@@ -229,18 +234,22 @@ fn check_alignment(call: &'static str, offset: usize, alignments: &[usize]) -> R
 impl MemoryObject for Buffer {}
 
 impl Handle for Buffer {
+    #[inline]
     fn object(&self) -> &MemObject {
         &self.object
     }
 
+    #[inline]
     fn handle(&self) -> cl_mem {
         self.region.as_ref().map_or_else(|| self.object.raw(), Region::raw)
     }
 
+    #[inline]
     fn about(&self) -> About {
         self.region.as_ref().map_or_else(|| self.object.about(), Region::about)
     }
 
+    #[inline]
     fn first_byte(&self) -> usize {
         self.region.as_ref().map_or(0, Region::offset)
     }

@@ -54,11 +54,11 @@ pub struct Mapping<K: Mappable> {
     event: EventRef,
     /// What a map that does not block fails with, besides its own event.
     after: Vec<EventRef>,
-    // Last: `map_use` needs its context.
     memory: K,
 }
 
-// SAFETY: the pointer is only handed out; the rest says for itself what it is.
+// SAFETY: the pointer is only handed out, and queues may be used from any thread; the rest says for
+// itself what it is.
 unsafe impl<K: Mappable + Send> Send for Mapping<K> {}
 // SAFETY: as above.
 unsafe impl<K: Mappable + Sync> Sync for Mapping<K> {}
@@ -68,6 +68,7 @@ impl<K: Mappable> Mapping<K> {
     ///
     /// `ask` asks the driver, and puts its pointer where it is told. It is given valid handles of
     /// the memory's context.
+    #[inline]
     pub(crate) fn blocking(
         queue: &CommandQueue,
         memory: K,
@@ -78,7 +79,7 @@ impl<K: Mappable> Mapping<K> {
     ) -> Result<Self> {
         let context = memory.context().raw();
         wait_for.wait(K::MAP, context)?;
-        let map_use = MapUse::enter(K::MAP, queue, context, memory.uses(), range, access)?;
+        let map_use = memory.uses().enter_map(K::MAP, queue, context, &range, access)?;
         let arguments = (queue.get(), CL_BLOCKING, 0, ptr::null());
         Self::ask(memory, map_use, arguments, Vec::new(), ask)
     }
@@ -96,14 +97,21 @@ impl<K: Mappable> Mapping<K> {
         wait_for.arguments(K::MAP, context)?;
         let mut after = wait_for.retained()?;
         let (map_use, before) =
-            MapUse::enter_after(K::MAP, queue, context, memory.uses(), range, access)?;
+            memory.uses().enter_map_after(K::MAP, queue, context, &range, access)?;
         after.extend(before);
         let events: WaitList<'_> = after.iter().map(EventRef::as_event).collect();
-        let (count, events) = events.arguments(K::MAP, context)?;
+        let (count, events) = match events.arguments(K::MAP, context) {
+            Ok(arguments) => arguments,
+            Err(error) => {
+                memory.uses().was_not_mapped(map_use);
+                return Err(error);
+            }
+        };
         let arguments = (queue.get(), CL_NON_BLOCKING, count, events);
         Self::ask(memory, map_use, arguments, after, ask)
     }
 
+    #[inline]
     fn ask(
         memory: K,
         map_use: MapUse,
@@ -112,18 +120,25 @@ impl<K: Mappable> Mapping<K> {
         ask: impl FnOnce(&K, MapArguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
     ) -> Result<Self> {
         let mut pointer = ptr::null_mut();
-        let event = ask(&memory, arguments, &mut pointer).map_err(in_call(K::MAP))?;
+        let event = match ask(&memory, arguments, &mut pointer) {
+            Ok(event) => event,
+            Err(code) => {
+                memory.uses().was_not_mapped(map_use);
+                return Err(Error::from_call(K::MAP, code));
+            }
+        };
         // SAFETY: the driver has just made it, with one reference.
         match (unsafe { EventRef::from_driver(K::MAP, event) }, NonNull::new(pointer)) {
             (Ok(event), Some(pointer)) => {
                 Ok(Self { pointer, map_use: Some(map_use), event, after, memory })
             }
             (Ok(_), None) => {
+                memory.uses().was_not_mapped(map_use);
                 Err(Error::refused(K::MAP, CL_MAP_FAILURE, "the driver gave a null pointer"))
             }
             (Err(error), _) => {
                 // It may be mapped, and nobody can tell since when.
-                map_use.lost();
+                memory.uses().lose_map(map_use);
                 mem::forget(memory);
                 Err(error)
             }
@@ -131,16 +146,10 @@ impl<K: Mappable> Mapping<K> {
     }
 
     /// Where it is mapped, aligned for `T`.
+    #[inline]
     pub(crate) fn pointer<T>(&self) -> Result<NonNull<T>> {
         let pointer = self.pointer.cast::<T>();
-        if pointer.is_aligned() {
-            return Ok(pointer);
-        }
-        let why = format!(
-            "the bytes are at {pointer:?}, elements must be at multiples of {} bytes",
-            align_of::<T>()
-        );
-        Err(Error::refused(K::MAP, CL_MAP_FAILURE, why))
+        if pointer.is_aligned() { Ok(pointer) } else { Err(misaligned(K::MAP, pointer)) }
     }
 
     /// The event of the map.
@@ -158,6 +167,7 @@ impl<K: Mappable> Mapping<K> {
 
     /// Unmaps it on the queue that mapped it, or on `queue`. The caller has given up what it made
     /// of the pointer.
+    #[inline]
     pub(crate) fn unmap(
         &mut self,
         queue: Option<&CommandQueue>,
@@ -183,8 +193,8 @@ impl<K: Mappable> Mapping<K> {
             .map_err(in_call(K::UNMAP))
             .and_then(|event| unsafe { EventRef::from_driver(K::UNMAP, event) });
         match &event {
-            Ok(event) => map_use.unmapped(own_queue, event, after),
-            Err(_) => map_use.lost(),
+            Ok(event) => self.memory.uses().was_unmapped(map_use, own_queue, event, after),
+            Err(_) => self.memory.uses().lose_map(map_use),
         }
         event
     }
@@ -209,4 +219,13 @@ impl<K: Mappable> Drop for Mapping<K> {
             log::error!("{error}");
         }
     }
+}
+
+#[cold]
+fn misaligned<T>(call: &'static str, pointer: NonNull<T>) -> Error {
+    let why = format!(
+        "the bytes are at {pointer:?}, elements must be at multiples of {} bytes",
+        align_of::<T>()
+    );
+    Error::refused(call, CL_MAP_FAILURE, why)
 }

@@ -56,6 +56,7 @@ pub(crate) const fn access<M: MapMode>() -> Access {
 }
 
 /// Refuses what `flags` forbid a map in mode `M`.
+#[inline]
 pub(crate) fn check_mode<M: MapMode>(call: &'static str, flags: MemFlags) -> Result<()> {
     if M::HOST_READS {
         check_host_access(call, flags, Access::Read)?;

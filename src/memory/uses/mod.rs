@@ -7,6 +7,7 @@
 mod table;
 
 use std::ops::Range;
+use std::ptr;
 
 #[cfg(loom)]
 use loom::sync::{Condvar, Mutex, MutexGuard};
@@ -21,7 +22,8 @@ use opencl3::command_queue::CommandQueue;
 
 use crate::error::{Error, Result, in_call};
 use crate::handle::{EventRef, Outcome, QueueRef};
-use table::{Before, Entered, Obstacle, Queue, Refusal, Running, Table};
+pub(crate) use table::Entered;
+use table::{Before, EnteredMap, Obstacle, Queue, Refusal, Running, Table};
 
 /// What is done to bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,12 +62,14 @@ impl<Q, E> Default for Shared<Q, E> {
 }
 
 impl<Q: Queue, E> Shared<Q, E> {
+    #[inline]
     fn lock(&self) -> MutexGuard<'_, Table<Q, E>> {
         // Nothing panics in the middle of a change to the table.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Tells maps that wait for what was being issued.
+    #[inline]
     fn tell(&self, change: impl FnOnce(&mut Table<Q, E>)) {
         let mut table = self.lock();
         change(&mut table);
@@ -169,14 +173,37 @@ impl Uses {
         self.shared.lock()
     }
 
-    /// Whether there are bytes of which nobody can tell when they are free again.
-    pub(crate) fn has_lost(&self) -> bool {
-        self.lock().has_lost()
+    /// Enters a command of `queue` that the driver is about to be asked for.
+    ///
+    /// Refuses bytes that are mapped, and a queue of another context than the object's.
+    #[inline]
+    pub(crate) fn enter_command(
+        &self,
+        call: &'static str,
+        queue: &CommandQueue,
+        context: cl_context,
+        range: &Range<usize>,
+        access: Access,
+    ) -> Result<Entered> {
+        let key = queue.get() as usize;
+        let entered = self.lock().enter_command(key, range, access, false);
+        match entered {
+            Ok(entered) => Ok(entered),
+            Err(obstacle) => {
+                let ask = || KnownQueue::ask(call, queue, context);
+                self.overcome(obstacle, call, ask, range, |table, settled| {
+                    table.enter_command(key, range, access, settled)
+                })
+            }
+        }
     }
 
-    /// Enters a use with `enter`, for which `ask` asks about its queue.
-    fn enter<T>(
+    /// Enters a use with `enter` when what is in its way has been looked at; `ask` asks about its
+    /// queue.
+    #[cold]
+    fn overcome<T>(
         &self,
+        mut obstacle: Obstacle<Pending>,
         call: &'static str,
         ask: impl Fn() -> Result<KnownQueue>,
         range: &Range<usize>,
@@ -187,10 +214,6 @@ impl Uses {
     ) -> Result<T> {
         let mut settled = false;
         loop {
-            let obstacle = match enter(&mut self.lock(), settled) {
-                Ok(entered) => return Ok(entered),
-                Err(obstacle) => obstacle,
-            };
             match obstacle {
                 Obstacle::UnknownQueue => self.introduce(ask()?),
                 Obstacle::Unmapping(running) => {
@@ -198,6 +221,64 @@ impl Uses {
                     settled = true;
                 }
                 Obstacle::Refused(refusal) => return Err(in_use(call, range, &refusal)),
+            }
+            let entered = enter(&mut self.lock(), settled);
+            match entered {
+                Ok(entered) => return Ok(entered),
+                Err(next) => obstacle = next,
+            }
+        }
+    }
+
+    /// The driver was asked for a command that has been entered, and took it: it ends with `event`.
+    #[inline]
+    pub(crate) fn was_issued(&self, queue: &CommandQueue, entered: Entered, event: &EventRef) {
+        match entered {
+            Entered::OnQueue => self.leave(queue),
+            Entered::Alone(id) => self.remember(id, event),
+        }
+    }
+
+    /// The driver was asked for a command that has been entered, and did not take it.
+    pub(crate) fn was_refused(&self, queue: &CommandQueue, entered: Entered) {
+        match entered {
+            Entered::OnQueue => self.leave(queue),
+            Entered::Alone(id) => self.end(id, Outcome::Complete),
+        }
+    }
+
+    /// The driver may have taken a command on these bytes, and nobody can tell when it ends.
+    pub(crate) fn was_lost(
+        &self,
+        queue: &CommandQueue,
+        entered: Entered,
+        range: &Range<usize>,
+        access: Access,
+    ) {
+        match entered {
+            Entered::OnQueue => {
+                self.lock().lose(range.clone(), access);
+                self.leave(queue);
+            }
+            Entered::Alone(id) => self.shared.tell(|table| table.set_lost(id)),
+        }
+    }
+
+    #[inline]
+    fn leave(&self, queue: &CommandQueue) {
+        self.shared.tell(|table| table.was_issued(queue.get() as usize));
+    }
+
+    fn remember(&self, id: u64, event: &EventRef) {
+        match event.try_clone() {
+            Ok(event) => self.issued(id, Pending { event, after: Vec::new() }),
+            Err(error) => {
+                // It cannot be remembered, so it must be over before it is forgotten.
+                log::warn!("{error}; waiting instead");
+                match event.wait_until_ended() {
+                    Ok(outcome) => self.end(id, outcome),
+                    Err(_) => self.shared.tell(|table| table.set_lost(id)),
+                }
             }
         }
     }
@@ -352,209 +433,216 @@ fn in_use(call: &'static str, wanted: &Range<usize>, refusal: &Refusal) -> Error
     Error::refused(call, CL_INVALID_OPERATION, why)
 }
 
-/// A command's use of bytes: from before the driver is asked for the command. If it is dropped, the
-/// driver was not.
-#[derive(Debug)]
-pub(crate) struct CommandUse<'a> {
-    uses: &'a Arc<Uses>,
-    queue: usize,
-    range: Range<usize>,
-    access: Access,
-    entered: Entered,
-}
-
-impl<'a> CommandUse<'a> {
-    /// Refuses bytes that are mapped, and a queue of another context than the object's.
-    pub(crate) fn enter(
-        call: &'static str,
-        queue: &CommandQueue,
-        context: cl_context,
-        uses: &'a Arc<Uses>,
-        range: Range<usize>,
-        access: Access,
-    ) -> Result<Self> {
-        let key = queue.get() as usize;
-        let ask = || KnownQueue::ask(call, queue, context);
-        let entered = uses.enter(call, ask, &range, |table, settled| {
-            table.enter_command(key, &range, access, settled)
-        })?;
-        Ok(Self { uses, queue: key, range, access, entered })
-    }
-
-    /// The command has been enqueued, and ends with `event`.
-    pub(crate) fn issued(self, event: &EventRef) {
-        if let Entered::Alone(id) = self.entered {
-            match event.try_clone() {
-                Ok(event) => {
-                    self.uses.issued(id, Pending { event, after: Vec::new() });
-                    std::mem::forget(self);
-                }
-                Err(error) => {
-                    // It cannot be remembered, so it must be over before it is forgotten.
-                    log::warn!("{error}; waiting instead");
-                    if event.wait_until_ended().is_err() {
-                        self.lost();
-                    }
-                }
-            }
-        }
-    }
-
-    /// The driver may have taken the command, and nobody can tell when it ends.
-    pub(crate) fn lost(self) {
-        match self.entered {
-            Entered::OnQueue => self.uses.lock().lose(self.range.clone(), self.access),
-            Entered::Alone(id) => {
-                self.uses.shared.tell(|table| table.set_lost(id));
-                std::mem::forget(self);
-            }
-        }
-    }
-}
-
-impl Drop for CommandUse<'_> {
-    fn drop(&mut self) {
-        match self.entered {
-            Entered::OnQueue => self.uses.shared.tell(|table| table.was_issued(self.queue)),
-            Entered::Alone(id) => self.uses.end(id, Outcome::Complete),
-        }
-    }
-}
-
-/// A map's use of bytes. If it is dropped, the driver has not mapped them.
-#[derive(Debug)]
+/// A map's use of bytes, from before the driver is asked for it. Whoever has one says how it ends.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct MapUse {
-    uses: Arc<Uses>,
     id: u64,
+    /// The queue on which the map ends; the uses keep it until then.
     queue: cl_command_queue,
     in_order: bool,
-    over: bool,
 }
 
-// SAFETY: queues may be used from any thread, and `uses` keeps this one.
-unsafe impl Send for MapUse {}
-// SAFETY: as above.
-unsafe impl Sync for MapUse {}
-
 impl MapUse {
-    /// Enters a map, and waits for what has to end first.
-    ///
-    /// Refuses bytes that are mapped, and a queue of another context than the object's.
-    pub(crate) fn enter(
-        call: &'static str,
-        queue: &CommandQueue,
-        context: cl_context,
-        uses: &Arc<Uses>,
-        range: Range<usize>,
-        access: Access,
-    ) -> Result<Self> {
-        let (entered, before) = Self::enter_before(call, queue, context, uses, &range, access)?;
-        if uses.wait_for(before)? {
-            Ok(entered)
-        } else {
-            Err(in_use(call, &range, &Refusal { held: range.clone(), why: LOST_MAP }))
-        }
-    }
-
-    /// Enters a map that does not block, and gives the events of what has to end first.
-    ///
-    /// Refuses what [`enter`](Self::enter) refuses.
-    pub(crate) fn enter_after(
-        call: &'static str,
-        queue: &CommandQueue,
-        context: cl_context,
-        uses: &Arc<Uses>,
-        range: Range<usize>,
-        access: Access,
-    ) -> Result<(Self, Vec<EventRef>)> {
-        let (entered, before) = Self::enter_before(call, queue, context, uses, &range, access)?;
-        let mut events = last_commands(before.queues)?;
-        for (id, pending) in before.running {
-            match pending.outcome() {
-                Some(Outcome::Failed) if uses.lock().is_map(id) => {
-                    uses.end(id, Outcome::Failed);
-                    return Err(in_use(
-                        call,
-                        &range,
-                        &Refusal { held: range.clone(), why: LOST_MAP },
-                    ));
-                }
-                Some(outcome) => uses.end(id, outcome),
-                None => events.push(pending.event.try_clone()?),
-            }
-        }
-        Ok((entered, events))
-    }
-
-    fn enter_before(
-        call: &'static str,
-        queue: &CommandQueue,
-        context: cl_context,
-        uses: &Arc<Uses>,
-        range: &Range<usize>,
-        access: Access,
-    ) -> Result<(Self, Before<KnownQueue, Pending>)> {
-        let key = queue.get() as usize;
-        let ask = || KnownQueue::ask(call, queue, context);
-        let (id, in_order) = uses.enter(call, ask, range, |table, settled| {
-            table.enter_map(key, range, access, settled)
-        })?;
-        let entered =
-            Self { uses: Arc::clone(uses), id, queue: queue.get(), in_order, over: false };
-        let before = uses
-            .shared
-            .before_map(id, key, range, access, KnownQueue::try_clone)
-            .map_err(|refusal| in_use(call, range, &refusal))??;
-        Ok((entered, before))
+    pub(crate) fn queue(&self) -> cl_command_queue {
+        self.queue
     }
 
     /// Whether the queue on which the map ends runs its commands in order.
     pub(crate) fn is_in_order(&self) -> bool {
         self.in_order
     }
+}
 
-    /// The queue on which the map ends, valid until then.
-    pub(crate) fn queue(&self) -> cl_command_queue {
-        self.queue
+impl Uses {
+    /// Enters a map, and waits for what has to end first.
+    ///
+    /// Refuses bytes that are mapped, and a queue of another context than the object's.
+    #[inline]
+    pub(crate) fn enter_map(
+        &self,
+        call: &'static str,
+        queue: &CommandQueue,
+        context: cl_context,
+        range: &Range<usize>,
+        access: Access,
+    ) -> Result<MapUse> {
+        let EnteredMap { id, in_order, must_wait } =
+            self.enter_map_only(call, queue, context, range, access)?;
+        let entered = MapUse { id, queue: queue.get(), in_order };
+        if must_wait {
+            self.wait_before_map(call, entered, range, access)?;
+        }
+        Ok(entered)
+    }
+
+    #[cold]
+    fn wait_before_map(
+        &self,
+        call: &'static str,
+        entered: MapUse,
+        range: &Range<usize>,
+        access: Access,
+    ) -> Result<()> {
+        let waited = self
+            .before_map(call, entered, range, access)
+            .and_then(|before| self.wait_for(before))
+            .and_then(|well| if well { Ok(()) } else { Err(lost_map(call, range)) });
+        waited.inspect_err(|_| self.was_not_mapped(entered))
+    }
+
+    /// Enters a map that does not block, and gives the events of what has to end first.
+    ///
+    /// Refuses what [`enter_map`](Self::enter_map) refuses.
+    pub(crate) fn enter_map_after(
+        &self,
+        call: &'static str,
+        queue: &CommandQueue,
+        context: cl_context,
+        range: &Range<usize>,
+        access: Access,
+    ) -> Result<(MapUse, Vec<EventRef>)> {
+        let EnteredMap { id, in_order, must_wait } =
+            self.enter_map_only(call, queue, context, range, access)?;
+        let entered = MapUse { id, queue: queue.get(), in_order };
+        if !must_wait {
+            return Ok((entered, Vec::new()));
+        }
+        let events = self
+            .before_map(call, entered, range, access)
+            .and_then(|before| self.events_of(call, range, before));
+        match events {
+            Ok(events) => Ok((entered, events)),
+            Err(error) => {
+                self.was_not_mapped(entered);
+                Err(error)
+            }
+        }
+    }
+
+    fn events_of(
+        &self,
+        call: &'static str,
+        range: &Range<usize>,
+        before: Before<KnownQueue, Pending>,
+    ) -> Result<Vec<EventRef>> {
+        let mut events = last_commands(before.queues)?;
+        for (id, pending) in before.running {
+            match pending.outcome() {
+                Some(Outcome::Failed) if self.lock().is_map(id) => {
+                    self.end(id, Outcome::Failed);
+                    return Err(lost_map(call, range));
+                }
+                Some(outcome) => self.end(id, outcome),
+                None => events.push(pending.event.try_clone()?),
+            }
+        }
+        Ok(events)
+    }
+
+    #[inline]
+    fn enter_map_only(
+        &self,
+        call: &'static str,
+        queue: &CommandQueue,
+        context: cl_context,
+        range: &Range<usize>,
+        access: Access,
+    ) -> Result<EnteredMap> {
+        let key = queue.get() as usize;
+        let enter = |table: &mut Table<_, _>, settled| table.enter_map(key, range, access, settled);
+        let entered = enter(&mut self.lock(), false);
+        match entered {
+            Ok(entered) => Ok(entered),
+            Err(obstacle) => {
+                let ask = || KnownQueue::ask(call, queue, context);
+                self.overcome(obstacle, call, ask, range, enter)
+            }
+        }
+    }
+
+    fn before_map(
+        &self,
+        call: &'static str,
+        entered: MapUse,
+        range: &Range<usize>,
+        access: Access,
+    ) -> Result<Before<KnownQueue, Pending>> {
+        let key = entered.queue as usize;
+        self.shared
+            .before_map(entered.id, key, range, access, KnownQueue::try_clone)
+            .map_err(|refusal| in_use(call, range, &refusal))?
+    }
+
+    /// The driver did not map what has been entered.
+    pub(crate) fn was_not_mapped(&self, entered: MapUse) {
+        self.end(entered.id, Outcome::Complete);
+    }
+
+    /// Enters what the host does to bytes that need no map, and waits for what has to end first.
+    ///
+    /// Refuses bytes that are mapped.
+    pub(crate) fn enter_host(
+        &self,
+        call: &'static str,
+        range: &Range<usize>,
+        access: Access,
+    ) -> Result<MapUse> {
+        let no_queue = || Err(Error::refused(call, CL_INVALID_COMMAND_QUEUE, "there is no queue"));
+        let enter = |table: &mut Table<_, _>, settled| table.enter_host(range, access, settled);
+        let entered = enter(&mut self.lock(), false);
+        let id = match entered {
+            Ok(id) => id,
+            Err(obstacle) => self.overcome(obstacle, call, no_queue, range, enter)?,
+        };
+        // No queue has this number.
+        let entered = MapUse { id, queue: ptr::null_mut(), in_order: false };
+        self.wait_before_map(call, entered, range, access)?;
+        Ok(entered)
     }
 
     /// The driver was asked, on the map's own queue or another, for the end of the map after `after`:
     /// it ends with `event`.
-    pub(crate) fn unmapped(mut self, own_queue: bool, event: &EventRef, after: Vec<EventRef>) {
-        if own_queue && self.in_order && after.is_empty() {
-            self.uses.shared.tell(|table| table.was_unmapped(self.id));
-            self.over = true;
-            return;
+    #[inline]
+    pub(crate) fn was_unmapped(
+        &self,
+        entered: MapUse,
+        own_queue: bool,
+        event: &EventRef,
+        after: Vec<EventRef>,
+    ) {
+        if own_queue && entered.in_order && after.is_empty() {
+            self.shared.tell(|table| table.was_unmapped(entered.id));
+        } else {
+            self.remember_unmap(entered, event, after);
         }
+    }
+
+    #[cold]
+    fn remember_unmap(&self, entered: MapUse, event: &EventRef, after: Vec<EventRef>) {
         match event.try_clone() {
-            Ok(event) => {
-                self.uses.issued(self.id, Pending { event, after });
-                self.over = true;
-            }
+            Ok(event) => self.issued(entered.id, Pending { event, after }),
             // It cannot be remembered, so it must be over before it is forgotten.
             Err(error) => match event.wait_until_ended() {
-                Ok(Outcome::Complete) if after.is_empty() => log::warn!("{error}; waited instead"),
+                Ok(Outcome::Complete) if after.is_empty() => {
+                    log::warn!("{error}; waited instead");
+                    self.end(entered.id, Outcome::Complete);
+                }
                 _ => {
                     log::error!("{error}: its bytes stay closed");
-                    self.lost();
+                    self.lose_map(entered);
                 }
             },
         }
     }
 
     /// Nobody can tell whether the map has ended.
-    pub(crate) fn lost(mut self) {
-        self.uses.shared.tell(|table| table.set_lost(self.id));
-        self.over = true;
+    pub(crate) fn lose_map(&self, entered: MapUse) {
+        self.shared.tell(|table| table.set_lost(entered.id));
     }
 }
 
-impl Drop for MapUse {
-    fn drop(&mut self) {
-        if !self.over {
-            self.uses.end(self.id, Outcome::Complete);
-        }
-    }
+fn lost_map(call: &'static str, range: &Range<usize>) -> Error {
+    in_use(call, range, &Refusal { held: range.clone(), why: LOST_MAP })
 }
 
 /// The host's use of bytes that need no map.
@@ -574,17 +662,8 @@ impl HostUse {
         range: &Range<usize>,
         access: Access,
     ) -> Result<Self> {
-        let no_queue = || Err(Error::refused(call, CL_INVALID_COMMAND_QUEUE, "there is no queue"));
-        let enter = |table: &mut Table<_, _>, settled| table.enter_host(range, access, settled);
-        let id = uses.enter(call, no_queue, range, enter)?;
-        let entered = Self { uses: Arc::clone(uses), id };
-        // No queue has this number.
-        let before = uses.shared.before_map(id, 0, range, access, KnownQueue::try_clone);
-        if uses.wait_for(before.map_err(|refusal| in_use(call, range, &refusal))??)? {
-            Ok(entered)
-        } else {
-            Err(in_use(call, range, &Refusal { held: range.clone(), why: LOST_MAP }))
-        }
+        let id = uses.enter_host(call, range, access)?.id;
+        Ok(Self { uses: Arc::clone(uses), id })
     }
 }
 

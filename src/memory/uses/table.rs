@@ -26,6 +26,7 @@ pub(super) struct Touched {
 }
 
 impl Touched {
+    #[inline]
     fn add(&mut self, range: &Range<usize>, access: Access) {
         let touched = match access {
             Access::Read => &mut self.read,
@@ -38,6 +39,7 @@ impl Touched {
         }
     }
 
+    #[inline]
     fn conflicts_with(&self, range: &Range<usize>, access: Access) -> bool {
         overlap(&self.written, range) || (access == Access::Write && overlap(&self.read, range))
     }
@@ -121,11 +123,21 @@ pub(super) type Running<E> = (u64, Arc<E>);
 
 /// A command that has been entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Entered {
+pub(crate) enum Entered {
     /// Among the others of its in-order queue.
     OnQueue,
     /// By itself.
     Alone(u64),
+}
+
+/// A map that has been entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct EnteredMap {
+    pub id: u64,
+    /// Whether the queue on which it ends runs its commands in order.
+    pub in_order: bool,
+    /// Whether there may be something that it has to come after.
+    pub must_wait: bool,
 }
 
 /// What a map has to come after.
@@ -176,6 +188,7 @@ impl<Q: Queue, E> Table<Q, E> {
         self.last_id
     }
 
+    #[inline]
     fn known(&mut self, key: usize) -> Option<&mut Known<Q>> {
         self.queues.iter_mut().find(|known| known.queue.key() == key)
     }
@@ -216,6 +229,7 @@ impl<Q: Queue, E> Table<Q, E> {
 
     /// Enters a command that is about to be issued. With `settled`, the ends of maps that are still
     /// under way are for the queues to order.
+    #[inline]
     pub fn enter_command(
         &mut self,
         key: usize,
@@ -233,27 +247,45 @@ impl<Q: Queue, E> Table<Q, E> {
             known.commands += 1;
             return Ok(Entered::OnQueue);
         }
-        let id = self.new_id();
-        self.commands.push(Use::command(id, range.clone(), access, State::Issuing));
-        Ok(Entered::Alone(id))
+        Ok(self.enter_alone(range.clone(), access))
     }
 
-    /// Enters a map that ends on the queue `key`, and says whether that is one in order. With
-    /// `settled`, it is to come after the ends of maps that are still under way.
+    #[cold]
+    fn enter_alone(&mut self, range: Range<usize>, access: Access) -> Entered {
+        let id = self.new_id();
+        self.commands.push(Use::command(id, range, access, State::Issuing));
+        Entered::Alone(id)
+    }
+
+    /// Enters a map that ends on the queue `key`. With `settled`, it is to come after the ends of
+    /// maps that are still under way.
+    #[inline]
     pub fn enter_map(
         &mut self,
         key: usize,
         range: &Range<usize>,
         access: Access,
         settled: bool,
-    ) -> Result<(u64, bool), Obstacle<E>> {
+    ) -> Result<EnteredMap, Obstacle<E>> {
         if !self.maps.is_empty() {
             self.check_maps(range, access, settled)?;
         }
-        let Some(known) = self.known(key) else { return Err(Obstacle::UnknownQueue) };
+        let has_others = !self.maps.is_empty() || !self.commands.is_empty();
+        let mut must_wait = has_others;
+        let mut own = None;
+        for known in &mut self.queues {
+            let is_own = known.queue.key() == key;
+            let is_busy = !is_own || known.issuing > 0;
+            must_wait |= is_busy && known.touched.conflicts_with(range, access);
+            if is_own {
+                own = Some(known);
+            }
+        }
+        let Some(known) = own else { return Err(Obstacle::UnknownQueue) };
         known.maps += 1;
         let in_order = known.queue.is_in_order();
-        Ok((self.push_map(range, access, Some(key)), in_order))
+        let id = self.push_map(range, access, Some(key));
+        Ok(EnteredMap { id, in_order, must_wait })
     }
 
     /// Enters what the host does to bytes that need no map, as a map that ends on no queue.
@@ -267,6 +299,7 @@ impl<Q: Queue, E> Table<Q, E> {
         Ok(self.push_map(range, access, None))
     }
 
+    #[inline]
     fn push_map(&mut self, range: &Range<usize>, access: Access, queue: Option<usize>) -> u64 {
         let id = self.new_id();
         self.maps.push(Use { id, range: range.clone(), access, state: State::Mapped, queue });
@@ -339,6 +372,7 @@ impl<Q: Queue, E> Table<Q, E> {
     }
 
     /// The driver was asked for a command of an in-order queue.
+    #[inline]
     pub fn was_issued(&mut self, key: usize) {
         if let Some(known) = self.known(key) {
             known.issuing -= 1;
@@ -414,11 +448,6 @@ impl<Q: Queue, E> Table<Q, E> {
     /// Whether the use of that id is a map.
     pub fn is_map(&self, id: u64) -> bool {
         self.maps.iter().any(|map| map.id == id)
-    }
-
-    /// Whether there are bytes of which nobody can tell when they are free again.
-    pub fn has_lost(&self) -> bool {
-        self.commands.iter().chain(&self.maps).any(|entry| matches!(entry.state, State::Lost))
     }
 
     /// Whether something is mapped.
