@@ -33,7 +33,7 @@ mod wait_list;
 pub use buffer::{Buffer, BufferBuilder};
 pub use copy::{
     CopyArgs, HostRect, Linear, Origin, PendingTransfer, Pitches, Rect, Region, enqueue_copy,
-    enqueue_copy_buffer, enqueue_read_buffer, enqueue_write_buffer,
+    enqueue_copy_buffer, enqueue_copy_buffer_p2p_amd, enqueue_read_buffer, enqueue_write_buffer,
 };
 pub use fill::{FillTarget, Pattern, enqueue_fill, enqueue_fill_buffer};
 pub use flags::MemFlags;

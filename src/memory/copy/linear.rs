@@ -5,6 +5,7 @@ use std::ops::{Range, RangeFull};
 use bytemuck::Pod;
 use cl3::command_queue as cl;
 use cl3::error_codes::{CL_INVALID_VALUE, CL_MEM_COPY_OVERLAP};
+use cl3::types::cl_event;
 use opencl3::command_queue::CommandQueue;
 use opencl3::event::Event;
 
@@ -13,7 +14,7 @@ use super::command::{BufferCommand, Part, linear_call};
 use super::rows::Rows;
 use crate::error::{Error, Result};
 use crate::memory::buffer::Buffer;
-use crate::memory::command::enqueue;
+use crate::memory::command::{Arguments, enqueue};
 use crate::memory::host::{HostSource, HostTarget, Layout, Place};
 use crate::memory::object::MemoryObject;
 use crate::memory::range::{check_not_empty, checked_span};
@@ -97,7 +98,7 @@ impl CopyArgs<&Buffer, &Buffer> for Linear {
         let Self { src_offset, dst_offset, byte_count } = self;
         let left = |buffer: &Buffer, offset| buffer.size().saturating_sub(offset);
         let size = byte_count.unwrap_or_else(|| left(src, src_offset).min(left(dst, dst_offset)));
-        copy(queue, (src, src_offset), (dst, dst_offset), size, wait_for)
+        copy_linear(queue, src, dst, (src_offset, dst_offset, size), wait_for)
     }
 }
 
@@ -170,7 +171,7 @@ pub fn enqueue_copy_buffer<'a>(
     size: usize,
     wait_for: impl Into<WaitList<'a>>,
 ) -> Result<Event> {
-    copy(queue, (src, src_offset), (dst, dst_offset), size, &wait_for.into())
+    copy_linear(queue, src, dst, (src_offset, dst_offset, size), &wait_for.into())
 }
 
 /// The command between `offset` of `buffer` and the host memory at `place`.
@@ -217,39 +218,45 @@ pub(super) fn check_no_host_offset(call: &'static str, offset: usize) -> Result<
     Err(Error::refused(call, CL_INVALID_VALUE, why))
 }
 
-fn copy(
+/// `clEnqueueCopyBuffer`, which blocks nobody.
+fn copy_linear(
     queue: &CommandQueue,
-    (src, src_offset): (&Buffer, usize),
-    (dst, dst_offset): (&Buffer, usize),
-    size: usize,
+    src: &Buffer,
+    dst: &Buffer,
+    bytes: (usize, usize, usize),
     wait_for: &WaitList<'_>,
 ) -> Result<Event> {
-    const CALL: &str = "clEnqueueCopyBuffer";
-    let from = src.span(CALL, src_offset, size)?;
-    let to = dst.span(CALL, dst_offset, size)?;
-    check_not_empty(CALL, &from)?;
-    check_no_overlap(CALL, (src, &from), (dst, &to))?;
-    let operands = [src.operand(&from, Access::Read), dst.operand(&to, Access::Write)];
-    let event = enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
-        // SAFETY: the handles are alive and of one context, the ranges are within the buffers and
+    let (src_offset, dst_offset, size) = bytes;
+    let sides = ((src, src_offset), (dst, dst_offset));
+    copy("clEnqueueCopyBuffer", queue, sides, size, wait_for, |(queue, count, events)| {
+        let (from, to) = (src.as_raw(), dst.as_raw());
+        // SAFETY: the handles are alive and of one context, the bytes are within the buffers and
         // apart, and the driver keeps the buffers until the command has ended.
         unsafe {
-            cl::enqueue_copy_buffer(
-                queue,
-                src.as_raw(),
-                dst.as_raw(),
-                src_offset,
-                dst_offset,
-                size,
-                count,
-                events,
-            )
+            cl::enqueue_copy_buffer(queue, from, to, src_offset, dst_offset, size, count, events)
         }
-    })?;
-    Ok(event.into_event())
+    })
 }
 
-pub(super) fn check_no_overlap(
+/// Copies `size` bytes between two buffers, each with the byte to begin at, as `issue` asks the
+/// driver for it.
+pub(super) fn copy(
+    call: &'static str,
+    queue: &CommandQueue,
+    ((src, src_offset), (dst, dst_offset)): ((&Buffer, usize), (&Buffer, usize)),
+    size: usize,
+    wait_for: &WaitList<'_>,
+    issue: impl FnOnce(Arguments) -> std::result::Result<cl_event, i32>,
+) -> Result<Event> {
+    let from = src.span(call, src_offset, size)?;
+    let to = dst.span(call, dst_offset, size)?;
+    check_not_empty(call, &from)?;
+    check_no_overlap(call, (src, &from), (dst, &to))?;
+    let operands = [src.operand(&from, Access::Read), dst.operand(&to, Access::Write)];
+    Ok(enqueue(call, queue, &operands, wait_for, issue)?.into_event())
+}
+
+fn check_no_overlap(
     call: &'static str,
     (src, from): (&Buffer, &Range<usize>),
     (dst, to): (&Buffer, &Range<usize>),

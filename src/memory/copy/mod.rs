@@ -5,6 +5,7 @@
 
 mod command;
 mod linear;
+mod p2p;
 mod pending;
 mod rect;
 mod rows;
@@ -13,6 +14,7 @@ mod svm;
 use opencl3::command_queue::CommandQueue;
 
 pub use linear::{Linear, enqueue_copy_buffer, enqueue_read_buffer, enqueue_write_buffer};
+pub use p2p::enqueue_copy_buffer_p2p_amd;
 pub use pending::PendingTransfer;
 pub use rect::{HostRect, Rect};
 pub(crate) use rows::Rows;

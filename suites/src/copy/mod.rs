@@ -4,6 +4,7 @@
 
 mod arrays;
 mod linear;
+mod p2p;
 mod pending;
 mod profile;
 mod property;
