@@ -6,6 +6,7 @@ mod copy;
 mod fill;
 mod gate;
 mod inverter;
+mod launch;
 mod migrate;
 mod object;
 mod on_device;

@@ -1,11 +1,13 @@
 //! What most tests begin with: a context and a queue on the device under test, and kernels there.
 
+use std::ops::Deref;
 use std::thread;
 use std::time::Duration;
 
-use clmatrix::memory::{Buffer, MemoryObject};
-use clmatrix::{CommandQueue, Context, Event, ExecuteKernel, Kernel, Program, Result};
-use clmatrix_harness::{CtxFactory, ctx_factory};
+use clmatrix::cl3::command_queue::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+use clmatrix::memory::Buffer;
+use clmatrix::{CommandQueue, Context, Device, Event, Launcher, Program, Result};
+use clmatrix_harness::{CtxFactory, ctx_factory, skip};
 use rstest::fixture;
 
 /// A fresh context and an in-order queue on it.
@@ -32,23 +34,56 @@ impl OnDevice {
         CommandQueue::create_default(&self.context, 0).expect("a queue")
     }
 
+    /// A queue of the same context that may reorder its commands; where there are none, the test is
+    /// skipped.
+    pub fn out_of_order_queue(&self, device: Device) -> Result<OutOfOrderQueue> {
+        if device.queue_on_host_properties()? & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE == 0 {
+            skip!("the device has no out-of-order queues");
+        }
+        let properties = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+        let queue = CommandQueue::create_default_with_properties(&self.context, properties, 0)?;
+        Ok(OutOfOrderQueue(queue))
+    }
+
     /// Builds `source` and runs its kernel `k` on `work_items` with these buffers as arguments.
     ///
     /// The tests' kernels stay within their buffers, which is what makes this right to call.
     pub fn run(&self, source: &str, buffers: &[&Buffer], work_items: usize) -> Result<Event> {
-        let program = Program::create_and_build_from_source(&self.context, source, "")
-            .unwrap_or_else(|log| panic!("the kernel does not compile:\n{log}"));
-        let kernel = Kernel::create(&program, "k")?;
-        let mut launch = ExecuteKernel::new(&kernel);
-        // SAFETY: the kernels of these suites take buffers only, and use of each no more than
-        // `work_items` elements.
-        unsafe {
-            for buffer in buffers {
-                launch.set_arg(&buffer.as_raw());
-            }
-            launch.set_global_work_size(work_items);
-            Ok(launch.enqueue_nd_range(&self.queue)?)
+        let mut kernel = self.launcher(source, "")?;
+        let mut launch = kernel.launch();
+        launch.global(work_items);
+        for buffer in buffers {
+            launch.arg(*buffer);
         }
+        // SAFETY: the kernels of these suites use of each buffer no more than `work_items` elements.
+        unsafe { launch.enqueue(&self.queue) }
+    }
+
+    /// The kernel `k` of `source`, built with `options`.
+    pub fn launcher(&self, source: &str, options: &str) -> Result<Launcher> {
+        let program = Program::create_and_build_from_source(&self.context, source, options)
+            .unwrap_or_else(|log| panic!("the kernel does not compile:\n{log}"));
+        Launcher::create(&program, "k")
+    }
+}
+
+/// An out-of-order queue that is finished before it is released. Intel's CPU runtime 2026.22 hangs
+/// where the last command of such a queue ends after the release, and so does a program of PyOpenCL
+/// that does nothing else.
+pub struct OutOfOrderQueue(CommandQueue);
+
+impl Deref for OutOfOrderQueue {
+    type Target = CommandQueue;
+
+    fn deref(&self) -> &CommandQueue {
+        &self.0
+    }
+}
+
+impl Drop for OutOfOrderQueue {
+    fn drop(&mut self) {
+        // A test may have made its commands fail.
+        _ = self.0.finish();
     }
 }
 

@@ -1,30 +1,21 @@
 //! Queues that may reorder their commands, and many queues at once.
 
-use clmatrix::cl3::command_queue::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
 use clmatrix::memory::{
     MapRead, MapReadWrite, enqueue_copy_buffer, enqueue_fill_buffer, enqueue_map_buffer,
     enqueue_map_buffer_nonblocking,
 };
-use clmatrix::{CommandQueue, Device, Result};
-use clmatrix_harness::{device, skip};
+use clmatrix::{Device, Result};
+use clmatrix_harness::device;
 use rstest::rstest;
 
 use super::{buffer_of, contents, counting, refusal};
 use crate::gate::{fail, gate, meanwhile, open};
 use crate::on_device::{OnDevice, on_device};
 
-fn out_of_order_queue(on_device: &OnDevice, device: Device) -> Result<CommandQueue> {
-    if device.queue_on_host_properties()? & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE == 0 {
-        skip!("the device has no out-of-order queues");
-    }
-    let properties = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
-    Ok(CommandQueue::create_default_with_properties(&on_device.context, properties, 0)?)
-}
-
 #[rstest]
 #[clmatrix_harness::test]
 fn a_map_waits_for_each_command_on_its_bytes(on_device: OnDevice, device: Device) -> Result<()> {
-    let queue = out_of_order_queue(&on_device, device)?;
+    let queue = on_device.out_of_order_queue(device)?;
     let buffer = buffer_of(&on_device, &counting(4))?;
     let (first, second) = (gate(&on_device.context), gate(&on_device.context));
     enqueue_fill_buffer(&queue, &buffer, &7_u32, ..8, &first)?;
@@ -42,7 +33,7 @@ fn a_map_waits_for_each_command_on_its_bytes(on_device: OnDevice, device: Device
 #[rstest]
 #[clmatrix_harness::test]
 fn a_map_comes_after_the_end_of_the_one_before(on_device: OnDevice, device: Device) -> Result<()> {
-    let queue = out_of_order_queue(&on_device, device)?;
+    let queue = on_device.out_of_order_queue(device)?;
     let buffer = buffer_of(&on_device, &counting(4))?;
     for value in 1..50 {
         let mut map = enqueue_map_buffer::<u32, _>(&queue, &buffer, MapReadWrite, .., [])?;
@@ -57,7 +48,7 @@ fn a_map_comes_after_the_end_of_the_one_before(on_device: OnDevice, device: Devi
 #[rstest]
 #[clmatrix_harness::test]
 fn bytes_whose_unmap_failed_stay_closed(on_device: OnDevice, device: Device) -> Result<()> {
-    let queue = out_of_order_queue(&on_device, device)?;
+    let queue = on_device.out_of_order_queue(device)?;
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     enqueue_map_buffer::<u32, _>(&queue, &buffer, MapRead, .., [])?.unmap(&gate)?;
@@ -73,7 +64,7 @@ fn a_map_that_does_not_block_is_undone_when_dropped(
     on_device: OnDevice,
     device: Device,
 ) -> Result<()> {
-    let queue = out_of_order_queue(&on_device, device)?;
+    let queue = on_device.out_of_order_queue(device)?;
     let buffer = buffer_of(&on_device, &counting(4))?;
     for value in 0..50_u32 {
         enqueue_fill_buffer(&queue, &buffer, &value, .., [])?;

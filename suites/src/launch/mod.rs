@@ -1,0 +1,21 @@
+//! Kernels launched with checked arguments (OpenCL 3.0, 5.8 and 5.9; PyOpenCL's `Kernel`).
+//!
+//! What a kernel was given is checked by what it writes.
+
+mod args;
+mod recorded;
+mod refused;
+mod reuse;
+mod sizes;
+
+use clmatrix::{Launcher, Result};
+
+use crate::on_device::OnDevice;
+
+/// With this option, every driver tells what the arguments are.
+const ARG_INFO: &str = "-cl-kernel-arg-info";
+
+/// The kernel `k` of `source`, whose arguments are known.
+fn known(on_device: &OnDevice, source: &str) -> Result<Launcher> {
+    on_device.launcher(source, ARG_INFO)
+}

@@ -1,0 +1,124 @@
+//! What launches use is known to maps, whichever queue they are on.
+
+use clmatrix::memory::{MapRead, MapReadWrite, enqueue_map_buffer, enqueue_map_buffer_nonblocking};
+use clmatrix::{Device, Result};
+use clmatrix_harness::device;
+use rstest::rstest;
+
+use super::known;
+use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
+use crate::gate::{fail, gate, meanwhile, open};
+use crate::on_device::{OnDevice, on_device};
+
+const WAIT_LIST_FAILED: &str = "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST";
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_map_waits_for_the_kernel_that_writes(on_device: OnDevice) -> Result<()> {
+    let mut double = known(&on_device, DOUBLE)?;
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    // SAFETY: the argument is what the kernel declares, with an element for each work item.
+    unsafe { double.launch().arg(&buffer).global(4).wait_for(&gate).enqueue(&on_device.queue)? };
+    let queue = on_device.another_queue();
+    let found = meanwhile(&gate, open, || {
+        enqueue_map_buffer::<u32, _>(&queue, &buffer, MapReadWrite, .., []).map(|map| map.to_vec())
+    })?;
+    assert_eq!(found, [0, 2, 4, 6]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_map_waits_on_queues_without_order(on_device: OnDevice, device: Device) -> Result<()> {
+    let queue = on_device.out_of_order_queue(device)?;
+    let mut double = known(&on_device, DOUBLE)?;
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    // SAFETY: the argument is what the kernel declares, with an element for each work item.
+    unsafe { double.launch().arg(&buffer).global(4).wait_for(&gate).enqueue(&queue)? };
+    let found = meanwhile(&gate, open, || {
+        enqueue_map_buffer::<u32, _>(&queue, &buffer, MapReadWrite, .., []).map(|map| map.to_vec())
+    })?;
+    assert_eq!(found, [0, 2, 4, 6]);
+    Ok(())
+}
+
+/// A map for reading does not wait for a kernel that only reads: the gate opens after it.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_map_for_reading_does_not_wait_for_a_kernel_that_reads(on_device: OnDevice) -> Result<()> {
+    let source = "kernel void k(global const uint *x, global uint *y) {
+        y[get_global_id(0)] = 3 * x[get_global_id(0)];
+    }";
+    let mut triple = known(&on_device, source)?;
+    let (x, y) = (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &[0; 4])?);
+    let gate = gate(&on_device.context);
+    let mut launch = triple.launch();
+    launch.arg_read(&x).arg(&y).global(4).wait_for(&gate);
+    // SAFETY: the arguments are what the kernel declares, with an element for each work item, and
+    // it only reads the first.
+    unsafe { launch.enqueue(&on_device.queue)? };
+    let queue = on_device.another_queue();
+    let map = enqueue_map_buffer::<u32, _>(&queue, &x, MapRead, .., [])?;
+    assert_eq!(map[..], [0, 1, 2, 3]);
+    open(&gate);
+    drop(map);
+    assert_eq!(contents(&on_device, &y)?, [0, 3, 6, 9]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_kernel_waits_for_its_events(on_device: OnDevice) -> Result<()> {
+    let mut double = known(&on_device, DOUBLE)?;
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    // SAFETY: the argument is what the kernel declares, with an element for each work item.
+    let first = unsafe { double.launch().arg(&buffer).global(4).enqueue(&on_device.queue)? };
+    on_device.queue.flush()?;
+    let queue = on_device.another_queue();
+    // SAFETY: as above.
+    unsafe { double.launch().arg(&buffer).global(4).wait_for([&first]).enqueue(&queue)? };
+    queue.finish()?;
+    assert_eq!(contents(&on_device, &buffer)?, [0, 4, 8, 12]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn an_event_that_has_failed_is_refused(on_device: OnDevice) -> Result<()> {
+    let mut double = known(&on_device, DOUBLE)?;
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    fail(&gate);
+    // SAFETY: it is refused.
+    let launched =
+        unsafe { double.launch().arg(&buffer).global(4).wait_for(&gate).enqueue(&on_device.queue) };
+    assert_eq!(refusal(launched), WAIT_LIST_FAILED);
+    // Nothing is left of it.
+    drop(enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, .., [])?);
+    assert_eq!(contents(&on_device, &buffer)?, counting(4));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_kernel_comes_after_the_map_before_it(on_device: OnDevice) -> Result<()> {
+    let mut double = known(&on_device, DOUBLE)?;
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let queue = on_device.another_queue();
+    let pending = enqueue_map_buffer_nonblocking::<u32, _>(&queue, &buffer, MapReadWrite, .., [])?;
+    // SAFETY: it is refused.
+    let early = unsafe { double.launch().arg(&buffer).global(4).enqueue(&on_device.queue) };
+    assert_eq!(refusal(early), "CL_INVALID_OPERATION");
+    let mut map = pending.wait()?;
+    map.fill(5);
+    let unmapped = map.unmap([])?;
+    queue.flush()?;
+    let mut launch = double.launch();
+    launch.arg(&buffer).global(4).wait_for(&unmapped);
+    // SAFETY: the argument is what the kernel declares, with an element for each work item.
+    unsafe { launch.enqueue(&on_device.queue)? };
+    assert_eq!(contents(&on_device, &buffer)?, [10; 4]);
+    Ok(())
+}

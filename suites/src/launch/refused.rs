@@ -1,0 +1,250 @@
+//! What is refused before the driver sees it.
+
+use clmatrix::launch::{Launch, NullBuffer, WorkSize};
+use clmatrix::memory::{
+    Buffer, MapRead, MapReadWrite, MemFlags, SvmAllocation, SvmFlags, enqueue_map_buffer,
+};
+use clmatrix::{CommandQueue, Error, Event, Launcher, LocalMemory, Result};
+use clmatrix_harness::{CtxFactory, ctx_factory};
+use rstest::rstest;
+
+use super::{ARG_INFO, known};
+use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
+use crate::gate::{fail, gate};
+use crate::on_device::{OnDevice, on_device};
+
+/// Takes one argument of each kind.
+const EACH_KIND: &str = "
+    kernel void k(global uint *a, uint b, float c, local uint *d, float4 e, short f) {}";
+
+/// Enqueues what is expected to be refused.
+fn enqueue(launch: &mut Launch<'_, '_>, on_device: &OnDevice) -> Result<Event> {
+    // SAFETY: it is refused, and the kernels of these tests do nothing with what would not be.
+    unsafe { launch.enqueue(&on_device.queue) }
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_wrong_number_of_arguments(
+    on_device: OnDevice,
+    #[values("", ARG_INFO)] options: &str,
+) -> Result<()> {
+    let mut kernel = on_device.launcher(DOUBLE, options)?;
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let none = enqueue(kernel.launch().global(4), &on_device);
+    let text = none.as_ref().unwrap_err().to_string();
+    assert!(text.contains("the kernel k has 1 arguments, 0 were given"), "{text}");
+    assert_eq!(refusal(none), "CL_INVALID_KERNEL_ARGS");
+    let two = enqueue(kernel.launch().arg(&buffer).arg(1_u32).global(4), &on_device);
+    assert_eq!(refusal(two), "CL_INVALID_KERNEL_ARGS");
+    // Nothing is left of it.
+    enqueue(kernel.launch().arg(&buffer).global(4), &on_device)?;
+    assert_eq!(contents(&on_device, &buffer)?, [0, 2, 4, 6]);
+    Ok(())
+}
+
+/// Launches `kernel`, which is [`EACH_KIND`], with the argument at `index` replaced.
+fn with<'a>(
+    kernel: &mut Launcher,
+    on_device: &OnDevice,
+    buffer: &'a Buffer,
+    index: usize,
+    replace: impl FnOnce(&mut Launch<'_, 'a>),
+) -> Result<Event> {
+    let mut launch = kernel.launch();
+    launch.global(4).local(2);
+    let mut replace = Some(replace);
+    for i in 0..6 {
+        match i {
+            _ if i == index => replace.take().expect("it is called once")(&mut launch),
+            0 => _ = launch.arg(buffer),
+            1 => _ = launch.arg(1_u32),
+            2 => _ = launch.arg(1.0_f32),
+            3 => _ = launch.arg(LocalMemory::bytes(4)),
+            4 => _ = launch.arg([1.0_f32; 4]),
+            _ => _ = launch.arg(1_i16),
+        }
+    }
+    enqueue(&mut launch, on_device)
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn arguments_of_another_size(on_device: OnDevice) -> Result<()> {
+    let mut kernel = known(&on_device, EACH_KIND)?;
+    let buffer = &buffer_of(&on_device, &counting(4))?;
+    let mut size = |index, replace: fn(&mut Launch<'_, '_>)| {
+        let result = with(&mut kernel, &on_device, buffer, index, replace);
+        assert_eq!(refusal(result), "CL_INVALID_ARG_SIZE", "argument {index}");
+    };
+    size(1, |launch| _ = launch.arg(1_u64));
+    size(1, |launch| _ = launch.arg(1_u8));
+    size(1, |launch| _ = launch.arg([1_u32; 2]));
+    size(2, |launch| _ = launch.arg(1.0_f64));
+    size(4, |launch| _ = launch.arg([1.0_f32; 3]));
+    size(4, |launch| _ = launch.arg(1.0_f32));
+    size(5, |launch| _ = launch.arg(1_i32));
+    size(3, |launch| _ = launch.arg(LocalMemory::bytes(0)));
+    size(3, |launch| _ = launch.arg(LocalMemory::of::<u64>(usize::MAX / 2)));
+    with(&mut kernel, &on_device, buffer, 9, |_| ())?;
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn arguments_of_another_kind(on_device: OnDevice) -> Result<()> {
+    let mut kernel = known(&on_device, EACH_KIND)?;
+    let buffer = &buffer_of(&on_device, &counting(4))?;
+    let kind = |index, result: Result<Event>| {
+        assert_eq!(refusal(result), "CL_INVALID_ARG_VALUE", "argument {index}");
+    };
+    for index in [1, 2, 3, 4, 5] {
+        kind(index, with(&mut kernel, &on_device, buffer, index, |l| _ = l.arg(buffer)));
+        kind(index, with(&mut kernel, &on_device, buffer, index, |l| _ = l.arg(NullBuffer)));
+    }
+    for index in [0, 1, 2, 4, 5] {
+        let local = LocalMemory::bytes(4);
+        kind(index, with(&mut kernel, &on_device, buffer, index, |l| _ = l.arg(local)));
+    }
+    kind(0, with(&mut kernel, &on_device, buffer, 0, |l| _ = l.arg(7_u64)));
+    kind(1, with(&mut kernel, &on_device, buffer, 1, |l| _ = l.arg(1.0_f32)));
+    kind(2, with(&mut kernel, &on_device, buffer, 2, |l| _ = l.arg(1_u32)));
+    kind(3, with(&mut kernel, &on_device, buffer, 3, |l| _ = l.arg(4_u32)));
+    kind(4, with(&mut kernel, &on_device, buffer, 4, |l| _ = l.arg([1_i32; 4])));
+    Ok(())
+}
+
+/// Whatever the driver tells of the kernel.
+#[rstest]
+#[clmatrix_harness::test]
+fn local_memory_of_no_size(
+    on_device: OnDevice,
+    #[values("", ARG_INFO)] options: &str,
+    #[values(0, usize::MAX)] size: usize,
+) -> Result<()> {
+    let mut kernel = on_device.launcher("kernel void k(local uint *x) {}", options)?;
+    let result = enqueue(kernel.launch().arg(LocalMemory::bytes(size)).global(1), &on_device);
+    assert_eq!(refusal(result), "CL_INVALID_ARG_SIZE");
+    Ok(())
+}
+
+#[rstest]
+#[case::none(None, None, None, "CL_INVALID_WORK_DIMENSION")]
+#[case::no_work_items(Some(0.into()), None, None, "CL_INVALID_GLOBAL_WORK_SIZE")]
+#[case::no_work_items_2d(Some([4, 0].into()), None, None, "CL_INVALID_GLOBAL_WORK_SIZE")]
+#[case::groups_of_none(Some(4.into()), Some(0.into()), None, "CL_INVALID_WORK_ITEM_SIZE")]
+#[case::other_groups(Some(4.into()), Some([2, 1].into()), None, "CL_INVALID_WORK_DIMENSION")]
+#[case::other_offset(Some(4.into()), None, Some([0, 0].into()), "CL_INVALID_WORK_DIMENSION")]
+#[case::part_of_a_group(Some(4.into()), Some(3.into()), None, "CL_INVALID_WORK_GROUP_SIZE")]
+#[case::past_the_end(Some(4.into()), None, Some(usize::MAX.into()), "CL_INVALID_GLOBAL_OFFSET")]
+#[clmatrix_harness::test]
+fn sizes_that_no_device_takes(
+    on_device: OnDevice,
+    #[case] global: Option<WorkSize>,
+    #[case] local: Option<WorkSize>,
+    #[case] offset: Option<WorkSize>,
+    #[case] code: &str,
+) -> Result<()> {
+    let mut kernel = on_device.launcher("kernel void k(void) {}", "")?;
+    let mut launch = kernel.launch();
+    if let Some(global) = global {
+        launch.global(global);
+    }
+    if let Some(local) = local {
+        launch.local(local);
+    }
+    if let Some(offset) = offset {
+        launch.offset(offset);
+    }
+    assert_eq!(refusal(enqueue(&mut launch, &on_device)), code);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn mapped_memory(on_device: OnDevice) -> Result<()> {
+    let mut kernel = known(&on_device, DOUBLE)?;
+    let queue = &on_device.queue;
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, 4..8, [])?;
+    for _ in 0..2 {
+        let result = enqueue(kernel.launch().arg(&buffer).global(4), &on_device);
+        assert_eq!(refusal(result), "CL_INVALID_OPERATION");
+        let result = enqueue(kernel.launch().arg_read(&buffer).global(4), &on_device);
+        assert_eq!(refusal(result), "CL_INVALID_OPERATION");
+    }
+    map.unmap([])?.wait()?;
+    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, .., [])?;
+    let result = enqueue(kernel.launch().arg(&buffer).global(4), &on_device);
+    assert_eq!(refusal(result), "CL_INVALID_OPERATION");
+    map.unmap([])?.wait()?;
+    enqueue(kernel.launch().arg(&buffer).global(4), &on_device)?;
+    assert_eq!(contents(&on_device, &buffer)?, [0, 2, 4, 6]);
+    Ok(())
+}
+
+/// What the kernel only reads may be mapped for reading: it says so, or the flags do.
+#[rstest]
+#[clmatrix_harness::test]
+fn memory_mapped_for_reading_is_not_where_it_is_only_read(on_device: OnDevice) -> Result<()> {
+    let source = "kernel void k(global const uint *x, constant uint *y, global uint *z) {
+        z[get_global_id(0)] = x[get_global_id(0)] + y[get_global_id(0)];
+    }";
+    let mut kernel = known(&on_device, source)?;
+    let queue = &on_device.queue;
+    let x = buffer_of(&on_device, &counting(4))?;
+    let y = Buffer::from_slice(&on_device.context, MemFlags::READ_ONLY, &[10_u32; 4])?;
+    let z = buffer_of(&on_device, &[0; 4])?;
+    let x_map = enqueue_map_buffer::<u32, _>(queue, &x, MapRead, .., [])?;
+    let y_map = enqueue_map_buffer::<u32, _>(queue, &y, MapRead, .., [])?;
+    enqueue(kernel.launch().arg_read(&x).arg(&y).arg(&z).global(4), &on_device)?;
+    assert_eq!(contents(&on_device, &z)?, [10, 11, 12, 13]);
+    assert_eq!((x_map[3], y_map[0]), (3, 10));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn what_is_of_another_context(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
+    let context = ctx_factory()?;
+    let queue = CommandQueue::create_default(&context, 0)?;
+    let elsewhere = OnDevice { context, queue };
+    let (stranger, own) = (buffer_of(&elsewhere, &[1; 4])?, buffer_of(&on_device, &[1; 4])?);
+    let mut kernel = known(&on_device, DOUBLE)?;
+    let result = enqueue(kernel.launch().arg(&stranger).global(4), &on_device);
+    assert_eq!(refusal(result), "CL_INVALID_CONTEXT");
+    let result = enqueue(kernel.launch().arg(&own).global(4), &elsewhere);
+    assert_eq!(refusal(result), "CL_INVALID_CONTEXT");
+    let event = gate(&elsewhere.context);
+    fail(&event);
+    let result = enqueue(kernel.launch().arg(&own).global(4).wait_for(&event), &on_device);
+    assert_eq!(refusal(result), "CL_INVALID_CONTEXT");
+    let mut nothing = known(&on_device, "kernel void k(void) {}")?;
+    let result = enqueue(nothing.launch().global(4), &elsewhere);
+    assert_eq!(refusal(result), "CL_INVALID_CONTEXT");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn shared_virtual_memory_of_another_context(
+    on_device: OnDevice,
+    ctx_factory: CtxFactory,
+) -> Result<()> {
+    let elsewhere = ctx_factory()?;
+    let stranger = SvmAllocation::new(&elsewhere, 16, 0, SvmFlags::READ_WRITE)?;
+    let mut kernel = known(&on_device, DOUBLE)?;
+    let result = enqueue(kernel.launch().arg(&stranger).global(4), &on_device);
+    assert_eq!(refusal(result), "CL_INVALID_CONTEXT");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn names_that_are_not_there(on_device: OnDevice) {
+    let program =
+        clmatrix::Program::create_and_build_from_source(&on_device.context, DOUBLE, "").unwrap();
+    let missing = Launcher::create(&program, "no_such_kernel").map(drop);
+    assert_eq!(missing.as_ref().map_err(Error::code_name), Err("CL_INVALID_KERNEL_NAME"));
+    assert_eq!(refusal(Launcher::create(&program, "k\0")), "CL_INVALID_KERNEL_NAME");
+}

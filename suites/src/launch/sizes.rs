@@ -1,0 +1,114 @@
+//! Work sizes, groups and offsets, as the kernel finds them.
+
+use clmatrix::launch::WorkSize;
+use clmatrix::memory::{Buffer, MemFlags};
+use clmatrix::{Error, Result};
+use rstest::rstest;
+
+use super::known;
+use crate::buffer::{buffer_of, contents, counting};
+use crate::on_device::{OnDevice, on_device};
+
+/// Each work item writes its id, and those of its group, to a place of its own.
+const WHO: &str = "
+    kernel void k(global uint *out) {
+        size_t i = (get_global_id(2) - get_global_offset(2)) * get_global_size(1)
+            + get_global_id(1) - get_global_offset(1);
+        i = i * get_global_size(0) + get_global_id(0) - get_global_offset(0);
+        out[2 * i] = get_global_id(0) + 100 * get_global_id(1) + 10000 * get_global_id(2);
+        out[2 * i + 1] = get_group_id(0) + 100 * get_group_id(1) + 10000 * get_group_id(2)
+            + 1000000 * get_work_dim();
+    }";
+
+/// The ids of the work items and their groups, the first dimension running fastest.
+fn expected(dims: u32, n: [usize; 3], group: [usize; 3], from: [usize; 3]) -> Vec<u32> {
+    let mut ids = Vec::new();
+    let number = |x, y, z| (x + 100 * y + 10000 * z) as u32;
+    for z in 0..n[2] {
+        for y in 0..n[1] {
+            for x in 0..n[0] {
+                ids.push(number(x + from[0], y + from[1], z + from[2]));
+                let of = number(x / group[0], y / group[1], z / group[2]);
+                ids.push(of + 1_000_000 * dims);
+            }
+        }
+    }
+    ids
+}
+
+#[rstest]
+#[case::one(1, 12.into(), 4.into(), 3.into(), ([12, 1, 1], [4, 1, 1], [3, 0, 0]))]
+#[case::two(2, [6, 4].into(), [3, 2].into(), [5, 7].into(), ([6, 4, 1], [3, 2, 1], [5, 7, 0]))]
+#[case::three(
+    3, (4, 2, 6).into(), (2, 1, 3).into(), (1, 2, 3).into(), ([4, 2, 6], [2, 1, 3], [1, 2, 3])
+)]
+#[clmatrix_harness::test]
+fn work_items_are_where_they_should_be(
+    on_device: OnDevice,
+    #[case] dims: u32,
+    #[case] global: WorkSize,
+    #[case] local: WorkSize,
+    #[case] offset: WorkSize,
+    #[case] sizes: ([usize; 3], [usize; 3], [usize; 3]),
+) -> Result<()> {
+    let mut kernel = known(&on_device, WHO)?;
+    let (n, group, from) = sizes;
+    let out =
+        Buffer::new(&on_device.context, MemFlags::READ_WRITE, n.iter().product::<usize>() * 8)?;
+    let mut launch = kernel.launch();
+    launch.arg(&out).global(global).local(local).offset(offset);
+    // SAFETY: the argument is what the kernel declares, with two elements for each work item.
+    unsafe { launch.enqueue(&on_device.queue)? };
+    assert_eq!(contents(&on_device, &out)?, expected(dims, n, group, from));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn the_driver_chooses_groups_that_are_not_given(on_device: OnDevice) -> Result<()> {
+    let source = "kernel void k(global uint *x) { x[get_global_id(0)] = get_global_id(0); }";
+    let mut kernel = known(&on_device, source)?;
+    let out = buffer_of(&on_device, &[0; 37])?;
+    // SAFETY: the argument is what the kernel declares, with an element for each work item.
+    unsafe { kernel.launch().arg(&out).global(37).enqueue(&on_device.queue)? };
+    assert_eq!(contents(&on_device, &out)?, counting(37));
+    Ok(())
+}
+
+/// OpenCL C 2.0 allows it, if the device does: otherwise the driver says no.
+#[rstest]
+#[clmatrix_harness::test(requires(opencl = "2.0"))]
+fn groups_may_be_cut_off_where_the_language_allows_it(on_device: OnDevice) -> Result<()> {
+    use clmatrix::cl3::device::{CL_DEVICE_OPENCL_C_VERSION, get_device_info};
+    let device = on_device.context.devices()[0];
+    let version = get_device_info(device, CL_DEVICE_OPENCL_C_VERSION).map(String::from);
+    let language = if version.unwrap().starts_with("OpenCL C 1") { "CL3.0" } else { "CL2.0" };
+    let source = "kernel void k(global uint *x) { x[get_global_id(0)] = get_local_size(0); }";
+    let mut kernel = on_device.launcher(source, &format!("-cl-std={language}"))?;
+    let out = buffer_of(&on_device, &[0; 10])?;
+    // SAFETY: the argument is what the kernel declares, with an element for each work item.
+    let launched =
+        unsafe { kernel.launch().arg(&out).global(10).local(4).enqueue(&on_device.queue) };
+    match launched {
+        Ok(_) => assert_eq!(contents(&on_device, &out)?, [4, 4, 4, 4, 4, 4, 4, 4, 2, 2]),
+        Err(error) => {
+            assert_eq!(error.code_name(), "CL_INVALID_WORK_GROUP_SIZE");
+            assert!(error.detail().is_empty(), "it is the driver's to say: {error}");
+        }
+    }
+    Ok(())
+}
+
+/// What a device has room for is the driver's to say.
+#[rstest]
+#[clmatrix_harness::test]
+fn groups_that_are_too_large_are_the_drivers_to_refuse(on_device: OnDevice) -> Result<()> {
+    let mut kernel = known(&on_device, "kernel void k(void) {}")?;
+    let huge = 1 << 30;
+    // SAFETY: the kernel does nothing.
+    let launched = unsafe { kernel.launch().global(huge).local(huge).enqueue(&on_device.queue) };
+    let error = launched.map(drop).unwrap_err();
+    let codes = ["CL_INVALID_WORK_GROUP_SIZE", "CL_INVALID_WORK_ITEM_SIZE"];
+    assert!(codes.contains(&Error::code_name(&error)), "{error}");
+    Ok(())
+}
