@@ -66,18 +66,7 @@ pub fn enqueue_migrate_mem_objects<'a>(
     wait_for: impl Into<WaitList<'a>>,
 ) -> Result<Event> {
     const CALL: &str = "clEnqueueMigrateMemObjects";
-    let refused = |why| Err(Error::refused(CALL, CL_INVALID_VALUE, why));
-    if objects.is_empty() {
-        return refused("no memory objects to migrate");
-    }
-    if flags.difference(MigrationFlags::all()) != MigrationFlags::empty() {
-        return refused("flags other than HOST and CONTENT_UNDEFINED");
-    }
-    let Ok(count) = cl_uint::try_from(objects.len()) else {
-        return refused("more than 2^32 memory objects");
-    };
-    let undefined = flags.contains(MigrationFlags::CONTENT_UNDEFINED);
-    let access = if undefined { Access::Write } else { Access::Read };
+    let (count, access) = checked(CALL, objects.len(), flags)?;
     let operands: SmallVec<[_; 4]> =
         objects.iter().map(|object| whole_of(*object, access)).collect();
     let raw: SmallVec<[cl_mem; 4]> = objects.iter().map(|object| object.handle()).collect();
@@ -89,6 +78,26 @@ pub fn enqueue_migrate_mem_objects<'a>(
         }
     })?;
     Ok(event.into_event())
+}
+
+/// The number of objects, and what migrating does to them.
+pub(crate) fn checked(
+    call: &'static str,
+    count: usize,
+    flags: MigrationFlags,
+) -> Result<(cl_uint, Access)> {
+    let refused = |why| Err(Error::refused(call, CL_INVALID_VALUE, why));
+    if count == 0 {
+        return refused("there is nothing to migrate");
+    }
+    if flags.difference(MigrationFlags::all()) != MigrationFlags::empty() {
+        return refused("flags other than HOST and CONTENT_UNDEFINED");
+    }
+    let Ok(count) = cl_uint::try_from(count) else {
+        return refused("more than 2^32 at once");
+    };
+    let undefined = flags.contains(MigrationFlags::CONTENT_UNDEFINED);
+    Ok((count, if undefined { Access::Write } else { Access::Read }))
 }
 
 /// All bytes of an object for a command: drivers move it as a whole, a region with its buffer.

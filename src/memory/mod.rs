@@ -47,5 +47,6 @@ pub use object::{MemoryObject, ObjectType};
 pub use svm::{
     ArrayMap, SvmAccess, SvmAllocation, SvmAllocationBuilder, SvmArray, SvmArrayAccess,
     SvmArrayBuilder, SvmArrayMap, SvmFlags, SvmPointer, SystemSvm, enqueue_svm_memfill,
+    enqueue_svm_migratemem,
 };
 pub use wait_list::WaitList;

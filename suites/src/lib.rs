@@ -12,3 +12,4 @@ mod object;
 mod on_device;
 mod property;
 mod selection;
+mod svm;

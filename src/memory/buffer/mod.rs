@@ -201,9 +201,10 @@ impl Buffer {
         self.object.in_uses(&self.in_whole(range))
     }
 
-    /// Whether it lives in the same memory as `other`.
-    pub(super) fn shares_uses_with(&self, other: &Self) -> bool {
-        Arc::ptr_eq(self.object.uses(), other.object.uses())
+    /// Whether it is of the same memory as `other`: of one buffer, or of two in one place.
+    pub(super) fn shares_memory_with(&self, other: &Self) -> bool {
+        self.whole_raw() == other.whole_raw()
+            || Arc::ptr_eq(self.object.uses(), other.object.uses())
     }
 
     /// The driver's handle of the whole buffer.

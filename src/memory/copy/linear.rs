@@ -262,9 +262,7 @@ fn check_no_overlap(
     (dst, to): (&Buffer, &Range<usize>),
 ) -> Result<()> {
     let (from, to) = (src.in_uses(from), dst.in_uses(to));
-    // Two buffers may share memory.
-    let is_one = src.whole_raw() == dst.whole_raw() || src.shares_uses_with(dst);
-    if !is_one || !overlap(&from, &to) {
+    if !src.shares_memory_with(dst) || !overlap(&from, &to) {
         return Ok(());
     }
     let why = format!("bytes {from:?} would be copied to bytes {to:?} of the same memory");

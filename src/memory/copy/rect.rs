@@ -235,7 +235,7 @@ fn check_apart(
     (src, from): (&Buffer, &Rows),
     (dst, to): (&Buffer, &Rows),
 ) -> Result<()> {
-    if src.whole_raw() != dst.whole_raw() {
+    if !src.shares_memory_with(dst) {
         return Ok(());
     }
     let pitches = |rows: &Rows| [rows.row_pitch, rows.slice_pitch];
@@ -247,7 +247,8 @@ fn check_apart(
         );
         return Err(Error::refused(call, CL_INVALID_VALUE, why));
     }
-    if overlap(&from.moved_by(src.offset()), &to.moved_by(dst.offset())) {
+    let start = |buffer: &Buffer| buffer.in_uses(&(0..0)).start;
+    if overlap(&from.moved_by(start(src)), &to.moved_by(start(dst))) {
         let why = "the rectangles overlap: bytes would be copied onto themselves";
         return Err(Error::refused(call, CL_MEM_COPY_OVERLAP, why));
     }

@@ -104,6 +104,11 @@ impl SvmMemory {
         self.origin.is_some()
     }
 
+    /// Whether `clSVMAlloc` made it.
+    pub(super) fn is_from_driver(&self) -> bool {
+        matches!(self.origin, Some(Origin::Driver))
+    }
+
     /// It has been freed, is about to be, or is given to the caller.
     pub(super) fn end(&mut self) -> Option<Origin> {
         self.origin.take()

@@ -1,0 +1,113 @@
+//! Where shared virtual memory is: moving it before it is needed (`clEnqueueSVMMigrateMem`).
+
+use std::ffi::c_void;
+
+use cl3::command_queue as cl;
+use cl3::device::{CL_DEVICE_VERSION, get_device_info};
+use cl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_VALUE};
+use cl3::types::cl_device_id;
+use opencl3::command_queue::CommandQueue;
+use opencl3::event::Event;
+use smallvec::SmallVec;
+
+use super::pointer::SvmPointer;
+use super::sealed::operand;
+use crate::error::{Error, Result, in_call};
+use crate::memory::command::enqueue;
+use crate::memory::migrate::{MigrationFlags, checked};
+use crate::memory::range::check_not_empty;
+use crate::memory::wait_list::WaitList;
+use crate::select::Version;
+
+const CALL: &str = "clEnqueueSVMMigrateMem";
+
+/// Moves `svms` to the queue's device or to the host (`clEnqueueSVMMigrateMem`, OpenCL 2.1;
+/// `pyopencl.enqueue_svm_migratemem`). Does not block.
+///
+/// ```no_run
+/// use clmatrix::memory::{MigrationFlags, SvmAllocation, SvmFlags, enqueue_svm_migratemem};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// let memory = SvmAllocation::new(&context, 1 << 20, 0, SvmFlags::READ_WRITE)?;
+/// enqueue_svm_migratemem(&queue, &[&memory], MigrationFlags::CONTENT_UNDEFINED, [])?.wait()?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// Of class [`Unsupported`](crate::Class::Unsupported) where the queue's device or the loader is
+/// older than OpenCL 2.1. CL_INVALID_VALUE for nothing, for memory of 0 bytes, for the host's own
+/// and for flags that OpenCL does not know; CL_INVALID_CONTEXT where the memory, the queue and the
+/// events are not of one context, CL_INVALID_OPERATION for memory that is mapped for writing, or
+/// mapped at all where its content is not needed;
+/// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that has failed, and what the driver
+/// answers.
+pub fn enqueue_svm_migratemem<'a>(
+    queue: &CommandQueue,
+    svms: &[&dyn SvmPointer],
+    flags: MigrationFlags,
+    wait_for: impl Into<WaitList<'a>>,
+) -> Result<Event> {
+    let (count, access) = checked(CALL, svms.len(), flags)?;
+    for svm in svms {
+        check_not_empty(CALL, &svm.window())?;
+        if !svm.memory().is_from_driver() {
+            let why = "the host's own memory cannot be migrated";
+            return Err(Error::refused(CALL, CL_INVALID_VALUE, why));
+        }
+    }
+    check_version(queue)?;
+    let operands: SmallVec<[_; 4]> = svms.iter().map(|svm| operand(*svm, access)).collect();
+    let pointers: SmallVec<[*const c_void; 4]> =
+        svms.iter().map(|svm| svm.svm_ptr().cast_const()).collect();
+    let sizes: SmallVec<[usize; 4]> = svms.iter().map(|svm| svm.size()).collect();
+    let event = enqueue(CALL, queue, &operands, &wait_for.into(), |(queue, events, list)| {
+        let (at, sizes) = (pointers.as_ptr(), sizes.as_ptr());
+        // SAFETY: the handles are alive and of one context, as is the memory, which has so many
+        // bytes there and is not freed before the command has ended.
+        unsafe { cl::enqueue_svm_migrate_mem(queue, count, at, sizes, flags.bits(), events, list) }
+    })?;
+    Ok(event.into_event())
+}
+
+/// Drivers of older devices need not have the function.
+fn check_version(queue: &CommandQueue) -> Result<()> {
+    let device = cl::get_command_queue_info(queue.get(), cl::CL_QUEUE_DEVICE)
+        .map_err(in_call("clGetCommandQueueInfo"))?;
+    let device = isize::from(device) as cl_device_id;
+    let text: String =
+        get_device_info(device, CL_DEVICE_VERSION).map_err(in_call("clGetDeviceInfo"))?.into();
+    check_text(&text)
+}
+
+/// Refuses the CL_DEVICE_VERSION of a device that is too old.
+fn check_text(version: &str) -> Result<()> {
+    const NEEDED: Version = Version { major: 2, minor: 1 };
+    if Version::parse(version).is_some_and(|version| version >= NEEDED) {
+        return Ok(());
+    }
+    let why = format!("the queue's device has '{version}', this needs OpenCL {NEEDED}");
+    Err(Error::unsupported(CALL, CL_INVALID_OPERATION, why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Class;
+
+    #[test]
+    fn older_devices_are_told_apart() {
+        for (version, is_new_enough) in [
+            ("OpenCL 3.0 PoCL", true),
+            ("OpenCL 2.1 ", true),
+            ("OpenCL 2.0 AMD", false),
+            ("OpenCL 1.2 x", false),
+            ("", false),
+        ] {
+            let class = check_text(version).map_err(|error| error.class());
+            assert_eq!(class, if is_new_enough { Ok(()) } else { Err(Class::Unsupported) });
+        }
+    }
+}

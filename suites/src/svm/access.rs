@@ -1,0 +1,117 @@
+//! Fine-grain memory, which the host uses without a map.
+
+use clmatrix::Result;
+use clmatrix::memory::{
+    MapMode, MapRead, MapReadWrite, MapWrite, SvmPointer, enqueue_copy, enqueue_svm_memfill,
+};
+use rstest::rstest;
+
+use super::{COARSE, FINE, assert_on_device, double, svm_of};
+use crate::buffer::{counting, refusal};
+use crate::gate::{fail, gate, meanwhile, open};
+use crate::on_device::{OnDevice, on_device};
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "fine"))]
+fn host_and_kernels_take_turns(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, FINE, &[0; 4])?;
+    svm.access(MapReadWrite, ..)?.copy_from_slice(&counting(4));
+    for _ in 0..3 {
+        double(&on_device, &svm)?;
+        svm.access::<u32, _>(MapReadWrite, ..)?.iter_mut().for_each(|x| *x += 1);
+    }
+    assert_on_device(&on_device, &svm, &[7, 15, 23, 31]);
+    assert_eq!(svm.access::<u32, _>(MapRead, ..)?[..], [7, 15, 23, 31]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "fine"))]
+fn the_host_waits_for_what_is_under_way(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, FINE, &counting(4))?;
+    let gate = gate(&on_device.context);
+    enqueue_svm_memfill(&on_device.another_queue(), &svm, &7_u32, ..8, &gate)?;
+    // For what it needs, and no more.
+    assert_eq!(svm.access::<u32, _>(MapRead, 8..)?[..], [2, 3]);
+    let found = meanwhile(&gate, open, || svm.access::<u32, _>(MapRead, ..).map(|x| x.to_vec()))?;
+    assert_eq!(found, [7, 7, 2, 3]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "fine"))]
+fn the_host_may_read_what_is_only_read(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, FINE, &counting(4))?;
+    let other = svm_of(&on_device, FINE, &[0; 4])?;
+    let gate = gate(&on_device.context);
+    enqueue_copy(&on_device.another_queue(), &other, &svm, .., &gate)?;
+    assert_eq!(svm.access::<u32, _>(MapRead, ..)?[..], counting(4));
+    meanwhile(&gate, open, || svm.access::<u32, _>(MapWrite, ..).map(|mut x| x.fill(9)))?;
+    assert_on_device(&on_device, &other, &counting(4));
+    Ok(())
+}
+
+fn refused<M: MapMode>(on: &OnDevice, mode: M, reads_too: bool) -> Result<()> {
+    let svm = svm_of(on, FINE, &counting(4))?;
+    let held = svm.access::<u32, _>(mode, ..8)?;
+    let refused = "CL_INVALID_OPERATION";
+    assert_eq!(refusal(enqueue_svm_memfill(&on.queue, &svm, &0_u32, .., [])), refused);
+    assert_eq!(refusal(double(on, &svm)), refused);
+    assert_eq!(refusal(svm.map_rw::<u32>(&on.queue, [])), refused);
+    assert_eq!(refusal(svm.access::<u32, _>(MapReadWrite, ..)), refused);
+    if reads_too {
+        assert_eq!(refusal(enqueue_copy(&on.queue, &mut [0_u32], &svm, .., [])), refused);
+        assert_eq!(refusal(svm.access::<u32, _>(MapRead, ..)), refused);
+    } else {
+        assert_eq!(svm.access::<u32, _>(MapRead, ..)?[..], counting(4));
+    }
+    // What it does not hold is free.
+    enqueue_svm_memfill(&on.queue, &svm, &9_u32, 8.., [])?;
+    drop(held);
+    double(on, &svm)?;
+    assert_on_device(on, &svm, &[0, 2, 18, 18]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "fine"))]
+fn commands_on_what_the_host_uses_are_refused(on_device: OnDevice) -> Result<()> {
+    refused(&on_device, MapRead, false)?;
+    refused(&on_device, MapWrite, true)?;
+    refused(&on_device, MapReadWrite, true)
+}
+
+/// Whether a map ended is not known: the bytes stay closed.
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "fine"))]
+fn bytes_whose_unmap_failed_stay_closed(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, FINE, &counting(4))?;
+    let gate = gate(&on_device.context);
+    svm.map_rw::<u32>(&on_device.queue, [])?.unmap(&gate)?;
+    let result = meanwhile(&gate, fail, || svm.access::<u32, _>(MapReadWrite, ..).map(drop));
+    assert_eq!(refusal(result), "CL_INVALID_OPERATION");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn coarse_grain_memory_has_to_be_mapped(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, COARSE, &counting(4))?;
+    assert_eq!(refusal(svm.access::<u32, _>(MapRead, ..)), "CL_INVALID_OPERATION");
+    Ok(())
+}
+
+#[rstest]
+#[case::ends_behind(8..20)]
+#[case::nothing(4..4)]
+#[case::no_whole_element(0..6)]
+#[case::between_elements(2..6)]
+#[clmatrix_harness::test(requires(svm = "fine"))]
+fn bytes_that_are_no_elements_are_refused(
+    on_device: OnDevice,
+    #[case] range: std::ops::Range<usize>,
+) -> Result<()> {
+    let svm = svm_of(&on_device, FINE, &counting(4))?;
+    assert_eq!(refusal(svm.access::<u32, _>(MapRead, range)), "CL_INVALID_VALUE");
+    Ok(())
+}

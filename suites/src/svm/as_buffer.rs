@@ -1,0 +1,161 @@
+//! Shared virtual memory seen as a buffer (PyOpenCL's `as_buffer`).
+
+use clmatrix::Result;
+use clmatrix::memory::{
+    Buffer, MapRead, MapReadWrite, MemFlags, MemoryObject, SvmAllocation, SvmPointer, enqueue_copy,
+    enqueue_copy_buffer, enqueue_fill_buffer, enqueue_map_buffer, enqueue_svm_memfill,
+};
+use rstest::rstest;
+
+use super::{COARSE, FINE, assert_on_device, contents, svm_of};
+use crate::buffer::{DOUBLE, counting, refusal};
+use crate::gate::{gate, meanwhile, open};
+use crate::on_device::{OnDevice, on_device};
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "fine"))]
+fn shares_its_bytes(
+    on_device: OnDevice,
+    #[values(COARSE, FINE)] flags: clmatrix::memory::SvmFlags,
+) -> Result<()> {
+    let svm = svm_of(&on_device, flags, &counting(8))?;
+    let buffer = svm.as_buffer(MemFlags::READ_WRITE, ..)?;
+    assert_eq!(MemoryObject::size(&buffer), 32);
+    assert!(buffer.uses_svm_pointer()?);
+    assert_eq!(buffer.host_ptr()?, svm.svm_ptr().cast_const());
+    on_device.run(DOUBLE, &[&buffer], 8)?;
+    on_device.queue.finish()?;
+    assert_on_device(&on_device, &svm, &[0, 2, 4, 6, 8, 10, 12, 14]);
+    enqueue_svm_memfill(&on_device.queue, &svm, &9_u32, 8.., [])?;
+    let mut found = [0_u32; 8];
+    enqueue_copy(&on_device.queue, &mut found, &buffer, .., [])?;
+    assert_eq!(found, [0, 2, 9, 9, 9, 9, 9, 9]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn may_be_a_part(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, COARSE, &counting(128))?;
+    let buffer = svm.as_buffer(MemFlags::READ_WRITE, 128..256)?;
+    enqueue_fill_buffer(&on_device.queue, &buffer, &7_u32, 4..8, [])?;
+    let mut expected = counting(128);
+    expected[33] = 7;
+    assert_on_device(&on_device, &svm, &expected);
+    // What is mapped is counted from the start of the memory.
+    let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, .., [])?;
+    assert_eq!(map[..], expected[32..64]);
+    let refused = enqueue_svm_memfill(&on_device.queue, &svm, &0_u32, 128..132, []);
+    assert_eq!(refusal(refused), "CL_INVALID_OPERATION");
+    enqueue_svm_memfill(&on_device.queue, &svm, &0_u32, ..128, [])?;
+    enqueue_svm_memfill(&on_device.queue, &svm, &0_u32, 256.., [])?;
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn is_closed_while_the_memory_is_mapped_and_the_other_way_round(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let svm = svm_of(&on_device, COARSE, &counting(4))?;
+    let buffer = svm.as_buffer(MemFlags::READ_WRITE, ..)?;
+    let refused = "CL_INVALID_OPERATION";
+    let map = svm.map::<u32, _>(queue, MapReadWrite, .., [])?;
+    assert_eq!(refusal(enqueue_fill_buffer(queue, &buffer, &0_u32, .., [])), refused);
+    let mapped = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, .., []);
+    assert_eq!(refusal(mapped), refused);
+    drop(map);
+    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, .., [])?;
+    assert_eq!(refusal(enqueue_svm_memfill(queue, &svm, &0_u32, .., [])), refused);
+    assert_eq!(refusal(svm.map_ro::<u32>(queue, [])), refused);
+    drop(map);
+    assert_eq!(contents(&on_device, &svm)?, counting(4));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn a_map_waits_for_what_uses_the_buffer(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, COARSE, &counting(4))?;
+    let buffer = svm.as_buffer(MemFlags::READ_WRITE, ..)?;
+    let gate = gate(&on_device.context);
+    enqueue_fill_buffer(&on_device.another_queue(), &buffer, &7_u32, .., &gate)?;
+    assert_eq!(meanwhile(&gate, open, || contents(&on_device, &svm))?, [7; 4]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn keeps_the_memory(on_device: OnDevice) -> Result<()> {
+    let many = vec![7_u32; 1 << 18];
+    let svm = svm_of(&on_device, COARSE, &many)?;
+    let buffer = svm.as_buffer(MemFlags::READ_WRITE, ..)?;
+    let copy = Buffer::new(&on_device.context, MemFlags::READ_WRITE, many.len() * 4)?;
+    drop(svm);
+    let gate = gate(&on_device.context);
+    enqueue_copy_buffer(&on_device.queue, &buffer, 0, &copy, 0, many.len() * 4, &gate)?;
+    // The command has it still.
+    drop(buffer);
+    let _others: Vec<_> = (0..4)
+        .map(|_| svm_of_on_another(&on_device, &vec![0xdead; 1 << 18]))
+        .collect::<Result<_>>()?;
+    open(&gate);
+    let mut found = vec![0_u32; many.len()];
+    enqueue_copy(&on_device.queue, &mut found, &copy, .., [])?;
+    assert_eq!(found, many);
+    Ok(())
+}
+
+fn svm_of_on_another(on: &OnDevice, data: &[u32]) -> Result<SvmAllocation> {
+    let svm = SvmAllocation::new(&on.context, size_of_val(data), 0, COARSE)?;
+    enqueue_copy(&on.another_queue(), &svm, data, .., [])?;
+    Ok(svm)
+}
+
+/// The memory is freed when the driver says that it is done with the buffer.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn lets_go_of_the_memory(on_device: OnDevice) -> Result<()> {
+    let mut svm = svm_of(&on_device, COARSE, &counting(4))?;
+    let buffer = svm.as_buffer(MemFlags::READ_WRITE, ..)?;
+    let region = buffer.sub_region(..8)?;
+    enqueue_fill_buffer(&on_device.queue, &region, &7_u32, .., [])?;
+    drop((buffer, region));
+    on_device.queue.finish()?;
+    for _ in 0..1000 {
+        match svm.enqueue_release(Some(&on_device.queue), []) {
+            Ok(event) => return Ok(event.wait()?),
+            Err(back) => svm = back.memory.expect("the memory"),
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("the buffer keeps it")
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn refuses_what_is_not_there_or_does_not_go_together(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, COARSE, &counting(4))?;
+    assert_eq!(refusal(svm.as_buffer(MemFlags::READ_WRITE, 8..17)), "CL_INVALID_VALUE");
+    assert_eq!(refusal(svm.as_buffer(MemFlags::READ_WRITE, 8..8)), "CL_INVALID_BUFFER_SIZE");
+    for flags in [MemFlags::READ_ONLY | MemFlags::WRITE_ONLY, MemFlags::COPY_HOST_PTR] {
+        assert_eq!(refusal(svm.as_buffer(flags, ..)), "CL_INVALID_VALUE");
+    }
+    Ok(())
+}
+
+/// Bytes of two buffers may be the same.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn bytes_are_not_copied_onto_themselves(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let svm = svm_of(&on_device, COARSE, &counting(128))?;
+    let all = svm.as_buffer(MemFlags::READ_WRITE, ..)?;
+    let part = svm.as_buffer(MemFlags::READ_WRITE, 128..)?;
+    let onto_itself = enqueue_copy_buffer(queue, &all, 128, &part, 0, 16, []);
+    assert_eq!(refusal(onto_itself), "CL_MEM_COPY_OVERLAP");
+    enqueue_copy_buffer(queue, &all, 0, &part, 0, 128, [])?;
+    let mut expected = counting(128);
+    expected.copy_within(..32, 32);
+    assert_on_device(&on_device, &svm, &expected);
+    Ok(())
+}

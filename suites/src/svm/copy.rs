@@ -1,0 +1,185 @@
+//! Copies from, to and between shared virtual memory (`clEnqueueSVMMemcpy`).
+
+use clmatrix::Result;
+use clmatrix::memory::{Linear, SvmAllocation, SvmArray, enqueue_copy, enqueue_svm_memfill};
+use rstest::rstest;
+
+use super::{COARSE, FINE, assert_on_device, double, svm_of};
+use crate::buffer::{counting, refusal};
+use crate::gate::{A_MOMENT, fail, gate, meanwhile, open};
+use crate::on_device::{OnDevice, on_device};
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "fine"))]
+fn brings_what_a_kernel_wrote(
+    on_device: OnDevice,
+    #[values(COARSE, FINE)] flags: clmatrix::memory::SvmFlags,
+) -> Result<()> {
+    let svm = svm_of(&on_device, flags, &counting(1000))?;
+    double(&on_device, &svm)?;
+    let mut found = vec![0_u32; 1000];
+    enqueue_copy(&on_device.queue, &mut found, &svm, .., [])?;
+    assert_eq!(found, (0..1000).map(|x| 2 * x).collect::<Vec<_>>());
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn goes_from_one_to_another(on_device: OnDevice) -> Result<()> {
+    let one = svm_of(&on_device, COARSE, &counting(1000))?;
+    let other = svm_of(&on_device, COARSE, &[0; 1000])?;
+    enqueue_copy(&on_device.queue, &other, &one, .., [])?;
+    double(&on_device, &one)?;
+    assert_on_device(&on_device, &other, &counting(1000));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn takes_the_smaller_size_of_the_two(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let (small, large) =
+        (svm_of(&on_device, COARSE, &[1; 2])?, svm_of(&on_device, COARSE, &[2; 4])?);
+    enqueue_copy(queue, &large, &small, .., [])?;
+    assert_on_device(&on_device, &large, &[1, 1, 2, 2]);
+    enqueue_copy(queue, &small, &[8_u32, 9, 10], .., [])?;
+    assert_on_device(&on_device, &small, &[8, 9]);
+    enqueue_copy(queue, &large, &[7_u32], .., [])?;
+    assert_on_device(&on_device, &large, &[7, 1, 2, 2]);
+    let mut host = [0_u32; 8];
+    enqueue_copy(queue, &mut host, &large, .., [])?;
+    assert_eq!(host, [7, 1, 2, 2, 0, 0, 0, 0]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn takes_the_bytes_that_are_meant(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let (one, other) =
+        (svm_of(&on_device, COARSE, &counting(8))?, svm_of(&on_device, COARSE, &[9; 8])?);
+    enqueue_copy(
+        queue,
+        &other,
+        &one,
+        Linear { src_offset: 4, dst_offset: 16, byte_count: Some(8) },
+        [],
+    )?;
+    assert_on_device(&on_device, &other, &[9, 9, 9, 9, 1, 2, 9, 9]);
+    enqueue_copy(queue, &other, &[5_u32, 6], Linear { dst_offset: 4, ..Linear::default() }, [])?;
+    assert_on_device(&on_device, &other, &[9, 5, 6, 9, 1, 2, 9, 9]);
+    let mut host = [0_u32; 3];
+    let some = Linear { src_offset: 20, byte_count: Some(8), ..Linear::default() };
+    enqueue_copy(queue, &mut host, &one, some, [])?;
+    assert_eq!(host, [5, 6, 0]);
+    Ok(())
+}
+
+/// Within one allocation, too, if the bytes are apart.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn refuses_bytes_that_overlap(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, COARSE, &counting(8))?;
+    let copy = |src_offset, dst_offset| {
+        let args = Linear { src_offset, dst_offset, byte_count: Some(16) };
+        enqueue_copy(&on_device.queue, &svm, &svm, args, [])
+    };
+    for (src_offset, dst_offset) in [(0, 0), (0, 15), (15, 0), (4, 8)] {
+        assert_eq!(refusal(copy(src_offset, dst_offset)), "CL_MEM_COPY_OVERLAP");
+    }
+    assert_on_device(&on_device, &svm, &counting(8));
+    copy(16, 0)?;
+    assert_on_device(&on_device, &svm, &[4, 5, 6, 7, 4, 5, 6, 7]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn refuses_bytes_that_are_not_there(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let (one, other) =
+        (svm_of(&on_device, COARSE, &counting(4))?, svm_of(&on_device, COARSE, &[9; 8])?);
+    let mut host = [0_u32; 4];
+    let bytes = |src_offset, dst_offset, byte_count| Linear { src_offset, dst_offset, byte_count };
+    for args in [
+        bytes(0, 0, Some(20)),
+        bytes(0, 0, Some(0)),
+        bytes(8, 0, Some(9)),
+        bytes(16, 0, None),
+        bytes(17, 0, None),
+        bytes(0, 17, Some(16)),
+        bytes(0, usize::MAX, Some(16)),
+        bytes(usize::MAX, 0, None),
+    ] {
+        let copied = enqueue_copy(queue, &other, &one, args, []);
+        assert_eq!(refusal(copied), "CL_INVALID_VALUE", "{args:?}");
+    }
+    for args in [bytes(4, 0, Some(16)), bytes(0, 0, Some(0)), bytes(0, 4, None), bytes(16, 0, None)]
+    {
+        let copied = enqueue_copy(queue, &mut host, &one, args, []);
+        assert_eq!(refusal(copied), "CL_INVALID_VALUE", "{args:?}");
+    }
+    let more_than_the_host_has = enqueue_copy(queue, &mut host, &other, bytes(0, 0, Some(32)), []);
+    assert_eq!(refusal(more_than_the_host_has), "CL_INVALID_VALUE");
+    let no_host_offset = enqueue_copy(queue, &other, &host, bytes(4, 0, None), []);
+    assert_eq!(refusal(no_host_offset), "CL_INVALID_VALUE");
+    assert_on_device(&on_device, &other, &[9; 8]);
+    Ok(())
+}
+
+/// Host memory that is given comes back.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn does_not_block_on_memory_that_it_owns(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, COARSE, &[0; 4])?;
+    let gate = gate(&on_device.context);
+    let written = enqueue_copy(&on_device.queue, &svm, counting(4), .., &gate)?;
+    let read = enqueue_copy(&on_device.queue, vec![9_u32; 4], &svm, .., [])?;
+    std::thread::sleep(A_MOMENT);
+    open(&gate);
+    assert_eq!(written.wait()?, counting(4));
+    assert_eq!(read.wait()?, counting(4));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn comes_after_the_events_it_waits_for(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, COARSE, &[0; 4])?;
+    let gate = gate(&on_device.context);
+    let filled = enqueue_svm_memfill(&on_device.another_queue(), &svm, &5_u32, .., &gate)?;
+    let mut host = [0_u32; 4];
+    meanwhile(&gate, open, || enqueue_copy(&on_device.queue, &mut host, &svm, .., &filled))?;
+    assert_eq!(host, [5; 4]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn fails_with_an_event_it_waits_for(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, COARSE, &counting(4))?;
+    let gate = gate(&on_device.context);
+    let result =
+        meanwhile(&gate, fail, || enqueue_copy(&on_device.queue, &svm, &[9_u32; 4], .., &gate));
+    assert_eq!(refusal(result), "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST");
+    assert_on_device(&on_device, &svm, &counting(4));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn knows_arrays_and_allocations(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let floats = SvmArray::<f32, _>::builder(&on_device.context, (2, 2)).build()?;
+    let words = SvmArray::<u32, _>::builder(&on_device.context, 4).build()?;
+    let bytes = SvmAllocation::new(&on_device.context, 16, 0, COARSE)?;
+    enqueue_copy(queue, &floats, &[1.0_f32, 2.0, 3.0, 4.0], .., [])?;
+    enqueue_copy(queue, &words, &floats, .., [])?;
+    enqueue_copy(queue, &bytes, &words, .., [])?;
+    let expected = [1.0_f32, 2.0, 3.0, 4.0].map(f32::to_bits);
+    assert_on_device(&on_device, &words, &expected);
+    assert_on_device(&on_device, &bytes, &expected);
+    enqueue_copy(queue, &floats, &svm_of(&on_device, COARSE, &[0; 4])?, .., [])?;
+    assert_on_device(&on_device, &floats, &[0; 4]);
+    Ok(())
+}

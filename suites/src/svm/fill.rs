@@ -1,0 +1,109 @@
+//! Shared virtual memory that is filled (`clEnqueueSVMMemFill`; `pyopencl.enqueue_svm_memfill`).
+
+use clmatrix::Result;
+use clmatrix::memory::{
+    SvmAllocation, SvmPointer, enqueue_copy, enqueue_fill, enqueue_svm_memfill,
+};
+use proptest::prelude::{Strategy, any, prop};
+use rstest::rstest;
+
+use super::{COARSE, FINE, assert_on_device, contents, svm_of};
+use crate::buffer::{counting, refusal};
+use crate::gate::{gate, open};
+use crate::on_device::{OnDevice, on_device};
+use crate::property::{holds_for, same};
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "fine"))]
+fn repeats_the_pattern(
+    on_device: OnDevice,
+    #[values(COARSE, FINE)] flags: clmatrix::memory::SvmFlags,
+) -> Result<()> {
+    let svm = svm_of(&on_device, flags, &[0; 4])?;
+    enqueue_svm_memfill(&on_device.queue, &svm, &0x0102_0304_u32, .., [])?;
+    assert_on_device(&on_device, &svm, &[0x0102_0304; 4]);
+    enqueue_fill(&on_device.queue, &svm, &7_u8, 5..7, [])?;
+    let expected = [0x0102_0304, u32::from_le_bytes([4, 7, 7, 1])];
+    assert_on_device(&on_device, &svm, &[expected[0], expected[1], expected[0], expected[0]]);
+    Ok(())
+}
+
+/// A pattern, and how many of it where in how many.
+fn fills() -> impl Strategy<Value = (Vec<u8>, usize, usize, usize)> {
+    (0_u32..8).prop_flat_map(|log| {
+        let pattern = prop::collection::vec(any::<u8>(), 1_usize << log);
+        (pattern, 0_usize..20, 1_usize..40, 0_usize..20)
+    })
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn any_pattern_goes_where_it_should_and_nowhere_else(on_device: OnDevice) {
+    let queue = &on_device.queue;
+    holds_for(fills(), |(pattern, before, times, after)| {
+        let size = pattern.len();
+        let svm =
+            SvmAllocation::new(&on_device.context, (before + times + after) * size, 0, COARSE)?;
+        enqueue_svm_memfill(queue, &svm, &0xee_u8, .., [])?;
+        let range = before * size..(before + times) * size;
+        enqueue_svm_memfill(queue, &svm, &pattern[..], range.clone(), [])?;
+        let mut expected = vec![0xee; svm.size()];
+        expected[range].copy_from_slice(&pattern.repeat(*times));
+        let mut found = vec![0; svm.size()];
+        enqueue_copy(queue, &mut found, &svm, .., [])?;
+        Ok(same(&found, &expected, "the fill"))
+    });
+}
+
+#[rstest]
+#[case::odd_size(&[1, 2, 3], 0..12)]
+#[case::no_size(&[], 0..12)]
+#[case::too_long(&[0; 256], 0..512)]
+#[case::not_at_a_multiple(&[1, 2, 3, 4], 2..6)]
+#[case::no_whole_number(&[1, 2, 3, 4], 4..10)]
+#[case::nothing(&[1], 4..4)]
+#[case::behind_the_end(&[1], 510..513)]
+#[clmatrix_harness::test(requires(svm))]
+fn refuses_what_does_not_fit(
+    on_device: OnDevice,
+    #[case] pattern: &[u8],
+    #[case] range: std::ops::Range<usize>,
+) -> Result<()> {
+    let svm = svm_of(&on_device, COARSE, &counting(128))?;
+    let result = enqueue_svm_memfill(&on_device.queue, &svm, pattern, range, []);
+    assert_eq!(refusal(result), "CL_INVALID_VALUE");
+    assert_on_device(&on_device, &svm, &counting(128));
+    Ok(())
+}
+
+/// Where an allocation is may suit a pattern or not, whatever alignment was asked for.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn looks_at_the_address(on_device: OnDevice) -> Result<()> {
+    for _ in 0..32 {
+        let svm = SvmAllocation::new(&on_device.context, 128, 1, COARSE)?;
+        let result = enqueue_svm_memfill(&on_device.queue, &svm, &[7_u8; 128], .., []);
+        if svm.svm_ptr().addr().is_multiple_of(128) {
+            result?;
+            assert_on_device(&on_device, &svm, &[0x0707_0707; 32]);
+        } else {
+            assert_eq!(refusal(result), "CL_INVALID_VALUE");
+        }
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn runs_after_its_events(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, COARSE, &counting(4))?;
+    let gate = gate(&on_device.context);
+    let filled = enqueue_svm_memfill(&on_device.queue, &svm, &7_u32, .., &gate)?;
+    let mut before = [0_u32; 4];
+    enqueue_copy(&on_device.another_queue(), &mut before, &svm, .., [])?;
+    open(&gate);
+    filled.wait()?;
+    assert_eq!(before[..], counting(4), "it did not wait");
+    assert_eq!(contents(&on_device, &svm)?, [7; 4]);
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! What shared virtual memory keeps, and what outlives what.
+
+use std::thread;
+
+use clmatrix::memory::{
+    MapReadWrite, MemFlags, SvmAllocation, SvmPointer, enqueue_copy, enqueue_svm_memfill,
+};
+use clmatrix::{CommandQueue, Result};
+use rstest::rstest;
+
+use super::{COARSE, FINE, assert_on_device, contents, double, svm_of};
+use crate::buffer::counting;
+use crate::gate::{gate, open};
+use crate::on_device::{OnDevice, on_device, soon};
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn memory_outlives_the_context_that_the_caller_had(on_device: OnDevice) -> Result<()> {
+    let OnDevice { context, queue } = on_device;
+    let svm = SvmAllocation::builder(&context).size(16).queue(&queue).build()?;
+    drop(context);
+    enqueue_svm_memfill(&queue, &svm, &7_u32, .., [])?;
+    drop(svm.map_rw::<u32>(&queue, [])?);
+    let mut found = [0_u32; 4];
+    enqueue_copy(&queue, &mut found, &svm, .., [])?;
+    assert_eq!(found, [7; 4]);
+    drop(queue);
+    svm.release();
+    Ok(())
+}
+
+/// Whatever way the memory goes.
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "fine"))]
+fn the_context_is_let_go_of(
+    on_device: OnDevice,
+    #[values("drop", "bound", "enqueue", "buffer", "map", "zero")] way: &str,
+) -> Result<()> {
+    let OnDevice { context, queue } = on_device;
+    queue.finish()?;
+    let before = context.reference_count()?;
+    let svm = SvmAllocation::new(&context, if way == "zero" { 0 } else { 16 }, 0, FINE)?;
+    match way {
+        "drop" | "zero" => drop(svm),
+        "bound" => {
+            svm.bind_to_queue(&queue)?;
+            enqueue_svm_memfill(&queue, &svm, &7_u32, .., [])?;
+            drop(svm);
+        }
+        "enqueue" => drop(svm.enqueue_release(Some(&queue), [])?),
+        "buffer" => {
+            let buffer = svm.as_buffer(MemFlags::READ_WRITE, ..)?;
+            drop(svm);
+            drop(buffer);
+        }
+        "map" => {
+            let map = svm.map::<u32, _>(&queue, MapReadWrite, .., [])?;
+            drop(svm);
+            drop(map);
+        }
+        _ => unreachable!(),
+    }
+    queue.finish()?;
+    let counts = || Ok(context.reference_count()? == before);
+    assert!(soon(counts)?, "{} references, not {before}", context.reference_count()?);
+    Ok(())
+}
+
+/// The queue of a command under way may be given up.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn a_command_outlives_its_queues_handle(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, COARSE, &counting(4))?;
+    let queue = CommandQueue::create_default(&on_device.context, 0)?;
+    let gate = gate(&on_device.context);
+    let filled = enqueue_svm_memfill(&queue, &svm, &7_u32, .., &gate)?;
+    queue.flush()?;
+    drop(queue);
+    open(&gate);
+    filled.wait()?;
+    assert_eq!(contents(&on_device, &svm)?, [7; 4]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn threads_may_use_their_own_parts_at_once(on_device: OnDevice) -> Result<()> {
+    const THREADS: u32 = 4;
+    const EACH: usize = 256;
+    let svm = svm_of(&on_device, COARSE, &[0; THREADS as usize * EACH])?;
+    let work = |thread: u32| -> Result<()> {
+        let queue = on_device.another_queue();
+        let start = thread as usize * EACH * 4;
+        let range = start..start + EACH * 4;
+        for round in 0..20 {
+            enqueue_svm_memfill(&queue, &svm, &(round * THREADS + thread), range.clone(), [])?;
+            let mut map = svm.map::<u32, _>(&queue, MapReadWrite, range.clone(), [])?;
+            assert!(map.iter().all(|x| *x == round * THREADS + thread), "{map:?}");
+            map.fill(thread);
+        }
+        Ok(())
+    };
+    thread::scope(|scope| -> Result<()> {
+        let threads: Vec<_> = (0..THREADS).map(|t| scope.spawn(move || work(t))).collect();
+        threads.into_iter().try_for_each(|thread| thread.join().unwrap())
+    })?;
+    let expected: Vec<u32> = (0..THREADS).flat_map(|t| [t; EACH]).collect();
+    assert_on_device(&on_device, &svm, &expected);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn threads_may_allocate_and_free_at_once(on_device: OnDevice) -> Result<()> {
+    let on = &on_device;
+    let work = |thread: u32| -> Result<()> {
+        let queue = on.another_queue();
+        for round in 0..50 {
+            let svm = SvmAllocation::builder(&on.context).size(4096).queue(&queue).build()?;
+            enqueue_svm_memfill(&queue, &svm, &(round * 4 + thread), .., [])?;
+            if round % 2 == 0 {
+                svm.unbind_from_queue()?;
+            }
+            let mut found = [0_u32; 1024];
+            enqueue_copy(&queue, &mut found, &svm, .., [])?;
+            assert_eq!(found, [round * 4 + thread; 1024]);
+        }
+        Ok(())
+    };
+    thread::scope(|scope| -> Result<()> {
+        let threads: Vec<_> = (0..4).map(|t| scope.spawn(move || work(t))).collect();
+        threads.into_iter().try_for_each(|thread| thread.join().unwrap())
+    })
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn a_clone_may_be_dropped_in_another_thread(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, COARSE, &counting(4))?;
+    let clone = svm.clone();
+    thread::spawn(move || drop(clone)).join().unwrap();
+    double(&on_device, &svm)?;
+    thread::spawn(move || drop(svm)).join().unwrap();
+    on_device.queue.finish()?;
+    Ok(())
+}

@@ -1,0 +1,195 @@
+//! Maps of shared virtual memory (`clEnqueueSVMMap`; `pyopencl.SVMMap`).
+
+use clmatrix::memory::{
+    MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, SvmAllocation, SvmFlags,
+    SvmPointer, WritableMapMode, enqueue_copy, enqueue_svm_memfill,
+};
+use clmatrix::{CommandQueue, Context, Result};
+use clmatrix_harness::{CtxFactory, ctx_factory};
+use rstest::rstest;
+
+use super::{COARSE, FINE, assert_on_device, contents, double, svm_of};
+use crate::buffer::{counting, refusal};
+use crate::gate::{fail, gate, meanwhile, open};
+use crate::on_device::{OnDevice, on_device};
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "fine"))]
+fn the_host_sees_what_a_kernel_wrote(
+    on_device: OnDevice,
+    #[values(COARSE, FINE)] flags: SvmFlags,
+) -> Result<()> {
+    let svm = svm_of(&on_device, flags, &counting(100))?;
+    double(&on_device, &svm)?;
+    let doubled: Vec<u32> = (0..100).map(|x| 2 * x).collect();
+    assert_eq!(svm.map_ro::<u32>(&on_device.queue, [])?[..], doubled);
+    assert_eq!(svm.map_rw::<u32>(&on_device.queue, [])?[..], doubled);
+    Ok(())
+}
+
+fn writes(on: &OnDevice, flags: SvmFlags, mode: impl WritableMapMode) -> Result<()> {
+    let svm = svm_of(on, flags, &counting(100))?;
+    let mut map = svm.map::<u32, _>(&on.queue, mode, .., [])?;
+    map.copy_from_slice(&[5; 100]);
+    map.unmap([])?;
+    assert_on_device(on, &svm, &[5; 100]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "fine"))]
+fn a_kernel_sees_what_the_host_wrote(
+    on_device: OnDevice,
+    #[values(COARSE, FINE)] flags: SvmFlags,
+) -> Result<()> {
+    writes(&on_device, flags, MapReadWrite)?;
+    writes(&on_device, flags, MapWrite)?;
+    writes(&on_device, flags, MapWriteInvalidate)
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn a_part_leaves_the_rest_alone(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, COARSE, &counting(8))?;
+    let mut map = svm.map::<u32, _>(&on_device.queue, MapReadWrite, 8..16, [])?;
+    assert_eq!(map[..], [2, 3]);
+    map.fill(9);
+    // The device may use the rest meanwhile.
+    enqueue_svm_memfill(&on_device.queue, &svm, &7_u32, 16.., [])?;
+    enqueue_svm_memfill(&on_device.queue, &svm, &6_u32, ..8, [])?;
+    let other = svm.map::<u32, _>(&on_device.queue, MapReadWrite, 16.., [])?;
+    assert_eq!(other[..], [7; 4]);
+    drop((map, other));
+    assert_on_device(&on_device, &svm, &[6, 6, 9, 9, 7, 7, 7, 7]);
+    Ok(())
+}
+
+#[rstest]
+#[case::ends_behind(8..20, "CL_INVALID_VALUE")]
+#[case::begins_behind(17..17, "CL_INVALID_VALUE")]
+#[case::nothing(4..4, "CL_INVALID_VALUE")]
+#[case::no_whole_element(0..6, "CL_INVALID_VALUE")]
+#[case::between_elements(2..6, "CL_MAP_FAILURE")]
+#[clmatrix_harness::test(requires(svm))]
+fn bytes_that_are_no_elements_are_refused(
+    on_device: OnDevice,
+    #[case] range: std::ops::Range<usize>,
+    #[case] code: &str,
+) -> Result<()> {
+    let svm = svm_of(&on_device, COARSE, &counting(4))?;
+    let result = svm.map::<u32, _>(&on_device.queue, MapReadWrite, range, []);
+    assert_eq!(refusal(result), code);
+    // Nothing is left of it.
+    assert_eq!(svm.map_rw::<u32>(&on_device.queue, [])?[..], counting(4));
+    Ok(())
+}
+
+/// Commands of every kind on bytes that are mapped in mode `M`.
+fn refused<M: MapMode>(on: &OnDevice, mode: M, reads_too: bool) -> Result<()> {
+    let svm = svm_of(on, COARSE, &counting(4))?;
+    let map = svm.map::<u32, _>(&on.queue, mode, ..8, [])?;
+    let refused = "CL_INVALID_OPERATION";
+    assert_eq!(refusal(enqueue_svm_memfill(&on.queue, &svm, &0_u32, .., [])), refused);
+    assert_eq!(refusal(enqueue_copy(&on.queue, &svm, &[0_u32], .., [])), refused);
+    assert_eq!(refusal(double(on, &svm)), refused);
+    assert_eq!(refusal(svm.map_rw::<u32>(&on.queue, [])), refused);
+    if reads_too {
+        assert_eq!(refusal(enqueue_copy(&on.queue, &mut [0_u32], &svm, .., [])), refused);
+        assert_eq!(refusal(svm.map_ro::<u32>(&on.queue, [])), refused);
+    } else {
+        enqueue_copy(&on.queue, &mut [0_u32], &svm, .., [])?;
+        assert_eq!(svm.map_ro::<u32>(&on.queue, [])?[..], counting(4));
+    }
+    drop(map);
+    double(on, &svm)?;
+    assert_eq!(contents(on, &svm)?, [0, 2, 4, 6]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn commands_on_what_is_mapped_are_refused(on_device: OnDevice) -> Result<()> {
+    refused(&on_device, MapRead, false)?;
+    refused(&on_device, MapWrite, true)?;
+    refused(&on_device, MapReadWrite, true)
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn waits_for_what_is_under_way_on_another_queue(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, COARSE, &counting(4))?;
+    let gate = gate(&on_device.context);
+    let other_queue = on_device.another_queue();
+    enqueue_svm_memfill(&other_queue, &svm, &7_u32, .., &gate)?;
+    let found = meanwhile(&gate, open, || contents(&on_device, &svm))?;
+    assert_eq!(found, [7; 4]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn that_does_not_block_can_be_waited_for(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, COARSE, &counting(4))?;
+    let gate = gate(&on_device.context);
+    enqueue_svm_memfill(&on_device.another_queue(), &svm, &7_u32, ..8, &gate)?;
+    let map = svm.map_nonblocking::<u32, _>(&on_device.queue, MapReadWrite, .., [])?;
+    open(&gate);
+    let mut map = map.wait()?;
+    assert_eq!(map[..], [7, 7, 2, 3]);
+    map[3] = 9;
+    map.unmap([])?;
+    assert_on_device(&on_device, &svm, &[7, 7, 2, 9]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn fails_with_the_event_that_it_waits_for(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, COARSE, &counting(4))?;
+    let gate = gate(&on_device.context);
+    let result = meanwhile(&gate, fail, || {
+        svm.map::<u32, _>(&on_device.queue, MapReadWrite, .., &gate).map(drop)
+    });
+    assert_eq!(refusal(result), "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST");
+    assert_eq!(contents(&on_device, &svm)?, counting(4));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn may_end_on_another_queue(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, COARSE, &counting(4))?;
+    let other_queue = on_device.another_queue();
+    let mut map = svm.map_rw::<u32>(&other_queue, [])?;
+    map.fill(3);
+    map.unmap_on(&on_device.queue, [])?.wait()?;
+    assert_on_device(&on_device, &svm, &[3; 4]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn outlives_its_memorys_handles_and_its_queue(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, COARSE, &counting(4))?;
+    let queue = on_device.another_queue();
+    let mut map = svm.map_rw::<u32>(&queue, [])?;
+    drop((svm, queue));
+    map[0] = 7;
+    assert_eq!(map[..], [7, 1, 2, 3]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn refuses_a_queue_of_another_context(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
+    let svm = svm_of(&on_device, COARSE, &counting(4))?;
+    let context: Context = ctx_factory().expect("another context");
+    let queue = CommandQueue::create_default(&context, 0)?;
+    assert_eq!(refusal(svm.map_rw::<u32>(&queue, [])), "CL_INVALID_CONTEXT");
+    let filled = enqueue_svm_memfill(&queue, &svm, &0_u8, .., []);
+    assert_eq!(refusal(filled), "CL_INVALID_CONTEXT");
+    let elsewhere = SvmAllocation::new(&context, 16, 0, COARSE)?;
+    let copied = enqueue_copy(&on_device.queue, &svm, &elsewhere, .., []);
+    assert_eq!(refusal(copied), "CL_INVALID_CONTEXT");
+    Ok(())
+}

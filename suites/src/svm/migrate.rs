@@ -1,0 +1,80 @@
+//! Moving shared virtual memory before it is needed (`clEnqueueSVMMigrateMem`;
+//! `pyopencl.enqueue_svm_migratemem`).
+
+use clmatrix::Result;
+use clmatrix::memory::{
+    MapRead, MapReadWrite, MigrationFlags, SvmAllocation, SvmArray, SvmPointer,
+    enqueue_svm_memfill, enqueue_svm_migratemem,
+};
+use rstest::rstest;
+
+use super::{COARSE, FINE, assert_on_device, svm_of};
+use crate::buffer::{counting, refusal};
+use crate::gate::{gate, meanwhile, open};
+use crate::on_device::{OnDevice, on_device};
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "fine", opencl = "2.1"))]
+fn leaves_the_content(
+    on_device: OnDevice,
+    #[values(MigrationFlags::empty(), MigrationFlags::HOST)] flags: MigrationFlags,
+) -> Result<()> {
+    let one = svm_of(&on_device, COARSE, &counting(1000))?;
+    let other = svm_of(&on_device, FINE, &[7; 4])?;
+    let array = SvmArray::<u32, _>::builder(&on_device.context, 4).build()?;
+    enqueue_svm_memfill(&on_device.queue, &array, &9_u32, .., [])?;
+    enqueue_svm_migratemem(&on_device.queue, &[&one, &other, &array], flags, [])?;
+    assert_on_device(&on_device, &one, &counting(1000));
+    assert_on_device(&on_device, &other, &[7; 4]);
+    assert_on_device(&on_device, &array, &[9; 4]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm, opencl = "2.1"))]
+fn may_leave_the_content_behind(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, COARSE, &counting(4))?;
+    let undefined = MigrationFlags::CONTENT_UNDEFINED;
+    enqueue_svm_migratemem(&on_device.queue, &[&svm], undefined, [])?;
+    enqueue_svm_memfill(&on_device.queue, &svm, &7_u32, .., [])?;
+    assert_on_device(&on_device, &svm, &[7; 4]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm, opencl = "2.1"))]
+fn is_waited_for_by_maps(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, COARSE, &counting(4))?;
+    let gate = gate(&on_device.context);
+    let queue = on_device.another_queue();
+    let migrated = enqueue_svm_migratemem(&queue, &[&svm], MigrationFlags::HOST, &gate)?;
+    meanwhile(&gate, open, || svm.map_rw::<u32>(&on_device.queue, []).map(drop))?;
+    migrated.wait()?;
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm, opencl = "2.1"))]
+fn refuses_what_is_not_allowed(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let svm = svm_of(&on_device, COARSE, &counting(4))?;
+    let nothing = SvmAllocation::new(&on_device.context, 0, 0, COARSE)?;
+    let to_the_device = MigrationFlags::empty();
+    let none = enqueue_svm_migratemem(queue, &[], to_the_device, []);
+    assert_eq!(refusal(none), "CL_INVALID_VALUE");
+    let empty = enqueue_svm_migratemem(queue, &[&svm, &nothing], to_the_device, []);
+    assert_eq!(refusal(empty), "CL_INVALID_VALUE");
+    let unknown = MigrationFlags::from_bits_retain(1 << 40);
+    let flags = enqueue_svm_migratemem(queue, &[&svm], unknown, []);
+    assert_eq!(refusal(flags), "CL_INVALID_VALUE");
+    let map = svm.map::<u32, _>(queue, MapReadWrite, 4..8, [])?;
+    let mapped = enqueue_svm_migratemem(queue, &[&svm], to_the_device, []);
+    assert_eq!(refusal(mapped), "CL_INVALID_OPERATION");
+    drop(map);
+    let _map = svm.map::<u32, _>(queue, MapRead, 4..8, [])?;
+    enqueue_svm_migratemem(queue, &[&svm], to_the_device, [])?;
+    let undefined = MigrationFlags::CONTENT_UNDEFINED;
+    let mapped = enqueue_svm_migratemem(queue, &[&svm], undefined, []);
+    assert_eq!(refusal(mapped), "CL_INVALID_OPERATION");
+    Ok(())
+}

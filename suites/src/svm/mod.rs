@@ -1,0 +1,85 @@
+//! Shared virtual memory: how it is made and freed, mapped and used without maps, copied and filled,
+//! and seen as buffers, arrays and the host's own memory.
+//!
+//! What a call is said to have done is checked from the other side: a kernel compares what the host
+//! wrote, and the host reads what a kernel wrote.
+
+mod access;
+mod array;
+mod as_buffer;
+mod copy;
+mod create;
+mod fill;
+mod lifetime;
+mod map;
+mod migrate;
+mod pointers;
+mod release;
+mod system;
+mod unsupported;
+
+use clmatrix::launch::KernelArg;
+use clmatrix::memory::{
+    Buffer, MemFlags, SvmAllocation, SvmFlags, SvmPointer, enqueue_copy, enqueue_read_buffer,
+};
+use clmatrix::{Event, Result};
+
+use crate::on_device::OnDevice;
+
+const COARSE: SvmFlags = SvmFlags::READ_WRITE;
+const FINE: SvmFlags = SvmFlags::READ_WRITE.union(SvmFlags::FINE_GRAIN_BUFFER);
+
+/// Memory that begins with `data`.
+fn svm_of(on_device: &OnDevice, flags: SvmFlags, data: &[u32]) -> Result<SvmAllocation> {
+    let svm = SvmAllocation::new(&on_device.context, size_of_val(data), 0, flags)?;
+    enqueue_copy(&on_device.queue, &svm, data, .., [])?;
+    Ok(svm)
+}
+
+/// Doubles each element, on the device.
+fn double<S: SvmPointer>(on_device: &OnDevice, svm: &S) -> Result<Event>
+where
+    for<'a> &'a S: KernelArg<'a>,
+{
+    let mut double = on_device.launcher(crate::buffer::DOUBLE, "")?;
+    // SAFETY: the kernel takes memory, and uses as many elements as it has.
+    unsafe { double.launch().arg(svm).global(svm.size() / 4).enqueue(&on_device.queue) }
+}
+
+/// Has the device compare the memory with what is expected.
+#[track_caller]
+fn assert_on_device<S: SvmPointer>(on_device: &OnDevice, svm: &S, expected: &[u32])
+where
+    for<'a> &'a S: KernelArg<'a>,
+{
+    let wrong = count_wrong(on_device, svm, expected).expect("the device compares");
+    assert_eq!(wrong, 0, "elements of {} are not as expected", expected.len());
+}
+
+fn count_wrong<S: SvmPointer>(on_device: &OnDevice, svm: &S, expected: &[u32]) -> Result<u32>
+where
+    for<'a> &'a S: KernelArg<'a>,
+{
+    const COMPARE: &str = "kernel void k(global const uint *found, global const uint *expected,
+                                         global uint *wrong) {
+        size_t i = get_global_id(0);
+        if (found[i] != expected[i]) atomic_inc(wrong);
+    }";
+    assert_eq!(svm.size(), size_of_val(expected));
+    let context = &on_device.context;
+    let expected_there = Buffer::from_slice(context, MemFlags::READ_ONLY, expected)?;
+    let wrong = Buffer::from_slice(context, MemFlags::READ_WRITE, &[0_u32])?;
+    let mut compare = on_device.launcher(COMPARE, "")?;
+    let mut launch = compare.launch();
+    launch.arg(svm).arg(&expected_there).arg(&wrong).global(expected.len());
+    // SAFETY: the kernel takes three pieces of memory, and has as many work items as elements.
+    unsafe { launch.enqueue(&on_device.queue)? };
+    let mut count = [0];
+    enqueue_read_buffer(&on_device.queue, &wrong, 0, &mut count, [])?;
+    Ok(count[0])
+}
+
+/// All that is in the memory, by way of a map.
+fn contents(on_device: &OnDevice, svm: &impl SvmPointer) -> Result<Vec<u32>> {
+    Ok(svm.map_ro(&on_device.queue, [])?.to_vec())
+}

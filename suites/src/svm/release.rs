@@ -1,0 +1,268 @@
+//! How shared virtual memory is freed (`clSVMFree`, `clEnqueueSVMFree`): after what uses it.
+
+use std::thread;
+
+use clmatrix::cl3::event::CL_COMPLETE;
+use clmatrix::memory::{
+    Buffer, MapRead, MemFlags, SvmAllocation, SvmPointer, enqueue_copy, enqueue_map_buffer,
+    enqueue_svm_memfill,
+};
+use clmatrix::{CommandQueue, Context, Device, Event, Result};
+use clmatrix_harness::{CtxFactory, ctx_factory, device};
+use rstest::rstest;
+
+use super::{COARSE, FINE, svm_of};
+use crate::buffer::{counting, refusal};
+use crate::gate::{A_MOMENT, gate, meanwhile, open};
+use crate::on_device::{OnDevice, on_device, soon};
+
+/// Enough for the driver to take it from the system, and give it back.
+const MANY: u32 = 1 << 18;
+
+fn many(value: u32) -> Vec<u32> {
+    vec![value; MANY as usize]
+}
+
+fn is_over(event: &Event) -> Result<bool> {
+    Ok(event.command_execution_status()?.0 == CL_COMPLETE)
+}
+
+/// A kernel that copies `svm` to the buffer once the gate is open.
+fn gated_reader(
+    on: &OnDevice,
+    queue: &CommandQueue,
+    svm: &SvmAllocation,
+    gate: &Event,
+) -> Result<Buffer> {
+    let source = "kernel void k(global const uint *from, global uint *to) {
+        to[get_global_id(0)] = from[get_global_id(0)];
+    }";
+    let out = Buffer::new(&on.context, MemFlags::READ_WRITE, svm.size())?;
+    let mut copy = on.launcher(source, "")?;
+    let mut launch = copy.launch();
+    launch.arg_read(svm).arg(&out).global(svm.size() / 4).wait_for(gate);
+    // SAFETY: the kernel takes two pieces of memory, and has as many work items as elements.
+    unsafe { launch.enqueue(queue)? };
+    drop(launch);
+    queue.flush()?;
+    Ok(out)
+}
+
+/// Takes what has been freed too early, and writes over it.
+fn take_what_is_free(on: &OnDevice) -> Result<Vec<SvmAllocation>> {
+    (0..4).map(|_| svm_of(on, COARSE, &many(0xdead))).collect()
+}
+
+/// What is in the buffer when the kernel is done.
+fn found_in(on: &OnDevice, buffer: &Buffer) -> Result<Vec<u32>> {
+    Ok(enqueue_map_buffer::<u32, _>(&on.queue, buffer, MapRead, .., [])?.to_vec())
+}
+
+/// Without a queue, dropping waits.
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "fine"))]
+fn dropped_it_waits_for_the_kernels_that_use_it(
+    on_device: OnDevice,
+    #[values(COARSE, FINE)] flags: clmatrix::memory::SvmFlags,
+) -> Result<()> {
+    let svm = svm_of(&on_device, flags, &many(7))?;
+    let gate = gate(&on_device.context);
+    let queue = on_device.another_queue();
+    let out = gated_reader(&on_device, &queue, &svm, &gate)?;
+    let clone = svm.clone();
+    // Not the last.
+    drop(clone);
+    meanwhile(&gate, open, || drop(svm));
+    let _others = take_what_is_free(&on_device)?;
+    assert_eq!(found_in(&on_device, &out)?, many(7));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn bound_to_a_queue_it_is_freed_there_later(on_device: OnDevice) -> Result<()> {
+    let queue = on_device.another_queue();
+    let svm = SvmAllocation::builder(&on_device.context).size(many(7).len() * 4).queue(&queue);
+    let svm = svm.build()?;
+    enqueue_copy(&queue, &svm, &many(7)[..], .., [])?;
+    let gate = gate(&on_device.context);
+    let out = gated_reader(&on_device, &queue, &svm, &gate)?;
+    // It does not wait: nobody else opens the gate.
+    svm.release();
+    let _others = take_what_is_free(&on_device)?;
+    open(&gate);
+    assert_eq!(found_in(&on_device, &out)?, many(7));
+    queue.finish()?;
+    Ok(())
+}
+
+/// The queue that it is freed on is not the only one that uses it.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn bound_to_a_queue_it_is_freed_after_its_uses_on_others(on_device: OnDevice) -> Result<()> {
+    let (queue, other_queue) = (on_device.another_queue(), on_device.another_queue());
+    let svm = svm_of(&on_device, COARSE, &many(7))?;
+    svm.bind_to_queue(&queue)?;
+    let gate = gate(&on_device.context);
+    let out = gated_reader(&on_device, &other_queue, &svm, &gate)?;
+    svm.release();
+    thread::sleep(A_MOMENT);
+    let _others = take_what_is_free(&on_device)?;
+    open(&gate);
+    assert_eq!(found_in(&on_device, &out)?, many(7));
+    queue.finish()?;
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn the_release_comes_after_its_events_and_its_queue(on_device: OnDevice) -> Result<()> {
+    let (queue, other_queue) = (&on_device.queue, on_device.another_queue());
+    let gates = [(); 3].map(|()| gate(&on_device.context));
+    let svm = svm_of(&on_device, COARSE, &many(7))?;
+    let out = gated_reader(&on_device, queue, &svm, &gates[0])?;
+    enqueue_svm_memfill(&other_queue, &svm, &7_u32, .., &gates[1])?;
+    let released = svm.enqueue_release(Some(queue), &gates[2])?;
+    for gate in &gates {
+        thread::sleep(A_MOMENT);
+        assert!(!is_over(&released)?, "it did not wait");
+        open(gate);
+    }
+    released.wait()?;
+    assert_eq!(found_in(&on_device, &out)?, many(7));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn the_release_takes_the_queue_that_it_is_bound_to(on_device: OnDevice) -> Result<()> {
+    let queue = on_device.another_queue();
+    let svm = SvmAllocation::builder(&on_device.context).size(64).queue(&queue).build()?;
+    let gate = gate(&on_device.context);
+    enqueue_svm_memfill(&queue, &svm, &7_u32, .., &gate)?;
+    let released = svm.enqueue_release(None, [])?;
+    thread::sleep(A_MOMENT);
+    assert!(!is_over(&released)?);
+    open(&gate);
+    released.wait()?;
+    assert_eq!(released.command_queue()?, queue.get());
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn the_release_gives_back_what_it_refuses(
+    on_device: OnDevice,
+    ctx_factory: CtxFactory,
+) -> Result<()> {
+    let queue = &on_device.queue;
+    let svm = svm_of(&on_device, COARSE, &counting(4))?;
+    let refused = |svm: SvmAllocation, queue: Option<&CommandQueue>| {
+        let Err(returned) = svm.enqueue_release(queue, []) else { panic!("it was not refused") };
+        let svm = returned.memory.expect("the memory");
+        (refusal(Err::<(), _>(returned.error)), svm)
+    };
+    let (code, svm) = refused(svm, None);
+    assert_eq!(code, "CL_INVALID_OPERATION", "there is no queue");
+    let clone = svm.clone();
+    let (code, svm) = refused(svm, Some(queue));
+    assert_eq!(code, "CL_INVALID_OPERATION", "there is another handle");
+    drop(clone);
+    let map = svm.map_ro::<u32>(queue, [])?;
+    let (code, svm) = refused(svm, Some(queue));
+    assert_eq!(code, "CL_INVALID_OPERATION", "it is mapped");
+    drop(map);
+    let buffer = svm.as_buffer(MemFlags::READ_ONLY, ..)?;
+    let (code, svm) = refused(svm, Some(queue));
+    assert_eq!(code, "CL_INVALID_OPERATION", "there is a buffer");
+    drop(buffer);
+    let context: Context = ctx_factory().expect("another context");
+    let foreign = CommandQueue::create_default(&context, 0)?;
+    let (code, svm) = refused(svm, Some(&foreign));
+    assert_eq!(code, "CL_INVALID_CONTEXT");
+    assert_eq!(svm.map_ro::<u32>(queue, [])?[..], counting(4));
+    svm.enqueue_release(Some(queue), [])?.wait()?;
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn a_queue_that_may_reorder_is_refused(on_device: OnDevice, device: Device) -> Result<()> {
+    let queue = on_device.out_of_order_queue(device)?;
+    let wrong = "CL_INVALID_COMMAND_QUEUE";
+    let bound = SvmAllocation::builder(&on_device.context).size(64).queue(&queue).build();
+    assert_eq!(refusal(bound), wrong);
+    let svm = svm_of(&on_device, COARSE, &counting(4))?;
+    assert_eq!(refusal(svm.bind_to_queue(&queue)), wrong);
+    assert_eq!(refusal(svm.enqueue_release(Some(&queue), []).map_err(|back| back.error)), wrong);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn a_queue_of_another_context_is_refused(
+    on_device: OnDevice,
+    ctx_factory: CtxFactory,
+) -> Result<()> {
+    let context: Context = ctx_factory().expect("another context");
+    let foreign = CommandQueue::create_default(&context, 0)?;
+    let bound = SvmAllocation::builder(&on_device.context).size(64).queue(&foreign).build();
+    assert_eq!(refusal(bound), "CL_INVALID_CONTEXT");
+    let svm = svm_of(&on_device, COARSE, &counting(4))?;
+    assert_eq!(refusal(svm.bind_to_queue(&foreign)), "CL_INVALID_CONTEXT");
+    Ok(())
+}
+
+/// What the old queue was given ends before what is freed on the new one.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn bound_to_another_queue_it_is_freed_after_the_first(on_device: OnDevice) -> Result<()> {
+    let (first, second) = (on_device.another_queue(), on_device.another_queue());
+    let elsewhere = svm_of(&on_device, COARSE, &[0])?;
+    let svm = SvmAllocation::builder(&on_device.context).size(64).queue(&first).build()?;
+    let gate = gate(&on_device.context);
+    // Nobody knows that this has to do with `svm`.
+    enqueue_svm_memfill(&first, &elsewhere, &7_u32, .., &gate)?;
+    svm.bind_to_queue(&second)?;
+    svm.bind_to_queue(&second)?;
+    let released = svm.enqueue_release(None, [])?;
+    thread::sleep(A_MOMENT);
+    assert!(!is_over(&released)?, "it did not wait");
+    open(&gate);
+    released.wait()?;
+    assert_eq!(released.command_queue()?, second.get());
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn unbound_it_waits_for_the_queue(on_device: OnDevice) -> Result<()> {
+    let queue = on_device.another_queue();
+    let elsewhere = svm_of(&on_device, COARSE, &[0])?;
+    let svm = SvmAllocation::builder(&on_device.context).size(64).queue(&queue).build()?;
+    let gate = gate(&on_device.context);
+    let filled = enqueue_svm_memfill(&queue, &elsewhere, &7_u32, .., &gate)?;
+    meanwhile(&gate, open, || svm.unbind_from_queue())?;
+    assert!(is_over(&filled)?);
+    svm.unbind_from_queue()?;
+    let back = svm.enqueue_release(None, []).map_err(|back| back.error);
+    assert_eq!(refusal(back), "CL_INVALID_OPERATION");
+    Ok(())
+}
+
+/// The queue's last reference may go with the memory.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn it_keeps_the_queue_that_it_is_bound_to(on_device: OnDevice) -> Result<()> {
+    let queue = on_device.another_queue();
+    let before = queue.reference_count()?;
+    let svm = SvmAllocation::builder(&on_device.context).size(64).queue(&queue).build()?;
+    assert!(queue.reference_count()? > before);
+    drop(svm);
+    queue.finish()?;
+    assert!(soon(|| Ok(queue.reference_count()? == before))?, "{}", queue.reference_count()?);
+    let svm = SvmAllocation::builder(&on_device.context).size(64).queue(&queue).build()?;
+    drop(queue);
+    svm.release();
+    Ok(())
+}
