@@ -36,7 +36,8 @@ impl<'a> Inverter<'a> {
         Ok(bytes.into_iter().map(|byte| !byte).collect())
     }
 
-    fn invert(&self, buffer: &Buffer) -> Result<()> {
+    /// Turns each byte round.
+    pub fn invert(&self, buffer: &Buffer) -> Result<()> {
         let mut launch = ExecuteKernel::new(&self.kernel);
         // SAFETY: the kernel takes one buffer, and uses as many bytes of it as it has.
         unsafe {

@@ -104,11 +104,15 @@ impl Rows {
         self.checked_hull().expect("it was there when this was made")
     }
 
-    /// The same rectangle in what begins `bytes` earlier.
-    pub(super) fn moved_by(mut self, bytes: usize) -> Self {
+    /// The same rectangle in what begins `bytes` earlier, with the smallest x and y: PoCL 3.1 takes
+    /// rectangles of one buffer for overlapping where rows seem to reach beyond their pitch.
+    pub(super) fn moved_by(self, bytes: usize) -> Self {
         // It does not overflow: the rectangle is within a buffer.
-        self.origin[0] += bytes;
-        self
+        let start = self.hull().start + bytes;
+        let [_, _, slices] = self.region;
+        let slice_pitch = if slices > 1 { self.slice_pitch } else { usize::MAX };
+        let (z, in_slice) = (start / slice_pitch, start % slice_pitch);
+        Self { origin: [in_slice % self.row_pitch, in_slice / self.row_pitch, z], ..self }
     }
 
     /// The bytes of each row, the first first.
@@ -200,6 +204,21 @@ mod tests {
         assert!(hull([usize::MAX, 0, 0], [1, 1, 1], [0, 0]).is_err());
         assert!(hull([0, usize::MAX, 0], [2, 1, 1], [0, 0]).is_err());
         assert!(hull([0, 0, usize::MAX], [1, 2, 1], [0, 0]).is_err());
+    }
+
+    #[test]
+    fn a_rectangle_that_is_moved_begins_so_much_later() {
+        let moved = |origin, region, pitches, bytes| {
+            let rows = Rows::new(origin, region, pitches).expect("rows");
+            let moved = rows.moved_by(bytes);
+            let by = |range: Range<usize>| range.start + bytes..range.end + bytes;
+            assert_eq!(moved.hull(), by(rows.hull()));
+            moved.origin
+        };
+        assert_eq!(moved([3, 2, 1], [4, 2, 2], [10, 50], 0), [3, 2, 1]);
+        assert_eq!(moved([3, 2, 1], [4, 2, 2], [10, 50], 120), [3, 4, 3]);
+        assert_eq!(moved([13, 4, 1], [4, 2, 2], [10, 50], 0), [3, 0, 2]);
+        assert_eq!(moved([13, 9, 0], [4, 2, 1], [10, 50], 0), [3, 10, 0]);
     }
 
     #[test]

@@ -1,8 +1,11 @@
-//! Rectangles of any shape, against a model in ndarray.
+//! Rectangles and views of any shape, against a model in ndarray.
+
+use std::cell::Cell;
+use std::ops::Range;
 
 use clmatrix::Result;
-use clmatrix::memory::{HostRect, Rect, enqueue_copy};
-use ndarray::{ArrayView3, ArrayViewMut3, ShapeBuilder};
+use clmatrix::memory::{HostRect, Linear, Rect, enqueue_copy};
+use ndarray::{Array3, ArrayView3, ArrayViewMut3, ShapeBuilder, s};
 use proptest::prelude::*;
 use rstest::rstest;
 
@@ -39,6 +42,12 @@ impl Side {
         self.origin[0] + self.origin[1] * row_pitch + self.origin[2] * slice_pitch
     }
 
+    /// From the first byte to after the last.
+    fn len(&self, region: [usize; 3]) -> usize {
+        let [row_pitch, slice_pitch] = self.filled_in(region);
+        (region[2] - 1) * slice_pitch + (region[1] - 1) * row_pitch + region[0]
+    }
+
     /// The shape of the rectangle in its bytes, the slowest axis first.
     fn shape(&self, region: [usize; 3]) -> ndarray::StrideShape<ndarray::Ix3> {
         let ([x, y, z], [row_pitch, slice_pitch]) = (region, self.filled_in(region));
@@ -72,9 +81,7 @@ fn sides(region: [usize; 3]) -> impl Strategy<Value = Side> {
     (origin, row_pitch, slice_rows, 0..9_usize).prop_map(move |(origin, row_pitch, rows, rest)| {
         let row = if row_pitch == 0 { region[0] } else { row_pitch };
         let side = Side { origin, pitches: [row_pitch, rows * row], size: 0 };
-        let [row_pitch, slice_pitch] = side.filled_in(region);
-        let last = (region[2] - 1) * slice_pitch + (region[1] - 1) * row_pitch + region[0];
-        Side { size: side.start(region) + last + rest, ..side }
+        Side { size: side.start(region) + side.len(region) + rest, ..side }
     })
 }
 
@@ -140,6 +147,120 @@ fn a_copy_is_what_the_model_says(on_device: OnDevice) -> Result<()> {
             &inverter.read(&from)?,
             &src,
             "the source",
+        )))
+    });
+    Ok(())
+}
+
+/// Either the rectangles have a byte in common, or the copy is what the model says.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_copy_within_one_buffer_is_what_the_model_says(on_device: OnDevice) -> Result<()> {
+    let inverter = Inverter::new(&on_device)?;
+    let cases = cases().prop_map(|mut case| {
+        let [row, rows, _] = case.region;
+        let [row_pitch, slice_pitch] = case.src.filled_in(case.region);
+        for side in [&mut case.src, &mut case.dst] {
+            side.pitches = [row_pitch, slice_pitch];
+            // No row reaches into the next, and no slice.
+            side.origin[0] %= row_pitch - row + 1;
+            side.origin[1] %= slice_pitch / row_pitch - rows + 1;
+        }
+        case
+    });
+    let refused = Cell::new(0);
+    holds_for(cases, |case| {
+        let hull = case.src.len(case.region);
+        let last = case.src.start(case.region).max(case.dst.start(case.region)) + hull;
+        let bytes = Side { size: last + 3, ..case.src.clone() }.bytes(1);
+        let marked = |side: &Side| {
+            let nothing = vec![0; bytes.len()];
+            Case { src: side.clone(), dst: side.clone(), ..*case }
+                .expected(&vec![1; bytes.len()], &nothing)
+        };
+        let shared =
+            marked(&case.src).iter().zip(marked(&case.dst)).any(|(src, dst)| src & dst == 1);
+        let buffer = inverter.written(&bytes)?;
+        let rect = Rect::new(case.region)
+            .src_origin(case.src.origin)
+            .src_pitches(case.src.pitches)
+            .dst_origin(case.dst.origin)
+            .dst_pitches(case.dst.pitches);
+        let copied = enqueue_copy(&on_device.queue, &buffer, &buffer, rect, []);
+        if shared {
+            refused.set(refused.get() + 1);
+            return Ok(match copied {
+                Err(error) if error.code_name() == "CL_MEM_COPY_OVERLAP" => {
+                    same(&inverter.read(&buffer)?, &bytes, "the buffer")
+                }
+                other => Err(format!("overlap: {other:?}")),
+            });
+        }
+        copied?;
+        Ok(same(&inverter.read(&buffer)?, &case.expected(&bytes, &bytes), "the buffer"))
+    });
+    assert!((8..56).contains(&refused.get()), "{} of the cases overlap", refused.get());
+    Ok(())
+}
+
+/// A part of an array of three dimensions, its axes in any order.
+#[derive(Clone, Debug)]
+struct View {
+    shape: [usize; 3],
+    part: [Range<usize>; 3],
+    /// Of the slowest axis.
+    step: isize,
+    axes: [usize; 3],
+}
+
+impl View {
+    fn of<'a>(&self, array: &'a mut Array3<u8>) -> ArrayViewMut3<'a, u8> {
+        let [z, y, x] = self.part.clone();
+        array.slice_mut(s![z;self.step, y, x]).permuted_axes(self.axes)
+    }
+
+    fn array(&self, seed: u8) -> Array3<u8> {
+        let mut next = seed;
+        Array3::from_shape_simple_fn(self.shape, || {
+            next = next.wrapping_mul(31).wrapping_add(7);
+            next
+        })
+    }
+}
+
+fn views() -> impl Strategy<Value = View> {
+    let axis = || (0..3_usize, 1..5_usize, 0..3_usize);
+    let axes = Just([0, 1, 2]).prop_shuffle();
+    ([axis(), axis(), axis()], 1..4_isize, axes).prop_map(|(given, step, axes)| View {
+        shape: given.map(|(before, len, after)| before + len + after),
+        part: given.map(|(before, len, _)| before..before + len),
+        step,
+        axes,
+    })
+}
+
+/// A view is written to a buffer, a kernel works on that, and it is read into the same place of
+/// another array.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_view_is_all_that_goes_there_and_back(on_device: OnDevice) -> Result<()> {
+    let inverter = Inverter::new(&on_device)?;
+    holds_for(views(), |view| {
+        let (mut src, mut found, mut expected) = (view.array(1), view.array(2), view.array(2));
+        let size = view.of(&mut src).len();
+        let buffer = inverter.written(&vec![0; size + 2])?;
+        let after = Linear { dst_offset: 1, ..Linear::default() };
+        enqueue_copy(&on_device.queue, &buffer, view.of(&mut src).view(), after, [])?;
+        inverter.invert(&buffer)?;
+        let from = Linear { src_offset: 1, ..Linear::default() };
+        enqueue_copy(&on_device.queue, view.of(&mut found), &buffer, from, [])?;
+        view.of(&mut expected).assign(&view.of(&mut src).mapv(|byte| !byte));
+        let flat = |array: Array3<u8>| array.into_raw_vec_and_offset().0;
+        let edges = inverter.read(&buffer)?;
+        Ok(same(&flat(found), &flat(expected), "the array").and(same(
+            &[edges[0], edges[size + 1]],
+            &[255, 255],
+            "what is around the view",
         )))
     });
     Ok(())

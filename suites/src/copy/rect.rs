@@ -190,6 +190,17 @@ fn rectangles_of_one_buffer_must_not_overlap(on_device: OnDevice) -> Result<()> 
     Ok(())
 }
 
+/// Rows that reach beyond their pitch: the start of the buffer goes right behind itself.
+#[rstest]
+#[clmatrix_harness::test]
+fn rectangles_of_one_buffer_may_be_next_to_each_other(on_device: OnDevice) -> Result<()> {
+    let buffer = three_rows(&on_device)?;
+    let rect = Rect::new([4]).dst_origin([6]);
+    enqueue_copy(&on_device.queue, &buffer, &buffer, rect, [])?;
+    assert_eq!(text(&on_device, &buffer)?, "abcdefabcdkl");
+    Ok(())
+}
+
 #[rstest]
 #[clmatrix_harness::test]
 fn within_one_buffer_the_pitches_are_the_same(on_device: OnDevice) -> Result<()> {
