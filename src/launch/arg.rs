@@ -9,7 +9,9 @@ use ndarray::Dimension;
 use super::arg_info::Numbers;
 use super::builder::Launch;
 use crate::memory::uses::Access;
-use crate::memory::{Buffer, HostMemory, MemoryObject, SvmAllocation, SvmArray, SystemSvm};
+use crate::memory::{
+    Buffer, HostMemory, MemoryObject, Pipe, Sampler, SvmAllocation, SvmArray, SystemSvm,
+};
 
 /// What can be passed to a kernel, by [`Launch::arg`]:
 ///
@@ -17,6 +19,7 @@ use crate::memory::{Buffer, HostMemory, MemoryObject, SvmAllocation, SvmArray, S
 ///   4), and structures: whatever is [`Pod`]. They are laid out as in C, which is right for
 ///   `#[repr(C)]` alone;
 /// - `&buffer`, `&svm` of any shared virtual memory, or [`NullBuffer`];
+/// - `&pipe`, `&sampler`;
 /// - [`LocalMemory`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed to a kernel",
@@ -111,6 +114,8 @@ pub(crate) enum Value {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HandleKind {
     Buffer,
+    Pipe,
+    Sampler,
     Null,
 }
 
@@ -184,6 +189,16 @@ macro_rules! memory_objects {
 
 memory_objects! {
     Buffer: Buffer;
+    Pipe: Pipe;
+}
+
+impl<'a> KernelArg<'a> for &'a Sampler {}
+
+impl<'a> Pass<'a> for &'a Sampler {
+    #[inline]
+    fn pass(self, launch: &mut Launch<'_, 'a>) {
+        launch.push_sampler(self);
+    }
 }
 
 macro_rules! shared_virtual_memory {

@@ -21,7 +21,7 @@ use crate::error::{Error, Result, in_call};
 use crate::memory::command::{Operand, enqueue_in};
 use crate::memory::svm::sealed::operand;
 use crate::memory::uses::Access;
-use crate::memory::{MemoryObject, SvmPointer, WaitList};
+use crate::memory::{MemoryObject, Sampler, SvmPointer, WaitList};
 
 pub(super) const CALL: &str = "clEnqueueNDRangeKernel";
 
@@ -217,6 +217,13 @@ impl<'k, 'a> Launch<'k, 'a> {
     }
 
     #[inline]
+    pub(super) fn push_sampler(&mut self, sampler: &'a Sampler) {
+        let foreign = !Arc::ptr_eq(sampler.context(), &self.launcher.context);
+        let (raw, kind) = (sampler.as_raw(), HandleKind::Sampler);
+        self.push(Value::Handle { raw, kind, foreign });
+    }
+
+    #[inline]
     pub(super) fn push_memory<M: MemoryObject>(
         &mut self,
         memory: &'a M,
@@ -350,6 +357,9 @@ impl HandleKind {
         use Parameter as P;
         match self {
             Self::Buffer | Self::Null => matches!(parameter, P::Buffer | P::Unknown),
+            Self::Pipe => matches!(parameter, P::Pipe | P::Unknown),
+            // Its type may have another name.
+            Self::Sampler => matches!(parameter, P::Sampler | P::Structure | P::Unknown),
         }
     }
 }
@@ -361,6 +371,8 @@ impl Value {
             Self::Bytes { numbers: Numbers::Floats, .. } => "a floating-point number",
             Self::Bytes { .. } => "a value",
             Self::Handle { kind: HandleKind::Buffer, .. } => "a buffer",
+            Self::Handle { kind: HandleKind::Pipe, .. } => "a pipe",
+            Self::Handle { kind: HandleKind::Sampler, .. } => "a sampler",
             Self::Handle { kind: HandleKind::Null, .. } => "null",
             Self::Local { .. } => "local memory",
             Self::Svm { .. } => "shared virtual memory",

@@ -25,7 +25,9 @@ mod keep;
 mod map;
 pub(crate) mod migrate;
 mod object;
+mod pipe;
 mod range;
+mod sampler;
 pub(crate) mod svm;
 pub(crate) mod uses;
 mod wait_list;
@@ -44,6 +46,8 @@ pub use map::{
 };
 pub use migrate::{AnyMemoryObject, MigrationFlags, enqueue_migrate_mem_objects};
 pub use object::{MemoryObject, ObjectType};
+pub use pipe::{Pipe, PipeProperty};
+pub use sampler::{AddressingMode, FilterMode, Sampler, SamplerProperty};
 pub use svm::{
     ArrayMap, SvmAccess, SvmAllocation, SvmAllocationBuilder, SvmArray, SvmArrayAccess,
     SvmArrayBuilder, SvmArrayMap, SvmFlags, SvmPointer, SystemSvm, enqueue_svm_memfill,

@@ -10,6 +10,7 @@ mod launch;
 mod migrate;
 mod object;
 mod on_device;
+mod pipe;
 mod property;
 mod selection;
 mod svm;

@@ -1,0 +1,221 @@
+//! Pipes: queues of packets between kernels (OpenCL 3.0, 5.4; `pyopencl.Pipe`).
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use cl3::device::{CL_DEVICE_PIPE_MAX_PACKET_SIZE, get_device_info};
+use cl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_PIPE_SIZE, CL_INVALID_VALUE};
+use cl3::info_type::InfoType;
+use cl3::memory as cl;
+use cl3::types::cl_mem;
+use opencl3::context::Context;
+
+use super::context::MemContext;
+use super::flags::MemFlags;
+use super::object::sealed::Handle;
+use super::object::{self, About, MemObject, MemoryObject, ObjectType};
+use crate::error::{Error, Result, in_call};
+
+/// A queue of packets, which kernels write and read: first in, first out (`pyopencl.Pipe`).
+///
+/// The host can neither read nor write it. Pipes are compared by the driver's handle. Clones share
+/// one reference of the driver's.
+///
+/// ```no_run
+/// use clmatrix::memory::{MemFlags, Pipe};
+/// use clmatrix::{CommandQueue, Launcher, Program};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = CommandQueue::create_default(&context, 0)?;
+/// let source = "kernel void send(write_only pipe int out) {
+///     int packet = get_global_id(0);
+///     write_pipe(out, &packet);
+/// }";
+/// let program =
+///     Program::create_and_build_from_source(&context, source, "-cl-std=CL2.0").expect("it compiles");
+/// let pipe = Pipe::new(&context, MemFlags::READ_WRITE, 4, 64, &[])?;
+/// let mut send = Launcher::create(&program, "send")?;
+/// // SAFETY: the argument is what the kernel declares, with packets of its size.
+/// unsafe { send.launch().arg(&pipe).global(64).enqueue(&queue)? };
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Pipe {
+    object: Arc<MemObject>,
+    packet_size: u32,
+    max_packets: u32,
+}
+
+/// A property of a pipe: OpenCL knows none (`cl_pipe_properties`; `pyopencl.pipe_properties`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PipeProperty {}
+
+impl Pipe {
+    /// What the host cannot do is not asked for.
+    const FLAGS: MemFlags = MemFlags::READ_WRITE.union(MemFlags::HOST_NO_ACCESS);
+
+    /// A pipe for at most `max_packets` packets of `packet_size` bytes (`clCreatePipe`, OpenCL 2.0).
+    ///
+    /// `flags` may hold [`READ_WRITE`](MemFlags::READ_WRITE) and
+    /// [`HOST_NO_ACCESS`](MemFlags::HOST_NO_ACCESS), and a pipe is always both. There are no
+    /// properties yet: `&[]`.
+    ///
+    /// # Errors
+    /// CL_INVALID_OPERATION, of class [`Unsupported`](crate::Class::Unsupported), where no device of
+    /// the context has pipes; CL_INVALID_VALUE for other flags; CL_INVALID_PIPE_SIZE for packets of
+    /// 0 bytes or more than CL_DEVICE_PIPE_MAX_PACKET_SIZE of every device, for no packets, and for
+    /// more of them than the devices or the driver can hold; and what the driver answers.
+    pub fn new(
+        context: &Context,
+        flags: MemFlags,
+        packet_size: u32,
+        max_packets: u32,
+        _properties: &[PipeProperty],
+    ) -> Result<Self> {
+        const CALL: &str = "clCreatePipe";
+        // SAFETY: the context is alive while it is borrowed.
+        let context = unsafe { MemContext::of(context.get()) }?;
+        check_flags(CALL, flags)?;
+        check_size(CALL, &context, packet_size, max_packets)?;
+        // SAFETY: the context is alive, and the flags are those of a pipe.
+        let raw =
+            unsafe { cl::create_pipe(context.raw(), Self::FLAGS.bits(), packet_size, max_packets) }
+                .map_err(in_call(CALL))?;
+        let size = object::info(raw, cl::CL_MEM_SIZE).map_or(0, usize::from);
+        // SAFETY: the driver has just made it in this context, with one reference.
+        let object = unsafe { MemObject::adopt(raw, context, About { flags: Self::FLAGS, size }) };
+        check_made(CALL, size, packet_size, max_packets)?;
+        Ok(Self { object: Arc::new(object), packet_size, max_packets })
+    }
+
+    /// The pipe behind a driver's handle. With `retain`, a reference is added for it; without, the
+    /// caller's is taken over, unless this fails.
+    ///
+    /// # Errors
+    /// CL_INVALID_MEM_OBJECT for anything but a pipe, and what the driver answers.
+    ///
+    /// # Safety
+    /// `raw` is a valid memory object, and without `retain` the caller owns a reference to it.
+    pub unsafe fn from_raw(raw: cl_mem, retain: bool) -> Result<Self> {
+        object::check_type(raw, "a pipe", &[ObjectType::Pipe])?;
+        let (about, context) = (object::about(raw)?, object::context_of(raw)?);
+        let packet_size = info(raw, cl::CL_PIPE_PACKET_SIZE)?.into();
+        let max_packets = info(raw, cl::CL_PIPE_MAX_PACKETS)?.into();
+        if retain {
+            // SAFETY: the caller vouches for the handle.
+            unsafe { cl::retain_mem_object(raw) }.map_err(in_call("clRetainMemObject"))?;
+        }
+        // SAFETY: the caller vouches for the handle, and the reference is now ours.
+        let object = Arc::new(unsafe { MemObject::adopt(raw, context, about) });
+        Ok(Self { object, packet_size, max_packets })
+    }
+
+    /// CL_PIPE_PACKET_SIZE: bytes.
+    pub fn packet_size(&self) -> u32 {
+        self.packet_size
+    }
+
+    /// CL_PIPE_MAX_PACKETS: how many packets it holds.
+    pub fn max_packets(&self) -> u32 {
+        self.max_packets
+    }
+
+    /// CL_PIPE_PROPERTIES (OpenCL 3.0): the properties that it was made with.
+    ///
+    /// # Errors
+    /// What the driver answers.
+    pub fn pipe_properties(&self) -> Result<Vec<isize>> {
+        Ok(info(self.as_raw(), cl::CL_PIPE_PROPERTIES)?.into())
+    }
+}
+
+/// `clGetPipeInfo` of a pipe that is alive.
+fn info(raw: cl_mem, name: u32) -> Result<InfoType> {
+    cl::get_pipe_info(raw, name).map_err(in_call("clGetPipeInfo"))
+}
+
+fn check_flags(call: &'static str, flags: MemFlags) -> Result<()> {
+    let odd = flags.difference(Pipe::FLAGS);
+    if odd.is_empty() {
+        return Ok(());
+    }
+    let why = format!("a pipe is READ_WRITE and HOST_NO_ACCESS, it cannot be {odd:?}");
+    Err(Error::refused(call, CL_INVALID_VALUE, why))
+}
+
+fn check_size(
+    call: &'static str,
+    context: &MemContext,
+    packet_size: u32,
+    max_packets: u32,
+) -> Result<()> {
+    let refused = |why: String| Err(Error::refused(call, CL_INVALID_PIPE_SIZE, why));
+    // The value is there from OpenCL 2.0 on, and 0 for a device of 3.0 without pipes.
+    let largest =
+        |&device: &_| get_device_info(device, CL_DEVICE_PIPE_MAX_PACKET_SIZE).map_or(0, u32::from);
+    let largest = context.devices().iter().map(largest).max().unwrap_or(0);
+    if largest == 0 {
+        let why = "no device of the context has pipes; use a buffer with an atomic counter";
+        return Err(Error::unsupported(call, CL_INVALID_OPERATION, why));
+    }
+    if packet_size == 0 || packet_size > largest {
+        return refused(format!("packets of {packet_size} bytes; the devices have 1 to {largest}"));
+    }
+    if max_packets == 0 {
+        return refused("a pipe needs room for at least 1 packet".to_owned());
+    }
+    let size = u64::from(packet_size) * u64::from(max_packets);
+    match context.largest_allocation() {
+        Some(most) if size > most => refused(format!(
+            "{max_packets} packets of {packet_size} bytes; the devices allocate {most} bytes at once"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Intel's runtime makes a pipe of more than 4 GiB too small: kernels would write past its end.
+fn check_made(call: &'static str, size: usize, packet_size: u32, max_packets: u32) -> Result<()> {
+    if size == 0 || size as u64 >= u64::from(packet_size) * u64::from(max_packets) {
+        return Ok(());
+    }
+    let why = format!(
+        "the driver made a pipe of {size} bytes for {max_packets} packets of {packet_size} bytes: \
+         make it smaller"
+    );
+    Err(Error::refused(call, CL_INVALID_PIPE_SIZE, why))
+}
+
+impl MemoryObject for Pipe {}
+
+impl Handle for Pipe {
+    fn object(&self) -> &MemObject {
+        &self.object
+    }
+}
+
+impl fmt::Debug for Pipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pipe")
+            .field("raw", &self.as_raw())
+            .field("packet_size", &self.packet_size)
+            .field("max_packets", &self.max_packets)
+            .finish()
+    }
+}
+
+impl PartialEq for Pipe {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_raw() == other.as_raw()
+    }
+}
+
+impl Eq for Pipe {}
+
+impl Hash for Pipe {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_raw().hash(state);
+    }
+}

@@ -1,0 +1,415 @@
+//! Samplers: how kernels read images (OpenCL 3.0, 5.7; `pyopencl.Sampler`).
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use cl3::device::{
+    CL_DEVICE_EXTENSIONS, CL_DEVICE_IMAGE_SUPPORT, CL_DEVICE_VERSION, get_device_info,
+};
+use cl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_VALUE};
+use cl3::info_type::InfoType;
+use cl3::sampler as cl;
+use cl3::types::{cl_context, cl_sampler};
+use opencl3::context::Context;
+
+use super::context::MemContext;
+use crate::error::{Error, Result, in_call};
+use crate::select::Version;
+
+/// How a kernel reads an image: what its coordinates mean, what lies outside, and what lies between
+/// pixels (`pyopencl.Sampler`).
+///
+/// Samplers are compared by the driver's handle. Clones share one reference of the driver's.
+///
+/// ```
+/// use clmatrix::memory::{AddressingMode, FilterMode, Sampler};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// let sampler = Sampler::new(&context, true, AddressingMode::Repeat, FilterMode::Linear)?;
+/// assert!(sampler.normalized_coords()?);
+/// assert_eq!(sampler.addressing_mode()?, AddressingMode::Repeat);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Sampler {
+    reference: Arc<SamplerRef>,
+}
+
+/// What a kernel finds outside of an image (`cl_addressing_mode`; `pyopencl.addressing_mode`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum AddressingMode {
+    /// The kernel stays inside; what it would find outside is undefined.
+    None = 0x1130,
+    /// The nearest pixel of the edge.
+    ClampToEdge = 0x1131,
+    /// The border colour: 0, with an alpha of 1 where the image has none.
+    Clamp = 0x1132,
+    /// The image again, side by side. Normalized coordinates only.
+    Repeat = 0x1133,
+    /// The image again, each one mirrored (OpenCL 1.1). Normalized coordinates only.
+    MirroredRepeat = 0x1134,
+}
+
+/// What a kernel finds between pixels (`cl_filter_mode`; `pyopencl.filter_mode`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum FilterMode {
+    /// The nearest pixel.
+    Nearest = 0x1140,
+    /// A mean of the pixels around, weighted by how near they are.
+    Linear = 0x1141,
+}
+
+/// A property for [`Sampler::with_properties`] (`cl_sampler_properties`;
+/// `pyopencl.sampler_properties`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum SamplerProperty {
+    /// Whether coordinates go from 0 to 1, rather than from 0 to the number of pixels; by default
+    /// they do.
+    NormalizedCoords(bool),
+    /// By default [`AddressingMode::Clamp`].
+    AddressingMode(AddressingMode),
+    /// By default [`FilterMode::Nearest`].
+    FilterMode(FilterMode),
+    /// What lies between mip levels (cl_khr_mipmap_image).
+    MipFilterMode(FilterMode),
+    /// The lowest level of detail (cl_khr_mipmap_image).
+    LodMin(f32),
+    /// The highest level of detail (cl_khr_mipmap_image).
+    LodMax(f32),
+}
+
+impl Sampler {
+    /// A sampler by its three settings (`clCreateSampler`).
+    ///
+    /// # Errors
+    /// CL_INVALID_OPERATION, of class [`Unsupported`](crate::Class::Unsupported), where no device of
+    /// the context has images; and what the driver answers.
+    pub fn new(
+        context: &Context,
+        normalized_coords: bool,
+        addressing_mode: AddressingMode,
+        filter_mode: FilterMode,
+    ) -> Result<Self> {
+        const CALL: &str = "clCreateSampler";
+        let context = with_images(CALL, context)?;
+        let (addressing, filter) = (addressing_mode as u32, filter_mode as u32);
+        let raw = cl::create_sampler(context.raw(), normalized_coords.into(), addressing, filter)
+            .map_err(in_call(CALL))?;
+        // SAFETY: the driver has just made it in this context, with one reference.
+        Ok(unsafe { Self::adopt(raw, context) })
+    }
+
+    /// A sampler by properties, each of which may be left out (`clCreateSamplerWithProperties`,
+    /// OpenCL 2.0).
+    ///
+    /// ```no_run
+    /// # use clmatrix::memory::{FilterMode, Sampler, SamplerProperty};
+    /// # fn main() -> clmatrix::Result<()> {
+    /// # let context = clmatrix::create_some_context()?;
+    /// let linear = [SamplerProperty::FilterMode(FilterMode::Linear)];
+    /// let sampler = Sampler::with_properties(&context, &linear)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// CL_INVALID_VALUE for a property that is given twice; CL_INVALID_OPERATION, of class
+    /// [`Unsupported`](crate::Class::Unsupported), where no device of the context has images, where
+    /// one has not OpenCL 2.0, and for a property of mip levels where none has cl_khr_mipmap_image;
+    /// and what the driver answers.
+    pub fn with_properties(context: &Context, properties: &[SamplerProperty]) -> Result<Self> {
+        const CALL: &str = "clCreateSamplerWithProperties";
+        let context = with_images(CALL, context)?;
+        check_version(CALL, &context)?;
+        check_properties(CALL, &context, properties)?;
+        let list: Vec<u64> = properties
+            .iter()
+            .flat_map(|property| [property.name().into(), property.value()])
+            .chain([0])
+            .collect();
+        let raw = cl::create_sampler_with_properties(context.raw(), list.as_ptr())
+            .map_err(in_call(CALL))?;
+        // SAFETY: the driver has just made it in this context, with one reference.
+        Ok(unsafe { Self::adopt(raw, context) })
+    }
+
+    /// The sampler behind a driver's handle. With `retain`, a reference is added for it; without,
+    /// the caller's is taken over, unless this fails (`Sampler.from_int_ptr`).
+    ///
+    /// # Errors
+    /// What the driver answers.
+    ///
+    /// # Safety
+    /// `raw` is a valid sampler, and without `retain` the caller owns a reference to it.
+    pub unsafe fn from_raw(raw: cl_sampler, retain: bool) -> Result<Self> {
+        let context = isize::from(info(raw, cl::CL_SAMPLER_CONTEXT)?) as cl_context;
+        // SAFETY: the driver says that it is the context of a valid sampler.
+        let context = unsafe { MemContext::of(context) }?;
+        if retain {
+            // SAFETY: the caller vouches for the handle.
+            unsafe { cl::retain_sampler(raw) }.map_err(in_call("clRetainSampler"))?;
+        }
+        // SAFETY: the caller vouches for the handle, and the reference is now ours.
+        Ok(unsafe { Self::adopt(raw, context) })
+    }
+
+    /// # Safety
+    /// `raw` is a valid sampler of `context` of which the caller owns a reference.
+    unsafe fn adopt(raw: cl_sampler, context: Arc<MemContext>) -> Self {
+        Self { reference: Arc::new(SamplerRef { raw, context }) }
+    }
+
+    /// The driver's handle, valid as long as `self` lives (PyOpenCL's `int_ptr`).
+    pub fn as_raw(&self) -> cl_sampler {
+        self.reference.raw
+    }
+
+    /// CL_SAMPLER_CONTEXT: the driver's handle of the context, valid as long as `self` lives.
+    pub fn context_raw(&self) -> cl_context {
+        self.context().raw()
+    }
+
+    /// CL_SAMPLER_REFERENCE_COUNT, for debugging: handles of this crate may share one reference.
+    ///
+    /// # Errors
+    /// What the driver answers.
+    pub fn reference_count(&self) -> Result<u32> {
+        Ok(info(self.as_raw(), cl::CL_SAMPLER_REFERENCE_COUNT)?.into())
+    }
+
+    /// CL_SAMPLER_NORMALIZED_COORDS.
+    ///
+    /// # Errors
+    /// What the driver answers.
+    pub fn normalized_coords(&self) -> Result<bool> {
+        Ok(u32::from(info(self.as_raw(), cl::CL_SAMPLER_NORMALIZED_COORDS)?) != 0)
+    }
+
+    /// CL_SAMPLER_ADDRESSING_MODE.
+    ///
+    /// # Errors
+    /// What the driver answers, and CL_INVALID_VALUE where that is none of OpenCL's modes.
+    pub fn addressing_mode(&self) -> Result<AddressingMode> {
+        let raw = info(self.as_raw(), cl::CL_SAMPLER_ADDRESSING_MODE)?.into();
+        AddressingMode::from_raw(raw).ok_or_else(|| unknown("addressing", raw))
+    }
+
+    /// CL_SAMPLER_FILTER_MODE.
+    ///
+    /// # Errors
+    /// What the driver answers, and CL_INVALID_VALUE where that is none of OpenCL's modes.
+    pub fn filter_mode(&self) -> Result<FilterMode> {
+        let raw = info(self.as_raw(), cl::CL_SAMPLER_FILTER_MODE)?.into();
+        FilterMode::from_raw(raw).ok_or_else(|| unknown("filter", raw))
+    }
+
+    /// CL_SAMPLER_MIP_FILTER_MODE (cl_khr_mipmap_image).
+    ///
+    /// # Errors
+    /// What the driver answers, which is CL_INVALID_VALUE without the extension.
+    pub fn mip_filter_mode(&self) -> Result<FilterMode> {
+        let raw = u32::from_ne_bytes(self.four_bytes(cl::CL_SAMPLER_MIP_FILTER_MODE)?);
+        FilterMode::from_raw(raw).ok_or_else(|| unknown("filter", raw))
+    }
+
+    /// CL_SAMPLER_LOD_MIN (cl_khr_mipmap_image).
+    ///
+    /// # Errors
+    /// What the driver answers, which is CL_INVALID_VALUE without the extension.
+    pub fn lod_min(&self) -> Result<f32> {
+        Ok(f32::from_ne_bytes(self.four_bytes(cl::CL_SAMPLER_LOD_MIN)?))
+    }
+
+    /// CL_SAMPLER_LOD_MAX (cl_khr_mipmap_image).
+    ///
+    /// # Errors
+    /// What the driver answers, which is CL_INVALID_VALUE without the extension.
+    pub fn lod_max(&self) -> Result<f32> {
+        Ok(f32::from_ne_bytes(self.four_bytes(cl::CL_SAMPLER_LOD_MAX)?))
+    }
+
+    /// CL_SAMPLER_PROPERTIES (OpenCL 3.0): names and values as they were given to
+    /// [`with_properties`](Self::with_properties), with the 0 that ends them. Drivers differ in what
+    /// they tell of samplers that were made otherwise.
+    ///
+    /// # Errors
+    /// What the driver answers.
+    pub fn properties(&self) -> Result<Vec<u64>> {
+        Ok(info(self.as_raw(), cl::CL_SAMPLER_PROPERTIES)?.into())
+    }
+
+    /// Gives this handle up. The driver's sampler goes with the last handle to it, and with the
+    /// kernels that still use it.
+    pub fn release(self) {}
+
+    pub(crate) fn context(&self) -> &Arc<MemContext> {
+        &self.reference.context
+    }
+
+    fn four_bytes(&self, name: u32) -> Result<[u8; 4]> {
+        const CALL: &str = "clGetSamplerInfo";
+        let bytes = cl::get_sampler_data(self.as_raw(), name).map_err(in_call(CALL))?;
+        bytes.try_into().map_err(|bytes: Vec<u8>| {
+            let why = format!("the driver answers with {} bytes instead of 4", bytes.len());
+            Error::refused(CALL, CL_INVALID_VALUE, why)
+        })
+    }
+}
+
+/// One reference to a driver's sampler.
+struct SamplerRef {
+    raw: cl_sampler,
+    context: Arc<MemContext>,
+}
+
+// SAFETY: OpenCL's objects other than kernels may be used from any thread at once (OpenCL 3.0,
+// appendix A.2).
+unsafe impl Send for SamplerRef {}
+// SAFETY: as above.
+unsafe impl Sync for SamplerRef {}
+
+impl Drop for SamplerRef {
+    fn drop(&mut self) {
+        // SAFETY: the reference is ours, and given up once.
+        if let Err(code) = unsafe { cl::release_sampler(self.raw) } {
+            log::error!("{}", Error::from_call("clReleaseSampler", code));
+        }
+    }
+}
+
+impl fmt::Debug for Sampler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sampler").field("raw", &self.as_raw()).finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for Sampler {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_raw() == other.as_raw()
+    }
+}
+
+impl Eq for Sampler {}
+
+impl Hash for Sampler {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_raw().hash(state);
+    }
+}
+
+impl AddressingMode {
+    const ALL: [Self; 5] =
+        [Self::None, Self::ClampToEdge, Self::Clamp, Self::Repeat, Self::MirroredRepeat];
+
+    /// The mode that OpenCL numbers `raw`.
+    pub fn from_raw(raw: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| *mode as u32 == raw)
+    }
+}
+
+impl FilterMode {
+    /// The mode that OpenCL numbers `raw`.
+    pub fn from_raw(raw: u32) -> Option<Self> {
+        [Self::Nearest, Self::Linear].into_iter().find(|mode| *mode as u32 == raw)
+    }
+}
+
+impl SamplerProperty {
+    /// OpenCL's number for it.
+    fn name(self) -> u32 {
+        match self {
+            Self::NormalizedCoords(_) => cl::CL_SAMPLER_NORMALIZED_COORDS,
+            Self::AddressingMode(_) => cl::CL_SAMPLER_ADDRESSING_MODE,
+            Self::FilterMode(_) => cl::CL_SAMPLER_FILTER_MODE,
+            Self::MipFilterMode(_) => cl::CL_SAMPLER_MIP_FILTER_MODE,
+            Self::LodMin(_) => cl::CL_SAMPLER_LOD_MIN,
+            Self::LodMax(_) => cl::CL_SAMPLER_LOD_MAX,
+        }
+    }
+
+    fn value(self) -> u64 {
+        match self {
+            Self::NormalizedCoords(normalized) => normalized.into(),
+            Self::AddressingMode(mode) => mode as u64,
+            Self::FilterMode(mode) | Self::MipFilterMode(mode) => mode as u64,
+            Self::LodMin(lod) | Self::LodMax(lod) => lod.to_bits().into(),
+        }
+    }
+
+    fn is_of_mip_levels(self) -> bool {
+        matches!(self, Self::MipFilterMode(_) | Self::LodMin(_) | Self::LodMax(_))
+    }
+}
+
+/// `clGetSamplerInfo` of a sampler that is alive.
+fn info(raw: cl_sampler, name: u32) -> Result<InfoType> {
+    cl::get_sampler_info(raw, name).map_err(in_call("clGetSamplerInfo"))
+}
+
+fn unknown(what: &str, raw: u32) -> Error {
+    let why = format!("the driver answers with {raw:#x}, which is no {what} mode of OpenCL's");
+    Error::refused("clGetSamplerInfo", CL_INVALID_VALUE, why)
+}
+
+/// The context, if a device of it has images.
+fn with_images(call: &'static str, context: &Context) -> Result<Arc<MemContext>> {
+    // SAFETY: the context is alive while it is borrowed.
+    let context = unsafe { MemContext::of(context.get()) }?;
+    let has_images = |&device: &_| {
+        get_device_info(device, CL_DEVICE_IMAGE_SUPPORT).is_ok_and(|has| u32::from(has) != 0)
+    };
+    if context.devices().iter().any(has_images) {
+        return Ok(context);
+    }
+    let why = "no device of the context has images, which samplers are for";
+    Err(Error::unsupported(call, CL_INVALID_OPERATION, why))
+}
+
+/// The loader calls into nowhere where a driver does not have the function.
+fn check_version(call: &'static str, context: &MemContext) -> Result<()> {
+    let version = |&device: &_| {
+        let text = get_device_info(device, CL_DEVICE_VERSION).map_or(String::new(), String::from);
+        Version::parse(&text).unwrap_or_default()
+    };
+    match context.devices().iter().map(version).min() {
+        Some(version) if version < (Version { major: 2, minor: 0 }) => {
+            let why = format!(
+                "a device of the context has OpenCL {version}, properties need 2.0: use Sampler::new"
+            );
+            Err(Error::unsupported(call, CL_INVALID_OPERATION, why))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_properties(
+    call: &'static str,
+    context: &MemContext,
+    properties: &[SamplerProperty],
+) -> Result<()> {
+    for (position, property) in properties.iter().enumerate() {
+        if properties[..position].iter().any(|before| before.name() == property.name()) {
+            let why = format!("{property:?} is given although there is one before it");
+            return Err(Error::refused(call, CL_INVALID_VALUE, why));
+        }
+        if property.is_of_mip_levels() && !has_mip_levels(context) {
+            let why = format!("no device of the context has cl_khr_mipmap_image for {property:?}");
+            return Err(Error::unsupported(call, CL_INVALID_OPERATION, why));
+        }
+    }
+    Ok(())
+}
+
+fn has_mip_levels(context: &MemContext) -> bool {
+    context.devices().iter().any(|&device| {
+        get_device_info(device, CL_DEVICE_EXTENSIONS).is_ok_and(|extensions| {
+            String::from(extensions).split_whitespace().any(|name| name == "cl_khr_mipmap_image")
+        })
+    })
+}
