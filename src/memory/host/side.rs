@@ -140,9 +140,10 @@ fn array_place<T: Pod, S: Data<Elem = T>, D: Dimension>(array: &ArrayBase<S, D>)
 fn array_place_mut<T: Pod, S: DataMut<Elem = T>, D: Dimension>(
     array: &mut ArrayBase<S, D>,
 ) -> Place {
-    // The pointer last: it may make the array its own.
-    let layout = array::layout(array);
-    Place { pointer: array.as_mut_ptr().cast(), layout }
+    // The pointer first: an array that shares its elements makes them its own for it, in another
+    // layout.
+    let pointer = array.as_mut_ptr().cast();
+    Place { pointer, layout: array::layout(array) }
 }
 
 impl<H: HostMemory> HostSource for H {}

@@ -3,8 +3,8 @@
 use clmatrix::Result;
 use clmatrix::memory::{Buffer, HostRect, Linear, MemFlags, enqueue_copy};
 use ndarray::{
-    ArcArray, Array, Array1, Array2, Array3, ArrayView2, ArrayViewMut2, Axis, Ix2, ShapeBuilder,
-    SliceInfo, SliceInfoElem, s,
+    ArcArray, Array, Array1, Array2, Array3, ArrayView2, ArrayViewMut2, Axis, CowArray, Ix2,
+    ShapeBuilder, SliceInfo, SliceInfoElem, s,
 };
 use rstest::rstest;
 
@@ -58,6 +58,28 @@ fn arrays_go_there_and_back(on_device: OnDevice) -> Result<()> {
     )?;
     assert_eq!(copy, &plane * 2);
     assert_eq!(shared, plane, "the elements were shared until they were written");
+    Ok(())
+}
+
+/// An array that shares its elements makes them its own, perhaps in another layout, when it is
+/// written.
+#[rstest]
+#[clmatrix_harness::test]
+fn shared_elements_are_left_alone(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let buffer = buffer_of(&on_device, &counting(10))?;
+    on_device.run(DOUBLE, &[&buffer], 10)?;
+    let doubled = Array::from_shape_fn((5, 2), |(row, column)| 2 * (2 * row + column) as u32);
+    let whole: ArcArray<u32, _> = plane().to_shared();
+    let mut part = whole.clone();
+    part.slice_collapse(s![.., 2..4]);
+    enqueue_copy(queue, &mut part, &buffer, .., [])?;
+    assert_eq!(part, doubled);
+    let whole = plane();
+    let mut part = CowArray::from(whole.slice(s![.., 2..4]));
+    enqueue_copy(queue, &mut part, &buffer, .., [])?;
+    assert_eq!(part, doubled);
+    assert_eq!(whole, plane());
     Ok(())
 }
 
