@@ -4,7 +4,8 @@
 //! Offsets and sizes are in bytes throughout; where elements are meant, it says so.
 //!
 //! # What keeps this safe
-//! - A borrow of host memory is used in blocking calls only.
+//! - A borrow of host memory is used in blocking calls only. Calls that do not block own their host
+//!   memory until the command has ended.
 //! - Every buffer remembers, for itself and all its regions together, which bytes are mapped and
 //!   which commands are under way on which bytes. A command on bytes that are mapped is refused,
 //!   and a map waits for the commands that would change its bytes or that still read what it lets

@@ -23,7 +23,8 @@ use crate::memory::wait_list::WaitList;
 
 /// Bytes in one piece: where they begin on either side, and how many they are.
 ///
-/// Offsets are those of device memory: of host memory, give the part that is meant.
+/// Offsets are those of device memory: of host memory, give the part that is meant. A byte count
+/// takes the beginning of host memory, which must have no gaps then.
 ///
 /// ```
 /// use clmatrix::memory::{Buffer, Linear, MemFlags, enqueue_copy};

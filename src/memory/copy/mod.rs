@@ -63,11 +63,27 @@ pub trait CopyArgs<Dst, Src> {
 /// # }
 /// ```
 ///
-/// or to host memory that cannot be written:
+/// to host memory that cannot be written:
 ///
 /// ```compile_fail,E0277
 /// # fn f(queue: &clmatrix::CommandQueue, buffer: &clmatrix::memory::Buffer) {
 /// clmatrix::memory::enqueue_copy(queue, &[1_u8; 4], buffer, .., []);
+/// # }
+/// ```
+///
+/// or with arguments of another pair:
+///
+/// ```compile_fail,E0277
+/// # use clmatrix::memory::{Buffer, Rect, enqueue_copy};
+/// # fn f(queue: &clmatrix::CommandQueue, buffer: &Buffer) {
+/// enqueue_copy(queue, &mut [0_u8; 4], buffer, Rect::new([4]), []);
+/// # }
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use clmatrix::memory::{Buffer, HostRect, enqueue_copy};
+/// # fn f(queue: &clmatrix::CommandQueue, src: &Buffer, dst: &Buffer) {
+/// enqueue_copy(queue, dst, src, HostRect::new([4]), []);
 /// # }
 /// ```
 ///

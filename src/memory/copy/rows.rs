@@ -8,15 +8,39 @@ use crate::error::{Error, Result};
 use crate::memory::uses::overlap as ranges_overlap;
 
 /// Where a rectangle begins: x in bytes, y in rows, z in slices. What is left out is 0.
+///
+/// ```
+/// use clmatrix::memory::Origin;
+///
+/// assert_eq!(Origin::from([4]), Origin::from([4, 0, 0]));
+/// ```
+///
+/// There are no more than three:
+///
+/// ```compile_fail,E0277
+/// clmatrix::memory::Origin::from([4, 0, 0, 0]);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin(pub(crate) [usize; 3]);
 
 /// How large a rectangle is: bytes of a row, rows of a slice, slices. What is left out is 1.
+///
+/// ```
+/// use clmatrix::memory::Region;
+///
+/// assert_eq!(Region::from([64, 8]), Region::from([64, 8, 1]));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region(pub(crate) [usize; 3]);
 
 /// How far apart the beginnings of rows and of slices are, in bytes. What is left out, or 0, has no
 /// gaps: rows as long as the region's, slices as many rows as the region's.
+///
+/// ```
+/// use clmatrix::memory::Pitches;
+///
+/// assert_eq!(Pitches::from([128]), Pitches::from([128, 0]));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pitches(pub(crate) [usize; 2]);
 

@@ -22,6 +22,26 @@ use crate::memory::wait_list::WaitList;
 ///   any array of ndarray, and its views.
 /// - Given, in calls that do not block and give a [`PendingTransfer`]: `Vec<T>`, `Box<[T]>`,
 ///   `Arc<[T]>` and ndarray's `Array`.
+///
+/// Arrays may be in any order, and go in that of memory. With gaps, they have to be rows of even
+/// distance in slices of even distance.
+///
+/// ```
+/// use clmatrix::memory::{Buffer, MemFlags, enqueue_copy};
+/// use ndarray::{Array2, s};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// let plane = Array2::from_shape_fn((3, 4), |(row, column)| (10 * row + column) as u8);
+/// let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 4)?;
+/// enqueue_copy(&queue, &buffer, plane.slice(s![1.., 1..3]), .., [])?;
+/// let mut corner = [0_u8; 4];
+/// enqueue_copy(&queue, &mut corner, &buffer, .., [])?;
+/// assert_eq!(corner, [11, 12, 21, 22]);
+/// # Ok(())
+/// # }
+/// ```
 pub trait HostSource: sealed::Side {}
 
 /// Host memory of plain elements that a command can write.
@@ -30,6 +50,23 @@ pub trait HostSource: sealed::Side {}
 ///   `&mut` to any array of ndarray, and its views that can be written.
 /// - Given, in calls that do not block and give a [`PendingTransfer`]: `Vec<T>`, `Box<[T]>` and
 ///   ndarray's `Array`.
+///
+/// Arrays are as for [`HostSource`]. What is between the rows of a view is not touched.
+///
+/// ```
+/// use clmatrix::memory::{Buffer, MemFlags, enqueue_copy};
+/// use ndarray::{Array2, arr2, s};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u8, 2])?;
+/// let mut plane = Array2::<u8>::zeros((2, 3));
+/// enqueue_copy(&queue, plane.slice_mut(s![.., 1..2]), &buffer, .., [])?;
+/// assert_eq!(plane, arr2(&[[0, 1, 0], [0, 2, 0]]));
+/// # Ok(())
+/// # }
+/// ```
 pub trait HostTarget: sealed::Side {}
 
 /// What the driver is asked with: the queue, whether it blocks, and the wait list.
