@@ -158,6 +158,8 @@ enum Format {
 enum Benchmark {
     /// What the harness adds to the time of a test
     Harness,
+    /// What safe calls cost beside the same calls of cl3
+    Memory,
 }
 
 impl Benchmark {
@@ -165,6 +167,7 @@ impl Benchmark {
     fn target(self) -> (&'static str, &'static str) {
         match self {
             Self::Harness => ("clmatrix-harness", "overhead"),
+            Self::Memory => ("clmatrix", "memory"),
         }
     }
 }
