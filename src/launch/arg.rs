@@ -10,7 +10,7 @@ use super::arg_info::Numbers;
 use super::builder::Launch;
 use crate::memory::uses::Access;
 use crate::memory::{
-    Buffer, HostMemory, MemoryObject, Pipe, Sampler, SvmAllocation, SvmArray, SystemSvm,
+    Buffer, HostMemory, Image, MemoryObject, Pipe, Sampler, SvmAllocation, SvmArray, SystemSvm,
 };
 
 /// What can be passed to a kernel, by [`Launch::arg`]:
@@ -19,7 +19,7 @@ use crate::memory::{
 ///   4), and structures: whatever is [`Pod`]. They are laid out as in C, which is right for
 ///   `#[repr(C)]` alone;
 /// - `&buffer`, `&svm` of any shared virtual memory, or [`NullBuffer`];
-/// - `&pipe`, `&sampler`;
+/// - `&image`, `&pipe`, `&sampler`;
 /// - [`LocalMemory`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed to a kernel",
@@ -114,6 +114,7 @@ pub(crate) enum Value {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HandleKind {
     Buffer,
+    Image,
     Pipe,
     Sampler,
     Null,
@@ -189,6 +190,7 @@ macro_rules! memory_objects {
 
 memory_objects! {
     Buffer: Buffer;
+    Image: Image;
     Pipe: Pipe;
 }
 

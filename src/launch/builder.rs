@@ -357,6 +357,7 @@ impl HandleKind {
         use Parameter as P;
         match self {
             Self::Buffer | Self::Null => matches!(parameter, P::Buffer | P::Unknown),
+            Self::Image => matches!(parameter, P::Image | P::Unknown),
             Self::Pipe => matches!(parameter, P::Pipe | P::Unknown),
             // Its type may have another name.
             Self::Sampler => matches!(parameter, P::Sampler | P::Structure | P::Unknown),
@@ -373,6 +374,7 @@ impl Value {
             Self::Handle { kind: HandleKind::Buffer, .. } => "a buffer",
             Self::Handle { kind: HandleKind::Pipe, .. } => "a pipe",
             Self::Handle { kind: HandleKind::Sampler, .. } => "a sampler",
+            Self::Handle { kind: HandleKind::Image, .. } => "an image",
             Self::Handle { kind: HandleKind::Null, .. } => "null",
             Self::Local { .. } => "local memory",
             Self::Svm { .. } => "shared virtual memory",

@@ -27,6 +27,7 @@ const LONGEST_PATTERN: usize = 128;
 /// |---|---|---|
 /// | `&`[`Buffer`] | a `&`[`Pattern`] | a range of bytes, such as `..` and `16..32` |
 /// | `&`[`SvmPointer`](super::SvmPointer) | a `&`[`Pattern`] | a range of bytes |
+/// | `&`[`Image`](super::Image) | a [`FillColor`](super::FillColor) | `..`, [`ImageRegion`](super::ImageRegion) |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be filled with `{P}` over `{Part}`",
     note = "the documentation of `FillTarget` has a table of what can be filled with what"
@@ -95,7 +96,8 @@ impl sealed::Bytes for [u8] {
 ///
 /// # Errors
 /// For buffers, those of [`enqueue_fill_buffer`]; for shared virtual memory, those of
-/// [`enqueue_svm_memfill`](super::enqueue_svm_memfill).
+/// [`enqueue_svm_memfill`](super::enqueue_svm_memfill); for images, those of
+/// [`enqueue_fill_image`](super::enqueue_fill_image).
 pub fn enqueue_fill<'a, P, Part, Dst: FillTarget<P, Part>>(
     queue: &CommandQueue,
     dst: Dst,

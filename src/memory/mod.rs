@@ -22,6 +22,7 @@ mod copy;
 mod fill;
 mod flags;
 mod host;
+mod image;
 mod keep;
 mod map;
 pub(crate) mod migrate;
@@ -35,12 +36,17 @@ mod wait_list;
 
 pub use buffer::{Buffer, BufferBuilder};
 pub use copy::{
-    CopyArgs, HostRect, Linear, Origin, PendingTransfer, Pitches, Rect, Region, enqueue_copy,
-    enqueue_copy_buffer, enqueue_copy_buffer_p2p_amd, enqueue_read_buffer, enqueue_write_buffer,
+    CopyArgs, HostRect, ImageBufferRegion, ImageCopy, ImageRegion, Linear, Origin, PendingTransfer,
+    Pitches, Rect, Region, enqueue_copy, enqueue_copy_buffer, enqueue_copy_buffer_p2p_amd,
+    enqueue_read_buffer, enqueue_write_buffer,
 };
 pub use fill::{FillTarget, Pattern, enqueue_fill, enqueue_fill_buffer};
 pub use flags::MemFlags;
 pub use host::{HostMemory, HostSource, HostTarget, Returned};
+pub use image::{
+    ChannelKind, ChannelOrder, ChannelType, FillColor, Image, ImageBuilder, ImageFormat, ImageType,
+    enqueue_fill_image, supported_image_formats,
+};
 pub use map::{
     BufferMap, MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, PendingMap, SliceMap,
     SvmMap, WritableMapMode, enqueue_map_buffer, enqueue_map_buffer_nonblocking,

@@ -5,6 +5,7 @@ mod context;
 mod copy;
 mod fill;
 mod gate;
+mod image;
 mod inverter;
 mod launch;
 mod migrate;

@@ -9,9 +9,9 @@ use cl3::types::cl_event;
 use opencl3::command_queue::CommandQueue;
 use opencl3::event::Event;
 
-use super::CopyArgs;
 use super::command::{BufferCommand, Part, linear_call};
 use super::rows::Rows;
+use super::{CopyArgs, Everything};
 use crate::error::{Error, Result};
 use crate::memory::buffer::Buffer;
 use crate::memory::command::{Arguments, enqueue};
@@ -103,21 +103,16 @@ impl CopyArgs<&Buffer, &Buffer> for Linear {
     }
 }
 
-impl<Dst, Src> CopyArgs<Dst, Src> for RangeFull
-where
-    Linear: CopyArgs<Dst, Src>,
-{
-    type Output = <Linear as CopyArgs<Dst, Src>>::Output;
+impl<D: HostTarget> Everything<D, &Buffer> for RangeFull {
+    type Args = Linear;
+}
 
-    fn enqueue(
-        self,
-        queue: &CommandQueue,
-        dst: Dst,
-        src: Src,
-        wait_for: &WaitList<'_>,
-    ) -> Self::Output {
-        Linear::default().enqueue(queue, dst, src, wait_for)
-    }
+impl<S: HostSource> Everything<&Buffer, S> for RangeFull {
+    type Args = Linear;
+}
+
+impl Everything<&Buffer, &Buffer> for RangeFull {
+    type Args = Linear;
 }
 
 /// Fills `data` from byte `offset` of `buffer` on, and returns when that is done

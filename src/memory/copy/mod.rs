@@ -4,6 +4,7 @@
 //! each pair that there is.
 
 mod command;
+mod image;
 mod linear;
 mod p2p;
 mod pending;
@@ -11,8 +12,11 @@ mod rect;
 mod rows;
 mod svm;
 
+use std::ops::RangeFull;
+
 use opencl3::command_queue::CommandQueue;
 
+pub use image::{ImageBufferRegion, ImageCopy, ImageRegion};
 pub use linear::{Linear, enqueue_copy_buffer, enqueue_read_buffer, enqueue_write_buffer};
 pub use p2p::enqueue_copy_buffer_p2p_amd;
 pub use pending::PendingTransfer;
@@ -41,6 +45,33 @@ pub trait CopyArgs<Dst, Src> {
     ) -> Self::Output;
 }
 
+/// What `..` stands for.
+#[diagnostic::on_unimplemented(
+    message = "nothing can be copied from `{Src}` to `{Dst}` with `..`",
+    note = "the documentation of `enqueue_copy` has a table of what can be copied where, and how"
+)]
+pub trait Everything<Dst, Src> {
+    /// Copies as much as there is by default.
+    type Args: CopyArgs<Dst, Src> + Default;
+}
+
+impl<Dst, Src> CopyArgs<Dst, Src> for RangeFull
+where
+    Self: Everything<Dst, Src>,
+{
+    type Output = <<Self as Everything<Dst, Src>>::Args as CopyArgs<Dst, Src>>::Output;
+
+    fn enqueue(
+        self,
+        queue: &CommandQueue,
+        dst: Dst,
+        src: Src,
+        wait_for: &WaitList<'_>,
+    ) -> Self::Output {
+        <Self as Everything<Dst, Src>>::Args::default().enqueue(queue, dst, src, wait_for)
+    }
+}
+
 /// Copies from `src` to `dst`; `..` stands for as much as there is.
 ///
 /// | from, to | arguments | gives |
@@ -51,6 +82,13 @@ pub trait CopyArgs<Dst, Src> {
 /// | `&`[`SvmPointer`](super::SvmPointer), [`HostTarget`](super::HostTarget) | `..`, [`Linear`] | see below |
 /// | [`HostSource`](super::HostSource), `&`[`SvmPointer`](super::SvmPointer) | `..`, [`Linear`] | see below |
 /// | `&`[`SvmPointer`](super::SvmPointer), `&`[`SvmPointer`](super::SvmPointer) | `..`, [`Linear`] | an event; does not block |
+/// | [`HostSource`](super::HostSource), `&`[`Image`](super::Image) | `..`, [`ImageRegion`] | see below |
+/// | `&`[`Image`](super::Image), [`HostTarget`](super::HostTarget) | `..`, [`ImageRegion`] | see below |
+/// | `&`[`Image`](super::Image), `&`[`Buffer`](super::Buffer) | `..`, [`ImageBufferRegion`] | an event; does not block |
+/// | `&`[`Buffer`](super::Buffer), `&`[`Image`](super::Image) | `..`, [`ImageBufferRegion`] | an event; does not block |
+/// | `&`[`Image`](super::Image), `&`[`Image`](super::Image) | `..`, [`ImageCopy`] | an event; does not block |
+///
+/// Of images, `..` is all of the source, or of the only one.
 ///
 /// With host memory that is lent, the copy blocks and gives its event. Host memory that is given
 /// away comes back from the [`PendingTransfer`], or in the error.
@@ -90,7 +128,8 @@ pub trait CopyArgs<Dst, Src> {
 /// # Errors
 /// CL_INVALID_CONTEXT where queue, memory and events are not of one context; CL_INVALID_VALUE for 0
 /// bytes and for bytes that are not there; CL_MEM_COPY_OVERLAP where bytes of one buffer would be
-/// copied onto themselves; CL_INVALID_OPERATION where flags or a map forbid it;
+/// copied onto themselves; CL_IMAGE_FORMAT_MISMATCH for images of different formats;
+/// CL_INVALID_OPERATION where flags or a map forbid it;
 /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where an event of the wait list has failed; and what
 /// the driver answers.
 pub fn enqueue_copy<'a, Dst, Src, Args: CopyArgs<Dst, Src>>(

@@ -2,7 +2,7 @@
 //! (`clEnqueueSVMMemcpy`; OpenCL 3.0, 5.6.1).
 
 use std::ffi::c_void;
-use std::ops::Range;
+use std::ops::{Range, RangeFull};
 
 use bytemuck::Pod;
 use cl3::command_queue as cl;
@@ -12,8 +12,8 @@ use ndarray::Dimension;
 use opencl3::command_queue::CommandQueue;
 use opencl3::event::Event;
 
-use super::CopyArgs;
 use super::linear::{Linear, check_no_host_offset};
+use super::{CopyArgs, Everything};
 use crate::error::{Error, Result};
 use crate::memory::command::{Operand, enqueue};
 use crate::memory::host::{HostArguments, HostCommand, HostMemory, HostSource, HostTarget, Place};
@@ -47,6 +47,14 @@ macro_rules! with_host {
                 }
             }
 
+            impl<Host: HostTarget, $($generics)*> Everything<Host, &$svm> for RangeFull {
+                type Args = Linear;
+            }
+
+            impl<Host: HostSource, $($generics)*> Everything<&$svm, Host> for RangeFull {
+                type Args = Linear;
+            }
+
             impl<Host: HostSource, $($generics)*> CopyArgs<&$svm, Host> for Linear {
                 type Output = Host::Output;
 
@@ -77,6 +85,10 @@ with_host! {
 macro_rules! between {
     ($([$($generics:tt)*] $dst:ty, $src:ty;)*) => {
         $(
+            impl<$($generics)*> Everything<&$dst, &$src> for RangeFull {
+                type Args = Linear;
+            }
+
             impl<$($generics)*> CopyArgs<&$dst, &$src> for Linear {
                 type Output = Result<Event>;
 

@@ -1,0 +1,279 @@
+//! Pixels between images and buffers, and between images (OpenCL 3.0, 5.3.3 and 5.3.5).
+
+use std::ops::{Range, RangeFull};
+use std::sync::Arc;
+
+use cl3::command_queue as cl;
+use cl3::error_codes::{CL_IMAGE_FORMAT_MISMATCH, CL_MEM_COPY_OVERLAP};
+use opencl3::command_queue::CommandQueue;
+use opencl3::event::Event;
+
+use super::super::rows::{Origin, Region, Rows, overlap};
+use super::super::{CopyArgs, Everything};
+use super::pixels_of;
+use crate::error::{Error, Result};
+use crate::memory::buffer::Buffer;
+use crate::memory::command::enqueue;
+use crate::memory::image::{Image, Pixels};
+use crate::memory::object::MemoryObject;
+use crate::memory::object::sealed::Handle;
+use crate::memory::uses::Access;
+use crate::memory::wait_list::WaitList;
+
+/// A box of an image's pixels, and where they lie in a buffer, without gaps
+/// (`clEnqueueCopyImageToBuffer`, `clEnqueueCopyBufferToImage`).
+///
+/// ```
+/// use clmatrix::memory::{
+///     Buffer, ChannelOrder, ChannelType, Image, ImageBufferRegion, ImageFormat, MemFlags,
+///     enqueue_copy,
+/// };
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// let grey = ImageFormat::new(ChannelOrder::R, ChannelType::UnsignedInt8);
+/// let image = Image::builder(&context, grey).shape([4, 3]).copy_from(b"abcdefghijkl").build()?;
+/// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, b"........")?;
+/// let column = ImageBufferRegion::new([1, 3]).origin([2]).offset(4);
+/// enqueue_copy(&queue, &buffer, &image, column, [])?;
+/// let mut bytes = [0; 8];
+/// enqueue_copy(&queue, &mut bytes, &buffer, .., [])?;
+/// assert_eq!(&bytes, b"....cgk.");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct ImageBufferRegion {
+    offset: usize,
+    origin: Origin,
+    region: Option<Region>,
+}
+
+impl ImageBufferRegion {
+    /// `region` pixels from the image's first on, at the start of the buffer.
+    pub fn new(region: impl Into<Region>) -> Self {
+        Self { region: Some(region.into()), ..Self::default() }
+    }
+
+    /// The first byte in the buffer.
+    pub fn offset(mut self, bytes: usize) -> Self {
+        self.offset = bytes;
+        self
+    }
+
+    /// The first pixel.
+    pub fn origin(mut self, origin: impl Into<Origin>) -> Self {
+        self.origin = origin.into();
+        self
+    }
+
+    /// What of the image and of the buffer.
+    fn checked(
+        self,
+        call: &'static str,
+        image: &Image,
+        buffer: &Buffer,
+    ) -> Result<(Pixels, Range<usize>)> {
+        let pixels = pixels_of(call, "image", image, self.origin, self.region)?;
+        let size = pixels.size(image.element_size());
+        let range = buffer.span(call, self.offset, size)?;
+        let bytes = Rows {
+            origin: [buffer.in_uses(&range).start, 0, 0],
+            region: [size, 1, 1],
+            row_pitch: size,
+            slice_pitch: size,
+        };
+        if shares_bytes(image, buffer) && overlap(&image.rows(&pixels), &bytes) {
+            let why = "the image shows these bytes of the buffer: they would be copied onto \
+                       themselves";
+            return Err(Error::refused(call, CL_MEM_COPY_OVERLAP, why));
+        }
+        Ok((pixels, range))
+    }
+}
+
+/// Whether two objects may have bytes in common.
+fn shares_bytes(a: &impl Handle, b: &impl Handle) -> bool {
+    Arc::ptr_eq(a.object().uses(), b.object().uses()) || a.handle() == b.handle()
+}
+
+impl CopyArgs<&Buffer, &Image> for ImageBufferRegion {
+    type Output = Result<Event>;
+
+    fn enqueue(
+        self,
+        queue: &CommandQueue,
+        dst: &Buffer,
+        src: &Image,
+        wait_for: &WaitList<'_>,
+    ) -> Self::Output {
+        const CALL: &str = "clEnqueueCopyImageToBuffer";
+        let (pixels, range) = self.checked(CALL, src, dst)?;
+        let operands = [src.operand(&pixels, Access::Read), dst.operand(&range, Access::Write)];
+        let event = enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
+            // SAFETY: the handles are alive and of one context, the pixels are within image and
+            // buffer, and the driver keeps both until the command has ended.
+            unsafe {
+                cl::enqueue_copy_image_to_buffer(
+                    queue,
+                    src.as_raw(),
+                    dst.as_raw(),
+                    pixels.origin.as_ptr(),
+                    pixels.region.as_ptr(),
+                    range.start,
+                    count,
+                    events,
+                )
+            }
+        })?;
+        Ok(event.into_event())
+    }
+}
+
+impl CopyArgs<&Image, &Buffer> for ImageBufferRegion {
+    type Output = Result<Event>;
+
+    fn enqueue(
+        self,
+        queue: &CommandQueue,
+        dst: &Image,
+        src: &Buffer,
+        wait_for: &WaitList<'_>,
+    ) -> Self::Output {
+        const CALL: &str = "clEnqueueCopyBufferToImage";
+        let (pixels, range) = self.checked(CALL, dst, src)?;
+        let operands = [src.operand(&range, Access::Read), dst.operand(&pixels, Access::Write)];
+        let event = enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
+            // SAFETY: the handles are alive and of one context, the pixels are within image and
+            // buffer, and the driver keeps both until the command has ended.
+            unsafe {
+                cl::enqueue_copy_buffer_to_image(
+                    queue,
+                    src.as_raw(),
+                    dst.as_raw(),
+                    range.start,
+                    pixels.origin.as_ptr(),
+                    pixels.region.as_ptr(),
+                    count,
+                    events,
+                )
+            }
+        })?;
+        Ok(event.into_event())
+    }
+}
+
+/// A box of pixels in each of two images, or two in one (`clEnqueueCopyImage`).
+///
+/// Both images have to be of the same format; they may be of different types: a slice of a 3D image
+/// can be copied to a 2D image.
+///
+/// ```
+/// use clmatrix::memory::{
+///     ChannelOrder, ChannelType, Image, ImageCopy, ImageFormat, enqueue_copy,
+/// };
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// let grey = ImageFormat::new(ChannelOrder::R, ChannelType::UnsignedInt8);
+/// let image = Image::builder(&context, grey).shape([4, 3]).copy_from(b"abcdefghijkl").build()?;
+/// let column = ImageCopy::new([1, 3]).dst_origin([3]);
+/// enqueue_copy(&queue, &image, &image, column, [])?;
+/// let mut rows = [0; 12];
+/// enqueue_copy(&queue, &mut rows, &image, .., [])?;
+/// assert_eq!(&rows, b"abcaefgeijki");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct ImageCopy {
+    src_origin: Origin,
+    dst_origin: Origin,
+    region: Option<Region>,
+}
+
+impl ImageCopy {
+    /// `region` pixels from the first on of either image.
+    pub fn new(region: impl Into<Region>) -> Self {
+        Self { region: Some(region.into()), ..Self::default() }
+    }
+
+    /// The first pixel of the source.
+    pub fn src_origin(mut self, origin: impl Into<Origin>) -> Self {
+        self.src_origin = origin.into();
+        self
+    }
+
+    /// The first pixel of the destination.
+    pub fn dst_origin(mut self, origin: impl Into<Origin>) -> Self {
+        self.dst_origin = origin.into();
+        self
+    }
+}
+
+impl CopyArgs<&Image, &Image> for ImageCopy {
+    type Output = Result<Event>;
+
+    fn enqueue(
+        self,
+        queue: &CommandQueue,
+        dst: &Image,
+        src: &Image,
+        wait_for: &WaitList<'_>,
+    ) -> Self::Output {
+        const CALL: &str = "clEnqueueCopyImage";
+        check_same_format(CALL, src, dst)?;
+        let from = pixels_of(CALL, "source", src, self.src_origin, self.region)?;
+        let to = pixels_of(CALL, "destination", dst, self.dst_origin, Some(Region(from.region)))?;
+        if shares_bytes(src, dst) && overlap(&src.rows(&from), &dst.rows(&to)) {
+            let why = "the boxes overlap: pixels would be copied onto themselves";
+            return Err(Error::refused(CALL, CL_MEM_COPY_OVERLAP, why));
+        }
+        let operands = [src.operand(&from, Access::Read), dst.operand(&to, Access::Write)];
+        let event = enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
+            // SAFETY: the handles are alive and of one context, the boxes are within the images and
+            // apart, and the driver keeps the images until the command has ended.
+            unsafe {
+                cl::enqueue_copy_image(
+                    queue,
+                    src.as_raw(),
+                    dst.as_raw(),
+                    from.origin.as_ptr(),
+                    to.origin.as_ptr(),
+                    from.region.as_ptr(),
+                    count,
+                    events,
+                )
+            }
+        })?;
+        Ok(event.into_event())
+    }
+}
+
+fn check_same_format(call: &'static str, src: &Image, dst: &Image) -> Result<()> {
+    if src.format() == dst.format() {
+        return Ok(());
+    }
+    let why = format!(
+        "pixels are copied as they are: the source is {}, the destination {}",
+        src.format(),
+        dst.format()
+    );
+    Err(Error::refused(call, CL_IMAGE_FORMAT_MISMATCH, why))
+}
+
+impl Everything<&Buffer, &Image> for RangeFull {
+    type Args = ImageBufferRegion;
+}
+
+impl Everything<&Image, &Buffer> for RangeFull {
+    type Args = ImageBufferRegion;
+}
+
+impl Everything<&Image, &Image> for RangeFull {
+    type Args = ImageCopy;
+}

@@ -1,0 +1,287 @@
+//! Pixels between images and host memory (OpenCL 3.0, 5.3.3).
+
+use std::ops::RangeFull;
+
+use cl3::command_queue as cl;
+use cl3::error_codes::CL_INVALID_VALUE;
+use cl3::types::cl_event;
+use opencl3::command_queue::CommandQueue;
+
+use super::super::rows::{Origin, Pitches, Region, Rows};
+use super::super::{CopyArgs, Everything};
+use super::pixels_of;
+use crate::error::{Error, Result};
+use crate::memory::command::Operand;
+use crate::memory::host::{HostArguments, HostCommand, HostSource, HostTarget, Layout, Place};
+use crate::memory::image::{Image, ImageType, Pixels, layer_pitches};
+use crate::memory::object::{MemoryObject, check_host_access};
+use crate::memory::uses::Access;
+use crate::memory::wait_list::WaitList;
+
+/// A box of an image's pixels (`clEnqueueReadImage`, `clEnqueueWriteImage`, `clEnqueueFillImage`).
+///
+/// Origin and region count pixels, rows and slices; the layers of an array are counted along its
+/// last axis. Without a region, it is all from the origin on.
+///
+/// In host memory, the pixels lie from the first byte on, row by row. An array of ndarray with gaps
+/// between its rows or slices is taken as it is.
+///
+/// ```
+/// use clmatrix::memory::{
+///     ChannelOrder, ChannelType, Image, ImageFormat, ImageRegion, MemFlags, enqueue_copy,
+/// };
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// let grey = ImageFormat::new(ChannelOrder::R, ChannelType::UnsignedInt8);
+/// let image = Image::new(&context, MemFlags::READ_WRITE, grey, [4, 3])?;
+/// enqueue_copy(&queue, &image, b"abcdefghijkl", .., [])?;
+/// enqueue_copy(&queue, &image, b"12.34", ImageRegion::new([2, 2]).origin([1]).pitches([3]), [])?;
+/// let mut rows = [0; 8];
+/// enqueue_copy(&queue, &mut rows, &image, ImageRegion::new([4, 2]), [])?;
+/// assert_eq!(&rows, b"a12de34h");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct ImageRegion {
+    origin: Origin,
+    region: Option<Region>,
+    pitches: Pitches,
+}
+
+impl ImageRegion {
+    /// `region` pixels from the image's first on.
+    pub fn new(region: impl Into<Region>) -> Self {
+        Self { region: Some(region.into()), ..Self::default() }
+    }
+
+    /// The first pixel.
+    pub fn origin(mut self, origin: impl Into<Origin>) -> Self {
+        self.origin = origin.into();
+        self
+    }
+
+    /// How far apart rows, and slices or layers, are in host memory.
+    pub fn pitches(mut self, pitches: impl Into<Pitches>) -> Self {
+        self.pitches = pitches.into();
+        self
+    }
+
+    /// The pixels, for a command without a host side.
+    pub(crate) fn on_device(self, call: &'static str, image: &Image) -> Result<Pixels> {
+        if self.pitches != Pitches::default() {
+            let why = "pitches are those of host memory, and there is none";
+            return Err(Error::refused(call, CL_INVALID_VALUE, why));
+        }
+        pixels_of(call, "image", image, self.origin, self.region)
+    }
+
+    fn plan(self, image: &Image, access: Access, place: Place) -> Result<ImageCommand<'_>> {
+        let call = call_for(access);
+        let pixels = pixels_of(call, "image", image, self.origin, self.region)?;
+        let host = self.host_rows(call, image, &pixels, place)?;
+        check_host_access(call, image.flags(), access)?;
+        Ok(ImageCommand { image, access, pixels, host, pointer: place.pointer })
+    }
+
+    /// Where the pixels are in host memory, all of which is there.
+    fn host_rows(
+        self,
+        call: &'static str,
+        image: &Image,
+        pixels: &Pixels,
+        place: Place,
+    ) -> Result<Rows> {
+        let refused = |why: String| Error::refused(call, CL_INVALID_VALUE, why);
+        let [width, height, depth] = pixels.region;
+        let region = [width * image.element_size(), height, depth];
+        if let (Layout::Rows(rows), true) =
+            (place.layout(call)?, self.pitches == Pitches::default())
+        {
+            return same_rows(&rows, region).ok_or_else(|| {
+                let found = rows.region;
+                refused(format!(
+                    "the array has rows of {found:?} bytes, the pixels have rows of {region:?}"
+                ))
+            });
+        }
+        let available = place.size(call)?;
+        let rows = layer_pitches(image.image_type(), self.pitches.0)
+            .and_then(|pitches| Rows::new([0; 3], region, pitches))
+            .map_err(|why| refused(format!("the host memory: {why}")))?;
+        if rows.hull().end > available {
+            let needed = rows.hull().end;
+            return Err(refused(format!(
+                "the pixels need {needed} bytes of host memory and there are {available}"
+            )));
+        }
+        Ok(rows)
+    }
+}
+
+/// All of the image.
+impl From<RangeFull> for ImageRegion {
+    fn from(_: RangeFull) -> Self {
+        Self::default()
+    }
+}
+
+/// `host`, whose rows may stand for several, as rows of `region`.
+fn same_rows(host: &Rows, [row, height, depth]: [usize; 3]) -> Option<Rows> {
+    let [size, rows, slices] = host.region;
+    let [row_pitch, slice_pitch] = if [size, rows, slices] == [row, height, depth] {
+        [host.row_pitch, host.slice_pitch]
+    } else if slices == 1 && size == row && rows == height * depth {
+        [host.row_pitch, host.row_pitch * height]
+    } else if slices == 1 && size == row * height && rows == depth {
+        [row, host.row_pitch]
+    } else {
+        return None;
+    };
+    Rows::new([0; 3], [row, height, depth], [row_pitch, slice_pitch]).ok()
+}
+
+/// The function that does `access` to an image.
+fn call_for(access: Access) -> &'static str {
+    match access {
+        Access::Read => "clEnqueueReadImage",
+        Access::Write => "clEnqueueWriteImage",
+    }
+}
+
+/// `clEnqueueReadImage` and `clEnqueueWriteImage`.
+#[derive(Debug)]
+struct ImageCommand<'a> {
+    image: &'a Image,
+    access: Access,
+    pixels: Pixels,
+    host: Rows,
+    pointer: *mut u8,
+}
+
+impl ImageCommand<'_> {
+    /// The row pitch and the slice pitch that the driver is told.
+    fn pitches(&self) -> [usize; 2] {
+        match self.image.image_type() {
+            // Each row is a layer; drivers differ in which pitch is that of layers.
+            ImageType::Image1dArray => [self.host.row_pitch; 2],
+            ImageType::Image2dArray | ImageType::Image3d => {
+                [self.host.row_pitch, self.host.slice_pitch]
+            }
+            _ => [self.host.row_pitch, 0],
+        }
+    }
+}
+
+impl HostCommand for ImageCommand<'_> {
+    fn call(&self) -> &'static str {
+        call_for(self.access)
+    }
+
+    fn operand(&self) -> Operand<'_> {
+        self.image.operand(&self.pixels, self.access)
+    }
+
+    unsafe fn issue(
+        &self,
+        (queue, blocking, count, events): HostArguments,
+    ) -> std::result::Result<cl_event, i32> {
+        let raw = self.image.as_raw();
+        let (origin, region) = (self.pixels.origin.as_ptr(), self.pixels.region.as_ptr());
+        let [row_pitch, slice_pitch] = self.pitches();
+        let pointer = self.pointer.cast();
+        match self.access {
+            // SAFETY: the caller vouches for the handles and the memory, and the pixels are within
+            // both.
+            Access::Read => unsafe {
+                cl::enqueue_read_image(
+                    queue,
+                    raw,
+                    blocking,
+                    origin,
+                    region,
+                    row_pitch,
+                    slice_pitch,
+                    pointer,
+                    count,
+                    events,
+                )
+            },
+            // SAFETY: as above.
+            Access::Write => unsafe {
+                cl::enqueue_write_image(
+                    queue,
+                    raw,
+                    blocking,
+                    origin,
+                    region,
+                    row_pitch,
+                    slice_pitch,
+                    pointer,
+                    count,
+                    events,
+                )
+            },
+        }
+    }
+}
+
+impl<D: HostTarget> CopyArgs<D, &Image> for ImageRegion {
+    type Output = D::Output;
+
+    fn enqueue(
+        self,
+        queue: &CommandQueue,
+        dst: D,
+        src: &Image,
+        wait_for: &WaitList<'_>,
+    ) -> Self::Output {
+        dst.transfer(queue, wait_for, |place| self.plan(src, Access::Read, place))
+    }
+}
+
+impl<S: HostSource> CopyArgs<&Image, S> for ImageRegion {
+    type Output = S::Output;
+
+    fn enqueue(
+        self,
+        queue: &CommandQueue,
+        dst: &Image,
+        src: S,
+        wait_for: &WaitList<'_>,
+    ) -> Self::Output {
+        src.transfer(queue, wait_for, |place| self.plan(dst, Access::Write, place))
+    }
+}
+
+impl<D: HostTarget> Everything<D, &Image> for RangeFull {
+    type Args = ImageRegion;
+}
+
+impl<S: HostSource> Everything<&Image, S> for RangeFull {
+    type Args = ImageRegion;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_an_array_are_rows_of_pixels() {
+        let same = |region, pitches, pixels| {
+            let host = Rows::new([0; 3], region, pitches).expect("rows");
+            same_rows(&host, pixels).map(|rows| [rows.row_pitch, rows.slice_pitch])
+        };
+        assert_eq!(same([8, 3, 2], [10, 40], [8, 3, 2]), Some([10, 40]));
+        // Slices without gaps between them.
+        assert_eq!(same([8, 6, 1], [10, 0], [8, 3, 2]), Some([10, 30]));
+        // Slices without gaps in them.
+        assert_eq!(same([24, 2, 1], [30, 0], [8, 3, 2]), None);
+        assert_eq!(same([24, 2, 1], [32, 0], [8, 3, 2]), Some([8, 32]));
+        assert_eq!(same([8, 3, 1], [10, 0], [8, 3, 2]), None);
+        assert_eq!(same([6, 4, 2], [10, 40], [8, 3, 2]), None);
+    }
+}

@@ -1,0 +1,418 @@
+//! How images are made (OpenCL 3.0, 5.3.1; `pyopencl.create_image`).
+
+use std::borrow::Cow;
+use std::ptr;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use cl3::error_codes::{
+    CL_INVALID_CONTEXT, CL_INVALID_HOST_PTR, CL_INVALID_IMAGE_DESCRIPTOR, CL_INVALID_IMAGE_SIZE,
+};
+use cl3::memory as cl;
+use cl3::types::{cl_image_desc, cl_image_format, cl_mem};
+use ndarray::{ArrayBase, Data, Dimension};
+use opencl3::context::Context;
+use smallvec::SmallVec;
+
+use super::format::ImageFormat;
+use super::limits::{check_extent, check_format, check_from_buffer, check_support};
+use super::shape::{Extent, ImageType};
+use super::{Image, check_item_size};
+use crate::error::{Error, Result, in_call};
+use crate::memory::buffer::Buffer;
+use crate::memory::context::MemContext;
+use crate::memory::copy::{Pitches, Rows};
+use crate::memory::flags::MemFlags;
+use crate::memory::object::sealed::Handle;
+use crate::memory::object::{self, About, MemoryObject};
+
+const CALL: &str = "clCreateImage";
+
+/// Says what an image is to be like; [`build`](Self::build) makes it (`pyopencl.create_image`).
+///
+/// ```
+/// use clmatrix::memory::{ChannelOrder, ChannelType, Image, ImageFormat, ImageType, MemFlags};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// let grey = ImageFormat::new(ChannelOrder::R, ChannelType::UnsignedInt8);
+/// // Two rows of three pixels, whose beginnings are four bytes apart.
+/// let image = Image::builder(&context, grey)
+///     .flags(MemFlags::READ_ONLY)
+///     .shape([3, 2])
+///     .pitches([4])
+///     .copy_from(b"abc.def.")
+///     .build()?;
+/// assert_eq!((image.image_type(), image.shape()), (ImageType::Image2d, &[3, 2][..]));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct ImageBuilder<'a> {
+    context: &'a Context,
+    format: ImageFormat,
+    flags: MemFlags,
+    /// Empty where it is not given.
+    shape: SmallVec<[usize; 3]>,
+    is_array: bool,
+    pitches: Pitches,
+    data: Option<HostPixels<'a>>,
+    buffer: Option<&'a Buffer>,
+}
+
+/// What an image begins with.
+#[derive(Clone, Debug)]
+struct HostPixels<'a> {
+    bytes: Cow<'a, [u8]>,
+    /// The shape of an array, and the bytes of its elements.
+    array: Option<(SmallVec<[usize; 3]>, usize)>,
+}
+
+impl<'a> ImageBuilder<'a> {
+    pub(super) fn new(context: &'a Context, format: ImageFormat) -> Self {
+        Self {
+            context,
+            format,
+            flags: MemFlags::empty(),
+            shape: SmallVec::new(),
+            is_array: false,
+            pitches: Pitches::default(),
+            data: None,
+            buffer: None,
+        }
+    }
+
+    /// Kernel access, host access and place; [`MemFlags::READ_WRITE`] where no access is given.
+    pub fn flags(mut self, flags: MemFlags) -> Self {
+        self.flags = flags;
+        self
+    }
+
+    /// The number of pixels along each of one to three axes, x first. Where it is not given, it is
+    /// that of the host's array.
+    pub fn shape(mut self, shape: impl AsRef<[usize]>) -> Self {
+        self.shape = shape.as_ref().into();
+        self
+    }
+
+    /// The last axis counts layers: the image is an array of 1D or 2D images (`is_array=True`).
+    pub fn array(mut self) -> Self {
+        self.is_array = true;
+        self
+    }
+
+    /// How many bytes the beginnings of rows, and of slices or layers, are apart in the host data or
+    /// the buffer. What is left out, or 0, has no gaps.
+    pub fn pitches(mut self, pitches: impl Into<Pitches>) -> Self {
+        self.pitches = pitches.into();
+        self
+    }
+
+    /// Host data that the image begins with, row by row; adds [`MemFlags::COPY_HOST_PTR`]. The gap
+    /// after the last row has to be there, too.
+    pub fn copy_from<T: Pod>(mut self, data: &'a [T]) -> Self {
+        let bytes = Cow::Borrowed(bytemuck::cast_slice(data));
+        self.data = Some(HostPixels { bytes, array: None });
+        self
+    }
+
+    /// An array that the image begins with; adds [`MemFlags::COPY_HOST_PTR`].
+    ///
+    /// Its elements are pixels, and its first axis is x: the pixel (x, y) is `array[[x, y]]`. What
+    /// has rows first, as images in files have, is given as `&array.t()`.
+    pub fn copy_from_array<T: Pod, S: Data<Elem = T>, D: Dimension>(
+        mut self,
+        array: &'a ArrayBase<S, D>,
+    ) -> Self {
+        let shape = SmallVec::from_slice(array.shape());
+        let bytes = in_image_order(array);
+        self.data = Some(HostPixels { bytes, array: Some((shape, size_of::<T>())) });
+        self
+    }
+
+    /// The image shows the bytes of `buffer`: one row of them for a shape of one axis, or rows for
+    /// one of two, for which the device has to have `cl_khr_image2d_from_buffer`.
+    ///
+    /// Flags that are not given are those of the buffer.
+    pub fn buffer(mut self, buffer: &'a Buffer) -> Self {
+        self.buffer = Some(buffer);
+        self
+    }
+
+    /// Makes the image (`clCreateImage`).
+    ///
+    /// # Errors
+    /// - CL_INVALID_OPERATION, of class [`Unsupported`](crate::Class::Unsupported), where no device
+    ///   of the context has images, or images of rows of a buffer.
+    /// - CL_INVALID_IMAGE_DESCRIPTOR for a shape without pixels or of more than three axes, for
+    ///   pitches that are too small, no multiple of a pixel or of a row, or of nothing; and for
+    ///   what does not go together: host data, an array of layers and a buffer.
+    /// - CL_INVALID_IMAGE_SIZE for more pixels along an axis than any device has, or than the buffer
+    ///   has.
+    /// - CL_INVALID_HOST_PTR for host data that is too small, is an array of something else than
+    ///   pixels, or is asked for by the flags and not there.
+    /// - CL_IMAGE_FORMAT_NOT_SUPPORTED for a format that the devices do not have, which the message
+    ///   names; CL_INVALID_VALUE for flags that exclude each other or those of the buffer.
+    /// - CL_INVALID_CONTEXT for a buffer of another context.
+    ///
+    /// And what the driver answers, of class [`OutOfMemory`](crate::Class::OutOfMemory) where memory
+    /// ran out.
+    pub fn build(self) -> Result<Image> {
+        // SAFETY: the context is alive while it is borrowed.
+        let context = unsafe { MemContext::of(self.context.get()) }?;
+        check_support(CALL, &context)?;
+        let extent = self.extent()?;
+        check_extent(CALL, &context, &extent)?;
+        match self.buffer {
+            Some(buffer) => self.build_from_buffer(context, extent, buffer),
+            None => self.build_alone(context, extent),
+        }
+    }
+
+    /// An image with bytes of its own.
+    fn build_alone(&self, context: Arc<MemContext>, extent: Extent) -> Result<Image> {
+        let rows = self.host_rows(&extent)?;
+        let data = self.checked_data(&rows)?;
+        let flags = self.checked_flags()?;
+        check_format(CALL, &context, flags, extent.image_type, self.format)?;
+        let (pitches, host) = match data {
+            Some(data) => (given_pitches(&extent, self.pitches, &rows), data.as_ptr()),
+            None => ([0; 2], ptr::null()),
+        };
+        let desc = descriptor(&extent, pitches, ptr::null_mut());
+        // SAFETY: the context is alive. `host` is null, or COPY_HOST_PTR is set and all rows and
+        // slices can be read from it during the call; the driver does not write through it.
+        let raw = unsafe { create(&context, flags, self.format, &desc, host) }?;
+        let about = described(raw, self.format, flags)?;
+        let pitches = super::pitches(self.format, extent, 0);
+        // SAFETY: the driver has just made it like this in this context, with one reference.
+        Ok(unsafe { Image::adopt(raw, context, about, None, self.format, extent, pitches) })
+    }
+
+    /// An image that shows the bytes of `buffer`.
+    fn build_from_buffer(
+        &self,
+        context: Arc<MemContext>,
+        extent: Extent,
+        buffer: &Buffer,
+    ) -> Result<Image> {
+        if !Arc::ptr_eq(buffer.object().context(), &context) {
+            let why = "the buffer is of another context";
+            return Err(Error::refused(CALL, CL_INVALID_CONTEXT, why));
+        }
+        if self.data.is_some() {
+            return Err(bad_descriptor("an image shows a buffer or copies host data, not both"));
+        }
+        let flags = self.flags.for_region_of(CALL, buffer.flags())?;
+        check_format(CALL, &context, flags, extent.image_type, self.format)?;
+        let rows = self.host_rows(&extent)?;
+        let is_2d = extent.image_type == ImageType::Image2d;
+        if is_2d {
+            check_from_buffer(CALL, &context, self.format, rows.row_pitch, buffer.offset())?;
+        } else if self.pitches != Pitches::default() {
+            return Err(bad_descriptor("one row has no pitches"));
+        }
+        let needed = rows.row_pitch * rows.region[1];
+        if needed > buffer.size() {
+            let why =
+                format!("the image needs {needed} bytes and the buffer has {}", buffer.size());
+            return Err(Error::refused(CALL, CL_INVALID_IMAGE_SIZE, why));
+        }
+        let row_pitch = if is_2d { rows.row_pitch } else { 0 };
+        let desc = descriptor(&extent, [row_pitch, 0], buffer.as_raw());
+        let own_flags = flags.difference(MemFlags::HOST_MEMORY);
+        // SAFETY: the context and the buffer are alive, and the buffer has as many bytes.
+        let raw = unsafe { create(&context, own_flags, self.format, &desc, ptr::null()) }?;
+        let about = described(raw, self.format, flags)?;
+        let (buffer, pitches) = (Some(buffer.clone()), [rows.row_pitch, rows.slice_pitch]);
+        // SAFETY: the driver has just made it like this in this context, with one reference.
+        Ok(unsafe { Image::adopt(raw, context, about, buffer, self.format, extent, pitches) })
+    }
+
+    fn extent(&self) -> Result<Extent> {
+        let array = self.data.as_ref().and_then(|data| data.array.as_ref());
+        let shape = match array {
+            Some((shape, _)) if self.shape.is_empty() => shape,
+            _ => &self.shape,
+        };
+        let is_buffer = self.buffer.is_some();
+        let image_type = match (shape.len(), self.is_array, is_buffer) {
+            (1, false, false) => ImageType::Image1d,
+            (1, false, true) => ImageType::Image1dBuffer,
+            (2, false, _) => ImageType::Image2d,
+            (2, true, false) => ImageType::Image1dArray,
+            (3, false, false) => ImageType::Image3d,
+            (3, true, false) => ImageType::Image2dArray,
+            (0, ..) => {
+                return Err(bad_descriptor("an image needs a shape, or an array that has one"));
+            }
+            (axes, is_array, is_buffer) => {
+                let layers = if is_array { " of layers" } else { "" };
+                let buffer = if is_buffer { " of a buffer's bytes" } else { "" };
+                return Err(bad_descriptor(format!(
+                    "there is no image{layers}{buffer} with {axes} axes"
+                )));
+            }
+        };
+        if shape.contains(&0) {
+            return Err(bad_descriptor(format!("the shape {shape:?} has no pixels")));
+        }
+        Ok(Extent::new(image_type, shape))
+    }
+
+    /// Where the pixels are in the host data, or in the buffer.
+    fn host_rows(&self, extent: &Extent) -> Result<Rows> {
+        let [width, height, depth] = extent.pixels;
+        let item_size = self.format.item_size();
+        let too_large = || Error::refused(CALL, CL_INVALID_IMAGE_SIZE, "the image is too large");
+        let row = width.checked_mul(item_size).ok_or_else(too_large)?;
+        let pitches = self.checked_pitches(extent)?;
+        let rows = Rows::new([0; 3], [row, height, depth], pitches).map_err(bad_descriptor)?;
+        if !rows.row_pitch.is_multiple_of(item_size) {
+            return Err(bad_descriptor(format!(
+                "the rows are {} bytes apart, which is no multiple of a pixel's {item_size} bytes",
+                rows.row_pitch
+            )));
+        }
+        rows.slice_pitch.checked_mul(depth).ok_or_else(too_large)?;
+        Ok(rows)
+    }
+
+    /// The pitches of rows along y and of slices along z.
+    fn checked_pitches(&self, extent: &Extent) -> Result<[usize; 2]> {
+        let Pitches([row_pitch, slice_pitch]) = self.pitches;
+        let is_given = self.pitches != Pitches::default();
+        if is_given && self.data.is_none() && self.buffer.is_none() {
+            return Err(bad_descriptor("pitches are those of host data, and there is none"));
+        }
+        if is_given && self.data.as_ref().is_some_and(|data| data.array.is_some()) {
+            return Err(bad_descriptor("an array has strides of its own: leave the pitches out"));
+        }
+        layer_pitches(extent.image_type, [row_pitch, slice_pitch]).map_err(bad_descriptor)
+    }
+
+    fn checked_data(&self, rows: &Rows) -> Result<Option<&[u8]>> {
+        let Some(data) = &self.data else { return Ok(None) };
+        let refused = |why: String| Err(Error::refused(CALL, CL_INVALID_HOST_PTR, why));
+        let item_size = self.format.item_size();
+        if let Some((_, size)) = data.array.as_ref().filter(|(_, size)| *size != item_size) {
+            return refused(format!(
+                "the array's elements have {size} bytes; a pixel of the format {} has {item_size}",
+                self.format
+            ));
+        }
+        // It does not overflow: this was checked.
+        let needed = rows.slice_pitch * rows.region[2];
+        if data.bytes.len() < needed {
+            return refused(format!(
+                "the image needs {needed} bytes of host data and there are {}",
+                data.bytes.len()
+            ));
+        }
+        Ok(Some(&data.bytes))
+    }
+
+    fn checked_flags(&self) -> Result<MemFlags> {
+        let copy = MemFlags::COPY_HOST_PTR;
+        if self.data.is_none() && self.flags.contains(copy) {
+            let why = "COPY_HOST_PTR is set and there is no host data: give some to copy_from";
+            return Err(Error::refused(CALL, CL_INVALID_HOST_PTR, why));
+        }
+        let flags = if self.data.is_some() { self.flags | copy } else { self.flags };
+        flags.for_new_object(CALL)
+    }
+}
+
+fn bad_descriptor(why: impl Into<Cow<'static, str>>) -> Error {
+    Error::refused(CALL, CL_INVALID_IMAGE_DESCRIPTOR, why)
+}
+
+/// How far apart rows are along y, and slices along z, where these are the pitches of rows and of
+/// slices or layers: the layers of 1D images lie along y.
+pub(crate) fn layer_pitches(
+    image_type: ImageType,
+    [row_pitch, slice_pitch]: [usize; 2],
+) -> std::result::Result<[usize; 2], String> {
+    match image_type {
+        ImageType::Image2dArray | ImageType::Image3d => Ok([row_pitch, slice_pitch]),
+        ImageType::Image1dArray if slice_pitch == 0 => Ok([row_pitch, 0]),
+        ImageType::Image1dArray if slice_pitch >= row_pitch => Ok([slice_pitch, 0]),
+        ImageType::Image1dArray => {
+            Err(format!("rows of {row_pitch} bytes cannot be {slice_pitch} bytes apart"))
+        }
+        _ if slice_pitch == 0 => Ok([row_pitch, 0]),
+        _ => Err(format!("an {image_type:?} has no slices or layers, and no slice pitch")),
+    }
+}
+
+/// The pitches that the driver is told: none where there are no gaps.
+fn given_pitches(extent: &Extent, given: Pitches, rows: &Rows) -> [usize; 2] {
+    match extent.image_type {
+        _ if given == Pitches::default() => [0; 2],
+        ImageType::Image1dArray => [rows.row_pitch; 2],
+        ImageType::Image2dArray | ImageType::Image3d => [rows.row_pitch, rows.slice_pitch],
+        _ => [rows.row_pitch, 0],
+    }
+}
+
+/// The elements of `array` with its first axis varying fastest.
+fn in_image_order<T: Pod, S: Data<Elem = T>, D: Dimension>(
+    array: &ArrayBase<S, D>,
+) -> Cow<'_, [u8]> {
+    let reversed = array.t();
+    match reversed.to_slice() {
+        Some(elements) => Cow::Borrowed(bytemuck::cast_slice(elements)),
+        None => {
+            let mut bytes = Vec::with_capacity(array.len() * size_of::<T>());
+            reversed.iter().for_each(|pixel| bytes.extend_from_slice(bytemuck::bytes_of(pixel)));
+            Cow::Owned(bytes)
+        }
+    }
+}
+
+fn descriptor(
+    extent: &Extent,
+    [row_pitch, slice_pitch]: [usize; 2],
+    buffer: cl_mem,
+) -> cl_image_desc {
+    cl_image_desc {
+        image_type: extent.image_type.as_raw(),
+        image_width: extent.width(),
+        image_height: extent.height(),
+        image_depth: extent.depth(),
+        image_array_size: extent.array_size(),
+        image_row_pitch: row_pitch,
+        image_slice_pitch: slice_pitch,
+        num_mip_levels: 0,
+        num_samples: 0,
+        buffer,
+    }
+}
+
+/// # Safety
+/// The handles are valid, and `host` points to what flags and descriptor ask for.
+unsafe fn create(
+    context: &MemContext,
+    flags: MemFlags,
+    format: ImageFormat,
+    desc: &cl_image_desc,
+    host: *const u8,
+) -> Result<cl_mem> {
+    let format = cl_image_format::from(format);
+    // SAFETY: as promised.
+    unsafe { cl::create_image(context.raw(), flags.bits(), &format, desc, host.cast_mut().cast()) }
+        .map_err(in_call(CALL))
+}
+
+/// What there is to know of a new image; releases it if it is not as it should be.
+fn described(raw: cl_mem, format: ImageFormat, flags: MemFlags) -> Result<About> {
+    let about = check_item_size(raw, format).and_then(|()| object::about(raw));
+    if about.is_err() {
+        // SAFETY: the reference is ours, and given up once.
+        if let Err(code) = unsafe { cl::release_mem_object(raw) } {
+            log::error!("{}", Error::from_call("clReleaseMemObject", code));
+        }
+    }
+    Ok(About { flags, ..about? })
+}

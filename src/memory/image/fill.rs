@@ -1,0 +1,182 @@
+//! Images that are filled with a colour (OpenCL 3.0, 5.3.4; `pyopencl.enqueue_fill_image`).
+
+use cl3::command_queue as cl;
+use cl3::error_codes::CL_INVALID_VALUE;
+use opencl3::command_queue::CommandQueue;
+use opencl3::event::Event;
+
+use super::Image;
+use super::format::{ChannelKind, ChannelOrder, ImageFormat};
+use crate::error::{Error, Result};
+use crate::memory::command::enqueue;
+use crate::memory::copy::ImageRegion;
+use crate::memory::fill::FillTarget;
+use crate::memory::object::MemoryObject;
+use crate::memory::uses::Access;
+use crate::memory::wait_list::WaitList;
+
+const CALL: &str = "clEnqueueFillImage";
+
+/// What an image can be filled with: red, green, blue and alpha, whatever order the image has them
+/// in.
+///
+/// | colour | images |
+/// |---|---|
+/// | `[f32; 4]` | of floats and of integers that stand for fractions |
+/// | `[i32; 4]` | of integers with a sign |
+/// | `[u32; 4]` | of integers without |
+/// | `f32` | of depths |
+pub trait FillColor: sealed::Color {}
+
+mod sealed {
+    use super::ChannelKind;
+
+    pub trait Color: Copy {
+        const KIND: ChannelKind;
+        const IS_DEPTH: bool;
+        const NAME: &'static str;
+
+        /// The bits of the four components. Of a depth, the first: a driver that reads all four
+        /// anyway finds them.
+        fn bits(self) -> [u32; 4];
+    }
+}
+
+macro_rules! colors {
+    ($($color:ty: $kind:ident, depth $depth:literal, |$value:ident| $bits:expr;)*) => {$(
+        impl FillColor for $color {}
+
+        impl sealed::Color for $color {
+            const KIND: ChannelKind = ChannelKind::$kind;
+            const IS_DEPTH: bool = $depth;
+            const NAME: &'static str = stringify!($color);
+
+            fn bits(self) -> [u32; 4] {
+                let $value = self;
+                $bits
+            }
+        }
+    )*};
+}
+
+colors! {
+    [f32; 4]: Float, depth false, |color| color.map(f32::to_bits);
+    [i32; 4]: Signed, depth false, |color| color.map(i32::cast_unsigned);
+    [u32; 4]: Unsigned, depth false, |color| color;
+    f32: Float, depth true, |depth| [depth.to_bits(), 0, 0, 0];
+}
+
+/// Fills pixels of `image` with `color` (`clEnqueueFillImage`, OpenCL 1.2;
+/// `pyopencl.enqueue_fill_image`). Does not block.
+///
+/// The part is `..`, or an [`ImageRegion`] without pitches. What does not fit into a channel is
+/// brought to the nearest that does.
+///
+/// ```
+/// use clmatrix::memory::{
+///     ChannelOrder, ChannelType, Image, ImageFormat, ImageRegion, MemFlags, enqueue_copy,
+///     enqueue_fill_image,
+/// };
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// let format = ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnormInt8);
+/// let image = Image::new(&context, MemFlags::READ_WRITE, format, [3, 1])?;
+/// enqueue_fill_image(&queue, &image, [0.0, 0.0, 0.0, 1.0], .., [])?;
+/// let last = ImageRegion::default().origin([2]);
+/// enqueue_fill_image(&queue, &image, [1.0, 0.0, 0.0, 1.0], last, [])?;
+/// let mut pixels = [[0_u8; 4]; 3];
+/// enqueue_copy(&queue, &mut pixels, &image, .., [])?;
+/// assert_eq!(pixels, [[0, 0, 0, 255], [0, 0, 0, 255], [255, 0, 0, 255]]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// CL_INVALID_CONTEXT, CL_INVALID_VALUE for pixels that are not there and for a colour of another
+/// kind than the image's format; CL_INVALID_OPERATION where the pixels are mapped,
+/// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that has failed, and what the driver
+/// answers.
+pub fn enqueue_fill_image<'a, C: FillColor>(
+    queue: &CommandQueue,
+    image: &Image,
+    color: C,
+    part: impl Into<ImageRegion>,
+    wait_for: impl Into<WaitList<'a>>,
+) -> Result<Event> {
+    image.enqueue_fill(queue, color, part, &wait_for.into())
+}
+
+impl<C: FillColor, Part: Into<ImageRegion>> FillTarget<C, Part> for &Image {
+    fn enqueue_fill(
+        self,
+        queue: &CommandQueue,
+        color: C,
+        part: Part,
+        wait_for: &WaitList<'_>,
+    ) -> Result<Event> {
+        check_color::<C>(self.format())?;
+        let pixels = part.into().on_device(CALL, self)?;
+        let color = color.bits();
+        let operand = self.operand(&pixels, Access::Write);
+        let event = enqueue(CALL, queue, &[operand], wait_for, |(queue, count, events)| {
+            // SAFETY: the handles are alive and of one context, the pixels are within the image,
+            // and the driver has copied the colour when the call returns.
+            unsafe {
+                cl::enqueue_fill_image(
+                    queue,
+                    self.as_raw(),
+                    color.as_ptr().cast(),
+                    pixels.origin.as_ptr(),
+                    pixels.region.as_ptr(),
+                    count,
+                    events,
+                )
+            }
+        })?;
+        Ok(event.into_event())
+    }
+}
+
+/// Drivers take the colour's bits for what the format asks for.
+fn check_color<C: FillColor>(format: ImageFormat) -> Result<()> {
+    let is_depth = format.channel_order == ChannelOrder::Depth;
+    let kind = format.channel_type.kind();
+    if C::KIND == kind && C::IS_DEPTH == is_depth {
+        return Ok(());
+    }
+    let right = match kind {
+        ChannelKind::Float if is_depth => "f32",
+        ChannelKind::Float => "[f32; 4]",
+        ChannelKind::Signed => "[i32; 4]",
+        ChannelKind::Unsigned => "[u32; 4]",
+    };
+    let why = format!("an image of {format} is filled with {right}, not with {}", C::NAME);
+    Err(Error::refused(CALL, CL_INVALID_VALUE, why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::image::ChannelType;
+
+    #[test]
+    fn colors_are_of_the_formats_kind() {
+        let check = |order, data_type| {
+            let format = ImageFormat::new(order, data_type);
+            [
+                check_color::<[f32; 4]>(format).is_ok(),
+                check_color::<[i32; 4]>(format).is_ok(),
+                check_color::<[u32; 4]>(format).is_ok(),
+                check_color::<f32>(format).is_ok(),
+            ]
+        };
+        use ChannelOrder::{Depth, R};
+        assert_eq!(check(R, ChannelType::Float), [true, false, false, false]);
+        assert_eq!(check(R, ChannelType::SnormInt16), [true, false, false, false]);
+        assert_eq!(check(R, ChannelType::SignedInt8), [false, true, false, false]);
+        assert_eq!(check(R, ChannelType::UnsignedInt32), [false, false, true, false]);
+        assert_eq!(check(Depth, ChannelType::UnormInt16), [false, false, false, true]);
+    }
+}

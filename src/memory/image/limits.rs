@@ -1,0 +1,187 @@
+//! What a context's devices can make of images.
+
+use cl3::device as cl;
+use cl3::error_codes::{
+    CL_IMAGE_FORMAT_NOT_SUPPORTED, CL_INVALID_IMAGE_DESCRIPTOR, CL_INVALID_IMAGE_SIZE,
+    CL_INVALID_OPERATION,
+};
+use cl3::types::cl_device_id;
+
+use super::format::ImageFormat;
+use super::shape::{Extent, ImageType};
+use super::supported::formats;
+use crate::error::{Error, Result};
+use crate::memory::context::MemContext;
+use crate::memory::flags::MemFlags;
+
+/// A number that a device tells; 0 where it does not.
+pub(super) fn limit(device: cl_device_id, name: u32) -> usize {
+    use cl3::info_type::InfoType;
+    match cl::get_device_info(device, name) {
+        Ok(InfoType::Size(number)) => number,
+        Ok(InfoType::Uint(number)) => number as usize,
+        _ => 0,
+    }
+}
+
+/// Refuses images where no device of the context has any.
+pub(super) fn check_support(call: &'static str, context: &MemContext) -> Result<()> {
+    let has_images = |device: &&cl_device_id| limit(**device, cl::CL_DEVICE_IMAGE_SUPPORT) != 0;
+    if context.devices().iter().any(|device| has_images(&device)) {
+        return Ok(());
+    }
+    let why = "no device of the context has images (CL_DEVICE_IMAGE_SUPPORT)";
+    Err(Error::unsupported(call, CL_INVALID_OPERATION, why))
+}
+
+/// The most pixels that a device has along each axis of such images.
+fn largest(device: cl_device_id, image_type: ImageType) -> [usize; 3] {
+    let names = match image_type {
+        ImageType::Image1d => &[cl::CL_DEVICE_IMAGE2D_MAX_WIDTH][..],
+        ImageType::Image1dBuffer => &[cl::CL_DEVICE_IMAGE_MAX_BUFFER_SIZE],
+        ImageType::Image1dArray => {
+            &[cl::CL_DEVICE_IMAGE2D_MAX_WIDTH, cl::CL_DEVICE_IMAGE_MAX_ARRAY_SIZE]
+        }
+        ImageType::Image2d => &[cl::CL_DEVICE_IMAGE2D_MAX_WIDTH, cl::CL_DEVICE_IMAGE2D_MAX_HEIGHT],
+        ImageType::Image2dArray => &[
+            cl::CL_DEVICE_IMAGE2D_MAX_WIDTH,
+            cl::CL_DEVICE_IMAGE2D_MAX_HEIGHT,
+            cl::CL_DEVICE_IMAGE_MAX_ARRAY_SIZE,
+        ],
+        ImageType::Image3d => &[
+            cl::CL_DEVICE_IMAGE3D_MAX_WIDTH,
+            cl::CL_DEVICE_IMAGE3D_MAX_HEIGHT,
+            cl::CL_DEVICE_IMAGE3D_MAX_DEPTH,
+        ],
+    };
+    let mut largest = [1; 3];
+    for (axis, name) in largest.iter_mut().zip(names) {
+        *axis = limit(device, *name);
+    }
+    largest
+}
+
+/// Refuses an image that is larger than any device can have it.
+pub(super) fn check_extent(
+    call: &'static str,
+    context: &MemContext,
+    extent: &Extent,
+) -> Result<()> {
+    let all: Vec<_> =
+        context.devices().iter().map(|&device| largest(device, extent.image_type)).collect();
+    let fits = |largest: &[usize; 3]| (0..3).all(|axis| extent.pixels[axis] <= largest[axis]);
+    if all.iter().any(fits) {
+        return Ok(());
+    }
+    let dimensions = extent.image_type.dimensions();
+    let all: Vec<_> = all.iter().map(|largest| &largest[..dimensions]).collect();
+    let why = format!(
+        "the shape is {:?} pixels; an {:?} has at most {all:?} on the context's devices",
+        extent.shape(),
+        extent.image_type
+    );
+    Err(Error::refused(call, CL_INVALID_IMAGE_SIZE, why))
+}
+
+/// Refuses a format that the devices do not have for such an image.
+pub(super) fn check_format(
+    call: &'static str,
+    context: &MemContext,
+    flags: MemFlags,
+    image_type: ImageType,
+    format: ImageFormat,
+) -> Result<()> {
+    // SAFETY: the context is alive.
+    let supported = unsafe { formats(context.raw(), flags, image_type) }?;
+    if supported.contains(&format) {
+        return Ok(());
+    }
+    let why = format!(
+        "the context's devices have no {format} for an {image_type:?} that is {:?}; {}",
+        flags & MemFlags::KERNEL_ACCESS,
+        names(format, &supported)
+    );
+    Err(Error::refused(call, CL_IMAGE_FORMAT_NOT_SUPPORTED, why))
+}
+
+/// What there is instead of `format`, in a few words.
+fn names(format: ImageFormat, supported: &[ImageFormat]) -> String {
+    const ENOUGH: usize = 8;
+    let mut closest: Vec<_> = supported.iter().collect();
+    closest.sort_by_key(|other| {
+        (other.channel_order != format.channel_order) as u8
+            + (other.channel_type != format.channel_type) as u8
+    });
+    let names: Vec<_> = closest.iter().take(ENOUGH).map(ToString::to_string).collect();
+    match supported.len().saturating_sub(ENOUGH) {
+        _ if names.is_empty() => "they have no formats for those".to_owned(),
+        0 => format!("they have {}", names.join(", ")),
+        more => format!("they have {}, and {more} more", names.join(", ")),
+    }
+}
+
+/// Refuses rows of a buffer where no device makes images of them, or not of these.
+pub(super) fn check_from_buffer(
+    call: &'static str,
+    context: &MemContext,
+    format: ImageFormat,
+    row_pitch: usize,
+    offset: usize,
+) -> Result<()> {
+    let capable: Vec<_> =
+        context.devices().iter().copied().filter(|&device| has_images_of_buffers(device)).collect();
+    if capable.is_empty() {
+        let why =
+            "no device of the context makes 2D images of buffers (cl_khr_image2d_from_buffer)";
+        return Err(Error::unsupported(call, CL_INVALID_OPERATION, why));
+    }
+    let alignments = capable.iter().map(|&device| {
+        let in_bytes = |name| limit(device, name).max(1).saturating_mul(format.item_size());
+        [
+            in_bytes(cl::CL_DEVICE_IMAGE_PITCH_ALIGNMENT),
+            in_bytes(cl::CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT),
+        ]
+    });
+    let alignments: Vec<_> = alignments.collect();
+    let suits = |[pitch, base]: &[usize; 2]| {
+        row_pitch.is_multiple_of(*pitch) && offset.is_multiple_of(*base)
+    };
+    if alignments.iter().any(suits) {
+        return Ok(());
+    }
+    let why = format!(
+        "the rows are {row_pitch} bytes apart and begin at byte {offset} of the whole buffer; the \
+         context's devices need multiples of {alignments:?} bytes"
+    );
+    Err(Error::refused(call, CL_INVALID_IMAGE_DESCRIPTOR, why))
+}
+
+fn has_images_of_buffers(device: cl_device_id) -> bool {
+    let text = |name| cl::get_device_info(device, name).map(String::from).unwrap_or_default();
+    // OpenCL 2 has them in any case.
+    text(cl::CL_DEVICE_VERSION).starts_with("OpenCL 2.")
+        || text(cl::CL_DEVICE_EXTENSIONS)
+            .split_whitespace()
+            .any(|name| name == "cl_khr_image2d_from_buffer")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::image::{ChannelOrder, ChannelType};
+
+    #[test]
+    fn the_closest_formats_are_named() {
+        let wanted = ImageFormat::new(ChannelOrder::Rgb, ChannelType::Float);
+        let mut supported: Vec<_> = ChannelType::ALL[..9]
+            .iter()
+            .map(|data_type| ImageFormat::new(ChannelOrder::R, *data_type))
+            .collect();
+        supported.push(ImageFormat::new(ChannelOrder::Rgba, ChannelType::Float));
+        let text = names(wanted, &supported);
+        assert!(text.starts_with("they have RGBA FLOAT, R SNORM_INT8, "), "{text}");
+        assert!(text.ends_with(", and 2 more"), "{text}");
+        assert_eq!(names(wanted, &supported[..1]), "they have R SNORM_INT8");
+        assert_eq!(names(wanted, &[]), "they have no formats for those");
+    }
+}

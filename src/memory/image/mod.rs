@@ -1,0 +1,346 @@
+//! Images (OpenCL 3.0, 5.3; `pyopencl.Image`).
+
+mod builder;
+mod fill;
+mod format;
+mod limits;
+mod shape;
+mod supported;
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use cl3::error_codes::CL_INVALID_MEM_OBJECT;
+use cl3::info_type::InfoType;
+use cl3::memory as cl;
+use cl3::types::{cl_image_format, cl_mem};
+use opencl3::context::Context;
+
+pub use builder::ImageBuilder;
+pub(crate) use builder::layer_pitches;
+pub use fill::{FillColor, enqueue_fill_image};
+pub use format::{ChannelKind, ChannelOrder, ChannelType, ImageFormat};
+pub(crate) use shape::Extent;
+pub use shape::ImageType;
+pub(crate) use shape::Pixels;
+pub use supported::supported_image_formats;
+
+use super::buffer::Buffer;
+use super::command::Operand;
+use super::copy::Rows;
+use super::flags::MemFlags;
+use super::object::sealed::Handle;
+use super::object::{self, MemObject, MemoryObject, ObjectType};
+use super::uses::Access;
+use crate::error::{Error, Result, in_call};
+
+/// An image: pixels along one to three axes, which kernels read and write through functions of
+/// their own (`pyopencl.Image`).
+///
+/// Shapes, origins and regions count pixels, x first. x varies fastest in memory, so that a row of
+/// pixels is in one piece; along the last axis of an array lie its layers.
+///
+/// Handles are compared by the driver's handle; clones share one reference of the driver's.
+///
+/// What an image was made with never changes and is known here: format, type and shape, and what
+/// follows from them. All that returns a `Result` asks the driver.
+#[derive(Clone)]
+pub struct Image(Arc<Shared>);
+
+/// What the handles to an image share.
+struct Shared {
+    // Before the buffer, which it needs.
+    object: MemObject,
+    /// The buffer whose bytes it shows, where it does.
+    buffer: Option<Buffer>,
+    format: ImageFormat,
+    extent: Extent,
+    /// How far apart rows and slices are in the bytes that `object` counts: without gaps, if not
+    /// those of a buffer.
+    pitches: [usize; 2],
+}
+
+impl Image {
+    /// A builder of images in `context` whose pixels are like `format`.
+    pub fn builder(context: &Context, format: ImageFormat) -> ImageBuilder<'_> {
+        ImageBuilder::new(context, format)
+    }
+
+    /// A 1D, 2D or 3D image of undefined content (`clCreateImage`; `pyopencl.create_image`).
+    ///
+    /// # Errors
+    /// Those of [`ImageBuilder::build`].
+    pub fn new(
+        context: &Context,
+        flags: MemFlags,
+        format: ImageFormat,
+        shape: impl AsRef<[usize]>,
+    ) -> Result<Self> {
+        Self::builder(context, format).flags(flags).shape(shape).build()
+    }
+
+    /// The image behind a driver's handle. With `retain`, a reference is added for it; without,
+    /// the caller's is taken over, unless this fails.
+    ///
+    /// # Errors
+    /// CL_INVALID_MEM_OBJECT for anything but an image, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR for a
+    /// vendor's own format, and what the driver answers.
+    ///
+    /// # Safety
+    /// `raw` is a valid memory object, and without `retain` the caller owns a reference to it. It
+    /// has one sample for each pixel and one level of detail.
+    ///
+    /// As long as the result or anything made from it lives (clones, [`buffer`](Self::buffer)):
+    /// - no other handle to the object, or to what it is made of, maps its bytes, or issues
+    ///   commands on bytes that are mapped through the result. That includes other handles of this
+    ///   crate: those that were not made from the result do not know of its maps;
+    /// - what is mapped or under way on its bytes from before has ended;
+    /// - memory that it uses (CL_MEM_USE_HOST_PTR) outlives it, and is accessed in no other way
+    ///   while it is mapped.
+    pub unsafe fn from_raw(raw: cl_mem, retain: bool) -> Result<Self> {
+        let types = ImageType::ALL.map(ImageType::object_type);
+        object::check_type(raw, "an image", &types)?;
+        let about = object::about(raw)?;
+        let (format, extent) = (format_of(raw)?, extent_of(raw)?);
+        check_item_size(raw, format)?;
+        let context = object::context_of(raw)?;
+        let buffer = raw_buffer(raw)?;
+        // SAFETY: the driver says that it is the buffer of a valid object.
+        let buffer = buffer.map(|buffer| unsafe { Buffer::from_raw(buffer, true) }).transpose()?;
+        let row_pitch = match &buffer {
+            Some(_) => info(raw, cl::CL_IMAGE_ROW_PITCH)?.into(),
+            None => 0,
+        };
+        if retain {
+            // SAFETY: the caller vouches for the handle.
+            unsafe { cl::retain_mem_object(raw) }.map_err(in_call("clRetainMemObject"))?;
+        }
+        let pitches = pitches(format, extent, row_pitch);
+        // SAFETY: the caller vouches for the handle, and the reference is now ours.
+        Ok(unsafe { Self::adopt(raw, context, about, buffer, format, extent, pitches) })
+    }
+
+    /// Takes over one reference to `raw`, which shows bytes of `buffer`, or has its own.
+    ///
+    /// # Safety
+    /// `raw` is a valid image of `context` of which the caller owns a reference, and all that is
+    /// said of it is true.
+    unsafe fn adopt(
+        raw: cl_mem,
+        context: Arc<super::context::MemContext>,
+        about: object::About,
+        buffer: Option<Buffer>,
+        format: ImageFormat,
+        extent: Extent,
+        pitches: [usize; 2],
+    ) -> Self {
+        let mut about = about;
+        // Commands on the whole object count its size: some drivers leave gaps out of it.
+        about.size = about.size.max(pitches[1] * extent.pixels[2]);
+        let object = match &buffer {
+            Some(buffer) => {
+                let uses = Arc::clone(buffer.object().uses());
+                let first_byte = buffer.in_uses(&(0..0)).start;
+                // SAFETY: as promised; the buffer is kept below.
+                unsafe { MemObject::adopt_sharing(raw, context, about, uses, first_byte) }
+            }
+            // SAFETY: as promised.
+            None => unsafe { MemObject::adopt(raw, context, about) },
+        };
+        Self(Arc::new(Shared { object, buffer, format, extent, pitches }))
+    }
+
+    /// CL_IMAGE_FORMAT.
+    pub fn format(&self) -> ImageFormat {
+        self.0.format
+    }
+
+    /// CL_MEM_TYPE, among the types of images.
+    pub fn image_type(&self) -> ImageType {
+        self.0.extent.image_type
+    }
+
+    /// How many pixels along each axis that the image has, x first; of an array, the number of
+    /// layers last (`pyopencl.Image.shape`).
+    pub fn shape(&self) -> &[usize] {
+        self.0.extent.shape()
+    }
+
+    /// CL_IMAGE_WIDTH: pixels of a row.
+    pub fn width(&self) -> usize {
+        self.0.extent.width()
+    }
+
+    /// CL_IMAGE_HEIGHT: rows of a 2D image, a slice or a layer; 0 for all others.
+    pub fn height(&self) -> usize {
+        self.0.extent.height()
+    }
+
+    /// CL_IMAGE_DEPTH: slices of a 3D image; 0 for all others.
+    pub fn depth(&self) -> usize {
+        self.0.extent.depth()
+    }
+
+    /// CL_IMAGE_ARRAY_SIZE: layers of an array; 0 for all others.
+    pub fn array_size(&self) -> usize {
+        self.0.extent.array_size()
+    }
+
+    /// CL_IMAGE_ELEMENT_SIZE: bytes of a pixel.
+    pub fn element_size(&self) -> usize {
+        self.0.format.item_size()
+    }
+
+    /// CL_IMAGE_BUFFER: the buffer whose bytes the image shows.
+    pub fn buffer(&self) -> Option<&Buffer> {
+        self.0.buffer.as_ref()
+    }
+
+    /// CL_IMAGE_ROW_PITCH: how many bytes the driver has from one row to the next.
+    ///
+    /// # Errors
+    /// What the driver answers.
+    pub fn row_pitch(&self) -> Result<usize> {
+        Ok(info(self.as_raw(), cl::CL_IMAGE_ROW_PITCH)?.into())
+    }
+
+    /// CL_IMAGE_SLICE_PITCH: how many bytes the driver has from one slice or layer to the next; 0
+    /// where there is only one.
+    ///
+    /// # Errors
+    /// What the driver answers.
+    pub fn slice_pitch(&self) -> Result<usize> {
+        Ok(info(self.as_raw(), cl::CL_IMAGE_SLICE_PITCH)?.into())
+    }
+
+    /// CL_IMAGE_NUM_MIP_LEVELS.
+    ///
+    /// # Errors
+    /// What the driver answers.
+    pub fn num_mip_levels(&self) -> Result<u32> {
+        Ok(info(self.as_raw(), cl::CL_IMAGE_NUM_MIP_LEVELS)?.into())
+    }
+
+    /// CL_IMAGE_NUM_SAMPLES.
+    ///
+    /// # Errors
+    /// What the driver answers.
+    pub fn num_samples(&self) -> Result<u32> {
+        Ok(info(self.as_raw(), cl::CL_IMAGE_NUM_SAMPLES)?.into())
+    }
+
+    pub(crate) fn extent(&self) -> &Extent {
+        &self.0.extent
+    }
+
+    /// Where the bytes of these pixels are, as the image's uses count them.
+    pub(crate) fn rows(&self, pixels: &Pixels) -> Rows {
+        let mut rows = pixels.rows(self.element_size(), self.0.pitches);
+        rows.origin[0] += self.0.object.in_uses(&(0..0)).start;
+        rows
+    }
+
+    /// These pixels for a command.
+    pub(crate) fn operand(&self, pixels: &Pixels, access: Access) -> Operand<'_> {
+        let hull = pixels.rows(self.element_size(), self.0.pitches).hull();
+        self.0.object.operand(&hull, access)
+    }
+}
+
+/// How far apart rows and slices are, where rows are without gaps if `row_pitch` is 0.
+fn pitches(format: ImageFormat, extent: Extent, row_pitch: usize) -> [usize; 2] {
+    let [width, height, _] = extent.pixels;
+    let row_pitch = if row_pitch == 0 { width * format.item_size() } else { row_pitch };
+    [row_pitch, row_pitch * height]
+}
+
+/// `clGetImageInfo` of an image that is alive.
+fn info(raw: cl_mem, name: u32) -> Result<InfoType> {
+    cl::get_image_info(raw, name).map_err(in_call("clGetImageInfo"))
+}
+
+fn format_of(raw: cl_mem) -> Result<ImageFormat> {
+    let formats: Vec<cl_image_format> = info(raw, cl::CL_IMAGE_FORMAT)?.into();
+    let nothing = || {
+        Error::refused("clGetImageInfo", CL_INVALID_MEM_OBJECT, "the driver tells no image format")
+    };
+    formats.into_iter().next().ok_or_else(nothing)?.try_into()
+}
+
+fn extent_of(raw: cl_mem) -> Result<Extent> {
+    let object_type = ObjectType::from_raw(object::info(raw, cl::CL_MEM_TYPE)?.into());
+    let image_type = ImageType::from_object_type(object_type).ok_or_else(|| {
+        let why = format!("the handle is a memory object of type {object_type:?}");
+        Error::refused("clGetMemObjectInfo", CL_INVALID_MEM_OBJECT, why)
+    })?;
+    let width = cl::CL_IMAGE_WIDTH;
+    let height = cl::CL_IMAGE_HEIGHT;
+    let axes = match image_type {
+        ImageType::Image1d | ImageType::Image1dBuffer => &[width][..],
+        ImageType::Image1dArray => &[width, cl::CL_IMAGE_ARRAY_SIZE],
+        ImageType::Image2d => &[width, height],
+        ImageType::Image2dArray => &[width, height, cl::CL_IMAGE_ARRAY_SIZE],
+        ImageType::Image3d => &[width, height, cl::CL_IMAGE_DEPTH],
+    };
+    let shape: Result<Vec<usize>> = axes.iter().map(|name| Ok(info(raw, *name)?.into())).collect();
+    Ok(Extent::new(image_type, &shape?))
+}
+
+/// The buffer whose bytes the image shows.
+fn raw_buffer(raw: cl_mem) -> Result<Option<cl_mem>> {
+    let parent = isize::from(object::info(raw, cl::CL_MEM_ASSOCIATED_MEMOBJECT)?) as cl_mem;
+    if parent.is_null() {
+        return Ok(None);
+    }
+    let parent_type = ObjectType::from_raw(object::info(parent, cl::CL_MEM_TYPE)?.into());
+    Ok((parent_type == ObjectType::Buffer).then_some(parent))
+}
+
+/// Refuses an image whose pixels the driver takes for larger or smaller than they are: it would not
+/// stay within the host memory.
+fn check_item_size(raw: cl_mem, format: ImageFormat) -> Result<()> {
+    let found: usize = info(raw, cl::CL_IMAGE_ELEMENT_SIZE)?.into();
+    if found == format.item_size() {
+        return Ok(());
+    }
+    let why = format!(
+        "the driver has {found} bytes for a pixel of the format {format}, which has {}",
+        format.item_size()
+    );
+    Err(Error::unsupported("clGetImageInfo", cl3::error_codes::CL_IMAGE_FORMAT_NOT_SUPPORTED, why))
+}
+
+impl MemoryObject for Image {}
+
+impl Handle for Image {
+    fn object(&self) -> &MemObject {
+        &self.0.object
+    }
+}
+
+impl fmt::Debug for Image {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Image")
+            .field("raw", &self.as_raw())
+            .field("image_type", &self.image_type())
+            .field("shape", &self.shape())
+            .field("format", &self.format())
+            .field("flags", &self.flags())
+            .finish()
+    }
+}
+
+impl PartialEq for Image {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_raw() == other.as_raw()
+    }
+}
+
+impl Eq for Image {}
+
+impl Hash for Image {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_raw().hash(state);
+    }
+}

@@ -1,0 +1,220 @@
+//! How many pixels an image has along which axes, and boxes of them.
+
+use cl3::error_codes::CL_INVALID_VALUE;
+
+use crate::error::{Error, Result};
+use crate::memory::copy::{Origin, Region, Rows};
+use crate::memory::object::ObjectType;
+
+/// Which axes an image has (`cl_mem_object_type`; `pyopencl.mem_object_type`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ImageType {
+    /// One row.
+    Image1d,
+    /// One row, of a buffer's bytes.
+    Image1dBuffer,
+    /// Rows, each a layer of its own.
+    Image1dArray,
+    /// Rows.
+    Image2d,
+    /// 2D images, each a layer of its own.
+    Image2dArray,
+    /// Slices of rows.
+    Image3d,
+}
+
+impl ImageType {
+    /// All that there are.
+    pub const ALL: [Self; 6] = [
+        Self::Image1d,
+        Self::Image1dBuffer,
+        Self::Image1dArray,
+        Self::Image2d,
+        Self::Image2dArray,
+        Self::Image3d,
+    ];
+
+    /// The same among the types of all objects.
+    pub const fn object_type(self) -> ObjectType {
+        match self {
+            Self::Image1d => ObjectType::Image1d,
+            Self::Image1dBuffer => ObjectType::Image1dBuffer,
+            Self::Image1dArray => ObjectType::Image1dArray,
+            Self::Image2d => ObjectType::Image2d,
+            Self::Image2dArray => ObjectType::Image2dArray,
+            Self::Image3d => ObjectType::Image3d,
+        }
+    }
+
+    /// OpenCL's number.
+    pub fn as_raw(self) -> u32 {
+        self.object_type().as_raw()
+    }
+
+    /// The image type among the types of all objects.
+    pub fn from_object_type(object_type: ObjectType) -> Option<Self> {
+        Self::ALL.into_iter().find(|image_type| image_type.object_type() == object_type)
+    }
+
+    /// How many numbers a shape has, the number of layers included.
+    pub const fn dimensions(self) -> usize {
+        match self {
+            Self::Image1d | Self::Image1dBuffer => 1,
+            Self::Image1dArray | Self::Image2d => 2,
+            Self::Image2dArray | Self::Image3d => 3,
+        }
+    }
+
+    /// Whether the last axis counts layers.
+    pub const fn is_array(self) -> bool {
+        matches!(self, Self::Image1dArray | Self::Image2dArray)
+    }
+}
+
+/// An image's type, and how many pixels it has along x, y and z: 1 along the axes that it has not.
+/// The layers of an array lie along its last axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Extent {
+    pub(crate) image_type: ImageType,
+    pub(crate) pixels: [usize; 3],
+}
+
+impl Extent {
+    /// `shape` has the number of dimensions that the type has, none of them 0.
+    pub(super) fn new(image_type: ImageType, shape: &[usize]) -> Self {
+        let mut pixels = [1; 3];
+        pixels[..shape.len()].copy_from_slice(shape);
+        Self { image_type, pixels }
+    }
+
+    pub(crate) fn shape(&self) -> &[usize] {
+        &self.pixels[..self.image_type.dimensions()]
+    }
+
+    /// CL_IMAGE_WIDTH.
+    pub(super) fn width(&self) -> usize {
+        self.pixels[0]
+    }
+
+    /// CL_IMAGE_HEIGHT: 0 for what has none.
+    pub(super) fn height(&self) -> usize {
+        match self.image_type {
+            ImageType::Image2d | ImageType::Image2dArray | ImageType::Image3d => self.pixels[1],
+            _ => 0,
+        }
+    }
+
+    /// CL_IMAGE_DEPTH: 0 for what has none.
+    pub(super) fn depth(&self) -> usize {
+        if self.image_type == ImageType::Image3d { self.pixels[2] } else { 0 }
+    }
+
+    /// CL_IMAGE_ARRAY_SIZE: 0 for what is no array.
+    pub(super) fn array_size(&self) -> usize {
+        if self.image_type.is_array() { self.pixels[self.image_type.dimensions() - 1] } else { 0 }
+    }
+
+    /// The box of `region` pixels from `origin` on.
+    pub(crate) fn checked(
+        &self,
+        call: &'static str,
+        what: &str,
+        origin: Origin,
+        region: Region,
+    ) -> Result<Pixels> {
+        let (origin, region) = (origin.0, region.0);
+        let is_within = (0..3).all(|axis| {
+            let end = origin[axis].checked_add(region[axis]);
+            region[axis] > 0 && end.is_some_and(|end| end <= self.pixels[axis])
+        });
+        if is_within {
+            return Ok(Pixels { origin, region });
+        }
+        let why = if region.contains(&0) {
+            format!("the region {region:?} has no pixels")
+        } else {
+            format!(
+                "{region:?} pixels from {origin:?} on are not all in the {what}, which is an {:?} \
+                 of {:?} pixels",
+                self.image_type,
+                self.shape()
+            )
+        };
+        Err(Error::refused(call, CL_INVALID_VALUE, why))
+    }
+}
+
+/// A box of pixels within an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pixels {
+    pub(crate) origin: [usize; 3],
+    pub(crate) region: [usize; 3],
+}
+
+impl Pixels {
+    /// Where its bytes are in an image whose rows and slices are so far apart.
+    pub(super) fn rows(&self, item_size: usize, [row_pitch, slice_pitch]: [usize; 2]) -> Rows {
+        // Nothing overflows: the box is within the image.
+        let in_bytes = |[x, y, z]: [usize; 3]| [x * item_size, y, z];
+        let (origin, region) = (in_bytes(self.origin), in_bytes(self.region));
+        Rows { origin, region, row_pitch, slice_pitch }
+    }
+
+    /// How many bytes they are.
+    pub(crate) fn size(&self, item_size: usize) -> usize {
+        // It does not overflow: the box is within the image.
+        self.region.iter().product::<usize>() * item_size
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_are_those_of_the_type() {
+        for (image_type, shape, pixels, info) in [
+            (ImageType::Image1d, &[7][..], [7, 1, 1], [7, 0, 0, 0]),
+            (ImageType::Image1dBuffer, &[7], [7, 1, 1], [7, 0, 0, 0]),
+            (ImageType::Image1dArray, &[7, 5], [7, 5, 1], [7, 0, 0, 5]),
+            (ImageType::Image2d, &[7, 5], [7, 5, 1], [7, 5, 0, 0]),
+            (ImageType::Image2dArray, &[7, 5, 3], [7, 5, 3], [7, 5, 0, 3]),
+            (ImageType::Image3d, &[7, 5, 3], [7, 5, 3], [7, 5, 3, 0]),
+        ] {
+            let extent = Extent::new(image_type, shape);
+            assert_eq!(extent.pixels, pixels, "{image_type:?}");
+            assert_eq!(extent.shape(), shape, "{image_type:?}");
+            let found = [extent.width(), extent.height(), extent.depth(), extent.array_size()];
+            assert_eq!(found, info, "{image_type:?}");
+            assert_eq!(ImageType::from_object_type(image_type.object_type()), Some(image_type));
+        }
+        assert_eq!(ImageType::from_object_type(ObjectType::Buffer), None);
+    }
+
+    #[test]
+    fn boxes_are_within_the_image() {
+        let extent = Extent::new(ImageType::Image2dArray, &[7, 5, 3]);
+        for (origin, region, is_within) in [
+            ([0, 0, 0], [7, 5, 3], true),
+            ([6, 4, 2], [1, 1, 1], true),
+            ([1, 0, 0], [7, 1, 1], false),
+            ([0, 1, 0], [1, 5, 1], false),
+            ([0, 0, 1], [1, 1, 3], false),
+            ([0, 0, 0], [7, 0, 1], false),
+            ([7, 0, 0], [1, 1, 1], false),
+            ([usize::MAX, 0, 0], [1, 1, 1], false),
+            ([1, 0, 0], [usize::MAX, 1, 1], false),
+        ] {
+            let found = extent.checked("clEnqueueReadImage", "image", origin.into(), region.into());
+            assert_eq!(found.is_ok(), is_within, "{region:?} from {origin:?}");
+        }
+    }
+
+    #[test]
+    fn bytes_are_where_the_pitches_say() {
+        let pixels = Pixels { origin: [1, 2, 1], region: [3, 2, 2] };
+        assert_eq!(pixels.size(4), 48);
+        // From the pixel (1, 2, 1) to the end of (3, 3, 2).
+        assert_eq!(pixels.rows(4, [32, 160]).hull(), 228..432);
+    }
+}

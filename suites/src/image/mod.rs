@@ -1,0 +1,128 @@
+//! Images: which formats there are, how images are made, and what moves pixels in and out.
+//!
+//! What the host wrote is checked by kernels that read images, and what kernels wrote by the host.
+
+mod copy;
+mod create;
+
+use std::fmt::Write;
+
+use clmatrix::Result;
+use clmatrix::memory::{
+    Buffer, ChannelKind, ChannelOrder, ChannelType, Image, ImageFormat, ImageType, MemFlags,
+    enqueue_copy,
+};
+
+use crate::on_device::OnDevice;
+
+/// What every device with images has.
+const RGBA_U32: ImageFormat = ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnsignedInt32);
+
+/// The name that OpenCL C has for such images.
+fn type_name(image_type: ImageType) -> &'static str {
+    match image_type {
+        ImageType::Image1d => "image1d_t",
+        ImageType::Image1dBuffer => "image1d_buffer_t",
+        ImageType::Image1dArray => "image1d_array_t",
+        ImageType::Image2d => "image2d_t",
+        ImageType::Image2dArray => "image2d_array_t",
+        ImageType::Image3d => "image3d_t",
+    }
+}
+
+/// Where the pixel (x, y, z) is, in OpenCL C.
+fn coordinates(image_type: ImageType) -> &'static str {
+    match image_type {
+        ImageType::Image1d | ImageType::Image1dBuffer => "x",
+        ImageType::Image1dArray | ImageType::Image2d => "(int2)(x, y)",
+        ImageType::Image2dArray | ImageType::Image3d => "(int4)(x, y, z, 0)",
+    }
+}
+
+/// What kernels take pixels for: a vector of four, and the end of the functions' names.
+fn vector(kind: ChannelKind) -> (&'static str, &'static str) {
+    match kind {
+        ChannelKind::Float => ("float4", "f"),
+        ChannelKind::Signed => ("int4", "i"),
+        ChannelKind::Unsigned => ("uint4", "ui"),
+    }
+}
+
+fn pixel_count(image: &Image) -> usize {
+    image.shape().iter().product()
+}
+
+/// The image's size along x and y, for kernels that get x, y and z from one number.
+fn axes(image: &Image) -> [u32; 2] {
+    let axis = |axis: usize| image.shape().get(axis).map_or(1, |pixels| *pixels as u32);
+    [axis(0), axis(1)]
+}
+
+/// The beginning of a kernel with one work item for each pixel.
+const POSITION: &str = "int i = get_global_id(0);
+    int x = i % width, y = i / width % height, z = i / width / height;";
+
+/// All pixels, x first, as a kernel reads them: the bits of four floats or integers each.
+fn seen(on_device: &OnDevice, image: &Image) -> Result<Vec<[u32; 4]>> {
+    let (vector, suffix) = vector(image.format().channel_type.kind());
+    let image_type = image.image_type();
+    // Images of buffers have no samplers.
+    let sampler = if image_type == ImageType::Image1dBuffer { "" } else { "exact, " };
+    let mut source = String::new();
+    write!(
+        source,
+        "const sampler_t exact =
+             CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;
+         kernel void k(read_only {} image, global {vector} *out, int width, int height) {{
+             {POSITION}
+             out[i] = read_image{suffix}(image, {sampler}{});
+         }}",
+        type_name(image_type),
+        coordinates(image_type),
+    )
+    .expect("a string");
+    let pixels = pixel_count(image);
+    let out = Buffer::new(&on_device.context, MemFlags::WRITE_ONLY, 16 * pixels)?;
+    let [width, height] = axes(image);
+    let mut kernel = on_device.launcher(&source, "")?;
+    let mut launch = kernel.launch();
+    launch.arg_read(image).arg(&out).arg(width).arg(height).global(pixels);
+    // SAFETY: these are the kernel's arguments, and each work item has its pixel in both.
+    unsafe { launch.enqueue(&on_device.queue)? };
+    let mut seen = vec![[0; 4]; pixels];
+    enqueue_copy(&on_device.queue, &mut seen, &out, .., [])?;
+    Ok(seen)
+}
+
+/// Has a kernel write to each pixel its own place: (x, y, z, 3).
+fn write_places(on_device: &OnDevice, image: &Image) -> Result<()> {
+    let (vector, suffix) = vector(image.format().channel_type.kind());
+    let image_type = image.image_type();
+    let extension = match image_type {
+        ImageType::Image3d => "#pragma OPENCL EXTENSION cl_khr_3d_image_writes : enable",
+        _ => "",
+    };
+    let source = format!(
+        "{extension}
+         kernel void k(write_only {} image, int width, int height) {{
+             {POSITION}
+             write_image{suffix}(image, {}, ({vector})(x, y, z, 3));
+         }}",
+        type_name(image_type),
+        coordinates(image_type),
+    );
+    let [width, height] = axes(image);
+    let mut kernel = on_device.launcher(&source, "")?;
+    let mut launch = kernel.launch();
+    launch.arg(image).arg(width).arg(height).global(pixel_count(image));
+    // SAFETY: these are the kernel's arguments, and each work item has its pixel.
+    unsafe { launch.enqueue(&on_device.queue)? };
+    Ok(())
+}
+
+/// The places of the pixels of `shape`, x first.
+fn places(shape: &[usize]) -> Vec<[u32; 4]> {
+    let axis = |axis: usize| shape.get(axis).map_or(1, |pixels| *pixels as u32);
+    let rows = |z| (0..axis(1)).flat_map(move |y| (0..axis(0)).map(move |x| [x, y, z, 3]));
+    (0..axis(2)).flat_map(rows).collect()
+}
