@@ -1,1 +1,160 @@
-//! x
+//! Arrays in shared virtual memory (`pyopencl.svm_empty`, `csvm_empty`, `fsvm_empty` and the ones
+//! that take another array's shape).
+
+use clmatrix::memory::{
+    MapRead, MapReadWrite, SvmAllocation, SvmArray, SvmFlags, SvmPointer, enqueue_copy,
+    enqueue_svm_memfill,
+};
+use clmatrix::{Context, Result};
+use ndarray::{Array, Array2, Array3, ShapeBuilder, array};
+use rstest::rstest;
+
+use super::{COARSE, FINE, assert_on_device, double};
+use crate::buffer::refusal;
+use crate::on_device::{OnDevice, on_device};
+
+/// Elements in the order in which they lie in memory.
+#[rstest]
+#[case::row_major(false, [0, 1, 2, 10, 11, 12])]
+#[case::column_major(true, [0, 10, 1, 11, 2, 12])]
+#[clmatrix_harness::test(requires(svm))]
+fn elements_lie_in_the_order_asked_for(
+    on_device: OnDevice,
+    #[case] is_fortran: bool,
+    #[case] in_memory: [u32; 6],
+) -> Result<()> {
+    let shape = (2, 3).set_f(is_fortran);
+    let svm = SvmArray::<u32, _>::builder(&on_device.context, shape).build()?;
+    assert_eq!((svm.shape(), svm.len(), svm.size()), (&[2, 3][..], 6, 24));
+    assert_eq!(svm.svm_flags(), COARSE);
+    let expected = Array::from_shape_fn((2, 3), |(row, column)| (10 * row + column) as u32);
+    let mut map = svm.map_rw(&on_device.queue, [])?;
+    map.array_mut().assign(&expected);
+    map.unmap([])?;
+    assert_on_device(&on_device, &svm, &in_memory);
+    double(&on_device, &svm)?;
+    assert_eq!(svm.map_ro(&on_device.queue, [])?.array(), 2 * expected);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "fine"))]
+fn fine_grain_arrays_need_no_map(on_device: OnDevice) -> Result<()> {
+    let svm = SvmArray::<f32, _>::builder(&on_device.context, 4).flags(FINE).build()?;
+    assert_eq!(svm.svm_flags(), FINE);
+    svm.access(MapReadWrite)?.array_mut().assign(&array![1.0, 2.0, 3.0, 4.0]);
+    let source = "kernel void k(global float *x) { x[get_global_id(0)] += 0.5f; }";
+    let mut add = on_device.launcher(source, "")?;
+    // SAFETY: the kernel takes memory, and has as many work items as elements.
+    unsafe { add.launch().arg(&svm).global(4).enqueue(&on_device.queue)? };
+    assert_eq!(svm.access(MapRead)?.array(), array![1.5, 2.5, 3.5, 4.5]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "fine"))]
+fn takes_after_another_array(on_device: OnDevice) -> Result<()> {
+    fn strides(context: &Context, like: &Array3<u16>) -> Result<(Vec<usize>, Vec<isize>)> {
+        let svm = SvmArray::like(context, like)?.flags(FINE).build()?;
+        let access = svm.access(MapRead)?;
+        let array = access.array();
+        Ok((array.shape().to_vec(), array.strides().to_vec()))
+    }
+    let context = &on_device.context;
+    let rows = strides(context, &Array3::zeros((2, 3, 4)))?;
+    assert_eq!(rows, (vec![2, 3, 4], vec![12, 4, 1]));
+    let columns = strides(context, &Array3::zeros((2, 3, 4).f()))?;
+    assert_eq!(columns, (vec![2, 3, 4], vec![1, 2, 6]));
+    let coarse = SvmArray::like(context, &array![1_u8, 2])?.build()?;
+    assert_eq!((coarse.len(), coarse.svm_flags()), (2, COARSE));
+    let mut neither = Array3::<u16>::zeros((2, 3, 4));
+    neither.swap_axes(0, 1);
+    let refused = SvmArray::like(context, &neither).map(|_| ());
+    assert_eq!(refusal(refused), "CL_INVALID_VALUE");
+    let whole = Array2::<u16>::zeros((4, 4));
+    let every_second = whole.slice(ndarray::s![..;2, ..]);
+    assert_eq!(refusal(SvmArray::like(context, &every_second).map(|_| ())), "CL_INVALID_VALUE");
+    Ok(())
+}
+
+/// By the size of an element, unless something else is asked for.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn is_aligned_for_its_elements(on_device: OnDevice) -> Result<()> {
+    let context = &on_device.context;
+    let mut kept = Vec::new();
+    for _ in 0..8 {
+        let three_floats = SvmArray::<[f32; 3], _>::builder(context, 5).build()?;
+        assert_eq!(three_floats.svm_ptr().addr() % 16, 0);
+        let large = SvmArray::<[u64; 64], _>::builder(context, 5).build()?;
+        assert_eq!(large.svm_ptr().addr() % 128, 0);
+        let asked = SvmArray::<u8, _>::builder(context, 5).alignment(64).build()?;
+        assert_eq!(asked.svm_ptr().addr() % 64, 0);
+        kept.push((three_floats, large, asked));
+    }
+    let wrong = SvmArray::<u8, _>::builder(context, 5).alignment(12).build();
+    assert_eq!(refusal(wrong), "CL_INVALID_VALUE");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn sizes_do_not_wrap(on_device: OnDevice) {
+    let context = &on_device.context;
+    let many = SvmArray::<u32, _>::builder(context, (usize::MAX / 2, 4)).build();
+    assert_eq!(refusal(many), "CL_INVALID_BUFFER_SIZE");
+    let bytes = SvmArray::<u32, _>::builder(context, usize::MAX / 2).build();
+    assert_eq!(refusal(bytes), "CL_INVALID_BUFFER_SIZE");
+    let flags = SvmArray::<u32, _>::builder(context, 4).flags(SvmFlags::ATOMICS).build();
+    assert_eq!(refusal(flags), "CL_INVALID_VALUE");
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn may_have_no_elements(on_device: OnDevice) -> Result<()> {
+    let svm = SvmArray::<u32, _>::builder(&on_device.context, (0, 3)).build()?;
+    assert!(svm.is_empty() && svm.svm_ptr().is_null());
+    assert_eq!(refusal(svm.map_rw(&on_device.queue, [])), "CL_INVALID_VALUE");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn parts_of_it_are_bytes(on_device: OnDevice) -> Result<()> {
+    let svm = SvmArray::<u32, _>::builder(&on_device.context, (2, 2)).build()?;
+    enqueue_svm_memfill(&on_device.queue, &svm, &7_u32, .., [])?;
+    SvmPointer::map::<u32, _>(&svm, &on_device.queue, MapReadWrite, 4..8, [])?[0] = 9;
+    assert_eq!(svm.map_ro(&on_device.queue, [])?.array(), array![[7, 9], [7, 7]]);
+    Ok(())
+}
+
+/// What it is in can be had alone.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn is_released_as_its_memory(on_device: OnDevice) -> Result<()> {
+    let queue = on_device.another_queue();
+    let builder = SvmArray::<u32, _>::builder(&on_device.context, 4);
+    let svm = builder.queue(&queue).build()?;
+    enqueue_copy(&queue, &svm, &[1_u32, 2, 3, 4], .., [])?;
+    let clone = svm.clone();
+    let allocation: SvmAllocation = svm.into_allocation();
+    assert_eq!(&allocation, clone.allocation());
+    drop(clone);
+    let released = allocation.enqueue_release(None, [])?;
+    released.wait()?;
+    assert_eq!(released.command_queue()?, queue.get());
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn the_map_may_end_on_another_queue(on_device: OnDevice) -> Result<()> {
+    let svm = SvmArray::<u32, _>::builder(&on_device.context, 4).build()?;
+    let other_queue = on_device.another_queue();
+    let mut map = svm.map(&other_queue, clmatrix::memory::MapWriteInvalidate, [])?;
+    map.event().wait()?;
+    map.array_mut().fill(3);
+    map.unmap_on(&on_device.queue, [])?.wait()?;
+    assert_on_device(&on_device, &svm, &[3; 4]);
+    Ok(())
+}

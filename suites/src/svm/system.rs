@@ -1,1 +1,134 @@
-//! x
+//! The host's own memory, where devices can use it (CL_DEVICE_SVM_FINE_GRAIN_SYSTEM;
+//! `pyopencl.SVM` of any array).
+
+use clmatrix::Result;
+use clmatrix::memory::{
+    MapRead, MapReadWrite, MemFlags, SvmArray, SvmFlags, SvmPointer, SystemSvm, enqueue_copy,
+    enqueue_fill_buffer, enqueue_svm_memfill, enqueue_svm_migratemem,
+};
+use ndarray::{Array2, ShapeBuilder, array};
+use rstest::rstest;
+
+use super::{assert_on_device, double};
+use crate::buffer::{counting, refusal};
+use crate::gate::{gate, meanwhile, open};
+use crate::on_device::{OnDevice, on_device};
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "system"))]
+fn is_used_in_place_and_given_back(on_device: OnDevice) -> Result<()> {
+    let memory = counting(1000);
+    let at = memory.as_ptr();
+    let svm = SystemSvm::new(&on_device.context, memory)?;
+    assert_eq!((svm.svm_ptr().cast_const().cast(), svm.size()), (at, 4000));
+    assert!(svm.svm_flags().contains(SvmFlags::FINE_GRAIN_BUFFER));
+    assert_on_device(&on_device, &svm, &counting(1000));
+    double(&on_device, &svm)?;
+    let memory = svm.into_inner()?;
+    assert_eq!(memory.as_ptr(), at);
+    assert_eq!(memory, (0..1000).map(|x| 2 * x).collect::<Vec<_>>());
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "system"))]
+fn the_host_reaches_it_meanwhile(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let svm = SystemSvm::new(&on_device.context, counting(4).into_boxed_slice())?;
+    svm.access::<u32, _>(MapReadWrite, ..)?[0] = 5;
+    double(&on_device, &svm)?;
+    assert_eq!(svm.access::<u32, _>(MapRead, ..)?[..], [10, 2, 4, 6]);
+    svm.map_rw::<u32>(queue, [])?[3] = 1;
+    enqueue_svm_memfill(queue, &svm, &9_u32, 4..8, [])?;
+    let array = SvmArray::<u32, _>::builder(&on_device.context, 4).build()?;
+    enqueue_copy(queue, &array, &svm, .., [])?;
+    assert_on_device(&on_device, &array, &[10, 9, 4, 1]);
+    enqueue_copy(queue, &svm, &[1_u32, 2], .., [])?;
+    assert_eq!(svm.into_inner()?[..], [1, 2, 4, 1]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "system"))]
+fn may_be_an_array_of_any_order(on_device: OnDevice) -> Result<()> {
+    let mut columns = Array2::<u32>::zeros((2, 3).f());
+    columns.assign(&array![[0, 1, 2], [10, 11, 12]]);
+    let svm = SystemSvm::new(&on_device.context, columns)?;
+    assert_on_device(&on_device, &svm, &[0, 10, 1, 11, 2, 12]);
+    double(&on_device, &svm)?;
+    let columns = svm.into_inner()?;
+    assert_eq!(columns, array![[0, 2, 4], [20, 22, 24]]);
+    let every_second = columns.slice_move(ndarray::s![.., ..;2]);
+    let Err(back) = SystemSvm::new(&on_device.context, every_second) else { panic!("taken") };
+    assert_eq!(back.memory, array![[0, 4], [20, 24]]);
+    assert_eq!(refusal(Err::<(), _>(back.error)), "CL_INVALID_HOST_PTR");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "system"))]
+fn is_given_back_when_commands_have_ended(on_device: OnDevice) -> Result<()> {
+    let svm = SystemSvm::new(&on_device.context, vec![0_u32; 1 << 16])?;
+    let gate = gate(&on_device.context);
+    enqueue_svm_memfill(&on_device.queue, &svm, &7_u32, .., &gate)?;
+    let memory = meanwhile(&gate, open, || svm.into_inner())?;
+    assert_eq!(memory, vec![7; 1 << 16]);
+    Ok(())
+}
+
+/// Or it would be written after it has been freed.
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "system"))]
+fn dropped_it_waits_for_commands(on_device: OnDevice) -> Result<()> {
+    let svm = SystemSvm::new(&on_device.context, vec![0_u32; 1 << 16])?;
+    let gate = gate(&on_device.context);
+    let filled = enqueue_svm_memfill(&on_device.queue, &svm, &7_u32, .., &gate)?;
+    meanwhile(&gate, open, || drop(svm));
+    let status = filled.command_execution_status()?.0;
+    assert_eq!(status, clmatrix::cl3::event::CL_COMPLETE, "it did not wait");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "system"))]
+fn is_not_given_back_while_it_is_used(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let refused = |svm: SystemSvm<Vec<u32>>| {
+        let Err(back) = svm.into_inner() else { panic!("given back") };
+        assert_eq!(refusal(Err::<(), _>(back.error)), "CL_INVALID_OPERATION");
+        back.memory.expect("the memory")
+    };
+    let svm = SystemSvm::new(&on_device.context, counting(4))?;
+    let map = svm.map_ro::<u32>(queue, [])?;
+    let svm = refused(svm);
+    drop(map);
+    let access = svm.access::<u32, _>(MapRead, ..)?;
+    let svm = refused(svm);
+    drop(access);
+    let buffer = svm.as_buffer(MemFlags::READ_WRITE, ..)?;
+    enqueue_fill_buffer(queue, &buffer, &7_u32, ..8, [])?;
+    let svm = refused(svm);
+    assert_on_device(&on_device, &svm, &[7, 7, 2, 3]);
+    Ok(())
+}
+
+/// OpenCL moves only what it has allocated.
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "system", opencl = "2.1"))]
+fn is_not_migrated(on_device: OnDevice) -> Result<()> {
+    let svm = SystemSvm::new(&on_device.context, counting(4))?;
+    let flags = clmatrix::memory::MigrationFlags::empty();
+    let migrated = enqueue_svm_migratemem(&on_device.queue, &[&svm], flags, []);
+    assert_eq!(refusal(migrated), "CL_INVALID_VALUE");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "system"))]
+fn may_be_nothing(on_device: OnDevice) -> Result<()> {
+    let svm = SystemSvm::new(&on_device.context, Vec::<u32>::new())?;
+    assert!(svm.svm_ptr().is_null());
+    assert_eq!(refusal(svm.access::<u32, _>(MapRead, ..)), "CL_INVALID_VALUE");
+    assert!(svm.into_inner()?.is_empty());
+    Ok(())
+}
