@@ -1,23 +1,23 @@
 //! Bytes that a kernel has written, or reads.
 
+use std::cell::RefCell;
+
 use clmatrix::memory::{Buffer, MemFlags, MemoryObject, enqueue_copy};
-use clmatrix::{ExecuteKernel, Kernel, Program, Result};
+use clmatrix::{Launcher, Result};
 
 use crate::on_device::OnDevice;
 
 /// A kernel that turns each byte of a buffer round.
 pub struct Inverter<'a> {
     on_device: &'a OnDevice,
-    kernel: Kernel,
+    kernel: RefCell<Launcher>,
 }
 
 impl<'a> Inverter<'a> {
     /// Builds the kernel.
     pub fn new(on_device: &'a OnDevice) -> Result<Self> {
         let source = "kernel void k(global uchar *x) { x[get_global_id(0)] ^= 255; }";
-        let program = Program::create_and_build_from_source(&on_device.context, source, "")
-            .unwrap_or_else(|log| panic!("the kernel does not compile:\n{log}"));
-        Ok(Self { on_device, kernel: Kernel::create(&program, "k")? })
+        Ok(Self { on_device, kernel: RefCell::new(on_device.launcher(source, "")?) })
     }
 
     /// A buffer of these bytes, which a kernel has written.
@@ -38,13 +38,11 @@ impl<'a> Inverter<'a> {
 
     /// Turns each byte round.
     pub fn invert(&self, buffer: &Buffer) -> Result<()> {
-        let mut launch = ExecuteKernel::new(&self.kernel);
-        // SAFETY: the kernel takes one buffer, and uses as many bytes of it as it has.
-        unsafe {
-            launch.set_arg(&buffer.as_raw());
-            launch.set_global_work_size(buffer.size());
-            launch.enqueue_nd_range(&self.on_device.queue)?;
-        }
+        let mut kernel = self.kernel.borrow_mut();
+        let mut launch = kernel.launch();
+        launch.global(buffer.size()).arg(buffer);
+        // SAFETY: the kernel uses as many bytes of the buffer as it has.
+        unsafe { launch.enqueue(&self.on_device.queue) }?;
         Ok(())
     }
 }

@@ -5,10 +5,11 @@ use std::thread;
 
 use clmatrix::cl3::event::CL_COMPLETE;
 use clmatrix::memory::{
-    Buffer, HostRect, MapRead, MemFlags, PendingTransfer, Returned, enqueue_copy,
+    Buffer, HostRect, Linear, MapRead, MemFlags, PendingTransfer, Returned, enqueue_copy,
     enqueue_map_buffer,
 };
-use clmatrix::{CommandQueue, Error, Result};
+use clmatrix::{CommandQueue, Device, Error, Result};
+use clmatrix_harness::device;
 use ndarray::{Array2, s};
 use rstest::rstest;
 
@@ -197,6 +198,36 @@ fn its_event_orders_what_comes_after(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
+fn outlives_its_queue_and_its_buffer(on_device: OnDevice) -> Result<()> {
+    let queue = on_device.another_queue();
+    let buffer = buffer_of(&on_device, &counting(1 << 16))?;
+    let pending = enqueue_copy(&queue, vec![0_u32; 1 << 16], &buffer, .., [])?;
+    drop((queue, buffer));
+    assert_eq!(pending.wait()?, counting(1 << 16));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn on_a_queue_that_reorders_each_waits_for_its_own(
+    on_device: OnDevice,
+    device: Device,
+) -> Result<()> {
+    let queue = on_device.out_of_order_queue(device)?;
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let (first, second) = (gate(&on_device.context), gate(&on_device.context));
+    let to_device = enqueue_copy(&queue, &buffer, vec![7_u32; 2], .., &first)?;
+    let at = Linear { src_offset: 8, ..Linear::default() };
+    let to_host = enqueue_copy(&queue, vec![0_u32; 2], &buffer, at, &second)?;
+    assert_eq!(meanwhile(&second, open, || to_host.wait())?, [2, 3]);
+    assert!(to_device.event().command_execution_status()?.0 > CL_COMPLETE, "it did not wait");
+    assert_eq!(meanwhile(&first, open, || to_device.wait())?, [7, 7]);
+    assert_eq!(contents(&on_device, &buffer)?, [7, 7, 2, 3]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
 fn a_map_waits_for_it(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
@@ -281,7 +312,7 @@ fn many_may_be_under_way(on_device: OnDevice) -> Result<()> {
     let gate = gate(&on_device.context);
     let transfers = (0..64)
         .map(|i| {
-            let at = clmatrix::memory::Linear { dst_offset: 4 * i, ..Default::default() };
+            let at = Linear { dst_offset: 4 * i, ..Linear::default() };
             Ok(enqueue_copy(&on_device.queue, &buffer, vec![i as u32], at, &gate)?)
         })
         .collect::<Result<Vec<_>>>()?;
