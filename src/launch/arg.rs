@@ -2,11 +2,11 @@
 
 use std::any::TypeId;
 use std::ffi::c_void;
+use std::ptr;
 
 use bytemuck::Pod;
 use ndarray::Dimension;
 
-use super::arg_info::Numbers;
 use super::builder::Launch;
 use crate::memory::uses::Access;
 use crate::memory::{
@@ -85,39 +85,61 @@ impl LocalMemory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NullBuffer;
 
-/// An argument of the launch that is being put together.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Value {
-    /// So many bytes from so many values on.
-    Bytes {
-        start: u32,
-        numbers: Numbers,
-        size: usize,
-    },
-    Handle {
-        raw: *mut c_void,
-        kind: HandleKind,
-        /// It is of another context than the kernel.
-        foreign: bool,
-    },
-    Local {
-        size: usize,
-    },
-    Svm {
-        pointer: *mut c_void,
-        /// It is of another context than the kernel.
-        foreign: bool,
-    },
+bitflags::bitflags! {
+    /// What an argument is, or what a kernel declares that it may be.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) struct Kinds: u32 {
+        const INTEGERS = 1;
+        const FLOATS = 1 << 1;
+        /// Numbers of which nobody tells whether they are integers, or a structure.
+        const OTHER_VALUE = 1 << 2;
+        const BUFFER = 1 << 3;
+        const NULL = 1 << 4;
+        const SVM = 1 << 5;
+        const IMAGE = 1 << 6;
+        const PIPE = 1 << 7;
+        const SAMPLER = 1 << 8;
+        const LOCAL = 1 << 9;
+        /// A size that can never be, which no kernel declares.
+        const NO_SIZE = 1 << 10;
+        /// Something of another context than the kernel, which no kernel declares.
+        const FOREIGN = 1 << 11;
+    }
 }
 
-/// What a handle stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum HandleKind {
-    Buffer,
-    Image,
-    Pipe,
-    Sampler,
-    Null,
+impl Kinds {
+    pub(crate) const VALUES: Self = Self::INTEGERS.union(Self::FLOATS).union(Self::OTHER_VALUE);
+    pub(crate) const POINTERS: Self = Self::BUFFER.union(Self::NULL).union(Self::SVM);
+}
+
+/// An argument of the launch that is being put together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Value {
+    /// One of them.
+    pub kind: Kinds,
+    /// In bytes.
+    pub size: usize,
+    pub data: Data,
+}
+
+/// What the driver copies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Data {
+    Here([u64; 2]),
+    /// From there on among the larger values of the launch.
+    There(usize),
+    Handle(*mut c_void),
+    Svm(*mut c_void),
+    /// The size says it all.
+    Nothing,
+}
+
+impl Value {
+    #[inline]
+    pub(super) fn handle(raw: *mut c_void, kind: Kinds, is_foreign: bool) -> Self {
+        let kind = if is_foreign { Kinds::FOREIGN } else { kind };
+        Self { kind, size: size_of::<*mut c_void>(), data: Data::Handle(raw) }
+    }
 }
 
 pub(crate) mod sealed {
@@ -143,7 +165,7 @@ impl<'a, T: Pod> KernelArg<'a> for T {}
 impl<'a, T: Pod> Pass<'a> for T {
     #[inline]
     fn pass(self, launch: &mut Launch<'_, 'a>) {
-        launch.push_bytes(bytemuck::bytes_of(&self), numbers_of::<T>());
+        launch.push_value(bytemuck::bytes_of(&self), kind_of::<T>());
     }
 }
 
@@ -152,7 +174,7 @@ impl<'a> KernelArg<'a> for LocalMemory {}
 impl<'a> Pass<'a> for LocalMemory {
     #[inline]
     fn pass(self, launch: &mut Launch<'_, 'a>) {
-        launch.push(Value::Local { size: self.size });
+        launch.push_local(self.size);
     }
 }
 
@@ -161,8 +183,7 @@ impl<'a> KernelArg<'a> for NullBuffer {}
 impl<'a> Pass<'a> for NullBuffer {
     #[inline]
     fn pass(self, launch: &mut Launch<'_, 'a>) {
-        let (raw, kind) = (std::ptr::null_mut(), HandleKind::Null);
-        launch.push(Value::Handle { raw, kind, foreign: false });
+        launch.push(Value::handle(ptr::null_mut(), Kinds::NULL, false));
     }
 }
 
@@ -182,16 +203,16 @@ macro_rules! memory_objects {
         impl<'a> PassMemory<'a> for &'a $object {
             #[inline]
             fn pass_for(self, launch: &mut Launch<'_, 'a>, access: Access) {
-                launch.push_memory(self, HandleKind::$kind, access);
+                launch.push_memory(self, Kinds::$kind, access);
             }
         }
     )*};
 }
 
 memory_objects! {
-    Buffer: Buffer;
-    Image: Image;
-    Pipe: Pipe;
+    Buffer: BUFFER;
+    Image: IMAGE;
+    Pipe: PIPE;
 }
 
 impl<'a> KernelArg<'a> for &'a Sampler {}
@@ -239,20 +260,22 @@ fn access(object: &impl MemoryObject) -> Access {
     if is_read_only { Access::Read } else { Access::Write }
 }
 
-/// What `T` is made of, where it is a number or a vector. The compiler works it out.
+/// What `T` is made of. The compiler works it out.
 #[inline]
-fn numbers_of<T: 'static>() -> Numbers {
+fn kind_of<T: 'static>() -> Kinds {
     macro_rules! is_one_of {
         ($($number:ty)*) => {
             $(is_scalar_or_vector_of::<T, $number>())||*
         };
     }
-    if is_one_of!(f32 f64) {
-        Numbers::Floats
+    if size_of::<T>() == 0 {
+        Kinds::NO_SIZE
+    } else if is_one_of!(f32 f64) {
+        Kinds::FLOATS
     } else if is_one_of!(i8 u8 i16 u16 i32 u32 i64 u64 isize usize) {
-        Numbers::Integers
+        Kinds::INTEGERS
     } else {
-        Numbers::Unknown
+        Kinds::OTHER_VALUE
     }
 }
 
@@ -272,11 +295,12 @@ mod tests {
 
     #[test]
     fn numbers_are_told_apart() {
-        assert_eq!(numbers_of::<u32>(), Numbers::Integers);
-        assert_eq!(numbers_of::<[i64; 16]>(), Numbers::Integers);
-        assert_eq!(numbers_of::<f32>(), Numbers::Floats);
-        assert_eq!(numbers_of::<[f64; 2]>(), Numbers::Floats);
-        assert_eq!(numbers_of::<[[f32; 2]; 2]>(), Numbers::Unknown);
+        assert_eq!(kind_of::<u32>(), Kinds::INTEGERS);
+        assert_eq!(kind_of::<[i64; 16]>(), Kinds::INTEGERS);
+        assert_eq!(kind_of::<f32>(), Kinds::FLOATS);
+        assert_eq!(kind_of::<[f64; 2]>(), Kinds::FLOATS);
+        assert_eq!(kind_of::<[[f32; 2]; 2]>(), Kinds::OTHER_VALUE);
+        assert_eq!(kind_of::<()>(), Kinds::NO_SIZE);
     }
 
     #[test]

@@ -11,6 +11,8 @@ use cl3::kernel::{
 };
 use cl3::types::{cl_kernel, cl_uint};
 
+use super::arg::{Kinds, Value};
+
 /// In which memory an argument lies (CL_KERNEL_ARG_ADDRESS_QUALIFIER).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AddressQualifier {
@@ -42,31 +44,32 @@ pub struct ArgInfo {
 
 /// What may be passed for an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Parameter {
-    /// Nobody tells.
-    Unknown,
-    /// A buffer, shared virtual memory or null.
-    Buffer,
-    Image,
-    Pipe,
-    Sampler,
-    Local,
-    /// A value of a type that OpenCL C does not know, such as a structure.
-    Structure,
-    /// A value of so many bytes.
-    Value {
-        size: u32,
-        numbers: Numbers,
-    },
+pub(super) struct Parameter {
+    kinds: Kinds,
+    /// In bytes; 0 where it may be any.
+    size: usize,
 }
 
-/// What numbers a value is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Numbers {
-    Integers,
-    Floats,
-    /// Nobody tells.
-    Unknown,
+impl Parameter {
+    /// Where nobody tells.
+    const UNKNOWN: Self = Self::of(Kinds::all().difference(Kinds::FOREIGN.union(Kinds::NO_SIZE)));
+
+    const fn of(kinds: Kinds) -> Self {
+        Self { kinds, size: 0 }
+    }
+
+    #[inline]
+    pub(super) fn takes(self, value: &Value) -> bool {
+        self.kinds.intersects(value.kind) && (self.size == value.size || self.size == 0)
+    }
+
+    pub(super) fn kinds(self) -> Kinds {
+        self.kinds
+    }
+
+    pub(super) fn size(self) -> usize {
+        self.size
+    }
 }
 
 /// One for each argument, or none where the driver does not tell of all.
@@ -95,38 +98,43 @@ fn ask_one(kernel: cl_kernel, index: cl_uint) -> Option<ArgInfo> {
 /// What may be passed for each of `count` arguments.
 pub(super) fn parameters(infos: &[ArgInfo], count: cl_uint) -> Vec<Parameter> {
     (0..count as usize)
-        .map(|index| infos.get(index).map_or(Parameter::Unknown, parameter))
+        .map(|index| infos.get(index).map_or(Parameter::UNKNOWN, parameter))
         .collect()
 }
 
 fn parameter(info: &ArgInfo) -> Parameter {
     let type_name = info.type_name.as_str();
     if info.type_qualifier & u64::from(CL_KERNEL_ARG_TYPE_PIPE) != 0 {
-        return Parameter::Pipe;
+        return Parameter::of(Kinds::PIPE);
     }
     if type_name.starts_with("image") && info.access != CL_KERNEL_ARG_ACCESS_NONE {
-        return Parameter::Image;
+        return Parameter::of(Kinds::IMAGE);
     }
     match info.address {
-        AddressQualifier::Local => Parameter::Local,
-        AddressQualifier::Global | AddressQualifier::Constant => Parameter::Buffer,
-        AddressQualifier::Private if type_name == "sampler_t" => Parameter::Sampler,
-        AddressQualifier::Private => value(type_name).unwrap_or(Parameter::Structure),
+        AddressQualifier::Local => Parameter::of(Kinds::LOCAL),
+        AddressQualifier::Global | AddressQualifier::Constant => Parameter::of(Kinds::POINTERS),
+        AddressQualifier::Private if type_name == "sampler_t" => Parameter::of(Kinds::SAMPLER),
+        // A structure, or another name for anything.
+        AddressQualifier::Private => {
+            value(type_name).unwrap_or(Parameter::of(Kinds::VALUES.union(Kinds::SAMPLER)))
+        }
     }
 }
 
 /// A scalar or vector of OpenCL C.
 fn value(type_name: &str) -> Option<Parameter> {
+    const INTEGERS: Kinds = Kinds::INTEGERS.union(Kinds::OTHER_VALUE);
+    const FLOATS: Kinds = Kinds::FLOATS.union(Kinds::OTHER_VALUE);
     let digits = type_name.find(|c: char| c.is_ascii_digit()).unwrap_or(type_name.len());
     let (scalar, width) = type_name.split_at(digits);
-    let (size, numbers) = match scalar {
-        "char" | "uchar" => (1, Numbers::Integers),
-        "short" | "ushort" => (2, Numbers::Integers),
-        "int" | "uint" => (4, Numbers::Integers),
-        "long" | "ulong" => (8, Numbers::Integers),
-        "half" => (2, Numbers::Unknown),
-        "float" => (4, Numbers::Floats),
-        "double" => (8, Numbers::Floats),
+    let (size, kinds) = match scalar {
+        "char" | "uchar" => (1, INTEGERS),
+        "short" | "ushort" => (2, INTEGERS),
+        "int" | "uint" => (4, INTEGERS),
+        "long" | "ulong" => (8, INTEGERS),
+        "half" => (2, Kinds::VALUES),
+        "float" => (4, FLOATS),
+        "double" => (8, FLOATS),
         _ => return None,
     };
     let width = match width {
@@ -138,7 +146,7 @@ fn value(type_name: &str) -> Option<Parameter> {
         "16" => 16,
         _ => return None,
     };
-    Some(Parameter::Value { size: size * width, numbers })
+    Some(Parameter { kinds, size: size * width })
 }
 
 #[cfg(test)]
@@ -150,31 +158,29 @@ mod tests {
         use AddressQualifier::{Constant, Global, Local, Private};
         use cl3::kernel::{CL_KERNEL_ARG_ACCESS_READ_ONLY, CL_KERNEL_ARG_TYPE_CONST};
         const NONE: u32 = CL_KERNEL_ARG_ACCESS_NONE;
-        let integers = |size| Parameter::Value { size, numbers: Numbers::Integers };
-        let floats = |size| Parameter::Value { size, numbers: Numbers::Floats };
+        let value = |kinds: Kinds, size| Parameter { kinds: kinds | Kinds::OTHER_VALUE, size };
+        let integers = |size| value(Kinds::INTEGERS, size);
+        let floats = |size| value(Kinds::FLOATS, size);
+        let [pointer, local] = [Kinds::POINTERS, Kinds::LOCAL].map(Parameter::of);
+        let [image, pipe, sampler] = [Kinds::IMAGE, Kinds::PIPE, Kinds::SAMPLER].map(Parameter::of);
+        let other = Parameter::of(Kinds::VALUES | Kinds::SAMPLER);
         for (type_name, address, access, type_qualifier, expected) in [
-            ("uint*", Global, NONE, 0, Parameter::Buffer),
-            ("float*", Constant, NONE, CL_KERNEL_ARG_TYPE_CONST.into(), Parameter::Buffer),
-            ("int*", Local, NONE, 0, Parameter::Local),
-            ("image2d_t", Global, CL_KERNEL_ARG_ACCESS_READ_ONLY, 0, Parameter::Image),
-            ("image_like*", Global, NONE, 0, Parameter::Buffer),
-            (
-                "uint",
-                Global,
-                CL_KERNEL_ARG_ACCESS_READ_ONLY,
-                CL_KERNEL_ARG_TYPE_PIPE.into(),
-                Parameter::Pipe,
-            ),
-            ("sampler_t", Private, NONE, 0, Parameter::Sampler),
+            ("uint*", Global, NONE, 0, pointer),
+            ("float*", Constant, NONE, CL_KERNEL_ARG_TYPE_CONST.into(), pointer),
+            ("int*", Local, NONE, 0, local),
+            ("image2d_t", Global, CL_KERNEL_ARG_ACCESS_READ_ONLY, 0, image),
+            ("image_like*", Global, NONE, 0, pointer),
+            ("uint", Global, CL_KERNEL_ARG_ACCESS_READ_ONLY, CL_KERNEL_ARG_TYPE_PIPE.into(), pipe),
+            ("sampler_t", Private, NONE, 0, sampler),
             ("uchar", Private, NONE, 0, integers(1)),
             ("int", Private, NONE, 0, integers(4)),
             ("float3", Private, NONE, 0, floats(16)),
             ("double16", Private, NONE, 0, floats(128)),
-            ("half", Private, NONE, 0, Parameter::Value { size: 2, numbers: Numbers::Unknown }),
-            ("struct S", Private, NONE, 0, Parameter::Structure),
-            ("real", Private, NONE, 0, Parameter::Structure),
-            ("float5", Private, NONE, 0, Parameter::Structure),
-            ("int2x", Private, NONE, 0, Parameter::Structure),
+            ("half", Private, NONE, 0, value(Kinds::VALUES, 2)),
+            ("struct S", Private, NONE, 0, other),
+            ("real", Private, NONE, 0, other),
+            ("float5", Private, NONE, 0, other),
+            ("int2x", Private, NONE, 0, other),
         ] {
             let (name, type_name) = (String::new(), type_name.to_owned());
             let info = ArgInfo { name, type_name, address, access, type_qualifier };

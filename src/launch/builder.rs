@@ -14,11 +14,12 @@ use opencl3::event::Event;
 use smallvec::SmallVec;
 
 use super::Launcher;
-use super::arg::{HandleKind, KernelArg, MemoryArg, Value};
-use super::arg_info::{Numbers, Parameter};
+use super::arg::{Data, KernelArg, Kinds, MemoryArg, Value};
+use super::arg_info::Parameter;
 use super::size::{self, WorkSize};
 use crate::error::{Error, Result, in_call};
 use crate::memory::command::{Operand, enqueue_in};
+use crate::memory::context::MemContext;
 use crate::memory::svm::sealed::operand;
 use crate::memory::uses::Access;
 use crate::memory::{MemoryObject, Sampler, SvmPointer, WaitList};
@@ -165,7 +166,6 @@ impl<'k, 'a> Launch<'k, 'a> {
     pub unsafe fn enqueue(&mut self, queue: &CommandQueue) -> Result<Event> {
         let Self { launcher, args, operands, wait_for, global, local, offset } = self;
         size::check(global, local, offset, launcher.uniform)?;
-        launcher.check_args(args)?;
         if operands.is_empty() {
             launcher.queues.check_queue(CALL, queue, launcher.context.raw())?;
         }
@@ -198,82 +198,102 @@ impl<'k, 'a> Launch<'k, 'a> {
     }
 
     #[inline]
-    pub(super) fn push_bytes(&mut self, bytes: &[u8], numbers: Numbers) {
-        let values = &mut self.launcher.values;
-        let start = values.len() as u32;
-        for chunk in bytes.chunks(size_of::<u128>()) {
-            let mut value = [0; size_of::<u128>()];
-            value[..chunk.len()].copy_from_slice(chunk);
-            values.push(u128::from_ne_bytes(value));
-        }
-        self.push(Value::Bytes { start, size: bytes.len(), numbers });
+    pub(super) fn push_value(&mut self, bytes: &[u8], kind: Kinds) {
+        let data = match bytes.len() {
+            0..=16 => {
+                let mut data = [0_u64; 2];
+                bytemuck::bytes_of_mut(&mut data)[..bytes.len()].copy_from_slice(bytes);
+                Data::Here(data)
+            }
+            _ => {
+                let values = &mut self.launcher.values;
+                let start = values.len();
+                // Whole numbers of 16 bytes, so that the next one is aligned.
+                values.resize(start + bytes.len().div_ceil(16), 0);
+                bytemuck::cast_slice_mut(&mut values[start..])[..bytes.len()]
+                    .copy_from_slice(bytes);
+                Data::There(start)
+            }
+        };
+        self.push(Value { kind, size: bytes.len(), data });
+    }
+
+    #[inline]
+    pub(super) fn push_local(&mut self, size: usize) {
+        let there_is = size != 0 && size as u64 <= self.launcher.local_memory;
+        let kind = if there_is { Kinds::LOCAL } else { Kinds::NO_SIZE };
+        self.push(Value { kind, size, data: Data::Nothing });
     }
 
     #[inline]
     pub(super) fn push_svm(&mut self, svm: &'a impl SvmPointer, access: Access) {
-        let foreign = !Arc::ptr_eq(svm.memory().context(), &self.launcher.context);
-        self.push(Value::Svm { pointer: svm.svm_ptr(), foreign });
+        let kind =
+            if self.is_foreign(svm.memory().context()) { Kinds::FOREIGN } else { Kinds::SVM };
+        self.push(Value { kind, size: 0, data: Data::Svm(svm.svm_ptr()) });
         self.operands.push(operand(svm, access));
     }
 
     #[inline]
     pub(super) fn push_sampler(&mut self, sampler: &'a Sampler) {
-        let foreign = !Arc::ptr_eq(sampler.context(), &self.launcher.context);
-        let (raw, kind) = (sampler.as_raw(), HandleKind::Sampler);
-        self.push(Value::Handle { raw, kind, foreign });
+        let is_foreign = self.is_foreign(sampler.context());
+        self.push(Value::handle(sampler.as_raw(), Kinds::SAMPLER, is_foreign));
     }
 
     #[inline]
     pub(super) fn push_memory<M: MemoryObject>(
         &mut self,
         memory: &'a M,
-        kind: HandleKind,
+        kind: Kinds,
         access: Access,
     ) {
-        let foreign = !Arc::ptr_eq(memory.object().context(), &self.launcher.context);
-        self.push(Value::Handle { raw: memory.handle(), kind, foreign });
+        let is_foreign = self.is_foreign(memory.object().context());
+        self.push(Value::handle(memory.handle(), kind, is_foreign));
         let first = memory.first_byte();
         // It does not overflow: the object is within what is counted.
         let range = first..first + memory.about().size;
         self.operands.push(memory.object().operand(&range, access));
     }
+
+    #[inline]
+    fn is_foreign(&self, context: &Arc<MemContext>) -> bool {
+        !Arc::ptr_eq(context, &self.launcher.context)
+    }
 }
 
 impl Launcher {
-    /// Refuses arguments that the kernel does not have, or has of another kind.
+    /// Refuses arguments that the kernel does not have, or has of another kind, and sets the others.
+    ///
+    /// # Safety
+    /// The arguments are what the kernel declares, where the driver does not tell.
     #[inline]
-    fn check_args(&self, args: &[Value]) -> Result<()> {
+    unsafe fn set_args(&mut self, args: &[Value]) -> Result<()> {
         if args.len() != self.parameters.len() {
             return Err(self.wrong_count(args.len()));
         }
+        let kernel = self.kernel.get();
         for (index, (arg, parameter)) in args.iter().zip(&self.parameters).enumerate() {
-            if !self.may_pass(arg, *parameter) {
+            if !parameter.takes(arg) {
                 return Err(self.what_is_wrong(index, arg, *parameter));
             }
+            let index = index as cl_uint;
+            let value = match &arg.data {
+                Data::Here(bytes) => bytes.as_ptr().cast(),
+                Data::There(start) => self.values[*start..].as_ptr().cast(),
+                Data::Handle(raw) => ptr::from_ref(raw).cast(),
+                Data::Nothing => ptr::null(),
+                Data::Svm(pointer) => {
+                    // SAFETY: the memory is there while the launch borrows it.
+                    unsafe { set_kernel_arg_svm_pointer(kernel, index, *pointer) }
+                        .map_err(in_call("clSetKernelArgSVMPointer"))?;
+                    continue;
+                }
+            };
+            // SAFETY: there are so many bytes to be read, or it is local memory; a handle is alive
+            // while the launch borrows what it stands for. The rest is the caller's promise.
+            unsafe { set_kernel_arg(kernel, index, arg.size, value) }
+                .map_err(in_call("clSetKernelArg"))?;
         }
         Ok(())
-    }
-
-    #[inline]
-    fn may_pass(&self, arg: &Value, parameter: Parameter) -> bool {
-        use Parameter as P;
-        match *arg {
-            Value::Bytes { size, numbers, .. } => match parameter {
-                P::Value { size: declared, numbers: of } => {
-                    size == declared as usize
-                        && (numbers == of || of == Numbers::Unknown || numbers == Numbers::Unknown)
-                }
-                P::Unknown | P::Structure => size != 0,
-                _ => false,
-            },
-            Value::Handle { kind, foreign, .. } => !foreign && kind.fits(parameter),
-            Value::Svm { foreign, .. } => !foreign && matches!(parameter, P::Buffer | P::Unknown),
-            Value::Local { size } => {
-                matches!(parameter, P::Local | P::Unknown)
-                    && size != 0
-                    && size as u64 <= self.local_memory
-            }
-        }
     }
 
     #[cold]
@@ -285,99 +305,50 @@ impl Launcher {
 
     #[cold]
     fn what_is_wrong(&self, index: usize, arg: &Value, parameter: Parameter) -> Error {
-        const CALL: &str = "clSetKernelArg";
+        let (code, why) = match arg.kind {
+            Kinds::FOREIGN => {
+                (CL_INVALID_CONTEXT, "is of another context than the kernel".to_owned())
+            }
+            Kinds::NO_SIZE if matches!(arg.data, Data::Nothing) => {
+                if !parameter.kinds().contains(Kinds::LOCAL) {
+                    (CL_INVALID_ARG_VALUE, "cannot be local memory".to_owned())
+                } else {
+                    let (size, most) = (arg.size, self.local_memory);
+                    let why = format!("cannot be {size} bytes of local memory, but 1 to {most}");
+                    (CL_INVALID_ARG_SIZE, why)
+                }
+            }
+            Kinds::NO_SIZE => (CL_INVALID_ARG_SIZE, "cannot be a value of 0 bytes".to_owned()),
+            kind if Kinds::VALUES.contains(kind)
+                && Kinds::VALUES.intersects(parameter.kinds())
+                && parameter.size() != arg.size
+                && parameter.size() != 0 =>
+            {
+                let why = format!("takes {} bytes, {} were given", parameter.size(), arg.size);
+                (CL_INVALID_ARG_SIZE, why)
+            }
+            kind => (CL_INVALID_ARG_VALUE, format!("cannot be {}", what(kind))),
+        };
         let declared = match self.infos.get(index) {
             Some(info) => format!("`{} {}`", info.type_name, info.name),
-            None => "not known".to_owned(),
+            None => "of a type that the driver does not tell".to_owned(),
         };
-        let name = &self.name;
-        let refused = |code, why: String| {
-            let why = format!("argument {index} of the kernel {name} ({declared}) {why}");
-            Error::refused(CALL, code, why)
-        };
-        match (arg, parameter) {
-            (Value::Handle { foreign: true, .. } | Value::Svm { foreign: true, .. }, _) => {
-                refused(CL_INVALID_CONTEXT, "is of another context than the kernel".to_owned())
-            }
-            (Value::Bytes { size, .. }, Parameter::Value { size: declared, .. })
-                if *size != declared as usize =>
-            {
-                let why = format!("takes {declared} bytes, {size} were given");
-                refused(CL_INVALID_ARG_SIZE, why)
-            }
-            (Value::Bytes { size: 0, .. }, Parameter::Structure | Parameter::Unknown) => {
-                refused(CL_INVALID_ARG_SIZE, "was given a value of 0 bytes".to_owned())
-            }
-            (Value::Local { size: 0 }, Parameter::Local | Parameter::Unknown) => {
-                refused(CL_INVALID_ARG_SIZE, "was given 0 bytes of local memory".to_owned())
-            }
-            (Value::Local { size }, Parameter::Local | Parameter::Unknown) => {
-                let most = self.local_memory;
-                let why =
-                    format!("was given {size} bytes of local memory; the devices have {most}");
-                refused(CL_INVALID_ARG_SIZE, why)
-            }
-            _ => refused(CL_INVALID_ARG_VALUE, format!("cannot be {}", arg.what())),
-        }
-    }
-
-    /// # Safety
-    /// The arguments have been checked, and are what the kernel declares where the driver does not
-    /// tell.
-    #[inline]
-    unsafe fn set_args(&mut self, args: &[Value]) -> Result<()> {
-        let kernel = self.kernel.get();
-        for (index, arg) in args.iter().enumerate() {
-            let index = index as cl_uint;
-            let (size, value) = match arg {
-                Value::Bytes { start, size, .. } => {
-                    (*size, self.values[*start as usize..].as_ptr().cast())
-                }
-                Value::Handle { raw, .. } => (size_of_val(raw), ptr::from_ref(raw).cast()),
-                Value::Local { size } => (*size, ptr::null()),
-                Value::Svm { pointer, .. } => {
-                    // SAFETY: the memory is there while the launch borrows it.
-                    unsafe { set_kernel_arg_svm_pointer(kernel, index, *pointer) }
-                        .map_err(in_call("clSetKernelArgSVMPointer"))?;
-                    continue;
-                }
-            };
-            // SAFETY: there are `size` bytes to be read, or it is local memory; a handle is alive
-            // while the launch borrows what it stands for. The rest is the caller's promise.
-            unsafe { set_kernel_arg(kernel, index, size, value) }
-                .map_err(in_call("clSetKernelArg"))?;
-        }
-        Ok(())
+        let why = format!("argument {index} of the kernel {} ({declared}) {why}", self.name);
+        Error::refused("clSetKernelArg", code, why)
     }
 }
 
-impl HandleKind {
-    #[inline]
-    fn fits(self, parameter: Parameter) -> bool {
-        use Parameter as P;
-        match self {
-            Self::Buffer | Self::Null => matches!(parameter, P::Buffer | P::Unknown),
-            Self::Image => matches!(parameter, P::Image | P::Unknown),
-            Self::Pipe => matches!(parameter, P::Pipe | P::Unknown),
-            // Its type may have another name.
-            Self::Sampler => matches!(parameter, P::Sampler | P::Structure | P::Unknown),
-        }
-    }
-}
-
-impl Value {
-    fn what(&self) -> &'static str {
-        match self {
-            Self::Bytes { numbers: Numbers::Integers, .. } => "an integer",
-            Self::Bytes { numbers: Numbers::Floats, .. } => "a floating-point number",
-            Self::Bytes { .. } => "a value",
-            Self::Handle { kind: HandleKind::Buffer, .. } => "a buffer",
-            Self::Handle { kind: HandleKind::Pipe, .. } => "a pipe",
-            Self::Handle { kind: HandleKind::Sampler, .. } => "a sampler",
-            Self::Handle { kind: HandleKind::Image, .. } => "an image",
-            Self::Handle { kind: HandleKind::Null, .. } => "null",
-            Self::Local { .. } => "local memory",
-            Self::Svm { .. } => "shared virtual memory",
-        }
+fn what(kind: Kinds) -> &'static str {
+    match kind {
+        Kinds::INTEGERS => "integers",
+        Kinds::FLOATS => "floating-point numbers",
+        Kinds::BUFFER => "a buffer",
+        Kinds::NULL => "null",
+        Kinds::SVM => "shared virtual memory",
+        Kinds::IMAGE => "an image",
+        Kinds::PIPE => "a pipe",
+        Kinds::SAMPLER => "a sampler",
+        Kinds::LOCAL => "local memory",
+        _ => "a value",
     }
 }

@@ -21,14 +21,15 @@ pub struct WorkSize {
 }
 
 impl WorkSize {
+    /// None: the dimensions that there are not have 1 item.
+    pub(super) const NONE: Self = Self { dimensions: 0, sizes: [1; 3] };
+
     #[inline]
     fn of<const N: usize>(given: [usize; N]) -> Self {
-        let mut sizes = [0; 3];
+        let mut sizes = Self::NONE.sizes;
         sizes[..N].copy_from_slice(&given);
         Self { dimensions: N as u32, sizes }
     }
-
-    pub(super) const NONE: Self = Self { dimensions: 0, sizes: [0; 3] };
 
     #[inline]
     pub(super) fn dimensions(&self) -> u32 {
@@ -75,18 +76,21 @@ pub(super) fn check(
     uniform: bool,
 ) -> Result<()> {
     let n = global.dimensions;
-    let fits = |other: &WorkSize| other.dimensions == 0 || other.dimensions == n;
-    let mut good = n != 0 && fits(local) && fits(offset);
-    for i in 0..(n as usize).min(3) {
-        good &= global.sizes[i] != 0;
-        // Past the end of the numbers, work items would have the same id.
-        good &= global.sizes[i].checked_add(offset.sizes[i]).is_some();
-        if local.dimensions != 0 {
-            let remainder = global.sizes[i].checked_rem(local.sizes[i]);
-            good &= remainder.is_some_and(|remainder| remainder == 0 || !uniform);
-        }
+    let mut good = n != 0 && !global.sizes.contains(&0);
+    if local.dimensions != 0 {
+        let remainders = global.sizes.iter().zip(&local.sizes).map(|(n, of)| n.checked_rem(*of));
+        good &= local.dimensions == n;
+        good &= remainders.into_iter().all(|left| left.is_some_and(|left| left == 0 || !uniform));
+    }
+    if offset.dimensions != 0 {
+        good &= offset.dimensions == n && are_numbers(global, offset);
     }
     if good { Ok(()) } else { Err(what_is_wrong(global, local, offset)) }
+}
+
+/// Past the end of the numbers, work items would have the same id.
+fn are_numbers(global: &WorkSize, offset: &WorkSize) -> bool {
+    global.sizes().iter().zip(offset.sizes()).all(|(n, from)| n.checked_add(*from).is_some())
 }
 
 #[cold]
@@ -111,7 +115,7 @@ fn what_is_wrong(global: &WorkSize, local: &WorkSize, offset: &WorkSize) -> Erro
         let why = format!("{:?} are no work items of a group", local.sizes());
         return refused(CL_INVALID_WORK_ITEM_SIZE, why);
     }
-    if sizes.iter().zip(&offset.sizes).any(|(n, from)| n.checked_add(*from).is_none()) {
+    if !are_numbers(global, offset) {
         let why =
             format!("{sizes:?} work items from {:?} on are more than numbers", offset.sizes());
         return refused(CL_INVALID_GLOBAL_OFFSET, why);

@@ -4,7 +4,6 @@
 //! What OpenCL forbids is refused before the driver sees it: a queue or event of another context,
 //! memory of two contexts, and bytes that are mapped.
 
-use std::mem;
 use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
@@ -103,7 +102,7 @@ struct InUse<'a> {
     queue: &'a CommandQueue,
     operands: &'a [Operand<'a>],
     /// Of the first operands; all the same for a queue in order.
-    entered: SmallVec<[Entered; 2]>,
+    entered: SmallVec<[Entered; 8]>,
 }
 
 impl InUse<'_> {
@@ -124,8 +123,8 @@ impl InUse<'_> {
     /// The driver took the command. Without an event, nobody can tell when it ends.
     #[inline]
     fn end_with(mut self, event: Option<&EventRef>) {
-        for (operand, entered) in self.operands.iter().zip(mem::take(&mut self.entered)) {
-            let Operand { uses, range, access, .. } = operand;
+        while let Some(entered) = self.entered.pop() {
+            let Operand { uses, range, access, .. } = &self.operands[self.entered.len()];
             match event {
                 Some(event) => uses.was_issued(self.queue, entered, event),
                 None => uses.was_lost(self.queue, entered, range, *access),
