@@ -13,5 +13,6 @@ mod object;
 mod on_device;
 mod pipe;
 mod property;
+mod sampler;
 mod selection;
 mod svm;
