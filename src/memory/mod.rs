@@ -14,6 +14,9 @@
 //! - Commands do not exclude each other: what an unordered read finds on the device is for the
 //!   queues and the wait lists to decide, as in C, and any bytes are valid for the element types.
 //! - Kernels are launched in `unsafe` code, which has to keep them off mapped bytes.
+//! - Shared virtual memory, to which OpenCL counts no references, is freed after the commands on it
+//!   that this crate has enqueued, whichever of its handles, maps and buffers is the last. Where
+//!   nobody can tell when a command ends, it is never freed.
 
 mod buffer;
 pub(crate) mod command;

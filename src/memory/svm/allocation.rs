@@ -31,6 +31,8 @@ pub(super) const LARGEST_ALIGNMENT: usize = 128;
 /// crate has enqueued on it. Without a queue, dropping waits for them, so it must not be what lets
 /// them run: with a user event that is set afterwards, it never returns.
 ///
+/// On a queue, it may never be freed where a command fails that it comes after.
+///
 /// Kernels that were launched by other means than this crate's are unknown here; on the queue that
 /// the memory is bound to, they end before it is freed.
 ///

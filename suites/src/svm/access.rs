@@ -81,10 +81,10 @@ fn commands_on_what_the_host_uses_are_refused(on_device: OnDevice) -> Result<()>
     refused(&on_device, MapReadWrite, true)
 }
 
-/// Whether a map ended is not known: the bytes stay closed.
+/// Whether the map ended is not known: the bytes stay closed, and the memory is never freed.
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
-fn bytes_whose_unmap_failed_stay_closed(on_device: OnDevice) -> Result<()> {
+fn memory_whose_unmap_failed_stays_closed_for_good(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, FINE, &counting(4))?;
     let gate = gate(&on_device.context);
     svm.map_rw::<u32>(&on_device.queue, [])?.unmap(&gate)?;

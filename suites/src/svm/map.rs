@@ -193,3 +193,19 @@ fn refuses_a_queue_of_another_context(on_device: OnDevice, ctx_factory: CtxFacto
     assert_eq!(refusal(copied), "CL_INVALID_CONTEXT");
     Ok(())
 }
+
+/// And the memory, which is never freed.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn that_is_forgotten_keeps_its_bytes_closed(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, COARSE, &counting(4))?;
+    std::mem::forget(svm.map::<u32, _>(&on_device.queue, MapReadWrite, ..8, [])?);
+    let other_queue = on_device.another_queue();
+    let filled = enqueue_svm_memfill(&other_queue, &svm, &0_u32, .., []);
+    assert_eq!(refusal(filled), "CL_INVALID_OPERATION");
+    assert_eq!(refusal(svm.map_ro::<u32>(&other_queue, [])), "CL_INVALID_OPERATION");
+    enqueue_svm_memfill(&other_queue, &svm, &0_u32, 8.., [])?;
+    let Err(back) = svm.enqueue_release(Some(&on_device.queue), []) else { panic!("released") };
+    assert!(back.memory.is_some());
+    Ok(())
+}
