@@ -145,7 +145,8 @@ fn sizes_that_no_device_takes(
     #[case] offset: Option<WorkSize>,
     #[case] code: &str,
 ) -> Result<()> {
-    let mut kernel = on_device.launcher("kernel void k(void) {}", "")?;
+    let mut kernel =
+        on_device.launcher("kernel void k(void) { barrier(CLK_LOCAL_MEM_FENCE); }", "")?;
     let mut launch = kernel.launch();
     if let Some(global) = global {
         launch.global(global);
@@ -219,7 +220,7 @@ fn what_is_of_another_context(on_device: OnDevice, ctx_factory: CtxFactory) -> R
     fail(&event);
     let result = enqueue(kernel.launch().arg(&own).global(4).wait_for(&event), &on_device);
     assert_eq!(refusal(result), "CL_INVALID_CONTEXT");
-    let mut nothing = known(&on_device, "kernel void k(void) {}")?;
+    let mut nothing = known(&on_device, "kernel void k(void) { barrier(CLK_LOCAL_MEM_FENCE); }")?;
     let result = enqueue(nothing.launch().global(4), &elsewhere);
     assert_eq!(refusal(result), "CL_INVALID_CONTEXT");
     Ok(())

@@ -103,7 +103,7 @@ fn groups_may_be_cut_off_where_the_language_allows_it(on_device: OnDevice) -> Re
 #[rstest]
 #[clmatrix_harness::test]
 fn groups_that_are_too_large_are_the_drivers_to_refuse(on_device: OnDevice) -> Result<()> {
-    let mut kernel = known(&on_device, "kernel void k(void) {}")?;
+    let mut kernel = known(&on_device, "kernel void k(void) { barrier(CLK_LOCAL_MEM_FENCE); }")?;
     let huge = 1 << 30;
     // SAFETY: the kernel does nothing.
     let launched = unsafe { kernel.launch().global(huge).local(huge).enqueue(&on_device.queue) };
