@@ -1,5 +1,6 @@
 //! One launch: its arguments, its size, and what it waits for.
 
+use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
 
@@ -7,7 +8,9 @@ use cl3::command_queue::enqueue_nd_range_kernel;
 use cl3::error_codes::{
     CL_INVALID_ARG_SIZE, CL_INVALID_ARG_VALUE, CL_INVALID_CONTEXT, CL_INVALID_KERNEL_ARGS,
 };
-use cl3::kernel::{set_kernel_arg, set_kernel_arg_svm_pointer};
+use cl3::kernel::{
+    CL_KERNEL_EXEC_INFO_SVM_PTRS, set_kernel_arg, set_kernel_arg_svm_pointer, set_kernel_exec_info,
+};
 use cl3::types::cl_uint;
 use opencl3::command_queue::CommandQueue;
 use opencl3::event::Event;
@@ -70,6 +73,7 @@ pub struct Launch<'k, 'a> {
     launcher: &'k mut Launcher,
     args: SmallVec<[Value; ROOM]>,
     operands: SmallVec<[Operand<'a>; ROOM]>,
+    indirect: SmallVec<[*mut c_void; 1]>,
     wait_for: WaitList<'a>,
     global: WorkSize,
     local: WorkSize,
@@ -84,6 +88,7 @@ impl<'k, 'a> Launch<'k, 'a> {
             launcher,
             args: SmallVec::new(),
             operands: SmallVec::new(),
+            indirect: SmallVec::new(),
             wait_for: WaitList::default(),
             global: WorkSize::NONE,
             local: WorkSize::NONE,
@@ -106,6 +111,15 @@ impl<'k, 'a> Launch<'k, 'a> {
     #[inline]
     pub fn arg_read(&mut self, arg: impl MemoryArg<'a>) -> &mut Self {
         arg.pass_for(self, Access::Read);
+        self
+    }
+
+    /// Shared virtual memory that the kernel reaches through pointers which it finds elsewhere, not
+    /// through an argument (`clSetKernelExecInfo` with CL_KERNEL_EXEC_INFO_SVM_PTRS). It counts as
+    /// written.
+    pub fn indirect(&mut self, svm: &'a impl SvmPointer) -> &mut Self {
+        self.operands.push(operand(svm, Access::Write));
+        self.indirect.push(svm.svm_ptr());
         self
     }
 
@@ -164,13 +178,17 @@ impl<'k, 'a> Launch<'k, 'a> {
     ///   [`READ_ONLY`](crate::memory::MemFlags::READ_ONLY).
     /// - No other handle to the same kernel object sets its arguments or launches it meanwhile.
     pub unsafe fn enqueue(&mut self, queue: &CommandQueue) -> Result<Event> {
-        let Self { launcher, args, operands, wait_for, global, local, offset } = self;
+        let Self { launcher, args, operands, indirect, wait_for, global, local, offset } = self;
         size::check(global, local, offset, launcher.uniform)?;
         if operands.is_empty() {
             launcher.queues.check_queue(CALL, queue, launcher.context.raw())?;
         }
         // SAFETY: the launcher is borrowed exclusively; all else is the caller's promise.
         unsafe { launcher.set_args(args) }?;
+        if !indirect.is_empty() || launcher.has_indirect {
+            // SAFETY: the memory is there while the launch borrows it.
+            unsafe { launcher.set_indirect(indirect, operands) }?;
+        }
         let kernel = launcher.kernel.get();
         let issue = |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the sizes have as many numbers as
@@ -294,6 +312,36 @@ impl Launcher {
                 .map_err(in_call("clSetKernelArg"))?;
         }
         Ok(())
+    }
+
+    /// # Safety
+    /// The pointers are to shared virtual memory.
+    #[cold]
+    unsafe fn set_indirect(
+        &mut self,
+        pointers: &[*mut c_void],
+        operands: &[Operand<'_>],
+    ) -> Result<()> {
+        const CALL: &str = "clSetKernelExecInfo";
+        if operands.iter().any(|operand| !Arc::ptr_eq(operand.context, &self.context)) {
+            let why = format!("memory for {} is of another context than the kernel", self.name);
+            return Err(Error::refused(CALL, CL_INVALID_CONTEXT, why));
+        }
+        // SAFETY: there are so many pointers to be read; the rest is the caller's promise.
+        let set = unsafe {
+            set_kernel_exec_info(
+                self.kernel.get(),
+                CL_KERNEL_EXEC_INFO_SVM_PTRS,
+                size_of_val(pointers),
+                pointers.as_ptr().cast(),
+            )
+        };
+        self.has_indirect = !pointers.is_empty();
+        match set.map_err(in_call(CALL)) {
+            Err(error) if self.has_indirect => Err(error),
+            // Not every driver forgets the pointers of the last launch, which does no harm.
+            _ => Ok(()),
+        }
     }
 
     #[cold]

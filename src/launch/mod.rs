@@ -74,6 +74,8 @@ pub struct Launcher {
     queues: Arc<Uses>,
     /// The largest CL_DEVICE_LOCAL_MEM_SIZE of the context's devices, in bytes.
     local_memory: u64,
+    /// Whether the kernel was given pointers besides its arguments.
+    has_indirect: bool,
     /// Whether the work groups of a launch all have the same size.
     uniform: bool,
     /// The values among the arguments of the launch that is being put together.
@@ -120,6 +122,7 @@ impl Launcher {
             uniform: size::must_be_uniform(kernel.get(), context.devices()),
             context,
             queues: Uses::new(),
+            has_indirect: false,
             values: Vec::new(),
             kernel,
         })

@@ -2,7 +2,9 @@
 
 use bytemuck::{Pod, Zeroable};
 use clmatrix::launch::{AddressQualifier, NullBuffer};
-use clmatrix::memory::{Buffer, MemFlags, SvmAllocation, SvmFlags, enqueue_read_buffer};
+use clmatrix::memory::{
+    Buffer, MemFlags, SvmAllocation, SvmFlags, SvmPointer, enqueue_read_buffer,
+};
 use clmatrix::{Device, LocalMemory, Result};
 use clmatrix_harness::device;
 use rstest::rstest;
@@ -194,6 +196,53 @@ fn shared_virtual_memory(on_device: OnDevice, #[values("", ARG_INFO)] options: &
         copy.launch().arg_read(&memory).arg(&out).global(16).enqueue(&on_device.queue)?;
     }
     assert_eq!(contents(&on_device, &out)?, counting(16));
+    Ok(())
+}
+
+/// The kernel finds the pointer among its numbers.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn shared_virtual_memory_behind_pointers(on_device: OnDevice) -> Result<()> {
+    const SOURCE: &str = "
+        kernel void k(ulong address, global uint *out) {
+            global uint *x = (global uint *) address;
+            size_t i = get_global_id(0);
+            if (out) out[i] = x[i] + 1; else x[i] = 7 * i;
+        }";
+    let mut kernel = known(&on_device, SOURCE)?;
+    let queue = &on_device.queue;
+    let memory = SvmAllocation::new(&on_device.context, 64, 0, SvmFlags::READ_WRITE)?;
+    let address = memory.svm_ptr() as u64;
+    let out = buffer_of(&on_device, &[0; 16])?;
+    // SAFETY: the arguments are those that the kernel declares, with an element for each work item,
+    // and the memory behind the address is passed, too.
+    unsafe {
+        let mut launch = kernel.launch();
+        launch.arg(address).arg(NullBuffer).indirect(&memory).global(16).enqueue(queue)?;
+        let mut launch = kernel.launch();
+        launch.arg(address).arg(&out).indirect(&memory).global(16).enqueue(queue)?;
+    }
+    let expected: Vec<u32> = (0..16).map(|i| 7 * i + 1).collect();
+    assert_eq!(contents(&on_device, &out)?, expected);
+    // A launch that has none does not keep those of the one before.
+    drop(memory);
+    let other = buffer_of(&on_device, &[3; 16])?;
+    let mut copy = on_device.launcher(
+        "kernel void k(global const uint *from, global uint *to) {
+            to[get_global_id(0)] += from[get_global_id(0)];
+        }",
+        "",
+    )?;
+    let memory = SvmAllocation::new(&on_device.context, 64, 0, SvmFlags::READ_WRITE)?;
+    // SAFETY: as above.
+    unsafe {
+        copy.launch().arg_read(&out).arg(&other).indirect(&memory).global(16).enqueue(queue)?;
+        queue.finish()?;
+        drop(memory);
+        copy.launch().arg_read(&out).arg(&other).global(16).enqueue(queue)?;
+    }
+    let expected: Vec<u32> = (0..16).map(|i| 3 + 2 * (7 * i + 1)).collect();
+    assert_eq!(contents(&on_device, &other)?, expected);
     Ok(())
 }
 

@@ -237,6 +237,9 @@ fn shared_virtual_memory_of_another_context(
     let mut kernel = known(&on_device, DOUBLE)?;
     let result = enqueue(kernel.launch().arg(&stranger).global(4), &on_device);
     assert_eq!(refusal(result), "CL_INVALID_CONTEXT");
+    let own = buffer_of(&on_device, &[1; 4])?;
+    let result = enqueue(kernel.launch().arg(&own).indirect(&stranger).global(4), &on_device);
+    assert_eq!(refusal(result), "CL_INVALID_CONTEXT");
     Ok(())
 }
 
