@@ -10,7 +10,8 @@ use ndarray::Dimension;
 use super::builder::Launch;
 use crate::memory::uses::Access;
 use crate::memory::{
-    Buffer, HostMemory, Image, MemoryObject, Pipe, Sampler, SvmAllocation, SvmArray, SystemSvm,
+    Buffer, HostMemory, Image, MemoryObject, Pipe, Sampler, SvmAllocation, SvmArray, SvmFlags,
+    SvmPointer, SystemSvm,
 };
 
 /// What can be passed to a kernel, by [`Launch::arg`]:
@@ -231,7 +232,9 @@ macro_rules! shared_virtual_memory {
         impl<'a, $($generics)*> Pass<'a> for &'a $pointer {
             #[inline]
             fn pass(self, launch: &mut Launch<'_, 'a>) {
-                launch.push_svm(self, Access::Write);
+                let is_read_only = self.svm_flags().contains(SvmFlags::READ_ONLY);
+                let access = if is_read_only { Access::Read } else { Access::Write };
+                launch.push_svm(self, access);
             }
         }
 

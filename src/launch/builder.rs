@@ -99,7 +99,8 @@ impl<'k, 'a> Launch<'k, 'a> {
     /// The next argument (`clSetKernelArg`). [`KernelArg`] says what that can be.
     ///
     /// Memory counts as written by the kernel, except where its flags are
-    /// [`READ_ONLY`](crate::memory::MemFlags::READ_ONLY).
+    /// [`READ_ONLY`](crate::memory::MemFlags::READ_ONLY), of shared virtual memory
+    /// [`READ_ONLY`](crate::memory::SvmFlags::READ_ONLY).
     #[inline]
     pub fn arg(&mut self, arg: impl KernelArg<'a>) -> &mut Self {
         arg.pass(self);

@@ -194,6 +194,23 @@ fn refuses_a_queue_of_another_context(on_device: OnDevice, ctx_factory: CtxFacto
     Ok(())
 }
 
+/// What kernels only read, the host may read meanwhile.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn for_reading_goes_with_kernels_that_only_read(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, SvmFlags::READ_ONLY, &counting(4))?;
+    let map = svm.map_ro::<u32>(&on_device.queue, [])?;
+    assert_on_device(&on_device, &svm, &counting(4));
+    drop(map);
+    let _map = svm.map_rw::<u32>(&on_device.queue, [])?;
+    let source = "kernel void k(global const uint *x) {}";
+    let mut nothing = on_device.launcher(source, "")?;
+    // SAFETY: the kernel uses nothing.
+    let launched = unsafe { nothing.launch().arg(&svm).global(1).enqueue(&on_device.queue) };
+    assert_eq!(refusal(launched), "CL_INVALID_OPERATION");
+    Ok(())
+}
+
 /// And the memory, which is never freed.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
