@@ -13,7 +13,8 @@
 //!   through, and a map that is forgotten keeps its bytes closed for good.
 //! - Commands do not exclude each other: what an unordered read finds on the device is for the
 //!   queues and the wait lists to decide, as in C, and any bytes are valid for the element types.
-//! - Kernels are launched in `unsafe` code, which has to keep them off mapped bytes.
+//! - A [`Launch`](crate::Launch) refuses arguments that are mapped. It is `unsafe` code all the same:
+//!   nobody can check what else a kernel does.
 //! - Shared virtual memory, to which OpenCL counts no references, is freed after the commands on it
 //!   that this crate has enqueued, whichever of its handles, maps and buffers is the last. Where
 //!   nobody can tell when a command ends, it is never freed.
