@@ -1,112 +1,112 @@
-//! What the safe calls cost beside the same calls of cl3: `cargo xtask bench memory`.
+//! What safety costs: `cargo xtask bench memory`.
 //!
-//! - Instructions that a safe call adds to the driver's, and allocations, counted ([`counts`]);
-//! - GB/s of large transfers, beside raw ones, from pageable and from pinned memory, and beside
-//!   PyOpenCL where `python3` has it ([`throughput`]).
+//! For every device chosen: what this crate's functions add to the driver's, in instructions and in
+//! memory from the heap, and how fast they move data, against the same calls of cl3 and of PyOpenCL
+//! (where Python has it). Figures with a limit that is missed make the exit status 1.
 //!
-//! The device is PYOPENCL_CTX's, else PoCL's, else the first. Each figure has a limit; one that is
-//! missed makes the exit status 1. The executable needs nothing beside it but valgrind for the
-//! instructions, so it can be carried to another machine: `cargo bench --bench memory --no-run` says
-//! where it is.
+//! The executable needs nothing but itself, and can be carried to another machine.
 
-mod counts;
-mod operations;
-mod throughput;
+mod allocations;
+mod callgrind;
+mod calls;
+mod instructions;
+mod pyopencl;
+mod transfers;
 
+use std::env;
 use std::process::ExitCode;
 
-use clmatrix::select::platforms;
-use clmatrix::{CommandQueue, Context, Result, create_some_context};
-use operations::Operation;
+use clmatrix::select::{DeviceInfo, Selection, platforms};
+use clmatrix::{Context, Device};
 
-/// Set, this process does one operation over and over, to be counted by valgrind.
-const COUNTED: &str = "CLMATRIX_BENCH_OPERATION";
+const HELP: &str = "\
+What clmatrix adds to OpenCL's calls, and how fast it moves data.
 
-const HELP: &str = "What the safe calls cost beside the same calls of cl3.
+Usage: memory [calls] [transfers]      both, if none is named
 
-Usage: memory [instructions] [allocations] [throughput] [pinned]
+  calls       instructions (by valgrind, on CPU devices) and heap allocations that are added
+  transfers   GB/s to and from the device, beside cl3 and PyOpenCL
 
-Without arguments: all but `pinned`, which is for GPUs (transfers from mapped pinned memory).
-The device is the one that PYOPENCL_CTX chooses, else PoCL's, else the first.";
+  CLMATRIX_TEST          the devices, as for tests; PoCL if it is not set
+  CLMATRIX_BENCH_PYTHON  a Python that has PyOpenCL; python3 if it is not set
 
-const ALL: [&str; 4] = ["instructions", "allocations", "throughput", "pinned"];
+The executable can be copied to another machine with the same C library.";
+
+/// A device to be measured, with what is needed to find it again.
+struct Subject {
+    platform: usize,
+    number: usize,
+    platform_name: String,
+    device: Device,
+    info: DeviceInfo,
+}
+
+impl Subject {
+    fn context(&self) -> Context {
+        Context::from_device(&self.device).expect("a context")
+    }
+}
 
 fn main() -> ExitCode {
-    if let Ok(operation) = std::env::var(COUNTED) {
-        counts::repeat(&operation);
+    let arguments: Vec<String> = env::args().skip(1).filter(|arg| arg != "--bench").collect();
+    if let Some(unknown) = arguments.iter().find(|arg| !["calls", "transfers"].contains(&&***arg)) {
+        println!("{HELP}");
+        return if unknown == "--help" { ExitCode::SUCCESS } else { ExitCode::from(2) };
+    }
+    let wants = |section: &str| arguments.is_empty() || arguments.iter().any(|arg| arg == section);
+    let subjects = chosen();
+    if let Some(subject) = instructions::to_be_counted(&subjects) {
+        instructions::run_under_valgrind(subject);
         return ExitCode::SUCCESS;
     }
-    let mut wanted: Vec<String> =
-        std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
-    if let Some(odd) = wanted.iter().find(|argument| !ALL.contains(&argument.as_str())) {
-        println!("{HELP}");
-        return if odd == "--help" || odd == "-h" { ExitCode::SUCCESS } else { ExitCode::from(2) };
-    }
-    if wanted.is_empty() {
-        wanted = ALL[..3].iter().map(|&part| part.to_owned()).collect();
-    }
-    let bench = match Bench::new() {
-        Ok(bench) => bench,
-        Err(error) => {
-            eprintln!("{error}");
-            return ExitCode::from(2);
+    let mut is_met = true;
+    for subject in &subjects {
+        print_header(subject);
+        if wants("calls") {
+            is_met &= calls::report(subject);
         }
+        if wants("transfers") {
+            is_met &= transfers::report(subject);
+        }
+    }
+    let path = env::current_exe().map_or_else(|_| "it".into(), |path| path.display().to_string());
+    println!("\nTo measure on another machine: copy {path} there and run it; --help says how.");
+    if is_met { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// What CLMATRIX_TEST says, else PoCL.
+fn chosen() -> Vec<Subject> {
+    let wish = env::var("CLMATRIX_TEST").unwrap_or_else(|_| "Portable Computing Language".into());
+    let platforms = platforms().unwrap_or_else(|error| panic!("{error}"));
+    let infos: Vec<_> = platforms.iter().map(|platform| platform.info.clone()).collect();
+    let found = Selection::parse_clmatrix(&wish)
+        .and_then(|selection| selection.resolve(&infos))
+        .unwrap_or_else(|error| panic!("CLMATRIX_TEST={wish}: {error}"));
+    let subject = |(platform, number): (usize, usize)| Subject {
+        platform,
+        number,
+        platform_name: infos[platform].name.clone(),
+        device: platforms[platform].devices[number],
+        info: infos[platform].devices[number].clone(),
     };
-    println!("clmatrix {}, {}", env!("CARGO_PKG_VERSION"), bench.device);
-    let mut good = true;
-    for part in &wanted {
-        good &= match part.as_str() {
-            "instructions" => counts::instructions(),
-            "allocations" => counts::allocations(&bench),
-            "throughput" => throughput::against_raw(&bench),
-            _ => throughput::pinned(&bench),
-        };
-    }
-    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    found.into_iter().map(subject).collect()
 }
 
-/// The device that is measured.
-pub struct Bench {
-    /// A context of it alone.
-    pub context: Context,
-    /// An in-order queue.
-    pub queue: CommandQueue,
-    /// Its name, with the driver's version.
-    pub device: String,
+fn print_header(subject: &Subject) {
+    let Subject { platform_name, info, .. } = subject;
+    println!("\n{} ({platform_name})", info.name);
+    println!("driver {}, {}", info.driver_version, info.version);
+    println!("clmatrix {}, rustc {}", env!("CARGO_PKG_VERSION"), rustc_version());
 }
 
-impl Bench {
-    fn new() -> Result<Self> {
-        let context = match std::env::var_os("PYOPENCL_CTX") {
-            Some(_) => create_some_context()?,
-            None => first_device()?,
-        };
-        let queue = CommandQueue::create_default(&context, 0)?;
-        let device = clmatrix::Device::new(context.default_device());
-        let device = format!(
-            "{} ({}, driver {})",
-            device.name()?,
-            device.version()?,
-            device.driver_version()?
-        );
-        Ok(Self { context, queue, device })
-    }
-
-    /// One of each operation, ready to be repeated.
-    pub fn operations(&self) -> Result<Vec<Operation<'_>>> {
-        operations::all(self)
-    }
-}
-
-fn first_device() -> Result<Context> {
-    let platforms = platforms()?;
-    let mut devices = platforms.iter().flat_map(|platform| &platform.devices);
-    let is_pocl = |platform: &&clmatrix::select::FoundPlatform| {
-        platform.info.name.contains("Portable Computing Language")
-    };
-    let pocl = platforms.iter().find(is_pocl).and_then(|platform| platform.devices.first());
-    match pocl.or_else(|| devices.next()) {
-        Some(found) => Ok(Context::from_device(found)?),
-        None => create_some_context(),
-    }
+/// The compiler's version, which it notes in what it makes.
+fn rustc_version() -> String {
+    const NOTE: &[u8] = b"rustc version ";
+    let executable = env::current_exe().and_then(std::fs::read).unwrap_or_default();
+    let notes = executable.windows(NOTE.len()).enumerate().filter(|(_, bytes)| *bytes == NOTE);
+    notes
+        .map(|(position, _)| &executable[position + NOTE.len()..])
+        .find(|text| text[0].is_ascii_digit())
+        .and_then(|text| text.split(|byte| *byte == 0).next())
+        .map_or_else(|| "unknown".into(), |text| String::from_utf8_lossy(text).into_owned())
 }
