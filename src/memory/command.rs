@@ -4,6 +4,7 @@
 //! What OpenCL forbids is refused before the driver sees it: a queue or event of another context,
 //! memory of two contexts, and bytes that are mapped.
 
+use std::mem;
 use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
@@ -11,7 +12,6 @@ use std::sync::Arc;
 use cl3::error_codes::{CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_CONTEXT};
 use cl3::types::{cl_command_queue, cl_event, cl_uint};
 use opencl3::command_queue::CommandQueue;
-use smallvec::SmallVec;
 
 use super::context::MemContext;
 use super::uses::{Access, Entered, Uses};
@@ -36,6 +36,7 @@ pub(crate) type Arguments = (cl_command_queue, cl_uint, *const cl_event);
 ///
 /// `issue` is given the queue and the wait list, which are alive and of the operands' context. The
 /// operands' bytes are not mapped then.
+#[inline]
 pub(crate) fn enqueue(
     call: &'static str,
     queue: &CommandQueue,
@@ -48,6 +49,7 @@ pub(crate) fn enqueue(
 
 /// Enqueues a command as [`enqueue`] does, which is of `context` even if it has no operands. The
 /// caller then checks the queue.
+#[inline]
 pub(crate) fn enqueue_in(
     call: &'static str,
     queue: &CommandQueue,
@@ -56,14 +58,20 @@ pub(crate) fn enqueue_in(
     wait_for: &WaitList<'_>,
     issue: impl FnOnce(Arguments) -> std::result::Result<cl_event, i32>,
 ) -> Result<EventRef> {
-    let mut uses = InUse { queue, operands, entered: SmallVec::new() };
-    uses.enter(call, context)?;
+    let uses = InUse::enter(call, queue, context, operands)?;
     let (count, events) = wait_for.arguments(call, context.raw())?;
     let event = issue((queue.get(), count, events)).map_err(in_call(call))?;
     // SAFETY: the driver has just made it, with one reference.
-    let event = unsafe { EventRef::from_driver(call, event) };
-    uses.end_with(event.as_ref().ok());
-    event
+    match unsafe { EventRef::from_driver(call, event) } {
+        Ok(event) => {
+            uses.end_with(&event);
+            Ok(event)
+        }
+        Err(error) => {
+            uses.lose();
+            Err(error)
+        }
+    }
 }
 
 /// Enqueues a command that blocks, and gives its event if it did not fail.
@@ -101,35 +109,71 @@ pub(crate) fn check_not_failed(call: &'static str, event: &EventRef) -> Result<(
 struct InUse<'a> {
     queue: &'a CommandQueue,
     operands: &'a [Operand<'a>],
-    /// Of the first operands; all the same for a queue in order.
-    entered: SmallVec<[Entered; 8]>,
+    /// How many of the operands have been entered.
+    entered: usize,
+    /// Their ids, if the queue may reorder its commands.
+    alone: Vec<u64>,
 }
 
-impl InUse<'_> {
+impl<'a> InUse<'a> {
     #[inline]
-    fn enter(&mut self, call: &'static str, context: &Arc<MemContext>) -> Result<()> {
-        for operand in self.operands {
+    fn enter(
+        call: &'static str,
+        queue: &'a CommandQueue,
+        context: &Arc<MemContext>,
+        operands: &'a [Operand<'a>],
+    ) -> Result<Self> {
+        let mut entered = Self { queue, operands, entered: 0, alone: Vec::new() };
+        for operand in operands {
             if !Arc::ptr_eq(operand.context, context) {
-                let why = "the memory is of two contexts";
-                return Err(Error::refused(call, CL_INVALID_CONTEXT, why));
+                return Err(of_two_contexts(call));
             }
             let Operand { uses, range, access, .. } = operand;
-            let raw = context.raw();
-            self.entered.push(uses.enter_command(call, self.queue, raw, range, *access)?);
+            if !uses.enter_in_order(queue, range, *access) {
+                entered.enter_otherwise(call, operand)?;
+            }
+            entered.entered += 1;
+        }
+        Ok(entered)
+    }
+
+    #[cold]
+    fn enter_otherwise(&mut self, call: &'static str, operand: &Operand<'_>) -> Result<()> {
+        let Operand { uses, context, range, access } = operand;
+        match uses.enter_command(call, self.queue, context.raw(), range, *access)? {
+            Entered::OnQueue => {}
+            Entered::Alone(id) => self.alone.push(id),
         }
         Ok(())
     }
 
-    /// The driver took the command. Without an event, nobody can tell when it ends.
+    /// The driver took the command, which ends with `event`.
     #[inline]
-    fn end_with(mut self, event: Option<&EventRef>) {
-        while let Some(entered) = self.entered.pop() {
-            let Operand { uses, range, access, .. } = &self.operands[self.entered.len()];
-            match event {
-                Some(event) => uses.was_issued(self.queue, entered, event),
-                None => uses.was_lost(self.queue, entered, range, *access),
+    fn end_with(mut self, event: &EventRef) {
+        if self.alone.is_empty() {
+            self.leave();
+        } else {
+            for (operand, id) in self.operands.iter().zip(mem::take(&mut self.alone)) {
+                operand.uses.remember(id, event);
             }
         }
+        self.entered = 0;
+    }
+
+    /// The driver may have taken the command, and nobody can tell when it ends.
+    #[cold]
+    fn lose(&self) {
+        for Operand { uses, range, access, .. } in self.operands {
+            uses.lose(range, *access);
+        }
+    }
+
+    #[inline]
+    fn leave(&mut self) {
+        for operand in &self.operands[..self.entered] {
+            operand.uses.leave(self.queue);
+        }
+        self.entered = 0;
     }
 }
 
@@ -137,8 +181,19 @@ impl Drop for InUse<'_> {
     /// The driver did not take the command, where it had not before.
     #[inline]
     fn drop(&mut self) {
-        for (operand, entered) in self.operands.iter().zip(&self.entered) {
-            operand.uses.was_refused(self.queue, *entered);
+        if self.entered == 0 {
+            return;
+        }
+        if self.alone.is_empty() {
+            return self.leave();
+        }
+        for (operand, id) in self.operands.iter().zip(&self.alone) {
+            operand.uses.forget(*id);
         }
     }
+}
+
+#[cold]
+fn of_two_contexts(call: &'static str) -> Error {
+    Error::refused(call, CL_INVALID_CONTEXT, "the memory is of two contexts")
 }

@@ -161,21 +161,28 @@ impl<P: Pattern + ?Sized, R: RangeBounds<usize>> FillTarget<&P, R> for &Buffer {
     }
 }
 
+#[inline]
 pub(crate) fn check_pattern(call: &'static str, size: usize, range: &Range<usize>) -> Result<()> {
-    let refused = |why: String| Err(Error::refused(call, CL_INVALID_VALUE, why));
-    if !size.is_power_of_two() || size > LONGEST_PATTERN {
-        return refused(format!(
-            "the pattern has {size} bytes; it must have 1, 2, 4, ... or {LONGEST_PATTERN}"
-        ));
+    let is_legal = size.is_power_of_two() && size <= LONGEST_PATTERN;
+    // Of a power of two, a multiple is what has none of the bits below it.
+    if is_legal && (range.start | range.len()) & (size - 1) == 0 {
+        return Ok(());
     }
-    if !range.start.is_multiple_of(size) || !range.len().is_multiple_of(size) {
-        return refused(format!(
+    Err(bad_pattern(call, size, range, is_legal))
+}
+
+#[cold]
+fn bad_pattern(call: &'static str, size: usize, range: &Range<usize>, is_legal: bool) -> Error {
+    let why = if is_legal {
+        format!(
             "{} bytes from byte {} on are no whole multiples of the pattern's {size} bytes",
             range.len(),
             range.start
-        ));
-    }
-    Ok(())
+        )
+    } else {
+        format!("the pattern has {size} bytes; it must have 1, 2, 4, ... or {LONGEST_PATTERN}")
+    };
+    Error::refused(call, CL_INVALID_VALUE, why)
 }
 
 #[cfg(test)]

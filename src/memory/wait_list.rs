@@ -40,8 +40,9 @@ impl<'a> From<&'a Event> for WaitList<'a> {
 }
 
 impl<'a, const N: usize> From<[&'a Event; N]> for WaitList<'a> {
+    #[inline]
     fn from(events: [&'a Event; N]) -> Self {
-        events.into_iter().collect()
+        if N == 0 { Self::default() } else { events.into_iter().collect() }
     }
 }
 

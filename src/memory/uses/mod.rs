@@ -173,10 +173,21 @@ impl Uses {
         self.shared.lock()
     }
 
+    /// Enters a command of a queue that runs its commands in order and has been used before, where
+    /// nothing is mapped; `false` where it is not as simple as that.
+    #[inline]
+    pub(crate) fn enter_in_order(
+        &self,
+        queue: &CommandQueue,
+        range: &Range<usize>,
+        access: Access,
+    ) -> bool {
+        self.lock().enter_in_order(queue.get() as usize, range, access)
+    }
+
     /// Enters a command of `queue` that the driver is about to be asked for.
     ///
     /// Refuses bytes that are mapped, and a queue of another context than the object's.
-    #[inline]
     pub(crate) fn enter_command(
         &self,
         call: &'static str,
@@ -186,14 +197,14 @@ impl Uses {
         access: Access,
     ) -> Result<Entered> {
         let key = queue.get() as usize;
-        let entered = self.lock().enter_command(key, range, access, false);
+        let enter =
+            |table: &mut Table<_, _>, settled| table.enter_command(key, range, access, settled);
+        let entered = enter(&mut self.lock(), false);
         match entered {
             Ok(entered) => Ok(entered),
             Err(obstacle) => {
                 let ask = || KnownQueue::ask(call, queue, context);
-                self.overcome(obstacle, call, ask, range, |table, settled| {
-                    table.enter_command(key, range, access, settled)
-                })
+                self.overcome(obstacle, call, ask, range, enter)
             }
         }
     }
@@ -230,46 +241,24 @@ impl Uses {
         }
     }
 
-    /// The driver was asked for a command that has been entered, and took it: it ends with `event`.
+    /// The driver was asked for a command of a queue that runs its commands in order.
     #[inline]
-    pub(crate) fn was_issued(&self, queue: &CommandQueue, entered: Entered, event: &EventRef) {
-        match entered {
-            Entered::OnQueue => self.leave(queue),
-            Entered::Alone(id) => self.remember(id, event),
-        }
-    }
-
-    /// The driver was asked for a command that has been entered, and did not take it.
-    pub(crate) fn was_refused(&self, queue: &CommandQueue, entered: Entered) {
-        match entered {
-            Entered::OnQueue => self.leave(queue),
-            Entered::Alone(id) => self.end(id, Outcome::Complete),
-        }
-    }
-
-    /// The driver may have taken a command on these bytes, and nobody can tell when it ends.
-    pub(crate) fn was_lost(
-        &self,
-        queue: &CommandQueue,
-        entered: Entered,
-        range: &Range<usize>,
-        access: Access,
-    ) {
-        match entered {
-            Entered::OnQueue => {
-                self.lock().lose(range.clone(), access);
-                self.leave(queue);
-            }
-            Entered::Alone(id) => self.shared.tell(|table| table.set_lost(id)),
-        }
-    }
-
-    #[inline]
-    fn leave(&self, queue: &CommandQueue) {
+    pub(crate) fn leave(&self, queue: &CommandQueue) {
         self.shared.tell(|table| table.was_issued(queue.get() as usize));
     }
 
-    fn remember(&self, id: u64, event: &EventRef) {
+    /// The driver did not take a command that is followed by itself.
+    pub(crate) fn forget(&self, id: u64) {
+        self.end(id, Outcome::Complete);
+    }
+
+    /// The driver may have taken a command on these bytes, and nobody can tell when it ends.
+    pub(crate) fn lose(&self, range: &Range<usize>, access: Access) {
+        self.lock().lose(range.clone(), access);
+    }
+
+    /// The driver took a command that is followed by itself, and that ends with `event`.
+    pub(crate) fn remember(&self, id: u64, event: &EventRef) {
         match event.try_clone() {
             Ok(event) => self.issued(id, Pending { event, after: Vec::new() }),
             Err(error) => {

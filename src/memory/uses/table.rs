@@ -66,6 +66,16 @@ struct Known<Q> {
     commands: u64,
 }
 
+impl<Q> Known<Q> {
+    /// The driver is about to be asked for a command.
+    #[inline]
+    fn issue(&mut self, range: &Range<usize>, access: Access) {
+        self.touched.add(range, access);
+        self.issuing += 1;
+        self.commands += 1;
+    }
+}
+
 /// What happens to a use that is followed by itself.
 #[derive(Clone, Debug)]
 enum State<E> {
@@ -227,6 +237,21 @@ impl<Q: Queue, E> Table<Q, E> {
         Some((out.queue, ids))
     }
 
+    /// Enters a command of a known queue in order, if nothing is mapped.
+    #[inline]
+    pub fn enter_in_order(&mut self, key: usize, range: &Range<usize>, access: Access) -> bool {
+        if !self.maps.is_empty() {
+            return false;
+        }
+        match self.known(key) {
+            Some(known) if known.queue.is_in_order() => {
+                known.issue(range, access);
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Enters a command that is about to be issued. With `settled`, the ends of maps that are still
     /// under way are for the queues to order.
     #[inline]
@@ -242,9 +267,7 @@ impl<Q: Queue, E> Table<Q, E> {
         }
         let Some(known) = self.known(key) else { return Err(Obstacle::UnknownQueue) };
         if known.queue.is_in_order() {
-            known.touched.add(range, access);
-            known.issuing += 1;
-            known.commands += 1;
+            known.issue(range, access);
             return Ok(Entered::OnQueue);
         }
         Ok(self.enter_alone(range.clone(), access))
