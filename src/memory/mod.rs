@@ -48,12 +48,14 @@ pub use fill::{FillTarget, Pattern, enqueue_fill, enqueue_fill_buffer};
 pub use flags::MemFlags;
 pub use host::{HostMemory, HostSource, HostTarget, Returned};
 pub use image::{
-    ChannelKind, ChannelOrder, ChannelType, FillColor, Image, ImageBuilder, ImageFormat, ImageType,
-    enqueue_fill_image, supported_image_formats,
+    ArrayMode, ChannelKind, ChannelOrder, ChannelType, FillColor, Image, ImageBuilder,
+    ImageElement, ImageFormat, ImageType, Integers, enqueue_fill_image, image_from_array,
+    supported_image_formats,
 };
 pub use map::{
-    BufferMap, MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, PendingMap, SliceMap,
-    SvmMap, WritableMapMode, enqueue_map_buffer, enqueue_map_buffer_nonblocking,
+    BufferMap, ImageMap, MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, PendingMap,
+    SliceMap, SvmMap, WritableMapMode, enqueue_map_buffer, enqueue_map_buffer_nonblocking,
+    enqueue_map_image, enqueue_map_image_nonblocking,
 };
 pub use migrate::{AnyMemoryObject, MigrationFlags, enqueue_migrate_mem_objects};
 pub use object::{MemoryObject, ObjectType};

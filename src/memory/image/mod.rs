@@ -1,5 +1,6 @@
 //! Images (OpenCL 3.0, 5.3; `pyopencl.Image`).
 
+mod array;
 mod builder;
 mod fill;
 mod format;
@@ -17,6 +18,7 @@ use cl3::memory as cl;
 use cl3::types::{cl_image_format, cl_mem};
 use opencl3::context::Context;
 
+pub use array::{ArrayMode, ImageElement, Integers, image_from_array};
 pub use builder::ImageBuilder;
 pub(crate) use builder::layer_pitches;
 pub use fill::{FillColor, enqueue_fill_image};

@@ -4,6 +4,7 @@
 //! [`Mapping`](mapping::Mapping) is what all guards have in common.
 
 mod buffer;
+mod image;
 pub(crate) mod mapping;
 mod pending;
 pub(crate) mod slice;
@@ -12,6 +13,7 @@ pub(crate) mod svm;
 use cl3::memory::{CL_MAP_READ, CL_MAP_WRITE, CL_MAP_WRITE_INVALIDATE_REGION};
 
 pub use buffer::{BufferMap, enqueue_map_buffer, enqueue_map_buffer_nonblocking};
+pub use image::{ImageMap, enqueue_map_image, enqueue_map_image_nonblocking};
 pub use pending::PendingMap;
 pub use slice::SliceMap;
 pub use svm::SvmMap;

@@ -1,0 +1,343 @@
+//! Maps of images (OpenCL 3.0, 5.3.6; `pyopencl.enqueue_map_image`).
+
+use std::ffi::c_void;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use cl3::command_queue as cl;
+use cl3::error_codes::{CL_INVALID_VALUE, CL_MAP_FAILURE};
+use cl3::types::{cl_command_queue, cl_event, cl_uint};
+use ndarray::{ArrayView3, ArrayViewMut3, ShapeBuilder};
+use opencl3::command_queue::CommandQueue;
+use opencl3::event::Event;
+
+use super::mapping::{MapArguments, Mappable, Mapping};
+use super::sealed::Guard;
+use super::{MapMode, PendingMap, WritableMapMode, access, check_mode};
+use crate::error::{Error, Result};
+use crate::memory::context::MemContext;
+use crate::memory::copy::ImageRegion;
+use crate::memory::image::{Image, ImageType, Pixels};
+use crate::memory::object::MemoryObject;
+use crate::memory::object::sealed::Handle;
+use crate::memory::uses::Uses;
+use crate::memory::wait_list::WaitList;
+
+impl Mappable for Image {
+    const MAP: &'static str = "clEnqueueMapImage";
+    const UNMAP: &'static str = "clEnqueueUnmapMemObject";
+
+    fn context(&self) -> &MemContext {
+        self.object().context()
+    }
+
+    fn uses(&self) -> &Arc<Uses> {
+        self.object().uses()
+    }
+
+    unsafe fn ask_to_unmap(
+        &self,
+        pointer: *mut c_void,
+        (queue, count, events): (cl_command_queue, cl_uint, *const cl_event),
+    ) -> std::result::Result<cl_event, i32> {
+        // SAFETY: as the caller promises.
+        unsafe { cl::enqueue_unmap_mem_object(queue, self.as_raw(), pointer, count, events) }
+    }
+}
+
+/// Pixels of an image as an array of the host's; mutable only if `M` writes
+/// (`pyopencl.MemoryMap`). What lies between rows and slices is out of reach.
+///
+/// Unmapped by [`unmap`](Self::unmap), or when dropped; what goes wrong then is logged. If it is
+/// forgotten, the pixels stay mapped for good, and the image is never released.
+pub struct ImageMap<T: Pod, M: MapMode> {
+    pointer: NonNull<T>,
+    /// Slices or layers, rows, pixels of a row.
+    shape: [usize; 3],
+    /// How far apart they are, in bytes.
+    row_pitch: usize,
+    slice_pitch: usize,
+    mapping: Mapping<Image>,
+    mode: PhantomData<M>,
+}
+
+// SAFETY: it stands for its pixels like a `Box<[T]>`; the rest may go anywhere.
+unsafe impl<T: Pod + Send, M: MapMode> Send for ImageMap<T, M> {}
+// SAFETY: as above.
+unsafe impl<T: Pod + Sync, M: MapMode> Sync for ImageMap<T, M> {}
+
+impl<T: Pod, M: MapMode> ImageMap<T, M> {
+    /// The pixels: `[slice, row, x]`. The layers of an array of 1D images are its rows, those of 2D
+    /// images its slices.
+    pub fn pixels(&self) -> ArrayView3<'_, T> {
+        // SAFETY: the driver keeps these pixels mapped here until they are unmapped, which takes
+        // `self`, and they have been waited for; the pointer is aligned, the strides are checked;
+        // any bytes are a `T`; and the mapping keeps commands and maps that write away.
+        unsafe { ArrayView3::from_shape_ptr(self.strided(), self.pointer.as_ptr()) }
+    }
+
+    fn strided(&self) -> ndarray::StrideShape<ndarray::Ix3> {
+        let [slices, rows, width] = self.shape;
+        let in_pixels = |pitch: usize| pitch / size_of::<T>();
+        (slices, rows, width).strides((in_pixels(self.slice_pitch), in_pixels(self.row_pitch), 1))
+    }
+
+    /// How many bytes the beginnings of rows are apart in host memory.
+    pub fn row_pitch(&self) -> usize {
+        self.row_pitch
+    }
+
+    /// How many bytes the beginnings of slices are apart in host memory.
+    pub fn slice_pitch(&self) -> usize {
+        self.slice_pitch
+    }
+
+    /// The event of the map.
+    pub fn event(&self) -> &Event {
+        self.mapping.event()
+    }
+
+    /// Gives the pixels back to the device (`clEnqueueUnmapMemObject`; PyOpenCL's
+    /// `MemoryMap.release`), on the queue that mapped them. The event says when they are there.
+    ///
+    /// # Errors
+    /// Those of [`SliceMap::unmap`](super::SliceMap::unmap).
+    pub fn unmap<'a>(mut self, wait_for: impl Into<WaitList<'a>>) -> Result<Event> {
+        Ok(self.mapping.unmap(None, &wait_for.into())?.into_event())
+    }
+
+    /// Gives the pixels back to the device as [`unmap`](Self::unmap) does, on another queue of the
+    /// same context.
+    ///
+    /// # Errors
+    /// Those of [`unmap`](Self::unmap), and CL_INVALID_CONTEXT for a queue of another context.
+    pub fn unmap_on<'a>(
+        mut self,
+        queue: &CommandQueue,
+        wait_for: impl Into<WaitList<'a>>,
+    ) -> Result<Event> {
+        Ok(self.mapping.unmap(Some(queue), &wait_for.into())?.into_event())
+    }
+}
+
+impl<T: Pod, M: WritableMapMode> ImageMap<T, M> {
+    /// As [`pixels`](Self::pixels), for writing.
+    pub fn pixels_mut(&mut self) -> ArrayViewMut3<'_, T> {
+        // SAFETY: as for `pixels`; for a mode that writes, the mapping keeps away all commands and
+        // all other maps, and no two pixels have a byte in common.
+        unsafe { ArrayViewMut3::from_shape_ptr(self.strided(), self.pointer.as_ptr()) }
+    }
+}
+
+impl<T: Pod, M: MapMode> Guard for ImageMap<T, M> {
+    fn event(&self) -> &Event {
+        self.mapping.event()
+    }
+
+    fn wait(&self) -> Result<()> {
+        self.mapping.wait()
+    }
+}
+
+impl<T: Pod + fmt::Debug, M: MapMode> fmt::Debug for ImageMap<T, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.pixels(), f)
+    }
+}
+
+/// Maps pixels of `image` as elements of `T`, which has the size of a pixel, and returns when they
+/// can be used (`clEnqueueMapImage`; `pyopencl.enqueue_map_image`).
+///
+/// The part is `..`, or an [`ImageRegion`] without pitches: the driver chooses those. Waits for what
+/// this crate has enqueued on the rows of these pixels, on any queue, where it or the map writes.
+///
+/// ```
+/// use clmatrix::memory::{
+///     ChannelOrder, ChannelType, Image, ImageFormat, ImageRegion, MapReadWrite, MemFlags,
+///     enqueue_map_image,
+/// };
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// let format = ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnormInt8);
+/// let image = Image::builder(&context, format).shape([4, 3]).copy_from(&[1_u8; 48]).build()?;
+/// let last_row = ImageRegion::default().origin([0, 2]);
+/// let mut map =
+///     enqueue_map_image::<[u8; 4], _>(&queue, &image, MapReadWrite, last_row, [])?;
+/// assert_eq!(map.pixels().shape(), [1, 1, 4]);
+/// map.pixels_mut()[[0, 0, 3]] = [255, 0, 0, 255];
+/// map.unmap([])?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// CL_INVALID_CONTEXT, CL_INVALID_VALUE for pixels that are not there or are not of the size of `T`,
+/// CL_INVALID_OPERATION where the flags forbid it, or where rows of these pixels are mapped and
+/// either map writes; CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where a command that it waited for
+/// failed; CL_MAP_FAILURE where the driver's pointer or pitches do not suit `T`, and what the driver
+/// answers.
+pub fn enqueue_map_image<'a, T: Pod, M: MapMode>(
+    queue: &CommandQueue,
+    image: &Image,
+    _mode: M,
+    part: impl Into<ImageRegion>,
+    wait_for: impl Into<WaitList<'a>>,
+) -> Result<ImageMap<T, M>> {
+    let pixels = checked::<T, M>(image, part.into())?;
+    let mut pitches = [0; 2];
+    let mapping = Mapping::blocking(
+        queue,
+        image.clone(),
+        image.operand(&pixels, access::<M>()).range,
+        access::<M>(),
+        &wait_for.into(),
+        |image, arguments, pointer| ask::<M>(image, &pixels, arguments, pointer, &mut pitches),
+    )?;
+    guard(mapping, image, &pixels, pitches)
+}
+
+/// Has pixels of `image` mapped as [`enqueue_map_image`] does, and returns at once: they can be used
+/// when the result has been waited for (PyOpenCL's `is_blocking=False`).
+///
+/// # Errors
+/// Those of [`enqueue_map_image`]; what fails later on, [`wait`](PendingMap::wait) reports.
+pub fn enqueue_map_image_nonblocking<'a, T: Pod, M: MapMode>(
+    queue: &CommandQueue,
+    image: &Image,
+    _mode: M,
+    part: impl Into<ImageRegion>,
+    wait_for: impl Into<WaitList<'a>>,
+) -> Result<PendingMap<ImageMap<T, M>>> {
+    let pixels = checked::<T, M>(image, part.into())?;
+    let mut pitches = [0; 2];
+    let mapping = Mapping::non_blocking(
+        queue,
+        image.clone(),
+        image.operand(&pixels, access::<M>()).range,
+        access::<M>(),
+        &wait_for.into(),
+        |image, arguments, pointer| ask::<M>(image, &pixels, arguments, pointer, &mut pitches),
+    )?;
+    Ok(PendingMap::new(guard(mapping, image, &pixels, pitches)?))
+}
+
+fn checked<T, M: MapMode>(image: &Image, part: ImageRegion) -> Result<Pixels> {
+    let pixels = part.on_device(Image::MAP, image)?;
+    if size_of::<T>() != image.element_size() {
+        let why = format!(
+            "a pixel of {} has {} bytes; elements of {} bytes are no pixels",
+            image.format(),
+            image.element_size(),
+            size_of::<T>()
+        );
+        return Err(Error::refused(Image::MAP, CL_INVALID_VALUE, why));
+    }
+    check_mode::<M>(Image::MAP, image.flags())?;
+    Ok(pixels)
+}
+
+fn ask<M: MapMode>(
+    image: &Image,
+    pixels: &Pixels,
+    (queue, blocking, count, events): MapArguments,
+    pointer: &mut *mut c_void,
+    [row_pitch, slice_pitch]: &mut [usize; 2],
+) -> std::result::Result<cl_event, i32> {
+    let (origin, region) = (pixels.origin.as_ptr(), pixels.region.as_ptr());
+    // SAFETY: the handles are alive and of one context, the pixels are within the image, and the
+    // results go where they fit.
+    unsafe {
+        cl::enqueue_map_image(
+            queue,
+            image.as_raw(),
+            blocking,
+            M::FLAGS,
+            origin,
+            region,
+            row_pitch,
+            slice_pitch,
+            pointer,
+            count,
+            events,
+        )
+    }
+}
+
+/// The guard of pixels that are mapped with these pitches of the driver's.
+fn guard<T: Pod, M: MapMode>(
+    mapping: Mapping<Image>,
+    image: &Image,
+    pixels: &Pixels,
+    pitches: [usize; 2],
+) -> Result<ImageMap<T, M>> {
+    let [width, rows, slices] = pixels.region;
+    let [row_pitch, slice_pitch] = checked_pitches(
+        image.image_type(),
+        [width * size_of::<T>(), rows, slices],
+        pitches,
+        size_of::<T>(),
+    )?;
+    let pointer = mapping.pointer()?;
+    let shape = [slices, rows, width];
+    Ok(ImageMap { pointer, shape, row_pitch, slice_pitch, mapping, mode: PhantomData })
+}
+
+/// The distances of rows along y and of slices along z, so that no two pixels of `size` bytes
+/// overlap. `region` is the bytes of a row, rows and slices.
+fn checked_pitches(
+    image_type: ImageType,
+    [row, rows, slices]: [usize; 3],
+    given: [usize; 2],
+    size: usize,
+) -> Result<[usize; 2]> {
+    let row_pitch = match image_type {
+        // Its layers are rows here.
+        ImageType::Image1dArray if given[1] != 0 => given[1],
+        _ => given[0],
+    };
+    // Of what there is only one, nobody needs to know.
+    let row_pitch = if rows == 1 && row_pitch < row { row } else { row_pitch };
+    let slice = row_pitch.saturating_mul(rows);
+    let slice_pitch = if slices == 1 { slice } else { given[1] };
+    let in_place = row_pitch >= row && slice_pitch >= slice;
+    if in_place && row_pitch.is_multiple_of(size) && slice_pitch.is_multiple_of(size) {
+        return Ok([row_pitch, slice_pitch]);
+    }
+    let why = format!(
+        "the driver has mapped rows {row_pitch} and slices {slice_pitch} bytes apart, where a row \
+         has {row} bytes and a slice {rows} rows of pixels of {size} bytes"
+    );
+    Err(Error::refused(Image::MAP, CL_MAP_FAILURE, why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pitches_keep_pixels_apart() {
+        use ImageType::{Image1d, Image1dArray, Image2d, Image2dArray, Image3d};
+        for (image_type, region, given, expected) in [
+            (Image2d, [8, 3, 1], [12, 0], Some([12, 36])),
+            (Image2d, [8, 3, 1], [12, 99], Some([12, 36])),
+            (Image2d, [8, 3, 1], [4, 0], None),
+            (Image2d, [8, 3, 1], [0, 0], None),
+            (Image2d, [8, 3, 1], [10, 0], None),
+            (Image1d, [8, 1, 1], [0, 0], Some([8, 8])),
+            (Image1dArray, [8, 3, 1], [8, 12], Some([12, 36])),
+            (Image1dArray, [8, 3, 1], [8, 0], Some([8, 24])),
+            (Image2dArray, [8, 3, 2], [12, 40], Some([12, 40])),
+            (Image3d, [8, 3, 2], [12, 32], None),
+            (Image3d, [8, 3, 2], [12, 0], None),
+            (Image3d, [8, 1, 2], [0, 8], Some([8, 8])),
+        ] {
+            let found = checked_pitches(image_type, region, given, 4).ok();
+            assert_eq!(found, expected, "{image_type:?} {region:?} {given:?}");
+        }
+    }
+}
