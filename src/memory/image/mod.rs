@@ -10,6 +10,7 @@ mod supported;
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 use std::sync::Arc;
 
 use cl3::error_codes::CL_INVALID_MEM_OBJECT;
@@ -241,6 +242,21 @@ impl Image {
         let mut rows = pixels.rows(self.element_size(), self.0.pitches);
         rows.origin[0] += self.0.object.in_uses(&(0..0)).start;
         rows
+    }
+
+    /// The buffer and which of its bytes these pixels are, where they are in one piece there. What
+    /// moves them is then asked for the buffer: PoCL 3.1 crashes where it is asked for such an image
+    /// and rusticl 22.3 takes its pixels for bytes.
+    pub(crate) fn in_buffer(&self, pixels: &Pixels) -> Option<(&Buffer, Range<usize>)> {
+        let buffer = self.row_of_buffer()?;
+        let item_size = self.element_size();
+        let start = pixels.origin[0] * item_size;
+        Some((buffer, start..start + pixels.size(item_size)))
+    }
+
+    /// The buffer, where the image is one row of its bytes.
+    pub(crate) fn row_of_buffer(&self) -> Option<&Buffer> {
+        self.buffer().filter(|_| self.image_type() == ImageType::Image1dBuffer)
     }
 
     /// These pixels for a command.

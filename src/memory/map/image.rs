@@ -43,8 +43,10 @@ impl Mappable for Image {
         pointer: *mut c_void,
         (queue, count, events): (cl_command_queue, cl_uint, *const cl_event),
     ) -> std::result::Result<cl_event, i32> {
+        // What was asked to map it.
+        let raw = self.row_of_buffer().map_or_else(|| self.as_raw(), MemoryObject::as_raw);
         // SAFETY: as the caller promises.
-        unsafe { cl::enqueue_unmap_mem_object(queue, self.as_raw(), pointer, count, events) }
+        unsafe { cl::enqueue_unmap_mem_object(queue, raw, pointer, count, events) }
     }
 }
 
@@ -248,6 +250,26 @@ fn ask<M: MapMode>(
     pointer: &mut *mut c_void,
     [row_pitch, slice_pitch]: &mut [usize; 2],
 ) -> std::result::Result<cl_event, i32> {
+    if let Some((buffer, bytes)) = image.in_buffer(pixels) {
+        let raw = buffer.as_raw();
+        let (offset, size) = (bytes.start, bytes.len());
+        *row_pitch = size;
+        // SAFETY: the handles are alive and of one context, the bytes are within the buffer, and the
+        // result goes where a pointer fits.
+        return unsafe {
+            cl::enqueue_map_buffer(
+                queue,
+                raw,
+                blocking,
+                M::FLAGS,
+                offset,
+                size,
+                pointer,
+                count,
+                events,
+            )
+        };
+    }
     let (origin, region) = (pixels.origin.as_ptr(), pixels.region.as_ptr());
     // SAFETY: the handles are alive and of one context, the pixels are within the image, and the
     // results go where they fit.

@@ -2,19 +2,371 @@
 //! `pyopencl.enqueue_copy`).
 
 use clmatrix::Result;
-use clmatrix::memory::{Image, MemFlags, enqueue_copy};
+use clmatrix::memory::{
+    Buffer, ChannelOrder, ChannelType, Image, ImageBufferRegion, ImageCopy, ImageFormat,
+    ImageRegion, ImageType, MemFlags, enqueue_copy,
+};
+use ndarray::{Array2, Array3, ShapeBuilder, s};
 use rstest::rstest;
 
-use super::{RGBA_U32, places, seen, write_places};
+use super::{RGBA_U32, image_of, pixel_count, pixels, places, seen, write_places};
+use crate::gate::{gate, open};
 use crate::on_device::{OnDevice, on_device};
+
+const GREY: ImageFormat = ImageFormat::new(ChannelOrder::R, ChannelType::UnsignedInt8);
+
+/// Three rows of four pixels.
+fn letters(on_device: &OnDevice) -> Result<Image> {
+    Image::builder(&on_device.context, GREY).shape([4, 3]).copy_from(b"abcdefghijkl").build()
+}
+
+fn text(on_device: &OnDevice, image: &Image) -> Result<String> {
+    let letters = seen(on_device, image)?;
+    Ok(letters.iter().map(|pixel| pixel[0] as u8 as char).collect())
+}
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn a_kernel_sees_what_the_host_wrote(on_device: OnDevice) -> Result<()> {
-    let image = Image::new(&on_device.context, MemFlags::READ_ONLY, RGBA_U32, [7, 5])?;
-    let places = places(&[7, 5]);
+fn a_kernel_sees_what_the_host_wrote(
+    on_device: OnDevice,
+    #[values(
+        ImageType::Image1d,
+        ImageType::Image1dBuffer,
+        ImageType::Image1dArray,
+        ImageType::Image2d,
+        ImageType::Image2dArray,
+        ImageType::Image3d
+    )]
+    image_type: ImageType,
+) -> Result<()> {
+    let image = image_of(&on_device, image_type, MemFlags::READ_ONLY)?;
+    let places = places(image.shape());
     enqueue_copy(&on_device.queue, &image, &places, .., [])?;
     assert_eq!(seen(&on_device, &image)?, places);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn regions_are_counted_in_pixels_rows_and_slices(
+    on_device: OnDevice,
+    #[values(
+        ImageType::Image1d,
+        ImageType::Image1dBuffer,
+        ImageType::Image1dArray,
+        ImageType::Image2d,
+        ImageType::Image2dArray,
+        ImageType::Image3d
+    )]
+    image_type: ImageType,
+) -> Result<()> {
+    let queue = &on_device.queue;
+    let image = image_of(&on_device, image_type, MemFlags::READ_WRITE)?;
+    enqueue_copy(queue, &image, &places(image.shape()), .., [])?;
+    // The last two pixels of the last two rows of the last two slices, where there are so many.
+    let lens: Vec<usize> = image.shape().iter().map(|_| 2).collect();
+    let mut region = [1; 3];
+    region[..lens.len()].copy_from_slice(&lens);
+    let mut origin = [0; 3];
+    origin.iter_mut().zip(image.shape()).for_each(|(origin, pixels)| *origin = pixels - 2);
+    let is_within = |pixel: &[u32; 4]| (0..3).all(|axis| pixel[axis] as usize >= origin[axis]);
+    let corner = ImageRegion::new(region).origin(origin);
+    let mut found = vec![[0_u32; 4]; region.iter().product()];
+    enqueue_copy(queue, &mut found, &image, corner, [])?;
+    let all = places(image.shape());
+    let expected: Vec<_> = all.iter().copied().filter(is_within).collect();
+    assert_eq!(found, expected);
+    assert_eq!(corner, ImageRegion::new(region).origin(origin));
+
+    // Without a region: from the origin on.
+    let mut rest = vec![[0_u32; 4]; region.iter().product()];
+    enqueue_copy(queue, &mut rest, &image, ImageRegion::default().origin(origin), [])?;
+    assert_eq!(rest, expected);
+
+    let colors: Vec<[u32; 4]> = (0..found.len() as u32).map(|i| [70 + i; 4]).collect();
+    enqueue_copy(queue, &image, &colors, corner, [])?;
+    let mut next = colors.iter();
+    let changed: Vec<_> = all
+        .iter()
+        .map(|pixel| if is_within(pixel) { *next.next().expect("as many") } else { *pixel })
+        .collect();
+    assert_eq!(seen(&on_device, &image)?, changed);
+    assert_eq!(pixels(&on_device, &image)?, changed);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn host_rows_may_have_gaps_which_are_left_alone(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let image = letters(&on_device)?;
+    let read = |part: ImageRegion| -> Result<String> {
+        let mut bytes = *b"................";
+        enqueue_copy(queue, &mut bytes, &image, part, [])?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    assert_eq!(read(ImageRegion::new([2, 3]).origin([1]))?, "bcfgjk..........");
+    assert_eq!(read(ImageRegion::new([2, 3]).origin([1]).pitches([5]))?, "bc...fg...jk....");
+    assert_eq!(read(ImageRegion::default().pitches([6]))?, "abcd..efgh..ijkl");
+    let rows = ImageRegion::new([2, 2]).origin([2, 1]).pitches([5]);
+    enqueue_copy(queue, &image, b"12...34", rows, [])?;
+    assert_eq!(text(&on_device, &image)?, "abcdef12ij34");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn slices_and_layers_may_have_gaps(
+    on_device: OnDevice,
+    #[values(true, false)] is_array: bool,
+) -> Result<()> {
+    let queue = &on_device.queue;
+    let builder = Image::builder(&on_device.context, GREY).shape([2, 2, 2]);
+    let builder = builder.copy_from(b"abcdefgh");
+    let image = if is_array { builder.array() } else { builder }.build()?;
+    let pitches = ImageRegion::default().pitches([3, 9]);
+    let mut bytes = *b"................";
+    enqueue_copy(queue, &mut bytes, &image, pitches, [])?;
+    assert_eq!(&bytes, b"ab.cd....ef.gh..");
+    enqueue_copy(queue, &image, b"12.34....56.78", pitches, [])?;
+    assert_eq!(text(&on_device, &image)?, "12345678");
+    let slices = ImageRegion::new([1, 1, 2]).origin([1, 1]).pitches([0, 4]);
+    let mut bytes = *b"......";
+    enqueue_copy(queue, &mut bytes, &image, slices, [])?;
+    assert_eq!(&bytes, b"4...8.");
+    Ok(())
+}
+
+/// The distance of the layers of 1D images is a slice pitch in OpenCL; either will do here.
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn layers_of_rows_may_have_gaps(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let builder = Image::builder(&on_device.context, GREY).shape([2, 3]).array();
+    let image = builder.copy_from(b"abcdef").build()?;
+    for pitches in [[5, 0], [0, 5], [2, 5], [5, 5]] {
+        let layers = ImageRegion::default().pitches(pitches);
+        let mut bytes = *b".............";
+        enqueue_copy(queue, &mut bytes, &image, layers, [])?;
+        assert_eq!(&bytes, b"ab...cd...ef.", "{pitches:?}");
+    }
+    enqueue_copy(queue, &image, b"12..34", ImageRegion::new([2, 2]).pitches([0, 4]), [])?;
+    assert_eq!(text(&on_device, &image)?, "1234ef");
+    Ok(())
+}
+
+/// An array's element `[[y, x]]` is the pixel (x, y), also where rows have gaps.
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn arrays_go_in_and_out_as_they_lie_in_memory(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let image = letters(&on_device)?;
+    let mut plane = Array2::from_elem((5, 6), b'.');
+    enqueue_copy(queue, plane.slice_mut(s![1..4, 1..5]), &image, .., [])?;
+    let expected = "......|.abcd.|.efgh.|.ijkl.|......";
+    let rows: Vec<_> = plane
+        .rows()
+        .into_iter()
+        .map(|row| String::from_utf8(row.to_vec()).expect("text"))
+        .collect();
+    assert_eq!(rows.join("|"), expected);
+    plane.swap([1, 1], [3, 4]);
+    enqueue_copy(queue, &image, plane.slice(s![1..4, 1..5]), .., [])?;
+    assert_eq!(text(&on_device, &image)?, "lbcdefghijka");
+    let two_rows = ImageRegion::new([4, 2]).origin([0, 1]);
+    let every_other = Array2::from_shape_fn((4, 4), |(y, x)| b'1' + (4 * y + x) as u8 / 2);
+    enqueue_copy(queue, &image, every_other.slice(s![..;2, ..]), two_rows, [])?;
+    assert_eq!(text(&on_device, &image)?, "lbcd11225566");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn solids_of_an_array_go_in_and_out(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let image = Image::new(&on_device.context, MemFlags::READ_WRITE, GREY, [3, 2, 2])?;
+    let solid = Array3::from_shape_fn((4, 4, 5), |(z, y, x)| (25 * z + 5 * y + x) as u8);
+    for (z, y, x) in [(1, 1, 1), (0, 2, 0), (2, 0, 2)] {
+        let view = solid.slice(s![z..z + 2, y..y + 2, x..x + 3]);
+        enqueue_copy(queue, &image, view, .., [])?;
+        let expected: Vec<u32> = view.iter().map(|value| u32::from(*value)).collect();
+        let found: Vec<u32> = seen(&on_device, &image)?.iter().map(|pixel| pixel[0]).collect();
+        assert_eq!(found, expected, "from {:?} on", [z, y, x]);
+        let mut back = Array3::<u8>::zeros((3, 4, 4));
+        enqueue_copy(queue, back.slice_mut(s![1.., ..2, 1..]), &image, .., [])?;
+        assert_eq!(back.slice(s![1.., ..2, 1..]), view);
+        assert_eq!(
+            back.iter().filter(|value| **value == 0).count(),
+            48 - expected.iter().filter(|value| **value != 0).count()
+        );
+    }
+    // x first in memory.
+    let fortran = Array3::from_shape_fn((3, 2, 2).f(), |(x, y, z)| (25 * z + 5 * y + x) as u8);
+    enqueue_copy(queue, &image, &fortran, .., [])?;
+    let found: Vec<u32> = seen(&on_device, &image)?.iter().map(|pixel| pixel[0]).collect();
+    assert_eq!(found, [0, 1, 2, 5, 6, 7, 25, 26, 27, 30, 31, 32]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn host_memory_that_is_given_comes_back(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
+    let vector = enqueue_copy(queue, &image, places(&[7, 5]), .., [])?.wait()?;
+    assert_eq!(vector, places(&[7, 5]));
+    assert_eq!(seen(&on_device, &image)?, vector);
+    let array = Array2::<[u32; 4]>::default((5, 7));
+    let array = enqueue_copy(queue, array, &image, .., [])?.wait()?;
+    assert_eq!(array.as_slice().expect("rows"), vector);
+    let row = vec![[0_u32; 4]; 7].into_boxed_slice();
+    let last_row = ImageRegion::default().origin([0, 4]);
+    let row = enqueue_copy(queue, row, &image, last_row, [])?.wait()?;
+    assert_eq!(*row, vector[28..]);
+    let too_small = enqueue_copy(queue, vec![[0_u32; 4]; 34], &image, .., []);
+    let returned = too_small.expect_err("one pixel is missing");
+    assert_eq!(returned.memory.map(|memory| memory.len()), Some(34));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn a_copy_that_does_not_block_comes_after_its_events(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
+    enqueue_copy(queue, &image, &places(&[7, 5]), .., [])?;
+    let gate = gate(&on_device.context);
+    let other_queue = on_device.another_queue();
+    let transfer = enqueue_copy(&other_queue, vec![[0_u32; 4]; 35], &image, .., &gate)?;
+    enqueue_copy(queue, &image, &[[5_u32; 4]; 35], .., [])?;
+    open(&gate);
+    assert_eq!(transfer.wait()?, [[5; 4]; 35]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn buffers_have_pixels_without_gaps(
+    on_device: OnDevice,
+    #[values(
+        ImageType::Image1d,
+        ImageType::Image1dBuffer,
+        ImageType::Image1dArray,
+        ImageType::Image2d,
+        ImageType::Image2dArray,
+        ImageType::Image3d
+    )]
+    image_type: ImageType,
+) -> Result<()> {
+    let queue = &on_device.queue;
+    let image = image_of(&on_device, image_type, MemFlags::READ_WRITE)?;
+    let all = places(image.shape());
+    let source = Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &all)?;
+    enqueue_copy(queue, &image, &source, .., [])?;
+    assert_eq!(seen(&on_device, &image)?, all);
+
+    // One pixel less along each axis, from the second pixel of the buffer on.
+    let mut region = [1; 3];
+    region.iter_mut().zip(image.shape()).for_each(|(len, pixels)| *len = pixels - 1);
+    let mut origin = [0; 3];
+    origin[..image.shape().len()].fill(1);
+    let is_within = |pixel: &&[u32; 4]| (0..3).all(|axis| pixel[axis] as usize >= origin[axis]);
+    let part: Vec<_> = all.iter().filter(is_within).copied().collect();
+    let target =
+        Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &vec![[9_u32; 4]; all.len()])?;
+    let args = ImageBufferRegion::new(region).origin(origin);
+    if part.len() < all.len() {
+        enqueue_copy(queue, &target, &image, args.offset(16), [])?;
+        let mut found = vec![[0_u32; 4]; all.len()];
+        enqueue_copy(queue, &mut found, &target, .., [])?;
+        assert_eq!(found[0], [9; 4]);
+        assert_eq!(found[1..=part.len()], part);
+        assert!(found[part.len() + 1..].iter().all(|pixel| *pixel == [9; 4]));
+    }
+    let colors: Vec<[u32; 4]> = (0..pixel_count(&image) as u32).map(|i| [70 + i; 4]).collect();
+    let colored = Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &colors)?;
+    enqueue_copy(queue, &image, &colored, args.offset(16), [])?;
+    let mut next = colors[1..].iter();
+    let expected: Vec<_> = all
+        .iter()
+        .map(|pixel| if is_within(&pixel) { *next.next().expect("as many") } else { *pixel })
+        .collect();
+    assert_eq!(seen(&on_device, &image)?, expected);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn between_images(
+    on_device: OnDevice,
+    #[values(
+        ImageType::Image1d,
+        ImageType::Image1dBuffer,
+        ImageType::Image1dArray,
+        ImageType::Image2d,
+        ImageType::Image2dArray,
+        ImageType::Image3d
+    )]
+    image_type: ImageType,
+) -> Result<()> {
+    let queue = &on_device.queue;
+    let from = image_of(&on_device, image_type, MemFlags::READ_WRITE)?;
+    let to = image_of(&on_device, image_type, MemFlags::READ_WRITE)?;
+    let all = places(from.shape());
+    enqueue_copy(queue, &from, &all, .., [])?;
+    enqueue_copy(queue, &to, &from, .., [])?;
+    assert_eq!(seen(&on_device, &to)?, all);
+
+    let mut region = [1; 3];
+    region.iter_mut().zip(from.shape()).for_each(|(len, pixels)| *len = pixels - 1);
+    let mut second = [0; 3];
+    second[..from.shape().len()].fill(1);
+    enqueue_copy(queue, &to, &vec![[9_u32; 4]; all.len()], .., [])?;
+    enqueue_copy(queue, &to, &from, ImageCopy::new(region).src_origin(second), [])?;
+    let moved = |pixel: &[u32; 4]| {
+        let is_within = (0..3).all(|axis| (pixel[axis] as usize) < region[axis]);
+        let place = std::array::from_fn(|axis| {
+            pixel[axis] + second.get(axis).map_or(0, |second| *second as u32)
+        });
+        if is_within { place } else { [9; 4] }
+    };
+    let expected: Vec<_> = all.iter().map(moved).collect();
+    assert_eq!(seen(&on_device, &to)?, expected);
+    assert_eq!(seen(&on_device, &from)?, all, "the source stays as it is");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn between_images_of_different_types(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let solid = image_of(&on_device, ImageType::Image3d, MemFlags::READ_WRITE)?;
+    let plane = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
+    let layers = image_of(&on_device, ImageType::Image2dArray, MemFlags::READ_WRITE)?;
+    let all = places(&[7, 5, 3]);
+    enqueue_copy(queue, &solid, &all, .., [])?;
+    let slice = ImageCopy::new([7, 5]).src_origin([0, 0, 1]);
+    enqueue_copy(queue, &plane, &solid, slice, [])?;
+    assert_eq!(seen(&on_device, &plane)?, all[35..70]);
+    enqueue_copy(queue, &layers, &[[9_u32; 4]; 105], .., [])?;
+    enqueue_copy(queue, &layers, &plane, ImageCopy::new([7, 5]).dst_origin([0, 0, 2]), [])?;
+    let found = seen(&on_device, &layers)?;
+    assert_eq!(found[..70], [[9; 4]; 70]);
+    assert_eq!(found[70..], all[35..70]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn within_one_image(on_device: OnDevice) -> Result<()> {
+    let image = letters(&on_device)?;
+    let columns = ImageCopy::new([2, 3]).dst_origin([2]);
+    enqueue_copy(&on_device.queue, &image, &image, columns, [])?;
+    assert_eq!(text(&on_device, &image)?, "ababefefijij");
+    // Side by side, also where the rows are in each other's way.
+    let rows = ImageCopy::new([1, 2]).dst_origin([1, 1]);
+    enqueue_copy(&on_device.queue, &image, &image, rows, [])?;
+    assert_eq!(text(&on_device, &image)?, "abab".to_owned() + "eaef" + "ieij");
     Ok(())
 }
 
@@ -23,8 +375,8 @@ fn a_kernel_sees_what_the_host_wrote(on_device: OnDevice) -> Result<()> {
 fn the_host_reads_what_a_kernel_wrote(on_device: OnDevice) -> Result<()> {
     let image = Image::new(&on_device.context, MemFlags::WRITE_ONLY, RGBA_U32, [7, 5])?;
     write_places(&on_device, &image)?;
-    let mut found = vec![[0_u32; 4]; 35];
-    enqueue_copy(&on_device.queue, &mut found, &image, .., [])?;
-    assert_eq!(found, places(&[7, 5]));
+    let mut row = [[0_u32; 4]; 7];
+    enqueue_copy(&on_device.queue, &mut row, &image, ImageRegion::new([7]).origin([0, 3]), [])?;
+    assert_eq!(row[..], places(&[7, 5])[21..28]);
     Ok(())
 }

@@ -2,8 +2,16 @@
 //!
 //! What the host wrote is checked by kernels that read images, and what kernels wrote by the host.
 
+mod array;
 mod copy;
 mod create;
+mod fill;
+mod formats;
+mod info;
+mod map;
+mod of_buffer;
+mod property;
+mod refused;
 
 use std::fmt::Write;
 
@@ -16,6 +24,7 @@ use clmatrix::memory::{
 use crate::on_device::OnDevice;
 
 /// What every device with images has.
+const RGBA_U8: ImageFormat = ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnsignedInt8);
 const RGBA_U32: ImageFormat = ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnsignedInt32);
 
 /// The name that OpenCL C has for such images.
@@ -46,6 +55,33 @@ fn vector(kind: ChannelKind) -> (&'static str, &'static str) {
         ChannelKind::Signed => ("int4", "i"),
         ChannelKind::Unsigned => ("uint4", "ui"),
     }
+}
+
+/// The shape that the tests' images of this type have.
+fn shape(image_type: ImageType) -> &'static [usize] {
+    &[7, 5, 3][..image_type.dimensions()]
+}
+
+/// An image of this type, also of a buffer's bytes, whose buffer nobody else has.
+fn image_of(on_device: &OnDevice, image_type: ImageType, flags: MemFlags) -> Result<Image> {
+    let shape = shape(image_type);
+    let size = shape.iter().product::<usize>() * RGBA_U32.item_size();
+    let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, size)?;
+    let builder = Image::builder(&on_device.context, RGBA_U32).flags(flags).shape(shape);
+    let image = match image_type {
+        ImageType::Image1dBuffer => builder.buffer(&buffer).build()?,
+        _ if image_type.is_array() => builder.array().build()?,
+        _ => builder.build()?,
+    };
+    assert_eq!(image.image_type(), image_type);
+    Ok(image)
+}
+
+/// All pixels, x first, as the host reads them.
+fn pixels(on_device: &OnDevice, image: &Image) -> Result<Vec<[u32; 4]>> {
+    let mut pixels = vec![[0; 4]; pixel_count(image)];
+    enqueue_copy(&on_device.queue, &mut pixels, image, .., [])?;
+    Ok(pixels)
 }
 
 fn pixel_count(image: &Image) -> usize {

@@ -8,6 +8,7 @@ use cl3::error_codes::{CL_IMAGE_FORMAT_MISMATCH, CL_MEM_COPY_OVERLAP};
 use opencl3::command_queue::CommandQueue;
 use opencl3::event::Event;
 
+use super::super::linear::Linear;
 use super::super::rows::{Origin, Region, Rows, overlap};
 use super::super::{CopyArgs, Everything};
 use super::pixels_of;
@@ -94,6 +95,11 @@ impl ImageBufferRegion {
     }
 }
 
+/// These bytes of one buffer, to be copied to another.
+fn bytes_from_to(bytes: Range<usize>, dst_offset: usize) -> Linear {
+    Linear { src_offset: bytes.start, dst_offset, byte_count: Some(bytes.len()) }
+}
+
 /// Whether two objects may have bytes in common.
 fn shares_bytes(a: &impl Handle, b: &impl Handle) -> bool {
     Arc::ptr_eq(a.object().uses(), b.object().uses()) || a.handle() == b.handle()
@@ -111,6 +117,9 @@ impl CopyArgs<&Buffer, &Image> for ImageBufferRegion {
     ) -> Self::Output {
         const CALL: &str = "clEnqueueCopyImageToBuffer";
         let (pixels, range) = self.checked(CALL, src, dst)?;
+        if let Some((buffer, bytes)) = src.in_buffer(&pixels) {
+            return bytes_from_to(bytes, range.start).enqueue(queue, dst, buffer, wait_for);
+        }
         let operands = [src.operand(&pixels, Access::Read), dst.operand(&range, Access::Write)];
         let event = enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the pixels are within image and
@@ -144,6 +153,9 @@ impl CopyArgs<&Image, &Buffer> for ImageBufferRegion {
     ) -> Self::Output {
         const CALL: &str = "clEnqueueCopyBufferToImage";
         let (pixels, range) = self.checked(CALL, dst, src)?;
+        if let Some((buffer, bytes)) = dst.in_buffer(&pixels) {
+            return bytes_from_to(range, bytes.start).enqueue(queue, buffer, src, wait_for);
+        }
         let operands = [src.operand(&range, Access::Read), dst.operand(&pixels, Access::Write)];
         let event = enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the pixels are within image and
@@ -232,6 +244,15 @@ impl CopyArgs<&Image, &Image> for ImageCopy {
         if shares_bytes(src, dst) && overlap(&src.rows(&from), &dst.rows(&to)) {
             let why = "the boxes overlap: pixels would be copied onto themselves";
             return Err(Error::refused(CALL, CL_MEM_COPY_OVERLAP, why));
+        }
+        let with_buffer = |bytes: Range<usize>, pixels: &Pixels| {
+            ImageBufferRegion::new(pixels.region).origin(pixels.origin).offset(bytes.start)
+        };
+        if let Some((buffer, bytes)) = src.in_buffer(&from) {
+            return with_buffer(bytes, &to).enqueue(queue, dst, buffer, wait_for);
+        }
+        if let Some((buffer, bytes)) = dst.in_buffer(&to) {
+            return with_buffer(bytes, &from).enqueue(queue, buffer, src, wait_for);
         }
         let operands = [src.operand(&from, Access::Read), dst.operand(&to, Access::Write)];
         let event = enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {

@@ -7,6 +7,7 @@ use cl3::error_codes::CL_INVALID_VALUE;
 use cl3::types::cl_event;
 use opencl3::command_queue::CommandQueue;
 
+use super::super::command::{BufferCommand, Part};
 use super::super::rows::{Origin, Pitches, Region, Rows};
 use super::super::{CopyArgs, Everything};
 use super::pixels_of;
@@ -79,12 +80,16 @@ impl ImageRegion {
         pixels_of(call, "image", image, self.origin, self.region)
     }
 
-    fn plan(self, image: &Image, access: Access, place: Place) -> Result<ImageCommand<'_>> {
+    fn plan(self, image: &Image, access: Access, place: Place) -> Result<Command<'_>> {
         let call = call_for(access);
         let pixels = pixels_of(call, "image", image, self.origin, self.region)?;
         let host = self.host_rows(call, image, &pixels, place)?;
         check_host_access(call, image.flags(), access)?;
-        Ok(ImageCommand { image, access, pixels, host, pointer: place.pointer })
+        if let Some((buffer, bytes)) = image.in_buffer(&pixels) {
+            let part = Part::Linear(bytes);
+            return BufferCommand::new(buffer, access, part, place.pointer).map(Command::Buffer);
+        }
+        Ok(Command::Image(ImageCommand { image, access, pixels, host, pointer: place.pointer }))
     }
 
     /// Where the pixels are in host memory, all of which is there.
@@ -149,6 +154,38 @@ fn call_for(access: Access) -> &'static str {
     match access {
         Access::Read => "clEnqueueReadImage",
         Access::Write => "clEnqueueWriteImage",
+    }
+}
+
+/// What is asked of the driver: for one row of a buffer's bytes, the buffer's own commands.
+#[derive(Debug)]
+enum Command<'a> {
+    Image(ImageCommand<'a>),
+    Buffer(BufferCommand<'a>),
+}
+
+impl HostCommand for Command<'_> {
+    fn call(&self) -> &'static str {
+        match self {
+            Self::Image(command) => command.call(),
+            Self::Buffer(command) => command.call(),
+        }
+    }
+
+    fn operand(&self) -> Operand<'_> {
+        match self {
+            Self::Image(command) => command.operand(),
+            Self::Buffer(command) => command.operand(),
+        }
+    }
+
+    unsafe fn issue(&self, arguments: HostArguments) -> std::result::Result<cl_event, i32> {
+        match self {
+            // SAFETY: as the caller promises.
+            Self::Image(command) => unsafe { command.issue(arguments) },
+            // SAFETY: as the caller promises.
+            Self::Buffer(command) => unsafe { command.issue(arguments) },
+        }
     }
 }
 

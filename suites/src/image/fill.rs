@@ -1,0 +1,160 @@
+//! `clEnqueueFillImage` (OpenCL 3.0, 5.3.4; `pyopencl.enqueue_fill_image`).
+
+use clmatrix::Result;
+use clmatrix::memory::{
+    ChannelOrder, ChannelType, FillColor, Image, ImageFormat, ImageRegion, ImageType, MemFlags,
+    enqueue_copy, enqueue_fill, enqueue_fill_image,
+};
+use rstest::rstest;
+
+use super::{RGBA_U32, image_of, pixel_count, pixels, places, seen};
+use crate::buffer::refusal;
+use crate::on_device::{OnDevice, on_device};
+
+const COLOR: [u32; 4] = [1, 20, 300, 4000];
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn fills_all_of_an_image(
+    on_device: OnDevice,
+    #[values(
+        ImageType::Image1d,
+        ImageType::Image1dBuffer,
+        ImageType::Image1dArray,
+        ImageType::Image2d,
+        ImageType::Image2dArray,
+        ImageType::Image3d
+    )]
+    image_type: ImageType,
+) -> Result<()> {
+    let image = image_of(&on_device, image_type, MemFlags::READ_ONLY)?;
+    enqueue_fill_image(&on_device.queue, &image, COLOR, .., [])?;
+    assert_eq!(seen(&on_device, &image)?, vec![COLOR; pixel_count(&image)]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn fills_the_region_and_no_more(
+    on_device: OnDevice,
+    #[values(
+        ImageType::Image1d,
+        ImageType::Image1dBuffer,
+        ImageType::Image1dArray,
+        ImageType::Image2d,
+        ImageType::Image2dArray,
+        ImageType::Image3d
+    )]
+    image_type: ImageType,
+) -> Result<()> {
+    let image = image_of(&on_device, image_type, MemFlags::READ_ONLY)?;
+    let mut expected = places(image.shape());
+    enqueue_copy(&on_device.queue, &image, &expected, .., [])?;
+    // Pixels 2 and 3, rows or layers 1 to 3, slices or layers 1 and 2.
+    let all = [2..4, 1..4, 1..3];
+    let within = |axis: usize| if axis < image.shape().len() { all[axis].clone() } else { 0..1 };
+    let axes = [within(0), within(1), within(2)];
+    let part = ImageRegion::new([axes[0].len(), axes[1].len(), axes[2].len()]).origin([
+        axes[0].start,
+        axes[1].start,
+        axes[2].start,
+    ]);
+    enqueue_fill(&on_device.queue, &image, COLOR, part, [])?;
+    for pixel in &mut expected {
+        if (0..3).all(|axis| axes[axis].contains(&(pixel[axis] as usize))) {
+            *pixel = COLOR;
+        }
+    }
+    assert_eq!(seen(&on_device, &image)?, expected);
+    assert_eq!(pixels(&on_device, &image)?, expected);
+    Ok(())
+}
+
+/// The bits that a kernel sees in each format's pixels.
+#[rstest]
+#[case::float(ChannelType::Float, [0.5_f32, -2.0, 1e10, 0.0], [0.5_f32, -2.0, 1e10, 0.0].map(f32::to_bits))]
+#[case::half(ChannelType::HalfFloat, [0.5_f32, -2.0, 1024.0, 0.0], [0.5_f32, -2.0, 1024.0, 0.0].map(f32::to_bits))]
+#[case::unorm(ChannelType::UnormInt8, [0.0_f32, 1.0, 1.0, 0.0], [0.0_f32, 1.0, 1.0, 0.0].map(f32::to_bits))]
+#[case::signed_8(ChannelType::SignedInt8, [0_i32, -1, 127, -128], [0_i32, -1, 127, -128].map(i32::cast_unsigned))]
+#[case::signed_16(ChannelType::SignedInt16, [0_i32, -1, 300, -3000], [0_i32, -1, 300, -3000].map(i32::cast_unsigned))]
+#[case::signed_32(ChannelType::SignedInt32, [0_i32, -1, i32::MAX, i32::MIN], [0_i32, -1, i32::MAX, i32::MIN].map(i32::cast_unsigned))]
+#[case::unsigned_8(ChannelType::UnsignedInt8, [0_u32, 1, 128, 255], [0_u32, 1, 128, 255])]
+#[case::unsigned_16(ChannelType::UnsignedInt16, [0_u32, 1, 300, 65535], [0_u32, 1, 300, 65535])]
+#[case::unsigned_32(ChannelType::UnsignedInt32, [0_u32, 1, 300, u32::MAX], [0_u32, 1, 300, u32::MAX])]
+#[clmatrix_harness::test(requires(images))]
+fn a_color_is_of_the_formats_kind<C: FillColor>(
+    on_device: OnDevice,
+    #[case] channel_type: ChannelType,
+    #[case] color: C,
+    #[case] bits: [u32; 4],
+) -> Result<()> {
+    let format = ImageFormat::new(ChannelOrder::Rgba, channel_type);
+    let image = Image::new(&on_device.context, MemFlags::READ_WRITE, format, [3, 2])?;
+    enqueue_fill_image(&on_device.queue, &image, color, .., [])?;
+    assert_eq!(seen(&on_device, &image)?, [bits; 6]);
+    Ok(())
+}
+
+/// Red is red, also where blue comes first in memory.
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn channels_are_named_and_not_numbered(on_device: OnDevice) -> Result<()> {
+    let format = ImageFormat::new(ChannelOrder::Bgra, ChannelType::UnormInt8);
+    let image = Image::new(&on_device.context, MemFlags::READ_WRITE, format, [3, 2])?;
+    enqueue_fill_image(&on_device.queue, &image, [1.0, 0.0, 0.0, 0.0], .., [])?;
+    let red = [1.0_f32, 0.0, 0.0, 0.0].map(f32::to_bits);
+    assert_eq!(seen(&on_device, &image)?, [red; 6]);
+    let mut bytes = [[0_u8; 4]; 6];
+    enqueue_copy(&on_device.queue, &mut bytes, &image, .., [])?;
+    assert_eq!(bytes, [[0, 0, 255, 0]; 6]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images, extension = "cl_khr_depth_images"))]
+fn a_depth_is_one_float(on_device: OnDevice) -> Result<()> {
+    let format = ImageFormat::new(ChannelOrder::Depth, ChannelType::Float);
+    let image = Image::new(&on_device.context, MemFlags::READ_WRITE, format, [3, 2])?;
+    let queue = &on_device.queue;
+    enqueue_fill_image(queue, &image, 0.25, .., [])?;
+    let mut depths = [0_f32; 6];
+    enqueue_copy(queue, &mut depths, &image, .., [])?;
+    assert_eq!(depths, [0.25; 6]);
+    let four = enqueue_fill_image(queue, &image, [0.25; 4], .., []);
+    assert_eq!(refusal(four), "CL_INVALID_VALUE");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn a_color_of_another_kind_is_refused(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let image = Image::new(&on_device.context, MemFlags::READ_WRITE, RGBA_U32, [3, 2])?;
+    assert_eq!(refusal(enqueue_fill_image(queue, &image, [1.0; 4], .., [])), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_fill_image(queue, &image, [1_i32; 4], .., [])), "CL_INVALID_VALUE");
+    assert_eq!(refusal(enqueue_fill_image(queue, &image, 1.0, .., [])), "CL_INVALID_VALUE");
+    let fraction = ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnormInt8);
+    let image = Image::new(&on_device.context, MemFlags::READ_WRITE, fraction, [3, 2])?;
+    assert_eq!(refusal(enqueue_fill_image(queue, &image, [1_u32; 4], .., [])), "CL_INVALID_VALUE");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn pixels_that_are_not_there_are_refused(on_device: OnDevice) -> Result<()> {
+    let image = Image::new(&on_device.context, MemFlags::READ_WRITE, RGBA_U32, [3, 2])?;
+    for part in [
+        ImageRegion::new([4, 1]),
+        ImageRegion::new([1, 3]),
+        ImageRegion::new([1, 1, 2]),
+        ImageRegion::new([0, 1]),
+        ImageRegion::new([1, 1]).origin([3]),
+        ImageRegion::default().origin([0, 2]),
+        ImageRegion::new([1, 1]).origin([usize::MAX]),
+        ImageRegion::new([1, 1]).pitches([64]),
+    ] {
+        let fill = enqueue_fill_image(&on_device.queue, &image, COLOR, part, []);
+        assert_eq!(refusal(fill), "CL_INVALID_VALUE", "{part:?}");
+    }
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! `clGetSupportedImageFormats` (OpenCL 3.0, 5.3.2; `pyopencl.get_supported_image_formats`).
+
+use std::collections::HashSet;
+
+use clmatrix::Result;
+use clmatrix::memory::{
+    ChannelOrder, ChannelType, Image, ImageFormat, ImageType, MemFlags, supported_image_formats,
+};
+use rstest::rstest;
+
+use crate::buffer::refusal;
+use crate::on_device::{OnDevice, on_device};
+
+/// What every device with images has, for reading as for writing (OpenCL 3.0, 5.3.2.1).
+const REQUIRED: [ChannelType; 10] = [
+    ChannelType::UnormInt8,
+    ChannelType::UnormInt16,
+    ChannelType::SignedInt8,
+    ChannelType::SignedInt16,
+    ChannelType::SignedInt32,
+    ChannelType::UnsignedInt8,
+    ChannelType::UnsignedInt16,
+    ChannelType::UnsignedInt32,
+    ChannelType::HalfFloat,
+    ChannelType::Float,
+];
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn the_required_ones_are_there(
+    on_device: OnDevice,
+    #[values(MemFlags::READ_ONLY, MemFlags::WRITE_ONLY)] flags: MemFlags,
+    #[values(ImageType::Image2d, ImageType::Image3d, ImageType::Image2dArray)]
+    image_type: ImageType,
+) -> Result<()> {
+    let formats = supported_image_formats(&on_device.context, flags, image_type)?;
+    for channel_type in REQUIRED {
+        let format = ImageFormat::new(ChannelOrder::Rgba, channel_type);
+        assert!(formats.contains(&format), "{format}");
+    }
+    let different: HashSet<_> = formats.iter().collect();
+    assert_eq!(different.len(), formats.len(), "each is named once");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn there_are_images_of_each(
+    on_device: OnDevice,
+    #[values(
+        ImageType::Image1d,
+        ImageType::Image1dArray,
+        ImageType::Image2d,
+        ImageType::Image2dArray,
+        ImageType::Image3d
+    )]
+    image_type: ImageType,
+) -> Result<()> {
+    let context = &on_device.context;
+    for format in supported_image_formats(context, MemFlags::READ_ONLY, image_type)? {
+        let shape = super::shape(image_type);
+        let builder = Image::builder(context, format).flags(MemFlags::READ_ONLY).shape(shape);
+        let image = if image_type.is_array() { builder.array() } else { builder }.build()?;
+        assert_eq!((image.format(), image.image_type()), (format, image_type));
+        let pixels: usize = shape.iter().product();
+        assert!(clmatrix::memory::MemoryObject::size(&image) >= pixels * format.item_size());
+    }
+    Ok(())
+}
+
+/// Where one kernel both reads and writes an image, the device has fewer formats, or none.
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn fewer_are_both_read_and_written(on_device: OnDevice) -> Result<()> {
+    let formats = |flags| supported_image_formats(&on_device.context, flags, ImageType::Image2d);
+    let both = formats(MemFlags::KERNEL_READ_AND_WRITE)?;
+    let all = formats(MemFlags::empty())?;
+    assert_eq!(all, formats(MemFlags::READ_WRITE)?, "the default");
+    assert!(both.iter().all(|format| all.contains(format)), "{both:?}");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn flags_that_exclude_each_other_are_refused(on_device: OnDevice) {
+    let flags = MemFlags::READ_ONLY | MemFlags::WRITE_ONLY;
+    let formats = supported_image_formats(&on_device.context, flags, ImageType::Image2d);
+    assert_eq!(refusal(formats), "CL_INVALID_VALUE");
+}

@@ -1,0 +1,202 @@
+//! What images tell of themselves (`clGetImageInfo`, `clGetMemObjectInfo`; `pyopencl.image_info`),
+//! and how long they live.
+
+use std::collections::HashSet;
+
+use clmatrix::cl3::memory as cl;
+use clmatrix::memory::{
+    Buffer, Image, ImageType, MapRead, MemFlags, MemoryObject, ObjectType, enqueue_copy,
+    enqueue_map_image,
+};
+use clmatrix::{CommandQueue, Result};
+use clmatrix_harness::{CtxFactory, ctx_factory};
+use rstest::rstest;
+
+use super::{RGBA_U32, image_of, places, shape};
+use crate::buffer::refusal;
+use crate::on_device::{OnDevice, on_device, soon};
+
+fn driver_says(image: &Image, name: u32) -> usize {
+    cl::get_image_info(image.as_raw(), name).expect("the driver tells").into()
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn an_image_tells_what_it_is(
+    on_device: OnDevice,
+    #[values(
+        ImageType::Image1d,
+        ImageType::Image1dBuffer,
+        ImageType::Image1dArray,
+        ImageType::Image2d,
+        ImageType::Image2dArray,
+        ImageType::Image3d
+    )]
+    image_type: ImageType,
+) -> Result<()> {
+    let image = image_of(&on_device, image_type, MemFlags::READ_ONLY)?;
+    assert_eq!(image.object_type()?, image_type.object_type());
+    assert_eq!((image.format(), image.shape()), (RGBA_U32, shape(image_type)));
+    assert_eq!((image.element_size(), driver_says(&image, cl::CL_IMAGE_ELEMENT_SIZE)), (16, 16));
+    let pixels: usize = image.shape().iter().product();
+    assert!(MemoryObject::size(&image) >= pixels * 16);
+    assert_eq!(image.flags(), MemFlags::READ_ONLY);
+    assert_eq!(image.context_raw(), on_device.context.get());
+    assert_eq!((image.num_mip_levels()?, image.num_samples()?), (0, 0));
+    assert!(image.host_ptr()?.is_null());
+    assert_eq!(image.map_count()?, 0);
+    assert_eq!(image.offset(), 0);
+    let of_buffer = image_type == ImageType::Image1dBuffer;
+    assert_eq!(image.buffer().is_some(), of_buffer);
+    let associated = image.associated_memory_object()?;
+    assert_eq!(associated, image.buffer().map(MemoryObject::as_raw));
+    Ok(())
+}
+
+#[rstest]
+#[case::image_1d(ImageType::Image1d, [7, 0, 0, 0])]
+#[case::image_1d_buffer(ImageType::Image1dBuffer, [7, 0, 0, 0])]
+#[case::image_1d_array(ImageType::Image1dArray, [7, 0, 0, 5])]
+#[case::image_2d(ImageType::Image2d, [7, 5, 0, 0])]
+#[case::image_2d_array(ImageType::Image2dArray, [7, 5, 0, 3])]
+#[case::image_3d(ImageType::Image3d, [7, 5, 3, 0])]
+#[clmatrix_harness::test(requires(images))]
+fn axes_that_it_has_not_count_0(
+    on_device: OnDevice,
+    #[case] image_type: ImageType,
+    #[case] axes: [usize; 4],
+) -> Result<()> {
+    let image = image_of(&on_device, image_type, MemFlags::READ_ONLY)?;
+    assert_eq!([image.width(), image.height(), image.depth(), image.array_size()], axes);
+    let names =
+        [cl::CL_IMAGE_WIDTH, cl::CL_IMAGE_HEIGHT, cl::CL_IMAGE_DEPTH, cl::CL_IMAGE_ARRAY_SIZE];
+    assert_eq!(names.map(|name| driver_says(&image, name)), axes, "the driver agrees");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn the_driver_tells_its_pitches(
+    on_device: OnDevice,
+    #[values(ImageType::Image2d, ImageType::Image2dArray, ImageType::Image3d)]
+    image_type: ImageType,
+) -> Result<()> {
+    let image = image_of(&on_device, image_type, MemFlags::READ_ONLY)?;
+    let row_pitch = image.row_pitch()?;
+    assert!(row_pitch >= 7 * 16, "{row_pitch}");
+    let slice_pitch = image.slice_pitch()?;
+    match image_type {
+        ImageType::Image2d => assert_eq!(slice_pitch, 0),
+        _ => assert!(slice_pitch >= 5 * row_pitch, "{slice_pitch}"),
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn a_reference_is_added_or_taken_over(
+    on_device: OnDevice,
+    #[values(
+        ImageType::Image1d,
+        ImageType::Image1dBuffer,
+        ImageType::Image1dArray,
+        ImageType::Image2d,
+        ImageType::Image2dArray,
+        ImageType::Image3d
+    )]
+    image_type: ImageType,
+) -> Result<()> {
+    let image = image_of(&on_device, image_type, MemFlags::READ_WRITE)?;
+    let count = image.reference_count()?;
+    // SAFETY: the handle is valid, and nothing is mapped.
+    let added = unsafe { Image::from_raw(image.as_raw(), true)? };
+    assert_eq!(image.reference_count()?, count + 1);
+    assert_eq!((added.format(), added.image_type()), (image.format(), image_type));
+    assert_eq!((added.shape(), added.flags()), (image.shape(), image.flags()));
+    assert_eq!(added.buffer(), image.buffer());
+    assert_eq!(added, image);
+    let raw = added.as_raw();
+    std::mem::forget(added);
+    // SAFETY: the handle is valid, its reference is that of `added`, and nothing is mapped.
+    let taken = unsafe { Image::from_raw(raw, false)? };
+    assert_eq!(image.reference_count()?, count + 1);
+    enqueue_copy(&on_device.queue, &taken, &places(image.shape()), .., [])?;
+    assert_eq!(super::pixels(&on_device, &image)?, places(image.shape()));
+    drop(taken);
+    assert!(soon(|| Ok(image.reference_count()? == count))?, "{}", image.reference_count()?);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn a_handle_to_something_else_is_refused(on_device: OnDevice) -> Result<()> {
+    let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
+    // SAFETY: the handle is valid, and nothing is mapped.
+    let result = unsafe { Image::from_raw(buffer.as_raw(), true) };
+    assert_eq!(refusal(result), "CL_INVALID_MEM_OBJECT");
+    let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
+    // SAFETY: as above.
+    let result = unsafe { Buffer::from_raw(image.as_raw(), true) };
+    assert_eq!(refusal(result), "CL_INVALID_MEM_OBJECT");
+    assert_eq!((buffer.reference_count()?, image.reference_count()?), (1, 1));
+    assert_eq!(image.object_type()?, ObjectType::Image2d);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn equals_itself_and_its_clones_only(on_device: OnDevice) -> Result<()> {
+    let new = || image_of(&on_device, ImageType::Image2d, MemFlags::READ_ONLY);
+    let (one, other) = (new()?, new()?);
+    assert_eq!(one, one.clone());
+    assert_ne!(one, other);
+    assert_eq!(one.reference_count()?, 1, "clones share one reference");
+    let clone = one.clone();
+    assert_eq!(one.reference_count()?, 1);
+    #[expect(clippy::mutable_key_type, reason = "equality and hash are those of the handle")]
+    let all: HashSet<Image> = [one, other, clone].into();
+    assert_eq!(all.len(), 2);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn outlives_its_context_and_queue(ctx_factory: CtxFactory) -> Result<()> {
+    let context = ctx_factory()?;
+    let queue = CommandQueue::create_default(&context, 0)?;
+    let other_queue = CommandQueue::create_default(&context, 0)?;
+    let new = || Image::new(&context, MemFlags::READ_WRITE, RGBA_U32, [7, 5]);
+    let (image, copy) = (new()?, new()?);
+    enqueue_copy(&queue, &image, &places(&[7, 5]), .., [])?;
+    drop(queue);
+    drop(context);
+    enqueue_copy(&other_queue, &copy, &image, .., [])?;
+    drop(image);
+    let mut found = [[0_u32; 4]; 35];
+    enqueue_copy(&other_queue, &mut found, &copy, .., [])?;
+    assert_eq!(found[..], places(&[7, 5]));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn the_contexts_references_return(
+    ctx_factory: CtxFactory,
+    #[values(ImageType::Image1dBuffer, ImageType::Image2d, ImageType::Image3d)]
+    image_type: ImageType,
+) -> Result<()> {
+    let context = ctx_factory()?;
+    let before = context.reference_count()?;
+    let queue = CommandQueue::create_default(&context, 0)?;
+    let on_device = OnDevice { context, queue };
+    {
+        let image = image_of(&on_device, image_type, MemFlags::READ_WRITE)?;
+        enqueue_copy(&on_device.queue, &image, &places(image.shape()), .., [])?;
+        drop(enqueue_map_image::<[u32; 4], _>(&on_device.queue, &image, MapRead, .., [])?);
+        on_device.queue.finish()?;
+    }
+    let OnDevice { context, queue } = on_device;
+    drop(queue);
+    assert!(soon(|| Ok(context.reference_count()? == before))?, "{}", context.reference_count()?);
+    Ok(())
+}

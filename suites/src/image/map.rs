@@ -1,0 +1,299 @@
+//! Maps of images (OpenCL 3.0, 5.3.6; `pyopencl.enqueue_map_image`).
+
+use clmatrix::Result;
+use clmatrix::memory::{
+    ChannelOrder, ChannelType, Image, ImageFormat, ImageRegion, ImageType, MapRead, MapReadWrite,
+    MapWrite, MapWriteInvalidate, MemFlags, MemoryObject, enqueue_copy, enqueue_fill_image,
+    enqueue_map_buffer, enqueue_map_image, enqueue_map_image_nonblocking,
+};
+use rstest::rstest;
+
+use super::{RGBA_U8, image_of, pixels, places, seen, write_places};
+use crate::buffer::refusal;
+use crate::gate::{gate, open};
+use crate::on_device::{OnDevice, on_device};
+
+/// The shape of a map of the whole image: slices, rows, pixels.
+fn mapped_shape(image: &Image) -> [usize; 3] {
+    let axis = |axis: usize| image.shape().get(axis).copied().unwrap_or(1);
+    [axis(2), axis(1), axis(0)]
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn shows_each_pixel_in_its_place(
+    on_device: OnDevice,
+    #[values(
+        ImageType::Image1d,
+        ImageType::Image1dBuffer,
+        ImageType::Image1dArray,
+        ImageType::Image2d,
+        ImageType::Image2dArray,
+        ImageType::Image3d
+    )]
+    image_type: ImageType,
+) -> Result<()> {
+    let queue = &on_device.queue;
+    let image = image_of(&on_device, image_type, MemFlags::READ_WRITE)?;
+    enqueue_copy(queue, &image, &places(image.shape()), .., [])?;
+    let map = enqueue_map_image::<[u32; 4], _>(queue, &image, MapRead, .., [])?;
+    assert_eq!(map.pixels().shape(), mapped_shape(&image));
+    for ((z, y, x), pixel) in map.pixels().indexed_iter() {
+        assert_eq!(*pixel, [x as u32, y as u32, z as u32, 3]);
+    }
+    assert!(map.row_pitch() >= 7 * 16);
+    assert!(map.slice_pitch() >= map.pixels().shape()[1] * map.row_pitch());
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn a_kernel_sees_what_was_written_to_it(
+    on_device: OnDevice,
+    #[values(
+        ImageType::Image1d,
+        ImageType::Image1dBuffer,
+        ImageType::Image1dArray,
+        ImageType::Image2d,
+        ImageType::Image2dArray,
+        ImageType::Image3d
+    )]
+    image_type: ImageType,
+) -> Result<()> {
+    let queue = &on_device.queue;
+    let image = image_of(&on_device, image_type, MemFlags::READ_WRITE)?;
+    enqueue_copy(queue, &image, &vec![[9_u32; 4]; image.shape().iter().product()], .., [])?;
+    let mut map = enqueue_map_image::<[u32; 4], _>(queue, &image, MapWriteInvalidate, .., [])?;
+    for ((z, y, x), pixel) in map.pixels_mut().indexed_iter_mut() {
+        *pixel = [x as u32, y as u32, z as u32, 3];
+    }
+    map.unmap([])?;
+    assert_eq!(seen(&on_device, &image)?, places(image.shape()));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn a_part_is_mapped_and_the_rest_stays(
+    on_device: OnDevice,
+    #[values(
+        ImageType::Image1d,
+        ImageType::Image1dBuffer,
+        ImageType::Image1dArray,
+        ImageType::Image2d,
+        ImageType::Image2dArray,
+        ImageType::Image3d
+    )]
+    image_type: ImageType,
+) -> Result<()> {
+    let queue = &on_device.queue;
+    let image = image_of(&on_device, image_type, MemFlags::READ_WRITE)?;
+    let mut expected = places(image.shape());
+    enqueue_copy(queue, &image, &expected, .., [])?;
+    let mut origin = [0; 3];
+    origin[..image.shape().len()].fill(1);
+    let part = ImageRegion::default().origin(origin);
+    let mut map = enqueue_map_image::<[u32; 4], _>(queue, &image, MapReadWrite, part, [])?;
+    let [oz, oy, ox] = [origin[2], origin[1], origin[0]];
+    for ((z, y, x), pixel) in map.pixels_mut().indexed_iter_mut() {
+        assert_eq!(*pixel, [(x + ox) as u32, (y + oy) as u32, (z + oz) as u32, 3]);
+        pixel[3] = 7;
+    }
+    map.unmap([])?;
+    for pixel in &mut expected {
+        if (0..3).all(|axis| pixel[axis] as usize >= origin[axis]) {
+            pixel[3] = 7;
+        }
+    }
+    assert_eq!(seen(&on_device, &image)?, expected);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn shows_what_a_kernel_wrote(on_device: OnDevice) -> Result<()> {
+    let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
+    write_places(&on_device, &image)?;
+    let map = enqueue_map_image::<[u32; 4], _>(&on_device.queue, &image, MapRead, .., [])?;
+    assert!(map.pixels().iter().eq(&places(&[7, 5])));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn writing_keeps_what_is_not_written(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
+    let mut expected = places(&[7, 5]);
+    enqueue_copy(queue, &image, &expected, .., [])?;
+    let mut map = enqueue_map_image::<[u32; 4], _>(queue, &image, MapWrite, .., [])?;
+    map.pixels_mut()[[0, 4, 6]] = [1; 4];
+    drop(map);
+    expected[34] = [1; 4];
+    assert_eq!(seen(&on_device, &image)?, expected);
+    Ok(())
+}
+
+#[rstest]
+#[case::r8(ChannelOrder::R, ChannelType::UnsignedInt8, 0x5a_u8)]
+#[case::r16(ChannelOrder::R, ChannelType::SignedInt16, -7_i16)]
+#[case::r32(ChannelOrder::R, ChannelType::Float, 1.5_f32)]
+#[case::rgba8(ChannelOrder::Rgba, ChannelType::UnormInt8, [1_u8, 2, 3, 4])]
+#[case::rgba16(ChannelOrder::Rgba, ChannelType::UnsignedInt16, [1_u16, 2, 3, 4])]
+#[case::rgba32(ChannelOrder::Rgba, ChannelType::SignedInt32, [1_i32, -2, 3, -4])]
+#[clmatrix_harness::test(requires(images))]
+fn elements_are_of_the_size_of_a_pixel<T: bytemuck::Pod + PartialEq + std::fmt::Debug>(
+    on_device: OnDevice,
+    #[case] order: ChannelOrder,
+    #[case] channel_type: ChannelType,
+    #[case] pixel: T,
+) -> Result<()> {
+    let queue = &on_device.queue;
+    let format = ImageFormat::new(order, channel_type);
+    let image = Image::new(&on_device.context, MemFlags::READ_WRITE, format, [7, 5])?;
+    enqueue_copy(queue, &image, &[T::zeroed(); 35], .., [])?;
+    let mut map = enqueue_map_image::<T, _>(queue, &image, MapReadWrite, .., [])?;
+    map.pixels_mut()[[0, 3, 5]] = pixel;
+    map.unmap([])?;
+    let mut found = [T::zeroed(); 35];
+    enqueue_copy(queue, &mut found, &image, .., [])?;
+    let mut expected = [T::zeroed(); 35];
+    expected[26] = pixel;
+    assert_eq!(found, expected);
+    let wrong = enqueue_map_image::<[T; 2], _>(queue, &image, MapRead, .., []);
+    assert_eq!(refusal(wrong), "CL_INVALID_VALUE");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn keeps_commands_off_its_rows(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
+    let rows = |y: usize, rows: usize| ImageRegion::new([7, rows]).origin([0, y]);
+    let invalid = "CL_INVALID_OPERATION";
+    let map = enqueue_map_image::<[u32; 4], _>(queue, &image, MapReadWrite, rows(1, 2), [])?;
+    for y in [1, 2] {
+        let fill = enqueue_fill_image(queue, &image, [0_u32; 4], rows(y, 1), []);
+        assert_eq!(refusal(fill), invalid);
+        let read = enqueue_copy(queue, &mut [[0_u32; 4]; 7], &image, rows(y, 1), []);
+        assert_eq!(refusal(read), invalid);
+    }
+    assert_eq!(refusal(super::pixels(&on_device, &image)), invalid);
+    let other = enqueue_map_image::<[u32; 4], _>(queue, &image, MapRead, rows(2, 2), []);
+    assert_eq!(refusal(other), invalid);
+    enqueue_fill_image(queue, &image, [0_u32; 4], rows(3, 2), [])?;
+    enqueue_fill_image(queue, &image, [0_u32; 4], rows(0, 1), [])?;
+    drop(map);
+    enqueue_fill_image(queue, &image, [5_u32; 4], .., [])?;
+
+    let map = enqueue_map_image::<[u32; 4], _>(queue, &image, MapRead, .., [])?;
+    assert_eq!(refusal(enqueue_fill_image(queue, &image, [0_u32; 4], .., [])), invalid);
+    assert_eq!(pixels(&on_device, &image)?, [[5; 4]; 35], "both read");
+    drop(map);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn keeps_maps_off_the_buffer_that_it_shows(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let image = image_of(&on_device, ImageType::Image1dBuffer, MemFlags::READ_WRITE)?;
+    let buffer = image.buffer().expect("it shows one").clone();
+    let part = ImageRegion::new([2]).origin([3]);
+    let map = enqueue_map_image::<[u32; 4], _>(queue, &image, MapReadWrite, part, [])?;
+    let of_buffer = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, 40..52, []);
+    assert_eq!(refusal(of_buffer), "CL_INVALID_OPERATION");
+    drop(enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, 32..48, [])?);
+    drop(map);
+    drop(enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, .., [])?);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn is_undone_when_dropped(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
+    let map = enqueue_map_image::<[u32; 4], _>(queue, &image, MapRead, .., [])?;
+    assert_eq!(image.map_count()?, 1);
+    drop(map);
+    queue.finish()?;
+    assert_eq!(image.map_count()?, 0);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn outlives_the_handles_to_image_and_queue(on_device: OnDevice) -> Result<()> {
+    let queue = on_device.another_queue();
+    let image = image_of(&on_device, ImageType::Image3d, MemFlags::READ_WRITE)?;
+    enqueue_copy(&queue, &image, &places(image.shape()), .., [])?;
+    let map = enqueue_map_image::<[u32; 4], _>(&queue, &image, MapRead, .., [])?;
+    drop(image);
+    drop(queue);
+    assert!(map.pixels().iter().eq(&places(&[7, 5, 3])));
+    map.unmap([])?.wait()?;
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn need_not_block(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
+    enqueue_copy(queue, &image, &places(&[7, 5]), .., [])?;
+    let rows = ImageRegion::default().origin([0, 3]);
+    let pending =
+        enqueue_map_image_nonblocking::<[u32; 4], _>(queue, &image, MapReadWrite, rows, [])?;
+    let mut map = pending.wait()?;
+    assert!(map.pixels().iter().eq(&places(&[7, 5])[21..]));
+    map.pixels_mut()[[0, 1, 6]] = [8; 4];
+    let other_queue = on_device.another_queue();
+    map.unmap_on(&other_queue, [])?.wait()?;
+    assert_eq!(seen(&on_device, &image)?[34], [8; 4]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn one_that_does_not_block_comes_after_its_events(on_device: OnDevice) -> Result<()> {
+    let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
+    enqueue_fill_image(&on_device.queue, &image, [6_u32; 4], .., [])?;
+    on_device.queue.finish()?;
+    let gate = gate(&on_device.context);
+    let queue = on_device.another_queue();
+    let pending = enqueue_map_image_nonblocking::<[u32; 4], _>(&queue, &image, MapRead, .., &gate)?;
+    assert_ne!(pending.event().command_execution_status()?.0, clmatrix::cl3::event::CL_COMPLETE);
+    open(&gate);
+    assert!(pending.wait()?.pixels().iter().all(|pixel| *pixel == [6; 4]));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn what_cannot_be_mapped_is_refused(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let new = |flags| Image::new(&on_device.context, flags, RGBA_U8, [4, 4]);
+    let image = new(MemFlags::READ_WRITE)?;
+    for part in [
+        ImageRegion::new([5, 1]),
+        ImageRegion::new([1, 0]),
+        ImageRegion::new([1, 1]).origin([0, 4]),
+        ImageRegion::new([1, 1, 2]),
+        ImageRegion::default().pitches([16]),
+    ] {
+        let map = enqueue_map_image::<[u8; 4], _>(queue, &image, MapRead, part, []);
+        assert_eq!(refusal(map), "CL_INVALID_VALUE", "{part:?}");
+    }
+    let bytes = enqueue_map_image::<u8, _>(queue, &image, MapRead, .., []);
+    assert_eq!(refusal(bytes), "CL_INVALID_VALUE", "bytes are no pixels");
+    let no_host = new(MemFlags::HOST_NO_ACCESS)?;
+    let map = enqueue_map_image::<u32, _>(queue, &no_host, MapRead, .., []);
+    assert_eq!(refusal(map), "CL_INVALID_OPERATION");
+    let read_only = new(MemFlags::HOST_READ_ONLY)?;
+    let map = enqueue_map_image::<u32, _>(queue, &read_only, MapWrite, .., []);
+    assert_eq!(refusal(map), "CL_INVALID_OPERATION");
+    drop(enqueue_map_image::<u32, _>(queue, &read_only, MapRead, .., [])?);
+    Ok(())
+}

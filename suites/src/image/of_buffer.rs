@@ -1,0 +1,280 @@
+//! Images that show a buffer's bytes (OpenCL 3.0, 5.3.1; PyOpenCL's `buffer` of `create_image`).
+
+use clmatrix::cl3::device::{
+    CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT, CL_DEVICE_IMAGE_PITCH_ALIGNMENT, get_device_info,
+};
+use clmatrix::memory::{
+    Buffer, Image, ImageBufferRegion, ImageCopy, ImageRegion, ImageType, MapRead, MapReadWrite,
+    MemFlags, MemoryObject, enqueue_copy, enqueue_fill_image, enqueue_map_buffer,
+};
+use clmatrix::{Class, Device, Result};
+use clmatrix_harness::{device, skip};
+use rstest::rstest;
+
+use super::{RGBA_U32, pixels, places, seen, write_places};
+use crate::buffer::refusal;
+use crate::on_device::{OnDevice, on_device, soon};
+
+/// A buffer of the places of so many pixels.
+fn buffer_of(on_device: &OnDevice, pixels: usize) -> Result<Buffer> {
+    Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &places(&[pixels]))
+}
+
+fn row_of(on_device: &OnDevice, buffer: &Buffer, pixels: usize) -> Result<Image> {
+    Image::builder(&on_device.context, RGBA_U32).shape([pixels]).buffer(buffer).build()
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn kernels_see_the_buffers_bytes_as_pixels(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, 9)?;
+    let image = row_of(&on_device, &buffer, 7)?;
+    assert_eq!((image.image_type(), image.shape()), (ImageType::Image1dBuffer, &[7][..]));
+    assert_eq!(image.buffer(), Some(&buffer));
+    assert_eq!(seen(&on_device, &image)?, places(&[7]));
+    enqueue_copy(&on_device.queue, &buffer, &[[9_u32; 4]; 9], .., [])?;
+    assert_eq!(seen(&on_device, &image)?, [[9; 4]; 7]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn the_buffer_has_what_a_kernel_wrote_to_the_image(on_device: OnDevice) -> Result<()> {
+    let buffer = Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &[[8_u32; 4]; 9])?;
+    write_places(&on_device, &row_of(&on_device, &buffer, 7)?)?;
+    let mut found = [[0_u32; 4]; 9];
+    enqueue_copy(&on_device.queue, &mut found, &buffer, .., [])?;
+    assert_eq!(found[..7], places(&[7]));
+    assert_eq!(found[7..], [[8; 4]; 2], "and no more");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn pixels_go_in_and_out(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let buffer = buffer_of(&on_device, 7)?;
+    let image = row_of(&on_device, &buffer, 7)?;
+    let middle = ImageRegion::new([2]).origin([3]);
+    enqueue_copy(queue, &image, &[[40_u32; 4], [41; 4]], middle, [])?;
+    let last = ImageRegion::default().origin([6]);
+    _ = enqueue_copy(queue, &image, vec![[5_u32; 4]], last, [])?.wait()?;
+    let mut expected = places(&[7]);
+    expected[3..5].copy_from_slice(&[[40; 4], [41; 4]]);
+    expected[6] = [5; 4];
+    assert_eq!(seen(&on_device, &image)?, expected);
+    let mut found = [[0_u32; 4]; 2];
+    enqueue_copy(queue, &mut found, &image, middle, [])?;
+    assert_eq!(found, [[40; 4], [41; 4]]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn shows_a_region_of_a_buffer(on_device: OnDevice, device: Device) -> Result<()> {
+    let part = (device.mem_base_addr_align()? as usize / 8).max(112);
+    let pixels = part / 16;
+    let whole = buffer_of(&on_device, 2 * pixels)?;
+    let region = whole.sub_region(part..)?;
+    let image = row_of(&on_device, &region, 7)?;
+    assert_eq!(image.associated_memory_object()?, Some(region.as_raw()));
+    let expected = &places(&[2 * pixels])[pixels..pixels + 7];
+    assert_eq!(seen(&on_device, &image)?, expected);
+    write_places(&on_device, &image)?;
+    let mut found = vec![[0_u32; 4]; 2 * pixels];
+    enqueue_copy(&on_device.queue, &mut found, &whole, .., [])?;
+    assert_eq!(found[..pixels], places(&[2 * pixels])[..pixels]);
+    assert_eq!(found[pixels..pixels + 7], places(&[7]));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn keeps_the_buffer_alive(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, 7)?;
+    let image = row_of(&on_device, &buffer, 7)?;
+    let again = image.buffer().cloned();
+    drop(buffer);
+    assert_eq!(seen(&on_device, &image)?, places(&[7]));
+    drop(image);
+    let buffer = again.expect("the image shows one");
+    on_device.queue.finish()?;
+    assert!(soon(|| Ok(buffer.reference_count()? == 1))?, "{}", buffer.reference_count()?);
+    let mut found = [[0_u32; 4]; 7];
+    enqueue_copy(&on_device.queue, &mut found, &buffer, .., [])?;
+    assert_eq!(found[..], places(&[7]));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn inherits_the_buffers_flags(on_device: OnDevice) -> Result<()> {
+    let flags = MemFlags::READ_ONLY | MemFlags::HOST_WRITE_ONLY;
+    let buffer = Buffer::new(&on_device.context, flags, 112)?;
+    assert_eq!(row_of(&on_device, &buffer, 7)?.flags(), flags);
+    let build = |flags| {
+        let builder = Image::builder(&on_device.context, RGBA_U32).shape([7]);
+        builder.flags(flags).buffer(&buffer).build()
+    };
+    assert_eq!(build(MemFlags::READ_ONLY)?.flags(), flags);
+    assert_eq!(
+        build(MemFlags::HOST_NO_ACCESS)?.flags(),
+        MemFlags::READ_ONLY | MemFlags::HOST_NO_ACCESS
+    );
+    assert_eq!(refusal(build(MemFlags::READ_WRITE)), "CL_INVALID_VALUE");
+    assert_eq!(refusal(build(MemFlags::HOST_READ_ONLY)), "CL_INVALID_VALUE");
+    assert_eq!(refusal(build(MemFlags::COPY_HOST_PTR)), "CL_INVALID_VALUE");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn a_map_of_the_buffer_keeps_commands_off_the_image(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let buffer = buffer_of(&on_device, 7)?;
+    let image = row_of(&on_device, &buffer, 7)?;
+    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, 32..48, [])?;
+    let read = |origin: usize| {
+        let part = ImageRegion::new([1]).origin([origin]);
+        enqueue_copy(queue, &mut [0_u32; 4], &image, part, [])
+    };
+    read(1)?;
+    read(3)?;
+    assert_eq!(refusal(read(2)), "CL_INVALID_OPERATION");
+    let fill = enqueue_fill_image(queue, &image, [0_u32; 4], .., []);
+    assert_eq!(refusal(fill), "CL_INVALID_OPERATION");
+    map.unmap([])?;
+    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, .., [])?;
+    read(2)?;
+    let write = || enqueue_copy(queue, &image, &[[7_u32; 4]; 7], .., []);
+    assert_eq!(refusal(write()), "CL_INVALID_OPERATION");
+    drop(map);
+    write()?;
+    assert_eq!(seen(&on_device, &image)?, [[7; 4]; 7]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn bytes_are_not_copied_onto_themselves(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let buffer = buffer_of(&on_device, 14)?;
+    let (image, twin) = (row_of(&on_device, &buffer, 7)?, row_of(&on_device, &buffer, 7)?);
+    let onto = |args: ImageBufferRegion| enqueue_copy(queue, &image, &buffer, args, []);
+    assert_eq!(refusal(onto(ImageBufferRegion::default())), "CL_MEM_COPY_OVERLAP");
+    let overlapping = ImageBufferRegion::new([2]).origin([5]).offset(96);
+    assert_eq!(refusal(onto(overlapping)), "CL_MEM_COPY_OVERLAP");
+    onto(ImageBufferRegion::new([2]).origin([5]).offset(112))?;
+    let mut expected = places(&[7]);
+    expected[5..].copy_from_slice(&places(&[9])[7..]);
+    assert_eq!(pixels(&on_device, &image)?, expected);
+
+    let copy = |args: ImageCopy| enqueue_copy(queue, &image, &twin, args, []);
+    assert_eq!(refusal(copy(ImageCopy::default())), "CL_MEM_COPY_OVERLAP");
+    let apart = ImageCopy::new([2]).dst_origin([2]);
+    copy(apart)?;
+    expected.copy_within(..2, 2);
+    assert_eq!(seen(&on_device, &image)?, expected);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn is_refused_where_it_does_not_fit(on_device: OnDevice) -> Result<()> {
+    let context = &on_device.context;
+    let buffer = buffer_of(&on_device, 7)?;
+    assert_eq!(refusal(row_of(&on_device, &buffer, 8)), "CL_INVALID_IMAGE_SIZE");
+    assert_eq!(refusal(row_of(&on_device, &buffer, usize::MAX)), "CL_INVALID_IMAGE_SIZE");
+    let of_buffer = || Image::builder(context, RGBA_U32).buffer(&buffer);
+    let descriptor = "CL_INVALID_IMAGE_DESCRIPTOR";
+    assert_eq!(refusal(of_buffer().build()), descriptor, "no shape");
+    assert_eq!(refusal(of_buffer().shape([0]).build()), descriptor);
+    assert_eq!(refusal(of_buffer().shape([1, 1, 1]).build()), descriptor);
+    assert_eq!(refusal(of_buffer().shape([1, 1]).array().build()), descriptor);
+    assert_eq!(refusal(of_buffer().shape([7]).pitches([112]).build()), descriptor);
+    assert_eq!(refusal(of_buffer().shape([1]).copy_from(&[0_u32; 4]).build()), descriptor);
+    Ok(())
+}
+
+/// How far apart rows have to be, and where they may begin, in bytes.
+fn alignments(device: &Device) -> [usize; 2] {
+    [CL_DEVICE_IMAGE_PITCH_ALIGNMENT, CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT].map(|name| {
+        let pixels: u32 = get_device_info(device.id(), name).expect("it tells").into();
+        pixels.max(1) as usize * RGBA_U32.item_size()
+    })
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images, extension = "cl_khr_image2d_from_buffer"))]
+fn rows_of_a_buffer_are_a_2d_image(on_device: OnDevice, device: Device) -> Result<()> {
+    let [pitch, base] = alignments(&device);
+    let row_pitch = (4 * 16_usize).next_multiple_of(pitch);
+    let base = base.next_multiple_of((device.mem_base_addr_align()? as usize / 8).max(1));
+    let whole = buffer_of(&on_device, (base + 3 * row_pitch) / 16)?;
+    let region = whole.sub_region(base..)?;
+    let build = |shape: [usize; 2]| {
+        let builder = Image::builder(&on_device.context, RGBA_U32).shape(shape);
+        builder.pitches([row_pitch]).buffer(&region).build()
+    };
+    let image = build([3, 3])?;
+    assert_eq!((image.image_type(), image.buffer()), (ImageType::Image2d, Some(&region)));
+    assert_eq!(image.row_pitch()?, row_pitch);
+    let all = places(&[whole.size() / 16]);
+    let first = |y: usize| (base + y * row_pitch) / 16;
+    let rows: Vec<_> = (0..3).flat_map(|y| all[first(y)..first(y) + 3].to_vec()).collect();
+    assert_eq!(seen(&on_device, &image)?, rows);
+    write_places(&on_device, &image)?;
+    let mut found = vec![[0_u32; 4]; all.len()];
+    enqueue_copy(&on_device.queue, &mut found, &whole, .., [])?;
+    assert_eq!(found[..first(0)], all[..first(0)]);
+    assert_eq!(found[first(2)..first(2) + 3], places(&[3, 3])[6..]);
+    assert_eq!(found[first(1) + 3], all[first(1) + 3], "not between the rows");
+
+    let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &region, MapReadWrite, ..16, [])?;
+    let read = |y: usize| {
+        let part = ImageRegion::new([3, 1]).origin([0, y]);
+        enqueue_copy(&on_device.queue, &mut [[0_u32; 4]; 3], &image, part, [])
+    };
+    assert_eq!(refusal(read(0)), "CL_INVALID_OPERATION");
+    read(1)?;
+    drop(map);
+    read(0)?;
+    assert_eq!(refusal(build([3, 4])), "CL_INVALID_IMAGE_SIZE");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images, extension = "cl_khr_image2d_from_buffer"))]
+fn rows_of_a_buffer_have_to_be_aligned(on_device: OnDevice, device: Device) -> Result<()> {
+    let [pitch, base] = alignments(&device);
+    let buffer = buffer_of(&on_device, 3 * pitch.max(base))?;
+    let build = |row_pitch: usize| {
+        let builder = Image::builder(&on_device.context, RGBA_U32).shape([1, 2]);
+        builder.pitches([row_pitch]).buffer(&buffer).build()
+    };
+    build(pitch)?;
+    let descriptor = "CL_INVALID_IMAGE_DESCRIPTOR";
+    assert_eq!(refusal(build(pitch + 4)), descriptor);
+    assert_eq!(refusal(build(8)), descriptor);
+    if pitch > 16 {
+        assert_eq!(refusal(build(pitch + 16)), descriptor);
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn rows_of_a_buffer_are_no_image_where_the_device_has_none(
+    on_device: OnDevice,
+    device: Device,
+) -> Result<()> {
+    let has_extension = device.extensions()?.contains("cl_khr_image2d_from_buffer");
+    if has_extension || device.version()?.starts_with("OpenCL 2.") {
+        skip!("the device makes 2D images of buffers");
+    }
+    let buffer = buffer_of(&on_device, 8)?;
+    let image = Image::builder(&on_device.context, RGBA_U32).shape([4, 2]).buffer(&buffer).build();
+    assert_eq!(image.as_ref().map_err(|error| error.class()).err(), Some(Class::Unsupported));
+    assert_eq!(refusal(image), "CL_INVALID_OPERATION");
+    Ok(())
+}

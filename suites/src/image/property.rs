@@ -1,0 +1,215 @@
+//! Pixels of every format that the device has, there and back, against a model in ndarray.
+
+use clmatrix::memory::{
+    ChannelType, Image, ImageCopy, ImageFormat, ImageRegion, ImageType, MemFlags, enqueue_copy,
+    supported_image_formats,
+};
+use clmatrix::{Class, Result};
+use ndarray::{Array3, ArrayViewMut3, ShapeBuilder, s};
+use proptest::prelude::*;
+use rstest::rstest;
+
+use crate::on_device::{OnDevice, on_device};
+use crate::property::{holds_for, same};
+
+/// Two images, and a box of pixels that goes from host memory to the first, from there to the
+/// second, and back to the host.
+#[derive(Clone, Debug)]
+struct Case {
+    image_type: ImageType,
+    /// Which of the device's formats.
+    format: usize,
+    shape: [usize; 3],
+    region: [usize; 3],
+    origins: [[usize; 3]; 2],
+    /// Pixels between rows, and rows between slices.
+    gaps: [usize; 2],
+    seed: u8,
+}
+
+impl Case {
+    fn image(&self, on_device: &OnDevice, format: ImageFormat) -> Result<Image> {
+        let shape = &self.shape[..self.image_type.dimensions()];
+        let builder = Image::builder(&on_device.context, format).shape(shape);
+        if self.image_type.is_array() { builder.array().build() } else { builder.build() }
+    }
+
+    /// Bytes of so many pixels that tell one from the next.
+    fn bytes(&self, format: ImageFormat, pixels: usize, seed: u8) -> Vec<u8> {
+        let mut bytes: Vec<u8> = (0..pixels * format.item_size())
+            .map(|i| (i as u8).wrapping_mul(31).wrapping_add(seed))
+            .collect();
+        keep_to_values(format, &mut bytes);
+        bytes
+    }
+
+    /// The bytes of a row, and the distances in the host's rows with gaps.
+    fn pitches(&self, item_size: usize) -> [usize; 2] {
+        let row_pitch = (self.region[0] + self.gaps[0]) * item_size;
+        // A 1D array has no rows between its layers.
+        let rows = if self.image_type == ImageType::Image1dArray { 0 } else { self.gaps[1] };
+        [row_pitch, row_pitch * (self.region[1] + rows)]
+    }
+}
+
+/// Drivers may change bytes that stand for the same value as others, or for none (OpenCL 3.0, 8.3):
+/// the smallest normalised integer, and floats that are no numbers or too small.
+fn keep_to_values(format: ImageFormat, bytes: &mut [u8]) {
+    match format.channel_type {
+        ChannelType::SnormInt8 => {
+            bytes.iter_mut().filter(|byte| **byte == 0x80).for_each(|byte| *byte = 0x81);
+        }
+        ChannelType::SnormInt16 => bytes
+            .chunks_exact_mut(2)
+            .filter(|value| **value == i16::MIN.to_ne_bytes())
+            .for_each(|value| value.copy_from_slice(&1_i16.to_ne_bytes())),
+        ChannelType::HalfFloat => bytes.chunks_exact_mut(2).for_each(|value| {
+            let half = u16::from_ne_bytes([value[0], value[1]]);
+            value.copy_from_slice(&(half & 0xbfff | 0x2000).to_ne_bytes());
+        }),
+        ChannelType::Float => bytes.chunks_exact_mut(4).for_each(|value| {
+            let float = u32::from_ne_bytes([value[0], value[1], value[2], value[3]]);
+            value.copy_from_slice(&(float & 0xbfff_ffff | 0x2000_0000).to_ne_bytes());
+        }),
+        _ => {}
+    }
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let image_types = prop_oneof![
+        Just(ImageType::Image1d),
+        Just(ImageType::Image1dArray),
+        Just(ImageType::Image2d),
+        Just(ImageType::Image2dArray),
+        Just(ImageType::Image3d),
+    ];
+    (image_types, [1..9_usize, 1..6, 1..4]).prop_flat_map(|(image_type, mut shape)| {
+        shape[image_type.dimensions()..].fill(1);
+        let axis = |axis: usize| {
+            (1..=shape[axis]).prop_flat_map(move |len| {
+                let last = shape[axis] - len;
+                (Just(len), 0..=last, 0..=last)
+            })
+        };
+        let axes = (axis(0), axis(1), axis(2));
+        (axes, 0..10_000_usize, [0..4_usize, 0..3], any::<u8>()).prop_map(
+            move |(axes, format, gaps, seed)| Case {
+                image_type,
+                format,
+                shape,
+                region: [axes.0.0, axes.1.0, axes.2.0],
+                origins: [[axes.0.1, axes.1.1, axes.2.1], [axes.0.2, axes.1.2, axes.2.2]],
+                gaps,
+                seed,
+            },
+        )
+    })
+}
+
+/// The bytes of an image, by slice, row and byte of a row.
+fn as_model(bytes: Vec<u8>, [width, height, depth]: [usize; 3], item_size: usize) -> Array3<u8> {
+    Array3::from_shape_vec((depth, height, width * item_size), bytes).expect("as many")
+}
+
+/// A box of an image's bytes.
+fn part<'a>(
+    model: &'a mut Array3<u8>,
+    [x, y, z]: [usize; 3],
+    [width, height, depth]: [usize; 3],
+    item_size: usize,
+) -> ArrayViewMut3<'a, u8> {
+    let bytes = x * item_size..(x + width) * item_size;
+    model.slice_mut(s![z..z + depth, y..y + height, bytes])
+}
+
+/// The formats that the device has for images that kernels read and write, as far as there are
+/// images of them: `formats::there_are_images_of_each` says whether there are of all.
+fn formats(on_device: &OnDevice, image_type: ImageType) -> Result<Vec<ImageFormat>> {
+    let context = &on_device.context;
+    let all = supported_image_formats(context, MemFlags::READ_WRITE, image_type)?;
+    let has_images = |format: &ImageFormat| {
+        Image::new(context, MemFlags::READ_WRITE, *format, [1, 1])
+            .map_or_else(|error| error.class() != Class::Unsupported, |_| true)
+    };
+    Ok(all.into_iter().filter(has_images).collect())
+}
+
+fn goes_there_and_back(
+    on_device: &OnDevice,
+    case: &Case,
+    format: ImageFormat,
+) -> Result<std::result::Result<(), String>> {
+    let queue = &on_device.queue;
+    let (size, pixels) = (format.item_size(), case.shape.iter().product());
+    let (from, to) = (case.image(on_device, format)?, case.image(on_device, format)?);
+    let [first, second] = [1, 2].map(|seed| case.bytes(format, pixels, case.seed ^ seed));
+    enqueue_copy(queue, &from, &first, .., [])?;
+    enqueue_copy(queue, &to, &second, .., [])?;
+
+    // Host rows with gaps, whose last one ends with the last pixel.
+    let [row_pitch, slice_pitch] = case.pitches(size);
+    let [width, height, depth] = case.region;
+    let last = (depth - 1) * slice_pitch + (height - 1) * row_pitch + width * size;
+    let host = case.bytes(format, last / size, case.seed ^ 4);
+    let pitches = match case.image_type {
+        ImageType::Image1d | ImageType::Image2d => [row_pitch, 0],
+        ImageType::Image1dArray => [0, row_pitch],
+        _ => [row_pitch, slice_pitch],
+    };
+    let host_part = |origin| ImageRegion::new(case.region).origin(origin).pitches(pitches);
+    enqueue_copy(queue, &from, &host, host_part(case.origins[0]), [])?;
+    let copy = ImageCopy::new(case.region).src_origin(case.origins[0]).dst_origin(case.origins[1]);
+    enqueue_copy(queue, &to, &from, copy, [])?;
+
+    let host_shape = (depth, height, width * size).strides((slice_pitch, row_pitch, 1));
+    let mut second = as_model(second, case.shape, size);
+    let mut expected_host = vec![0xa5; last];
+    {
+        let written = ndarray::ArrayView3::from_shape(host_shape, &host).expect("the rows");
+        part(&mut second, case.origins[1], case.region, size).assign(&written);
+        ArrayViewMut3::from_shape(host_shape, &mut expected_host)
+            .expect("the rows")
+            .assign(&written);
+    }
+    let mut found = vec![0; pixels * size];
+    enqueue_copy(queue, &mut found, &to, .., [])?;
+    let mut found_host = vec![0xa5; last];
+    enqueue_copy(queue, &mut found_host, &to, host_part(case.origins[1]), [])?;
+    let all = second.as_slice().expect("standard layout");
+    Ok(same(&found, all, &format!("the second image, {format}")).and(same(
+        &found_host,
+        &expected_host,
+        &format!("the host memory, {format}"),
+    )))
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn pixels_of_every_format_go_there_and_back(on_device: OnDevice) -> Result<()> {
+    holds_for(cases(), |case| {
+        let formats = formats(&on_device, case.image_type)?;
+        goes_there_and_back(&on_device, case, formats[case.format % formats.len()])
+    });
+    Ok(())
+}
+
+/// The same box of each format, so that none is left out.
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn no_format_is_left_out(on_device: OnDevice) -> Result<()> {
+    let case = Case {
+        image_type: ImageType::Image2d,
+        format: 0,
+        shape: [7, 5, 1],
+        region: [4, 3, 1],
+        origins: [[2, 1, 0], [3, 2, 0]],
+        gaps: [1, 0],
+        seed: 7,
+    };
+    for format in formats(&on_device, case.image_type)? {
+        if let Err(why) = goes_there_and_back(&on_device, &case, format)? {
+            panic!("{why}");
+        }
+    }
+    Ok(())
+}
