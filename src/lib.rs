@@ -2,7 +2,7 @@
 //!
 //! - [`select`]: which platforms and devices there are, and which of them are meant
 //!   (PYOPENCL_TEST, PYOPENCL_CTX, patterns);
-//! - [`memory`]: buffers, transfers and maps;
+//! - [`memory`]: buffers, images, samplers, pipes, shared virtual memory, transfers and maps;
 //! - [`launch`]: kernels, launched with these as arguments;
 //! - [`Error`] and its [`Class`]: what went wrong, in which call, and what kind of trouble
 //!   that is.
@@ -11,16 +11,16 @@
 //! this crate's own. Every function relies on the handles inside opencl3's types being valid,
 //! although opencl3's `new` functions take any handle without being `unsafe`.
 //!
-//! ```no_run
-//! use clmatrix::memory::{Buffer, MemFlags, enqueue_read_buffer};
-//! use clmatrix::opencl3::command_queue::CommandQueue;
+//! ```
+//! use clmatrix::CommandQueue;
+//! use clmatrix::memory::{Buffer, Linear, MemFlags, enqueue_copy};
 //!
 //! # fn main() -> clmatrix::Result<()> {
 //! let context = clmatrix::create_some_context()?;
 //! let queue = CommandQueue::create_default(&context, 0)?;
 //! let buffer = Buffer::from_slice(&context, MemFlags::READ_ONLY, &[1.0_f32, 2.0, 3.0])?;
 //! let mut tail = [0.0_f32; 2];
-//! enqueue_read_buffer(&queue, &buffer, 4, &mut tail, [])?;
+//! enqueue_copy(&queue, &mut tail, &buffer, Linear { src_offset: 4, ..Linear::default() }, [])?;
 //! assert_eq!(tail, [2.0, 3.0]);
 //! # Ok(())
 //! # }
