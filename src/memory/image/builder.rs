@@ -15,7 +15,7 @@ use opencl3::context::Context;
 use smallvec::SmallVec;
 
 use super::format::ImageFormat;
-use super::limits::{check_extent, check_format, check_from_buffer, check_support};
+use super::limits::{check_extent, check_format, check_from_buffer, check_support, longest_row};
 use super::shape::{Extent, ImageType};
 use super::{Image, check_item_size};
 use crate::error::{Error, Result, in_call};
@@ -321,6 +321,24 @@ impl<'a> ImageBuilder<'a> {
         }
         let flags = if self.data.is_some() { self.flags | copy } else { self.flags };
         flags.for_new_object(CALL)
+    }
+}
+
+impl Image {
+    /// One row of undefined pixels like this image's, as many as a device has in a row, up to
+    /// `pixels`.
+    pub(super) fn row_of_its_own(&self, pixels: usize) -> Result<Self> {
+        let (context, format) = (self.object().context(), self.format());
+        let flags = MemFlags::READ_WRITE;
+        let width = pixels.min(longest_row(context));
+        let extent = Extent::new(ImageType::Image1d, &[width]);
+        let desc = descriptor(&extent, [0; 2], ptr::null_mut());
+        // SAFETY: the context is alive, and the flags ask for no host data.
+        let raw = unsafe { create(context, flags, format, &desc, ptr::null()) }?;
+        let about = described(raw, format, flags)?;
+        let (context, pitches) = (Arc::clone(context), super::pitches(format, extent, 0));
+        // SAFETY: the driver has just made it like this in this context, with one reference.
+        Ok(unsafe { Self::adopt(raw, context, about, None, format, extent, pitches) })
     }
 }
 

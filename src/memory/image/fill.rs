@@ -1,5 +1,7 @@
 //! Images that are filled with a colour (OpenCL 3.0, 5.3.4; `pyopencl.enqueue_fill_image`).
 
+use std::ops::Range;
+
 use cl3::command_queue as cl;
 use cl3::error_codes::CL_INVALID_VALUE;
 use opencl3::command_queue::CommandQueue;
@@ -8,8 +10,9 @@ use opencl3::event::Event;
 use super::Image;
 use super::format::{ChannelKind, ChannelOrder, ImageFormat};
 use crate::error::{Error, Result};
+use crate::memory::buffer::Buffer;
 use crate::memory::command::enqueue;
-use crate::memory::copy::ImageRegion;
+use crate::memory::copy::{CopyArgs, ImageBufferRegion, ImageRegion};
 use crate::memory::fill::FillTarget;
 use crate::memory::object::MemoryObject;
 use crate::memory::uses::Access;
@@ -118,6 +121,9 @@ impl<C: FillColor, Part: Into<ImageRegion>> FillTarget<C, Part> for &Image {
     ) -> Result<Event> {
         check_color::<C>(self.format())?;
         let pixels = part.into().on_device(CALL, self)?;
+        if let Some((buffer, bytes)) = self.in_buffer(&pixels) {
+            return fill_row(queue, self, buffer, bytes, color, wait_for);
+        }
         let color = color.bits();
         let operand = self.operand(&pixels, Access::Write);
         let event = enqueue(CALL, queue, &[operand], wait_for, |(queue, count, events)| {
@@ -137,6 +143,28 @@ impl<C: FillColor, Part: Into<ImageRegion>> FillTarget<C, Part> for &Image {
         })?;
         Ok(event.into_event())
     }
+}
+
+/// Fills one row of a buffer's bytes, from a row that is filled first: PoCL 3.1 crashes where it is
+/// asked to fill an image of a buffer, and rusticl 22.3 fills other bytes.
+fn fill_row<C: FillColor>(
+    queue: &CommandQueue,
+    image: &Image,
+    buffer: &Buffer,
+    bytes: Range<usize>,
+    color: C,
+    wait_for: &WaitList<'_>,
+) -> Result<Event> {
+    let item_size = image.element_size();
+    let row = image.row_of_its_own(bytes.len() / item_size)?;
+    let step = row.width() * item_size;
+    let mut event = (&row).enqueue_fill(queue, color, .., wait_for)?;
+    for start in bytes.clone().step_by(step) {
+        let pixels = step.min(bytes.end - start) / item_size;
+        let part = ImageBufferRegion::new([pixels]).offset(start);
+        event = part.enqueue(queue, buffer, &row, &(&event).into())?;
+    }
+    Ok(event)
 }
 
 /// Drivers take the colour's bits for what the format asks for.

@@ -61,6 +61,12 @@ fn largest(device: cl_device_id, image_type: ImageType) -> [usize; 3] {
     largest
 }
 
+/// How many pixels a 1D image has at most on every device of the context.
+pub(super) fn longest_row(context: &MemContext) -> usize {
+    let longest = |&device: &cl_device_id| largest(device, ImageType::Image1d)[0];
+    context.devices().iter().map(longest).min().unwrap_or(1).max(1)
+}
+
 /// Refuses an image that is larger than any device can have it.
 pub(super) fn check_extent(
     call: &'static str,

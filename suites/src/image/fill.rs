@@ -1,10 +1,11 @@
 //! `clEnqueueFillImage` (OpenCL 3.0, 5.3.4; `pyopencl.enqueue_fill_image`).
 
-use clmatrix::Result;
 use clmatrix::memory::{
-    ChannelOrder, ChannelType, FillColor, Image, ImageFormat, ImageRegion, ImageType, MemFlags,
-    enqueue_copy, enqueue_fill, enqueue_fill_image,
+    Buffer, ChannelOrder, ChannelType, FillColor, Image, ImageFormat, ImageRegion, ImageType,
+    MemFlags, enqueue_copy, enqueue_fill, enqueue_fill_image,
 };
+use clmatrix::{Device, Result};
+use clmatrix_harness::device;
 use rstest::rstest;
 
 use super::{RGBA_U32, image_of, pixel_count, pixels, places, seen};
@@ -67,6 +68,25 @@ fn fills_the_region_and_no_more(
     }
     assert_eq!(seen(&on_device, &image)?, expected);
     assert_eq!(pixels(&on_device, &image)?, expected);
+    Ok(())
+}
+
+/// More pixels than another image has in a row.
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn fills_long_images_of_buffers(on_device: OnDevice, device: Device) -> Result<()> {
+    let queue = &on_device.queue;
+    let pixels = (2 * device.image2d_max_width()? + 5).min(device.image_max_buffer_size()?);
+    let buffer = Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &vec![9_u8; pixels])?;
+    let format = ImageFormat::new(ChannelOrder::R, ChannelType::UnsignedInt8);
+    let builder = Image::builder(&on_device.context, format).shape([pixels]);
+    let image = builder.buffer(&buffer).build()?;
+    let all_but_the_first = ImageRegion::default().origin([1]);
+    enqueue_fill_image(queue, &image, [7_u32, 0, 0, 0], all_but_the_first, [])?;
+    let mut found = vec![0_u8; pixels];
+    enqueue_copy(queue, &mut found, &buffer, .., [])?;
+    assert_eq!(found[0], 9);
+    assert!(found[1..].iter().all(|byte| *byte == 7));
     Ok(())
 }
 

@@ -57,8 +57,7 @@ fn pixels_go_in_and_out(on_device: OnDevice) -> Result<()> {
     let image = row_of(&on_device, &buffer, 7)?;
     let middle = ImageRegion::new([2]).origin([3]);
     enqueue_copy(queue, &image, &[[40_u32; 4], [41; 4]], middle, [])?;
-    let last = ImageRegion::default().origin([6]);
-    _ = enqueue_copy(queue, &image, vec![[5_u32; 4]], last, [])?.wait()?;
+    enqueue_fill_image(queue, &image, [5_u32; 4], ImageRegion::default().origin([6]), [])?;
     let mut expected = places(&[7]);
     expected[3..5].copy_from_slice(&[[40; 4], [41; 4]]);
     expected[6] = [5; 4];

@@ -2,7 +2,7 @@
 
 use clmatrix::memory::{
     Buffer, ChannelOrder, ChannelType, Image, ImageBufferRegion, ImageCopy, ImageFormat,
-    ImageRegion, ImageType, MemFlags, enqueue_copy, enqueue_fill_image,
+    ImageRegion, ImageType, MapRead, MemFlags, enqueue_copy, enqueue_fill_image, enqueue_map_image,
 };
 use clmatrix::{CommandQueue, Device, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory, device};
@@ -263,5 +263,46 @@ fn what_is_of_another_context(on_device: OnDevice, ctx_factory: CtxFactory) -> R
     assert_eq!(refusal(enqueue_copy(queue, &buffer, &image, .., [])), invalid);
     let of_foreign = Image::builder(&on_device.context, RGBA_U8).shape([4]).buffer(&buffer);
     assert_eq!(refusal(of_foreign.build()), invalid);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn an_argument_that_is_no_image(on_device: OnDevice) -> Result<()> {
+    let source = "kernel void k(read_only image2d_t image, global uint *x) { *x = 1; }";
+    let mut kernel = on_device.launcher(source, "-cl-kernel-arg-info")?;
+    let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_ONLY)?;
+    let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
+    let mut launch = kernel.launch();
+    launch.arg(&buffer).arg(&image).global(1);
+    // SAFETY: nothing is launched: the arguments are refused.
+    let event = unsafe { launch.enqueue(&on_device.queue) };
+    assert_eq!(refusal(event), "CL_INVALID_ARG_VALUE");
+    let mut launch = kernel.launch();
+    launch.arg(&image).arg(&buffer).global(1);
+    // SAFETY: these are the kernel's arguments, and it stays within them.
+    unsafe { launch.enqueue(&on_device.queue)? };
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn an_image_that_is_mapped_is_not_passed(on_device: OnDevice) -> Result<()> {
+    let source = "kernel void k(read_only image2d_t image, global uint *x) { *x = 1; }";
+    let mut kernel = on_device.launcher(source, "")?;
+    let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
+    let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
+    let last_pixel = ImageRegion::default().origin([6, 4]);
+    let map = enqueue_map_image::<[u32; 4], _>(&on_device.queue, &image, MapRead, last_pixel, [])?;
+    let mut launch = kernel.launch();
+    launch.arg(&image).arg(&buffer).global(1);
+    // SAFETY: these are the kernel's arguments, and it stays within them.
+    let event = unsafe { launch.enqueue(&on_device.queue) };
+    assert_eq!(refusal(event), "CL_INVALID_OPERATION");
+    let mut launch = kernel.launch();
+    launch.arg_read(&image).arg(&buffer).global(1);
+    // SAFETY: as above.
+    unsafe { launch.enqueue(&on_device.queue)? };
+    drop(map);
     Ok(())
 }
