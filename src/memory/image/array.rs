@@ -8,10 +8,9 @@ use smallvec::SmallVec;
 
 use super::Image;
 use super::format::{ChannelOrder, ChannelType, ImageFormat};
+use super::make::CALL;
 use crate::error::{Error, Result};
 use crate::memory::flags::MemFlags;
-
-const CALL: &str = "clCreateImage";
 
 /// What kernels do with an image from an array (PyOpenCL's `mode`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

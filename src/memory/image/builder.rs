@@ -8,25 +8,22 @@ use bytemuck::Pod;
 use cl3::error_codes::{
     CL_INVALID_CONTEXT, CL_INVALID_HOST_PTR, CL_INVALID_IMAGE_DESCRIPTOR, CL_INVALID_IMAGE_SIZE,
 };
-use cl3::memory as cl;
-use cl3::types::{cl_image_desc, cl_image_format, cl_mem};
 use ndarray::{ArrayBase, Data, Dimension};
 use opencl3::context::Context;
 use smallvec::SmallVec;
 
+use super::Image;
 use super::format::ImageFormat;
-use super::limits::{check_extent, check_format, check_from_buffer, check_support, longest_row};
-use super::shape::{Extent, ImageType};
-use super::{Image, check_item_size};
-use crate::error::{Error, Result, in_call};
+use super::limits::{check_extent, check_format, check_from_buffer, check_support};
+use super::make::{CALL, create, described, descriptor};
+use super::shape::{Extent, ImageType, layer_pitches};
+use crate::error::{Error, Result};
 use crate::memory::buffer::Buffer;
 use crate::memory::context::MemContext;
 use crate::memory::copy::{Pitches, Rows};
 use crate::memory::flags::MemFlags;
+use crate::memory::object::MemoryObject;
 use crate::memory::object::sealed::Handle;
-use crate::memory::object::{self, About, MemoryObject};
-
-const CALL: &str = "clCreateImage";
 
 /// Says what an image is to be like; [`build`](Self::build) makes it (`pyopencl.create_image`).
 ///
@@ -324,44 +321,8 @@ impl<'a> ImageBuilder<'a> {
     }
 }
 
-impl Image {
-    /// One row of undefined pixels like this image's, as many as a device has in a row, up to
-    /// `pixels`.
-    pub(super) fn row_of_its_own(&self, pixels: usize) -> Result<Self> {
-        let (context, format) = (self.object().context(), self.format());
-        let flags = MemFlags::READ_WRITE;
-        let width = pixels.min(longest_row(context));
-        let extent = Extent::new(ImageType::Image1d, &[width]);
-        let desc = descriptor(&extent, [0; 2], ptr::null_mut());
-        // SAFETY: the context is alive, and the flags ask for no host data.
-        let raw = unsafe { create(context, flags, format, &desc, ptr::null()) }?;
-        let about = described(raw, format, flags)?;
-        let (context, pitches) = (Arc::clone(context), super::pitches(format, extent, 0));
-        // SAFETY: the driver has just made it like this in this context, with one reference.
-        Ok(unsafe { Self::adopt(raw, context, about, None, format, extent, pitches) })
-    }
-}
-
 fn bad_descriptor(why: impl Into<Cow<'static, str>>) -> Error {
     Error::refused(CALL, CL_INVALID_IMAGE_DESCRIPTOR, why)
-}
-
-/// How far apart rows are along y, and slices along z, where these are the pitches of rows and of
-/// slices or layers: the layers of 1D images lie along y.
-pub(crate) fn layer_pitches(
-    image_type: ImageType,
-    [row_pitch, slice_pitch]: [usize; 2],
-) -> std::result::Result<[usize; 2], String> {
-    match image_type {
-        ImageType::Image2dArray | ImageType::Image3d => Ok([row_pitch, slice_pitch]),
-        ImageType::Image1dArray if slice_pitch == 0 => Ok([row_pitch, 0]),
-        ImageType::Image1dArray if slice_pitch >= row_pitch => Ok([slice_pitch, 0]),
-        ImageType::Image1dArray => {
-            Err(format!("rows of {row_pitch} bytes cannot be {slice_pitch} bytes apart"))
-        }
-        _ if slice_pitch == 0 => Ok([row_pitch, 0]),
-        _ => Err(format!("an {image_type:?} has no slices or layers, and no slice pitch")),
-    }
 }
 
 /// The pitches that the driver is told: none where there are no gaps.
@@ -387,50 +348,4 @@ fn in_image_order<T: Pod, S: Data<Elem = T>, D: Dimension>(
             Cow::Owned(bytes)
         }
     }
-}
-
-fn descriptor(
-    extent: &Extent,
-    [row_pitch, slice_pitch]: [usize; 2],
-    buffer: cl_mem,
-) -> cl_image_desc {
-    cl_image_desc {
-        image_type: extent.image_type.as_raw(),
-        image_width: extent.width(),
-        image_height: extent.height(),
-        image_depth: extent.depth(),
-        image_array_size: extent.array_size(),
-        image_row_pitch: row_pitch,
-        image_slice_pitch: slice_pitch,
-        num_mip_levels: 0,
-        num_samples: 0,
-        buffer,
-    }
-}
-
-/// # Safety
-/// The handles are valid, and `host` points to what flags and descriptor ask for.
-unsafe fn create(
-    context: &MemContext,
-    flags: MemFlags,
-    format: ImageFormat,
-    desc: &cl_image_desc,
-    host: *const u8,
-) -> Result<cl_mem> {
-    let format = cl_image_format::from(format);
-    // SAFETY: as promised.
-    unsafe { cl::create_image(context.raw(), flags.bits(), &format, desc, host.cast_mut().cast()) }
-        .map_err(in_call(CALL))
-}
-
-/// What there is to know of a new image; releases it if it is not as it should be.
-fn described(raw: cl_mem, format: ImageFormat, flags: MemFlags) -> Result<About> {
-    let about = check_item_size(raw, format).and_then(|()| object::about(raw));
-    if about.is_err() {
-        // SAFETY: the reference is ours, and given up once.
-        if let Err(code) = unsafe { cl::release_mem_object(raw) } {
-            log::error!("{}", Error::from_call("clReleaseMemObject", code));
-        }
-    }
-    Ok(About { flags, ..about? })
 }

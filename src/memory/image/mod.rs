@@ -5,6 +5,7 @@ mod builder;
 mod fill;
 mod format;
 mod limits;
+mod make;
 mod shape;
 mod supported;
 
@@ -21,12 +22,10 @@ use opencl3::context::Context;
 
 pub use array::{ArrayMode, ImageElement, Integers, image_from_array};
 pub use builder::ImageBuilder;
-pub(crate) use builder::layer_pitches;
 pub use fill::{FillColor, enqueue_fill_image};
 pub use format::{ChannelKind, ChannelOrder, ChannelType, ImageFormat};
-pub(crate) use shape::Extent;
 pub use shape::ImageType;
-pub(crate) use shape::Pixels;
+pub(crate) use shape::{Extent, Pixels, layer_pitches};
 pub use supported::supported_image_formats;
 
 use super::buffer::Buffer;

@@ -167,6 +167,24 @@ impl Pixels {
     }
 }
 
+/// How far apart rows are along y, and slices along z, where these are the pitches of rows and of
+/// slices or layers: the layers of 1D images lie along y.
+pub(crate) fn layer_pitches(
+    image_type: ImageType,
+    [row_pitch, slice_pitch]: [usize; 2],
+) -> std::result::Result<[usize; 2], String> {
+    match image_type {
+        ImageType::Image2dArray | ImageType::Image3d => Ok([row_pitch, slice_pitch]),
+        ImageType::Image1dArray if slice_pitch == 0 => Ok([row_pitch, 0]),
+        ImageType::Image1dArray if slice_pitch >= row_pitch => Ok([slice_pitch, 0]),
+        ImageType::Image1dArray => {
+            Err(format!("rows of {row_pitch} bytes cannot be {slice_pitch} bytes apart"))
+        }
+        _ if slice_pitch == 0 => Ok([row_pitch, 0]),
+        _ => Err(format!("an {image_type:?} has no slices or layers, and no slice pitch")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

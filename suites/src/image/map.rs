@@ -196,6 +196,30 @@ fn keeps_commands_off_its_rows(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
+fn two_parts_may_be_mapped_at_once(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
+    let mut expected = places(&[7, 5]);
+    enqueue_copy(queue, &image, &expected, .., [])?;
+    let map = |y: usize| {
+        let rows = ImageRegion::new([7, 2]).origin([0, y]);
+        enqueue_map_image::<[u32; 4], _>(queue, &image, MapReadWrite, rows, [])
+    };
+    let (mut first, mut second) = (map(0)?, map(2)?);
+    first.pixels_mut()[[0, 1, 6]] = [8; 4];
+    second.pixels_mut()[[0, 0, 0]] = [9; 4];
+    assert_eq!(first.pixels()[[0, 1, 5]], [5, 1, 0, 3]);
+    assert_eq!(second.pixels()[[0, 1, 6]], [6, 3, 0, 3]);
+    first.unmap([])?;
+    second.unmap([])?;
+    expected[13] = [8; 4];
+    expected[14] = [9; 4];
+    assert_eq!(seen(&on_device, &image)?, expected);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
 fn keeps_maps_off_the_buffer_that_it_shows(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let image = image_of(&on_device, ImageType::Image1dBuffer, MemFlags::READ_WRITE)?;
