@@ -4,7 +4,7 @@
 //! What OpenCL forbids is refused before the driver sees it: a queue or event of another context,
 //! memory of two contexts, and bytes that are mapped.
 
-use std::mem;
+use std::cell::Cell;
 use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
@@ -27,6 +27,21 @@ pub(crate) struct Operand<'a> {
     /// As `uses` counts them.
     pub range: Range<usize>,
     pub access: Access,
+    /// While the driver is being asked for the command.
+    entered: Cell<Entered>,
+}
+
+impl<'a> Operand<'a> {
+    /// `range` is as `uses` counts the bytes.
+    #[inline]
+    pub fn new(
+        uses: &'a Arc<Uses>,
+        context: &'a Arc<MemContext>,
+        range: Range<usize>,
+        access: Access,
+    ) -> Self {
+        Self { uses, context, range, access, entered: Cell::new(Entered::Not) }
+    }
 }
 
 /// The queue, number of events and events that a driver's function takes.
@@ -36,7 +51,7 @@ pub(crate) type Arguments = (cl_command_queue, cl_uint, *const cl_event);
 ///
 /// `issue` is given the queue and the wait list, which are alive and of the operands' context. The
 /// operands' bytes are not mapped then.
-#[inline]
+#[inline(always)]
 pub(crate) fn enqueue(
     call: &'static str,
     queue: &CommandQueue,
@@ -49,7 +64,7 @@ pub(crate) fn enqueue(
 
 /// Enqueues a command as [`enqueue`] does, which is of `context` even if it has no operands. The
 /// caller then checks the queue.
-#[inline]
+#[inline(always)]
 pub(crate) fn enqueue_in(
     call: &'static str,
     queue: &CommandQueue,
@@ -58,20 +73,23 @@ pub(crate) fn enqueue_in(
     wait_for: &WaitList<'_>,
     issue: impl FnOnce(Arguments) -> std::result::Result<cl_event, i32>,
 ) -> Result<EventRef> {
-    let uses = InUse::enter(call, queue, context, operands)?;
-    let (count, events) = wait_for.arguments(call, context.raw())?;
-    let event = issue((queue.get(), count, events)).map_err(in_call(call))?;
-    // SAFETY: the driver has just made it, with one reference.
-    match unsafe { EventRef::from_driver(call, event) } {
-        Ok(event) => {
-            uses.end_with(&event);
-            Ok(event)
-        }
+    let asked = enter(call, queue, context, operands)
+        .and_then(|()| wait_for.arguments(call, context.raw()))
+        .and_then(|(count, events)| issue((queue.get(), count, events)).map_err(in_call(call)));
+    let event = match asked {
+        Ok(event) => event,
         Err(error) => {
-            uses.lose();
-            Err(error)
+            was_refused(operands);
+            return Err(error);
         }
+    };
+    // SAFETY: the driver has just made it, with one reference.
+    let event = unsafe { EventRef::from_driver(call, event) };
+    match &event {
+        Ok(event) => was_issued(operands, event),
+        Err(_) => was_lost(operands),
     }
+    event
 }
 
 /// Enqueues a command that blocks, and gives its event if it did not fail.
@@ -105,95 +123,51 @@ pub(crate) fn check_not_failed(call: &'static str, event: &EventRef) -> Result<(
     }
 }
 
-/// What a command uses while the driver is being asked for it.
-struct InUse<'a> {
-    queue: &'a CommandQueue,
-    operands: &'a [Operand<'a>],
-    /// How many of the operands have been entered.
-    entered: usize,
-    /// Their ids, if the queue may reorder its commands.
-    alone: Vec<u64>,
+/// Enters the command's uses, perhaps not all where it fails.
+#[inline(always)]
+fn enter(
+    call: &'static str,
+    queue: &CommandQueue,
+    context: &Arc<MemContext>,
+    operands: &[Operand<'_>],
+) -> Result<()> {
+    for Operand { uses, context: of, range, access, entered } in operands {
+        if !Arc::ptr_eq(of, context) {
+            return Err(two_contexts(call));
+        }
+        entered.set(match uses.enter_usual(queue, range, *access) {
+            Some(usual) => usual,
+            None => uses.enter_unusual(call, queue, context.raw(), range, *access)?,
+        });
+    }
+    Ok(())
 }
 
-impl<'a> InUse<'a> {
-    #[inline]
-    fn enter(
-        call: &'static str,
-        queue: &'a CommandQueue,
-        context: &Arc<MemContext>,
-        operands: &'a [Operand<'a>],
-    ) -> Result<Self> {
-        let mut entered = Self { queue, operands, entered: 0, alone: Vec::new() };
-        for operand in operands {
-            if !Arc::ptr_eq(operand.context, context) {
-                return Err(of_two_contexts(call));
-            }
-            let Operand { uses, range, access, .. } = operand;
-            if !uses.enter_in_order(queue, range, *access) {
-                entered.enter_otherwise(call, operand)?;
-            }
-            entered.entered += 1;
-        }
-        Ok(entered)
-    }
-
-    #[cold]
-    fn enter_otherwise(&mut self, call: &'static str, operand: &Operand<'_>) -> Result<()> {
-        let Operand { uses, context, range, access } = operand;
-        match uses.enter_command(call, self.queue, context.raw(), range, *access)? {
-            Entered::OnQueue => {}
-            Entered::Alone(id) => self.alone.push(id),
-        }
-        Ok(())
-    }
-
-    /// The driver took the command, which ends with `event`.
-    #[inline]
-    fn end_with(mut self, event: &EventRef) {
-        if self.alone.is_empty() {
-            self.leave();
-        } else {
-            for (operand, id) in self.operands.iter().zip(mem::take(&mut self.alone)) {
-                operand.uses.remember(id, event);
-            }
-        }
-        self.entered = 0;
-    }
-
-    /// The driver may have taken the command, and nobody can tell when it ends.
-    #[cold]
-    fn lose(&self) {
-        for Operand { uses, range, access, .. } in self.operands {
-            uses.lose(range, *access);
-        }
-    }
-
-    #[inline]
-    fn leave(&mut self) {
-        for operand in &self.operands[..self.entered] {
-            operand.uses.leave(self.queue);
-        }
-        self.entered = 0;
+/// The driver took the command.
+#[inline(always)]
+fn was_issued(operands: &[Operand<'_>], event: &EventRef) {
+    for Operand { uses, entered, .. } in operands {
+        uses.was_issued(entered.replace(Entered::Not), event);
     }
 }
 
-impl Drop for InUse<'_> {
-    /// The driver did not take the command, where it had not before.
-    #[inline]
-    fn drop(&mut self) {
-        if self.entered == 0 {
-            return;
-        }
-        if self.alone.is_empty() {
-            return self.leave();
-        }
-        for (operand, id) in self.operands.iter().zip(&self.alone) {
-            operand.uses.forget(*id);
-        }
+/// The driver did not take the command.
+#[cold]
+fn was_refused(operands: &[Operand<'_>]) {
+    for Operand { uses, entered, .. } in operands {
+        uses.was_refused(entered.replace(Entered::Not));
+    }
+}
+
+/// The driver may have taken the command, and nobody can tell when it ends.
+#[cold]
+fn was_lost(operands: &[Operand<'_>]) {
+    for Operand { uses, range, access, entered, .. } in operands {
+        uses.was_lost(entered.replace(Entered::Not), range, *access);
     }
 }
 
 #[cold]
-fn of_two_contexts(call: &'static str) -> Error {
+fn two_contexts(call: &'static str) -> Error {
     Error::refused(call, CL_INVALID_CONTEXT, "the memory is of two contexts")
 }

@@ -285,7 +285,7 @@ impl MemObject {
     #[inline]
     pub(crate) fn operand(&self, range: &Range<usize>, access: Access) -> Operand<'_> {
         let range = self.in_uses(range);
-        Operand { uses: &self.uses, context: &self.context, range, access }
+        Operand::new(&self.uses, &self.context, range, access)
     }
 }
 

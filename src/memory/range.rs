@@ -7,6 +7,7 @@ use cl3::error_codes::CL_INVALID_VALUE;
 use crate::error::{Error, Result};
 
 /// `range` of `size` bytes with its ends filled in; `None` where not all of it is there.
+#[inline]
 fn bytes_of(size: usize, range: &impl RangeBounds<usize>) -> Option<Range<usize>> {
     let start = match range.start_bound() {
         Bound::Included(start) => *start,
@@ -22,26 +23,40 @@ fn bytes_of(size: usize, range: &impl RangeBounds<usize>) -> Option<Range<usize>
 }
 
 /// `len` of `size` bytes from `offset` on; `None` where not all of them are there.
+#[inline]
 fn span_of(size: usize, offset: usize, len: usize) -> Option<Range<usize>> {
     let end = offset.checked_add(len)?;
     (end <= size).then_some(offset..end)
 }
 
 /// `range` with its ends filled in, of the `size` bytes of `what`.
+#[inline]
 pub(crate) fn checked_range(
     call: &'static str,
     what: &str,
     size: usize,
     range: impl RangeBounds<usize>,
 ) -> Result<Range<usize>> {
-    bytes_of(size, &range).ok_or_else(|| {
-        let range = (range.start_bound(), range.end_bound());
-        let why = format!("bytes {range:?} are not all in a {what} of {size} bytes");
-        Error::refused(call, CL_INVALID_VALUE, why)
-    })
+    match bytes_of(size, &range) {
+        Some(range) => Ok(range),
+        None => Err(no_such_range(call, what, size, range.start_bound(), range.end_bound())),
+    }
+}
+
+#[cold]
+fn no_such_range(
+    call: &'static str,
+    what: &str,
+    size: usize,
+    start: Bound<&usize>,
+    end: Bound<&usize>,
+) -> Error {
+    let why = format!("bytes {:?} are not all in a {what} of {size} bytes", (start, end));
+    Error::refused(call, CL_INVALID_VALUE, why)
 }
 
 /// The `len` bytes from `offset` on, of the `size` bytes of `what`.
+#[inline]
 pub(crate) fn checked_span(
     call: &'static str,
     what: &str,
@@ -49,20 +64,27 @@ pub(crate) fn checked_span(
     offset: usize,
     len: usize,
 ) -> Result<Range<usize>> {
-    span_of(size, offset, len).ok_or_else(|| {
-        let why =
-            format!("{len} bytes from byte {offset} on are not all in a {what} of {size} bytes");
-        Error::refused(call, CL_INVALID_VALUE, why)
-    })
+    match span_of(size, offset, len) {
+        Some(range) => Ok(range),
+        None => Err(no_such_span(call, what, size, offset, len)),
+    }
+}
+
+#[cold]
+fn no_such_span(call: &'static str, what: &str, size: usize, offset: usize, len: usize) -> Error {
+    let why = format!("{len} bytes from byte {offset} on are not all in a {what} of {size} bytes");
+    Error::refused(call, CL_INVALID_VALUE, why)
 }
 
 /// Drivers do not agree on commands on 0 bytes.
 #[inline]
 pub(crate) fn check_not_empty(call: &'static str, range: &Range<usize>) -> Result<()> {
-    if range.is_empty() {
-        return Err(Error::refused(call, CL_INVALID_VALUE, "a command on 0 bytes"));
-    }
-    Ok(())
+    if range.is_empty() { Err(no_bytes(call)) } else { Ok(()) }
+}
+
+#[cold]
+fn no_bytes(call: &'static str) -> Error {
+    Error::refused(call, CL_INVALID_VALUE, "a command on 0 bytes")
 }
 
 #[cfg(test)]

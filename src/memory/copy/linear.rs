@@ -252,6 +252,7 @@ pub(super) fn copy(
     Ok(enqueue(call, queue, &operands, wait_for, issue)?.into_event())
 }
 
+#[inline]
 fn check_no_overlap(
     call: &'static str,
     (src, from): (&Buffer, &Range<usize>),

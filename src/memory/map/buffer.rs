@@ -33,6 +33,7 @@ impl Mappable for Buffer {
         self.object().uses()
     }
 
+    #[inline]
     unsafe fn ask_to_unmap(
         &self,
         pointer: *mut c_void,
@@ -137,6 +138,7 @@ pub fn enqueue_map_buffer_nonblocking<'a, T: Pod, M: MapMode>(
 }
 
 /// The bytes, and how many elements they are.
+#[inline]
 fn checked<T, M: MapMode>(
     buffer: &Buffer,
     range: impl RangeBounds<usize>,

@@ -35,6 +35,7 @@ unsafe impl<G: Send, T: Pod + Send, M: MapMode> Send for SliceMap<G, T, M> {}
 unsafe impl<G: Sync, T: Pod + Sync, M: MapMode> Sync for SliceMap<G, T, M> {}
 
 /// How many elements `size` bytes are.
+#[inline]
 pub(crate) fn elements<T>(call: &'static str, size: usize) -> Result<usize> {
     match size.checked_rem(size_of::<T>()) {
         Some(0) => Ok(size / size_of::<T>()),
@@ -52,6 +53,7 @@ impl<G, T: Pod, M: MapMode> SliceMap<G, T, M> {
     /// # Safety
     /// As long as `guard` lives, the elements are there, and what `M` does to them is kept apart
     /// from what others do.
+    #[inline]
     pub(crate) unsafe fn new(guard: G, pointer: NonNull<T>, len: usize) -> Self {
         Self { pointer, len, guard, mode: PhantomData }
     }
@@ -71,6 +73,7 @@ impl<G, T: Pod, M: MapMode> SliceMap<G, T, M> {
 
 impl<K: Mappable, T: Pod, M: MapMode> SliceMap<Mapping<K>, T, M> {
     /// `len` elements that are mapped in mode `M`.
+    #[inline]
     pub(crate) fn of(mapping: Mapping<K>, len: usize) -> Result<Self> {
         let pointer = mapping.pointer()?;
         // SAFETY: the driver keeps them mapped here until `mapping` is dropped or unmapped, which

@@ -96,7 +96,7 @@ impl SvmMemory {
 
     /// Bytes of it for a command.
     pub(crate) fn operand(&self, range: Range<usize>, access: Access) -> Operand<'_> {
-        Operand { uses: &self.uses, context: &self.context, range, access }
+        Operand::new(&self.uses, &self.context, range, access)
     }
 
     /// Whether it has not been freed.

@@ -4,6 +4,7 @@
 //! never held across a driver call that can wait, so a command is entered before the driver is asked
 //! for it, and what came of it is added afterwards.
 
+mod issuing;
 mod table;
 
 use std::ops::Range;
@@ -22,6 +23,7 @@ use opencl3::command_queue::CommandQueue;
 
 use crate::error::{Error, Result, in_call};
 use crate::handle::{EventRef, Outcome, QueueRef};
+use issuing::{Issuing, Slot};
 pub(crate) use table::Entered;
 use table::{Before, EnteredMap, Obstacle, Queue, Refusal, Running, Table};
 
@@ -51,13 +53,18 @@ pub struct Uses {
 #[derive(Debug)]
 struct Shared<Q, E> {
     table: Mutex<Table<Q, E>>,
+    issuing: Issuing,
     /// Notified when a command has been issued.
     issued: Condvar,
 }
 
 impl<Q, E> Default for Shared<Q, E> {
     fn default() -> Self {
-        Self { table: Mutex::new(Table::default()), issued: Condvar::new() }
+        Self {
+            table: Mutex::new(Table::default()),
+            issuing: Issuing::default(),
+            issued: Condvar::new(),
+        }
     }
 }
 
@@ -81,6 +88,24 @@ impl<Q: Queue, E> Shared<Q, E> {
         }
     }
 
+    /// A command of an in-order queue has been issued, or has not been taken.
+    #[inline]
+    fn was_issued(&self, slot: Slot) {
+        if self.issuing.end(slot) {
+            self.tell_of(slot);
+        }
+    }
+
+    #[cold]
+    fn tell_of(&self, slot: Slot) {
+        let table = self.lock();
+        if table.waiting == 0 {
+            self.issuing.let_be(slot);
+        }
+        drop(table);
+        self.issued.notify_all();
+    }
+
     /// What an entered map has to come after, once other threads have issued what they are just
     /// issuing on its bytes: it keeps away what is new.
     fn before_map<Error>(
@@ -92,7 +117,7 @@ impl<Q: Queue, E> Shared<Q, E> {
         share: impl Fn(&Q) -> std::result::Result<Q, Error>,
     ) -> std::result::Result<std::result::Result<Before<Q, E>, Error>, Refusal> {
         let mut table = self.lock();
-        while table.is_being_issued(range, access) {
+        while table.is_being_issued(&self.issuing, range, access) {
             table.waiting += 1;
             table = self.issued.wait(table).unwrap_or_else(PoisonError::into_inner);
             table.waiting -= 1;
@@ -169,26 +194,30 @@ impl Uses {
         Arc::new(Self { shared: Shared::default() })
     }
 
+    #[inline]
     fn lock(&self) -> MutexGuard<'_, Table<KnownQueue, Pending>> {
         self.shared.lock()
     }
 
-    /// Enters a command of a queue that runs its commands in order and has been used before, where
-    /// nothing is mapped; `false` where it is not as simple as that.
+    /// Enters a command of `queue` that the driver is about to be asked for, if it is one of most;
+    /// [`enter_unusual`](Self::enter_unusual) enters the others.
     #[inline]
-    pub(crate) fn enter_in_order(
+    pub(crate) fn enter_usual(
         &self,
         queue: &CommandQueue,
         range: &Range<usize>,
         access: Access,
-    ) -> bool {
-        self.lock().enter_in_order(queue.get() as usize, range, access)
+    ) -> Option<Entered> {
+        let key = queue.get() as usize;
+        let slot = self.lock().enter_usual(&self.shared.issuing, key, range, access);
+        slot.map(Entered::OnQueue)
     }
 
     /// Enters a command of `queue` that the driver is about to be asked for.
     ///
     /// Refuses bytes that are mapped, and a queue of another context than the object's.
-    pub(crate) fn enter_command(
+    #[cold]
+    pub(crate) fn enter_unusual(
         &self,
         call: &'static str,
         queue: &CommandQueue,
@@ -196,17 +225,13 @@ impl Uses {
         range: &Range<usize>,
         access: Access,
     ) -> Result<Entered> {
-        let key = queue.get() as usize;
-        let enter =
-            |table: &mut Table<_, _>, settled| table.enter_command(key, range, access, settled);
+        let (key, issuing) = (queue.get() as usize, &self.shared.issuing);
+        let enter = |table: &mut Table<_, _>, settled| {
+            table.enter_command(issuing, key, range, access, settled)
+        };
+        let ask = || KnownQueue::ask(call, queue, context);
         let entered = enter(&mut self.lock(), false);
-        match entered {
-            Ok(entered) => Ok(entered),
-            Err(obstacle) => {
-                let ask = || KnownQueue::ask(call, queue, context);
-                self.overcome(obstacle, call, ask, range, enter)
-            }
-        }
+        entered.or_else(|obstacle| self.overcome(obstacle, call, ask, range, enter))
     }
 
     /// Enters a use with `enter` when what is in its way has been looked at; `ask` asks about its
@@ -241,24 +266,41 @@ impl Uses {
         }
     }
 
-    /// The driver was asked for a command of a queue that runs its commands in order.
+    /// The driver was asked for a command that has been entered, and took it: it ends with `event`.
     #[inline]
-    pub(crate) fn leave(&self, queue: &CommandQueue) {
-        self.shared.tell(|table| table.was_issued(queue.get() as usize));
+    pub(crate) fn was_issued(&self, entered: Entered, event: &EventRef) {
+        match entered {
+            Entered::Not => {}
+            Entered::OnQueue(slot) => self.shared.was_issued(slot),
+            Entered::Alone(id) => self.remember(id, event),
+        }
     }
 
-    /// The driver did not take a command that is followed by itself.
-    pub(crate) fn forget(&self, id: u64) {
-        self.end(id, Outcome::Complete);
+    /// The driver was asked for a command that has been entered, and did not take it.
+    #[cold]
+    pub(crate) fn was_refused(&self, entered: Entered) {
+        match entered {
+            Entered::Not => {}
+            Entered::OnQueue(slot) => self.shared.was_issued(slot),
+            Entered::Alone(id) => self.end(id, Outcome::Complete),
+        }
     }
 
     /// The driver may have taken a command on these bytes, and nobody can tell when it ends.
-    pub(crate) fn lose(&self, range: &Range<usize>, access: Access) {
-        self.lock().lose(range.clone(), access);
+    #[cold]
+    pub(crate) fn was_lost(&self, entered: Entered, range: &Range<usize>, access: Access) {
+        match entered {
+            Entered::Not => {}
+            Entered::OnQueue(slot) => {
+                self.lock().lose(range.clone(), access);
+                self.shared.was_issued(slot);
+            }
+            Entered::Alone(id) => self.shared.tell(|table| table.set_lost(id)),
+        }
     }
 
-    /// The driver took a command that is followed by itself, and that ends with `event`.
-    pub(crate) fn remember(&self, id: u64, event: &EventRef) {
+    #[cold]
+    fn remember(&self, id: u64, event: &EventRef) {
         match event.try_clone() {
             Ok(event) => self.issued(id, Pending { event, after: Vec::new() }),
             Err(error) => {
@@ -286,7 +328,7 @@ impl Uses {
     }
 
     fn introduce(&self, queue: KnownQueue) {
-        let made_room = self.lock().introduce(queue);
+        let made_room = self.lock().introduce(&self.shared.issuing, queue);
         let Some((queue, ids)) = made_room else { return };
         if ids.is_empty() {
             return;
@@ -538,7 +580,10 @@ impl Uses {
         access: Access,
     ) -> Result<EnteredMap> {
         let key = queue.get() as usize;
-        let enter = |table: &mut Table<_, _>, settled| table.enter_map(key, range, access, settled);
+        let issuing = &self.shared.issuing;
+        let enter = |table: &mut Table<_, _>, settled| {
+            table.enter_map(issuing, key, range, access, settled)
+        };
         let entered = enter(&mut self.lock(), false);
         match entered {
             Ok(entered) => Ok(entered),

@@ -7,6 +7,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::issuing::{self, Issuing, Slot};
 use super::{Access, overlap};
 
 /// A command queue, as far as the rules go.
@@ -58,8 +59,8 @@ struct Known<Q> {
     queue: Q,
     /// By commands that were enqueued; unused for a queue without order.
     touched: Touched,
-    /// Commands that the driver is being asked for.
-    issuing: u32,
+    /// Counts the commands that the driver is being asked for.
+    slot: Slot,
     /// Maps that end on this queue.
     maps: u32,
     /// Counts the commands, to tell whether there was one meanwhile.
@@ -67,12 +68,13 @@ struct Known<Q> {
 }
 
 impl<Q> Known<Q> {
-    /// The driver is about to be asked for a command.
+    /// Enters a command of this queue, which runs them in order.
     #[inline]
-    fn issue(&mut self, range: &Range<usize>, access: Access) {
+    fn enter(&mut self, issuing: &Issuing, range: &Range<usize>, access: Access) -> Slot {
         self.touched.add(range, access);
-        self.issuing += 1;
         self.commands += 1;
+        issuing.begin(self.slot);
+        self.slot
     }
 }
 
@@ -134,8 +136,10 @@ pub(super) type Running<E> = (u64, Arc<E>);
 /// A command that has been entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entered {
+    /// Not at all.
+    Not,
     /// Among the others of its in-order queue.
-    OnQueue,
+    OnQueue(Slot),
     /// By itself.
     Alone(u64),
 }
@@ -189,7 +193,7 @@ impl<Q, E> Table<Q, E> {
     /// How many uses are kept without looking whether they have ended.
     const SLACK: usize = 16;
     /// How many queues are kept: each is one that the driver cannot free.
-    const QUEUES: usize = 8;
+    const QUEUES: usize = issuing::QUEUES;
 }
 
 impl<Q: Queue, E> Table<Q, E> {
@@ -211,22 +215,17 @@ impl<Q: Queue, E> Table<Q, E> {
     /// Makes a queue known. Gives back one that must make room, if there is one, with the ids under
     /// which what it has touched is being issued from now on: it takes the last of its commands to
     /// say when that ends.
-    pub fn introduce(&mut self, queue: Q) -> Option<(Q, Vec<u64>)> {
+    pub fn introduce(&mut self, issuing: &Issuing, queue: Q) -> Option<(Q, Vec<u64>)> {
         if self.knows(queue.key()) {
             return None;
         }
-        let idle = |known: &Known<Q>| known.issuing == 0 && known.maps == 0;
+        let idle = |known: &Known<Q>| !issuing.is_busy(known.slot) && known.maps == 0;
         let out = (self.queues.len() >= Self::QUEUES)
             .then(|| self.queues.iter().position(idle))
             .flatten()
             .map(|position| self.queues.remove(position));
-        self.queues.push(Known {
-            queue,
-            touched: Touched::default(),
-            issuing: 0,
-            maps: 0,
-            commands: 0,
-        });
+        let slot = Slot::beside(self.queues.iter().map(|known| known.slot));
+        self.queues.push(Known { queue, touched: Touched::default(), slot, maps: 0, commands: 0 });
         let out = out?;
         let mut ids = Vec::new();
         for (range, access) in out.touched.uses() {
@@ -237,43 +236,42 @@ impl<Q: Queue, E> Table<Q, E> {
         Some((out.queue, ids))
     }
 
-    /// Enters a command of a known queue in order, if nothing is mapped.
+    /// Enters a command that is about to be issued, if it is one of most: nothing is mapped, and the
+    /// queue is known and runs its commands in order.
     #[inline]
-    pub fn enter_in_order(&mut self, key: usize, range: &Range<usize>, access: Access) -> bool {
+    pub fn enter_usual(
+        &mut self,
+        issuing: &Issuing,
+        key: usize,
+        range: &Range<usize>,
+        access: Access,
+    ) -> Option<Slot> {
         if !self.maps.is_empty() {
-            return false;
+            return None;
         }
-        match self.known(key) {
-            Some(known) if known.queue.is_in_order() => {
-                known.issue(range, access);
-                true
-            }
-            _ => false,
-        }
+        let known = self.known(key).filter(|known| known.queue.is_in_order())?;
+        Some(known.enter(issuing, range, access))
     }
 
     /// Enters a command that is about to be issued. With `settled`, the ends of maps that are still
     /// under way are for the queues to order.
-    #[inline]
     pub fn enter_command(
         &mut self,
+        issuing: &Issuing,
         key: usize,
         range: &Range<usize>,
         access: Access,
         settled: bool,
     ) -> Result<Entered, Obstacle<E>> {
-        if !self.maps.is_empty() {
-            self.check_maps(range, access, settled)?;
-        }
+        self.check_maps(range, access, settled)?;
         let Some(known) = self.known(key) else { return Err(Obstacle::UnknownQueue) };
-        if known.queue.is_in_order() {
-            known.issue(range, access);
-            return Ok(Entered::OnQueue);
-        }
-        Ok(self.enter_alone(range.clone(), access))
+        Ok(if known.queue.is_in_order() {
+            Entered::OnQueue(known.enter(issuing, range, access))
+        } else {
+            self.enter_alone(range.clone(), access)
+        })
     }
 
-    #[cold]
     fn enter_alone(&mut self, range: Range<usize>, access: Access) -> Entered {
         let id = self.new_id();
         self.commands.push(Use::command(id, range, access, State::Issuing));
@@ -285,6 +283,7 @@ impl<Q: Queue, E> Table<Q, E> {
     #[inline]
     pub fn enter_map(
         &mut self,
+        issuing: &Issuing,
         key: usize,
         range: &Range<usize>,
         access: Access,
@@ -298,7 +297,7 @@ impl<Q: Queue, E> Table<Q, E> {
         let mut own = None;
         for known in &mut self.queues {
             let is_own = known.queue.key() == key;
-            let is_busy = !is_own || known.issuing > 0;
+            let is_busy = !is_own || issuing.is_busy(known.slot);
             must_wait |= is_busy && known.touched.conflicts_with(range, access);
             if is_own {
                 own = Some(known);
@@ -350,10 +349,11 @@ impl<Q: Queue, E> Table<Q, E> {
         if settled || unmapping.is_empty() { Ok(()) } else { Err(Obstacle::Unmapping(unmapping)) }
     }
 
-    /// Whether a command on these bytes is just being issued.
-    pub fn is_being_issued(&self, range: &Range<usize>, access: Access) -> bool {
-        let on_queue =
-            |known: &Known<Q>| known.issuing > 0 && known.touched.conflicts_with(range, access);
+    /// Whether a command on these bytes is just being issued. If so, who ends that will tell.
+    pub fn is_being_issued(&self, issuing: &Issuing, range: &Range<usize>, access: Access) -> bool {
+        let on_queue = |known: &Known<Q>| {
+            known.touched.conflicts_with(range, access) && issuing.await_end(known.slot)
+        };
         let alone = |command: &Use<E>| {
             matches!(command.state, State::Issuing) && command.conflicts_with(range, access)
         };
@@ -394,14 +394,6 @@ impl<Q: Queue, E> Table<Q, E> {
         Ok(Ok(before))
     }
 
-    /// The driver was asked for a command of an in-order queue.
-    #[inline]
-    pub fn was_issued(&mut self, key: usize) {
-        if let Some(known) = self.known(key) {
-            known.issuing -= 1;
-        }
-    }
-
     /// All that the queue `key` had been given when `commands` were counted has ended.
     pub fn queue_was_idle(&mut self, key: usize, commands: u64) {
         if let Some(known) = self.known(key).filter(|known| known.commands == commands) {
@@ -437,6 +429,7 @@ impl<Q: Queue, E> Table<Q, E> {
     }
 
     /// The driver was asked for the end of a map on its queue, which runs commands in order.
+    #[inline]
     pub fn was_unmapped(&mut self, id: u64) {
         let Some(position) = self.maps.iter().rposition(|map| map.id == id) else { return };
         let map = self.maps.swap_remove(position);
@@ -447,6 +440,7 @@ impl<Q: Queue, E> Table<Q, E> {
     }
 
     /// No map ends on this queue any more that did.
+    #[inline]
     fn let_go_of(&mut self, queue: Option<usize>) -> Option<&mut Known<Q>> {
         let known = self.known(queue?)?;
         known.maps -= 1;
@@ -499,3 +493,6 @@ impl<Q: Queue, E> Table<Q, E> {
         self.tidy_at = (2 * len).max(Self::SLACK);
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests;
