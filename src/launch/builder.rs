@@ -9,17 +9,19 @@ use cl3::error_codes::{
     CL_INVALID_ARG_SIZE, CL_INVALID_ARG_VALUE, CL_INVALID_CONTEXT, CL_INVALID_KERNEL_ARGS,
 };
 use cl3::kernel::{
-    CL_KERNEL_EXEC_INFO_SVM_PTRS, set_kernel_arg, set_kernel_arg_svm_pointer, set_kernel_exec_info,
+    CL_KERNEL_EXEC_INFO_SVM_PTRS, CL_KERNEL_PROGRAM, get_kernel_info, set_kernel_arg,
+    set_kernel_arg_svm_pointer, set_kernel_exec_info,
 };
-use cl3::types::cl_uint;
+use cl3::types::{cl_program, cl_uint};
 use opencl3::command_queue::CommandQueue;
 use opencl3::event::Event;
+use opencl3::kernel::Kernel;
 use smallvec::SmallVec;
 
-use super::Launcher;
 use super::arg::{Data, KernelArg, Kinds, MemoryArg, Value};
 use super::arg_info::Parameter;
 use super::size::{self, WorkSize};
+use super::{Launcher, create_kernel};
 use crate::error::{Error, Result, in_call};
 use crate::memory::command::{Operand, enqueue_in};
 use crate::memory::context::MemContext;
@@ -184,12 +186,13 @@ impl<'k, 'a> Launch<'k, 'a> {
         if operands.is_empty() {
             launcher.queues.check_queue(CALL, queue, launcher.context.raw())?;
         }
-        // SAFETY: the launcher is borrowed exclusively; all else is the caller's promise.
-        unsafe { launcher.set_args(args) }?;
+        // First, since it may be a fresh kernel then.
         if !indirect.is_empty() || launcher.has_indirect {
             // SAFETY: the memory is there while the launch borrows it.
             unsafe { launcher.set_indirect(indirect, operands) }?;
         }
+        // SAFETY: the launcher is borrowed exclusively; all else is the caller's promise.
+        unsafe { launcher.set_args(args) }?;
         let kernel = launcher.kernel.get();
         let issue = |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the sizes have as many numbers as
@@ -328,21 +331,33 @@ impl Launcher {
             let why = format!("memory for {} is of another context than the kernel", self.name);
             return Err(Error::refused(CALL, CL_INVALID_CONTEXT, why));
         }
+        if pointers.is_empty() {
+            // OpenCL has no call that takes pointers back, and some drivers crash when they are
+            // given none: a kernel of its own has none.
+            self.kernel = self.fresh_kernel()?;
+            self.has_indirect = false;
+            return Ok(());
+        }
         // SAFETY: there are so many pointers to be read; the rest is the caller's promise.
-        let set = unsafe {
+        unsafe {
             set_kernel_exec_info(
                 self.kernel.get(),
                 CL_KERNEL_EXEC_INFO_SVM_PTRS,
                 size_of_val(pointers),
                 pointers.as_ptr().cast(),
             )
-        };
-        self.has_indirect = !pointers.is_empty();
-        match set.map_err(in_call(CALL)) {
-            Err(error) if self.has_indirect => Err(error),
-            // Not every driver forgets the pointers of the last launch, which does no harm.
-            _ => Ok(()),
         }
+        .map_err(in_call(CALL))?;
+        self.has_indirect = true;
+        Ok(())
+    }
+
+    /// The same kernel, as if it had never been launched.
+    fn fresh_kernel(&self) -> Result<Kernel> {
+        let program = get_kernel_info(self.kernel.get(), CL_KERNEL_PROGRAM)
+            .map_err(in_call("clGetKernelInfo"))?;
+        let program = isize::from(program) as cl_program;
+        Ok(Kernel::new(create_kernel(program, &self.name)?))
     }
 
     #[cold]

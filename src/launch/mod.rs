@@ -20,12 +20,14 @@ mod arg_info;
 mod builder;
 mod size;
 
+use std::ffi::CString;
 use std::fmt;
 use std::sync::Arc;
 
 use cl3::device::{CL_DEVICE_LOCAL_MEM_SIZE, get_device_info};
+use cl3::error_codes::CL_INVALID_KERNEL_NAME;
 use cl3::kernel::{CL_KERNEL_CONTEXT, CL_KERNEL_FUNCTION_NAME, CL_KERNEL_NUM_ARGS};
-use cl3::types::cl_context;
+use cl3::types::{cl_context, cl_kernel, cl_program};
 use opencl3::kernel::Kernel;
 use opencl3::program::Program;
 
@@ -34,7 +36,7 @@ pub use arg_info::{AddressQualifier, ArgInfo};
 pub use builder::Launch;
 pub use size::WorkSize;
 
-use crate::error::{Result, in_call};
+use crate::error::{Error, Result, in_call};
 use crate::memory::context::MemContext;
 use crate::memory::uses::Uses;
 use arg_info::Parameter;
@@ -82,6 +84,16 @@ pub struct Launcher {
     values: Vec<u128>,
 }
 
+/// The kernel `name` of a valid program that is built.
+fn create_kernel(program: cl_program, name: &str) -> Result<cl_kernel> {
+    const CALL: &str = "clCreateKernel";
+    let name = CString::new(name).map_err(|_| {
+        let why = format!("{name:?} has a zero byte in it");
+        Error::refused(CALL, CL_INVALID_KERNEL_NAME, why)
+    })?;
+    cl3::kernel::create_kernel(program, &name).map_err(in_call(CALL))
+}
+
 impl Launcher {
     /// The kernel `name` of a program that is built (`clCreateKernel`).
     ///
@@ -89,13 +101,7 @@ impl Launcher {
     /// CL_INVALID_KERNEL_NAME where the program has no such kernel, and what else the driver
     /// answers.
     pub fn create(program: &Program, name: &str) -> Result<Self> {
-        const CALL: &str = "clCreateKernel";
-        let c_name = std::ffi::CString::new(name).map_err(|_| {
-            let why = format!("{name:?} has a zero byte in it");
-            crate::Error::refused(CALL, cl3::error_codes::CL_INVALID_KERNEL_NAME, why)
-        })?;
-        let raw = cl3::kernel::create_kernel(program.get(), &c_name).map_err(in_call(CALL))?;
-        Self::new(Kernel::new(raw))
+        Self::new(Kernel::new(create_kernel(program.get(), name)?))
     }
 
     /// Takes `kernel` over, and asks what its arguments are.
