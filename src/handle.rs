@@ -3,8 +3,8 @@
 use std::mem::ManuallyDrop;
 
 use cl3::error_codes::CL_OUT_OF_RESOURCES;
-use cl3::types::{cl_command_queue, cl_context, cl_event};
-use cl3::{command_queue, context, event};
+use cl3::types::{cl_command_queue, cl_context, cl_event, cl_program};
+use cl3::{command_queue, context, event, program};
 use opencl3::command_queue::CommandQueue;
 use opencl3::event::Event;
 
@@ -48,6 +48,22 @@ reference! {
 reference! {
     /// A reference of our own to a command queue.
     QueueRef(cl_command_queue), command_queue::release_command_queue, "clReleaseCommandQueue"
+}
+
+reference! {
+    /// A reference of our own to a program. Intel's runtime forgets a program whose own references
+    /// are gone, although kernels still need it.
+    ProgramRef(cl_program), program::release_program, "clReleaseProgram"
+}
+
+impl ProgramRef {
+    /// # Safety
+    /// `program` is a valid program.
+    pub(crate) unsafe fn retain(program: cl_program) -> Result<Self> {
+        // SAFETY: the caller vouches for the handle.
+        unsafe { program::retain_program(program) }.map_err(in_call("clRetainProgram"))?;
+        Ok(Self(program))
+    }
 }
 
 /// A reference of our own to an event. Unlike opencl3's, it does not panic when it is dropped.

@@ -9,10 +9,9 @@ use cl3::error_codes::{
     CL_INVALID_ARG_SIZE, CL_INVALID_ARG_VALUE, CL_INVALID_CONTEXT, CL_INVALID_KERNEL_ARGS,
 };
 use cl3::kernel::{
-    CL_KERNEL_EXEC_INFO_SVM_PTRS, CL_KERNEL_PROGRAM, get_kernel_info, set_kernel_arg,
-    set_kernel_arg_svm_pointer, set_kernel_exec_info,
+    CL_KERNEL_EXEC_INFO_SVM_PTRS, set_kernel_arg, set_kernel_arg_svm_pointer, set_kernel_exec_info,
 };
-use cl3::types::{cl_program, cl_uint};
+use cl3::types::cl_uint;
 use opencl3::command_queue::CommandQueue;
 use opencl3::event::Event;
 use opencl3::kernel::Kernel;
@@ -354,10 +353,7 @@ impl Launcher {
 
     /// The same kernel, as if it had never been launched.
     fn fresh_kernel(&self) -> Result<Kernel> {
-        let program = get_kernel_info(self.kernel.get(), CL_KERNEL_PROGRAM)
-            .map_err(in_call("clGetKernelInfo"))?;
-        let program = isize::from(program) as cl_program;
-        Ok(Kernel::new(create_kernel(program, &self.name)?))
+        Ok(Kernel::new(create_kernel(self.program.get(), &self.name)?))
     }
 
     #[cold]

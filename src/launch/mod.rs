@@ -26,7 +26,9 @@ use std::sync::Arc;
 
 use cl3::device::{CL_DEVICE_LOCAL_MEM_SIZE, get_device_info};
 use cl3::error_codes::CL_INVALID_KERNEL_NAME;
-use cl3::kernel::{CL_KERNEL_CONTEXT, CL_KERNEL_FUNCTION_NAME, CL_KERNEL_NUM_ARGS};
+use cl3::kernel::{
+    CL_KERNEL_CONTEXT, CL_KERNEL_FUNCTION_NAME, CL_KERNEL_NUM_ARGS, CL_KERNEL_PROGRAM,
+};
 use cl3::types::{cl_context, cl_kernel, cl_program};
 use opencl3::kernel::Kernel;
 use opencl3::program::Program;
@@ -37,6 +39,7 @@ pub use builder::Launch;
 pub use size::WorkSize;
 
 use crate::error::{Error, Result, in_call};
+use crate::handle::ProgramRef;
 use crate::memory::context::MemContext;
 use crate::memory::uses::Uses;
 use arg_info::Parameter;
@@ -68,6 +71,7 @@ use arg_info::Parameter;
 /// ```
 pub struct Launcher {
     kernel: Kernel,
+    program: ProgramRef,
     name: String,
     parameters: Vec<Parameter>,
     infos: Vec<ArgInfo>,
@@ -115,6 +119,9 @@ impl Launcher {
         let context = isize::from(info(CL_KERNEL_CONTEXT)?) as cl_context;
         // SAFETY: the driver says that it is the context of a valid kernel.
         let context = unsafe { MemContext::of(context) }?;
+        let program = isize::from(info(CL_KERNEL_PROGRAM)?) as cl_program;
+        // SAFETY: the driver says that it is the program of a valid kernel.
+        let program = unsafe { ProgramRef::retain(program) }?;
         let count: u32 = info(CL_KERNEL_NUM_ARGS)?.into();
         let infos = arg_info::ask(kernel.get(), count);
         let local_memory = |&device: &_| {
@@ -127,6 +134,7 @@ impl Launcher {
             local_memory: context.devices().iter().map(local_memory).max().unwrap_or(u64::MAX),
             uniform: size::must_be_uniform(kernel.get(), context.devices()),
             context,
+            program,
             queues: Uses::new(),
             has_indirect: false,
             values: Vec::new(),
