@@ -56,7 +56,7 @@ enum Task {
     /// Run all tests, from unit tests to the device matrix: `cargo test --workspace`
     ///
     /// Makes sure that there is a device, then runs `cargo test --workspace` in the root of the
-    /// workspace. The exit status is that of `cargo test`.
+    /// workspace. The exit status is that of `cargo test`. Without arguments, `loom` comes first.
     #[command(after_help = TEST_EXAMPLES)]
     Test {
         #[command(flatten)]
@@ -82,6 +82,11 @@ enum Task {
         #[arg(last = true, value_name = "ARGS")]
         arguments: Vec<String>,
     },
+    /// Try every order in which threads can get in each other's way, with loom
+    ///
+    /// Builds the library's tests with `--cfg loom`, in target/loom. No device is needed. `test`
+    /// without arguments does this, too.
+    Loom,
     /// Install the four OpenCL runtimes that CI tests on (Debian or Ubuntu; root or sudo)
     ///
     /// PoCL, rusticl on llvmpipe and Oclgrind are installed as packages, Intel's CPU runtime from
@@ -191,6 +196,7 @@ fn dispatch(task: Task) -> Result<ExitCode> {
     let done = match task {
         Task::Matrix { devices, arguments } => matrix(&workspace, &devices, &arguments),
         Task::Test { devices, arguments } => test(&workspace, &devices, &arguments),
+        Task::Loom => loom(&workspace),
         Task::Provision => ci_matrix::provision(&workspace.runtimes),
         Task::Env { devices, format } => print_environment(&workspace, &devices, format),
         Task::Bench { benchmark, devices, arguments } => {
@@ -225,10 +231,22 @@ fn rerun_prefix(wish: Wish) -> String {
 
 fn test(workspace: &Workspace, devices: &Devices, arguments: &[String]) -> Result<()> {
     let environment = set_up(workspace, devices, || workspace.build_clmatrix())?;
+    if arguments.is_empty() {
+        loom(workspace)?;
+    }
     let mut test = workspace.cargo();
     test.args(["test", "--workspace"]).args(arguments);
     environment.apply(&mut test);
     Err(process::exec(test))
+}
+
+/// Runs the tests that loom runs. Its flag changes how everything is built, hence a target folder of
+/// its own.
+fn loom(workspace: &Workspace) -> Result<()> {
+    let mut test = workspace.cargo();
+    test.args(["test", "--package", "clmatrix", "--lib", "--target-dir"]);
+    test.arg(workspace.target.join("loom")).arg("loom_tests");
+    process::run(test.env("RUSTFLAGS", "--cfg loom"))
 }
 
 fn sanitize(workspace: &Workspace, no_provision: bool, arguments: &[String]) -> Result<ExitCode> {

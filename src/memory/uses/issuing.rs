@@ -72,7 +72,7 @@ impl Issuing {
         self.counter(slot).fetch_or(AWAITED, Ordering::AcqRel) >= ONE
     }
 
-    /// Nobody waits any more. The table is locked meanwhile.
+    /// Whoever waits is being told. The table is locked meanwhile.
     pub fn let_be(&self, slot: Slot) {
         self.counter(slot).fetch_and(!AWAITED, Ordering::Relaxed);
     }

@@ -5,6 +5,8 @@
 //! for it, and what came of it is added afterwards.
 
 mod issuing;
+#[cfg(all(test, loom))]
+mod loom_tests;
 mod table;
 
 use std::ops::Range;
@@ -99,9 +101,8 @@ impl<Q: Queue, E> Shared<Q, E> {
     #[cold]
     fn tell_of(&self, slot: Slot) {
         let table = self.lock();
-        if table.waiting == 0 {
-            self.issuing.let_be(slot);
-        }
+        // Who still has to wait will say so again.
+        self.issuing.let_be(slot);
         drop(table);
         self.issued.notify_all();
     }

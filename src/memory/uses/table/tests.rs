@@ -24,6 +24,9 @@ impl Queue for Fake {
 const LOST: &str = super::super::LOST_MAP;
 const MAPPED: &str = "are mapped, or about to be; unmap them first";
 
+/// What a map comes after: queues, with how many commands they had been given, and ids.
+type Found = (Vec<(usize, u64)>, Vec<u64>);
+
 /// A queue that may reorder its commands.
 const LOOSE: usize = 10;
 
@@ -79,7 +82,7 @@ impl World {
     }
 
     fn introduce(&mut self, key: usize) -> Option<(usize, Vec<u64>)> {
-        let queue = Fake { key, in_order: key < LOOSE || key > 2 * LOOSE };
+        let queue = Fake { key, in_order: key != LOOSE };
         let out = self.table.introduce(&self.issuing, queue);
         out.map(|(queue, ids)| (queue.key, ids))
     }
@@ -125,15 +128,13 @@ impl World {
         self.try_map(key, range, access, false).done()
     }
 
-    /// The queues, with how many commands they had been given, and the events that a map comes
-    /// after.
     fn before(
         &self,
         map: EnteredMap,
         key: usize,
         range: Range<usize>,
         access: Access,
-    ) -> Result<(Vec<(usize, u64)>, Vec<u64>), Refusal> {
+    ) -> Result<Found, Refusal> {
         let share = |queue: &Fake| Ok::<_, Infallible>(queue.clone());
         let Ok(before) = self.table.before_map(map.id, key, &range, access, share)?;
         let queues = before.queues.iter().map(|(queue, commands)| (queue.key, *commands)).collect();

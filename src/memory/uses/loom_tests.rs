@@ -1,0 +1,211 @@
+//! Every order in which threads can get in each other's way, tried by loom: `cargo xtask loom`.
+//!
+//! What is shown: from the time that a map knows what it has to come after until it has been unmapped,
+//! the driver is not asked for a command on its bytes; and whoever waits is woken.
+
+use loom::cell::UnsafeCell;
+use loom::model::Builder;
+use loom::thread;
+
+use super::*;
+
+#[derive(Clone, Debug)]
+struct Fake(usize);
+
+/// A queue that may reorder its commands.
+const LOOSE: usize = 9;
+
+impl Queue for Fake {
+    fn key(&self) -> usize {
+        self.0
+    }
+
+    fn is_in_order(&self) -> bool {
+        self.0 != LOOSE
+    }
+}
+
+/// An object, and what the driver and the host do with its bytes.
+struct Object {
+    shared: Shared<Fake, ()>,
+    /// Looked at while the driver is asked, and changed while the bytes are mapped: loom complains
+    /// where one happens during the other.
+    bytes: UnsafeCell<u32>,
+}
+
+const BYTES: Range<usize> = 0..8;
+
+impl Object {
+    fn new() -> loom::sync::Arc<Self> {
+        let shared = Shared::default();
+        for key in [1, 2, LOOSE] {
+            shared.lock().introduce(&shared.issuing, Fake(key));
+        }
+        let bytes = UnsafeCell::new(0);
+        loom::sync::Arc::new(Self { shared, bytes })
+    }
+
+    /// As `memory::command` does. `false` where the bytes are mapped.
+    fn command(&self, key: usize) -> bool {
+        let Shared { issuing, .. } = &self.shared;
+        let usual = self.shared.lock().enter_usual(issuing, key, &BYTES, Access::Write);
+        let entered = match usual {
+            Some(slot) => Ok(Entered::OnQueue(slot)),
+            None => self.shared.lock().enter_command(issuing, key, &BYTES, Access::Write, false),
+        };
+        let Ok(entered) = entered else { return false };
+        // SAFETY: loom checks that nobody changes it meanwhile.
+        self.bytes.with(|bytes| assert!(unsafe { *bytes } <= 3));
+        match entered {
+            Entered::OnQueue(slot) => self.shared.was_issued(slot),
+            Entered::Alone(id) => self.shared.tell(|table| table.set_running(id, Arc::new(()))),
+            Entered::Not => unreachable!("it was entered"),
+        }
+        true
+    }
+
+    /// As `memory::map` does. `false` where the bytes are mapped.
+    fn map(&self, key: usize, range: Range<usize>, access: Access) -> bool {
+        let Shared { issuing, .. } = &self.shared;
+        let map = self.shared.lock().enter_map(issuing, key, &range, access, false);
+        let Ok(map) = map else { return false };
+        if map.must_wait {
+            let share = |queue: &Fake| Ok::<_, ()>(queue.clone());
+            let before = self.shared.before_map(map.id, key, &range, access, share);
+            let Before { queues, running } = before.expect("nothing is lost").expect("shared");
+            for (queue, commands) in queues {
+                self.shared.lock().queue_was_idle(queue.key(), commands);
+            }
+            running.iter().for_each(|(id, _)| self.shared.tell(|table| table.remove(*id)));
+        }
+        match access {
+            // SAFETY: loom checks that nobody looks at it meanwhile.
+            Access::Write => self.bytes.with_mut(|bytes| unsafe { *bytes += 1 }),
+            // SAFETY: loom checks that nobody changes it meanwhile.
+            Access::Read => self.bytes.with(|bytes| assert!(unsafe { *bytes } <= 3)),
+        }
+        self.shared.tell(|table| table.was_unmapped(map.id));
+        true
+    }
+}
+
+/// Runs each of these in a thread, in every order; the last one in this thread.
+fn explore<const N: usize>(threads: [fn(&Object); N]) {
+    let mut builder = Builder::new();
+    // Few bugs need more than two threads to be interrupted at the wrong time, and with three
+    // threads there is no end to all orders.
+    builder.preemption_bound = (N > 2).then_some(3);
+    builder.check(move || {
+        let object = Object::new();
+        let [others @ .., last] = &threads[..] else { return };
+        let handles: Vec<_> = others
+            .iter()
+            .map(|&work| {
+                let object = loom::sync::Arc::clone(&object);
+                thread::spawn(move || work(&object))
+            })
+            .collect();
+        last(&object);
+        handles.into_iter().for_each(|handle| handle.join().expect("it ends"));
+        // Nothing is left.
+        assert!(!object.shared.lock().has_maps());
+        assert!(object.command(1) && object.map(2, BYTES, Access::Write));
+    });
+}
+
+#[test]
+fn a_map_and_a_command_of_its_queue() {
+    explore([
+        |object| {
+            object.command(1);
+        },
+        |object| {
+            object.map(1, BYTES, Access::Write);
+        },
+    ]);
+}
+
+#[test]
+fn a_map_and_a_command_of_another_queue() {
+    explore([
+        |object| {
+            object.command(1);
+            object.command(1);
+        },
+        |object| {
+            object.map(2, BYTES, Access::Write);
+        },
+    ]);
+}
+
+#[test]
+fn a_map_and_a_command_of_a_queue_without_order() {
+    explore([
+        |object| {
+            object.command(LOOSE);
+        },
+        |object| {
+            object.map(LOOSE, BYTES, Access::Write);
+        },
+    ]);
+}
+
+#[test]
+fn a_map_and_commands_of_two_queues() {
+    explore([
+        |object| {
+            object.command(1);
+        },
+        |object| {
+            object.command(LOOSE);
+        },
+        |object| {
+            object.map(2, BYTES, Access::Write);
+        },
+    ]);
+}
+
+#[test]
+fn a_map_and_commands_of_one_queue() {
+    explore([
+        |object| {
+            object.command(1);
+        },
+        |object| {
+            object.command(1);
+        },
+        |object| {
+            object.map(2, BYTES, Access::Write);
+        },
+    ]);
+}
+
+#[test]
+fn two_maps_that_wait_and_a_command() {
+    explore([
+        |object| {
+            object.command(1);
+        },
+        |object| {
+            object.map(2, BYTES, Access::Read);
+        },
+        |object| {
+            object.map(1, BYTES, Access::Read);
+        },
+    ]);
+}
+
+#[test]
+fn maps_that_exclude_each_other_and_a_command() {
+    explore([
+        |object| {
+            object.command(1);
+        },
+        |object| {
+            object.map(2, BYTES, Access::Write);
+        },
+        |object| {
+            object.map(1, BYTES, Access::Write);
+        },
+    ]);
+}
