@@ -18,6 +18,79 @@
 //! - Shared virtual memory, to which OpenCL counts no references, is freed after the commands on it
 //!   that this crate has enqueued, whichever of its handles, maps and buffers is the last. Where
 //!   nobody can tell when a command ends, it is never freed.
+//!
+//! # What does not compile
+//! A view that outlives its map, and a map that ends under a view:
+//!
+//! ```compile_fail,E0597
+//! # use clmatrix::memory::*;
+//! # fn f(queue: &clmatrix::CommandQueue, buffer: &Buffer) -> clmatrix::Result<f32> {
+//! let view = {
+//!     let map = enqueue_map_buffer::<f32, _>(queue, buffer, MapRead, .., [])?;
+//!     map.array((2, 3))?
+//! };
+//! # Ok(view[[0, 0]])
+//! # }
+//! ```
+//!
+//! ```compile_fail,E0505
+//! # use clmatrix::memory::*;
+//! # fn f(queue: &clmatrix::CommandQueue, buffer: &Buffer) -> clmatrix::Result<f32> {
+//! let map = enqueue_map_buffer::<f32, _>(queue, buffer, MapRead, .., [])?;
+//! let first = &map[0];
+//! map.unmap([])?;
+//! # Ok(*first)
+//! # }
+//! ```
+//!
+//! A command that does not block, with host memory that is only lent:
+//!
+//! ```compile_fail,E0308
+//! # use clmatrix::memory::*;
+//! # fn f(queue: &clmatrix::CommandQueue, buffer: &Buffer, host: &mut [f32]) -> clmatrix::Result<()> {
+//! let pending: PendingTransfer<&mut [f32]> = enqueue_copy(queue, host, buffer, .., [])?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The data of a map that has not been waited for:
+//!
+//! ```compile_fail,E0608
+//! # use clmatrix::memory::*;
+//! # fn f(queue: &clmatrix::CommandQueue, buffer: &Buffer) -> clmatrix::Result<f32> {
+//! let map = enqueue_map_buffer_nonblocking::<f32, _>(queue, buffer, MapRead, .., [])?;
+//! Ok(map[0])
+//! # }
+//! ```
+//!
+//! An image where a buffer is due:
+//!
+//! ```compile_fail,E0308
+//! # use clmatrix::memory::*;
+//! # fn f(queue: &clmatrix::CommandQueue, image: &Image) -> clmatrix::Result<()> {
+//! enqueue_fill_buffer(queue, image, &0_u32, .., [])?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! An object that has been released:
+//!
+//! ```compile_fail,E0382
+//! # use clmatrix::memory::*;
+//! # fn f(buffer: Buffer) -> usize {
+//! buffer.release();
+//! buffer.size()
+//! # }
+//! ```
+//!
+//! Host memory that must stay on its thread, for a driver whose threads drop it:
+//!
+//! ```compile_fail,E0277
+//! # use clmatrix::memory::*;
+//! # fn f(context: &clmatrix::Context, memory: std::rc::Rc<[f32]>) {
+//! let buffer = Buffer::using_host_memory(context, MemFlags::READ_WRITE, memory);
+//! # }
+//! ```
 
 mod buffer;
 pub(crate) mod command;
