@@ -1,0 +1,47 @@
+//! Launches of kernels.
+
+use clmatrix::memory::{Buffer, MemFlags};
+use clmatrix::{CommandQueue, Context, Launch, Launcher, Result};
+
+fn is_send<T: Send>() {}
+
+fn arguments_in_another_thread() {
+    is_send::<Launch<'_, '_>>(); //~ E0277
+}
+
+fn an_argument_that_is_gone(
+    launcher: &mut Launcher,
+    context: &Context,
+    queue: &CommandQueue,
+) -> Result<()> {
+    let mut launch = launcher.launch();
+    {
+        let buffer = Buffer::new(context, MemFlags::READ_WRITE, 4)?;
+        launch.arg(&buffer); //~ E0597
+    }
+    // SAFETY: it does not compile.
+    unsafe { launch.enqueue(queue)? };
+    Ok(())
+}
+
+fn two_launches_at_once(launcher: &mut Launcher, queue: &CommandQueue) -> Result<()> {
+    let mut first = launcher.launch();
+    let mut second = launcher.launch(); //~ E0499
+    // SAFETY: it does not compile.
+    unsafe {
+        first.enqueue(queue)?;
+        second.enqueue(queue)?;
+    }
+    Ok(())
+}
+
+fn a_launch_that_nobody_vouches_for(launcher: &mut Launcher, queue: &CommandQueue) -> Result<()> {
+    launcher.launch().global(1).enqueue(queue)?; //~ E0133
+    Ok(())
+}
+
+fn an_argument_that_is_no_plain_value(launcher: &mut Launcher) {
+    let _ = launcher.launch().arg("text"); //~ E0277
+}
+
+fn main() {}
