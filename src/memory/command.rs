@@ -135,10 +135,10 @@ fn enter(
         if !Arc::ptr_eq(of, context) {
             return Err(two_contexts(call));
         }
-        entered.set(match uses.enter_usual(queue, range, *access) {
-            Some(usual) => usual,
-            None => uses.enter_unusual(call, queue, context.raw(), range, *access)?,
-        });
+        match uses.enter_usual(queue, range, *access) {
+            Some(slot) => entered.set(Entered::OnQueue(slot)),
+            None => entered.set(uses.enter_unusual(call, queue, context.raw(), range, *access)?),
+        }
     }
     Ok(())
 }
@@ -147,7 +147,8 @@ fn enter(
 #[inline(always)]
 fn was_issued(operands: &[Operand<'_>], event: &EventRef) {
     for Operand { uses, entered, .. } in operands {
-        uses.was_issued(entered.replace(Entered::Not), event);
+        uses.was_issued(entered.get(), event);
+        entered.set(Entered::Not);
     }
 }
 

@@ -208,10 +208,9 @@ impl Uses {
         queue: &CommandQueue,
         range: &Range<usize>,
         access: Access,
-    ) -> Option<Entered> {
+    ) -> Option<Slot> {
         let key = queue.get() as usize;
-        let slot = self.lock().enter_usual(&self.shared.issuing, key, range, access);
-        slot.map(Entered::OnQueue)
+        self.lock().enter_usual(&self.shared.issuing, key, range, access)
     }
 
     /// Enters a command of `queue` that the driver is about to be asked for.
