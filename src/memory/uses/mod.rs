@@ -19,8 +19,10 @@ use std::sync::{Arc, PoisonError};
 use std::sync::{Condvar, Mutex, MutexGuard};
 
 use cl3::command_queue as cl;
+use cl3::device::{CL_DEVICE_PLATFORM, get_device_info};
 use cl3::error_codes::{CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT, CL_INVALID_OPERATION};
-use cl3::types::{cl_command_queue, cl_context};
+use cl3::platform::{CL_PLATFORM_NAME, get_platform_info};
+use cl3::types::{cl_command_queue, cl_context, cl_device_id, cl_platform_id};
 use opencl3::command_queue::CommandQueue;
 
 use crate::error::{Error, Result, in_call};
@@ -131,6 +133,9 @@ impl<Q: Queue, E> Shared<Q, E> {
 #[derive(Debug)]
 struct KnownQueue {
     queue: QueueRef,
+    /// Whether it runs its commands one after the other.
+    runs_in_order: bool,
+    /// Whether they also end so even if one fails: the last command then stands for all.
     in_order: bool,
 }
 
@@ -155,13 +160,26 @@ impl KnownQueue {
             return Err(Error::refused(call, CL_INVALID_CONTEXT, why));
         }
         let properties: u64 = info(cl::CL_QUEUE_PROPERTIES)?.into();
-        let in_order = properties & cl::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE == 0;
-        Ok(Self { queue: QueueRef::retain(queue)?, in_order })
+        let runs_in_order = properties & cl::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE == 0;
+        let device = isize::from(info(cl::CL_QUEUE_DEVICE)?) as cl_device_id;
+        let in_order = runs_in_order && ends_in_order(device);
+        Ok(Self { queue: QueueRef::retain(queue)?, runs_in_order, in_order })
     }
 
     fn try_clone(&self) -> Result<Self> {
-        Ok(Self { queue: self.queue.try_clone()?, in_order: self.in_order })
+        let Self { runs_in_order, in_order, .. } = *self;
+        Ok(Self { queue: self.queue.try_clone()?, runs_in_order, in_order })
     }
+}
+
+/// Whether the commands of this device's in-order queues end one after the other even if one fails.
+/// With PoCL (3.1), what comes after a command that failed does not wait for what came before it: a
+/// map or a free there would overtake commands that are still running.
+fn ends_in_order(device: cl_device_id) -> bool {
+    let name = get_device_info(device, CL_DEVICE_PLATFORM).map(isize::from).and_then(|platform| {
+        get_platform_info(platform as cl_platform_id, CL_PLATFORM_NAME).map(String::from)
+    });
+    name.is_ok_and(|name| !name.contains("Portable Computing Language"))
 }
 
 /// Something that has been enqueued.
@@ -444,7 +462,7 @@ pub(crate) fn runs_in_order(
     queue: &CommandQueue,
     context: cl_context,
 ) -> Result<bool> {
-    Ok(KnownQueue::ask(call, queue, context)?.in_order)
+    Ok(KnownQueue::ask(call, queue, context)?.runs_in_order)
 }
 
 /// Events that end when all has that the queues were given up to now.
