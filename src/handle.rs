@@ -5,7 +5,6 @@ use std::mem::ManuallyDrop;
 use cl3::error_codes::CL_OUT_OF_RESOURCES;
 use cl3::types::{cl_command_queue, cl_context, cl_event, cl_program};
 use cl3::{command_queue, context, event, program};
-use opencl3::command_queue::CommandQueue;
 use opencl3::event::Event;
 
 use crate::error::{Error, Result, in_call};
@@ -90,18 +89,13 @@ impl ContextRef {
 }
 
 impl QueueRef {
-    pub(crate) fn retain(queue: &CommandQueue) -> Result<Self> {
-        // SAFETY: the queue is alive while it is borrowed.
-        unsafe { command_queue::retain_command_queue(queue.get()) }
+    /// # Safety
+    /// `queue` is a valid queue.
+    pub(crate) unsafe fn retain(queue: cl_command_queue) -> Result<Self> {
+        // SAFETY: the caller vouches for the handle.
+        unsafe { command_queue::retain_command_queue(queue) }
             .map_err(in_call("clRetainCommandQueue"))?;
-        Ok(Self(queue.get()))
-    }
-
-    pub(crate) fn try_clone(&self) -> Result<Self> {
-        // SAFETY: the queue is alive while it is borrowed.
-        unsafe { command_queue::retain_command_queue(self.get()) }
-            .map_err(in_call("clRetainCommandQueue"))?;
-        Ok(Self(self.get()))
+        Ok(Self(queue))
     }
 
     pub(crate) fn flush(&self) -> Result<()> {
@@ -185,6 +179,12 @@ impl EventRef {
     /// How its command ended; `None` where it has not, or cannot tell.
     pub(crate) fn outcome(&self) -> Option<Outcome> {
         outcome(self.get())
+    }
+
+    /// Whether somebody else has a reference, too, or cannot tell.
+    pub(crate) fn is_shared(&self) -> bool {
+        let count = event::get_event_info(self.get(), event::CL_EVENT_REFERENCE_COUNT);
+        count.map_or(true, |count| u32::from(count) > 1)
     }
 
     /// Waits until its command has ended, well or not. Flushes its queue (OpenCL 3.0, 5.15).

@@ -14,7 +14,7 @@ use cl3::types::{cl_command_queue, cl_event, cl_uint};
 use opencl3::command_queue::CommandQueue;
 
 use super::context::MemContext;
-use super::uses::{Access, Entered, Uses};
+use super::uses::{Access, Entered, KnownQueue, Uses};
 use super::wait_list::WaitList;
 use crate::error::{Error, Result, in_call};
 use crate::handle::{EventRef, Outcome};
@@ -75,7 +75,10 @@ pub(crate) fn enqueue_in(
 ) -> Result<EventRef> {
     let asked = enter(call, queue, context, operands)
         .and_then(|()| wait_for.arguments(call, context.raw()))
-        .and_then(|(count, events)| issue((queue.get(), count, events)).map_err(in_call(call)));
+        .and_then(|(count, events)| {
+            let issue = || issue((queue.get(), count, events)).map_err(in_call(call));
+            if count == 0 { issue() } else { with_wait_list(call, queue, context, issue) }
+        });
     let event = match asked {
         Ok(event) => event,
         Err(error) => {
@@ -141,6 +144,18 @@ fn enter(
         }
     }
     Ok(())
+}
+
+/// Has `queue` given a command with a wait list.
+#[cold]
+fn with_wait_list(
+    call: &'static str,
+    queue: &CommandQueue,
+    context: &Arc<MemContext>,
+    issue: impl FnOnce() -> Result<cl_event>,
+) -> Result<cl_event> {
+    // SAFETY: the queue is alive while it is borrowed.
+    unsafe { KnownQueue::of(call, queue.get(), context.raw()) }?.with_wait_list(issue)
 }
 
 /// The driver took the command.

@@ -1,6 +1,6 @@
 //! What memory objects need to know of their context, asked for once.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 
 use cl3::context::{CL_CONTEXT_DEVICES, get_context_info};
 use cl3::device::{CL_DEVICE_MAX_MEM_ALLOC_SIZE, CL_DEVICE_MEM_BASE_ADDR_ALIGN, get_device_info};
@@ -8,6 +8,7 @@ use cl3::types::{cl_context, cl_device_id};
 
 use crate::error::{Result, in_call};
 use crate::handle::ContextRef;
+use crate::memory::registry::Registry;
 
 /// A context with what its devices allow. There is one per context as long as objects need it, so
 /// two that are the same context are the same `Arc`.
@@ -26,29 +27,14 @@ unsafe impl Send for MemContext {}
 // SAFETY: as above.
 unsafe impl Sync for MemContext {}
 
-/// Those that objects need.
-static KNOWN: Mutex<Vec<Weak<MemContext>>> = Mutex::new(Vec::new());
+static KNOWN: Registry<MemContext> = Registry::new();
 
 impl MemContext {
     /// # Safety
     /// `context` is a valid context.
     pub(crate) unsafe fn of(context: cl_context) -> Result<Arc<Self>> {
-        let find = |known: &[Weak<Self>]| {
-            // The handle is taken for as long as its entry is alive: that retains the context.
-            known.iter().filter_map(Weak::upgrade).find(|known| known.raw() == context)
-        };
-        if let Some(known) = find(&lock()) {
-            return Ok(known);
-        }
         // SAFETY: the caller vouches for the handle.
-        let new = Arc::new(Self::ask(unsafe { ContextRef::retain(context) }?)?);
-        let mut known = lock();
-        if let Some(known) = find(&known) {
-            return Ok(known);
-        }
-        known.retain(|known| known.strong_count() > 0);
-        known.push(Arc::downgrade(&new));
-        Ok(new)
+        KNOWN.find_or_ask(context.addr(), || Self::ask(unsafe { ContextRef::retain(context) }?))
     }
 
     fn ask(context: ContextRef) -> Result<Self> {
@@ -83,11 +69,6 @@ impl MemContext {
     pub(crate) fn largest_allocation(&self) -> Option<u64> {
         self.largest_allocation
     }
-}
-
-fn lock() -> std::sync::MutexGuard<'static, Vec<Weak<MemContext>>> {
-    // Nothing panics while it is changed.
-    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// CL_DEVICE_MEM_BASE_ADDR_ALIGN, which is in bits, in bytes.

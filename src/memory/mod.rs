@@ -106,6 +106,7 @@ pub(crate) mod migrate;
 mod object;
 mod pipe;
 mod range;
+mod registry;
 mod sampler;
 pub(crate) mod svm;
 pub(crate) mod uses;

@@ -12,7 +12,7 @@ use opencl3::command_queue::CommandQueue;
 use opencl3::event::Event;
 
 use crate::error::{Error, Result, in_call};
-use crate::handle::{EventRef, Outcome};
+use crate::handle::EventRef;
 use crate::memory::command::check_not_failed;
 use crate::memory::context::MemContext;
 use crate::memory::uses::{Access, MapUse, Uses};
@@ -52,7 +52,7 @@ pub struct Mapping<K: Mappable> {
     map_use: Option<MapUse>,
     /// Of the map.
     event: EventRef,
-    /// What a map that does not block fails with, besides its own event.
+    /// What it has to come after, and fails with, besides its own event.
     after: Vec<EventRef>,
     memory: K,
 }
@@ -81,7 +81,11 @@ impl<K: Mappable> Mapping<K> {
         wait_for.wait(K::MAP, context)?;
         let map_use = memory.uses().enter_map(K::MAP, queue, context, &range, access)?;
         let arguments = (queue.get(), CL_BLOCKING, 0, ptr::null());
-        Self::ask(memory, map_use, arguments, Vec::new(), ask)
+        let mapping = Self::ask(memory, map_use, arguments, Vec::new(), ask)?;
+        if map_use.may_have_failed() {
+            mapping.check()?;
+        }
+        Ok(mapping)
     }
 
     /// Maps bytes of `memory` some time after this has returned.
@@ -100,13 +104,8 @@ impl<K: Mappable> Mapping<K> {
             memory.uses().enter_map_after(K::MAP, queue, context, &range, access)?;
         after.extend(before);
         let events: WaitList<'_> = after.iter().map(EventRef::as_event).collect();
-        let (count, events) = match events.arguments(K::MAP, context) {
-            Ok(arguments) => arguments,
-            Err(error) => {
-                memory.uses().was_not_mapped(map_use);
-                return Err(error);
-            }
-        };
+        let arguments = events.arguments(K::MAP, context);
+        let (count, events) = arguments.inspect_err(|_| memory.uses().was_not_mapped(map_use))?;
         let arguments = (queue.get(), CL_NON_BLOCKING, count, events);
         Self::ask(memory, map_use, arguments, after, ask)
     }
@@ -120,27 +119,26 @@ impl<K: Mappable> Mapping<K> {
         ask: impl FnOnce(&K, MapArguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
     ) -> Result<Self> {
         let mut pointer = ptr::null_mut();
-        let event = match ask(&memory, arguments, &mut pointer) {
-            Ok(event) => event,
-            Err(code) => {
-                memory.uses().was_not_mapped(map_use);
-                return Err(Error::from_call(K::MAP, code));
-            }
-        };
+        let (queue, _, count, _) = arguments;
+        let issue = || ask(&memory, arguments, &mut pointer).map_err(in_call(K::MAP));
+        let asked = if count == 0 { issue() } else { memory.uses().with_wait_list(queue, issue) };
+        let event = asked.inspect_err(|_| memory.uses().was_not_mapped(map_use))?;
         // SAFETY: the driver has just made it, with one reference.
         match (unsafe { EventRef::from_driver(K::MAP, event) }, NonNull::new(pointer)) {
             (Ok(event), Some(pointer)) => {
-                Ok(Self { pointer, map_use: Some(map_use), event, after, memory })
+                let mut mapping = Self { pointer, map_use: Some(map_use), event, after, memory };
+                if map_use.may_have_failed() {
+                    mapping.after.extend(mapping.memory.uses().overtaken_by(map_use)?);
+                }
+                Ok(mapping)
             }
-            (Ok(_), None) => {
-                memory.uses().was_not_mapped(map_use);
-                Err(Error::refused(K::MAP, CL_MAP_FAILURE, "the driver gave a null pointer"))
-            }
-            (Err(error), _) => {
-                // It may be mapped, and nobody can tell since when.
+            (event, _) => {
+                // It may be mapped, and nobody can tell since when, or where.
                 memory.uses().lose_map(map_use);
                 mem::forget(memory);
-                Err(error)
+                let null =
+                    || Error::refused(K::MAP, CL_MAP_FAILURE, "the driver gave a null pointer");
+                Err(event.err().unwrap_or_else(null))
             }
         }
     }
@@ -160,9 +158,19 @@ impl<K: Mappable> Mapping<K> {
     /// Returns when a map that does not block can be used.
     pub(crate) fn wait(&self) -> Result<()> {
         self.event.wait_until_ended()?;
+        self.check()
+    }
+
+    /// Whether a map that has ended has ended well, with all that it had to wait for.
+    #[cold]
+    fn check(&self) -> Result<()> {
         check_not_failed(K::MAP, &self.event)?;
-        // Intel's runtime calls a command complete that never ran because of its wait list.
-        self.after.iter().try_for_each(|event| check_not_failed(K::MAP, event))
+        self.after.iter().try_for_each(|event| {
+            // If the map has overtaken it, it has not ended.
+            event.wait_until_ended()?;
+            // Intel's runtime calls a command complete that never ran because of its wait list.
+            check_not_failed(K::MAP, event)
+        })
     }
 
     /// Unmaps it on the queue that mapped it, or on `queue`. The caller has given up what it made
@@ -184,14 +192,16 @@ impl<K: Mappable> Mapping<K> {
         };
         let own_queue = queue.is_none_or(|queue| queue.get() == map_use.queue());
         let queue = queue.map_or(map_use.queue(), CommandQueue::get);
-        // SAFETY: the handles are alive and of one context, and the bytes are mapped at this
-        // pointer, which is not used any more.
-        let event =
-            unsafe { self.memory.ask_to_unmap(self.pointer.as_ptr(), (queue, count, events)) };
+        let (memory, pointer) = (&self.memory, self.pointer.as_ptr());
+        let issue = || {
+            // SAFETY: the handles are alive and of one context, and the bytes are mapped at this
+            // pointer, which is not used any more.
+            unsafe { memory.ask_to_unmap(pointer, (queue, count, events)) }
+                .map_err(in_call(K::UNMAP))
+        };
+        let event = if count == 0 { issue() } else { memory.uses().with_wait_list(queue, issue) };
         // SAFETY: the driver has just made it, with one reference.
-        let event = event
-            .map_err(in_call(K::UNMAP))
-            .and_then(|event| unsafe { EventRef::from_driver(K::UNMAP, event) });
+        let event = event.and_then(|event| unsafe { EventRef::from_driver(K::UNMAP, event) });
         match &event {
             Ok(event) => self.memory.uses().was_unmapped(map_use, own_queue, event, after),
             Err(_) => self.memory.uses().lose_map(map_use),
@@ -202,7 +212,7 @@ impl<K: Mappable> Mapping<K> {
     /// Unmaps what may not be mapped yet.
     fn give_up(&mut self) -> Result<EventRef> {
         let in_order = self.map_use.as_ref().is_none_or(MapUse::is_in_order);
-        if in_order || self.event.outcome() == Some(Outcome::Complete) {
+        if in_order || self.event.outcome().is_some() {
             self.unmap(None, &WaitList::default())
         } else {
             let mapped = self.event.try_clone()?;
@@ -216,6 +226,9 @@ impl<K: Mappable> Drop for Mapping<K> {
         if self.map_use.is_some()
             && let Err(error) = self.give_up()
         {
+            if let Some(map_use) = self.map_use.take() {
+                self.memory.uses().lose_map(map_use);
+            }
             log::error!("{error}");
         }
     }

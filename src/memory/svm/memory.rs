@@ -12,10 +12,9 @@ use cl3::memory as cl;
 use super::flags::SvmFlags;
 use super::release;
 use crate::error::{Result, in_call};
-use crate::handle::QueueRef;
 use crate::memory::command::Operand;
 use crate::memory::context::MemContext;
-use crate::memory::uses::{Access, Uses};
+use crate::memory::uses::{Access, KnownQueue, Uses};
 use crate::memory::wait_list::WaitList;
 
 /// Memory that host and device share. Freed when the last that stands for it is dropped, once what
@@ -29,7 +28,7 @@ pub struct SvmMemory {
     context: Arc<MemContext>,
     uses: Arc<Uses>,
     /// An in-order queue on which the memory is freed.
-    queue: Mutex<Option<QueueRef>>,
+    queue: Mutex<Option<Arc<KnownQueue>>>,
     /// `None` when it has been freed.
     origin: Option<Origin>,
 }
@@ -84,7 +83,7 @@ impl SvmMemory {
     }
 
     /// The queue on which it is freed.
-    pub(super) fn queue(&self) -> MutexGuard<'_, Option<QueueRef>> {
+    pub(super) fn queue(&self) -> MutexGuard<'_, Option<Arc<KnownQueue>>> {
         // Nothing panics while it is changed.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -14,11 +14,11 @@ use opencl3::event::Event;
 use super::allocation::SvmAllocation;
 use super::memory::SvmMemory;
 use crate::error::{Error, Result, in_call};
-use crate::handle::{EventRef, QueueRef};
+use crate::handle::EventRef;
 use crate::memory::command::Arguments;
 use crate::memory::context::MemContext;
 use crate::memory::host::Returned;
-use crate::memory::uses::runs_in_order;
+use crate::memory::uses::KnownQueue;
 use crate::memory::wait_list::WaitList;
 
 const CALL: &str = "clEnqueueSVMFree";
@@ -62,7 +62,7 @@ fn enqueue_free(
 ) -> Result<EventRef> {
     let queue = match queue {
         Some(queue) => in_order(CALL, queue, memory.context())?,
-        None => memory.queue().as_ref().map(QueueRef::try_clone).transpose()?.ok_or_else(|| {
+        None => memory.queue().clone().ok_or_else(|| {
             let why = "the memory is bound to no queue: name one";
             Error::refused(CALL, CL_INVALID_OPERATION, why)
         })?,
@@ -73,25 +73,29 @@ fn enqueue_free(
 /// Enqueues the end of `memory`, which nobody can reach any more, after its uses. If the driver was
 /// asked, `memory` is over, even where this fails.
 pub(super) fn when_unused(
-    queue: &QueueRef,
+    queue: &KnownQueue,
     memory: &mut SvmMemory,
     wait_for: &WaitList<'_>,
 ) -> Result<EventRef> {
     let context = Arc::clone(memory.context());
     wait_for.arguments(CALL, context.raw())?;
-    let mut after = memory.uses().events_before_end(CALL, queue.get())?;
+    let mut after = memory.uses().events_before_end(CALL, queue)?;
     after.extend(wait_for.retained()?);
     let after: WaitList<'_> = after.iter().map(EventRef::as_event).collect();
     let (count, events) = after.arguments(CALL, context.raw())?;
     let arguments = (queue.get(), count, events);
-    let event = match NonNull::new(memory.pointer()) {
-        // SAFETY: the handles are alive and of one context; the memory is of that, too, nobody can
-        // reach it, and what uses it is on this in-order queue or in the wait list.
-        Some(pointer) => unsafe { ask(arguments, pointer, context) },
-        // SAFETY: the handles are alive and of one context.
-        None => unsafe { cl::enqueue_marker_with_wait_list(queue.get(), count, events) },
-    }
-    .map_err(in_call(CALL))?;
+    let pointer = NonNull::new(memory.pointer());
+    let issue = || {
+        match pointer {
+            // SAFETY: the handles are alive and of one context; the memory is of that, too, nobody
+            // can reach it, and what uses it is on this in-order queue or in the wait list.
+            Some(pointer) => unsafe { ask(arguments, pointer, context) },
+            // SAFETY: the handles are alive and of one context.
+            None => unsafe { cl::enqueue_marker_with_wait_list(queue.get(), count, events) },
+        }
+        .map_err(in_call(CALL))
+    };
+    let event = if count == 0 { issue() } else { queue.with_wait_list(issue) }?;
     memory.end();
     // SAFETY: the driver has just made it, with one reference.
     let event = unsafe { EventRef::from_driver(CALL, event) };
@@ -143,17 +147,19 @@ unsafe extern "C" fn free(
     }
 }
 
-/// A reference to `queue`, which runs its commands in order and is of `context`.
+/// `queue`, which runs its commands in order and is of `context`.
 pub(super) fn in_order(
     call: &'static str,
     queue: &CommandQueue,
     context: &MemContext,
-) -> Result<QueueRef> {
-    if !runs_in_order(call, queue, context.raw())? {
+) -> Result<Arc<KnownQueue>> {
+    // SAFETY: the queue is alive while it is borrowed.
+    let queue = unsafe { KnownQueue::of(call, queue.get(), context.raw()) }?;
+    if !queue.is_in_order() {
         let why = "the queue may reorder its commands: memory is freed on in-order queues only";
         return Err(Error::refused(call, CL_INVALID_COMMAND_QUEUE, why));
     }
-    QueueRef::retain(queue)
+    Ok(queue)
 }
 
 /// Has `memory` freed on `queue` from now on.
@@ -161,11 +167,15 @@ pub(super) fn bind(memory: &SvmMemory, queue: &CommandQueue) -> Result<()> {
     let new = in_order(CALL, queue, memory.context())?;
     let mut bound = memory.queue();
     if let Some(old) = bound.as_ref().filter(|old| old.get() != new.get()) {
-        let before = old.last_command()?;
-        old.flush()?;
-        // SAFETY: the handles are alive and of one context, and so is the list during the call.
-        let event = unsafe { cl::enqueue_marker_with_wait_list(new.get(), 1, &before.get()) }
-            .map_err(in_call("clEnqueueMarkerWithWaitList"))?;
+        let mut before = old.last_commands()?;
+        before.retain(|event| event.outcome().is_none());
+        let before: WaitList<'_> = before.iter().map(EventRef::as_event).collect();
+        let (count, events) = before.arguments(CALL, memory.context().raw())?;
+        let event = new.with_wait_list(|| {
+            // SAFETY: the handles are alive and of one context, and so is the list during the call.
+            unsafe { cl::enqueue_marker_with_wait_list(new.get(), count, events) }
+                .map_err(in_call("clEnqueueMarkerWithWaitList"))
+        })?;
         // SAFETY: the driver has just made it, with one reference.
         drop(unsafe { EventRef::from_driver("clEnqueueMarkerWithWaitList", event) }?);
     }
@@ -176,5 +186,5 @@ pub(super) fn bind(memory: &SvmMemory, queue: &CommandQueue) -> Result<()> {
 /// Has `memory` freed at once from now on.
 pub(super) fn unbind(memory: &SvmMemory) -> Result<()> {
     let bound = memory.queue().take();
-    bound.map_or(Ok(()), |queue| cl::finish(queue.get()).map_err(in_call("clFinish")))
+    bound.map_or(Ok(()), |queue| queue.finish())
 }

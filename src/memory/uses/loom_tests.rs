@@ -23,6 +23,14 @@ impl Queue for Fake {
     fn is_in_order(&self) -> bool {
         self.0 != LOOSE
     }
+
+    fn orders_what_follows(&self) -> bool {
+        self.is_in_order()
+    }
+
+    fn may_have_failed(&self) -> bool {
+        false
+    }
 }
 
 /// An object, and what the driver and the host do with its bytes.
@@ -70,9 +78,8 @@ impl Object {
         let map = self.shared.lock().enter_map(issuing, key, &range, access, false);
         let Ok(map) = map else { return false };
         if map.must_wait {
-            let share = |queue: &Fake| Ok::<_, ()>(queue.clone());
-            let before = self.shared.before_map(map.id, key, &range, access, share);
-            let Before { queues, running } = before.expect("nothing is lost").expect("shared");
+            let before = self.shared.before_map(map.id, key, &range, access);
+            let Before { queues, running } = before.expect("nothing is lost");
             for (queue, commands) in queues {
                 self.shared.lock().queue_was_idle(queue.key(), commands);
             }

@@ -7,6 +7,8 @@
 mod issuing;
 #[cfg(all(test, loom))]
 mod loom_tests;
+mod marks;
+mod queue;
 mod table;
 
 use std::ops::Range;
@@ -18,16 +20,14 @@ use std::sync::{Arc, PoisonError};
 #[cfg(not(loom))]
 use std::sync::{Condvar, Mutex, MutexGuard};
 
-use cl3::command_queue as cl;
-use cl3::device::{CL_DEVICE_PLATFORM, get_device_info};
-use cl3::error_codes::{CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT, CL_INVALID_OPERATION};
-use cl3::platform::{CL_PLATFORM_NAME, get_platform_info};
-use cl3::types::{cl_command_queue, cl_context, cl_device_id, cl_platform_id};
+use cl3::error_codes::{CL_INVALID_COMMAND_QUEUE, CL_INVALID_OPERATION};
+use cl3::types::{cl_command_queue, cl_context, cl_event};
 use opencl3::command_queue::CommandQueue;
 
-use crate::error::{Error, Result, in_call};
-use crate::handle::{EventRef, Outcome, QueueRef};
+use crate::error::{Error, Result};
+use crate::handle::{EventRef, Outcome};
 use issuing::{Issuing, Slot};
+pub(crate) use queue::KnownQueue;
 pub(crate) use table::Entered;
 use table::{Before, EnteredMap, Obstacle, Queue, Refusal, Running, Table};
 
@@ -50,7 +50,7 @@ const LOST_MAP: &str = "stay closed: an unmap of them failed";
 /// The uses of one object and all that shares its bytes. Ranges are in bytes from its start.
 #[derive(Debug)]
 pub struct Uses {
-    shared: Shared<KnownQueue, Pending>,
+    shared: Shared<Arc<KnownQueue>, Pending>,
 }
 
 /// The rules under a lock.
@@ -111,75 +111,21 @@ impl<Q: Queue, E> Shared<Q, E> {
 
     /// What an entered map has to come after, once other threads have issued what they are just
     /// issuing on its bytes: it keeps away what is new.
-    fn before_map<Error>(
+    fn before_map(
         &self,
         id: u64,
         key: usize,
         range: &Range<usize>,
         access: Access,
-        share: impl Fn(&Q) -> std::result::Result<Q, Error>,
-    ) -> std::result::Result<std::result::Result<Before<Q, E>, Error>, Refusal> {
+    ) -> std::result::Result<Before<Q, E>, Refusal> {
         let mut table = self.lock();
         while table.is_being_issued(&self.issuing, range, access) {
             table.waiting += 1;
             table = self.issued.wait(table).unwrap_or_else(PoisonError::into_inner);
             table.waiting -= 1;
         }
-        table.before_map(id, key, range, access, share)
+        table.before_map(id, key, range, access)
     }
-}
-
-/// A queue, with what was asked of it once.
-#[derive(Debug)]
-struct KnownQueue {
-    queue: QueueRef,
-    /// Whether it runs its commands one after the other.
-    runs_in_order: bool,
-    /// Whether they also end so even if one fails: the last command then stands for all.
-    in_order: bool,
-}
-
-impl Queue for KnownQueue {
-    fn key(&self) -> usize {
-        self.queue.get() as usize
-    }
-
-    fn is_in_order(&self) -> bool {
-        self.in_order
-    }
-}
-
-impl KnownQueue {
-    /// Queue and object must be of one context: some drivers crash otherwise.
-    fn ask(call: &'static str, queue: &CommandQueue, context: cl_context) -> Result<Self> {
-        let info = |name| {
-            cl::get_command_queue_info(queue.get(), name).map_err(in_call("clGetCommandQueueInfo"))
-        };
-        if isize::from(info(cl::CL_QUEUE_CONTEXT)?) as cl_context != context {
-            let why = "the queue is of another context than the memory";
-            return Err(Error::refused(call, CL_INVALID_CONTEXT, why));
-        }
-        let properties: u64 = info(cl::CL_QUEUE_PROPERTIES)?.into();
-        let runs_in_order = properties & cl::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE == 0;
-        let device = isize::from(info(cl::CL_QUEUE_DEVICE)?) as cl_device_id;
-        let in_order = runs_in_order && ends_in_order(device);
-        Ok(Self { queue: QueueRef::retain(queue)?, runs_in_order, in_order })
-    }
-
-    fn try_clone(&self) -> Result<Self> {
-        let Self { runs_in_order, in_order, .. } = *self;
-        Ok(Self { queue: self.queue.try_clone()?, runs_in_order, in_order })
-    }
-}
-
-/// Whether the commands of this device's in-order queues end one after the other even if one fails.
-/// With PoCL (3.1), what comes after a command that failed does not wait for what came before it: a
-/// map or a free there would overtake commands that are still running.
-fn ends_in_order(device: cl_device_id) -> bool {
-    let name = get_device_info(device, CL_DEVICE_PLATFORM).map(isize::from).and_then(|platform| {
-        get_platform_info(platform as cl_platform_id, CL_PLATFORM_NAME).map(String::from)
-    });
-    name.is_ok_and(|name| !name.contains("Portable Computing Language"))
 }
 
 /// Something that has been enqueued.
@@ -214,7 +160,7 @@ impl Uses {
     }
 
     #[inline]
-    fn lock(&self) -> MutexGuard<'_, Table<KnownQueue, Pending>> {
+    fn lock(&self) -> MutexGuard<'_, Table<Arc<KnownQueue>, Pending>> {
         self.shared.lock()
     }
 
@@ -227,7 +173,7 @@ impl Uses {
         range: &Range<usize>,
         access: Access,
     ) -> Option<Slot> {
-        let key = queue.get() as usize;
+        let key = queue.get().addr();
         self.lock().enter_usual(&self.shared.issuing, key, range, access)
     }
 
@@ -243,11 +189,12 @@ impl Uses {
         range: &Range<usize>,
         access: Access,
     ) -> Result<Entered> {
-        let (key, issuing) = (queue.get() as usize, &self.shared.issuing);
+        let (key, issuing) = (queue.get().addr(), &self.shared.issuing);
         let enter = |table: &mut Table<_, _>, settled| {
             table.enter_command(issuing, key, range, access, settled)
         };
-        let ask = || KnownQueue::ask(call, queue, context);
+        // SAFETY: the queue is alive while it is borrowed.
+        let ask = || unsafe { KnownQueue::of(call, queue.get(), context) };
         let entered = enter(&mut self.lock(), false);
         entered.or_else(|obstacle| self.overcome(obstacle, call, ask, range, enter))
     }
@@ -259,10 +206,10 @@ impl Uses {
         &self,
         mut obstacle: Obstacle<Pending>,
         call: &'static str,
-        ask: impl Fn() -> Result<KnownQueue>,
+        ask: impl Fn() -> Result<Arc<KnownQueue>>,
         range: &Range<usize>,
         enter: impl Fn(
-            &mut Table<KnownQueue, Pending>,
+            &mut Table<Arc<KnownQueue>, Pending>,
             bool,
         ) -> std::result::Result<T, Obstacle<Pending>>,
     ) -> Result<T> {
@@ -339,24 +286,43 @@ impl Uses {
         queue: &CommandQueue,
         context: cl_context,
     ) -> Result<()> {
-        if !self.lock().knows(queue.get() as usize) {
-            self.introduce(KnownQueue::ask(call, queue, context)?);
+        let is_known = self.lock().queue(queue.get().addr()).is_some();
+        if !is_known {
+            // SAFETY: the queue is alive while it is borrowed.
+            self.introduce(unsafe { KnownQueue::of(call, queue.get(), context) }?);
         }
         Ok(())
     }
 
-    fn introduce(&self, queue: KnownQueue) {
+    /// A queue that is known.
+    fn queue(&self, queue: cl_command_queue) -> Option<Arc<KnownQueue>> {
+        self.lock().queue(queue.addr()).cloned()
+    }
+
+    /// Does `issue`, which has `queue`, if it is known, given a command with a wait list.
+    pub(crate) fn with_wait_list(
+        &self,
+        queue: cl_command_queue,
+        issue: impl FnOnce() -> Result<cl_event>,
+    ) -> Result<cl_event> {
+        match self.queue(queue) {
+            Some(queue) => queue.with_wait_list(issue),
+            None => issue(),
+        }
+    }
+
+    fn introduce(&self, queue: Arc<KnownQueue>) {
         let made_room = self.lock().introduce(&self.shared.issuing, queue);
         let Some((queue, ids)) = made_room else { return };
         if ids.is_empty() {
             return;
         }
-        match queue.queue.last_command() {
-            Ok(event) => {
-                let event = Arc::new(Pending { event, after: Vec::new() });
-                self.shared.tell(|table| {
-                    ids.iter().for_each(|id| table.set_running(*id, Arc::clone(&event)));
-                });
+        match queue.last_commands() {
+            Ok(events) => {
+                let pending = |event| Arc::new(Pending { event, after: Vec::new() });
+                let events = events.into_iter().map(pending).collect();
+                self.shared
+                    .tell(|table| ids.iter().for_each(|id| table.set_all_running(*id, &events)));
             }
             Err(error) => {
                 log::error!("{error}: bytes stay closed to maps");
@@ -409,14 +375,16 @@ impl Uses {
     }
 
     /// The events after which all commands on these bytes that this crate knows of have ended, other
-    /// than those on `queue`, which runs its commands in order. Refuses where they are mapped.
-    /// Nobody may be able to enter new ones.
+    /// than those that `queue` orders. Refuses where they are mapped. Nobody may be able to enter new
+    /// ones.
     pub(crate) fn events_before_end(
         &self,
         call: &'static str,
-        queue: cl_command_queue,
+        queue: &KnownQueue,
     ) -> Result<Vec<EventRef>> {
-        let before = self.before_end(call, queue as usize)?;
+        // No queue has the number 0.
+        let key = if queue.is_strict() { queue.get().addr() } else { 0 };
+        let before = self.before_end(call, key)?;
         let mut events = last_commands(before.queues)?;
         for (_, pending) in before.running {
             if pending.outcome().is_none() {
@@ -427,7 +395,11 @@ impl Uses {
     }
 
     /// What the end of the bytes has to come after, on the queue `key`.
-    fn before_end(&self, call: &'static str, key: usize) -> Result<Before<KnownQueue, Pending>> {
+    fn before_end(
+        &self,
+        call: &'static str,
+        key: usize,
+    ) -> Result<Before<Arc<KnownQueue>, Pending>> {
         let all = 0..usize::MAX;
         let refused = |refusal: Refusal| in_use(call, &all, &refusal);
         if self.lock().has_maps() {
@@ -435,17 +407,20 @@ impl Uses {
             return Err(refused(Refusal { held: all.clone(), why }));
         }
         // No map has this number.
-        self.shared
-            .before_map(0, key, &all, Access::Write, KnownQueue::try_clone)
-            .map_err(refused)?
+        self.shared.before_map(0, key, &all, Access::Write).map_err(refused)
     }
 
     /// Waits for what a map has to come after. `false` where the end of another map failed.
-    fn wait_for(&self, before: Before<KnownQueue, Pending>) -> Result<bool> {
+    fn wait_for(&self, before: Before<Arc<KnownQueue>, Pending>) -> Result<bool> {
         let mut well = true;
         for (queue, commands) in before.queues {
-            queue.queue.last_command()?.wait_until_ended()?;
-            self.lock().queue_was_idle(queue.key(), commands);
+            let mut all_ran = true;
+            for event in queue.last_commands()? {
+                all_ran &= event.wait_until_ended()? == Outcome::Complete;
+            }
+            if all_ran {
+                self.lock().queue_was_idle(queue.key(), commands);
+            }
         }
         for (id, event) in before.running {
             let outcome = event.wait_until_ended()?;
@@ -456,24 +431,15 @@ impl Uses {
     }
 }
 
-/// Whether `queue`, which must be of `context`, runs its commands one after the other.
-pub(crate) fn runs_in_order(
-    call: &'static str,
-    queue: &CommandQueue,
-    context: cl_context,
-) -> Result<bool> {
-    Ok(KnownQueue::ask(call, queue, context)?.runs_in_order)
-}
-
-/// Events that end when all has that the queues were given up to now.
-fn last_commands(queues: Vec<(KnownQueue, u64)>) -> Result<Vec<EventRef>> {
-    let last = |(queue, _): (KnownQueue, u64)| {
-        let event = queue.queue.last_command()?;
-        // Nobody else may ever flush it.
-        queue.queue.flush()?;
-        Ok(event)
-    };
-    queues.into_iter().map(last).collect()
+/// Events after which all has ended that the queues were given up to now.
+fn last_commands(queues: Vec<(Arc<KnownQueue>, u64)>) -> Result<Vec<EventRef>> {
+    let mut events = Vec::new();
+    for (queue, _) in queues {
+        events.extend(queue.last_commands()?);
+    }
+    // Where something failed, a wait list with it would be refused.
+    events.retain(|event| event.outcome().is_none());
+    Ok(events)
 }
 
 fn in_use(call: &'static str, wanted: &Range<usize>, refusal: &Refusal) -> Error {
@@ -489,11 +455,24 @@ pub(crate) struct MapUse {
     /// The queue on which the map ends; the uses keep it until then.
     queue: cl_command_queue,
     in_order: bool,
+    may_fail: bool,
 }
 
 impl MapUse {
+    #[inline]
+    fn new(queue: &CommandQueue, entered: EnteredMap) -> Self {
+        let EnteredMap { id, in_order, may_fail, .. } = entered;
+        Self { id, queue: queue.get(), in_order, may_fail }
+    }
+
     pub(crate) fn queue(&self) -> cl_command_queue {
         self.queue
+    }
+
+    /// Whether the map may have failed, or overtaken something, because of a command that has failed.
+    #[inline]
+    pub(crate) fn may_have_failed(&self) -> bool {
+        self.may_fail || marks::are_there()
     }
 
     /// Whether the queue on which the map ends runs its commands in order.
@@ -515,10 +494,9 @@ impl Uses {
         range: &Range<usize>,
         access: Access,
     ) -> Result<MapUse> {
-        let EnteredMap { id, in_order, must_wait } =
-            self.enter_map_only(call, queue, context, range, access)?;
-        let entered = MapUse { id, queue: queue.get(), in_order };
-        if must_wait {
+        let map = self.enter_map_only(call, queue, context, range, access)?;
+        let entered = MapUse::new(queue, map);
+        if map.must_wait {
             self.wait_before_map(call, entered, range, access)?;
         }
         Ok(entered)
@@ -550,10 +528,9 @@ impl Uses {
         range: &Range<usize>,
         access: Access,
     ) -> Result<(MapUse, Vec<EventRef>)> {
-        let EnteredMap { id, in_order, must_wait } =
-            self.enter_map_only(call, queue, context, range, access)?;
-        let entered = MapUse { id, queue: queue.get(), in_order };
-        if !must_wait {
+        let map = self.enter_map_only(call, queue, context, range, access)?;
+        let entered = MapUse::new(queue, map);
+        if !map.must_wait {
             return Ok((entered, Vec::new()));
         }
         let events = self
@@ -572,7 +549,7 @@ impl Uses {
         &self,
         call: &'static str,
         range: &Range<usize>,
-        before: Before<KnownQueue, Pending>,
+        before: Before<Arc<KnownQueue>, Pending>,
     ) -> Result<Vec<EventRef>> {
         let mut events = last_commands(before.queues)?;
         for (id, pending) in before.running {
@@ -597,7 +574,7 @@ impl Uses {
         range: &Range<usize>,
         access: Access,
     ) -> Result<EnteredMap> {
-        let key = queue.get() as usize;
+        let key = queue.get().addr();
         let issuing = &self.shared.issuing;
         let enter = |table: &mut Table<_, _>, settled| {
             table.enter_map(issuing, key, range, access, settled)
@@ -606,7 +583,8 @@ impl Uses {
         match entered {
             Ok(entered) => Ok(entered),
             Err(obstacle) => {
-                let ask = || KnownQueue::ask(call, queue, context);
+                // SAFETY: the queue is alive while it is borrowed.
+                let ask = || unsafe { KnownQueue::of(call, queue.get(), context) };
                 self.overcome(obstacle, call, ask, range, enter)
             }
         }
@@ -618,11 +596,17 @@ impl Uses {
         entered: MapUse,
         range: &Range<usize>,
         access: Access,
-    ) -> Result<Before<KnownQueue, Pending>> {
-        let key = entered.queue as usize;
+    ) -> Result<Before<Arc<KnownQueue>, Pending>> {
+        let key = entered.queue.addr();
         self.shared
-            .before_map(entered.id, key, range, access, KnownQueue::try_clone)
-            .map_err(|refusal| in_use(call, range, &refusal))?
+            .before_map(entered.id, key, range, access)
+            .map_err(|refusal| in_use(call, range, &refusal))
+    }
+
+    /// What a map that has been asked for may have overtaken.
+    #[cold]
+    pub(crate) fn overtaken_by(&self, entered: MapUse) -> Result<Vec<EventRef>> {
+        self.queue(entered.queue).map_or(Ok(Vec::new()), |queue| queue.overtaken())
     }
 
     /// The driver did not map what has been entered.
@@ -647,7 +631,7 @@ impl Uses {
             Err(obstacle) => self.overcome(obstacle, call, no_queue, range, enter)?,
         };
         // No queue has this number.
-        let entered = MapUse { id, queue: ptr::null_mut(), in_order: false };
+        let entered = MapUse { id, queue: ptr::null_mut(), in_order: false, may_fail: false };
         self.wait_before_map(call, entered, range, access)?;
         Ok(entered)
     }

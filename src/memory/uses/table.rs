@@ -11,12 +11,19 @@ use super::issuing::{self, Issuing, Slot};
 use super::{Access, overlap};
 
 /// A command queue, as far as the rules go.
-pub(crate) trait Queue {
+pub(crate) trait Queue: Clone {
     /// What tells it from others.
     fn key(&self) -> usize;
 
     /// Whether it runs its commands one after the other.
     fn is_in_order(&self) -> bool;
+
+    /// Whether what it is given next ends after all that it has been given: one that runs its
+    /// commands in order may not promise that once one has failed.
+    fn orders_what_follows(&self) -> bool;
+
+    /// Whether one of its commands may have failed.
+    fn may_have_failed(&self) -> bool;
 }
 
 /// Bytes that commands have touched, and how.
@@ -56,6 +63,7 @@ impl Touched {
 /// A queue that has been used with these bytes.
 #[derive(Debug)]
 struct Known<Q> {
+    key: usize,
     queue: Q,
     /// By commands that were enqueued; unused for a queue without order.
     touched: Touched,
@@ -152,6 +160,8 @@ pub(super) struct EnteredMap {
     pub in_order: bool,
     /// Whether there may be something that it has to come after.
     pub must_wait: bool,
+    /// Whether it may fail because something before it has failed.
+    pub may_fail: bool,
 }
 
 /// What a map has to come after.
@@ -204,19 +214,19 @@ impl<Q: Queue, E> Table<Q, E> {
 
     #[inline]
     fn known(&mut self, key: usize) -> Option<&mut Known<Q>> {
-        self.queues.iter_mut().find(|known| known.queue.key() == key)
+        self.queues.iter_mut().find(|known| known.key == key)
     }
 
-    /// Whether a queue has been introduced.
-    pub fn knows(&self, key: usize) -> bool {
-        self.queues.iter().any(|known| known.queue.key() == key)
+    /// A queue that has been introduced.
+    pub fn queue(&self, key: usize) -> Option<&Q> {
+        self.queues.iter().find(|known| known.key == key).map(|known| &known.queue)
     }
 
     /// Makes a queue known. Gives back one that must make room, if there is one, with the ids under
     /// which what it has touched is being issued from now on: it takes the last of its commands to
     /// say when that ends.
     pub fn introduce(&mut self, issuing: &Issuing, queue: Q) -> Option<(Q, Vec<u64>)> {
-        if self.knows(queue.key()) {
+        if self.queue(queue.key()).is_some() {
             return None;
         }
         let idle = |known: &Known<Q>| !issuing.is_busy(known.slot) && known.maps == 0;
@@ -225,7 +235,8 @@ impl<Q: Queue, E> Table<Q, E> {
             .flatten()
             .map(|position| self.queues.remove(position));
         let slot = Slot::beside(self.queues.iter().map(|known| known.slot));
-        self.queues.push(Known { queue, touched: Touched::default(), slot, maps: 0, commands: 0 });
+        let (key, touched) = (queue.key(), Touched::default());
+        self.queues.push(Known { key, queue, touched, slot, maps: 0, commands: 0 });
         let out = out?;
         let mut ids = Vec::new();
         for (range, access) in out.touched.uses() {
@@ -296,9 +307,10 @@ impl<Q: Queue, E> Table<Q, E> {
         let mut must_wait = has_others;
         let mut own = None;
         for known in &mut self.queues {
-            let is_own = known.queue.key() == key;
-            let is_busy = !is_own || issuing.is_busy(known.slot);
-            must_wait |= is_busy && known.touched.conflicts_with(range, access);
+            let is_own = known.key == key;
+            let is_ordered = is_own && known.queue.orders_what_follows();
+            must_wait |= (!is_ordered || issuing.is_busy(known.slot))
+                && known.touched.conflicts_with(range, access);
             if is_own {
                 own = Some(known);
             }
@@ -306,8 +318,9 @@ impl<Q: Queue, E> Table<Q, E> {
         let Some(known) = own else { return Err(Obstacle::UnknownQueue) };
         known.maps += 1;
         let in_order = known.queue.is_in_order();
+        let may_fail = must_wait || known.queue.may_have_failed();
         let id = self.push_map(range, access, Some(key));
-        Ok(EnteredMap { id, in_order, must_wait })
+        Ok(EnteredMap { id, in_order, must_wait, may_fail })
     }
 
     /// Enters what the host does to bytes that need no map, as a map that ends on no queue.
@@ -360,16 +373,14 @@ impl<Q: Queue, E> Table<Q, E> {
         self.queues.iter().any(on_queue) || self.commands.iter().any(alone)
     }
 
-    /// What a map on the queue `key` has to come after, once nothing is being issued. `share` makes
-    /// another reference to a queue.
-    pub fn before_map<Error>(
+    /// What a map on the queue `key` has to come after, once nothing is being issued.
+    pub fn before_map(
         &self,
         id: u64,
         key: usize,
         range: &Range<usize>,
         access: Access,
-        share: impl Fn(&Q) -> Result<Q, Error>,
-    ) -> Result<Result<Before<Q, E>, Error>, Refusal> {
+    ) -> Result<Before<Q, E>, Refusal> {
         let mut before = Before { queues: Vec::new(), running: Vec::new() };
         let uses = self.commands.iter().chain(self.maps.iter().filter(|map| map.id != id));
         for entry in uses.filter(|entry| entry.conflicts_with(range, access)) {
@@ -384,14 +395,12 @@ impl<Q: Queue, E> Table<Q, E> {
         }
         for known in &self.queues {
             // The map's own queue orders it, if it is one that does.
-            if known.queue.key() != key && known.touched.conflicts_with(range, access) {
-                match share(&known.queue) {
-                    Ok(queue) => before.queues.push((queue, known.commands)),
-                    Err(error) => return Ok(Err(error)),
-                }
+            let is_ordered = known.key == key && known.queue.orders_what_follows();
+            if !is_ordered && known.touched.conflicts_with(range, access) {
+                before.queues.push((known.queue.clone(), known.commands));
             }
         }
-        Ok(Ok(before))
+        Ok(before)
     }
 
     /// All that the queue `key` had been given when `commands` were counted has ended.
@@ -404,6 +413,20 @@ impl<Q: Queue, E> Table<Q, E> {
     /// The driver has taken it; `event` says when it ends.
     pub fn set_running(&mut self, id: u64, event: Arc<E>) {
         self.set(id, State::Running(event));
+    }
+
+    /// The driver has taken it; it ends when all of these events have.
+    pub fn set_all_running(&mut self, id: u64, events: &Vec<Arc<E>>) {
+        let Some((first, others)) = events.split_first() else { return };
+        let command = self.commands.iter().find(|command| command.id == id);
+        let Some((range, access)) = command.map(|use_| (use_.range.clone(), use_.access)) else {
+            return;
+        };
+        self.set_running(id, Arc::clone(first));
+        for event in others {
+            let (id, state) = (self.new_id(), State::Running(Arc::clone(event)));
+            self.commands.push(Use::command(id, range.clone(), access, state));
+        }
     }
 
     /// Nobody will be able to tell when it ends.

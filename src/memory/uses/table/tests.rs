@@ -1,6 +1,7 @@
 //! The rules, with queues and events that are only names.
 
-use std::convert::Infallible;
+use std::cell::Cell;
+use std::rc::Rc;
 
 use super::*;
 use Access::{Read, Write};
@@ -9,6 +10,8 @@ use Access::{Read, Write};
 struct Fake {
     key: usize,
     in_order: bool,
+    /// Whether a command of it may have failed, so that others may overtake.
+    is_marked: Rc<Cell<bool>>,
 }
 
 impl Queue for Fake {
@@ -18,6 +21,14 @@ impl Queue for Fake {
 
     fn is_in_order(&self) -> bool {
         self.in_order
+    }
+
+    fn orders_what_follows(&self) -> bool {
+        self.in_order && !self.is_marked.get()
+    }
+
+    fn may_have_failed(&self) -> bool {
+        self.is_marked.get()
     }
 }
 
@@ -82,7 +93,7 @@ impl World {
     }
 
     fn introduce(&mut self, key: usize) -> Option<(usize, Vec<u64>)> {
-        let queue = Fake { key, in_order: key != LOOSE };
+        let queue = Fake { key, in_order: key != LOOSE, is_marked: Rc::default() };
         let out = self.table.introduce(&self.issuing, queue);
         out.map(|(queue, ids)| (queue.key, ids))
     }
@@ -135,8 +146,7 @@ impl World {
         range: Range<usize>,
         access: Access,
     ) -> Result<Found, Refusal> {
-        let share = |queue: &Fake| Ok::<_, Infallible>(queue.clone());
-        let Ok(before) = self.table.before_map(map.id, key, &range, access, share)?;
+        let before = self.table.before_map(map.id, key, &range, access)?;
         let queues = before.queues.iter().map(|(queue, commands)| (queue.key, *commands)).collect();
         Ok((queues, before.running.iter().map(|(id, _)| *id).collect()))
     }
@@ -210,9 +220,9 @@ fn queues_are_introduced_first() {
     let mut world = World::new();
     assert_eq!(world.try_enter(3, 0..8, Write, false), UnknownQueue);
     assert_eq!(world.try_map(3, 0..8, Write, false), UnknownQueue);
-    assert!(!world.table.has_maps() && !world.table.knows(3));
+    assert!(!world.table.has_maps() && world.table.queue(3).is_none());
     assert_eq!(world.introduce(3), None);
-    assert!(world.table.knows(3));
+    assert!(world.table.queue(3).is_some());
     world.map(3, 0..8, Write);
 }
 
@@ -223,6 +233,22 @@ fn a_map_on_its_own_queue_need_not_wait_for_it() {
     let map = world.map(1, 0..8, Write);
     assert_eq!((map.in_order, map.must_wait), (true, false));
     assert_eq!(world.before(map, 1, 0..8, Write), Ok((vec![], vec![])));
+}
+
+#[test]
+fn a_map_waits_even_for_its_own_queue_where_a_command_may_have_failed() {
+    let mut world = World::new();
+    world.command(1, 0..8, Write);
+    let map = world.map(1, 0..8, Write);
+    assert!(!map.may_fail);
+    world.table.remove(map.id);
+    world.table.queue(1).unwrap().is_marked.set(true);
+    let map = world.map(1, 0..8, Write);
+    assert_eq!((map.in_order, map.must_wait, map.may_fail), (true, true, true));
+    assert_eq!(world.before(map, 1, 0..8, Write), Ok((vec![(1, 1)], vec![])));
+    world.table.remove(map.id);
+    let map = world.map(1, 8..16, Write);
+    assert_eq!((map.must_wait, map.may_fail), (false, true));
 }
 
 #[test]
@@ -427,19 +453,23 @@ fn a_queue_makes_room_and_what_it_touched_is_not_forgotten() {
     world.command(more, 12..16, Read);
     let (out, ids) = world.introduce(101).expect("one makes room");
     assert_eq!((out, ids.len()), (more, 2));
-    assert!(!world.table.knows(more));
+    assert!(world.table.queue(more).is_none());
     // Until its last command says when.
     for (range, access, expected) in
         [(8..12, Read, true), (12..16, Read, false), (12..16, Write, true), (16..20, Write, false)]
     {
         assert_eq!(world.is_being_issued(range, access), expected);
     }
+    let last = vec![Arc::new("before a failure"), Arc::new("last command")];
     for id in &ids {
-        world.table.set_running(*id, Arc::new("last command"));
+        world.table.set_all_running(*id, &last);
     }
     let map = world.map(1, 8..16, Write);
     assert!(map.must_wait);
-    assert_eq!(world.before(map, 1, 8..16, Write), Ok((vec![], ids)));
+    let (queues, running) = world.before(map, 1, 8..16, Write).unwrap();
+    assert_eq!((queues, running.len()), (vec![], 4));
+    assert!(ids.iter().all(|id| running.contains(id)));
+    assert!(!world.is_being_issued(8..16, Write));
 }
 
 #[test]
@@ -452,7 +482,7 @@ fn no_queue_makes_room_that_is_in_use() {
         assert_eq!(world.introduce(key), None, "all others are in use");
         entered.push(world.enter(key, key..key + 1, Write));
     }
-    assert!(keys.iter().all(|key| world.table.knows(*key)));
+    assert!(keys.iter().all(|key| world.table.queue(*key).is_some()));
     for (key, entered) in keys.iter().zip(entered) {
         assert!(world.is_being_issued(*key..key + 1, Read), "{key}");
         let Entered::OnQueue(slot) = entered else { panic!("it is in order") };

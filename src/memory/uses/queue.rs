@@ -1,0 +1,156 @@
+//! Command queues, as far as the order of their commands goes.
+
+use std::sync::Arc;
+
+use cl3::command_queue as cl;
+use cl3::device::{CL_DEVICE_PLATFORM, get_device_info};
+use cl3::error_codes::CL_INVALID_CONTEXT;
+use cl3::platform::{CL_PLATFORM_NAME, get_platform_info};
+use cl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event, cl_platform_id};
+
+use super::marks;
+use super::table::Queue;
+use crate::error::{Error, Result, in_call};
+use crate::handle::{EventRef, QueueRef};
+use crate::memory::registry::Registry;
+
+/// In which order a queue's commands end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// In any.
+    Loose,
+    /// In that in which they were enqueued, even if one fails.
+    Strict,
+    /// In that in which they were enqueued, but what comes after a command that failed does not wait
+    /// for what came before it. Only a command with a wait list can fail.
+    Fragile,
+}
+
+impl Order {
+    fn of(properties: u64, device: cl_device_id) -> Self {
+        if properties & cl::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0 {
+            return Self::Loose;
+        }
+        let platform = get_device_info(device, CL_DEVICE_PLATFORM).map(isize::from);
+        let name = platform.and_then(|platform| {
+            get_platform_info(platform as cl_platform_id, CL_PLATFORM_NAME).map(String::from)
+        });
+        // Seen with PoCL 3.1.
+        let is_strict = name.is_ok_and(|name| !name.contains("Portable Computing Language"));
+        if is_strict { Self::Strict } else { Self::Fragile }
+    }
+}
+
+/// A queue, with what was asked of it once.
+#[derive(Debug)]
+pub(crate) struct KnownQueue {
+    queue: QueueRef,
+    /// Only to be compared: the queue keeps it.
+    context: usize,
+    order: Order,
+}
+
+static KNOWN: Registry<KnownQueue> = Registry::new();
+
+impl KnownQueue {
+    /// Refuses a queue of another context than `context`: some drivers crash otherwise.
+    ///
+    /// # Safety
+    /// `queue` is a valid queue.
+    pub unsafe fn of(
+        call: &'static str,
+        queue: cl_command_queue,
+        context: cl_context,
+    ) -> Result<Arc<Self>> {
+        // SAFETY: the caller vouches for the handle.
+        let known = KNOWN.find_or_ask(queue.addr(), || unsafe { Self::ask(queue) })?;
+        if known.context != context.addr() {
+            let why = "the queue is of another context than the memory";
+            return Err(Error::refused(call, CL_INVALID_CONTEXT, why));
+        }
+        Ok(known)
+    }
+
+    /// # Safety
+    /// `queue` is a valid queue.
+    unsafe fn ask(queue: cl_command_queue) -> Result<Self> {
+        let info = |name| {
+            cl::get_command_queue_info(queue, name).map_err(in_call("clGetCommandQueueInfo"))
+        };
+        let device = isize::from(info(cl::CL_QUEUE_DEVICE)?) as cl_device_id;
+        Ok(Self {
+            context: (isize::from(info(cl::CL_QUEUE_CONTEXT)?) as cl_context).addr(),
+            order: Order::of(info(cl::CL_QUEUE_PROPERTIES)?.into(), device),
+            // SAFETY: the caller vouches for the handle.
+            queue: unsafe { QueueRef::retain(queue) }?,
+        })
+    }
+
+    pub fn get(&self) -> cl_command_queue {
+        self.queue.get()
+    }
+
+    /// Whether it runs its commands one after the other.
+    pub fn is_in_order(&self) -> bool {
+        self.order != Order::Loose
+    }
+
+    /// Whether its commands end in order even if one fails.
+    pub fn is_strict(&self) -> bool {
+        self.order == Order::Strict
+    }
+
+    /// Does `issue`, which has the queue given a command with a wait list and gives its event.
+    pub fn with_wait_list(&self, issue: impl FnOnce() -> Result<cl_event>) -> Result<cl_event> {
+        match self.order {
+            Order::Fragile => marks::around(&self.queue, issue),
+            Order::Strict | Order::Loose => issue(),
+        }
+    }
+
+    /// What a command that the queue has been given may have overtaken.
+    pub fn overtaken(&self) -> Result<Vec<EventRef>> {
+        marks::of(self.get())
+    }
+
+    /// Events after which all has ended that the queue was given up to now.
+    pub fn last_commands(&self) -> Result<Vec<EventRef>> {
+        let last = self.queue.last_command()?;
+        // Nobody else may ever flush it.
+        self.queue.flush()?;
+        // Asked for last: what is not marked by now comes after `last`.
+        let mut events = self.overtaken()?;
+        events.push(last);
+        Ok(events)
+    }
+
+    pub fn flush(&self) -> Result<()> {
+        self.queue.flush()
+    }
+
+    pub fn finish(&self) -> Result<()> {
+        cl::finish(self.get()).map_err(in_call("clFinish"))
+    }
+}
+
+impl Queue for Arc<KnownQueue> {
+    fn key(&self) -> usize {
+        self.get().addr()
+    }
+
+    fn is_in_order(&self) -> bool {
+        KnownQueue::is_in_order(self)
+    }
+
+    fn orders_what_follows(&self) -> bool {
+        match self.order {
+            Order::Loose => false,
+            Order::Strict => true,
+            Order::Fragile => !marks::are_there(),
+        }
+    }
+
+    fn may_have_failed(&self) -> bool {
+        self.order != Order::Fragile || marks::are_there()
+    }
+}
