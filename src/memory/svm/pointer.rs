@@ -155,6 +155,9 @@ pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
     /// The bytes `range` as a buffer, which shares them (`clCreateBuffer` with
     /// CL_MEM_USE_HOST_PTR). It keeps the memory, and what is mapped of one is mapped of the other.
     ///
+    /// The driver may read the bytes at once, so this waits for what this crate has enqueued that
+    /// writes them, on any queue.
+    ///
     /// ```no_run
     /// # use clmatrix::memory::*;
     /// # fn f(queue: &clmatrix::CommandQueue, svm: &SvmAllocation) -> clmatrix::Result<()> {
@@ -168,7 +171,7 @@ pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
     /// # Errors
     /// CL_INVALID_VALUE for flags that exclude each other and for bytes that are not there,
     /// CL_INVALID_BUFFER_SIZE for none and for more than CL_DEVICE_MAX_MEM_ALLOC_SIZE of every
-    /// device, and what the driver answers.
+    /// device, CL_INVALID_OPERATION where they are mapped for writing, and what the driver answers.
     fn as_buffer(&self, flags: MemFlags, range: impl RangeBounds<usize>) -> Result<Buffer>
     where
         Self: Sized,

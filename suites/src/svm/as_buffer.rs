@@ -1,6 +1,7 @@
 //! Shared virtual memory seen as a buffer (PyOpenCL's `as_buffer`).
 
 use clmatrix::Result;
+use clmatrix::cl3::event::CL_COMPLETE;
 use clmatrix::memory::{
     Buffer, MapRead, MapReadWrite, MemFlags, MemoryObject, SvmAllocation, SvmPointer, enqueue_copy,
     enqueue_copy_buffer, enqueue_fill_buffer, enqueue_map_buffer, enqueue_svm_memfill,
@@ -80,6 +81,58 @@ fn a_map_waits_for_what_uses_the_buffer(on_device: OnDevice) -> Result<()> {
     let gate = gate(&on_device.context);
     enqueue_fill_buffer(&on_device.another_queue(), &buffer, &7_u32, .., &gate)?;
     assert_eq!(meanwhile(&gate, open, || contents(&on_device, &svm))?, [7; 4]);
+    Ok(())
+}
+
+/// The driver may read them when it makes the buffer.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn bytes_that_the_host_may_write_are_refused(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let svm = svm_of(&on_device, COARSE, &counting(128))?;
+    let map = svm.map::<u32, _>(queue, MapReadWrite, 128..256, [])?;
+    for range in [0..512, 128..256, 252..260] {
+        let refused = svm.as_buffer(MemFlags::READ_WRITE, range);
+        assert_eq!(refusal(refused), "CL_INVALID_OPERATION");
+    }
+    let beside = svm.as_buffer(MemFlags::READ_WRITE, ..128)?;
+    enqueue_fill_buffer(queue, &beside, &7_u32, ..4, [])?;
+    drop(map);
+    let map = svm.map::<u32, _>(queue, MapRead, 128..256, [])?;
+    let read = svm.as_buffer(MemFlags::READ_WRITE, 128..256)?;
+    assert_eq!(map[..], counting(128)[32..64]);
+    drop(map);
+    enqueue_fill_buffer(queue, &read, &8_u32, ..4, [])?;
+    let mut expected = counting(128);
+    (expected[0], expected[32]) = (7, 8);
+    assert_on_device(&on_device, &svm, &expected);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn waits_for_what_writes_its_bytes(
+    on_device: OnDevice,
+    #[values("fill", "kernel")] what: &str,
+) -> Result<()> {
+    let svm = svm_of(&on_device, COARSE, &[4; 4])?;
+    let other_queue = on_device.another_queue();
+    let gate = gate(&on_device.context);
+    let written = match what {
+        "fill" => enqueue_svm_memfill(&other_queue, &svm, &8_u32, .., &gate)?,
+        _ => {
+            let mut double = on_device.launcher(DOUBLE, "")?;
+            let mut launch = double.launch();
+            launch.arg(&svm).global(4).wait_for(&gate);
+            // SAFETY: the kernel takes memory, and uses as many elements as it has.
+            unsafe { launch.enqueue(&other_queue)? }
+        }
+    };
+    let buffer = meanwhile(&gate, open, || svm.as_buffer(MemFlags::READ_WRITE, ..))?;
+    assert_eq!(written.command_execution_status()?.0, CL_COMPLETE, "it did not wait");
+    let mut found = [0_u32; 4];
+    enqueue_copy(&on_device.queue, &mut found, &buffer, .., [])?;
+    assert_eq!(found, [8; 4]);
     Ok(())
 }
 
