@@ -8,6 +8,7 @@ mod gate;
 mod image;
 mod inverter;
 mod launch;
+mod logger;
 mod migrate;
 mod object;
 mod on_device;

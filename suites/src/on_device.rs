@@ -10,6 +10,8 @@ use clmatrix::{CommandQueue, Context, Device, Event, Launcher, Program, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory, skip};
 use rstest::fixture;
 
+use crate::logger;
+
 /// A fresh context and an in-order queue on it.
 pub struct OnDevice {
     /// The context.
@@ -22,7 +24,7 @@ pub struct OnDevice {
 #[fixture]
 pub fn on_device(ctx_factory: CtxFactory) -> OnDevice {
     // What destructors have to say is part of a test's output.
-    let _ = env_logger::Builder::new().filter_level(log::LevelFilter::Warn).try_init();
+    logger::init();
     let context = ctx_factory().expect("a context on the device under test");
     let queue = CommandQueue::create_default(&context, 0).expect("a queue");
     OnDevice { context, queue }

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
-use std::mem;
+use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -29,8 +29,9 @@ pub struct SvmMemory {
     uses: Arc<Uses>,
     /// An in-order queue on which the memory is freed.
     queue: Mutex<Option<Arc<KnownQueue>>>,
-    /// `None` when it has been freed.
-    origin: Option<Origin>,
+    /// `None` when it has been freed. Only who takes it out drops it: as long as commands may use the
+    /// memory, nothing that unwinds does.
+    origin: ManuallyDrop<Option<Origin>>,
 }
 
 /// Where memory comes from.
@@ -59,7 +60,8 @@ impl SvmMemory {
         origin: Origin,
     ) -> Self {
         let (uses, queue) = (Uses::new(), Mutex::new(None));
-        Self { pointer, size, flags, context, uses, queue, origin: Some(origin) }
+        let origin = ManuallyDrop::new(Some(origin));
+        Self { pointer, size, flags, context, uses, queue, origin }
     }
 
     pub(crate) fn pointer(&self) -> *mut c_void {
@@ -105,7 +107,7 @@ impl SvmMemory {
 
     /// Whether `clSVMAlloc` made it.
     pub(super) fn is_from_driver(&self) -> bool {
-        matches!(self.origin, Some(Origin::Driver))
+        matches!(*self.origin, Some(Origin::Driver))
     }
 
     /// It has been freed, is about to be, or is given to the caller.
@@ -142,12 +144,14 @@ impl SvmMemory {
 
 impl Drop for SvmMemory {
     fn drop(&mut self) {
-        if self.size == 0 || !self.is_there() {
-            return;
+        if self.size == 0 {
+            // Nobody can use it.
+            self.end();
         }
-        if let Err(error) = self.free() {
+        if self.is_there()
+            && let Err(error) = self.free()
+        {
             log::error!("{error}: {} bytes of shared virtual memory are never freed", self.size);
-            mem::forget(self.end());
         }
     }
 }

@@ -86,17 +86,20 @@ pub(super) fn when_unused(
     let arguments = (queue.get(), count, events);
     let pointer = NonNull::new(memory.pointer());
     let issue = || {
-        match pointer {
+        let asked = match pointer {
             // SAFETY: the handles are alive and of one context; the memory is of that, too, nobody
             // can reach it, and what uses it is on this in-order queue or in the wait list.
             Some(pointer) => unsafe { ask(arguments, pointer, context) },
             // SAFETY: the handles are alive and of one context.
             None => unsafe { cl::enqueue_marker_with_wait_list(queue.get(), count, events) },
+        };
+        if asked.is_ok() {
+            // At once: nobody else may free it, whatever comes.
+            memory.end();
         }
-        .map_err(in_call(CALL))
+        asked.map_err(in_call(CALL))
     };
     let event = if count == 0 { issue() } else { queue.with_wait_list(issue) }?;
-    memory.end();
     // SAFETY: the driver has just made it, with one reference.
     let event = unsafe { EventRef::from_driver(CALL, event) };
     // Nobody else may ever flush it.

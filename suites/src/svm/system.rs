@@ -11,7 +11,8 @@ use rstest::rstest;
 
 use super::{assert_on_device, double};
 use crate::buffer::{counting, refusal};
-use crate::gate::{gate, meanwhile, open};
+use crate::gate::{fail, gate, meanwhile, open};
+use crate::logger::panics_as_it_logs;
 use crate::on_device::{OnDevice, on_device};
 
 #[rstest]
@@ -86,6 +87,33 @@ fn dropped_it_waits_for_commands(on_device: OnDevice) -> Result<()> {
     meanwhile(&gate, open, || drop(svm));
     let status = filled.command_execution_status()?.0;
     assert_eq!(status, clmatrix::cl3::event::CL_COMPLETE, "it did not wait");
+    Ok(())
+}
+
+/// Nobody knows whether the device uses it still: not even a logger that panics has it freed.
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "system"))]
+fn memory_whose_unmap_failed_is_never_freed(
+    on_device: OnDevice,
+    #[values(false, true)] logger_panics: bool,
+) -> Result<()> {
+    // So much that it goes back to the operating system when it is freed, and cannot be read then.
+    let memory = vec![7_u32; 16 << 20];
+    let at = memory.as_ptr();
+    let svm = SystemSvm::new(&on_device.context, memory)?;
+    let gate = gate(&on_device.context);
+    svm.map_rw::<u32>(&on_device.queue, [])?.unmap(&gate)?;
+    fail(&gate);
+    assert_eq!(refusal(svm.access::<u32, _>(MapRead, ..)), "CL_INVALID_OPERATION");
+    if logger_panics {
+        let logged = panics_as_it_logs(|| drop(svm));
+        assert!(logged.contains("never freed"), "{logged}");
+    } else {
+        drop(svm);
+    }
+    // SAFETY: it is never freed, and no command writes it.
+    let memory = unsafe { std::slice::from_raw_parts(at, 16 << 20) };
+    assert!(memory.iter().all(|element| *element == 7));
     Ok(())
 }
 
