@@ -16,7 +16,7 @@ use super::builder::check_size;
 use crate::error::{Error, Result, in_call};
 use crate::memory::context::MemContext;
 use crate::memory::flags::MemFlags;
-use crate::memory::host::{HostMemory, Returned};
+use crate::memory::host::{HostMemory, InUse, Returned};
 use crate::memory::keep::keep_until_destroyed;
 use crate::memory::map::{BufferMap, MapMode, MapRead, enqueue_map_buffer};
 use crate::memory::object::{About, MemObject, MemoryObject};
@@ -101,10 +101,10 @@ impl Buffer {
         memory: H,
     ) -> std::result::Result<Self, Returned<H>> {
         const CALL: &str = "clCreateBuffer";
-        let mut memory = Box::new(memory);
-        let object = match make_object(CALL, context, flags, &mut *memory) {
+        let mut memory = InUse::new(memory);
+        let object = match make_object(CALL, context, flags, memory.as_mut()) {
             Ok(object) => object,
-            Err(error) => return Err(Returned::new(error, *memory)),
+            Err(error) => return Err(Returned::new(error, *memory.end())),
         };
         let state = Mutex::new(State { memory: None, is_free: false });
         let host = Arc::new(HostBuffer { state, destroyed: Condvar::new() });
@@ -112,13 +112,13 @@ impl Buffer {
         match unsafe { keep_until_destroyed(object.raw(), Destroyed(Arc::clone(&host))) } {
             Ok(()) => {
                 // From here on the driver keeps it alive, through its callback.
-                host.lock().memory = Some(memory);
+                host.lock().memory = Some(memory.end());
                 Ok(Self { host: Some(host), ..Self::whole(object) })
             }
             Err((error, _)) => {
                 // Unused so far, so it goes at once.
                 drop(object);
-                Err(Returned::new(error, *memory))
+                Err(Returned::new(error, *memory.end()))
             }
         }
     }

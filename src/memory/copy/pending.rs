@@ -1,7 +1,6 @@
 //! Transfers that do not block: they own their host memory until they have ended.
 
 use std::fmt;
-use std::mem;
 
 use cl3::types::CL_NON_BLOCKING;
 use opencl3::command_queue::CommandQueue;
@@ -11,7 +10,7 @@ use crate::error::Result;
 use crate::handle::EventRef;
 use crate::memory::command::{check_not_failed, enqueue};
 use crate::memory::host::sealed::Stable;
-use crate::memory::host::{HostCommand, Place, Returned};
+use crate::memory::host::{HostCommand, InUse, Place, Returned};
 use crate::memory::wait_list::WaitList;
 
 /// A transfer that is under way, with the host memory that it reads or writes (PyOpenCL's
@@ -35,9 +34,8 @@ use crate::memory::wait_list::WaitList;
 /// ```
 #[must_use = "dropped, it waits"]
 pub struct PendingTransfer<H> {
-    /// On the heap, so that moving `self` moves no owner whose bytes the driver uses. `None` once
-    /// given back.
-    memory: Option<Box<H>>,
+    /// `None` once given back.
+    memory: Option<InUse<H>>,
     call: &'static str,
     event: EventRef,
     /// What it fails with, besides its own event.
@@ -52,16 +50,13 @@ impl<H: Stable> PendingTransfer<H> {
         memory: H,
         plan: impl FnOnce(Place) -> Result<C>,
     ) -> std::result::Result<Self, Returned<Option<H>>> {
-        let mut memory = Box::new(memory);
+        let mut memory = InUse::new(memory);
         let mut is_taken = false;
-        match Self::issue(queue, wait_for, &mut memory, plan, &mut is_taken) {
+        match Self::issue(queue, wait_for, memory.as_mut(), plan, &mut is_taken) {
             Ok((call, event, after)) => Ok(Self { memory: Some(memory), call, event, after }),
-            Err(error) if is_taken => {
-                // Nobody can tell when the driver is done with it.
-                mem::forget(memory);
-                Err(Returned::new(error, None))
-            }
-            Err(error) => Err(Returned::new(error, Some(*memory))),
+            // Nobody can tell when the driver is done with it.
+            Err(error) if is_taken => Err(Returned::new(error, None)),
+            Err(error) => Err(Returned::new(error, Some(*memory.end()))),
         }
     }
 
@@ -107,14 +102,14 @@ impl<H> PendingTransfer<H> {
         }
     }
 
-    fn end(&self, memory: Box<H>) -> std::result::Result<H, Returned<Option<H>>> {
+    fn end(&self, memory: InUse<H>) -> std::result::Result<H, Returned<Option<H>>> {
         if let Err(error) = self.event.wait_until_ended() {
-            mem::forget(memory);
             return Err(Returned::new(error, None));
         }
+        let memory = *memory.end();
         match self.check() {
-            Ok(()) => Ok(*memory),
-            Err(error) => Err(Returned::new(error, Some(*memory))),
+            Ok(()) => Ok(memory),
+            Err(error) => Err(Returned::new(error, Some(memory))),
         }
     }
 
@@ -139,5 +134,53 @@ impl<H> Drop for PendingTransfer<H> {
 impl<H> fmt::Debug for PendingTransfer<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PendingTransfer").field("event", self.event()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Arc;
+
+    use cl3::types::cl_event;
+
+    use super::PendingTransfer;
+    use crate::memory::command::Operand;
+    use crate::memory::host::{HostArguments, HostCommand};
+    use crate::memory::uses::Access;
+    use crate::memory::wait_list::WaitList;
+    use crate::memory::{Buffer, MemFlags};
+
+    /// A command after which something panics that noted it, such as a logger.
+    struct Panicking<'a>(&'a Buffer);
+
+    impl HostCommand for Panicking<'_> {
+        fn call(&self) -> &'static str {
+            "clEnqueueWriteBuffer"
+        }
+
+        fn operand(&self) -> Operand<'_> {
+            self.0.operand(&(0..16), Access::Write)
+        }
+
+        unsafe fn issue(&self, _: HostArguments) -> Result<cl_event, i32> {
+            panic!("the driver has it");
+        }
+    }
+
+    #[test]
+    fn what_unwinds_leaves_the_memory_to_the_driver() -> crate::Result<()> {
+        let context = crate::create_some_context()?;
+        let queue = crate::CommandQueue::create_default(&context, 0)?;
+        let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 16)?;
+        let memory: Arc<[u32]> = Arc::new([7; 4]);
+        let given = Arc::clone(&memory);
+        let enqueue = || {
+            let plan = |_| Ok(Panicking(&buffer));
+            PendingTransfer::enqueue(&queue, &WaitList::default(), given, plan).is_ok()
+        };
+        assert!(catch_unwind(AssertUnwindSafe(enqueue)).is_err());
+        assert_eq!(Arc::strong_count(&memory), 2, "it was dropped");
+        Ok(())
     }
 }

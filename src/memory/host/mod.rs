@@ -1,6 +1,7 @@
 //! Host memory: what is handed over to the driver, and what is lent to it for one call.
 
 mod array;
+mod in_use;
 mod place;
 mod side;
 
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use ndarray::{Array, Dimension};
 
+pub(crate) use in_use::InUse;
 pub(crate) use place::{Layout, Place};
 pub(crate) use side::{HostArguments, HostCommand};
 pub use side::{HostSource, HostTarget};
