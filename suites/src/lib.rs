@@ -12,6 +12,7 @@ mod logger;
 mod migrate;
 mod object;
 mod on_device;
+mod overtaking;
 mod pipe;
 mod property;
 mod sampler;

@@ -1,0 +1,83 @@
+//! Shared virtual memory that is given up while a kernel writes to it is freed afterwards.
+
+use clmatrix::memory::{SvmAllocation, SvmFlags, SvmPointer, enqueue_svm_memfill};
+use clmatrix::{Event, Result};
+use rstest::rstest;
+
+use super::{By, Failed, LEN, OLD, behind_a_slow_kernel, fails, is_over};
+use crate::on_device::{OnDevice, on_device};
+
+/// How it is given up.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Drop,
+    /// Bound to the kernel's queue.
+    DropBound,
+    /// Bound to another queue.
+    DropBoundElsewhere,
+    Release,
+    ReleaseElsewhere,
+}
+
+impl Way {
+    /// Gives `svm` up; the event says when it is gone.
+    fn give_up(self, on: &OnDevice, failed: &Failed, svm: SvmAllocation) -> Result<Option<Event>> {
+        let queue = match self {
+            Self::Drop => {
+                failed.meanwhile(|| drop(svm));
+                return Ok(None);
+            }
+            Self::DropBound | Self::Release => &failed.queue,
+            Self::DropBoundElsewhere | Self::ReleaseElsewhere => &on.queue,
+        };
+        match self {
+            Self::DropBound | Self::DropBoundElsewhere => {
+                svm.bind_to_queue(queue)?;
+                drop(svm);
+                Ok(None)
+            }
+            _ => svm.enqueue_release(Some(queue), []).map(Some).map_err(|back| back.error),
+        }
+    }
+}
+
+fn allocate(on: &OnDevice) -> Result<SvmAllocation> {
+    let svm = SvmAllocation::new(&on.context, 4 * LEN, 0, SvmFlags::READ_WRITE)?;
+    enqueue_svm_memfill(&on.another_queue(), &svm, &OLD, .., [])?.wait()?;
+    Ok(svm)
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn whatever_way_it_goes(
+    on_device: OnDevice,
+    #[values(By::Work, By::Gate)] by: By,
+    #[values(
+        Way::Drop,
+        Way::DropBound,
+        Way::DropBoundElsewhere,
+        Way::Release,
+        Way::ReleaseElsewhere
+    )]
+    way: Way,
+) -> Result<()> {
+    let svm = allocate(&on_device)?;
+    let failed = behind_a_slow_kernel(&on_device, by, &svm, |queue| fails(&on_device, queue))?;
+    let freed = way.give_up(&on_device, &failed, svm)?;
+    // They take what has been freed too early.
+    let others = (0..4).map(|_| allocate(&on_device)).collect::<Result<Vec<_>>>()?;
+    if let Some(freed) = freed {
+        // Where a command failed, it may never be freed.
+        if failed.meanwhile(|| freed.wait()).is_ok() {
+            assert!(is_over(&failed.slow)?, "it was freed too early");
+        }
+    } else {
+        failed.meanwhile(|| failed.slow.wait())?;
+    }
+    failed.slow.wait()?;
+    for other in &others {
+        let found = other.map_ro::<u32>(&on_device.another_queue(), [])?;
+        assert_eq!(found[..], vec![OLD; LEN], "the kernel wrote to what it was not given");
+    }
+    Ok(())
+}

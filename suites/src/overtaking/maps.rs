@@ -1,0 +1,156 @@
+//! Maps show what the kernel wrote, or are refused; what is written to them stays.
+
+use std::ops::DerefMut;
+
+use clmatrix::memory::{
+    Buffer, BufferMap, MapReadWrite, SvmAllocation, SvmFlags, SvmMap, SvmPointer, enqueue_copy,
+    enqueue_fill_buffer, enqueue_map_buffer, enqueue_map_buffer_nonblocking,
+};
+use clmatrix::{CommandQueue, Result};
+use rstest::rstest;
+
+use super::{By, Failed, LEN, OLD, behind_a_slow_kernel, fails};
+use crate::buffer::{buffer_of, contents};
+use crate::on_device::{OnDevice, on_device};
+
+const FINE: SvmFlags = SvmFlags::READ_WRITE.union(SvmFlags::FINE_GRAIN_BUFFER);
+
+/// Whether a call blocks.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Blocking,
+    NonBlocking,
+}
+
+/// Where it is enqueued.
+#[derive(Clone, Copy, Debug)]
+enum On {
+    /// On the queue of the slow kernel.
+    Same,
+    Another,
+}
+
+impl On {
+    fn of<'a>(self, on: &'a OnDevice, failed: &'a Failed) -> &'a CommandQueue {
+        match self {
+            Self::Same => &failed.queue,
+            Self::Another => &on.queue,
+        }
+    }
+}
+
+fn old() -> Vec<u32> {
+    vec![OLD; LEN]
+}
+
+fn svm_of(on: &OnDevice, flags: SvmFlags) -> Result<SvmAllocation> {
+    let svm = SvmAllocation::new(&on.context, 4 * LEN, 0, flags)?;
+    enqueue_copy(&on.queue, &svm, &old()[..], .., [])?;
+    Ok(svm)
+}
+
+fn map_buffer(
+    queue: &CommandQueue,
+    buffer: &Buffer,
+    way: Way,
+) -> Result<BufferMap<u32, MapReadWrite>> {
+    match way {
+        Way::Blocking => enqueue_map_buffer(queue, buffer, MapReadWrite, .., []),
+        Way::NonBlocking => {
+            enqueue_map_buffer_nonblocking(queue, buffer, MapReadWrite, .., [])?.wait()
+        }
+    }
+}
+
+fn map_svm(
+    queue: &CommandQueue,
+    svm: &SvmAllocation,
+    way: Way,
+) -> Result<SvmMap<u32, MapReadWrite>> {
+    match way {
+        Way::Blocking => svm.map(queue, MapReadWrite, .., []),
+        Way::NonBlocking => svm.map_nonblocking(queue, MapReadWrite, .., [])?.wait(),
+    }
+}
+
+/// Checks what is mapped, and writes something else to it. Returns what is to stay.
+fn check(map: Result<impl DerefMut<Target = [u32]>>, written: u32) -> u32 {
+    match map {
+        Ok(mut map) => {
+            assert!(map.iter().all(|x| *x == written), "{:?}..., not {written}", &map[..4]);
+            map.fill(1000);
+            1000
+        }
+        Err(error) => {
+            log::warn!("{error}");
+            written
+        }
+    }
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn of_a_buffer(
+    on_device: OnDevice,
+    #[values(By::Work, By::Gate)] by: By,
+    #[values(On::Same, On::Another)] queue: On,
+    #[values(Way::Blocking, Way::NonBlocking)] way: Way,
+) -> Result<()> {
+    let buffer = buffer_of(&on_device, &old())?;
+    let failed = behind_a_slow_kernel(&on_device, by, &buffer, |queue| fails(&on_device, queue))?;
+    let queue = queue.of(&on_device, &failed);
+    let left = failed.meanwhile(|| check(map_buffer(queue, &buffer, way), failed.value));
+    failed.slow.wait()?;
+    assert_eq!(contents(&on_device, &buffer)?, vec![left; LEN]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn of_shared_virtual_memory(
+    on_device: OnDevice,
+    #[values(By::Work, By::Gate)] by: By,
+    #[values(On::Same, On::Another)] queue: On,
+    #[values(Way::Blocking, Way::NonBlocking)] way: Way,
+) -> Result<()> {
+    let svm = svm_of(&on_device, SvmFlags::READ_WRITE)?;
+    let failed = behind_a_slow_kernel(&on_device, by, &svm, |queue| fails(&on_device, queue))?;
+    let queue = queue.of(&on_device, &failed);
+    let left = failed.meanwhile(|| check(map_svm(queue, &svm, way), failed.value));
+    failed.slow.wait()?;
+    assert_eq!(svm.map_ro::<u32>(&on_device.queue, [])?[..], vec![left; LEN]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "fine"))]
+fn the_host_without_a_map(on_device: OnDevice, #[values(By::Work, By::Gate)] by: By) -> Result<()> {
+    let svm = svm_of(&on_device, FINE)?;
+    let failed = behind_a_slow_kernel(&on_device, by, &svm, |queue| fails(&on_device, queue))?;
+    let left = failed.meanwhile(|| check(svm.access::<u32, _>(MapReadWrite, ..), failed.value));
+    failed.slow.wait()?;
+    assert_eq!(svm.map_ro::<u32>(&on_device.queue, [])?[..], vec![left; LEN]);
+    Ok(())
+}
+
+/// More than are kept in mind.
+#[rstest]
+#[clmatrix_harness::test]
+fn after_many_other_queues(
+    on_device: OnDevice,
+    #[values(By::Work, By::Gate)] by: By,
+    #[values(On::Same, On::Another)] queue: On,
+) -> Result<()> {
+    let buffer = buffer_of(&on_device, &vec![OLD; LEN + 20])?;
+    let failed = behind_a_slow_kernel(&on_device, by, &buffer, |queue| fails(&on_device, queue))?;
+    let others: Vec<_> = (0..20).map(|_| on_device.another_queue()).collect();
+    for (element, other) in (LEN..).zip(&others) {
+        enqueue_fill_buffer(other, &buffer, &OLD, 4 * element..4 * element + 4, [])?;
+    }
+    let queue = queue.of(&on_device, &failed);
+    let map = failed.meanwhile(|| map_buffer(queue, &buffer, Way::Blocking));
+    if let Ok(map) = map {
+        assert!(map[..LEN].iter().all(|x| *x == failed.value), "{:?}...", &map[..4]);
+    }
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! After a command that failed, nothing overtakes what still runs.
+//!
+//! On PoCL 3.1, what comes after such a command in its in-order queue does not wait for what came
+//! before it: markers, maps and frees overtake. Whoever maps memory or gives it up must not notice.
+
+mod frees;
+mod maps;
+
+use std::cell::Cell;
+use std::mem;
+use std::time::{Duration, Instant};
+
+use clmatrix::cl3::event::CL_COMPLETE;
+use clmatrix::launch::KernelArg;
+use clmatrix::memory::{Buffer, MemFlags, enqueue_fill_buffer};
+use clmatrix::{CommandQueue, Event, Launcher, Result};
+
+use crate::gate::{fail, gate, meanwhile, open};
+use crate::on_device::OnDevice;
+
+/// The elements of the memory that the slow kernel writes.
+const LEN: usize = 1 << 12;
+
+/// What the memory holds before.
+const OLD: u32 = 1;
+
+/// What keeps the slow kernel from ending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    /// What it has to do.
+    Work,
+    /// A gate, until all else has been enqueued.
+    Gate,
+}
+
+/// How long the kernel is to work.
+const LONG: Duration = Duration::from_millis(100);
+
+/// A kernel that takes its time and then writes what nobody has written yet.
+struct Slow {
+    kernel: Launcher,
+    /// What it does for each element. (rusticl ends any loop after 65,535 of them.)
+    rounds: u32,
+    /// What it wrote last.
+    written: u32,
+}
+
+impl Slow {
+    /// Finds out how much the device has to do for it to take its time.
+    fn new(on: &OnDevice) -> Result<Self> {
+        // `one` is 1 and `zero` is 0, which the compiler must not know.
+        let source = "kernel void k(global uint *x, uint value, uint rounds, uint one, uint zero) {
+            for (uint i = 0; i < rounds; i++) value = (value * one) ^ zero;
+            x[get_global_id(0)] = value;
+        }";
+        let mut slow = Self { kernel: on.launcher(source, "")?, rounds: 0, written: OLD };
+        let anything = Buffer::new(&on.context, MemFlags::READ_WRITE, 4 * LEN)?;
+        // The first time, it may have to be compiled.
+        slow.enqueue(&on.queue, &anything, None)?.wait()?;
+        for rounds in (4..24).map(|doublings| 1 << doublings) {
+            slow.rounds = rounds;
+            let begin = Instant::now();
+            slow.enqueue(&on.queue, &anything, None)?.wait()?;
+            if begin.elapsed() > LONG {
+                break;
+            }
+        }
+        Ok(slow)
+    }
+
+    /// Enqueues the kernel, which writes a value of its own to all `LEN` elements of `memory`.
+    fn enqueue<M>(
+        &mut self,
+        queue: &CommandQueue,
+        memory: &M,
+        gate: Option<&Event>,
+    ) -> Result<Event>
+    where
+        for<'a> &'a M: KernelArg<'a>,
+    {
+        self.written += 1;
+        let mut launch = self.kernel.launch();
+        launch.arg(memory).arg(self.written).arg(self.rounds).arg(1_u32).arg(0_u32);
+        if let Some(gate) = gate {
+            launch.wait_for(gate);
+        }
+        // SAFETY: the arguments are what the kernel declares, and all memory here has `LEN` elements.
+        unsafe { launch.global(LEN).enqueue(queue) }
+    }
+}
+
+/// A queue on which a command has failed behind a slow kernel that has not ended.
+struct Failed {
+    /// The queue.
+    queue: CommandQueue,
+    /// The kernel.
+    slow: Event,
+    /// What the kernel waits for.
+    gate: Cell<Option<Event>>,
+    /// What the kernel writes.
+    value: u32,
+}
+
+/// Has `memory` written by a slow kernel on a new queue, and a command there fail meanwhile, or
+/// whatever else `after` does there.
+fn behind_a_slow_kernel<M>(
+    on: &OnDevice,
+    by: By,
+    memory: &M,
+    mut after: impl FnMut(&CommandQueue) -> Result<()>,
+) -> Result<Failed>
+where
+    for<'a> &'a M: KernelArg<'a>,
+{
+    let mut kernel = Slow::new(on)?;
+    loop {
+        let queue = on.another_queue();
+        let gate = (by == By::Gate).then(|| gate(&on.context));
+        let slow = kernel.enqueue(&queue, memory, gate.as_ref())?;
+        after(&queue)?;
+        if !is_over(&slow)? {
+            if by == By::Work {
+                queue.flush()?;
+            }
+            return Ok(Failed { queue, slow, gate: Cell::new(gate), value: kernel.written });
+        }
+        kernel.rounds *= 2;
+    }
+}
+
+/// A fill of other memory that fails.
+fn fails(on: &OnDevice, queue: &CommandQueue) -> Result<()> {
+    let gate = gate(&on.context);
+    let elsewhere = Buffer::new(&on.context, MemFlags::READ_WRITE, 16)?;
+    let failed = enqueue_fill_buffer(queue, &elsewhere, &OLD, .., &gate)?;
+    // Before anybody waits: PoCL aborts now and then where a thread waits for what depends on it.
+    fail(&gate);
+    // PoCL still looks at it when the kernel before it has ended, and aborts if it is gone.
+    mem::forget(failed);
+    Ok(())
+}
+
+fn is_over(event: &Event) -> Result<bool> {
+    Ok(event.command_execution_status()?.0 <= CL_COMPLETE)
+}
+
+impl Failed {
+    /// Does what has to wait for the kernel.
+    fn meanwhile<T>(&self, work: impl FnOnce() -> T) -> T {
+        match self.gate.take() {
+            Some(gate) => meanwhile(&gate, open, work),
+            None => work(),
+        }
+    }
+}
