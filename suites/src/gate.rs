@@ -24,13 +24,17 @@ pub fn fail(gate: &Event) {
     set_user_event_status(gate.get(), -5).expect("the gate fails");
 }
 
-/// Does `then` to the gate while `work` waits for it.
+/// Does `then` to the gate while `work` waits for it, which it must.
+#[track_caller]
 pub fn meanwhile<T>(gate: &Event, then: fn(&Event), work: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {
         scope.spawn(|| {
             thread::sleep(A_MOMENT);
             then(gate);
         });
-        work()
+        let done = work();
+        let status = gate.command_execution_status().expect("the gate's status").0;
+        assert!(status <= CL_COMPLETE, "it did not wait");
+        done
     })
 }
