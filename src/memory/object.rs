@@ -14,6 +14,7 @@ use cl3::types::{cl_context, cl_mem};
 use super::command::Operand;
 use super::context::MemContext;
 use super::flags::MemFlags;
+use super::svm::memory::SvmMemory;
 use super::uses::{Access, Uses};
 use crate::error::{Error, Result, in_call};
 
@@ -216,6 +217,8 @@ pub struct MemObject {
     uses: Arc<Uses>,
     /// Where it begins in the bytes that `uses` counts.
     first_byte: usize,
+    /// What it lives in, if that is shared virtual memory. Dropped after the release.
+    _memory: Option<Arc<SvmMemory>>,
 }
 
 /// What never changes about a memory object.
@@ -255,7 +258,16 @@ impl MemObject {
         uses: Arc<Uses>,
         first_byte: usize,
     ) -> Self {
-        Self { raw, about, context, uses, first_byte }
+        Self { raw, about, context, uses, first_byte, _memory: None }
+    }
+
+    /// Keeps `memory` until its reference is released. Then the driver's destructor callback, in which
+    /// nothing may be waited for, is the last that has the memory only where a command still uses the
+    /// object.
+    pub(crate) fn keeping(self, memory: &Arc<SvmMemory>) -> Self {
+        let mut object = self;
+        object._memory = Some(Arc::clone(memory));
+        object
     }
 
     #[inline]

@@ -46,14 +46,20 @@ pub(super) fn as_buffer(
     // SAFETY: the driver has just made it in this context, with one reference, in memory whose uses
     // these are, and which the callback keeps alive.
     let object =
-        unsafe { MemObject::adopt_sharing(raw, Arc::clone(context), about, uses, range.start) };
+        unsafe { MemObject::adopt_sharing(raw, Arc::clone(context), about, uses, range.start) }
+            .keeping(memory);
     // SAFETY: the object is alive.
     unsafe { keep_until_destroyed(object.raw(), Kept::new(memory)) }.map_err(|(error, _)| error)?;
     Ok(Buffer::whole(object))
 }
 
-/// Memory that a driver's buffer needs. It is dropped in a thread of the driver's, where nothing may
-/// be waited for, as the end of the memory may have to.
+/// Memory that a driver's buffer needs. It is dropped in whatever thread the driver destroys the
+/// buffer, where nothing may be waited for, as the end of the memory may have to.
+///
+/// Mostly that is within the release of the buffer's last handle, which itself keeps the memory that
+/// long: it then ends in the caller's thread, and nothing of ours is left to run while the process
+/// exits. Only where a command has outlived all handles is this the last that has it, and a thread
+/// of its own waits.
 struct Kept(ManuallyDrop<Arc<SvmMemory>>);
 
 impl Kept {

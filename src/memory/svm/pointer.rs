@@ -154,6 +154,8 @@ pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
 
     /// The bytes `range` as a buffer, which shares them (`clCreateBuffer` with
     /// CL_MEM_USE_HOST_PTR). It keeps the memory, and what is mapped of one is mapped of the other.
+    /// Where nothing else stands for the memory any more, dropping its last handle waits as dropping
+    /// the memory does.
     ///
     /// The driver may read the bytes at once, so this waits for what this crate has enqueued that
     /// writes them, on any queue.

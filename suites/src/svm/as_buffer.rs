@@ -184,6 +184,36 @@ fn lets_go_of_the_memory(on_device: OnDevice) -> Result<()> {
     panic!("the buffer keeps it")
 }
 
+/// In the thread of the last handle, not some time later in another.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn the_memory_ends_with_the_last_handle_of_an_idle_buffer(on_device: OnDevice) -> Result<()> {
+    let context = &on_device.context;
+    let before = context.reference_count()?;
+    for _ in 0..20 {
+        let svm = SvmAllocation::new(context, 16, 0, COARSE)?;
+        let buffer = svm.as_buffer(MemFlags::READ_WRITE, ..)?;
+        drop(svm);
+        assert!(context.reference_count()? > before, "it keeps the memory");
+        drop(buffer);
+        assert_eq!(context.reference_count()?, before);
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn the_last_handle_waits_for_what_uses_the_memory(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, COARSE, &counting(4))?;
+    let buffer = svm.as_buffer(MemFlags::READ_WRITE, ..)?;
+    let gate = gate(&on_device.context);
+    let filled = enqueue_svm_memfill(&on_device.queue, &svm, &7_u32, .., &gate)?;
+    drop(svm);
+    meanwhile(&gate, open, || drop(buffer));
+    assert_eq!(filled.command_execution_status()?.0, CL_COMPLETE, "it did not wait");
+    Ok(())
+}
+
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn refuses_what_is_not_there_or_does_not_go_together(on_device: OnDevice) -> Result<()> {
