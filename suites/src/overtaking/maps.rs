@@ -9,7 +9,7 @@ use clmatrix::memory::{
 use clmatrix::{CommandQueue, Result};
 use rstest::rstest;
 
-use super::{By, Failed, LEN, OLD, behind_a_slow_kernel, fails};
+use super::{By, LEN, OLD, On, behind_a_slow_kernel, fails};
 use crate::buffer::{buffer_of, contents};
 use crate::on_device::{OnDevice, on_device};
 
@@ -17,29 +17,12 @@ const FINE: SvmFlags = SvmFlags::READ_WRITE.union(SvmFlags::FINE_GRAIN_BUFFER);
 
 /// Whether a call blocks.
 #[derive(Clone, Copy, Debug)]
-enum Way {
+pub(super) enum Way {
     Blocking,
     NonBlocking,
 }
 
-/// Where it is enqueued.
-#[derive(Clone, Copy, Debug)]
-enum On {
-    /// On the queue of the slow kernel.
-    Same,
-    Another,
-}
-
-impl On {
-    fn of<'a>(self, on: &'a OnDevice, failed: &'a Failed) -> &'a CommandQueue {
-        match self {
-            Self::Same => &failed.queue,
-            Self::Another => &on.queue,
-        }
-    }
-}
-
-fn old() -> Vec<u32> {
+pub(super) fn old() -> Vec<u32> {
     vec![OLD; LEN]
 }
 
@@ -49,7 +32,7 @@ fn svm_of(on: &OnDevice, flags: SvmFlags) -> Result<SvmAllocation> {
     Ok(svm)
 }
 
-fn map_buffer(
+pub(super) fn map_buffer(
     queue: &CommandQueue,
     buffer: &Buffer,
     way: Way,
@@ -74,7 +57,7 @@ fn map_svm(
 }
 
 /// Checks what is mapped, and writes something else to it. Returns what is to stay.
-fn check(map: Result<impl DerefMut<Target = [u32]>>, written: u32) -> u32 {
+pub(super) fn check(map: Result<impl DerefMut<Target = [u32]>>, written: u32) -> u32 {
     match map {
         Ok(mut map) => {
             assert!(map.iter().all(|x| *x == written), "{:?}..., not {written}", &map[..4]);
@@ -151,6 +134,31 @@ fn after_many_other_queues(
     let map = failed.meanwhile(|| map_buffer(queue, &buffer, Way::Blocking));
     if let Ok(map) = map {
         assert!(map[..LEN].iter().all(|x| *x == failed.value), "{:?}...", &map[..4]);
+    }
+    Ok(())
+}
+
+/// A part is unmapped behind what failed, while the kernel writes to the other part.
+#[rstest]
+#[clmatrix_harness::test]
+fn after_an_unmap(
+    on_device: OnDevice,
+    #[values(By::Work, By::Gate)] by: By,
+    #[values(On::Same, On::Another)] queue: On,
+    #[values(Way::Blocking, Way::NonBlocking)] way: Way,
+) -> Result<()> {
+    let buffer = buffer_of(&on_device, &[OLD; 2 * LEN])?;
+    let part = buffer.sub_region(..4 * LEN)?;
+    let mut rest =
+        enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, 4 * LEN.., [])?;
+    let failed = behind_a_slow_kernel(&on_device, by, &part, |queue| fails(&on_device, queue))?;
+    rest.fill(500);
+    rest.unmap_on(&failed.queue, [])?;
+    let queue = queue.of(&on_device, &failed);
+    if let Ok(map) = failed.meanwhile(|| map_buffer(queue, &buffer, way)) {
+        let (written, unmapped) = map.split_at(LEN);
+        assert!(written.iter().all(|x| *x == failed.value), "{:?}...", &written[..4]);
+        assert!(unmapped.iter().all(|x| *x == 500), "{:?}...", &unmapped[..4]);
     }
     Ok(())
 }

@@ -4,10 +4,11 @@
 //! before it: markers, maps and frees overtake. Whoever maps memory or gives it up must not notice.
 
 mod frees;
+mod late;
 mod maps;
+mod race;
 
 use std::cell::Cell;
-use std::mem;
 use std::time::{Duration, Instant};
 
 use clmatrix::cl3::event::CL_COMPLETE;
@@ -23,6 +24,23 @@ const LEN: usize = 1 << 12;
 
 /// What the memory holds before.
 const OLD: u32 = 1;
+
+/// Where something is enqueued.
+#[derive(Clone, Copy, Debug)]
+enum On {
+    /// On the queue of the slow kernel.
+    Same,
+    Another,
+}
+
+impl On {
+    fn of<'a>(self, on: &'a OnDevice, failed: &'a Failed) -> &'a CommandQueue {
+        match self {
+            Self::Same => &failed.queue,
+            Self::Another => &on.queue,
+        }
+    }
+}
 
 /// What keeps the slow kernel from ending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,11 +150,9 @@ where
 fn fails(on: &OnDevice, queue: &CommandQueue) -> Result<()> {
     let gate = gate(&on.context);
     let elsewhere = Buffer::new(&on.context, MemFlags::READ_WRITE, 16)?;
-    let failed = enqueue_fill_buffer(queue, &elsewhere, &OLD, .., &gate)?;
+    enqueue_fill_buffer(queue, &elsewhere, &OLD, .., &gate)?;
     // Before anybody waits: PoCL aborts now and then where a thread waits for what depends on it.
     fail(&gate);
-    // PoCL still looks at it when the kernel before it has ended, and aborts if it is gone.
-    mem::forget(failed);
     Ok(())
 }
 
