@@ -70,6 +70,7 @@ impl ProgramRef {
 pub(crate) struct EventRef(ManuallyDrop<Event>);
 
 impl Drop for EventRef {
+    #[inline]
     fn drop(&mut self) {
         // SAFETY: the reference is ours, and given up once.
         if let Err(code) = unsafe { event::release_event(self.get()) } {

@@ -14,12 +14,12 @@ use cl3::types::{cl_command_queue, cl_event, cl_uint};
 use opencl3::command_queue::CommandQueue;
 
 use super::context::MemContext;
-use super::uses::{Access, Entered, KnownQueue, Uses};
+use super::uses::{Access, Entered, KnownQueue, Marked, Uses};
 use super::wait_list::WaitList;
-use crate::error::{Error, Result, in_call};
+use crate::error::{Error, Result};
 use crate::handle::{EventRef, Outcome};
 
-/// Bytes that a command reads or writes.
+/// Bytes that one command reads or writes.
 #[derive(Clone, Debug)]
 pub(crate) struct Operand<'a> {
     pub uses: &'a Arc<Uses>,
@@ -73,19 +73,16 @@ pub(crate) fn enqueue_in(
     wait_for: &WaitList<'_>,
     issue: impl FnOnce(Arguments) -> std::result::Result<cl_event, i32>,
 ) -> Result<EventRef> {
-    let asked = enter(call, queue, context, operands)
-        .and_then(|()| wait_for.arguments(call, context.raw()))
-        .and_then(|(count, events)| {
-            let issue = || issue((queue.get(), count, events)).map_err(in_call(call));
-            if count == 0 { issue() } else { with_wait_list(call, queue, context, issue) }
-        });
-    let event = match asked {
-        Ok(event) => event,
-        Err(error) => {
-            was_refused(operands);
-            return Err(error);
-        }
+    let (mark, arguments) = match prepare(call, queue, context, operands, wait_for) {
+        Ok(prepared) => prepared,
+        Err(error) => return Err(was_refused(operands, error)),
     };
+    let event = match issue(arguments) {
+        Ok(event) => event,
+        Err(code) => return Err(was_refused(operands, Error::from_call(call, code))),
+    };
+    // SAFETY: the driver has just made it.
+    unsafe { mark.was_issued(event) };
     // SAFETY: the driver has just made it, with one reference.
     let event = unsafe { EventRef::from_driver(call, event) };
     match &event {
@@ -126,6 +123,27 @@ pub(crate) fn check_not_failed(call: &'static str, event: &EventRef) -> Result<(
     }
 }
 
+/// Enters the command's uses, perhaps not all where it fails, and gives what the driver is asked with.
+#[inline(always)]
+fn prepare(
+    call: &'static str,
+    queue: &CommandQueue,
+    context: &Arc<MemContext>,
+    operands: &[Operand<'_>],
+    wait_for: &WaitList<'_>,
+) -> Result<(Marked, Arguments)> {
+    enter(call, queue, context, operands)?;
+    let (count, events) = wait_for.arguments(call, context.raw())?;
+    let mark = if count == 0 { Marked::default() } else { mark(call, queue, context)? };
+    Ok((mark, (queue.get(), count, events)))
+}
+
+#[cold]
+fn mark(call: &'static str, queue: &CommandQueue, context: &Arc<MemContext>) -> Result<Marked> {
+    // SAFETY: the queue is alive while it is borrowed.
+    unsafe { KnownQueue::of(call, queue.get(), context.raw()) }?.mark()
+}
+
 /// Enters the command's uses, perhaps not all where it fails.
 #[inline(always)]
 fn enter(
@@ -146,40 +164,28 @@ fn enter(
     Ok(())
 }
 
-/// Has `queue` given a command with a wait list.
-#[cold]
-fn with_wait_list(
-    call: &'static str,
-    queue: &CommandQueue,
-    context: &Arc<MemContext>,
-    issue: impl FnOnce() -> Result<cl_event>,
-) -> Result<cl_event> {
-    // SAFETY: the queue is alive while it is borrowed.
-    unsafe { KnownQueue::of(call, queue.get(), context.raw()) }?.with_wait_list(issue)
-}
-
 /// The driver took the command.
 #[inline(always)]
 fn was_issued(operands: &[Operand<'_>], event: &EventRef) {
     for Operand { uses, entered, .. } in operands {
         uses.was_issued(entered.get(), event);
-        entered.set(Entered::Not);
     }
 }
 
-/// The driver did not take the command.
+/// The driver did not take the command because of `error`.
 #[cold]
-fn was_refused(operands: &[Operand<'_>]) {
+fn was_refused(operands: &[Operand<'_>], error: Error) -> Error {
     for Operand { uses, entered, .. } in operands {
-        uses.was_refused(entered.replace(Entered::Not));
+        uses.was_refused(entered.get());
     }
+    error
 }
 
 /// The driver may have taken the command, and nobody can tell when it ends.
 #[cold]
 fn was_lost(operands: &[Operand<'_>]) {
     for Operand { uses, range, access, entered, .. } in operands {
-        uses.was_lost(entered.replace(Entered::Not), range, *access);
+        uses.was_lost(entered.get(), range, *access);
     }
 }
 

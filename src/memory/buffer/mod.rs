@@ -35,10 +35,10 @@ use crate::error::{Error, Result, in_call};
 /// region has its own.
 #[derive(Clone)]
 pub struct Buffer {
+    /// What of it this is.
+    region: Region,
     /// The whole buffer.
     object: Arc<MemObject>,
-    /// What of it this is, where it is not the whole.
-    region: Option<Region>,
     /// The host memory that it lives in, where it does.
     host: Option<Arc<HostBuffer>>,
 }
@@ -103,7 +103,7 @@ impl Buffer {
             Some(object) => {
                 // SAFETY: the caller vouches for the handle, and the reference is now ours.
                 let region = unsafe { Region::adopt(raw, about, offset) };
-                Self { object, region: Some(region), host: None }
+                Self { region, object, host: None }
             }
             None => {
                 // SAFETY: as above.
@@ -115,7 +115,12 @@ impl Buffer {
 
     /// CL_MEM_ASSOCIATED_MEMOBJECT: the whole buffer that this is a region of.
     pub fn parent(&self) -> Option<Self> {
-        self.region.as_ref().map(|_| Self { region: None, ..self.clone() })
+        let Self { object, host, .. } = self;
+        self.region.is_part().then(|| Self {
+            region: Region::whole(object),
+            object: Arc::clone(object),
+            host: host.clone(),
+        })
     }
 
     /// The bytes `range` of this buffer as a buffer with the same flags
@@ -160,11 +165,11 @@ impl Buffer {
         // SAFETY: the driver has just made it of the whole buffer, with one reference.
         let region = unsafe { Region::adopt(raw, About { flags, size }, offset) };
         let (object, host) = (Arc::clone(&self.object), self.host.clone());
-        Ok(Self { object, region: Some(region), host })
+        Ok(Self { region, object, host })
     }
 
     pub(super) fn whole(object: MemObject) -> Self {
-        Self { object: Arc::new(object), region: None, host: None }
+        Self { region: Region::whole(&object), object: Arc::new(object), host: None }
     }
 
     /// `range` with its ends filled in, checked against the size.
@@ -242,17 +247,17 @@ impl Handle for Buffer {
 
     #[inline]
     fn handle(&self) -> cl_mem {
-        self.region.as_ref().map_or_else(|| self.object.raw(), Region::raw)
+        self.region.raw()
     }
 
     #[inline]
     fn about(&self) -> About {
-        self.region.as_ref().map_or_else(|| self.object.about(), Region::about)
+        self.region.about()
     }
 
     #[inline]
     fn first_byte(&self) -> usize {
-        self.region.as_ref().map_or(0, Region::offset)
+        self.region.offset()
     }
 }
 

@@ -86,15 +86,15 @@ pub fn enqueue_map_buffer<'a, T: Pod, M: MapMode>(
     wait_for: impl Into<WaitList<'a>>,
 ) -> Result<BufferMap<T, M>> {
     let (range, len) = checked::<T, M>(buffer, range)?;
-    let mapping = Mapping::blocking(
+    let mapped = Mapping::blocking(
         queue,
-        buffer.clone(),
+        buffer,
         buffer.in_uses(&range),
         access::<M>(),
         &wait_for.into(),
-        |buffer, arguments, pointer| ask::<M>(buffer, &range, arguments, pointer),
+        |arguments, pointer| ask::<M>(buffer, &range, arguments, pointer),
     )?;
-    SliceMap::of(mapping, len)
+    SliceMap::mapped(mapped, buffer, len)
 }
 
 /// Has the bytes `range` of `buffer` mapped as elements of `T`, and returns at once: they can be used
@@ -128,11 +128,11 @@ pub fn enqueue_map_buffer_nonblocking<'a, T: Pod, M: MapMode>(
     let (range, len) = checked::<T, M>(buffer, range)?;
     let mapping = Mapping::non_blocking(
         queue,
-        buffer.clone(),
+        buffer,
         buffer.in_uses(&range),
         access::<M>(),
         &wait_for.into(),
-        |buffer, arguments, pointer| ask::<M>(buffer, &range, arguments, pointer),
+        |arguments, pointer| ask::<M>(buffer, &range, arguments, pointer),
     )?;
     Ok(PendingMap::new(SliceMap::of(mapping, len)?))
 }

@@ -192,15 +192,15 @@ pub fn enqueue_map_image<'a, T: Pod, M: MapMode>(
 ) -> Result<ImageMap<T, M>> {
     let pixels = checked::<T, M>(image, part.into())?;
     let mut pitches = [0; 2];
-    let mapping = Mapping::blocking(
+    let mapped = Mapping::blocking(
         queue,
-        image.clone(),
+        image,
         image.operand(&pixels, access::<M>()).range,
         access::<M>(),
         &wait_for.into(),
-        |image, arguments, pointer| ask::<M>(image, &pixels, arguments, pointer, &mut pitches),
+        |arguments, pointer| ask::<M>(image, &pixels, arguments, pointer, &mut pitches),
     )?;
-    guard(mapping, image, &pixels, pitches)
+    guard(Mapping::of(mapped, image.clone()), image, &pixels, pitches)
 }
 
 /// Has pixels of `image` mapped as [`enqueue_map_image`] does, and returns at once: they can be used
@@ -219,11 +219,11 @@ pub fn enqueue_map_image_nonblocking<'a, T: Pod, M: MapMode>(
     let mut pitches = [0; 2];
     let mapping = Mapping::non_blocking(
         queue,
-        image.clone(),
+        image,
         image.operand(&pixels, access::<M>()).range,
         access::<M>(),
         &wait_for.into(),
-        |image, arguments, pointer| ask::<M>(image, &pixels, arguments, pointer, &mut pitches),
+        |arguments, pointer| ask::<M>(image, &pixels, arguments, pointer, &mut pitches),
     )?;
     Ok(PendingMap::new(guard(mapping, image, &pixels, pitches)?))
 }

@@ -15,11 +15,11 @@ use crate::error::{Error, Result, in_call};
 use crate::handle::EventRef;
 use crate::memory::command::check_not_failed;
 use crate::memory::context::MemContext;
-use crate::memory::uses::{Access, MapUse, Uses};
+use crate::memory::uses::{Access, MapUse, Marked, Uses};
 use crate::memory::wait_list::WaitList;
 
 /// Memory that can be mapped. It is alive as long as this is.
-pub trait Mappable {
+pub trait Mappable: Clone {
     /// The driver's functions that map it and unmap it.
     const MAP: &'static str;
     const UNMAP: &'static str;
@@ -42,6 +42,22 @@ pub trait Mappable {
 
 /// What the driver is asked with to map: the queue, whether it blocks, and the wait list.
 pub(crate) type MapArguments = (cl_command_queue, cl_bool, cl_uint, *const cl_event);
+
+/// What the driver has mapped, or is about to, and nobody unmaps yet: [`Mapping::of`] does.
+#[must_use]
+pub(crate) struct Mapped {
+    pointer: NonNull<c_void>,
+    map_use: MapUse,
+    event: EventRef,
+}
+
+impl Mapped {
+    /// Where it is mapped, aligned for `T`.
+    #[inline]
+    pub(crate) fn pointer<K: Mappable, T>(&self) -> Result<NonNull<T>> {
+        aligned::<K, T>(self.pointer)
+    }
+}
 
 /// Bytes of `memory` in the host's address space. Unmapped when dropped; if it is forgotten, they
 /// stay mapped and closed for good, and the memory is never released.
@@ -68,34 +84,52 @@ impl<K: Mappable> Mapping<K> {
     ///
     /// `ask` asks the driver, and puts its pointer where it is told. It is given valid handles of
     /// the memory's context.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn blocking(
         queue: &CommandQueue,
-        memory: K,
+        memory: &K,
         range: Range<usize>,
         access: Access,
         wait_for: &WaitList<'_>,
-        ask: impl FnOnce(&K, MapArguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
-    ) -> Result<Self> {
+        ask: impl FnOnce(MapArguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
+    ) -> Result<Mapped> {
         let context = memory.context().raw();
         wait_for.wait(K::MAP, context)?;
         let map_use = memory.uses().enter_map(K::MAP, queue, context, &range, access)?;
         let arguments = (queue.get(), CL_BLOCKING, 0, ptr::null());
-        let mapping = Self::ask(memory, map_use, arguments, Vec::new(), ask)?;
-        if map_use.may_have_failed() {
-            mapping.check()?;
+        let mapped = Self::ask(memory, map_use, arguments, ask)?;
+        if map_use.may_have_failed() { Self::make_sure(mapped, memory) } else { Ok(mapped) }
+    }
+
+    /// Makes sure that a map that blocked is there, and has overtaken nothing.
+    #[cold]
+    fn make_sure(mapped: Mapped, memory: &K) -> Result<Mapped> {
+        let overtaken = memory.uses().overtaken_by(mapped.map_use);
+        let checked = overtaken.and_then(|after| check::<K>(&mapped.event, &after));
+        match checked {
+            Ok(()) => Ok(mapped),
+            Err(error) => {
+                drop(Self::of(mapped, memory.clone()));
+                Err(error)
+            }
         }
-        Ok(mapping)
+    }
+
+    /// What keeps the bytes mapped.
+    #[inline]
+    pub(crate) fn of(mapped: Mapped, memory: K) -> Self {
+        let Mapped { pointer, map_use, event } = mapped;
+        Self { pointer, map_use: Some(map_use), event, after: Vec::new(), memory }
     }
 
     /// Maps bytes of `memory` some time after this has returned.
     pub(crate) fn non_blocking(
         queue: &CommandQueue,
-        memory: K,
+        memory: &K,
         range: Range<usize>,
         access: Access,
         wait_for: &WaitList<'_>,
-        ask: impl FnOnce(&K, MapArguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
+        ask: impl FnOnce(MapArguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
     ) -> Result<Self> {
         let context = memory.context().raw();
         wait_for.arguments(K::MAP, context)?;
@@ -107,47 +141,55 @@ impl<K: Mappable> Mapping<K> {
         let arguments = events.arguments(K::MAP, context);
         let (count, events) = arguments.inspect_err(|_| memory.uses().was_not_mapped(map_use))?;
         let arguments = (queue.get(), CL_NON_BLOCKING, count, events);
-        Self::ask(memory, map_use, arguments, after, ask)
+        let mut mapping = Self::of(Self::ask(memory, map_use, arguments, ask)?, memory.clone());
+        mapping.after = after;
+        if map_use.may_have_failed() {
+            mapping.after.extend(memory.uses().overtaken_by(map_use)?);
+        }
+        Ok(mapping)
     }
 
-    #[inline]
+    /// Asks the driver for a map that has been entered.
+    #[inline(always)]
     fn ask(
-        memory: K,
+        memory: &K,
         map_use: MapUse,
         arguments: MapArguments,
-        after: Vec<EventRef>,
-        ask: impl FnOnce(&K, MapArguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
-    ) -> Result<Self> {
-        let mut pointer = ptr::null_mut();
+        ask: impl FnOnce(MapArguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
+    ) -> Result<Mapped> {
         let (queue, _, count, _) = arguments;
-        let issue = || ask(&memory, arguments, &mut pointer).map_err(in_call(K::MAP));
-        let asked = if count == 0 { issue() } else { memory.uses().with_wait_list(queue, issue) };
-        let event = asked.inspect_err(|_| memory.uses().was_not_mapped(map_use))?;
-        // SAFETY: the driver has just made it, with one reference.
+        let mark = if count == 0 { Ok(Marked::default()) } else { memory.uses().mark(queue) };
+        let mark = mark.inspect_err(|_| memory.uses().was_not_mapped(map_use))?;
+        let mut pointer = ptr::null_mut();
+        let event = match ask(arguments, &mut pointer) {
+            Ok(event) => event,
+            Err(code) => {
+                memory.uses().was_not_mapped(map_use);
+                return Err(Error::from_call(K::MAP, code));
+            }
+        };
+        // SAFETY: the driver has just made it.
+        unsafe { mark.was_issued(event) };
+        // SAFETY: as above, with one reference.
         match (unsafe { EventRef::from_driver(K::MAP, event) }, NonNull::new(pointer)) {
-            (Ok(event), Some(pointer)) => {
-                let mut mapping = Self { pointer, map_use: Some(map_use), event, after, memory };
-                if map_use.may_have_failed() {
-                    mapping.after.extend(mapping.memory.uses().overtaken_by(map_use)?);
-                }
-                Ok(mapping)
-            }
-            (event, _) => {
-                // It may be mapped, and nobody can tell since when, or where.
-                memory.uses().lose_map(map_use);
-                mem::forget(memory);
-                let null =
-                    || Error::refused(K::MAP, CL_MAP_FAILURE, "the driver gave a null pointer");
-                Err(event.err().unwrap_or_else(null))
-            }
+            (Ok(event), Some(pointer)) => Ok(Mapped { pointer, map_use, event }),
+            (event, _) => Err(Self::lost(memory, map_use, event)),
         }
+    }
+
+    /// It may be mapped, and nobody can tell since when, or where.
+    #[cold]
+    fn lost(memory: &K, map_use: MapUse, event: Result<EventRef>) -> Error {
+        memory.uses().lose_map(map_use);
+        mem::forget(memory.clone());
+        let null = || Error::refused(K::MAP, CL_MAP_FAILURE, "the driver gave a null pointer");
+        event.err().unwrap_or_else(null)
     }
 
     /// Where it is mapped, aligned for `T`.
     #[inline]
     pub(crate) fn pointer<T>(&self) -> Result<NonNull<T>> {
-        let pointer = self.pointer.cast::<T>();
-        if pointer.is_aligned() { Ok(pointer) } else { Err(misaligned(K::MAP, pointer)) }
+        aligned::<K, T>(self.pointer)
     }
 
     /// The event of the map.
@@ -158,19 +200,7 @@ impl<K: Mappable> Mapping<K> {
     /// Returns when a map that does not block can be used.
     pub(crate) fn wait(&self) -> Result<()> {
         self.event.wait_until_ended()?;
-        self.check()
-    }
-
-    /// Whether a map that has ended has ended well, with all that it had to wait for.
-    #[cold]
-    fn check(&self) -> Result<()> {
-        check_not_failed(K::MAP, &self.event)?;
-        self.after.iter().try_for_each(|event| {
-            // If the map has overtaken it, it has not ended.
-            event.wait_until_ended()?;
-            // Intel's runtime calls a command complete that never ran because of its wait list.
-            check_not_failed(K::MAP, event)
-        })
+        check::<K>(&self.event, &self.after)
     }
 
     /// Unmaps it on the queue that mapped it, or on `queue`. The caller has given up what it made
@@ -187,26 +217,39 @@ impl<K: Mappable> Mapping<K> {
         if let Some(queue) = queue {
             self.memory.uses().check_queue(K::UNMAP, queue, context)?;
         }
-        let Some(map_use) = self.map_use.take() else {
+        let Some(map_use) = self.map_use else {
             return Err(Error::refused(K::UNMAP, CL_INVALID_VALUE, "the bytes are not mapped"));
         };
         let own_queue = queue.is_none_or(|queue| queue.get() == map_use.queue());
         let queue = queue.map_or(map_use.queue(), CommandQueue::get);
-        let (memory, pointer) = (&self.memory, self.pointer.as_ptr());
-        let issue = || {
-            // SAFETY: the handles are alive and of one context, and the bytes are mapped at this
-            // pointer, which is not used any more.
-            unsafe { memory.ask_to_unmap(pointer, (queue, count, events)) }
-                .map_err(in_call(K::UNMAP))
-        };
-        let event = if count == 0 { issue() } else { memory.uses().with_wait_list(queue, issue) };
-        // SAFETY: the driver has just made it, with one reference.
-        let event = event.and_then(|event| unsafe { EventRef::from_driver(K::UNMAP, event) });
+        let mark = if count == 0 { Marked::default() } else { self.memory.uses().mark(queue)? };
+        self.map_use = None;
+        // SAFETY: the handles are alive and of one context, and the bytes are mapped at this
+        // pointer, which is not used any more.
+        let event =
+            unsafe { self.memory.ask_to_unmap(self.pointer.as_ptr(), (queue, count, events)) };
+        let event = event.map_err(in_call(K::UNMAP)).and_then(|event| {
+            // SAFETY: the driver has just made it.
+            unsafe { mark.was_issued(event) };
+            // SAFETY: as above, with one reference.
+            unsafe { EventRef::from_driver(K::UNMAP, event) }
+        });
         match &event {
             Ok(event) => self.memory.uses().was_unmapped(map_use, own_queue, event, after),
             Err(_) => self.memory.uses().lose_map(map_use),
         }
         event
+    }
+
+    /// Unmaps it, where nobody is there to be told of an error.
+    #[cold]
+    fn end(&mut self) {
+        if let Err(error) = self.give_up() {
+            if let Some(map_use) = self.map_use.take() {
+                self.memory.uses().lose_map(map_use);
+            }
+            log::error!("{error}");
+        }
     }
 
     /// Unmaps what may not be mapped yet.
@@ -222,16 +265,30 @@ impl<K: Mappable> Mapping<K> {
 }
 
 impl<K: Mappable> Drop for Mapping<K> {
+    #[inline]
     fn drop(&mut self) {
-        if self.map_use.is_some()
-            && let Err(error) = self.give_up()
-        {
-            if let Some(map_use) = self.map_use.take() {
-                self.memory.uses().lose_map(map_use);
-            }
-            log::error!("{error}");
+        if self.map_use.is_some() {
+            self.end();
         }
     }
+}
+
+/// Whether a map that has ended has ended well, with all that it had to come after.
+#[cold]
+fn check<K: Mappable>(event: &EventRef, after: &[EventRef]) -> Result<()> {
+    check_not_failed(K::MAP, event)?;
+    after.iter().try_for_each(|event| {
+        // If the map has overtaken it, it has not ended.
+        event.wait_until_ended()?;
+        // Intel's runtime calls a command complete that never ran because of its wait list.
+        check_not_failed(K::MAP, event)
+    })
+}
+
+#[inline]
+fn aligned<K: Mappable, T>(pointer: NonNull<c_void>) -> Result<NonNull<T>> {
+    let pointer = pointer.cast::<T>();
+    if pointer.is_aligned() { Ok(pointer) } else { Err(misaligned(K::MAP, pointer)) }
 }
 
 #[cold]

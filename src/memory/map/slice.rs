@@ -12,7 +12,7 @@ use ndarray::{ArrayView, ArrayViewMut, Dimension, ShapeError, StrideShape};
 use opencl3::command_queue::CommandQueue;
 use opencl3::event::Event;
 
-use super::mapping::{Mappable, Mapping};
+use super::mapping::{Mappable, Mapped, Mapping};
 use super::sealed::Guard;
 use super::{MapMode, WritableMapMode};
 use crate::error::{Error, Result};
@@ -72,8 +72,21 @@ impl<G, T: Pod, M: MapMode> SliceMap<G, T, M> {
 }
 
 impl<K: Mappable, T: Pod, M: MapMode> SliceMap<Mapping<K>, T, M> {
-    /// `len` elements that are mapped in mode `M`.
+    /// `len` elements of `memory` that have been mapped in mode `M`.
     #[inline]
+    pub(crate) fn mapped(mapped: Mapped, memory: &K, len: usize) -> Result<Self> {
+        match mapped.pointer::<K, T>() {
+            // SAFETY: as in `of`; it is made at once from what it consists of, since moving it about
+            // would cost as much as all else.
+            Ok(at) => Ok(unsafe { Self::new(Mapping::of(mapped, memory.clone()), at, len) }),
+            Err(error) => {
+                drop(Mapping::of(mapped, memory.clone()));
+                Err(error)
+            }
+        }
+    }
+
+    /// `len` elements that are mapped in mode `M`.
     pub(crate) fn of(mapping: Mapping<K>, len: usize) -> Result<Self> {
         let pointer = mapping.pointer()?;
         // SAFETY: the driver keeps them mapped here until `mapping` is dropped or unmapped, which

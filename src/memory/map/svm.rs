@@ -64,15 +64,15 @@ pub(crate) fn map<T: Pod, M: MapMode>(
     wait_for: &WaitList<'_>,
 ) -> Result<SvmMap<T, M>> {
     let (memory, range, len) = checked::<T>(svm, range)?;
-    let mapping = Mapping::blocking(
+    let mapped = Mapping::blocking(
         queue,
-        memory,
+        &memory,
         range.clone(),
         access::<M>(),
         wait_for,
-        |memory, arguments, pointer| ask::<M>(memory, &range, arguments, pointer),
+        |arguments, pointer| ask::<M>(&memory, &range, arguments, pointer),
     )?;
-    SliceMap::of(mapping, len)
+    SliceMap::mapped(mapped, &memory, len)
 }
 
 /// [`SvmPointer::map_nonblocking`].
@@ -85,11 +85,11 @@ pub(crate) fn map_nonblocking<T: Pod, M: MapMode>(
     let (memory, range, len) = checked::<T>(svm, range)?;
     let mapping = Mapping::non_blocking(
         queue,
-        memory,
+        &memory,
         range.clone(),
         access::<M>(),
         wait_for,
-        |memory, arguments, pointer| ask::<M>(memory, &range, arguments, pointer),
+        |arguments, pointer| ask::<M>(&memory, &range, arguments, pointer),
     )?;
     Ok(PendingMap::new(SliceMap::of(mapping, len)?))
 }

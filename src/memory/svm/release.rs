@@ -18,7 +18,7 @@ use crate::handle::EventRef;
 use crate::memory::command::Arguments;
 use crate::memory::context::MemContext;
 use crate::memory::host::Returned;
-use crate::memory::uses::KnownQueue;
+use crate::memory::uses::{KnownQueue, Marked};
 use crate::memory::wait_list::WaitList;
 
 const CALL: &str = "clEnqueueSVMFree";
@@ -85,21 +85,19 @@ pub(super) fn when_unused(
     let (count, events) = after.arguments(CALL, context.raw())?;
     let arguments = (queue.get(), count, events);
     let pointer = NonNull::new(memory.pointer());
-    let issue = || {
-        let asked = match pointer {
-            // SAFETY: the handles are alive and of one context; the memory is of that, too, nobody
-            // can reach it, and what uses it is on this in-order queue or in the wait list.
-            Some(pointer) => unsafe { ask(arguments, pointer, context) },
-            // SAFETY: the handles are alive and of one context.
-            None => unsafe { cl::enqueue_marker_with_wait_list(queue.get(), count, events) },
-        };
-        if asked.is_ok() {
-            // At once: nobody else may free it, whatever comes.
-            memory.end();
-        }
-        asked.map_err(in_call(CALL))
-    };
-    let event = if count == 0 { issue() } else { queue.with_wait_list(issue) }?;
+    let mark = if count == 0 { Marked::default() } else { queue.mark()? };
+    let event = match pointer {
+        // SAFETY: the handles are alive and of one context; the memory is of that, too, nobody can
+        // reach it, and what uses it is on this in-order queue or in the wait list.
+        Some(pointer) => unsafe { ask(arguments, pointer, context) },
+        // SAFETY: the handles are alive and of one context.
+        None => unsafe { cl::enqueue_marker_with_wait_list(queue.get(), count, events) },
+    }
+    .map_err(in_call(CALL))?;
+    // At once: nobody else may free it, whatever comes.
+    memory.end();
+    // SAFETY: the driver has just made it.
+    unsafe { mark.was_issued(event) };
     // SAFETY: the driver has just made it, with one reference.
     let event = unsafe { EventRef::from_driver(CALL, event) };
     // Nobody else may ever flush it.
@@ -174,11 +172,12 @@ pub(super) fn bind(memory: &SvmMemory, queue: &CommandQueue) -> Result<()> {
         before.retain(|event| event.outcome().is_none());
         let before: WaitList<'_> = before.iter().map(EventRef::as_event).collect();
         let (count, events) = before.arguments(CALL, memory.context().raw())?;
-        let event = new.with_wait_list(|| {
-            // SAFETY: the handles are alive and of one context, and so is the list during the call.
-            unsafe { cl::enqueue_marker_with_wait_list(new.get(), count, events) }
-                .map_err(in_call("clEnqueueMarkerWithWaitList"))
-        })?;
+        let mark = new.mark()?;
+        // SAFETY: the handles are alive and of one context, and so is the list during the call.
+        let event = unsafe { cl::enqueue_marker_with_wait_list(new.get(), count, events) }
+            .map_err(in_call("clEnqueueMarkerWithWaitList"))?;
+        // SAFETY: the driver has just made it.
+        unsafe { mark.was_issued(event) };
         // SAFETY: the driver has just made it, with one reference.
         drop(unsafe { EventRef::from_driver("clEnqueueMarkerWithWaitList", event) }?);
     }

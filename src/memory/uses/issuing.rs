@@ -1,12 +1,15 @@
 //! Counts the commands that the driver is just being asked for, without a lock: every command ends
-//! here, and only maps wait for that.
+//! here, and only maps wait for that. The usual command begins without a lock, too.
 
 use std::array;
+use std::ops::Range;
 
 #[cfg(loom)]
-use loom::sync::atomic::{AtomicU32, Ordering};
+use loom::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 #[cfg(not(loom))]
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+use super::Access;
 
 /// A power of two, so that a number needs no check.
 const SLOTS: usize = 8;
@@ -31,14 +34,31 @@ impl Slot {
 pub(super) struct Issuing {
     /// Of each slot: whether a thread waits, and from the next bit on the number.
     counters: [AtomicU32; SLOTS],
+    /// The queue of which a usual command is, with its slot in the lowest bits; 0 while there is
+    /// none.
+    usual: AtomicUsize,
+    /// Of each slot: which bytes its queue has touched at least, by [`Access`].
+    touched: [[Bytes; 2]; SLOTS],
 }
 
 const AWAITED: u32 = 1;
 const ONE: u32 = 2;
 
+/// A range of bytes.
+#[derive(Debug)]
+struct Bytes {
+    start: AtomicUsize,
+    end: AtomicUsize,
+}
+
 impl Default for Issuing {
     fn default() -> Self {
-        Self { counters: array::from_fn(|_| AtomicU32::new(0)) }
+        let bytes = || Bytes { start: AtomicUsize::new(0), end: AtomicUsize::new(0) };
+        Self {
+            counters: array::from_fn(|_| AtomicU32::new(0)),
+            usual: AtomicUsize::new(0),
+            touched: array::from_fn(|_| array::from_fn(|_| bytes())),
+        }
     }
 }
 
@@ -48,7 +68,68 @@ impl Issuing {
         &self.counters[usize::from(slot.0) % SLOTS]
     }
 
-    /// The driver is about to be asked. The table is locked meanwhile.
+    #[inline]
+    fn touched(&self, slot: Slot, access: Access) -> &Bytes {
+        &self.touched[usize::from(slot.0) % SLOTS][access as usize]
+    }
+
+    /// From now on, commands of the queue `key` are usual where they touch what it has touched
+    /// already: they begin without the table, and need not be entered there. The table is locked
+    /// meanwhile.
+    #[inline]
+    pub fn open(&self, key: usize, slot: Slot, touched: [&Range<usize>; 2]) {
+        // The slot takes the bits of an address that are usually free.
+        if key % SLOTS != 0 {
+            return self.close();
+        }
+        for (bytes, touched) in self.touched[usize::from(slot.0) % SLOTS].iter().zip(touched) {
+            bytes.start.store(touched.start, Ordering::Relaxed);
+            bytes.end.store(touched.end, Ordering::Relaxed);
+        }
+        self.usual.store(key | usize::from(slot.0), Ordering::Release);
+    }
+
+    /// From now on, all commands begin with the table. Those that have begun without it are counted.
+    /// The table is locked meanwhile.
+    #[inline]
+    pub fn close(&self) {
+        // This and `begin_usual` change the same number, so one of them comes first: either the
+        // command sees that it is not usual any more, or it is seen in its counter.
+        self.usual.swap(0, Ordering::AcqRel);
+    }
+
+    /// The driver is about to be asked for a command of the queue `key`, if it is a usual one. `tell`
+    /// is told of a thread that may have waited for one that began and is none.
+    #[inline]
+    pub fn begin_usual(
+        &self,
+        key: usize,
+        range: &Range<usize>,
+        access: Access,
+        tell: impl FnOnce(Slot),
+    ) -> Option<Slot> {
+        let usual = self.usual.load(Ordering::Relaxed);
+        let slot = Slot((usual % SLOTS) as u8);
+        if usual != key | usize::from(slot.0) {
+            return None;
+        }
+        self.begin(slot);
+        // Only now does it count, and nothing changes any more.
+        let is_so_still = self.usual.fetch_add(0, Ordering::AcqRel) == usual;
+        let touched = self.touched(slot, access);
+        if is_so_still
+            && touched.start.load(Ordering::Relaxed) <= range.start
+            && range.end <= touched.end.load(Ordering::Relaxed)
+        {
+            return Some(slot);
+        }
+        if self.end(slot) {
+            tell(slot);
+        }
+        None
+    }
+
+    /// The driver is about to be asked.
     #[inline]
     pub fn begin(&self, slot: Slot) {
         self.counter(slot).fetch_add(ONE, Ordering::Relaxed);

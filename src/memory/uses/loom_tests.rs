@@ -12,8 +12,11 @@ use super::*;
 #[derive(Clone, Debug)]
 struct Fake(usize);
 
+const QUEUE: usize = 8;
+const OTHER: usize = 16;
+
 /// A queue that may reorder its commands.
-const LOOSE: usize = 9;
+const LOOSE: usize = 24;
 
 impl Queue for Fake {
     fn key(&self) -> usize {
@@ -46,17 +49,19 @@ const BYTES: Range<usize> = 0..8;
 impl Object {
     fn new() -> loom::sync::Arc<Self> {
         let shared = Shared::default();
-        for key in [1, 2, LOOSE] {
+        for key in [QUEUE, OTHER, LOOSE] {
             shared.lock().introduce(&shared.issuing, Fake(key));
         }
-        let bytes = UnsafeCell::new(0);
-        loom::sync::Arc::new(Self { shared, bytes })
+        let object = Self { shared, bytes: UnsafeCell::new(0) };
+        // The next one is usual.
+        assert!(object.command(QUEUE));
+        loom::sync::Arc::new(object)
     }
 
     /// As `memory::command` does. `false` where the bytes are mapped.
     fn command(&self, key: usize) -> bool {
         let Shared { issuing, .. } = &self.shared;
-        let usual = self.shared.lock().enter_usual(issuing, key, &BYTES, Access::Write);
+        let usual = self.shared.enter_usual(key, &BYTES, Access::Write);
         let entered = match usual {
             Some(slot) => Ok(Entered::OnQueue(slot)),
             None => self.shared.lock().enter_command(issuing, key, &BYTES, Access::Write, false),
@@ -116,7 +121,7 @@ fn explore<const N: usize>(threads: [fn(&Object); N]) {
         handles.into_iter().for_each(|handle| handle.join().expect("it ends"));
         // Nothing is left.
         assert!(!object.shared.lock().has_maps());
-        assert!(object.command(1) && object.map(2, BYTES, Access::Write));
+        assert!(object.command(QUEUE) && object.map(OTHER, BYTES, Access::Write));
     });
 }
 
@@ -124,10 +129,10 @@ fn explore<const N: usize>(threads: [fn(&Object); N]) {
 fn a_map_and_a_command_of_its_queue() {
     explore([
         |object| {
-            object.command(1);
+            object.command(QUEUE);
         },
         |object| {
-            object.map(1, BYTES, Access::Write);
+            object.map(QUEUE, BYTES, Access::Write);
         },
     ]);
 }
@@ -136,11 +141,11 @@ fn a_map_and_a_command_of_its_queue() {
 fn a_map_and_a_command_of_another_queue() {
     explore([
         |object| {
-            object.command(1);
-            object.command(1);
+            object.command(QUEUE);
+            object.command(QUEUE);
         },
         |object| {
-            object.map(2, BYTES, Access::Write);
+            object.map(OTHER, BYTES, Access::Write);
         },
     ]);
 }
@@ -161,13 +166,13 @@ fn a_map_and_a_command_of_a_queue_without_order() {
 fn a_map_and_commands_of_two_queues() {
     explore([
         |object| {
-            object.command(1);
+            object.command(QUEUE);
         },
         |object| {
             object.command(LOOSE);
         },
         |object| {
-            object.map(2, BYTES, Access::Write);
+            object.map(OTHER, BYTES, Access::Write);
         },
     ]);
 }
@@ -176,13 +181,13 @@ fn a_map_and_commands_of_two_queues() {
 fn a_map_and_commands_of_one_queue() {
     explore([
         |object| {
-            object.command(1);
+            object.command(QUEUE);
         },
         |object| {
-            object.command(1);
+            object.command(QUEUE);
         },
         |object| {
-            object.map(2, BYTES, Access::Write);
+            object.map(OTHER, BYTES, Access::Write);
         },
     ]);
 }
@@ -191,13 +196,13 @@ fn a_map_and_commands_of_one_queue() {
 fn two_maps_that_wait_and_a_command() {
     explore([
         |object| {
-            object.command(1);
+            object.command(QUEUE);
         },
         |object| {
-            object.map(2, BYTES, Access::Read);
+            object.map(OTHER, BYTES, Access::Read);
         },
         |object| {
-            object.map(1, BYTES, Access::Read);
+            object.map(QUEUE, BYTES, Access::Read);
         },
     ]);
 }
@@ -206,13 +211,13 @@ fn two_maps_that_wait_and_a_command() {
 fn maps_that_exclude_each_other_and_a_command() {
     explore([
         |object| {
-            object.command(1);
+            object.command(QUEUE);
         },
         |object| {
-            object.map(2, BYTES, Access::Write);
+            object.map(OTHER, BYTES, Access::Write);
         },
         |object| {
-            object.map(1, BYTES, Access::Write);
+            object.map(QUEUE, BYTES, Access::Write);
         },
     ]);
 }

@@ -8,21 +8,28 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use cl3::types::{cl_command_queue, cl_event};
+use cl3::types::cl_command_queue;
 
 use crate::error::Result;
 use crate::handle::{EventRef, QueueRef};
 
 /// A place in a queue right before a command that may fail.
 struct Mark {
+    id: u64,
     queue: usize,
     /// Ends when all has that came before.
     before: EventRef,
     command: Option<EventRef>,
 }
 
-/// Those of all queues that matter still, and perhaps some more.
-static MARKS: Mutex<Vec<Mark>> = Mutex::new(Vec::new());
+struct Marks {
+    last_id: u64,
+    /// Those that matter still, and perhaps some more.
+    marks: Vec<Mark>,
+}
+
+/// Of all queues.
+static MARKS: Mutex<Marks> = Mutex::new(Marks { last_id: 0, marks: Vec::new() });
 
 /// Whether there are any: usually none, so that most need not look.
 static ARE_THERE: AtomicBool = AtomicBool::new(false);
@@ -33,48 +40,42 @@ pub(super) fn are_there() -> bool {
     ARE_THERE.load(Ordering::SeqCst)
 }
 
-fn lock() -> MutexGuard<'static, Vec<Mark>> {
+fn lock() -> MutexGuard<'static, Marks> {
     // Nothing panics while they are changed.
     MARKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Those that matter still.
-fn current() -> MutexGuard<'static, Vec<Mark>> {
-    let mut marks = lock();
+fn current() -> MutexGuard<'static, Marks> {
+    let mut all = lock();
     // The driver gives up its reference to an event when all have been told of its end.
-    marks.retain(|mark| mark.before.outcome().is_none() || mark.before.is_shared());
-    ARE_THERE.store(!marks.is_empty(), Ordering::SeqCst);
-    marks
+    all.marks.retain(|mark| mark.before.outcome().is_none() || mark.before.is_shared());
+    ARE_THERE.store(!all.marks.is_empty(), Ordering::SeqCst);
+    all
 }
 
-/// Does `issue`, which has `queue` given a command that may fail and gives its event.
-pub(super) fn around(
-    queue: &QueueRef,
-    issue: impl FnOnce() -> Result<cl_event>,
-) -> Result<cl_event> {
-    let id = {
-        let mut marks = current();
-        // Before the command is there.
-        ARE_THERE.store(true, Ordering::SeqCst);
-        let before = queue.last_command()?;
-        let id = before.get();
-        marks.push(Mark { queue: queue.get().addr(), before, command: None });
-        id
-    };
-    let event = issue()?;
-    if !event.is_null() {
-        // SAFETY: the driver has just made it.
-        let command = unsafe { EventRef::retain(event) };
-        if let Some(mark) = lock().iter_mut().find(|mark| mark.before.get() == id) {
-            mark.command = command.ok();
-        }
+/// Marks the place right before a command that the driver is about to be asked for.
+pub(super) fn before_command(queue: &QueueRef) -> Result<u64> {
+    let mut all = current();
+    // Before the command is there.
+    ARE_THERE.store(true, Ordering::SeqCst);
+    let before = queue.last_command()?;
+    all.last_id += 1;
+    let id = all.last_id;
+    all.marks.push(Mark { id, queue: queue.get().addr(), before, command: None });
+    Ok(id)
+}
+
+/// The command after the mark is there.
+pub(super) fn keep_command(id: u64, command: EventRef) {
+    if let Some(mark) = lock().marks.iter_mut().find(|mark| mark.id == id) {
+        mark.command = Some(command);
     }
-    Ok(event)
 }
 
 /// What commands of the queue may overtake.
 pub(super) fn of(queue: cl_command_queue) -> Result<Vec<EventRef>> {
-    let marks = current();
-    let of_queue = marks.iter().filter(|mark| mark.queue == queue.addr());
+    let all = current();
+    let of_queue = all.marks.iter().filter(|mark| mark.queue == queue.addr());
     of_queue.map(|mark| mark.before.try_clone()).collect()
 }

@@ -5,6 +5,7 @@
 //! for it, and what came of it is added afterwards.
 
 mod issuing;
+mod lock;
 #[cfg(all(test, loom))]
 mod loom_tests;
 mod marks;
@@ -14,20 +15,17 @@ mod table;
 use std::ops::Range;
 use std::ptr;
 
-#[cfg(loom)]
-use loom::sync::{Condvar, Mutex, MutexGuard};
-use std::sync::{Arc, PoisonError};
-#[cfg(not(loom))]
-use std::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::Arc;
 
 use cl3::error_codes::{CL_INVALID_COMMAND_QUEUE, CL_INVALID_OPERATION};
-use cl3::types::{cl_command_queue, cl_context, cl_event};
+use cl3::types::{cl_command_queue, cl_context};
 use opencl3::command_queue::CommandQueue;
 
 use crate::error::{Error, Result};
 use crate::handle::{EventRef, Outcome};
 use issuing::{Issuing, Slot};
-pub(crate) use queue::KnownQueue;
+use lock::{Condvar, Mutex, MutexGuard};
+pub(crate) use queue::{KnownQueue, Marked};
 pub(crate) use table::Entered;
 use table::{Before, EnteredMap, Obstacle, Queue, Refusal, Running, Table};
 
@@ -64,11 +62,7 @@ struct Shared<Q, E> {
 
 impl<Q, E> Default for Shared<Q, E> {
     fn default() -> Self {
-        Self {
-            table: Mutex::new(Table::default()),
-            issuing: Issuing::default(),
-            issued: Condvar::new(),
-        }
+        Self { table: Mutex::default(), issuing: Issuing::default(), issued: Condvar::default() }
     }
 }
 
@@ -76,7 +70,7 @@ impl<Q: Queue, E> Shared<Q, E> {
     #[inline]
     fn lock(&self) -> MutexGuard<'_, Table<Q, E>> {
         // Nothing panics in the middle of a change to the table.
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock()
     }
 
     /// Tells maps that wait for what was being issued.
@@ -90,6 +84,12 @@ impl<Q: Queue, E> Shared<Q, E> {
         if is_awaited {
             self.issued.notify_all();
         }
+    }
+
+    /// Enters a command that the driver is about to be asked for, if it is a usual one.
+    #[inline]
+    fn enter_usual(&self, key: usize, range: &Range<usize>, access: Access) -> Option<Slot> {
+        self.issuing.begin_usual(key, range, access, |slot| self.tell_of(slot))
     }
 
     /// A command of an in-order queue has been issued, or has not been taken.
@@ -121,7 +121,7 @@ impl<Q: Queue, E> Shared<Q, E> {
         let mut table = self.lock();
         while table.is_being_issued(&self.issuing, range, access) {
             table.waiting += 1;
-            table = self.issued.wait(table).unwrap_or_else(PoisonError::into_inner);
+            table = self.issued.wait(table);
             table.waiting -= 1;
         }
         table.before_map(id, key, range, access)
@@ -164,8 +164,8 @@ impl Uses {
         self.shared.lock()
     }
 
-    /// Enters a command of `queue` that the driver is about to be asked for, if it is one of most;
-    /// [`enter_unusual`](Self::enter_unusual) enters the others.
+    /// Enters a command of `queue` that the driver is about to be asked for, if it is much like the one
+    /// before it; [`enter_unusual`](Self::enter_unusual) enters the others.
     #[inline]
     pub(crate) fn enter_usual(
         &self,
@@ -173,8 +173,7 @@ impl Uses {
         range: &Range<usize>,
         access: Access,
     ) -> Option<Slot> {
-        let key = queue.get().addr();
-        self.lock().enter_usual(&self.shared.issuing, key, range, access)
+        self.shared.enter_usual(queue.get().addr(), range, access)
     }
 
     /// Enters a command of `queue` that the driver is about to be asked for.
@@ -299,16 +298,10 @@ impl Uses {
         self.lock().queue(queue.addr()).cloned()
     }
 
-    /// Does `issue`, which has `queue`, if it is known, given a command with a wait list.
-    pub(crate) fn with_wait_list(
-        &self,
-        queue: cl_command_queue,
-        issue: impl FnOnce() -> Result<cl_event>,
-    ) -> Result<cl_event> {
-        match self.queue(queue) {
-            Some(queue) => queue.with_wait_list(issue),
-            None => issue(),
-        }
+    /// To be called before `queue`, which is known, is given a command with a wait list.
+    #[cold]
+    pub(crate) fn mark(&self, queue: cl_command_queue) -> Result<Marked> {
+        self.queue(queue).map_or(Ok(Marked::default()), |queue| queue.mark())
     }
 
     fn introduce(&self, queue: Arc<KnownQueue>) {
@@ -320,7 +313,7 @@ impl Uses {
         match queue.last_commands() {
             Ok(events) => {
                 let pending = |event| Arc::new(Pending { event, after: Vec::new() });
-                let events = events.into_iter().map(pending).collect();
+                let events: Vec<_> = events.into_iter().map(pending).collect();
                 self.shared
                     .tell(|table| ids.iter().for_each(|id| table.set_all_running(*id, &events)));
             }
@@ -574,20 +567,30 @@ impl Uses {
         range: &Range<usize>,
         access: Access,
     ) -> Result<EnteredMap> {
-        let key = queue.get().addr();
-        let issuing = &self.shared.issuing;
-        let enter = |table: &mut Table<_, _>, settled| {
-            table.enter_map(issuing, key, range, access, settled)
-        };
-        let entered = enter(&mut self.lock(), false);
+        let (key, issuing) = (queue.get().addr(), &self.shared.issuing);
+        let entered = self.lock().enter_map(issuing, key, range, access, false);
         match entered {
             Ok(entered) => Ok(entered),
-            Err(obstacle) => {
-                // SAFETY: the queue is alive while it is borrowed.
-                let ask = || unsafe { KnownQueue::of(call, queue.get(), context) };
-                self.overcome(obstacle, call, ask, range, enter)
-            }
+            Err(obstacle) => self.enter_map_still(obstacle, call, queue, context, range, access),
         }
+    }
+
+    #[cold]
+    fn enter_map_still(
+        &self,
+        obstacle: Obstacle<Pending>,
+        call: &'static str,
+        queue: &CommandQueue,
+        context: cl_context,
+        range: &Range<usize>,
+        access: Access,
+    ) -> Result<EnteredMap> {
+        let (key, issuing) = (queue.get().addr(), &self.shared.issuing);
+        // SAFETY: the queue is alive while it is borrowed.
+        let ask = || unsafe { KnownQueue::of(call, queue.get(), context) };
+        self.overcome(obstacle, call, ask, range, |table, settled| {
+            table.enter_map(issuing, key, range, access, settled)
+        })
     }
 
     fn before_map(
@@ -624,7 +627,9 @@ impl Uses {
         access: Access,
     ) -> Result<MapUse> {
         let no_queue = || Err(Error::refused(call, CL_INVALID_COMMAND_QUEUE, "there is no queue"));
-        let enter = |table: &mut Table<_, _>, settled| table.enter_host(range, access, settled);
+        let enter = |table: &mut Table<_, _>, settled| {
+            table.enter_host(&self.shared.issuing, range, access, settled)
+        };
         let entered = enter(&mut self.lock(), false);
         let id = match entered {
             Ok(id) => id,

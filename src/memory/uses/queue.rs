@@ -86,11 +86,13 @@ impl KnownQueue {
         })
     }
 
+    #[inline]
     pub fn get(&self) -> cl_command_queue {
         self.queue.get()
     }
 
     /// Whether it runs its commands one after the other.
+    #[inline]
     pub fn is_in_order(&self) -> bool {
         self.order != Order::Loose
     }
@@ -100,11 +102,11 @@ impl KnownQueue {
         self.order == Order::Strict
     }
 
-    /// Does `issue`, which has the queue given a command with a wait list and gives its event.
-    pub fn with_wait_list(&self, issue: impl FnOnce() -> Result<cl_event>) -> Result<cl_event> {
+    /// To be called before the queue is given a command with a wait list, which can fail.
+    pub fn mark(&self) -> Result<Marked> {
         match self.order {
-            Order::Fragile => marks::around(&self.queue, issue),
-            Order::Strict | Order::Loose => issue(),
+            Order::Fragile => marks::before_command(&self.queue).map(|mark| Marked(Some(mark))),
+            Order::Strict | Order::Loose => Ok(Marked(None)),
         }
     }
 
@@ -133,15 +135,51 @@ impl KnownQueue {
     }
 }
 
+/// A queue is about to be given a command that can fail, or not if this is `default`.
+#[derive(Debug, Default)]
+#[must_use]
+pub(crate) struct Marked(Option<u64>);
+
+impl Marked {
+    /// The queue has been given the command.
+    ///
+    /// # Safety
+    /// `event` is the command's, and valid or null.
+    #[inline(always)]
+    pub unsafe fn was_issued(self, event: cl_event) {
+        if let Self(Some(mark)) = self {
+            // SAFETY: the caller vouches for the handle.
+            unsafe { keep(mark, event) };
+        }
+    }
+}
+
+/// # Safety
+/// `event` is valid or null.
+#[cold]
+unsafe fn keep(mark: u64, event: cl_event) {
+    if event.is_null() {
+        return;
+    }
+    // SAFETY: the caller vouches for the handle.
+    match unsafe { EventRef::retain(event) } {
+        Ok(command) => marks::keep_command(mark, command),
+        Err(error) => log::warn!("{error}"),
+    }
+}
+
 impl Queue for Arc<KnownQueue> {
+    #[inline]
     fn key(&self) -> usize {
         self.get().addr()
     }
 
+    #[inline]
     fn is_in_order(&self) -> bool {
         KnownQueue::is_in_order(self)
     }
 
+    #[inline]
     fn orders_what_follows(&self) -> bool {
         match self.order {
             Order::Loose => false,
@@ -150,6 +188,7 @@ impl Queue for Arc<KnownQueue> {
         }
     }
 
+    #[inline]
     fn may_have_failed(&self) -> bool {
         self.order != Order::Fragile || marks::are_there()
     }

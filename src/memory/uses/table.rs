@@ -27,24 +27,29 @@ pub(crate) trait Queue: Clone {
 }
 
 /// Bytes that commands have touched, and how.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Touched {
     read: Range<usize>,
     written: Range<usize>,
 }
 
+impl Default for Touched {
+    fn default() -> Self {
+        Self { read: Self::NONE, written: Self::NONE }
+    }
+}
+
 impl Touched {
+    /// What any range can be added to as to one with bytes.
+    const NONE: Range<usize> = usize::MAX..0;
+
     #[inline]
     fn add(&mut self, range: &Range<usize>, access: Access) {
         let touched = match access {
             Access::Read => &mut self.read,
             Access::Write => &mut self.written,
         };
-        if Range::is_empty(touched) {
-            *touched = range.clone();
-        } else {
-            *touched = touched.start.min(range.start)..touched.end.max(range.end);
-        }
+        *touched = touched.start.min(range.start)..touched.end.max(range.end);
     }
 
     #[inline]
@@ -229,6 +234,7 @@ impl<Q: Queue, E> Table<Q, E> {
         if self.queue(queue.key()).is_some() {
             return None;
         }
+        issuing.close();
         let idle = |known: &Known<Q>| !issuing.is_busy(known.slot) && known.maps == 0;
         let out = (self.queues.len() >= Self::QUEUES)
             .then(|| self.queues.iter().position(idle))
@@ -247,23 +253,6 @@ impl<Q: Queue, E> Table<Q, E> {
         Some((out.queue, ids))
     }
 
-    /// Enters a command that is about to be issued, if it is one of most: nothing is mapped, and the
-    /// queue is known and runs its commands in order.
-    #[inline]
-    pub fn enter_usual(
-        &mut self,
-        issuing: &Issuing,
-        key: usize,
-        range: &Range<usize>,
-        access: Access,
-    ) -> Option<Slot> {
-        if !self.maps.is_empty() {
-            return None;
-        }
-        let known = self.known(key).filter(|known| known.queue.is_in_order())?;
-        Some(known.enter(issuing, range, access))
-    }
-
     /// Enters a command that is about to be issued. With `settled`, the ends of maps that are still
     /// under way are for the queues to order.
     pub fn enter_command(
@@ -275,12 +264,16 @@ impl<Q: Queue, E> Table<Q, E> {
         settled: bool,
     ) -> Result<Entered, Obstacle<E>> {
         self.check_maps(range, access, settled)?;
+        let may_open = self.maps.is_empty();
         let Some(known) = self.known(key) else { return Err(Obstacle::UnknownQueue) };
-        Ok(if known.queue.is_in_order() {
-            Entered::OnQueue(known.enter(issuing, range, access))
-        } else {
-            self.enter_alone(range.clone(), access)
-        })
+        if !known.queue.is_in_order() {
+            return Ok(self.enter_alone(range.clone(), access));
+        }
+        let slot = known.enter(issuing, range, access);
+        if may_open {
+            issuing.open(key, slot, [&known.touched.read, &known.touched.written]);
+        }
+        Ok(Entered::OnQueue(slot))
     }
 
     fn enter_alone(&mut self, range: Range<usize>, access: Access) -> Entered {
@@ -300,6 +293,8 @@ impl<Q: Queue, E> Table<Q, E> {
         access: Access,
         settled: bool,
     ) -> Result<EnteredMap, Obstacle<E>> {
+        // Before it is looked at which queues are busy.
+        issuing.close();
         if !self.maps.is_empty() {
             self.check_maps(range, access, settled)?;
         }
@@ -326,10 +321,12 @@ impl<Q: Queue, E> Table<Q, E> {
     /// Enters what the host does to bytes that need no map, as a map that ends on no queue.
     pub fn enter_host(
         &mut self,
+        issuing: &Issuing,
         range: &Range<usize>,
         access: Access,
         settled: bool,
     ) -> Result<u64, Obstacle<E>> {
+        issuing.close();
         self.check_maps(range, access, settled)?;
         Ok(self.push_map(range, access, None))
     }
@@ -364,6 +361,7 @@ impl<Q: Queue, E> Table<Q, E> {
 
     /// Whether a command on these bytes is just being issued. If so, who ends that will tell.
     pub fn is_being_issued(&self, issuing: &Issuing, range: &Range<usize>, access: Access) -> bool {
+        issuing.close();
         let on_queue = |known: &Known<Q>| {
             known.touched.conflicts_with(range, access) && issuing.await_end(known.slot)
         };
@@ -416,7 +414,7 @@ impl<Q: Queue, E> Table<Q, E> {
     }
 
     /// The driver has taken it; it ends when all of these events have.
-    pub fn set_all_running(&mut self, id: u64, events: &Vec<Arc<E>>) {
+    pub fn set_all_running(&mut self, id: u64, events: &[Arc<E>]) {
         let Some((first, others)) = events.split_first() else { return };
         let command = self.commands.iter().find(|command| command.id == id);
         let Some((range, access)) = command.map(|use_| (use_.range.clone(), use_.access)) else {

@@ -38,10 +38,12 @@ const MAPPED: &str = "are mapped, or about to be; unmap them first";
 /// What a map comes after: queues, with how many commands they had been given, and ids.
 type Found = (Vec<(usize, u64)>, Vec<u64>);
 
+const QUEUE: usize = 8;
+const OTHER: usize = 16;
 /// A queue that may reorder its commands.
-const LOOSE: usize = 10;
+const LOOSE: usize = 24;
 
-/// A table that knows the queues 1, 2 and [`LOOSE`].
+/// A table that knows [`QUEUE`], [`OTHER`] and [`LOOSE`].
 struct World {
     table: Table<Fake, &'static str>,
     issuing: Issuing,
@@ -86,7 +88,7 @@ fn names(running: &[Running<&'static str>]) -> Vec<(u64, &'static str)> {
 impl World {
     fn new() -> Self {
         let mut world = Self { table: Table::default(), issuing: Issuing::default() };
-        for key in [1, 2, LOOSE] {
+        for key in [QUEUE, OTHER, LOOSE] {
             assert!(world.introduce(key).is_none());
         }
         world
@@ -112,6 +114,11 @@ impl World {
     #[track_caller]
     fn enter(&mut self, key: usize, range: Range<usize>, access: Access) -> Entered {
         self.try_enter(key, range, access, false).done()
+    }
+
+    /// Begins a command without the table, and leaves it to be issued.
+    fn usual(&self, key: usize, range: Range<usize>, access: Access) -> Option<Slot> {
+        self.issuing.begin_usual(key, &range, access, |_| panic!("nobody waits"))
     }
 
     /// Enters a command that the driver takes at once.
@@ -154,6 +161,11 @@ impl World {
     fn is_being_issued(&self, range: Range<usize>, access: Access) -> bool {
         self.table.is_being_issued(&self.issuing, &range, access)
     }
+
+    /// Whoever waited does not any more.
+    fn let_all_be(&self) {
+        self.table.queues.iter().for_each(|known| self.issuing.let_be(known.slot));
+    }
 }
 
 #[test]
@@ -171,12 +183,11 @@ fn maps_keep_away_what_conflicts() {
         (Write, Read, 0..12, false),
     ] {
         let case = format!("{access:?} of {range:?} where 4..8 is mapped for {mapped:?}");
-        for key in [1, 2, LOOSE] {
+        for key in [QUEUE, OTHER, LOOSE] {
             let mut world = World::new();
-            world.map(1, 4..8, mapped);
+            world.map(QUEUE, 4..8, mapped);
             assert!(world.table.has_maps());
-            let usual = world.table.enter_usual(&world.issuing, key, &range, access);
-            assert_eq!(usual, None, "{case}");
+            assert_eq!(world.usual(key, range.clone(), access), None, "{case}");
             match world.try_enter(key, range.clone(), access, false) {
                 Done(_) => assert!(expected, "{case}"),
                 other => assert_eq!((other, expected), (Refused(4..8, MAPPED), false), "{case}"),
@@ -188,7 +199,7 @@ fn maps_keep_away_what_conflicts() {
                 }
                 other => assert_eq!((other, expected), (Refused(4..8, MAPPED), false), "{case}"),
             }
-            let host = world.table.enter_host(&range, access, false);
+            let host = world.table.enter_host(&world.issuing, &range, access, false);
             assert_eq!(host.is_ok(), expected, "{case}");
         }
     }
@@ -197,7 +208,7 @@ fn maps_keep_away_what_conflicts() {
 #[test]
 fn commands_keep_away_nothing() {
     let mut world = World::new();
-    for key in [1, 2, LOOSE, 1] {
+    for key in [QUEUE, OTHER, LOOSE, QUEUE] {
         world.enter(key, 0..8, Write);
         world.command(key, 0..8, Read);
     }
@@ -205,14 +216,73 @@ fn commands_keep_away_nothing() {
 }
 
 #[test]
-fn the_usual_command_is_one_of_a_known_queue_in_order() {
+fn the_usual_command_is_like_the_one_before_it() {
     let mut world = World::new();
-    for (key, expected) in [(1, true), (2, true), (LOOSE, false), (3, false)] {
-        let usual = world.table.enter_usual(&world.issuing, key, &(0..8), Write);
-        assert_eq!(usual.is_some(), expected, "{key}");
+    assert_eq!(world.usual(QUEUE, 0..8, Write), None);
+    world.command(QUEUE, 0..8, Write);
+    for (key, range, access, expected) in [
+        (QUEUE, 0..8, Write, true),
+        (QUEUE, 2..4, Write, true),
+        (QUEUE, 0..9, Write, false),
+        (QUEUE, 0..8, Read, false),
+        (OTHER, 0..8, Write, false),
+        (LOOSE, 0..8, Write, false),
+        (100, 0..8, Write, false),
+    ] {
+        let usual = world.usual(key, range.clone(), access);
+        assert_eq!(usual.is_some(), expected, "{access:?} of {range:?} on {key}");
+        assert_eq!(world.is_being_issued(range, access), expected, "it is counted");
+        if let Some(slot) = usual {
+            assert!(world.issuing.end(slot), "somebody waits");
+        }
+        world.let_all_be();
+        world.command(QUEUE, 0..1, Write);
     }
-    assert_eq!(world.table.known(1).unwrap().commands, 1);
-    assert!(world.is_being_issued(0..8, Read));
+    world.command(OTHER, 0..4, Read);
+    assert_eq!(world.usual(QUEUE, 0..8, Write), None);
+    assert_eq!(world.usual(OTHER, 0..8, Read), None);
+    assert!(world.usual(OTHER, 0..4, Read).is_some());
+    world.command(LOOSE, 0..8, Write);
+    assert!(world.usual(OTHER, 0..4, Read).is_some(), "it is followed by itself");
+}
+
+#[test]
+fn no_command_is_usual_after_a_map_has_looked() {
+    let mut world = World::new();
+    let looks: [fn(&mut World) -> bool; 4] = [
+        |world| !world.map(QUEUE, 20..24, Read).must_wait,
+        |world| world.table.enter_host(&world.issuing, &(20..24), Read, false).is_ok(),
+        |world| !world.is_being_issued(20..24, Read),
+        |world| world.introduce(200).is_none(),
+    ];
+    for look in looks {
+        world.command(QUEUE, 0..8, Write);
+        let usual = world.usual(QUEUE, 0..8, Write);
+        assert!(!world.issuing.end(usual.expect("it is usual")));
+        assert!(look(&mut world));
+        assert_eq!(world.usual(QUEUE, 0..8, Write), None);
+        world.table.maps.clear();
+        world.let_all_be();
+    }
+    // What has been looked for must not come to be unseen.
+    world.command(QUEUE, 0..8, Write);
+    world.is_being_issued(0..8, Read);
+    world.let_all_be();
+    let commands = world.table.known(QUEUE).unwrap().commands;
+    world.command(QUEUE, 0..8, Write);
+    assert!(world.usual(QUEUE, 0..8, Write).is_some());
+    world.table.queue_was_idle(QUEUE, commands);
+    assert!(world.map(OTHER, 0..8, Read).must_wait);
+}
+
+#[test]
+fn a_queue_at_an_odd_address_has_no_usual_commands() {
+    let mut world = World::new();
+    assert_eq!(world.introduce(QUEUE + 1), None);
+    world.command(QUEUE + 1, 0..8, Write);
+    assert_eq!(world.usual(QUEUE + 1, 0..8, Write), None);
+    world.command(QUEUE, 0..8, Write);
+    assert_eq!(world.usual(QUEUE + 1, 0..8, Write), None);
 }
 
 #[test]
@@ -229,25 +299,25 @@ fn queues_are_introduced_first() {
 #[test]
 fn a_map_on_its_own_queue_need_not_wait_for_it() {
     let mut world = World::new();
-    world.command(1, 0..8, Write);
-    let map = world.map(1, 0..8, Write);
+    world.command(QUEUE, 0..8, Write);
+    let map = world.map(QUEUE, 0..8, Write);
     assert_eq!((map.in_order, map.must_wait), (true, false));
-    assert_eq!(world.before(map, 1, 0..8, Write), Ok((vec![], vec![])));
+    assert_eq!(world.before(map, QUEUE, 0..8, Write), Ok((vec![], vec![])));
 }
 
 #[test]
 fn a_map_waits_even_for_its_own_queue_where_a_command_may_have_failed() {
     let mut world = World::new();
-    world.command(1, 0..8, Write);
-    let map = world.map(1, 0..8, Write);
+    world.command(QUEUE, 0..8, Write);
+    let map = world.map(QUEUE, 0..8, Write);
     assert!(!map.may_fail);
     world.table.remove(map.id);
-    world.table.queue(1).unwrap().is_marked.set(true);
-    let map = world.map(1, 0..8, Write);
+    world.table.queue(QUEUE).unwrap().is_marked.set(true);
+    let map = world.map(QUEUE, 0..8, Write);
     assert_eq!((map.in_order, map.must_wait, map.may_fail), (true, true, true));
-    assert_eq!(world.before(map, 1, 0..8, Write), Ok((vec![(1, 1)], vec![])));
+    assert_eq!(world.before(map, QUEUE, 0..8, Write), Ok((vec![(QUEUE, 1)], vec![])));
     world.table.remove(map.id);
-    let map = world.map(1, 8..16, Write);
+    let map = world.map(QUEUE, 8..16, Write);
     assert_eq!((map.must_wait, map.may_fail), (false, true));
 }
 
@@ -263,21 +333,21 @@ fn a_map_waits_for_what_conflicts_on_other_queues() {
     ] {
         let case = format!("{access:?} map of {range:?} after {command:?} of 0..8");
         let mut world = World::new();
-        world.command(2, 0..8, command);
-        world.command(2, 0..8, command);
-        let map = world.map(1, range.clone(), access);
+        world.command(OTHER, 0..8, command);
+        world.command(OTHER, 0..8, command);
+        let map = world.map(QUEUE, range.clone(), access);
         assert_eq!(map.must_wait, expected, "{case}");
-        let queues = if expected { vec![(2, 2)] } else { vec![] };
-        assert_eq!(world.before(map, 1, range, access), Ok((queues, vec![])), "{case}");
+        let queues = if expected { vec![(OTHER, 2)] } else { vec![] };
+        assert_eq!(world.before(map, QUEUE, range, access), Ok((queues, vec![])), "{case}");
     }
 }
 
 #[test]
 fn the_commands_of_a_queue_in_order_are_taken_together() {
     let mut world = World::new();
-    world.command(1, 0..4, Write);
-    world.command(1, 12..16, Write);
-    world.command(1, 20..24, Read);
+    world.command(QUEUE, 0..4, Write);
+    world.command(QUEUE, 12..16, Write);
+    world.command(QUEUE, 20..24, Read);
     for (range, access, expected) in [
         // Between the first two nothing was written, but nobody has kept that.
         (6..8, Read, true),
@@ -285,10 +355,10 @@ fn the_commands_of_a_queue_in_order_are_taken_together() {
         (16..32, Write, true),
         (24..32, Write, false),
     ] {
-        let map = world.map(2, range.clone(), access);
+        let map = world.map(OTHER, range.clone(), access);
         assert_eq!(map.must_wait, expected, "{range:?}");
-        let queues = if expected { vec![(1, 3)] } else { vec![] };
-        assert_eq!(world.before(map, 2, range, access).unwrap().0, queues);
+        let queues = if expected { vec![(QUEUE, 3)] } else { vec![] };
+        assert_eq!(world.before(map, OTHER, range, access).unwrap().0, queues);
         world.table.remove(map.id);
     }
 }
@@ -296,24 +366,24 @@ fn the_commands_of_a_queue_in_order_are_taken_together() {
 #[test]
 fn a_queue_that_was_idle_holds_nothing_unless_it_was_given_more() {
     let mut world = World::new();
-    world.command(1, 0..8, Write);
-    world.command(1, 0..8, Write);
-    world.table.queue_was_idle(1, 1);
-    let map = world.map(2, 0..8, Write);
+    world.command(QUEUE, 0..8, Write);
+    world.command(QUEUE, 0..8, Write);
+    world.table.queue_was_idle(QUEUE, 1);
+    let map = world.map(OTHER, 0..8, Write);
     assert!(map.must_wait, "there was another command meanwhile");
     world.table.remove(map.id);
-    world.table.queue_was_idle(1, 2);
-    assert!(!world.map(2, 0..8, Write).must_wait);
+    world.table.queue_was_idle(QUEUE, 2);
+    assert!(!world.map(OTHER, 0..8, Write).must_wait);
 }
 
 #[test]
 fn what_is_being_issued_is_waited_for_even_on_the_same_queue() {
     let mut world = World::new();
-    let Entered::OnQueue(slot) = world.enter(1, 0..8, Write) else { panic!("queue 1 is in order") };
+    let Entered::OnQueue(slot) = world.enter(QUEUE, 0..8, Write) else { panic!("it is in order") };
     assert!(!world.is_being_issued(8..16, Write));
     assert!(!world.issuing.end(slot), "nobody has asked");
-    let Entered::OnQueue(slot) = world.enter(1, 0..8, Write) else { panic!("queue 1 is in order") };
-    let map = world.map(1, 0..8, Read);
+    let Entered::OnQueue(slot) = world.enter(QUEUE, 0..8, Write) else { panic!("it is in order") };
+    let map = world.map(QUEUE, 0..8, Read);
     assert!(map.must_wait);
     assert!(world.is_being_issued(0..8, Read));
     assert!(world.issuing.end(slot), "somebody waits");
@@ -355,92 +425,92 @@ fn a_command_whose_end_nobody_can_tell_keeps_maps_away() {
     for (range, access, held) in
         [(0..4, Read, Some(0..8)), (8..9, Write, Some(8..16)), (8..16, Read, None)]
     {
-        let map = world.map(1, range.clone(), access);
+        let map = world.map(QUEUE, range.clone(), access);
         assert!(map.must_wait);
-        let found = world.before(map, 1, range, access).err().map(|refusal| refusal.held);
+        let found = world.before(map, QUEUE, range, access).err().map(|refusal| refusal.held);
         assert_eq!(found, held);
         world.table.remove(map.id);
     }
     // Other commands are the queues' business.
-    world.command(1, 0..16, Write);
+    world.command(QUEUE, 0..16, Write);
 }
 
 #[test]
 fn an_unmap_on_a_queue_in_order_is_a_command_of_it() {
     let mut world = World::new();
-    let map = world.map(1, 0..8, Write);
+    let map = world.map(QUEUE, 0..8, Write);
     world.table.was_unmapped(map.id);
     assert!(!world.table.has_maps());
-    world.command(1, 0..8, Write);
-    let again = world.map(2, 0..8, Read);
+    world.command(QUEUE, 0..8, Write);
+    let again = world.map(OTHER, 0..8, Read);
     assert!(again.must_wait);
-    assert_eq!(world.before(again, 2, 0..8, Read), Ok((vec![(1, 2)], vec![])));
+    assert_eq!(world.before(again, OTHER, 0..8, Read), Ok((vec![(QUEUE, 2)], vec![])));
 }
 
 #[test]
 fn an_unmap_under_way_is_looked_at() {
     let mut world = World::new();
-    let map = world.map(1, 0..8, Write);
+    let map = world.map(QUEUE, 0..8, Write);
     world.table.set_running(map.id, Arc::new("unmap"));
     assert!(!world.table.has_maps());
     let unmapping = || vec![(map.id, "unmap")];
-    assert_eq!(world.try_enter(2, 0..8, Read, false), Unmapping(unmapping()));
-    assert_eq!(world.try_map(2, 0..8, Read, false), Unmapping(unmapping()));
-    world.command(2, 8..16, Write);
+    assert_eq!(world.try_enter(OTHER, 0..8, Read, false), Unmapping(unmapping()));
+    assert_eq!(world.try_map(OTHER, 0..8, Read, false), Unmapping(unmapping()));
+    world.command(OTHER, 8..16, Write);
     // Looked at, and still under way: the queues order commands, and a map waits for it.
-    assert!(matches!(world.try_enter(2, 0..8, Read, true), Done(Entered::OnQueue(_))));
-    let again = world.try_map(1, 0..8, Read, true).done();
+    assert!(matches!(world.try_enter(OTHER, 0..8, Read, true), Done(Entered::OnQueue(_))));
+    let again = world.try_map(QUEUE, 0..8, Read, true).done();
     assert!(again.must_wait);
-    assert_eq!(world.before(again, 1, 0..8, Read).unwrap().1, [map.id]);
+    assert_eq!(world.before(again, QUEUE, 0..8, Read).unwrap().1, [map.id]);
     world.table.remove(again.id);
     // Ended well.
     world.table.remove(map.id);
-    world.enter(2, 0..8, Write);
+    world.enter(OTHER, 0..8, Write);
 }
 
 #[test]
 fn an_unmap_that_failed_closes_its_bytes() {
     for lose in [Table::fail, Table::set_lost] {
         let mut world = World::new();
-        let map = world.map(1, 0..8, Read);
+        let map = world.map(QUEUE, 0..8, Read);
         world.table.set_running(map.id, Arc::new("unmap"));
         assert!(world.table.is_map(map.id));
         lose(&mut world.table, map.id);
         for settled in [false, true] {
-            assert_eq!(world.try_enter(2, 4..12, Write, settled), Refused(0..8, LOST));
-            assert_eq!(world.try_map(2, 4..12, Write, settled), Refused(0..8, LOST));
+            assert_eq!(world.try_enter(OTHER, 4..12, Write, settled), Refused(0..8, LOST));
+            assert_eq!(world.try_map(OTHER, 4..12, Write, settled), Refused(0..8, LOST));
         }
         // As it was mapped for reading, reading is harmless.
-        world.command(2, 4..12, Read);
+        world.command(OTHER, 4..12, Read);
     }
 }
 
 #[test]
 fn a_map_that_never_began_leaves_nothing() {
     let mut world = World::new();
-    let map = world.map(1, 0..8, Write);
+    let map = world.map(QUEUE, 0..8, Write);
     world.table.remove(map.id);
     assert!(!world.table.has_maps() && !world.table.is_map(map.id));
-    world.command(2, 0..8, Write);
-    assert_eq!(world.table.known(1).unwrap().maps, 0);
+    world.command(OTHER, 0..8, Write);
+    assert_eq!(world.table.known(QUEUE).unwrap().maps, 0);
 }
 
 #[test]
 fn the_host_excludes_as_a_map_does_and_has_no_queue() {
     let mut world = World::new();
-    let id = world.table.enter_host(&(0..8), Write, false).unwrap();
-    assert_eq!(world.try_enter(1, 0..8, Read, false), Refused(0..8, MAPPED));
+    let id = world.table.enter_host(&world.issuing, &(0..8), Write, false).unwrap();
+    assert_eq!(world.try_enter(QUEUE, 0..8, Read, false), Refused(0..8, MAPPED));
     world.table.remove(id);
-    world.command(1, 0..8, Read);
+    world.command(QUEUE, 0..8, Read);
 }
 
 #[test]
 fn a_queue_makes_room_and_what_it_touched_is_not_forgotten() {
     const MANY: usize = Table::<Fake, ()>::QUEUES;
     let mut world = World::new();
-    // Queues 1, 2 and LOOSE are known; the first two are not idle.
-    world.map(1, 0..1, Read);
-    world.enter(2, 1..2, Read);
+    // QUEUE, OTHER and LOOSE are known; the first two are not idle.
+    world.map(QUEUE, 0..1, Read);
+    world.enter(OTHER, 1..2, Read);
     world.command(LOOSE, 2..3, Read);
     let more = 3 * LOOSE;
     for key in more..more + MANY - 3 {
@@ -464,9 +534,9 @@ fn a_queue_makes_room_and_what_it_touched_is_not_forgotten() {
     for id in &ids {
         world.table.set_all_running(*id, &last);
     }
-    let map = world.map(1, 8..16, Write);
+    let map = world.map(QUEUE, 8..16, Write);
     assert!(map.must_wait);
-    let (queues, running) = world.before(map, 1, 8..16, Write).unwrap();
+    let (queues, running) = world.before(map, QUEUE, 8..16, Write).unwrap();
     assert_eq!((queues, running.len()), (vec![], 4));
     assert!(ids.iter().all(|id| running.contains(id)));
     assert!(!world.is_being_issued(8..16, Write));
