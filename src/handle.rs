@@ -67,7 +67,7 @@ impl ProgramRef {
 
 /// A reference of our own to an event. Unlike opencl3's, it does not panic when it is dropped.
 #[derive(Debug)]
-pub(crate) struct EventRef(ManuallyDrop<Event>);
+pub struct EventRef(ManuallyDrop<Event>);
 
 impl Drop for EventRef {
     #[inline]

@@ -326,7 +326,7 @@ impl Launcher {
         operands: &[Operand<'_>],
     ) -> Result<()> {
         const CALL: &str = "clSetKernelExecInfo";
-        if operands.iter().any(|operand| !Arc::ptr_eq(operand.context, &self.context)) {
+        if operands.iter().any(|operand| !ptr::eq(operand.context, &*self.context)) {
             let why = format!("memory for {} is of another context than the kernel", self.name);
             return Err(Error::refused(CALL, CL_INVALID_CONTEXT, why));
         }

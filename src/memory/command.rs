@@ -7,7 +7,6 @@
 use std::cell::Cell;
 use std::ops::Range;
 use std::ptr;
-use std::sync::Arc;
 
 use cl3::error_codes::{CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_CONTEXT};
 use cl3::types::{cl_command_queue, cl_event, cl_uint};
@@ -22,8 +21,8 @@ use crate::handle::{EventRef, Outcome};
 /// Bytes that one command reads or writes.
 #[derive(Clone, Debug)]
 pub(crate) struct Operand<'a> {
-    pub uses: &'a Arc<Uses>,
-    pub context: &'a Arc<MemContext>,
+    pub uses: &'a Uses,
+    pub context: &'a MemContext,
     /// As `uses` counts them.
     pub range: Range<usize>,
     pub access: Access,
@@ -35,8 +34,8 @@ impl<'a> Operand<'a> {
     /// `range` is as `uses` counts the bytes.
     #[inline]
     pub fn new(
-        uses: &'a Arc<Uses>,
-        context: &'a Arc<MemContext>,
+        uses: &'a Uses,
+        context: &'a MemContext,
         range: Range<usize>,
         access: Access,
     ) -> Self {
@@ -68,7 +67,7 @@ pub(crate) fn enqueue(
 pub(crate) fn enqueue_in(
     call: &'static str,
     queue: &CommandQueue,
-    context: &Arc<MemContext>,
+    context: &MemContext,
     operands: &[Operand<'_>],
     wait_for: &WaitList<'_>,
     issue: impl FnOnce(Arguments) -> std::result::Result<cl_event, i32>,
@@ -83,13 +82,14 @@ pub(crate) fn enqueue_in(
     };
     // SAFETY: the driver has just made it.
     unsafe { mark.was_issued(event) };
-    // SAFETY: the driver has just made it, with one reference.
-    let event = unsafe { EventRef::from_driver(call, event) };
-    match &event {
-        Ok(event) => was_issued(operands, event),
-        Err(_) => was_lost(operands),
+    // SAFETY: as above, with one reference.
+    match unsafe { EventRef::from_driver(call, event) } {
+        Ok(event) => {
+            was_issued(operands, &event);
+            Ok(event)
+        }
+        Err(error) => Err(was_lost(operands, error)),
     }
-    event
 }
 
 /// Enqueues a command that blocks, and gives its event if it did not fail.
@@ -128,7 +128,7 @@ pub(crate) fn check_not_failed(call: &'static str, event: &EventRef) -> Result<(
 fn prepare(
     call: &'static str,
     queue: &CommandQueue,
-    context: &Arc<MemContext>,
+    context: &MemContext,
     operands: &[Operand<'_>],
     wait_for: &WaitList<'_>,
 ) -> Result<(Marked, Arguments)> {
@@ -139,7 +139,7 @@ fn prepare(
 }
 
 #[cold]
-fn mark(call: &'static str, queue: &CommandQueue, context: &Arc<MemContext>) -> Result<Marked> {
+fn mark(call: &'static str, queue: &CommandQueue, context: &MemContext) -> Result<Marked> {
     // SAFETY: the queue is alive while it is borrowed.
     unsafe { KnownQueue::of(call, queue.get(), context.raw()) }?.mark()
 }
@@ -149,11 +149,11 @@ fn mark(call: &'static str, queue: &CommandQueue, context: &Arc<MemContext>) -> 
 fn enter(
     call: &'static str,
     queue: &CommandQueue,
-    context: &Arc<MemContext>,
+    context: &MemContext,
     operands: &[Operand<'_>],
 ) -> Result<()> {
     for Operand { uses, context: of, range, access, entered } in operands {
-        if !Arc::ptr_eq(of, context) {
+        if !ptr::eq(*of, context) {
             return Err(two_contexts(call));
         }
         match uses.enter_usual(queue, range, *access) {
@@ -181,12 +181,13 @@ fn was_refused(operands: &[Operand<'_>], error: Error) -> Error {
     error
 }
 
-/// The driver may have taken the command, and nobody can tell when it ends.
+/// The driver may have taken the command, and nobody can tell when it ends because of `error`.
 #[cold]
-fn was_lost(operands: &[Operand<'_>]) {
+fn was_lost(operands: &[Operand<'_>], error: Error) -> Error {
     for Operand { uses, range, access, entered, .. } in operands {
         uses.was_lost(entered.get(), range, *access);
     }
+    error
 }
 
 #[cold]

@@ -59,6 +59,11 @@ impl<'a> From<&'a Vec<Event>> for WaitList<'a> {
 }
 
 impl WaitList<'_> {
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
     /// The arguments of `call`, whose queue belongs to `context`.
     ///
     /// Drivers differ in whether they notice a foreign event, and in what they make of one that has

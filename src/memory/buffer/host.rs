@@ -173,7 +173,7 @@ impl Buffer {
     ) -> Result<Arc<HostBuffer>> {
         let host = self.check_host_memory(call)?;
         let refused = |why| Err(Error::refused(call, CL_INVALID_OPERATION, why));
-        if self.region.is_part() || Arc::strong_count(&self.object) > 1 {
+        if self.held.is_part() || Arc::strong_count(self.held.object()) > 1 {
             return refused("the buffer has other handles, regions or maps; drop them first");
         }
         if !host.lock().memory.as_ref().is_some_and(|memory| memory.is::<H>()) {
@@ -183,7 +183,7 @@ impl Buffer {
             let map = enqueue_map_buffer::<u8, _>(queue, self, MapRead, .., [])?;
             map.unmap([])?.wait()?;
         }
-        self.object.uses().wait_until_idle(call)?;
+        self.held.object().uses().wait_until_idle(call)?;
         Ok(Arc::clone(host))
     }
 

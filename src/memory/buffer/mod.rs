@@ -1,8 +1,8 @@
 //! Buffers and their regions (OpenCL 3.0, 5.2; `pyopencl.Buffer`).
 
 mod builder;
+mod held;
 mod host;
-mod region;
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -17,8 +17,8 @@ use opencl3::context::Context;
 
 pub use builder::BufferBuilder;
 pub(super) use builder::check_size;
+pub use held::Held;
 use host::HostBuffer;
-use region::Region;
 
 use super::command::Operand;
 use super::flags::MemFlags;
@@ -35,10 +35,10 @@ use crate::error::{Error, Result, in_call};
 /// region has its own.
 #[derive(Clone)]
 pub struct Buffer {
-    /// What of it this is.
-    region: Region,
-    /// The whole buffer.
-    object: Arc<MemObject>,
+    held: Held,
+    about: About,
+    /// Where it begins in the whole buffer, in bytes.
+    offset: usize,
     /// The host memory that it lives in, where it does.
     host: Option<Arc<HostBuffer>>,
 }
@@ -92,7 +92,7 @@ impl Buffer {
             None
         } else {
             // SAFETY: the driver says that it is the parent of a valid object.
-            Some(unsafe { Self::from_raw(parent, true) }?.object)
+            Some(unsafe { Self::from_raw(parent, true) }?)
         };
         let context = object::context_of(raw)?;
         if retain {
@@ -100,26 +100,22 @@ impl Buffer {
             unsafe { cl::retain_mem_object(raw) }.map_err(in_call("clRetainMemObject"))?;
         }
         Ok(match whole {
-            Some(object) => {
+            Some(whole) => {
+                let object = Arc::clone(whole.held.object());
                 // SAFETY: the caller vouches for the handle, and the reference is now ours.
-                let region = unsafe { Region::adopt(raw, about, offset) };
-                Self { region, object, host: None }
+                let held = unsafe { Held::part(raw, object) };
+                Self { held, about, offset, host: None }
             }
-            None => {
-                // SAFETY: as above.
-                let object = unsafe { MemObject::adopt(raw, context, about) };
-                Self::whole(object)
-            }
+            // SAFETY: as above.
+            None => Self::whole(unsafe { MemObject::adopt(raw, context, about) }),
         })
     }
 
     /// CL_MEM_ASSOCIATED_MEMOBJECT: the whole buffer that this is a region of.
     pub fn parent(&self) -> Option<Self> {
-        let Self { object, host, .. } = self;
-        self.region.is_part().then(|| Self {
-            region: Region::whole(object),
-            object: Arc::clone(object),
-            host: host.clone(),
+        self.held.is_part().then(|| {
+            let host = self.host.clone();
+            Self { host, ..Self::whole_of(Arc::clone(self.held.object())) }
         })
     }
 
@@ -150,12 +146,12 @@ impl Buffer {
         }
         let flags = flags.for_region_of(CALL, self.flags())?;
         let offset = self.offset() + origin;
-        check_alignment(CALL, offset, self.object.context().base_alignments())?;
+        check_alignment(CALL, offset, self.object().context().base_alignments())?;
         let place = cl_buffer_region { origin: offset, size };
         // SAFETY: the whole buffer is alive, and the place has the type that its kind asks for.
         let raw = unsafe {
             cl::create_sub_buffer(
-                self.object.raw(),
+                self.object().raw(),
                 flags.difference(MemFlags::HOST_MEMORY).bits(),
                 cl::CL_BUFFER_CREATE_TYPE_REGION,
                 (&raw const place).cast(),
@@ -163,13 +159,22 @@ impl Buffer {
         }
         .map_err(in_call(CALL))?;
         // SAFETY: the driver has just made it of the whole buffer, with one reference.
-        let region = unsafe { Region::adopt(raw, About { flags, size }, offset) };
-        let (object, host) = (Arc::clone(&self.object), self.host.clone());
-        Ok(Self { region, object, host })
+        let held = unsafe { Held::part(raw, Arc::clone(self.held.object())) };
+        Ok(Self { held, about: About { flags, size }, offset, host: self.host.clone() })
     }
 
     pub(super) fn whole(object: MemObject) -> Self {
-        Self { region: Region::whole(&object), object: Arc::new(object), host: None }
+        Self::whole_of(Arc::new(object))
+    }
+
+    fn whole_of(object: Arc<MemObject>) -> Self {
+        Self { about: object.about(), held: Held::whole(object), offset: 0, host: None }
+    }
+
+    /// What keeps its bytes there.
+    #[inline]
+    pub(super) fn held(&self) -> &Held {
+        &self.held
     }
 
     /// `range` with its ends filled in, checked against the size.
@@ -203,24 +208,24 @@ impl Buffer {
     /// A range of this buffer, as its object's uses count them.
     #[inline]
     pub(super) fn in_uses(&self, range: &Range<usize>) -> Range<usize> {
-        self.object.in_uses(&self.in_whole(range))
+        self.object().in_uses(&self.in_whole(range))
     }
 
     /// Whether it is of the same memory as `other`: of one buffer, or of two in one place.
     pub(super) fn shares_memory_with(&self, other: &Self) -> bool {
         self.whole_raw() == other.whole_raw()
-            || Arc::ptr_eq(self.object.uses(), other.object.uses())
+            || Arc::ptr_eq(self.object().uses(), other.object().uses())
     }
 
     /// The driver's handle of the whole buffer.
     pub(super) fn whole_raw(&self) -> cl_mem {
-        self.object.raw()
+        self.object().raw()
     }
 
     /// Bytes of this buffer for a command.
     #[inline]
     pub(crate) fn operand(&self, range: &Range<usize>, access: Access) -> Operand<'_> {
-        self.object.operand(&self.in_whole(range), access)
+        self.object().operand(&self.in_whole(range), access)
     }
 }
 
@@ -242,22 +247,22 @@ impl MemoryObject for Buffer {}
 impl Handle for Buffer {
     #[inline]
     fn object(&self) -> &MemObject {
-        &self.object
+        self.held.object()
     }
 
     #[inline]
     fn handle(&self) -> cl_mem {
-        self.region.raw()
+        self.held.raw()
     }
 
     #[inline]
     fn about(&self) -> About {
-        self.region.about()
+        self.about
     }
 
     #[inline]
     fn first_byte(&self) -> usize {
-        self.region.offset()
+        self.offset
     }
 }
 

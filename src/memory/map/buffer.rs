@@ -13,15 +13,14 @@ use super::mapping::{MapArguments, Mappable, Mapping};
 use super::slice::{SliceMap, elements};
 use super::{MapMode, PendingMap, access, check_mode};
 use crate::error::Result;
-use crate::memory::buffer::Buffer;
+use crate::memory::buffer::{Buffer, Held};
 use crate::memory::context::MemContext;
 use crate::memory::object::MemoryObject;
-use crate::memory::object::sealed::Handle;
 use crate::memory::range::check_not_empty;
 use crate::memory::uses::Uses;
 use crate::memory::wait_list::WaitList;
 
-impl Mappable for Buffer {
+impl Mappable for Held {
     const MAP: &'static str = "clEnqueueMapBuffer";
     const UNMAP: &'static str = "clEnqueueUnmapMemObject";
 
@@ -40,7 +39,7 @@ impl Mappable for Buffer {
         (queue, count, events): (cl_command_queue, cl_uint, *const cl_event),
     ) -> std::result::Result<cl_event, i32> {
         // SAFETY: as the caller promises.
-        unsafe { cl::enqueue_unmap_mem_object(queue, self.as_raw(), pointer, count, events) }
+        unsafe { cl::enqueue_unmap_mem_object(queue, self.raw(), pointer, count, events) }
     }
 }
 
@@ -55,7 +54,7 @@ impl Mappable for Buffer {
 ///     map[0] = 1.0;
 /// }
 /// ```
-pub type BufferMap<T, M> = SliceMap<Mapping<Buffer>, T, M>;
+pub type BufferMap<T, M> = SliceMap<Mapping<Held>, T, M>;
 
 /// Maps the bytes `range` of `buffer` as elements of `T`, and returns when they can be used
 /// (`clEnqueueMapBuffer`).
@@ -88,13 +87,13 @@ pub fn enqueue_map_buffer<'a, T: Pod, M: MapMode>(
     let (range, len) = checked::<T, M>(buffer, range)?;
     let mapped = Mapping::blocking(
         queue,
-        buffer,
+        buffer.held(),
         buffer.in_uses(&range),
         access::<M>(),
         &wait_for.into(),
         |arguments, pointer| ask::<M>(buffer, &range, arguments, pointer),
     )?;
-    SliceMap::mapped(mapped, buffer, len)
+    SliceMap::mapped(mapped, buffer.held(), len)
 }
 
 /// Has the bytes `range` of `buffer` mapped as elements of `T`, and returns at once: they can be used
@@ -128,13 +127,13 @@ pub fn enqueue_map_buffer_nonblocking<'a, T: Pod, M: MapMode>(
     let (range, len) = checked::<T, M>(buffer, range)?;
     let mapping = Mapping::non_blocking(
         queue,
-        buffer,
+        buffer.held(),
         buffer.in_uses(&range),
         access::<M>(),
         &wait_for.into(),
         |arguments, pointer| ask::<M>(buffer, &range, arguments, pointer),
     )?;
-    Ok(PendingMap::new(SliceMap::of(mapping, len)?))
+    SliceMap::pending(mapping, len)
 }
 
 /// The bytes, and how many elements they are.
@@ -143,10 +142,10 @@ fn checked<T, M: MapMode>(
     buffer: &Buffer,
     range: impl RangeBounds<usize>,
 ) -> Result<(Range<usize>, usize)> {
-    let range = buffer.bytes(Buffer::MAP, range)?;
-    check_not_empty(Buffer::MAP, &range)?;
-    let len = elements::<T>(Buffer::MAP, range.len())?;
-    check_mode::<M>(Buffer::MAP, buffer.flags())?;
+    let range = buffer.bytes(Held::MAP, range)?;
+    check_not_empty(Held::MAP, &range)?;
+    let len = elements::<T>(Held::MAP, range.len())?;
+    check_mode::<M>(Held::MAP, buffer.flags())?;
     Ok((range, len))
 }
 

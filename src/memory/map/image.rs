@@ -18,6 +18,7 @@ use super::mapping::{MapArguments, Mappable, Mapping};
 use super::sealed::Guard;
 use super::{MapMode, PendingMap, WritableMapMode, access, check_mode};
 use crate::error::{Error, Result};
+use crate::handle::EventRef;
 use crate::memory::context::MemContext;
 use crate::memory::copy::ImageRegion;
 use crate::memory::image::{Image, ImageType, Pixels};
@@ -139,8 +140,8 @@ impl<T: Pod, M: MapMode> Guard for ImageMap<T, M> {
         self.mapping.event()
     }
 
-    fn wait(&self) -> Result<()> {
-        self.mapping.wait()
+    fn wait(&self, after: &[EventRef]) -> Result<()> {
+        self.mapping.wait(after)
     }
 }
 
@@ -217,7 +218,7 @@ pub fn enqueue_map_image_nonblocking<'a, T: Pod, M: MapMode>(
 ) -> Result<PendingMap<ImageMap<T, M>>> {
     let pixels = checked::<T, M>(image, part.into())?;
     let mut pitches = [0; 2];
-    let mapping = Mapping::non_blocking(
+    let (mapping, after) = Mapping::non_blocking(
         queue,
         image,
         image.operand(&pixels, access::<M>()).range,
@@ -225,7 +226,7 @@ pub fn enqueue_map_image_nonblocking<'a, T: Pod, M: MapMode>(
         &wait_for.into(),
         |arguments, pointer| ask::<M>(image, &pixels, arguments, pointer, &mut pitches),
     )?;
-    Ok(PendingMap::new(guard(mapping, image, &pixels, pitches)?))
+    Ok(PendingMap::new(guard(mapping, image, &pixels, pitches)?, after))
 }
 
 fn checked<T, M: MapMode>(image: &Image, part: ImageRegion) -> Result<Pixels> {

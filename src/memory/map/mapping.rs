@@ -11,9 +11,9 @@ use cl3::types::{CL_BLOCKING, CL_NON_BLOCKING, cl_bool, cl_command_queue, cl_eve
 use opencl3::command_queue::CommandQueue;
 use opencl3::event::Event;
 
-use crate::error::{Error, Result, in_call};
+use crate::error::{Error, Result};
 use crate::handle::EventRef;
-use crate::memory::command::check_not_failed;
+use crate::memory::command::{Arguments, check_not_failed};
 use crate::memory::context::MemContext;
 use crate::memory::uses::{Access, MapUse, Marked, Uses};
 use crate::memory::wait_list::WaitList;
@@ -36,7 +36,7 @@ pub trait Mappable: Clone {
     unsafe fn ask_to_unmap(
         &self,
         pointer: *mut c_void,
-        arguments: (cl_command_queue, cl_uint, *const cl_event),
+        arguments: Arguments,
     ) -> std::result::Result<cl_event, i32>;
 }
 
@@ -68,8 +68,6 @@ pub struct Mapping<K: Mappable> {
     map_use: Option<MapUse>,
     /// Of the map.
     event: EventRef,
-    /// What it has to come after, and fails with, besides its own event.
-    after: Vec<EventRef>,
     memory: K,
 }
 
@@ -119,10 +117,11 @@ impl<K: Mappable> Mapping<K> {
     #[inline]
     pub(crate) fn of(mapped: Mapped, memory: K) -> Self {
         let Mapped { pointer, map_use, event } = mapped;
-        Self { pointer, map_use: Some(map_use), event, after: Vec::new(), memory }
+        Self { pointer, map_use: Some(map_use), event, memory }
     }
 
-    /// Maps bytes of `memory` some time after this has returned.
+    /// Maps bytes of `memory` some time after this has returned. Gives what the map has to come after,
+    /// and fails with, besides its own event.
     pub(crate) fn non_blocking(
         queue: &CommandQueue,
         memory: &K,
@@ -130,7 +129,7 @@ impl<K: Mappable> Mapping<K> {
         access: Access,
         wait_for: &WaitList<'_>,
         ask: impl FnOnce(MapArguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
-    ) -> Result<Self> {
+    ) -> Result<(Self, Vec<EventRef>)> {
         let context = memory.context().raw();
         wait_for.arguments(K::MAP, context)?;
         let mut after = wait_for.retained()?;
@@ -141,12 +140,11 @@ impl<K: Mappable> Mapping<K> {
         let arguments = events.arguments(K::MAP, context);
         let (count, events) = arguments.inspect_err(|_| memory.uses().was_not_mapped(map_use))?;
         let arguments = (queue.get(), CL_NON_BLOCKING, count, events);
-        let mut mapping = Self::of(Self::ask(memory, map_use, arguments, ask)?, memory.clone());
-        mapping.after = after;
+        let mapping = Self::of(Self::ask(memory, map_use, arguments, ask)?, memory.clone());
         if map_use.may_have_failed() {
-            mapping.after.extend(memory.uses().overtaken_by(map_use)?);
+            after.extend(memory.uses().overtaken_by(map_use)?);
         }
-        Ok(mapping)
+        Ok((mapping, after))
     }
 
     /// Asks the driver for a map that has been entered.
@@ -197,10 +195,10 @@ impl<K: Mappable> Mapping<K> {
         self.event.as_event()
     }
 
-    /// Returns when a map that does not block can be used.
-    pub(crate) fn wait(&self) -> Result<()> {
+    /// Returns when a map that does not block, and has to come `after` these, can be used.
+    pub(crate) fn wait(&self, after: &[EventRef]) -> Result<()> {
         self.event.wait_until_ended()?;
-        check::<K>(&self.event, &self.after)
+        check::<K>(&self.event, after)
     }
 
     /// Unmaps it on the queue that mapped it, or on `queue`. The caller has given up what it made
@@ -211,34 +209,67 @@ impl<K: Mappable> Mapping<K> {
         queue: Option<&CommandQueue>,
         wait_for: &WaitList<'_>,
     ) -> Result<EventRef> {
-        let context = self.memory.context().raw();
+        match (queue, self.map_use.take()) {
+            (None, Some(map_use)) if wait_for.is_empty() => {
+                let arguments = (map_use.queue(), 0, ptr::null());
+                let event = self.ask_to_unmap(arguments, map_use, Marked::default())?;
+                self.memory.uses().was_unmapped(map_use, &event);
+                Ok(event)
+            }
+            (queue, map_use) => self.unmap_after(queue, map_use, wait_for),
+        }
+    }
+
+    #[cold]
+    fn unmap_after(
+        &mut self,
+        queue: Option<&CommandQueue>,
+        map_use: Option<MapUse>,
+        wait_for: &WaitList<'_>,
+    ) -> Result<EventRef> {
+        // If this fails, it is still mapped.
+        self.map_use = map_use;
+        let Some(map_use) = map_use else {
+            return Err(Error::refused(K::UNMAP, CL_INVALID_VALUE, "the bytes are not mapped"));
+        };
+        let (context, uses) = (self.memory.context().raw(), self.memory.uses());
         let (count, events) = wait_for.arguments(K::UNMAP, context)?;
         let after = wait_for.retained()?;
         if let Some(queue) = queue {
-            self.memory.uses().check_queue(K::UNMAP, queue, context)?;
+            uses.check_queue(K::UNMAP, queue, context)?;
         }
-        let Some(map_use) = self.map_use else {
-            return Err(Error::refused(K::UNMAP, CL_INVALID_VALUE, "the bytes are not mapped"));
-        };
-        let own_queue = queue.is_none_or(|queue| queue.get() == map_use.queue());
         let queue = queue.map_or(map_use.queue(), CommandQueue::get);
-        let mark = if count == 0 { Marked::default() } else { self.memory.uses().mark(queue)? };
+        let mark = if count == 0 { Marked::default() } else { uses.mark(queue)? };
         self.map_use = None;
+        let event = self.ask_to_unmap((queue, count, events), map_use, mark)?;
+        self.memory.uses().was_unmapped_by(map_use, &event, after);
+        Ok(event)
+    }
+
+    /// Asks the driver to unmap what has been mapped, and is not in use any more.
+    #[inline(always)]
+    fn ask_to_unmap(
+        &self,
+        arguments: Arguments,
+        map_use: MapUse,
+        mark: Marked,
+    ) -> Result<EventRef> {
         // SAFETY: the handles are alive and of one context, and the bytes are mapped at this
         // pointer, which is not used any more.
-        let event =
-            unsafe { self.memory.ask_to_unmap(self.pointer.as_ptr(), (queue, count, events)) };
-        let event = event.map_err(in_call(K::UNMAP)).and_then(|event| {
-            // SAFETY: the driver has just made it.
-            unsafe { mark.was_issued(event) };
-            // SAFETY: as above, with one reference.
-            unsafe { EventRef::from_driver(K::UNMAP, event) }
-        });
-        match &event {
-            Ok(event) => self.memory.uses().was_unmapped(map_use, own_queue, event, after),
-            Err(_) => self.memory.uses().lose_map(map_use),
+        let asked = unsafe { self.memory.ask_to_unmap(self.pointer.as_ptr(), arguments) };
+        let lost = |error| {
+            self.memory.uses().lose_map(map_use);
+            Err(error)
+        };
+        match asked {
+            Ok(event) => {
+                // SAFETY: the driver has just made it.
+                unsafe { mark.was_issued(event) };
+                // SAFETY: as above, with one reference.
+                unsafe { EventRef::from_driver(K::UNMAP, event) }.or_else(lost)
+            }
+            Err(code) => lost(Error::from_call(K::UNMAP, code)),
         }
-        event
     }
 
     /// Unmaps it, where nobody is there to be told of an error.

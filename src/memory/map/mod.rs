@@ -34,14 +34,15 @@ pub(crate) mod sealed {
     use opencl3::event::Event;
 
     use crate::error::Result;
+    use crate::handle::EventRef;
 
     /// What keeps something mapped.
     pub trait Guard {
         /// The event of the map.
         fn event(&self) -> &Event;
 
-        /// Returns when a map that does not block can be used.
-        fn wait(&self) -> Result<()>;
+        /// Returns when a map that does not block, and has to come `after` these, can be used.
+        fn wait(&self, after: &[EventRef]) -> Result<()>;
     }
 
     /// What a mode means to the driver and to the buffer's flags.

@@ -6,6 +6,7 @@ use opencl3::event::Event;
 
 use super::sealed::Guard;
 use crate::error::Result;
+use crate::handle::EventRef;
 
 /// A map that the driver was asked for: its data can be reached once it has been waited for
 /// (PyOpenCL's `is_blocking=False`).
@@ -14,11 +15,13 @@ use crate::error::Result;
 #[must_use]
 pub struct PendingMap<G: Guard> {
     guard: G,
+    /// What it has to come after, and fails with, besides its own event.
+    after: Vec<EventRef>,
 }
 
 impl<G: Guard> PendingMap<G> {
-    pub(crate) fn new(guard: G) -> Self {
-        Self { guard }
+    pub(crate) fn new(guard: G, after: Vec<EventRef>) -> Self {
+        Self { guard, after }
     }
 
     /// The map's event: it ends when [`wait`](Self::wait) does not have to.
@@ -32,7 +35,7 @@ impl<G: Guard> PendingMap<G> {
     /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where the map failed, or something that it had
     /// to wait for; and what the driver answers.
     pub fn wait(self) -> Result<G> {
-        self.guard.wait()?;
+        self.guard.wait(&self.after)?;
         Ok(self.guard)
     }
 }

@@ -12,10 +12,12 @@ use ndarray::{ArrayView, ArrayViewMut, Dimension, ShapeError, StrideShape};
 use opencl3::command_queue::CommandQueue;
 use opencl3::event::Event;
 
+use super::PendingMap;
 use super::mapping::{Mappable, Mapped, Mapping};
 use super::sealed::Guard;
 use super::{MapMode, WritableMapMode};
 use crate::error::{Error, Result};
+use crate::handle::EventRef;
 use crate::memory::wait_list::WaitList;
 
 /// Bytes of a memory object as a slice of the host's; `&mut` only if `M` writes. `G` keeps them there:
@@ -76,8 +78,8 @@ impl<K: Mappable, T: Pod, M: MapMode> SliceMap<Mapping<K>, T, M> {
     #[inline]
     pub(crate) fn mapped(mapped: Mapped, memory: &K, len: usize) -> Result<Self> {
         match mapped.pointer::<K, T>() {
-            // SAFETY: as in `of`; it is made at once from what it consists of, since moving it about
-            // would cost as much as all else.
+            // SAFETY: the driver keeps them mapped here until the mapping is dropped or unmapped,
+            // which takes the result; until then, it keeps commands and other maps away.
             Ok(at) => Ok(unsafe { Self::new(Mapping::of(mapped, memory.clone()), at, len) }),
             Err(error) => {
                 drop(Mapping::of(mapped, memory.clone()));
@@ -86,13 +88,14 @@ impl<K: Mappable, T: Pod, M: MapMode> SliceMap<Mapping<K>, T, M> {
         }
     }
 
-    /// `len` elements that are mapped in mode `M`.
-    pub(crate) fn of(mapping: Mapping<K>, len: usize) -> Result<Self> {
+    /// `len` elements that will have been mapped in mode `M`, after what comes with them.
+    pub(crate) fn pending(
+        (mapping, after): (Mapping<K>, Vec<EventRef>),
+        len: usize,
+    ) -> Result<PendingMap<Self>> {
         let pointer = mapping.pointer()?;
-        // SAFETY: the driver keeps them mapped here until `mapping` is dropped or unmapped, which
-        // takes the result; until then, it keeps commands and other maps away. What is pending is
-        // given out when it has been waited for.
-        Ok(unsafe { Self::new(mapping, pointer, len) })
+        // SAFETY: as in `mapped`; it is given out when it has been waited for.
+        Ok(PendingMap::new(unsafe { Self::new(mapping, pointer, len) }, after))
     }
 
     /// The event of the map.
@@ -150,8 +153,8 @@ impl<K: Mappable, T: Pod, M: MapMode> Guard for SliceMap<Mapping<K>, T, M> {
         self.guard.event()
     }
 
-    fn wait(&self) -> Result<()> {
-        self.guard.wait()
+    fn wait(&self, after: &[EventRef]) -> Result<()> {
+        self.guard.wait(after)
     }
 }
 

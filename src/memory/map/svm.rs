@@ -91,7 +91,7 @@ pub(crate) fn map_nonblocking<T: Pod, M: MapMode>(
         wait_for,
         |arguments, pointer| ask::<M>(&memory, &range, arguments, pointer),
     )?;
-    Ok(PendingMap::new(SliceMap::of(mapping, len)?))
+    SliceMap::pending(mapping, len)
 }
 
 /// The memory, which bytes of it, and how many elements they are.

@@ -233,10 +233,10 @@ impl Uses {
     /// The driver was asked for a command that has been entered, and took it: it ends with `event`.
     #[inline]
     pub(crate) fn was_issued(&self, entered: Entered, event: &EventRef) {
-        match entered {
-            Entered::Not => {}
-            Entered::OnQueue(slot) => self.shared.was_issued(slot),
-            Entered::Alone(id) => self.remember(id, event),
+        if let Entered::OnQueue(slot) = entered {
+            self.shared.was_issued(slot);
+        } else if let Entered::Alone(id) = entered {
+            self.remember(id, event);
         }
     }
 
@@ -478,7 +478,7 @@ impl Uses {
     /// Enters a map, and waits for what has to end first.
     ///
     /// Refuses bytes that are mapped, and a queue of another context than the object's.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enter_map(
         &self,
         call: &'static str,
@@ -558,7 +558,7 @@ impl Uses {
         Ok(events)
     }
 
-    #[inline]
+    #[inline(always)]
     fn enter_map_only(
         &self,
         call: &'static str,
@@ -641,25 +641,19 @@ impl Uses {
         Ok(entered)
     }
 
-    /// The driver was asked, on the map's own queue or another, for the end of the map after `after`:
-    /// it ends with `event`.
+    /// The driver was asked, on the map's own queue, for the end of the map: it ends with `event`.
     #[inline]
-    pub(crate) fn was_unmapped(
-        &self,
-        entered: MapUse,
-        own_queue: bool,
-        event: &EventRef,
-        after: Vec<EventRef>,
-    ) {
-        if own_queue && entered.in_order && after.is_empty() {
+    pub(crate) fn was_unmapped(&self, entered: MapUse, event: &EventRef) {
+        if entered.in_order {
             self.shared.tell(|table| table.was_unmapped(entered.id));
         } else {
-            self.remember_unmap(entered, event, after);
+            self.was_unmapped_by(entered, event, Vec::new());
         }
     }
 
+    /// The driver was asked, on any queue, for the end of the map after `after`: it ends with `event`.
     #[cold]
-    fn remember_unmap(&self, entered: MapUse, event: &EventRef, after: Vec<EventRef>) {
+    pub(crate) fn was_unmapped_by(&self, entered: MapUse, event: &EventRef, after: Vec<EventRef>) {
         match event.try_clone() {
             Ok(event) => self.issued(entered.id, Pending { event, after }),
             // It cannot be remembered, so it must be over before it is forgotten.

@@ -453,9 +453,12 @@ impl<Q: Queue, E> Table<Q, E> {
     #[inline]
     pub fn was_unmapped(&mut self, id: u64) {
         let Some(position) = self.maps.iter().rposition(|map| map.id == id) else { return };
-        let map = self.maps.swap_remove(position);
-        if let Some(known) = self.let_go_of(map.queue) {
-            known.touched.add(&map.range, map.access);
+        let Use { ref range, access, queue, .. } = self.maps[position];
+        let range = range.clone();
+        // The newest is the likeliest.
+        self.maps.swap_remove(position);
+        if let Some(known) = self.let_go_of(queue) {
+            known.touched.add(&range, access);
             known.commands += 1;
         }
     }
