@@ -93,24 +93,28 @@ impl<K: Mappable> Mapping<K> {
     ) -> Result<Mapped> {
         let context = memory.context().raw();
         wait_for.wait(K::MAP, context)?;
-        let map_use = memory.uses().enter_map(K::MAP, queue, context, &range, access)?;
+        let (map_use, doubt) = memory.uses().enter_map(K::MAP, queue, context, &range, access)?;
         let arguments = (queue.get(), CL_BLOCKING, 0, ptr::null());
         let mapped = Self::ask(memory, map_use, arguments, ask)?;
-        if map_use.may_have_failed() { Self::make_sure(mapped, memory) } else { Ok(mapped) }
+        if doubt.is_there() { Self::make_sure(mapped, memory) } else { Ok(mapped) }
     }
 
-    /// Makes sure that a map that blocked is there, and has overtaken nothing.
+    /// Makes sure that a map that blocked is there, and has overtaken nothing. By value, so that what
+    /// most maps do not need costs them nothing.
     #[cold]
     fn make_sure(mapped: Mapped, memory: &K) -> Result<Mapped> {
         let overtaken = memory.uses().overtaken_by(mapped.map_use);
-        let checked = overtaken.and_then(|after| check::<K>(&mapped.event, &after));
-        match checked {
+        match overtaken.and_then(|overtaken| check::<K>(&mapped.event, &overtaken)) {
             Ok(()) => Ok(mapped),
-            Err(error) => {
-                drop(Self::of(mapped, memory.clone()));
-                Err(error)
-            }
+            Err(error) => Err(Self::give_back(mapped, memory, error)),
         }
+    }
+
+    /// Unmaps what nobody gets to see because of `error`.
+    #[cold]
+    pub(crate) fn give_back(mapped: Mapped, memory: &K, error: Error) -> Error {
+        drop(Self::of(mapped, memory.clone()));
+        error
     }
 
     /// What keeps the bytes mapped.
@@ -141,9 +145,7 @@ impl<K: Mappable> Mapping<K> {
         let (count, events) = arguments.inspect_err(|_| memory.uses().was_not_mapped(map_use))?;
         let arguments = (queue.get(), CL_NON_BLOCKING, count, events);
         let mapping = Self::of(Self::ask(memory, map_use, arguments, ask)?, memory.clone());
-        if map_use.may_have_failed() {
-            after.extend(memory.uses().overtaken_by(map_use)?);
-        }
+        after.extend(memory.uses().overtaken_by(map_use)?);
         Ok((mapping, after))
     }
 
@@ -285,7 +287,7 @@ impl<K: Mappable> Mapping<K> {
 
     /// Unmaps what may not be mapped yet.
     fn give_up(&mut self) -> Result<EventRef> {
-        let in_order = self.map_use.as_ref().is_none_or(MapUse::is_in_order);
+        let in_order = self.map_use.is_none_or(|map_use| self.memory.uses().ends_in_order(map_use));
         if in_order || self.event.outcome().is_some() {
             self.unmap(None, &WaitList::default())
         } else {

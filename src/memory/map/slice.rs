@@ -81,10 +81,7 @@ impl<K: Mappable, T: Pod, M: MapMode> SliceMap<Mapping<K>, T, M> {
             // SAFETY: the driver keeps them mapped here until the mapping is dropped or unmapped,
             // which takes the result; until then, it keeps commands and other maps away.
             Ok(at) => Ok(unsafe { Self::new(Mapping::of(mapped, memory.clone()), at, len) }),
-            Err(error) => {
-                drop(Mapping::of(mapped, memory.clone()));
-                Err(error)
-            }
+            Err(error) => Err(Mapping::give_back(mapped, memory, error)),
         }
     }
 

@@ -96,7 +96,7 @@ impl Object {
             // SAFETY: loom checks that nobody changes it meanwhile.
             Access::Read => self.bytes.with(|bytes| assert!(unsafe { *bytes } <= 3)),
         }
-        self.shared.tell(|table| table.was_unmapped(map.id));
+        assert!(self.shared.tell(|table| table.was_unmapped(map.id)));
         true
     }
 }

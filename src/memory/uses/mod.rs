@@ -75,15 +75,16 @@ impl<Q: Queue, E> Shared<Q, E> {
 
     /// Tells maps that wait for what was being issued.
     #[inline]
-    fn tell(&self, change: impl FnOnce(&mut Table<Q, E>)) {
+    fn tell<T>(&self, change: impl FnOnce(&mut Table<Q, E>) -> T) -> T {
         let mut table = self.lock();
-        change(&mut table);
+        let result = change(&mut table);
         let is_awaited = table.waiting > 0;
         drop(table);
         // A system call.
         if is_awaited {
             self.issued.notify_all();
         }
+        result
     }
 
     /// Enters a command that the driver is about to be asked for, if it is a usual one.
@@ -447,30 +448,23 @@ pub(crate) struct MapUse {
     id: u64,
     /// The queue on which the map ends; the uses keep it until then.
     queue: cl_command_queue,
-    in_order: bool,
-    may_fail: bool,
 }
 
 impl MapUse {
-    #[inline]
-    fn new(queue: &CommandQueue, entered: EnteredMap) -> Self {
-        let EnteredMap { id, in_order, may_fail, .. } = entered;
-        Self { id, queue: queue.get(), in_order, may_fail }
-    }
-
     pub(crate) fn queue(&self) -> cl_command_queue {
         self.queue
     }
+}
 
-    /// Whether the map may have failed, or overtaken something, because of a command that has failed.
+/// Whether a map may have failed, or overtaken something, because of a command that has failed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Doubt(bool);
+
+impl Doubt {
+    /// To be asked when the driver was asked for the map.
     #[inline]
-    pub(crate) fn may_have_failed(&self) -> bool {
-        self.may_fail || marks::are_there()
-    }
-
-    /// Whether the queue on which the map ends runs its commands in order.
-    pub(crate) fn is_in_order(&self) -> bool {
-        self.in_order
+    pub(crate) fn is_there(self) -> bool {
+        self.0 || marks::are_there()
     }
 }
 
@@ -486,13 +480,13 @@ impl Uses {
         context: cl_context,
         range: &Range<usize>,
         access: Access,
-    ) -> Result<MapUse> {
+    ) -> Result<(MapUse, Doubt)> {
         let map = self.enter_map_only(call, queue, context, range, access)?;
-        let entered = MapUse::new(queue, map);
+        let entered = MapUse { id: map.id, queue: queue.get() };
         if map.must_wait {
             self.wait_before_map(call, entered, range, access)?;
         }
-        Ok(entered)
+        Ok((entered, Doubt(map.may_fail)))
     }
 
     #[cold]
@@ -522,7 +516,7 @@ impl Uses {
         access: Access,
     ) -> Result<(MapUse, Vec<EventRef>)> {
         let map = self.enter_map_only(call, queue, context, range, access)?;
-        let entered = MapUse::new(queue, map);
+        let entered = MapUse { id: map.id, queue: queue.get() };
         if !map.must_wait {
             return Ok((entered, Vec::new()));
         }
@@ -612,6 +606,11 @@ impl Uses {
         self.queue(entered.queue).map_or(Ok(Vec::new()), |queue| queue.overtaken())
     }
 
+    /// Whether the queue on which the map ends runs its commands in order.
+    pub(crate) fn ends_in_order(&self, entered: MapUse) -> bool {
+        self.lock().ends_in_order(entered.id)
+    }
+
     /// The driver did not map what has been entered.
     pub(crate) fn was_not_mapped(&self, entered: MapUse) {
         self.end(entered.id, Outcome::Complete);
@@ -636,7 +635,7 @@ impl Uses {
             Err(obstacle) => self.overcome(obstacle, call, no_queue, range, enter)?,
         };
         // No queue has this number.
-        let entered = MapUse { id, queue: ptr::null_mut(), in_order: false, may_fail: false };
+        let entered = MapUse { id, queue: ptr::null_mut() };
         self.wait_before_map(call, entered, range, access)?;
         Ok(entered)
     }
@@ -644,9 +643,7 @@ impl Uses {
     /// The driver was asked, on the map's own queue, for the end of the map: it ends with `event`.
     #[inline]
     pub(crate) fn was_unmapped(&self, entered: MapUse, event: &EventRef) {
-        if entered.in_order {
-            self.shared.tell(|table| table.was_unmapped(entered.id));
-        } else {
+        if !self.shared.tell(|table| table.was_unmapped(entered.id)) {
             self.was_unmapped_by(entered, event, Vec::new());
         }
     }

@@ -161,8 +161,6 @@ pub(crate) enum Entered {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct EnteredMap {
     pub id: u64,
-    /// Whether the queue on which it ends runs its commands in order.
-    pub in_order: bool,
     /// Whether there may be something that it has to come after.
     pub must_wait: bool,
     /// Whether it may fail because something before it has failed.
@@ -312,10 +310,9 @@ impl<Q: Queue, E> Table<Q, E> {
         }
         let Some(known) = own else { return Err(Obstacle::UnknownQueue) };
         known.maps += 1;
-        let in_order = known.queue.is_in_order();
         let may_fail = must_wait || known.queue.may_have_failed();
         let id = self.push_map(range, access, Some(key));
-        Ok(EnteredMap { id, in_order, must_wait, may_fail })
+        Ok(EnteredMap { id, must_wait, may_fail })
     }
 
     /// Enters what the host does to bytes that need no map, as a map that ends on no queue.
@@ -449,26 +446,39 @@ impl<Q: Queue, E> Table<Q, E> {
         }
     }
 
-    /// The driver was asked for the end of a map on its queue, which runs commands in order.
+    /// The driver was asked for the end of a map on its queue. `false` where that does not run its
+    /// commands in order, so that the end is to be followed by itself.
     #[inline]
-    pub fn was_unmapped(&mut self, id: u64) {
-        let Some(position) = self.maps.iter().rposition(|map| map.id == id) else { return };
+    pub fn was_unmapped(&mut self, id: u64) -> bool {
+        // The newest is the likeliest.
+        let Some(position) = self.maps.iter().rposition(|map| map.id == id) else { return true };
         let Use { ref range, access, queue, .. } = self.maps[position];
         let range = range.clone();
-        // The newest is the likeliest.
+        let Some(known) = self.known_to_end(queue) else { return false };
+        known.maps -= 1;
+        known.touched.add(&range, access);
+        known.commands += 1;
         self.maps.swap_remove(position);
-        if let Some(known) = self.let_go_of(queue) {
-            known.touched.add(&range, access);
-            known.commands += 1;
-        }
+        true
+    }
+
+    /// The queue on which a map ends, if it runs its commands in order.
+    #[inline]
+    fn known_to_end(&mut self, queue: Option<usize>) -> Option<&mut Known<Q>> {
+        self.known(queue?).filter(|known| known.queue.is_in_order())
     }
 
     /// No map ends on this queue any more that did.
-    #[inline]
-    fn let_go_of(&mut self, queue: Option<usize>) -> Option<&mut Known<Q>> {
-        let known = self.known(queue?)?;
-        known.maps -= 1;
-        Some(known)
+    fn let_go_of(&mut self, queue: Option<usize>) {
+        if let Some(known) = queue.and_then(|key| self.known(key)) {
+            known.maps -= 1;
+        }
+    }
+
+    /// Whether the queue on which a map ends runs its commands in order.
+    pub fn ends_in_order(&mut self, id: u64) -> bool {
+        let queue = self.maps.iter().find(|map| map.id == id).and_then(|map| map.queue);
+        self.known_to_end(queue).is_some()
     }
 
     /// A use that is followed by itself has ended, or never began.
