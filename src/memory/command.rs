@@ -13,7 +13,7 @@ use cl3::types::{cl_command_queue, cl_event, cl_uint};
 use opencl3::command_queue::CommandQueue;
 
 use super::context::MemContext;
-use super::uses::{Access, Entered, KnownQueue, Marked, Uses};
+use super::uses::{Access, Entered, KnownQueue, Marked, Moment, Uses};
 use super::wait_list::WaitList;
 use crate::error::{Error, Result};
 use crate::handle::{EventRef, Outcome};
@@ -76,15 +76,22 @@ pub(crate) fn enqueue_in(
         Ok(prepared) => prepared,
         Err(error) => return Err(was_refused(operands, error)),
     };
+    let asked = Moment::now();
     let event = match issue(arguments) {
         Ok(event) => event,
-        Err(code) => return Err(was_refused(operands, Error::from_call(call, code))),
+        Err(code) => {
+            mark.was_refused();
+            return Err(was_refused(operands, Error::from_call(call, code)));
+        }
     };
     // SAFETY: the driver has just made it.
     unsafe { mark.was_issued(event) };
     // SAFETY: as above, with one reference.
     match unsafe { EventRef::from_driver(call, event) } {
         Ok(event) => {
+            if asked.was_disturbed() && wait_for.is_empty() {
+                mark_command(call, queue, context, &event);
+            }
             was_issued(operands, &event);
             Ok(event)
         }
@@ -134,14 +141,33 @@ fn prepare(
 ) -> Result<(Marked, Arguments)> {
     enter(call, queue, context, operands)?;
     let (count, events) = wait_for.arguments(call, context.raw())?;
-    let mark = if count == 0 { Marked::default() } else { mark(call, queue, context)? };
+    let mark = if count == 0 { Marked::default() } else { mark(call, queue, context, wait_for)? };
     Ok((mark, (queue.get(), count, events)))
 }
 
 #[cold]
-fn mark(call: &'static str, queue: &CommandQueue, context: &MemContext) -> Result<Marked> {
+fn mark(
+    call: &'static str,
+    queue: &CommandQueue,
+    context: &MemContext,
+    wait_for: &WaitList<'_>,
+) -> Result<Marked> {
     // SAFETY: the queue is alive while it is borrowed.
-    unsafe { KnownQueue::of(call, queue.get(), context.raw()) }?.mark()
+    unsafe { KnownQueue::of(call, queue.get(), context.raw()) }?.mark(wait_for)
+}
+
+#[cold]
+fn mark_command(
+    call: &'static str,
+    queue: &CommandQueue,
+    context: &MemContext,
+    command: &EventRef,
+) {
+    // SAFETY: the queue is alive while it is borrowed.
+    match unsafe { KnownQueue::of(call, queue.get(), context.raw()) } {
+        Ok(queue) => queue.mark_command(command),
+        Err(error) => log::error!("{error}"),
+    }
 }
 
 /// Enters the command's uses, perhaps not all where it fails.

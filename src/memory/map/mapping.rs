@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::handle::EventRef;
 use crate::memory::command::{Arguments, check_not_failed};
 use crate::memory::context::MemContext;
-use crate::memory::uses::{Access, MapUse, Marked, Uses};
+use crate::memory::uses::{Access, MapUse, Marked, Moment, Uses};
 use crate::memory::wait_list::WaitList;
 
 /// Memory that can be mapped. It is alive as long as this is.
@@ -95,7 +95,7 @@ impl<K: Mappable> Mapping<K> {
         wait_for.wait(K::MAP, context)?;
         let (map_use, doubt) = memory.uses().enter_map(K::MAP, queue, context, &range, access)?;
         let arguments = (queue.get(), CL_BLOCKING, 0, ptr::null());
-        let mapped = Self::ask(memory, map_use, arguments, ask)?;
+        let mapped = Self::ask(memory, map_use, arguments, None, ask)?;
         if doubt.is_there() { Self::make_sure(mapped, memory) } else { Ok(mapped) }
     }
 
@@ -142,28 +142,33 @@ impl<K: Mappable> Mapping<K> {
         after.extend(before);
         let events: WaitList<'_> = after.iter().map(EventRef::as_event).collect();
         let arguments = events.arguments(K::MAP, context);
-        let (count, events) = arguments.inspect_err(|_| memory.uses().was_not_mapped(map_use))?;
-        let arguments = (queue.get(), CL_NON_BLOCKING, count, events);
-        let mapping = Self::of(Self::ask(memory, map_use, arguments, ask)?, memory.clone());
+        let (count, list) = arguments.inspect_err(|_| memory.uses().was_not_mapped(map_use))?;
+        let arguments = (queue.get(), CL_NON_BLOCKING, count, list);
+        let mapping =
+            Self::of(Self::ask(memory, map_use, arguments, Some(&events), ask)?, memory.clone());
         after.extend(memory.uses().overtaken_by(map_use)?);
         Ok((mapping, after))
     }
 
-    /// Asks the driver for a map that has been entered.
+    /// Asks the driver for a map that has been entered. The wait list is that in `arguments`.
     #[inline(always)]
     fn ask(
         memory: &K,
         map_use: MapUse,
         arguments: MapArguments,
+        wait_for: Option<&WaitList<'_>>,
         ask: impl FnOnce(MapArguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
     ) -> Result<Mapped> {
-        let (queue, _, count, _) = arguments;
-        let mark = if count == 0 { Ok(Marked::default()) } else { memory.uses().mark(queue) };
+        let mark = match wait_for {
+            Some(wait_for) if !wait_for.is_empty() => memory.uses().mark(map_use.queue(), wait_for),
+            _ => Ok(Marked::default()),
+        };
         let mark = mark.inspect_err(|_| memory.uses().was_not_mapped(map_use))?;
         let mut pointer = ptr::null_mut();
         let event = match ask(arguments, &mut pointer) {
             Ok(event) => event,
             Err(code) => {
+                mark.was_refused();
                 memory.uses().was_not_mapped(map_use);
                 return Err(Error::from_call(K::MAP, code));
             }
@@ -214,8 +219,9 @@ impl<K: Mappable> Mapping<K> {
         match (queue, self.map_use.take()) {
             (None, Some(map_use)) if wait_for.is_empty() => {
                 let arguments = (map_use.queue(), 0, ptr::null());
+                let asked = Moment::now();
                 let event = self.ask_to_unmap(arguments, map_use, Marked::default())?;
-                self.memory.uses().was_unmapped(map_use, &event);
+                self.memory.uses().was_unmapped(map_use, asked, &event);
                 Ok(event)
             }
             (queue, map_use) => self.unmap_after(queue, map_use, wait_for),
@@ -241,7 +247,7 @@ impl<K: Mappable> Mapping<K> {
             uses.check_queue(K::UNMAP, queue, context)?;
         }
         let queue = queue.map_or(map_use.queue(), CommandQueue::get);
-        let mark = if count == 0 { Marked::default() } else { uses.mark(queue)? };
+        let mark = if count == 0 { Marked::default() } else { uses.mark(queue, wait_for)? };
         self.map_use = None;
         let event = self.ask_to_unmap((queue, count, events), map_use, mark)?;
         self.memory.uses().was_unmapped_by(map_use, &event, after);
@@ -270,7 +276,10 @@ impl<K: Mappable> Mapping<K> {
                 // SAFETY: as above, with one reference.
                 unsafe { EventRef::from_driver(K::UNMAP, event) }.or_else(lost)
             }
-            Err(code) => lost(Error::from_call(K::UNMAP, code)),
+            Err(code) => {
+                mark.was_refused();
+                lost(Error::from_call(K::UNMAP, code))
+            }
         }
     }
 

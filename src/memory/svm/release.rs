@@ -85,7 +85,7 @@ pub(super) fn when_unused(
     let (count, events) = after.arguments(CALL, context.raw())?;
     let arguments = (queue.get(), count, events);
     let pointer = NonNull::new(memory.pointer());
-    let mark = if count == 0 { Marked::default() } else { queue.mark()? };
+    let mark = if count == 0 { Marked::default() } else { queue.mark(&after)? };
     let event = match pointer {
         // SAFETY: the handles are alive and of one context; the memory is of that, too, nobody can
         // reach it, and what uses it is on this in-order queue or in the wait list.
@@ -93,7 +93,14 @@ pub(super) fn when_unused(
         // SAFETY: the handles are alive and of one context.
         None => unsafe { cl::enqueue_marker_with_wait_list(queue.get(), count, events) },
     }
-    .map_err(in_call(CALL))?;
+    .map_err(in_call(CALL));
+    let event = match event {
+        Ok(event) => event,
+        Err(error) => {
+            mark.was_refused();
+            return Err(error);
+        }
+    };
     // At once: nobody else may free it, whatever comes.
     memory.end();
     // SAFETY: the driver has just made it.
@@ -172,10 +179,16 @@ pub(super) fn bind(memory: &SvmMemory, queue: &CommandQueue) -> Result<()> {
         before.retain(|event| event.outcome().is_none());
         let before: WaitList<'_> = before.iter().map(EventRef::as_event).collect();
         let (count, events) = before.arguments(CALL, memory.context().raw())?;
-        let mark = new.mark()?;
+        let mark = new.mark(&before)?;
         // SAFETY: the handles are alive and of one context, and so is the list during the call.
-        let event = unsafe { cl::enqueue_marker_with_wait_list(new.get(), count, events) }
-            .map_err(in_call("clEnqueueMarkerWithWaitList"))?;
+        let event = unsafe { cl::enqueue_marker_with_wait_list(new.get(), count, events) };
+        let event = match event {
+            Ok(event) => event,
+            Err(code) => {
+                mark.was_refused();
+                return Err(Error::from_call("clEnqueueMarkerWithWaitList", code));
+            }
+        };
         // SAFETY: the driver has just made it.
         unsafe { mark.was_issued(event) };
         // SAFETY: the driver has just made it, with one reference.

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use super::Access;
 
-/// A power of two, so that a number needs no check.
+/// A power of two, so that the lowest bits of an address can tell one.
 const SLOTS: usize = 8;
 
 /// How many queues have a counter for themselves.
@@ -65,12 +65,14 @@ impl Default for Issuing {
 impl Issuing {
     #[inline]
     fn counter(&self, slot: Slot) -> &AtomicU32 {
-        &self.counters[usize::from(slot.0) % SLOTS]
+        // SAFETY: slots are only made here, and below `SLOTS`.
+        unsafe { self.counters.get_unchecked(usize::from(slot.0)) }
     }
 
     #[inline]
     fn touched(&self, slot: Slot, access: Access) -> &Bytes {
-        &self.touched[usize::from(slot.0) % SLOTS][access as usize]
+        // SAFETY: as above; there are two ways to access bytes.
+        unsafe { self.touched.get_unchecked(usize::from(slot.0)).get_unchecked(access as usize) }
     }
 
     /// From now on, commands of the queue `key` are usual where they touch what it has touched
@@ -79,10 +81,11 @@ impl Issuing {
     #[inline]
     pub fn open(&self, key: usize, slot: Slot, touched: [&Range<usize>; 2]) {
         // The slot takes the bits of an address that are usually free.
-        if key % SLOTS != 0 {
+        if !key.is_multiple_of(SLOTS) {
             return self.close();
         }
-        for (bytes, touched) in self.touched[usize::from(slot.0) % SLOTS].iter().zip(touched) {
+        for (access, touched) in [Access::Read, Access::Write].into_iter().zip(touched) {
+            let bytes = self.touched(slot, access);
             bytes.start.store(touched.start, Ordering::Relaxed);
             bytes.end.store(touched.end, Ordering::Relaxed);
         }

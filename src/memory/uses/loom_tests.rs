@@ -31,7 +31,7 @@ impl Queue for Fake {
         self.is_in_order()
     }
 
-    fn may_have_failed(&self) -> bool {
+    fn fails_without_mark(&self) -> bool {
         false
     }
 }

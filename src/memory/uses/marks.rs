@@ -1,38 +1,87 @@
-//! What PoCL (3.1) needs where a command may fail, which only one with a wait list does:
+//! What drivers need in whose in-order queues a command that failed lets what comes after it begin
+//! before what came before it has ended (PoCL 3.1, Oclgrind 21.10). Only a command with a wait list
+//! can fail there.
 //!
-//! - What comes after a command that failed does not wait for what came before it. So there is a
-//!   marker before each such command: what waits for the queue waits for the markers, too.
-//! - A command that failed may be freed while what came before it will still tell it of its end.
+//! - There is a marker right before each such command: what waits for a queue waits for its markers,
+//!   too. A command that another thread enqueues just then may come between the two; it is a marker
+//!   itself.
+//! - PoCL may free a command that failed while what it had to wait for will still tell it of its end.
 //!   So its event is kept until then.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::mem;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use cl3::types::cl_command_queue;
+use cl3::types::{cl_command_queue, cl_event};
 
 use crate::error::Result;
-use crate::handle::{EventRef, QueueRef};
+use crate::handle::{EventRef, Outcome, QueueRef};
 
-/// A place in a queue right before a command that may fail.
+/// A place in a queue.
 struct Mark {
-    id: u64,
     queue: usize,
     /// Ends when all has that came before.
     before: EventRef,
-    command: Option<EventRef>,
+    behind: Behind,
 }
 
-struct Marks {
-    last_id: u64,
-    /// Those that matter still, and perhaps some more.
-    marks: Vec<Mark>,
+/// What is right behind a mark.
+enum Behind {
+    /// Nothing that matters.
+    Any,
+    /// A command that is just being issued, with this wait list.
+    Awaited(Vec<EventRef>),
+    Command(Command),
 }
 
-/// Of all queues.
-static MARKS: Mutex<Marks> = Mutex::new(Marks { last_id: 0, marks: Vec::new() });
+/// A command that may fail.
+struct Command {
+    event: EventRef,
+    /// Its wait list.
+    after: Vec<EventRef>,
+    /// Since when all that it had to wait for is known to have ended.
+    over: Option<Instant>,
+}
+
+impl Command {
+    /// For how long a driver may go on telling others of an end that can be seen already.
+    const PATIENCE: Duration = Duration::from_millis(100);
+
+    /// Whether the driver may still look at it, once all that came before it in its queue has ended.
+    fn is_needed(&mut self) -> bool {
+        if self.event.outcome() == Some(Outcome::Complete) {
+            return false;
+        }
+        if self.after.iter().any(|event| event.outcome().is_none()) {
+            return true;
+        }
+        self.over.get_or_insert_with(Instant::now).elapsed() < Self::PATIENCE
+    }
+}
+
+impl Mark {
+    fn is_needed(&mut self) -> bool {
+        match &mut self.behind {
+            Behind::Awaited(_) => true,
+            Behind::Command(command) => self.before.outcome().is_none() || command.is_needed(),
+            Behind::Any => self.before.outcome().is_none(),
+        }
+    }
+}
+
+/// Of all queues: those that are needed still, and perhaps some more.
+static MARKS: Mutex<Vec<Mark>> = Mutex::new(Vec::new());
 
 /// Whether there are any: usually none, so that most need not look.
 static ARE_THERE: AtomicBool = AtomicBool::new(false);
+
+/// How many commands are just being issued behind a mark, and below that, how many ever were.
+static ISSUING: AtomicU64 = AtomicU64::new(0);
+
+const ONE: u64 = 1 << EVER;
+const ONE_MORE_EVER: u64 = 1;
+const EVER: u32 = 48;
 
 /// Whether there may be marks.
 #[inline]
@@ -40,42 +89,78 @@ pub(super) fn are_there() -> bool {
     ARE_THERE.load(Ordering::SeqCst)
 }
 
-fn lock() -> MutexGuard<'static, Marks> {
+fn lock() -> MutexGuard<'static, Vec<Mark>> {
     // Nothing panics while they are changed.
     MARKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Those that matter still.
-fn current() -> MutexGuard<'static, Marks> {
-    let mut all = lock();
-    // The driver gives up its reference to an event when all have been told of its end.
-    all.marks.retain(|mark| mark.before.outcome().is_none() || mark.before.is_shared());
-    ARE_THERE.store(!all.marks.is_empty(), Ordering::SeqCst);
-    all
+/// Those that are needed still.
+fn current() -> MutexGuard<'static, Vec<Mark>> {
+    let mut marks = lock();
+    marks.retain_mut(Mark::is_needed);
+    ARE_THERE.store(!marks.is_empty(), Ordering::SeqCst);
+    marks
 }
 
-/// Marks the place right before a command that the driver is about to be asked for.
-pub(super) fn before_command(queue: &QueueRef) -> Result<u64> {
-    let mut all = current();
-    // Before the command is there.
+fn push(
+    queue: &QueueRef,
+    behind: Behind,
+    before: impl FnOnce() -> Result<EventRef>,
+) -> Result<cl_event> {
+    let mut marks = current();
+    // Before the driver is asked.
     ARE_THERE.store(true, Ordering::SeqCst);
-    let before = queue.last_command()?;
-    all.last_id += 1;
-    let id = all.last_id;
-    all.marks.push(Mark { id, queue: queue.get().addr(), before, command: None });
-    Ok(id)
+    let before = before()?;
+    let mark = before.get();
+    marks.push(Mark { queue: queue.get().addr(), before, behind });
+    Ok(mark)
 }
 
-/// The command after the mark is there.
-pub(super) fn keep_command(id: u64, command: EventRef) {
-    if let Some(mark) = lock().marks.iter_mut().find(|mark| mark.id == id) {
-        mark.command = Some(command);
+/// Marks the place right before a command with this wait list, which is about to be issued.
+pub(super) fn begin(queue: &QueueRef, after: Vec<EventRef>) -> Result<cl_event> {
+    ISSUING.fetch_add(ONE + ONE_MORE_EVER, Ordering::SeqCst);
+    push(queue, Behind::Awaited(after), || queue.last_command()).inspect_err(|_| {
+        ISSUING.fetch_sub(ONE, Ordering::SeqCst);
+    })
+}
+
+/// The command behind `mark` has been issued, or was not.
+pub(super) fn end(mark: cl_event, command: Option<EventRef>) {
+    ISSUING.fetch_sub(ONE, Ordering::SeqCst);
+    if let Some(mark) = lock().iter_mut().rev().find(|found| found.before.get() == mark)
+        && let Behind::Awaited(after) = mem::replace(&mut mark.behind, Behind::Any)
+        && let Some(event) = command
+    {
+        mark.behind = Behind::Command(Command { event, after, over: None });
     }
 }
 
 /// What commands of the queue may overtake.
 pub(super) fn of(queue: cl_command_queue) -> Result<Vec<EventRef>> {
-    let all = current();
-    let of_queue = all.marks.iter().filter(|mark| mark.queue == queue.addr());
-    of_queue.map(|mark| mark.before.try_clone()).collect()
+    let marks = current();
+    let of_queue = marks.iter().filter(|mark| mark.queue == queue.addr());
+    let pending = of_queue.filter(|mark| mark.before.outcome().is_none());
+    pending.map(|mark| mark.before.try_clone()).collect()
+}
+
+/// When the driver was about to be asked for a command without a wait list.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment(u64);
+
+impl Moment {
+    #[inline]
+    pub(crate) fn now() -> Self {
+        Self(ISSUING.load(Ordering::SeqCst))
+    }
+
+    /// Whether the command may have come between a mark and the command that this was made for.
+    #[inline]
+    pub(crate) fn was_disturbed(self) -> bool {
+        (self.0 >> EVER) | (ISSUING.load(Ordering::SeqCst) ^ self.0) != 0
+    }
+}
+
+/// Marks a command that has been issued, as what comes after it may overtake it.
+pub(super) fn add(queue: &QueueRef, command: &EventRef) -> Result<()> {
+    push(queue, Behind::Any, || command.try_clone()).map(drop)
 }

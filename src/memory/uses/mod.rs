@@ -23,8 +23,10 @@ use opencl3::command_queue::CommandQueue;
 
 use crate::error::{Error, Result};
 use crate::handle::{EventRef, Outcome};
+use crate::memory::wait_list::WaitList;
 use issuing::{Issuing, Slot};
 use lock::{Condvar, Mutex, MutexGuard};
+pub(crate) use marks::Moment;
 pub(crate) use queue::{KnownQueue, Marked};
 pub(crate) use table::Entered;
 use table::{Before, EnteredMap, Obstacle, Queue, Refusal, Running, Table};
@@ -299,10 +301,10 @@ impl Uses {
         self.lock().queue(queue.addr()).cloned()
     }
 
-    /// To be called before `queue`, which is known, is given a command with a wait list.
+    /// To be called before `queue`, which is known, is given a command with this wait list.
     #[cold]
-    pub(crate) fn mark(&self, queue: cl_command_queue) -> Result<Marked> {
-        self.queue(queue).map_or(Ok(Marked::default()), |queue| queue.mark())
+    pub(crate) fn mark(&self, queue: cl_command_queue, wait_for: &WaitList<'_>) -> Result<Marked> {
+        self.queue(queue).map_or(Ok(Marked::default()), |queue| queue.mark(wait_for))
     }
 
     fn introduce(&self, queue: Arc<KnownQueue>) {
@@ -640,11 +642,22 @@ impl Uses {
         Ok(entered)
     }
 
-    /// The driver was asked, on the map's own queue, for the end of the map: it ends with `event`.
+    /// The driver was asked at that moment, on the map's own queue, for the end of the map: it ends
+    /// with `event`.
     #[inline]
-    pub(crate) fn was_unmapped(&self, entered: MapUse, event: &EventRef) {
+    pub(crate) fn was_unmapped(&self, entered: MapUse, asked: Moment, event: &EventRef) {
+        if asked.was_disturbed() {
+            self.mark_unmap(entered, event);
+        }
         if !self.shared.tell(|table| table.was_unmapped(entered.id)) {
             self.was_unmapped_by(entered, event, Vec::new());
+        }
+    }
+
+    #[cold]
+    fn mark_unmap(&self, entered: MapUse, event: &EventRef) {
+        if let Some(queue) = self.queue(entered.queue) {
+            queue.mark_command(event);
         }
     }
 

@@ -1,5 +1,7 @@
 //! Command queues, as far as the order of their commands goes.
 
+use std::ffi::c_void;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use cl3::command_queue as cl;
@@ -13,6 +15,7 @@ use super::table::Queue;
 use crate::error::{Error, Result, in_call};
 use crate::handle::{EventRef, QueueRef};
 use crate::memory::registry::Registry;
+use crate::memory::wait_list::WaitList;
 
 /// In which order a queue's commands end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +29,9 @@ enum Order {
     Fragile,
 }
 
+/// Platforms whose in-order queues are [`Order::Fragile`]: PoCL 3.1, Oclgrind 21.10.
+const FRAGILE: [&str; 2] = ["Portable Computing Language", "Oclgrind"];
+
 impl Order {
     fn of(properties: u64, device: cl_device_id) -> Self {
         if properties & cl::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0 {
@@ -35,9 +41,8 @@ impl Order {
         let name = platform.and_then(|platform| {
             get_platform_info(platform as cl_platform_id, CL_PLATFORM_NAME).map(String::from)
         });
-        // Seen with PoCL 3.1.
-        let is_strict = name.is_ok_and(|name| !name.contains("Portable Computing Language"));
-        if is_strict { Self::Strict } else { Self::Fragile }
+        let is_fragile = |name: &str| FRAGILE.iter().any(|fragile| name.contains(fragile));
+        if name.is_ok_and(|name| !is_fragile(&name)) { Self::Strict } else { Self::Fragile }
     }
 }
 
@@ -102,11 +107,24 @@ impl KnownQueue {
         self.order == Order::Strict
     }
 
-    /// To be called before the queue is given a command with a wait list, which can fail.
-    pub fn mark(&self) -> Result<Marked> {
-        match self.order {
-            Order::Fragile => marks::before_command(&self.queue).map(|mark| Marked(Some(mark))),
-            Order::Strict | Order::Loose => Ok(Marked(None)),
+    /// To be called before the queue is given a command with this wait list, which can fail.
+    pub fn mark(&self, wait_for: &WaitList<'_>) -> Result<Marked> {
+        if self.order != Order::Fragile {
+            return Ok(Marked::default());
+        }
+        Ok(Marked(NonNull::new(marks::begin(&self.queue, wait_for.retained()?)?)))
+    }
+
+    /// To be called when the queue has been given a command without a wait list at a time that was
+    /// disturbed.
+    pub fn mark_command(&self, command: &EventRef) {
+        if self.order == Order::Fragile
+            && let Err(error) = marks::add(&self.queue, command)
+        {
+            log::warn!("{error}; waiting instead");
+            if let Err(error) = command.wait_until_ended() {
+                log::error!("{error}");
+            }
         }
     }
 
@@ -135,10 +153,11 @@ impl KnownQueue {
     }
 }
 
-/// A queue is about to be given a command that can fail, or not if this is `default`.
+/// That a queue is about to be given a command that can fail, or not if this is `default`. Whoever has
+/// one says what came of it.
 #[derive(Debug, Default)]
 #[must_use]
-pub(crate) struct Marked(Option<u64>);
+pub(crate) struct Marked(Option<NonNull<c_void>>);
 
 impl Marked {
     /// The queue has been given the command.
@@ -152,20 +171,23 @@ impl Marked {
             unsafe { keep(mark, event) };
         }
     }
+
+    /// The queue has not been given the command.
+    #[cold]
+    pub fn was_refused(self) {
+        if let Self(Some(mark)) = self {
+            marks::end(mark.as_ptr(), None);
+        }
+    }
 }
 
 /// # Safety
 /// `event` is valid or null.
 #[cold]
-unsafe fn keep(mark: u64, event: cl_event) {
-    if event.is_null() {
-        return;
-    }
+unsafe fn keep(mark: NonNull<c_void>, event: cl_event) {
     // SAFETY: the caller vouches for the handle.
-    match unsafe { EventRef::retain(event) } {
-        Ok(command) => marks::keep_command(mark, command),
-        Err(error) => log::warn!("{error}"),
-    }
+    let command = (!event.is_null()).then(|| unsafe { EventRef::retain(event) }.ok());
+    marks::end(mark.as_ptr(), command.flatten());
 }
 
 impl Queue for Arc<KnownQueue> {
@@ -189,7 +211,7 @@ impl Queue for Arc<KnownQueue> {
     }
 
     #[inline]
-    fn may_have_failed(&self) -> bool {
-        self.order != Order::Fragile || marks::are_there()
+    fn fails_without_mark(&self) -> bool {
+        self.order != Order::Fragile
     }
 }

@@ -22,8 +22,8 @@ pub(crate) trait Queue: Clone {
     /// commands in order may not promise that once one has failed.
     fn orders_what_follows(&self) -> bool;
 
-    /// Whether one of its commands may have failed.
-    fn may_have_failed(&self) -> bool;
+    /// Whether one of its commands may fail without a mark before it.
+    fn fails_without_mark(&self) -> bool;
 }
 
 /// Bytes that commands have touched, and how.
@@ -41,7 +41,7 @@ impl Default for Touched {
 
 impl Touched {
     /// What any range can be added to as to one with bytes.
-    const NONE: Range<usize> = usize::MAX..0;
+    const NONE: Range<usize> = Range { start: usize::MAX, end: 0 };
 
     #[inline]
     fn add(&mut self, range: &Range<usize>, access: Access) {
@@ -163,7 +163,7 @@ pub(super) struct EnteredMap {
     pub id: u64,
     /// Whether there may be something that it has to come after.
     pub must_wait: bool,
-    /// Whether it may fail because something before it has failed.
+    /// Whether it may fail because something before it failed, even if there is no mark.
     pub may_fail: bool,
 }
 
@@ -310,7 +310,7 @@ impl<Q: Queue, E> Table<Q, E> {
         }
         let Some(known) = own else { return Err(Obstacle::UnknownQueue) };
         known.maps += 1;
-        let may_fail = must_wait || known.queue.may_have_failed();
+        let may_fail = must_wait || known.queue.fails_without_mark();
         let id = self.push_map(range, access, Some(key));
         Ok(EnteredMap { id, must_wait, may_fail })
     }

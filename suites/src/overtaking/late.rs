@@ -1,13 +1,17 @@
 //! The command fails when others have been enqueued behind it.
 
+use std::thread;
+
 use clmatrix::Result;
-use clmatrix::memory::{Buffer, MemFlags, enqueue_fill_buffer};
+use clmatrix::memory::{
+    Buffer, MapReadWrite, MemFlags, enqueue_fill_buffer, enqueue_map_buffer_nonblocking,
+};
 use rstest::rstest;
 
 use super::maps::{Way, check, map_buffer, old};
 use super::{By, LEN, OLD, On, behind_a_slow_kernel};
 use crate::buffer::{buffer_of, contents};
-use crate::gate::{fail, gate, open};
+use crate::gate::{A_MOMENT, fail, gate, open};
 use crate::on_device::{OnDevice, on_device};
 
 /// What is enqueued behind the command that fails.
@@ -62,5 +66,60 @@ fn a_map_comes_after_the_kernel(
     let left = failed.meanwhile(|| check(map_buffer(queue, &buffer, way), failed.value));
     failed.slow.wait()?;
     assert_eq!(contents(on, &buffer)?, vec![left; LEN]);
+    Ok(())
+}
+
+/// It may fail with the other, but it must not show what the kernel has not written yet.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_map_that_is_already_enqueued(
+    on_device: OnDevice,
+    #[values(By::Work, By::Gate)] by: By,
+    #[values(On::Same, On::Another)] queue: On,
+) -> Result<()> {
+    let on = &on_device;
+    let buffer = buffer_of(on, &old())?;
+    let elsewhere = Buffer::new(&on.context, MemFlags::READ_WRITE, 16)?;
+    let closed = gate(&on.context);
+    let failed = behind_a_slow_kernel(on, by, &buffer, |queue| {
+        enqueue_fill_buffer(queue, &elsewhere, &OLD, .., &closed).map(drop)
+    })?;
+    let queue = queue.of(on, &failed);
+    let map = enqueue_map_buffer_nonblocking::<u32, _>(queue, &buffer, MapReadWrite, .., [])?;
+    fail(&closed);
+    let gate = failed.gate.take();
+    let left = thread::scope(|scope| {
+        // If the map failed with the other, it does not wait for this.
+        scope.spawn(|| {
+            thread::sleep(A_MOMENT);
+            gate.iter().for_each(open);
+        });
+        check(map.wait(), failed.value)
+    });
+    failed.slow.wait()?;
+    if left != failed.value {
+        assert_eq!(contents(on, &buffer)?, vec![left; LEN]);
+    }
+    Ok(())
+}
+
+/// A driver may still tell a command of the end of what it waited for when it has failed long since,
+/// and nobody has its event any more.
+#[rstest]
+#[clmatrix_harness::test]
+fn what_a_failed_command_waited_for_ends_later(on_device: OnDevice) -> Result<()> {
+    let on = &on_device;
+    let buffer = Buffer::new(&on.context, MemFlags::READ_WRITE, 16)?;
+    for _ in 0..50 {
+        let queue = on.another_queue();
+        let [opened, failed, other] = [(); 3].map(|()| gate(&on.context));
+        drop(enqueue_fill_buffer(&queue, &buffer, &OLD, .., [&opened, &failed])?);
+        fail(&failed);
+        let fill = enqueue_fill_buffer(&on.queue, &buffer, &7_u32, .., &other)?;
+        open(&other);
+        fill.wait()?;
+        open(&opened);
+    }
+    assert_eq!(contents(on, &buffer)?, [7; 4]);
     Ok(())
 }

@@ -4,12 +4,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::{hint, thread};
 
 use clmatrix::memory::{
-    Buffer, MapReadWrite, MemFlags, enqueue_fill_buffer, enqueue_map_buffer_nonblocking,
+    Buffer, MapReadWrite, MemFlags, enqueue_fill_buffer, enqueue_map_buffer,
+    enqueue_map_buffer_nonblocking,
 };
 use clmatrix::{CommandQueue, Event, Result};
 use rstest::rstest;
 
-use super::OLD;
+use super::{LEN, OLD, Slow};
 use crate::buffer::buffer_of;
 use crate::gate::{fail, gate, open};
 use crate::on_device::{OnDevice, on_device};
@@ -67,6 +68,34 @@ fn a_map_comes_after_what_was_enqueued_meanwhile(on_device: OnDevice) -> Result<
         if let Ok(map) = map.wait() {
             assert_eq!(map[..], [new; 4], "in round {round}");
         }
+    }
+    Ok(())
+}
+
+/// A kernel that waits for nothing, and may come right before the command that fails.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_map_comes_after_a_kernel_that_was_enqueued_meanwhile(on_device: OnDevice) -> Result<()> {
+    let on = &on_device;
+    let elsewhere = Buffer::new(&on.context, MemFlags::READ_WRITE, 16)?;
+    let mut slow = Slow::new(on)?;
+    // As short as it can be and still be seen.
+    slow.rounds = (slow.rounds / 64).max(1);
+    for round in 0..ROUNDS / 3 {
+        let buffer = buffer_of(on, &[OLD; LEN])?;
+        let queue = on.another_queue();
+        let failed = gate(&on.context);
+        let (ran, fails) = at_once(
+            round,
+            || slow.enqueue(&queue, &buffer, None),
+            || gated_fill(&queue, &elsewhere, 7, &failed),
+        );
+        let (ran, _fails) = (ran?, fails?);
+        fail(&failed);
+        let map = enqueue_map_buffer::<u32, _>(&on.queue, &buffer, MapReadWrite, .., [])?;
+        // Where the other came first, the kernel may have failed with it.
+        let new = if ran.wait().is_ok() { slow.written } else { OLD };
+        assert!(map.iter().all(|value| *value == new), "in round {round}");
     }
     Ok(())
 }
