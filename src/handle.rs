@@ -182,6 +182,13 @@ impl EventRef {
         outcome(self.get())
     }
 
+    /// Whether somebody else has a reference, too: the driver gives up its own when it has told all who
+    /// wait of the command's end.
+    pub(crate) fn is_shared(&self) -> bool {
+        let count = event::get_event_info(self.get(), event::CL_EVENT_REFERENCE_COUNT);
+        count.is_ok_and(|count| u32::from(count) > 1)
+    }
+
     /// Waits until its command has ended, well or not. Flushes its queue (OpenCL 3.0, 5.15).
     pub(crate) fn wait_until_ended(&self) -> Result<Outcome> {
         let waited = event::wait_for_events(&[self.get()]);

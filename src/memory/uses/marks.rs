@@ -11,6 +11,7 @@
 use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use cl3::types::{cl_command_queue, cl_event};
@@ -119,9 +120,25 @@ fn push(
 /// Marks the place right before a command with this wait list, which is about to be issued.
 pub(super) fn begin(queue: &QueueRef, after: Vec<EventRef>) -> Result<cl_event> {
     ISSUING.fetch_add(ONE + ONE_MORE_EVER, Ordering::SeqCst);
-    push(queue, Behind::Awaited(after), || queue.last_command()).inspect_err(|_| {
+    let mark = push(queue, Behind::Awaited(after), || last_command(queue));
+    mark.inspect_err(|_| {
         ISSUING.fetch_sub(ONE, Ordering::SeqCst);
     })
+}
+
+/// How long a queue may take to notice that it has nothing to do.
+const IDLE_WITHIN: Duration = Duration::from_micros(200);
+
+/// A marker, which has ended if the queue had nothing to do: PoCL may crash where the end of a marker
+/// and a failure meet in the command between them.
+fn last_command(queue: &QueueRef) -> Result<EventRef> {
+    // Not flushed: PoCL begins at once, and Oclgrind would not return.
+    let marker = queue.last_command()?;
+    let begin = Instant::now();
+    while (marker.outcome().is_none() || marker.is_shared()) && begin.elapsed() < IDLE_WITHIN {
+        thread::yield_now();
+    }
+    Ok(marker)
 }
 
 /// The command behind `mark` has been issued, or was not.
