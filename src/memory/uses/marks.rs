@@ -21,10 +21,11 @@ use crate::handle::{EventRef, Outcome, QueueRef};
 
 /// A place in a queue.
 struct Mark {
-    queue: usize,
     /// Ends when all has that came before.
     before: EventRef,
     behind: Behind,
+    /// Last: some drivers' events do not keep their queue.
+    queue: QueueRef,
 }
 
 /// What is right behind a mark.
@@ -108,12 +109,14 @@ fn push(
     behind: Behind,
     before: impl FnOnce() -> Result<EventRef>,
 ) -> Result<cl_event> {
+    // SAFETY: the queue is alive while it is borrowed.
+    let queue = unsafe { QueueRef::retain(queue.get()) }?;
     let mut marks = current();
     // Before the driver is asked.
     ARE_THERE.store(true, Ordering::SeqCst);
     let before = before()?;
     let mark = before.get();
-    marks.push(Mark { queue: queue.get().addr(), before, behind });
+    marks.push(Mark { before, behind, queue });
     Ok(mark)
 }
 
@@ -155,7 +158,7 @@ pub(super) fn end(mark: cl_event, command: Option<EventRef>) {
 /// What commands of the queue may overtake.
 pub(super) fn of(queue: cl_command_queue) -> Result<Vec<EventRef>> {
     let marks = current();
-    let of_queue = marks.iter().filter(|mark| mark.queue == queue.addr());
+    let of_queue = marks.iter().filter(|mark| mark.queue.get() == queue);
     let pending = of_queue.filter(|mark| mark.before.outcome().is_none());
     pending.map(|mark| mark.before.try_clone()).collect()
 }

@@ -366,8 +366,8 @@ impl Uses {
     /// where they are mapped. Nobody may be able to enter new ones.
     pub(crate) fn wait_until_idle(&self, call: &'static str) -> Result<()> {
         // No queue has this number.
-        self.wait_for(self.before_end(call, 0)?)?;
-        Ok(())
+        let well = self.wait_for(self.before_end(call, 0)?)?;
+        if well { Ok(()) } else { Err(lost_map(call, &(0..usize::MAX))) }
     }
 
     /// The events after which all commands on these bytes that this crate knows of have ended, other
