@@ -20,7 +20,7 @@ mod arg_info;
 mod builder;
 mod size;
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fmt;
 use std::sync::Arc;
 
@@ -29,6 +29,7 @@ use cl3::error_codes::CL_INVALID_KERNEL_NAME;
 use cl3::kernel::{
     CL_KERNEL_CONTEXT, CL_KERNEL_FUNCTION_NAME, CL_KERNEL_NUM_ARGS, CL_KERNEL_PROGRAM,
 };
+use cl3::program::{CL_PROGRAM_KERNEL_NAMES, get_program_info};
 use cl3::types::{cl_context, cl_kernel, cl_program};
 use opencl3::kernel::Kernel;
 use opencl3::program::Program;
@@ -95,7 +96,16 @@ fn create_kernel(program: cl_program, name: &str) -> Result<cl_kernel> {
         let why = format!("{name:?} has a zero byte in it");
         Error::refused(CALL, CL_INVALID_KERNEL_NAME, why)
     })?;
-    cl3::kernel::create_kernel(program, &name).map_err(in_call(CALL))
+    cl3::kernel::create_kernel(program, &name).map_err(|code| match code {
+        CL_INVALID_KERNEL_NAME => no_such_kernel(CALL, program, &name),
+        code => Error::from_call(CALL, code),
+    })
+}
+
+fn no_such_kernel(call: &'static str, program: cl_program, name: &CStr) -> Error {
+    let known = get_program_info(program, CL_PROGRAM_KERNEL_NAMES).map(String::from);
+    let known = known.map_or_else(|_| String::new(), |names| format!("; it has {names:?}"));
+    Error::refused(call, CL_INVALID_KERNEL_NAME, format!("the program has no {name:?}{known}"))
 }
 
 impl Launcher {

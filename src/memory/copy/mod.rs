@@ -72,7 +72,9 @@ where
     }
 }
 
-/// Copies from `src` to `dst`; `..` stands for as much as there is.
+/// Copies from `src` to `dst`. `..` stands for all of the host memory, which must have room on the
+/// device; between two on the device, for as much as both have. Elements of arrays go in the order in
+/// which they lie in memory.
 ///
 /// | from, to | arguments | gives |
 /// |---|---|---|

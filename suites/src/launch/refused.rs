@@ -4,7 +4,7 @@ use clmatrix::launch::{Launch, NullBuffer, WorkSize};
 use clmatrix::memory::{
     Buffer, MapRead, MapReadWrite, MemFlags, SvmAllocation, SvmFlags, enqueue_map_buffer,
 };
-use clmatrix::{CommandQueue, Error, Event, Launcher, LocalMemory, Result};
+use clmatrix::{CommandQueue, Event, Launcher, LocalMemory, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
@@ -249,6 +249,8 @@ fn names_that_are_not_there(on_device: OnDevice) {
     let program =
         clmatrix::Program::create_and_build_from_source(&on_device.context, DOUBLE, "").unwrap();
     let missing = Launcher::create(&program, "no_such_kernel").map(drop);
-    assert_eq!(missing.as_ref().map_err(Error::code_name), Err("CL_INVALID_KERNEL_NAME"));
+    let missing = missing.expect_err("there is no such kernel");
+    assert_eq!(missing.code_name(), "CL_INVALID_KERNEL_NAME");
+    assert!(missing.detail().contains("it has \"k\""), "{missing}");
     assert_eq!(refusal(Launcher::create(&program, "k\0")), "CL_INVALID_KERNEL_NAME");
 }
