@@ -22,20 +22,23 @@ use crate::error::{Error, Result, in_call};
 /// The host can neither read nor write it. Pipes are compared by the driver's handle. Clones share
 /// one reference of the driver's.
 ///
-/// ```no_run
+/// ```
 /// use clmatrix::memory::{MemFlags, Pipe};
-/// use clmatrix::{CommandQueue, Launcher, Program};
+/// use clmatrix::{Class, CommandQueue, Launcher, Program};
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
 /// # let queue = CommandQueue::create_default(&context, 0)?;
+/// let pipe = match Pipe::new(&context, MemFlags::READ_WRITE, 4, 64, &[]) {
+///     Err(error) if error.class() == Class::Unsupported => return Ok(()),
+///     pipe => pipe?,
+/// };
 /// let source = "kernel void send(write_only pipe int out) {
 ///     int packet = get_global_id(0);
 ///     write_pipe(out, &packet);
 /// }";
 /// let program =
 ///     Program::create_and_build_from_source(&context, source, "-cl-std=CL2.0").expect("it compiles");
-/// let pipe = Pipe::new(&context, MemFlags::READ_WRITE, 4, 64, &[])?;
 /// let mut send = Launcher::create(&program, "send")?;
 /// // SAFETY: the argument is what the kernel declares, with packets of its size.
 /// unsafe { send.launch().arg(&pipe).global(64).enqueue(&queue)? };

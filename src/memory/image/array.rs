@@ -32,7 +32,7 @@ pub enum Integers {
 }
 
 /// An element of an array that an image can be made of: a channel (`u8`, `i8`, `u16`, `i16`, `u32`,
-/// `i32`, `f32`), or a pixel as an array of 2 to 4 channels.
+/// `i32`, `f32`, and with the feature `half`, `half::f16`), or a pixel as an array of 2 to 4 channels.
 pub trait ImageElement: Pod + sealed::Element {}
 
 mod sealed {
@@ -79,6 +79,11 @@ elements! {
     u32: UnsignedInt32, None;
     i32: SignedInt32, None;
     f32: Float, None;
+}
+
+#[cfg(feature = "half")]
+elements! {
+    half::f16: HalfFloat, None;
 }
 
 /// A 2D or 3D image that begins as a copy of `array` (`pyopencl.image_from_array`).

@@ -35,13 +35,17 @@ use crate::memory::wait_list::WaitList;
 /// | `csvm_empty`, `csvm_empty_like` | the same without `.flags` |
 /// | `fsvm_empty`, `fsvm_empty_like` | the same with [`SvmFlags::FINE_GRAIN_BUFFER`] |
 ///
-/// ```no_run
+/// ```
+/// use clmatrix::Class;
 /// use clmatrix::memory::SvmArray;
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
 /// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
-/// let array = SvmArray::<f32, _>::builder(&context, (2, 3)).build()?;
+/// let array = match SvmArray::<f32, _>::builder(&context, (2, 3)).build() {
+///     Err(error) if error.class() == Class::Unsupported => return Ok(()),
+///     array => array?,
+/// };
 /// let mut map = array.map_rw(&queue, [])?;
 /// map.array_mut()[(1, 2)] = 1.0;
 /// map.unmap([])?;

@@ -28,13 +28,17 @@ const CALL: &str = "clSetKernelArgSVMPointer";
 /// [`into_inner`](Self::into_inner). Dropped, it waits for the commands that use it; forgotten, the
 /// memory is never freed.
 ///
-/// ```no_run
+/// ```
+/// use clmatrix::Class;
 /// use clmatrix::memory::{MapRead, SvmPointer, SystemSvm, enqueue_svm_memfill};
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
 /// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
-/// let memory = SystemSvm::new(&context, vec![0_u32; 8])?;
+/// let memory = match SystemSvm::new(&context, vec![0_u32; 8]) {
+///     Err(back) if back.error.class() == Class::Unsupported => return Ok(()),
+///     memory => memory?,
+/// };
 /// enqueue_svm_memfill(&queue, &memory, &7_u32, ..16, [])?;
 /// assert_eq!(memory.access::<u32, _>(MapRead, ..)?[3..5], [7, 0]);
 /// let memory: Vec<u32> = memory.into_inner()?;

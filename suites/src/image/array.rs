@@ -6,6 +6,7 @@ use clmatrix::memory::{
     supported_image_formats,
 };
 use clmatrix_harness::skip;
+use half::f16;
 use ndarray::{Array2, Array3, Array4, Axis, Dimension, s};
 use rstest::rstest;
 
@@ -69,6 +70,7 @@ fn the_last_axis_may_count_channels(on_device: OnDevice) -> Result<()> {
 #[case::u32(|place: usize| u32::MAX - place as u32, |place: usize| u32::MAX - place as u32)]
 #[case::i32(|place: usize| i32::MIN + place as i32, |place: usize| (i32::MIN + place as i32) as u32)]
 #[case::f32(|place: usize| 0.5 * place as f32, |place: usize| (0.5 * place as f32).to_bits())]
+#[case::f16(|place: usize| f16::from_f32(0.5 * place as f32), |place: usize| (0.5 * place as f32).to_bits())]
 #[clmatrix_harness::test(requires(images))]
 fn numbers_are_red<T: ImageElement>(
     on_device: OnDevice,
