@@ -3,6 +3,7 @@
 //! - [`select`]: which platforms and devices there are, and which of them are meant
 //!   (PYOPENCL_TEST, PYOPENCL_CTX, patterns);
 //! - [`memory`]: buffers, images, samplers, pipes, shared virtual memory, transfers and maps;
+//! - [`pool`]: allocators of memory;
 //! - [`launch`]: kernels, launched with these as arguments;
 //! - [`Error`] and its [`Class`]: what went wrong, in which call, and what kind of trouble
 //!   that is.
@@ -30,6 +31,7 @@ pub mod error;
 mod handle;
 pub mod launch;
 pub mod memory;
+pub mod pool;
 pub mod select;
 
 pub use error::{Class, Error, Result};

@@ -46,7 +46,7 @@ impl MemFlags {
 
     /// The flags of a new object that does not live in memory of the application: these, checked,
     /// with the default made explicit.
-    pub(super) fn for_new_object(self, call: &'static str) -> Result<Self> {
+    pub(crate) fn for_new_object(self, call: &'static str) -> Result<Self> {
         let flags = self.checked(call)?;
         if flags.contains(Self::USE_HOST_PTR) {
             return Err(Error::refused(

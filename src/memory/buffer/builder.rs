@@ -1,6 +1,7 @@
 //! How buffers are made (OpenCL 3.0, 5.2.1).
 
 use std::ptr;
+use std::sync::Arc;
 
 use bytemuck::Pod;
 use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_INVALID_HOST_PTR};
@@ -12,6 +13,8 @@ use crate::error::{Error, Result, in_call};
 use crate::memory::context::MemContext;
 use crate::memory::flags::MemFlags;
 use crate::memory::object::{About, MemObject};
+
+const CALL: &str = "clCreateBuffer";
 
 /// Says what a buffer is to be like; [`build`](Self::build) makes it.
 #[derive(Debug)]
@@ -52,20 +55,14 @@ impl<'a> BufferBuilder<'a> {
     /// the driver answers, of class [`OutOfMemory`](crate::Class::OutOfMemory) where memory ran
     /// out. Many drivers take memory at first use only.
     pub fn build(self) -> Result<Buffer> {
-        const CALL: &str = "clCreateBuffer";
         // SAFETY: the context is alive while it is borrowed.
         let context = unsafe { MemContext::of(self.context.get()) }?;
         let flags = self.checked_flags(CALL)?;
         let size = self.checked_size(CALL, &context)?;
         let data = self.data.map_or(ptr::null(), <[u8]>::as_ptr);
-        // SAFETY: the context is alive; `data` is null, or COPY_HOST_PTR is set and `size` bytes
-        // can be read from it during the call. The driver does not write through it.
-        let raw =
-            unsafe { cl::create_buffer(context.raw(), flags.bits(), size, data.cast_mut().cast()) }
-                .map_err(in_call(CALL))?;
-        // SAFETY: the driver has just made it in this context, with one reference.
-        let object = unsafe { MemObject::adopt(raw, context, About { flags, size }) };
-        Ok(Buffer::whole(object))
+        // SAFETY: `data` is null, or COPY_HOST_PTR is set and `size` bytes can be read from it
+        // during the call.
+        unsafe { create(context, About { flags, size }, data) }
     }
 
     fn checked_flags(&self, call: &'static str) -> Result<MemFlags> {
@@ -90,6 +87,33 @@ impl<'a> BufferBuilder<'a> {
         check_size(call, context, size)?;
         Ok(size)
     }
+}
+
+impl Buffer {
+    /// A buffer of undefined content in `context`, with flags that have been checked.
+    pub(crate) fn in_context(
+        context: &Arc<MemContext>,
+        flags: MemFlags,
+        size: usize,
+    ) -> Result<Self> {
+        check_size(CALL, context, size)?;
+        // SAFETY: there is no host data.
+        unsafe { create(Arc::clone(context), About { flags, size }, ptr::null()) }
+    }
+}
+
+/// # Safety
+/// `data` is null, or the flags have COPY_HOST_PTR and `size` bytes can be read from it.
+unsafe fn create(context: Arc<MemContext>, about: About, data: *const u8) -> Result<Buffer> {
+    let About { flags, size } = about;
+    // SAFETY: the context is alive; the caller vouches for `data`. The driver does not write
+    // through it.
+    let raw =
+        unsafe { cl::create_buffer(context.raw(), flags.bits(), size, data.cast_mut().cast()) }
+            .map_err(in_call(CALL))?;
+    // SAFETY: the driver has just made it in this context, with one reference.
+    let object = unsafe { MemObject::adopt(raw, context, about) };
+    Ok(Buffer::whole(object))
 }
 
 /// The size in bytes of a new buffer must be one that a device can allocate at once: some drivers

@@ -1,0 +1,89 @@
+//! Buffers as OpenCL makes them (`pyopencl.tools.DeferredAllocator`).
+
+use std::sync::Arc;
+
+use cl3::error_codes::CL_INVALID_VALUE;
+use cl3::types::cl_context;
+use opencl3::context::Context;
+
+use super::{Allocator, max_size};
+use crate::error::{Error, Result};
+use crate::memory::context::MemContext;
+use crate::memory::{Buffer, MemFlags};
+
+/// Allocates buffers, and leaves it to the driver when their memory comes to exist
+/// (`clCreateBuffer`; `pyopencl.tools.DeferredAllocator`).
+///
+/// On many drivers that is the first command that uses a buffer, and fails there if memory has run
+/// out.
+///
+/// ```
+/// use clmatrix::memory::MemFlags;
+/// use clmatrix::pool::{Allocator, DeferredAllocator};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// let context = clmatrix::create_some_context()?;
+/// let allocator = DeferredAllocator::new(&context, MemFlags::READ_WRITE)?;
+/// let buffer = allocator.allocate(1 << 20)?;
+/// assert!(buffer.is_some() && allocator.allocate(0)?.is_none());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct DeferredAllocator {
+    context: Arc<MemContext>,
+    flags: MemFlags,
+}
+
+impl DeferredAllocator {
+    /// Allocates in `context`, with `flags`; [`MemFlags::READ_WRITE`] where they name no access.
+    ///
+    /// # Errors
+    /// CL_INVALID_VALUE for USE_HOST_PTR and COPY_HOST_PTR, and for flags that exclude each other;
+    /// what the driver answers.
+    pub fn new(context: &Context, flags: MemFlags) -> Result<Self> {
+        // SAFETY: the context is alive while it is borrowed.
+        let context = unsafe { MemContext::of(context.get()) }?;
+        Self::in_context(context, flags)
+    }
+
+    pub(super) fn in_context(context: Arc<MemContext>, flags: MemFlags) -> Result<Self> {
+        Ok(Self { context, flags: checked(flags)? })
+    }
+
+    /// Like [`Allocator::allocate`], for more than 0 bytes.
+    pub(super) fn create(&self, size: usize) -> Result<Buffer> {
+        Buffer::in_context(&self.context, self.flags, size)
+    }
+}
+
+/// What is allocated has no content: there is no host memory for it to live in or to begin with.
+fn checked(flags: MemFlags) -> Result<MemFlags> {
+    const CALL: &str = "clCreateBuffer";
+    if flags.intersects(MemFlags::USE_HOST_PTR | MemFlags::COPY_HOST_PTR) {
+        let why = "an allocator has no host data: leave out USE_HOST_PTR and COPY_HOST_PTR, and \
+                   copy data to the buffer once it is there";
+        return Err(Error::refused(CALL, CL_INVALID_VALUE, why));
+    }
+    flags.for_new_object(CALL)
+}
+
+impl Allocator for DeferredAllocator {
+    type Memory = Buffer;
+
+    fn allocate(&self, size: usize) -> Result<Option<Buffer>> {
+        if size == 0 { Ok(None) } else { self.create(size).map(Some) }
+    }
+
+    fn is_deferred(&self) -> bool {
+        true
+    }
+
+    fn max_size(&self) -> Option<usize> {
+        max_size(&self.context)
+    }
+
+    fn context_raw(&self) -> cl_context {
+        self.context.raw()
+    }
+}

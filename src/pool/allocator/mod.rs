@@ -1,0 +1,102 @@
+//! Allocators: what makes memory when it is asked for a size (PyOpenCL's `AllocatorBase`).
+
+mod deferred;
+
+use std::fmt;
+use std::sync::Arc;
+
+use cl3::types::cl_context;
+use opencl3::command_queue::CommandQueue;
+
+pub use deferred::DeferredAllocator;
+
+use crate::error::Result;
+use crate::memory::context::MemContext;
+
+/// Makes memory of a size that it is asked for (PyOpenCL's `AllocatorInterface`).
+///
+/// Nothing relies on what others' implementations answer to keep memory safe.
+///
+/// ```
+/// use clmatrix::memory::{MemFlags, MemoryObject};
+/// use clmatrix::pool::{Allocator, DeferredAllocator};
+///
+/// /// Memory for `n` numbers, wherever it comes from.
+/// fn numbers<M>(allocator: &dyn Allocator<Memory = M>, n: usize) -> clmatrix::Result<Option<M>> {
+///     allocator.allocate(n * size_of::<f32>())
+/// }
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// let context = clmatrix::create_some_context()?;
+/// let allocator = DeferredAllocator::new(&context, MemFlags::READ_WRITE)?;
+/// let buffer = numbers(&allocator, 256)?.expect("more than 0 bytes");
+/// assert_eq!(MemoryObject::size(&buffer), 1024);
+/// # Ok(())
+/// # }
+/// ```
+pub trait Allocator: Send + Sync + fmt::Debug {
+    /// What it makes: a [`Buffer`](crate::memory::Buffer), an
+    /// [`SvmAllocation`](crate::memory::SvmAllocation), or a handle of its own.
+    type Memory;
+
+    /// `size` bytes of undefined content; `None` for 0 bytes.
+    ///
+    /// # Errors
+    /// CL_INVALID_BUFFER_SIZE for more than [`max_size`](Self::max_size); an error of class
+    /// [`OutOfMemory`](crate::Class::OutOfMemory) where memory ran out, and what else the driver
+    /// answers.
+    fn allocate(&self, size: usize) -> Result<Option<Self::Memory>>;
+
+    /// The in-order queue for which it allocates, where there is one.
+    fn queue(&self) -> Option<&CommandQueue> {
+        None
+    }
+
+    /// Whether memory may come to exist only when it is used, so that running out shows there, and
+    /// not in [`allocate`](Self::allocate).
+    fn is_deferred(&self) -> bool {
+        false
+    }
+
+    /// The most bytes that it makes at once, the largest CL_DEVICE_MAX_MEM_ALLOC_SIZE of the
+    /// context's devices; `None` where a device does not tell.
+    fn max_size(&self) -> Option<usize>;
+
+    /// The driver's handle of the context, valid as long as `self` lives.
+    fn context_raw(&self) -> cl_context;
+}
+
+macro_rules! forward {
+    ($($pointer:ident),*) => {$(
+        impl<A: Allocator + ?Sized> Allocator for $pointer<A> {
+            type Memory = A::Memory;
+
+            fn allocate(&self, size: usize) -> Result<Option<A::Memory>> {
+                (**self).allocate(size)
+            }
+
+            fn queue(&self) -> Option<&CommandQueue> {
+                (**self).queue()
+            }
+
+            fn is_deferred(&self) -> bool {
+                (**self).is_deferred()
+            }
+
+            fn max_size(&self) -> Option<usize> {
+                (**self).max_size()
+            }
+
+            fn context_raw(&self) -> cl_context {
+                (**self).context_raw()
+            }
+        }
+    )*};
+}
+
+forward!(Arc, Box);
+
+/// The most bytes that the context's devices allocate at once.
+fn max_size(context: &MemContext) -> Option<usize> {
+    context.largest_allocation().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX))
+}
