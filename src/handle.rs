@@ -1,10 +1,12 @@
 //! References to a driver's contexts, queues and events that release themselves and never panic.
 
 use std::mem::ManuallyDrop;
+use std::ops::Deref;
 
 use cl3::error_codes::CL_OUT_OF_RESOURCES;
-use cl3::types::{cl_command_queue, cl_context, cl_event, cl_program};
+use cl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event, cl_program};
 use cl3::{command_queue, context, event, program};
+use opencl3::command_queue::CommandQueue;
 use opencl3::event::Event;
 
 use crate::error::{Error, Result, in_call};
@@ -63,6 +65,63 @@ impl ProgramRef {
         unsafe { program::retain_program(program) }.map_err(in_call("clRetainProgram"))?;
         Ok(Self(program))
     }
+}
+
+/// opencl3's queue with a reference of our own. Unlike opencl3's, it does not panic when it is dropped.
+#[derive(Debug)]
+pub(crate) struct OwnedQueue(ManuallyDrop<CommandQueue>);
+
+impl OwnedQueue {
+    pub(crate) fn retain(queue: &CommandQueue) -> Result<Self> {
+        // SAFETY: the queue is alive while it is borrowed.
+        unsafe { command_queue::retain_command_queue(queue.get()) }
+            .map_err(in_call("clRetainCommandQueue"))?;
+        let dimensions = queue.max_work_item_dimensions();
+        Ok(Self(ManuallyDrop::new(CommandQueue::new(queue.get(), dimensions))))
+    }
+
+    /// A new in-order queue of the context and device of `queue`.
+    pub(crate) fn beside(queue: &CommandQueue) -> Result<Self> {
+        let (context, device) = (context_of(queue)?, device_of(queue)?);
+        // SAFETY: they are alive, since the queue is while it is borrowed.
+        let new = unsafe { command_queue::create_command_queue(context, device, 0) }
+            .map_err(in_call("clCreateCommandQueue"))?;
+        let dimensions = queue.max_work_item_dimensions();
+        Ok(Self(ManuallyDrop::new(CommandQueue::new(new, dimensions))))
+    }
+}
+
+impl Deref for OwnedQueue {
+    type Target = CommandQueue;
+
+    fn deref(&self) -> &CommandQueue {
+        &self.0
+    }
+}
+
+impl Drop for OwnedQueue {
+    fn drop(&mut self) {
+        // SAFETY: the reference is ours, and given up once.
+        if let Err(code) = unsafe { command_queue::release_command_queue(self.get()) } {
+            log::error!("{}", Error::from_call("clReleaseCommandQueue", code));
+        }
+    }
+}
+
+/// CL_QUEUE_CONTEXT.
+pub(crate) fn context_of(queue: &CommandQueue) -> Result<cl_context> {
+    Ok(queue_info(queue, command_queue::CL_QUEUE_CONTEXT)? as cl_context)
+}
+
+/// CL_QUEUE_DEVICE.
+pub(crate) fn device_of(queue: &CommandQueue) -> Result<cl_device_id> {
+    Ok(queue_info(queue, command_queue::CL_QUEUE_DEVICE)? as cl_device_id)
+}
+
+fn queue_info(queue: &CommandQueue, name: u32) -> Result<isize> {
+    command_queue::get_command_queue_info(queue.get(), name)
+        .map(isize::from)
+        .map_err(in_call("clGetCommandQueueInfo"))
 }
 
 /// A reference of our own to an event. Unlike opencl3's, it does not panic when it is dropped.
@@ -175,6 +234,13 @@ impl EventRef {
     /// Hands its reference on.
     pub(crate) fn into_event(self) -> Event {
         Event::new(ManuallyDrop::new(self).get())
+    }
+
+    /// CL_EVENT_COMMAND_EXECUTION_STATUS: the code with which its command failed, if it is negative.
+    pub(crate) fn status(&self) -> Result<i32> {
+        event::get_event_info(self.get(), event::CL_EVENT_COMMAND_EXECUTION_STATUS)
+            .map(i32::from)
+            .map_err(in_call("clGetEventInfo"))
     }
 
     /// How its command ended; `None` where it has not, or cannot tell.

@@ -4,4 +4,4 @@
 
 mod allocator;
 
-pub use allocator::{Allocator, DeferredAllocator};
+pub use allocator::{Allocator, DeferredAllocator, ImmediateAllocator, SvmAllocator};

@@ -20,6 +20,9 @@ use super::sealed::Svm;
 use crate::error::{Error, Result, in_call};
 use crate::memory::buffer::check_size;
 use crate::memory::context::MemContext;
+use crate::memory::uses::KnownQueue;
+
+const CALL: &str = "clSVMAlloc";
 
 /// The largest alignment in bytes: the size of the largest type of OpenCL C, `long16`.
 pub(super) const LARGEST_ALIGNMENT: usize = 128;
@@ -142,25 +145,51 @@ impl<'a> SvmAllocationBuilder<'a> {
     /// [`bind_to_queue`](SvmAllocation::bind_to_queue); and CL_OUT_OF_RESOURCES, of class
     /// [`OutOfMemory`](crate::Class::OutOfMemory), where the driver has no memory.
     pub fn build(self) -> Result<SvmAllocation> {
-        const CALL: &str = "clSVMAlloc";
+        self.kind()?.allocate(self.size)
+    }
+
+    /// All but the size, checked.
+    pub(crate) fn kind(self) -> Result<SvmKind> {
         // SAFETY: the context is alive while it is borrowed.
         let context = unsafe { MemContext::of(self.context.get()) }?;
         let flags = self.flags.checked(CALL)?;
         check_flags(CALL, &context, flags)?;
         let alignment = checked_alignment(CALL, self.alignment)?;
-        check_size(CALL, &context, self.size)?;
         let queue = self.queue.map(|queue| release::in_order(CALL, queue, &context)).transpose()?;
-        let pointer = if self.size == 0 {
+        Ok(SvmKind { context, flags, alignment, queue })
+    }
+}
+
+/// What shared virtual memory is to be like, whatever its size.
+#[derive(Clone, Debug)]
+pub(crate) struct SvmKind {
+    // Goes before what keeps its context.
+    queue: Option<Arc<KnownQueue>>,
+    context: Arc<MemContext>,
+    flags: SvmFlags,
+    alignment: cl_uint,
+}
+
+impl SvmKind {
+    pub(crate) fn context(&self) -> &Arc<MemContext> {
+        &self.context
+    }
+
+    /// `size` bytes of it.
+    pub(crate) fn allocate(&self, size: usize) -> Result<SvmAllocation> {
+        let Self { context, flags, alignment, queue } = self;
+        check_size(CALL, context, size)?;
+        let pointer = if size == 0 {
             ptr::null_mut()
         } else {
             // SAFETY: the context is alive.
-            unsafe { cl::svm_alloc(context.raw(), flags.bits(), self.size, alignment) }
-                .map_err(|code| not_allocated(CALL, code, self.size))?
+            unsafe { cl::svm_alloc(context.raw(), flags.bits(), size, *alignment) }
+                .map_err(|code| not_allocated(CALL, code, size))?
         };
+        let context = Arc::clone(context);
         // SAFETY: the driver has just made it in this context.
-        let memory =
-            unsafe { SvmMemory::adopt(pointer, self.size, flags, context, Origin::Driver) };
-        *memory.queue() = queue;
+        let memory = unsafe { SvmMemory::adopt(pointer, size, *flags, context, Origin::Driver) };
+        memory.queue().clone_from(queue);
         Ok(SvmAllocation { memory: Arc::new(memory) })
     }
 }

@@ -5,7 +5,6 @@ use std::ffi::c_void;
 use cl3::command_queue as cl;
 use cl3::device::{CL_DEVICE_VERSION, get_device_info};
 use cl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_VALUE};
-use cl3::types::cl_device_id;
 use opencl3::command_queue::CommandQueue;
 use opencl3::event::Event;
 use smallvec::SmallVec;
@@ -13,6 +12,7 @@ use smallvec::SmallVec;
 use super::pointer::SvmPointer;
 use super::sealed::operand;
 use crate::error::{Error, Result, in_call};
+use crate::handle::device_of;
 use crate::memory::command::enqueue;
 use crate::memory::migrate::{MigrationFlags, checked};
 use crate::memory::range::check_not_empty;
@@ -74,11 +74,9 @@ pub fn enqueue_svm_migratemem<'a>(
 
 /// Drivers of older devices need not have the function.
 fn check_version(queue: &CommandQueue) -> Result<()> {
-    let device = cl::get_command_queue_info(queue.get(), cl::CL_QUEUE_DEVICE)
-        .map_err(in_call("clGetCommandQueueInfo"))?;
-    let device = isize::from(device) as cl_device_id;
-    let text: String =
-        get_device_info(device, CL_DEVICE_VERSION).map_err(in_call("clGetDeviceInfo"))?.into();
+    let text: String = get_device_info(device_of(queue)?, CL_DEVICE_VERSION)
+        .map_err(in_call("clGetDeviceInfo"))?
+        .into();
     check_text(&text)
 }
 

@@ -19,6 +19,7 @@ mod release;
 mod system;
 
 pub use access::SvmAccess;
+pub(crate) use allocation::SvmKind;
 pub use allocation::{SvmAllocation, SvmAllocationBuilder};
 pub use array::{ArrayMap, SvmArray, SvmArrayAccess, SvmArrayBuilder, SvmArrayMap};
 pub use fill::enqueue_svm_memfill;

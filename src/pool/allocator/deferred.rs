@@ -15,7 +15,8 @@ use crate::memory::{Buffer, MemFlags};
 /// (`clCreateBuffer`; `pyopencl.tools.DeferredAllocator`).
 ///
 /// On many drivers that is the first command that uses a buffer, and fails there if memory has run
-/// out.
+/// out. Where that must show in [`allocate`](Allocator::allocate), take an
+/// [`ImmediateAllocator`](super::ImmediateAllocator).
 ///
 /// ```
 /// use clmatrix::memory::MemFlags;

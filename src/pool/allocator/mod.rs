@@ -1,6 +1,9 @@
 //! Allocators: what makes memory when it is asked for a size (PyOpenCL's `AllocatorBase`).
 
 mod deferred;
+mod immediate;
+mod svm;
+mod touch;
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,6 +12,8 @@ use cl3::types::cl_context;
 use opencl3::command_queue::CommandQueue;
 
 pub use deferred::DeferredAllocator;
+pub use immediate::ImmediateAllocator;
+pub use svm::SvmAllocator;
 
 use crate::error::Result;
 use crate::memory::context::MemContext;

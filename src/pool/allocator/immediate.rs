@@ -1,0 +1,89 @@
+//! Buffers whose memory is there at once (`pyopencl.tools.ImmediateAllocator`).
+
+use cl3::types::cl_context;
+use opencl3::command_queue::CommandQueue;
+
+use super::touch::Toucher;
+use super::{Allocator, DeferredAllocator};
+use crate::error::Result;
+use crate::handle::{OwnedQueue, context_of};
+use crate::memory::context::MemContext;
+use crate::memory::uses::KnownQueue;
+use crate::memory::{Buffer, MemFlags};
+
+/// Allocates buffers, and has the driver make their memory exist on a queue's device then and there
+/// (`clCreateBuffer`, `clEnqueueMigrateMemObjects`; `pyopencl.tools.ImmediateAllocator`).
+///
+/// So memory that has run out shows in [`allocate`](Allocator::allocate), also where a driver tells
+/// of it only by the command's event: allocating waits for that. It does not wait for the queue, nor
+/// does it give it any commands: it has one of its own beside it, on the same device. PyOpenCL's
+/// migrates on the given queue and does not wait, so that a buffer that is used elsewhere meanwhile
+/// may lose its content.
+///
+/// ```
+/// use clmatrix::memory::{MemFlags, enqueue_fill};
+/// use clmatrix::pool::{Allocator, ImmediateAllocator};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// let allocator = ImmediateAllocator::new(&queue, MemFlags::READ_WRITE)?;
+/// let buffer = allocator.allocate(1 << 20)?.expect("more than 0 bytes");
+/// enqueue_fill(&queue, &buffer, &1.0_f32, .., [])?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct ImmediateAllocator {
+    // The queues go before what keeps their context.
+    queue: Option<OwnedQueue>,
+    toucher: Toucher,
+    buffers: DeferredAllocator,
+}
+
+impl ImmediateAllocator {
+    /// Allocates in the context of `queue`, on its device, with `flags`;
+    /// [`MemFlags::READ_WRITE`] where they name no access.
+    ///
+    /// A queue that may reorder its commands says only where to allocate:
+    /// [`queue`](Allocator::queue) is `None` then, since nothing comes in order there.
+    ///
+    /// # Errors
+    /// CL_INVALID_VALUE for USE_HOST_PTR and COPY_HOST_PTR, and for flags that exclude each other;
+    /// what the driver answers.
+    pub fn new(queue: &CommandQueue, flags: MemFlags) -> Result<Self> {
+        // SAFETY: the queue's context is alive as long as the queue, which is borrowed.
+        let context = unsafe { MemContext::of(context_of(queue)?) }?;
+        // SAFETY: the queue is alive while it is borrowed.
+        let known = unsafe { KnownQueue::of("clCreateBuffer", queue.get(), context.raw()) }?;
+        Ok(Self {
+            queue: known.is_in_order().then(|| OwnedQueue::retain(queue)).transpose()?,
+            buffers: DeferredAllocator::in_context(context, flags)?,
+            toucher: Toucher::beside(queue)?,
+        })
+    }
+}
+
+impl Allocator for ImmediateAllocator {
+    type Memory = Buffer;
+
+    fn allocate(&self, size: usize) -> Result<Option<Buffer>> {
+        let buffer = self.buffers.allocate(size)?;
+        if let Some(buffer) = &buffer {
+            self.toucher.touch(buffer)?;
+        }
+        Ok(buffer)
+    }
+
+    fn queue(&self) -> Option<&CommandQueue> {
+        self.queue.as_deref()
+    }
+
+    fn max_size(&self) -> Option<usize> {
+        self.buffers.max_size()
+    }
+
+    fn context_raw(&self) -> cl_context {
+        self.buffers.context_raw()
+    }
+}

@@ -1,0 +1,81 @@
+//! Shared virtual memory (`pyopencl.tools.SVMAllocator`).
+
+use cl3::types::cl_context;
+use opencl3::command_queue::CommandQueue;
+use opencl3::context::Context;
+
+use super::{Allocator, max_size};
+use crate::error::Result;
+use crate::handle::OwnedQueue;
+use crate::memory::svm::SvmKind;
+use crate::memory::{SvmAllocation, SvmFlags};
+
+/// Allocates shared virtual memory (`clSVMAlloc`; `pyopencl.tools.SVMAllocator`).
+///
+/// Drivers say at once where they have no memory left.
+///
+/// ```
+/// use clmatrix::Class;
+/// use clmatrix::memory::{SvmFlags, SvmPointer};
+/// use clmatrix::pool::{Allocator, SvmAllocator};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// let allocator = match SvmAllocator::new(&context, 0, SvmFlags::READ_WRITE, Some(&queue)) {
+///     Err(error) if error.class() == Class::Unsupported => return Ok(()), // allocate buffers
+///     allocator => allocator?,
+/// };
+/// let memory = allocator.allocate(1024)?.expect("more than 0 bytes");
+/// assert_eq!(memory.size(), 1024);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct SvmAllocator {
+    // Goes before what keeps its context.
+    queue: Option<OwnedQueue>,
+    kind: SvmKind,
+}
+
+impl SvmAllocator {
+    /// Allocates in `context`, at multiples of `alignment` bytes (0 stands for the driver's choice),
+    /// with `flags`; [`SvmFlags::READ_WRITE`] where they name no access. What it allocates is bound
+    /// to `queue`, if there is one: freed there, after what the queue has been given until then.
+    ///
+    /// # Errors
+    /// Of class [`Unsupported`](crate::Class::Unsupported) where no device of the context has
+    /// such memory; CL_INVALID_VALUE for flags that exclude each other and for an alignment that is
+    /// no power of two up to 128; CL_INVALID_COMMAND_QUEUE for a queue that may reorder its commands,
+    /// CL_INVALID_CONTEXT for one of another context; and what the driver answers.
+    pub fn new(
+        context: &Context,
+        alignment: usize,
+        flags: SvmFlags,
+        queue: Option<&CommandQueue>,
+    ) -> Result<Self> {
+        let builder = SvmAllocation::builder(context).alignment(alignment).flags(flags);
+        let kind = queue.map_or(builder, |queue| builder.queue(queue)).kind()?;
+        Ok(Self { kind, queue: queue.map(OwnedQueue::retain).transpose()? })
+    }
+}
+
+impl Allocator for SvmAllocator {
+    type Memory = SvmAllocation;
+
+    fn allocate(&self, size: usize) -> Result<Option<SvmAllocation>> {
+        if size == 0 { Ok(None) } else { self.kind.allocate(size).map(Some) }
+    }
+
+    fn queue(&self) -> Option<&CommandQueue> {
+        self.queue.as_deref()
+    }
+
+    fn max_size(&self) -> Option<usize> {
+        max_size(self.kind.context())
+    }
+
+    fn context_raw(&self) -> cl_context {
+        self.kind.context().raw()
+    }
+}

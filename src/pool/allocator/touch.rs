@@ -1,0 +1,143 @@
+//! How the memory of a new buffer is made to exist: the first command that uses it.
+
+use std::ptr;
+
+use cl3::command_queue as cl;
+use cl3::device::{CL_DEVICE_PLATFORM, CL_DEVICE_VERSION, get_device_info};
+use cl3::memory::CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
+use cl3::platform::{CL_PLATFORM_VERSION, get_platform_info};
+use cl3::types::{CL_FALSE, cl_platform_id};
+use opencl3::command_queue::CommandQueue;
+
+use crate::error::{Error, Result, in_call};
+use crate::handle::{EventRef, Outcome, OwnedQueue, device_of};
+use crate::memory::{Buffer, MemoryObject};
+use crate::select::Version;
+
+/// Uses new buffers on a queue of its own, so that nothing that the program does makes it wait.
+#[derive(Debug)]
+pub(super) struct Toucher {
+    queue: OwnedQueue,
+    by: By,
+}
+
+/// The command that does it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    /// `clEnqueueMigrateMemObjects`, from OpenCL 1.2 on.
+    Migrating,
+    /// `clEnqueueWriteBuffer` of a few bytes.
+    Writing,
+}
+
+impl By {
+    /// For a device and its platform, whose loader calls into nowhere where it lacks a function.
+    fn of_versions(device: &str, platform: &str) -> Self {
+        let migrates = |text| {
+            Version::parse(text).is_some_and(|version| version >= Version { major: 1, minor: 2 })
+        };
+        if migrates(device) && migrates(platform) { Self::Migrating } else { Self::Writing }
+    }
+
+    fn of(queue: &CommandQueue) -> Result<Self> {
+        let device = device_of(queue)?;
+        let info = |name| get_device_info(device, name).map_err(in_call("clGetDeviceInfo"));
+        let platform = isize::from(info(CL_DEVICE_PLATFORM)?) as cl_platform_id;
+        let platform_version = get_platform_info(platform, CL_PLATFORM_VERSION)
+            .map_err(in_call("clGetPlatformInfo"))?;
+        let device_version = String::from(info(CL_DEVICE_VERSION)?);
+        Ok(Self::of_versions(&device_version, &String::from(platform_version)))
+    }
+
+    fn call(self) -> &'static str {
+        match self {
+            Self::Migrating => "clEnqueueMigrateMemObjects",
+            Self::Writing => "clEnqueueWriteBuffer",
+        }
+    }
+}
+
+impl Toucher {
+    /// On the device of `queue`.
+    pub(super) fn beside(queue: &CommandQueue) -> Result<Self> {
+        Ok(Self { queue: OwnedQueue::beside(queue)?, by: By::of(queue)? })
+    }
+
+    /// Makes the memory of a buffer exist that nobody else has, and returns when it does.
+    ///
+    /// The buffer need not remember the command: it has ended before anybody can use the buffer.
+    pub(super) fn touch(&self, buffer: &Buffer) -> Result<()> {
+        let event = match self.by {
+            By::Migrating => self.migrate(buffer),
+            By::Writing => self.write(buffer),
+        }?;
+        match event.wait_until_ended()? {
+            Outcome::Complete => Ok(()),
+            Outcome::Failed => Err(Error::from_call(self.by.call(), event.status()?)),
+        }
+    }
+
+    fn migrate(&self, buffer: &Buffer) -> Result<EventRef> {
+        let (call, raw) = (By::Migrating.call(), buffer.as_raw());
+        let flags = CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
+        // SAFETY: the queue and the buffer are alive and of one context; there is no wait list.
+        let event = unsafe {
+            cl::enqueue_migrate_mem_object(self.queue.get(), 1, &raw, flags, 0, ptr::null())
+        }
+        .map_err(in_call(call))?;
+        // SAFETY: the driver has just made it, with one reference.
+        unsafe { EventRef::from_driver(call, event) }
+    }
+
+    fn write(&self, buffer: &Buffer) -> Result<EventRef> {
+        static ZERO: [u8; 4] = [0; 4];
+        let call = By::Writing.call();
+        let (size, from) = (buffer.size().min(ZERO.len()), ZERO.as_ptr().cast_mut().cast());
+        // SAFETY: the queue and the buffer are alive and of one context, the buffer has that many
+        // bytes, and so does what is written, which is there for good; there is no wait list.
+        let event = unsafe {
+            let (queue, to) = (self.queue.get(), buffer.as_raw());
+            cl::enqueue_write_buffer(queue, to, CL_FALSE, 0, size, from, 0, ptr::null())
+        }
+        .map_err(in_call(call))?;
+        // SAFETY: the driver has just made it, with one reference.
+        unsafe { EventRef::from_driver(call, event) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_has_opencl_1_2_throughout_migrates() {
+        for (device, platform, by) in [
+            ("OpenCL 1.2 a", "OpenCL 1.2 a", By::Migrating),
+            ("OpenCL 3.0 a", "OpenCL 2.1 a", By::Migrating),
+            ("OpenCL 1.1 a", "OpenCL 3.0 a", By::Writing),
+            ("OpenCL 1.2 a", "OpenCL 1.1 a", By::Writing),
+            ("OpenCL 1.0 a", "OpenCL 1.0 a", By::Writing),
+            ("", "", By::Writing),
+        ] {
+            assert_eq!(By::of_versions(device, platform), by, "{device}, {platform}");
+        }
+    }
+
+    /// What is written is a few bytes, and no more than there are.
+    #[test]
+    fn writing_makes_memory_exist_too() -> Result<()> {
+        use crate::memory::{MemFlags, enqueue_read_buffer};
+
+        let context = crate::create_some_context()?;
+        let queue = CommandQueue::create_default(&context, 0)?;
+        let toucher = Toucher { by: By::Writing, ..Toucher::beside(&queue)? };
+        for size in [1, 3, 4, 5] {
+            let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[7_u8; 5][..size])?;
+            toucher.touch(&buffer)?;
+            let mut found = [1_u8; 5];
+            enqueue_read_buffer(&queue, &buffer, 0, &mut found[..size], [])?;
+            assert_eq!(found[..size], [0, 0, 0, 0, 7][..size]);
+        }
+        Ok(())
+    }
+}
