@@ -76,7 +76,8 @@ struct Known<Q> {
     slot: Slot,
     /// Maps that end on this queue.
     maps: u32,
-    /// Counts the commands, to tell whether there was one meanwhile.
+    /// Counts the commands, to tell whether there was one meanwhile: begins where the counts of all
+    /// queues that made room have ended, as one of them may have come back.
     commands: u64,
 }
 
@@ -182,6 +183,8 @@ pub(super) struct Table<Q, E> {
     /// Commands, apart from maps, so that a command need not look at all others.
     commands: Vec<Use<E>>,
     maps: Vec<Use<E>>,
+    /// The largest count of commands of a queue that made room.
+    counted: u64,
     last_id: u64,
     /// The number of uses at which those that have ended are looked for.
     tidy_at: usize,
@@ -195,6 +198,7 @@ impl<Q, E> Default for Table<Q, E> {
             queues: vec![],
             commands: vec![],
             maps: vec![],
+            counted: 0,
             last_id: 0,
             tidy_at: Self::SLACK,
             waiting: 0,
@@ -238,9 +242,12 @@ impl<Q: Queue, E> Table<Q, E> {
             .then(|| self.queues.iter().position(idle))
             .flatten()
             .map(|position| self.queues.remove(position));
+        if let Some(out) = &out {
+            self.counted = self.counted.max(out.commands);
+        }
         let slot = Slot::beside(self.queues.iter().map(|known| known.slot));
-        let (key, touched) = (queue.key(), Touched::default());
-        self.queues.push(Known { key, queue, touched, slot, maps: 0, commands: 0 });
+        let (key, touched, commands) = (queue.key(), Touched::default(), self.counted);
+        self.queues.push(Known { key, queue, touched, slot, maps: 0, commands });
         let out = out?;
         let mut ids = Vec::new();
         for (range, access) in out.touched.uses() {

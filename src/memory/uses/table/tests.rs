@@ -551,6 +551,24 @@ fn a_queue_makes_room_and_what_it_touched_is_not_forgotten() {
 }
 
 #[test]
+fn a_queue_that_comes_back_is_not_idle_because_it_was_before() {
+    const MANY: usize = Table::<Fake, ()>::QUEUES;
+    let mut world = World::new();
+    world.command(QUEUE, 0..8, Write);
+    let more = 3 * LOOSE;
+    let out: Vec<_> = (more..more + MANY - 2).filter_map(|key| world.introduce(key)).collect();
+    let [(QUEUE, ids)] = &out[..] else { panic!("{out:?}") };
+    // What it was given then has ended.
+    ids.iter().for_each(|id| world.table.remove(*id));
+    world.introduce(QUEUE);
+    world.command(QUEUE, 0..8, Write);
+    // Told late.
+    world.table.queue_was_idle(QUEUE, 1);
+    assert!(world.introduce(OTHER).is_some());
+    assert!(world.map(OTHER, 0..8, Write).must_wait);
+}
+
+#[test]
 fn no_queue_makes_room_that_is_in_use() {
     const MANY: usize = Table::<Fake, ()>::QUEUES;
     let mut world = World { table: Table::default(), issuing: Issuing::default() };
