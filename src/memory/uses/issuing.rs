@@ -89,7 +89,8 @@ impl Issuing {
             bytes.start.store(touched.start, Ordering::Relaxed);
             bytes.end.store(touched.end, Ordering::Relaxed);
         }
-        self.usual.store(key | usize::from(slot.0), Ordering::Release);
+        // Not a store: it would hide from `close` which commands have begun before.
+        self.usual.swap(key | usize::from(slot.0), Ordering::AcqRel);
     }
 
     /// From now on, all commands begin with the table. Those that have begun without it are counted.
@@ -97,7 +98,8 @@ impl Issuing {
     #[inline]
     pub fn close(&self) {
         // This and `begin_usual` change the same number, so one of them comes first: either the
-        // command sees that it is not usual any more, or it is seen in its counter.
+        // command sees that it is not usual any more, or it is seen in its counter. That holds
+        // however often `open` comes between the two, as all of them read what they change.
         self.usual.swap(0, Ordering::AcqRel);
     }
 

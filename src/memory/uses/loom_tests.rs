@@ -46,6 +46,9 @@ struct Object {
 
 const BYTES: Range<usize> = 0..8;
 
+/// Others of the same object, that nothing else touches.
+const OTHER_BYTES: Range<usize> = 8..16;
+
 impl Object {
     fn new() -> loom::sync::Arc<Self> {
         let shared = Shared::default();
@@ -58,17 +61,24 @@ impl Object {
         loom::sync::Arc::new(object)
     }
 
-    /// As `memory::command` does. `false` where the bytes are mapped.
+    /// A command on [`BYTES`]. `false` where they are mapped.
     fn command(&self, key: usize) -> bool {
+        self.command_on(key, &BYTES, || {
+            // SAFETY: loom checks that nobody changes it meanwhile.
+            self.bytes.with(|bytes| assert!(unsafe { *bytes } <= 3));
+        })
+    }
+
+    /// As `memory::command` does. `false` where the bytes are mapped.
+    fn command_on(&self, key: usize, range: &Range<usize>, ask: impl FnOnce()) -> bool {
         let Shared { issuing, .. } = &self.shared;
-        let usual = self.shared.enter_usual(key, &BYTES, Access::Write);
+        let usual = self.shared.enter_usual(key, range, Access::Write);
         let entered = match usual {
             Some(slot) => Ok(Entered::OnQueue(slot)),
-            None => self.shared.lock().enter_command(issuing, key, &BYTES, Access::Write, false),
+            None => self.shared.lock().enter_command(issuing, key, range, Access::Write, false),
         };
         let Ok(entered) = entered else { return false };
-        // SAFETY: loom checks that nobody changes it meanwhile.
-        self.bytes.with(|bytes| assert!(unsafe { *bytes } <= 3));
+        ask();
         match entered {
             Entered::OnQueue(slot) => self.shared.was_issued(slot),
             Entered::Alone(id) => self.shared.tell(|table| table.set_running(id, Arc::new(()))),
@@ -133,6 +143,35 @@ fn a_map_and_a_command_of_its_queue() {
     explore([
         |object| {
             object.command(QUEUE);
+        },
+        |object| {
+            object.map(QUEUE, BYTES, Access::Write);
+        },
+    ]);
+}
+
+/// What another queue does between the command and the map makes its commands the usual ones.
+#[test]
+fn a_map_and_a_command_that_is_usual_no_more() {
+    explore([
+        |object| {
+            object.command(QUEUE);
+        },
+        |object| {
+            object.command_on(OTHER, &OTHER_BYTES, || ());
+            object.map(QUEUE, BYTES, Access::Write);
+        },
+    ]);
+}
+
+#[test]
+fn a_map_and_commands_of_which_both_are_usual() {
+    explore([
+        |object| {
+            object.command(QUEUE);
+        },
+        |object| {
+            object.command_on(OTHER, &OTHER_BYTES, || ());
         },
         |object| {
             object.map(QUEUE, BYTES, Access::Write);
