@@ -248,6 +248,18 @@ impl EventRef {
         outcome(self.get())
     }
 
+    /// Has the driver begin with what its command may wait for on its queue, if it has one.
+    pub(crate) fn flush_queue(&self) -> Result<()> {
+        let queue = event::get_event_info(self.get(), event::CL_EVENT_COMMAND_QUEUE)
+            .map_err(in_call("clGetEventInfo"))?;
+        let queue = isize::from(queue) as cl_command_queue;
+        // A user event has none.
+        if queue.is_null() {
+            return Ok(());
+        }
+        command_queue::flush(queue).map_err(in_call("clFlush"))
+    }
+
     /// Whether somebody else has a reference, too: the driver gives up its own when it has told all who
     /// wait of the command's end.
     pub(crate) fn is_shared(&self) -> bool {

@@ -1,7 +1,42 @@
-//! Where memory comes from when a program takes some again and again (PyOpenCL's "Memory Pools").
+//! Allocators and memory pools (PyOpenCL's "Memory Pools").
 //!
-//! An [`Allocator`] makes memory of a size.
+//! A pool keeps the blocks that it hands out and gets back, and uses them again: most programs ask for
+//! the same sizes over and over, and drivers take microseconds to make memory.
+//!
+//! - [`Allocator`]: what makes memory: [`DeferredAllocator`], [`ImmediateAllocator`], [`SvmAllocator`], or
+//!   a pool.
+//! - [`MemoryPool`] and [`SvmPool`] hand out [`PooledBuffer`] and [`PooledSvm`].
+//!
+//! # How a block is used again
+//! Dropping a handle is all that it takes, and costs no call to the driver. What matters comes when the
+//! block is handed out again:
+//! - while a clone, a region or a map of it lives, it is not;
+//! - to the in-order queue that it was used on, it is, at once;
+//! - to another queue, one whose uses have ended is preferred. If there is none, a command that waits for
+//!   them is enqueued before the block is handed out;
+//! - without a queue, it has to be one whose uses have ended.
+//!
+//! The uses are those of this crate's transfers, fills, launches and maps, the queue for which the block
+//! was allocated, and what [`Pooled::record_use`] tells.
 
 mod allocator;
+mod bin;
+mod bins;
+mod block;
+mod lock;
+mod memory;
+mod memory_pool;
+mod options;
+mod order;
+mod pooled;
+mod reclaim;
+mod shared;
+mod shelf;
+mod statistics;
 
 pub use allocator::{Allocator, DeferredAllocator, ImmediateAllocator, SvmAllocator};
+pub use memory::Memory;
+pub use memory_pool::{MemoryPool, Pool, SvmPool};
+pub use options::PoolOptions;
+pub use pooled::{Pooled, PooledBuffer, PooledSvm, RecordedUse};
+pub use statistics::Statistics;

@@ -171,9 +171,16 @@ impl Buffer {
         Self { about: object.about(), held: Held::whole(object), offset: 0, host: None }
     }
 
+    /// Makes this handle one of its first `size` bytes. The driver's object, which is not smaller than
+    /// that, stays as it is.
+    #[inline]
+    pub(crate) fn set_size(&mut self, size: usize) {
+        self.about.size = size;
+    }
+
     /// What keeps its bytes there.
     #[inline]
-    pub(super) fn held(&self) -> &Held {
+    pub(crate) fn held(&self) -> &Held {
         &self.held
     }
 

@@ -57,6 +57,8 @@ pub(super) const LARGEST_ALIGNMENT: usize = 128;
 #[derive(Clone, Debug)]
 pub struct SvmAllocation {
     pub(super) memory: Arc<SvmMemory>,
+    /// How many bytes of it this handle is for, from the first on.
+    size: usize,
 }
 
 /// Says what an [`SvmAllocation`] is to be like; [`build`](Self::build) makes it.
@@ -83,6 +85,23 @@ impl SvmAllocation {
     /// Those of [`SvmAllocationBuilder::build`].
     pub fn new(context: &Context, size: usize, alignment: usize, flags: SvmFlags) -> Result<Self> {
         Self::builder(context).size(size).alignment(alignment).flags(flags).build()
+    }
+
+    pub(super) fn of(memory: Arc<SvmMemory>) -> Self {
+        let size = memory.size();
+        Self { memory, size }
+    }
+
+    /// What handles share.
+    #[inline]
+    pub(crate) fn shared(&self) -> &Arc<SvmMemory> {
+        &self.memory
+    }
+
+    /// Makes this handle one of its first `size` bytes, which are there.
+    #[inline]
+    pub(crate) fn set_size(&mut self, size: usize) {
+        self.size = size;
     }
 
     /// Gives this handle up. The memory goes with the last handle to it.
@@ -190,7 +209,7 @@ impl SvmKind {
         // SAFETY: the driver has just made it in this context.
         let memory = unsafe { SvmMemory::adopt(pointer, size, *flags, context, Origin::Driver) };
         memory.queue().clone_from(queue);
-        Ok(SvmAllocation { memory: Arc::new(memory) })
+        Ok(SvmAllocation::of(Arc::new(memory)))
     }
 }
 
@@ -221,7 +240,7 @@ impl Svm for SvmAllocation {
     }
 
     fn window(&self) -> Range<usize> {
-        0..self.memory.size()
+        0..self.size
     }
 }
 

@@ -43,12 +43,12 @@ impl SvmAllocation {
         let mut memory = Arc::try_unwrap(self.memory).map_err(|memory| {
             let why = "the memory has other handles, maps or buffers; drop them first";
             let error = Error::refused(CALL, CL_INVALID_OPERATION, why);
-            Returned::new(error, Some(Self { memory }))
+            Returned::new(error, Some(Self::of(memory)))
         })?;
         match enqueue_free(&mut memory, queue, &wait_for.into()) {
             Ok(event) => Ok(event.into_event()),
             Err(error) => {
-                let left = memory.is_there().then(|| Self { memory: Arc::new(memory) });
+                let left = memory.is_there().then(|| Self::of(Arc::new(memory)));
                 Err(Returned::new(error, left))
             }
         }
@@ -177,22 +177,7 @@ pub(super) fn bind(memory: &SvmMemory, queue: &CommandQueue) -> Result<()> {
     if let Some(old) = bound.as_ref().filter(|old| old.get() != new.get()) {
         let mut before = old.last_commands()?;
         before.retain(|event| event.outcome().is_none());
-        let before: WaitList<'_> = before.iter().map(EventRef::as_event).collect();
-        let (count, events) = before.arguments(CALL, memory.context().raw())?;
-        let mark = new.mark(&before)?;
-        // SAFETY: the handles are alive and of one context, and so is the list during the call.
-        let event = unsafe { cl::enqueue_marker_with_wait_list(new.get(), count, events) };
-        let event = match event {
-            Ok(event) => event,
-            Err(code) => {
-                mark.was_refused();
-                return Err(Error::from_call("clEnqueueMarkerWithWaitList", code));
-            }
-        };
-        // SAFETY: the driver has just made it.
-        unsafe { mark.was_issued(event) };
-        // SAFETY: the driver has just made it, with one reference.
-        drop(unsafe { EventRef::from_driver("clEnqueueMarkerWithWaitList", event) }?);
+        new.wait_for(&before.iter().map(EventRef::as_event).collect())?;
     }
     *bound = Some(new);
     Ok(())

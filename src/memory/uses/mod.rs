@@ -16,6 +16,7 @@ use std::ops::Range;
 use std::ptr;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cl3::error_codes::{CL_INVALID_COMMAND_QUEUE, CL_INVALID_OPERATION};
 use cl3::types::{cl_command_queue, cl_context};
@@ -29,7 +30,7 @@ use lock::{Condvar, Mutex, MutexGuard};
 pub(crate) use marks::Moment;
 pub(crate) use queue::{KnownQueue, Marked};
 pub(crate) use table::Entered;
-use table::{Before, EnteredMap, Obstacle, Queue, Refusal, Running, Table};
+use table::{Before, EnteredMap, Obstacle, Queue, Refusal, Retired, Running, Table};
 
 /// What is done to bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +52,12 @@ const LOST_MAP: &str = "stay closed: an unmap of them failed";
 #[derive(Debug)]
 pub struct Uses {
     shared: Shared<Arc<KnownQueue>, Pending>,
+    /// The only queue that has been used, 0 for none, or [`MANY`]: what is not followed by itself.
+    only_queue: AtomicUsize,
 }
+
+/// More than one queue, or one that may reorder its commands. No queue has this number.
+const MANY: usize = usize::MAX;
 
 /// The rules under a lock.
 #[derive(Debug)]
@@ -159,7 +165,7 @@ impl Pending {
 impl Uses {
     /// Those of an object that nobody uses yet.
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { shared: Shared::default() })
+        Arc::new(Self { shared: Shared::default(), only_queue: AtomicUsize::new(0) })
     }
 
     #[inline]
@@ -260,6 +266,7 @@ impl Uses {
             Entered::Not => {}
             Entered::OnQueue(slot) => {
                 self.lock().lose(range.clone(), access);
+                self.only_queue.store(MANY, Ordering::Release);
                 self.shared.was_issued(slot);
             }
             Entered::Alone(id) => self.shared.tell(|table| table.set_lost(id)),
@@ -308,8 +315,19 @@ impl Uses {
     }
 
     fn introduce(&self, queue: Arc<KnownQueue>) {
-        let made_room = self.lock().introduce(&self.shared.issuing, queue);
-        let Some((queue, ids)) = made_room else { return };
+        let retired = {
+            let mut table = self.lock();
+            let retired = table.introduce(&self.shared.issuing, queue);
+            self.only_queue.store(table.only_queue().unwrap_or(MANY), Ordering::Release);
+            retired
+        };
+        if let Some(retired) = retired {
+            self.follow(retired);
+        }
+    }
+
+    /// From now on, an event tells when that ends which a queue has been given.
+    fn follow(&self, Retired { queue, ids }: Retired<Arc<KnownQueue>>) {
         if ids.is_empty() {
             return;
         }
@@ -325,6 +343,56 @@ impl Uses {
                 self.shared.tell(|table| ids.iter().for_each(|id| table.set_lost(*id)));
             }
         }
+    }
+
+    /// Whether all uses were on this queue, which runs them in order, or there were none. Nobody may be
+    /// about to enter one.
+    #[inline]
+    pub(crate) fn are_all_on(&self, key: usize) -> bool {
+        let only = self.only_queue.load(Ordering::Acquire);
+        only == key || only == 0
+    }
+
+    /// The events after which all uses of these bytes have ended that this crate knows of, other than
+    /// those on `queue`, if it runs them in order; `None` where the bytes are mapped, and where nobody can
+    /// tell. Nobody may be able to enter new uses.
+    #[cold]
+    pub(crate) fn unended(
+        &self,
+        queue: Option<&KnownQueue>,
+        range: &Range<usize>,
+    ) -> Result<Option<Vec<EventRef>>> {
+        let key = queue.filter(|queue| queue.is_in_order()).map_or(0, |queue| queue.get().addr());
+        let retired = self.lock().retire_others(&self.shared.issuing, key);
+        retired.into_iter().for_each(|retired| self.follow(retired));
+        let Some(running) = self.lock().running(range) else { return Ok(None) };
+        self.settle(running);
+        let table = self.lock();
+        let Some(running) = table.running(range) else { return Ok(None) };
+        self.only_queue.store(table.only_queue().unwrap_or(MANY), Ordering::Release);
+        drop(table);
+        running
+            .iter()
+            .map(|(_, pending)| pending.event.try_clone())
+            .collect::<Result<_>>()
+            .map(Some)
+    }
+
+    /// Enters something on these bytes that ends with `event`, and that nobody else would tell of.
+    #[cold]
+    pub(crate) fn enter_event(
+        &self,
+        call: &'static str,
+        event: &EventRef,
+        range: &Range<usize>,
+    ) -> Result<()> {
+        let event = Arc::new(Pending { event: event.try_clone()?, after: Vec::new() });
+        self.shared.tell(|table| {
+            table.enter_running(range.clone(), event).map_err(|held| in_use(call, range, &held))
+        })?;
+        self.only_queue.store(MANY, Ordering::Release);
+        self.tidy();
+        Ok(())
     }
 
     /// Removes those that have ended.
@@ -664,6 +732,7 @@ impl Uses {
     /// The driver was asked, on any queue, for the end of the map after `after`: it ends with `event`.
     #[cold]
     pub(crate) fn was_unmapped_by(&self, entered: MapUse, event: &EventRef, after: Vec<EventRef>) {
+        self.only_queue.store(MANY, Ordering::Release);
         match event.try_clone() {
             Ok(event) => self.issued(entered.id, Pending { event, after }),
             // It cannot be remembered, so it must be over before it is forgotten.
@@ -682,6 +751,7 @@ impl Uses {
 
     /// Nobody can tell whether the map has ended.
     pub(crate) fn lose_map(&self, entered: MapUse) {
+        self.only_queue.store(MANY, Ordering::Release);
         self.shared.tell(|table| table.set_lost(entered.id));
     }
 }

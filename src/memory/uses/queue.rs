@@ -144,6 +144,36 @@ impl KnownQueue {
         Ok(events)
     }
 
+    /// What the queue is given from now on comes after these events, of its context. A barrier
+    /// keeps them where it may reorder its commands.
+    pub fn wait_for(&self, events: &WaitList<'_>) -> Result<()> {
+        let call = match self.is_in_order() {
+            true => "clEnqueueMarkerWithWaitList",
+            false => "clEnqueueBarrierWithWaitList",
+        };
+        let (count, list) = events.arguments(call, self.context as cl_context)?;
+        let mark = self.mark(events)?;
+        // SAFETY: the handles are alive and of one context, and so is the list during the call.
+        let event = match unsafe {
+            if self.is_in_order() {
+                cl::enqueue_marker_with_wait_list(self.get(), count, list)
+            } else {
+                cl::enqueue_barrier_with_wait_list(self.get(), count, list)
+            }
+        } {
+            Ok(event) => event,
+            Err(code) => {
+                mark.was_refused();
+                return Err(Error::from_call(call, code));
+            }
+        };
+        // SAFETY: the driver has just made it.
+        unsafe { mark.was_issued(event) };
+        // SAFETY: the driver has just made it, with one reference.
+        drop(unsafe { EventRef::from_driver(call, event) }?);
+        Ok(())
+    }
+
     pub fn flush(&self) -> Result<()> {
         self.queue.flush()
     }

@@ -82,6 +82,11 @@ struct Known<Q> {
 }
 
 impl<Q> Known<Q> {
+    /// Whether nothing is being issued on it, and no map ends there.
+    fn is_idle(&self, issuing: &Issuing) -> bool {
+        !issuing.is_busy(self.slot) && self.maps == 0
+    }
+
     /// Enters a command of this queue, which runs them in order.
     #[inline]
     fn enter(&mut self, issuing: &Issuing, range: &Range<usize>, access: Access) -> Slot {
@@ -146,6 +151,14 @@ pub(super) enum Obstacle<E> {
 
 /// Something that has been enqueued, by its id.
 pub(super) type Running<E> = (u64, Arc<E>);
+
+/// A queue that has been forgotten, with the ids under which what it has touched is being issued from
+/// now on: it takes the last of its commands to say when that ends.
+#[derive(Debug)]
+pub(super) struct Retired<Q> {
+    pub queue: Q,
+    pub ids: Vec<u64>,
+}
 
 /// A command that has been entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -229,33 +242,63 @@ impl<Q: Queue, E> Table<Q, E> {
         self.queues.iter().find(|known| known.key == key).map(|known| &known.queue)
     }
 
-    /// Makes a queue known. Gives back one that must make room, if there is one, with the ids under
-    /// which what it has touched is being issued from now on: it takes the last of its commands to
-    /// say when that ends.
-    pub fn introduce(&mut self, issuing: &Issuing, queue: Q) -> Option<(Q, Vec<u64>)> {
+    /// Makes a queue known. Gives back one that must make room, if there is one.
+    pub fn introduce(&mut self, issuing: &Issuing, queue: Q) -> Option<Retired<Q>> {
         if self.queue(queue.key()).is_some() {
             return None;
         }
         issuing.close();
-        let idle = |known: &Known<Q>| !issuing.is_busy(known.slot) && known.maps == 0;
         let out = (self.queues.len() >= Self::QUEUES)
-            .then(|| self.queues.iter().position(idle))
+            .then(|| self.queues.iter().position(|known| known.is_idle(issuing)))
             .flatten()
             .map(|position| self.queues.remove(position));
-        if let Some(out) = &out {
-            self.counted = self.counted.max(out.commands);
-        }
+        let retired = out.map(|known| self.retire(known));
         let slot = Slot::beside(self.queues.iter().map(|known| known.slot));
         let (key, touched, commands) = (queue.key(), Touched::default(), self.counted);
         self.queues.push(Known { key, queue, touched, slot, maps: 0, commands });
-        let out = out?;
+        retired
+    }
+
+    /// Forgets all queues but `key`, as far as nothing is being issued or mapped there.
+    pub fn retire_others(&mut self, issuing: &Issuing, key: usize) -> Vec<Retired<Q>> {
+        issuing.close();
+        let is_out = |known: &mut Known<Q>| known.key != key && known.is_idle(issuing);
+        let out: Vec<_> = self.queues.extract_if(.., is_out).collect();
+        out.into_iter().map(|known| self.retire(known)).collect()
+    }
+
+    fn retire(&mut self, out: Known<Q>) -> Retired<Q> {
+        self.counted = self.counted.max(out.commands);
         let mut ids = Vec::new();
         for (range, access) in out.touched.uses() {
             let id = self.new_id();
             self.commands.push(Use::command(id, range, access, State::Issuing));
             ids.push(id);
         }
-        Some((out.queue, ids))
+        Retired { queue: out.queue, ids }
+    }
+
+    /// What has been enqueued on these bytes and is followed by itself; `None` where something else may
+    /// go on there that no event tells the end of.
+    pub fn running(&self, range: &Range<usize>) -> Option<Vec<Running<E>>> {
+        let uses = self.commands.iter().chain(&self.maps);
+        uses.filter(|entry| overlap(&entry.range, range))
+            .map(|entry| match &entry.state {
+                State::Running(event) => Some((entry.id, Arc::clone(event))),
+                State::Issuing | State::Mapped | State::Lost => None,
+            })
+            .collect()
+    }
+
+    /// The only queue of which there is a use, if it runs its commands in order: 0 where there is no use,
+    /// `None` where there are others.
+    pub fn only_queue(&self) -> Option<usize> {
+        match &self.queues[..] {
+            _ if !(self.commands.is_empty() && self.maps.is_empty()) => None,
+            [] => Some(0),
+            [only] => only.queue.is_in_order().then_some(only.key),
+            _ => None,
+        }
     }
 
     /// Enters a command that is about to be issued. With `settled`, the ends of maps that are still
@@ -429,6 +472,19 @@ impl<Q: Queue, E> Table<Q, E> {
             let (id, state) = (self.new_id(), State::Running(Arc::clone(event)));
             self.commands.push(Use::command(id, range.clone(), access, state));
         }
+    }
+
+    /// Enters something that has been enqueued.
+    pub fn enter_running(&mut self, range: Range<usize>, event: Arc<E>) -> Result<(), Refusal> {
+        let mapped =
+            |map: &&Use<E>| matches!(map.state, State::Mapped) && overlap(&map.range, &range);
+        if let Some(map) = self.maps.iter().find(mapped) {
+            let why = "are mapped; unmap them first";
+            return Err(Refusal { held: map.range.clone(), why });
+        }
+        let id = self.new_id();
+        self.commands.push(Use::command(id, range, Access::Write, State::Running(event)));
+        Ok(())
     }
 
     /// Nobody will be able to tell when it ends.

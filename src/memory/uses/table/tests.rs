@@ -97,7 +97,7 @@ impl World {
     fn introduce(&mut self, key: usize) -> Option<(usize, Vec<u64>)> {
         let queue = Fake { key, in_order: key != LOOSE, is_marked: Rc::default() };
         let out = self.table.introduce(&self.issuing, queue);
-        out.map(|(queue, ids)| (queue.key, ids))
+        out.map(|out| (out.queue.key, out.ids))
     }
 
     fn try_enter(

@@ -1,0 +1,90 @@
+//! Bins: classes of sizes that share their leading bits (PyOpenCL's `leading_bits_in_bin_id`).
+
+/// Which sizes share a bin: those with the same highest bit and the same `bits` bits below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Binning {
+    bits: u32,
+}
+
+impl Binning {
+    /// With more, bin numbers would not fit into 32 bits.
+    pub const MOST_BITS: u32 = 26;
+
+    /// `None` for more than [`MOST_BITS`](Self::MOST_BITS).
+    pub fn new(bits: u32) -> Option<Self> {
+        (bits <= Self::MOST_BITS).then_some(Self { bits })
+    }
+
+    /// The number of leading bits.
+    pub fn bits(self) -> u32 {
+        self.bits
+    }
+
+    /// The bin of `size` bytes.
+    #[inline]
+    pub fn bin(self, size: usize) -> u32 {
+        let exponent = size.max(1).ilog2();
+        let leading = if exponent >= self.bits {
+            size >> (exponent - self.bits)
+        } else {
+            size << (self.bits - exponent)
+        };
+        let mantissa = leading & ((1 << self.bits) - 1);
+        // 64 exponents and 26 bits at most are 32 bits.
+        (exponent << self.bits) | mantissa as u32
+    }
+
+    /// The largest size of a bin, in bytes: what its blocks have.
+    #[inline]
+    pub fn size(self, bin: u32) -> usize {
+        let exponent = bin >> self.bits;
+        let leading = (1 << self.bits) | (bin as usize & ((1 << self.bits) - 1));
+        if exponent >= self.bits {
+            let free_bits = exponent - self.bits;
+            (leading << free_bits) | ((1 << free_bits) - 1)
+        } else {
+            leading >> (self.bits - exponent)
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// What PyOpenCL 2026.1.4 answers (`_TestMemoryPool`): leading bits, size, bin, its size.
+    const PYOPENCL: &[(u32, usize, u32, usize)] = &include!("bin/pyopencl.in");
+
+    #[test]
+    fn bins_and_their_sizes_are_pyopencls() {
+        for &(bits, size, bin, block) in PYOPENCL {
+            let binning = Binning::new(bits).unwrap();
+            assert_eq!(binning.bin(size), bin, "{size} bytes by {bits} bits");
+            assert_eq!(binning.size(bin), block, "bin {bin} of {bits} bits");
+        }
+    }
+
+    #[test]
+    fn a_bin_holds_what_it_is_for_and_no_more_than_its_share() {
+        for bits in 0..=Binning::MOST_BITS {
+            let binning = Binning::new(bits).unwrap();
+            let around = (0..usize::BITS).flat_map(|exponent| {
+                let size = 1_usize << exponent;
+                [size - 1, size, size + size / 3, size + (size - 1)]
+            });
+            for size in around {
+                let bin = binning.bin(size);
+                let block = binning.size(bin);
+                assert!(block >= size, "{size} bytes by {bits} bits: {block}");
+                assert_eq!(binning.bin(block), bin, "{size} bytes by {bits} bits");
+                assert!(
+                    block - size.max(1) <= size >> bits,
+                    "{size} bytes by {bits} bits: {block}"
+                );
+                let next = block.checked_add(1).map(|next| binning.bin(next));
+                assert!(next.is_none_or(|next| next > bin), "{size} bytes by {bits} bits");
+            }
+        }
+        assert_eq!(Binning::new(Binning::MOST_BITS + 1), None);
+    }
+}

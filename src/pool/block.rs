@@ -1,0 +1,77 @@
+//! The blocks of a pool, from the allocator and back.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use super::memory::Memory;
+use super::shared::Shared;
+use super::shelf::Shelved;
+use crate::memory::uses::KnownQueue;
+
+/// Memory from the allocator, as long as the pool has it.
+#[derive(Debug)]
+pub(super) struct Block<M: Memory> {
+    /// Freed before its bytes are reserved no more.
+    pub memory: M,
+    pub reserved: Reserved<M>,
+    pub bin: u32,
+    /// Bytes that were asked for, while it is active.
+    pub requested: usize,
+    pub queue: BoundTo,
+    /// For those pools that want to know.
+    pub held_since: Option<Instant>,
+}
+
+/// The queue on which a block may be used in ways that nobody tells the pool of.
+#[derive(Clone, Debug)]
+pub(super) enum BoundTo {
+    /// The allocator's, if it has one.
+    Home,
+    Other(Arc<KnownQueue>),
+    Nothing,
+}
+
+/// Bytes of a pool's limit.
+#[derive(Debug)]
+pub(super) struct Reserved<M: Memory> {
+    pub pool: Arc<Shared<M>>,
+    pub bytes: usize,
+}
+
+impl<M: Memory> Drop for Reserved<M> {
+    fn drop(&mut self) {
+        self.pool.reserved.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+impl<M: Memory> Block<M> {
+    /// Makes it one of `size` bytes for somebody on a queue.
+    #[inline]
+    pub fn hand_out(&mut self, size: usize, queue: BoundTo) {
+        self.requested = size;
+        self.memory.shrink(size);
+        self.queue = queue;
+    }
+
+    pub fn pool(&self) -> &Arc<Shared<M>> {
+        &self.reserved.pool
+    }
+}
+
+impl<M: Memory> Shelved for Box<Block<M>> {
+    #[inline]
+    fn bin(&self) -> u32 {
+        self.bin
+    }
+
+    #[inline]
+    fn size(&self) -> usize {
+        self.reserved.bytes
+    }
+
+    #[inline]
+    fn requested(&self) -> usize {
+        self.requested
+    }
+}

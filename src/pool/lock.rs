@@ -1,0 +1,93 @@
+//! The lock of a shelf: held for some ten instructions, and released by one store.
+//!
+//! Why not a library's: whoever gives the last block back may find the pool freed by another thread as
+//! soon as the lock is released, so the release must be the last that touches it. Others do not promise
+//! that.
+
+use std::cell::UnsafeCell;
+use std::fmt;
+
+#[cfg(loom)]
+use loom::sync::atomic::{AtomicBool, Ordering};
+#[cfg(loom)]
+use loom::thread::yield_now;
+#[cfg(not(loom))]
+use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(not(loom))]
+use std::thread::yield_now;
+
+/// A lock around a `T`. It fills its cache lines, so that threads with different ones do not disturb
+/// each other.
+#[repr(align(128))]
+pub(super) struct Lock<T> {
+    is_taken: AtomicBool,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the value is reached by one thread at a time.
+unsafe impl<T: Send> Send for Lock<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for Lock<T> {}
+
+impl<T> Lock<T> {
+    pub fn new(value: T) -> Self {
+        Self { is_taken: AtomicBool::new(false), value: UnsafeCell::new(value) }
+    }
+
+    /// Runs `f`, which must not take long and must not lock this again, with the value.
+    #[inline]
+    pub fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        self.take();
+        let release = Release(&self.is_taken);
+        // SAFETY: nobody else has it until it is released.
+        let result = f(unsafe { &mut *self.value.get() });
+        drop(release);
+        result
+    }
+
+    #[inline]
+    fn take(&self) {
+        let taken = |is_taken: &AtomicBool| {
+            is_taken.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_err()
+        };
+        if taken(&self.is_taken) {
+            self.wait(taken);
+        }
+    }
+
+    #[cold]
+    fn wait(&self, taken: impl Fn(&AtomicBool) -> bool) {
+        /// How often it is looked at before another thread may run: its holder may be one.
+        const SPINS: u32 = if cfg!(loom) { 0 } else { 64 };
+        let mut spins = 0;
+        loop {
+            while self.is_taken.load(Ordering::Relaxed) {
+                if spins < SPINS {
+                    spins += 1;
+                    std::hint::spin_loop();
+                } else {
+                    yield_now();
+                }
+            }
+            if !taken(&self.is_taken) {
+                return;
+            }
+        }
+    }
+}
+
+/// Releases the lock, also where something unwinds.
+struct Release<'a>(&'a AtomicBool);
+
+impl Drop for Release<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+impl<T> fmt::Debug for Lock<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lock").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,96 @@
+//! What a pool needs to know of the memory that it hands out.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::memory::context::MemContext;
+use crate::memory::uses::Uses;
+use crate::memory::{Buffer, MemoryObject, SvmAllocation, SvmPointer};
+
+/// Memory that a pool can hand out: a [`Buffer`], or an [`SvmAllocation`].
+pub trait Memory: sealed::Block {}
+
+pub(crate) mod sealed {
+    use super::*;
+
+    pub trait Block: Send + Sync + Sized + 'static {
+        /// Its size in bytes.
+        fn size(&self) -> usize;
+
+        /// Makes handles say that it is smaller than it is.
+        fn shrink(&mut self, size: usize);
+
+        /// Whether nobody else has a handle to it or to a part of it, or a map.
+        fn is_sole(&self) -> bool;
+
+        /// Which uses of its bytes are known.
+        fn uses(&self) -> &Arc<Uses>;
+
+        /// Which of the bytes that these count are its own, all `size` of them.
+        fn in_uses(&self, size: usize) -> Range<usize>;
+
+        fn context(&self) -> &Arc<MemContext>;
+    }
+}
+
+impl Memory for Buffer {}
+
+impl sealed::Block for Buffer {
+    fn size(&self) -> usize {
+        MemoryObject::size(self)
+    }
+
+    #[inline]
+    fn shrink(&mut self, size: usize) {
+        self.set_size(size);
+    }
+
+    #[inline]
+    fn is_sole(&self) -> bool {
+        Arc::strong_count(self.held().object()) == 1
+    }
+
+    #[inline]
+    fn uses(&self) -> &Arc<Uses> {
+        self.held().object().uses()
+    }
+
+    fn in_uses(&self, size: usize) -> Range<usize> {
+        self.held().object().in_uses(&(self.offset()..self.offset() + size))
+    }
+
+    fn context(&self) -> &Arc<MemContext> {
+        self.held().object().context()
+    }
+}
+
+impl Memory for SvmAllocation {}
+
+impl sealed::Block for SvmAllocation {
+    fn size(&self) -> usize {
+        SvmPointer::size(self)
+    }
+
+    #[inline]
+    fn shrink(&mut self, size: usize) {
+        self.set_size(size);
+    }
+
+    #[inline]
+    fn is_sole(&self) -> bool {
+        Arc::strong_count(self.shared()) == 1
+    }
+
+    #[inline]
+    fn uses(&self) -> &Arc<Uses> {
+        self.shared().uses()
+    }
+
+    fn in_uses(&self, size: usize) -> Range<usize> {
+        0..size
+    }
+
+    fn context(&self) -> &Arc<MemContext> {
+        self.shared().context()
+    }
+}

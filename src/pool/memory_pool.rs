@@ -1,0 +1,194 @@
+//! Pools.
+
+use std::fmt;
+use std::sync::Arc;
+
+use opencl3::command_queue::CommandQueue;
+
+use super::allocator::Allocator;
+use super::memory::Memory;
+use super::options::PoolOptions;
+use super::order::Target;
+use super::pooled::Pooled;
+use super::shared::Shared;
+use super::statistics::Statistics;
+use crate::error::Result;
+use crate::memory::uses::KnownQueue;
+use crate::memory::{Buffer, SvmAllocation};
+
+/// A pool of memory; see the [module documentation](super).
+///
+/// Clones are the same pool. When the last is dropped, what it holds is freed, and what is active when it
+/// is dropped.
+pub struct Pool<M: Memory>(Arc<Handle<M>>);
+
+/// A pool of buffers (PyOpenCL's `MemoryPool`).
+///
+/// ```
+/// use clmatrix::memory::{MemFlags, enqueue_fill};
+/// use clmatrix::pool::{DeferredAllocator, MemoryPool};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// let pool = MemoryPool::new(DeferredAllocator::new(&context, MemFlags::READ_WRITE)?)?;
+/// for _ in 0..3 {
+///     let buffer = pool.allocate(1000)?;
+///     enqueue_fill(&queue, &*buffer, &7_u8, .., [])?;
+/// }
+/// queue.finish()?;
+/// assert!(pool.active_blocks() == 0 && pool.managed_bytes() >= 1023);
+/// # Ok(())
+/// # }
+/// ```
+pub type MemoryPool = Pool<Buffer>;
+
+/// A pool of shared virtual memory (PyOpenCL's `SVMPool`).
+pub type SvmPool = Pool<SvmAllocation>;
+
+/// What users have of a pool: blocks that are held keep the pool, until the last of these goes.
+#[derive(Debug)]
+struct Handle<M: Memory>(Arc<Shared<M>>);
+
+impl<M: Memory> Drop for Handle<M> {
+    fn drop(&mut self) {
+        drop(self.0.shelves.stop_holding());
+    }
+}
+
+impl<M: Memory> Pool<M> {
+    /// A pool as PyOpenCL's, but ordered across queues.
+    ///
+    /// A deferred allocator draws a warning: the pool cannot know when memory has run out.
+    ///
+    /// # Errors
+    /// CL_INVALID_CONTEXT where the allocator's queue is of another context.
+    pub fn new(allocator: impl Allocator<Memory = M> + 'static) -> Result<Self> {
+        Self::with_options(allocator, PoolOptions::default())
+    }
+
+    /// A pool that is as `options` say.
+    ///
+    /// # Errors
+    /// CL_INVALID_VALUE for more than 26 leading bits, and those of [`new`](Self::new).
+    pub fn with_options(
+        allocator: impl Allocator<Memory = M> + 'static,
+        options: PoolOptions,
+    ) -> Result<Self> {
+        if allocator.is_deferred() {
+            log::warn!(
+                "a memory pool on a deferred allocator cannot react when memory runs out, because that \
+                 shows only when a kernel uses it; take an immediate one"
+            );
+        }
+        let home = allocator.queue().map(|queue| {
+            // SAFETY: the queue is alive while it is borrowed.
+            unsafe { KnownQueue::of("MemoryPool::new", queue.get(), allocator.context_raw()) }
+        });
+        let shared = Shared::new(Box::new(allocator), home.transpose()?, options)?;
+        Ok(Self(Arc::new(Handle(Arc::new(shared)))))
+    }
+
+    fn shared(&self) -> &Arc<Shared<M>> {
+        &self.0.0
+    }
+
+    /// `size` bytes of undefined content, for the allocator's queue, or for any if it has none.
+    ///
+    /// # Errors
+    /// CL_INVALID_BUFFER_SIZE for more than CL_DEVICE_MAX_MEM_ALLOC_SIZE of every device; what class
+    /// [`OutOfMemory`](crate::Class::OutOfMemory) is where memory has run out although the pool has freed
+    /// all that it held; and what the allocator and the driver answer.
+    #[inline]
+    pub fn allocate(&self, size: usize) -> Result<Pooled<M>> {
+        self.shared().allocate(size).map(Pooled::new)
+    }
+
+    /// `size` bytes of undefined content, for `queue`: what is enqueued there comes after what the block
+    /// was used for before.
+    ///
+    /// # Errors
+    /// CL_INVALID_CONTEXT for a queue of another context, and those of [`allocate`](Self::allocate).
+    pub fn allocate_on(&self, queue: &CommandQueue, size: usize) -> Result<Pooled<M>> {
+        let shared = self.shared();
+        if shared.home_key() == queue.get().addr() {
+            return self.allocate(size);
+        }
+        let context = shared.allocator.context_raw();
+        // SAFETY: the queue is alive while it is borrowed.
+        let queue = unsafe { KnownQueue::of("MemoryPool::allocate_on", queue.get(), context) }?;
+        shared.allocate_for(size, &Target::Other(queue)).map(Pooled::new)
+    }
+
+    /// The number of blocks that wait to be used again.
+    pub fn held_blocks(&self) -> usize {
+        self.statistics().held_blocks
+    }
+
+    /// The number of blocks in use.
+    pub fn active_blocks(&self) -> usize {
+        self.statistics().active_blocks
+    }
+
+    /// The size of all blocks in bytes, held and active.
+    pub fn managed_bytes(&self) -> usize {
+        self.statistics().managed_bytes
+    }
+
+    /// How many bytes were asked for of the blocks in use.
+    pub fn active_bytes(&self) -> usize {
+        self.statistics().active_bytes
+    }
+
+    /// All counts, at one moment.
+    pub fn statistics(&self) -> Statistics {
+        self.shared().statistics()
+    }
+
+    /// Frees all that is held.
+    pub fn free_held(&self) {
+        drop(self.shared().shelves.drain());
+    }
+
+    /// Frees all that is held, and from now on what comes back, at once.
+    pub fn stop_holding(&self) {
+        drop(self.shared().shelves.stop_holding());
+    }
+
+    /// Frees held blocks, the largest first, until the pool has no more than `bytes` from its allocator, or
+    /// holds nothing.
+    pub fn trim_to(&self, bytes: usize) {
+        self.shared().trim_to(bytes);
+    }
+
+    /// Frees what has been held for longer than [`PoolOptions::idle_age`].
+    pub fn trim_idle(&self) {
+        self.shared().trim_idle();
+    }
+
+    /// The number of the bin of `size` bytes (PyOpenCL's `bin_number`).
+    pub fn bin_number(&self, size: usize) -> u32 {
+        self.shared().binning.bin(size)
+    }
+
+    /// The size in bytes of the blocks of a bin (PyOpenCL's `alloc_size`).
+    pub fn alloc_size(&self, bin: u32) -> usize {
+        self.shared().binning.size(bin)
+    }
+}
+
+impl<M: Memory> Clone for Pool<M> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<M: Memory> fmt::Debug for Pool<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool")
+            .field("allocator", &self.shared().allocator)
+            .field("options", &self.shared().options)
+            .field("statistics", &self.statistics())
+            .finish()
+    }
+}

@@ -1,0 +1,170 @@
+//! Which held block is handed out, and after what.
+
+use std::sync::Arc;
+
+use super::block::{Block, BoundTo};
+use super::memory::Memory;
+use super::shared::{Shared, this_thread};
+use super::shelf::{Candidate, Wanted};
+use crate::error::Result;
+use crate::handle::EventRef;
+use crate::memory::WaitList;
+use crate::memory::uses::KnownQueue;
+
+/// For whom a block is allocated.
+#[derive(Debug)]
+pub(super) enum Target {
+    /// Somebody on the allocator's queue, or on none if it has none.
+    Home,
+    /// Somebody on this queue, which is not the allocator's.
+    Other(Arc<KnownQueue>),
+}
+
+impl Target {
+    pub fn bound(&self) -> BoundTo {
+        match self {
+            Self::Home => BoundTo::Home,
+            Self::Other(queue) => BoundTo::Other(Arc::clone(queue)),
+        }
+    }
+}
+
+/// What is known of a held block.
+enum State {
+    /// It can be handed out at once.
+    Ready,
+    /// After these events.
+    After(Vec<EventRef>),
+    /// It has other handles, is mapped, or nobody can tell when it will not be used any more.
+    InUse,
+}
+
+/// A held block that is looked at.
+type Looked<M> = Candidate<Box<Block<M>>>;
+
+/// The one that is handed out after some events, and the others.
+type Choice<M> = (Option<(Looked<M>, Vec<EventRef>)>, Vec<Looked<M>>);
+
+/// How many held blocks are looked at.
+const MOST: usize = 8;
+
+impl<M: Memory> Shared<M> {
+    /// Whether a held block can be handed out at once on the allocator's queue, as far as that can be
+    /// told without asking the driver.
+    #[inline]
+    pub fn is_ready(&self, block: &Block<M>) -> bool {
+        matches!(block.queue, BoundTo::Home)
+            && block.memory.is_sole()
+            && (!self.options.is_ordered || block.memory.uses().are_all_on(self.home_key()))
+    }
+
+    fn wanted(&self, size: usize) -> Wanted {
+        let bin = self.binning.bin(size);
+        let more = self.binning.size(bin) as u128 * u128::from(self.options.larger_percent) / 100;
+        let at_most =
+            self.binning.size(bin).saturating_add(usize::try_from(more).unwrap_or(usize::MAX));
+        Wanted { bin, at_most, last_bin: self.binning.bin(at_most) }
+    }
+
+    /// A held block for `size` bytes, if there is one that will do.
+    pub fn reuse(&self, size: usize, target: &Target) -> Result<Option<Box<Block<M>>>> {
+        let queue = match target {
+            Target::Home => self.home.as_deref(),
+            Target::Other(queue) => Some(&**queue),
+        };
+        let candidates = self.shelves.candidates(this_thread(), &self.wanted(size), MOST);
+        let (chosen, others) = self.choose(candidates, queue);
+        for candidate in others {
+            drop(self.shelves.put_back(candidate));
+        }
+        let Some((candidate, events)) = chosen else { return Ok(None) };
+        if let Some(queue) = queue.filter(|_| !events.is_empty())
+            && let Err(error) = wait_on(queue, &events)
+        {
+            drop(self.shelves.put_back(candidate));
+            return Err(error);
+        }
+        let hand_out = |block: &mut Box<Block<M>>| block.hand_out(size, target.bound());
+        Ok(Some(self.shelves.choose(candidate, hand_out)))
+    }
+
+    /// The first that is ready, or else the first that is after some events, and the others.
+    fn choose(&self, candidates: Vec<Looked<M>>, queue: Option<&KnownQueue>) -> Choice<M> {
+        let (mut chosen, mut others) = (None, Vec::new());
+        for mut candidate in candidates {
+            let is_decided = matches!(&chosen, Some((_, events)) if Vec::is_empty(events));
+            let state = match is_decided {
+                true => State::InUse,
+                false => self.state(&mut candidate.block, queue),
+            };
+            match state {
+                State::Ready => {
+                    let before = chosen.replace((candidate, Vec::new()));
+                    others.extend(before.map(|(candidate, _)| candidate));
+                }
+                State::After(events) if chosen.is_none() && queue.is_some() => {
+                    chosen = Some((candidate, events));
+                }
+                State::After(_) | State::InUse => others.push(candidate),
+            }
+        }
+        (chosen, others)
+    }
+
+    /// What has to end before the block can be used on `queue`.
+    fn state(&self, block: &mut Block<M>, queue: Option<&KnownQueue>) -> State {
+        if !block.memory.is_sole() {
+            return State::InUse;
+        }
+        if !self.options.is_ordered {
+            return State::Ready;
+        }
+        let range = block.memory.in_uses(block.reserved.bytes);
+        let unended = block
+            .record_bound_queue(queue)
+            .and_then(|()| block.memory.uses().unended(queue, &range));
+        match unended {
+            Ok(Some(events)) if events.is_empty() => State::Ready,
+            Ok(Some(events)) => State::After(events),
+            Ok(None) => State::InUse,
+            Err(error) => {
+                log::warn!("{error}: a block of a memory pool is not used again");
+                State::InUse
+            }
+        }
+    }
+}
+
+impl<M: Memory> Block<M> {
+    /// The queue that it was bound to, unless it is `queue`, may have been given commands on it that
+    /// nobody told of.
+    fn record_bound_queue(&mut self, queue: Option<&KnownQueue>) -> Result<()> {
+        let is_ordered = |bound: &KnownQueue| {
+            bound.is_in_order() && queue.is_some_and(|queue| queue.get() == bound.get())
+        };
+        if let Some(bound) = self.bound().filter(|bound| !is_ordered(bound)) {
+            self.record_queue(&bound)?;
+            self.queue = BoundTo::Nothing;
+        }
+        Ok(())
+    }
+
+    /// What the queue has been given up to now may use it.
+    pub fn record_queue(&self, queue: &KnownQueue) -> Result<()> {
+        queue.last_commands()?.iter().try_for_each(|event| self.record_event(event))
+    }
+
+    /// What ends with the event may use it.
+    pub fn record_event(&self, event: &EventRef) -> Result<()> {
+        let range = self.memory.in_uses(self.reserved.bytes);
+        self.memory.uses().enter_event("MemoryPool::record_use", event, &range)
+    }
+}
+
+/// What `queue` is given from now on comes after these events.
+fn wait_on(queue: &KnownQueue, events: &[EventRef]) -> Result<()> {
+    for event in events {
+        event.flush_queue()?;
+    }
+    queue.wait_for(&events.iter().map(EventRef::as_event).collect::<WaitList<'_>>())
+}

@@ -1,0 +1,236 @@
+//! What a pool hands out.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+use opencl3::command_queue::CommandQueue;
+use opencl3::event::Event;
+
+use super::block::{Block, BoundTo};
+use super::memory::Memory;
+use super::shared::{Shared, this_thread};
+use super::shelf;
+use crate::error::Result;
+use crate::handle::EventRef;
+use crate::memory::command::{Operand, enqueue};
+use crate::memory::svm::memory::SvmMemory;
+use crate::memory::svm::sealed::Svm;
+use crate::memory::uses::{Access, KnownQueue};
+use crate::memory::{Buffer, SvmAllocation, SvmPointer, WaitList};
+
+/// Memory of a pool, which goes back to it when this is dropped (PyOpenCL's `PooledBuffer` and
+/// `PooledSVM`).
+///
+/// It has the size that was asked for, and is usable as what it dereferences to is. Clones and regions of
+/// that are, too, when this has been dropped: the pool uses the block again when the last of them is
+/// gone.
+pub struct Pooled<M: Memory>(Option<Box<Block<M>>>);
+
+/// A buffer of a pool.
+pub type PooledBuffer = Pooled<Buffer>;
+
+/// Shared virtual memory of a pool.
+pub type PooledSvm = Pooled<SvmAllocation>;
+
+/// A use of memory that this crate cannot see: by what a queue has been given up to now, or by what ends
+/// with an event.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum RecordedUse<'a> {
+    /// By commands on this queue.
+    Queue(&'a CommandQueue),
+    /// By what ends with this event.
+    Event(&'a Event),
+}
+
+impl<'a> From<&'a CommandQueue> for RecordedUse<'a> {
+    fn from(queue: &'a CommandQueue) -> Self {
+        Self::Queue(queue)
+    }
+}
+
+impl<'a> From<&'a Event> for RecordedUse<'a> {
+    fn from(event: &'a Event) -> Self {
+        Self::Event(event)
+    }
+}
+
+impl<M: Memory> Pooled<M> {
+    #[inline]
+    pub(super) fn new(block: Box<Block<M>>) -> Self {
+        Self(Some(block))
+    }
+
+    #[inline]
+    fn block(&self) -> &Block<M> {
+        self.0.as_ref().expect("it is there until it is dropped")
+    }
+
+    fn block_mut(&mut self) -> &mut Block<M> {
+        self.0.as_mut().expect("it is there until it is dropped")
+    }
+
+    /// The size of the block in bytes, which may be larger than what was asked for.
+    pub fn block_size(&self) -> usize {
+        self.block().reserved.bytes
+    }
+
+    /// Gives it back to the pool.
+    pub fn release(self) {}
+
+    /// Gives it back to the pool: what uses it next comes after `wait_for`, on `queue` and after what this
+    /// crate has enqueued on it (PyOpenCL's `enqueue_release`). The event says when that is.
+    ///
+    /// # Errors
+    /// CL_INVALID_CONTEXT for a queue or event of another context, CL_INVALID_OPERATION where it is
+    /// mapped, and what the driver answers. It goes back to the pool all the same.
+    pub fn enqueue_release<'a>(
+        self,
+        queue: &CommandQueue,
+        wait_for: impl Into<WaitList<'a>>,
+    ) -> Result<Event> {
+        const CALL: &str = "clEnqueueMarkerWithWaitList";
+        let memory = &self.block().memory;
+        let range = memory.in_uses(self.block_size());
+        let operand = Operand::new(memory.uses(), memory.context(), range, Access::Write);
+        let event =
+            enqueue(CALL, queue, &[operand], &wait_for.into(), |(queue, count, events)| {
+                // SAFETY: the handles are alive and of one context, and so is the list during the call.
+                unsafe { cl3::command_queue::enqueue_marker_with_wait_list(queue, count, events) }
+            })?;
+        Ok(event.into_event())
+    }
+
+    /// Tells of a use that this crate cannot see, by a kernel that was launched by other means, say: the
+    /// block is used again after it.
+    ///
+    /// # Errors
+    /// CL_INVALID_CONTEXT for a queue of another context, CL_INVALID_OPERATION where it is mapped, and
+    /// what the driver answers.
+    pub fn record_use<'a>(&self, used: impl Into<RecordedUse<'a>>) -> Result<()> {
+        match used.into() {
+            RecordedUse::Queue(queue) => self.block().record_queue(&*self.known(queue)?),
+            RecordedUse::Event(event) => {
+                // SAFETY: the event is alive while it is borrowed.
+                self.block().record_event(&unsafe { EventRef::retain(event.get()) }?)
+            }
+        }
+    }
+
+    fn known(&self, queue: &CommandQueue) -> Result<Arc<KnownQueue>> {
+        let context = self.block().memory.context();
+        // SAFETY: the queue is alive while it is borrowed.
+        unsafe { KnownQueue::of("MemoryPool::bind_to_queue", queue.get(), context.raw()) }
+    }
+
+    /// From now on, it is used on `queue`, after what the queue that it was bound to has been given up to
+    /// now (PyOpenCL's `bind_to_queue`). What the queue has been given when it goes back is taken for
+    /// uses of it. At first, it is bound to the queue for which it was allocated.
+    ///
+    /// # Errors
+    /// CL_INVALID_CONTEXT for a queue of another context, and what the driver answers.
+    pub fn bind_to_queue(&mut self, queue: &CommandQueue) -> Result<()> {
+        let queue = self.known(queue)?;
+        self.block_mut().bind(queue)
+    }
+
+    /// From now on, it is bound to no queue (PyOpenCL's `unbind_from_queue`): only the uses that this crate
+    /// knows of are waited for. Waits for all that the queue that it was bound to has been given.
+    ///
+    /// # Errors
+    /// What the driver answers.
+    pub fn unbind_from_queue(&mut self) -> Result<()> {
+        self.block_mut().unbind()
+    }
+}
+
+impl<M: Memory> Deref for Pooled<M> {
+    type Target = M;
+
+    #[inline]
+    fn deref(&self) -> &M {
+        &self.block().memory
+    }
+}
+
+impl<M: Memory> Drop for Pooled<M> {
+    #[inline]
+    fn drop(&mut self) {
+        let Some(mut block) = self.0.take() else { return };
+        let pool: *const Shared<M> = Arc::as_ptr(block.pool());
+        // SAFETY: the block keeps the pool.
+        if unsafe { (*pool).options.idle_age.is_some() } {
+            block.held_since = Some(std::time::Instant::now());
+        }
+        // SAFETY: as above. Once the block is on the shelf, others can free the pool, when they have had
+        // the shelf's lock: nothing but that is touched any more.
+        let shelf = unsafe { (*pool).shelves.of(this_thread()) };
+        drop(shelf::give_back(shelf, block));
+    }
+}
+
+impl SvmPointer for PooledSvm {}
+
+impl Svm for PooledSvm {
+    fn memory(&self) -> &Arc<SvmMemory> {
+        self.block().memory.memory()
+    }
+
+    fn window(&self) -> Range<usize> {
+        self.block().memory.window()
+    }
+}
+
+impl<M: Memory + fmt::Debug> fmt::Debug for Pooled<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pooled")
+            .field("memory", &**self)
+            .field("block_size", &self.block_size())
+            .finish()
+    }
+}
+
+/// By the driver's handle, or where the memory is.
+impl<M: Memory + PartialEq> PartialEq for Pooled<M> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<M: Memory + Eq> Eq for Pooled<M> {}
+
+impl<M: Memory + Hash> Hash for Pooled<M> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
+    }
+}
+
+impl<M: Memory> Block<M> {
+    /// The queue that it is bound to.
+    pub(super) fn bound(&self) -> Option<Arc<KnownQueue>> {
+        match &self.queue {
+            BoundTo::Home => self.pool().home.clone(),
+            BoundTo::Other(bound) => Some(Arc::clone(bound)),
+            BoundTo::Nothing => None,
+        }
+    }
+
+    fn bind(&mut self, queue: Arc<KnownQueue>) -> Result<()> {
+        if let Some(bound) = self.bound() {
+            self.record_queue(&bound)?;
+        }
+        let is_home = self.pool().home.as_ref().is_some_and(|home| Arc::ptr_eq(home, &queue));
+        self.queue = if is_home { BoundTo::Home } else { BoundTo::Other(queue) };
+        Ok(())
+    }
+
+    fn unbind(&mut self) -> Result<()> {
+        if let Some(bound) = self.bound() {
+            bound.finish()?;
+        }
+        self.queue = BoundTo::Nothing;
+        Ok(())
+    }
+}

@@ -1,0 +1,129 @@
+//! New blocks from the allocator, and what is done when memory has run out.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_MEM_OBJECT_ALLOCATION_FAILURE};
+
+use super::block::Block;
+use super::memory::Memory;
+use super::order::Target;
+use super::shared::{CALL, Shared, this_thread};
+use crate::error::{Class, Error, Result};
+
+/// A block, or the error that says that memory has run out.
+type OrOutOfMemory<T> = std::result::Result<T, Error>;
+
+impl<M: Memory> Shared<M> {
+    /// How large a new block is for `size` bytes. Refuses what no device can allocate, which freeing
+    /// memory would not help.
+    pub fn size_of_new(&self, size: usize) -> Result<usize> {
+        let most = self.allocator.max_size().unwrap_or(usize::MAX).min(isize::MAX as usize);
+        if size > most {
+            let why =
+                format!("{size} bytes; the context's devices allocate at most {most} at once");
+            return Err(Error::refused(CALL, CL_INVALID_BUFFER_SIZE, why));
+        }
+        // All that will ever be asked for of its bin fits into `most`, too.
+        Ok(self.binning.size(self.binning.bin(size)).min(most))
+    }
+
+    /// Asks the allocator.
+    pub fn try_new(
+        self: &Arc<Self>,
+        size: usize,
+        size_of_new: usize,
+        target: &Target,
+    ) -> Result<OrOutOfMemory<Box<Block<M>>>> {
+        self.trim_idle();
+        let Some(reserved) = self.reserve(size_of_new) else {
+            let why = format!("the pool's limit is {} bytes", self.options.limit);
+            return Ok(Err(Error::refused(CALL, CL_MEM_OBJECT_ALLOCATION_FAILURE, why)));
+        };
+        let memory = match self.allocator.allocate(size_of_new) {
+            // The allocator may be anybody's.
+            Ok(Some(memory)) if memory.size() >= size_of_new => memory,
+            Ok(Some(_)) => {
+                let why = format!(
+                    "the allocator gave less than the {size_of_new} bytes it was asked for"
+                );
+                return Err(Error::refused(CALL, CL_INVALID_BUFFER_SIZE, why));
+            }
+            Ok(None) => {
+                let why = format!("the allocator gave nothing for {size_of_new} bytes");
+                return Err(Error::refused(CALL, CL_INVALID_BUFFER_SIZE, why));
+            }
+            Err(error) if error.class() == Class::OutOfMemory => return Ok(Err(error)),
+            Err(error) => return Err(error),
+        };
+        let (bin, held_since) = (self.binning.bin(size), None);
+        let mut block =
+            Block { memory, reserved, bin, requested: size, queue: target.bound(), held_since };
+        block.hand_out(size, target.bound());
+        let block = Box::new(block);
+        self.shelves.add(this_thread(), &block);
+        self.peak_managed.fetch_max(self.reserved.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.statistics();
+        Ok(Ok(block))
+    }
+
+    /// Memory has run out: the user's hook first, then the held blocks, the largest first.
+    pub fn after_reclaiming(
+        self: &Arc<Self>,
+        size: usize,
+        size_of_new: usize,
+        target: &Target,
+        mut error: Error,
+    ) -> Result<Box<Block<M>>> {
+        if let Some(reclaim) = &self.options.reclaim {
+            reclaim();
+            if let Some(block) = self.reuse(size, target)? {
+                return Ok(block);
+            }
+            match self.try_new(size, size_of_new, target)? {
+                Ok(block) => return Ok(block),
+                Err(again) => error = again,
+            }
+        }
+        while let Some(block) = self.shelves.take_largest() {
+            drop(block);
+            match self.try_new(size, size_of_new, target)? {
+                Ok(block) => return Ok(block),
+                Err(again) => error = again,
+            }
+        }
+        Err(self.out_of_memory(size, size_of_new, &error))
+    }
+
+    fn out_of_memory(&self, size: usize, size_of_new: usize, error: &Error) -> Error {
+        let statistics = self.statistics();
+        let why = format!(
+            "{size} bytes were asked for, which takes a block of {size_of_new}; the pool holds {} \
+             blocks, {} are active with {} bytes, and it manages {} bytes in all ({error})",
+            statistics.held_blocks,
+            statistics.active_blocks,
+            statistics.active_bytes,
+            statistics.managed_bytes,
+        );
+        Error::refused(CALL, error.code(), why)
+    }
+
+    /// Frees what has been held for too long.
+    pub fn trim_idle(&self) {
+        if let Some(age) = self.options.idle_age {
+            let now = Instant::now();
+            let is_young = |since: Instant| now.saturating_duration_since(since) < age;
+            drop(self.shelves.sweep(|block| block.held_since.is_none_or(is_young)));
+        }
+    }
+
+    /// Frees held blocks, the largest first, until no more than `bytes` are managed.
+    pub fn trim_to(&self, bytes: usize) {
+        while self.reserved.load(Ordering::Relaxed) > bytes
+            && let Some(block) = self.shelves.take_largest()
+        {
+            drop(block);
+        }
+    }
+}

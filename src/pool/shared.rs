@@ -1,0 +1,133 @@
+//! What a pool and its blocks have in common.
+
+use std::cell::Cell;
+use std::fmt;
+use std::num::NonZero;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use super::allocator::Allocator;
+use super::bin::Binning;
+use super::block::{Block, BoundTo, Reserved};
+use super::memory::Memory;
+use super::options::PoolOptions;
+use super::order::Target;
+use super::shelf::Shelves;
+use super::statistics::Statistics;
+use crate::error::Result;
+use crate::memory::uses::KnownQueue;
+
+pub(super) const CALL: &str = "MemoryPool::allocate";
+
+/// What a pool and its blocks have in common. Each block keeps it, those that it holds, too, until it
+/// stops holding them.
+pub(super) struct Shared<M: Memory> {
+    pub allocator: Box<dyn Allocator<Memory = M>>,
+    pub home: Option<Arc<KnownQueue>>,
+    pub options: PoolOptions,
+    pub binning: Binning,
+    pub shelves: Shelves<Box<Block<M>>>,
+    /// The bytes of all blocks, and of those that are just being allocated.
+    pub reserved: AtomicUsize,
+    pub peak_managed: AtomicUsize,
+    pub peak_active: AtomicUsize,
+}
+
+/// More would make the statistics slow, and help few.
+const MOST_SHELVES: usize = 16;
+
+impl<M: Memory> Shared<M> {
+    pub fn new(
+        allocator: Box<dyn Allocator<Memory = M>>,
+        home: Option<Arc<KnownQueue>>,
+        options: PoolOptions,
+    ) -> Result<Self> {
+        let binning = options.binning()?;
+        let threads = thread::available_parallelism().map_or(1, NonZero::get);
+        Ok(Self {
+            allocator,
+            home,
+            options,
+            binning,
+            shelves: Shelves::new(threads.next_power_of_two().min(MOST_SHELVES), binning),
+            reserved: AtomicUsize::new(0),
+            peak_managed: AtomicUsize::new(0),
+            peak_active: AtomicUsize::new(0),
+        })
+    }
+
+    /// What tells the home queue from others; 0 where there is none.
+    #[inline]
+    pub fn home_key(&self) -> usize {
+        self.home.as_ref().map_or(0, |queue| queue.get().addr())
+    }
+
+    /// A block of at least `size` bytes for somebody on the allocator's queue.
+    #[inline]
+    pub fn allocate(self: &Arc<Self>, size: usize) -> Result<Box<Block<M>>> {
+        let bin = self.binning.bin(size);
+        let block = self.shelves.take(
+            this_thread(),
+            bin,
+            |block| self.is_ready(block),
+            |block| block.hand_out(size, BoundTo::Home),
+        );
+        match block {
+            Some(block) => Ok(block),
+            None => self.allocate_for(size, &Target::Home),
+        }
+    }
+
+    /// The same for somebody on any queue.
+    #[cold]
+    pub fn allocate_for(self: &Arc<Self>, size: usize, target: &Target) -> Result<Box<Block<M>>> {
+        let size_of_new = self.size_of_new(size)?;
+        if let Some(block) = self.reuse(size, target)? {
+            return Ok(block);
+        }
+        let block = match self.try_new(size, size_of_new, target)? {
+            Ok(block) => block,
+            Err(error) => return self.after_reclaiming(size, size_of_new, target, error),
+        };
+        Ok(block)
+    }
+
+    /// Statistics at one moment.
+    pub fn statistics(&self) -> Statistics {
+        let mut statistics = Statistics::new(self.shelves.counts());
+        let active = statistics.active_bytes;
+        statistics.peak_active_bytes =
+            self.peak_active.fetch_max(active, Ordering::Relaxed).max(active);
+        statistics.peak_managed_bytes = self.peak_managed.load(Ordering::Relaxed);
+        statistics
+    }
+
+    /// Reserves bytes of the limit, if there are as many left.
+    pub fn reserve(self: &Arc<Self>, bytes: usize) -> Option<Reserved<M>> {
+        let limit = self.options.limit;
+        let add = |reserved: usize| reserved.checked_add(bytes).filter(|sum| *sum <= limit);
+        self.reserved.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).ok()?;
+        Some(Reserved { pool: Arc::clone(self), bytes })
+    }
+}
+
+/// A number for each thread.
+#[inline]
+pub(super) fn this_thread() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    const NONE: usize = usize::MAX;
+    thread_local!(static NUMBER: Cell<usize> = const { Cell::new(NONE) });
+    NUMBER.with(|number| {
+        if number.get() == NONE {
+            number.set(NEXT.fetch_add(1, Ordering::Relaxed));
+        }
+        number.get()
+    })
+}
+
+impl<M: Memory> fmt::Debug for Shared<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("allocator", &self.allocator).finish_non_exhaustive()
+    }
+}

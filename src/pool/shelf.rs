@@ -1,0 +1,272 @@
+//! What a pool holds, and its counts: one shelf for each of several groups of threads, so that threads
+//! do not wait for each other.
+//!
+//! A block may come back to another shelf than the one that it was taken from, so the counts of one
+//! shelf say nothing; those of all together are exact.
+
+use super::bin::Binning;
+use super::bins::Bins;
+use super::lock::Lock;
+
+/// What shelves need to know of a block.
+pub(super) trait Shelved {
+    /// Its bin.
+    fn bin(&self) -> u32;
+
+    /// Its size in bytes.
+    fn size(&self) -> usize;
+
+    /// How many of them were asked for, while it is active.
+    fn requested(&self) -> usize;
+}
+
+/// Which blocks will do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    /// The bin of the size that was asked for.
+    pub bin: u32,
+    /// Bytes: a larger block is too large.
+    pub at_most: usize,
+    /// The bin of `at_most`.
+    pub last_bin: u32,
+}
+
+/// What is counted. On one shelf, some may be below zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub held_blocks: isize,
+    pub active_blocks: isize,
+    /// Of all blocks, in bytes.
+    pub managed_bytes: isize,
+    /// That were asked for.
+    pub active_bytes: isize,
+}
+
+impl Counts {
+    fn add(self, other: Self) -> Self {
+        Self {
+            held_blocks: self.held_blocks + other.held_blocks,
+            active_blocks: self.active_blocks + other.active_blocks,
+            managed_bytes: self.managed_bytes + other.managed_bytes,
+            active_bytes: self.active_bytes + other.active_bytes,
+        }
+    }
+}
+
+/// What is held for a group of threads.
+#[derive(Debug)]
+pub(super) struct Shelf<B> {
+    bins: Bins<B>,
+    counts: Counts,
+    /// Whether blocks that come back are held.
+    is_holding: bool,
+    /// Changes when all that was held is freed, what is being looked at, too.
+    generation: u64,
+}
+
+/// A block that is being looked at, and still counts as held.
+#[derive(Debug)]
+pub(super) struct Candidate<B> {
+    pub block: B,
+    shelf: usize,
+    generation: u64,
+}
+
+/// All that a pool holds.
+#[derive(Debug)]
+pub(super) struct Shelves<B>(Box<[Lock<Shelf<B>>]>);
+
+impl<B: Shelved> Shelves<B> {
+    pub fn new(count: usize, binning: Binning) -> Self {
+        let shelf = || {
+            let (counts, bins) = (Counts::default(), Bins::new(binning));
+            Lock::new(Shelf { bins, counts, is_holding: true, generation: 0 })
+        };
+        Self((0..count.max(1)).map(|_| shelf()).collect())
+    }
+
+    /// The shelf of the threads with this number.
+    #[inline]
+    pub fn of(&self, thread: usize) -> &Lock<Shelf<B>> {
+        &self.0[thread % self.0.len()]
+    }
+
+    /// Makes the next block of the bin on this thread's shelf active if it is `ready`, which must not take
+    /// long; `prepare` is told of it.
+    #[inline]
+    pub fn take(
+        &self,
+        thread: usize,
+        bin: u32,
+        ready: impl FnOnce(&B) -> bool,
+        prepare: impl FnOnce(&mut B),
+    ) -> Option<B> {
+        self.of(thread).with(|shelf| match shelf.bins.pop_if(bin, ready) {
+            Some(mut block) => {
+                prepare(&mut block);
+                shelf.was_taken(&block);
+                Some(block)
+            }
+            None => None,
+        })
+    }
+
+    /// Up to `most` blocks that will do, this thread's first, smaller ones before larger ones.
+    pub fn candidates(&self, thread: usize, wanted: &Wanted, most: usize) -> Vec<Candidate<B>> {
+        let mut found = Vec::new();
+        for nth in 0..self.0.len() {
+            let shelf = (thread + nth) % self.0.len();
+            let left = most - found.len();
+            found.extend(self.0[shelf].with(|inner| inner.candidates(shelf, wanted, left)));
+            if found.len() == most {
+                break;
+            }
+        }
+        found
+    }
+
+    /// Makes a candidate active.
+    pub fn choose(&self, candidate: Candidate<B>, prepare: impl FnOnce(&mut B)) -> B {
+        let Candidate { mut block, shelf, .. } = candidate;
+        prepare(&mut block);
+        self.0[shelf].with(|shelf| shelf.was_taken(&block));
+        block
+    }
+
+    /// Puts a candidate back below the others. Returns it where it is to be freed.
+    pub fn put_back(&self, candidate: Candidate<B>) -> Option<B> {
+        let Candidate { block, shelf, generation } = candidate;
+        self.0[shelf].with(|shelf| {
+            if shelf.is_holding && shelf.generation == generation {
+                shelf.bins.push_below(block.bin(), block);
+                return None;
+            }
+            shelf.was_removed(&block);
+            Some(block)
+        })
+    }
+
+    /// Counts a new block, which is active.
+    pub fn add(&self, thread: usize, block: &B) {
+        self.of(thread).with(|shelf| {
+            shelf.counts.managed_bytes += block.size() as isize;
+            shelf.counts.active_blocks += 1;
+            shelf.counts.active_bytes += block.requested() as isize;
+        });
+    }
+
+    /// Takes out one of the largest blocks that are held.
+    pub fn take_largest(&self) -> Option<B> {
+        loop {
+            let highest = |(nth, shelf): (usize, &Lock<Shelf<B>>)| {
+                shelf.with(|shelf| shelf.bins.highest()).map(|bin| (bin, nth))
+            };
+            let (bin, nth) = self.0.iter().enumerate().filter_map(highest).max()?;
+            let block = self.0[nth].with(|shelf| {
+                let block = shelf.bins.pop_if(bin, |_| true)?;
+                shelf.was_removed(&block);
+                Some(block)
+            });
+            // Another thread may have been faster.
+            if block.is_some() {
+                return block;
+            }
+        }
+    }
+
+    /// Takes out all that is held.
+    pub fn drain(&self) -> Vec<B> {
+        self.0.iter().flat_map(|shelf| shelf.with(Shelf::drain)).collect()
+    }
+
+    /// Takes out what is held and not `wanted` any more.
+    pub fn sweep(&self, wanted: impl Fn(&B) -> bool) -> Vec<B> {
+        let sweep = |shelf: &mut Shelf<B>| {
+            let (kept, out): (Vec<_>, Vec<_>) = shelf.bins.drain().into_iter().partition(&wanted);
+            kept.into_iter().for_each(|block| shelf.bins.push(block.bin(), block));
+            out.iter().for_each(|block| shelf.was_removed(block));
+            out
+        };
+        self.0.iter().flat_map(|shelf| shelf.with(sweep)).collect()
+    }
+
+    /// From now on, blocks that come back are not held. Takes out all that is.
+    pub fn stop_holding(&self) -> Vec<B> {
+        let stop = |shelf: &mut Shelf<B>| {
+            shelf.is_holding = false;
+            shelf.drain()
+        };
+        self.0.iter().flat_map(|shelf| shelf.with(stop)).collect()
+    }
+
+    /// The counts at one moment.
+    pub fn counts(&self) -> Counts {
+        sum(&self.0, Counts::default())
+    }
+}
+
+/// Adds the counts of these shelves while all of them are locked; always in this order, and nobody else
+/// locks two.
+fn sum<B>(shelves: &[Lock<Shelf<B>>], counts: Counts) -> Counts {
+    match shelves.split_first() {
+        None => counts,
+        Some((first, others)) => first.with(|shelf| sum(others, counts.add(shelf.counts))),
+    }
+}
+
+/// Gives an active block back. Returns it where it is to be freed.
+///
+/// It is given no more than the lock, because nothing else may be touched once another thread can take
+/// the block and free all that the shelf belongs to.
+#[inline]
+pub(super) fn give_back<B: Shelved>(shelf: &Lock<Shelf<B>>, block: B) -> Option<B> {
+    shelf.with(|shelf| {
+        shelf.counts.active_blocks -= 1;
+        shelf.counts.active_bytes -= block.requested() as isize;
+        if shelf.is_holding {
+            shelf.counts.held_blocks += 1;
+            shelf.bins.push(block.bin(), block);
+            return None;
+        }
+        shelf.counts.managed_bytes -= block.size() as isize;
+        Some(block)
+    })
+}
+
+impl<B: Shelved> Shelf<B> {
+    #[inline]
+    fn was_taken(&mut self, block: &B) {
+        self.counts.held_blocks -= 1;
+        self.counts.active_blocks += 1;
+        self.counts.active_bytes += block.requested() as isize;
+    }
+
+    fn was_removed(&mut self, block: &B) {
+        self.counts.held_blocks -= 1;
+        self.counts.managed_bytes -= block.size() as isize;
+    }
+
+    fn candidates(&mut self, shelf: usize, wanted: &Wanted, most: usize) -> Vec<Candidate<B>> {
+        let mut found = Vec::new();
+        let mut first = wanted.bin;
+        while found.len() < most
+            && let Some(bin) = self.bins.lowest(first..=wanted.last_bin)
+        {
+            let fits = |block: &B| block.size() <= wanted.at_most;
+            match self.bins.pop_if(bin, fits) {
+                Some(block) => {
+                    found.push(Candidate { block, shelf, generation: self.generation });
+                }
+                None => first = bin + 1,
+            }
+        }
+        found
+    }
+
+    fn drain(&mut self) -> Vec<B> {
+        self.generation += 1;
+        let blocks = self.bins.drain();
+        blocks.iter().for_each(|block| self.was_removed(block));
+        blocks
+    }
+}
