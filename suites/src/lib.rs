@@ -14,6 +14,7 @@ mod object;
 mod on_device;
 mod overtaking;
 mod pipe;
+mod pool;
 mod property;
 mod sampler;
 mod selection;

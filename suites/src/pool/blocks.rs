@@ -1,0 +1,297 @@
+//! Which blocks there are: bins, what is held, and what is counted.
+
+use std::thread;
+use std::time::Duration;
+
+use clmatrix::memory::{Buffer, MemFlags, MemoryObject, enqueue_copy, enqueue_fill};
+use clmatrix::pool::{
+    Allocator, DeferredAllocator, ImmediateAllocator, MemoryPool, PoolOptions, PooledBuffer,
+};
+use clmatrix::{Class, Result};
+use clmatrix_harness::{CtxFactory, ctx_factory};
+use rstest::rstest;
+
+use super::{counts, pool_in, pool_on};
+use crate::on_device::{OnDevice, on_device};
+
+#[rstest]
+#[clmatrix_harness::test]
+fn counts_are_those_of_pyopencl(on_device: OnDevice) -> Result<()> {
+    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    assert_eq!(counts(&pool), (0, 0, 0, 0));
+    let first = pool.allocate(1000)?;
+    assert_eq!(counts(&pool), (0, 1, 1023, 1000));
+    let nothing = pool.allocate(0)?;
+    assert_eq!(counts(&pool), (0, 2, 1024, 1000));
+    assert_eq!((nothing.size(), nothing.block_size()), (0, 1));
+    drop(first);
+    assert_eq!(counts(&pool), (1, 1, 1024, 0));
+    let again = pool.allocate(993)?;
+    assert_eq!(counts(&pool), (0, 2, 1024, 993));
+    nothing.release();
+    again.release();
+    assert_eq!(counts(&pool), (2, 0, 1024, 0));
+    pool.free_held();
+    assert_eq!(counts(&pool), (0, 0, 0, 0));
+    Ok(())
+}
+
+/// 1000 bytes and 1023 share the bin of 992 to 1023; 1024 do not.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_block_is_used_again_for_sizes_of_its_bin(on_device: OnDevice) -> Result<()> {
+    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    let first = pool.allocate(1000)?;
+    let raw = first.as_raw();
+    drop(first);
+    for (size, is_same) in [(1023, true), (992, true), (991, false), (1024, false)] {
+        let buffer = pool.allocate(size)?;
+        assert_eq!(buffer.as_raw() == raw, is_same, "{size} bytes");
+        assert_eq!(buffer.size(), size);
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn kernels_use_a_block_as_a_buffer_of_the_size_asked_for(on_device: OnDevice) -> Result<()> {
+    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    for round in 0..3_u32 {
+        let buffer = pool.allocate(4 * 250)?;
+        enqueue_fill(&on_device.queue, &*buffer, &round, .., [])?;
+        let add = "kernel void k(global uint *x) { x[get_global_id(0)] += get_global_id(0); }";
+        on_device.run(add, &[&buffer], 250)?;
+        let mut found = [0_u32; 250];
+        enqueue_copy(&on_device.queue, &mut found, &*buffer, .., [])?;
+        assert!(found.iter().zip(0..).all(|(found, place)| *found == round + place));
+    }
+    assert_eq!(counts(&pool), (1, 0, 1023, 0));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn what_came_last_goes_first(on_device: OnDevice) -> Result<()> {
+    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    let blocks = [pool.allocate(100)?, pool.allocate(100)?, pool.allocate(100)?];
+    let raws = blocks.each_ref().map(|block| block.as_raw());
+    drop(blocks);
+    let blocks = [pool.allocate(100)?, pool.allocate(100)?, pool.allocate(100)?];
+    let again = blocks.each_ref().map(|block| block.as_raw());
+    assert_eq!(again, [raws[2], raws[1], raws[0]]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_clone_or_a_region_keeps_a_block(on_device: OnDevice) -> Result<()> {
+    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    let first = pool.allocate(4096)?;
+    let raw = first.as_raw();
+    let (clone, region) = (Buffer::clone(&first), first.sub_region(..16)?);
+    drop(first);
+    assert_ne!(pool.allocate(4096)?.as_raw(), raw);
+    drop(clone);
+    assert_ne!(pool.allocate(4096)?.as_raw(), raw);
+    drop(region);
+    let both = [pool.allocate(4096)?, pool.allocate(4096)?];
+    assert!(both.iter().any(|block| block.as_raw() == raw));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn what_is_not_held_is_freed_at_once(ctx_factory: CtxFactory) -> Result<()> {
+    let context = ctx_factory()?;
+    let before = context.reference_count()?;
+    let pool = pool_in(&context, PoolOptions::new())?;
+    let (first, second) = (pool.allocate(100)?, pool.allocate(100)?);
+    drop(first);
+    pool.stop_holding();
+    assert_eq!(counts(&pool), (0, 1, 103, 100));
+    drop(second);
+    assert_eq!(counts(&pool), (0, 0, 0, 0));
+    drop(pool.allocate(100)?);
+    assert_eq!(counts(&pool), (0, 0, 0, 0));
+    drop(pool);
+    assert_eq!(context.reference_count()?, before);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_block_outlives_its_pool_and_nothing_stays_behind(ctx_factory: CtxFactory) -> Result<()> {
+    let context = ctx_factory()?;
+    let before = context.reference_count()?;
+    let pool = pool_in(&context, PoolOptions::new())?;
+    let other = pool.clone();
+    let (held, block) = (pool.allocate(100)?, pool.allocate(200)?);
+    drop((pool, held));
+    assert_eq!(other.held_blocks(), 1);
+    drop(other);
+    assert_eq!((block.size(), block.reference_count()?), (200, 1));
+    drop(block);
+    assert_eq!(context.reference_count()?, before);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn from_many_threads_counts_stay_exact(on_device: OnDevice) -> Result<()> {
+    let pool = pool_in(&on_device.context, PoolOptions::new())?;
+    thread::scope(|scope| {
+        for thread in 0..8_usize {
+            let pool = &pool;
+            scope.spawn(move || {
+                let mut kept: Vec<PooledBuffer> = Vec::new();
+                for step in 0..500 {
+                    let size = 64 << ((thread + step) % 6);
+                    kept.push(pool.allocate(size + step % 60).expect("a block"));
+                    if kept.len() > 5 {
+                        drop(kept.swap_remove(step % kept.len()));
+                    }
+                    if step % 200 == 0 {
+                        pool.free_held();
+                    }
+                }
+            });
+        }
+    });
+    let (held, active, managed, requested) = counts(&pool);
+    assert_eq!((active, requested), (0, 0));
+    assert!(held > 0 && managed >= 64 * held);
+    pool.free_held();
+    assert_eq!(counts(&pool), (0, 0, 0, 0));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_larger_block_will_do_if_it_may(on_device: OnDevice) -> Result<()> {
+    let larger = |percent| -> Result<bool> {
+        let pool = pool_on(&on_device.queue, PoolOptions::new().reuse_larger(percent))?;
+        let large = pool.allocate(1200)?;
+        let (raw, size) = (large.as_raw(), large.block_size());
+        assert_eq!(size, 1215);
+        drop(large);
+        let buffer = pool.allocate(1000)?;
+        assert_eq!(buffer.size(), 1000);
+        Ok(buffer.as_raw() == raw)
+    };
+    // A new block has 1023 bytes: 1215 are 18.8 % more.
+    assert_eq!((larger(0)?, larger(18)?, larger(19)?, larger(25)?), (false, false, true, true));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn the_smallest_block_that_will_do_is_taken(on_device: OnDevice) -> Result<()> {
+    let pool = pool_on(&on_device.queue, PoolOptions::new().reuse_larger(100))?;
+    let [large, small] = [pool.allocate(1500)?, pool.allocate(1200)?];
+    let raw = small.as_raw();
+    drop((small, large));
+    assert_eq!(pool.allocate(1000)?.as_raw(), raw);
+    Ok(())
+}
+
+#[rstest]
+#[case::as_pyopencl(4)]
+#[case::powers_of_two(0)]
+#[case::fine(20)]
+#[clmatrix_harness::test]
+fn bins_are_as_fine_as_asked_for(on_device: OnDevice, #[case] bits: u32) -> Result<()> {
+    let pool = pool_on(&on_device.queue, PoolOptions::new().leading_bits(bits))?;
+    for size in [0, 1, 31, 33, 1000, 100_000] {
+        let bin = pool.bin_number(size);
+        let buffer = pool.allocate(size)?;
+        assert_eq!(buffer.block_size(), pool.alloc_size(bin), "{size} bytes");
+        assert_eq!(pool.bin_number(buffer.block_size()), bin);
+        let raw = buffer.as_raw();
+        drop(buffer);
+        assert_eq!(pool.allocate(pool.alloc_size(bin))?.as_raw(), raw, "{size} bytes");
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn too_many_leading_bits_are_refused(on_device: OnDevice) -> Result<()> {
+    assert!(pool_on(&on_device.queue, PoolOptions::new().leading_bits(26)).is_ok());
+    let error = pool_on(&on_device.queue, PoolOptions::new().leading_bits(27)).unwrap_err();
+    assert_eq!((error.code_name(), error.class()), ("CL_INVALID_VALUE", Class::InvalidArgument));
+    assert!(error.detail().contains("27"), "{error}");
+    Ok(())
+}
+
+/// A bin may end beyond the maximum, its blocks do not.
+#[rstest]
+#[clmatrix_harness::test]
+fn blocks_are_no_larger_than_a_device_allocates(on_device: OnDevice) -> Result<()> {
+    let allocator = DeferredAllocator::new(&on_device.context, MemFlags::READ_WRITE)?;
+    let most = allocator.max_size().expect("the device tells");
+    let pool = MemoryPool::new(allocator)?;
+    let error = pool.allocate(most + 1).unwrap_err();
+    let expected = ("CL_INVALID_BUFFER_SIZE", Class::InvalidArgument);
+    assert_eq!((error.code_name(), error.class()), expected);
+    assert!(error.detail().contains(&most.to_string()), "{error}");
+    assert_eq!(counts(&pool), (0, 0, 0, 0));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn held_blocks_are_trimmed_the_largest_first(on_device: OnDevice) -> Result<()> {
+    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    let active = pool.allocate(1)?;
+    drop([pool.allocate(64)?, pool.allocate(256)?, pool.allocate(128)?]);
+    assert_eq!(counts(&pool), (3, 1, 67 + 271 + 135 + 1, 1));
+    pool.trim_to(67 + 135 + 1);
+    assert_eq!(counts(&pool), (2, 1, 67 + 135 + 1, 1));
+    pool.trim_to(67 + 135);
+    assert_eq!(counts(&pool), (1, 1, 67 + 1, 1));
+    pool.trim_to(0);
+    assert_eq!(counts(&pool), (0, 1, 1, 1));
+    drop(active);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn peaks_are_remembered(on_device: OnDevice) -> Result<()> {
+    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    drop([pool.allocate(64)?, pool.allocate(256)?]);
+    pool.free_held();
+    drop(pool.allocate(100)?);
+    let statistics = pool.statistics();
+    assert_eq!(statistics.peak_managed_bytes, 67 + 271);
+    assert_eq!(statistics.peak_active_bytes, 64 + 256);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn blocks_that_nobody_wants_any_more_go(on_device: OnDevice) -> Result<()> {
+    let pool = pool_on(&on_device.queue, PoolOptions::new().idle_age(Duration::ZERO))?;
+    drop(pool.allocate(64)?);
+    assert_eq!(pool.held_blocks(), 1);
+    // Whoever goes to the driver looks for them.
+    let other = pool.allocate(128)?;
+    assert_eq!(counts(&pool), (0, 1, 135, 128));
+    drop(other);
+    pool.trim_idle();
+    assert_eq!(counts(&pool), (0, 0, 0, 0));
+    let patient = pool_on(&on_device.queue, PoolOptions::new().idle_age(Duration::MAX))?;
+    drop(patient.allocate(64)?);
+    patient.trim_idle();
+    assert_eq!(patient.held_blocks(), 1);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn flags_are_the_allocators(on_device: OnDevice) -> Result<()> {
+    let allocator = ImmediateAllocator::new(&on_device.queue, MemFlags::READ_ONLY)?;
+    let buffer = MemoryPool::new(allocator)?.allocate(64)?;
+    assert!(buffer.flags().contains(MemFlags::READ_ONLY));
+    Ok(())
+}

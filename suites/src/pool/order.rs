@@ -1,0 +1,229 @@
+//! What uses a block comes after what used it before, on whatever queue.
+
+use std::thread;
+
+use clmatrix::cl3::event::CL_COMPLETE;
+use clmatrix::memory::{Buffer, MemoryObject, enqueue_copy, enqueue_fill, enqueue_fill_buffer};
+use clmatrix::pool::{MemoryPool, PoolOptions};
+use clmatrix::{CommandQueue, Device, Event, Result};
+use clmatrix_harness::device;
+use rstest::rstest;
+
+use super::{pool_in, pool_on};
+use crate::gate::{A_MOMENT, gate, meanwhile, open};
+use crate::on_device::{OnDevice, on_device};
+
+const SIZE: usize = 4096;
+
+fn fill(queue: &CommandQueue, buffer: &Buffer, value: u32, gate: Option<&Event>) -> Result<Event> {
+    match gate {
+        Some(gate) => enqueue_fill_buffer(queue, buffer, &value, .., gate),
+        None => enqueue_fill_buffer(queue, buffer, &value, .., []),
+    }
+}
+
+fn content(queue: &CommandQueue, buffer: &Buffer) -> Result<Vec<u32>> {
+    let mut found = vec![0; SIZE / 4];
+    enqueue_copy(queue, &mut found, buffer, .., [])?;
+    Ok(found)
+}
+
+/// Somebody fills a block with 1 as soon as the gate opens, and gives it back.
+fn used(pool: &MemoryPool, queue: &CommandQueue, gate: &Event) -> Result<usize> {
+    let buffer = pool.allocate_on(queue, SIZE)?;
+    fill(queue, &buffer, 1, Some(gate))?;
+    Ok(buffer.as_raw().addr())
+}
+
+/// What PyOpenCL's issue 447 tells of: the new owner's data is overwritten by the old one's command.
+#[rstest]
+#[clmatrix_harness::test]
+fn without_order_the_new_owners_data_is_overwritten(on_device: OnDevice) -> Result<()> {
+    let (first, other) = (&on_device.queue, on_device.another_queue());
+    // SAFETY: it is not right, but no more than buffers of this test are spoilt.
+    let pool = pool_on(first, unsafe { PoolOptions::new().unordered() })?;
+    let gate = gate(&on_device.context);
+    let raw = used(&pool, first, &gate)?;
+    let buffer = pool.allocate_on(&other, SIZE)?;
+    assert_eq!(buffer.as_raw().addr(), raw);
+    fill(&other, &buffer, 2, None)?;
+    other.finish()?;
+    open(&gate);
+    first.finish()?;
+    assert_eq!(content(&other, &buffer)?, [1; SIZE / 4]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn with_order_the_new_owners_data_is_its_own(on_device: OnDevice) -> Result<()> {
+    let (first, other) = (&on_device.queue, on_device.another_queue());
+    let pool = pool_on(first, PoolOptions::new())?;
+    let gate = gate(&on_device.context);
+    let raw = used(&pool, first, &gate)?;
+    let (buffer, found) = meanwhile(&gate, open, || -> Result<_> {
+        let buffer = pool.allocate_on(&other, SIZE)?;
+        fill(&other, &buffer, 2, None)?;
+        let found = content(&other, &buffer)?;
+        Ok((buffer, found))
+    })?;
+    assert_eq!(buffer.as_raw().addr(), raw);
+    assert_eq!(found, [2; SIZE / 4]);
+    first.finish()?;
+    assert_eq!(content(&other, &buffer)?, [2; SIZE / 4]);
+    Ok(())
+}
+
+/// A kernel's launch is a use like any other, and reads and writes are seen by kernels.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_kernel_of_the_old_owner_comes_first(on_device: OnDevice) -> Result<()> {
+    let other = on_device.another_queue();
+    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    let gate = gate(&on_device.context);
+    let add = "kernel void k(global uint *x) { x[get_global_id(0)] += 5; }";
+    let mut add = on_device.launcher(add, "")?;
+    let old = pool.allocate(SIZE)?;
+    fill(&on_device.queue, &old, 1, None)?;
+    // SAFETY: the kernel uses as many elements as there are work items.
+    unsafe { add.launch().arg(&*old).global(SIZE / 4).wait_for(&gate).enqueue(&on_device.queue)? };
+    let raw = old.as_raw().addr();
+    drop(old);
+    let found = meanwhile(&gate, open, || -> Result<_> {
+        let new = pool.allocate_on(&other, SIZE)?;
+        assert_eq!(new.as_raw().addr(), raw);
+        // SAFETY: as above.
+        unsafe { add.launch().arg(&*new).global(SIZE / 4).enqueue(&other)? };
+        content(&other, &new)
+    })?;
+    assert_eq!(found, [11; SIZE / 4]);
+    Ok(())
+}
+
+/// The gate is still closed when the block is handed out again.
+#[rstest]
+#[clmatrix_harness::test]
+fn on_the_same_queue_nothing_is_waited_for(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let pool = pool_on(queue, PoolOptions::new())?;
+    let gate = gate(&on_device.context);
+    let raw = used(&pool, queue, &gate)?;
+    for allocate in
+        [(|pool, _| pool.allocate(SIZE)) as fn(&MemoryPool, &CommandQueue) -> _, |pool, queue| {
+            pool.allocate_on(queue, SIZE)
+        }]
+    {
+        let buffer = allocate(&pool, queue)?;
+        assert_eq!(buffer.as_raw().addr(), raw);
+    }
+    let buffer = pool.allocate(SIZE)?;
+    fill(queue, &buffer, 2, None)?;
+    open(&gate);
+    assert_eq!(content(queue, &buffer)?, [2; SIZE / 4]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_block_that_nobody_uses_any_more_is_preferred(on_device: OnDevice) -> Result<()> {
+    let (first, other) = (&on_device.queue, on_device.another_queue());
+    let pool = pool_on(first, PoolOptions::new())?;
+    let (idle, busy) = (pool.allocate(SIZE)?, pool.allocate(SIZE)?);
+    let raw = idle.as_raw();
+    enqueue_fill(&other, &*idle, &3_u32, .., [])?;
+    other.finish()?;
+    let gate = gate(&on_device.context);
+    let ends = fill(first, &busy, 1, Some(&gate))?;
+    drop(idle);
+    // It would go first.
+    drop(busy);
+    let found = soon_open(&gate, || pool.allocate_on(&other, SIZE))?.as_raw();
+    assert!(found == raw || ends.command_execution_status()?.0 == CL_COMPLETE);
+    ends.wait()?;
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn without_a_queue_a_block_in_use_is_not_handed_out(on_device: OnDevice) -> Result<()> {
+    let pool = pool_in(&on_device.context, PoolOptions::new())?;
+    let gate = gate(&on_device.context);
+    let busy = pool.allocate(SIZE)?;
+    let ends = fill(&on_device.queue, &busy, 1, Some(&gate))?;
+    let raw = busy.as_raw();
+    drop(busy);
+    let other = soon_open(&gate, || pool.allocate(SIZE))?;
+    assert!(other.as_raw() != raw || ends.command_execution_status()?.0 == CL_COMPLETE);
+    drop(other);
+    ends.wait()?;
+    let both = [pool.allocate(SIZE)?, pool.allocate(SIZE)?];
+    assert!(both.iter().any(|block| block.as_raw() == raw), "its uses have ended");
+    Ok(())
+}
+
+/// Does `work`, and opens the gate after a moment: Oclgrind's `clFlush` waits for it.
+fn soon_open<T>(gate: &Event, work: impl FnOnce() -> T) -> T {
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(A_MOMENT);
+            open(gate);
+        });
+        work()
+    })
+}
+
+/// Uses that this crate cannot see: commands through opencl3 or cl3.
+#[rstest]
+#[case::by_an_event(true)]
+#[case::by_its_queue(false)]
+#[clmatrix_harness::test]
+fn a_use_that_is_recorded_comes_first(on_device: OnDevice, #[case] by_event: bool) -> Result<()> {
+    use clmatrix::cl3::command_queue::enqueue_fill_buffer;
+    let (unseen, other) = (on_device.another_queue(), on_device.another_queue());
+    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    let gate = gate(&on_device.context);
+    let old = pool.allocate(SIZE)?;
+    let one = 1_u32;
+    // SAFETY: the handles are alive and of one context, the buffer is as large, and the pattern is copied.
+    let event = unsafe {
+        let pattern = (&raw const one).cast();
+        enqueue_fill_buffer(unseen.get(), old.as_raw(), pattern, 4, 0, SIZE, 1, &gate.get())
+    };
+    let event = Event::new(event.expect("the driver takes it"));
+    let raw = old.as_raw().addr();
+    let found = meanwhile(&gate, open, || -> Result<_> {
+        if by_event {
+            old.record_use(&event)?;
+        } else {
+            old.record_use(&unseen)?;
+        }
+        drop(old);
+        let new = pool.allocate_on(&other, SIZE)?;
+        assert_eq!(new.as_raw().addr(), raw);
+        fill(&other, &new, 2, None)?;
+        other.finish()?;
+        unseen.finish()?;
+        content(&other, &new)
+    })?;
+    assert_eq!(found, [2; SIZE / 4]);
+    Ok(())
+}
+
+/// On a queue that may reorder its commands, all that follows comes after the old owner's uses.
+#[rstest]
+#[clmatrix_harness::test]
+fn an_out_of_order_queue_waits_too(on_device: OnDevice, device: Device) -> Result<()> {
+    let loose = on_device.out_of_order_queue(device)?;
+    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    let gate = gate(&on_device.context);
+    let raw = used(&pool, &on_device.queue, &gate)?;
+    let found = meanwhile(&gate, open, || -> Result<_> {
+        let buffer = pool.allocate_on(&loose, SIZE)?;
+        assert_eq!(buffer.as_raw().addr(), raw);
+        enqueue_fill(&loose, &*buffer, &2_u32, .., [])?;
+        loose.finish()?;
+        content(&loose, &buffer)
+    })?;
+    assert_eq!(found, [2; SIZE / 4]);
+    Ok(())
+}
