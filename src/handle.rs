@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use cl3::error_codes::CL_OUT_OF_RESOURCES;
 use cl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event, cl_program};
-use cl3::{command_queue, context, event, program};
+use cl3::{command_queue, context, device, event, program};
 use opencl3::command_queue::CommandQueue;
 use opencl3::event::Event;
 
@@ -24,6 +24,7 @@ macro_rules! reference {
         unsafe impl Sync for $name {}
 
         impl $name {
+            #[allow(dead_code, reason = "some are only kept")]
             pub(crate) fn get(&self) -> $raw {
                 self.0
             }
@@ -55,6 +56,21 @@ reference! {
     /// A reference of our own to a program. Intel's runtime forgets a program whose own references
     /// are gone, although kernels still need it.
     ProgramRef(cl_program), program::release_program, "clReleaseProgram"
+}
+
+reference! {
+    /// A reference of our own to a device. Only sub-devices are counted.
+    DeviceRef(cl_device_id), device::release_device, "clReleaseDevice"
+}
+
+impl DeviceRef {
+    /// # Safety
+    /// `device` is a valid device.
+    pub(crate) unsafe fn retain(device: cl_device_id) -> Result<Self> {
+        // SAFETY: the caller vouches for the handle.
+        unsafe { device::retain_device(device) }.map_err(in_call("clRetainDevice"))?;
+        Ok(Self(device))
+    }
 }
 
 impl ProgramRef {

@@ -5,6 +5,7 @@
 //! - [`memory`]: buffers, images, samplers, pipes, shared virtual memory, transfers and maps;
 //! - [`pool`]: allocators of memory;
 //! - [`launch`]: kernels, launched with these as arguments;
+//! - [`cache`]: what is made once per context, queue or device, such as programs;
 //! - [`Error`] and its [`Class`]: what went wrong, in which call, and what kind of trouble
 //!   that is.
 //!
@@ -27,6 +28,7 @@
 //! # }
 //! ```
 
+pub mod cache;
 pub mod error;
 mod handle;
 pub mod launch;
@@ -34,6 +36,7 @@ pub mod memory;
 pub mod pool;
 pub mod select;
 
+pub use cache::{FirstArgCache, clear_first_arg_caches};
 pub use error::{Class, Error, Result};
 pub use launch::{Launch, Launcher, LocalMemory};
 pub use select::create_some_context;

@@ -32,7 +32,8 @@ fn bound() -> Bound {
 
 /// Makes contexts on the device under test: `let context = ctx_factory()?;`.
 ///
-/// Each call gives a fresh context on that one device, as PyOpenCL's `ctx_factory` does.
+/// Each call gives a fresh context on that one device, as PyOpenCL's `ctx_factory` does, and clears
+/// [caches](clmatrix::cache) before: drivers are limited in how many contexts they hold at a time.
 #[derive(Clone, Copy)]
 pub struct CtxFactory {
     make: fn() -> clmatrix::Result<Context>,
@@ -61,6 +62,7 @@ impl fmt::Debug for CtxFactory {
 }
 
 fn fresh_context() -> clmatrix::Result<Context> {
+    clmatrix::clear_first_arg_caches();
     Ok(Context::from_device(&bound().device)?)
 }
 

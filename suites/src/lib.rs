@@ -1,6 +1,7 @@
 //! The test suites of clmatrix, one module each. Every test runs on every device.
 
 mod buffer;
+mod cache;
 mod context;
 mod copy;
 mod fill;

@@ -1,0 +1,104 @@
+//! The OpenCL objects that caches know, and how an entry keeps one alive.
+
+use opencl3::command_queue::CommandQueue;
+use opencl3::context::Context;
+use opencl3::device::{Device, SubDevice};
+use opencl3::program::Program;
+
+use crate::error::Result;
+use crate::handle::{ContextRef, DeviceRef, ProgramRef, QueueRef};
+use crate::memory::{MemoryObject, Sampler};
+
+/// An OpenCL object that a [`FirstArgCache`](super::FirstArgCache) keeps values for: a context, a
+/// queue, a device, a program, a sampler or a memory object. What the driver has one handle for is
+/// one object, however many values of Rust stand for it.
+///
+/// ```
+/// use clmatrix::FirstArgCache;
+/// use clmatrix::cache::FirstArg;
+///
+/// /// The answer for any object.
+/// fn answer(object: &impl FirstArg) -> clmatrix::Result<u32> {
+///     static ANSWERS: FirstArgCache<(), u32> = FirstArgCache::new();
+///     Ok(*ANSWERS.get_or_compute(object, &(), || 42)?)
+/// }
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// let context = clmatrix::create_some_context()?;
+/// assert_eq!(answer(&context)?, 42);
+/// # Ok(())
+/// # }
+/// ```
+pub trait FirstArg: sealed::Object {}
+
+impl<T: sealed::Object> FirstArg for T {}
+
+/// Whatever keeps an object alive until it is dropped.
+pub type Kept = Box<dyn Send>;
+
+/// Which object it is, as long as it lives: what kind, and the driver's handle.
+pub type Identity = (Kind, usize);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    Context,
+    Queue,
+    Device,
+    Program,
+    Memory,
+    Sampler,
+    #[cfg(test)]
+    Test,
+}
+
+pub(super) mod sealed {
+    use super::{Identity, Kept, Result};
+
+    pub trait Object {
+        fn identity(&self) -> Identity;
+
+        /// Keeps the object, and so its handle from becoming another's.
+        fn keep(&self) -> Result<Kept>;
+    }
+}
+
+macro_rules! counted {
+    ($object:ty, $kind:ident, $handle:ident, $reference:ident) => {
+        impl sealed::Object for $object {
+            fn identity(&self) -> Identity {
+                (Kind::$kind, self.$handle().addr())
+            }
+
+            fn keep(&self) -> Result<Kept> {
+                // SAFETY: opencl3's types have valid handles.
+                Ok(Box::new(unsafe { $reference::retain(self.$handle()) }?))
+            }
+        }
+    };
+}
+
+counted!(Context, Context, get, ContextRef);
+counted!(CommandQueue, Queue, get, QueueRef);
+counted!(Program, Program, get, ProgramRef);
+counted!(Device, Device, id, DeviceRef);
+counted!(SubDevice, Device, id, DeviceRef);
+
+impl<M: MemoryObject + 'static> sealed::Object for M {
+    fn identity(&self) -> Identity {
+        (Kind::Memory, self.as_raw().addr())
+    }
+
+    fn keep(&self) -> Result<Kept> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+impl sealed::Object for Sampler {
+    fn identity(&self) -> Identity {
+        (Kind::Sampler, self.as_raw().addr())
+    }
+
+    fn keep(&self) -> Result<Kept> {
+        Ok(Box::new(self.clone()))
+    }
+}

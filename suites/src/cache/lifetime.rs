@@ -1,0 +1,179 @@
+//! How long entries and their contexts live.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, OnceLock};
+use std::thread;
+
+use clmatrix::memory::{Buffer, MemFlags, enqueue_read_buffer};
+use clmatrix::{CommandQueue, Context, Device, FirstArgCache, Result, clear_first_arg_caches};
+use clmatrix_harness::{CtxFactory, ctx_factory, device};
+use rstest::rstest;
+
+use crate::on_device::{OnDevice, on_device, soon};
+
+fn references(context: &Context) -> Result<u32> {
+    Ok(context.reference_count()?)
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_clear_lets_contexts_go(on_device: OnDevice) -> Result<()> {
+    static BUFFERS: FirstArgCache<usize, Buffer> = FirstArgCache::new();
+    let OnDevice { context, queue } = &on_device;
+    let before = references(context)?;
+    let buffer = |content: u32| {
+        BUFFERS.get_or_try_compute(context, &1, || {
+            Buffer::from_slice(context, MemFlags::READ_WRITE, &[content])
+        })
+    };
+    for (content, expected) in [(1, 1), (2, 1)] {
+        let mut found = [0_u32];
+        enqueue_read_buffer(queue, &*buffer(content)?, 0, &mut found, [])?;
+        assert_eq!(found, [expected]);
+    }
+    assert!(references(context)? > before);
+    clear_first_arg_caches();
+    assert!(soon(|| Ok(references(context)? == before))?, "{}", references(context)?);
+    let mut found = [0_u32];
+    enqueue_read_buffer(queue, &*buffer(3)?, 0, &mut found, [])?;
+    assert_eq!(found, [3]);
+    clear_first_arg_caches();
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_cache_that_goes_lets_contexts_go(on_device: OnDevice) -> Result<()> {
+    let context = &on_device.context;
+    let before = references(context)?;
+    let cache = FirstArgCache::<(), u32>::new();
+    cache.get_or_compute(context, &(), || 1)?;
+    assert_eq!(references(context)?, before + 1);
+    drop(cache);
+    assert_eq!(references(context)?, before);
+    Ok(())
+}
+
+/// What a test leaves in a cache is gone when the next one begins.
+#[rstest]
+#[clmatrix_harness::test]
+fn the_context_factory_clears_caches(ctx_factory: CtxFactory) -> Result<()> {
+    static CACHE: FirstArgCache<(), u32> = FirstArgCache::new();
+    let context = ctx_factory()?;
+    let before = references(&context)?;
+    assert_eq!(*CACHE.get_or_compute(&context, &(), || 1)?, 1);
+    assert_eq!(references(&context)?, before + 1);
+    let _other = ctx_factory()?;
+    assert_eq!(references(&context)?, before);
+    assert_eq!(*CACHE.get_or_compute(&context, &(), || 2)?, 2);
+    clear_first_arg_caches();
+    Ok(())
+}
+
+/// Drivers give a new context an old one's handle as soon as that is free.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_new_context_does_not_get_an_old_ones_value(device: Device) -> Result<()> {
+    static CACHE: FirstArgCache<(), u32> = FirstArgCache::new();
+    for round in 0..20 {
+        // The values of the last round are there still, and so are their contexts.
+        let context = Context::from_device(&device)?;
+        assert_eq!(*CACHE.get_or_compute(&context, &(), || 2 * round)?, 2 * round);
+        drop(context);
+        let context = Context::from_device(&device)?;
+        assert_eq!(*CACHE.get_or_compute(&context, &(), || 2 * round + 1)?, 2 * round + 1);
+        if round % 2 == 1 {
+            clear_first_arg_caches();
+        }
+    }
+    clear_first_arg_caches();
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_new_queue_does_not_get_an_old_ones_value(on_device: OnDevice) -> Result<()> {
+    static CACHE: FirstArgCache<(), u32> = FirstArgCache::new();
+    for round in 0..20 {
+        let queue = CommandQueue::create_default(&on_device.context, 0)?;
+        assert_eq!(*CACHE.get_or_compute(&queue, &(), || round)?, round);
+        drop(queue);
+        if round % 5 == 4 {
+            clear_first_arg_caches();
+        }
+    }
+    clear_first_arg_caches();
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_panic_keeps_nothing(on_device: OnDevice) -> Result<()> {
+    let (context, cache) = (&on_device.context, FirstArgCache::<(), u32>::new());
+    let before = references(context)?;
+    let panics = || cache.get_or_compute(context, &(), || panic!("as planned"));
+    assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
+    assert_eq!(references(context)?, before);
+    assert_eq!(*cache.get_or_compute(context, &(), || 1)?, 1);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn what_is_computed_during_a_clear_is_not_put_back(on_device: OnDevice) -> Result<()> {
+    static CACHE: FirstArgCache<(), u32> = FirstArgCache::new();
+    let context = &on_device.context;
+    let before = references(context)?;
+    let ((begun, has_begun), (go_on, may_end)) = (channel(), channel());
+    let computed = thread::scope(|scope| {
+        let computing = scope.spawn(move || {
+            CACHE.get_or_compute(context, &(), || {
+                begun.send(()).expect("somebody waits");
+                may_end.recv().expect("somebody says so");
+                1
+            })
+        });
+        has_begun.recv().expect("it begins");
+        clear_first_arg_caches();
+        go_on.send(()).expect("it waits");
+        computing.join().expect("it does not panic")
+    })?;
+    assert_eq!(*computed, 1);
+    assert_eq!(references(context)?, before);
+    assert_eq!(*CACHE.get_or_compute(context, &(), || 2)?, 2);
+    clear_first_arg_caches();
+    Ok(())
+}
+
+/// Asks the cache that it is in for another value when it is dropped, and clears all caches.
+struct Asks {
+    context: Arc<Context>,
+    found: Arc<OnceLock<u32>>,
+}
+
+static ASKING: FirstArgCache<u32, Asks> = FirstArgCache::new();
+static ASKED: FirstArgCache<u32, u32> = FirstArgCache::new();
+
+impl Drop for Asks {
+    fn drop(&mut self) {
+        ASKING.clear();
+        let found = ASKED.get_or_compute(&*self.context, &0, || 42).expect("a value");
+        self.found.set(*found).expect("it is dropped once");
+        clear_first_arg_caches();
+    }
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_values_destructor_may_use_caches(on_device: OnDevice) -> Result<()> {
+    let context = Arc::new(on_device.context);
+    let found = Arc::new(OnceLock::new());
+    let make = || Asks { context: Arc::clone(&context), found: Arc::clone(&found) };
+    ASKING.get_or_compute(&*context, &0, make)?;
+    assert_eq!(found.get(), None);
+    clear_first_arg_caches();
+    assert_eq!(found.get(), Some(&42));
+    assert_eq!(Arc::strong_count(&context), 1);
+    Ok(())
+}

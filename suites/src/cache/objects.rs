@@ -1,0 +1,92 @@
+//! What values are cached for: objects by their handles, kept as long as there are values.
+
+use std::sync::Arc;
+
+use clmatrix::cache::{FirstArg, first_arg_dependent_memoize};
+use clmatrix::memory::{AddressingMode, Buffer, FilterMode, MemFlags, Sampler};
+use clmatrix::{Device, FirstArgCache, Program, Result, clear_first_arg_caches};
+use clmatrix_harness::device;
+use rstest::rstest;
+
+use crate::on_device::{OnDevice, on_device, soon};
+
+/// Values of any object, each computed with the next number.
+static NUMBERS: FirstArgCache<(), u32> = FirstArgCache::new();
+
+fn number(object: &impl FirstArg, new: u32) -> Result<u32> {
+    Ok(*NUMBERS.get_or_compute(object, &(), || new)?)
+}
+
+/// The two objects have values of their own, as long as `count` is one more than without, which it
+/// is again when the caches are cleared.
+fn check<O: FirstArg>(objects: [&O; 2], count: impl Fn() -> Result<u32>) -> Result<()> {
+    let before = count()?;
+    for _ in 0..2 {
+        assert_eq!((number(objects[0], 1)?, number(objects[1], 2)?), (1, 2));
+    }
+    assert_eq!(number(objects[0], 3)?, 1);
+    assert_eq!(count()?, before + 1);
+    clear_first_arg_caches();
+    assert!(soon(|| Ok(count()? == before))?, "{} references, not {before}", count()?);
+    assert_eq!(number(objects[0], 4)?, 4);
+    clear_first_arg_caches();
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn queues_have_values(on_device: OnDevice) -> Result<()> {
+    let queues = [on_device.another_queue(), on_device.another_queue()];
+    check([&queues[0], &queues[1]], || Ok(queues[0].reference_count()?))
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn programs_have_values(on_device: OnDevice) -> Result<()> {
+    let make = || Program::create_from_source(&on_device.context, "kernel void k() {}");
+    let programs = [make()?, make()?];
+    check([&programs[0], &programs[1]], || Ok(programs[0].get_reference_count()?))
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn buffers_have_values(on_device: OnDevice) -> Result<()> {
+    let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
+    let other = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
+    assert_eq!((number(&buffer, 1)?, number(&other, 2)?, number(&buffer.clone(), 3)?), (1, 2, 1));
+    let region = buffer.sub_region(..)?;
+    assert_eq!(number(&region, 4)?, 4);
+    clear_first_arg_caches();
+    assert_eq!(number(&buffer, 5)?, 5);
+    clear_first_arg_caches();
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn samplers_have_values(on_device: OnDevice) -> Result<()> {
+    let make = |filter| Sampler::new(&on_device.context, false, AddressingMode::None, filter);
+    let (nearest, linear) = (make(FilterMode::Nearest)?, make(FilterMode::Linear)?);
+    assert_eq!(
+        (number(&nearest, 1)?, number(&linear, 2)?, number(&nearest.clone(), 3)?),
+        (1, 2, 1)
+    );
+    clear_first_arg_caches();
+    assert_eq!(number(&nearest, 4)?, 4);
+    clear_first_arg_caches();
+    Ok(())
+}
+
+/// A device is the same however often it is enumerated.
+#[rstest]
+#[clmatrix_harness::test]
+fn devices_have_values(device: Device) -> Result<()> {
+    let name =
+        first_arg_dependent_memoize(|device: &Device, _: &()| -> Result<_> { Ok(device.name()?) });
+    let first = name(&device, &())?;
+    assert_eq!(*first, device.name()?);
+    assert!(Arc::ptr_eq(&first, &name(&Device::new(device.id()), &())?));
+    clear_first_arg_caches();
+    assert!(!Arc::ptr_eq(&first, &name(&device, &())?));
+    Ok(())
+}
