@@ -1,5 +1,6 @@
 //! The test suites of clmatrix, one module each. Every test runs on every device.
 
+mod allocator;
 mod buffer;
 mod cache;
 mod context;

@@ -71,10 +71,7 @@ impl Toucher {
             By::Migrating => self.migrate(buffer),
             By::Writing => self.write(buffer),
         }?;
-        match event.wait_until_ended()? {
-            Outcome::Complete => Ok(()),
-            Outcome::Failed => Err(Error::from_call(self.by.call(), event.status()?)),
-        }
+        wait(self.by.call(), &event)
     }
 
     fn migrate(&self, buffer: &Buffer) -> Result<EventRef> {
@@ -105,9 +102,37 @@ impl Toucher {
     }
 }
 
+/// Waits for a command, and tells with which code it failed.
+fn wait(call: &'static str, event: &EventRef) -> Result<()> {
+    match event.wait_until_ended()? {
+        Outcome::Complete => Ok(()),
+        Outcome::Failed => Err(Error::from_call(call, event.status()?)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Some drivers tell of it by the event alone.
+    #[test]
+    fn memory_that_ran_out_in_the_command_is_out_of_memory() -> Result<()> {
+        use cl3::error_codes::CL_MEM_OBJECT_ALLOCATION_FAILURE as RAN_OUT;
+        use cl3::event::{CL_COMPLETE, create_user_event, set_user_event_status};
+
+        let context = crate::create_some_context()?;
+        for (status, expected) in
+            [(CL_COMPLETE, Ok(())), (RAN_OUT, Err((crate::Class::OutOfMemory, RAN_OUT)))]
+        {
+            let event = create_user_event(context.get()).map_err(in_call("clCreateUserEvent"))?;
+            // SAFETY: the driver has just made it, with one reference.
+            let event = unsafe { EventRef::from_driver("clCreateUserEvent", event) }?;
+            set_user_event_status(event.get(), status).map_err(in_call("clSetUserEventStatus"))?;
+            let found = wait("clEnqueueMigrateMemObjects", &event);
+            assert_eq!(found.map_err(|error| (error.class(), error.code())), expected);
+        }
+        Ok(())
+    }
 
     #[test]
     fn only_what_has_opencl_1_2_throughout_migrates() {

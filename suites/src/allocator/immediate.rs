@@ -1,0 +1,96 @@
+//! Memory that exists when it has been allocated, whatever the queue is doing.
+
+use std::fs;
+
+use clmatrix::cl3::device::CL_DEVICE_TYPE_CPU;
+use clmatrix::memory::{MemFlags, enqueue_fill_buffer};
+use clmatrix::pool::{Allocator, ImmediateAllocator};
+use clmatrix::{Device, Result};
+use clmatrix_harness::{device, skip};
+use rstest::rstest;
+
+use super::allocate;
+use crate::buffer::{DOUBLE, contents};
+use crate::gate::{gate, open};
+use crate::on_device::{OnDevice, on_device};
+
+/// Pages of this process, on Linux: all that it has been promised.
+fn pages() -> usize {
+    let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let first = statm.split_whitespace().next().and_then(|pages| pages.parse().ok());
+    first.unwrap_or_else(|| skip!("this system does not tell how much memory a process has"))
+}
+
+/// The device's memory is this process's.
+#[rstest]
+#[clmatrix_harness::test]
+fn memory_is_there_when_it_returns(on_device: OnDevice, device: Device) -> Result<()> {
+    if device.dev_type()? != CL_DEVICE_TYPE_CPU {
+        skip!("the device has memory of its own");
+    }
+    let allocator = ImmediateAllocator::new(&on_device.queue, MemFlags::READ_WRITE)?;
+    drop(allocate(&allocator, 64)?);
+    let before = pages();
+    let kept = allocate(&allocator, 256 << 20)?;
+    // Pages of no system are smaller than 4096 bytes; huge ones are not counted as such.
+    let more = pages().saturating_sub(before) * 4096;
+    assert!(more >= 256 << 20, "{more} bytes more");
+    drop(kept);
+    Ok(())
+}
+
+/// What the queue waits for may be what comes after the allocation.
+#[rstest]
+#[clmatrix_harness::test]
+fn it_does_not_wait_for_the_queue(on_device: OnDevice) -> Result<()> {
+    let OnDevice { context, queue } = &on_device;
+    let allocator = ImmediateAllocator::new(queue, MemFlags::READ_WRITE)?;
+    let first = allocate(&allocator, 256)?;
+    let gate = gate(context);
+    let filled = enqueue_fill_buffer(queue, &first, &21_u32, .., &gate)?;
+    let second = allocate(&allocator, 1 << 20)?;
+    assert!(filled.command_execution_status()?.0 > 0, "the queue was held up");
+    enqueue_fill_buffer(queue, &second, &4_u32, .., [])?;
+    open(&gate);
+    on_device.run(DOUBLE, &[&first], 64)?;
+    assert_eq!(contents(&on_device, &first)?, [42; 64]);
+    assert_eq!(contents(&on_device, &second)?, [4; 1 << 18]);
+    Ok(())
+}
+
+/// Nothing that was begun for the allocation takes its content away later.
+#[rstest]
+#[clmatrix_harness::test]
+fn what_another_queue_writes_at_once_stays(on_device: OnDevice) -> Result<()> {
+    let OnDevice { context, queue } = &on_device;
+    let another = on_device.another_queue();
+    let allocator = ImmediateAllocator::new(queue, MemFlags::READ_WRITE)?;
+    let first = allocate(&allocator, 256)?;
+    let gate = gate(context);
+    enqueue_fill_buffer(queue, &first, &0_u32, .., &gate)?;
+    let buffer = allocate(&allocator, 256)?;
+    enqueue_fill_buffer(&another, &buffer, &21_u32, .., [])?.wait()?;
+    open(&gate);
+    queue.finish()?;
+    on_device.run(DOUBLE, &[&buffer], 64)?;
+    assert_eq!(contents(&on_device, &buffer)?, [42; 64]);
+    Ok(())
+}
+
+/// Such a queue says where to allocate, but promises no order.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_queue_that_may_reorder_is_not_the_allocators(
+    on_device: OnDevice,
+    device: Device,
+) -> Result<()> {
+    let queue = on_device.out_of_order_queue(device)?;
+    let allocator = ImmediateAllocator::new(&queue, MemFlags::READ_WRITE)?;
+    assert!(allocator.queue().is_none());
+    assert_eq!(allocator.context_raw(), on_device.context.get());
+    let buffer = allocate(&allocator, 256)?;
+    enqueue_fill_buffer(&queue, &buffer, &21_u32, .., [])?.wait()?;
+    on_device.run(DOUBLE, &[&buffer], 64)?;
+    assert_eq!(contents(&on_device, &buffer)?, [42; 64]);
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! What allocators and their memory keep, and what outlives what.
+
+use clmatrix::memory::{MemFlags, SvmPointer, enqueue_copy, enqueue_read_buffer};
+use clmatrix::pool::Allocator;
+use clmatrix::{CommandQueue, Context, Result};
+use rstest::rstest;
+
+use super::Kind::{self, Deferred, Immediate};
+use super::{allocate, svm_allocator};
+use crate::buffer::DOUBLE;
+use crate::on_device::{OnDevice, on_device, soon};
+
+/// The allocator's queue and context are given up first.
+#[rstest]
+#[clmatrix_harness::test]
+fn buffers_outlive_all_that_made_them(
+    on_device: OnDevice,
+    #[values(Deferred, Immediate)] kind: Kind,
+) -> Result<()> {
+    let mut double = on_device.launcher(DOUBLE, "")?;
+    let another = on_device.another_queue();
+    let OnDevice { context, queue } = on_device;
+    let allocator = kind.allocator(&context, &queue, MemFlags::READ_WRITE)?;
+    let buffers = [allocate(&allocator, 256)?, allocate(&allocator, 256)?];
+    drop((allocator, queue, context));
+    for buffer in &buffers {
+        enqueue_copy(&another, buffer, &[21_u32; 64][..], .., [])?;
+        // SAFETY: the kernel takes memory, and uses as many elements as it has.
+        unsafe { double.launch().arg(buffer).global(64).enqueue(&another)? };
+        let mut found = [0_u32; 64];
+        enqueue_read_buffer(&another, buffer, 0, &mut found, [])?;
+        assert_eq!(found, [42; 64]);
+    }
+    drop((double, another));
+    drop(buffers);
+    Ok(())
+}
+
+/// It is freed on the queue that it is bound to, which nobody else has any more.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn svm_outlives_all_that_made_it(on_device: OnDevice) -> Result<()> {
+    let mut double = on_device.launcher(DOUBLE, "")?;
+    let another = on_device.another_queue();
+    let OnDevice { context, queue } = on_device;
+    let allocator = svm_allocator(&context, Some(&queue))?;
+    let memory = allocate(&allocator, 256)?;
+    drop((allocator, queue, context));
+    enqueue_copy(&another, &memory, &[21_u32; 64][..], .., [])?;
+    // SAFETY: the kernel takes memory, and uses as many elements as it has.
+    unsafe { double.launch().arg(&memory).global(64).enqueue(&another)? };
+    assert_eq!(memory.map_ro::<u32>(&another, [])?[..], [42; 64]);
+    drop((double, another));
+    memory.release();
+    Ok(())
+}
+
+/// An allocator keeps what it allocates for: the caller may give that up.
+#[rstest]
+#[clmatrix_harness::test]
+fn allocators_outlive_the_queue_and_the_context(
+    on_device: OnDevice,
+    #[values(Deferred, Immediate)] kind: Kind,
+) -> Result<()> {
+    let mut double = on_device.launcher(DOUBLE, "")?;
+    let another = on_device.another_queue();
+    let OnDevice { context, queue } = on_device;
+    let allocator = kind.allocator(&context, &queue, MemFlags::READ_WRITE)?;
+    drop((queue, context));
+    let buffer = allocate(&allocator, 256)?;
+    let queue = allocator.queue().unwrap_or(&another);
+    enqueue_copy(queue, &buffer, &[21_u32; 64][..], .., [])?;
+    // SAFETY: the kernel takes memory, and uses as many elements as it has.
+    unsafe { double.launch().arg(&buffer).global(64).enqueue(queue)? };
+    let mut found = [0_u32; 64];
+    enqueue_read_buffer(queue, &buffer, 0, &mut found, [])?;
+    assert_eq!(found, [42; 64]);
+    Ok(())
+}
+
+/// The references of both are what they were before.
+fn check_counts<M>(
+    OnDevice { context, queue }: &OnDevice,
+    make: impl FnOnce(&Context, &CommandQueue) -> Result<Box<dyn Allocator<Memory = M>>>,
+) -> Result<()> {
+    queue.finish()?;
+    let counts = || -> Result<_> { Ok((context.reference_count()?, queue.reference_count()?)) };
+    let before = counts()?;
+    let allocator = make(context, queue)?;
+    assert!(counts()?.0 > before.0, "it keeps the context");
+    assert_eq!(counts()?.1 > before.1, allocator.queue().is_some(), "it keeps its queue");
+    let memory = [64, 1 << 16, 64].map(|size| allocator.allocate(size));
+    drop(allocator);
+    drop(memory);
+    queue.finish()?;
+    assert!(soon(|| Ok(counts()? == before))?, "{:?}, not {before:?}", counts()?);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn the_queue_and_the_context_are_let_go_of(
+    on_device: OnDevice,
+    #[values(Deferred, Immediate)] kind: Kind,
+) -> Result<()> {
+    check_counts(&on_device, |context, queue| kind.allocator(context, queue, MemFlags::READ_WRITE))
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn svm_lets_go_of_the_queue_and_the_context(on_device: OnDevice) -> Result<()> {
+    check_counts(&on_device, |context, queue| Ok(Box::new(svm_allocator(context, Some(queue))?)))
+}

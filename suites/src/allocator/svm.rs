@@ -1,0 +1,107 @@
+//! Shared virtual memory from an allocator (`pyopencl.tools.SVMAllocator`).
+
+use clmatrix::memory::{SvmFlags, SvmPointer, enqueue_copy};
+use clmatrix::pool::{Allocator, SvmAllocator};
+use clmatrix::{Class, CommandQueue, Context, Device, Result};
+use clmatrix_harness::{CtxFactory, ctx_factory, device, skip};
+use rstest::rstest;
+
+use super::{allocate, svm, svm_allocator};
+use crate::buffer::{DOUBLE, counting, refusal};
+use crate::on_device::{OnDevice, on_device};
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn kernels_and_the_host_read_and_write_it(
+    on_device: OnDevice,
+    #[values(false, true)] bound: bool,
+) -> Result<()> {
+    let OnDevice { context, queue } = &on_device;
+    let memory = svm(context, bound.then_some(queue), 4000)?;
+    assert_eq!(memory.size(), 4000);
+    enqueue_copy(queue, &memory, &counting(1000)[..], .., [])?;
+    let mut double = on_device.launcher(DOUBLE, "")?;
+    // SAFETY: the kernel takes memory, and uses as many elements as it has.
+    unsafe { double.launch().arg(&memory).global(1000).enqueue(queue)? };
+    let doubled: Vec<u32> = (0..1000).map(|i| 2 * i).collect();
+    assert_eq!(memory.map_ro::<u32>(queue, [])?[..], doubled);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn it_is_aligned_and_has_the_flags_asked_for(
+    on_device: OnDevice,
+    #[values(0, 64, 128)] alignment: usize,
+    #[values(SvmFlags::READ_WRITE, SvmFlags::READ_ONLY)] flags: SvmFlags,
+) -> Result<()> {
+    let allocator = SvmAllocator::new(&on_device.context, alignment, flags, None)?;
+    assert!(allocator.queue().is_none() && !allocator.is_deferred());
+    // More than one, since one may be where it should by chance.
+    let all = [1, 3, 1000, 5, 7, 9].map(|size| allocate(&allocator, size));
+    for memory in all {
+        let memory = memory?;
+        assert_eq!(memory.svm_flags(), flags);
+        assert_eq!(memory.svm_ptr().addr() % alignment.max(1), 0, "{memory:?}");
+    }
+    Ok(())
+}
+
+/// There it is freed.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn it_is_bound_to_the_queue(on_device: OnDevice) -> Result<()> {
+    let OnDevice { context, queue } = &on_device;
+    let allocator = svm_allocator(context, Some(queue))?;
+    assert_eq!(allocator.queue().map(|queue| queue.get()), Some(queue.get()));
+    for _ in 0..2 {
+        let released = allocate(&allocator, 64)?.enqueue_release(None, [])?;
+        released.wait()?;
+        assert_eq!(released.command_queue()?, queue.get());
+    }
+    let unbound = svm(context, None, 64)?.enqueue_release(None, []);
+    assert_eq!(refusal(unbound.map_err(|back| back.error)), "CL_INVALID_OPERATION");
+    Ok(())
+}
+
+/// PyOpenCL says so, too, and takes it all the same.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn a_queue_that_may_reorder_is_refused(on_device: OnDevice, device: Device) -> Result<()> {
+    let queue = on_device.out_of_order_queue(device)?;
+    let allocator = svm_allocator(&on_device.context, Some(&queue));
+    assert_eq!(refusal(allocator), "CL_INVALID_COMMAND_QUEUE");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn what_opencl_forbids_is_refused(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
+    let context = &on_device.context;
+    let other: Context = ctx_factory()?;
+    let foreign = CommandQueue::create_default(&other, 0)?;
+    assert_eq!(refusal(svm_allocator(context, Some(&foreign))), "CL_INVALID_CONTEXT");
+    for (alignment, flags) in [
+        (3, SvmFlags::READ_WRITE),
+        (256, SvmFlags::READ_WRITE),
+        (0, SvmFlags::READ_ONLY | SvmFlags::WRITE_ONLY),
+        (0, SvmFlags::ATOMICS),
+    ] {
+        let allocator = SvmAllocator::new(context, alignment, flags, None);
+        assert_eq!(refusal(allocator), "CL_INVALID_VALUE", "{alignment}, {flags:?}");
+    }
+    Ok(())
+}
+
+/// When the allocator is made, not when it is first used.
+#[rstest]
+#[clmatrix_harness::test]
+fn devices_without_it_say_so(on_device: OnDevice, device: Device) -> Result<()> {
+    if device.svm_mem_capability() != 0 {
+        skip!("the device has such memory");
+    }
+    let error = svm_allocator(&on_device.context, None).expect_err("there is some");
+    assert_eq!((error.class(), error.code_name()), (Class::Unsupported, "CL_INVALID_OPERATION"));
+    assert!(error.detail().contains("use a Buffer"), "{error}");
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! One allocator, several threads.
+
+use std::thread;
+
+use clmatrix::memory::{MemFlags, SvmPointer, enqueue_copy, enqueue_fill_buffer};
+use clmatrix::{CommandQueue, Result};
+use rstest::rstest;
+
+use super::Kind::{self, Deferred, Immediate};
+use super::{allocate, svm_allocator};
+use crate::buffer::{DOUBLE, contents};
+use crate::on_device::{OnDevice, on_device};
+
+/// What each of some threads does with a queue of its own, given its number.
+fn on_threads<T: Send>(
+    on_device: &OnDevice,
+    work: impl Fn(&CommandQueue, u32) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..4)
+            .map(|number| {
+                let (queue, work) = (on_device.another_queue(), &work);
+                scope.spawn(move || work(&queue, number))
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().expect("it does not panic")).collect()
+    })
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn each_gets_buffers_of_its_own(
+    on_device: OnDevice,
+    #[values(Deferred, Immediate)] kind: Kind,
+) -> Result<()> {
+    let OnDevice { context, queue } = &on_device;
+    let allocator = kind.allocator(context, queue, MemFlags::READ_WRITE)?;
+    let threads = on_threads(&on_device, |queue, number| {
+        (0..16)
+            .map(|i| {
+                let value = 16 * number + i;
+                let buffer = allocate(&allocator, 256 << (i % 4))?;
+                enqueue_fill_buffer(queue, &buffer, &value, .., [])?.wait()?;
+                Ok((value, buffer))
+            })
+            .collect::<Result<Vec<_>>>()
+    })?;
+    for (value, buffer) in threads.iter().flatten() {
+        on_device.run(DOUBLE, &[buffer], 64)?;
+        assert_eq!(contents(&on_device, buffer)?[..64], [2 * value; 64]);
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn each_gets_svm_of_its_own(on_device: OnDevice) -> Result<()> {
+    let allocator = svm_allocator(&on_device.context, Some(&on_device.queue))?;
+    let threads = on_threads(&on_device, |queue, number| {
+        (0..16)
+            .map(|i| {
+                let memory = allocate(&allocator, 256)?;
+                enqueue_copy(queue, &memory, &[16 * number + i; 64][..], .., [])?;
+                Ok((16 * number + i, memory))
+            })
+            .collect::<Result<Vec<_>>>()
+    })?;
+    let queue = &on_device.queue;
+    let mut double = on_device.launcher(DOUBLE, "")?;
+    for (value, memory) in threads.iter().flatten() {
+        // SAFETY: the kernel takes memory, and uses as many elements as it has.
+        unsafe { double.launch().arg(memory).global(64).enqueue(queue)? };
+        assert_eq!(memory.map_ro::<u32>(queue, [])?[..], [2 * value; 64]);
+    }
+    Ok(())
+}
