@@ -116,6 +116,9 @@ pub struct TestResult {
     /// What it wrote to standard error, up to the cap.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
+    /// What it measured or found out, by [`record_property`](crate::record_property).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub properties: Vec<(String, String)>,
     /// Where the test stands in the source, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<crate::verdict::Location>,

@@ -37,6 +37,7 @@ mod interrupt;
 mod os;
 pub mod plan;
 mod progress;
+mod property;
 pub mod recorder;
 pub mod registry;
 pub mod report;
@@ -51,6 +52,7 @@ pub mod worker;
 
 pub use clmatrix_harness_macros::{command, main, test};
 pub use fixtures::{CtxFactory, ctx_factory, device, platform};
+pub use property::record_property;
 
 /// Ends the running test as skipped, with a reason for the report.
 ///

@@ -183,6 +183,7 @@ fn not_run(test: &str, started: SystemTime) -> TestResult {
         started,
         stdout: String::new(),
         stderr: String::new(),
+        properties: Vec::new(),
         source: None,
     }
 }

@@ -71,6 +71,7 @@ pub(crate) fn judged(test: &str, outcome: Outcome, expectation: Option<Expectati
         started: SystemTime::UNIX_EPOCH + TIME,
         stdout: String::new(),
         stderr: String::new(),
+        properties: Vec::new(),
         source: None,
     }
 }

@@ -272,6 +272,7 @@ impl<'a> Slot<'a> {
             duration: attempt.duration,
             started,
             stdout: attempt.stdout,
+            properties: attempt.properties,
             stderr: attempt.stderr,
             source: Some(Location { file: entry.test.file.to_owned(), line: entry.test.line }),
         }

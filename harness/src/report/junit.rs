@@ -149,7 +149,7 @@ fn timestamp(time: SystemTime) -> OffsetDateTime {
         .unwrap_or(OffsetDateTime::UNIX_EPOCH)
 }
 
-/// What ran the tests and what they ran on.
+/// What ran the tests, what they ran on, and what they recorded.
 fn properties(log: &RunLog, device: &str) -> Vec<(String, String)> {
     let header = &log.header;
     let mut properties = vec![
@@ -161,6 +161,8 @@ fn properties(log: &RunLog, device: &str) -> Vec<(String, String)> {
     }
     let version = |(name, version): &(String, String)| (format!("version.{name}"), version.clone());
     properties.extend(header.versions.iter().map(version));
+    let results = log.results.iter().filter(|result| result.test_and_device().1 == device);
+    properties.extend(results.flat_map(|result| result.properties.iter().cloned()));
     properties
 }
 

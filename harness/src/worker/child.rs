@@ -14,7 +14,7 @@ use super::protocol::{Answer, DeviceAddress, Enumerated, ROLE_VARIABLE, Request,
 use crate::devices::icd::LoaderVariables;
 use crate::registry::{self, ShouldPanic, Test};
 use crate::verdict::{Location, Outcome};
-use crate::{fixtures, os};
+use crate::{fixtures, os, property};
 
 /// Becomes a worker if the environment says so, and then never returns.
 ///
@@ -60,6 +60,7 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
     while let Some(Request { number, module, name }) = runner.next_request() {
         let test = registry::find(&module, &name).expect("runner and worker are one executable");
         let started = Instant::now();
+        property::take();
         let mut outcome = run(test);
         let duration = started.elapsed();
         if std::process::id() != process {
@@ -80,7 +81,8 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
         // The runner takes what has been written when the answer comes as the test's own.
         let _ = io::stdout().flush();
         os::flush_c_streams();
-        runner.answer(&Answer::Done { number, outcome, duration });
+        let properties = property::take();
+        runner.answer(&Answer::Done { number, outcome, duration, properties });
     }
     0
 }

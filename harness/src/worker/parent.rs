@@ -93,6 +93,8 @@ pub struct Attempt {
     pub stdout: String,
     /// What it wrote to standard error.
     pub stderr: String,
+    /// What it recorded, where it ended by itself.
+    pub properties: Vec<(String, String)>,
     /// Whether the worker is still good for another test.
     pub worker_survived: bool,
 }
@@ -105,6 +107,7 @@ impl Attempt {
             duration: Duration::ZERO,
             stdout: String::new(),
             stderr: String::new(),
+            properties: Vec::new(),
             worker_survived: false,
         }
     }
@@ -173,8 +176,14 @@ impl Worker {
         let deadline = started.checked_add(limit).unwrap_or(started + A_YEAR);
         let exchange = self.answer(deadline, stop);
         self.drain();
+        let mut properties = Vec::new();
         let (outcome, duration) = match exchange {
-            Exchange::Answered(Answer::Done { outcome, duration, .. }) => (Some(outcome), duration),
+            Exchange::Answered(Answer::Done {
+                outcome, duration, properties: recorded, ..
+            }) => {
+                properties = recorded;
+                (Some(outcome), duration)
+            }
             Exchange::Answered(other) => {
                 let message = format!("the worker answered {other:?}");
                 (Some(Outcome::Failed { message, location: None }), started.elapsed())
@@ -199,6 +208,7 @@ impl Worker {
             duration,
             stdout: self.stdout.take_text(),
             stderr: self.stderr.take_text(),
+            properties,
             worker_survived,
         }
     }

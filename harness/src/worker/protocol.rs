@@ -64,6 +64,8 @@ pub enum Answer {
         outcome: Outcome,
         /// How long it took.
         duration: Duration,
+        /// What it recorded.
+        properties: Vec<(String, String)>,
     },
 }
 

@@ -184,6 +184,23 @@ fn needs_no_device() {
     println!("on the host");
 }
 
+/// Whether the test records before it fails or not.
+#[clmatrix_harness::test]
+fn records_and_passes(ctx_factory: CtxFactory) {
+    use_the_device(ctx_factory);
+    clmatrix_harness::record_property("speed", 1.5);
+    std::thread::spawn(|| clmatrix_harness::record_property("a < b", "<&>"))
+        .join()
+        .expect("it records");
+}
+
+#[clmatrix_harness::test]
+fn records_and_fails(ctx_factory: CtxFactory) {
+    clmatrix_harness::record_property("before it failed", true);
+    use_the_device(ctx_factory);
+    panic!("as it should");
+}
+
 /// A test may be called what the macro might call something of its own.
 #[clmatrix_harness::test]
 fn run() {}

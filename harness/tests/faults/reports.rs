@@ -14,6 +14,7 @@ pub const CHECKS: &[Check] = &[
     ("reports::a_list_for_nobody_is_no_failure", a_list_for_nobody_is_no_failure),
     ("reports::files_of_others_are_left_alone", files_of_others_are_left_alone),
     ("reports::the_disk_is_full", the_disk_is_full),
+    ("reports::what_tests_record_stands_there", what_tests_record_stands_there),
     ("reports::there_is_no_place_for_state", there_is_no_place_for_state),
 ];
 
@@ -66,6 +67,34 @@ fn files_of_others_are_left_alone() {
     assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("not a log of clmatrix"));
     assert_eq!(std::fs::read_to_string(at("events.jsonl")).unwrap(), "my own notes\n");
+}
+
+fn what_tests_record_stands_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = child(COMMAND, &["run", "faulty::records*", "faulty::passes@"]);
+    command.arg("--report-dir").arg(folder.path());
+    assert_eq!(output(command).status.code(), Some(1));
+    let log = log(folder.path());
+    let recorded = |test| {
+        let results = results(&log, test);
+        assert!(!results.is_empty());
+        let of_each: Vec<_> = results.iter().map(|result| result.properties.clone()).collect();
+        assert!(of_each.iter().all(|properties| *properties == of_each[0]));
+        of_each.into_iter().next().expect("a device")
+    };
+    let property = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert_eq!(
+        recorded("records_and_passes"),
+        [property("speed", "1.5"), property("a < b", "<&>")]
+    );
+    assert_eq!(recorded("records_and_fails"), [property("before it failed", "true")]);
+    assert_eq!(recorded("passes"), [], "the next test in the same worker");
+    let (_, device) = log.results[0].test_and_device();
+    let junit = folder.path().join("junit").join(format!("{device}.xml"));
+    let junit = std::fs::read_to_string(junit).expect("the device's report");
+    for line in [r#"name="speed" value="1.5""#, r#"name="a &lt; b" value="&lt;&amp;&gt;""#] {
+        assert!(junit.contains(&format!("<property {line}/>")), "{junit}");
+    }
 }
 
 /// A log that cannot grow stands for a disk that is full: writes to `/dev/full` fail alike.

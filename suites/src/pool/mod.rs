@@ -1,6 +1,7 @@
 //! Memory pools (`pyopencl.tools.MemoryPool`).
 
 mod blocks;
+mod cost;
 mod order;
 
 use clmatrix::memory::MemFlags;

@@ -1,0 +1,53 @@
+//! What a pool costs, beside what it saves: properties of the report, which nothing is asserted of.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use clmatrix::Result;
+use clmatrix::memory::MemFlags;
+use clmatrix::pool::{Allocator, DeferredAllocator, ImmediateAllocator, PoolOptions};
+use clmatrix_harness::record_property;
+use rstest::rstest;
+
+use super::{counts, pool_on};
+use crate::on_device::{OnDevice, on_device};
+
+const SIZE: usize = 1 << 20;
+
+/// Of several rounds, the median, in ns for each time.
+fn cost(times: u32, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
+    work()?;
+    let mut rounds = [0.0; 5];
+    for round in &mut rounds {
+        let started = Instant::now();
+        for _ in 0..times {
+            work()?;
+        }
+        *round = started.elapsed().as_nanos() as f64 / f64::from(times);
+    }
+    rounds.sort_by(f64::total_cmp);
+    Ok(rounds[rounds.len() / 2])
+}
+
+/// What it takes to have 1 MiB and to give it back: from the pool, by `clCreateBuffer`, and by an
+/// immediate allocation.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_block_costs_less_than_a_new_buffer(on_device: OnDevice) -> Result<()> {
+    let OnDevice { context, queue } = &on_device;
+    let pool = pool_on(queue, PoolOptions::new())?;
+    let pair = cost(20_000, || {
+        black_box(pool.allocate(SIZE)?);
+        Ok(())
+    })?;
+    let deferred = DeferredAllocator::new(context, MemFlags::READ_WRITE)?;
+    let immediate = ImmediateAllocator::new(queue, MemFlags::READ_WRITE)?;
+    let create = cost(50, || deferred.allocate(SIZE).map(|buffer| drop(black_box(buffer))))?;
+    let touch = cost(50, || immediate.allocate(SIZE).map(|buffer| drop(black_box(buffer))))?;
+    record_property("pool.pair-ns", format!("{pair:.1}"));
+    record_property("pool.pair-over-create", format!("{:.5}", pair / create));
+    record_property("pool.pair-over-immediate", format!("{:.5}", pair / touch));
+    let (held, active, ..) = counts(&pool);
+    assert_eq!((held, active), (1, 0), "one block served all");
+    Ok(())
+}
