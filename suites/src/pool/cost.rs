@@ -44,6 +44,8 @@ fn a_block_costs_less_than_a_new_buffer(on_device: OnDevice) -> Result<()> {
     let immediate = ImmediateAllocator::new(queue, MemFlags::READ_WRITE)?;
     let create = cost(50, || deferred.allocate(SIZE).map(|buffer| drop(black_box(buffer))))?;
     let touch = cost(50, || immediate.allocate(SIZE).map(|buffer| drop(black_box(buffer))))?;
+    let build = if cfg!(debug_assertions) { "debug" } else { "release" };
+    record_property("pool.build", build);
     record_property("pool.pair-ns", format!("{pair:.1}"));
     record_property("pool.pair-over-create", format!("{:.5}", pair / create));
     record_property("pool.pair-over-immediate", format!("{:.5}", pair / touch));
