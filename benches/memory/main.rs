@@ -9,15 +9,18 @@
 mod allocations;
 mod callgrind;
 mod calls;
+#[path = "../common/device.rs"]
+mod device;
 mod instructions;
 mod pyopencl;
+#[path = "../common/time.rs"]
+mod time;
 mod transfers;
 
 use std::env;
 use std::process::ExitCode;
 
-use clmatrix::select::{DeviceInfo, Selection, platforms};
-use clmatrix::{Context, Device};
+use device::Subject;
 
 const HELP: &str = "\
 What clmatrix adds to OpenCL's calls, and how fast it moves data.
@@ -32,21 +35,6 @@ Usage: memory [calls] [transfers]      both, if none is named
 
 The executable can be copied to another machine with the same C library.";
 
-/// A device to be measured, with what is needed to find it again.
-struct Subject {
-    platform: usize,
-    number: usize,
-    platform_name: String,
-    device: Device,
-    info: DeviceInfo,
-}
-
-impl Subject {
-    fn context(&self) -> Context {
-        Context::from_device(&self.device).expect("a context")
-    }
-}
-
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).filter(|arg| arg != "--bench").collect();
     if let Some(unknown) = arguments.iter().find(|arg| !["calls", "transfers"].contains(&&***arg)) {
@@ -54,14 +42,14 @@ fn main() -> ExitCode {
         return if unknown == "--help" { ExitCode::SUCCESS } else { ExitCode::from(2) };
     }
     let wants = |section: &str| arguments.is_empty() || arguments.iter().any(|arg| arg == section);
-    let subjects = chosen();
+    let subjects = device::chosen();
     if let Some(subject) = instructions::to_be_counted(&subjects) {
         instructions::run_under_valgrind(subject);
         return ExitCode::SUCCESS;
     }
     let mut is_met = true;
     for subject in &subjects {
-        print_header(subject);
+        println!("\n{}", subject.header());
         if wants("calls") {
             is_met &= calls::report(subject);
         }
@@ -69,44 +57,6 @@ fn main() -> ExitCode {
             is_met &= transfers::report(subject);
         }
     }
-    let path = env::current_exe().map_or_else(|_| "it".into(), |path| path.display().to_string());
-    println!("\nTo measure on another machine: copy {path} there and run it; --help says how.");
+    device::print_where_this_is();
     if is_met { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-/// What CLMATRIX_TEST says, else PoCL.
-fn chosen() -> Vec<Subject> {
-    let wish = env::var("CLMATRIX_TEST").unwrap_or_else(|_| "Portable Computing Language".into());
-    let platforms = platforms().unwrap_or_else(|error| panic!("{error}"));
-    let infos: Vec<_> = platforms.iter().map(|platform| platform.info.clone()).collect();
-    let found = Selection::parse_clmatrix(&wish)
-        .and_then(|selection| selection.resolve(&infos))
-        .unwrap_or_else(|error| panic!("CLMATRIX_TEST={wish}: {error}"));
-    let subject = |(platform, number): (usize, usize)| Subject {
-        platform,
-        number,
-        platform_name: infos[platform].name.clone(),
-        device: platforms[platform].devices[number],
-        info: infos[platform].devices[number].clone(),
-    };
-    found.into_iter().map(subject).collect()
-}
-
-fn print_header(subject: &Subject) {
-    let Subject { platform_name, info, .. } = subject;
-    println!("\n{} ({platform_name})", info.name);
-    println!("driver {}, {}", info.driver_version, info.version);
-    println!("clmatrix {}, rustc {}", env!("CARGO_PKG_VERSION"), rustc_version());
-}
-
-/// The compiler's version, which it notes in what it makes.
-fn rustc_version() -> String {
-    const NOTE: &[u8] = b"rustc version ";
-    let executable = env::current_exe().and_then(std::fs::read).unwrap_or_default();
-    let notes = executable.windows(NOTE.len()).enumerate().filter(|(_, bytes)| *bytes == NOTE);
-    notes
-        .map(|(position, _)| &executable[position + NOTE.len()..])
-        .find(|text| text[0].is_ascii_digit())
-        .and_then(|text| text.split(|byte| *byte == 0).next())
-        .map_or_else(|| "unknown".into(), |text| String::from_utf8_lossy(text).into_owned())
 }

@@ -3,7 +3,6 @@
 //! The three take turns, so that whatever disturbs the machine disturbs them alike.
 
 use std::ptr;
-use std::time::Instant;
 
 use clmatrix::cl3::command_queue as cl;
 use clmatrix::cl3::types::CL_BLOCKING;
@@ -15,6 +14,7 @@ use clmatrix::{CommandQueue, Event};
 
 use crate::Subject;
 use crate::pyopencl::PyOpenCl;
+use crate::time::{median, nanoseconds};
 
 const MIB: usize = 1 << 20;
 
@@ -221,16 +221,4 @@ fn take_turns(
             taken.pyopencl.extend(theirs);
         }
     }
-}
-
-fn nanoseconds(f: impl FnOnce()) -> f64 {
-    let begin = Instant::now();
-    f();
-    begin.elapsed().as_secs_f64() * 1e9
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut values = values.to_vec();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }

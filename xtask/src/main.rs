@@ -165,6 +165,8 @@ enum Benchmark {
     Harness,
     /// What safe calls cost beside the same calls of cl3
     Memory,
+    /// What memory from a pool costs, beside PyOpenCL's algorithm and beside the driver
+    Pool,
 }
 
 impl Benchmark {
@@ -173,6 +175,7 @@ impl Benchmark {
         match self {
             Self::Harness => ("clmatrix-harness", "overhead"),
             Self::Memory => ("clmatrix", "memory"),
+            Self::Pool => ("clmatrix", "pool"),
         }
     }
 }

@@ -1,0 +1,120 @@
+//! Nanoseconds per allocate + drop pair, beside the reference.
+//!
+//! The two take turns, so that whatever disturbs the machine disturbs them alike.
+
+use std::thread;
+
+use crate::report::{Limit, Report};
+use crate::source::Source;
+use crate::team::Team;
+use crate::time::median;
+use crate::workload::Workload;
+
+const ROUNDS: usize = 41;
+
+/// How many times as many rounds are taken at most where a limit is missed: the machine may have been
+/// disturbed.
+const PATIENCE: usize = 4;
+
+/// What a number of threads takes, per thread.
+pub struct Figure {
+    pub workload: Workload,
+    pub threads: usize,
+    reference: Vec<f64>,
+    ours: Vec<f64>,
+}
+
+impl Figure {
+    /// Nanoseconds per pair.
+    pub fn reference(&self) -> f64 {
+        median(&self.reference)
+    }
+
+    /// Nanoseconds per pair.
+    pub fn ours(&self) -> f64 {
+        median(&self.ours)
+    }
+
+    /// Of the reference's time: the median of the rounds'.
+    fn ratio(&self) -> f64 {
+        let turns = self.ours.iter().zip(&self.reference);
+        median(&turns.map(|(ours, reference)| ours / reference).collect::<Vec<_>>())
+    }
+
+    fn limit(&self) -> Option<Limit> {
+        match (self.workload, self.threads) {
+            (Workload::Hot, 1) => Some(Limit { at_most: 0.5, aim: Some(0.25) }),
+            (Workload::Random, 1) => Some(Limit { at_most: 0.35, aim: Some(0.2) }),
+            (_, 2) => Some(Limit { at_most: 0.4, aim: Some(0.1) }),
+            _ => None,
+        }
+    }
+
+    fn name(&self) -> String {
+        let what = match self.workload {
+            Workload::Hot => "one hot size",
+            Workload::Random => "random sizes, 1000 live",
+        };
+        match self.threads {
+            1 => what.to_owned(),
+            threads => format!("{what}, {threads} threads"),
+        }
+    }
+}
+
+/// Measures with 1 to 4 threads, and with more where there are more processors.
+pub fn measure<R: Source, O: Source>(
+    reference: impl Fn() -> R,
+    ours: impl Fn() -> O,
+) -> Vec<Figure> {
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let more = (3..).map(|power| 1 << power).take_while(|&threads| threads <= processors);
+    let counts: Vec<_> = (1..=4).chain(more).collect();
+    let mut figures = vec![];
+    for workload in [Workload::Hot, Workload::Random] {
+        for &threads in &counts {
+            let mut figure = Figure { workload, threads, reference: vec![], ours: vec![] };
+            eprintln!("{}", figure.name());
+            take_turns(&mut figure, &reference(), &ours());
+            figures.push(figure);
+        }
+    }
+    figures
+}
+
+fn take_turns(figure: &mut Figure, reference: &impl Source, ours: &impl Source) {
+    let &mut Figure { workload, threads, .. } = figure;
+    thread::scope(|scope| {
+        let reference = Team::start(scope, reference, workload, threads);
+        let ours = Team::start(scope, ours, workload, threads);
+        for _ in 0..PATIENCE {
+            for round in 0..ROUNDS {
+                // Whoever comes second finds caches and frequencies as the first has left them.
+                if round % 2 == 0 {
+                    figure.reference.push(reference.round());
+                    figure.ours.push(ours.round());
+                } else {
+                    figure.ours.push(ours.round());
+                    figure.reference.push(reference.round());
+                }
+            }
+            if figure.limit().is_none_or(|limit| limit.is_met(figure.ratio())) {
+                break;
+            }
+        }
+    });
+}
+
+pub fn report(figures: &[Figure], report: &mut Report) {
+    report.table(&["ns per pair, per thread", "reference", "ours", "ratio", "limit", "aimed at"]);
+    for figure in figures {
+        let (name, ratio) = (figure.name(), figure.ratio());
+        let mut cells = vec![
+            format!("{:.0}", figure.reference()),
+            format!("{:.0}", figure.ours()),
+            format!("{ratio:.2}"),
+        ];
+        cells.extend(report.check(&name, ratio, figure.limit()));
+        report.row(&name, &cells);
+    }
+}

@@ -1,0 +1,110 @@
+//! Threads that use one source at the same time, round by round.
+
+use std::hint::spin_loop;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{Scope, available_parallelism, yield_now};
+
+use crate::source::Source;
+use crate::workload::{Pace, Worker, Workload};
+
+/// Threads that stay between rounds, as a program's do. They end when this is dropped.
+pub struct Team {
+    starts: Vec<Sender<()>>,
+    ends: Receiver<Pace>,
+    round: Arc<Round>,
+}
+
+/// How often a thread looks for the others before it lets another run.
+const SPINS: usize = 100_000;
+
+/// How often a round is repeated at most in which threads did not run at the same time, because
+/// others had a processor: one has done less than half of what another has.
+const TRIES: usize = 20;
+
+#[derive(Default)]
+struct Round {
+    /// Threads that are not running yet.
+    missing: AtomicUsize,
+    one_has_ended: AtomicBool,
+}
+
+impl Round {
+    /// Returns once all threads are running: one that sleeps until then would come late.
+    fn begin(&self) {
+        self.missing.fetch_sub(1, Ordering::AcqRel);
+        let mut spins = 0;
+        while self.missing.load(Ordering::Acquire) > 0 {
+            if spins < SPINS {
+                spins += 1;
+                spin_loop();
+            } else {
+                yield_now();
+            }
+        }
+    }
+}
+
+impl Team {
+    /// Starts threads, and waits until they are ready to be measured.
+    pub fn start<'scope, S: Source>(
+        scope: &'scope Scope<'scope, '_>,
+        source: &'scope S,
+        workload: Workload,
+        threads: usize,
+    ) -> Self {
+        let round = Arc::new(Round::default());
+        let (end, ends) = channel();
+        let mut starts = vec![];
+        for number in 0..threads {
+            let (start, rounds) = channel();
+            starts.push(start);
+            let (end, round) = (end.clone(), Arc::clone(&round));
+            scope.spawn(move || {
+                let mut worker = Worker::new(source, workload, number as u64);
+                let _ = end.send(worker.round(&AtomicBool::new(true)));
+                for () in rounds {
+                    round.begin();
+                    let _ = end.send(worker.round(&round.one_has_ended));
+                }
+            });
+        }
+        let team = Self { starts, ends, round };
+        team.paces();
+        team
+    }
+
+    /// Nanoseconds per pair, the mean of the threads'.
+    pub fn round(&self) -> f64 {
+        let processors = available_parallelism().map_or(1, usize::from);
+        let mut paces = self.try_round();
+        for _ in 1..TRIES {
+            if paces.len() > processors || is_even(&paces) {
+                break;
+            }
+            paces = self.try_round();
+        }
+        let times = paces.iter().map(|pace| pace.nanoseconds / pace.pairs as f64);
+        times.sum::<f64>() / paces.len() as f64
+    }
+
+    fn try_round(&self) -> Vec<Pace> {
+        self.round.one_has_ended.store(false, Ordering::Relaxed);
+        self.round.missing.store(self.starts.len(), Ordering::Release);
+        for start in &self.starts {
+            start.send(()).expect("the thread waits");
+        }
+        self.paces()
+    }
+
+    fn paces(&self) -> Vec<Pace> {
+        self.ends.iter().take(self.starts.len()).collect()
+    }
+}
+
+/// Whether the threads have run at the same time.
+fn is_even(paces: &[Pace]) -> bool {
+    let pairs = || paces.iter().map(|pace| pace.pairs);
+    pairs().min() >= pairs().max().map(|most| most / 2)
+}
