@@ -614,3 +614,55 @@ fn uses_that_have_ended_are_looked_for_now_and_then() {
     world.command(LOOSE, 0..8, Read);
     assert_eq!(world.table.untidy().expect("it is time").len(), SLACK + 1);
 }
+
+/// What an owner of all the bytes finds before somebody else gets them.
+#[test]
+fn other_queues_are_followed_by_events_from_then_on() {
+    let mut world = World::new();
+    world.command(QUEUE, 0..8, Write);
+    world.command(OTHER, 0..4, Read);
+    world.command(LOOSE, 4..8, Write);
+    assert_eq!(world.table.only_queue(), None);
+    let retired = world.table.retire_others(&world.issuing, QUEUE);
+    let retired: Vec<_> = retired.into_iter().map(|out| (out.queue.key, out.ids)).collect();
+    let [(OTHER, ids), (LOOSE, none)] = &retired[..] else { panic!("{retired:?}") };
+    assert!(none.is_empty(), "each of its commands is followed");
+    let [id] = ids[..] else { panic!("{ids:?}") };
+    assert_eq!(world.table.running(&(0..4)).map(|found| names(&found)), None, "no event yet");
+    world.table.set_all_running(id, &[Arc::new("marker")]);
+    let running = |world: &World, range| {
+        let found = world.table.running(&range).expect("all have events");
+        let mut names: Vec<_> = names(&found).into_iter().map(|(_, event)| event).collect();
+        names.sort_unstable();
+        names
+    };
+    assert_eq!(running(&world, 0..8), ["command", "marker"]);
+    assert_eq!(running(&world, 0..4), ["marker"]);
+    for (id, _) in names(&world.table.running(&(0..8)).unwrap()) {
+        world.table.remove(id);
+    }
+    assert_eq!(world.table.only_queue(), Some(QUEUE));
+    // It would have to be introduced again.
+    assert_eq!(world.try_enter(OTHER, 0..4, Write, false), UnknownQueue);
+    assert!(world.table.retire_others(&world.issuing, 0).len() == 1);
+    assert_eq!(world.table.only_queue(), None, "what it was given is being issued");
+}
+
+#[test]
+fn bytes_that_nobody_can_tell_the_end_of_are_not_given_away() {
+    let mut world = World::new();
+    assert!(world.table.retire_others(&world.issuing, 0).len() == 3);
+    assert_eq!(world.table.only_queue(), Some(0));
+    world.introduce(QUEUE);
+    let map = world.map(QUEUE, 0..4, Write);
+    assert!(world.table.running(&(0..8)).is_none());
+    assert!(world.table.running(&(4..8)).is_some());
+    assert!(world.table.retire_others(&world.issuing, 0).is_empty(), "a map ends there");
+    let entered = world.table.enter_running(0..8, Arc::new("seen elsewhere"));
+    assert_eq!(entered.unwrap_err().held, 0..4);
+    world.table.set_lost(map.id);
+    assert!(world.table.running(&(0..8)).is_none());
+    world.table.enter_running(4..8, Arc::new("seen elsewhere")).unwrap();
+    assert_eq!(world.table.running(&(4..8)).map(|found| found.len()), Some(1));
+    assert_eq!(world.table.only_queue(), None);
+}
