@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::error::Result;
 use crate::memory::context::MemContext;
 use crate::memory::uses::Uses;
 use crate::memory::{Buffer, MemoryObject, SvmAllocation, SvmPointer};
@@ -30,6 +31,9 @@ pub(crate) mod sealed {
         fn in_uses(&self, size: usize) -> Range<usize>;
 
         fn context(&self) -> &Arc<MemContext>;
+
+        /// From now on, it is freed at once when it is dropped, not when it is a queue's turn.
+        fn be_freed_at_once(&self) -> Result<()>;
     }
 }
 
@@ -62,6 +66,10 @@ impl sealed::Block for Buffer {
     fn context(&self) -> &Arc<MemContext> {
         self.held().object().context()
     }
+
+    fn be_freed_at_once(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 impl Memory for SvmAllocation {}
@@ -92,5 +100,9 @@ impl sealed::Block for SvmAllocation {
 
     fn context(&self) -> &Arc<MemContext> {
         self.shared().context()
+    }
+
+    fn be_freed_at_once(&self) -> Result<()> {
+        self.unbind_from_queue()
     }
 }

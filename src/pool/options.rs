@@ -82,7 +82,9 @@ impl PoolOptions {
     }
 
     /// What is called when memory has run out, before the pool frees what it holds: it may drop blocks. It
-    /// stands where PyOpenCL runs the garbage collector. No lock is held.
+    /// stands where PyOpenCL runs the garbage collector. No lock is held, and it may use the pool; it is
+    /// not called for memory that runs out while it runs. What it owns lives as long as the pool, so it
+    /// must not own the pool.
     pub fn on_out_of_memory(mut self, reclaim: impl Fn() + Send + Sync + 'static) -> Self {
         self.reclaim = Some(Arc::new(reclaim));
         self

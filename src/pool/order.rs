@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::block::{Block, BoundTo};
 use super::memory::Memory;
-use super::shared::{Shared, this_thread};
+use super::shared::{CALL, Shared, this_thread};
 use super::shelf::{Candidate, Wanted};
 use crate::error::Result;
 use crate::handle::EventRef;
@@ -147,6 +147,12 @@ impl<M: Memory> Block<M> {
             self.queue = BoundTo::Nothing;
         }
         Ok(())
+    }
+
+    /// Waits for all that may use it. Nobody else may have a handle to it.
+    pub fn wait_until_unused(&mut self) -> Result<()> {
+        self.record_bound_queue(None)?;
+        self.memory.uses().wait_until_idle(CALL)
     }
 
     /// What the queue has been given up to now may use it.

@@ -1,5 +1,6 @@
 //! New blocks from the allocator, and what is done when memory has run out.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -14,6 +15,30 @@ use crate::error::{Class, Error, Result};
 
 /// A block, or the error that says that memory has run out.
 type OrOutOfMemory<T> = std::result::Result<T, Error>;
+
+/// What the pool has freed for somebody.
+#[derive(Default)]
+struct Freed {
+    blocks: usize,
+    bytes: usize,
+}
+
+impl Freed {
+    fn add<M: Memory>(&mut self, block: &Block<M>) {
+        self.blocks += 1;
+        self.bytes += block.reserved.bytes;
+    }
+}
+
+/// Frees a block that was held, and returns when its bytes are there for others: as long as commands
+/// may use them, drivers keep them, and to ask for new ones would be in vain.
+fn free<M: Memory>(mut block: Box<Block<M>>) {
+    if block.memory.is_sole()
+        && let Err(error) = block.wait_until_unused().and_then(|()| block.memory.be_freed_at_once())
+    {
+        log::warn!("{error}: what a memory pool frees may be there for others only later");
+    }
+}
 
 impl<M: Memory> Shared<M> {
     /// How large a new block is for `size` bytes. Refuses what no device can allocate, which freeing
@@ -36,7 +61,6 @@ impl<M: Memory> Shared<M> {
         size_of_new: usize,
         target: &Target,
     ) -> Result<OrOutOfMemory<Box<Block<M>>>> {
-        self.trim_idle();
         let Some(reserved) = self.reserve(size_of_new) else {
             let why = format!("the pool's limit is {} bytes", self.options.limit);
             return Ok(Err(Error::refused(CALL, CL_MEM_OBJECT_ALLOCATION_FAILURE, why)));
@@ -76,31 +100,65 @@ impl<M: Memory> Shared<M> {
         target: &Target,
         mut error: Error,
     ) -> Result<Box<Block<M>>> {
-        if let Some(reclaim) = &self.options.reclaim {
-            reclaim();
-            if let Some(block) = self.reuse(size, target)? {
-                return Ok(block);
-            }
+        let mut freed = Freed::default();
+        if size_of_new > self.options.limit {
+            // Nothing that could be freed makes room for that.
+            return Err(self.out_of_memory(size, size_of_new, &freed, &error));
+        }
+        let was_called = self.call_hook();
+        if let Some(block) = self.reuse(size, target)? {
+            return Ok(block);
+        }
+        if was_called {
             match self.try_new(size, size_of_new, target)? {
                 Ok(block) => return Ok(block),
                 Err(again) => error = again,
             }
         }
         while let Some(block) = self.shelves.take_largest() {
-            drop(block);
+            freed.add(&block);
+            free(block);
             match self.try_new(size, size_of_new, target)? {
                 Ok(block) => return Ok(block),
                 Err(again) => error = again,
             }
         }
-        Err(self.out_of_memory(size, size_of_new, &error))
+        Err(self.out_of_memory(size, size_of_new, &freed, &error))
     }
 
-    fn out_of_memory(&self, size: usize, size_of_new: usize, error: &Error) -> Error {
+    /// Calls the user's hook, if there is one, and says so. Where memory runs out in a hook, none is
+    /// called for that: it would never come to an end.
+    fn call_hook(&self) -> bool {
+        thread_local!(static IS_IN_HOOK: Cell<bool> = const { Cell::new(false) });
+        struct Leave;
+        impl Drop for Leave {
+            fn drop(&mut self) {
+                IS_IN_HOOK.set(false);
+            }
+        }
+        let Some(reclaim) = &self.options.reclaim else { return false };
+        if IS_IN_HOOK.replace(true) {
+            return false;
+        }
+        let _leave = Leave;
+        reclaim();
+        true
+    }
+
+    fn out_of_memory(
+        &self,
+        size: usize,
+        size_of_new: usize,
+        freed: &Freed,
+        error: &Error,
+    ) -> Error {
         let statistics = self.statistics();
         let why = format!(
-            "{size} bytes were asked for, which takes a block of {size_of_new}; the pool holds {} \
-             blocks, {} are active with {} bytes, and it manages {} bytes in all ({error})",
+            "{size} bytes were asked for, which takes a block of {size_of_new}; {} blocks that were \
+             held have been freed, with {} bytes, and {} are held; {} are active with {} bytes; {} \
+             bytes are managed in all ({error})",
+            freed.blocks,
+            freed.bytes,
             statistics.held_blocks,
             statistics.active_blocks,
             statistics.active_bytes,

@@ -86,11 +86,11 @@ impl<M: Memory> Shared<M> {
         if let Some(block) = self.reuse(size, target)? {
             return Ok(block);
         }
-        let block = match self.try_new(size, size_of_new, target)? {
-            Ok(block) => block,
-            Err(error) => return self.after_reclaiming(size, size_of_new, target, error),
-        };
-        Ok(block)
+        self.trim_idle();
+        match self.try_new(size, size_of_new, target)? {
+            Ok(block) => Ok(block),
+            Err(error) => self.after_reclaiming(size, size_of_new, target, error),
+        }
     }
 
     /// Statistics at one moment.

@@ -1,0 +1,550 @@
+//! What a pool does when its allocator fails, by an allocator that fails when it is told to.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use clmatrix::memory::{MemoryObject, SvmFlags, enqueue_fill, enqueue_svm_memfill};
+use clmatrix::pool::{
+    Allocator, Memory, MemoryPool, PoolOptions, Pooled, PooledBuffer, SvmAllocator,
+    SvmPool,
+};
+use clmatrix::{Class, Error, Event, Result};
+use rstest::rstest;
+
+use super::faulty::{Answer, Capped, Faulty, buffers, error};
+use crate::buffer::{contents, refusal};
+use crate::gate::{gate, meanwhile, open};
+use crate::on_device::{OnDevice, on_device};
+
+/// Sizes that are those of their blocks.
+const SMALL: usize = 127;
+const MIDDLE: usize = 1023;
+const LARGE: usize = 8191;
+
+const OUT_OF_MEMORY: Answer = Answer::Code(-4);
+
+/// What a pool does, in the order in which it does it.
+type Story = Arc<Mutex<Vec<String>>>;
+
+/// A pool that can be reached from its own allocator and hook, until this is dropped.
+#[derive(Clone, Default)]
+struct Inside(Arc<Mutex<Option<MemoryPool>>>);
+
+impl Inside {
+    fn get(&self) -> Option<MemoryPool> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+/// Lets go of the pool at the end of a test.
+struct LetGo(Inside);
+
+impl Drop for LetGo {
+    fn drop(&mut self) {
+        let pool = self.0.0.lock().unwrap().take();
+        drop(pool);
+    }
+}
+
+/// A pool of an allocator, and what can be reached from inside.
+fn pool_with(
+    allocator: impl Allocator<Memory = clmatrix::memory::Buffer> + 'static,
+    options: PoolOptions,
+    inside: &Inside,
+) -> Result<(MemoryPool, LetGo)> {
+    let pool = MemoryPool::with_options(allocator, options)?;
+    *inside.0.lock().unwrap() = Some(pool.clone());
+    Ok((pool, LetGo(inside.clone())))
+}
+
+/// Has the pool hold a block of each size.
+fn hold<M: Memory>(pool: &clmatrix::pool::Pool<M>, sizes: &[usize]) -> Result<()> {
+    let blocks: Vec<Pooled<M>> =
+        sizes.iter().map(|size| pool.allocate(*size)).collect::<Result<_>>()?;
+    drop(blocks);
+    Ok(())
+}
+
+/// The error where memory has run out.
+#[track_caller]
+fn out_of_memory<T>(result: Result<T>) -> Error {
+    let error = result.err().expect("there was memory");
+    assert_eq!(error.class(), Class::OutOfMemory, "{error}");
+    assert!(error.detail().contains("bytes were asked for"), "not the pool's: {error}");
+    error
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn the_hook_comes_first_and_the_bin_is_looked_at_again(on_device: OnDevice) -> Result<()> {
+    let allocator = buffers(&on_device, |nth, _| match nth {
+        0 | 1 => Answer::Inner,
+        _ => OUT_OF_MEMORY,
+    })?;
+    let kept: Arc<Mutex<Option<PooledBuffer>>> = Arc::default();
+    let (in_hook, hooks) = (Arc::clone(&kept), Arc::new(AtomicUsize::new(0)));
+    let counter = Arc::clone(&hooks);
+    let options = PoolOptions::new().on_out_of_memory(move || {
+        counter.fetch_add(1, Ordering::SeqCst);
+        drop(in_hook.lock().unwrap().take());
+    });
+    let pool = MemoryPool::with_options(Arc::clone(&allocator), options)?;
+    hold(&pool, &[LARGE])?;
+    let block = pool.allocate(MIDDLE)?;
+    let raw = block.as_raw();
+    *kept.lock().unwrap() = Some(block);
+
+    let again = pool.allocate(MIDDLE - 1)?;
+    assert_eq!(again.as_raw(), raw, "the block that the hook dropped");
+    assert_eq!(hooks.load(Ordering::SeqCst), 1);
+    assert_eq!(allocator.calls(), [LARGE, MIDDLE, MIDDLE], "it is not asked again");
+    assert_eq!(pool.held_blocks(), 1, "what is held is not freed");
+    assert_eq!(pool.managed_bytes(), LARGE + MIDDLE);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn held_blocks_are_freed_largest_first_with_a_retry_after_each(
+    on_device: OnDevice,
+    #[values(false, true)] has_hook: bool,
+) -> Result<()> {
+    let (story, inside) = (Story::default(), Inside::default());
+    let (told, within) = (Arc::clone(&story), inside.clone());
+    let retries = if has_hook { 4 } else { 3 };
+    let allocator = buffers(&on_device, move |nth, size| {
+        // Looks at the pool from within, where none of its locks may be held.
+        if let Some(pool) = within.get().filter(|_| nth >= 3) {
+            let now = pool.statistics();
+            told.lock().unwrap().push(format!(
+                "{size}: {} held, {} managed",
+                now.held_blocks, now.managed_bytes
+            ));
+        }
+        if (3..2 + retries).contains(&nth) { OUT_OF_MEMORY } else { Answer::Inner }
+    })?;
+    let mut options = PoolOptions::new();
+    if has_hook {
+        let told = Arc::clone(&story);
+        options = options.on_out_of_memory(move || told.lock().unwrap().push("hook".to_owned()));
+    }
+    let (pool, _let_go) = pool_with(allocator, options, &inside)?;
+    hold(&pool, &[MIDDLE, LARGE, SMALL])?;
+
+    let block = pool.allocate(31)?;
+    let all = format!("31: 3 held, {} managed", SMALL + MIDDLE + LARGE);
+    let mut expected = vec![all.clone()];
+    if has_hook {
+        expected.extend(["hook".to_owned(), all]);
+    }
+    expected.push(format!("31: 2 held, {} managed", SMALL + MIDDLE));
+    expected.push(format!("31: 1 held, {SMALL} managed"));
+    assert_eq!(*story.lock().unwrap(), expected);
+    assert_eq!((pool.held_blocks(), pool.active_blocks()), (1, 1));
+    drop(block);
+    let small = pool.allocate(SMALL)?;
+    assert_eq!(pool.managed_bytes(), SMALL + 31, "the smallest is still there");
+    drop(small);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn at_the_end_there_is_one_clear_error(
+    on_device: OnDevice,
+    #[values(-4, -5, -6)] code: i32,
+) -> Result<()> {
+    let allocator = buffers(&on_device, move |nth, _| match nth {
+        0..3 | 7.. => Answer::Inner,
+        _ => Answer::Code(code),
+    })?;
+    let pool = MemoryPool::new(Arc::clone(&allocator))?;
+    let active = pool.allocate(LARGE - 1)?;
+    hold(&pool, &[SMALL, MIDDLE])?;
+
+    let result = out_of_memory(pool.allocate(2000));
+    assert_eq!(result.code(), code);
+    let block = pool.alloc_size(pool.bin_number(2000));
+    let found: Vec<&str> = result.detail().split([' ', ';', ',', '.']).collect();
+    let freed = SMALL + MIDDLE;
+    for number in [2000, block, 2, freed, 0, 1, LARGE - 1, LARGE] {
+        let text = number.to_string();
+        assert!(found.contains(&&*text), "{number} is not in it: {result}");
+    }
+    assert!(result.detail().contains(&error(code).to_string()), "{result}");
+    assert_eq!(allocator.calls()[3..], [block; 3]);
+    assert_eq!((pool.held_blocks(), pool.active_blocks()), (0, 1));
+    assert_eq!((pool.managed_bytes(), pool.active_bytes()), (LARGE, LARGE - 1));
+
+    // With nothing to free it is asked once, and when there is memory again, all is well.
+    out_of_memory(pool.allocate(2000));
+    assert_eq!(allocator.calls().len(), 7);
+    let again = pool.allocate(2000)?;
+    assert!(again.as_raw() != active.as_raw() && again.block_size() == block);
+    works(&on_device, again)
+}
+
+/// Writes to a block and reads it back.
+fn works(on_device: &OnDevice, block: PooledBuffer) -> Result<()> {
+    let words = block.size() / 4;
+    enqueue_fill(&on_device.queue, &*block, &7_u32, ..words, [])?;
+    assert_eq!(contents(on_device, &block)?, vec![7; words]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn other_errors_come_through_as_they_are(
+    on_device: OnDevice,
+    #[values(-61, -30, -34, -12, -9999)] code: i32,
+) -> Result<()> {
+    let allocator = buffers(&on_device, move |nth, _| match nth {
+        1 => Answer::Code(code),
+        _ => Answer::Inner,
+    })?;
+    let options = PoolOptions::new().on_out_of_memory(|| panic!("memory has not run out"));
+    let pool = MemoryPool::with_options(Arc::clone(&allocator), options)?;
+    hold(&pool, &[LARGE])?;
+    let before = pool.statistics();
+    let result = pool.allocate(MIDDLE).expect_err("it fails");
+    assert_eq!(result.to_string(), error(code).to_string());
+    assert_eq!(allocator.calls(), [LARGE, MIDDLE], "it is not asked again");
+    assert_eq!(pool.statistics(), before);
+    works(&on_device, pool.allocate(MIDDLE - 3)?)
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn more_than_the_maximum_never_reaches_the_allocator(on_device: OnDevice) -> Result<()> {
+    let allocator = buffers(&on_device, |nth, _| match nth {
+        0 => Answer::Inner,
+        _ => Answer::Code(-30),
+    })?;
+    let options = PoolOptions::new().on_out_of_memory(|| panic!("memory has not run out"));
+    let pool = MemoryPool::with_options(Arc::clone(&allocator), options)?;
+    hold(&pool, &[LARGE])?;
+    let most = allocator.max_size().expect("the devices say it");
+    for size in [most + 1, usize::MAX] {
+        assert_eq!(refusal(pool.allocate(size)), "CL_INVALID_BUFFER_SIZE", "{size} bytes");
+    }
+    assert_eq!(allocator.calls(), [LARGE]);
+    assert_eq!(pool.held_blocks(), 1);
+    // Up to there it does, also where the bin is for larger ones, too.
+    for size in [most, most - 1] {
+        assert_eq!(pool.allocate(size).expect_err("it fails").code(), -30);
+    }
+    let asked = allocator.calls();
+    assert_eq!(asked.len(), 3);
+    assert!(asked[1] == most && (most - 1..=most).contains(&asked[2]), "{asked:?} of {most}");
+    Ok(())
+}
+
+/// With all that the hook does there: the pool is used, memory runs out again, blocks are dropped.
+#[rstest]
+#[clmatrix_harness::test]
+fn the_hook_may_use_the_pool(on_device: OnDevice) -> Result<()> {
+    let (inside, hooks) = (Inside::default(), Arc::new(AtomicUsize::new(0)));
+    let allocator =
+        buffers(&on_device, |_, size| if size == LARGE { OUT_OF_MEMORY } else { Answer::Inner })?;
+    let (within, counter) = (inside.clone(), Arc::clone(&hooks));
+    let options = PoolOptions::new().on_out_of_memory(move || {
+        assert_eq!(counter.fetch_add(1, Ordering::SeqCst), 0, "a hook in a hook");
+        let pool = within.get().expect("the pool");
+        out_of_memory(pool.allocate(LARGE));
+        assert_eq!(pool.held_blocks(), 0, "it frees, also in a hook");
+        drop((pool.allocate(SMALL).unwrap(), pool.allocate(MIDDLE).unwrap()));
+        pool.trim_to(SMALL);
+    });
+    let (pool, _let_go) = pool_with(Arc::clone(&allocator), options, &inside)?;
+    hold(&pool, &[MIDDLE])?;
+    let result = out_of_memory(pool.allocate(LARGE));
+    assert!(result.detail().contains(&format!(" {SMALL} bytes")), "what the hook left: {result}");
+    assert_eq!(allocator.calls(), [MIDDLE, LARGE, LARGE, LARGE, SMALL, MIDDLE, LARGE, LARGE]);
+    assert_eq!(hooks.load(Ordering::SeqCst), 1);
+    // The next time, it is called again.
+    hooks.store(0, Ordering::SeqCst);
+    out_of_memory(pool.allocate(LARGE));
+    assert_eq!(hooks.load(Ordering::SeqCst), 1);
+    works(&on_device, pool.allocate(MIDDLE)?)
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_panic_in_the_hook_leaves_all_as_it_was(on_device: OnDevice) -> Result<()> {
+    let allocator = buffers(&on_device, |nth, _| match nth {
+        2 | 3 => OUT_OF_MEMORY,
+        _ => Answer::Inner,
+    })?;
+    let panics = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&panics);
+    let options = PoolOptions::new().limit(2 * LARGE).on_out_of_memory(move || {
+        assert_ne!(counter.fetch_add(1, Ordering::SeqCst), 0, "the hook panics");
+    });
+    let pool = MemoryPool::with_options(Arc::clone(&allocator), options)?;
+    let active = pool.allocate(MIDDLE)?;
+    hold(&pool, &[SMALL])?;
+    let before = pool.statistics();
+    let panicked = catch_unwind(AssertUnwindSafe(|| pool.allocate(LARGE)));
+    panicked.expect_err("the hook panics");
+    assert_eq!(pool.statistics(), before);
+    // It is called the next time, too, and no bytes of the limit are lost.
+    drop(active);
+    let block = pool.allocate(LARGE)?;
+    assert_eq!(panics.load(Ordering::SeqCst), 2);
+    let rest = 2 * LARGE - pool.managed_bytes();
+    assert_eq!(rest, LARGE - SMALL, "the larger of two held blocks is freed");
+    works(&on_device, block)
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_panic_in_the_allocator_leaves_all_as_it_was(on_device: OnDevice) -> Result<()> {
+    let allocator = buffers(&on_device, |nth, _| match nth {
+        1 | 4 => Answer::Panic,
+        2 => OUT_OF_MEMORY,
+        _ => Answer::Inner,
+    })?;
+    let options = PoolOptions::new().limit(LARGE + SMALL);
+    let pool = MemoryPool::with_options(Arc::clone(&allocator), options)?;
+    hold(&pool, &[SMALL])?;
+    let before = pool.statistics();
+    let panics = |size| {
+        catch_unwind(AssertUnwindSafe(|| pool.allocate(size))).expect_err("it panics");
+    };
+    panics(LARGE);
+    assert_eq!(pool.statistics(), before);
+    // The retry after the held block was freed succeeds: calls 2 and 3.
+    drop(pool.allocate(LARGE)?);
+    assert_eq!((pool.held_blocks(), pool.managed_bytes()), (1, LARGE));
+    panics(SMALL);
+    assert_eq!((pool.held_blocks(), pool.managed_bytes()), (1, LARGE));
+    // The limit has room for both still.
+    let (small, large) = (pool.allocate(SMALL)?, pool.allocate(LARGE)?);
+    assert_eq!((pool.active_blocks(), pool.active_bytes()), (2, LARGE + SMALL));
+    assert_eq!(allocator.calls(), [SMALL, LARGE, LARGE, LARGE, SMALL, SMALL]);
+    works(&on_device, small)?;
+    works(&on_device, large)
+}
+
+#[rstest]
+#[case::less(Answer::Less)]
+#[case::nothing(Answer::Nothing)]
+#[clmatrix_harness::test]
+fn an_allocator_that_gives_too_little_is_refused(
+    on_device: OnDevice,
+    #[case] answer: Answer,
+) -> Result<()> {
+    let allocator =
+        buffers(&on_device, move |nth, _| if nth == 0 { answer } else { Answer::Inner })?;
+    let options = PoolOptions::new().limit(MIDDLE).on_out_of_memory(|| panic!("there is memory"));
+    let pool = MemoryPool::with_options(Arc::clone(&allocator), options)?;
+    let result = pool.allocate(MIDDLE);
+    assert!(result.as_ref().is_err_and(|error| error.detail().contains("1023")), "{result:?}");
+    assert_eq!(refusal(result), "CL_INVALID_BUFFER_SIZE");
+    assert_eq!((pool.managed_bytes(), pool.active_blocks()), (0, 0));
+    works(&on_device, pool.allocate(MIDDLE)?)
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn an_allocator_may_give_more(on_device: OnDevice) -> Result<()> {
+    let pool = MemoryPool::new(buffers(&on_device, |_, _| Answer::More)?)?;
+    let block = pool.allocate(MIDDLE)?;
+    assert_eq!((block.size(), block.block_size()), (MIDDLE, MIDDLE));
+    assert_eq!(pool.managed_bytes(), MIDDLE);
+    works(&on_device, block)
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn the_limit_is_never_passed(on_device: OnDevice) -> Result<()> {
+    let allocator = buffers(&on_device, |_, _| Answer::Inner)?;
+    let hooks = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&hooks);
+    let options = PoolOptions::new().limit(2 * MIDDLE).on_out_of_memory(move || {
+        counter.fetch_add(1, Ordering::SeqCst);
+    });
+    let pool = MemoryPool::with_options(Arc::clone(&allocator), options)?;
+    let (one, other) = (pool.allocate(MIDDLE)?, pool.allocate(MIDDLE)?);
+    let result = out_of_memory(pool.allocate(1));
+    assert!(result.detail().contains(&format!("limit is {} bytes", 2 * MIDDLE)), "{result}");
+    assert_eq!(allocator.calls().len(), 2, "beyond the limit it is not asked");
+    assert_eq!(hooks.load(Ordering::SeqCst), 1);
+    // What is held is freed for it.
+    drop(other);
+    let small = pool.allocate(SMALL)?;
+    assert_eq!((pool.held_blocks(), pool.managed_bytes()), (0, MIDDLE + SMALL));
+    // What the limit never has room for frees nothing, nor is the hook of use.
+    drop((one, small));
+    let before = (pool.statistics(), hooks.load(Ordering::SeqCst));
+    assert_eq!(before.0.held_blocks, 2);
+    out_of_memory(pool.allocate(2 * MIDDLE + 2));
+    assert_eq!((pool.statistics(), hooks.load(Ordering::SeqCst)), before);
+    assert_eq!(pool.statistics().peak_managed_bytes, 2 * MIDDLE);
+    works(&on_device, pool.allocate(MIDDLE)?)
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn the_pool_makes_do_with_what_the_allocator_has(on_device: OnDevice) -> Result<()> {
+    let most = 16 * LARGE;
+    let allocator = Capped::new(&on_device, most)?;
+    let pool = MemoryPool::new(Arc::clone(&allocator))?;
+    for size in [LARGE, SMALL, 3 * LARGE, MIDDLE, 2 * LARGE] {
+        let mut active = Vec::new();
+        let result = loop {
+            match pool.allocate(size) {
+                Ok(block) => active.push(block),
+                Err(error) => break error,
+            }
+            assert_eq!(pool.managed_bytes(), allocator.alive());
+        };
+        out_of_memory::<()>(Err(result));
+        // However much was held of other sizes, all that there is can be had.
+        let block = pool.alloc_size(pool.bin_number(size));
+        assert_eq!(active.len(), most / block, "blocks of {size} bytes");
+        assert_eq!((pool.active_blocks(), pool.held_blocks()), (active.len(), 0));
+        assert_eq!(pool.managed_bytes(), active.len() * block);
+    }
+    pool.free_held();
+    assert_eq!((pool.managed_bytes(), allocator.alive()), (0, 0));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn trimming_frees_the_largest_first(on_device: OnDevice) -> Result<()> {
+    let allocator = Capped::new(&on_device, usize::MAX)?;
+    let pool = MemoryPool::new(Arc::clone(&allocator))?;
+    let active = pool.allocate(LARGE)?;
+    hold(&pool, &[SMALL, LARGE, MIDDLE])?;
+    let all = 2 * LARGE + MIDDLE + SMALL;
+    for (bytes, held, managed) in [
+        (all, 3, all),
+        (all - 1, 2, LARGE + MIDDLE + SMALL),
+        (LARGE + SMALL, 1, LARGE + SMALL),
+        (0, 0, LARGE),
+    ] {
+        pool.trim_to(bytes);
+        assert_eq!((pool.held_blocks(), pool.managed_bytes()), (held, managed), "to {bytes}");
+        assert_eq!(allocator.alive(), managed, "to {bytes}");
+    }
+    assert_eq!(pool.active_blocks(), 1);
+    works(&on_device, active)
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn what_has_been_held_for_too_long_is_freed(on_device: OnDevice) -> Result<()> {
+    let allocator = Capped::new(&on_device, usize::MAX)?;
+    let options = PoolOptions::new().idle_age(Duration::ZERO);
+    let pool = MemoryPool::with_options(Arc::clone(&allocator), options)?;
+    hold(&pool, &[SMALL, MIDDLE])?;
+    assert_eq!(pool.held_blocks(), 2, "nothing is freed where no memory is asked for");
+    drop(pool.allocate(MIDDLE)?);
+    assert_eq!((pool.held_blocks(), allocator.alive()), (2, SMALL + MIDDLE), "it is used again");
+    let active = pool.allocate(LARGE)?;
+    assert_eq!((pool.held_blocks(), allocator.alive()), (0, LARGE));
+    drop(active);
+    pool.trim_idle();
+    assert_eq!((pool.managed_bytes(), allocator.alive()), (0, 0));
+
+    let patient = PoolOptions::new().idle_age(Duration::from_secs(24 * 3600));
+    for options in [patient, PoolOptions::new()] {
+        let pool = MemoryPool::with_options(Arc::clone(&allocator), options)?;
+        hold(&pool, &[SMALL, MIDDLE])?;
+        pool.trim_idle();
+        let active = pool.allocate(LARGE)?;
+        assert_eq!((pool.held_blocks(), pool.managed_bytes()), (2, SMALL + MIDDLE + LARGE));
+        drop(active);
+    }
+    Ok(())
+}
+
+/// Tells of the gate at each call whether it was closed.
+fn told_of(gate: &Arc<Event>, closed: &Arc<Mutex<Vec<bool>>>) -> impl Fn() + Send + Sync + 'static {
+    let (gate, closed) = (Arc::clone(gate), Arc::clone(closed));
+    move || {
+        let status = gate.command_execution_status().expect("the gate's status").0;
+        closed.lock().unwrap().push(status > 0);
+    }
+}
+
+/// As long as a command may use a buffer, the driver keeps it: only then is it of use to ask again.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_retry_comes_after_the_uses_of_what_was_freed(on_device: OnDevice) -> Result<()> {
+    let gate = Arc::new(gate(&on_device.context));
+    let closed = Arc::default();
+    let tell = told_of(&gate, &closed);
+    let allocator = buffers(&on_device, move |nth, _| {
+        tell();
+        if nth == 1 { OUT_OF_MEMORY } else { Answer::Inner }
+    })?;
+    let pool = MemoryPool::new(allocator)?;
+    let block = pool.allocate(LARGE)?;
+    enqueue_fill(&on_device.queue, &*block, &7_u32, ..4, &*gate)?;
+    drop(block);
+    drop(meanwhile(&gate, open, || pool.allocate(SMALL))?);
+    assert_eq!(*closed.lock().unwrap(), [true, true, false]);
+    on_device.queue.finish()?;
+    Ok(())
+}
+
+/// Shared virtual memory that is freed when it is a queue's turn is there no sooner.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn a_retry_comes_after_memory_was_freed_on_its_queue(
+    on_device: OnDevice,
+    #[values(false, true)] is_used: bool,
+) -> Result<()> {
+    let on = &on_device;
+    let gate = Arc::new(gate(&on.context));
+    let closed = Arc::default();
+    let tell = told_of(&gate, &closed);
+    let inner = SvmAllocator::new(&on.context, 0, SvmFlags::READ_WRITE, Some(&on.queue))?;
+    let allocator = Faulty::new(inner, move |nth, _| {
+        tell();
+        if nth == 2 { Answer::Code(-5) } else { Answer::Inner }
+    });
+    let pool = SvmPool::new(allocator)?;
+    let (block, other) = (pool.allocate(LARGE)?, pool.allocate(LARGE)?);
+    let used = if is_used { &*block } else { &*other };
+    enqueue_svm_memfill(&on.queue, used, &7_u32, ..4, &*gate)?;
+    drop(block);
+    drop(meanwhile(&gate, open, || pool.allocate(SMALL))?);
+    assert_eq!(*closed.lock().unwrap(), [true, true, true, false]);
+    assert_eq!((pool.held_blocks(), pool.active_blocks()), (1, 1));
+    on.queue.finish()?;
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn a_pool_of_shared_virtual_memory_frees_and_asks_again(
+    on_device: OnDevice,
+    #[values(false, true)] has_queue: bool,
+) -> Result<()> {
+    let on = &on_device;
+    let queue = has_queue.then_some(&on.queue);
+    let inner = SvmAllocator::new(&on.context, 0, SvmFlags::READ_WRITE, queue)?;
+    let most = inner.max_size().expect("the devices say it");
+    let allocator = Faulty::new(inner, |nth, _| match nth {
+        2 | 3 | 5.. => Answer::Code(-5),
+        _ => Answer::Inner,
+    });
+    let pool = SvmPool::new(Arc::clone(&allocator))?;
+    hold(&pool, &[SMALL, LARGE])?;
+    let block = pool.allocate(MIDDLE)?;
+    assert_eq!(allocator.calls(), [SMALL, LARGE, MIDDLE, MIDDLE, MIDDLE]);
+    assert_eq!((pool.held_blocks(), pool.managed_bytes()), (0, MIDDLE));
+    out_of_memory(pool.allocate(SMALL));
+    assert_eq!(refusal(pool.allocate(most + 1)), "CL_INVALID_BUFFER_SIZE");
+    assert_eq!(allocator.calls().len(), 6);
+    drop(block);
+    drop(pool.allocate(MIDDLE)?);
+    assert_eq!((pool.held_blocks(), pool.managed_bytes()), (1, MIDDLE));
+    Ok(())
+}

@@ -1,0 +1,175 @@
+//! An allocator that does as it is told: fails, gives too little, panics, or has no more than so many
+//! bytes.
+
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use clmatrix::cl3::memory::set_mem_object_destructor_callback;
+use clmatrix::cl3::types::{cl_context, cl_mem};
+use clmatrix::memory::{Buffer, MemFlags, MemoryObject};
+use clmatrix::opencl3::error_codes::ClError;
+use clmatrix::pool::{Allocator, DeferredAllocator, Memory};
+use clmatrix::{CommandQueue, Error, Result};
+
+use crate::on_device::OnDevice;
+
+/// What it answers to a call.
+#[derive(Clone, Copy, Debug)]
+pub enum Answer {
+    /// What the allocator that it wraps answers.
+    Inner,
+    /// An error of this code.
+    Code(i32),
+    /// Nothing at all.
+    Nothing,
+    /// A byte less than it was asked for.
+    Less,
+    /// A byte more.
+    More,
+    /// It panics.
+    Panic,
+}
+
+/// Told of each call's number, from 0 on, and of its size.
+type Answers = Box<dyn Fn(usize, usize) -> Answer + Send + Sync>;
+
+/// An allocator that does as it is told, and remembers which sizes it was asked for.
+pub struct Faulty<A> {
+    inner: A,
+    answers: Answers,
+    calls: Mutex<Vec<usize>>,
+}
+
+impl<A> Faulty<A> {
+    pub fn new(
+        inner: A,
+        answers: impl Fn(usize, usize) -> Answer + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        Arc::new(Self { inner, answers: Box::new(answers), calls: Mutex::default() })
+    }
+
+    /// The sizes that it was asked for up to now.
+    pub fn calls(&self) -> Vec<usize> {
+        self.calls.lock().unwrap().clone()
+    }
+}
+
+/// Buffers, with such answers.
+pub fn buffers(
+    on_device: &OnDevice,
+    answers: impl Fn(usize, usize) -> Answer + Send + Sync + 'static,
+) -> Result<Arc<Faulty<DeferredAllocator>>> {
+    let inner = DeferredAllocator::new(&on_device.context, MemFlags::READ_WRITE)?;
+    Ok(Faulty::new(inner, answers))
+}
+
+impl<A: Allocator<Memory: Memory>> Allocator for Faulty<A> {
+    type Memory = A::Memory;
+
+    fn allocate(&self, size: usize) -> Result<Option<A::Memory>> {
+        let mut calls = self.calls.lock().unwrap();
+        let nth = calls.len();
+        calls.push(size);
+        drop(calls);
+        match (self.answers)(nth, size) {
+            Answer::Inner => self.inner.allocate(size),
+            Answer::Code(code) => Err(error(code)),
+            Answer::Nothing => Ok(None),
+            Answer::Less => self.inner.allocate(size - 1),
+            Answer::More => self.inner.allocate(size + 1),
+            Answer::Panic => panic!("the allocator panics at call {nth}"),
+        }
+    }
+
+    fn queue(&self) -> Option<&CommandQueue> {
+        self.inner.queue()
+    }
+
+    fn max_size(&self) -> Option<usize> {
+        self.inner.max_size()
+    }
+
+    fn context_raw(&self) -> cl_context {
+        self.inner.context_raw()
+    }
+}
+
+impl<A> std::fmt::Debug for Faulty<A> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Faulty").field("calls", &self.calls).finish_non_exhaustive()
+    }
+}
+
+/// An error of this code.
+pub fn error(code: i32) -> Error {
+    ClError(code).into()
+}
+
+/// An allocator of buffers that never has more than `most` bytes alive, as the driver sees it.
+#[derive(Debug)]
+pub struct Capped {
+    inner: DeferredAllocator,
+    most: usize,
+    alive: Arc<AtomicUsize>,
+}
+
+impl Capped {
+    pub fn new(on_device: &OnDevice, most: usize) -> Result<Arc<Self>> {
+        let inner = DeferredAllocator::new(&on_device.context, MemFlags::READ_WRITE)?;
+        Ok(Arc::new(Self { inner, most, alive: Arc::default() }))
+    }
+
+    /// How many bytes its buffers have that the driver has not freed.
+    pub fn alive(&self) -> usize {
+        self.alive.load(Ordering::SeqCst)
+    }
+}
+
+impl Allocator for Capped {
+    type Memory = Buffer;
+
+    fn allocate(&self, size: usize) -> Result<Option<Buffer>> {
+        let add = |alive: usize| Some(alive + size).filter(|sum| *sum <= self.most);
+        self.alive
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, add)
+            .map_err(|_| error(-4))?;
+        let bytes = Bytes { alive: Arc::clone(&self.alive), size };
+        let buffer = self.inner.allocate(size)?;
+        if let Some(buffer) = &buffer {
+            count_until_destroyed(buffer, bytes);
+        }
+        Ok(buffer)
+    }
+
+    fn max_size(&self) -> Option<usize> {
+        self.inner.max_size()
+    }
+
+    fn context_raw(&self) -> cl_context {
+        self.inner.context_raw()
+    }
+}
+
+/// Bytes that are alive until this is dropped.
+struct Bytes {
+    alive: Arc<AtomicUsize>,
+    size: usize,
+}
+
+impl Drop for Bytes {
+    fn drop(&mut self) {
+        self.alive.fetch_sub(self.size, Ordering::SeqCst);
+    }
+}
+
+fn count_until_destroyed(buffer: &Buffer, bytes: Bytes) {
+    extern "C" fn destroyed(_: cl_mem, bytes: *mut c_void) {
+        // SAFETY: it comes from below, and the driver calls back once.
+        drop(unsafe { Box::from_raw(bytes.cast::<Bytes>()) });
+    }
+    let bytes = Box::into_raw(Box::new(bytes)).cast();
+    // SAFETY: the buffer is alive, and the function takes what it is given.
+    unsafe { set_mem_object_destructor_callback(buffer.as_raw(), destroyed, bytes) }
+        .expect("a destructor callback");
+}
