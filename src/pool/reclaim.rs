@@ -32,7 +32,7 @@ impl Freed {
 
 /// Frees a block that was held, and returns when its bytes are there for others: as long as commands
 /// may use them, drivers keep them, and to ask for new ones would be in vain.
-fn free<M: Memory>(mut block: Box<Block<M>>) {
+fn free<M: Memory>(mut block: Block<M>) {
     if block.memory.is_sole()
         && let Err(error) = block.wait_until_unused().and_then(|()| block.memory.be_freed_at_once())
     {
@@ -117,7 +117,7 @@ impl<M: Memory> Shared<M> {
         }
         while let Some(block) = self.shelves.take_largest() {
             freed.add(&block);
-            free(block);
+            free(*block);
             match self.try_new(size, size_of_new, target)? {
                 Ok(block) => return Ok(block),
                 Err(again) => error = again,

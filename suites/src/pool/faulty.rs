@@ -131,9 +131,7 @@ impl Allocator for Capped {
 
     fn allocate(&self, size: usize) -> Result<Option<Buffer>> {
         let add = |alive: usize| Some(alive + size).filter(|sum| *sum <= self.most);
-        self.alive
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, add)
-            .map_err(|_| error(-4))?;
+        self.alive.fetch_update(Ordering::SeqCst, Ordering::SeqCst, add).map_err(|_| error(-4))?;
         let bytes = Bytes { alive: Arc::clone(&self.alive), size };
         let buffer = self.inner.allocate(size)?;
         if let Some(buffer) = &buffer {

@@ -2,6 +2,8 @@
 
 mod blocks;
 mod cost;
+mod faults;
+mod faulty;
 mod order;
 
 use clmatrix::memory::MemFlags;
