@@ -80,8 +80,9 @@ impl Issuing {
     /// meanwhile.
     #[inline]
     pub fn open(&self, key: usize, slot: Slot, touched: [&Range<usize>; 2]) {
-        // The slot takes the bits of an address that are usually free.
-        if !key.is_multiple_of(SLOTS) {
+        // The slot takes the bits of an address that are usually free. In one that queues share, a
+        // command could take what another queue has touched for what its own has.
+        if !key.is_multiple_of(SLOTS) || usize::from(slot.0) == QUEUES {
             return self.close();
         }
         for (access, touched) in [Access::Read, Access::Write].into_iter().zip(touched) {

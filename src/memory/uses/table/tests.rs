@@ -588,6 +588,19 @@ fn no_queue_makes_room_that_is_in_use() {
     assert!(!world.is_being_issued(all, Write));
 }
 
+/// What one has touched must not be taken for what another has.
+#[test]
+fn queues_that_share_a_counter_have_no_usual_commands() {
+    const MANY: usize = Table::<Fake, ()>::QUEUES;
+    let mut world = World { table: Table::default(), issuing: Issuing::default() };
+    for n in 1..MANY + 3 {
+        let key = LOOSE + n * QUEUE;
+        world.introduce(key);
+        world.enter(key, 0..8, Write);
+        assert_eq!(world.usual(key, 0..8, Write).is_some(), n <= MANY, "queue {n}");
+    }
+}
+
 #[test]
 fn uses_that_have_ended_are_looked_for_now_and_then() {
     const SLACK: usize = Table::<Fake, ()>::SLACK;
