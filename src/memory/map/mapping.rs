@@ -103,11 +103,17 @@ impl<K: Mappable> Mapping<K> {
     /// most maps do not need costs them nothing.
     #[cold]
     fn make_sure(mapped: Mapped, memory: &K) -> Result<Mapped> {
-        let overtaken = memory.uses().overtaken_by(mapped.map_use);
+        let overtaken = Self::overtaken(memory, mapped.map_use);
         match overtaken.and_then(|overtaken| check::<K>(&mapped.event, &overtaken)) {
             Ok(()) => Ok(mapped),
             Err(error) => Err(Self::give_back(mapped, memory, error)),
         }
+    }
+
+    /// What a map that has been asked for may have overtaken.
+    #[cold]
+    fn overtaken(memory: &K, map_use: MapUse) -> Result<Vec<EventRef>> {
+        memory.uses().queue_of(K::MAP, map_use)?.overtaken()
     }
 
     /// Unmaps what nobody gets to see because of `error`.
@@ -146,7 +152,7 @@ impl<K: Mappable> Mapping<K> {
         let arguments = (queue.get(), CL_NON_BLOCKING, count, list);
         let mapping =
             Self::of(Self::ask(memory, map_use, arguments, Some(&events), ask)?, memory.clone());
-        after.extend(memory.uses().overtaken_by(map_use)?);
+        after.extend(Self::overtaken(memory, map_use)?);
         Ok((mapping, after))
     }
 
@@ -160,7 +166,9 @@ impl<K: Mappable> Mapping<K> {
         ask: impl FnOnce(MapArguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
     ) -> Result<Mapped> {
         let mark = match wait_for {
-            Some(wait_for) if !wait_for.is_empty() => memory.uses().mark(map_use.queue(), wait_for),
+            Some(wait_for) if !wait_for.is_empty() => {
+                memory.uses().queue_of(K::MAP, map_use).and_then(|queue| queue.mark(wait_for))
+            }
             _ => Ok(Marked::default()),
         };
         let mark = mark.inspect_err(|_| memory.uses().was_not_mapped(map_use))?;
@@ -221,7 +229,7 @@ impl<K: Mappable> Mapping<K> {
                 let arguments = (map_use.queue(), 0, ptr::null());
                 let asked = Moment::now();
                 let event = self.ask_to_unmap(arguments, map_use, Marked::default())?;
-                self.memory.uses().was_unmapped(map_use, asked, &event);
+                self.memory.uses().was_unmapped(K::UNMAP, map_use, asked, &event);
                 Ok(event)
             }
             (queue, map_use) => self.unmap_after(queue, map_use, wait_for),
@@ -243,13 +251,13 @@ impl<K: Mappable> Mapping<K> {
         let (context, uses) = (self.memory.context().raw(), self.memory.uses());
         let (count, events) = wait_for.arguments(K::UNMAP, context)?;
         let after = wait_for.retained()?;
-        if let Some(queue) = queue {
-            uses.check_queue(K::UNMAP, queue, context)?;
-        }
-        let queue = queue.map_or(map_use.queue(), CommandQueue::get);
-        let mark = if count == 0 { Marked::default() } else { uses.mark(queue, wait_for)? };
+        let queue = match queue {
+            Some(queue) => uses.check_queue(K::UNMAP, queue, context)?,
+            None => uses.queue_of(K::UNMAP, map_use)?,
+        };
+        let mark = if count == 0 { Marked::default() } else { queue.mark(wait_for)? };
         self.map_use = None;
-        let event = self.ask_to_unmap((queue, count, events), map_use, mark)?;
+        let event = self.ask_to_unmap((queue.get(), count, events), map_use, mark)?;
         self.memory.uses().was_unmapped_by(map_use, &event, after);
         Ok(event)
     }

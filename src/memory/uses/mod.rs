@@ -24,7 +24,6 @@ use opencl3::command_queue::CommandQueue;
 
 use crate::error::{Error, Result};
 use crate::handle::{EventRef, Outcome};
-use crate::memory::wait_list::WaitList;
 use issuing::{Issuing, Slot};
 use lock::{Condvar, Mutex, MutexGuard};
 pub(crate) use marks::Moment;
@@ -288,30 +287,32 @@ impl Uses {
         }
     }
 
-    /// Refuses a queue of another context than `context`, the object's.
+    /// What is known of a queue. Refuses one of another context than `context`, the object's.
     pub(crate) fn check_queue(
         &self,
         call: &'static str,
         queue: &CommandQueue,
         context: cl_context,
-    ) -> Result<()> {
-        let is_known = self.lock().queue(queue.get().addr()).is_some();
-        if !is_known {
-            // SAFETY: the queue is alive while it is borrowed.
-            self.introduce(unsafe { KnownQueue::of(call, queue.get(), context) }?);
+    ) -> Result<Arc<KnownQueue>> {
+        if let Some(known) = self.queue(queue.get()) {
+            return Ok(known);
         }
-        Ok(())
+        // SAFETY: the queue is alive while it is borrowed.
+        let queue = unsafe { KnownQueue::of(call, queue.get(), context) }?;
+        // It may have to make room again at any time.
+        self.introduce(Arc::clone(&queue));
+        Ok(queue)
     }
 
-    /// A queue that is known.
     fn queue(&self, queue: cl_command_queue) -> Option<Arc<KnownQueue>> {
         self.lock().queue(queue.addr()).cloned()
     }
 
-    /// To be called before `queue`, which is known, is given a command with this wait list.
+    /// What is known of the queue on which a map ends: it does not make room before.
     #[cold]
-    pub(crate) fn mark(&self, queue: cl_command_queue, wait_for: &WaitList<'_>) -> Result<Marked> {
-        self.queue(queue).map_or(Ok(Marked::default()), |queue| queue.mark(wait_for))
+    pub(crate) fn queue_of(&self, call: &'static str, entered: MapUse) -> Result<Arc<KnownQueue>> {
+        let ended = || Error::refused(call, CL_INVALID_COMMAND_QUEUE, "the map has ended");
+        self.queue(entered.queue).ok_or_else(ended)
     }
 
     fn introduce(&self, queue: Arc<KnownQueue>) {
@@ -670,12 +671,6 @@ impl Uses {
             .map_err(|refusal| in_use(call, range, &refusal))
     }
 
-    /// What a map that has been asked for may have overtaken.
-    #[cold]
-    pub(crate) fn overtaken_by(&self, entered: MapUse) -> Result<Vec<EventRef>> {
-        self.queue(entered.queue).map_or(Ok(Vec::new()), |queue| queue.overtaken())
-    }
-
     /// Whether the queue on which the map ends runs its commands in order.
     pub(crate) fn ends_in_order(&self, entered: MapUse) -> bool {
         self.lock().ends_in_order(entered.id)
@@ -713,9 +708,15 @@ impl Uses {
     /// The driver was asked at that moment, on the map's own queue, for the end of the map: it ends
     /// with `event`.
     #[inline]
-    pub(crate) fn was_unmapped(&self, entered: MapUse, asked: Moment, event: &EventRef) {
+    pub(crate) fn was_unmapped(
+        &self,
+        call: &'static str,
+        entered: MapUse,
+        asked: Moment,
+        event: &EventRef,
+    ) {
         if asked.was_disturbed() {
-            self.mark_unmap(entered, event);
+            self.mark_unmap(call, entered, event);
         }
         if !self.shared.tell(|table| table.was_unmapped(entered.id)) {
             self.was_unmapped_by(entered, event, Vec::new());
@@ -723,9 +724,10 @@ impl Uses {
     }
 
     #[cold]
-    fn mark_unmap(&self, entered: MapUse, event: &EventRef) {
-        if let Some(queue) = self.queue(entered.queue) {
-            queue.mark_command(event);
+    fn mark_unmap(&self, call: &'static str, entered: MapUse, event: &EventRef) {
+        match self.queue_of(call, entered) {
+            Ok(queue) => queue.mark_command(event),
+            Err(error) => log::error!("{error}"),
         }
     }
 
