@@ -3,14 +3,15 @@
 use std::ops::DerefMut;
 
 use clmatrix::memory::{
-    Buffer, BufferMap, MapReadWrite, SvmAllocation, SvmFlags, SvmMap, SvmPointer, enqueue_copy,
-    enqueue_fill_buffer, enqueue_map_buffer, enqueue_map_buffer_nonblocking,
+    Buffer, BufferMap, MapReadWrite, MemFlags, SvmAllocation, SvmFlags, SvmMap, SvmPointer,
+    enqueue_copy, enqueue_fill_buffer, enqueue_map_buffer, enqueue_map_buffer_nonblocking,
 };
 use clmatrix::{CommandQueue, Result};
 use rstest::rstest;
 
 use super::{By, LEN, OLD, On, behind_a_slow_kernel, fails};
-use crate::buffer::{buffer_of, contents};
+use crate::buffer::{buffer_of, contents, refusal};
+use crate::gate::{fail, gate};
 use crate::on_device::{OnDevice, on_device};
 
 const FINE: SvmFlags = SvmFlags::READ_WRITE.union(SvmFlags::FINE_GRAIN_BUFFER);
@@ -65,7 +66,7 @@ pub(super) fn check(map: Result<impl DerefMut<Target = [u32]>>, written: u32) ->
             1000
         }
         Err(error) => {
-            log::warn!("{error}");
+            assert_eq!(refusal::<()>(Err(error)), "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST");
             written
         }
     }
@@ -160,5 +161,35 @@ fn after_an_unmap(
         assert!(written.iter().all(|x| *x == failed.value), "{:?}...", &written[..4]);
         assert!(unmapped.iter().all(|x| *x == 500), "{:?}...", &unmapped[..4]);
     }
+    Ok(())
+}
+
+/// What fails is an unmap, on a queue that did not map.
+#[rstest]
+#[clmatrix_harness::test]
+fn after_an_unmap_that_failed(
+    on_device: OnDevice,
+    #[values(By::Work, By::Gate)] by: By,
+    #[values(On::Same, On::Another)] queue: On,
+    #[values(Way::Blocking, Way::NonBlocking)] way: Way,
+) -> Result<()> {
+    let on = &on_device;
+    let buffer = buffer_of(on, &old())?;
+    // Mapped before: Intel's runtime lends the thread that waits for a map to the kernel.
+    let elsewhere = (0..16).map(|_| {
+        let elsewhere = Buffer::new(&on.context, MemFlags::READ_WRITE, 16)?;
+        enqueue_map_buffer::<u32, _>(&on.queue, &elsewhere, MapReadWrite, .., [])
+    });
+    let mut elsewhere = elsewhere.collect::<Result<Vec<_>>>()?;
+    let failed = behind_a_slow_kernel(on, by, &buffer, |queue| {
+        let gate = gate(&on.context);
+        elsewhere.pop().expect("a kernel that is slow").unmap_on(queue, &gate)?;
+        fail(&gate);
+        Ok(())
+    })?;
+    let queue = queue.of(on, &failed);
+    let left = failed.meanwhile(|| check(map_buffer(queue, &buffer, way), failed.value));
+    failed.slow.wait()?;
+    assert_eq!(contents(on, &buffer)?, vec![left; LEN]);
     Ok(())
 }
