@@ -68,11 +68,20 @@ impl<M: Memory> Shared<M> {
 
     /// A held block for `size` bytes, if there is one that will do.
     pub fn reuse(&self, size: usize, target: &Target) -> Result<Option<Box<Block<M>>>> {
+        let wanted = self.wanted(size);
         let queue = match target {
-            Target::Home => self.home.as_deref(),
+            Target::Home => {
+                let ready = |block: &Box<_>| self.is_ready(block);
+                let hand_out = |block: &mut Box<Block<M>>| block.hand_out(size, BoundTo::Home);
+                if let Some(block) = self.shelves.take_any(this_thread(), &wanted, ready, hand_out)
+                {
+                    return Ok(Some(block));
+                }
+                self.home.as_deref()
+            }
             Target::Other(queue) => Some(&**queue),
         };
-        let candidates = self.shelves.candidates(this_thread(), &self.wanted(size), MOST);
+        let candidates = self.shelves.candidates(this_thread(), &wanted, MOST);
         let (chosen, others) = self.choose(candidates, queue);
         for candidate in others {
             drop(self.shelves.put_back(candidate));

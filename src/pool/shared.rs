@@ -50,7 +50,7 @@ impl<M: Memory> Shared<M> {
             home,
             options,
             binning,
-            shelves: Shelves::new(threads.next_power_of_two().min(MOST_SHELVES), binning),
+            shelves: Shelves::new(threads.min(MOST_SHELVES), binning),
             reserved: AtomicUsize::new(0),
             peak_managed: AtomicUsize::new(0),
             peak_active: AtomicUsize::new(0),

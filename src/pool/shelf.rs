@@ -82,13 +82,20 @@ impl<B: Shelved> Shelves<B> {
             let (counts, bins) = (Counts::default(), Bins::new(binning));
             Lock::new(Shelf { bins, counts, is_holding: true, generation: 0 })
         };
-        Self((0..count.max(1)).map(|_| shelf()).collect())
+        Self((0..count.next_power_of_two()).map(|_| shelf()).collect())
+    }
+
+    /// The position of the shelf of the threads with this number.
+    #[inline]
+    fn position(&self, thread: usize) -> usize {
+        // There is a power of two of them.
+        thread & (self.0.len() - 1)
     }
 
     /// The shelf of the threads with this number.
     #[inline]
     pub fn of(&self, thread: usize) -> &Lock<Shelf<B>> {
-        &self.0[thread % self.0.len()]
+        &self.0[self.position(thread)]
     }
 
     /// Makes the next block of the bin on this thread's shelf active if it is `ready`, which must not take
@@ -101,13 +108,31 @@ impl<B: Shelved> Shelves<B> {
         ready: impl FnOnce(&B) -> bool,
         prepare: impl FnOnce(&mut B),
     ) -> Option<B> {
-        self.of(thread).with(|shelf| match shelf.bins.pop_if(bin, ready) {
-            Some(mut block) => {
+        self.of(thread).with(|shelf| {
+            let mut block = shelf.bins.pop_if(bin, ready)?;
+            prepare(&mut block);
+            shelf.was_taken(&block);
+            Some(block)
+        })
+    }
+
+    /// The same for any shelf, this thread's first, and any block that will do.
+    pub fn take_any(
+        &self,
+        thread: usize,
+        wanted: &Wanted,
+        ready: impl Fn(&B) -> bool,
+        prepare: impl Fn(&mut B),
+    ) -> Option<B> {
+        (0..self.0.len()).find_map(|nth| {
+            self.of(thread.wrapping_add(nth)).with(|shelf| {
+                let bin = shelf.bins.lowest(wanted.bin..=wanted.last_bin)?;
+                let will_do = |block: &B| block.size() <= wanted.at_most && ready(block);
+                let mut block = shelf.bins.pop_if(bin, will_do)?;
                 prepare(&mut block);
                 shelf.was_taken(&block);
                 Some(block)
-            }
-            None => None,
+            })
         })
     }
 
@@ -115,7 +140,7 @@ impl<B: Shelved> Shelves<B> {
     pub fn candidates(&self, thread: usize, wanted: &Wanted, most: usize) -> Vec<Candidate<B>> {
         let mut found = Vec::new();
         for nth in 0..self.0.len() {
-            let shelf = (thread + nth) % self.0.len();
+            let shelf = self.position(thread.wrapping_add(nth));
             let left = most - found.len();
             found.extend(self.0[shelf].with(|inner| inner.candidates(shelf, wanted, left)));
             if found.len() == most {
