@@ -149,7 +149,7 @@ impl<M: Memory> Pool<M> {
         self.shared().statistics()
     }
 
-    /// Frees all that is held.
+    /// Frees all that is held; shared virtual memory that is bound to a queue, when it is its turn there.
     pub fn free_held(&self) {
         drop(self.shared().shelves.drain());
     }

@@ -2,6 +2,8 @@
 
 mod blocks;
 mod cost;
+#[cfg(target_os = "linux")]
+mod exhaustion;
 mod faults;
 mod faulty;
 mod order;

@@ -1,0 +1,210 @@
+//! What a pool does when memory really runs out: the address space of the process, or a card's memory.
+//!
+//! Some drivers end the process then. That costs no other test: each comes after it in a process of its
+//! own.
+
+use std::fs;
+
+use clmatrix::cl3::device::CL_DEVICE_TYPE_GPU;
+use clmatrix::launch::KernelArg;
+use clmatrix::memory::{Buffer, MemFlags, SvmFlags};
+use clmatrix::pool::{ImmediateAllocator, Memory, MemoryPool, Pool, Pooled, SvmAllocator, SvmPool};
+use clmatrix::{Class, Device, Result};
+use clmatrix_harness::{device, skip};
+use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
+use rstest::rstest;
+
+use crate::buffer::contents;
+use crate::on_device::{OnDevice, on_device};
+
+const MIB: usize = 1 << 20;
+const GIB: usize = 1 << 30;
+
+/// The address space of this process has an end, until this is dropped.
+struct AddressSpace {
+    soft: rlim_t,
+    hard: rlim_t,
+}
+
+impl AddressSpace {
+    /// No more than `bytes` beyond what there is now.
+    fn end_after(bytes: usize) -> Self {
+        let now = in_use();
+        if now > 1 << 40 {
+            // Sanitizers reserve terabytes, and end the process themselves where memory runs out.
+            skip!("the process has {now} bytes of address space, so a sanitizer's");
+        }
+        let (soft, hard) = getrlimit(Resource::RLIMIT_AS).expect("the limit");
+        let end = (now + bytes) as rlim_t;
+        setrlimit(Resource::RLIMIT_AS, end.min(hard), hard).expect("a lower limit");
+        Self { soft, hard }
+    }
+}
+
+impl Drop for AddressSpace {
+    fn drop(&mut self) {
+        setrlimit(Resource::RLIMIT_AS, self.soft, self.hard).expect("the limit that it was");
+    }
+}
+
+/// The address space of this process in bytes.
+fn in_use() -> usize {
+    let status = fs::read_to_string("/proc/self/status").expect("the state of this process");
+    let line = status.lines().find(|line| line.starts_with("VmSize:")).expect("its size");
+    let kib = line.split_whitespace().nth(1).and_then(|kib| kib.parse::<usize>().ok());
+    1024 * kib.expect("a number")
+}
+
+/// Has the pool hold blocks of about half of `size` bytes, `held` of them, and then allocates blocks of
+/// `size` bytes until memory runs out, before there are `most` of them. The pool has given back what it
+/// held by then, and says itself what is wrong.
+#[track_caller]
+fn fill<M: Memory>(
+    pool: &Pool<M>,
+    size: usize,
+    held: usize,
+    most: usize,
+) -> Result<Vec<Pooled<M>>> {
+    drop((0..held).map(|_| pool.allocate(size / 2)).collect::<Result<Vec<_>>>()?);
+    assert_eq!((pool.held_blocks(), pool.active_blocks()), (held, 0));
+    let mut blocks = Vec::new();
+    let error = loop {
+        match pool.allocate(size) {
+            Ok(block) => blocks.push(block),
+            Err(error) => break error,
+        }
+        assert!(blocks.len() <= most, "memory does not run out: {pool:?}");
+    };
+    eprintln!("{} blocks of {size} bytes, then {error}", blocks.len());
+    assert_eq!(error.class(), Class::OutOfMemory, "{error}");
+    let ours = format!("{size} bytes were asked for");
+    assert!(error.detail().contains(&ours), "not the pool's error: {error}");
+    assert_eq!((pool.held_blocks(), pool.active_blocks()), (0, blocks.len()));
+    assert_eq!(pool.managed_bytes(), pool.active_bytes(), "the size is a block's");
+    assert_eq!(pool.active_bytes(), blocks.len() * size);
+    Ok(blocks)
+}
+
+/// What is left of the address space when the blocks that are held have been given back, and more than
+/// what there is beside them.
+const ROOM: usize = 512 * MIB;
+const BLOCK: usize = 64 * MIB - 1;
+const HELD: usize = 8;
+const MOST: usize = ROOM / BLOCK;
+
+/// What a pool on a driver that survives does, while there is no more than [`ROOM`]; gives how many
+/// blocks there was room for.
+fn survive<M: Memory>(on_device: &OnDevice, pool: &Pool<M>) -> Result<Vec<Pooled<M>>> {
+    // What the driver makes when it is first asked for memory does not count.
+    drop(pool.allocate(BLOCK)?);
+    free_held(on_device, pool)?;
+    let _end = AddressSpace::end_after(ROOM);
+    let mut blocks = fill(pool, BLOCK, HELD, MOST)?;
+    assert!(blocks.len() > HELD / 2, "the address space has not been given back");
+    // What goes makes room for as much of its own size, and for other sizes. Half of it: a driver's
+    // thread that allocates for the first time may take as much as a block.
+    let count = blocks.len();
+    blocks.truncate(count / 2);
+    while blocks.len() < count {
+        blocks.push(pool.allocate(BLOCK)?);
+    }
+    assert_eq!((pool.held_blocks(), pool.active_blocks()), (0, count));
+    blocks.truncate(count / 2);
+    drop(pool.allocate(BLOCK / 4)?);
+    free_held(on_device, pool)?;
+    blocks.push(pool.allocate(BLOCK)?);
+    Ok(blocks)
+}
+
+/// Frees what is held, also what is freed when it is the queue's turn.
+fn free_held<M: Memory>(on_device: &OnDevice, pool: &Pool<M>) -> Result<()> {
+    pool.free_held();
+    Ok(on_device.queue.finish()?)
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_pool_of_buffers_survives_a_full_address_space(on_device: OnDevice) -> Result<()> {
+    let on = &on_device;
+    let pool = MemoryPool::new(ImmediateAllocator::new(&on.queue, MemFlags::READ_WRITE)?)?;
+    assert_apart(on, &survive(on, &pool)?)
+}
+
+/// Has the device write numbers of its own to each block, and compare them when all are written.
+fn assert_apart<M: Memory + Sized>(on_device: &OnDevice, blocks: &[Pooled<M>]) -> Result<()>
+where
+    for<'a> &'a M: KernelArg<'a>,
+{
+    const WRITE: &str = "kernel void k(global uint *x, ulong last, uint n) { x[0] = x[last] = n; }";
+    const COMPARE: &str = "kernel void k(global uint *x, ulong last, uint n, global uint *right) {
+        if (x[0] == n && x[last] == n) right[n] = 1;
+    }";
+    let right =
+        Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &vec![0; blocks.len()])?;
+    let mut write = on_device.launcher(WRITE, "")?;
+    let mut compare = on_device.launcher(COMPARE, "")?;
+    let last = |block: &Pooled<M>| block.block_size() as u64 / 4 - 1;
+    for (block, n) in blocks.iter().zip(0_u32..) {
+        let mut launch = write.launch();
+        launch.arg(&**block).arg(last(block)).arg(n).global(1);
+        // SAFETY: the block has a number there.
+        unsafe { launch.enqueue(&on_device.queue)? };
+    }
+    for (block, n) in blocks.iter().zip(0_u32..) {
+        let mut launch = compare.launch();
+        launch.arg(&**block).arg(last(block)).arg(n).arg(&right).global(1);
+        // SAFETY: as above, and there is a number for each block.
+        unsafe { launch.enqueue(&on_device.queue)? };
+    }
+    assert_eq!(contents(on_device, &right)?, vec![1; blocks.len()]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn a_pool_of_shared_virtual_memory_survives_a_full_address_space(
+    on_device: OnDevice,
+    #[values(false, true)] has_queue: bool,
+) -> Result<()> {
+    let on = &on_device;
+    let queue = has_queue.then_some(&on.queue);
+    let allocator = SvmAllocator::new(&on.context, 0, SvmFlags::READ_WRITE, queue)?;
+    assert_apart(on, &survive(on, &SvmPool::new(allocator)?)?)
+}
+
+/// The driver refuses a block when it has to exist, not when it is created.
+#[rstest]
+#[clmatrix_harness::test(requires(global_mem = "16 GiB", max_alloc = "4 GiB"))]
+fn a_pool_survives_a_full_card(on_device: OnDevice, device: Device) -> Result<()> {
+    const BLOCK: usize = 4 * GIB - 1;
+    const HELD: usize = 3;
+    if device.dev_type()? & CL_DEVICE_TYPE_GPU == 0 || device.host_unified_memory()? {
+        skip!("the device is no GPU with memory of its own, whose memory a test may fill");
+    }
+    let on = &on_device;
+    let pool = MemoryPool::new(ImmediateAllocator::new(&on.queue, MemFlags::READ_WRITE)?)?;
+    let most = usize::try_from(device.global_mem_size()?).unwrap() / BLOCK;
+    let mut blocks = fill(&pool, BLOCK, HELD, most)?;
+    assert!(blocks.len() > HELD, "only {} blocks", blocks.len());
+    assert_apart(on, &blocks)?;
+    // A block that goes makes room for another of its own size, and for smaller ones.
+    let count = blocks.len();
+    drop(blocks.pop());
+    blocks.push(pool.allocate(BLOCK)?);
+    assert_eq!((pool.held_blocks(), pool.active_blocks()), (0, count));
+    drop(blocks.pop());
+    blocks.push(pool.allocate(GIB)?);
+    assert_apart(on, &blocks)?;
+    drop(blocks.pop());
+    blocks.push(pool.allocate(BLOCK)?);
+    assert_eq!(pool.active_bytes(), count * BLOCK);
+    assert_apart(on, &blocks)?;
+    // All that is held is freed, and the card is empty again.
+    drop(blocks);
+    pool.free_held();
+    assert_eq!(pool.managed_bytes(), 0);
+    let refilled = fill(&pool, BLOCK, HELD, most)?.len();
+    // The driver may have taken some for itself meanwhile.
+    assert!(refilled + 1 >= count, "{refilled} blocks instead of {count}");
+    Ok(())
+}
