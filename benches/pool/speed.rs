@@ -10,11 +10,11 @@ use crate::team::Team;
 use crate::time::median;
 use crate::workload::Workload;
 
-const ROUNDS: usize = 41;
+const ROUNDS: usize = 31;
 
 /// How many times as many rounds are taken at most where a limit is missed: the machine may have been
 /// disturbed.
-const PATIENCE: usize = 4;
+const PATIENCE: usize = 3;
 
 /// What a number of threads takes, per thread.
 pub struct Figure {

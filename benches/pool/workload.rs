@@ -1,5 +1,6 @@
 //! What a thread asks of a source.
 
+use std::fs;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -27,7 +28,7 @@ const SIZES: usize = 2048;
 const WARM_UP: usize = 200_000;
 
 /// Pairs that are measured at a time, and between looks at whether others have ended.
-const PAIRS: usize = 60_000;
+const PAIRS: usize = 40_000;
 const CHUNK: usize = 250;
 
 /// What a thread has done in a round.
@@ -35,6 +36,15 @@ const CHUNK: usize = 250;
 pub struct Pace {
     pub pairs: usize,
     pub nanoseconds: f64,
+    /// How much of that it could not run because others had the processor.
+    pub waited: f64,
+}
+
+/// For how many nanoseconds this thread could not run because others had the processor, where Linux
+/// tells (Documentation/scheduler/sched-stats).
+fn waited() -> f64 {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split(' ').nth(1).and_then(|number| number.parse().ok()).unwrap_or(0.0)
 }
 
 /// A thread's blocks.
@@ -62,6 +72,7 @@ impl<'s, S: Source> Worker<'s, S> {
     /// Makes pairs until the first of all threads has made [`PAIRS`].
     pub fn round(&mut self, one_has_ended: &AtomicBool) -> Pace {
         let mut pairs = 0;
+        let waited_before = waited();
         let nanoseconds = nanoseconds(|| {
             loop {
                 self.pairs(CHUNK);
@@ -72,7 +83,7 @@ impl<'s, S: Source> Worker<'s, S> {
             }
         });
         one_has_ended.store(true, Ordering::Relaxed);
-        Pace { pairs, nanoseconds }
+        Pace { pairs, nanoseconds, waited: waited() - waited_before }
     }
 
     fn pairs(&mut self, number: usize) {
