@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 
 use clmatrix::memory::{MemoryObject, SvmFlags, enqueue_fill, enqueue_svm_memfill};
@@ -544,5 +545,38 @@ fn a_pool_of_shared_virtual_memory_frees_and_asks_again(
     drop(block);
     drop(pool.allocate(MIDDLE)?);
     assert_eq!((pool.held_blocks(), pool.managed_bytes()), (1, MIDDLE));
+    Ok(())
+}
+
+/// Each thread has one block at a time, and there is memory for that; all else is held, by whomever.
+#[rstest]
+#[clmatrix_harness::test]
+fn threads_make_do_with_what_the_allocator_has(on_device: OnDevice) -> Result<()> {
+    const THREADS: usize = 4;
+    let allocator = Capped::new(&on_device, THREADS * LARGE)?;
+    let pool = MemoryPool::new(Arc::clone(&allocator))?;
+    let failed = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let (pool, failed) = (&pool, &failed);
+            scope.spawn(move || {
+                for round in 0..2000 {
+                    let size = LARGE - 256 * ((7 * round + 3 * thread) % 11);
+                    match pool.allocate(size) {
+                        Ok(block) => assert_eq!(block.block_size(), size),
+                        Err(error) => {
+                            assert_eq!(error.class(), Class::OutOfMemory, "{error}");
+                            failed.fetch_add(1, Ordering::Relaxed);
+                        }
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(failed.into_inner(), 0);
+    assert_eq!((pool.active_blocks(), pool.active_bytes()), (0, 0));
+    assert_eq!(pool.managed_bytes(), allocator.alive());
+    pool.free_held();
+    assert_eq!((pool.held_blocks(), pool.managed_bytes(), allocator.alive()), (0, 0, 0));
     Ok(())
 }
