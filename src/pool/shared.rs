@@ -96,10 +96,10 @@ impl<M: Memory> Shared<M> {
     /// Statistics at one moment.
     pub fn statistics(&self) -> Statistics {
         let mut statistics = Statistics::new(self.shelves.counts());
-        let active = statistics.active_bytes;
-        statistics.peak_active_bytes =
-            self.peak_active.fetch_max(active, Ordering::Relaxed).max(active);
-        statistics.peak_managed_bytes = self.peak_managed.load(Ordering::Relaxed);
+        let raised =
+            |peak: &AtomicUsize, now: usize| peak.fetch_max(now, Ordering::Relaxed).max(now);
+        statistics.peak_active_bytes = raised(&self.peak_active, statistics.active_bytes);
+        statistics.peak_managed_bytes = raised(&self.peak_managed, statistics.managed_bytes);
         statistics
     }
 

@@ -385,6 +385,29 @@ fn the_limit_is_never_passed(on_device: OnDevice) -> Result<()> {
     works(&on_device, pool.allocate(MIDDLE)?)
 }
 
+/// Somebody allocates while the allocator is still about to fail for somebody else.
+#[rstest]
+#[clmatrix_harness::test]
+fn what_was_never_there_is_in_no_peak(on_device: OnDevice) -> Result<()> {
+    let inside = Inside::default();
+    let within = inside.clone();
+    let allocator = buffers(&on_device, move |_, size| {
+        if size == SMALL {
+            return Answer::Inner;
+        }
+        let pool = within.get().expect("the pool");
+        assert_eq!(pool.managed_bytes(), 0, "it is not managed yet");
+        drop(pool.allocate(SMALL).unwrap());
+        pool.free_held();
+        Answer::Code(-30)
+    })?;
+    let (pool, _let_go) = pool_with(allocator, PoolOptions::new().limit(2 * LARGE), &inside)?;
+    assert_eq!(pool.allocate(LARGE).expect_err("it fails").code(), -30);
+    let found = pool.statistics();
+    assert_eq!((found.peak_managed_bytes, found.peak_active_bytes), (SMALL, SMALL));
+    Ok(())
+}
+
 #[rstest]
 #[clmatrix_harness::test]
 fn the_pool_makes_do_with_what_the_allocator_has(on_device: OnDevice) -> Result<()> {
