@@ -1,8 +1,10 @@
 //! The plots, as SVG.
 
 use std::error::Error;
+use std::ops::Range;
 use std::path::Path;
 
+use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 
 use crate::speed::Figure;
@@ -53,7 +55,11 @@ pub fn threads(path: &Path, device: &str, figures: &[Figure]) -> Done {
         line(Workload::Random, "clmatrix", Figure::ours),
     ];
     let title = format!("ns per allocate + drop pair and thread ({device})");
-    draw(path, &title, ["threads", "ns"], 1.0, &lines)
+    let most = figures.iter().map(|figure| figure.threads).max().unwrap_or(1);
+    let axes = Axes { names: ["threads", "ns"], x: 1.0..most as f64, x_labels: most };
+    // The figures are far apart.
+    let y = (10.0..highest(&lines) * 2.0).log_scale();
+    draw(path, &title, axes, y, SeriesLabelPosition::UpperLeft, &lines)
 }
 
 /// Reserved bytes over time.
@@ -74,13 +80,36 @@ pub fn reserved(path: &Path, device: &str, replays: &[Replay]) -> Done {
         points: replay.looks.iter().map(|it| (it.step as f64, it.active as f64 / GIB)).collect(),
     }));
     let title = format!("reserved memory, random sizes, 1000 live ({device})");
-    draw(path, &title, ["blocks allocated", "GiB"], 0.0, &lines)
+    let last = lines[0].points.last().map_or(1.0, |(step, _)| *step);
+    let axes = Axes { names: ["blocks allocated", "GiB"], x: 0.0..last, x_labels: 10 };
+    let y = 0.0..highest(&lines) * 1.1;
+    draw(path, &title, axes, y, SeriesLabelPosition::LowerRight, &lines)
 }
 
-fn draw(path: &Path, title: &str, [x, y]: [&str; 2], first: f64, lines: &[Line]) -> Done {
-    let points = || lines.iter().flat_map(|line| &line.points);
-    let last = points().fold(first, |most, (x, _)| most.max(*x));
-    let highest = points().fold(0.0, |most: f64, (_, y)| most.max(*y));
+fn highest(lines: &[Line]) -> f64 {
+    let values = lines.iter().flat_map(|line| &line.points).map(|(_, y)| *y);
+    values.fold(1.0, f64::max)
+}
+
+struct Axes {
+    names: [&'static str; 2],
+    x: Range<f64>,
+    x_labels: usize,
+}
+
+fn draw<Y>(
+    path: &Path,
+    title: &str,
+    axes: Axes,
+    y: Y,
+    legend: SeriesLabelPosition,
+    lines: &[Line],
+) -> Done
+where
+    Y: AsRangedCoord<Value = f64>,
+    Y::CoordDescType: Ranged<ValueType = f64> + ValueFormatter<f64>,
+{
+    let Axes { names: [x_name, y_name], x, x_labels } = axes;
     let area = SVGBackend::new(path, SIZE).into_drawing_area();
     area.fill(&WHITE)?;
     let mut chart = ChartBuilder::on(&area)
@@ -88,17 +117,20 @@ fn draw(path: &Path, title: &str, [x, y]: [&str; 2], first: f64, lines: &[Line])
         .margin(MARGIN)
         .x_label_area_size(BELOW)
         .y_label_area_size(LEFT)
-        .build_cartesian_2d(first..last, 0.0..highest * 1.1)?;
-    chart.configure_mesh().x_desc(x).y_desc(y).light_line_style(WHITE).draw()?;
-    for (line, colour) in lines.iter().zip(COLOURS) {
-        let style = colour.stroke_width(2);
+        .build_cartesian_2d(x, y)?;
+    let mut mesh = chart.configure_mesh();
+    let whole = |value: &f64| format!("{value:.0}");
+    mesh.x_desc(x_name).y_desc(y_name).x_labels(x_labels).light_line_style(WHITE);
+    mesh.x_label_formatter(&whole).y_label_formatter(&whole).draw()?;
+    for (number, (line, colour)) in lines.iter().zip(COLOURS).enumerate() {
+        // The first is seen below another that is the same.
+        let style = colour.stroke_width(if number == 0 { 4 } else { 2 });
         chart
             .draw_series(LineSeries::new(line.points.iter().copied(), style))?
             .label(line.name.as_str())
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], style));
     }
-    let position = SeriesLabelPosition::UpperLeft;
-    chart.configure_series_labels().position(position).background_style(WHITE.mix(0.8)).draw()?;
+    chart.configure_series_labels().position(legend).background_style(WHITE.mix(0.8)).draw()?;
     area.present()?;
     Ok(())
 }
