@@ -5,7 +5,7 @@
 
 use std::fs;
 
-use clmatrix::cl3::device::CL_DEVICE_TYPE_GPU;
+use clmatrix::cl3::device::{CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU};
 use clmatrix::launch::KernelArg;
 use clmatrix::memory::{Buffer, MemFlags, SvmFlags};
 use clmatrix::pool::{ImmediateAllocator, Memory, MemoryPool, Pool, Pooled, SvmAllocator, SvmPool};
@@ -28,7 +28,10 @@ struct AddressSpace {
 
 impl AddressSpace {
     /// No more than `bytes` beyond what there is now.
-    fn end_after(bytes: usize) -> Self {
+    fn end_after(bytes: usize, device: Device) -> Result<Self> {
+        if has_memory_of_its_own(device)? {
+            skip!("the device's memory is not in the address space of the process");
+        }
         let now = in_use();
         if now > 1 << 40 {
             // Sanitizers reserve terabytes, and end the process themselves where memory runs out.
@@ -37,7 +40,7 @@ impl AddressSpace {
         let (soft, hard) = getrlimit(Resource::RLIMIT_AS).expect("the limit");
         let end = (now + bytes) as rlim_t;
         setrlimit(Resource::RLIMIT_AS, end.min(hard), hard).expect("a lower limit");
-        Self { soft, hard }
+        Ok(Self { soft, hard })
     }
 }
 
@@ -45,6 +48,12 @@ impl Drop for AddressSpace {
     fn drop(&mut self) {
         setrlimit(Resource::RLIMIT_AS, self.soft, self.hard).expect("the limit that it was");
     }
+}
+
+/// Whether buffers are not in the address space of the process. Oclgrind says that it is of all types.
+fn has_memory_of_its_own(device: Device) -> Result<bool> {
+    let kind = device.dev_type()? & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_CPU);
+    Ok(kind == CL_DEVICE_TYPE_GPU && !device.host_unified_memory()?)
 }
 
 /// The address space of this process in bytes.
@@ -94,11 +103,15 @@ const MOST: usize = ROOM / BLOCK;
 
 /// What a pool on a driver that survives does, while there is no more than [`ROOM`]; gives how many
 /// blocks there was room for.
-fn survive<M: Memory>(on_device: &OnDevice, pool: &Pool<M>) -> Result<Vec<Pooled<M>>> {
+fn survive<M: Memory>(
+    on_device: &OnDevice,
+    device: Device,
+    pool: &Pool<M>,
+) -> Result<Vec<Pooled<M>>> {
     // What the driver makes when it is first asked for memory does not count.
     drop(pool.allocate(BLOCK)?);
     free_held(on_device, pool)?;
-    let _end = AddressSpace::end_after(ROOM);
+    let _end = AddressSpace::end_after(ROOM, device)?;
     let mut blocks = fill(pool, BLOCK, HELD, MOST)?;
     assert!(blocks.len() > HELD / 2, "the address space has not been given back");
     // What goes makes room for as much of its own size, and for other sizes. Half of it: a driver's
@@ -124,10 +137,13 @@ fn free_held<M: Memory>(on_device: &OnDevice, pool: &Pool<M>) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_pool_of_buffers_survives_a_full_address_space(on_device: OnDevice) -> Result<()> {
+fn a_pool_of_buffers_survives_a_full_address_space(
+    on_device: OnDevice,
+    device: Device,
+) -> Result<()> {
     let on = &on_device;
     let pool = MemoryPool::new(ImmediateAllocator::new(&on.queue, MemFlags::READ_WRITE)?)?;
-    assert_apart(on, &survive(on, &pool)?)
+    assert_apart(on, &survive(on, device, &pool)?)
 }
 
 /// Has the device write numbers of its own to each block, and compare them when all are written.
@@ -164,12 +180,13 @@ where
 #[clmatrix_harness::test(requires(svm))]
 fn a_pool_of_shared_virtual_memory_survives_a_full_address_space(
     on_device: OnDevice,
+    device: Device,
     #[values(false, true)] has_queue: bool,
 ) -> Result<()> {
     let on = &on_device;
     let queue = has_queue.then_some(&on.queue);
     let allocator = SvmAllocator::new(&on.context, 0, SvmFlags::READ_WRITE, queue)?;
-    assert_apart(on, &survive(on, &SvmPool::new(allocator)?)?)
+    assert_apart(on, &survive(on, device, &SvmPool::new(allocator)?)?)
 }
 
 /// The driver refuses a block when it has to exist, not when it is created.
@@ -178,8 +195,8 @@ fn a_pool_of_shared_virtual_memory_survives_a_full_address_space(
 fn a_pool_survives_a_full_card(on_device: OnDevice, device: Device) -> Result<()> {
     const BLOCK: usize = 4 * GIB - 1;
     const HELD: usize = 3;
-    if device.dev_type()? & CL_DEVICE_TYPE_GPU == 0 || device.host_unified_memory()? {
-        skip!("the device is no GPU with memory of its own, whose memory a test may fill");
+    if !has_memory_of_its_own(device)? {
+        skip!("the device has no memory of its own, which a test may fill");
     }
     let on = &on_device;
     let pool = MemoryPool::new(ImmediateAllocator::new(&on.queue, MemFlags::READ_WRITE)?)?;
