@@ -4,13 +4,16 @@
 //! soon as the lock is released, so the release must be the last that touches it. Others do not promise
 //! that.
 
-use std::cell::UnsafeCell;
 use std::fmt;
 
+#[cfg(loom)]
+use loom::cell::UnsafeCell;
 #[cfg(loom)]
 use loom::sync::atomic::{AtomicBool, Ordering};
 #[cfg(loom)]
 use loom::thread::yield_now;
+#[cfg(not(loom))]
+use std::cell::UnsafeCell;
 #[cfg(not(loom))]
 use std::sync::atomic::{AtomicBool, Ordering};
 #[cfg(not(loom))]
@@ -40,7 +43,11 @@ impl<T> Lock<T> {
         self.take();
         let release = Release(&self.is_taken);
         // SAFETY: nobody else has it until it is released.
+        #[cfg(not(loom))]
         let result = f(unsafe { &mut *self.value.get() });
+        // SAFETY: as above, which loom checks.
+        #[cfg(loom)]
+        let result = self.value.with_mut(|value| f(unsafe { &mut *value }));
         drop(release);
         result
     }
@@ -60,17 +67,18 @@ impl<T> Lock<T> {
         /// How often it is looked at before another thread may run: its holder may be one.
         const SPINS: u32 = if cfg!(loom) { 0 } else { 64 };
         let mut spins = 0;
-        loop {
-            while self.is_taken.load(Ordering::Relaxed) {
+        while taken(&self.is_taken) {
+            loop {
                 if spins < SPINS {
                     spins += 1;
                     std::hint::spin_loop();
                 } else {
                     yield_now();
                 }
-            }
-            if !taken(&self.is_taken) {
-                return;
+                // Loom would have it see what was there before for as long as it likes.
+                if cfg!(loom) || !self.is_taken.load(Ordering::Relaxed) {
+                    break;
+                }
             }
         }
     }
@@ -83,6 +91,16 @@ impl Drop for Release<'_> {
     #[inline]
     fn drop(&mut self) {
         self.0.store(false, Ordering::Release);
+    }
+}
+
+/// Has loom complain of threads that touch it when it has been dropped.
+#[cfg(loom)]
+impl<T> Drop for Lock<T> {
+    fn drop(&mut self) {
+        self.value.with_mut(|_| ());
+        // SAFETY: as above.
+        assert!(!unsafe { self.is_taken.unsync_load() });
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
 
 use crate::error::Result;
 use crate::memory::context::MemContext;
@@ -37,6 +38,15 @@ pub(crate) mod sealed {
     }
 }
 
+/// Whether this is the only handle. What others did with theirs comes before what follows.
+#[inline]
+fn is_only<T>(handle: &Arc<T>) -> bool {
+    let is_only = Arc::strong_count(handle) == 1;
+    // Counting says nothing about order by itself.
+    fence(Ordering::Acquire);
+    is_only
+}
+
 impl Memory for Buffer {}
 
 impl sealed::Block for Buffer {
@@ -51,7 +61,7 @@ impl sealed::Block for Buffer {
 
     #[inline]
     fn is_sole(&self) -> bool {
-        Arc::strong_count(self.held().object()) == 1
+        is_only(self.held().object())
     }
 
     #[inline]
@@ -86,7 +96,7 @@ impl sealed::Block for SvmAllocation {
 
     #[inline]
     fn is_sole(&self) -> bool {
-        Arc::strong_count(self.shared()) == 1
+        is_only(self.shared())
     }
 
     #[inline]

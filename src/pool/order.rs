@@ -40,20 +40,21 @@ enum State {
 }
 
 /// A held block that is looked at.
-type Looked<M> = Candidate<Box<Block<M>>>;
+type Looked<'a, M> = Candidate<'a, Box<Block<M>>>;
 
 /// The one that is handed out after some events, and the others.
-type Choice<M> = (Option<(Looked<M>, Vec<EventRef>)>, Vec<Looked<M>>);
+type Choice<'a, M> = (Option<(Looked<'a, M>, Vec<EventRef>)>, Vec<Looked<'a, M>>);
 
 /// How many held blocks are looked at.
 const MOST: usize = 8;
 
 impl<M: Memory> Shared<M> {
-    /// Whether a held block can be handed out at once on the allocator's queue, as far as that can be
-    /// told without asking the driver.
+    /// Whether a held block can be handed out at once for `size` bytes on the allocator's queue, as far as
+    /// that can be told without asking the driver.
     #[inline]
-    pub fn is_ready(&self, block: &Block<M>) -> bool {
-        matches!(block.queue, BoundTo::Home)
+    pub fn is_ready(&self, block: &Block<M>, size: usize) -> bool {
+        block.reserved.bytes >= size
+            && matches!(block.queue, BoundTo::Home)
             && block.memory.is_sole()
             && (!self.options.is_ordered || block.memory.uses().are_all_on(self.home_key()))
     }
@@ -63,7 +64,7 @@ impl<M: Memory> Shared<M> {
         let more = self.binning.size(bin) as u128 * u128::from(self.options.larger_percent) / 100;
         let at_most =
             self.binning.size(bin).saturating_add(usize::try_from(more).unwrap_or(usize::MAX));
-        Wanted { bin, at_most, last_bin: self.binning.bin(at_most) }
+        Wanted { bin, at_least: size, at_most, last_bin: self.binning.bin(at_most) }
     }
 
     /// A held block for `size` bytes, if there is one that will do.
@@ -71,7 +72,7 @@ impl<M: Memory> Shared<M> {
         let wanted = self.wanted(size);
         let queue = match target {
             Target::Home => {
-                let ready = |block: &Box<_>| self.is_ready(block);
+                let ready = |block: &Box<_>| self.is_ready(block, size);
                 let hand_out = |block: &mut Box<Block<M>>| block.hand_out(size, BoundTo::Home);
                 if let Some(block) = self.shelves.take_any(this_thread(), &wanted, ready, hand_out)
                 {
@@ -83,28 +84,27 @@ impl<M: Memory> Shared<M> {
         };
         let candidates = self.shelves.candidates(this_thread(), &wanted, MOST);
         let (chosen, others) = self.choose(candidates, queue);
-        for candidate in others {
-            drop(self.shelves.put_back(candidate));
-        }
+        drop(others);
         let Some((candidate, events)) = chosen else { return Ok(None) };
-        if let Some(queue) = queue.filter(|_| !events.is_empty())
-            && let Err(error) = wait_on(queue, &events)
-        {
-            drop(self.shelves.put_back(candidate));
-            return Err(error);
+        if let Some(queue) = queue.filter(|_| !events.is_empty()) {
+            wait_on(queue, &events)?;
         }
         let hand_out = |block: &mut Box<Block<M>>| block.hand_out(size, target.bound());
-        Ok(Some(self.shelves.choose(candidate, hand_out)))
+        Ok(Some(candidate.choose(hand_out)))
     }
 
     /// The first that is ready, or else the first that is after some events, and the others.
-    fn choose(&self, candidates: Vec<Looked<M>>, queue: Option<&KnownQueue>) -> Choice<M> {
+    fn choose<'a>(
+        &self,
+        candidates: Vec<Looked<'a, M>>,
+        queue: Option<&KnownQueue>,
+    ) -> Choice<'a, M> {
         let (mut chosen, mut others) = (None, Vec::new());
         for mut candidate in candidates {
             let is_decided = matches!(&chosen, Some((_, events)) if Vec::is_empty(events));
             let state = match is_decided {
                 true => State::InUse,
-                false => self.state(&mut candidate.block, queue),
+                false => self.state(&mut candidate, queue),
             };
             match state {
                 State::Ready => {

@@ -70,7 +70,7 @@ impl<M: Memory> Shared<M> {
         let block = self.shelves.take(
             this_thread(),
             bin,
-            |block| self.is_ready(block),
+            |block| self.is_ready(block, size),
             |block| block.hand_out(size, BoundTo::Home),
         );
         match block {

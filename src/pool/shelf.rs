@@ -4,6 +4,9 @@
 //! A block may come back to another shelf than the one that it was taken from, so the counts of one
 //! shelf say nothing; those of all together are exact.
 
+use std::num::Wrapping;
+use std::ops::{Deref, DerefMut};
+
 use super::bin::Binning;
 use super::bins::Bins;
 use super::lock::Lock;
@@ -25,21 +28,31 @@ pub(super) trait Shelved {
 pub(super) struct Wanted {
     /// The bin of the size that was asked for.
     pub bin: u32,
+    /// Bytes: a smaller block is too small. A device's largest blocks are smaller than their bin's size.
+    pub at_least: usize,
     /// Bytes: a larger block is too large.
     pub at_most: usize,
     /// The bin of `at_most`.
     pub last_bin: u32,
 }
 
-/// What is counted. On one shelf, some may be below zero.
+impl Wanted {
+    fn fits(&self, block: &impl Shelved) -> bool {
+        (self.at_least..=self.at_most).contains(&block.size())
+    }
+}
+
+/// What is counted. On one shelf, some may be below zero, and wrap around: what comes back to another one
+/// than it was taken from, with another size asked for each time, can go on for as long as it likes. All
+/// shelves together are exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
-    pub held_blocks: isize,
-    pub active_blocks: isize,
+    pub held_blocks: Wrapping<usize>,
+    pub active_blocks: Wrapping<usize>,
     /// Of all blocks, in bytes.
-    pub managed_bytes: isize,
+    pub managed_bytes: Wrapping<usize>,
     /// That were asked for.
-    pub active_bytes: isize,
+    pub active_bytes: Wrapping<usize>,
 }
 
 impl Counts {
@@ -64,11 +77,12 @@ pub(super) struct Shelf<B> {
     generation: u64,
 }
 
-/// A block that is being looked at, and still counts as held.
+/// A block that is being looked at, and still counts as held. Unless it is chosen, it goes back below the
+/// others, or is freed if they were, also where something unwinds.
 #[derive(Debug)]
-pub(super) struct Candidate<B> {
-    pub block: B,
-    shelf: usize,
+pub(super) struct Candidate<'a, B: Shelved> {
+    block: Option<B>,
+    shelf: &'a Lock<Shelf<B>>,
     generation: u64,
 }
 
@@ -85,17 +99,11 @@ impl<B: Shelved> Shelves<B> {
         Self((0..count.next_power_of_two()).map(|_| shelf()).collect())
     }
 
-    /// The position of the shelf of the threads with this number.
-    #[inline]
-    fn position(&self, thread: usize) -> usize {
-        // There is a power of two of them.
-        thread & (self.0.len() - 1)
-    }
-
     /// The shelf of the threads with this number.
     #[inline]
     pub fn of(&self, thread: usize) -> &Lock<Shelf<B>> {
-        &self.0[self.position(thread)]
+        // There is a power of two of them.
+        &self.0[thread & (self.0.len() - 1)]
     }
 
     /// Makes the next block of the bin on this thread's shelf active if it is `ready`, which must not take
@@ -127,7 +135,7 @@ impl<B: Shelved> Shelves<B> {
         (0..self.0.len()).find_map(|nth| {
             self.of(thread.wrapping_add(nth)).with(|shelf| {
                 let bin = shelf.bins.lowest(wanted.bin..=wanted.last_bin)?;
-                let will_do = |block: &B| block.size() <= wanted.at_most && ready(block);
+                let will_do = |block: &B| wanted.fits(block) && ready(block);
                 let mut block = shelf.bins.pop_if(bin, will_do)?;
                 prepare(&mut block);
                 shelf.was_taken(&block);
@@ -137,12 +145,12 @@ impl<B: Shelved> Shelves<B> {
     }
 
     /// Up to `most` blocks that will do, this thread's first, smaller ones before larger ones.
-    pub fn candidates(&self, thread: usize, wanted: &Wanted, most: usize) -> Vec<Candidate<B>> {
+    pub fn candidates(&self, thread: usize, wanted: &Wanted, most: usize) -> Vec<Candidate<'_, B>> {
         let mut found = Vec::new();
         for nth in 0..self.0.len() {
-            let shelf = self.position(thread.wrapping_add(nth));
+            let shelf = self.of(thread.wrapping_add(nth));
             let left = most - found.len();
-            found.extend(self.0[shelf].with(|inner| inner.candidates(shelf, wanted, left)));
+            shelf.with(|inner| inner.candidates(shelf, wanted, left, &mut found));
             if found.len() == most {
                 break;
             }
@@ -150,33 +158,12 @@ impl<B: Shelved> Shelves<B> {
         found
     }
 
-    /// Makes a candidate active.
-    pub fn choose(&self, candidate: Candidate<B>, prepare: impl FnOnce(&mut B)) -> B {
-        let Candidate { mut block, shelf, .. } = candidate;
-        prepare(&mut block);
-        self.0[shelf].with(|shelf| shelf.was_taken(&block));
-        block
-    }
-
-    /// Puts a candidate back below the others. Returns it where it is to be freed.
-    pub fn put_back(&self, candidate: Candidate<B>) -> Option<B> {
-        let Candidate { block, shelf, generation } = candidate;
-        self.0[shelf].with(|shelf| {
-            if shelf.is_holding && shelf.generation == generation {
-                shelf.bins.push_below(block.bin(), block);
-                return None;
-            }
-            shelf.was_removed(&block);
-            Some(block)
-        })
-    }
-
     /// Counts a new block, which is active.
     pub fn add(&self, thread: usize, block: &B) {
         self.of(thread).with(|shelf| {
-            shelf.counts.managed_bytes += block.size() as isize;
-            shelf.counts.active_blocks += 1;
-            shelf.counts.active_bytes += block.requested() as isize;
+            shelf.counts.managed_bytes += Wrapping(block.size());
+            shelf.counts.active_blocks += Wrapping(1);
+            shelf.counts.active_bytes += Wrapping(block.requested());
         });
     }
 
@@ -246,46 +233,94 @@ fn sum<B>(shelves: &[Lock<Shelf<B>>], counts: Counts) -> Counts {
 #[inline]
 pub(super) fn give_back<B: Shelved>(shelf: &Lock<Shelf<B>>, block: B) -> Option<B> {
     shelf.with(|shelf| {
-        shelf.counts.active_blocks -= 1;
-        shelf.counts.active_bytes -= block.requested() as isize;
+        shelf.counts.active_blocks -= Wrapping(1);
+        shelf.counts.active_bytes -= Wrapping(block.requested());
         if shelf.is_holding {
-            shelf.counts.held_blocks += 1;
+            shelf.counts.held_blocks += Wrapping(1);
             shelf.bins.push(block.bin(), block);
             return None;
         }
-        shelf.counts.managed_bytes -= block.size() as isize;
+        shelf.counts.managed_bytes -= Wrapping(block.size());
         Some(block)
     })
+}
+
+impl<B: Shelved> Candidate<'_, B> {
+    /// Makes it active.
+    pub fn choose(mut self, prepare: impl FnOnce(&mut B)) -> B {
+        prepare(&mut self);
+        let block = self.block.take().expect("it is there until it is chosen");
+        self.shelf.with(|shelf| shelf.was_taken(&block));
+        block
+    }
+}
+
+impl<B: Shelved> Deref for Candidate<'_, B> {
+    type Target = B;
+
+    fn deref(&self) -> &B {
+        self.block.as_ref().expect("it is there until it is chosen")
+    }
+}
+
+impl<B: Shelved> DerefMut for Candidate<'_, B> {
+    fn deref_mut(&mut self) -> &mut B {
+        self.block.as_mut().expect("it is there until it is chosen")
+    }
+}
+
+impl<B: Shelved> Drop for Candidate<'_, B> {
+    fn drop(&mut self) {
+        let Some(block) = self.block.take() else { return };
+        let freed = self.shelf.with(|shelf| shelf.put_back(block, self.generation));
+        // Not while the shelf is locked.
+        drop(freed);
+    }
 }
 
 impl<B: Shelved> Shelf<B> {
     #[inline]
     fn was_taken(&mut self, block: &B) {
-        self.counts.held_blocks -= 1;
-        self.counts.active_blocks += 1;
-        self.counts.active_bytes += block.requested() as isize;
+        self.counts.held_blocks -= Wrapping(1);
+        self.counts.active_blocks += Wrapping(1);
+        self.counts.active_bytes += Wrapping(block.requested());
     }
 
     fn was_removed(&mut self, block: &B) {
-        self.counts.held_blocks -= 1;
-        self.counts.managed_bytes -= block.size() as isize;
+        self.counts.held_blocks -= Wrapping(1);
+        self.counts.managed_bytes -= Wrapping(block.size());
     }
 
-    fn candidates(&mut self, shelf: usize, wanted: &Wanted, most: usize) -> Vec<Candidate<B>> {
-        let mut found = Vec::new();
+    fn candidates<'a>(
+        &mut self,
+        shelf: &'a Lock<Self>,
+        wanted: &Wanted,
+        most: usize,
+        found: &mut Vec<Candidate<'a, B>>,
+    ) {
+        let most = found.len() + most;
         let mut first = wanted.bin;
         while found.len() < most
             && let Some(bin) = self.bins.lowest(first..=wanted.last_bin)
         {
-            let fits = |block: &B| block.size() <= wanted.at_most;
-            match self.bins.pop_if(bin, fits) {
+            match self.bins.pop_if(bin, |block| wanted.fits(block)) {
                 Some(block) => {
-                    found.push(Candidate { block, shelf, generation: self.generation });
+                    let generation = self.generation;
+                    found.push(Candidate { block: Some(block), shelf, generation });
                 }
                 None => first = bin + 1,
             }
         }
-        found
+    }
+
+    /// Puts a block back that was looked at. Returns it where it is to be freed.
+    fn put_back(&mut self, block: B, generation: u64) -> Option<B> {
+        if self.is_holding && self.generation == generation {
+            self.bins.push_below(block.bin(), block);
+            return None;
+        }
+        self.was_removed(&block);
+        Some(block)
     }
 
     fn drain(&mut self) -> Vec<B> {
@@ -295,3 +330,8 @@ impl<B: Shelved> Shelf<B> {
         blocks
     }
 }
+
+#[cfg(all(test, loom))]
+mod loom_tests;
+#[cfg(all(test, not(loom)))]
+mod tests;

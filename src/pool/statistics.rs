@@ -26,13 +26,11 @@ pub struct Statistics {
 
 impl Statistics {
     pub(super) fn new(counts: Counts) -> Self {
-        // All shelves together have no less than nothing.
-        let count = |count: isize| count.max(0) as usize;
         Self {
-            held_blocks: count(counts.held_blocks),
-            active_blocks: count(counts.active_blocks),
-            managed_bytes: count(counts.managed_bytes),
-            active_bytes: count(counts.active_bytes),
+            held_blocks: counts.held_blocks.0,
+            active_blocks: counts.active_blocks.0,
+            managed_bytes: counts.managed_bytes.0,
+            active_bytes: counts.active_bytes.0,
             ..Self::default()
         }
     }
