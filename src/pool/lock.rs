@@ -4,27 +4,33 @@
 //! soon as the lock is released, so the release must be the last that touches it. Others do not promise
 //! that.
 
+use std::cell::UnsafeCell;
 use std::fmt;
 
 #[cfg(loom)]
-use loom::cell::UnsafeCell;
+use loom::cell::UnsafeCell as Tracked;
 #[cfg(loom)]
 use loom::sync::atomic::{AtomicBool, Ordering};
 #[cfg(loom)]
 use loom::thread::yield_now;
 #[cfg(not(loom))]
-use std::cell::UnsafeCell;
+use std::cell::UnsafeCell as Tracked;
 #[cfg(not(loom))]
 use std::sync::atomic::{AtomicBool, Ordering};
 #[cfg(not(loom))]
 use std::thread::yield_now;
 
-/// A lock around a `T`. It fills its cache lines, so that threads with different ones do not disturb
-/// each other.
+/// A lock around a `T`.
+///
+/// All of it is in a cell, the bytes that it is padded with, too: a reference is promised to outlive the
+/// function that it is given to, but for what is in a cell.
+pub(super) struct Lock<T>(UnsafeCell<Padded<T>>);
+
+/// It fills its cache lines, so that threads with different ones do not disturb each other.
 #[repr(align(128))]
-pub(super) struct Lock<T> {
+struct Padded<T> {
     is_taken: AtomicBool,
-    value: UnsafeCell<T>,
+    value: Tracked<T>,
 }
 
 // SAFETY: the value is reached by one thread at a time.
@@ -34,51 +40,56 @@ unsafe impl<T: Send> Sync for Lock<T> {}
 
 impl<T> Lock<T> {
     pub fn new(value: T) -> Self {
-        Self { is_taken: AtomicBool::new(false), value: UnsafeCell::new(value) }
+        let (is_taken, value) = (AtomicBool::new(false), Tracked::new(value));
+        Self(UnsafeCell::new(Padded { is_taken, value }))
     }
 
     /// Runs `f`, which must not take long and must not lock this again, with the value.
     #[inline]
     pub fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
-        self.take();
-        let release = Release(&self.is_taken);
+        // SAFETY: while it is borrowed, it is reached only by references like these.
+        let Padded { is_taken, value } = unsafe { &*self.0.get() };
+        take(is_taken);
+        let release = Release(is_taken);
         // SAFETY: nobody else has it until it is released.
         #[cfg(not(loom))]
-        let result = f(unsafe { &mut *self.value.get() });
+        let result = f(unsafe { &mut *value.get() });
         // SAFETY: as above, which loom checks.
         #[cfg(loom)]
-        let result = self.value.with_mut(|value| f(unsafe { &mut *value }));
+        let result = value.with_mut(|value| f(unsafe { &mut *value }));
         drop(release);
         result
     }
+}
 
-    #[inline]
-    fn take(&self) {
-        let taken = |is_taken: &AtomicBool| {
-            is_taken.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_err()
-        };
-        if taken(&self.is_taken) {
-            self.wait(taken);
-        }
+#[inline]
+fn take(is_taken: &AtomicBool) {
+    if !try_take(is_taken) {
+        wait(is_taken);
     }
+}
 
-    #[cold]
-    fn wait(&self, taken: impl Fn(&AtomicBool) -> bool) {
-        /// How often it is looked at before another thread may run: its holder may be one.
-        const SPINS: u32 = if cfg!(loom) { 0 } else { 64 };
-        let mut spins = 0;
-        while taken(&self.is_taken) {
-            loop {
-                if spins < SPINS {
-                    spins += 1;
-                    std::hint::spin_loop();
-                } else {
-                    yield_now();
-                }
-                // Loom would have it see what was there before for as long as it likes.
-                if cfg!(loom) || !self.is_taken.load(Ordering::Relaxed) {
-                    break;
-                }
+#[inline]
+fn try_take(is_taken: &AtomicBool) -> bool {
+    is_taken.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok()
+}
+
+#[cold]
+fn wait(is_taken: &AtomicBool) {
+    /// How often it is looked at before another thread may run: its holder may be one.
+    const SPINS: u32 = if cfg!(loom) { 0 } else { 64 };
+    let mut spins = 0;
+    while !try_take(is_taken) {
+        loop {
+            if spins < SPINS {
+                spins += 1;
+                std::hint::spin_loop();
+            } else {
+                yield_now();
+            }
+            // Loom would have it see what was there before for as long as it likes.
+            if cfg!(loom) || !is_taken.load(Ordering::Relaxed) {
+                break;
             }
         }
     }
@@ -98,9 +109,10 @@ impl Drop for Release<'_> {
 #[cfg(loom)]
 impl<T> Drop for Lock<T> {
     fn drop(&mut self) {
-        self.value.with_mut(|_| ());
-        // SAFETY: as above.
-        assert!(!unsafe { self.is_taken.unsync_load() });
+        let Padded { is_taken, value } = self.0.get_mut();
+        value.with_mut(|_| ());
+        // SAFETY: it is borrowed mutably, which loom checks.
+        assert!(!unsafe { is_taken.unsync_load() });
     }
 }
 
