@@ -6,6 +6,7 @@ mod cost;
 mod exhaustion;
 mod faults;
 mod faulty;
+mod maximum;
 mod order;
 
 use clmatrix::memory::MemFlags;
