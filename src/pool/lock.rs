@@ -8,13 +8,13 @@ use std::cell::UnsafeCell;
 use std::fmt;
 
 #[cfg(loom)]
-use loom::cell::UnsafeCell as Tracked;
+use loom::cell::UnsafeCell as UnsafeTracked;
 #[cfg(loom)]
 use loom::sync::atomic::{AtomicBool, Ordering};
 #[cfg(loom)]
 use loom::thread::yield_now;
 #[cfg(not(loom))]
-use std::cell::UnsafeCell as Tracked;
+use std::cell::UnsafeCell as UnsafeTracked;
 #[cfg(not(loom))]
 use std::sync::atomic::{AtomicBool, Ordering};
 #[cfg(not(loom))]
@@ -30,7 +30,7 @@ pub(super) struct Lock<T>(UnsafeCell<Padded<T>>);
 #[repr(align(128))]
 struct Padded<T> {
     is_taken: AtomicBool,
-    value: Tracked<T>,
+    value: UnsafeTracked<T>,
 }
 
 // SAFETY: the value is reached by one thread at a time.
@@ -40,7 +40,7 @@ unsafe impl<T: Send> Sync for Lock<T> {}
 
 impl<T> Lock<T> {
     pub fn new(value: T) -> Self {
-        let (is_taken, value) = (AtomicBool::new(false), Tracked::new(value));
+        let (is_taken, value) = (AtomicBool::new(false), UnsafeTracked::new(value));
         Self(UnsafeCell::new(Padded { is_taken, value }))
     }
 
