@@ -15,7 +15,7 @@
 //! A launch asks the driver for nothing but its arguments and itself, and takes no memory from the
 //! heap for up to 8 arguments; what has to be known is asked once for each launcher.
 
-mod arg;
+pub(crate) mod arg;
 mod arg_info;
 mod builder;
 mod size;

@@ -95,7 +95,7 @@
 mod buffer;
 pub(crate) mod command;
 pub(crate) mod context;
-mod copy;
+pub(crate) mod copy;
 mod fill;
 mod flags;
 mod host;
@@ -103,7 +103,7 @@ mod image;
 mod keep;
 mod map;
 pub(crate) mod migrate;
-mod object;
+pub(crate) mod object;
 mod pipe;
 mod range;
 mod registry;

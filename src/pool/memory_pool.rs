@@ -34,7 +34,7 @@ pub struct Pool<M: Memory>(Arc<Handle<M>>);
 /// let pool = MemoryPool::new(DeferredAllocator::new(&context, MemFlags::READ_WRITE)?)?;
 /// for _ in 0..3 {
 ///     let buffer = pool.allocate(1000)?;
-///     enqueue_fill(&queue, &*buffer, &7_u8, .., [])?;
+///     enqueue_fill(&queue, &buffer, &7_u8, .., [])?;
 /// }
 /// queue.finish()?;
 /// assert!(pool.active_blocks() == 0 && pool.managed_bytes() >= 1023);
@@ -91,6 +91,10 @@ impl<M: Memory> Pool<M> {
 
     fn shared(&self) -> &Arc<Shared<M>> {
         &self.0.0
+    }
+
+    pub(super) fn allocator(&self) -> &dyn Allocator<Memory = M> {
+        &*self.shared().allocator
     }
 
     /// `size` bytes of undefined content, for the allocator's queue, or for any if it has none.

@@ -20,6 +20,7 @@
 //! was allocated, and what [`Pooled::record_use`] tells.
 
 mod allocator;
+mod as_memory;
 mod bin;
 mod bins;
 mod block;

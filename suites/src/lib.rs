@@ -21,3 +21,4 @@ mod property;
 mod sampler;
 mod selection;
 mod svm;
+mod svm_pool;

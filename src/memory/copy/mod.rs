@@ -52,8 +52,18 @@ pub trait CopyArgs<Dst, Src> {
 )]
 pub trait Everything<Dst, Src> {
     /// Copies as much as there is by default.
-    type Args: CopyArgs<Dst, Src> + Default;
+    type Args: Part + CopyArgs<Dst, Src> + Default;
 }
+
+/// What says which part is copied, as `..` does not.
+pub trait Part {}
+
+impl Part for Linear {}
+impl Part for Rect {}
+impl Part for HostRect {}
+impl Part for ImageRegion {}
+impl Part for ImageBufferRegion {}
+impl Part for ImageCopy {}
 
 impl<Dst, Src> CopyArgs<Dst, Src> for RangeFull
 where

@@ -25,7 +25,8 @@ use crate::on_device::OnDevice;
 
 /// What every device with images has.
 const RGBA_U8: ImageFormat = ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnsignedInt8);
-const RGBA_U32: ImageFormat = ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnsignedInt32);
+pub(crate) const RGBA_U32: ImageFormat =
+    ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnsignedInt32);
 
 /// The name that OpenCL C has for such images.
 fn type_name(image_type: ImageType) -> &'static str {
@@ -99,7 +100,7 @@ const POSITION: &str = "int i = get_global_id(0);
     int x = i % width, y = i / width % height, z = i / width / height;";
 
 /// All pixels, x first, as a kernel reads them: the bits of four floats or integers each.
-fn seen(on_device: &OnDevice, image: &Image) -> Result<Vec<[u32; 4]>> {
+pub(crate) fn seen(on_device: &OnDevice, image: &Image) -> Result<Vec<[u32; 4]>> {
     let (vector, suffix) = vector(image.format().channel_type.kind());
     let image_type = image.image_type();
     // Images of buffers have no samplers.
@@ -157,7 +158,7 @@ fn write_places(on_device: &OnDevice, image: &Image) -> Result<()> {
 }
 
 /// The places of the pixels of `shape`, x first.
-fn places(shape: &[usize]) -> Vec<[u32; 4]> {
+pub(crate) fn places(shape: &[usize]) -> Vec<[u32; 4]> {
     let axis = |axis: usize| shape.get(axis).map_or(1, |pixels| *pixels as u32);
     let rows = |z| (0..axis(1)).flat_map(move |y| (0..axis(0)).map(move |x| [x, y, z, 3]));
     (0..axis(2)).flat_map(rows).collect()

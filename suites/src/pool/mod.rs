@@ -6,6 +6,8 @@ mod cost;
 mod exhaustion;
 mod faults;
 mod faulty;
+mod giving_back;
+mod handles;
 mod maximum;
 mod order;
 

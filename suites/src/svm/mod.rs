@@ -26,18 +26,18 @@ use clmatrix::{Event, Result};
 
 use crate::on_device::OnDevice;
 
-const COARSE: SvmFlags = SvmFlags::READ_WRITE;
+pub(crate) const COARSE: SvmFlags = SvmFlags::READ_WRITE;
 const FINE: SvmFlags = SvmFlags::READ_WRITE.union(SvmFlags::FINE_GRAIN_BUFFER);
 
 /// Memory that begins with `data`.
-fn svm_of(on_device: &OnDevice, flags: SvmFlags, data: &[u32]) -> Result<SvmAllocation> {
+pub(crate) fn svm_of(on_device: &OnDevice, flags: SvmFlags, data: &[u32]) -> Result<SvmAllocation> {
     let svm = SvmAllocation::new(&on_device.context, size_of_val(data), 0, flags)?;
     enqueue_copy(&on_device.queue, &svm, data, .., [])?;
     Ok(svm)
 }
 
 /// Doubles each element, on the device.
-fn double<S: SvmPointer>(on_device: &OnDevice, svm: &S) -> Result<Event>
+pub(crate) fn double<S: SvmPointer>(on_device: &OnDevice, svm: &S) -> Result<Event>
 where
     for<'a> &'a S: KernelArg<'a>,
 {
@@ -48,7 +48,7 @@ where
 
 /// Has the device compare the memory with what is expected.
 #[track_caller]
-fn assert_on_device<S: SvmPointer>(on_device: &OnDevice, svm: &S, expected: &[u32])
+pub(crate) fn assert_on_device<S: SvmPointer>(on_device: &OnDevice, svm: &S, expected: &[u32])
 where
     for<'a> &'a S: KernelArg<'a>,
 {
@@ -80,6 +80,6 @@ where
 }
 
 /// All that is in the memory, by way of a map.
-fn contents(on_device: &OnDevice, svm: &impl SvmPointer) -> Result<Vec<u32>> {
+pub(crate) fn contents(on_device: &OnDevice, svm: &impl SvmPointer) -> Result<Vec<u32>> {
     Ok(svm.map_ro(&on_device.queue, [])?.to_vec())
 }

@@ -1,0 +1,243 @@
+//! How blocks go back: released, released on a queue, and after what the queue that they are bound to has
+//! been given.
+
+use clmatrix::cl3::command_queue::enqueue_fill_buffer as fill_unseen;
+use clmatrix::cl3::event::CL_COMPLETE;
+use clmatrix::memory::{
+    Buffer, MapReadWrite, MemoryObject, enqueue_copy, enqueue_fill, enqueue_map_buffer,
+};
+use clmatrix::pool::PoolOptions;
+use clmatrix::{CommandQueue, Event, Result};
+use clmatrix_harness::{CtxFactory, ctx_factory};
+use rstest::rstest;
+
+use super::{counts, pool_in, pool_on};
+use crate::buffer::refusal;
+use crate::gate::{gate, meanwhile, open};
+use crate::on_device::{OnDevice, on_device};
+
+const SIZE: usize = 4096;
+const BLOCK: usize = 4351;
+
+/// Fills the buffer with 1 when the gate opens, by a command that this crate does not see.
+fn fill_later(queue: &CommandQueue, buffer: &Buffer, gate: &Event) {
+    let (one, events) = (1_u32, [gate.get()]);
+    // SAFETY: the handles are alive and of one context, the buffer is as large, and the pattern is copied.
+    let event = unsafe {
+        let pattern = (&raw const one).cast();
+        fill_unseen(queue.get(), buffer.as_raw(), pattern, 4, 0, SIZE, 1, events.as_ptr())
+    };
+    drop(Event::new(event.expect("the driver takes it")));
+}
+
+fn content(queue: &CommandQueue, buffer: &Buffer) -> Result<Vec<u32>> {
+    let mut found = vec![0; SIZE / 4];
+    enqueue_copy(queue, &mut found, buffer, .., [])?;
+    Ok(found)
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn released_a_block_is_held(on_device: OnDevice) -> Result<()> {
+    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    let block = pool.allocate(SIZE)?;
+    let raw = block.as_raw();
+    block.release();
+    assert_eq!(counts(&pool), (1, 0, BLOCK, 0));
+    assert_eq!(pool.allocate(SIZE)?.as_raw(), raw);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn released_on_a_queue_it_is_used_again_after_that(on_device: OnDevice) -> Result<()> {
+    let (home, other) = (&on_device.queue, on_device.another_queue());
+    let pool = pool_on(home, PoolOptions::new())?;
+    let gate = gate(&on_device.context);
+    let block = pool.allocate(SIZE)?;
+    let raw = block.as_raw();
+    fill_later(&other, &block, &gate);
+    let released = block.enqueue_release(&other, [])?;
+    assert_eq!(counts(&pool), (1, 0, BLOCK, 0));
+    let found = meanwhile(&gate, open, || -> Result<_> {
+        let block = pool.allocate(SIZE)?;
+        assert_eq!(block.as_raw(), raw);
+        enqueue_fill(home, &block, &2_u32, .., [])?;
+        home.finish()?;
+        other.finish()?;
+        content(home, &block)
+    })?;
+    assert_eq!(found, [2; SIZE / 4]);
+    assert_eq!(released.command_execution_status()?.0, CL_COMPLETE);
+    Ok(())
+}
+
+/// On the allocator's own queue, and after an event of nobody's.
+#[rstest]
+#[clmatrix_harness::test]
+fn released_after_an_event_it_is_used_again_after_that(on_device: OnDevice) -> Result<()> {
+    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    let gate = gate(&on_device.context);
+    let block = pool.allocate(SIZE)?;
+    let raw = block.as_raw();
+    let released = block.enqueue_release(&on_device.queue, &gate)?;
+    let other = on_device.another_queue();
+    meanwhile(&gate, open, || -> Result<()> {
+        let block = pool.allocate_on(&other, SIZE)?;
+        assert_eq!(block.as_raw(), raw);
+        enqueue_fill(&other, &block, &2_u32, .., [])?;
+        other.finish()?;
+        Ok(())
+    })?;
+    released.wait()?;
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn it_is_not_released_on_queues_and_after_events_of_others(
+    on_device: OnDevice,
+    ctx_factory: CtxFactory,
+) -> Result<()> {
+    let foreign = ctx_factory()?;
+    let foreign_queue = CommandQueue::create_default(&foreign, 0)?;
+    let foreign_event = gate(&foreign);
+    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    let refused = pool.allocate(SIZE)?.enqueue_release(&foreign_queue, []);
+    assert_eq!(refusal(refused), "CL_INVALID_CONTEXT");
+    let refused = pool.allocate(SIZE)?.enqueue_release(&on_device.queue, &foreign_event);
+    assert_eq!(refusal(refused), "CL_INVALID_CONTEXT");
+    // It is back all the same, and usable.
+    assert_eq!(counts(&pool), (1, 0, BLOCK, 0));
+    let block = pool.allocate(SIZE)?;
+    enqueue_fill(&on_device.queue, &block, &2_u32, .., [])?;
+    assert_eq!(content(&on_device.queue, &block)?, [2; SIZE / 4]);
+    open(&foreign_event);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn it_is_not_released_while_it_is_mapped(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let pool = pool_on(queue, PoolOptions::new())?;
+    let block = pool.allocate(SIZE)?;
+    let raw = block.as_raw();
+    let mut map = enqueue_map_buffer::<u32, _>(queue, &block, MapReadWrite, .., [])?;
+    assert_eq!(refusal(block.enqueue_release(queue, [])), "CL_INVALID_OPERATION");
+    assert_eq!(pool.active_blocks(), 0);
+    let other = pool.allocate(SIZE)?;
+    assert_ne!(other.as_raw(), raw);
+    enqueue_fill(queue, &other, &2_u32, .., [])?;
+    queue.finish()?;
+    map.fill(1);
+    assert_eq!(map[..], [1; SIZE / 4]);
+    drop(map);
+    assert_eq!(content(queue, &other)?, [2; SIZE / 4]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn what_its_queue_has_been_given_comes_first(on_device: OnDevice) -> Result<()> {
+    let (home, other) = (&on_device.queue, on_device.another_queue());
+    let pool = pool_on(home, PoolOptions::new())?;
+    let gate = gate(&on_device.context);
+    let mut block = pool.allocate(SIZE)?;
+    let raw = block.as_raw();
+    block.bind_to_queue(&other)?;
+    fill_later(&other, &block, &gate);
+    drop(block);
+    // There, nothing is waited for.
+    assert_eq!(pool.allocate_on(&other, SIZE)?.as_raw(), raw);
+    let found = meanwhile(&gate, open, || -> Result<_> {
+        let block = pool.allocate(SIZE)?;
+        assert_eq!(block.as_raw(), raw);
+        enqueue_fill(home, &block, &2_u32, .., [])?;
+        home.finish()?;
+        other.finish()?;
+        content(home, &block)
+    })?;
+    assert_eq!(found, [2; SIZE / 4]);
+    Ok(())
+}
+
+/// Bound to another queue, it is still used on the first one by what that has been given.
+#[rstest]
+#[clmatrix_harness::test]
+fn what_its_former_queue_has_been_given_comes_first(on_device: OnDevice) -> Result<()> {
+    let (home, other) = (&on_device.queue, on_device.another_queue());
+    let pool = pool_on(home, PoolOptions::new())?;
+    let gate = gate(&on_device.context);
+    let mut block = pool.allocate(SIZE)?;
+    let raw = block.as_raw();
+    fill_later(home, &block, &gate);
+    let found = meanwhile(&gate, open, || -> Result<_> {
+        block.bind_to_queue(&other)?;
+        drop(block);
+        let block = pool.allocate_on(&other, SIZE)?;
+        assert_eq!(block.as_raw(), raw);
+        enqueue_fill(&other, &block, &2_u32, .., [])?;
+        other.finish()?;
+        home.finish()?;
+        content(&other, &block)
+    })?;
+    assert_eq!(found, [2; SIZE / 4]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn unbound_from_its_queue_it_is_used_by_nothing(on_device: OnDevice) -> Result<()> {
+    let other = on_device.another_queue();
+    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    let gate = gate(&on_device.context);
+    let mut block = pool.allocate(SIZE)?;
+    let raw = block.as_raw();
+    fill_later(&on_device.queue, &block, &gate);
+    meanwhile(&gate, open, || block.unbind_from_queue())?;
+    assert_eq!(content(&other, &block)?, [1; SIZE / 4]);
+    // What the queue is given from now on has nothing to do with it.
+    let gate = self::gate(&on_device.context);
+    let elsewhere = pool.allocate(2 * SIZE)?;
+    fill_later(&on_device.queue, &elsewhere, &gate);
+    drop(block);
+    let block = pool.allocate_on(&other, SIZE)?;
+    assert_eq!(block.as_raw(), raw);
+    enqueue_fill(&other, &block, &2_u32, .., [])?;
+    assert_eq!(content(&other, &block)?, [2; SIZE / 4]);
+    open(&gate);
+    on_device.queue.finish()?;
+    Ok(())
+}
+
+/// A block that belongs to no queue can be bound to one.
+#[rstest]
+#[clmatrix_harness::test]
+fn without_a_home_it_is_bound_and_unbound_too(on_device: OnDevice) -> Result<()> {
+    let pool = pool_in(&on_device.context, PoolOptions::new())?;
+    let gate = gate(&on_device.context);
+    let mut block = pool.allocate(SIZE)?;
+    let raw = block.as_raw();
+    block.unbind_from_queue()?;
+    block.bind_to_queue(&on_device.queue)?;
+    fill_later(&on_device.queue, &block, &gate);
+    drop(block);
+    assert_eq!(pool.allocate_on(&on_device.queue, SIZE)?.as_raw(), raw);
+    open(&gate);
+    on_device.queue.finish()?;
+    assert_eq!(content(&on_device.queue, &*pool.allocate(SIZE)?)?.len(), SIZE / 4);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn it_is_not_bound_to_queues_of_others(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
+    let foreign = CommandQueue::create_default(&ctx_factory()?, 0)?;
+    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    let mut block = pool.allocate(SIZE)?;
+    assert_eq!(refusal(block.bind_to_queue(&foreign)), "CL_INVALID_CONTEXT");
+    assert_eq!(refusal(block.record_use(&foreign)), "CL_INVALID_CONTEXT");
+    assert_eq!(refusal(pool.allocate_on(&foreign, SIZE)), "CL_INVALID_CONTEXT");
+    Ok(())
+}

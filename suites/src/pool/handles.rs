@@ -1,0 +1,358 @@
+//! Pooled buffers wherever a buffer is due: each use is seen by a kernel, or is of what a kernel wrote.
+
+use std::collections::HashSet;
+
+use clmatrix::memory::{
+    Buffer, HostRect, Image, ImageBufferRegion, Linear, MapReadWrite, MemoryObject, MigrationFlags,
+    Rect, enqueue_copy, enqueue_copy_buffer, enqueue_fill, enqueue_fill_buffer, enqueue_map_buffer,
+    enqueue_map_buffer_nonblocking, enqueue_migrate_mem_objects, enqueue_read_buffer,
+    enqueue_write_buffer,
+};
+use clmatrix::pool::{Allocator, MemoryPool, PoolOptions, PooledBuffer};
+use clmatrix::{CommandQueue, Result};
+use clmatrix_harness::{CtxFactory, ctx_factory};
+use rstest::rstest;
+
+use super::{counts, pool_in, pool_on};
+use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
+use crate::image::{RGBA_U32, places, seen};
+use crate::on_device::{OnDevice, on_device};
+
+const COUNT: u32 = 250;
+const SIZE: usize = 4 * COUNT as usize;
+
+/// `0, 1, 2, ...` in a block that is larger.
+fn pooled(on_device: &OnDevice, pool: &MemoryPool) -> Result<PooledBuffer> {
+    let buffer = pool.allocate(SIZE)?;
+    enqueue_copy(&on_device.queue, &buffer, &counting(COUNT), .., [])?;
+    Ok(buffer)
+}
+
+fn doubled(times: u32) -> Vec<u32> {
+    counting(COUNT).iter().map(|i| i << times).collect()
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn has_the_size_that_was_asked_for(on_device: OnDevice) -> Result<()> {
+    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    let buffer = pooled(&on_device, &pool)?;
+    assert_eq!((MemoryObject::size(&*buffer), buffer.block_size()), (SIZE, 1023));
+    // What lies beyond is nobody's.
+    let refused = enqueue_fill(&on_device.queue, &buffer, &0_u8, SIZE..=SIZE, []);
+    assert_eq!(refusal(refused), "CL_INVALID_VALUE");
+    assert_eq!(refusal(buffer.sub_region(..=SIZE)), "CL_INVALID_VALUE");
+    let nothing = pool.allocate(0)?;
+    let refused = enqueue_fill(&on_device.queue, &nothing, &0_u8, .., []);
+    assert_eq!(refusal(refused), "CL_INVALID_VALUE");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn is_copied_to_and_from_the_host(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let pool = pool_on(queue, PoolOptions::new())?;
+    let buffer = pooled(&on_device, &pool)?;
+    on_device.run(DOUBLE, &[&buffer], COUNT as usize)?;
+    let mut found = vec![0; COUNT as usize];
+    enqueue_copy(queue, &mut found, &buffer, .., [])?;
+    assert_eq!(found, doubled(1));
+    let tail = Linear { dst_offset: SIZE - 8, ..Linear::default() };
+    enqueue_copy(queue, &buffer, &[1_u32, 2], tail, [])?;
+    let given = enqueue_copy(queue, &buffer, vec![3_u32], .., [])?.wait()?;
+    assert_eq!(given, [3]);
+    on_device.run(DOUBLE, &[&buffer], COUNT as usize)?;
+    let mut ends = [0_u32; 2];
+    enqueue_copy(
+        queue,
+        &mut ends,
+        &buffer,
+        Linear { src_offset: SIZE - 8, ..Linear::default() },
+        [],
+    )?;
+    assert_eq!(ends, [2, 4]);
+    let first = Linear { byte_count: Some(8), ..Linear::default() };
+    let ends = enqueue_copy(queue, vec![0_u32; 2], &buffer, first, [])?.wait()?;
+    assert_eq!(ends, [6, 4]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn is_copied_by_rectangles(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let pool = pool_on(queue, PoolOptions::new())?;
+    let (one, other) = (pooled(&on_device, &pool)?, pool.allocate(SIZE)?);
+    // Two columns of ten rows of ten numbers.
+    let rect = HostRect::new([8, 10]).buffer_origin([4]).buffer_pitches([40]);
+    enqueue_copy(queue, &one, &[7_u32; 20], rect, [])?;
+    let rect = Rect::new([40, 10]);
+    enqueue_copy(queue, &other, &one, rect, [])?;
+    on_device.run(DOUBLE, &[&other], 100)?;
+    let mut columns = [0_u32; 30];
+    let rect = HostRect::new([12, 10]).buffer_pitches([40]);
+    enqueue_copy(queue, &mut columns, &other, rect, [])?;
+    let expected: Vec<u32> = (0..10).flat_map(|row| [20 * row, 14, 14]).collect();
+    assert_eq!(columns[..], expected);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn is_copied_to_and_from_buffers_and_pooled_ones(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let pool = pool_on(queue, PoolOptions::new())?;
+    let (one, other) = (pooled(&on_device, &pool)?, pool.allocate(SIZE)?);
+    let plain = buffer_of(&on_device, &[9; COUNT as usize])?;
+    on_device.run(DOUBLE, &[&one], COUNT as usize)?;
+    enqueue_copy(queue, &plain, &one, .., [])?;
+    on_device.run(DOUBLE, &[&plain], COUNT as usize)?;
+    enqueue_copy(queue, &other, &plain, .., [])?;
+    on_device.run(DOUBLE, &[&other], COUNT as usize)?;
+    enqueue_copy(queue, &one, &other, .., [])?;
+    on_device.run(DOUBLE, &[&one], COUNT as usize)?;
+    assert_eq!(contents(&on_device, &one)?, doubled(4));
+    let half = Linear { src_offset: SIZE / 2, ..Linear::default() };
+    enqueue_copy(queue, &other, &one, half, [])?;
+    assert_eq!(contents(&on_device, &other)?[..4], doubled(4)[COUNT as usize / 2..][..4]);
+    let refused = enqueue_copy(queue, &one, &one, .., []);
+    assert_eq!(refusal(refused), "CL_MEM_COPY_OVERLAP");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn is_filled_read_written_and_copied_by_calls_for_buffers(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let pool = pool_on(queue, PoolOptions::new())?;
+    let (one, other) = (pool.allocate(SIZE)?, pool.allocate(SIZE)?);
+    enqueue_fill(queue, &one, &1_u32, .., [])?;
+    enqueue_fill_buffer(queue, &one, &2_u32, 4..8, [])?;
+    enqueue_write_buffer(queue, &one, 8, &[3_u32], [])?;
+    on_device.run(DOUBLE, &[&one], COUNT as usize)?;
+    enqueue_copy_buffer(queue, &one, 4, &other, 0, SIZE - 4, [])?;
+    let mut found = [0_u32; 3];
+    enqueue_read_buffer(queue, &other, 0, &mut found, [])?;
+    assert_eq!(found, [4, 6, 2]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn is_mapped(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let pool = pool_on(queue, PoolOptions::new())?;
+    let buffer = pooled(&on_device, &pool)?;
+    on_device.run(DOUBLE, &[&buffer], COUNT as usize)?;
+    let mut map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, .., [])?;
+    assert_eq!(map[..], doubled(1));
+    map.fill(5);
+    map.unmap([])?;
+    on_device.run(DOUBLE, &[&buffer], COUNT as usize)?;
+    assert_eq!(contents(&on_device, &buffer)?, [10; COUNT as usize]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn is_copied_to_and_from_images(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let pool = pool_on(queue, PoolOptions::new())?;
+    let (one, other) = (pool.allocate(16 * 12)?, pool.allocate(16 * 12)?);
+    enqueue_copy(queue, &one, &places(&[4, 3]), .., [])?;
+    let image = Image::builder(&on_device.context, RGBA_U32).shape([4, 3]).build()?;
+    enqueue_copy(queue, &image, &one, .., [])?;
+    assert_eq!(seen(&on_device, &image)?, places(&[4, 3]));
+    enqueue_copy(queue, &other, &image, .., [])?;
+    on_device.run(DOUBLE, &[&other], 4 * 12)?;
+    let twice: Vec<u32> = places(&[4, 3]).as_flattened().iter().map(|place| 2 * place).collect();
+    assert_eq!(contents(&on_device, &other)?, twice);
+    let first = ImageBufferRegion::new([1, 1]).offset(16);
+    enqueue_copy(queue, &image, &other, first, [])?;
+    assert_eq!(seen(&on_device, &image)?[0][..], twice[4..8]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn is_migrated_with_others(on_device: OnDevice) -> Result<()> {
+    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    let (one, other) = (pooled(&on_device, &pool)?, buffer_of(&on_device, &[7; 64])?);
+    let flags = MigrationFlags::empty();
+    enqueue_migrate_mem_objects(&on_device.queue, &[&one, &other], flags, [])?;
+    on_device.run(DOUBLE, &[&one], COUNT as usize)?;
+    assert_eq!(contents(&on_device, &one)?, doubled(1));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn is_passed_to_kernels(on_device: OnDevice) -> Result<()> {
+    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    let (one, other) = (pooled(&on_device, &pool)?, pool.allocate(SIZE)?);
+    let source = "kernel void k(global const uint *from, global uint *to) {
+        to[get_global_id(0)] = 3 * from[get_global_id(0)];
+    }";
+    let mut kernel = on_device.launcher(source, "")?;
+    let mut launch = kernel.launch();
+    launch.arg_read(&one).arg(&other).global(COUNT as usize);
+    // SAFETY: the kernel takes two buffers, and has as many work items as elements.
+    unsafe { launch.enqueue(&on_device.queue)? };
+    let expected: Vec<u32> = counting(COUNT).iter().map(|i| 3 * i).collect();
+    assert_eq!(contents(&on_device, &other)?, expected);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn is_compared_by_its_block(on_device: OnDevice) -> Result<()> {
+    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    let (one, other) = (pool.allocate(SIZE)?, pool.allocate(SIZE)?);
+    assert!(one.eq(&one) && one != other);
+    let raw = one.as_raw();
+    #[expect(clippy::mutable_key_type, reason = "equality and hash are those of the handle")]
+    let mut blocks = HashSet::from([one, other]);
+    assert_eq!(blocks.len(), 2);
+    blocks.retain(|block| block.as_raw() != raw);
+    let again = pool.allocate(SIZE)?;
+    assert_eq!(again.as_raw(), raw);
+    assert!(!blocks.contains(&again) && blocks.insert(again));
+    Ok(())
+}
+
+/// Whether the pool hands the block at `raw` out.
+fn is_free(pool: &MemoryPool, raw: usize) -> Result<bool> {
+    // One more than there are: none is left then.
+    let blocks = (0..=pool.held_blocks()).map(|_| pool.allocate(SIZE));
+    let blocks: Vec<_> = blocks.collect::<Result<_>>()?;
+    Ok(blocks.iter().any(|block| block.as_raw().addr() == raw))
+}
+
+/// While there is this part of a block, the block is not used again.
+#[track_caller]
+fn assert_keeps<T>(
+    on_device: &OnDevice,
+    part: impl FnOnce(&PooledBuffer) -> Result<T>,
+) -> Result<()> {
+    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    let block = pool.allocate(SIZE)?;
+    let raw = block.as_raw().addr();
+    let part = part(&block)?;
+    drop(block);
+    assert_eq!(pool.active_blocks(), 0);
+    assert!(!is_free(&pool, raw)?, "in use");
+    drop(part);
+    assert!(is_free(&pool, raw)?, "not in use any more");
+    Ok(())
+}
+
+/// PyOpenCL's issue 335: a part of a block kept the memory, but not the block.
+#[rstest]
+#[clmatrix_harness::test]
+fn what_is_left_of_a_handle_keeps_the_block(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    assert_keeps(&on_device, |block| Ok(Buffer::clone(block)))?;
+    assert_keeps(&on_device, |block| block.sub_region(..16))?;
+    assert_keeps(&on_device, |block| Buffer::clone(block).sub_region(..16)?.sub_region(..4))?;
+    assert_keeps(&on_device, |block| {
+        enqueue_map_buffer::<u8, _>(queue, block, MapReadWrite, ..4, [])
+    })
+}
+
+/// Rusticl does not unmap what is not mapped yet: the map has to be there when it is dropped.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_map_to_come_keeps_the_block(on_device: OnDevice) -> Result<()> {
+    assert_keeps(&on_device, |block| {
+        let queue = &on_device.queue;
+        let map = enqueue_map_buffer_nonblocking::<u8, _>(queue, block, MapReadWrite, ..4, [])?;
+        queue.finish()?;
+        Ok(map)
+    })
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_region_has_its_bytes_when_the_handle_is_gone(on_device: OnDevice) -> Result<()> {
+    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    let block = pooled(&on_device, &pool)?;
+    let region = block.sub_region(..16)?;
+    block.release();
+    let new = pool.allocate(SIZE)?;
+    enqueue_fill(&on_device.queue, &new, &9_u32, .., [])?;
+    on_device.run(DOUBLE, &[&region], 4)?;
+    assert_eq!(contents(&on_device, &region)?, [0, 2, 4, 6]);
+    Ok(())
+}
+
+/// A map that is forgotten keeps its bytes closed for good.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_map_that_is_forgotten_keeps_the_block(on_device: OnDevice) -> Result<()> {
+    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    let block = pool.allocate(SIZE)?;
+    let raw = block.as_raw().addr();
+    let map = enqueue_map_buffer::<u8, _>(&on_device.queue, &block, MapReadWrite, .., [])?;
+    std::mem::forget(map);
+    drop(block);
+    assert!(!is_free(&pool, raw)?);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn an_image_of_a_block_keeps_it(on_device: OnDevice) -> Result<()> {
+    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    let block = pool.allocate(SIZE)?;
+    let raw = block.as_raw().addr();
+    enqueue_copy(&on_device.queue, &block, &places(&[7]), .., [])?;
+    let image = Image::builder(&on_device.context, RGBA_U32).shape([7]).buffer(&block).build()?;
+    drop(block);
+    assert!(!is_free(&pool, raw)?);
+    enqueue_fill(&on_device.queue, &pool.allocate(SIZE)?, &9_u32, .., [])?;
+    assert_eq!(seen(&on_device, &image)?, places(&[7]));
+    drop(image);
+    assert!(is_free(&pool, raw)?);
+    Ok(())
+}
+
+/// Asks any allocator for two sizes.
+fn ask<M>(allocator: &dyn Allocator<Memory = M>) -> Result<(Option<M>, Option<M>)> {
+    Ok((allocator.allocate(SIZE)?, allocator.allocate(0)?))
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_pool_is_an_allocator(on_device: OnDevice) -> Result<()> {
+    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    let (buffer, nothing) = ask(&pool)?;
+    let buffer = buffer.expect("more than 0 bytes");
+    assert!(nothing.is_none());
+    assert_eq!(counts(&pool), (0, 1, 1023, SIZE));
+    enqueue_fill(&on_device.queue, &buffer, &4_u32, .., [])?;
+    on_device.run(DOUBLE, &[&buffer], COUNT as usize)?;
+    assert_eq!(contents(&on_device, &buffer)?, [8; COUNT as usize]);
+    drop(buffer);
+    assert_eq!(counts(&pool), (1, 0, 1023, 0));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_pool_answers_as_its_allocator(ctx_factory: CtxFactory) -> Result<()> {
+    let context = ctx_factory()?;
+    let queue = CommandQueue::create_default(&context, 0)?;
+    let (deferred, immediate) =
+        (pool_in(&context, PoolOptions::new())?, pool_on(&queue, PoolOptions::new())?);
+    assert!(deferred.is_deferred() && !immediate.is_deferred());
+    assert!(Allocator::queue(&deferred).is_none());
+    assert_eq!(Allocator::queue(&immediate).map(|queue| queue.get()), Some(queue.get()));
+    for pool in [deferred, immediate] {
+        assert_eq!(Allocator::context_raw(&pool), context.get());
+        let most = pool.max_size().expect("the device tells");
+        let error = Allocator::allocate(&pool, most + 1).unwrap_err();
+        assert_eq!(error.code_name(), "CL_INVALID_BUFFER_SIZE");
+    }
+    Ok(())
+}

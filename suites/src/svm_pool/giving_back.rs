@@ -1,0 +1,131 @@
+//! How blocks go back: as in a pool of buffers.
+
+use clmatrix::cl3::command_queue::enqueue_svm_mem_fill as fill_unseen;
+use clmatrix::cl3::event::CL_COMPLETE;
+use clmatrix::memory::{MapReadWrite, SvmPointer, enqueue_fill};
+use clmatrix::pool::PooledSvm;
+use clmatrix::{CommandQueue, Event, Result};
+use clmatrix_harness::{CtxFactory, ctx_factory};
+use rstest::rstest;
+
+use super::{counts, pool};
+use crate::buffer::refusal;
+use crate::gate::{gate, meanwhile, open};
+use crate::on_device::{OnDevice, on_device};
+use crate::svm::{assert_on_device, contents};
+
+const SIZE: usize = 4096;
+const BLOCK: usize = 4351;
+
+/// Fills the memory with 1 when the gate opens, by a command that this crate does not see.
+fn fill_later(queue: &CommandQueue, memory: &PooledSvm, gate: &Event) {
+    let (one, events) = (1_u32, [gate.get()]);
+    // SAFETY: the handles are alive and of one context, the memory is as large, and the pattern is copied.
+    let event = unsafe {
+        let pattern = (&raw const one).cast();
+        fill_unseen(queue.get(), memory.svm_ptr(), pattern, 4, SIZE, 1, events.as_ptr())
+    };
+    drop(Event::new(event.expect("the driver takes it")));
+}
+
+/// The block that is there, filled with 2, when the other queue's commands have ended.
+fn used_again(
+    pool: &clmatrix::pool::SvmPool,
+    at: usize,
+    queue: &CommandQueue,
+    other: &CommandQueue,
+) -> Result<PooledSvm> {
+    let block = pool.allocate_on(queue, SIZE)?;
+    assert_eq!(block.svm_ptr().addr(), at);
+    enqueue_fill(queue, &block, &2_u32, .., [])?;
+    queue.finish()?;
+    other.finish()?;
+    Ok(block)
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn released_on_a_queue_it_is_used_again_after_that(on_device: OnDevice) -> Result<()> {
+    let (home, other) = (&on_device.queue, on_device.another_queue());
+    let pool = pool(&on_device, Some(home))?;
+    let gate = gate(&on_device.context);
+    let block = pool.allocate(SIZE)?;
+    let at = block.svm_ptr().addr();
+    fill_later(&other, &block, &gate);
+    let released = block.enqueue_release(&other, &gate)?;
+    assert_eq!(counts(&pool), (1, 0, BLOCK, 0));
+    let block = meanwhile(&gate, open, || used_again(&pool, at, home, &other))?;
+    assert_on_device(&on_device, &block, &[2; SIZE / 4]);
+    assert_eq!(released.command_execution_status()?.0, CL_COMPLETE);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn what_its_queue_has_been_given_comes_first(on_device: OnDevice) -> Result<()> {
+    let (home, other) = (&on_device.queue, on_device.another_queue());
+    let pool = pool(&on_device, Some(home))?;
+    let gate = gate(&on_device.context);
+    let mut block = pool.allocate(SIZE)?;
+    let at = block.svm_ptr().addr();
+    block.bind_to_queue(&other)?;
+    fill_later(&other, &block, &gate);
+    drop(block);
+    let block = meanwhile(&gate, open, || used_again(&pool, at, home, &other))?;
+    assert_on_device(&on_device, &block, &[2; SIZE / 4]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn unbound_from_its_queue_it_is_used_by_nothing(on_device: OnDevice) -> Result<()> {
+    let pool = pool(&on_device, Some(&on_device.queue))?;
+    let gate = gate(&on_device.context);
+    let mut block = pool.allocate(SIZE)?;
+    fill_later(&on_device.queue, &block, &gate);
+    meanwhile(&gate, open, || block.unbind_from_queue())?;
+    assert_eq!(contents(&on_device, &block)?, [1; SIZE / 4]);
+    let at = block.svm_ptr().addr();
+    drop(block);
+    assert_eq!(pool.allocate(SIZE)?.svm_ptr().addr(), at);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn queues_and_events_of_others_are_refused(
+    on_device: OnDevice,
+    ctx_factory: CtxFactory,
+) -> Result<()> {
+    let foreign = ctx_factory()?;
+    let foreign_queue = CommandQueue::create_default(&foreign, 0)?;
+    let foreign_event = gate(&foreign);
+    let pool = pool(&on_device, Some(&on_device.queue))?;
+    let mut block = pool.allocate(SIZE)?;
+    assert_eq!(refusal(block.bind_to_queue(&foreign_queue)), "CL_INVALID_CONTEXT");
+    assert_eq!(refusal(block.enqueue_release(&foreign_queue, [])), "CL_INVALID_CONTEXT");
+    let refused = pool.allocate(SIZE)?.enqueue_release(&on_device.queue, &foreign_event);
+    assert_eq!(refusal(refused), "CL_INVALID_CONTEXT");
+    assert_eq!(refusal(pool.allocate_on(&foreign_queue, SIZE)), "CL_INVALID_CONTEXT");
+    assert_eq!(counts(&pool), (1, 0, BLOCK, 0));
+    open(&foreign_event);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn it_is_not_released_while_it_is_mapped(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let pool = pool(&on_device, Some(queue))?;
+    let block = pool.allocate(SIZE)?;
+    let at = block.svm_ptr().addr();
+    let mut map = block.map::<u32, _>(queue, MapReadWrite, .., [])?;
+    assert_eq!(refusal(block.enqueue_release(queue, [])), "CL_INVALID_OPERATION");
+    let other = pool.allocate(SIZE)?;
+    assert_ne!(other.svm_ptr().addr(), at);
+    enqueue_fill(queue, &other, &2_u32, .., [])?;
+    map.fill(1);
+    drop(map);
+    assert_on_device(&on_device, &other, &[2; SIZE / 4]);
+    Ok(())
+}

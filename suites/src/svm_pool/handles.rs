@@ -1,0 +1,228 @@
+//! Pooled shared virtual memory wherever such memory is due, seen by kernels.
+
+use std::collections::HashSet;
+
+use clmatrix::Result;
+use clmatrix::memory::{
+    Linear, MapRead, MapReadWrite, MemFlags, MigrationFlags, SvmAllocation, SvmArray, SvmPointer,
+    enqueue_copy, enqueue_fill, enqueue_map_buffer, enqueue_svm_memfill, enqueue_svm_migratemem,
+};
+use clmatrix::pool::{PooledSvm, SvmPool};
+use rstest::rstest;
+
+use super::{counts, pool};
+use crate::buffer::{DOUBLE, counting, refusal};
+use crate::on_device::{OnDevice, on_device};
+use crate::svm::{COARSE, assert_on_device, contents, double, svm_of};
+
+const COUNT: u32 = 250;
+const SIZE: usize = 4 * COUNT as usize;
+
+/// `0, 1, 2, ...` in a block that is larger.
+fn pooled(on_device: &OnDevice, pool: &SvmPool) -> Result<PooledSvm> {
+    let memory = pool.allocate(SIZE)?;
+    enqueue_copy(&on_device.queue, &memory, &counting(COUNT), .., [])?;
+    Ok(memory)
+}
+
+fn doubled(times: u32) -> Vec<u32> {
+    counting(COUNT).iter().map(|i| i << times).collect()
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn has_the_size_that_was_asked_for(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let pool = pool(&on_device, Some(queue))?;
+    let memory = pooled(&on_device, &pool)?;
+    assert_eq!((memory.size(), memory.block_size()), (SIZE, 1023));
+    let beyond = enqueue_svm_memfill(queue, &memory, &0_u8, SIZE..=SIZE, []);
+    assert_eq!(refusal(beyond), "CL_INVALID_VALUE");
+    assert_eq!(refusal(memory.map::<u8, _>(queue, MapRead, ..=SIZE, [])), "CL_INVALID_VALUE");
+    assert_eq!(refusal(memory.as_buffer(MemFlags::READ_WRITE, ..=SIZE)), "CL_INVALID_VALUE");
+    let nothing = enqueue_fill(queue, &pool.allocate(0)?, &0_u8, .., []);
+    assert_eq!(refusal(nothing), "CL_INVALID_VALUE");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn is_copied_to_and_from_the_host(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let pool = pool(&on_device, Some(queue))?;
+    let memory = pooled(&on_device, &pool)?;
+    assert_on_device(&on_device, &memory, &doubled(0));
+    double(&on_device, &memory)?;
+    let mut found = vec![0; COUNT as usize];
+    enqueue_copy(queue, &mut found, &memory, .., [])?;
+    assert_eq!(found, doubled(1));
+    let given = enqueue_copy(queue, &memory, vec![3_u32], .., [])?.wait()?;
+    assert_eq!(given, [3]);
+    double(&on_device, &memory)?;
+    let second = Linear { src_offset: 4, byte_count: Some(4), ..Linear::default() };
+    assert_eq!(enqueue_copy(queue, vec![0_u32], &memory, second, [])?.wait()?, [4]);
+    assert_eq!(contents(&on_device, &memory)?[0], 6);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn is_copied_to_and_from_all_such_memory(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let pool = pool(&on_device, Some(queue))?;
+    let (one, other) = (pooled(&on_device, &pool)?, pool.allocate(SIZE)?);
+    let plain = svm_of(&on_device, COARSE, &[9; COUNT as usize])?;
+    let array = SvmArray::<u32, _>::builder(&on_device.context, COUNT as usize).build()?;
+    double(&on_device, &one)?;
+    enqueue_copy(queue, &plain, &one, .., [])?;
+    double(&on_device, &plain)?;
+    enqueue_copy(queue, &other, &plain, .., [])?;
+    double(&on_device, &other)?;
+    enqueue_copy(queue, &array, &other, .., [])?;
+    double(&on_device, &array)?;
+    enqueue_copy(queue, &one, &array, .., [])?;
+    assert_on_device(&on_device, &one, &doubled(4));
+    enqueue_copy(queue, &other, &one, .., [])?;
+    assert_on_device(&on_device, &other, &doubled(4));
+    assert_eq!(refusal(enqueue_copy(queue, &one, &one, .., [])), "CL_MEM_COPY_OVERLAP");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn is_filled(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let memory = pool(&on_device, Some(queue))?.allocate(16)?;
+    enqueue_fill(queue, &memory, &1_u32, .., [])?;
+    enqueue_svm_memfill(queue, &memory, &2_u32, 4..8, [])?;
+    assert_on_device(&on_device, &memory, &[1, 2, 1, 1]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn is_mapped(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let pool = pool(&on_device, Some(queue))?;
+    let memory = pooled(&on_device, &pool)?;
+    double(&on_device, &memory)?;
+    let mut map = memory.map_rw::<u32>(queue, [])?;
+    assert_eq!(map[..], doubled(1));
+    map.fill(5);
+    map.unmap([])?;
+    assert_on_device(&on_device, &memory, &[5; COUNT as usize]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm, opencl = "2.1"))]
+fn is_migrated(on_device: OnDevice) -> Result<()> {
+    let pool = pool(&on_device, Some(&on_device.queue))?;
+    let memory = pooled(&on_device, &pool)?;
+    enqueue_svm_migratemem(&on_device.queue, &[&memory], MigrationFlags::empty(), [])?;
+    assert_on_device(&on_device, &memory, &doubled(0));
+    Ok(())
+}
+
+/// As an argument that is only read, too, and through a pointer in other memory.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn is_passed_to_kernels(on_device: OnDevice) -> Result<()> {
+    let pool = pool(&on_device, Some(&on_device.queue))?;
+    let (one, other) = (pooled(&on_device, &pool)?, pool.allocate(SIZE)?);
+    let source = "kernel void k(global const uint *from, global uint *to) {
+        to[get_global_id(0)] = 3 * from[get_global_id(0)];
+    }";
+    let mut kernel = on_device.launcher(source, "")?;
+    let mut launch = kernel.launch();
+    launch.arg_read(&one).arg(&other).indirect(&one).global(COUNT as usize);
+    // SAFETY: the kernel takes two pieces of memory, and has as many work items as elements.
+    unsafe { launch.enqueue(&on_device.queue)? };
+    let expected: Vec<u32> = counting(COUNT).iter().map(|i| 3 * i).collect();
+    assert_on_device(&on_device, &other, &expected);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn is_compared_by_its_block(on_device: OnDevice) -> Result<()> {
+    let pool = pool(&on_device, None)?;
+    let (one, other) = (pool.allocate(SIZE)?, pool.allocate(SIZE)?);
+    assert!(one.eq(&one) && one != other);
+    let at = one.svm_ptr();
+    #[expect(clippy::mutable_key_type, reason = "equality and hash are those of the handle")]
+    let mut blocks = HashSet::from([one, other]);
+    assert_eq!(blocks.len(), 2);
+    blocks.retain(|block| block.svm_ptr() != at);
+    let again = pool.allocate(SIZE)?;
+    assert_eq!(again.svm_ptr(), at);
+    assert!(!blocks.contains(&again) && blocks.insert(again));
+    Ok(())
+}
+
+/// Whether the pool hands the block that is there out.
+fn is_free(pool: &SvmPool, at: usize) -> Result<bool> {
+    // One more than there are: none is left then.
+    let blocks = (0..=pool.held_blocks()).map(|_| pool.allocate(SIZE));
+    let blocks: Vec<_> = blocks.collect::<Result<_>>()?;
+    Ok(blocks.iter().any(|block| block.svm_ptr().addr() == at))
+}
+
+/// While there is this part of a block, the block is not used again.
+#[track_caller]
+fn assert_keeps<T>(on_device: &OnDevice, part: impl FnOnce(&PooledSvm) -> Result<T>) -> Result<()> {
+    let pool = pool(on_device, Some(&on_device.queue))?;
+    let block = pool.allocate(SIZE)?;
+    let at = block.svm_ptr().addr();
+    let part = part(&block)?;
+    drop(block);
+    assert_eq!(pool.active_blocks(), 0);
+    assert!(!is_free(&pool, at)?, "in use");
+    drop(part);
+    assert!(is_free(&pool, at)?, "not in use any more");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn what_is_left_of_a_handle_keeps_the_block(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    assert_keeps(&on_device, |block| Ok(SvmAllocation::clone(block)))?;
+    assert_keeps(&on_device, |block| block.map::<u8, _>(queue, MapReadWrite, ..4, []))?;
+    assert_keeps(&on_device, |block| block.as_buffer(MemFlags::READ_WRITE, ..4))?;
+    assert_keeps(&on_device, |block| {
+        let buffer = block.as_buffer(MemFlags::READ_WRITE, ..4)?;
+        enqueue_map_buffer::<u8, _>(queue, &buffer, MapReadWrite, .., [])
+    })
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn a_buffer_of_it_has_its_bytes_when_the_handle_is_gone(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let pool = pool(&on_device, Some(queue))?;
+    let block = pooled(&on_device, &pool)?;
+    let buffer = block.as_buffer(MemFlags::READ_WRITE, ..16)?;
+    block.release();
+    enqueue_fill(queue, &pool.allocate(SIZE)?, &9_u32, .., [])?;
+    on_device.run(DOUBLE, &[&buffer], 4)?;
+    let mut found = [0_u32; 4];
+    enqueue_copy(queue, &mut found, &buffer, .., [])?;
+    assert_eq!(found, [0, 2, 4, 6]);
+    drop(buffer);
+    assert_eq!(counts(&pool), (2, 0, 2046, 0));
+    Ok(())
+}
+
+/// A map that is forgotten keeps its bytes closed for good.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn a_map_that_is_forgotten_keeps_the_block(on_device: OnDevice) -> Result<()> {
+    let pool = pool(&on_device, Some(&on_device.queue))?;
+    let block = pool.allocate(SIZE)?;
+    let at = block.svm_ptr().addr();
+    std::mem::forget(block.map_rw::<u8>(&on_device.queue, [])?);
+    drop(block);
+    assert!(!is_free(&pool, at)?);
+    Ok(())
+}

@@ -1,0 +1,22 @@
+//! Pools of shared virtual memory (`pyopencl.tools.SVMPool`).
+
+mod blocks;
+mod giving_back;
+mod handles;
+
+use clmatrix::memory::SvmFlags;
+use clmatrix::pool::{PoolOptions, SvmAllocator, SvmPool};
+use clmatrix::{CommandQueue, Result};
+
+use crate::on_device::OnDevice;
+
+/// A pool for the queue, if there is one.
+fn pool(on: &OnDevice, queue: Option<&CommandQueue>) -> Result<SvmPool> {
+    let allocator = SvmAllocator::new(&on.context, 0, SvmFlags::READ_WRITE, queue)?;
+    SvmPool::with_options(allocator, PoolOptions::new())
+}
+
+/// Held and active blocks, managed and active bytes.
+fn counts(pool: &SvmPool) -> (usize, usize, usize, usize) {
+    (pool.held_blocks(), pool.active_blocks(), pool.managed_bytes(), pool.active_bytes())
+}
