@@ -24,6 +24,7 @@ mod as_memory;
 mod bin;
 mod bins;
 mod block;
+mod freeing;
 mod lock;
 mod memory;
 mod memory_pool;

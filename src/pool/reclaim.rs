@@ -92,12 +92,14 @@ impl<M: Memory> Shared<M> {
         Ok(Ok(block))
     }
 
-    /// Memory has run out: the user's hook first, then the held blocks, the largest first.
+    /// Memory has run out: the user's hook first, then the held blocks, the largest first. When the
+    /// allocator was asked, blocks had been freed `times_freed` times.
     pub fn after_reclaiming(
         self: &Arc<Self>,
         size: usize,
         size_of_new: usize,
         target: &Target,
+        mut times_freed: u64,
         mut error: Error,
     ) -> Result<Box<Block<M>>> {
         let mut freed = Freed::default();
@@ -109,18 +111,26 @@ impl<M: Memory> Shared<M> {
         if let Some(block) = self.reuse(size, target)? {
             return Ok(block);
         }
-        if was_called {
-            match self.try_new(size, size_of_new, target)? {
-                Ok(block) => return Ok(block),
-                Err(again) => error = again,
+        let mut is_worth_it = was_called;
+        loop {
+            if is_worth_it {
+                times_freed = self.freeing.times();
+                match self.try_new(size, size_of_new, target)? {
+                    Ok(block) => return Ok(block),
+                    Err(again) => error = again,
+                }
             }
-        }
-        while let Some(block) = self.shelves.take_largest() {
-            freed.add(&block);
-            free(*block);
-            match self.try_new(size, size_of_new, target)? {
-                Ok(block) => return Ok(block),
-                Err(again) => error = again,
+            let free = |block: Box<Block<M>>| {
+                freed.add(&block);
+                free(*block);
+            };
+            is_worth_it = self.freeing.free(|| self.shelves.take_largest(), free);
+            if !is_worth_it {
+                // Another thread may have been faster, and have what it freed to spare.
+                if !self.freeing.has_freed_since(times_freed) {
+                    break;
+                }
+                is_worth_it = true;
             }
         }
         Err(self.out_of_memory(size, size_of_new, &freed, &error))

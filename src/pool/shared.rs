@@ -10,6 +10,7 @@ use std::thread;
 use super::allocator::Allocator;
 use super::bin::Binning;
 use super::block::{Block, BoundTo, Reserved};
+use super::freeing::Freeing;
 use super::memory::Memory;
 use super::options::PoolOptions;
 use super::order::Target;
@@ -30,6 +31,7 @@ pub(super) struct Shared<M: Memory> {
     pub shelves: Shelves<Box<Block<M>>>,
     /// The bytes of all blocks, and of those that are just being allocated.
     pub reserved: AtomicUsize,
+    pub freeing: Freeing,
     pub peak_managed: AtomicUsize,
     pub peak_active: AtomicUsize,
 }
@@ -52,6 +54,7 @@ impl<M: Memory> Shared<M> {
             binning,
             shelves: Shelves::new(threads.min(MOST_SHELVES), binning),
             reserved: AtomicUsize::new(0),
+            freeing: Freeing::default(),
             peak_managed: AtomicUsize::new(0),
             peak_active: AtomicUsize::new(0),
         })
@@ -87,9 +90,10 @@ impl<M: Memory> Shared<M> {
             return Ok(block);
         }
         self.trim_idle();
+        let times_freed = self.freeing.times();
         match self.try_new(size, size_of_new, target)? {
             Ok(block) => Ok(block),
-            Err(error) => self.after_reclaiming(size, size_of_new, target, error),
+            Err(error) => self.after_reclaiming(size, size_of_new, target, times_freed, error),
         }
     }
 
