@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::memory::Memory;
 use super::shared::Shared;
 use super::shelf::Shelved;
+use super::split::Place;
 use crate::memory::uses::KnownQueue;
 
 /// Memory from the allocator, as long as the pool has it.
@@ -32,16 +33,20 @@ pub(super) enum BoundTo {
     Nothing,
 }
 
-/// Bytes of a pool's limit.
+/// Bytes of a pool's limit, or of one of its roots, which has them from there.
 #[derive(Debug)]
 pub(super) struct Reserved<M: Memory> {
     pub pool: Arc<Shared<M>>,
     pub bytes: usize,
+    /// Where they are in a root, if they are.
+    pub place: Option<Box<Place>>,
 }
 
 impl<M: Memory> Drop for Reserved<M> {
     fn drop(&mut self) {
-        self.pool.reserved.fetch_sub(self.bytes, Ordering::Relaxed);
+        if self.place.is_none() {
+            self.pool.reserved.fetch_sub(self.bytes, Ordering::Relaxed);
+        }
     }
 }
 

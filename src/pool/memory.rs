@@ -4,7 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
-use crate::error::Result;
+use cl3::error_codes::CL_INVALID_OPERATION;
+
+use crate::error::{Error, Result};
 use crate::memory::context::MemContext;
 use crate::memory::uses::Uses;
 use crate::memory::{Buffer, MemoryObject, SvmAllocation, SvmPointer};
@@ -16,6 +18,9 @@ pub(crate) mod sealed {
     use super::*;
 
     pub trait Block: Send + Sync + Sized + 'static {
+        /// Whether it can be handed out in parts.
+        const HAS_PARTS: bool;
+
         /// Its size in bytes.
         fn size(&self) -> usize;
 
@@ -35,6 +40,15 @@ pub(crate) mod sealed {
 
         /// From now on, it is freed at once when it is dropped, not when it is a queue's turn.
         fn be_freed_at_once(&self) -> Result<()>;
+
+        /// At multiples of how many bytes a part of it may begin.
+        fn alignment_of_parts(&self) -> usize;
+
+        /// A handle to `size` bytes of it, which may be used by itself.
+        fn part(&self, start: usize, size: usize) -> Result<Self>;
+
+        /// Whether nobody else has a handle to this part, or to a part of it, or a map.
+        fn is_sole_part(&self) -> bool;
     }
 }
 
@@ -50,6 +64,8 @@ fn is_only<T>(handle: &Arc<T>) -> bool {
 impl Memory for Buffer {}
 
 impl sealed::Block for Buffer {
+    const HAS_PARTS: bool = true;
+
     fn size(&self) -> usize {
         MemoryObject::size(self)
     }
@@ -80,11 +96,29 @@ impl sealed::Block for Buffer {
     fn be_freed_at_once(&self) -> Result<()> {
         Ok(())
     }
+
+    fn alignment_of_parts(&self) -> usize {
+        /// Of `long16` and `double16`: any type can begin there.
+        const LARGEST_TYPE: usize = 128;
+        // One that all devices can use. They are powers of two.
+        let alignments = self.context().base_alignments().iter().copied();
+        alignments.max().unwrap_or(1).max(LARGEST_TYPE)
+    }
+
+    fn part(&self, start: usize, size: usize) -> Result<Self> {
+        self.lease(start, size)
+    }
+
+    fn is_sole_part(&self) -> bool {
+        self.held().is_sole_lease()
+    }
 }
 
 impl Memory for SvmAllocation {}
 
 impl sealed::Block for SvmAllocation {
+    const HAS_PARTS: bool = false;
+
     fn size(&self) -> usize {
         SvmPointer::size(self)
     }
@@ -114,5 +148,18 @@ impl sealed::Block for SvmAllocation {
 
     fn be_freed_at_once(&self) -> Result<()> {
         self.unbind_from_queue()
+    }
+
+    fn alignment_of_parts(&self) -> usize {
+        1
+    }
+
+    fn part(&self, _start: usize, _size: usize) -> Result<Self> {
+        let why = "shared virtual memory is not split";
+        Err(Error::refused("clSVMAlloc", CL_INVALID_OPERATION, why))
+    }
+
+    fn is_sole_part(&self) -> bool {
+        self.is_sole()
     }
 }

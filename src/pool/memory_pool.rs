@@ -52,7 +52,7 @@ struct Handle<M: Memory>(Arc<Shared<M>>);
 
 impl<M: Memory> Drop for Handle<M> {
     fn drop(&mut self) {
-        drop(self.0.shelves.stop_holding());
+        self.0.stop_holding();
     }
 }
 
@@ -70,7 +70,7 @@ impl<M: Memory> Pool<M> {
     /// A pool that is as `options` say.
     ///
     /// # Errors
-    /// CL_INVALID_VALUE for more than 26 leading bits, and those of [`new`](Self::new).
+    /// CL_INVALID_VALUE for more than 26 leading bits, and where shared virtual memory is to be split; those of [`new`](Self::new).
     pub fn with_options(
         allocator: impl Allocator<Memory = M> + 'static,
         options: PoolOptions,
@@ -155,12 +155,12 @@ impl<M: Memory> Pool<M> {
 
     /// Frees all that is held; shared virtual memory that is bound to a queue, when it is its turn there.
     pub fn free_held(&self) {
-        drop(self.shared().shelves.drain());
+        self.shared().free_held();
     }
 
     /// Frees all that is held, and from now on what comes back, at once.
     pub fn stop_holding(&self) {
-        drop(self.shared().shelves.stop_holding());
+        self.shared().stop_holding();
     }
 
     /// Frees held blocks, the largest first, until the pool has no more than `bytes` from its allocator, or

@@ -34,6 +34,7 @@ mod pooled;
 mod reclaim;
 mod shared;
 mod shelf;
+mod split;
 mod statistics;
 
 pub use allocator::{Allocator, DeferredAllocator, ImmediateAllocator, SvmAllocator};

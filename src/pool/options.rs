@@ -7,6 +7,7 @@ use std::time::Duration;
 use cl3::error_codes::CL_INVALID_VALUE;
 
 use super::bin::Binning;
+use super::memory::Memory;
 use crate::error::{Error, Result};
 
 /// What a pool is to be like. The default is PyOpenCL's pool, ordered across queues.
@@ -31,6 +32,7 @@ pub struct PoolOptions {
     pub(super) larger_percent: u32,
     pub(super) limit: usize,
     pub(super) idle_age: Option<Duration>,
+    pub(super) root_size: Option<usize>,
     pub(super) is_ordered: bool,
     pub(super) reclaim: Option<Arc<dyn Fn() + Send + Sync>>,
 }
@@ -42,6 +44,7 @@ impl Default for PoolOptions {
             larger_percent: 0,
             limit: usize::MAX,
             idle_age: None,
+            root_size: None,
             is_ordered: true,
             reclaim: None,
         }
@@ -81,6 +84,24 @@ impl PoolOptions {
         self
     }
 
+    /// Takes large blocks of `root_bytes` from the allocator, roots, and hands them out in regions
+    /// (`clCreateSubBuffer`): what is asked for needs no more than its bytes, rounded up to the devices'
+    /// base address alignment (128 or more), and bytes that come back are joined with those beside them. What is larger
+    /// than a root gets a block of its own, and so does all where no more roots can be had.
+    ///
+    /// Recommended is the largest size that is asked for often: what is larger wastes as much as without
+    /// this, and larger roots have more that is free. For sizes up to 64 MiB, each power of two as often as
+    /// the next, roots of 64 MiB take half of what the pool does without. Roots are no larger than
+    /// CL_DEVICE_MAX_MEM_ALLOC_SIZE.
+    ///
+    /// A region has an offset, and its [`parent`](crate::memory::Buffer::parent) is the whole root, with
+    /// all that others have of it. The driver is asked for each region, which is some ten times what it
+    /// takes to use a block again. A root that nobody uses counts as one held block.
+    pub fn split(mut self, root_bytes: usize) -> Self {
+        self.root_size = Some(root_bytes);
+        self
+    }
+
     /// What is called when memory has run out, before the pool frees what it holds: it may drop blocks. It
     /// stands where PyOpenCL runs the garbage collector. No lock is held, and it may use the pool; it is
     /// not called for memory that runs out while it runs. What it owns lives as long as the pool, so it
@@ -97,6 +118,15 @@ impl PoolOptions {
     pub unsafe fn unordered(mut self) -> Self {
         self.is_ordered = false;
         self
+    }
+
+    /// What [`split`](Self::split) was given. Refuses memory that cannot be split.
+    pub(super) fn root_size_for<M: Memory>(&self) -> Result<Option<usize>> {
+        if self.root_size.is_some() && !M::HAS_PARTS {
+            let why = "only a pool of buffers can split its blocks: leave out `split`";
+            return Err(Error::refused("MemoryPool", CL_INVALID_VALUE, why));
+        }
+        Ok(self.root_size)
     }
 
     pub(super) fn binning(&self) -> Result<Binning> {
@@ -118,6 +148,7 @@ impl fmt::Debug for PoolOptions {
             .field("larger_percent", &self.larger_percent)
             .field("limit", &self.limit)
             .field("idle_age", &self.idle_age)
+            .field("root_size", &self.root_size)
             .field("is_ordered", &self.is_ordered)
             .finish_non_exhaustive()
     }

@@ -30,7 +30,7 @@ impl Target {
 }
 
 /// What is known of a held block.
-enum State {
+pub(super) enum State {
     /// It can be handed out at once.
     Ready,
     /// After these events.
@@ -46,7 +46,7 @@ type Looked<'a, M> = Candidate<'a, Box<Block<M>>>;
 type Choice<'a, M> = (Option<(Looked<'a, M>, Vec<EventRef>)>, Vec<Looked<'a, M>>);
 
 /// How many held blocks are looked at.
-const MOST: usize = 8;
+pub(super) const MOST: usize = 8;
 
 impl<M: Memory> Shared<M> {
     /// Whether a held block can be handed out at once for `size` bytes on the allocator's queue, as far as
@@ -67,21 +67,28 @@ impl<M: Memory> Shared<M> {
         Wanted { bin, at_least: size, at_most, last_bin: self.binning.bin(at_most) }
     }
 
+    /// The queue for which it is.
+    pub fn queue_of<'a>(&'a self, target: &'a Target) -> Option<&'a KnownQueue> {
+        match target {
+            Target::Home => self.home.as_deref(),
+            Target::Other(queue) => Some(queue),
+        }
+    }
+
     /// A held block for `size` bytes, if there is one that will do.
-    pub fn reuse(&self, size: usize, target: &Target) -> Result<Option<Box<Block<M>>>> {
+    pub fn reuse(self: &Arc<Self>, size: usize, target: &Target) -> Result<Option<Box<Block<M>>>> {
+        if let Some(part) = self.reuse_part(size, target)? {
+            return Ok(Some(part));
+        }
         let wanted = self.wanted(size);
-        let queue = match target {
-            Target::Home => {
-                let ready = |block: &Box<_>| self.is_ready(block, size);
-                let hand_out = |block: &mut Box<Block<M>>| block.hand_out(size, BoundTo::Home);
-                if let Some(block) = self.shelves.take_any(this_thread(), &wanted, ready, hand_out)
-                {
-                    return Ok(Some(block));
-                }
-                self.home.as_deref()
+        if let Target::Home = target {
+            let ready = |block: &Box<_>| self.is_ready(block, size);
+            let hand_out = |block: &mut Box<Block<M>>| block.hand_out(size, BoundTo::Home);
+            if let Some(block) = self.shelves.take_any(this_thread(), &wanted, ready, hand_out) {
+                return Ok(Some(block));
             }
-            Target::Other(queue) => Some(&**queue),
-        };
+        }
+        let queue = self.queue_of(target);
         let candidates = self.shelves.candidates(this_thread(), &wanted, MOST);
         let (chosen, others) = self.choose(candidates, queue);
         drop(others);
@@ -128,6 +135,11 @@ impl<M: Memory> Shared<M> {
         if !self.options.is_ordered {
             return State::Ready;
         }
+        self.order(block, queue)
+    }
+
+    /// The same for one that nobody else has a handle to.
+    pub fn order(&self, block: &mut Block<M>, queue: Option<&KnownQueue>) -> State {
         let range = block.memory.in_uses(block.reserved.bytes);
         let unended = block
             .record_bound_queue(queue)
@@ -148,10 +160,7 @@ impl<M: Memory> Block<M> {
     /// The queue that it was bound to, unless it is `queue`, may have been given commands on it that
     /// nobody told of.
     fn record_bound_queue(&mut self, queue: Option<&KnownQueue>) -> Result<()> {
-        let is_ordered = |bound: &KnownQueue| {
-            bound.is_in_order() && queue.is_some_and(|queue| queue.get() == bound.get())
-        };
-        if let Some(bound) = self.bound().filter(|bound| !is_ordered(bound)) {
+        if let Some(bound) = self.bound().filter(|bound| !is_ordered(bound, queue)) {
             self.record_queue(&bound)?;
             self.queue = BoundTo::Nothing;
         }
@@ -176,8 +185,13 @@ impl<M: Memory> Block<M> {
     }
 }
 
+/// Whether what `queue` is given comes after what `bound` has been given, without a wait.
+pub(super) fn is_ordered(bound: &KnownQueue, queue: Option<&KnownQueue>) -> bool {
+    bound.is_in_order() && queue.is_some_and(|queue| queue.get() == bound.get())
+}
+
 /// What `queue` is given from now on comes after these events.
-fn wait_on(queue: &KnownQueue, events: &[EventRef]) -> Result<()> {
+pub(super) fn wait_on(queue: &KnownQueue, events: &[EventRef]) -> Result<()> {
     for event in events {
         event.flush_queue()?;
     }

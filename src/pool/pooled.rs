@@ -12,6 +12,7 @@ use super::block::{Block, BoundTo};
 use super::memory::Memory;
 use super::shared::{Shared, this_thread};
 use super::shelf;
+use super::split;
 use crate::error::Result;
 use crate::handle::EventRef;
 use crate::memory::command::{Operand, enqueue};
@@ -159,6 +160,9 @@ impl<M: Memory> Drop for Pooled<M> {
     #[inline]
     fn drop(&mut self) {
         let Some(mut block) = self.0.take() else { return };
+        if block.reserved.place.is_some() {
+            return split::give_back(block);
+        }
         let pool: *const Shared<M> = Arc::as_ptr(block.pool());
         // SAFETY: the block keeps the pool.
         if unsafe { (*pool).options.idle_age.is_some() } {

@@ -7,14 +7,15 @@ use std::time::Instant;
 
 use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_MEM_OBJECT_ALLOCATION_FAILURE};
 
-use super::block::Block;
+use super::block::{Block, Reserved};
 use super::memory::Memory;
 use super::order::Target;
 use super::shared::{CALL, Shared, this_thread};
+use super::split::{Removed, Split};
 use crate::error::{Class, Error, Result};
 
 /// A block, or the error that says that memory has run out.
-type OrOutOfMemory<T> = std::result::Result<T, Error>;
+pub(super) type OrOutOfMemory<T> = std::result::Result<T, Error>;
 
 /// What the pool has freed for somebody.
 #[derive(Default)]
@@ -24,19 +25,35 @@ struct Freed {
 }
 
 impl Freed {
-    fn add<M: Memory>(&mut self, block: &Block<M>) {
+    fn add<M: Memory>(&mut self, largest: &Largest<M>) {
         self.blocks += 1;
-        self.bytes += block.reserved.bytes;
+        self.bytes += match largest {
+            Largest::Block(block) => block.reserved.bytes,
+            Largest::Root(root) => root.bytes(),
+        };
     }
 }
 
-/// Frees a block that was held, and returns when its bytes are there for others: as long as commands
-/// may use them, drivers keep them, and to ask for new ones would be in vain.
-fn free<M: Memory>(mut block: Block<M>) {
-    if block.memory.is_sole()
-        && let Err(error) = block.wait_until_unused().and_then(|()| block.memory.be_freed_at_once())
-    {
-        log::warn!("{error}: what a memory pool frees may be there for others only later");
+/// What was held.
+enum Largest<M: Memory> {
+    Block(Box<Block<M>>),
+    Root(Removed<M>),
+}
+
+impl<M: Memory> Largest<M> {
+    /// Frees it, and returns when its bytes are there for others: as long as commands may use them, drivers
+    /// keep them, and to ask for new ones would be in vain.
+    fn free(self) {
+        let result = match self {
+            Self::Block(mut block) if block.memory.is_sole() => {
+                block.wait_until_unused().and_then(|()| block.memory.be_freed_at_once())
+            }
+            Self::Root(root) => root.wait_until_unused(),
+            Self::Block(_) => Ok(()),
+        };
+        if let Err(error) = result {
+            log::warn!("{error}: what a memory pool frees may be there for others only later");
+        }
     }
 }
 
@@ -61,25 +78,14 @@ impl<M: Memory> Shared<M> {
         size_of_new: usize,
         target: &Target,
     ) -> Result<OrOutOfMemory<Box<Block<M>>>> {
-        let Some(reserved) = self.reserve(size_of_new) else {
-            let why = format!("the pool's limit is {} bytes", self.options.limit);
-            return Ok(Err(Error::refused(CALL, CL_MEM_OBJECT_ALLOCATION_FAILURE, why)));
-        };
-        let memory = match self.allocator.allocate(size_of_new) {
-            // The allocator may be anybody's.
-            Ok(Some(memory)) if memory.size() >= size_of_new => memory,
-            Ok(Some(_)) => {
-                let why = format!(
-                    "the allocator gave less than the {size_of_new} bytes it was asked for"
-                );
-                return Err(Error::refused(CALL, CL_INVALID_BUFFER_SIZE, why));
-            }
-            Ok(None) => {
-                let why = format!("the allocator gave nothing for {size_of_new} bytes");
-                return Err(Error::refused(CALL, CL_INVALID_BUFFER_SIZE, why));
-            }
-            Err(error) if error.class() == Class::OutOfMemory => return Ok(Err(error)),
-            Err(error) => return Err(error),
+        if let Some(part) = self.part_of_new_root(size, target)? {
+            // Raises the peaks.
+            self.statistics();
+            return Ok(Ok(part));
+        }
+        let (memory, reserved) = match self.ask(size_of_new)? {
+            Ok(memory) => memory,
+            Err(error) => return Ok(Err(error)),
         };
         let (bin, held_since) = (self.binning.bin(size), None);
         let mut block =
@@ -90,6 +96,25 @@ impl<M: Memory> Shared<M> {
         // Raises the peaks.
         self.statistics();
         Ok(Ok(block))
+    }
+
+    /// Memory from the allocator.
+    pub fn ask(self: &Arc<Self>, bytes: usize) -> Result<OrOutOfMemory<(M, Reserved<M>)>> {
+        let Some(reserved) = self.reserve(bytes) else {
+            let why = format!("the pool's limit is {} bytes", self.options.limit);
+            return Ok(Err(Error::refused(CALL, CL_MEM_OBJECT_ALLOCATION_FAILURE, why)));
+        };
+        let why = match self.allocator.allocate(bytes) {
+            // The allocator may be anybody's.
+            Ok(Some(memory)) if memory.size() >= bytes => return Ok(Ok((memory, reserved))),
+            Ok(Some(_)) => {
+                format!("the allocator gave less than the {bytes} bytes it was asked for")
+            }
+            Ok(None) => format!("the allocator gave nothing for {bytes} bytes"),
+            Err(error) if error.class() == Class::OutOfMemory => return Ok(Err(error)),
+            Err(error) => return Err(error),
+        };
+        Err(Error::refused(CALL, CL_INVALID_BUFFER_SIZE, why))
     }
 
     /// Memory has run out: the user's hook first, then the held blocks, the largest first. When the
@@ -103,7 +128,7 @@ impl<M: Memory> Shared<M> {
         mut error: Error,
     ) -> Result<Box<Block<M>>> {
         let mut freed = Freed::default();
-        if size_of_new > self.options.limit {
+        if size_of_new > self.options.limit && self.split_for(size).is_none() {
             // Nothing that could be freed makes room for that.
             return Err(self.out_of_memory(size, size_of_new, &freed, &error));
         }
@@ -120,11 +145,11 @@ impl<M: Memory> Shared<M> {
                     Err(again) => error = again,
                 }
             }
-            let free = |block: Box<Block<M>>| {
-                freed.add(&block);
-                free(*block);
+            let free = |largest: Largest<M>| {
+                freed.add(&largest);
+                largest.free();
             };
-            is_worth_it = self.freeing.free(|| self.shelves.take_largest(), free);
+            is_worth_it = self.freeing.free(|| self.take_largest(), free);
             if !is_worth_it {
                 // Another thread may have been faster, and have what it freed to spare.
                 if !self.freeing.has_freed_since(times_freed) {
@@ -183,15 +208,42 @@ impl<M: Memory> Shared<M> {
             let now = Instant::now();
             let is_young = |since: Instant| now.saturating_duration_since(since) < age;
             drop(self.shelves.sweep(|block| block.held_since.is_none_or(is_young)));
+            while let Some(root) = self.split.as_ref().and_then(|split| split.take_idle(is_young)) {
+                drop(root);
+            }
+        }
+    }
+
+    /// Frees all that is held.
+    pub fn free_held(&self) {
+        drop(self.shelves.drain());
+        drop(self.split.as_ref().map(Split::drain));
+    }
+
+    /// The same, and from now on nothing is held.
+    pub fn stop_holding(&self) {
+        drop(self.shelves.stop_holding());
+        drop(self.split.as_ref().map(Split::stop_holding));
+    }
+
+    /// Takes out one of the largest that are held.
+    fn take_largest(&self) -> Option<Largest<M>> {
+        let block = || self.shelves.take_largest().map(Largest::Block);
+        let Some(split) = &self.split else { return block() };
+        let root = || split.take_unused().map(Largest::Root);
+        // A block is as large as its bin allows, so no root of that bin is larger.
+        match self.shelves.highest() >= Some(self.binning.bin(split.root_size)) {
+            true => block().or_else(root),
+            false => root().or_else(block),
         }
     }
 
     /// Frees held blocks, the largest first, until no more than `bytes` are managed.
     pub fn trim_to(&self, bytes: usize) {
         while self.reserved.load(Ordering::Relaxed) > bytes
-            && let Some(block) = self.shelves.take_largest()
+            && let Some(largest) = self.take_largest()
         {
-            drop(block);
+            drop(largest);
         }
     }
 }

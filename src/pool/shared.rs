@@ -15,6 +15,7 @@ use super::memory::Memory;
 use super::options::PoolOptions;
 use super::order::Target;
 use super::shelf::Shelves;
+use super::split::Split;
 use super::statistics::Statistics;
 use crate::error::Result;
 use crate::memory::uses::KnownQueue;
@@ -29,6 +30,7 @@ pub(super) struct Shared<M: Memory> {
     pub options: PoolOptions,
     pub binning: Binning,
     pub shelves: Shelves<Box<Block<M>>>,
+    pub split: Option<Split<M>>,
     /// The bytes of all blocks, and of those that are just being allocated.
     pub reserved: AtomicUsize,
     pub freeing: Freeing,
@@ -47,12 +49,15 @@ impl<M: Memory> Shared<M> {
     ) -> Result<Self> {
         let binning = options.binning()?;
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
+        let most = allocator.max_size().unwrap_or(usize::MAX).min(isize::MAX as usize);
+        let split = options.root_size_for::<M>()?.map(|size| Split::new(size.min(most)));
         Ok(Self {
             allocator,
             home,
             options,
             binning,
             shelves: Shelves::new(threads.min(MOST_SHELVES), binning),
+            split,
             reserved: AtomicUsize::new(0),
             freeing: Freeing::default(),
             peak_managed: AtomicUsize::new(0),
@@ -99,10 +104,15 @@ impl<M: Memory> Shared<M> {
 
     /// Statistics at one moment.
     pub fn statistics(&self) -> Statistics {
-        let mut statistics = Statistics::new(self.shelves.counts());
+        let (counts, peak_in_roots) = match &self.split {
+            Some(split) => split.counts_with(|| self.shelves.counts()),
+            None => (self.shelves.counts(), 0),
+        };
+        let mut statistics = Statistics::new(counts);
         let raised =
             |peak: &AtomicUsize, now: usize| peak.fetch_max(now, Ordering::Relaxed).max(now);
-        statistics.peak_active_bytes = raised(&self.peak_active, statistics.active_bytes);
+        let active = statistics.active_bytes.max(peak_in_roots);
+        statistics.peak_active_bytes = raised(&self.peak_active, active);
         statistics.peak_managed_bytes = raised(&self.peak_managed, statistics.managed_bytes);
         statistics
     }
@@ -112,7 +122,7 @@ impl<M: Memory> Shared<M> {
         let limit = self.options.limit;
         let add = |reserved: usize| reserved.checked_add(bytes).filter(|sum| *sum <= limit);
         self.reserved.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).ok()?;
-        Some(Reserved { pool: Arc::clone(self), bytes })
+        Some(Reserved { pool: Arc::clone(self), bytes, place: None })
     }
 }
 

@@ -56,7 +56,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    fn add(self, other: Self) -> Self {
+    pub fn add(self, other: Self) -> Self {
         Self {
             held_blocks: self.held_blocks + other.held_blocks,
             active_blocks: self.active_blocks + other.active_blocks,
@@ -165,6 +165,11 @@ impl<B: Shelved> Shelves<B> {
             shelf.counts.active_blocks += Wrapping(1);
             shelf.counts.active_bytes += Wrapping(block.requested());
         });
+    }
+
+    /// The highest bin of which something is held.
+    pub fn highest(&self) -> Option<u32> {
+        self.0.iter().filter_map(|shelf| shelf.with(|shelf| shelf.bins.highest())).max()
     }
 
     /// Takes out one of the largest blocks that are held.

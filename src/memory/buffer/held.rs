@@ -1,6 +1,7 @@
 //! The driver's objects behind a handle to a buffer.
 
 use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
 
 use cl3::memory as cl;
 use cl3::types::cl_mem;
@@ -17,6 +18,15 @@ pub struct Held {
     /// Whether it is a part's, with a reference of its own.
     is_part: bool,
     object: Arc<MemObject>,
+    /// Shared by all handles to a part that was handed out as one, and to parts of it.
+    lease: Option<Arc<Lease>>,
+}
+
+/// What tells whether there are other handles to a part.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    /// The part that this one is of, if that was handed out, too.
+    _of: Option<Arc<Lease>>,
 }
 
 // SAFETY: memory objects may be used from any thread at once (OpenCL 3.0, appendix A.2).
@@ -26,13 +36,13 @@ unsafe impl Sync for Held {}
 
 impl Held {
     pub(super) fn whole(object: Arc<MemObject>) -> Self {
-        Self { raw: object.raw(), is_part: false, object }
+        Self { raw: object.raw(), is_part: false, object, lease: None }
     }
 
     /// # Safety
     /// `raw` is a valid region of the object, of which the caller owns a reference.
     pub(super) unsafe fn part(raw: cl_mem, object: Arc<MemObject>) -> Self {
-        Self { raw, is_part: true, object }
+        Self { raw, is_part: true, object, lease: None }
     }
 
     #[inline]
@@ -42,6 +52,26 @@ impl Held {
 
     pub(super) fn is_part(&self) -> bool {
         self.is_part
+    }
+
+    /// Hands this part out, of which nobody has another handle yet.
+    pub(super) fn lease_out(&mut self) {
+        self.lease = Some(Arc::new(Lease { _of: self.lease.take() }));
+    }
+
+    /// Makes this one of the parts of what `other` is a handle to.
+    pub(super) fn join_lease(self, other: &Self) -> Self {
+        let mut part = self;
+        part.lease.clone_from(&other.lease);
+        part
+    }
+
+    /// Whether nobody else has a handle to what was handed out, or to a part of it.
+    pub(crate) fn is_sole_lease(&self) -> bool {
+        let is_sole = self.lease.as_ref().is_some_and(|lease| Arc::strong_count(lease) == 1);
+        // What others have done with theirs comes before.
+        fence(Ordering::Acquire);
+        is_sole
     }
 
     /// The whole buffer.
@@ -54,21 +84,21 @@ impl Held {
 impl Clone for Held {
     #[inline]
     fn clone(&self) -> Self {
-        if self.is_part {
-            self.retain();
-        }
-        Self { object: Arc::clone(&self.object), ..*self }
+        let lease = if self.is_part { self.retain() } else { None };
+        Self { object: Arc::clone(&self.object), lease, ..*self }
     }
 }
 
 impl Held {
+    /// Adds a reference of the part's. Returns the lease for it.
     #[cold]
-    fn retain(&self) {
+    fn retain(&self) -> Option<Arc<Lease>> {
         // SAFETY: the object is alive while it is borrowed.
         if let Err(code) = unsafe { cl::retain_mem_object(self.raw) } {
             // The driver has nothing to refuse here but a want of memory.
             panic!("{}", Error::from_call("clRetainMemObject", code));
         }
+        self.lease.clone()
     }
 }
 

@@ -347,7 +347,7 @@ impl Uses {
     }
 
     /// Whether all uses were on this queue, which runs them in order, or there were none. Nobody may be
-    /// about to enter one.
+    /// about to enter one of the bytes that this is asked for.
     #[inline]
     pub(crate) fn are_all_on(&self, key: usize) -> bool {
         let only = self.only_queue.load(Ordering::Acquire);
@@ -356,7 +356,7 @@ impl Uses {
 
     /// The events after which all uses of these bytes have ended that this crate knows of, other than
     /// those on `queue`, if it runs them in order; `None` where the bytes are mapped, and where nobody can
-    /// tell. Nobody may be able to enter new uses.
+    /// tell. Nobody may be able to enter new uses of them.
     #[cold]
     pub(crate) fn unended(
         &self,
@@ -370,13 +370,16 @@ impl Uses {
         self.settle(running);
         let table = self.lock();
         let Some(running) = table.running(range) else { return Ok(None) };
+        // They are there still because of what others just do to other bytes.
+        let queues = table.others_on(key, range);
         self.only_queue.store(table.only_queue().unwrap_or(MANY), Ordering::Release);
         drop(table);
-        running
-            .iter()
-            .map(|(_, pending)| pending.event.try_clone())
-            .collect::<Result<_>>()
-            .map(Some)
+        let running = running.iter().map(|(_, pending)| pending.event.try_clone());
+        let mut events = running.collect::<Result<Vec<_>>>()?;
+        for queue in queues {
+            events.extend(queue.last_commands()?);
+        }
+        Ok(Some(events))
     }
 
     /// Enters something on these bytes that ends with `event`, and that nobody else would tell of.

@@ -278,6 +278,15 @@ impl<Q: Queue, E> Table<Q, E> {
         Retired { queue: out.queue, ids }
     }
 
+    /// The queues other than `key` that have touched these bytes.
+    pub fn others_on(&self, key: usize, range: &Range<usize>) -> Vec<Q> {
+        let others = self.queues.iter().filter(|known| known.key != key);
+        others
+            .filter(|known| known.touched.conflicts_with(range, Access::Write))
+            .map(|known| known.queue.clone())
+            .collect()
+    }
+
     /// What has been enqueued on these bytes and is followed by itself; `None` where something else may
     /// go on there that no event tells the end of.
     pub fn running(&self, range: &Range<usize>) -> Option<Vec<Running<E>>> {

@@ -10,6 +10,7 @@ mod giving_back;
 mod handles;
 mod maximum;
 mod order;
+mod split;
 
 use clmatrix::memory::MemFlags;
 use clmatrix::pool::{DeferredAllocator, ImmediateAllocator, MemoryPool, PoolOptions};

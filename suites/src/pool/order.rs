@@ -162,7 +162,7 @@ fn without_a_queue_a_block_in_use_is_not_handed_out(on_device: OnDevice) -> Resu
 }
 
 /// Does `work`, and opens the gate after a moment: Oclgrind's `clFlush` waits for it.
-fn soon_open<T>(gate: &Event, work: impl FnOnce() -> T) -> T {
+pub(super) fn soon_open<T>(gate: &Event, work: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {
         scope.spawn(|| {
             thread::sleep(A_MOMENT);
