@@ -115,5 +115,6 @@ fn waste(subject: &Subject) -> Vec<waste::Replay> {
         waste::replay("PyOpenCL's rule", &Reference::new(ours::allocator(&context)), None),
         ours("clmatrix, default", PoolOptions::new(), None),
         ours("reuse up to 25 % larger", PoolOptions::new().reuse_larger(25), Some(0.65)),
+        ours("regions of 64 MiB roots", PoolOptions::new().split(64 << 20), Some(0.52)),
     ]
 }

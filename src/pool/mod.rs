@@ -18,6 +18,12 @@
 //!
 //! The uses are those of this crate's transfers, fills, launches and maps, the queue for which the block
 //! was allocated, and what [`Pooled::record_use`] tells.
+//!
+//! # Memory that is reserved and not in use
+//! As in PyOpenCL, blocks of one size are no use for others: programs that ask for many sizes reserve two to
+//! three times what they use. [`PoolOptions::reuse_larger`] and [`PoolOptions::split`] bound that; a pool of
+//! buffers that [splits](PoolOptions::split) roots as large as the largest usual size, 64 MiB for sizes up to
+//! that, reserves about one and a half times what is in use.
 
 mod allocator;
 mod as_memory;
