@@ -1,6 +1,7 @@
 //! Which held block is handed out, and after what.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::block::{Block, BoundTo};
 use super::memory::Memory;
@@ -93,37 +94,33 @@ impl<M: Memory> Shared<M> {
         let (chosen, others) = self.choose(candidates, queue);
         drop(others);
         let Some((candidate, events)) = chosen else { return Ok(None) };
-        if let Some(queue) = queue.filter(|_| !events.is_empty()) {
-            wait_on(queue, &events)?;
+        if let Some(queue) = queue {
+            wait_on(queue, events)?;
         }
         let hand_out = |block: &mut Box<Block<M>>| block.hand_out(size, target.bound());
         Ok(Some(candidate.choose(hand_out)))
     }
 
-    /// The first that is ready, or else the first that is after some events, and the others.
+    /// The first that is ready, or else one that is after some events, and the others.
     fn choose<'a>(
         &self,
         candidates: Vec<Looked<'a, M>>,
         queue: Option<&KnownQueue>,
     ) -> Choice<'a, M> {
-        let (mut chosen, mut others) = (None, Vec::new());
-        for mut candidate in candidates {
-            let is_decided = matches!(&chosen, Some((_, events)) if Vec::is_empty(events));
-            let state = match is_decided {
-                true => State::InUse,
-                false => self.state(&mut candidate, queue),
-            };
-            match state {
+        let (mut waiting, mut others) = (Vec::new(), Vec::new());
+        let mut candidates = candidates.into_iter();
+        while let Some(mut candidate) = candidates.next() {
+            match self.state(&mut candidate, queue) {
                 State::Ready => {
-                    let before = chosen.replace((candidate, Vec::new()));
-                    others.extend(before.map(|(candidate, _)| candidate));
+                    others.extend(candidates.chain(waiting.into_iter().map(|(block, _)| block)));
+                    return (Some((candidate, Vec::new())), others);
                 }
-                State::After(events) if chosen.is_none() && queue.is_some() => {
-                    chosen = Some((candidate, events));
-                }
-                State::After(_) | State::InUse => others.push(candidate),
+                State::After(events) => waiting.push((candidate, events)),
+                State::InUse => others.push(candidate),
             }
         }
+        let chosen = first_to_end(&waiting, queue.is_some()).map(|nth| waiting.swap_remove(nth));
+        others.extend(waiting.into_iter().map(|(candidate, _)| candidate));
         (chosen, others)
     }
 
@@ -190,9 +187,32 @@ pub(super) fn is_ordered(bound: &KnownQueue, queue: Option<&KnownQueue>) -> bool
     bound.is_in_order() && queue.is_some_and(|queue| queue.get() == bound.get())
 }
 
+/// Which of them ends within a moment: the last command of a queue that has nothing to do is one that it
+/// has just been given. Else the first, if `any` will do.
+fn first_to_end<B>(waiting: &[(B, Vec<EventRef>)], any: bool) -> Option<usize> {
+    const A_MOMENT: Duration = Duration::from_micros(50);
+    let has_ended =
+        |(_, events): &(B, Vec<EventRef>)| events.iter().all(|event| event.outcome().is_some());
+    let started = Instant::now();
+    while !waiting.is_empty() {
+        if let Some(ended) = waiting.iter().position(has_ended) {
+            return Some(ended);
+        }
+        if started.elapsed() > A_MOMENT {
+            return any.then_some(0);
+        }
+        std::hint::spin_loop();
+    }
+    None
+}
+
 /// What `queue` is given from now on comes after these events.
-pub(super) fn wait_on(queue: &KnownQueue, events: &[EventRef]) -> Result<()> {
-    for event in events {
+pub(super) fn wait_on(queue: &KnownQueue, mut events: Vec<EventRef>) -> Result<()> {
+    events.retain(|event| event.outcome().is_none());
+    if events.is_empty() {
+        return Ok(());
+    }
+    for event in &events {
         event.flush_queue()?;
     }
     queue.wait_for(&events.iter().map(EventRef::as_event).collect::<WaitList<'_>>())

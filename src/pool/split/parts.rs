@@ -46,7 +46,7 @@ impl<M: Memory> Shared<M> {
             }
         }
         let (Some(queue), Some((part, events))) = (queue, later) else { return Ok(None) };
-        wait_on(queue, &events)?;
+        wait_on(queue, events)?;
         Ok(Some(part.hand_out(size, target)))
     }
 

@@ -1,7 +1,9 @@
 //! What uses a block comes after what used it before, on whatever queue.
 
+use std::ptr;
 use std::thread;
 
+use clmatrix::cl3::command_queue as cl3;
 use clmatrix::cl3::event::CL_COMPLETE;
 use clmatrix::memory::{Buffer, MemoryObject, enqueue_copy, enqueue_fill, enqueue_fill_buffer};
 use clmatrix::pool::{MemoryPool, PoolOptions};
@@ -20,6 +22,18 @@ fn fill(queue: &CommandQueue, buffer: &Buffer, value: u32, gate: Option<&Event>)
         Some(gate) => enqueue_fill_buffer(queue, buffer, &value, .., gate),
         None => enqueue_fill_buffer(queue, buffer, &value, .., []),
     }
+}
+
+/// Fills it in a way that this crate cannot see.
+fn fill_unseen(queue: &CommandQueue, buffer: &Buffer, value: u32, gate: Option<&Event>) -> Event {
+    let wait_for = gate.map_or(ptr::null_mut(), Event::get);
+    let events = if gate.is_some() { &raw const wait_for } else { ptr::null() };
+    // SAFETY: the handles are alive and of one context, the buffer is as large, and the pattern is copied.
+    let event = unsafe {
+        let (count, pattern) = (u32::from(gate.is_some()), (&raw const value).cast());
+        cl3::enqueue_fill_buffer(queue.get(), buffer.as_raw(), pattern, 4, 0, SIZE, count, events)
+    };
+    Event::new(event.expect("the driver takes it"))
 }
 
 fn content(queue: &CommandQueue, buffer: &Buffer) -> Result<Vec<u32>> {
@@ -125,14 +139,16 @@ fn on_the_same_queue_nothing_is_waited_for(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_block_that_nobody_uses_any_more_is_preferred(on_device: OnDevice) -> Result<()> {
+fn a_block_whose_event_is_complete_is_preferred(on_device: OnDevice) -> Result<()> {
     let (first, other) = (&on_device.queue, on_device.another_queue());
+    let (unseen, gate) = (on_device.another_queue(), gate(&on_device.context));
     let pool = pool_on(first, PoolOptions::new())?;
-    let (idle, busy) = (pool.allocate(SIZE)?, pool.allocate(SIZE)?);
+    let (mut idle, busy) = (pool.allocate(SIZE)?, pool.allocate(SIZE)?);
     let raw = idle.as_raw();
-    enqueue_fill(&other, &*idle, &3_u32, .., [])?;
-    other.finish()?;
-    let gate = gate(&on_device.context);
+    let event = fill_unseen(&unseen, &idle, 1, None);
+    event.wait()?;
+    idle.unbind_from_queue()?;
+    idle.record_use(&event)?;
     let ends = fill(first, &busy, 1, Some(&gate))?;
     drop(idle);
     // It would go first.
@@ -178,18 +194,11 @@ pub(super) fn soon_open<T>(gate: &Event, work: impl FnOnce() -> T) -> T {
 #[case::by_its_queue(false)]
 #[clmatrix_harness::test]
 fn a_use_that_is_recorded_comes_first(on_device: OnDevice, #[case] by_event: bool) -> Result<()> {
-    use clmatrix::cl3::command_queue::enqueue_fill_buffer;
     let (unseen, other) = (on_device.another_queue(), on_device.another_queue());
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     let gate = gate(&on_device.context);
     let old = pool.allocate(SIZE)?;
-    let one = 1_u32;
-    // SAFETY: the handles are alive and of one context, the buffer is as large, and the pattern is copied.
-    let event = unsafe {
-        let pattern = (&raw const one).cast();
-        enqueue_fill_buffer(unseen.get(), old.as_raw(), pattern, 4, 0, SIZE, 1, &gate.get())
-    };
-    let event = Event::new(event.expect("the driver takes it"));
+    let event = fill_unseen(&unseen, &old, 1, Some(&gate));
     let raw = old.as_raw().addr();
     let found = meanwhile(&gate, open, || -> Result<_> {
         if by_event {

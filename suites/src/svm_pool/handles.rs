@@ -12,7 +12,7 @@ use rstest::rstest;
 
 use super::{counts, pool};
 use crate::buffer::{DOUBLE, counting, refusal};
-use crate::on_device::{OnDevice, on_device};
+use crate::on_device::{OnDevice, on_device, soon};
 use crate::svm::{COARSE, assert_on_device, contents, double, svm_of};
 
 const COUNT: u32 = 250;
@@ -179,7 +179,8 @@ fn assert_keeps<T>(on_device: &OnDevice, part: impl FnOnce(&PooledSvm) -> Result
     assert_eq!(pool.active_blocks(), 0);
     assert!(!is_free(&pool, at)?, "in use");
     drop(part);
-    assert!(is_free(&pool, at)?, "not in use any more");
+    // A buffer of it is destroyed in a thread of the driver's.
+    assert!(soon(|| is_free(&pool, at))?, "not in use any more");
     Ok(())
 }
 
