@@ -40,12 +40,26 @@ pub(super) struct Reserved<M: Memory> {
     pub bytes: usize,
     /// Where they are in a root, if they are.
     pub place: Option<Box<Place>>,
+    /// Since when the memory that has them is being freed, for those pools that tell of it.
+    pub freeing: Option<Instant>,
 }
 
 impl<M: Memory> Drop for Reserved<M> {
     fn drop(&mut self) {
         if self.place.is_none() {
             self.pool.reserved.fetch_sub(self.bytes, Ordering::Relaxed);
+        }
+        if let Some(began) = self.freeing {
+            self.pool.was_freed(self.bytes, began);
+        }
+    }
+}
+
+impl<M: Memory> Drop for Block<M> {
+    fn drop(&mut self) {
+        // A region's bytes stay those of its root.
+        if self.reserved.place.is_none() && self.pool().insight.is_some() {
+            self.reserved.freeing = Some(Instant::now());
         }
     }
 }

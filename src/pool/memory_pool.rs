@@ -53,6 +53,9 @@ struct Handle<M: Memory>(Arc<Shared<M>>);
 impl<M: Memory> Drop for Handle<M> {
     fn drop(&mut self) {
         self.0.stop_holding();
+        if let Some(insight) = &self.0.insight {
+            insight.report_leaks();
+        }
     }
 }
 
@@ -109,7 +112,8 @@ impl<M: Memory> Pool<M> {
     /// all that it held; and what the allocator and the driver answer.
     #[inline]
     pub fn allocate(&self, size: usize) -> Result<Pooled<M>> {
-        self.shared().allocate(size).map(Pooled::new)
+        let shared = self.shared();
+        shared.watched(size, || shared.allocate(size))
     }
 
     /// `size` bytes of undefined content, for `queue`: what is enqueued there comes after what the block
@@ -125,7 +129,7 @@ impl<M: Memory> Pool<M> {
         let context = shared.allocator.context_raw();
         // SAFETY: the queue is alive while it is borrowed.
         let queue = unsafe { KnownQueue::of("MemoryPool::allocate_on", queue.get(), context) }?;
-        shared.allocate_for(size, &Target::Other(queue)).map(Pooled::new)
+        shared.watched(size, || shared.allocate_for(size, &Target::Other(queue)))
     }
 
     /// The number of blocks that wait to be used again.

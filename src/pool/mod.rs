@@ -31,6 +31,7 @@ mod bin;
 mod bins;
 mod block;
 mod freeing;
+mod insight;
 mod lock;
 mod memory;
 mod memory_pool;
@@ -44,6 +45,7 @@ mod split;
 mod statistics;
 
 pub use allocator::{Allocator, DeferredAllocator, ImmediateAllocator, SvmAllocator};
+pub use insight::{PoolEvent, PoolEventKind};
 pub use memory::Memory;
 pub use memory_pool::{MemoryPool, Pool, SvmPool};
 pub use options::PoolOptions;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::{Deref, Range};
 use std::sync::Arc;
+use std::time::Instant;
 
 use opencl3::command_queue::CommandQueue;
 use opencl3::event::Event;
@@ -65,7 +66,7 @@ impl<M: Memory> Pooled<M> {
     }
 
     #[inline]
-    fn block(&self) -> &Block<M> {
+    pub(super) fn block(&self) -> &Block<M> {
         self.0.as_ref().expect("it is there until it is dropped")
     }
 
@@ -159,17 +160,38 @@ impl<M: Memory> Deref for Pooled<M> {
 impl<M: Memory> Drop for Pooled<M> {
     #[inline]
     fn drop(&mut self) {
-        let Some(mut block) = self.0.take() else { return };
+        let Some(block) = self.0.take() else { return };
+        let back = Back(Some(block));
+        if back.0.as_ref().is_some_and(|block| block.pool().looks_at_what_comes_back) {
+            back.look();
+        }
+    }
+}
+
+/// A block that goes back when this is dropped, also where what looks at it before unwinds.
+struct Back<M: Memory>(Option<Box<Block<M>>>);
+
+impl<M: Memory> Back<M> {
+    #[cold]
+    fn look(mut self) {
+        let Some(block) = &mut self.0 else { return };
+        block.held_since = Some(Instant::now());
+        if let Some(insight) = &block.pool().insight {
+            insight.comes_back(block);
+        }
+    }
+}
+
+impl<M: Memory> Drop for Back<M> {
+    #[inline]
+    fn drop(&mut self) {
+        let Some(block) = self.0.take() else { return };
         if block.reserved.place.is_some() {
             return split::give_back(block);
         }
         let pool: *const Shared<M> = Arc::as_ptr(block.pool());
-        // SAFETY: the block keeps the pool.
-        if unsafe { (*pool).options.idle_age.is_some() } {
-            block.held_since = Some(std::time::Instant::now());
-        }
-        // SAFETY: as above. Once the block is on the shelf, others can free the pool, when they have had
-        // the shelf's lock: nothing but that is touched any more.
+        // SAFETY: the block keeps the pool. Once the block is on the shelf, others can free the pool, when
+        // they have had the shelf's lock: nothing but that is touched any more.
         let shelf = unsafe { (*pool).shelves.of(this_thread()) };
         drop(shelf::give_back(shelf, block));
     }

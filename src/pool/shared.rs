@@ -11,6 +11,7 @@ use super::allocator::Allocator;
 use super::bin::Binning;
 use super::block::{Block, BoundTo, Reserved};
 use super::freeing::Freeing;
+use super::insight::Insight;
 use super::memory::Memory;
 use super::options::PoolOptions;
 use super::order::Target;
@@ -36,6 +37,9 @@ pub(super) struct Shared<M: Memory> {
     pub freeing: Freeing,
     pub peak_managed: AtomicUsize,
     pub peak_active: AtomicUsize,
+    pub insight: Option<Insight>,
+    /// Whether it matters when a block comes back.
+    pub looks_at_what_comes_back: bool,
 }
 
 /// More would make the statistics slow, and help few.
@@ -51,7 +55,10 @@ impl<M: Memory> Shared<M> {
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         let most = allocator.max_size().unwrap_or(usize::MAX).min(isize::MAX as usize);
         let split = options.root_size_for::<M>()?.map(|size| Split::new(size.min(most)));
+        let insight = Insight::new(options.on_event.clone(), options.reports_leaks);
         Ok(Self {
+            looks_at_what_comes_back: insight.is_some() || options.idle_age.is_some(),
+            insight,
             allocator,
             home,
             options,
@@ -117,12 +124,17 @@ impl<M: Memory> Shared<M> {
         statistics
     }
 
+    /// So many bytes are in use, or were at a moment.
+    pub fn raise_peak_active(&self, bytes: usize) {
+        self.peak_active.fetch_max(bytes, Ordering::Relaxed);
+    }
+
     /// Reserves bytes of the limit, if there are as many left.
     pub fn reserve(self: &Arc<Self>, bytes: usize) -> Option<Reserved<M>> {
         let limit = self.options.limit;
         let add = |reserved: usize| reserved.checked_add(bytes).filter(|sum| *sum <= limit);
         self.reserved.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).ok()?;
-        Some(Reserved { pool: Arc::clone(self), bytes, place: None })
+        Some(Reserved { pool: Arc::clone(self), bytes, place: None, freeing: None })
     }
 }
 

@@ -20,7 +20,7 @@ pub struct Statistics {
     /// The most that `managed_bytes` has been.
     pub peak_managed_bytes: usize,
     /// The most that `active_bytes` was seen to be, whenever the pool asked its allocator for memory and
-    /// whenever somebody asked for this.
+    /// whenever somebody asked for this. A pool that tells of its events or reports leaks sees all.
     pub peak_active_bytes: usize,
 }
 

@@ -82,7 +82,7 @@ impl<M: Memory> Shared<M> {
         drop(memory);
         let memory = part?;
         let (pool, place) = (Arc::clone(self), Some(Box::new(place)));
-        let reserved = Reserved { pool, bytes: looked.place.len, place };
+        let reserved = Reserved { pool, bytes: looked.place.len, place, freeing: None };
         let (bin, queue) = (self.binning.bin(size), BoundTo::Nothing);
         let block = Block { memory, reserved, bin, requested: size, queue, held_since: None };
         looked.block = Some(Box::new(block));

@@ -8,6 +8,7 @@ mod faults;
 mod faulty;
 mod giving_back;
 mod handles;
+mod insight;
 mod maximum;
 mod order;
 mod split;

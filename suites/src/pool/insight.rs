@@ -1,0 +1,189 @@
+//! What a pool tells of what it does, and of what has not come back.
+
+use std::mem;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use clmatrix::Result;
+use clmatrix::memory::MemoryObject;
+use clmatrix::pool::PoolEventKind::{Allocated, Freed, OutOfMemory, Returned, Reused};
+use clmatrix::pool::{MemoryPool, PoolEvent, PoolEventKind, PoolOptions, PooledBuffer};
+use rstest::rstest;
+
+use super::{counts, pool_on};
+use crate::logger::panics_as_it_logs;
+use crate::on_device::{OnDevice, on_device};
+
+/// What, the bytes, and the name.
+type Told = (PoolEventKind, usize, Option<String>);
+
+/// All that a pool has told.
+#[derive(Clone, Default)]
+struct Trace(Arc<Mutex<Vec<Told>>>);
+
+impl Trace {
+    fn hook(&self) -> impl Fn(&PoolEvent<'_>) + Send + Sync + 'static {
+        let told = Arc::clone(&self.0);
+        move |event| {
+            let name = event.name.map(str::to_owned);
+            told.lock().unwrap().push((event.kind, event.size, name));
+        }
+    }
+
+    /// What has been told since the last time.
+    fn take(&self) -> Vec<Told> {
+        mem::take(&mut *self.0.lock().unwrap())
+    }
+}
+
+fn told(kind: PoolEventKind, size: usize) -> Told {
+    (kind, size, None)
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn all_that_happens_is_told(on_device: OnDevice) -> Result<()> {
+    let trace = Trace::default();
+    let options = PoolOptions::new().limit(2000).on_event(trace.hook());
+    let pool = pool_on(&on_device.queue, options)?;
+    let block = pool.allocate(1000)?;
+    assert_eq!(trace.take(), [told(Allocated, 1000)]);
+    drop(block.named("weights"));
+    assert_eq!(trace.take(), [(Returned, 1000, Some("weights".to_owned()))]);
+    let other = on_device.another_queue();
+    let block = pool.allocate_on(&other, 993)?;
+    assert_eq!(trace.take(), [told(Reused, 993)]);
+    assert!(pool.allocate(1500).is_err());
+    assert_eq!(trace.take(), [told(OutOfMemory, 1500)]);
+    block.release();
+    assert_eq!(trace.take(), [told(Returned, 993)]);
+    pool.free_held();
+    assert_eq!(trace.take(), [told(Freed, 1023)]);
+    // What has been freed is not what the next one is.
+    let block = pool.allocate(1000)?;
+    drop(pool);
+    assert_eq!(trace.take(), [told(Allocated, 1000)]);
+    drop(block);
+    assert_eq!(trace.take(), [told(Returned, 1000), told(Freed, 1023)]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn events_name_the_bin_and_are_a_line(on_device: OnDevice) -> Result<()> {
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let hook = {
+        let lines = Arc::clone(&lines);
+        move |event: &PoolEvent<'_>| {
+            lines.lock().unwrap().push((event.bin, event.time.as_nanos(), event.to_string()));
+        }
+    };
+    let pool = pool_on(&on_device.queue, PoolOptions::new().on_event(hook))?;
+    drop(pool.allocate(1000)?.named("weights"));
+    let bin = pool.bin_number(1000);
+    let lines = lines.lock().unwrap();
+    let [(_, allocating, allocated), (_, away, returned)] = &lines[..] else { panic!("{lines:?}") };
+    assert!(lines.iter().all(|line| line.0 == bin));
+    assert_eq!(*allocated, format!("Allocated: 1000 bytes of bin {bin}, {allocating} ns"));
+    assert_eq!(*returned, format!("Returned: 1000 bytes of bin {bin}, {away} ns, \"weights\""));
+    Ok(())
+}
+
+/// Who is told may use the pool.
+#[rstest]
+#[clmatrix_harness::test]
+fn no_lock_is_held_meanwhile(on_device: OnDevice) -> Result<()> {
+    let (pool, seen) = (Arc::new(OnceLock::<MemoryPool>::new()), Trace::default());
+    let hook = {
+        let (pool, seen) = (Arc::clone(&pool), Arc::clone(&seen.0));
+        move |event: &PoolEvent<'_>| {
+            let Some(pool) = pool.get() else { return };
+            // Its own allocations are told, too.
+            if event.size == 1000 {
+                drop(pool.allocate(10).expect("a block"));
+                pool.free_held();
+            }
+            seen.lock().unwrap().push((event.kind, pool.statistics().active_bytes, None));
+        }
+    };
+    _ = pool.set(pool_on(&on_device.queue, PoolOptions::new().on_event(hook))?);
+    let pool = pool.get().expect("it has been set");
+    drop(pool.allocate(1000)?);
+    let kinds: Vec<_> = seen.take().into_iter().map(|told| (told.0, told.1)).collect();
+    let both = [(Allocated, 1010), (Returned, 1010), (Freed, 1000)];
+    assert_eq!(kinds, [&both[..], &[(Allocated, 1000)], &both, &[(Returned, 1000)]].concat());
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_hook_that_panics_does_no_harm(on_device: OnDevice) -> Result<()> {
+    let hook = |_: &PoolEvent<'_>| panic!("as asked");
+    let pool = pool_on(&on_device.queue, PoolOptions::new().on_event(hook))?;
+    let block = pool.allocate(1000)?;
+    assert_eq!(counts(&pool), (0, 1, 1023, 1000));
+    // Also where the logger panics, which is told of it.
+    let logged = panics_as_it_logs(move || drop(block));
+    assert!(logged.contains("Returned: 1000 bytes"), "{logged}");
+    assert_eq!(counts(&pool), (1, 0, 1023, 0));
+    let logged = panics_as_it_logs(|| drop(pool.allocate(1000)));
+    assert!(logged.contains("Reused: 1000 bytes"), "{logged}");
+    assert_eq!(counts(&pool), (1, 0, 1023, 0));
+    Ok(())
+}
+
+#[inline(never)]
+fn allocated_here(pool: &MemoryPool, size: usize) -> Result<PooledBuffer> {
+    pool.allocate(size)
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn leaks_are_reported_with_where_they_come_from(on_device: OnDevice) -> Result<()> {
+    let pool = pool_on(&on_device.queue, PoolOptions::new().report_leaks())?;
+    let other_handle = pool.clone();
+    let small = pool.allocate(100)?;
+    let large = allocated_here(&pool, 1000)?.named("weights");
+    drop(pool.allocate(500)?.named("temporary"));
+    drop(pool);
+    let report = panics_as_it_logs(move || drop(other_handle));
+    assert!(report.starts_with("a memory pool has gone with 2 blocks of 1100 bytes in use"));
+    assert!(report.contains("\n1000 bytes, \"weights\", allocated at\n"), "{report}");
+    assert!(report.contains("\n100 bytes, without a name, allocated at\n"), "{report}");
+    assert!(report.contains("allocated_here"), "{report}");
+    assert!(!report.contains("temporary"), "{report}");
+    assert_eq!((small.size(), large.size()), (100, 1000));
+    Ok(())
+}
+
+/// Where nothing has been forgotten, and where nobody asked, nothing is logged: that would panic here.
+#[rstest]
+#[clmatrix_harness::test]
+fn nothing_else_is_reported(on_device: OnDevice) -> Result<()> {
+    let clean = pool_on(&on_device.queue, PoolOptions::new().report_leaks())?;
+    drop(clean.allocate(100)?);
+    let silent = pool_on(&on_device.queue, PoolOptions::new())?;
+    let block = silent.allocate(100)?.named("of no interest");
+    let logged = panics_as_it_logs(move || {
+        drop((clean, silent));
+        log::warn!("nothing before this");
+    });
+    assert_eq!(logged, "nothing before this");
+    drop(block);
+    Ok(())
+}
+
+/// Also between the times that the pool goes to its allocator.
+#[rstest]
+#[clmatrix_harness::test]
+fn the_peak_of_what_is_active_is_exact(on_device: OnDevice) -> Result<()> {
+    let peak = |options| -> Result<usize> {
+        let pool = pool_on(&on_device.queue, options)?;
+        drop([pool.allocate(992)?, pool.allocate(992)?]);
+        drop([pool.allocate(1000)?, pool.allocate(1001)?]);
+        Ok(pool.statistics().peak_active_bytes)
+    };
+    assert_eq!(peak(PoolOptions::new().on_event(|_| ()))?, 2001);
+    assert_eq!(peak(PoolOptions::new().report_leaks())?, 2001);
+    assert_eq!(peak(PoolOptions::new())?, 1984);
+    Ok(())
+}
