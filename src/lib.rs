@@ -6,6 +6,7 @@
 //! - [`pool`]: allocators of memory;
 //! - [`launch`]: kernels, launched with these as arguments;
 //! - [`cache`]: what is made once per context, queue or device, such as programs;
+//! - [`characterize`]: what a device is like, for code that wants to suit it;
 //! - [`Error`] and its [`Class`]: what went wrong, in which call, and what kind of trouble
 //!   that is.
 //!
@@ -29,6 +30,7 @@
 //! ```
 
 pub mod cache;
+pub mod characterize;
 pub mod error;
 mod handle;
 pub mod launch;

@@ -106,6 +106,16 @@ impl DeviceType {
         (1, "DEFAULT"),
     ];
 
+    /// Whether CL_DEVICE_TYPE_GPU is among its bits.
+    pub fn has_gpu(self) -> bool {
+        self.0 & (1 << 2) != 0
+    }
+
+    /// Whether CL_DEVICE_TYPE_CPU is among its bits.
+    pub fn has_cpu(self) -> bool {
+        self.0 & (1 << 1) != 0
+    }
+
     /// A CPU and, apart from being the default device, nothing else.
     pub fn is_cpu_only(self) -> bool {
         self.0 & !1 == 1 << 1

@@ -6,6 +6,7 @@
 mod catalog;
 mod enumerate;
 mod error;
+pub(crate) mod query;
 #[cfg(test)]
 mod sample;
 mod selection;

@@ -3,6 +3,7 @@
 mod allocator;
 mod buffer;
 mod cache;
+pub mod characterize;
 mod context;
 mod copy;
 mod fill;

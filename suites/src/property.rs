@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use clmatrix::Result;
-use proptest::strategy::Strategy;
+use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 
 /// Few, since some devices are slow.
@@ -34,6 +34,14 @@ pub fn holds_for<S: Strategy<Value: Debug>>(
         }
         Err(TestError::Abort(why)) => panic!("no cases: {why}"),
     }
+}
+
+/// So many of the values that `strategy` comes up with, the same each time.
+pub fn samples<S: Strategy>(strategy: &S, count: usize) -> Vec<S::Value> {
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &SEED);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    let mut next = || strategy.new_tree(&mut runner).expect("a strategy that rejects nothing");
+    (0..count).map(|_| next().current()).collect()
 }
 
 /// Whether what was found is what the model says.

@@ -4,7 +4,7 @@
 //! and [`ci_matrix`] put them in place, and each command below hands the variables to the program
 //! that it then becomes. All that is fetched lies in `opencl/` in cargo's target folder.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Result, ensure};
@@ -15,6 +15,7 @@ mod ci_matrix;
 mod embedded;
 mod environment;
 mod files;
+mod oracle;
 mod process;
 mod sanitize;
 mod valgrind;
@@ -87,6 +88,19 @@ enum Task {
     /// Builds the library's tests with `--cfg loom`, in target/loom. No device is needed. `test`
     /// without arguments does this, too.
     Loom,
+    /// Compare the library's answers about devices with PyOpenCL's
+    ///
+    /// Installs PyOpenCL from PyPI into target/oracle, asks it and the library to characterize every
+    /// device that is here and some thousand that are made up, and prints each difference. The exit
+    /// status is 1 if there is one.
+    #[command(after_help = ORACLE_EXAMPLES)]
+    Oracle {
+        #[command(flatten)]
+        devices: Devices,
+        /// Write PyOpenCL's answers into this folder
+        #[arg(long, value_name = "FOLDER")]
+        record: Option<PathBuf>,
+    },
     /// Install the four OpenCL runtimes that CI tests on (Debian or Ubuntu; root or sudo)
     ///
     /// PoCL, rusticl on llvmpipe and Oclgrind are installed as packages, Intel's CPU runtime from
@@ -134,6 +148,11 @@ const TEST_EXAMPLES: &str = "Examples:
 const SANITIZE_EXAMPLES: &str = "Examples:
   cargo xtask sanitize                        everything
   cargo xtask sanitize -- buffer              tests with `buffer` in their names";
+
+const ORACLE_EXAMPLES: &str = "Examples:
+  cargo xtask oracle                          on every device
+  cargo xtask oracle --record suites/src/characterize/recorded
+                                              for the suite `characterize`";
 
 const ENV_EXAMPLES: &str = "Examples:
   eval \"$(cargo xtask env)\"                   then `cargo test --workspace` by hand
@@ -205,6 +224,9 @@ fn dispatch(task: Task) -> Result<ExitCode> {
         Task::Bench { benchmark, devices, arguments } => {
             bench(&workspace, benchmark, &devices, &arguments)
         }
+        Task::Oracle { devices, record } => {
+            return oracle(&workspace, &devices, record.as_deref());
+        }
         Task::Sanitize { no_provision, arguments } => {
             return sanitize(&workspace, no_provision, &arguments);
         }
@@ -258,6 +280,15 @@ fn sanitize(workspace: &Workspace, no_provision: bool, arguments: &[String]) -> 
         None => embedded_environment(workspace, no_provision)?,
     };
     sanitize::run(workspace, &environment, arguments)
+}
+
+fn oracle(workspace: &Workspace, devices: &Devices, record: Option<&Path>) -> Result<ExitCode> {
+    let environment = set_up(workspace, devices, || workspace.build_clmatrix())?;
+    let differences = oracle::run(workspace, &environment, record)?;
+    for line in &differences {
+        println!("{line}");
+    }
+    Ok(ExitCode::from(u8::from(!differences.is_empty())))
 }
 
 fn print_environment(workspace: &Workspace, devices: &Devices, format: Format) -> Result<()> {

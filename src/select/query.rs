@@ -1,0 +1,87 @@
+//! One query to a device at a time: what it answers, or nothing where it does not.
+
+use bytemuck::AnyBitPattern;
+use cl3::device as cl;
+use opencl3::device::Device;
+
+/// CL_DEVICE_PCI_DOMAIN_ID_NV of cl_nv_device_attribute_query.
+const CL_DEVICE_PCI_DOMAIN_ID_NV: u32 = 0x400A;
+
+/// CL_DEVICE_TOPOLOGY_TYPE_PCIE_AMD of cl_amd_device_attribute_query.
+const CL_DEVICE_TOPOLOGY_TYPE_PCIE_AMD: u32 = 1;
+
+/// clGetDeviceInfo on one device.
+pub(crate) struct Query<'a>(pub &'a Device);
+
+impl Query<'_> {
+    /// CL_DEVICE_EXTENSIONS.
+    pub(crate) fn extensions(&self) -> Vec<String> {
+        self.text(cl::CL_DEVICE_EXTENSIONS).split_whitespace().map(str::to_owned).collect()
+    }
+
+    fn data(&self, name: u32) -> std::result::Result<Vec<u8>, i32> {
+        cl::get_device_data(self.0.id(), name)
+    }
+
+    pub(crate) fn text(&self, name: u32) -> String {
+        text(self.data(name))
+    }
+
+    /// `None` where the driver does not know the name, or answers with another size.
+    pub(crate) fn value<T: AnyBitPattern>(&self, name: u32) -> Option<T> {
+        bytemuck::try_pod_read_unaligned(&self.data(name).ok()?).ok()
+    }
+
+    pub(crate) fn flag(&self, name: u32) -> bool {
+        self.value::<u32>(name).is_some_and(|value| value != 0)
+    }
+
+    /// Whether a floating-point type is there; OpenCL 1.1 tells by the extension alone.
+    pub(crate) fn float(&self, extensions: &[String], config: u32, extension: &str) -> bool {
+        match self.value::<u64>(config) {
+            Some(config) => config != 0,
+            None => lists(extensions, extension),
+        }
+    }
+
+    pub(crate) fn pci_address(&self, extensions: &[String]) -> Option<String> {
+        let [domain, bus, device, function] = if lists(extensions, "cl_khr_pci_bus_info") {
+            self.value::<[u32; 4]>(cl::CL_DEVICE_PCI_BUS_INFO_KHR)?
+        } else if lists(extensions, "cl_nv_device_attribute_query") {
+            let slot: u32 = self.value(cl::CL_DEVICE_PCI_SLOT_ID_NV)?;
+            let domain = self.value(CL_DEVICE_PCI_DOMAIN_ID_NV).unwrap_or_default();
+            [domain, self.value(cl::CL_DEVICE_PCI_BUS_ID_NV)?, slot >> 3, slot & 7]
+        } else if lists(extensions, "cl_amd_device_attribute_query") {
+            self.amd_topology()?
+        } else {
+            return None;
+        };
+        Some(format!("{domain:04x}:{bus:02x}:{device:02x}.{function:x}"))
+    }
+
+    /// cl_device_topology_amd: a type of 4 bytes, 17 unused ones, bus, device, function.
+    fn amd_topology(&self) -> Option<[u32; 4]> {
+        let topology: [u8; 24] = self.value(cl::CL_DEVICE_TOPOLOGY_AMD)?;
+        let [k0, k1, k2, k3, .., bus, device, function] = topology;
+        (u32::from_ne_bytes([k0, k1, k2, k3]) == CL_DEVICE_TOPOLOGY_TYPE_PCIE_AMD)
+            .then(|| [0, bus.into(), device.into(), function.into()])
+    }
+
+    pub(crate) fn uuid(&self, extensions: &[String]) -> Option<String> {
+        if !lists(extensions, "cl_khr_device_uuid") {
+            return None;
+        }
+        let uuid: [u8; 16] = self.value(cl::CL_DEVICE_UUID_KHR)?;
+        Some(uuid.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+}
+
+fn lists(extensions: &[String], name: &str) -> bool {
+    extensions.iter().any(|listed| listed == name)
+}
+
+/// A driver's string without its terminator and the blanks that some drivers pad with.
+pub(crate) fn text(data: std::result::Result<Vec<u8>, i32>) -> String {
+    let data = data.unwrap_or_default();
+    String::from_utf8_lossy(&data).trim_matches(|c: char| c == '\0' || c.is_whitespace()).to_owned()
+}

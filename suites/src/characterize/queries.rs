@@ -1,0 +1,226 @@
+//! Each answer against what the driver itself says.
+
+use clmatrix::characterize::{Answer, Facts, LocalMemType, table};
+use clmatrix::opencl3::device::{CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU};
+use clmatrix::opencl3::kernel::Kernel;
+use clmatrix::select::Version;
+use clmatrix::{Class, Context, Device, Platform, Program, Result};
+use clmatrix_harness::{device, platform};
+use rstest::rstest;
+
+use super::facts;
+use crate::on_device::{OnDevice, on_device};
+
+#[rstest]
+#[clmatrix_harness::test]
+fn facts_are_what_the_driver_tells(facts: Facts, device: Device, platform: Platform) -> Result<()> {
+    assert_eq!(facts.platform_name, platform.name()?.trim());
+    assert_eq!(facts.platform_vendor, platform.vendor()?.trim());
+    assert_eq!(facts.platform_version, platform.version()?.trim());
+    assert_eq!(facts.name, device.name()?.trim());
+    assert_eq!(facts.vendor, device.vendor()?.trim());
+    assert_eq!(facts.device_type.0, device.dev_type()?);
+    assert_eq!(facts.max_compute_units, device.max_compute_units()?);
+    let local = match device.local_mem_type()? {
+        0 => LocalMemType::None,
+        1 => LocalMemType::Local,
+        2 => LocalMemType::Global,
+        other => panic!("local memory of type {other}"),
+    };
+    assert_eq!((facts.local_mem_type, facts.local_mem_size), (local, device.local_mem_size()?));
+    assert_eq!(facts.svm_capabilities.map(|svm| svm.0), device.svm_mem_capability().into());
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn doubles_are_there_where_extensions_list_them(facts: Facts, device: Device) -> Result<()> {
+    let extensions = device.extensions()?;
+    let lists = |name| extensions.split_whitespace().any(|listed| listed == name);
+    assert_eq!(facts.has_double_support(), lists("cl_khr_fp64"));
+    assert_eq!(facts.has_amd_double_support(), lists("cl_amd_fp64"));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(fp64))]
+fn kernels_with_doubles_build(facts: Facts, on_device: OnDevice) {
+    let pragma = if facts.has_double_support() {
+        "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
+    } else {
+        ""
+    };
+    let source = format!("{pragma}kernel void k(global double *a) {{ a[0] = 1.0; }}");
+    on_device.launcher(&source, "").expect("the kernel is there");
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn the_fast_options_build(facts: Facts, on_device: OnDevice) {
+    let options = facts.fast_inaccurate_build_options().join(" ");
+    let source = "kernel void k(global float *a) { a[0] = a[1] * a[2] + sin(a[3]); }";
+    on_device.launcher(source, &options).expect("the kernel is there");
+}
+
+fn preferred_multiple(context: &Context, device: Device) -> Result<usize> {
+    let source = "kernel void other(global float *a) { a[get_global_id(0)] = 1; }";
+    let program = Program::create_and_build_from_source(context, source, "").expect("it builds");
+    Ok(Kernel::create(&program, "other")?.get_work_group_size_multiple(device.id())?)
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn the_multiple_is_the_one_that_kernels_prefer(
+    facts: Facts,
+    on_device: OnDevice,
+    device: Device,
+) -> Result<()> {
+    let expected = match device.wrap_size_nv() {
+        Ok(warp) => warp as usize,
+        Err(_) => preferred_multiple(&on_device.context, device)?,
+    };
+    assert_eq!(facts.reasonable_work_group_size_multiple(device)?, expected);
+    let there = (&on_device.context, &device);
+    assert_eq!(facts.reasonable_work_group_size_multiple(there)?, expected);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_cpu_has_no_implicit_simd_and_a_warp_is_one(facts: Facts, device: Device) -> Result<()> {
+    let found = facts.simd_group_size(4, device)?;
+    match device.wrap_size_nv() {
+        Ok(warp) => assert_eq!(found, Some(warp as usize)),
+        Err(_) if facts.device_type.is_cpu_only() => assert_eq!(found, Some(1)),
+        Err(_) => assert_ne!(found, Some(0)),
+    }
+    Ok(())
+}
+
+/// What the driver counts is what the answer says, whatever the version is that it is told by.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_structure_is_one_argument_unless_there_is_the_bug(
+    facts: Facts,
+    on_device: OnDevice,
+    device: Device,
+) -> Result<()> {
+    let source = "struct pair { long first, second; }; kernel void k(struct pair pair) {}";
+    let context = &on_device.context;
+    let program = Program::create_and_build_from_source(context, source, "").expect("it builds");
+    let count = Kernel::create(&program, "k")?.num_args()?;
+    let bug = facts.has_struct_arg_count_bug((context, &device))?;
+    assert!(bug.is_known(), "{:?}", bug.warnings);
+    assert_eq!(bug.value.is_some(), count != 1, "{count} arguments");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn banks_are_those_of_the_type_of_device(facts: Facts, device: Device) -> Result<()> {
+    let device_type = device.dev_type()?;
+    let is_gpu = device_type & CL_DEVICE_TYPE_GPU != 0;
+    let is_cpu = device_type & CL_DEVICE_TYPE_CPU != 0 && !is_gpu;
+    let side_by_side = facts.simultaneous_work_items_on_local_access();
+    let banks = facts.local_memory_bank_count();
+    assert_eq!(facts.local_memory_access_granularity(), 4);
+    if device.compute_capability_major_nv().is_ok() {
+        let expected = if device.compute_capability_major_nv()? < 2 { 16 } else { 32 };
+        assert_eq!((side_by_side.value, banks?.value), (expected, expected));
+    } else if is_cpu && device.local_mem_type()? == 2 {
+        assert_eq!(side_by_side.value, 1);
+        let error = banks.expect_err("a cache has no banks");
+        assert_eq!(error.class(), Class::Unsupported);
+        assert!(error.detail().contains("cache"), "{error}");
+    } else {
+        let banks = banks?;
+        assert_eq!((banks.value, banks.warnings.len()), (16, 1));
+        assert_eq!(side_by_side.is_known(), is_cpu);
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn all_local_memory_is_usable_but_for_old_arguments(facts: Facts, device: Device) -> Result<()> {
+    let size = device.local_mem_size()?;
+    let is_old = device.compute_capability_major_nv().is_ok_and(|major| major < 2);
+    let taken = |bytes| if is_old { bytes } else { 0 };
+    assert_eq!(facts.usable_local_mem_size(None), size - taken(256));
+    assert_eq!(facts.usable_local_mem_size(Some(3)), size - taken(12));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn vendors_tell_who_the_device_is(facts: Facts, device: Device) -> Result<()> {
+    let capability =
+        match (device.compute_capability_major_nv(), device.compute_capability_minor_nv()) {
+            (Ok(major), Ok(minor)) => Some(Version { major, minor }),
+            _ => None,
+        };
+    assert_eq!(facts.nv_compute_capability(), capability);
+    assert_eq!(facts.nvidia().map(|gpu| gpu.compute_capability), capability);
+    if let Some(gpu) = facts.nvidia() {
+        assert_eq!(gpu.sm_count, device.max_compute_units()?);
+        assert_eq!(gpu.warp_size, device.wrap_size_nv().ok());
+    }
+    match facts.amd() {
+        Some(gpu) => assert_eq!(gpu.wavefront_width, device.wavefront_width_amd().ok()),
+        None => assert!(!device.extensions()?.contains("cl_amd_device_attribute_query")),
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn shared_memory_is_what_the_capabilities_say(facts: Facts, device: Device) -> Result<()> {
+    let version = Version::parse(&facts.platform_version).expect("a version");
+    // Before OpenCL 2.0 there is nothing to ask for.
+    let bits = if version.major >= 2 { device.svm_mem_capability() } else { 0 };
+    let has = |bit: u64| bits & bit != 0;
+    assert_eq!(facts.has_coarse_grain_buffer_svm()?, has(1));
+    assert_eq!(facts.has_fine_grain_buffer_svm()?, has(2));
+    assert_eq!(facts.has_fine_grain_system_svm()?, has(4));
+    assert_eq!(facts.has_fine_grain_buffer_svm_atomics()?, has(2) && has(8));
+    assert_eq!(facts.has_fine_grain_system_svm_atomics()?, has(4) && has(8));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn pocl_tells_its_version_and_keeps_its_builds(facts: Facts, platform: Platform) -> Result<()> {
+    let version = facts.pocl_version(None);
+    assert!(version.is_known(), "{:?}", version.warnings);
+    if platform.name()? == "Portable Computing Language" {
+        let version = version.value.expect("a version");
+        assert!(platform.version()?.contains(&format!("PoCL {version}")), "{version}");
+        assert_eq!(facts.has_src_build_cache(), Some(true));
+    } else {
+        assert_eq!(version.value, None);
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn the_table_has_each_answer_once(facts: Facts, device: Device) -> Result<()> {
+    let table = table(&facts, device);
+    let mut names: Vec<_> = table.iter().map(|row| row.function).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), table.len());
+    let answer = |function| {
+        let row = table.iter().find(|row| row.function == function).expect("there is a row");
+        row.answer.as_ref().map(|answer| answer.value.clone()).map_err(ToString::to_string)
+    };
+    let multiple = facts.reasonable_work_group_size_multiple(device)?;
+    assert_eq!(answer("reasonable_work_group_size_multiple"), Ok(Answer::Number(multiple as u64)));
+    assert_eq!(answer("has_double_support"), Ok(Answer::Flag(facts.has_double_support())));
+    let banks = facts.local_memory_bank_count();
+    assert_eq!(
+        answer("local_memory_bank_count"),
+        banks.map(|banks| Answer::Number(banks.value.into())).map_err(|error| error.to_string())
+    );
+    Ok(())
+}
