@@ -115,7 +115,8 @@ impl Facts {
         let extensions = ask.extensions();
         let has_amd_queries = extensions.iter().any(|name| name == "cl_amd_device_attribute_query");
         let svm: Option<u64> = ask.value(cl::CL_DEVICE_SVM_CAPABILITIES);
-        let amd = |name| if has_amd_queries { ask.value(name) } else { None };
+        let board_name = has_amd_queries.then(|| ask.text(cl::CL_DEVICE_BOARD_NAME_AMD));
+        let wavefront_width = || ask.value(cl::CL_DEVICE_WAVEFRONT_WIDTH_AMD);
         Ok(Self {
             platform_name: platform_text(clp::CL_PLATFORM_NAME),
             platform_vendor: platform_text(clp::CL_PLATFORM_VENDOR),
@@ -132,8 +133,8 @@ impl Facts {
             // drivers answer without listing it.
             nv_compute_capability: compute_capability(&ask),
             nv_warp_size: ask.value(cl::CL_DEVICE_WARP_SIZE_NV),
-            amd_board_name: has_amd_queries.then(|| ask.text(cl::CL_DEVICE_BOARD_NAME_AMD)),
-            amd_wavefront_width: amd(cl::CL_DEVICE_WAVEFRONT_WIDTH_AMD),
+            amd_board_name: board_name.filter(|name| !name.is_empty()),
+            amd_wavefront_width: has_amd_queries.then(wavefront_width).flatten(),
             extensions,
         })
     }

@@ -1,7 +1,9 @@
 //! What only the build of a kernel can tell.
 
+use cl3::error_codes::CL_INVALID_DEVICE;
 use opencl3::context::Context;
 use opencl3::device::Device;
+use opencl3::error_codes::ClError;
 use opencl3::kernel::Kernel;
 use opencl3::program::Program;
 
@@ -29,13 +31,13 @@ pub trait TrialBuild {
     /// CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE of a small kernel.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// CL_INVALID_DEVICE for a context without the device, and what the driver answers.
     fn preferred_work_group_size_multiple(&self) -> Result<usize>;
 
     /// CL_KERNEL_NUM_ARGS of a kernel with one argument, a structure of two members.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// As of [`preferred_work_group_size_multiple`](Self::preferred_work_group_size_multiple).
     fn struct_arg_count(&self) -> Result<u32>;
 }
 
@@ -51,11 +53,11 @@ impl<B: TrialBuild + ?Sized> TrialBuild for &B {
 
 impl TrialBuild for Device {
     fn preferred_work_group_size_multiple(&self) -> Result<usize> {
-        (&Context::from_device(self)?, self).preferred_work_group_size_multiple()
+        (&context_of(self)?, self).preferred_work_group_size_multiple()
     }
 
     fn struct_arg_count(&self) -> Result<u32> {
-        (&Context::from_device(self)?, self).struct_arg_count()
+        (&context_of(self)?, self).struct_arg_count()
     }
 }
 
@@ -63,14 +65,21 @@ impl TrialBuild for (&Context, &Device) {
     fn preferred_work_group_size_multiple(&self) -> Result<usize> {
         const SOURCE: &str = "kernel void k(global float *a) { a[get_global_id(0)] = 0; }";
         let device = self.1.id();
-        with_kernel(self, SOURCE, |kernel| Ok(kernel.get_work_group_size_multiple(device)?))
+        with_kernel(self, SOURCE, |kernel| {
+            let multiple = kernel.get_work_group_size_multiple(device);
+            multiple.map_err(in_call("clGetKernelWorkGroupInfo"))
+        })
     }
 
     fn struct_arg_count(&self) -> Result<u32> {
         const SOURCE: &str = "struct pair { long first, second; };
                               kernel void k(struct pair pair) {}";
-        with_kernel(self, SOURCE, |kernel| Ok(kernel.num_args()?))
+        with_kernel(self, SOURCE, |kernel| kernel.num_args().map_err(in_call("clGetKernelInfo")))
     }
+}
+
+fn context_of(device: &Device) -> Result<Context> {
+    Context::from_device(device).map_err(in_call("clCreateContext"))
 }
 
 /// Asks the kernel `k` of `source` while its program is alive.
@@ -79,8 +88,18 @@ fn with_kernel<T>(
     source: &str,
     ask: impl FnOnce(&Kernel) -> Result<T>,
 ) -> Result<T> {
-    let mut program = Program::create_from_source(context, source)?;
-    let built = program.build(&[device.id()], "");
-    built.map_err(|error| Error::from_call("clBuildProgram", error.0))?;
-    ask(&Kernel::create(&program, "k")?)
+    const CALL: &str = "clBuildProgram";
+    if !context.devices().contains(&device.id()) {
+        let why = "the device is not one of the context's; give a context that has it";
+        return Err(Error::refused(CALL, CL_INVALID_DEVICE, why));
+    }
+    let program = Program::create_from_source(context, source);
+    let mut program = program.map_err(in_call("clCreateProgramWithSource"))?;
+    program.build(&[device.id()], "").map_err(in_call(CALL))?;
+    ask(&Kernel::create(&program, "k").map_err(in_call("clCreateKernel"))?)
+}
+
+/// Names the call of opencl3's error.
+fn in_call(call: &'static str) -> impl Fn(ClError) -> Error {
+    move |error| Error::from_call(call, error.0)
 }

@@ -1,6 +1,6 @@
 //! Each answer against what the driver itself says.
 
-use clmatrix::characterize::{Answer, Facts, LocalMemType, table};
+use clmatrix::characterize::{Answer, Facts, LocalMemType, TrialBuild, table};
 use clmatrix::opencl3::device::{CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU};
 use clmatrix::opencl3::kernel::Kernel;
 use clmatrix::select::Version;
@@ -200,6 +200,18 @@ fn pocl_tells_its_version_and_keeps_its_builds(facts: Facts, platform: Platform)
         assert_eq!(version.value, None);
     }
     Ok(())
+}
+
+/// No driver has such a handle.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_context_without_the_device_is_refused(on_device: OnDevice) {
+    let stranger = Device::new(std::ptr::without_provenance_mut(64));
+    let there = (&on_device.context, &stranger);
+    let error = there.preferred_work_group_size_multiple().unwrap_err();
+    assert_eq!(error.code_name(), "CL_INVALID_DEVICE");
+    assert!(error.detail().contains("not one of the context's"), "{error}");
+    assert_eq!(there.struct_arg_count().unwrap_err().code(), error.code());
 }
 
 #[rstest]

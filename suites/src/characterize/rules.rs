@@ -1,8 +1,12 @@
 //! What the rules make of devices that are not here, one vendor after the other.
 
-use clmatrix::characterize::{CharacterizationWarning, Facts, LocalMemType, StructArgCountBug};
+use clmatrix::characterize::{
+    CharacterizationWarning, Facts, LocalMemType, StructArgCountBug, table,
+};
 use clmatrix::select::{DeviceType, Svm, Version};
 use clmatrix::{Class, Result};
+
+use serde_json::json;
 
 use super::entry::Builds;
 
@@ -225,4 +229,27 @@ fn amds_boards_have_names() {
     assert_eq!((amd.board_name.as_str(), amd.wavefront_width), ("Radeon", Some(64)));
     assert_eq!(amd.topology.as_deref(), Some("0000:03:00.0"));
     assert_eq!(facts.nvidia(), None);
+}
+
+#[clmatrix_harness::test(once)]
+fn a_row_of_the_table_tells_its_answer_its_doubts_or_its_error() {
+    let row = |facts: &Facts, function: &str| {
+        let mut rows = table(facts, BUILDS).into_iter();
+        let row = rows.find(|row| row.function == function).expect("there is a row");
+        serde_json::to_value(&row).expect("rows are plain data")
+    };
+    let function = "nv_compute_capability";
+    let value = json!({"major": 9, "minor": 0});
+    assert_eq!(
+        row(&nvidia(9, 0), function),
+        json!({"function": function, "value": value, "warnings": []})
+    );
+    let function = "local_memory_bank_count";
+    assert_eq!(
+        row(&nvidia(9, 0), function),
+        json!({"function": function, "value": 32, "warnings": ["GuessedBankCount"]})
+    );
+    let cached = Facts { local_mem_type: LocalMemType::Global, ..device("", CPU) };
+    let error = cached.local_memory_bank_count().unwrap_err().to_string();
+    assert_eq!(row(&cached, function), json!({"function": function, "error": error}));
 }
