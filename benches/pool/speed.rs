@@ -10,11 +10,7 @@ use crate::team::Team;
 use crate::time::median;
 use crate::workload::Workload;
 
-const ROUNDS: usize = 31;
-
-/// How many times as many rounds are taken at most where a limit is missed: the machine may have been
-/// disturbed.
-const PATIENCE: usize = 3;
+const ROUNDS: usize = 61;
 
 /// What a number of threads takes, per thread.
 pub struct Figure {
@@ -87,19 +83,14 @@ fn take_turns(figure: &mut Figure, reference: &impl Source, ours: &impl Source) 
     thread::scope(|scope| {
         let reference = Team::start(scope, reference, workload, threads);
         let ours = Team::start(scope, ours, workload, threads);
-        for _ in 0..PATIENCE {
-            for round in 0..ROUNDS {
-                // Whoever comes second finds caches and frequencies as the first has left them.
-                if round % 2 == 0 {
-                    figure.reference.push(reference.round());
-                    figure.ours.push(ours.round());
-                } else {
-                    figure.ours.push(ours.round());
-                    figure.reference.push(reference.round());
-                }
-            }
-            if figure.limit().is_none_or(|limit| limit.is_met(figure.ratio())) {
-                break;
+        for round in 0..ROUNDS {
+            // Whoever comes second finds caches and frequencies as the first has left them.
+            if round % 2 == 0 {
+                figure.reference.push(reference.round());
+                figure.ours.push(ours.round());
+            } else {
+                figure.ours.push(ours.round());
+                figure.reference.push(reference.round());
             }
         }
     });

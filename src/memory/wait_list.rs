@@ -83,6 +83,16 @@ impl WaitList<'_> {
         call: &'static str,
         context: cl_context,
     ) -> Result<(cl_uint, *const cl_event)> {
+        self.check_contexts(call, context)?;
+        self.check_none_failed(call)?;
+        let count = cl_uint::try_from(self.events.len()).map_err(|_| {
+            Error::refused(call, CL_INVALID_VALUE, "the wait list has more than 2^32 events")
+        })?;
+        Ok((count, self.events.as_ptr()))
+    }
+
+    /// Refuses events of another context.
+    pub(crate) fn check_contexts(&self, call: &'static str, context: cl_context) -> Result<()> {
         for (position, &event) in self.events.iter().enumerate() {
             let of: isize = cl3::event::get_event_info(event, CL_EVENT_CONTEXT)
                 .map_err(in_call("clGetEventInfo"))?
@@ -92,11 +102,7 @@ impl WaitList<'_> {
                 return Err(Error::refused(call, CL_INVALID_CONTEXT, why));
             }
         }
-        self.check_none_failed(call)?;
-        let count = cl_uint::try_from(self.events.len()).map_err(|_| {
-            Error::refused(call, CL_INVALID_VALUE, "the wait list has more than 2^32 events")
-        })?;
-        Ok((count, self.events.as_ptr()))
+        Ok(())
     }
 
     /// References to the events that do not depend on the caller's.

@@ -57,6 +57,13 @@ impl<M: Memory> Drop for Reserved<M> {
 
 impl<M: Memory> Drop for Block<M> {
     fn drop(&mut self) {
+        // The allocator's own queue is that on which it is freed.
+        if !M::IS_KEPT_BY_COMMANDS
+            && let BoundTo::Other(queue) = &self.queue
+            && let Err(error) = self.record_queue(queue).or_else(|_| queue.finish())
+        {
+            log::error!("{error}: memory of a pool may be freed while a kernel uses it");
+        }
         // A region's bytes stay those of its root.
         if self.reserved.place.is_none() && self.pool().insight.is_some() {
             self.reserved.freeing = Some(Instant::now());

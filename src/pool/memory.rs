@@ -21,6 +21,9 @@ pub(crate) mod sealed {
         /// Whether it can be handed out in parts.
         const HAS_PARTS: bool;
 
+        /// Whether the driver keeps it until the commands on it have ended, whoever enqueued them.
+        const IS_KEPT_BY_COMMANDS: bool;
+
         /// Its size in bytes.
         fn size(&self) -> usize;
 
@@ -65,6 +68,7 @@ impl Memory for Buffer {}
 
 impl sealed::Block for Buffer {
     const HAS_PARTS: bool = true;
+    const IS_KEPT_BY_COMMANDS: bool = true;
 
     fn size(&self) -> usize {
         MemoryObject::size(self)
@@ -118,6 +122,7 @@ impl Memory for SvmAllocation {}
 
 impl sealed::Block for SvmAllocation {
     const HAS_PARTS: bool = false;
+    const IS_KEPT_BY_COMMANDS: bool = false;
 
     fn size(&self) -> usize {
         SvmPointer::size(self)

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use cl3::error_codes::CL_INVALID_COMMAND_QUEUE;
 use opencl3::command_queue::CommandQueue;
 
 use super::allocator::Allocator;
@@ -12,7 +13,7 @@ use super::order::Target;
 use super::pooled::Pooled;
 use super::shared::Shared;
 use super::statistics::Statistics;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::uses::KnownQueue;
 use crate::memory::{Buffer, SvmAllocation};
 
@@ -65,7 +66,8 @@ impl<M: Memory> Pool<M> {
     /// A deferred allocator draws a warning: the pool cannot know when memory has run out.
     ///
     /// # Errors
-    /// CL_INVALID_CONTEXT where the allocator's queue is of another context.
+    /// CL_INVALID_CONTEXT where the allocator's queue is of another context, and CL_INVALID_COMMAND_QUEUE
+    /// where it may reorder its commands.
     pub fn new(allocator: impl Allocator<Memory = M> + 'static) -> Result<Self> {
         Self::with_options(allocator, PoolOptions::default())
     }
@@ -88,7 +90,12 @@ impl<M: Memory> Pool<M> {
             // SAFETY: the queue is alive while it is borrowed.
             unsafe { KnownQueue::of("MemoryPool::new", queue.get(), allocator.context_raw()) }
         });
-        let shared = Shared::new(Box::new(allocator), home.transpose()?, options)?;
+        let home = home.transpose()?;
+        if home.as_ref().is_some_and(|queue| !queue.is_in_order()) {
+            let why = "the allocator's queue may reorder its commands: it has none, then";
+            return Err(Error::refused("MemoryPool::new", CL_INVALID_COMMAND_QUEUE, why));
+        }
+        let shared = Shared::new(Box::new(allocator), home, options)?;
         Ok(Self(Arc::new(Handle(Arc::new(shared)))))
     }
 

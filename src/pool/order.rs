@@ -94,8 +94,11 @@ impl<M: Memory> Shared<M> {
         let (chosen, others) = self.choose(candidates, queue);
         drop(others);
         let Some((candidate, events)) = chosen else { return Ok(None) };
-        if let Some(queue) = queue {
-            wait_on(queue, events)?;
+        if let Some(queue) = queue
+            && let Err(error) = wait_on(queue, events)
+        {
+            log::warn!("{error}: a block of a memory pool is not used again");
+            return Ok(None);
         }
         let hand_out = |block: &mut Box<Block<M>>| block.hand_out(size, target.bound());
         Ok(Some(candidate.choose(hand_out)))

@@ -11,6 +11,7 @@ use opencl3::event::Event;
 
 use super::block::{Block, BoundTo};
 use super::memory::Memory;
+use super::order::wait_on;
 use super::shared::{Shared, this_thread};
 use super::shelf;
 use super::split;
@@ -109,12 +110,14 @@ impl<M: Memory> Pooled<M> {
     /// block is used again after it.
     ///
     /// # Errors
-    /// CL_INVALID_CONTEXT for a queue of another context, CL_INVALID_OPERATION where it is mapped, and
-    /// what the driver answers.
+    /// CL_INVALID_CONTEXT for a queue or event of another context, CL_INVALID_OPERATION where it is mapped,
+    /// and what the driver answers.
     pub fn record_use<'a>(&self, used: impl Into<RecordedUse<'a>>) -> Result<()> {
         match used.into() {
             RecordedUse::Queue(queue) => self.block().record_queue(&*self.known(queue)?),
             RecordedUse::Event(event) => {
+                let context = self.block().memory.context().raw();
+                WaitList::from(event).check_contexts("MemoryPool::record_use", context)?;
                 // SAFETY: the event is alive while it is borrowed.
                 self.block().record_event(&unsafe { EventRef::retain(event.get()) }?)
             }
@@ -127,12 +130,13 @@ impl<M: Memory> Pooled<M> {
         unsafe { KnownQueue::of("MemoryPool::bind_to_queue", queue.get(), context.raw()) }
     }
 
-    /// From now on, it is used on `queue`, after what the queue that it was bound to has been given up to
-    /// now (PyOpenCL's `bind_to_queue`). What the queue has been given when it goes back is taken for
+    /// From now on, it is used on `queue`: what that is given comes after what the queue that it was bound
+    /// to has been given up to now (PyOpenCL's `bind_to_queue`). What the queue has been given when it goes back is taken for
     /// uses of it. At first, it is bound to the queue for which it was allocated.
     ///
     /// # Errors
-    /// CL_INVALID_CONTEXT for a queue of another context, and what the driver answers.
+    /// CL_INVALID_CONTEXT for a queue of another context, CL_INVALID_OPERATION where it is mapped, and
+    /// what the driver answers.
     pub fn bind_to_queue(&mut self, queue: &CommandQueue) -> Result<()> {
         let queue = self.known(queue)?;
         self.block_mut().bind(queue)
@@ -244,8 +248,10 @@ impl<M: Memory> Block<M> {
     }
 
     fn bind(&mut self, queue: Arc<KnownQueue>) -> Result<()> {
-        if let Some(bound) = self.bound() {
-            self.record_queue(&bound)?;
+        if let Some(bound) = self.bound().filter(|bound| !Arc::ptr_eq(bound, &queue)) {
+            let events = bound.last_commands()?;
+            events.iter().try_for_each(|event| self.record_event(event))?;
+            wait_on(&queue, events)?;
         }
         let is_home = self.pool().home.as_ref().is_some_and(|home| Arc::ptr_eq(home, &queue));
         self.queue = if is_home { BoundTo::Home } else { BoundTo::Other(queue) };

@@ -46,7 +46,10 @@ impl<M: Memory> Shared<M> {
             }
         }
         let (Some(queue), Some((part, events))) = (queue, later) else { return Ok(None) };
-        wait_on(queue, events)?;
+        if let Err(error) = wait_on(queue, events) {
+            log::warn!("{error}: a region of a memory pool is not used again");
+            return Ok(None);
+        }
         Ok(Some(part.hand_out(size, target)))
     }
 

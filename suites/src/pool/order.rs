@@ -4,14 +4,19 @@ use std::ptr;
 use std::thread;
 
 use clmatrix::cl3::command_queue as cl3;
+use clmatrix::cl3::command_queue::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
 use clmatrix::cl3::event::CL_COMPLETE;
-use clmatrix::memory::{Buffer, MemoryObject, enqueue_copy, enqueue_fill, enqueue_fill_buffer};
-use clmatrix::pool::{MemoryPool, PoolOptions};
+use clmatrix::cl3::types::cl_context;
+use clmatrix::memory::{
+    Buffer, MemFlags, MemoryObject, enqueue_copy, enqueue_fill, enqueue_fill_buffer,
+};
+use clmatrix::pool::{Allocator, DeferredAllocator, MemoryPool, PoolOptions};
 use clmatrix::{CommandQueue, Device, Event, Result};
-use clmatrix_harness::device;
+use clmatrix_harness::{CtxFactory, ctx_factory, device};
 use rstest::rstest;
 
 use super::{pool_in, pool_on};
+use crate::buffer::refusal;
 use crate::gate::{A_MOMENT, gate, meanwhile, open};
 use crate::on_device::{OnDevice, on_device};
 
@@ -215,6 +220,81 @@ fn a_use_that_is_recorded_comes_first(on_device: OnDevice, #[case] by_event: boo
         content(&other, &new)
     })?;
     assert_eq!(found, [2; SIZE / 4]);
+    Ok(())
+}
+
+/// What the new queue is given in ways that nobody sees comes after what the old one was given.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_block_that_is_bound_anew_comes_after_its_old_queue(on_device: OnDevice) -> Result<()> {
+    let other = on_device.another_queue();
+    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    let gate = gate(&on_device.context);
+    let mut buffer = pool.allocate(SIZE)?;
+    let old = fill_unseen(&on_device.queue, &buffer, 1, Some(&gate));
+    soon_open(&gate, || -> Result<_> {
+        buffer.bind_to_queue(&other)?;
+        let new = fill_unseen(&other, &buffer, 2, None);
+        new.wait()?;
+        Ok(())
+    })?;
+    old.wait()?;
+    assert_eq!(content(&other, &buffer)?, [2; SIZE / 4]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn an_event_of_another_context_is_no_use_of_a_block(
+    on_device: OnDevice,
+    ctx_factory: CtxFactory,
+) -> Result<()> {
+    let elsewhere = gate(&ctx_factory()?);
+    let buffer = pool_on(&on_device.queue, PoolOptions::new())?.allocate(SIZE)?;
+    assert_eq!(refusal(buffer.record_use(&elsewhere)), "CL_INVALID_CONTEXT");
+    open(&elsewhere);
+    Ok(())
+}
+
+/// An allocator that says that it allocates for a queue that may reorder its commands.
+#[derive(Debug)]
+struct Loose {
+    buffers: DeferredAllocator,
+    queue: CommandQueue,
+}
+
+impl Allocator for Loose {
+    type Memory = Buffer;
+
+    fn allocate(&self, size: usize) -> Result<Option<Buffer>> {
+        self.buffers.allocate(size)
+    }
+
+    fn queue(&self) -> Option<&CommandQueue> {
+        Some(&self.queue)
+    }
+
+    fn max_size(&self) -> Option<usize> {
+        self.buffers.max_size()
+    }
+
+    fn context_raw(&self) -> cl_context {
+        self.buffers.context_raw()
+    }
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn an_allocator_for_an_out_of_order_queue_is_refused(
+    on_device: OnDevice,
+    device: Device,
+) -> Result<()> {
+    drop(on_device.out_of_order_queue(device)?);
+    let (context, properties) = (&on_device.context, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    let queue = CommandQueue::create_default_with_properties(context, properties, 0)?;
+    let buffers = DeferredAllocator::new(context, MemFlags::READ_WRITE)?;
+    let refused = refusal(MemoryPool::new(Loose { buffers, queue }));
+    assert_eq!(refused, "CL_INVALID_COMMAND_QUEUE");
     Ok(())
 }
 

@@ -129,3 +129,18 @@ fn it_is_not_released_while_it_is_mapped(on_device: OnDevice) -> Result<()> {
     assert_on_device(&on_device, &other, &[2; SIZE / 4]);
     Ok(())
 }
+
+/// Nobody but the queue that it is for knows of the command.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn it_is_not_freed_under_what_its_queue_was_given(on_device: OnDevice) -> Result<()> {
+    let other = on_device.another_queue();
+    let pool = pool(&on_device, None)?;
+    let gate = gate(&on_device.context);
+    let block = pool.allocate_on(&other, SIZE)?;
+    fill_later(&other, &block, &gate);
+    drop(block);
+    meanwhile(&gate, open, || pool.free_held());
+    assert_eq!(counts(&pool), (0, 0, 0, 0));
+    Ok(other.finish()?)
+}
