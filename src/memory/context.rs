@@ -42,10 +42,8 @@ impl MemContext {
             .map_err(in_call("clGetContextInfo"))?
             .into();
         let devices: Vec<_> = devices.into_iter().map(|device| device as cl_device_id).collect();
-        let largest = |&device: &cl_device_id| {
-            get_device_info(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE).ok().map(u64::from)
-        };
-        let largest: Option<Vec<u64>> = devices.iter().map(largest).collect();
+        let largest: Option<Vec<u64>> =
+            devices.iter().map(|device| largest_allocation(*device)).collect();
         Ok(Self {
             base_alignments: devices.iter().map(|&device| base_alignment(device)).collect(),
             largest_allocation: largest.and_then(|sizes| sizes.into_iter().max()),
@@ -69,6 +67,11 @@ impl MemContext {
     pub(crate) fn largest_allocation(&self) -> Option<u64> {
         self.largest_allocation
     }
+}
+
+/// CL_DEVICE_MAX_MEM_ALLOC_SIZE in bytes, if the device tells.
+pub(crate) fn largest_allocation(device: cl_device_id) -> Option<u64> {
+    get_device_info(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE).ok().map(u64::from)
 }
 
 /// CL_DEVICE_MEM_BASE_ADDR_ALIGN, which is in bits, in bytes.

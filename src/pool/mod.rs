@@ -10,7 +10,8 @@
 //! # How a block is used again
 //! Dropping a handle is all that it takes, and costs no call to the driver. What matters comes when the
 //! block is handed out again:
-//! - while a clone, a region or a map of it lives, it is not;
+//! - while a clone, a region or a map of it lives, it is not ([`parent`](crate::memory::Buffer::parent) of a part of a
+//!   [split](PoolOptions::split) root is a handle to the root, not to the part);
 //! - to the in-order queue that it was used on, it is, at once;
 //! - to another queue, one whose uses have ended is preferred. If there is none, a command that waits for
 //!   them is enqueued before the block is handed out;

@@ -76,7 +76,8 @@ impl PoolOptions {
         self
     }
 
-    /// The pool never has more than so many bytes from its allocator: beyond that, memory has run out.
+    /// The pool never has more than so many bytes from its allocator: beyond that, memory has run out. What
+    /// it has freed does not count, even if clones, regions or maps of it still keep the memory.
     pub fn limit(mut self, bytes: usize) -> Self {
         self.limit = bytes;
         self

@@ -1,13 +1,14 @@
 //! Buffers whose memory is there at once (`pyopencl.tools.ImmediateAllocator`).
 
+use cl3::error_codes::CL_INVALID_BUFFER_SIZE;
 use cl3::types::cl_context;
 use opencl3::command_queue::CommandQueue;
 
 use super::touch::Toucher;
 use super::{Allocator, DeferredAllocator};
-use crate::error::Result;
-use crate::handle::{OwnedQueue, context_of};
-use crate::memory::context::MemContext;
+use crate::error::{Error, Result};
+use crate::handle::{OwnedQueue, context_of, device_of};
+use crate::memory::context::{MemContext, largest_allocation};
 use crate::memory::uses::KnownQueue;
 use crate::memory::{Buffer, MemFlags};
 
@@ -39,6 +40,8 @@ pub struct ImmediateAllocator {
     queue: Option<OwnedQueue>,
     toucher: Toucher,
     buffers: DeferredAllocator,
+    /// CL_DEVICE_MAX_MEM_ALLOC_SIZE of the queue's device, in bytes.
+    max_size: Option<usize>,
 }
 
 impl ImmediateAllocator {
@@ -60,6 +63,8 @@ impl ImmediateAllocator {
             queue: known.is_in_order().then(|| OwnedQueue::retain(queue)).transpose()?,
             buffers: DeferredAllocator::in_context(context, flags)?,
             toucher: Toucher::beside(queue)?,
+            max_size: largest_allocation(device_of(queue)?)
+                .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
         })
     }
 }
@@ -68,6 +73,12 @@ impl Allocator for ImmediateAllocator {
     type Memory = Buffer;
 
     fn allocate(&self, size: usize) -> Result<Option<Buffer>> {
+        // Another device of the context may take more, and this one fail for want of memory.
+        if let Some(most) = self.max_size.filter(|most| size > *most) {
+            let why =
+                format!("the size is {size} bytes, the device allocates at most {most} at once");
+            return Err(Error::refused("clCreateBuffer", CL_INVALID_BUFFER_SIZE, why));
+        }
         let buffer = self.buffers.allocate(size)?;
         if let Some(buffer) = &buffer {
             self.toucher.touch(buffer)?;
@@ -80,7 +91,7 @@ impl Allocator for ImmediateAllocator {
     }
 
     fn max_size(&self) -> Option<usize> {
-        self.buffers.max_size()
+        self.max_size
     }
 
     fn context_raw(&self) -> cl_context {

@@ -63,8 +63,8 @@ pub trait Allocator: Send + Sync + fmt::Debug {
         false
     }
 
-    /// The most bytes that it makes at once, the largest CL_DEVICE_MAX_MEM_ALLOC_SIZE of the
-    /// context's devices; `None` where a device does not tell.
+    /// The most bytes that it makes at once, the largest CL_DEVICE_MAX_MEM_ALLOC_SIZE of the devices
+    /// that it allocates for; `None` where a device does not tell.
     fn max_size(&self) -> Option<usize>;
 
     /// The driver's handle of the context, valid as long as `self` lives.

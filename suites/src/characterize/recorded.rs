@@ -10,8 +10,9 @@ use super::entry::{Entry, answers, conflict};
 use super::facts;
 
 /// The files, of which each has one device, or some that were made up.
-const RECORDS: [&str; 5] = [
+const RECORDS: [&str; 6] = [
     include_str!("recorded/intel-r-opencl.json"),
+    include_str!("recorded/nvidia-cuda.json"),
     include_str!("recorded/oclgrind.json"),
     include_str!("recorded/portable-computing-language.json"),
     include_str!("recorded/rusticl.json"),

@@ -12,6 +12,7 @@ use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
 use super::{counts, pool_in, pool_on};
+use crate::logger::panics_as_it_logs;
 use crate::on_device::{OnDevice, on_device};
 
 #[rstest]
@@ -162,6 +163,42 @@ fn from_many_threads_counts_stay_exact(on_device: OnDevice) -> Result<()> {
     assert!(held > 0 && managed >= 64 * held);
     pool.free_held();
     assert_eq!(counts(&pool), (0, 0, 0, 0));
+    Ok(())
+}
+
+/// A million steps each where the compiler has optimized.
+#[rstest]
+#[clmatrix_harness::test]
+fn counts_are_exact_after_millions_of_steps(on_device: OnDevice) -> Result<()> {
+    const STEPS: usize = if cfg!(debug_assertions) { 250_000 } else { 1_000_000 };
+    let pool = pool_in(&on_device.context, PoolOptions::new())?;
+    thread::scope(|scope| {
+        for thread in 0..8_usize {
+            let pool = &pool;
+            scope.spawn(move || {
+                let mut kept: [Option<PooledBuffer>; 8] = [const { None }; 8];
+                for step in 0..STEPS {
+                    let random = (step + thread).wrapping_mul(0x9E37_79B9) >> 7;
+                    let size = (64 << (random % 5)) + random % 16;
+                    kept[random / 5 % 8] = Some(pool.allocate(size).expect("a block"));
+                }
+            });
+        }
+    });
+    let (held, active, managed, requested) = counts(&pool);
+    assert_eq!((active, requested), (0, 0));
+    assert!(held <= 8 * 9 * 5 && managed >= 64 * held, "{held} blocks of {managed} bytes");
+    pool.free_held();
+    assert_eq!(counts(&pool), (0, 0, 0, 0));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_deferred_allocator_draws_a_warning(on_device: OnDevice) -> Result<()> {
+    let allocator = DeferredAllocator::new(&on_device.context, MemFlags::READ_WRITE)?;
+    let said = panics_as_it_logs(|| drop(MemoryPool::new(allocator)));
+    assert!(said.contains("deferred allocator"), "{said}");
     Ok(())
 }
 
