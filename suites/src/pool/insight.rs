@@ -94,9 +94,11 @@ fn events_name_the_bin_and_are_a_line(on_device: OnDevice) -> Result<()> {
 fn no_lock_is_held_meanwhile(on_device: OnDevice) -> Result<()> {
     let (pool, seen) = (Arc::new(OnceLock::<MemoryPool>::new()), Trace::default());
     let hook = {
-        let (pool, seen) = (Arc::clone(&pool), Arc::clone(&seen.0));
+        // A pool keeps its hook: were it the other way round, too, neither would ever go.
+        let (pool, seen) = (Arc::downgrade(&pool), Arc::clone(&seen.0));
         move |event: &PoolEvent<'_>| {
-            let Some(pool) = pool.get() else { return };
+            let pool = pool.upgrade();
+            let Some(pool) = pool.as_ref().and_then(|pool| pool.get()) else { return };
             // Its own allocations are told, too.
             if event.size == 1000 {
                 drop(pool.allocate(10).expect("a block"));
