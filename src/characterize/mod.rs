@@ -38,6 +38,7 @@ mod build;
 mod facts;
 mod fp64;
 mod local_memory;
+pub mod measure;
 mod pocl;
 mod simd;
 mod svm;

@@ -1,0 +1,81 @@
+//! The middle of samples, and how far they lie around it.
+
+use crate::characterize::measure::finding::{Confidence, Finding, Unit, Value};
+
+/// The quartiles of samples.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Summary {
+    pub low: f64,
+    pub median: f64,
+    pub high: f64,
+}
+
+impl Summary {
+    /// Of at least one sample.
+    pub fn of(samples: &[f64]) -> Self {
+        let mut sorted = samples.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let at = |share: f64| {
+            let place = share * (sorted.len() - 1) as f64;
+            let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
+            below + (above - below) * place.fract()
+        };
+        Self { low: at(0.25), median: at(0.5), high: at(0.75) }
+    }
+
+    /// Half of the range that the middle half of the samples takes.
+    pub fn spread(self) -> f64 {
+        (self.high - self.low) / 2.0
+    }
+
+    /// `f` of all of it; `f` either never falls or never rises.
+    pub fn map(self, f: impl Fn(f64) -> f64) -> Self {
+        let (a, b) = (f(self.low), f(self.high));
+        Self { low: a.min(b), median: f(self.median), high: a.max(b) }
+    }
+
+    /// The median as an answer.
+    pub fn finding(self, unit: Unit) -> Finding {
+        /// Samples that lie within this share of their median agree.
+        const CLOSE: f64 = 0.05;
+        /// Beyond this, they say little.
+        const FAR: f64 = 0.25;
+        let spread = self.spread();
+        let confidence = match spread / self.median.abs() {
+            share if share <= CLOSE => Confidence::High,
+            share if share <= FAR => Confidence::Medium,
+            _ => Confidence::Low,
+        };
+        Finding { value: Value::Number(self.median), unit, spread, confidence }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quartiles_lie_between_samples() {
+        let summary = Summary::of(&[4.0, 1.0, 3.0, 2.0]);
+        assert_eq!(summary, Summary { low: 1.75, median: 2.5, high: 3.25 });
+        assert_eq!(Summary::of(&[7.0]), Summary { low: 7.0, median: 7.0, high: 7.0 });
+        assert_eq!(summary.spread(), 0.75);
+    }
+
+    #[test]
+    fn what_falls_swaps_the_quartiles() {
+        let summary = Summary { low: 1.0, median: 2.0, high: 4.0 };
+        let rate = summary.map(|time| 8.0 / time);
+        assert_eq!(rate, Summary { low: 2.0, median: 4.0, high: 8.0 });
+    }
+
+    #[test]
+    fn what_lies_far_apart_says_little() {
+        let confidence = |low: f64, high: f64| {
+            Summary { low, median: 100.0, high }.finding(Unit::Count).confidence
+        };
+        assert_eq!(confidence(96.0, 104.0), Confidence::High);
+        assert_eq!(confidence(90.0, 110.0), Confidence::Medium);
+        assert_eq!(confidence(60.0, 160.0), Confidence::Low);
+    }
+}

@@ -1,0 +1,160 @@
+//! What it takes to launch a kernel, to wait for it, and to make what that needs.
+
+use std::ptr;
+
+use cl3::command_queue::enqueue_nd_range_kernel;
+use cl3::event::{release_event, wait_for_events};
+use opencl3::command_queue::CommandQueue;
+use opencl3::context::Context;
+use opencl3::kernel::Kernel;
+
+use super::clock::{Budget, nanoseconds};
+use super::estimate::Summary;
+use super::finding::{Attempt, Finding, NotMeasurable, Taken, Unit};
+use super::sampling::{ROUNDS, sample};
+use super::series::Series;
+use super::workbench::Workbench;
+use super::{Recipe, each};
+use crate::error::in_call;
+
+pub(super) const RECIPE: Recipe = Recipe {
+    name: "launch",
+    measurements: &[
+        "launch_latency",
+        "launch_and_wait",
+        "event_overhead",
+        "queue_creation",
+        "context_creation",
+    ],
+    weight: 3.0,
+    take: |bench| each(bench, [latency, launch_and_wait, event_overhead, queue, context]),
+};
+
+/// So many launches are timed together: a host's clock may not tell a single one.
+const BATCH: usize = 64;
+
+/// Launches of a kernel without arguments, by the driver's call alone.
+struct Launches {
+    /// Takes no times of commands, which costs.
+    queue: CommandQueue,
+    kernel: Kernel,
+}
+
+impl Launches {
+    fn new(bench: &Workbench) -> Attempt<Self> {
+        let program = bench.program("kernel void nothing(void) {}", "")?;
+        let queue = CommandQueue::create_default(&bench.context, 0)?;
+        Ok(Self { queue, kernel: Kernel::create(&program, "nothing")? })
+    }
+
+    /// One work item, behind the event if there is one.
+    fn launch(&self, behind: Option<Event>) -> Attempt<Event> {
+        let list = behind.as_ref().map_or(ptr::null(), |event| &raw const event.0);
+        // SAFETY: queue and kernel are alive and of one context, the kernel takes nothing, the list
+        // has as many events as is said and they are alive.
+        let event = unsafe {
+            enqueue_nd_range_kernel(
+                self.queue.get(),
+                self.kernel.get(),
+                1,
+                ptr::null(),
+                &1,
+                ptr::null(),
+                behind.is_some().into(),
+                list,
+            )
+        };
+        Ok(event.map(Event).map_err(in_call("clEnqueueNDRangeKernel"))?)
+    }
+
+    fn finish(&self) -> Attempt<()> {
+        Ok(self.queue.finish()?)
+    }
+}
+
+/// An event that is not looked at.
+struct Event(cl3::types::cl_event);
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // SAFETY: it is this handle's own reference.
+        if let Err(code) = unsafe { release_event(self.0) } {
+            log::error!("{}", crate::Error::from_call("clReleaseEvent", code));
+        }
+    }
+}
+
+/// What a call of `clEnqueueNDRangeKernel` takes while the queue has room.
+fn latency(bench: &Workbench, budget: &Budget) -> Attempt<Taken> {
+    let launches = Launches::new(bench)?;
+    times(budget, "time per launch", || {
+        let (time, launched) = nanoseconds(budget.clock(), || {
+            (0..BATCH).try_for_each(|_| launches.launch(None).map(drop))
+        });
+        launched?;
+        launches.finish()?;
+        Ok(time / BATCH as f64)
+    })
+}
+
+/// From before a launch until the host knows that the kernel has run.
+fn launch_and_wait(bench: &Workbench, budget: &Budget) -> Attempt<Taken> {
+    let launches = Launches::new(bench)?;
+    times(budget, "time per launch and wait", || {
+        let (time, launched) = nanoseconds(budget.clock(), || {
+            (0..BATCH).try_for_each(|_| {
+                let event = launches.launch(None)?;
+                wait_for_events(&[event.0]).map_err(in_call("clWaitForEvents"))?;
+                Ok::<_, NotMeasurable>(())
+            })
+        });
+        launched?;
+        Ok(time / BATCH as f64)
+    })
+}
+
+/// What a launch takes longer if it waits for the event of the one before, in whose order it comes
+/// anyway.
+fn event_overhead(bench: &Workbench, budget: &Budget) -> Attempt<Taken> {
+    let launches = Launches::new(bench)?;
+    let taken = times(budget, "time per event", || {
+        let batch = |with_event: bool| {
+            let (time, launched) = nanoseconds(budget.clock(), || {
+                let mut last = None;
+                for _ in 0..BATCH {
+                    last = Some(launches.launch(last.filter(|_| with_event))?);
+                }
+                launches.finish()
+            });
+            launched.map(|()| time / BATCH as f64)
+        };
+        Ok(batch(true)? - batch(false)?)
+    })?;
+    let answer = taken.answer.and_then(Finding::unless_lost_in_its_spread);
+    Ok(Taken { answer, ..taken })
+}
+
+fn queue(bench: &Workbench, budget: &Budget) -> Attempt<Taken> {
+    times(budget, "time per queue", || {
+        let make = || CommandQueue::create_default(&bench.context, 0);
+        let (time, made) = nanoseconds(budget.clock(), make);
+        made?;
+        Ok(time)
+    })
+}
+
+fn context(bench: &Workbench, budget: &Budget) -> Attempt<Taken> {
+    times(budget, "time per context", || {
+        let (time, made) = nanoseconds(budget.clock(), || Context::from_device(&bench.device));
+        made?;
+        Ok(time)
+    })
+}
+
+/// Samples of nanoseconds as they are.
+fn times(budget: &Budget, name: &str, mut take: impl FnMut() -> Attempt<f64>) -> Attempt<Taken> {
+    let points = sample(budget, ROUNDS, &[1_u32], |_| take())?;
+    let finding = Summary::of(&points[0].samples).finding(Unit::Nanoseconds);
+    let series = Series::new(("rounds", Unit::Count), (name, Unit::Nanoseconds), points);
+    Ok(Taken::new(Ok(finding), [series]))
+}

@@ -1,0 +1,168 @@
+//! What a device really does, measured, with the samples that the answers rest on.
+//!
+//! A [`Topic`] is a group of measurements that share a context and a part of the time. [`measure`]
+//! takes one topic's; [`measure_all`] takes several within a budget. An answer has a value, a unit,
+//! a spread and a confidence; where a device, its driver or the budget does not allow for one, it is
+//! [`NotMeasurable`], with the reason.
+//!
+//! From the folder's files: a topic's file holds its kernels and takes samples with a `Workbench`;
+//! what samples mean is decided in `estimate`, without any device.
+
+#![allow(dead_code)]
+
+mod clock;
+mod estimate;
+mod finding;
+mod launch;
+mod sampling;
+mod series;
+mod timer;
+mod workbench;
+
+use std::time::Duration;
+
+use opencl3::device::Device;
+
+pub use clock::{Clock, SystemClock};
+pub use finding::{Confidence, Finding, Measured, NotMeasurable, Unit, Value};
+pub use series::{Axis, Point, Series};
+
+use crate::characterize::Facts;
+use crate::error::Result;
+use clock::Budget;
+use finding::{Attempt, Taken};
+use workbench::Workbench;
+
+/// A group of measurements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Topic {
+    /// How finely the device and the host tell the time of commands.
+    Timer,
+    /// Launching, waiting, and making what that takes.
+    Launch,
+}
+
+/// What a topic's file makes known.
+struct Recipe {
+    name: &'static str,
+    /// Its measurements' names.
+    measurements: &'static [&'static str],
+    /// Its part of the time of all topics.
+    weight: f64,
+    /// An answer for each of its measurements, in their order.
+    take: fn(&Workbench) -> Vec<Taken>,
+}
+
+impl Topic {
+    /// In the order in which they are taken.
+    pub const ALL: [Self; 2] = [Self::Timer, Self::Launch];
+
+    fn recipe(self) -> &'static Recipe {
+        match self {
+            Self::Timer => &timer::RECIPE,
+            Self::Launch => &launch::RECIPE,
+        }
+    }
+
+    /// Its name, such as `local-memory`.
+    pub fn name(self) -> &'static str {
+        self.recipe().name
+    }
+
+    /// The names of its measurements, in the order of their answers.
+    pub fn measurements(self) -> &'static [&'static str] {
+        self.recipe().measurements
+    }
+}
+
+/// How much may be spent.
+#[derive(Clone, Copy)]
+pub struct Settings<'a> {
+    /// How long all topics together may take, but for one sample's time.
+    pub budget: Duration,
+    /// How much of the device's memory may be used at a time, in bytes.
+    pub memory: u64,
+    /// What tells the time.
+    pub clock: &'a dyn Clock,
+}
+
+/// What may be spent on a device of any kind but a CPU.
+const GPU_BUDGET: Duration = Duration::from_secs(16);
+/// On a CPU, where one sample takes longer, as do builds.
+const CPU_BUDGET: Duration = Duration::from_secs(24);
+/// A CPU's memory is that of all other programs, too.
+const CPU_MEMORY: u64 = 256 << 20;
+
+impl Settings<'static> {
+    /// What a device of its kind needs: all of its memory and 16 s, or 256 MiB and 24 s of a CPU.
+    ///
+    /// # Errors
+    /// What the driver answers where it does not tell what all devices have.
+    pub fn for_device(device: &Device) -> Result<Self> {
+        let is_cpu = Facts::of(device)?.device_type.has_cpu();
+        let memory = device.global_mem_size()?;
+        Ok(if is_cpu {
+            Self { budget: CPU_BUDGET, memory: memory.min(CPU_MEMORY), clock: &SystemClock }
+        } else {
+            Self { budget: GPU_BUDGET, memory, clock: &SystemClock }
+        })
+    }
+}
+
+/// One topic's measurements, on a context of their own.
+pub fn measure(device: &Device, topic: Topic, settings: &Settings) -> Vec<Measured> {
+    measure_all(device, &[topic], settings, |_| ())
+}
+
+/// The measurements of several topics, which share the budget. `begins` is told of each topic
+/// before it begins.
+pub fn measure_all(
+    device: &Device,
+    topics: &[Topic],
+    settings: &Settings,
+    mut begins: impl FnMut(Topic),
+) -> Vec<Measured> {
+    let budget = Budget::new(settings.clock, settings.budget);
+    let weights: f64 = topics.iter().map(|topic| topic.recipe().weight).sum();
+    let mut all = Vec::new();
+    for topic in topics {
+        begins(*topic);
+        let recipe = topic.recipe();
+        let share = budget.share(recipe.weight / weights);
+        all.extend(recipe.measure(device, settings.memory, share));
+    }
+    all
+}
+
+impl Recipe {
+    fn measure(&self, device: &Device, memory: u64, budget: Budget) -> Vec<Measured> {
+        let clock = budget.clock();
+        let begin = clock.now();
+        let taken = match Workbench::new(device, memory, budget) {
+            Ok(bench) => (self.take)(&bench),
+            Err(why) => self.measurements.iter().map(|_| why.clone().into()).collect(),
+        };
+        debug_assert_eq!(taken.len(), self.measurements.len());
+        let took = clock.now() - begin;
+        let named = self.measurements.iter().zip(taken);
+        named.map(|(name, taken)| taken.named(name, took)).collect()
+    }
+}
+
+impl Taken {
+    fn named(self, name: &str, took: Duration) -> Measured {
+        Measured { name: name.to_owned(), answer: self.answer, series: self.series, took }
+    }
+}
+
+/// One of a topic's measurements, which has its time for itself.
+type Take = fn(&Workbench, &Budget) -> Attempt<Taken>;
+
+/// A topic whose measurements share nothing: each has a like share of the time.
+fn each<const N: usize>(bench: &Workbench, takes: [Take; N]) -> Vec<Taken> {
+    let take = |take: Take| {
+        let budget = bench.budget.share(1.0 / N as f64);
+        take(bench, &budget).unwrap_or_else(Taken::from)
+    };
+    takes.map(take).into()
+}

@@ -1,0 +1,42 @@
+//! Samples over what was varied.
+
+use super::finding::Unit;
+
+/// Samples over what was varied.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Series {
+    /// What was varied, such as `stride`.
+    pub x: Axis,
+    /// What was sampled, such as `time per access`.
+    pub y: Axis,
+    /// The samples, in the order of x.
+    pub points: Vec<Point>,
+}
+
+/// What a number of a [`Series`] is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Axis {
+    /// What it is called.
+    pub name: String,
+    /// What it counts.
+    pub unit: Unit,
+}
+
+/// The samples for one value of what was varied.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Point {
+    /// That value.
+    pub x: f64,
+    /// In the order in which they were taken.
+    pub samples: Vec<f64>,
+}
+
+impl Series {
+    pub(super) fn new(x: (&str, Unit), y: (&str, Unit), points: Vec<Point>) -> Self {
+        let axis = |(name, unit): (&str, Unit)| Axis { name: name.to_owned(), unit };
+        Self { x: axis(x), y: axis(y), points }
+    }
+}

@@ -1,0 +1,75 @@
+//! What measurements work with: a device, a context and a queue of their own, and time.
+
+use cl3::command_queue::CL_QUEUE_PROFILING_ENABLE;
+use opencl3::command_queue::CommandQueue;
+use opencl3::context::Context;
+use opencl3::device::Device;
+use opencl3::event::Event;
+use opencl3::program::Program;
+
+use super::clock::Budget;
+use super::finding::{Attempt, NotMeasurable};
+use crate::characterize::Facts;
+use crate::launch::Launcher;
+use crate::memory::{Buffer, MemFlags, enqueue_read_buffer};
+
+/// What one topic works with.
+pub(super) struct Workbench<'a> {
+    pub device: Device,
+    pub facts: Facts,
+    pub context: Context,
+    /// In order, and takes times.
+    pub queue: CommandQueue,
+    /// How much memory of the device may be used at a time, in bytes.
+    pub memory: u64,
+    pub budget: Budget<'a>,
+}
+
+impl<'a> Workbench<'a> {
+    pub fn new(device: &Device, memory: u64, budget: Budget<'a>) -> Attempt<Self> {
+        let facts = Facts::of(device)?;
+        let context = Context::from_device(device)?;
+        let queue = CommandQueue::create_default(&context, CL_QUEUE_PROFILING_ENABLE)?;
+        Ok(Self { device: *device, facts, context, queue, memory, budget })
+    }
+
+    /// The kernels of a program, with the build's log where it fails.
+    pub fn program(&self, source: &str, options: &str) -> Attempt<Program> {
+        Program::create_and_build_from_source(&self.context, source, options)
+            .map_err(|log| NotMeasurable::new(format!("its kernel does not build: {log}")))
+    }
+
+    /// A kernel of a program of its own.
+    pub fn kernel(&self, source: &str, options: &str, name: &str) -> Attempt<Launcher> {
+        Ok(Launcher::create(&self.program(source, options)?, name)?)
+    }
+
+    /// A buffer of `size` bytes, of which nothing is known.
+    pub fn buffer(&self, size: usize) -> Attempt<Buffer> {
+        Ok(Buffer::new(&self.context, MemFlags::READ_WRITE, size)?)
+    }
+
+    /// Fails unless all of the first `count` numbers are `expected`: how many steps each work item
+    /// took. Some compilers end long loops early.
+    pub fn check_steps(&self, steps: &Buffer, count: usize, expected: u32) -> Attempt<()> {
+        let mut taken = vec![0_u32; count];
+        enqueue_read_buffer(&self.queue, steps, 0, &mut taken, [])?;
+        match taken.iter().find(|taken| **taken != expected) {
+            None => Ok(()),
+            Some(taken) => Err(NotMeasurable::new(format!(
+                "the device took {taken} of {expected} steps of a loop"
+            ))),
+        }
+    }
+
+    /// Waits for a command, and returns how many nanoseconds the device says that it took
+    /// (CL_PROFILING_COMMAND_START to CL_PROFILING_COMMAND_END).
+    pub fn device_time(&self, event: &Event) -> Attempt<f64> {
+        event.wait()?;
+        let (begin, end) = (event.profiling_command_start()?, event.profiling_command_end()?);
+        match end.checked_sub(begin) {
+            Some(time) => Ok(time as f64),
+            None => Err(NotMeasurable::new("the device says that a command ended before it began")),
+        }
+    }
+}
