@@ -10,6 +10,8 @@
 
 #![allow(dead_code)]
 
+mod allocation;
+mod build;
 mod clock;
 mod estimate;
 mod finding;
@@ -40,6 +42,11 @@ pub enum Topic {
     Timer,
     /// Launching, waiting, and making what that takes.
     Launch,
+    /// Building programs.
+    Build,
+    /// How much memory there is, and where it shows that there is no more. A driver may end the
+    /// process then; with the settings of [`Settings::for_device`] this does not come up on a CPU.
+    Allocation,
 }
 
 /// What a topic's file makes known.
@@ -55,12 +62,14 @@ struct Recipe {
 
 impl Topic {
     /// In the order in which they are taken.
-    pub const ALL: [Self; 2] = [Self::Timer, Self::Launch];
+    pub const ALL: [Self; 4] = [Self::Timer, Self::Launch, Self::Build, Self::Allocation];
 
     fn recipe(self) -> &'static Recipe {
         match self {
             Self::Timer => &timer::RECIPE,
             Self::Launch => &launch::RECIPE,
+            Self::Build => &build::RECIPE,
+            Self::Allocation => &allocation::RECIPE,
         }
     }
 
