@@ -1,7 +1,7 @@
 //! Runs a plan: a thread per device and slot, each with a worker of its own.
 //!
 //! Devices never wait for each other. Within a device, each slot takes the next test and hands it
-//! to its worker. A worker is used until a test goes wrong in it.
+//! to its worker. A worker is used until a test goes wrong in it, or it has run as many as it may.
 //!
 //! A crash may strike later than its cause: a driver's thread dies while the next test runs. So
 //! the victim of a crash is run again, alone, in a fresh worker. If it crashes there too, the crash
@@ -98,6 +98,8 @@ struct Slot<'a> {
     recorder: &'a Recorder<'a>,
     stop: &'a StopSignal,
     worker: Option<Worker>,
+    /// How many tests this worker has run.
+    served: usize,
     /// The last result of this worker, which a delayed crash may still change.
     unsettled: Option<(usize, TestResult)>,
 }
@@ -109,7 +111,7 @@ impl<'a> Slot<'a> {
         recorder: &'a Recorder<'a>,
         stop: &'a StopSignal,
     ) -> Self {
-        Self { run, lane, recorder, stop, worker: None, unsettled: None }
+        Self { run, lane, recorder, stop, worker: None, served: 0, unsettled: None }
     }
 
     fn work(mut self) {
@@ -211,14 +213,19 @@ impl<'a> Slot<'a> {
                 Err(reason) => return Attempt::without_running(Outcome::NotRun { reason }),
             },
         };
+        self.served += 1;
+        let settings = &self.lane.settings.settings;
         let mut attempt = worker.run(entry.test, limit, self.stop);
         if let Some(Outcome::Passed) = attempt.outcome
-            && let Some(complaint) = self.lane.settings.settings.complaint_in(&attempt.stderr)
+            && let Some(complaint) = settings.complaint_in(&attempt.stderr)
         {
             attempt.outcome = Some(Outcome::Failed {
                 message: format!("the driver says: {complaint}"),
                 location: None,
             });
+            attempt.worker_survived = false;
+        }
+        if settings.tests_per_worker.is_some_and(|most| self.served >= most) {
             attempt.worker_survived = false;
         }
         // Any other is killed here: what went wrong in it must not touch the next test.
@@ -228,13 +235,14 @@ impl<'a> Slot<'a> {
         attempt
     }
 
-    fn start_worker(&self) -> Result<Worker, String> {
+    fn start_worker(&mut self) -> Result<Worker, String> {
         if self.lane.failed_starts.load(Ordering::Relaxed) >= START_TRIES {
             return Err("the device was given up: its workers do not start any more".to_owned());
         }
         match Worker::start(&self.lane.settings.launch, self.run.echo, self.stop) {
             Ok(worker) => {
                 self.lane.failed_starts.store(0, Ordering::Relaxed);
+                self.served = 0;
                 Ok(worker)
             }
             Err(StartError::Stopped) => Err("the run was stopped".to_owned()),

@@ -4,6 +4,7 @@
 //! [profile.default]
 //! timeout = "60s"                  # for one test on one device
 //! slots = 1                        # tests at a time on one device
+//! tests-per-worker = 100           # then a new process; any number without it
 //! devices = "pocl;nvidia:0"        # in the grammar of CLMATRIX_TEST; all without it
 //! report-dir = "reports"           # `clmatrix` in cargo's target folder without it
 //!

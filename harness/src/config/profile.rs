@@ -8,7 +8,7 @@ use regex::RegexSet;
 use serde::Deserialize;
 
 use super::device_match::DeviceMatch;
-use super::value::{Diagnostics, IdPattern, NamePattern, Slots, Timeout};
+use super::value::{Count, Diagnostics, IdPattern, NamePattern, Timeout};
 use crate::events::RunDevice;
 
 /// How a run is made.
@@ -29,6 +29,8 @@ pub struct DeviceSettings {
     pub timeout: Duration,
     /// How many tests may run at the same time, at least 1.
     pub slots: usize,
+    /// After how many tests a worker makes room for a new one; never without it.
+    pub tests_per_worker: Option<usize>,
     /// Lines on standard error with which the driver says that a test did wrong.
     pub diagnostics: RegexSet,
 }
@@ -41,7 +43,8 @@ pub(super) struct ProfileKeys {
     expected_devices: Option<Vec<IdPattern>>,
     report_dir: Option<PathBuf>,
     timeout: Option<Timeout>,
-    slots: Option<Slots>,
+    slots: Option<Count>,
+    tests_per_worker: Option<Count>,
 }
 
 /// `[[override]]`: what is different on some devices.
@@ -50,7 +53,8 @@ pub(super) struct ProfileKeys {
 pub(super) struct Override {
     on: DeviceMatch,
     timeout: Option<Timeout>,
-    slots: Option<Slots>,
+    slots: Option<Count>,
+    tests_per_worker: Option<Count>,
     diagnostics: Option<Diagnostics>,
 }
 
@@ -64,7 +68,8 @@ struct OverrideKeys {
     vendor: Option<NamePattern>,
     driver_version: Option<NamePattern>,
     timeout: Option<Timeout>,
-    slots: Option<Slots>,
+    slots: Option<Count>,
+    tests_per_worker: Option<Count>,
     diagnostics: Option<Diagnostics>,
 }
 
@@ -78,6 +83,7 @@ impl Profile {
             settings: DeviceSettings {
                 timeout: Duration::from_secs(60),
                 slots: 1,
+                tests_per_worker: None,
                 diagnostics: RegexSet::empty(),
             },
             overrides,
@@ -95,7 +101,7 @@ impl Profile {
         if let Some(folder) = &keys.report_dir {
             self.report_dir = Some(root.join(folder));
         }
-        self.settings.apply(keys.timeout, keys.slots, None);
+        self.settings.apply(keys.timeout, keys.slots, keys.tests_per_worker, None);
     }
 
     /// Which devices are wanted, in the grammar of `CLMATRIX_TEST`; all where this is `None`.
@@ -130,7 +136,8 @@ impl Profile {
     fn settings_where(&self, applies: impl Fn(&DeviceMatch) -> bool) -> DeviceSettings {
         let mut settings = self.settings.clone();
         for each in self.overrides.iter().filter(|each| applies(&each.on)) {
-            settings.apply(each.timeout, each.slots, each.diagnostics.as_ref());
+            let diagnostics = each.diagnostics.as_ref();
+            settings.apply(each.timeout, each.slots, each.tests_per_worker, diagnostics);
         }
         settings
     }
@@ -145,11 +152,13 @@ impl DeviceSettings {
     fn apply(
         &mut self,
         timeout: Option<Timeout>,
-        slots: Option<Slots>,
+        slots: Option<Count>,
+        tests_per_worker: Option<Count>,
         diagnostics: Option<&Diagnostics>,
     ) {
         self.timeout = timeout.map_or(self.timeout, |timeout| timeout.0);
         self.slots = slots.map_or(self.slots, |slots| slots.0);
+        self.tests_per_worker = tests_per_worker.map(|tests| tests.0).or(self.tests_per_worker);
         if let Some(diagnostics) = diagnostics {
             self.diagnostics = diagnostics.0.clone();
         }
@@ -163,6 +172,7 @@ impl From<OverrideKeys> for Override {
             on: DeviceMatch { id, platform, device, vendor, driver_version },
             timeout: keys.timeout,
             slots: keys.slots,
+            tests_per_worker: keys.tests_per_worker,
             diagnostics: keys.diagnostics,
         }
     }

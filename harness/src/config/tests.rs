@@ -87,6 +87,7 @@ fn a_profile_falls_back_to_default_and_that_to_what_is_built_in() {
         [profile.ci]
         timeout = "2m"
         slots = 3
+        tests-per-worker = 40
         expected-devices = ["POCL-*", "intel-cpu", "oclgrind-*"]
         report-dir = "out"
         [profile.fleet]
@@ -101,14 +102,14 @@ fn a_profile_falls_back_to_default_and_that_to_what_is_built_in() {
         (
             devices,
             settings.timeout.as_secs(),
-            settings.slots,
+            (settings.slots, settings.tests_per_worker),
             profile.report_dir().map(Path::to_owned),
         )
     };
     let pocl = Some("pocl".to_owned());
-    assert_eq!(summary("default"), (pocl.clone(), 90, 1, None));
-    assert_eq!(summary("ci"), (pocl.clone(), 120, 3, Some(project.path("out"))));
-    assert_eq!(summary("fleet"), (pocl, 90, 1, Some(PathBuf::from("/var/reports"))));
+    assert_eq!(summary("default"), (pocl.clone(), 90, (1, None), None));
+    assert_eq!(summary("ci"), (pocl.clone(), 120, (3, Some(40)), Some(project.path("out"))));
+    assert_eq!(summary("fleet"), (pocl, 90, (1, None), Some(PathBuf::from("/var/reports"))));
 
     let ci = config.profile("ci").unwrap();
     assert_eq!(ci.absent(["pocl-cpu", "oclgrind-sim"]), ["intel-cpu"]);
@@ -311,7 +312,7 @@ fn mistakes_in_the_configuration() {
         (
             "[profile.default]\nspeed = 3",
             [
-                "clmatrix.toml:2:1: unknown key `speed`; known: `devices`, `expected-devices`, `report-dir`, `timeout`, `slots`",
+                "clmatrix.toml:2:1: unknown key `speed`; known: `devices`, `expected-devices`, `report-dir`, `timeout`, `slots`, `tests-per-worker`",
                 "  |",
                 "2 | speed = 3",
                 "  | ^^^^^",

@@ -114,28 +114,28 @@ impl Text for Reason {
     }
 }
 
-/// How many tests may run on a device at the same time, at least 1.
+/// How many of something there may be, at least 1.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slots(pub(super) usize);
+pub(super) struct Count(pub(super) usize);
 
-impl<'de> Deserialize<'de> for Slots {
+impl<'de> Deserialize<'de> for Count {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_i64(SlotsVisitor)
+        deserializer.deserialize_i64(CountVisitor)
     }
 }
 
-struct SlotsVisitor;
+struct CountVisitor;
 
-impl Visitor<'_> for SlotsVisitor {
-    type Value = Slots;
+impl Visitor<'_> for CountVisitor {
+    type Value = Count;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a whole number of at least 1")
     }
 
-    fn visit_i64<E: Error>(self, number: i64) -> Result<Slots, E> {
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Count, E> {
         match usize::try_from(number) {
-            Ok(slots @ 1..) => Ok(Slots(slots)),
+            Ok(count @ 1..) => Ok(Count(count)),
             _ => Err(E::invalid_value(Unexpected::Signed(number), &self)),
         }
     }

@@ -22,6 +22,7 @@ pub const CHECKS: &[Check] = &[
     ("run::skips_say_why", skips_say_why),
     ("run::a_test_without_device_runs_once", a_test_without_device_runs_once),
     ("run::a_delayed_crash_is_charged_to_its_cause", a_delayed_crash_is_charged_to_its_cause),
+    ("run::a_worker_has_as_many_tests_as_it_may", a_worker_has_as_many_tests_as_it_may),
     ("run::what_a_test_closes_is_open_for_the_next", what_a_test_closes_is_open_for_the_next),
     ("run::a_fork_answers_for_nobody_else", a_fork_answers_for_nobody_else),
     ("run::garbage_on_the_connection_is_passed_over", garbage_on_the_connection_is_passed_over),
@@ -184,6 +185,18 @@ fn a_delayed_crash_is_charged_to_its_cause() {
         matches!(outcome, Outcome::Crashed { how }
             if how.contains("delayed") && how.contains("faulty::is_the_victim_of_the_bomb@"))
     });
+}
+
+/// The bomb goes with its worker, before the next test.
+fn a_worker_has_as_many_tests_as_it_may() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = folder.path().join("clmatrix.toml");
+    std::fs::write(&config, "[profile.default]\ntests-per-worker = 1\n").expect("it is written");
+    let reports = folder.path().join("reports");
+    let mut command = child(COMMAND, &["run", "bomb", "--report-dir"]);
+    command.arg(&reports).env("CLMATRIX_CONFIG", config);
+    assert!(output(command).status.success());
+    assert_eq!(results(&log(&reports), "leaves_a_time_bomb")[0].verdict, Verdict::Pass);
 }
 
 fn what_a_test_closes_is_open_for_the_next() {

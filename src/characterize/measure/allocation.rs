@@ -145,7 +145,7 @@ const PAGE: u64 = 4096;
 
 fn not_the_end(bytes: u64) -> NotMeasurable {
     NotMeasurable::new(format!(
-        "all {} that may be used are there; let it use more",
+        "all {} that may be used are there; let it use more memory",
         Unit::Bytes.write(bytes as f64)
     ))
 }
