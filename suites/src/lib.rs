@@ -12,6 +12,7 @@ mod image;
 mod inverter;
 mod launch;
 mod logger;
+mod measure;
 mod migrate;
 mod object;
 mod on_device;

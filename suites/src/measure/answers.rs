@@ -1,0 +1,56 @@
+//! What every answer must be, whatever it is.
+
+use clmatrix::Device;
+use clmatrix::characterize::measure::{Finding, Topic, Unit, Value};
+use clmatrix_harness::device;
+use rstest::rstest;
+
+use super::measured;
+
+#[rstest]
+#[clmatrix_harness::test]
+fn each_has_a_name_and_evidence_or_a_reason(
+    device: Device,
+    #[values(Topic::Timer, Topic::Launch, Topic::Build, Topic::Allocation)] topic: Topic,
+) {
+    let all = measured(device, topic);
+    let names: Vec<_> = all.iter().map(|measured| measured.name.as_str()).collect();
+    assert_eq!(names, topic.measurements());
+    for measured in &all {
+        match &measured.answer {
+            Ok(finding) => make_sense(&measured.name, finding),
+            Err(why) => assert!(!why.reason.is_empty(), "{}", measured.name),
+        }
+        for series in &measured.series {
+            let [first, ..] = &series.points[..] else { panic!("{}: no points", measured.name) };
+            for point in &series.points {
+                assert_eq!(point.samples.len(), first.samples.len(), "{}", measured.name);
+                assert!(point.samples.iter().all(|sample| sample.is_finite()), "{series:?}");
+            }
+            assert!(!first.samples.is_empty(), "{}", measured.name);
+        }
+    }
+}
+
+/// Finite, and of the right side of zero.
+fn make_sense(name: &str, finding: &Finding) {
+    assert!(finding.spread.is_finite() && finding.spread >= 0.0, "{name}: {finding:?}");
+    let numbers = match &finding.value {
+        Value::Number(number) => std::slice::from_ref(number),
+        Value::Numbers(numbers) => numbers,
+        Value::Flag(_) | Value::Name(_) => &[],
+    };
+    // Nothing takes no time at all, and nothing that is counted or sized is there 0 times; how many
+    // agree may be none.
+    let may_be_zero = finding.unit == Unit::Ratio;
+    for number in numbers {
+        let is_right = *number > 0.0 || may_be_zero && *number == 0.0;
+        assert!(number.is_finite() && is_right, "{name}: {finding:?}");
+    }
+}
+
+/// Each topic is among those of the test above.
+#[test]
+fn all_topics_are_tested() {
+    assert_eq!(Topic::ALL.len(), 4);
+}
