@@ -186,6 +186,8 @@ enum Benchmark {
     Memory,
     /// What memory from a pool costs, beside PyOpenCL's algorithm and beside the driver
     Pool,
+    /// How well measurements of a device repeat, and how long they take
+    Characterize,
 }
 
 impl Benchmark {
@@ -195,6 +197,7 @@ impl Benchmark {
             Self::Harness => ("clmatrix-harness", "overhead"),
             Self::Memory => ("clmatrix", "memory"),
             Self::Pool => ("clmatrix", "pool"),
+            Self::Characterize => ("clmatrix", "characterize"),
         }
     }
 }
