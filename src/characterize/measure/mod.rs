@@ -11,10 +11,13 @@
 #![allow(dead_code)]
 
 mod allocation;
+mod bandwidth;
 mod build;
 mod clock;
+mod contents;
 mod estimate;
 mod finding;
+mod host_transfer;
 mod launch;
 mod sampling;
 mod series;
@@ -47,6 +50,10 @@ pub enum Topic {
     /// How much memory there is, and where it shows that there is no more. A driver may end the
     /// process then; with the settings of [`Settings::for_device`] this does not come up on a CPU.
     Allocation,
+    /// How fast the device's own memory is read and written.
+    Bandwidth,
+    /// How fast data moves between the host's memory and the device's.
+    HostTransfer,
 }
 
 /// What a topic's file makes known.
@@ -62,12 +69,21 @@ struct Recipe {
 
 impl Topic {
     /// In the order in which they are taken.
-    pub const ALL: [Self; 4] = [Self::Timer, Self::Launch, Self::Build, Self::Allocation];
+    pub const ALL: [Self; 6] = [
+        Self::Timer,
+        Self::Launch,
+        Self::Build,
+        Self::Allocation,
+        Self::Bandwidth,
+        Self::HostTransfer,
+    ];
 
     fn recipe(self) -> &'static Recipe {
         match self {
             Self::Timer => &timer::RECIPE,
             Self::Launch => &launch::RECIPE,
+            Self::Bandwidth => &bandwidth::RECIPE,
+            Self::HostTransfer => &host_transfer::RECIPE,
             Self::Build => &build::RECIPE,
             Self::Allocation => &allocation::RECIPE,
         }

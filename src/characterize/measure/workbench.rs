@@ -7,7 +7,7 @@ use opencl3::device::Device;
 use opencl3::event::Event;
 use opencl3::program::Program;
 
-use super::clock::Budget;
+use super::clock::{Budget, nanoseconds};
 use super::finding::{Attempt, NotMeasurable};
 use crate::characterize::Facts;
 use crate::launch::Launcher;
@@ -71,5 +71,22 @@ impl<'a> Workbench<'a> {
             Some(time) => Ok(time as f64),
             None => Err(NotMeasurable::new("the device says that a command ended before it began")),
         }
+    }
+
+    /// Nanoseconds of a command: those that the device tells, where they can be. Some drivers tell
+    /// times that have nothing to do with the command; those of the host hold then.
+    pub fn command_time(&self, start: impl FnOnce() -> Attempt<Event>) -> Attempt<f64> {
+        /// Commands may begin and end so much earlier than the host knows, in nanoseconds.
+        const AROUND: f64 = 200e3;
+        let clock = self.budget.clock();
+        self.queue.finish()?;
+        let (host, event) = nanoseconds(clock, || {
+            let event = start()?;
+            event.wait()?;
+            Ok::<_, NotMeasurable>(event)
+        });
+        let device = self.device_time(&event?)?;
+        let can_be = device <= host && host <= 2.0 * device + AROUND;
+        Ok(if can_be { device } else { host })
     }
 }
