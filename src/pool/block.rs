@@ -20,6 +20,8 @@ pub(super) struct Block<M: Memory> {
     /// Bytes that were asked for, while it is active.
     pub requested: usize,
     pub queue: BoundTo,
+    /// Whether its bytes are such as the allocator has just made, until a pool has told of that.
+    pub is_new: bool,
     /// For those pools that want to know.
     pub held_since: Option<Instant>,
 }

@@ -1,98 +1,136 @@
-//! What threads free for themselves, which others in need of memory come to know of.
+//! What threads have taken out of what is held, to look at it or to free it: others in need of memory wait
+//! for that before they give up.
 
 use std::cell::Cell;
 
-use parking_lot::{Condvar, Mutex};
+use crate::error::Result;
+use crate::memory::uses::lock::{Condvar, Mutex};
 
-/// Which threads are about to free a block, and how often one has.
+/// Which threads have held blocks out of sight, and how often that was of use to others.
 #[derive(Debug, Default)]
 pub(super) struct Freeing {
-    counts: Mutex<Counts>,
+    state: Mutex<State>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Counts {
-    threads: usize,
+struct State {
+    /// The number of each time that is under way.
+    under_way: Vec<u64>,
+    /// The number of the next.
+    next: u64,
+    /// How often a block was freed, or put back where it can be.
     times: u64,
 }
 
+#[cfg(not(loom))]
 thread_local! {
-    /// Whether this thread is about to free a block, of whatever pool.
-    static IS_FREEING: Cell<bool> = const { Cell::new(false) };
+    /// Whether this thread has blocks out of sight, of whatever pool.
+    static IS_BUSY: Cell<bool> = const { Cell::new(false) };
+}
+
+#[cfg(loom)]
+loom::thread_local! {
+    static IS_BUSY: Cell<bool> = Cell::new(false);
 }
 
 impl Freeing {
-    /// How often a block has been freed.
+    /// How often a block has been freed, or put back.
     pub fn times(&self) -> u64 {
-        self.counts.lock().times
+        self.state.lock().times
     }
 
-    /// Frees the block that `take` finds, if it does, with `free`.
+    /// From now on, this thread may have held blocks out of sight.
+    pub fn begin(&self) -> OutOfSight<'_> {
+        let mut state = self.state.lock();
+        let number = state.next;
+        state.next += 1;
+        state.under_way.push(number);
+        drop(state);
+        let was_busy = IS_BUSY.with(|busy| busy.replace(true));
+        OutOfSight { freeing: self, number, was_busy, is_of_use: Cell::new(false) }
+    }
+
+    /// Frees what `take` finds, if it does, with `free`.
     pub fn free<B>(&self, take: impl FnOnce() -> Option<B>, free: impl FnOnce(B)) -> bool {
-        self.counts.lock().threads += 1;
-        let mut end =
-            End { freeing: self, was_freeing: IS_FREEING.replace(true), has_freed: false };
+        let out = self.begin();
         let block = take();
         // Also where it panics.
-        end.has_freed = block.is_some();
+        out.is_of_use(block.is_some());
         block.map(free).is_some()
     }
 
-    /// Whether a block has been freed since it was so many times, or will be by those threads that are
-    /// about to, for which this waits.
-    pub fn has_freed_since(&self, times: u64) -> bool {
-        let mut counts = self.counts.lock();
-        // Who waits within what it does to free a block would wait for itself.
-        while counts.times == times && counts.threads > 0 && !IS_FREEING.get() {
-            self.changed.wait(&mut counts);
+    /// Whether a block has been freed or put back since that was so many times, or will be by those threads
+    /// that have some out of sight, for which this waits.
+    pub fn has_changed_since(&self, times: u64) -> bool {
+        // Who waits within what it does to blocks would wait for itself.
+        if IS_BUSY.with(Cell::get) {
+            return self.times() != times;
         }
-        counts.times != times
+        let mut state = self.state.lock();
+        // Who begins later has nothing that was not to be seen before.
+        let now = state.next;
+        while state.times == times && state.under_way.iter().any(|began| *began < now) {
+            state = self.changed.wait(state);
+        }
+        state.times != times
+    }
+
+    /// Frees what `take` finds, one at a time, until `attempt` has something after one: at first it is
+    /// tried only where `is_worth_it`. It had nothing when blocks had been freed so many `times`.
+    pub fn until<T, B>(
+        &self,
+        mut is_worth_it: bool,
+        mut times: u64,
+        mut attempt: impl FnMut() -> Result<Option<T>>,
+        mut take: impl FnMut() -> Option<B>,
+        mut free: impl FnMut(B),
+    ) -> Result<Option<T>> {
+        loop {
+            if is_worth_it {
+                times = self.times();
+                if let Some(done) = attempt()? {
+                    return Ok(Some(done));
+                }
+            }
+            // Another thread may have been faster and have what it freed to spare, or have looked at what
+            // this one did not find.
+            if !self.free(&mut take, &mut free) && !self.has_changed_since(times) {
+                return Ok(None);
+            }
+            is_worth_it = true;
+        }
     }
 }
 
-/// A thread has freed a block, or found none.
-struct End<'a> {
+/// Held blocks are out of sight until this is dropped, when they have been freed, put back or handed out.
+#[derive(Debug)]
+pub(super) struct OutOfSight<'a> {
     freeing: &'a Freeing,
-    was_freeing: bool,
-    has_freed: bool,
+    number: u64,
+    was_busy: bool,
+    is_of_use: Cell<bool>,
 }
 
-impl Drop for End<'_> {
+impl OutOfSight<'_> {
+    /// Whether some of them will have been freed, or put back where they can be.
+    pub fn is_of_use(&self, is_of_use: bool) {
+        self.is_of_use.set(is_of_use);
+    }
+}
+
+impl Drop for OutOfSight<'_> {
     fn drop(&mut self) {
-        IS_FREEING.set(self.was_freeing);
-        let mut counts = self.freeing.counts.lock();
-        counts.threads -= 1;
-        counts.times += u64::from(self.has_freed);
+        IS_BUSY.with(|busy| busy.set(self.was_busy));
+        let mut state = self.freeing.state.lock();
+        state.under_way.retain(|number| *number != self.number);
+        state.times += u64::from(self.is_of_use.get());
+        drop(state);
         self.freeing.changed.notify_all();
     }
 }
 
+#[cfg(all(test, loom))]
+mod loom_tests;
 #[cfg(all(test, not(loom)))]
-mod tests {
-    use std::sync::Barrier;
-    use std::thread;
-
-    use super::*;
-
-    #[test]
-    fn what_others_are_about_to_free_is_waited_for() {
-        let (freeing, taken) = (Freeing::default(), Barrier::new(2));
-        assert!(!freeing.has_freed_since(0));
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                freeing.free(
-                    || {
-                        taken.wait();
-                        Some(())
-                    },
-                    |()| assert!(!freeing.has_freed_since(0), "it does not wait for itself"),
-                )
-            });
-            taken.wait();
-            assert!(freeing.has_freed_since(0));
-        });
-        assert!(!freeing.free(|| None, |(): ()| ()));
-        assert!(freeing.times() == 1 && !freeing.has_freed_since(1));
-    }
-}
+mod tests;

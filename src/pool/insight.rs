@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,7 +25,7 @@ use crate::error::{Class, Result};
 pub struct PoolEvent<'a> {
     /// What.
     pub kind: PoolEventKind,
-    /// The bytes that were asked for; of a block that is freed, all that it had.
+    /// The bytes that were asked for; of a block or a root that is freed, all that it had.
     pub size: usize,
     /// The bin of these.
     pub bin: u32,
@@ -38,13 +39,13 @@ pub struct PoolEvent<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PoolEventKind {
-    /// It has handed out memory that its allocator has just made.
+    /// It has handed out memory that its allocator has just made: a block, or the first region of a root.
     Allocated,
-    /// It has handed out a block that it held, or a region of a root.
+    /// It has handed out a block that it held, or a region of a root that it had.
     Reused,
     /// A block comes back.
     Returned,
-    /// A block's memory has been given up.
+    /// The memory of a block or of a root has been given up.
     Freed,
     /// It has nothing to hand out.
     OutOfMemory,
@@ -194,13 +195,12 @@ impl<M: Memory> Shared<M> {
             insight.tell(&PoolEvent { kind, size, bin, time, name: None });
         };
         match result {
-            Ok(block) => {
+            Ok(mut block) => {
                 self.raise_peak_active(insight.goes(&block));
-                // All blocks of this pool say since when they have been held, but for new ones and regions.
-                let was_held = block.held_since.is_some() || block.reserved.place.is_some();
+                let is_new = mem::replace(&mut block.is_new, false);
                 // From here on, it goes back where something unwinds.
                 let pooled = Pooled::new(block);
-                event(if was_held { PoolEventKind::Reused } else { PoolEventKind::Allocated });
+                event(if is_new { PoolEventKind::Allocated } else { PoolEventKind::Reused });
                 Ok(pooled)
             }
             Err(error) => {
@@ -212,7 +212,7 @@ impl<M: Memory> Shared<M> {
         }
     }
 
-    /// The memory of a block has been given up since then.
+    /// The memory of a block or of a root has been given up since then.
     #[cold]
     pub fn was_freed(&self, size: usize, began: Instant) {
         if let Some(insight) = &self.insight {

@@ -81,6 +81,15 @@ impl<M: Memory> Shared<M> {
         if let Some(part) = self.reuse_part(size, target)? {
             return Ok(Some(part));
         }
+        self.reuse_block(size, target)
+    }
+
+    /// The same for one that is no part of a root.
+    fn reuse_block(
+        self: &Arc<Self>,
+        size: usize,
+        target: &Target,
+    ) -> Result<Option<Box<Block<M>>>> {
         let wanted = self.wanted(size);
         if let Target::Home = target {
             let ready = |block: &Box<_>| self.is_ready(block, size);
@@ -90,8 +99,12 @@ impl<M: Memory> Shared<M> {
             }
         }
         let queue = self.queue_of(target);
+        let out = self.freeing.begin();
         let candidates = self.shelves.candidates(this_thread(), &wanted, MOST);
+        // Also where something unwinds.
+        out.is_of_use(!candidates.is_empty());
         let (chosen, others) = self.choose(candidates, queue);
+        let are_there_others = !others.is_empty();
         drop(others);
         let Some((candidate, events)) = chosen else { return Ok(None) };
         if let Some(queue) = queue
@@ -101,7 +114,9 @@ impl<M: Memory> Shared<M> {
             return Ok(None);
         }
         let hand_out = |block: &mut Box<Block<M>>| block.hand_out(size, target.bound());
-        Ok(Some(candidate.choose(hand_out)))
+        let block = candidate.choose(hand_out);
+        out.is_of_use(are_there_others);
+        Ok(Some(block))
     }
 
     /// The first that is ready, or else one that is after some events, and the others.

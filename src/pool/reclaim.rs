@@ -87,9 +87,9 @@ impl<M: Memory> Shared<M> {
             Ok(memory) => memory,
             Err(error) => return Ok(Err(error)),
         };
-        let (bin, held_since) = (self.binning.bin(size), None);
+        let (bin, queue) = (self.binning.bin(size), target.bound());
         let mut block =
-            Block { memory, reserved, bin, requested: size, queue: target.bound(), held_since };
+            Block { memory, reserved, bin, requested: size, queue, is_new: true, held_since: None };
         block.hand_out(size, target.bound());
         let block = Box::new(block);
         self.shelves.add(this_thread(), &block);
@@ -124,7 +124,7 @@ impl<M: Memory> Shared<M> {
         size: usize,
         size_of_new: usize,
         target: &Target,
-        mut times_freed: u64,
+        times_freed: u64,
         mut error: Error,
     ) -> Result<Box<Block<M>>> {
         let mut freed = Freed::default();
@@ -136,29 +136,22 @@ impl<M: Memory> Shared<M> {
         if let Some(block) = self.reuse(size, target)? {
             return Ok(block);
         }
-        let mut is_worth_it = was_called;
-        loop {
-            if is_worth_it {
-                times_freed = self.freeing.times();
-                match self.try_new(size, size_of_new, target)? {
-                    Ok(block) => return Ok(block),
-                    Err(again) => error = again,
-                }
+        let attempt = || match self.try_new(size, size_of_new, target)? {
+            Ok(block) => Ok(Some(block)),
+            Err(again) => {
+                error = again;
+                Ok(None)
             }
-            let free = |largest: Largest<M>| {
-                freed.add(&largest);
-                largest.free();
-            };
-            is_worth_it = self.freeing.free(|| self.take_largest(), free);
-            if !is_worth_it {
-                // Another thread may have been faster, and have what it freed to spare.
-                if !self.freeing.has_freed_since(times_freed) {
-                    break;
-                }
-                is_worth_it = true;
-            }
+        };
+        let free = |largest: Largest<M>| {
+            freed.add(&largest);
+            largest.free();
+        };
+        let take = || self.take_largest();
+        match self.freeing.until(was_called, times_freed, attempt, take, free)? {
+            Some(block) => Ok(block),
+            None => Err(self.out_of_memory(size, size_of_new, &freed, &error)),
         }
-        Err(self.out_of_memory(size, size_of_new, &freed, &error))
     }
 
     /// Calls the user's hook, if there is one, and says so. Where memory runs out in a hook, none is
@@ -207,23 +200,28 @@ impl<M: Memory> Shared<M> {
         if let Some(age) = self.options.idle_age {
             let now = Instant::now();
             let is_young = |since: Instant| now.saturating_duration_since(since) < age;
-            drop(self.shelves.sweep(|block| block.held_since.is_none_or(is_young)));
-            while let Some(root) = self.split.as_ref().and_then(|split| split.take_idle(is_young)) {
-                drop(root);
-            }
+            let sweep = || self.shelves.sweep(|block| block.held_since.is_none_or(is_young));
+            self.free_all(sweep);
+            let idle = || self.split.as_ref().and_then(|split| split.take_idle(is_young));
+            while self.freeing.free(idle, drop) {}
         }
     }
 
     /// Frees all that is held.
     pub fn free_held(&self) {
-        drop(self.shelves.drain());
-        drop(self.split.as_ref().map(Split::drain));
+        self.free_all(|| self.shelves.drain());
+        self.free_all(|| self.split.as_ref().map_or_else(Vec::new, Split::drain));
+    }
+
+    /// Frees what has been taken out, for which others in need of memory wait.
+    fn free_all<B>(&self, take: impl FnOnce() -> Vec<B>) {
+        self.freeing.free(|| Some(take()).filter(|blocks| !blocks.is_empty()), drop);
     }
 
     /// The same, and from now on nothing is held.
     pub fn stop_holding(&self) {
-        drop(self.shelves.stop_holding());
-        drop(self.split.as_ref().map(Split::stop_holding));
+        self.free_all(|| self.shelves.stop_holding());
+        self.free_all(|| self.split.as_ref().map_or_else(Vec::new, Split::stop_holding));
     }
 
     /// Takes out one of the largest that are held.
@@ -241,9 +239,7 @@ impl<M: Memory> Shared<M> {
     /// Frees held blocks, the largest first, until no more than `bytes` are managed.
     pub fn trim_to(&self, bytes: usize) {
         while self.reserved.load(Ordering::Relaxed) > bytes
-            && let Some(largest) = self.take_largest()
-        {
-            drop(largest);
-        }
+            && self.freeing.free(|| self.take_largest(), drop)
+        {}
     }
 }

@@ -38,3 +38,14 @@ pub fn meanwhile<T>(gate: &Event, then: fn(&Event), work: impl FnOnce() -> T) ->
         done
     })
 }
+
+/// Does `work`, and opens the gate after a moment: Oclgrind's `clFlush` waits for it.
+pub fn soon_open<T>(gate: &Event, work: impl FnOnce() -> T) -> T {
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(A_MOMENT);
+            open(gate);
+        });
+        work()
+    })
+}

@@ -5,7 +5,7 @@
 //! for it, and what came of it is added afterwards.
 
 mod issuing;
-mod lock;
+pub(crate) mod lock;
 #[cfg(all(test, loom))]
 mod loom_tests;
 mod marks;

@@ -10,6 +10,7 @@ use super::root::{Queues, Taken};
 use crate::error::Result;
 use crate::memory::uses::KnownQueue;
 use crate::pool::block::{Block, BoundTo, Reserved};
+use crate::pool::freeing::OutOfSight;
 use crate::pool::memory::Memory;
 use crate::pool::order::{MOST, State, Target, is_ordered, wait_on};
 use crate::pool::shared::Shared;
@@ -29,6 +30,7 @@ impl<M: Memory> Shared<M> {
     ) -> Result<Option<Box<Block<M>>>> {
         let Some(split) = self.split_for(size) else { return Ok(None) };
         split.tidy();
+        let out = self.freeing.begin();
         let queue = self.queue_of(target);
         let (mut tried, mut later) = (Vec::new(), None);
         while tried.len() < MOST {
@@ -36,7 +38,7 @@ impl<M: Memory> Shared<M> {
             let Some(taken) = taken else { break };
             // What still goes on in a root often concerns all of its free bytes.
             tried.push(taken.place.root);
-            let mut part = self.look_at(split, taken, size)?;
+            let mut part = self.look_at(split, taken, size, &out)?;
             match self.state_of_part(&mut part, queue) {
                 State::Ready => return Ok(Some(part.hand_out(size, target))),
                 State::After(events) if later.is_none() && queue.is_some() => {
@@ -62,10 +64,11 @@ impl<M: Memory> Shared<M> {
     ) -> Result<Option<Box<Block<M>>>> {
         let Some(split) = self.split_for(size) else { return Ok(None) };
         let Ok((memory, reserved)) = self.ask(split.root_size)? else { return Ok(None) };
+        let out = self.freeing.begin();
         let added = split.state.lock().add(memory, reserved, size);
         // One without room is dropped here.
         let Ok(taken) = added else { return Ok(None) };
-        let mut part = self.look_at(split, taken, size)?;
+        let mut part = self.look_at(split, taken, size, &out)?;
         match self.state_of_part(&mut part, self.queue_of(target)) {
             State::Ready => Ok(Some(part.hand_out(size, target))),
             State::After(_) | State::InUse => Ok(None),
@@ -78,16 +81,18 @@ impl<M: Memory> Shared<M> {
         split: &'a Split<M>,
         taken: Taken<M>,
         size: usize,
+        out: &'a OutOfSight<'a>,
     ) -> Result<Looked<'a, M>> {
-        let Taken { place, queues, memory } = taken;
-        let mut looked = Looked { split, place, queues, block: None };
+        let Taken { place, queues, memory, is_new } = taken;
+        let mut looked = Looked { split, out, place, queues, block: None };
         let part = memory.part(place.start, size.max(1));
         drop(memory);
         let memory = part?;
         let (pool, place) = (Arc::clone(self), Some(Box::new(place)));
         let reserved = Reserved { pool, bytes: looked.place.len, place, freeing: None };
         let (bin, queue) = (self.binning.bin(size), BoundTo::Nothing);
-        let block = Block { memory, reserved, bin, requested: size, queue, held_since: None };
+        let block =
+            Block { memory, reserved, bin, requested: size, queue, is_new, held_since: None };
         looked.block = Some(Box::new(block));
         Ok(looked)
     }
@@ -114,6 +119,7 @@ impl<M: Memory> Shared<M> {
 #[derive(Debug)]
 struct Looked<'a, M: Memory> {
     split: &'a Split<M>,
+    out: &'a OutOfSight<'a>,
     place: Place,
     queues: Queues,
     /// There is none until the driver has made it, and none when it has been handed out.
@@ -137,8 +143,10 @@ impl<M: Memory> Drop for Looked<'_, M> {
         // The driver's object goes before its bytes are free.
         drop(self.block.take());
         let queues = mem::take(&mut self.queues);
-        let out = self.split.state.lock().put_back(self.place, queues);
-        drop(out);
+        let back = self.split.state.lock().put_back(self.place, queues);
+        if back.is_unused {
+            self.out.is_of_use(true);
+        }
     }
 }
 

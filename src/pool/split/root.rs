@@ -55,6 +55,13 @@ pub(in crate::pool) struct Removed<M: Memory> {
     free: Free<Queues>,
 }
 
+impl<M: Memory> Drop for Removed<M> {
+    fn drop(&mut self) {
+        let reserved = &mut self.root.reserved;
+        reserved.freeing = reserved.pool.insight.is_some().then(Instant::now);
+    }
+}
+
 impl<M: Memory> Removed<M> {
     pub(super) fn new(root: Root<M>, free: Free<Queues>) -> Self {
         Self { root, free }
@@ -96,4 +103,6 @@ pub(super) struct Taken<M: Memory> {
     pub queues: Queues,
     /// The root's.
     pub memory: Arc<M>,
+    /// Whether the root is.
+    pub is_new: bool,
 }

@@ -26,6 +26,15 @@ pub(super) struct State<M: Memory> {
     is_holding: bool,
 }
 
+/// What becomes of a root when one of its places is put back; to be dropped when the lock is released.
+#[derive(Debug)]
+pub(super) struct Back<M: Memory> {
+    /// Whether nobody uses the root any more, nor looks at it.
+    pub is_unused: bool,
+    _queues: Option<Queues>,
+    _root: Option<Removed<M>>,
+}
+
 impl<M: Memory> Default for State<M> {
     fn default() -> Self {
         Self {
@@ -61,7 +70,7 @@ impl<M: Memory> State<M> {
         let (place, queues) = self.ranges.as_mut()?.take(size, not)?;
         let root = self.roots.get_mut(&place.root)?;
         root.looked_at += 1;
-        Some(Taken { place, queues, memory: Arc::clone(&root.memory) })
+        Some(Taken { place, queues, memory: Arc::clone(&root.memory), is_new: false })
     }
 
     /// Adds a new root, and takes its first bytes to look at them; gives it back where it has no room.
@@ -82,7 +91,7 @@ impl<M: Memory> State<M> {
         let root = Root { looked_at: 1, ..Root::new(memory, reserved) };
         let memory = Arc::clone(&root.memory);
         self.roots.insert(place.root, root);
-        Ok(Taken { place, queues: Queues::new(), memory })
+        Ok(Taken { place, queues: Queues::new(), memory, is_new: true })
     }
 
     /// A place that was looked at is in use, for `requested` bytes.
@@ -100,15 +109,13 @@ impl<M: Memory> State<M> {
     }
 
     /// A place that was looked at is free.
-    pub fn put_back(
-        &mut self,
-        place: Place,
-        queues: Queues,
-    ) -> (Option<Queues>, Option<Removed<M>>) {
-        if let Some(root) = self.roots.get_mut(&place.root) {
+    pub fn put_back(&mut self, place: Place, queues: Queues) -> Back<M> {
+        let is_unused = self.roots.get_mut(&place.root).is_some_and(|root| {
             root.looked_at -= 1;
-        }
-        (self.free(place, queues), self.remove_unwanted(place.root))
+            root.is_unused()
+        });
+        let queues = self.free(place, queues);
+        Back { is_unused, _queues: queues, _root: self.remove_unwanted(place.root) }
     }
 
     /// A part is not in use any more.

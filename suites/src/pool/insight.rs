@@ -67,6 +67,34 @@ fn all_that_happens_is_told(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
+/// The first region of a new root is what the allocator has just made, all others are not; roots are freed
+/// as a whole.
+#[rstest]
+#[clmatrix_harness::test]
+fn of_roots_that_are_split_the_truth_is_told(on_device: OnDevice) -> Result<()> {
+    const ROOT: usize = 65536;
+    let trace = Trace::default();
+    let pool = pool_on(&on_device.queue, PoolOptions::new().split(ROOT).on_event(trace.hook()))?;
+    let [first, second] = [pool.allocate(1000)?, pool.allocate(2000)?];
+    assert_eq!(trace.take(), [told(Allocated, 1000), told(Reused, 2000)]);
+    drop(first);
+    let third = pool.allocate(ROOT)?;
+    assert_eq!(trace.take(), [told(Returned, 1000), told(Allocated, ROOT)]);
+    let large = pool.allocate(ROOT + 1)?;
+    let block = large.block_size();
+    drop((second, large));
+    let own = [told(Allocated, ROOT + 1), told(Returned, 2000), told(Returned, ROOT + 1)];
+    assert_eq!(trace.take(), own);
+    drop(pool.allocate(1000)?);
+    assert_eq!(trace.take(), [told(Reused, 1000), told(Returned, 1000)]);
+    pool.free_held();
+    assert_eq!(trace.take(), [told(Freed, block), told(Freed, ROOT)]);
+    drop(pool);
+    drop(third);
+    assert_eq!(trace.take(), [told(Returned, ROOT), told(Freed, ROOT)]);
+    Ok(())
+}
+
 #[rstest]
 #[clmatrix_harness::test]
 fn events_name_the_bin_and_are_a_line(on_device: OnDevice) -> Result<()> {

@@ -9,6 +9,7 @@ mod faulty;
 mod giving_back;
 mod handles;
 mod insight;
+mod looking;
 mod maximum;
 mod order;
 mod split;

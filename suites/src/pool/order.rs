@@ -1,7 +1,6 @@
 //! What uses a block comes after what used it before, on whatever queue.
 
 use std::ptr;
-use std::thread;
 
 use clmatrix::cl3::command_queue as cl3;
 use clmatrix::cl3::command_queue::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
@@ -17,7 +16,7 @@ use rstest::rstest;
 
 use super::{pool_in, pool_on};
 use crate::buffer::refusal;
-use crate::gate::{A_MOMENT, gate, meanwhile, open};
+use crate::gate::{gate, meanwhile, open, soon_open};
 use crate::on_device::{OnDevice, on_device};
 
 const SIZE: usize = 4096;
@@ -180,17 +179,6 @@ fn without_a_queue_a_block_in_use_is_not_handed_out(on_device: OnDevice) -> Resu
     let both = [pool.allocate(SIZE)?, pool.allocate(SIZE)?];
     assert!(both.iter().any(|block| block.as_raw() == raw), "its uses have ended");
     Ok(())
-}
-
-/// Does `work`, and opens the gate after a moment: Oclgrind's `clFlush` waits for it.
-pub(super) fn soon_open<T>(gate: &Event, work: impl FnOnce() -> T) -> T {
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            thread::sleep(A_MOMENT);
-            open(gate);
-        });
-        work()
-    })
 }
 
 /// Uses that this crate cannot see: commands through opencl3 or cl3.

@@ -13,10 +13,9 @@ use clmatrix::{Class, CommandQueue, Device, Result};
 use clmatrix_harness::device;
 use rstest::rstest;
 
-use super::order::soon_open;
 use super::{counts, pool_in, pool_on};
 use crate::buffer::refusal;
-use crate::gate::{gate, meanwhile, open};
+use crate::gate::{gate, meanwhile, open, soon_open};
 use crate::on_device::{OnDevice, on_device, soon};
 
 /// Bytes: a multiple of every alignment.

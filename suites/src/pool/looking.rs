@@ -1,0 +1,82 @@
+//! Memory runs out while another thread looks at what is held.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+
+use clmatrix::memory::{MemoryObject, enqueue_fill_buffer};
+use clmatrix::pool::{MemoryPool, PoolEvent, PoolEventKind, PoolOptions, PooledBuffer};
+use clmatrix::{Class, Result};
+use rstest::rstest;
+
+use super::faulty::{Answer, buffers};
+use crate::gate::{gate, soon_open};
+use crate::on_device::{OnDevice, on_device};
+
+const SIZE: usize = 65536;
+const LARGE: usize = 10 * SIZE;
+
+/// A pool that has memory for [`LARGE`] only when it has freed something.
+fn pool_for(on_device: &OnDevice, options: PoolOptions) -> Result<MemoryPool> {
+    let was_freed = Arc::new(AtomicBool::new(false));
+    let is_freed = Arc::clone(&was_freed);
+    let allocator = buffers(on_device, move |_, size| {
+        let is_there = size < LARGE || was_freed.load(Ordering::Acquire);
+        if is_there { Answer::Inner } else { Answer::Code(-4) }
+    })?;
+    let told = move |event: &PoolEvent<'_>| {
+        is_freed.fetch_or(event.kind == PoolEventKind::Freed, Ordering::AcqRel);
+    };
+    MemoryPool::with_options(allocator, options.on_event(told))
+}
+
+/// The block, or the root that it is of.
+fn memory(block: &PooledBuffer) -> usize {
+    block.parent().as_ref().unwrap_or(block).as_raw().addr()
+}
+
+/// Allocates until it is to end. Each time, what is held has to be looked at.
+fn look(pool: &MemoryPool, is_over: &AtomicBool, began: &mpsc::Sender<()>) -> Vec<PooledBuffer> {
+    let mut blocks = Vec::new();
+    while !is_over.load(Ordering::Relaxed) && blocks.len() < 5000 {
+        blocks.push(pool.allocate(SIZE).expect("there is memory for that"));
+        _ = began.send(());
+    }
+    blocks
+}
+
+/// What is being looked at is held, and is freed when it is put back.
+#[rstest]
+#[case::of_blocks(PoolOptions::new())]
+#[case::of_roots(PoolOptions::new().split(SIZE))]
+#[clmatrix_harness::test]
+fn what_is_looked_at_is_freed_too(on_device: OnDevice, #[case] options: PoolOptions) -> Result<()> {
+    for _ in 0..4 {
+        let pool = pool_for(&on_device, options.clone())?;
+        let gate = gate(&on_device.context);
+        let old = pool.allocate(SIZE)?;
+        let at = memory(&old);
+        enqueue_fill_buffer(&on_device.queue, &old, &1_u32, .., &gate)?;
+        drop(old);
+        let (is_over, (begins, began)) = (AtomicBool::new(false), mpsc::channel());
+        let (large, looked) = soon_open(&gate, || {
+            thread::scope(|scope| {
+                let looks = scope.spawn(|| look(&pool, &is_over, &begins));
+                _ = (began.recv(), began.recv());
+                let large = pool.allocate(LARGE);
+                is_over.store(true, Ordering::Relaxed);
+                (large, looks.join().expect("no panic"))
+            })
+        });
+        // Oclgrind looks until the gate opens, and may then hand the block out.
+        let is_handed_out = looked.iter().any(|block| memory(block) == at);
+        match large {
+            Ok(large) => assert_eq!(large.size(), LARGE),
+            Err(error) => {
+                assert!(error.class() == Class::OutOfMemory && is_handed_out, "{error}");
+            }
+        }
+        on_device.queue.finish()?;
+    }
+    Ok(())
+}
