@@ -3,6 +3,8 @@
 mod blocks;
 mod giving_back;
 mod handles;
+mod insight;
+mod order;
 
 use clmatrix::memory::SvmFlags;
 use clmatrix::pool::{PoolOptions, SvmAllocator, SvmPool};
@@ -12,8 +14,13 @@ use crate::on_device::OnDevice;
 
 /// A pool for the queue, if there is one.
 fn pool(on: &OnDevice, queue: Option<&CommandQueue>) -> Result<SvmPool> {
+    pool_with(on, queue, PoolOptions::new())
+}
+
+/// The same, as `options` say.
+fn pool_with(on: &OnDevice, queue: Option<&CommandQueue>, options: PoolOptions) -> Result<SvmPool> {
     let allocator = SvmAllocator::new(&on.context, 0, SvmFlags::READ_WRITE, queue)?;
-    SvmPool::with_options(allocator, PoolOptions::new())
+    SvmPool::with_options(allocator, options)
 }
 
 /// Held and active blocks, managed and active bytes.

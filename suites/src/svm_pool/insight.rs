@@ -1,0 +1,68 @@
+//! What a pool tells of what it does, and of what has not come back: as a pool of buffers.
+
+use std::sync::{Arc, Mutex};
+
+use clmatrix::Result;
+use clmatrix::memory::SvmPointer;
+use clmatrix::pool::PoolEventKind::{Allocated, Freed, OutOfMemory, Returned, Reused};
+use clmatrix::pool::{PoolEvent, PoolOptions, PooledSvm, SvmPool};
+use rstest::rstest;
+
+use super::pool_with;
+use crate::logger::panics_as_it_logs;
+use crate::on_device::{OnDevice, on_device};
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn all_that_happens_is_told(
+    on_device: OnDevice,
+    #[values(true, false)] has_queue: bool,
+) -> Result<()> {
+    let trace = Arc::new(Mutex::new(Vec::new()));
+    let hook = {
+        let trace = Arc::clone(&trace);
+        move |event: &PoolEvent<'_>| {
+            let told = (event.kind, event.size, event.bin, event.name.map(str::to_owned));
+            trace.lock().unwrap().push(told);
+        }
+    };
+    let options = PoolOptions::new().limit(2000).on_event(hook);
+    let pool = pool_with(&on_device, has_queue.then_some(&on_device.queue), options)?;
+    let (bin, bin_of_more) = (pool.bin_number(1000), pool.bin_number(1500));
+    drop(pool.allocate(1000)?.named("weights"));
+    let block = pool.allocate_on(&on_device.another_queue(), 993)?;
+    pool.allocate(1500).expect_err("more than the limit");
+    block.release();
+    pool.free_held();
+    let expected = [
+        (Allocated, 1000, bin, None),
+        (Returned, 1000, bin, Some("weights".to_owned())),
+        (Reused, 993, bin, None),
+        (OutOfMemory, 1500, bin_of_more, None),
+        (Returned, 993, bin, None),
+        (Freed, 1023, bin, None),
+    ];
+    assert_eq!(*trace.lock().unwrap(), expected);
+    Ok(())
+}
+
+#[inline(never)]
+fn allocated_here(pool: &SvmPool, size: usize) -> Result<PooledSvm> {
+    pool.allocate(size)
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn leaks_are_reported_with_where_they_come_from(on_device: OnDevice) -> Result<()> {
+    let pool = pool_with(&on_device, None, PoolOptions::new().report_leaks())?;
+    let small = pool.allocate(100)?;
+    let large = allocated_here(&pool, 1000)?.named("weights");
+    drop(pool.allocate(500)?.named("temporary"));
+    let report = panics_as_it_logs(move || drop(pool));
+    assert!(report.starts_with("a memory pool has gone with 2 blocks of 1100 bytes in use"));
+    assert!(report.contains("\n1000 bytes, \"weights\", allocated at\n"), "{report}");
+    assert!(report.contains("\n100 bytes, without a name, allocated at\n"), "{report}");
+    assert!(report.contains("allocated_here") && !report.contains("temporary"), "{report}");
+    assert_eq!((small.size(), large.size()), (100, 1000));
+    Ok(())
+}

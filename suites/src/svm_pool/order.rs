@@ -1,0 +1,240 @@
+//! What uses a block comes after what used it before, on whatever queue: as in a pool of buffers.
+
+use std::ptr;
+
+use clmatrix::cl3::command_queue as cl3;
+use clmatrix::cl3::event::CL_COMPLETE;
+use clmatrix::memory::{SvmAllocation, SvmPointer, enqueue_svm_memfill};
+use clmatrix::pool::{PoolOptions, SvmPool};
+use clmatrix::{CommandQueue, Device, Event, Result};
+use clmatrix_harness::device;
+use rstest::rstest;
+
+use super::{pool, pool_with};
+use crate::gate::{gate, meanwhile, open, soon_open};
+use crate::on_device::{OnDevice, on_device};
+use crate::svm::contents;
+
+const SIZE: usize = 4096;
+
+fn fill(
+    queue: &CommandQueue,
+    memory: &SvmAllocation,
+    value: u32,
+    gate: Option<&Event>,
+) -> Result<Event> {
+    match gate {
+        Some(gate) => enqueue_svm_memfill(queue, memory, &value, .., gate),
+        None => enqueue_svm_memfill(queue, memory, &value, .., []),
+    }
+}
+
+/// Fills it in a way that this crate cannot see.
+fn fill_unseen(
+    queue: &CommandQueue,
+    memory: &SvmAllocation,
+    value: u32,
+    gate: Option<&Event>,
+) -> Event {
+    let wait_for = gate.map_or(ptr::null_mut(), Event::get);
+    let events = if gate.is_some() { &raw const wait_for } else { ptr::null() };
+    // SAFETY: the handles are alive and of one context, the memory is as large, and the pattern is copied.
+    let event = unsafe {
+        let (count, pattern) = (u32::from(gate.is_some()), (&raw const value).cast());
+        let (queue, to) = (queue.get(), memory.svm_ptr());
+        cl3::enqueue_svm_mem_fill(queue, to, pattern, 4, SIZE, count, events)
+    };
+    Event::new(event.expect("the driver takes it"))
+}
+
+/// Somebody fills a block with 1 as soon as the gate opens, and gives it back.
+fn used(pool: &SvmPool, queue: &CommandQueue, gate: &Event) -> Result<usize> {
+    let memory = pool.allocate_on(queue, SIZE)?;
+    fill(queue, &memory, 1, Some(gate))?;
+    Ok(memory.svm_ptr().addr())
+}
+
+/// The new owner's data is overwritten by the old one's command.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn without_order_the_new_owners_data_is_overwritten(on_device: OnDevice) -> Result<()> {
+    let (first, other) = (&on_device.queue, on_device.another_queue());
+    // SAFETY: it is not right, but no more than memory of this test is spoilt.
+    let pool = pool_with(&on_device, Some(first), unsafe { PoolOptions::new().unordered() })?;
+    let gate = gate(&on_device.context);
+    let at = used(&pool, first, &gate)?;
+    let memory = pool.allocate_on(&other, SIZE)?;
+    assert_eq!(memory.svm_ptr().addr(), at);
+    fill_unseen(&other, &memory, 2, None).wait()?;
+    open(&gate);
+    first.finish()?;
+    assert_eq!(contents(&on_device, &memory)?, [1; SIZE / 4]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn with_order_the_new_owners_data_is_its_own(on_device: OnDevice) -> Result<()> {
+    let (first, other) = (&on_device.queue, on_device.another_queue());
+    let pool = pool(&on_device, Some(first))?;
+    let gate = gate(&on_device.context);
+    let at = used(&pool, first, &gate)?;
+    let memory = meanwhile(&gate, open, || -> Result<_> {
+        let memory = pool.allocate_on(&other, SIZE)?;
+        fill_unseen(&other, &memory, 2, None).wait()?;
+        Ok(memory)
+    })?;
+    assert_eq!(memory.svm_ptr().addr(), at);
+    first.finish()?;
+    assert_eq!(contents(&on_device, &memory)?, [2; SIZE / 4]);
+    Ok(())
+}
+
+/// A kernel's launch is a use like any other.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn a_kernel_of_the_old_owner_comes_first(on_device: OnDevice) -> Result<()> {
+    let other = on_device.another_queue();
+    let pool = pool(&on_device, Some(&on_device.queue))?;
+    let gate = gate(&on_device.context);
+    let add = "kernel void k(global uint *x) { x[get_global_id(0)] += 5; }";
+    let mut add = on_device.launcher(add, "")?;
+    let old = pool.allocate(SIZE)?;
+    fill(&on_device.queue, &old, 1, None)?;
+    // SAFETY: the kernel uses as many elements as there are work items.
+    unsafe { add.launch().arg(&old).global(SIZE / 4).wait_for(&gate).enqueue(&on_device.queue)? };
+    let at = old.svm_ptr().addr();
+    drop(old);
+    let new = meanwhile(&gate, open, || -> Result<_> {
+        let new = pool.allocate_on(&other, SIZE)?;
+        assert_eq!(new.svm_ptr().addr(), at);
+        // SAFETY: as above.
+        unsafe { add.launch().arg(&new).global(SIZE / 4).enqueue(&other)? }.wait()?;
+        Ok(new)
+    })?;
+    assert_eq!(contents(&on_device, &new)?, [11; SIZE / 4]);
+    Ok(())
+}
+
+/// The gate is still closed when the block is handed out again.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn on_the_same_queue_nothing_is_waited_for(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let pool = pool(&on_device, Some(queue))?;
+    let gate = gate(&on_device.context);
+    let at = used(&pool, queue, &gate)?;
+    assert_eq!(pool.allocate(SIZE)?.svm_ptr().addr(), at);
+    assert_eq!(pool.allocate_on(queue, SIZE)?.svm_ptr().addr(), at);
+    let block = pool.allocate(SIZE)?;
+    fill(queue, &block, 2, None)?;
+    open(&gate);
+    assert_eq!(contents(&on_device, &block)?, [2; SIZE / 4]);
+    Ok(())
+}
+
+/// Nothing is known of the idle block but an event that has ended.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn a_block_whose_event_is_complete_is_preferred(on_device: OnDevice) -> Result<()> {
+    let (first, other) = (&on_device.queue, on_device.another_queue());
+    let (unseen, gate) = (on_device.another_queue(), gate(&on_device.context));
+    let pool = pool(&on_device, Some(first))?;
+    let (mut idle, busy) = (pool.allocate(SIZE)?, pool.allocate(SIZE)?);
+    let at = idle.svm_ptr();
+    let event = fill_unseen(&unseen, &idle, 1, None);
+    event.wait()?;
+    idle.unbind_from_queue()?;
+    idle.record_use(&event)?;
+    let ends = fill(first, &busy, 1, Some(&gate))?;
+    drop(idle);
+    // It would go first.
+    drop(busy);
+    let found = soon_open(&gate, || pool.allocate_on(&other, SIZE))?;
+    assert!(found.svm_ptr() == at || ends.command_execution_status()?.0 == CL_COMPLETE);
+    ends.wait()?;
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn without_a_queue_a_block_in_use_is_not_handed_out(on_device: OnDevice) -> Result<()> {
+    let pool = pool(&on_device, None)?;
+    let gate = gate(&on_device.context);
+    let busy = pool.allocate(SIZE)?;
+    let ends = fill(&on_device.queue, &busy, 1, Some(&gate))?;
+    let at = busy.svm_ptr();
+    drop(busy);
+    let other = soon_open(&gate, || pool.allocate(SIZE))?;
+    assert!(other.svm_ptr() != at || ends.command_execution_status()?.0 == CL_COMPLETE);
+    drop(other);
+    ends.wait()?;
+    let both = [pool.allocate(SIZE)?, pool.allocate(SIZE)?];
+    assert!(both.iter().any(|block| block.svm_ptr() == at), "its uses have ended");
+    Ok(())
+}
+
+/// Uses that this crate cannot see: commands through opencl3 or cl3.
+#[rstest]
+#[case::by_an_event(true)]
+#[case::by_its_queue(false)]
+#[clmatrix_harness::test(requires(svm))]
+fn a_use_that_is_recorded_comes_first(on_device: OnDevice, #[case] by_event: bool) -> Result<()> {
+    let (unseen, other) = (on_device.another_queue(), on_device.another_queue());
+    let pool = pool(&on_device, Some(&on_device.queue))?;
+    let gate = gate(&on_device.context);
+    let old = pool.allocate(SIZE)?;
+    let event = fill_unseen(&unseen, &old, 1, Some(&gate));
+    let at = old.svm_ptr().addr();
+    let new = meanwhile(&gate, open, || -> Result<_> {
+        if by_event {
+            old.record_use(&event)?;
+        } else {
+            old.record_use(&unseen)?;
+        }
+        drop(old);
+        let new = pool.allocate_on(&other, SIZE)?;
+        assert_eq!(new.svm_ptr().addr(), at);
+        fill_unseen(&other, &new, 2, None).wait()?;
+        unseen.finish()?;
+        Ok(new)
+    })?;
+    assert_eq!(contents(&on_device, &new)?, [2; SIZE / 4]);
+    Ok(())
+}
+
+/// What the new queue is given in ways that nobody sees comes after what the old one was given.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn a_block_that_is_bound_anew_comes_after_its_old_queue(on_device: OnDevice) -> Result<()> {
+    let other = on_device.another_queue();
+    let pool = pool(&on_device, Some(&on_device.queue))?;
+    let gate = gate(&on_device.context);
+    let mut memory = pool.allocate(SIZE)?;
+    let old = fill_unseen(&on_device.queue, &memory, 1, Some(&gate));
+    soon_open(&gate, || -> Result<_> {
+        memory.bind_to_queue(&other)?;
+        Ok(fill_unseen(&other, &memory, 2, None).wait()?)
+    })?;
+    old.wait()?;
+    assert_eq!(contents(&on_device, &memory)?, [2; SIZE / 4]);
+    Ok(())
+}
+
+/// On a queue that may reorder its commands, all that follows comes after the old owner's uses.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn an_out_of_order_queue_waits_too(on_device: OnDevice, device: Device) -> Result<()> {
+    let loose = on_device.out_of_order_queue(device)?;
+    let pool = pool(&on_device, Some(&on_device.queue))?;
+    let gate = gate(&on_device.context);
+    let at = used(&pool, &on_device.queue, &gate)?;
+    let memory = meanwhile(&gate, open, || -> Result<_> {
+        let memory = pool.allocate_on(&loose, SIZE)?;
+        assert_eq!(memory.svm_ptr().addr(), at);
+        fill_unseen(&loose, &memory, 2, None).wait()?;
+        Ok(memory)
+    })?;
+    assert_eq!(contents(&on_device, &memory)?, [2; SIZE / 4]);
+    Ok(())
+}
