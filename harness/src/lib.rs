@@ -26,6 +26,7 @@
 //! [`worker`] process, [`recorder`] writes the event log, [`report`] turns the log that was read
 //! back into JUnit files and the terminal's matrix. [`front`] holds the ways in.
 
+pub mod characterize;
 pub mod config;
 pub mod devices;
 pub mod events;

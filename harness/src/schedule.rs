@@ -20,7 +20,7 @@ use crate::recorder::Recorder;
 use crate::registry::Ignore;
 use crate::requirement;
 use crate::verdict::{Expectation, ExpectedStatus, Location, Outcome, judge};
-use crate::worker::parent::{Attempt, KILLED_FROM_OUTSIDE, Launch, StartError, Worker};
+use crate::worker::parent::{Attempt, KILLED_FROM_OUTSIDE, Launch, Worker, WorkerLost};
 
 /// After so many workers in a row that did not start, a device is given up.
 const START_TRIES: usize = 2;
@@ -245,8 +245,8 @@ impl<'a> Slot<'a> {
                 self.served = 0;
                 Ok(worker)
             }
-            Err(StartError::Stopped) => Err("the run was stopped".to_owned()),
-            Err(StartError::Failed(reason)) => {
+            Err(WorkerLost::Stopped) => Err("the run was stopped".to_owned()),
+            Err(WorkerLost::Failed(reason)) => {
                 self.lane.failed_starts.fetch_add(1, Ordering::Relaxed);
                 Err(format!("no worker could be started: {reason}"))
             }

@@ -145,12 +145,8 @@ impl Setup {
         plan: &'a Plan,
         expectation: &'a (dyn Fn(&Planned) -> Option<Expectation> + Sync),
     ) -> Result<Run<'a>, SetupError> {
-        let lanes = plan
-            .devices
-            .iter()
-            .map(|device| self.lane(device))
-            .collect::<io::Result<_>>()
-            .map_err(|error| SetupError::State { path: self.state.clone(), error })?;
+        let lanes =
+            plan.devices.iter().map(|device| self.lane(device)).collect::<Result<_, _>>()?;
         let host = LaneSettings {
             launch: self.launch(Role::Host, Vec::new()),
             settings: self.profile.host_settings(),
@@ -158,8 +154,12 @@ impl Setup {
         Ok(Run { plan, lanes, host, expectation, include_ignored: false, echo: false })
     }
 
-    fn lane(&self, device: &TestDevice) -> io::Result<LaneSettings> {
-        let mut environment = device.driver.environment(&self.state)?;
+    /// How the workers of a device are started.
+    pub fn lane(&self, device: &TestDevice) -> Result<LaneSettings, SetupError> {
+        let mut environment = device
+            .driver
+            .environment(&self.state)
+            .map_err(|error| SetupError::State { path: self.state.clone(), error })?;
         // `create_some_context` in a test gives the device under test. What these said about the
         // machine means something else to a process that sees one driver.
         let DeviceAddress { platform, device: position, .. } = &device.address;

@@ -45,12 +45,14 @@ mod svm;
 mod table;
 mod trial_build;
 mod vendor;
+mod verdict;
 mod warning;
 
 pub use bank_conflict::{BankConflict, LocalAccess};
 pub use build::StructArgCountBug;
 pub use facts::{Facts, LocalMemType};
 pub use table::{Answer, Row, table};
-pub use trial_build::TrialBuild;
+pub use trial_build::{FactsOnly, TrialBuild};
 pub use vendor::{Amd, Nvidia};
+pub use verdict::Verdict;
 pub use warning::{CharacterizationWarning, Characterized};

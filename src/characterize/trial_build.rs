@@ -1,6 +1,6 @@
 //! What only the build of a kernel can tell.
 
-use cl3::error_codes::CL_INVALID_DEVICE;
+use cl3::error_codes::{CL_COMPILER_NOT_AVAILABLE, CL_INVALID_DEVICE};
 use opencl3::context::Context;
 use opencl3::device::Device;
 use opencl3::error_codes::ClError;
@@ -49,6 +49,35 @@ impl<B: TrialBuild + ?Sized> TrialBuild for &B {
     fn struct_arg_count(&self) -> Result<u32> {
         (**self).struct_arg_count()
     }
+}
+
+/// Builds nothing: answers that follow from the facts are given, those that take a build are errors.
+///
+/// ```
+/// use clmatrix::Class;
+/// use clmatrix::characterize::{Facts, FactsOnly};
+///
+/// let nvidia = Facts { nv_warp_size: Some(32), ..Facts::default() };
+/// assert_eq!(nvidia.reasonable_work_group_size_multiple(FactsOnly).unwrap(), 32);
+/// let error = Facts::default().reasonable_work_group_size_multiple(FactsOnly).unwrap_err();
+/// assert_eq!(error.class(), Class::Unsupported);
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FactsOnly;
+
+impl TrialBuild for FactsOnly {
+    fn preferred_work_group_size_multiple(&self) -> Result<usize> {
+        Err(not_built())
+    }
+
+    fn struct_arg_count(&self) -> Result<u32> {
+        Err(not_built())
+    }
+}
+
+fn not_built() -> Error {
+    let why = "this answer takes the build of a kernel, which was not wanted here";
+    Error::unsupported("clBuildProgram", CL_COMPILER_NOT_AVAILABLE, why)
 }
 
 impl TrialBuild for Device {

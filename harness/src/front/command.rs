@@ -1,4 +1,4 @@
-//! The command line `clmatrix`: `run`, `list`, `devices`.
+//! The command line `clmatrix`: `run`, `list`, `devices`, `characterize`.
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -19,6 +19,7 @@ use crate::run_log::RunLog;
 use crate::setup::{Options, Setup, SetupError};
 use crate::worker::child;
 
+mod characterize;
 mod devices;
 mod list;
 
@@ -68,9 +69,12 @@ enum Command {
     /// List platforms and devices, and drivers that failed.
     #[command(after_help = DEVICES_EXAMPLES)]
     Devices(devices::DevicesArguments),
+    /// Show what the devices are like.
+    #[command(after_help = characterize::EXAMPLES)]
+    Characterize(characterize::CharacterizeArguments),
 }
 
-/// What `run`, `list` and `devices` share.
+/// What all commands share.
 #[derive(Args)]
 struct Common {
     /// Devices: `platform`, `platform:device,device`, several separated by `;`. A name is an index
@@ -169,6 +173,7 @@ pub fn main(target: Target) -> ExitCode {
         Command::Run(arguments) => run(target, arguments),
         Command::List(arguments) => list::list(target, arguments),
         Command::Devices(arguments) => devices::devices(arguments),
+        Command::Characterize(arguments) => characterize::characterize(arguments),
     };
     result.unwrap_or_else(|error| {
         tell(&format!("error: {error}"));

@@ -3,6 +3,7 @@
 
 pub mod junit;
 pub mod matrix;
+pub(crate) mod sheet;
 mod table;
 mod text;
 

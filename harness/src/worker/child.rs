@@ -5,16 +5,17 @@ use std::cell::RefCell;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use clmatrix::cl3::error_codes::CL_PLATFORM_NOT_FOUND_KHR;
 use clmatrix::select::FoundPlatform;
 
-use super::protocol::{Answer, DeviceAddress, Enumerated, ROLE_VARIABLE, Request, Role};
+use super::protocol::{Answer, DeviceAddress, Enumerated, ROLE_VARIABLE, Request, Role, Task};
 use crate::devices::icd::LoaderVariables;
 use crate::registry::{self, ShouldPanic, Test};
 use crate::verdict::{Location, Outcome};
-use crate::{fixtures, os, property};
+use crate::{characterize, fixtures, os, property};
 
 /// Becomes a worker if the environment says so, and then never returns.
 ///
@@ -55,19 +56,50 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
         }
     }
     runner.answer(&Answer::Ready);
-    let process = std::process::id();
-    let folder = std::env::current_dir();
-    while let Some(Request { number, module, name }) = runner.next_request() {
-        let test = registry::find(&module, &name).expect("runner and worker are one executable");
+    let home = Home::here();
+    while let Some(Request { number, task }) = runner.next_request() {
+        let answer = match task {
+            Task::Test { module, name } => {
+                let test = registry::find(&module, &name);
+                let test = test.expect("runner and worker are one executable");
+                // The test may have forked, and its child must not go on as a second worker.
+                let Some(answer) = home.test(number, test) else { return 0 };
+                answer
+            }
+            Task::Characterize(builds) => {
+                let result = characterize::of(&fixtures::device(), builds);
+                Answer::Characterized { number, result: result.map_err(|error| error.to_string()) }
+            }
+        };
+        // The runner takes what has been written when the answer comes as the task's own.
+        let _ = io::stdout().flush();
+        os::flush_c_streams();
+        runner.answer(&answer);
+    }
+    0
+}
+
+/// Where a worker began, and what it is.
+struct Home {
+    process: u32,
+    folder: io::Result<PathBuf>,
+}
+
+impl Home {
+    fn here() -> Self {
+        Self { process: std::process::id(), folder: std::env::current_dir() }
+    }
+
+    /// Runs a test and sees what it left; `None` in a child that the test has forked.
+    fn test(&self, number: u64, test: &Test) -> Option<Answer> {
         let started = Instant::now();
         property::take();
         let mut outcome = run(test);
         let duration = started.elapsed();
-        if std::process::id() != process {
-            // The test forked, and this is its child, which must not go on as a second worker.
-            return 0;
+        if std::process::id() != self.process {
+            return None;
         }
-        if let Ok(folder) = &folder {
+        if let Ok(folder) = &self.folder {
             // Not the next test's concern; without it there is nothing better to do.
             let _ = std::env::set_current_dir(folder);
         }
@@ -78,13 +110,9 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
                 location: Some(location_of(test)),
             };
         }
-        // The runner takes what has been written when the answer comes as the test's own.
-        let _ = io::stdout().flush();
-        os::flush_c_streams();
         let properties = property::take();
-        runner.answer(&Answer::Done { number, outcome, duration, properties });
+        Some(Answer::Done { number, outcome, duration, properties })
     }
-    0
 }
 
 fn enumerated(found: FoundPlatform) -> Enumerated {

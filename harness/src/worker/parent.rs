@@ -6,7 +6,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::capture::Capture;
-use super::protocol::{Answer, ROLE_VARIABLE, Request, Role};
+use super::protocol::{Answer, Builds, ROLE_VARIABLE, Request, Role, Task};
+use crate::characterize::Characterization;
 use crate::os::{Ending, Process, Source, StopSignal, Wakeup};
 use crate::registry::Test;
 use crate::verdict::Outcome;
@@ -113,36 +114,39 @@ impl Attempt {
     }
 }
 
-/// Why there is no worker.
+/// Why there is no worker, or none any more.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
+pub enum WorkerLost {
     /// The run is being stopped.
     #[error("the run was stopped")]
     Stopped,
-    /// It cannot be started, or died or hung before it was ready.
+    /// It cannot be started, or died or hung.
     #[error("{0}")]
     Failed(String),
 }
 
+fn deadline_in(limit: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(limit).unwrap_or(now + A_YEAR)
+}
+
 impl Worker {
     /// Starts a worker and waits until it is bound to its device.
-    pub fn start(launch: &Launch, echo: bool, stop: &StopSignal) -> Result<Self, StartError> {
-        let mut worker = Self::spawn(launch, echo).map_err(StartError::Failed)?;
+    pub fn start(launch: &Launch, echo: bool, stop: &StopSignal) -> Result<Self, WorkerLost> {
+        let mut worker = Self::spawn(launch, echo).map_err(WorkerLost::Failed)?;
         let trouble = match worker.answer(Instant::now() + START_LIMIT, stop) {
             Exchange::Answered(Answer::Ready) => {
                 // What a driver says while it loads belongs to no test.
-                worker.drain();
-                worker.stdout.take_text();
-                worker.stderr.take_text();
+                worker.forget_output();
                 return Ok(worker);
             }
             Exchange::Answered(Answer::NoDevice(reason)) => reason,
             Exchange::Answered(other) => format!("unexpected answer {other:?}"),
             Exchange::Died(ending) => format!("the driver ended the worker: {ending}"),
             Exchange::TimedOut => format!("the driver did not load within {START_LIMIT:?}"),
-            Exchange::Stopped => return Err(StartError::Stopped),
+            Exchange::Stopped => return Err(WorkerLost::Stopped),
         };
-        Err(StartError::Failed(worker.explain(&trouble)))
+        Err(WorkerLost::Failed(worker.explain(&trouble)))
     }
 
     /// Starts a process in the given role, without waiting for anything.
@@ -165,16 +169,8 @@ impl Worker {
     /// Runs one test; afterwards the worker is only good for another if the attempt says so.
     pub fn run(&mut self, test: &Test, limit: Duration, stop: &StopSignal) -> Attempt {
         let started = Instant::now();
-        self.number += 1;
-        let request = Request {
-            number: self.number,
-            module: test.module.to_owned(),
-            name: test.name.to_owned(),
-        };
-        // A worker that is gone does not take it; its end shows in the answer.
-        let _ = self.request(&request);
-        let deadline = started.checked_add(limit).unwrap_or(started + A_YEAR);
-        let exchange = self.answer(deadline, stop);
+        self.request(Task::Test { module: test.module.to_owned(), name: test.name.to_owned() });
+        let exchange = self.answer(deadline_in(limit), stop);
         self.drain();
         let mut properties = Vec::new();
         let (outcome, duration) = match exchange {
@@ -213,10 +209,61 @@ impl Worker {
         }
     }
 
-    fn request(&mut self, request: &Request) -> std::io::Result<()> {
-        let mut line = serde_json::to_vec(request).expect("requests are plain data");
+    /// What the device is like. A driver may end or hang the worker over it.
+    pub fn characterize(
+        &mut self,
+        builds: Builds,
+        limit: Duration,
+        stop: &StopSignal,
+    ) -> Result<Result<Characterization, String>, WorkerLost> {
+        self.ask(Task::Characterize(builds), limit, stop, |answer| match answer {
+            Answer::Characterized { result, .. } => Ok(result),
+            other => Err(other),
+        })
+    }
+
+    /// One request that is no test: what is written meanwhile belongs to no test either.
+    fn ask<T>(
+        &mut self,
+        task: Task,
+        limit: Duration,
+        stop: &StopSignal,
+        take: impl FnOnce(Answer) -> Result<T, Answer>,
+    ) -> Result<T, WorkerLost> {
+        self.request(task);
+        let trouble = match self.answer(deadline_in(limit), stop) {
+            Exchange::Answered(answer) => match take(answer) {
+                Ok(answer) => {
+                    self.forget_output();
+                    return Ok(answer);
+                }
+                Err(other) => format!("the worker answered {other:?}"),
+            },
+            Exchange::Died(Ending::Signalled(name)) => {
+                format!("the driver ended the process ({name})")
+            }
+            Exchange::Died(ending) => format!("the driver ended the process: {ending}"),
+            Exchange::TimedOut => {
+                format!("the driver hung: no answer within {}", humantime::format_duration(limit))
+            }
+            Exchange::Stopped => return Err(WorkerLost::Stopped),
+        };
+        Err(WorkerLost::Failed(self.explain(&trouble)))
+    }
+
+    fn request(&mut self, task: Task) {
+        self.number += 1;
+        let request = Request { number: self.number, task };
+        let mut line = serde_json::to_vec(&request).expect("requests are plain data");
         line.push(b'\n');
-        self.process.socket.write_all(&line)
+        // A worker that is gone does not take it; its end shows in the answer.
+        let _ = self.process.socket.write_all(&line);
+    }
+
+    fn forget_output(&mut self) {
+        self.drain();
+        self.stdout.take_text();
+        self.stderr.take_text();
     }
 
     /// Waits for the next answer, collecting output meanwhile.
@@ -258,8 +305,8 @@ impl Worker {
     fn next_answer(&mut self) -> Option<Answer> {
         while let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.pending.drain(..=end).collect();
-            match serde_json::from_slice(&line) {
-                Ok(Answer::Done { number, .. }) if number != self.number => {}
+            match serde_json::from_slice::<Answer>(&line) {
+                Ok(answer) if answer.number().is_some_and(|number| number != self.number) => {}
                 Ok(answer) => return Some(answer),
                 Err(_) => {}
             }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use clmatrix::select::PlatformInfo;
 use serde::{Deserialize, Serialize};
 
+use crate::characterize::Characterization;
 use crate::verdict::Outcome;
 
 /// The environment variable that makes a process of this executable a worker. Its value is a
@@ -36,15 +37,36 @@ pub struct DeviceAddress {
     pub name: String,
 }
 
-/// From the runner: run this test. A worker is not asked to leave; it is killed.
+/// From the runner. A worker is not asked to leave; it is killed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// Told again in the answer: a test may fork, and then more than one process answers.
     pub number: u64,
-    /// `Test::module`.
-    pub module: String,
-    /// `Test::name`.
-    pub name: String,
+    /// What to do.
+    pub task: Task,
+}
+
+/// What a worker is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Task {
+    /// Run this test.
+    Test {
+        /// `Test::module`.
+        module: String,
+        /// `Test::name`.
+        name: String,
+    },
+    /// Say what the device is like.
+    Characterize(Builds),
+}
+
+/// Whether kernels are built for the answers that take that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Builds {
+    /// They are.
+    Made,
+    /// These answers are errors.
+    LeftOut,
 }
 
 /// From the worker.
@@ -67,6 +89,23 @@ pub enum Answer {
         /// What it recorded.
         properties: Vec<(String, String)>,
     },
+    /// What the device is like.
+    Characterized {
+        /// Of the request.
+        number: u64,
+        /// Or why nothing is known.
+        result: Result<Characterization, String>,
+    },
+}
+
+impl Answer {
+    /// The number of the request, if it answers one.
+    pub fn number(&self) -> Option<u64> {
+        match self {
+            Self::Platforms(_) | Self::Ready | Self::NoDevice(_) => None,
+            Self::Done { number, .. } | Self::Characterized { number, .. } => Some(*number),
+        }
+    }
 }
 
 /// A platform as a process sees it.

@@ -4,6 +4,7 @@
 //! like one of a downstream crate, over the tests in [`faulty`], which crash, hang and flood. By
 //! itself it runs that child and looks at what was reported.
 
+mod characterize;
 mod drivers;
 mod expectations;
 mod faulty;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         expectations::CHECKS,
         side_by_side::CHECKS,
         stop::CHECKS,
+        characterize::CHECKS,
         drivers::CHECKS,
         libtest::CHECKS,
         reports::CHECKS,

@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::{Common, TableFormat};
 use crate::devices::{FoundPlatform, Machine};
 use crate::front::AnyError;
+use crate::report::sheet::aligned;
 
 /// Shows each device with its id; `*` marks those that a run would test.
 #[derive(Args)]
@@ -144,9 +145,9 @@ impl<'a> ListedPlatform<'a> {
 
 fn table(everything: &Everything<'_>) -> String {
     let mut rows =
-        vec![["", "ID", "TYPE", "OPENCL", "DRIVER", "NAME (PLATFORM)"].map(str::to_owned)];
+        vec![["", "ID", "TYPE", "OPENCL", "DRIVER", "NAME (PLATFORM)"].map(str::to_owned).to_vec()];
     rows.extend(everything.devices.iter().map(|device| {
-        [
+        vec![
             if device.selected { "*" } else { "" }.to_owned(),
             device.id.to_owned(),
             device.r#type.clone(),
@@ -155,28 +156,13 @@ fn table(everything: &Everything<'_>) -> String {
             format!("{} ({})", device.name, device.platform.name),
         ]
     }));
-    let mut text = align(&rows);
+    let mut text = aligned(&rows);
     for platform in &everything.platforms_without_devices {
         let _ =
             writeln!(text, "platform without devices: {} ({})", platform.name, platform.version);
     }
     for failed in &everything.failed_drivers {
         let _ = writeln!(text, "driver that failed: {}: {}", failed.driver, failed.reason);
-    }
-    text
-}
-
-/// Columns as wide as their widest cell; the last one is left as it is.
-fn align<const N: usize>(rows: &[[String; N]]) -> String {
-    let widths: [usize; N] = std::array::from_fn(|column| {
-        rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
-    });
-    let mut text = String::new();
-    for row in rows {
-        let line: Vec<String> =
-            row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
-        text += line.join("  ").trim_end();
-        text.push('\n');
     }
     text
 }

@@ -1,0 +1,52 @@
+//! Asks a device in a process that sees only its driver; what goes wrong there costs one answer.
+
+use std::time::Duration;
+
+use super::Characterization;
+use crate::os::StopSignal;
+use crate::schedule::LaneSettings;
+use crate::worker::parent::{Worker, WorkerLost};
+use crate::worker::protocol::Builds;
+
+/// A device, and the worker that is asked, if there is one.
+pub struct Asked<'a> {
+    lane: &'a LaneSettings,
+    stop: &'a StopSignal,
+    worker: Option<Worker>,
+}
+
+impl<'a> Asked<'a> {
+    /// Nothing is started before the first question.
+    pub fn new(lane: &'a LaneSettings, stop: &'a StopSignal) -> Self {
+        Self { lane, stop, worker: None }
+    }
+
+    /// What the driver tells, and what follows from it; or why that is not known.
+    pub fn characterization(&mut self) -> Result<Characterization, String> {
+        let limit = self.limit();
+        self.ask(|worker, stop| worker.characterize(Builds::Made, limit, stop))?
+    }
+
+    /// As long as a test may take on this device.
+    fn limit(&self) -> Duration {
+        self.lane.settings.timeout
+    }
+
+    /// A worker that is lost is replaced before the next question.
+    fn ask<T>(
+        &mut self,
+        question: impl FnOnce(&mut Worker, &StopSignal) -> Result<T, WorkerLost>,
+    ) -> Result<T, String> {
+        let mut worker = match self.worker.take() {
+            Some(worker) => worker,
+            None => Worker::start(&self.lane.launch, false, self.stop).map_err(told)?,
+        };
+        let answer = question(&mut worker, self.stop).map_err(told)?;
+        self.worker = Some(worker);
+        Ok(answer)
+    }
+}
+
+fn told(lost: WorkerLost) -> String {
+    lost.to_string()
+}

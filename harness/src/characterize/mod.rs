@@ -1,0 +1,110 @@
+//! What a device is like, as it goes from a worker to the runner, into JSON, and back; and
+//! `clmatrix characterize`, which asks and shows.
+
+pub(crate) mod ask;
+pub(crate) mod rows;
+
+use clmatrix::characterize::measure::Measured;
+use clmatrix::characterize::{Answer, Characterized, FactsOnly, Row, Verdict, table};
+use clmatrix::{Device, characterize::Facts};
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+use crate::devices::TestDevice;
+use crate::events::RunDevice;
+use crate::worker::protocol::Builds;
+
+/// What a driver tells of a device, and what follows from it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Characterization {
+    /// What the driver tells.
+    pub facts: Facts,
+    /// PyOpenCL's answers, by its functions' names and in its documentation's order.
+    pub table: IndexMap<String, TableAnswer>,
+}
+
+/// An answer of [`table`] that can be read back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum TableAnswer {
+    /// The answer, with its warnings.
+    Known(Characterized<Answer>),
+    /// There is none.
+    Failed {
+        /// Why.
+        error: String,
+    },
+}
+
+impl From<clmatrix::Result<Characterized<Answer>>> for TableAnswer {
+    fn from(answer: clmatrix::Result<Characterized<Answer>>) -> Self {
+        match answer {
+            Ok(answer) => Self::Known(answer),
+            Err(error) => Self::Failed { error: error.to_string() },
+        }
+    }
+}
+
+/// Asks the driver, in this process.
+///
+/// # Errors
+/// What the driver answers where it does not tell what every device has.
+pub fn of(device: &Device, builds: Builds) -> clmatrix::Result<Characterization> {
+    let facts = Facts::of(device)?;
+    let rows = match builds {
+        Builds::Made => table(&facts, device),
+        Builds::LeftOut => table(&facts, FactsOnly),
+    };
+    let named = |row: Row| (row.function.to_owned(), row.answer.into());
+    Ok(Characterization { facts, table: rows.into_iter().map(named).collect() })
+}
+
+/// What `clmatrix characterize --format json` says of one device; by the devices' ids they are the
+/// whole of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CharacterizedDevice {
+    /// CL_DEVICE_NAME.
+    pub name: String,
+    /// CL_PLATFORM_NAME.
+    pub platform: String,
+    /// CL_DRIVER_VERSION.
+    pub driver_version: String,
+    /// What the driver tells, and what follows from it, unless there is an error.
+    #[serde(flatten)]
+    pub characterization: Option<Characterization>,
+    /// Why nothing is known of the device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What was measured, by the names of the measurements.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub measured: IndexMap<String, Measured>,
+    /// What measurements say of PyOpenCL's answers of the same names.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub verdicts: IndexMap<String, Verdict>,
+}
+
+/// The devices of one call of `clmatrix characterize`, by their ids.
+pub type Devices = IndexMap<String, CharacterizedDevice>;
+
+impl CharacterizedDevice {
+    /// Of which nothing is known yet but what found it.
+    pub(crate) fn new(device: &TestDevice) -> Self {
+        let RunDevice { platform, info, .. } = &device.run;
+        Self {
+            name: info.name.clone(),
+            platform: platform.name.clone(),
+            driver_version: info.driver_version.clone(),
+            characterization: None,
+            error: None,
+            measured: IndexMap::new(),
+            verdicts: IndexMap::new(),
+        }
+    }
+
+    /// Adds measurements.
+    pub(crate) fn add(&mut self, measured: impl IntoIterator<Item = Measured>) {
+        let named = |measured: Measured| (measured.name.clone(), measured);
+        self.measured.extend(measured.into_iter().map(named));
+        self.verdicts = self.judged();
+    }
+}

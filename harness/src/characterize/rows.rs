@@ -1,0 +1,128 @@
+//! What there is to say about a device, name by name: PyOpenCL's answer, the measured one, and what
+//! the one says of the other.
+
+use clmatrix::characterize::measure::{Finding, Measured, Unit, Value};
+use clmatrix::characterize::{Answer, Verdict};
+
+use indexmap::IndexMap;
+
+use super::{CharacterizedDevice, TableAnswer};
+use crate::report::sheet::Sheet;
+
+/// One name.
+struct Row<'a> {
+    name: &'a str,
+    table: Option<&'a TableAnswer>,
+    measured: Option<&'a Measured>,
+}
+
+impl CharacterizedDevice {
+    /// The answers side by side: first those that PyOpenCL has.
+    pub(crate) fn sheet(&self) -> Sheet {
+        let with_measured = !self.measured.is_empty();
+        let columns = ["NAME", "TABLE", "MEASURED", "VERDICT"];
+        let mut sheet = Sheet::new(if with_measured { &columns } else { &columns[..2] });
+        for row in self.rows() {
+            let mut cells = vec![row.name.to_owned(), row.table_cell(&mut sheet)];
+            if with_measured {
+                cells.push(row.measured_cell(&mut sheet));
+                cells.push(row.verdict().map_or_else(String::new, verdict_text));
+            }
+            sheet.push(cells);
+        }
+        sheet
+    }
+
+    /// What the measurements say of the answers that PyOpenCL has, by their names.
+    pub(super) fn judged(&self) -> IndexMap<String, Verdict> {
+        let judged = |row: &Row| Some((row.name.to_owned(), row.verdict()?));
+        self.rows().iter().filter_map(judged).collect()
+    }
+
+    fn rows(&self) -> Vec<Row<'_>> {
+        let table = self.characterization.as_ref().map(|known| &known.table);
+        let answers = table.into_iter().flatten().map(|(name, answer)| Row {
+            name,
+            table: Some(answer),
+            measured: self.measured.get(name),
+        });
+        let without_answer = |name: &str| table.is_none_or(|answers| !answers.contains_key(name));
+        let measured = self.measured.iter().filter(|(name, _)| without_answer(name));
+        answers
+            .chain(measured.map(|(name, measured)| Row {
+                name,
+                table: None,
+                measured: Some(measured),
+            }))
+            .collect()
+    }
+}
+
+impl Row<'_> {
+    fn verdict(&self) -> Option<Verdict> {
+        Verdict::of(self.table.and_then(TableAnswer::value), &self.measured?.answer)
+    }
+
+    fn table_cell(&self, sheet: &mut Sheet) -> String {
+        match self.table {
+            None => String::new(),
+            Some(TableAnswer::Failed { error }) => format!("- {}", sheet.note(error)),
+            Some(TableAnswer::Known(answer)) => {
+                let notes = answer.warnings.iter().map(|warning| sheet.note(&warning.to_string()));
+                let notes: Vec<String> = notes.collect();
+                [&[answer_text(&answer.value)], &notes[..]].concat().join(" ")
+            }
+        }
+    }
+
+    fn measured_cell(&self, sheet: &mut Sheet) -> String {
+        let beside_number =
+            matches!(self.table.and_then(TableAnswer::value), Some(Answer::Number(_)));
+        match self.measured.map(|measured| &measured.answer) {
+            None => String::new(),
+            Some(Ok(finding)) if beside_number => exact_text(finding),
+            Some(Ok(finding)) => finding.to_string(),
+            Some(Err(why)) => format!("- {}", sheet.note(&why.to_string())),
+        }
+    }
+}
+
+impl TableAnswer {
+    /// The answer, if there is one.
+    pub fn value(&self) -> Option<&Answer> {
+        match self {
+            Self::Known(answer) => Some(&answer.value),
+            Self::Failed { .. } => None,
+        }
+    }
+}
+
+/// An answer as a person reads it.
+pub(crate) fn answer_text(answer: &Answer) -> String {
+    match answer {
+        Answer::None => "none".to_owned(),
+        Answer::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
+        Answer::Number(number) => number.to_string(),
+        Answer::Version(version) => version.to_string(),
+        Answer::Name(name) => name.clone(),
+        Answer::Names(names) => names.join(" "),
+    }
+}
+
+/// A size to the byte, beside the table's; all else as it is.
+fn exact_text(finding: &Finding) -> String {
+    match (&finding.value, finding.unit) {
+        (Value::Number(bytes), Unit::Bytes) => format!("{bytes}"),
+        _ => finding.to_string(),
+    }
+}
+
+fn verdict_text(verdict: Verdict) -> String {
+    match verdict {
+        Verdict::Agrees => "agrees".to_owned(),
+        Verdict::Differs { confidence } => {
+            format!("differs ({} confidence)", format!("{confidence:?}").to_lowercase())
+        }
+        Verdict::NotMeasurable => "not measurable".to_owned(),
+    }
+}
