@@ -1,6 +1,8 @@
 //! Asks a device in a process that sees only its driver; what goes wrong there costs one answer.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use clmatrix::characterize::measure::{Measured, NotMeasurable, Settings, Topic};
 
 use super::Characterization;
 use crate::os::StopSignal;
@@ -22,9 +24,25 @@ impl<'a> Asked<'a> {
     }
 
     /// What the driver tells, and what follows from it; or why that is not known.
-    pub fn characterization(&mut self) -> Result<Characterization, String> {
+    pub fn characterization(&mut self) -> Result<Box<Characterization>, String> {
         let limit = self.limit();
         self.ask(|worker, stop| worker.characterize(Builds::Made, limit, stop))?
+    }
+
+    /// A topic's measurements. Where there are none, each says why.
+    pub fn measured(&mut self, topic: Topic, settings: &Settings) -> Vec<Measured> {
+        let begin = Instant::now();
+        let grace = self.limit();
+        let answer = self.ask(|worker, stop| worker.measure(topic, settings, grace, stop));
+        answer.unwrap_or_else(|reason| {
+            let without = |name: &&str| Measured {
+                name: (*name).to_owned(),
+                answer: Err(NotMeasurable { reason: reason.clone() }),
+                series: Vec::new(),
+                took: begin.elapsed(),
+            };
+            topic.measurements().iter().map(without).collect()
+        })
     }
 
     /// As long as a test may take on this device.

@@ -2,9 +2,12 @@
 //! `clmatrix characterize`, which asks and shows.
 
 pub(crate) mod ask;
+pub(crate) mod only;
 pub(crate) mod rows;
 
-use clmatrix::characterize::measure::Measured;
+use clmatrix::characterize::measure::{
+    Finding, Measured, NotMeasurable, Settings, Topic, Value, measure,
+};
 use clmatrix::characterize::{Answer, Characterized, FactsOnly, Row, Verdict, table};
 use clmatrix::{Device, characterize::Facts};
 use indexmap::IndexMap;
@@ -12,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::devices::TestDevice;
 use crate::events::RunDevice;
+use crate::fixtures;
 use crate::worker::protocol::Builds;
 
 /// What a driver tells of a device, and what follows from it.
@@ -57,6 +61,35 @@ pub fn of(device: &Device, builds: Builds) -> clmatrix::Result<Characterization>
     };
     let named = |row: Row| (row.function.to_owned(), row.answer.into());
     Ok(Characterization { facts, table: rows.into_iter().map(named).collect() })
+}
+
+/// A topic's measurements, in this process, on the device that it is bound to.
+pub(crate) fn measured(topic: &str, settings: &Settings) -> Vec<Measured> {
+    let topic = Topic::ALL.into_iter().find(|known| known.name() == topic);
+    let topic = topic.expect("runner and worker are one executable");
+    let mut measured = measure(&fixtures::device(), topic, settings);
+    for measured in &mut measured {
+        keep_finite(measured);
+    }
+    measured
+}
+
+/// JSON has no other numbers: an answer with one could not be read back.
+fn keep_finite(measured: &mut Measured) {
+    let is_finite = match &measured.answer {
+        Ok(Finding { value: Value::Number(number), spread, .. }) => (number + spread).is_finite(),
+        Ok(Finding { value: Value::Numbers(numbers), spread, .. }) => {
+            (numbers.iter().sum::<f64>() + spread).is_finite()
+        }
+        _ => true,
+    };
+    if !is_finite {
+        let reason = "what was found is not a finite number".to_owned();
+        measured.answer = Err(NotMeasurable { reason });
+    }
+    for point in measured.series.iter_mut().flat_map(|series| &mut series.points) {
+        point.samples.retain(|sample| sample.is_finite());
+    }
 }
 
 /// What `clmatrix characterize --format json` says of one device; by the devices' ids they are the

@@ -8,6 +8,7 @@ use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::path::PathBuf;
 use std::time::Instant;
 
+use clmatrix::characterize::measure::{Settings, SystemClock};
 use clmatrix::cl3::error_codes::CL_PLATFORM_NOT_FOUND_KHR;
 use clmatrix::select::FoundPlatform;
 
@@ -67,8 +68,12 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
                 answer
             }
             Task::Characterize(builds) => {
-                let result = characterize::of(&fixtures::device(), builds);
+                let result = characterize::of(&fixtures::device(), builds).map(Box::new);
                 Answer::Characterized { number, result: result.map_err(|error| error.to_string()) }
+            }
+            Task::Measure { topic, budget, memory } => {
+                let settings = Settings { budget, memory, clock: &SystemClock };
+                Answer::Measured { number, measured: characterize::measured(&topic, &settings) }
             }
         };
         // The runner takes what has been written when the answer comes as the task's own.

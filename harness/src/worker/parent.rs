@@ -5,6 +5,8 @@ use std::io::Write;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use clmatrix::characterize::measure::{Measured, Settings, Topic};
+
 use super::capture::Capture;
 use super::protocol::{Answer, Builds, ROLE_VARIABLE, Request, Role, Task};
 use crate::characterize::Characterization;
@@ -215,9 +217,25 @@ impl Worker {
         builds: Builds,
         limit: Duration,
         stop: &StopSignal,
-    ) -> Result<Result<Characterization, String>, WorkerLost> {
+    ) -> Result<Result<Box<Characterization>, String>, WorkerLost> {
         self.ask(Task::Characterize(builds), limit, stop, |answer| match answer {
             Answer::Characterized { result, .. } => Ok(result),
+            other => Err(other),
+        })
+    }
+
+    /// Measures one topic, in no more than the budget and `grace`.
+    pub fn measure(
+        &mut self,
+        topic: Topic,
+        settings: &Settings,
+        grace: Duration,
+        stop: &StopSignal,
+    ) -> Result<Vec<Measured>, WorkerLost> {
+        let Settings { budget, memory, .. } = *settings;
+        let task = Task::Measure { topic: topic.name().to_owned(), budget, memory };
+        self.ask(task, budget.saturating_add(grace), stop, |answer| match answer {
+            Answer::Measured { measured, .. } => Ok(measured),
             other => Err(other),
         })
     }

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clmatrix::characterize::measure::Measured;
 use clmatrix::select::PlatformInfo;
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +59,15 @@ pub enum Task {
     },
     /// Say what the device is like.
     Characterize(Builds),
+    /// Measure one topic.
+    Measure {
+        /// `Topic::name`.
+        topic: String,
+        /// How long that may take.
+        budget: Duration,
+        /// How much of the device's memory it may use, in bytes.
+        memory: u64,
+    },
 }
 
 /// Whether kernels are built for the answers that take that.
@@ -94,7 +104,14 @@ pub enum Answer {
         /// Of the request.
         number: u64,
         /// Or why nothing is known.
-        result: Result<Characterization, String>,
+        result: Result<Box<Characterization>, String>,
+    },
+    /// A topic's measurements.
+    Measured {
+        /// Of the request.
+        number: u64,
+        /// In their order.
+        measured: Vec<Measured>,
     },
 }
 
@@ -103,7 +120,9 @@ impl Answer {
     pub fn number(&self) -> Option<u64> {
         match self {
             Self::Platforms(_) | Self::Ready | Self::NoDevice(_) => None,
-            Self::Done { number, .. } | Self::Characterized { number, .. } => Some(*number),
+            Self::Done { number, .. }
+            | Self::Characterized { number, .. }
+            | Self::Measured { number, .. } => Some(*number),
         }
     }
 }

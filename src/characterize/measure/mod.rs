@@ -21,6 +21,7 @@ mod host_transfer;
 mod launch;
 mod sampling;
 mod series;
+mod shares;
 mod timer;
 mod workbench;
 
@@ -31,9 +32,11 @@ use opencl3::device::Device;
 pub use clock::{Clock, SystemClock};
 pub use finding::{Confidence, Finding, Measured, NotMeasurable, Unit, Value};
 pub use series::{Axis, Point, Series};
+pub use shares::Shares;
 
 use crate::characterize::Facts;
 use crate::error::Result;
+use crate::select::DeviceType;
 use clock::Budget;
 use finding::{Attempt, Taken};
 use workbench::Workbench;
@@ -124,19 +127,23 @@ impl Settings<'static> {
     /// # Errors
     /// What the driver answers where it does not tell what all devices have.
     pub fn for_device(device: &Device) -> Result<Self> {
-        let is_cpu = Facts::of(device)?.device_type.has_cpu();
-        let memory = device.global_mem_size()?;
-        Ok(if is_cpu {
+        Ok(Self::usual(Facts::of(device)?.device_type, device.global_mem_size()?))
+    }
+
+    /// The same for a device of a type, with so many bytes of memory.
+    pub fn usual(device_type: DeviceType, memory: u64) -> Self {
+        if device_type.has_cpu() {
             Self { budget: CPU_BUDGET, memory: memory.min(CPU_MEMORY), clock: &SystemClock }
         } else {
             Self { budget: GPU_BUDGET, memory, clock: &SystemClock }
-        })
+        }
     }
 }
 
 /// One topic's measurements, on a context of their own.
 pub fn measure(device: &Device, topic: Topic, settings: &Settings) -> Vec<Measured> {
-    measure_all(device, &[topic], settings, |_| ())
+    let budget = Budget::new(settings.clock, settings.budget);
+    topic.recipe().measure(device, settings.memory, budget)
 }
 
 /// The measurements of several topics, which share the budget. `begins` is told of each topic
@@ -147,14 +154,11 @@ pub fn measure_all(
     settings: &Settings,
     mut begins: impl FnMut(Topic),
 ) -> Vec<Measured> {
-    let budget = Budget::new(settings.clock, settings.budget);
-    let weights: f64 = topics.iter().map(|topic| topic.recipe().weight).sum();
+    let shares = Shares::new(topics, settings);
     let mut all = Vec::new();
     for topic in topics {
         begins(*topic);
-        let recipe = topic.recipe();
-        let share = budget.share(recipe.weight / weights);
-        all.extend(recipe.measure(device, settings.memory, share));
+        all.extend(measure(device, *topic, &shares.of(*topic)));
     }
     all
 }

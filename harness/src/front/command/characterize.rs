@@ -2,30 +2,51 @@
 
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::time::Duration;
 
+use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
+use clmatrix::characterize::measure::{Settings, Shares};
 
 use super::{Common, UNEXPECTED};
 use crate::characterize::ask::Asked;
+use crate::characterize::only::Only;
 use crate::characterize::{CharacterizedDevice, Devices};
 use crate::devices::TestDevice;
 use crate::front::{AnyError, tell};
 use crate::interrupt;
 use crate::os::StopSignal;
-use crate::setup::Setup;
+use crate::schedule::LaneSettings;
 
 pub const EXAMPLES: &str = "\
 Examples:
   clmatrix characterize                     what is known of each device here
-  clmatrix characterize --format json > devices.json";
+  clmatrix characterize --measure           what each really does beside it; half a minute each
+  clmatrix characterize --measure --only launch --budget 5s --devices pocl
+  clmatrix characterize --measure --format json > devices.json";
 
-/// Shows what each device is like: PyOpenCL's answers.
+/// Shows what each device is like: PyOpenCL's answers, from what the driver tells and what is known
+/// of vendors, and beside them what is measured.
 ///
-/// Each device is asked in a process of its own that sees only its driver.
+/// Each device is asked in a process of its own that sees only its driver: one that crashes or hangs
+/// costs that answer alone.
 #[derive(Args)]
 pub struct CharacterizeArguments {
     #[command(flatten)]
     common: Common,
+    /// Measure, too, one device after the other; nothing else should run meanwhile.
+    #[arg(long)]
+    measure: bool,
+    /// Only the answer, the measurement, or the topic with all its measurements of this name; may be
+    /// repeated.
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// How long the measurements of a device may take [default: 24s for a CPU, else 16s].
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, requires = "measure")]
+    budget: Option<Duration>,
+    /// How much of a device's memory they may use [default: 256MiB of a CPU's, else all].
+    #[arg(long, value_name = "SIZE", requires = "measure")]
+    memory: Option<ByteSize>,
     /// A table, a JSON object with the devices' ids as names, or a table for a document.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -39,12 +60,14 @@ enum Format {
 }
 
 pub fn characterize(arguments: &CharacterizeArguments) -> Result<ExitCode, AnyError> {
+    let only = Only::new(&arguments.only)?;
     let setup = arguments.common.setup()?;
     let selected = setup.devices()?;
     let stop = interrupt::stop_on_signals()?;
     let mut devices = Devices::new();
     for device in &selected {
-        devices.insert(device.run.id.clone(), characterized(&setup, device, &stop)?);
+        let found = arguments.characterized(&setup.lane(device)?, device, &only, &stop);
+        devices.insert(device.run.id.clone(), found);
     }
     let text = match arguments.format {
         Format::Json => serde_json::to_string_pretty(&devices)? + "\n",
@@ -57,21 +80,49 @@ pub fn characterize(arguments: &CharacterizeArguments) -> Result<ExitCode, AnyEr
     Ok(if anything_known { ExitCode::SUCCESS } else { ExitCode::from(UNEXPECTED) })
 }
 
-fn characterized(
-    setup: &Setup,
-    device: &TestDevice,
-    stop: &StopSignal,
-) -> Result<CharacterizedDevice, AnyError> {
-    let lane = setup.lane(device)?;
-    let mut found = CharacterizedDevice::new(device);
-    match Asked::new(&lane, stop).characterization() {
-        Ok(characterization) => found.characterization = Some(characterization),
-        Err(reason) => {
-            tell(&format!("{}: {reason}", device.run.id));
-            found.error = Some(reason);
+impl CharacterizeArguments {
+    fn characterized(
+        &self,
+        lane: &LaneSettings,
+        device: &TestDevice,
+        only: &Only,
+        stop: &StopSignal,
+    ) -> CharacterizedDevice {
+        let id = &device.run.id;
+        let mut asked = Asked::new(lane, stop);
+        let mut found = CharacterizedDevice::new(device);
+        match asked.characterization() {
+            Ok(mut known) => {
+                known.table.retain(|name, _| only.has(name));
+                found.characterization = Some(*known);
+            }
+            Err(reason) => {
+                tell(&format!("{id}: {reason}"));
+                found.error = Some(reason);
+            }
+        }
+        if self.measure {
+            let topics = only.topics();
+            let settings = self.settings(device);
+            let shares = Shares::new(&topics, &settings);
+            for (position, topic) in topics.iter().enumerate() {
+                tell(&format!("{id}: {} ({} of {})", topic.name(), position + 1, topics.len()));
+                let measured = asked.measured(*topic, &shares.of(*topic));
+                found.add(measured.into_iter().filter(|measured| only.has(&measured.name)));
+            }
+        }
+        found
+    }
+
+    fn settings(&self, device: &TestDevice) -> Settings<'static> {
+        let info = &device.run.info;
+        let usual = Settings::usual(info.device_type, info.global_mem_size);
+        Settings {
+            budget: self.budget.unwrap_or(usual.budget),
+            memory: self.memory.map_or(usual.memory, |memory| memory.as_u64()),
+            ..usual
         }
     }
-    Ok(found)
 }
 
 /// A page for each device.
@@ -83,11 +134,9 @@ fn pages(
     let page = |(id, device): (&String, &CharacterizedDevice)| {
         let CharacterizedDevice { name, platform, driver_version, .. } = device;
         let title = format!("{heading}{id}: {name} ({platform}), driver {driver_version}");
-        let body = match &device.error {
-            Some(reason) => format!("nothing is known: {reason}\n"),
-            None => page(device),
-        };
-        format!("{title}\n\n{body}")
+        let error = device.error.iter().map(|reason| format!("It does not answer: {reason}\n\n"));
+        let error: String = error.collect();
+        format!("{title}\n\n{error}{}", page(device))
     };
     devices.iter().map(page).collect::<Vec<_>>().join("\n")
 }
