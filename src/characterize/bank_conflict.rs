@@ -162,23 +162,11 @@ impl Layout<'_> {
     fn meetings(&self, axis: usize) -> impl Iterator<Item = BankConflict> {
         let mut at_banks: BTreeMap<usize, Vec<_>> = BTreeMap::new();
         for number in 0..self.work_items {
-            if let Some(index) = self.index(axis, number) {
+            if let Some(index) = element(self.shape, axis, number) {
                 at_banks.entry(self.bank(&index)).or_default().push((number, index));
             }
         }
         at_banks.into_iter().map(move |(bank, work_items)| BankConflict { axis, bank, work_items })
-    }
-
-    /// The element that a work item accesses; `None` for one that the array has nothing for.
-    fn index(&self, axis: usize, number: usize) -> Option<Vec<usize>> {
-        let mut index = vec![0; self.shape.len()];
-        let mut rest = number;
-        let slower = self.shape.len() - axis;
-        for (position, length) in self.shape[..slower].iter().enumerate().rev() {
-            index[position] = rest % length;
-            rest /= length;
-        }
-        (rest == 0).then_some(index)
     }
 
     /// Addresses are counted modulo what all banks have together, so that they stay small.
@@ -191,6 +179,19 @@ impl Layout<'_> {
         }
         address / self.granularity
     }
+}
+
+/// The element of an array that a work item accesses if they are numbered along `axis` and slower
+/// ones; `None` for one that the array has nothing for.
+pub(super) fn element(shape: &[usize], axis: usize, number: usize) -> Option<Vec<usize>> {
+    let mut index = vec![0; shape.len()];
+    let mut rest = number;
+    let slower = shape.len() - axis;
+    for (position, length) in shape[..slower].iter().enumerate().rev() {
+        index[position] = rest % length;
+        rest /= length;
+    }
+    (rest == 0).then_some(index)
 }
 
 /// The more work items the worse. Of equals PyOpenCL tells of the one whose description comes last

@@ -11,6 +11,7 @@
 #![allow(dead_code)]
 
 mod allocation;
+mod arithmetic;
 mod bandwidth;
 mod build;
 mod clock;
@@ -19,9 +20,11 @@ mod estimate;
 mod finding;
 mod host_transfer;
 mod launch;
+mod local_memory;
 mod sampling;
 mod series;
 mod shares;
+mod simd;
 mod timer;
 mod workbench;
 
@@ -48,6 +51,12 @@ pub enum Topic {
     Timer,
     /// Launching, waiting, and making what that takes.
     Launch,
+    /// How many work items go in step.
+    Simd,
+    /// The shape and the size of local memory.
+    LocalMemory,
+    /// How many operations in a second.
+    Arithmetic,
     /// Building programs.
     Build,
     /// How much memory there is, and where it shows that there is no more. A driver may end the
@@ -72,9 +81,12 @@ struct Recipe {
 
 impl Topic {
     /// In the order in which they are taken.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 9] = [
         Self::Timer,
         Self::Launch,
+        Self::Simd,
+        Self::LocalMemory,
+        Self::Arithmetic,
         Self::Build,
         Self::Allocation,
         Self::Bandwidth,
@@ -87,6 +99,9 @@ impl Topic {
             Self::Launch => &launch::RECIPE,
             Self::Bandwidth => &bandwidth::RECIPE,
             Self::HostTransfer => &host_transfer::RECIPE,
+            Self::Simd => &simd::RECIPE,
+            Self::LocalMemory => &local_memory::RECIPE,
+            Self::Arithmetic => &arithmetic::RECIPE,
             Self::Build => &build::RECIPE,
             Self::Allocation => &allocation::RECIPE,
         }

@@ -23,6 +23,22 @@ impl Summary {
         Self { low: at(0.25), median: at(0.5), high: at(0.75) }
     }
 
+    /// Of the upper half of the samples: what comes in the way of something makes it slower only.
+    pub fn of_upper_half(samples: &[f64]) -> Self {
+        let mut sorted = samples.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        Self::of(&sorted[sorted.len() / 2..])
+    }
+
+    /// As a multiple of another one; both above zero.
+    pub fn over(self, base: Self) -> Self {
+        Self {
+            low: self.low / base.high,
+            median: self.median / base.median,
+            high: self.high / base.low,
+        }
+    }
+
     /// Half of the range that the middle half of the samples takes.
     pub fn spread(self) -> f64 {
         (self.high - self.low) / 2.0
@@ -60,6 +76,20 @@ mod tests {
         assert_eq!(summary, Summary { low: 1.75, median: 2.5, high: 3.25 });
         assert_eq!(Summary::of(&[7.0]), Summary { low: 7.0, median: 7.0, high: 7.0 });
         assert_eq!(summary.spread(), 0.75);
+    }
+
+    #[test]
+    fn the_upper_half_does_not_know_of_the_lower() {
+        let summary = Summary { low: 4.25, median: 4.5, high: 4.75 };
+        assert_eq!(Summary::of_upper_half(&[5.0, 0.5, 4.0, 1.0]), summary);
+        assert_eq!(Summary::of_upper_half(&[7.0]), Summary::of(&[7.0]));
+    }
+
+    #[test]
+    fn a_multiple_may_be_as_much_off_as_both() {
+        let (a, b) = (Summary { low: 8.0, median: 9.0, high: 10.0 }, Summary::of(&[2.0, 3.0, 4.0]));
+        assert_eq!(b, Summary { low: 2.5, median: 3.0, high: 3.5 });
+        assert_eq!(a.over(b), Summary { low: 8.0 / 3.5, median: 3.0, high: 4.0 });
     }
 
     #[test]

@@ -1,0 +1,135 @@
+//! A curve that falls once, from one level to another.
+
+use super::Summary;
+use crate::characterize::measure::finding::{Attempt, Confidence, NotMeasurable};
+use crate::characterize::measure::series::Point;
+
+/// Where a curve falls.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fall {
+    /// The first point of the lower level.
+    pub at: f64,
+    pub confidence: Confidence,
+}
+
+/// Where times fall, once, to between `1 / most` and `1 / least` of what they were.
+pub fn fall(points: &[Point], least: f64, most: f64) -> Attempt<Fall> {
+    let times: Vec<Summary> = points.iter().map(|point| Summary::of(&point.samples)).collect();
+    let splits = 1..points.len();
+    let levels = splits.map(|split| Levels::new(&times, split));
+    let best = levels.min_by(|a, b| a.off.total_cmp(&b.off)).ok_or_else(|| {
+        NotMeasurable::new("there are fewer than two points, of which none can be lower")
+    })?;
+    let ratio = best.high / best.low;
+    // Not negated, so that what is no number is not within either.
+    if !(least..=most).contains(&ratio) {
+        return Err(NotMeasurable::new(format!(
+            "no two levels are {least} to {most} times apart, but {ratio:.2} times"
+        )));
+    }
+    if best.off > DOUBTFUL {
+        return Err(NotMeasurable::new("the times do not fall from one level to another"));
+    }
+    if best.spread > DOUBTFUL {
+        return Err(NotMeasurable::new("that the times fall is lost in the noise"));
+    }
+    let is_clear = best.off.max(best.spread) <= CLEAR;
+    let confidence = if is_clear { Confidence::High } else { Confidence::Medium };
+    Ok(Fall { at: points[best.split].x, confidence })
+}
+
+/// Points that lie within this share of the fall from their level belong to it without doubt.
+const CLEAR: f64 = 0.15;
+/// Farther away, they may belong to the other one.
+const DOUBTFUL: f64 = 0.3;
+
+/// A curve cut in two.
+struct Levels {
+    split: usize,
+    high: f64,
+    low: f64,
+    /// How far a point's median lies from its level, as a share of the fall.
+    off: f64,
+    /// How far a point's samples lie apart, as a share of the fall.
+    spread: f64,
+}
+
+impl Levels {
+    fn new(times: &[Summary], split: usize) -> Self {
+        let level = |times: &[Summary]| {
+            let medians: Vec<f64> = times.iter().map(|time| time.median).collect();
+            Summary::of(&medians).median
+        };
+        let (before, after) = times.split_at(split);
+        let (high, low) = (level(before), level(after));
+        let fall = high - low;
+        let off = |times: &[Summary], level: f64| {
+            times.iter().map(|time| (time.median - level).abs()).fold(0.0, f64::max)
+        };
+        let spread = times.iter().map(|time| time.spread()).fold(0.0, f64::max);
+        let share = |of: f64| if fall > 0.0 { of / fall } else { f64::INFINITY };
+        let off = off(before, high).max(off(after, low));
+        Self { split, high, low, off: share(off), spread: share(spread) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic::{Noise, curve};
+    use super::*;
+
+    const RUNS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+
+    /// As the times of work items that go `width` in step.
+    fn divergence(width: u32, noise: Noise) -> Vec<Point> {
+        let time = |run: u32| match run {
+            run if run < width => 2.0,
+            256 => 0.95,
+            _ => 1.0,
+        };
+        curve(&RUNS, time, noise)
+    }
+
+    #[test]
+    fn a_clear_fall_is_found() {
+        for seed in 0..1000 {
+            for width in [2, 4, 8, 16, 32, 64, 128] {
+                for noise in [Noise::clean(seed), Noise::drifting(seed)] {
+                    let fall = fall(&divergence(width, noise), 1.4, 2.6).unwrap();
+                    let expected = Fall { at: width.into(), confidence: Confidence::High };
+                    assert_eq!(fall, expected, "{noise:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_found_with_high_confidence_is_right() {
+        let mut found = 0;
+        for seed in 0..3000 {
+            for width in [2, 8, 32, 64] {
+                let noise = Noise::any(seed);
+                let fall = fall(&divergence(width, noise), 1.4, 2.6);
+                let sure = fall.ok().filter(|fall| fall.confidence == Confidence::High);
+                if let Some(fall) = sure {
+                    assert_eq!(fall.at, f64::from(width), "{noise:?}");
+                    found += 1;
+                }
+            }
+        }
+        assert!(found > 3000, "{found}");
+    }
+
+    #[test]
+    fn what_is_flat_does_not_fall() {
+        for seed in 0..3000 {
+            let noise = Noise::any(seed);
+            let fall = fall(&curve(&RUNS, |_| 1.0, noise), 1.4, 2.6);
+            let confidence = fall.map(|fall| fall.confidence);
+            assert_ne!(confidence, Ok(Confidence::High), "{noise:?}");
+        }
+        assert!(fall(&curve(&RUNS, |_| 1.0, Noise::clean(0)), 1.4, 2.6).is_err());
+        assert!(fall(&curve(&RUNS, f64::from, Noise::clean(0)), 1.4, 2.6).is_err());
+        assert!(fall(&curve(&RUNS[..1], |_| 1.0, Noise::clean(0)), 1.4, 2.6).is_err());
+    }
+}

@@ -1,0 +1,74 @@
+//! How many banks local memory has, and how wide they are.
+
+use super::super::clock::Budget;
+use super::super::estimate::{Banks, banks, fall};
+use super::super::finding::{Attempt, Finding, Taken, Unit, Value};
+use super::super::series::{Point, Series};
+use super::super::workbench::Workbench;
+use super::chase::{Item, Pattern, time_each};
+
+/// In words of 4 bytes: as many as there may be banks, twice that, and odd ones, at which work items
+/// do not meet.
+const STRIDES: [u32; 13] = [1, 2, 3, 4, 5, 8, 16, 32, 33, 64, 65, 128, 256];
+
+/// The times of accesses against their stride, and what they mean.
+pub(super) struct Curve {
+    /// How many work items access memory at once.
+    pub lanes: u32,
+    pub banks: Attempt<Banks>,
+    series: Series,
+}
+
+impl Curve {
+    pub fn sample(bench: &Workbench, budget: &Budget, lanes: u32) -> Attempt<Self> {
+        let patterns = STRIDES.map(|stride| Pattern::strided(Item::Four, lanes, stride));
+        let fits = |pattern: &Pattern| pattern.bytes() as u64 <= bench.facts.local_mem_size;
+        let (patterns, strides): (Vec<_>, Vec<_>) =
+            patterns.into_iter().zip(STRIDES).filter(|(pattern, _)| fits(pattern)).unzip();
+        let points = time_each(bench, budget, &patterns)?;
+        let points = along(points, strides);
+        Ok(Self {
+            lanes,
+            banks: banks(&points, lanes),
+            series: series("stride in words", Unit::Count, points),
+        })
+    }
+
+    pub fn taken(&self) -> Taken {
+        let answer = self.banks.clone().map(|banks| {
+            Finding::exact(Value::Number(banks.count.into()), Unit::Count, banks.confidence)
+        });
+        Taken::new(answer, [self.series.clone()])
+    }
+}
+
+/// How far apart the bytes are that neighbours read, so that every second work item reads from
+/// another bank than the others, which meet.
+pub(super) fn width(bench: &Workbench, budget: &Budget, curve: &Curve) -> Attempt<Taken> {
+    const DISTANCES: [u32; 7] = [0, 1, 2, 4, 8, 16, 32];
+    /// Half as many meet; but that is not all of an access's time.
+    const LEAST_GAIN: f64 = 1.2;
+    const MOST_GAIN: f64 = 2.2;
+    let banks = curve.banks.clone()?.count;
+    let all_banks = banks * 4;
+    let distances: Vec<u32> =
+        DISTANCES.into_iter().filter(|distance| *distance < all_banks).collect();
+    let pattern = |distance: &u32| {
+        let start = |lane| lane * all_banks + lane % 2 * distance;
+        Pattern { item: Item::One, starts: (0..curve.lanes).map(start).collect() }
+    };
+    let patterns: Vec<Pattern> = distances.iter().map(pattern).collect();
+    let points = along(time_each(bench, budget, &patterns)?, distances);
+    let answer = fall(&points, LEAST_GAIN, MOST_GAIN)
+        .map(|fall| Finding::exact(Value::Number(fall.at), Unit::Bytes, fall.confidence));
+    Ok(Taken::new(answer, [series("distance", Unit::Bytes, points)]))
+}
+
+/// The points, which are numbered, against what was varied.
+fn along(points: Vec<Point>, xs: Vec<u32>) -> Vec<Point> {
+    points.into_iter().zip(xs).map(|(point, x)| Point { x: x.into(), ..point }).collect()
+}
+
+fn series(x: &str, unit: Unit, points: Vec<Point>) -> Series {
+    Series::new((x, unit), ("time per access", Unit::Nanoseconds), points)
+}

@@ -1,0 +1,55 @@
+//! The shape of local memory, from how work items get in each other's way there, and its size.
+
+mod banks;
+mod chase;
+mod layouts;
+mod size;
+
+use super::Recipe;
+use super::finding::{Attempt, NotMeasurable, Taken};
+use super::simd::Lanes;
+use super::workbench::Workbench;
+use crate::characterize::LocalMemType;
+use banks::{Curve, width};
+use layouts::layouts;
+
+pub(super) const RECIPE: Recipe = Recipe {
+    name: "local-memory",
+    measurements: &[
+        "usable_local_mem_size",
+        "local_memory_bank_count",
+        "local_memory_access_granularity",
+        "why_not_local_access_conflict_free(4)",
+        "why_not_local_access_conflict_free(8)",
+    ],
+    weight: 4.0,
+    take,
+};
+
+fn take(bench: &Workbench) -> Vec<Taken> {
+    let share = |share| bench.budget.share(share);
+    let size = size::usable(bench, &share(0.2));
+    let curve = lanes(bench).and_then(|lanes| Curve::sample(bench, &share(0.2), lanes));
+    let curve = curve.as_ref().map_err(Clone::clone);
+    let width = curve.clone().and_then(|curve| width(bench, &share(0.1), curve));
+    let four = curve.clone().and_then(|curve| layouts(bench, &share(0.15), curve, 4));
+    let eight = curve.clone().and_then(|curve| layouts(bench, &share(0.15), curve, 8));
+    let taken = |taken: Attempt<Taken>| taken.unwrap_or_else(Taken::from);
+    vec![taken(size), taken(curve.map(Curve::taken)), taken(width), taken(four), taken(eight)]
+}
+
+/// How many work items access banks at once, if there are banks.
+fn lanes(bench: &Workbench) -> Attempt<u32> {
+    match bench.facts.local_mem_type {
+        LocalMemType::Global => {
+            return Err(NotMeasurable::new("local memory is cached global memory"));
+        }
+        LocalMemType::None => return Err(NotMeasurable::new("there is no local memory")),
+        LocalMemType::Local => {}
+    }
+    let lanes = Lanes::measure(bench, &bench.budget.share(0.2)).and_then(|lanes| lanes.count());
+    lanes.map_err(|why| {
+        let why = why.reason;
+        NotMeasurable::new(format!("how many work items access it at once is not known: {why}"))
+    })
+}
