@@ -17,7 +17,7 @@ use rstest::rstest;
 use super::{pool_in, pool_on};
 use crate::buffer::refusal;
 use crate::gate::{gate, meanwhile, open, soon_open};
-use crate::on_device::{OnDevice, on_device};
+use crate::on_device::{OnDevice, on_device, soon};
 
 const SIZE: usize = 4096;
 
@@ -228,6 +228,48 @@ fn a_block_that_is_bound_anew_comes_after_its_old_queue(on_device: OnDevice) -> 
     })?;
     old.wait()?;
     assert_eq!(content(&other, &buffer)?, [2; SIZE / 4]);
+    Ok(())
+}
+
+/// Neither those that are recorded nor those of markers: they have their queue or their context.
+#[rstest]
+#[clmatrix_harness::test]
+fn no_event_is_left_behind(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
+    let (first, other) = (&on_device.queue, on_device.another_queue());
+    let unseen = on_device.another_queue();
+    let references = || -> Result<_> {
+        let queues = [first, &other, &unseen].map(|queue| queue.reference_count());
+        let [first, other, unseen] = queues;
+        Ok((on_device.context.reference_count()?, first?, other?, unseen?))
+    };
+    let before = references()?;
+    let pool = pool_on(first, PoolOptions::new())?;
+    for _ in 0..3 {
+        let gate = gate(&on_device.context);
+        used(&pool, first, &gate)?;
+        meanwhile(&gate, open, || -> Result<_> {
+            let block = pool.allocate_on(&other, SIZE)?;
+            let event = fill_unseen(&unseen, &block, 2, None);
+            block.record_use(&event)?;
+            block.record_use(&unseen)?;
+            drop(block);
+            pool.allocate(SIZE)?;
+            Ok(first.finish()?)
+        })?;
+        [&other, &unseen].into_iter().try_for_each(|queue| queue.finish())?;
+    }
+    drop(pool);
+    let context = ctx_factory()?;
+    let elsewhere = OnDevice { queue: CommandQueue::create_default(&context, 0)?, context };
+    let is_left = || -> Result<bool> {
+        // Where drivers need marks in queues, those of others that have ended go with this.
+        elsewhere.queue.finish()?;
+        pool_on(&elsewhere.queue, PoolOptions::new())?
+            .allocate(SIZE)?
+            .record_use(&elsewhere.queue)?;
+        Ok(references()? != before)
+    };
+    assert!(soon(|| Ok(!is_left()?))?, "{before:?}, now {:?}", references()?);
     Ok(())
 }
 
