@@ -11,6 +11,7 @@ mod handles;
 mod insight;
 mod looking;
 mod maximum;
+mod model;
 mod order;
 mod split;
 
