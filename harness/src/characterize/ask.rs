@@ -15,12 +15,14 @@ pub struct Asked<'a> {
     lane: &'a LaneSettings,
     stop: &'a StopSignal,
     worker: Option<Worker>,
+    /// Why no worker starts; another try would take as long.
+    given_up: Option<String>,
 }
 
 impl<'a> Asked<'a> {
     /// Nothing is started before the first question.
     pub fn new(lane: &'a LaneSettings, stop: &'a StopSignal) -> Self {
-        Self { lane, stop, worker: None }
+        Self { lane, stop, worker: None, given_up: None }
     }
 
     /// What the driver tells, and what follows from it; or why that is not known.
@@ -57,14 +59,18 @@ impl<'a> Asked<'a> {
     ) -> Result<T, String> {
         let mut worker = match self.worker.take() {
             Some(worker) => worker,
-            None => Worker::start(&self.lane.launch, false, self.stop).map_err(told)?,
+            None => self.start()?,
         };
-        let answer = question(&mut worker, self.stop).map_err(told)?;
+        let answer = question(&mut worker, self.stop).map_err(|lost| lost.to_string())?;
         self.worker = Some(worker);
         Ok(answer)
     }
-}
 
-fn told(lost: WorkerLost) -> String {
-    lost.to_string()
+    fn start(&mut self) -> Result<Worker, String> {
+        if let Some(reason) = &self.given_up {
+            return Err(reason.clone());
+        }
+        let started = Worker::start(&self.lane.launch, false, self.stop);
+        started.map_err(|lost| self.given_up.insert(lost.to_string()).clone())
+    }
 }

@@ -30,13 +30,18 @@ fn topic_names() -> Vec<&'static str> {
     Topic::ALL.into_iter().map(Topic::name).collect()
 }
 
+/// The names of PyOpenCL's answers.
+fn answers() -> impl Iterator<Item = &'static str> {
+    table(&Facts::default(), FactsOnly).into_iter().map(|row| row.function)
+}
+
 impl Only {
     /// Names of answers, of measurements, and of topics, which stand for all their measurements.
     pub fn new(wanted: &[String]) -> Result<Self, UnknownName> {
         if wanted.is_empty() {
             return Ok(Self { names: None });
         }
-        let answers = table(&Facts::default(), FactsOnly).into_iter().map(|row| row.function);
+        let answers = answers();
         let measurements = Topic::ALL.into_iter().flat_map(Topic::measurements).copied();
         let known: Vec<&'static str> = answers.chain(measurements).collect();
         let mut names = HashSet::new();
@@ -58,6 +63,11 @@ impl Only {
     /// Whether this answer or measurement is wanted.
     pub fn has(&self, name: &str) -> bool {
         self.names.as_ref().is_none_or(|names| names.contains(name))
+    }
+
+    /// Whether any of PyOpenCL's answers is wanted.
+    pub fn has_answers(&self) -> bool {
+        answers().any(|name| self.has(name))
     }
 
     /// The topics that have a measurement which is wanted.

@@ -70,7 +70,8 @@ impl Row<'_> {
             Some(TableAnswer::Known(answer)) => {
                 let notes = answer.warnings.iter().map(|warning| sheet.note(&warning.to_string()));
                 let notes: Vec<String> = notes.collect();
-                [&[answer_text(&answer.value)], &notes[..]].concat().join(" ")
+                let text = sheet.or_note(answer_text(&answer.value));
+                [&[text], &notes[..]].concat().join(" ")
             }
         }
     }

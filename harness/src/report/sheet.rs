@@ -33,6 +33,12 @@ impl Sheet {
         format!("[{}]", position + 1)
     }
 
+    /// `text`, or a note in its place if it would make its column too wide.
+    pub fn or_note(&mut self, text: String) -> String {
+        const WIDEST: usize = 30;
+        if text.width() > WIDEST { self.note(&text) } else { text }
+    }
+
     /// For terminals.
     pub fn plain(&self) -> String {
         let mut text = aligned(&self.rows);

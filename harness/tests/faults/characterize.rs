@@ -1,8 +1,10 @@
 //! `characterize` on the real drivers of this machine.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use clmatrix::characterize::Answer;
+use clmatrix::characterize::measure::{Measured, Topic};
+use clmatrix::characterize::{Answer, Verdict};
 use clmatrix_harness::characterize::{Devices, TableAnswer};
 use serde_json::Value;
 
@@ -12,6 +14,17 @@ use crate::support::{COMMAND, child, output};
 pub const CHECKS: &[Check] = &[
     ("characterize::json_has_each_device_and_is_read_back", json_has_each_device_and_is_read_back),
     ("characterize::a_table_names_devices_and_answers", a_table_names_devices_and_answers),
+    ("characterize::measurements_stand_beside_answers", measurements_stand_beside_answers),
+    (
+        "characterize::a_topic_that_kills_its_process_costs_itself",
+        a_topic_that_kills_its_process_costs_itself,
+    ),
+    ("characterize::a_topic_that_hangs_costs_itself", a_topic_that_hangs_costs_itself),
+    (
+        "characterize::answers_that_kill_their_process_are_missing",
+        answers_that_kill_their_process_are_missing,
+    ),
+    ("characterize::bad_arguments_are_refused", bad_arguments_are_refused),
 ];
 
 fn characterize(arguments: &[&str]) -> Command {
@@ -59,4 +72,124 @@ fn a_table_names_devices_and_answers() {
     }
     assert!(table.lines().any(|line| line == "local_memory_access_granularity          4"));
     assert!(markdown.contains("\n| local_memory_access_granularity | 4 |\n"));
+}
+
+fn devices(command: Command) -> Devices {
+    serde_json::from_str(&printed(command)).expect("JSON of this format")
+}
+
+fn measurements_stand_beside_answers() {
+    let reports = tempfile::tempdir().expect("a folder");
+    let reports = reports.path().to_str().expect("a path in UTF-8");
+    let arguments = ["--measure", "--only", "timer", "--only", "has_src_build_cache"];
+    let enough =
+        ["--budget", "20s", "--memory", "64MiB", "--format", "json", "--report-dir", reports];
+    let command = characterize(&[&arguments[..], &enough].concat());
+    for (id, device) in devices(command) {
+        let names: Vec<&str> = device.measured.keys().map(String::as_str).collect();
+        assert_eq!(names, ["profiling_timer_resolution", "has_src_build_cache"], "{id}");
+        let table = device.characterization.expect("the driver answers").table;
+        assert_eq!(table.keys().collect::<Vec<_>>(), ["has_src_build_cache"], "{id}");
+        for (name, measured) in &device.measured {
+            assert!(!measured.took.is_zero(), "{id}: {name}");
+            assert_eq!(
+                measured.answer.is_err(),
+                device.verdicts.get(name) == Some(&Verdict::NotMeasurable)
+            );
+        }
+    }
+}
+
+/// What stands in the loader's place: it does all as that does, but for one function.
+fn faulty_loader(folder: &Path, function: &str, body: &str) -> PathBuf {
+    let source = folder.join("loader.c");
+    let library = folder.join("libOpenCL-faulty.so");
+    let code = format!("#include <stdlib.h>\n#include <unistd.h>\nint {function}() {{ {body} }}\n");
+    std::fs::write(&source, code).expect("the source can be written");
+    let loader =
+        std::env::var("OPENCL_DYLIB_PATH").unwrap_or_else(|_| "-l:libOpenCL.so.1".to_owned());
+    let status = Command::new("cc")
+        .args(["-shared", "-fPIC", "-Wl,--no-as-needed", "-o"])
+        .args([&library, &source])
+        .arg(loader)
+        .status()
+        .expect("a C compiler is there, as for every Rust program that is linked");
+    assert!(status.success());
+    library
+}
+
+/// Characterizes with such a loader; a topic may take a second more than its share.
+fn with_fault(function: &str, body: &str, arguments: &[&str]) -> std::process::Output {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = folder.path().join("clmatrix.toml");
+    std::fs::write(&config, "[profile.default]\ntimeout = \"1s\"\n").expect("a file");
+    let reports = folder.path().join("reports");
+    let mut command = characterize(arguments);
+    command.args(["--format", "json", "--report-dir"]).arg(reports).arg("--config").arg(config);
+    command.env("OPENCL_DYLIB_PATH", faulty_loader(folder.path(), function, body));
+    output(command)
+}
+
+fn read_back(output: &std::process::Output) -> Devices {
+    serde_json::from_slice(&output.stdout).expect("JSON of this format")
+}
+
+fn reason(measured: &Measured) -> &str {
+    &measured.answer.as_ref().expect_err("nothing can be found").reason
+}
+
+fn a_topic_that_kills_its_process_costs_itself() {
+    let arguments = ["--measure", "--budget", "10s", "--only", "timer", "--only", "launch"];
+    let output = with_fault("clEnqueueFillBuffer", "abort();", &arguments);
+    assert_eq!(output.status.code(), Some(0));
+    for (id, device) in read_back(&output) {
+        assert_eq!(device.error, None, "{id}");
+        for name in Topic::Timer.measurements() {
+            let reason = reason(&device.measured[*name]);
+            assert!(reason.starts_with("the driver ended the process (SIGABRT)"), "{id}: {reason}");
+        }
+        let queue = &device.measured["queue_creation"];
+        assert!(queue.answer.is_ok(), "{id}: {:?}", queue.answer);
+    }
+}
+
+fn a_topic_that_hangs_costs_itself() {
+    let arguments = ["--measure", "--budget", "4s", "--only", "launch", "--only", "timer"];
+    let output = with_fault("clEnqueueFillBuffer", "for (;;) pause();", &arguments);
+    assert_eq!(output.status.code(), Some(0));
+    for (id, device) in read_back(&output) {
+        for name in Topic::Timer.measurements() {
+            let reason = reason(&device.measured[*name]);
+            assert!(reason.starts_with("the driver hung: no answer within "), "{id}: {reason}");
+        }
+        assert!(device.measured.contains_key("queue_creation"), "{id}");
+    }
+}
+
+fn answers_that_kill_their_process_are_missing() {
+    let output = with_fault("clBuildProgram", "abort();", &[]);
+    assert_eq!(output.status.code(), Some(1), "nothing is known of any device");
+    let devices = read_back(&output);
+    assert_eq!(devices.keys().collect::<Vec<_>>(), ids().iter().collect::<Vec<_>>());
+    for (id, device) in devices {
+        let error = device.error.expect("it cannot be known");
+        assert!(error.starts_with("the driver ended the process (SIGABRT)"), "{id}: {error}");
+        assert_eq!(device.characterization, None, "{id}");
+    }
+}
+
+fn bad_arguments_are_refused() {
+    for (arguments, said) in [
+        (&["--only", "launch_latenzy"][..], "did you mean launch_latency?"),
+        (&["--only", "launch"], "--measure"),
+        (&["--budget", "1s"], "--measure"),
+        (&["--measure", "--memory", "much"], "--memory"),
+        (&["--measure", "--budget", "soon"], "--budget"),
+        (&["--devices", "99"], "--devices"),
+    ] {
+        let output = output(characterize(arguments));
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.contains(said), "{said:?} is in {stderr}");
+    }
 }

@@ -1,6 +1,7 @@
 //! `clmatrix characterize`.
 
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -47,6 +48,9 @@ pub struct CharacterizeArguments {
     /// How much of a device's memory they may use [default: 256MiB of a CPU's, else all].
     #[arg(long, value_name = "SIZE", requires = "measure")]
     memory: Option<ByteSize>,
+    /// Folder for the curves of what is measured [default: the profile's, else target/clmatrix].
+    #[arg(long, value_name = "DIR")]
+    report_dir: Option<PathBuf>,
     /// A table, a JSON object with the devices' ids as names, or a table for a document.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -61,6 +65,9 @@ enum Format {
 
 pub fn characterize(arguments: &CharacterizeArguments) -> Result<ExitCode, AnyError> {
     let only = Only::new(&arguments.only)?;
+    if !arguments.measure && !only.has_answers() {
+        return Err("--only names measurements alone; add --measure to take them".into());
+    }
     let setup = arguments.common.setup()?;
     let selected = setup.devices()?;
     let stop = interrupt::stop_on_signals()?;
