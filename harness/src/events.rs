@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use clmatrix::select::DeviceInfo;
 use serde::{Deserialize, Serialize};
 
+use crate::characterize::Characterization;
 use crate::verdict::{Outcome, Verdict};
 
 /// One line of the log.
@@ -26,6 +27,18 @@ pub enum Event {
     DeviceAbsent {
         /// The id or glob from the profile.
         expected: String,
+    },
+    /// What a device is like, as far as the driver tells without building anything; once for each
+    /// device on which a test is run.
+    Characterized {
+        /// Its id.
+        device: String,
+        /// What is known.
+        #[serde(flatten)]
+        characterization: Option<Box<Characterization>>,
+        /// Why nothing is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
     },
     /// A test was handed to a worker.
     Started {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::SystemTime;
 
+use crate::characterize::Characterization;
 use crate::events::{Event, TestResult};
 
 /// Told of each entry of the plan, once, when nothing can change its result any more.
@@ -38,6 +39,26 @@ impl<'a> Recorder<'a> {
         let mut line = serde_json::to_vec(event).expect("events are plain data");
         line.push(b'\n');
         self.sinks.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).write(&line);
+    }
+
+    /// Whether anyone will read what is recorded.
+    pub fn is_kept(&self) -> bool {
+        let sinks = self.sinks.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        sinks.log.is_some() || sinks.to_stdout
+    }
+
+    /// What a device is like, or why that is not known.
+    pub fn characterized(
+        &self,
+        device: &str,
+        characterization: Result<Box<Characterization>, String>,
+    ) {
+        let device = device.to_owned();
+        let (characterization, error) = match characterization {
+            Ok(characterization) => (Some(characterization), None),
+            Err(error) => (None, Some(error)),
+        };
+        self.record(&Event::Characterized { device, characterization, error });
     }
 
     /// A test goes to a worker.

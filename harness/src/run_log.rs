@@ -6,6 +6,9 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use indexmap::IndexMap;
+
+use crate::characterize::Characterization;
 use crate::events::{Event, RunHeader, TestResult};
 use crate::verdict::{Outcome, Verdict};
 
@@ -19,6 +22,8 @@ pub struct RunLog {
     pub header: RunHeader,
     /// Expected devices that are not there.
     pub absent: Vec<String>,
+    /// What each device is like, by its id, or why that is not known; none where no test was run.
+    pub characterizations: IndexMap<String, Result<Box<Characterization>, String>>,
     /// One result for each planned test, in the plan's order; `NotRun` where the log has none.
     pub results: Vec<TestResult>,
     /// Whether the run was cut short, or its log ends early.
@@ -114,6 +119,7 @@ impl RunLog {
         let mut log = Self {
             header,
             absent: Vec::new(),
+            characterizations: IndexMap::new(),
             results: Vec::new(),
             interrupted: true,
             duration: Duration::ZERO,
@@ -125,6 +131,10 @@ impl RunLog {
                     results.of(test);
                 }),
                 Event::DeviceAbsent { expected } => log.absent.push(expected),
+                Event::Characterized { device, characterization, error } => {
+                    let unknown = || error.unwrap_or_else(|| "the log does not say".to_owned());
+                    log.characterizations.insert(device, characterization.ok_or_else(unknown));
+                }
                 Event::Started { test, time } => results.of(test).started = time,
                 Event::Finished(result) => {
                     let place = results.of(result.test.clone());
@@ -192,6 +202,8 @@ fn not_run(test: &str, started: SystemTime) -> TestResult {
 mod tests {
     use std::fs;
 
+    use clmatrix::characterize::Facts;
+
     use super::*;
     use crate::sample::{TIME, device, header, result};
 
@@ -255,6 +267,32 @@ mod tests {
             let log = RunLog::from_events([begin()].into_iter().chain(events)).unwrap();
             assert_eq!(verdicts(&log), expected, "{case}");
         }
+    }
+
+    #[test]
+    fn characterizations_are_read_back() {
+        let known = Characterization {
+            facts: Facts { local_mem_size: 32 << 10, ..Facts::default() },
+            table: serde_json::from_str(r#"{"get_pocl_version": {"value": null, "warnings": []}}"#)
+                .unwrap(),
+        };
+        let event =
+            |device: &str, characterization: Option<&Characterization>, error: Option<&str>| {
+                let device = device.to_owned();
+                let characterization = characterization.cloned().map(Box::new);
+                let error = error.map(str::to_owned);
+                let event = Event::Characterized { device, characterization, error };
+                serde_json::from_str(&serde_json::to_string(&event).unwrap()).unwrap()
+            };
+        let events = [
+            begin(),
+            event("pocl-cpu", Some(&known), None),
+            event("intel-cpu", None, Some("it hung")),
+            end(),
+        ];
+        let log = RunLog::from_events(events).unwrap();
+        assert_eq!(log.characterizations["pocl-cpu"], Ok(Box::new(known)));
+        assert_eq!(log.characterizations["intel-cpu"], Err("it hung".to_owned()));
     }
 
     #[test]

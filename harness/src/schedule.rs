@@ -8,7 +8,7 @@
 //! is its own. If not, it gets the verdict of that rerun, and the test before it is charged with a
 //! delayed crash. Until the next test has ended a result is therefore not yet settled.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use crate::config::DeviceSettings;
@@ -21,6 +21,7 @@ use crate::registry::Ignore;
 use crate::requirement;
 use crate::verdict::{Expectation, ExpectedStatus, Location, Outcome, judge};
 use crate::worker::parent::{Attempt, KILLED_FROM_OUTSIDE, Launch, Worker, WorkerLost};
+use crate::worker::protocol::Builds;
 
 /// After so many workers in a row that did not start, a device is given up.
 const START_TRIES: usize = 2;
@@ -66,6 +67,10 @@ pub fn execute(run: &Run<'_>, recorder: &Recorder<'_>, stop: &StopSignal) {
 /// The tests of one device.
 struct Lane<'a> {
     settings: &'a LaneSettings,
+    /// `None` for tests that need none.
+    device: Option<&'a TestDevice>,
+    /// Whether some worker of it has been asked what the device is like.
+    characterized: AtomicBool,
     /// Positions in the plan.
     entries: Vec<usize>,
     next: AtomicUsize,
@@ -77,8 +82,11 @@ fn lanes<'a>(run: &'a Run<'_>) -> Vec<Lane<'a>> {
         .lanes
         .iter()
         .chain(std::iter::once(&run.host))
-        .map(|settings| Lane {
+        .zip(run.plan.devices.iter().map(Some).chain([None]))
+        .map(|(settings, device)| Lane {
             settings,
+            device,
+            characterized: AtomicBool::new(false),
             entries: Vec::new(),
             next: AtomicUsize::new(0),
             failed_starts: AtomicUsize::new(0),
@@ -243,7 +251,8 @@ impl<'a> Slot<'a> {
             Ok(worker) => {
                 self.lane.failed_starts.store(0, Ordering::Relaxed);
                 self.served = 0;
-                Ok(worker)
+                // Lost by the question: the next one is not asked again.
+                self.characterized(worker).map_or_else(|| self.start_worker(), Ok)
             }
             Err(WorkerLost::Stopped) => Err("the run was stopped".to_owned()),
             Err(WorkerLost::Failed(reason)) => {
@@ -251,6 +260,29 @@ impl<'a> Slot<'a> {
                 Err(format!("no worker could be started: {reason}"))
             }
         }
+    }
+
+    /// The device's first worker is asked what the device is like, for the log; `None` if it is lost
+    /// over that.
+    ///
+    /// Without the answers that take the build of a kernel. A build takes tens of milliseconds where
+    /// the driver has not cached it, as long as hundreds of tests, and would be part of the state in
+    /// which the first test finds its driver; queries take less than one. Of PyOpenCL's answers that
+    /// leaves one out on most devices, `reasonable_work_group_size_multiple`, which
+    /// `clmatrix characterize` shows.
+    fn characterized(&self, mut worker: Worker) -> Option<Worker> {
+        let device = self.lane.device.filter(|_| self.recorder.is_kept());
+        let Some(device) = device else { return Some(worker) };
+        if self.lane.characterized.swap(true, Ordering::Relaxed) {
+            return Some(worker);
+        }
+        let limit = self.lane.settings.settings.timeout;
+        let (worker, known) = match worker.characterize(Builds::LeftOut, limit, self.stop) {
+            Ok(known) => (Some(worker), known),
+            Err(lost) => (None, Err(lost.to_string())),
+        };
+        self.recorder.characterized(&device.run.id, known);
+        worker
     }
 
     /// Replaces a result that was good so far by the crash that it caused.

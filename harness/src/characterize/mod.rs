@@ -5,11 +5,13 @@ pub(crate) mod ask;
 pub(crate) mod only;
 pub(crate) mod rows;
 
+use clmatrix::characterize::Facts;
 use clmatrix::characterize::measure::{
     Finding, Measured, NotMeasurable, Settings, Topic, Value, measure,
 };
 use clmatrix::characterize::{Answer, Characterized, FactsOnly, Row, Verdict, table};
-use clmatrix::{Device, characterize::Facts};
+use clmatrix::cl3::error_codes::CL_COMPILER_NOT_AVAILABLE;
+use clmatrix::{Device, Error};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -55,10 +57,14 @@ impl From<clmatrix::Result<Characterized<Answer>>> for TableAnswer {
 /// What the driver answers where it does not tell what every device has.
 pub fn of(device: &Device, builds: Builds) -> clmatrix::Result<Characterization> {
     let facts = Facts::of(device)?;
-    let rows = match builds {
+    let mut rows = match builds {
         Builds::Made => table(&facts, device),
         Builds::LeftOut => table(&facts, FactsOnly),
     };
+    if builds == Builds::LeftOut {
+        let takes_a_build = |error: &Error| error.code() == CL_COMPILER_NOT_AVAILABLE;
+        rows.retain(|row| !row.answer.as_ref().is_err_and(takes_a_build));
+    }
     let named = |row: Row| (row.function.to_owned(), row.answer.into());
     Ok(Characterization { facts, table: rows.into_iter().map(named).collect() })
 }

@@ -1,6 +1,8 @@
 //! What there is to say about a device, name by name: PyOpenCL's answer, the measured one, and what
 //! the one says of the other.
 
+use std::fmt;
+
 use clmatrix::characterize::measure::{Finding, Measured, Unit, Value};
 use clmatrix::characterize::{Answer, Verdict};
 
@@ -94,6 +96,16 @@ impl TableAnswer {
         match self {
             Self::Known(answer) => Some(&answer.value),
             Self::Failed { .. } => None,
+        }
+    }
+}
+
+/// The answer as a person reads it, or `none: ` and why.
+impl fmt::Display for TableAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Known(answer) => f.write_str(&answer_text(&answer.value)),
+            Self::Failed { error } => write!(f, "none: {error}"),
         }
     }
 }

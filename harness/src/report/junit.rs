@@ -16,6 +16,7 @@ use quick_xml::{Reader, Writer};
 
 use super::text::{clean, one_line};
 use super::{headline, rerun};
+use crate::characterize::{Characterization, TableAnswer};
 use crate::events::{RunDevice, TestResult};
 use crate::run_log::RunLog;
 use crate::verdict::Verdict;
@@ -159,6 +160,9 @@ fn properties(log: &RunLog, device: &str) -> Vec<(String, String)> {
     if let Some(device) = header.devices.iter().find(|known| known.id == device) {
         properties.extend(driver_properties(device));
     }
+    if let Some(characterization) = log.characterizations.get(device) {
+        properties.extend(characterization_properties(characterization));
+    }
     let version = |(name, version): &(String, String)| (format!("version.{name}"), version.clone());
     properties.extend(header.versions.iter().map(version));
     let results = log.results.iter().filter(|result| result.test_and_device().1 == device);
@@ -180,6 +184,20 @@ fn driver_properties(device: &RunDevice) -> impl Iterator<Item = (String, String
         ("device.uuid", info.uuid.as_ref()),
     ];
     properties.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.clone())))
+}
+
+/// `characterize.get_simd_group_size = 32`, and why there is no answer where that is so.
+fn characterization_properties(
+    characterization: &Result<Box<Characterization>, String>,
+) -> Vec<(String, String)> {
+    let known = match characterization {
+        Ok(known) => known,
+        Err(error) => return vec![("characterize.error".to_owned(), error.clone())],
+    };
+    let property = |(name, answer): (&String, &TableAnswer)| {
+        (format!("characterize.{name}"), answer.to_string())
+    };
+    known.table.iter().map(property).collect()
 }
 
 /// The whole file.

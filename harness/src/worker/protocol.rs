@@ -75,7 +75,7 @@ pub enum Task {
 pub enum Builds {
     /// They are.
     Made,
-    /// These answers are errors.
+    /// These answers are left out.
     LeftOut,
 }
 

@@ -9,7 +9,7 @@ use clmatrix_harness::characterize::{Devices, TableAnswer};
 use serde_json::Value;
 
 use crate::Check;
-use crate::support::{COMMAND, child, output};
+use crate::support::{COMMAND, child, log, output};
 
 pub const CHECKS: &[Check] = &[
     ("characterize::json_has_each_device_and_is_read_back", json_has_each_device_and_is_read_back),
@@ -23,6 +23,11 @@ pub const CHECKS: &[Check] = &[
     (
         "characterize::answers_that_kill_their_process_are_missing",
         answers_that_kill_their_process_are_missing,
+    ),
+    ("characterize::a_run_says_what_its_devices_are_like", a_run_says_what_its_devices_are_like),
+    (
+        "characterize::a_device_that_does_not_say_is_tested_all_the_same",
+        a_device_that_does_not_say_is_tested_all_the_same,
     ),
     ("characterize::bad_arguments_are_refused", bad_arguments_are_refused),
 ];
@@ -100,11 +105,18 @@ fn measurements_stand_beside_answers() {
     }
 }
 
-/// What stands in the loader's place: it does all as that does, but for one function.
+/// What stands in the loader's place: it does all as that does, but one function first does `body`,
+/// which knows the second argument as `name`.
 fn faulty_loader(folder: &Path, function: &str, body: &str) -> PathBuf {
     let source = folder.join("loader.c");
     let library = folder.join("libOpenCL-faulty.so");
-    let code = format!("#include <stdlib.h>\n#include <unistd.h>\nint {function}() {{ {body} }}\n");
+    let code = format!(
+        "#define _GNU_SOURCE\n#include <dlfcn.h>\n#include <stdlib.h>\n#include <unistd.h>\n\
+         typedef long (*function)(long, long, long, long, long, long, long, long, long);\n\
+         long {function}(long a, long name, long c, long d, long e, long f, long g, long h, long i) {{\n\
+         {body}\n\
+         return ((function)dlsym(RTLD_NEXT, \"{function}\"))(a, name, c, d, e, f, g, h, i);\n}}\n"
+    );
     std::fs::write(&source, code).expect("the source can be written");
     let loader =
         std::env::var("OPENCL_DYLIB_PATH").unwrap_or_else(|_| "-l:libOpenCL.so.1".to_owned());
@@ -175,6 +187,47 @@ fn answers_that_kill_their_process_are_missing() {
         let error = device.error.expect("it cannot be known");
         assert!(error.starts_with("the driver ended the process (SIGABRT)"), "{id}: {error}");
         assert_eq!(device.characterization, None, "{id}");
+    }
+}
+
+fn run(folder: &Path) -> Command {
+    let mut command = child(COMMAND, &["run", "faulty::passes", "--report-dir"]);
+    command.arg(folder);
+    command
+}
+
+fn a_run_says_what_its_devices_are_like() {
+    let folder = tempfile::tempdir().expect("a folder");
+    printed(run(folder.path()));
+    let log = log(folder.path());
+    assert_eq!(log.characterizations.keys().collect::<Vec<_>>().len(), ids().len());
+    for (id, known) in &log.characterizations {
+        let known = known.as_ref().expect("the driver answers");
+        let size = known.facts.local_mem_size;
+        let junit = folder.path().join("junit").join(format!("{id}.xml"));
+        let junit = std::fs::read_to_string(junit).expect("the device has a report");
+        let property =
+            format!("<property name=\"characterize.usable_local_mem_size\" value=\"{size}\"/>");
+        assert!(junit.contains(&property), "{id}");
+        let info =
+            &log.header.devices.iter().find(|device| device.id == *id).expect("a device").info;
+        assert_eq!(size, info.local_mem_size, "{id}");
+    }
+}
+
+fn a_device_that_does_not_say_is_tested_all_the_same() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // CL_DEVICE_LOCAL_MEM_TYPE: nothing else asks for it.
+    let loader =
+        faulty_loader(folder.path(), "clGetDeviceInfo", "if ((int)name == 0x1022) abort();");
+    let mut command = run(&folder.path().join("reports"));
+    command.env("OPENCL_DYLIB_PATH", loader);
+    printed(command);
+    let log = log(&folder.path().join("reports"));
+    assert_eq!(log.results.len(), ids().len());
+    for (id, known) in &log.characterizations {
+        let error = known.as_ref().expect_err("it cannot be known");
+        assert!(error.starts_with("the driver ended the process (SIGABRT)"), "{id}: {error}");
     }
 }
 

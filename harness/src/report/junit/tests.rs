@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use clmatrix::characterize::Facts;
+use indexmap::IndexMap;
 use proptest::prelude::*;
 
 use super::*;
@@ -10,7 +12,7 @@ use crate::sample::{TIME, device, header, judged, result};
 use crate::verdict::{Expectation, ExpectedStatus, Location, Outcome};
 
 /// An element as a reader sees it.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Element {
     name: String,
     attributes: BTreeMap<String, String>,
@@ -90,6 +92,7 @@ fn log(results: Vec<TestResult>) -> RunLog {
     RunLog {
         header: header(vec![device("pocl-cpu", "PoCL"), nvidia]),
         absent: Vec::new(),
+        characterizations: IndexMap::new(),
         results,
         interrupted: false,
         duration: Duration::from_secs(1),
@@ -230,6 +233,42 @@ fn counts_and_names_are_of_the_suite_and_the_device() {
     let host = parsed(&log, "host");
     let case = host.child("testsuite").child("testcase");
     assert_eq!((case.attribute("classname"), case.attribute("name")), ("host.alone", "alone"));
+}
+
+#[test]
+fn what_a_device_is_like_stands_beside_its_driver() {
+    let table = |text: &str| serde_json::from_str(text).unwrap();
+    let known = Characterization {
+        facts: Facts::default(),
+        table: table(
+            r#"{"get_simd_group_size": {"value": 32, "warnings": []},
+                "local_memory_bank_count": {"value": 16, "warnings": ["GuessedBankCount"]},
+                "nv_compute_capability": {"value": {"major": 9, "minor": 0}, "warnings": []},
+                "has_src_build_cache": {"error": "no such luck"}}"#,
+        ),
+    };
+    let passed = |device| result(&format!("pool::n_1@{device}"), Outcome::Passed);
+    let mut log = log(vec![passed("pocl-cpu"), passed("nvidia-h200-0")]);
+    log.characterizations.insert("nvidia-h200-0".to_owned(), Ok(Box::new(known)));
+    log.characterizations.insert("pocl-cpu".to_owned(), Err("the driver hung".to_owned()));
+    let properties = |device| {
+        let properties =
+            parsed(&log, device).child("testsuite").child("properties").children.clone();
+        let named = |property: &Element| {
+            let name = property.attribute("name").strip_prefix("characterize.")?;
+            Some((name.to_owned(), property.attribute("value").to_owned()))
+        };
+        properties.iter().filter_map(named).collect::<Vec<_>>()
+    };
+    let expected = [
+        ("get_simd_group_size", "32"),
+        ("local_memory_bank_count", "16"),
+        ("nv_compute_capability", "9.0"),
+        ("has_src_build_cache", "none: no such luck"),
+    ];
+    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    assert_eq!(properties("nvidia-h200-0"), expected.map(owned));
+    assert_eq!(properties("pocl-cpu"), [owned(("error", "the driver hung"))]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Whole pages, and that none is wider than it may be.
 
+use indexmap::IndexMap;
 use proptest::prelude::*;
 use unicode_width::UnicodeWidthStr;
 
@@ -12,6 +13,7 @@ fn log(devices: &[&str], results: Vec<TestResult>) -> RunLog {
     RunLog {
         header: header(devices.iter().map(|id| device(id, "PoCL")).collect()),
         absent: Vec::new(),
+        characterizations: IndexMap::new(),
         results,
         interrupted: false,
         duration: Duration::from_millis(12_345),
