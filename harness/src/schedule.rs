@@ -265,11 +265,10 @@ impl<'a> Slot<'a> {
     /// The device's first worker is asked what the device is like, for the log; `None` if it is lost
     /// over that.
     ///
-    /// Without the answers that take the build of a kernel. A build takes tens of milliseconds where
-    /// the driver has not cached it, as long as hundreds of tests, and would be part of the state in
-    /// which the first test finds its driver; queries take less than one. Of PyOpenCL's answers that
-    /// leaves one out on most devices, `reasonable_work_group_size_multiple`, which
-    /// `clmatrix characterize` shows.
+    /// Without the answers that take the build of a kernel: that takes 60 ms with PoCL and 400 ms with
+    /// Intel's driver, as long as hundreds of tests, and would be part of the state in which the first
+    /// test finds its driver; the queries take 0.1 ms and 7 ms. Of PyOpenCL's answers that leaves out
+    /// one on most devices, `reasonable_work_group_size_multiple`, which `clmatrix characterize` has.
     fn characterized(&self, mut worker: Worker) -> Option<Worker> {
         let device = self.lane.device.filter(|_| self.recorder.is_kept());
         let Some(device) = device else { return Some(worker) };
