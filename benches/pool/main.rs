@@ -1,8 +1,8 @@
 //! What memory from a pool costs: `cargo xtask bench pool`.
 //!
 //! For every device chosen: how long an allocate + drop pair takes, against a plain port of PyOpenCL's
-//! algorithm and against the driver, and how much memory a pool reserves for what is in use. Figures
-//! with a limit that is missed make the exit status 1.
+//! algorithm and against the driver, how long it takes where blocks are still in use, and how much memory a
+//! pool reserves for what is in use. Figures with a limit that is missed make the exit status 1.
 //!
 //! The executable needs nothing but itself, and can be carried to another machine.
 
@@ -20,6 +20,7 @@ mod speed;
 mod team;
 #[path = "../common/time.rs"]
 mod time;
+mod uses;
 mod waste;
 mod workload;
 
@@ -91,6 +92,9 @@ fn measure(
     }
     if options.wants("driver") {
         driver::report(subject, &mut report);
+    }
+    if options.wants("uses") {
+        uses::report(subject, &mut report);
     }
     print!("{}", report.text());
     let table = format!("```text\n{}\n```\n{}", subject.header(), report.text());

@@ -6,11 +6,12 @@ pub const HELP: &str = "\
 What memory from a pool costs: time beside a plain port of PyOpenCL's algorithm and beside the driver,
 and how much is reserved for what is in use.
 
-Usage: pool [speed] [waste] [driver] [--out FOLDER]      all three, if none is named
+Usage: pool [speed] [waste] [driver] [uses] [--out FOLDER]      all four, if none is named
 
   speed    ns per allocate + drop pair, with several threads
   waste    reserved over active bytes on a trace, by options of the pool
   driver   ns per pair beside clCreateBuffer + clReleaseMemObject, and beside memory that exists at once
+  uses     ns per fill, drop and allocation, by whose queues a pool is for
 
   --out FOLDER    where table.md, threads.svg and reserved.svg go, for several devices in a folder of
                   their own each; target/pool if it is not given
@@ -22,7 +23,7 @@ Where a limit is missed, the exit status is 1. `speed` and `waste` ask the drive
 
 The executable can be copied to another machine with the same C library.";
 
-const SECTIONS: [&str; 3] = ["speed", "waste", "driver"];
+const SECTIONS: [&str; 4] = ["speed", "waste", "driver", "uses"];
 
 pub struct Options {
     sections: Vec<String>,
