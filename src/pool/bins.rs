@@ -68,6 +68,15 @@ impl<B> Bins<B> {
         Some(block)
     }
 
+    /// Takes out all of the bin that are like this.
+    pub fn extract(&mut self, bin: u32, is_one: impl Fn(&B) -> bool, out: &mut Vec<B>) {
+        let Some(stack) = self.stack(bin) else { return };
+        out.extend(stack.extract_if(.., |block| is_one(block)));
+        if stack.is_empty() {
+            self.was_emptied(bin);
+        }
+    }
+
     #[inline]
     fn was_emptied(&mut self, bin: u32) {
         match self {

@@ -144,7 +144,9 @@ impl<B: Shelved> Shelves<B> {
         })
     }
 
-    /// Up to `most` blocks that will do, this thread's first, smaller ones before larger ones.
+    /// Up to `most` blocks that will do, this thread's first, smaller ones before larger ones, and of one
+    /// bin those that came last: to take these out is what is short under the lock. Those that are not
+    /// chosen go below the others, so whoever looks next finds other ones.
     pub fn candidates(&self, thread: usize, wanted: &Wanted, most: usize) -> Vec<Candidate<'_, B>> {
         let mut found = Vec::new();
         for nth in 0..self.0.len() {
@@ -198,13 +200,16 @@ impl<B: Shelved> Shelves<B> {
 
     /// Takes out what is held and not `wanted` any more.
     pub fn sweep(&self, wanted: impl Fn(&B) -> bool) -> Vec<B> {
-        let sweep = |shelf: &mut Shelf<B>| {
-            let (kept, out): (Vec<_>, Vec<_>) = shelf.bins.drain().into_iter().partition(&wanted);
-            kept.into_iter().for_each(|block| shelf.bins.push(block.bin(), block));
-            out.iter().for_each(|block| shelf.was_removed(block));
-            out
-        };
-        self.0.iter().flat_map(|shelf| shelf.with(sweep)).collect()
+        let mut out = Vec::new();
+        for shelf in &self.0 {
+            let mut first = Some(0);
+            // One bin at a time, so that nobody waits long for the lock.
+            while let Some(bin) = first {
+                let swept = shelf.with(|shelf| shelf.sweep(bin, &wanted, &mut out));
+                first = swept.and_then(|bin| bin.checked_add(1));
+            }
+        }
+        out
     }
 
     /// From now on, blocks that come back are not held. Takes out all that is.
@@ -326,6 +331,15 @@ impl<B: Shelved> Shelf<B> {
         }
         self.was_removed(&block);
         Some(block)
+    }
+
+    /// Takes out what is not `wanted` of the first bin from this one on that has something.
+    fn sweep(&mut self, first: u32, wanted: impl Fn(&B) -> bool, out: &mut Vec<B>) -> Option<u32> {
+        let bin = self.bins.lowest(first..=self.bins.highest()?)?;
+        let already = out.len();
+        self.bins.extract(bin, |block| !wanted(block), out);
+        out[already..].iter().for_each(|block| self.was_removed(block));
+        Some(bin)
     }
 
     fn drain(&mut self) -> Vec<B> {
