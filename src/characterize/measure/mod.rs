@@ -14,11 +14,13 @@ mod allocation;
 mod arithmetic;
 mod bandwidth;
 mod build;
+mod chase;
 mod clock;
 mod contents;
 mod estimate;
 mod finding;
 mod host_transfer;
+mod latency;
 mod launch;
 mod local_memory;
 mod sampling;
@@ -66,6 +68,8 @@ pub enum Topic {
     Bandwidth,
     /// How fast data moves between the host's memory and the device's.
     HostTransfer,
+    /// How long an access to global memory takes, and what that tells of caches.
+    Latency,
 }
 
 /// What a topic's file makes known.
@@ -81,7 +85,7 @@ struct Recipe {
 
 impl Topic {
     /// In the order in which they are taken.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Timer,
         Self::Launch,
         Self::Simd,
@@ -91,12 +95,14 @@ impl Topic {
         Self::Allocation,
         Self::Bandwidth,
         Self::HostTransfer,
+        Self::Latency,
     ];
 
     fn recipe(self) -> &'static Recipe {
         match self {
             Self::Timer => &timer::RECIPE,
             Self::Launch => &launch::RECIPE,
+            Self::Latency => &latency::RECIPE,
             Self::Bandwidth => &bandwidth::RECIPE,
             Self::HostTransfer => &host_transfer::RECIPE,
             Self::Simd => &simd::RECIPE,

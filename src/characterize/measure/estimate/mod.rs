@@ -3,7 +3,10 @@
 mod banks;
 mod cache;
 mod fall;
+mod hierarchy;
+mod line;
 mod multiplicity;
+mod rounds;
 mod summary;
 #[cfg(test)]
 mod synthetic;
@@ -11,5 +14,8 @@ mod synthetic;
 pub use banks::{Banks, banks, meeting};
 pub use cache::is_cached;
 pub use fall::{Fall, fall};
+pub use hierarchy::Hierarchy;
+pub use line::line_size;
 pub use multiplicity::Scale;
+pub use rounds::undrifted;
 pub use summary::Summary;
