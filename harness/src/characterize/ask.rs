@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use clmatrix::characterize::measure::{Measured, NotMeasurable, Settings, Topic};
 
 use super::Characterization;
+use crate::devices::TestDevice;
 use crate::os::StopSignal;
 use crate::schedule::LaneSettings;
 use crate::worker::parent::{Worker, WorkerLost};
@@ -13,6 +14,7 @@ use crate::worker::protocol::Builds;
 /// A device, and the worker that is asked, if there is one.
 pub struct Asked<'a> {
     lane: &'a LaneSettings,
+    is_cpu: bool,
     stop: &'a StopSignal,
     worker: Option<Worker>,
     /// Why no worker starts; another try would take as long.
@@ -21,8 +23,9 @@ pub struct Asked<'a> {
 
 impl<'a> Asked<'a> {
     /// Nothing is started before the first question.
-    pub fn new(lane: &'a LaneSettings, stop: &'a StopSignal) -> Self {
-        Self { lane, stop, worker: None, given_up: None }
+    pub fn new(device: &TestDevice, lane: &'a LaneSettings, stop: &'a StopSignal) -> Self {
+        let is_cpu = device.run.info.device_type.has_cpu();
+        Self { lane, is_cpu, stop, worker: None, given_up: None }
     }
 
     /// What the driver tells, and what follows from it; or why that is not known.
@@ -35,7 +38,12 @@ impl<'a> Asked<'a> {
     pub fn measured(&mut self, topic: Topic, settings: &Settings) -> Vec<Measured> {
         let begin = Instant::now();
         let grace = self.limit();
-        let answer = self.ask(|worker, stop| worker.measure(topic, settings, grace, stop));
+        let ends_early = topic == Topic::Exhaustion && self.is_cpu;
+        let answer = if ends_early {
+            self.with_little_memory(topic, settings, grace)
+        } else {
+            self.ask(|worker, stop| worker.measure(topic, settings, None, grace, stop))
+        };
         answer.unwrap_or_else(|reason| {
             let without = |name: &&str| Measured {
                 name: (*name).to_owned(),
@@ -45,6 +53,29 @@ impl<'a> Asked<'a> {
             };
             topic.measurements().iter().map(without).collect()
         })
+    }
+
+    /// On a CPU it is the process that runs out of memory, when it has used what it may. What its
+    /// driver does then is the answer; how much there was is not.
+    fn with_little_memory(
+        &mut self,
+        topic: Topic,
+        settings: &Settings,
+        grace: Duration,
+    ) -> Result<Vec<Measured>, String> {
+        /// Of so much memory the process has the first part.
+        const BEYOND: u64 = 4;
+        let room = settings.memory;
+        let settings = Settings { memory: room.saturating_mul(BEYOND), ..*settings };
+        let question = |worker: &mut Worker, stop: &StopSignal| {
+            worker.measure(topic, &settings, Some(room), grace, stop)
+        };
+        let mut all = self.ask(question)?;
+        for measured in all.iter_mut().filter(|measured| measured.name == "total_memory") {
+            let reason = format!("all memory of the process was used up, which had {room} bytes");
+            measured.answer = Err(NotMeasurable { reason });
+        }
+        Ok(all)
     }
 
     /// As long as a test may take on this device.

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::{Pid, getpgrp};
@@ -363,4 +363,37 @@ pub fn library_of_platform(platform: *mut c_void) -> Option<PathBuf> {
 pub fn host_name() -> String {
     nix::unistd::gethostname()
         .map_or_else(|_| "localhost".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// The address space of this process has an end, until this is dropped.
+pub struct AddressSpaceEnd {
+    soft: rlim_t,
+    hard: rlim_t,
+}
+
+impl AddressSpaceEnd {
+    /// So many bytes beyond what is in use; `None` where that cannot be had. Sanitizers use terabytes,
+    /// and end the process themselves where memory runs out.
+    pub fn after(bytes: u64) -> Option<Self> {
+        const SANITIZED: u64 = 1 << 40;
+        let in_use = address_space_in_use().filter(|bytes| *bytes < SANITIZED)?;
+        let (soft, hard) = getrlimit(Resource::RLIMIT_AS).ok()?;
+        setrlimit(Resource::RLIMIT_AS, in_use.saturating_add(bytes).min(hard), hard).ok()?;
+        Some(Self { soft, hard })
+    }
+}
+
+impl Drop for AddressSpaceEnd {
+    fn drop(&mut self) {
+        // Raising the soft limit to what it was is always allowed.
+        let _ = setrlimit(Resource::RLIMIT_AS, self.soft, self.hard);
+    }
+}
+
+/// VmSize of this process, in bytes.
+fn address_space_in_use() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let size = status.lines().find_map(|line| line.strip_prefix("VmSize:"))?;
+    let kib: u64 = size.split_whitespace().next()?.parse().ok()?;
+    Some(1024 * kib)
 }

@@ -71,8 +71,11 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
                 let result = characterize::of(&fixtures::device(), builds).map(Box::new);
                 Answer::Characterized { number, result: result.map_err(|error| error.to_string()) }
             }
-            Task::Measure { topic, budget, memory } => {
-                let settings = Settings { budget, memory, clock: &SystemClock };
+            Task::Measure { topic, budget, memory, room } => {
+                let _end = room.and_then(os::AddressSpaceEnd::after);
+                let trying =
+                    |step: &str| runner.tell(&Answer::Trying { number, step: step.to_owned() });
+                let settings = Settings { budget, memory, clock: &SystemClock, trying: &trying };
                 Answer::Measured { number, measured: characterize::measured(&topic, &settings) }
             }
         };
@@ -258,9 +261,13 @@ impl Runner {
     }
 
     fn answer(&mut self, answer: &Answer) {
+        self.tell(answer);
+    }
+
+    fn tell(&self, answer: &Answer) {
         let mut line = serde_json::to_string(answer).expect("answers are plain data");
         line.push('\n');
         // Without a runner there is nobody to tell; the watchdog ends this process.
-        let _ = self.answers.write_all(line.as_bytes());
+        let _ = (&self.answers).write_all(line.as_bytes());
     }
 }

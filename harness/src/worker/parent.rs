@@ -224,16 +224,18 @@ impl Worker {
         })
     }
 
-    /// Measures one topic, in no more than the budget and `grace`.
+    /// Measures one topic, in no more than the budget and `grace`, and in a process whose memory ends
+    /// after `room` bytes more than it has now.
     pub fn measure(
         &mut self,
         topic: Topic,
         settings: &Settings,
+        room: Option<u64>,
         grace: Duration,
         stop: &StopSignal,
     ) -> Result<Vec<Measured>, WorkerLost> {
         let Settings { budget, memory, .. } = *settings;
-        let task = Task::Measure { topic: topic.name().to_owned(), budget, memory };
+        let task = Task::Measure { topic: topic.name().to_owned(), budget, memory, room };
         self.ask(task, budget.saturating_add(grace), stop, |answer| match answer {
             Answer::Measured { measured, .. } => Ok(measured),
             other => Err(other),
@@ -249,7 +251,16 @@ impl Worker {
         take: impl FnOnce(Answer) -> Result<T, Answer>,
     ) -> Result<T, WorkerLost> {
         self.request(task);
-        let trouble = match self.answer(deadline_in(limit), stop) {
+        let (deadline, mut step) = (deadline_in(limit), String::new());
+        let exchange = loop {
+            match self.answer(deadline, stop) {
+                Exchange::Answered(Answer::Trying { step: next, .. }) => {
+                    step = format!(" at {next}")
+                }
+                other => break other,
+            }
+        };
+        let trouble = match exchange {
             Exchange::Answered(answer) => match take(answer) {
                 Ok(answer) => {
                     self.forget_output();
@@ -258,11 +269,14 @@ impl Worker {
                 Err(other) => format!("the worker answered {other:?}"),
             },
             Exchange::Died(Ending::Signalled(name)) => {
-                format!("the driver ended the process ({name})")
+                format!("the driver ended the process{step} ({name})")
             }
-            Exchange::Died(ending) => format!("the driver ended the process: {ending}"),
+            Exchange::Died(ending) => format!("the driver ended the process{step}: {ending}"),
             Exchange::TimedOut => {
-                format!("the driver hung: no answer within {}", humantime::format_duration(limit))
+                format!(
+                    "the driver hung{step}: no answer within {}",
+                    humantime::format_duration(limit)
+                )
             }
             Exchange::Stopped => return Err(WorkerLost::Stopped),
         };
@@ -287,6 +301,10 @@ impl Worker {
     /// Waits for the next answer, collecting output meanwhile.
     pub fn answer(&mut self, deadline: Instant, stop: &StopSignal) -> Exchange {
         loop {
+            // Several may have come at once.
+            if let Some(answer) = self.next_answer() {
+                return Exchange::Answered(answer);
+            }
             match self.process.wait(deadline, stop) {
                 Wakeup::Deadline => return Exchange::TimedOut,
                 Wakeup::Stopped => return Exchange::Stopped,

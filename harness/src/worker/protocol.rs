@@ -67,6 +67,8 @@ pub enum Task {
         budget: Duration,
         /// How much of the device's memory it may use, in bytes.
         memory: u64,
+        /// After how many bytes more than now the process's memory ends, if it does.
+        room: Option<u64>,
     },
 }
 
@@ -106,6 +108,13 @@ pub enum Answer {
         /// Or why nothing is known.
         result: Result<Box<Characterization>, String>,
     },
+    /// Before a step that some drivers end the process over; the answer is still to come.
+    Trying {
+        /// Of the request.
+        number: u64,
+        /// What it is.
+        step: String,
+    },
     /// A topic's measurements.
     Measured {
         /// Of the request.
@@ -122,6 +131,7 @@ impl Answer {
             Self::Platforms(_) | Self::Ready | Self::NoDevice(_) => None,
             Self::Done { number, .. }
             | Self::Characterized { number, .. }
+            | Self::Trying { number, .. }
             | Self::Measured { number, .. } => Some(*number),
         }
     }

@@ -18,6 +18,7 @@ mod chase;
 mod clock;
 mod contents;
 mod estimate;
+mod exhaustion;
 mod finding;
 mod host_transfer;
 mod latency;
@@ -28,6 +29,7 @@ mod series;
 mod shares;
 mod simd;
 mod timer;
+mod touch;
 mod workbench;
 
 use std::time::Duration;
@@ -61,9 +63,11 @@ pub enum Topic {
     Arithmetic,
     /// Building programs.
     Build,
+    /// How large buffers may be, and where regions of them may begin.
+    Allocation,
     /// How much memory there is, and where it shows that there is no more. A driver may end the
     /// process then; with the settings of [`Settings::for_device`] this does not come up on a CPU.
-    Allocation,
+    Exhaustion,
     /// How fast the device's own memory is read and written.
     Bandwidth,
     /// How fast data moves between the host's memory and the device's.
@@ -93,6 +97,7 @@ impl Topic {
         Self::Arithmetic,
         Self::Build,
         Self::Allocation,
+        Self::Exhaustion,
         Self::Bandwidth,
         Self::HostTransfer,
         Self::Latency,
@@ -110,6 +115,7 @@ impl Topic {
             Self::Arithmetic => &arithmetic::RECIPE,
             Self::Build => &build::RECIPE,
             Self::Allocation => &allocation::RECIPE,
+            Self::Exhaustion => &exhaustion::RECIPE,
         }
     }
 
@@ -133,6 +139,9 @@ pub struct Settings<'a> {
     pub memory: u64,
     /// What tells the time.
     pub clock: &'a dyn Clock,
+    /// Told of each step that some drivers end the process over. For those who wait for another
+    /// process.
+    pub trying: &'a dyn Fn(&str),
 }
 
 /// What may be spent on a device of any kind but a CPU.
@@ -153,18 +162,18 @@ impl Settings<'static> {
 
     /// The same for a device of a type, with so many bytes of memory.
     pub fn usual(device_type: DeviceType, memory: u64) -> Self {
-        if device_type.has_cpu() {
-            Self { budget: CPU_BUDGET, memory: memory.min(CPU_MEMORY), clock: &SystemClock }
+        let (budget, memory) = if device_type.has_cpu() {
+            (CPU_BUDGET, memory.min(CPU_MEMORY))
         } else {
-            Self { budget: GPU_BUDGET, memory, clock: &SystemClock }
-        }
+            (GPU_BUDGET, memory)
+        };
+        Self { budget, memory, clock: &SystemClock, trying: &|_| () }
     }
 }
 
 /// One topic's measurements, on a context of their own.
 pub fn measure(device: &Device, topic: Topic, settings: &Settings) -> Vec<Measured> {
-    let budget = Budget::new(settings.clock, settings.budget);
-    topic.recipe().measure(device, settings.memory, budget)
+    topic.recipe().measure(device, settings)
 }
 
 /// The measurements of several topics, which share the budget. `begins` is told of each topic
@@ -185,10 +194,10 @@ pub fn measure_all(
 }
 
 impl Recipe {
-    fn measure(&self, device: &Device, memory: u64, budget: Budget) -> Vec<Measured> {
-        let clock = budget.clock();
+    fn measure(&self, device: &Device, settings: &Settings) -> Vec<Measured> {
+        let clock = settings.clock;
         let begin = clock.now();
-        let taken = match Workbench::new(device, memory, budget) {
+        let taken = match Workbench::new(device, settings) {
             Ok(bench) => (self.take)(&bench),
             Err(why) => self.measurements.iter().map(|_| why.clone().into()).collect(),
         };

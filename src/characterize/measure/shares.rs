@@ -11,10 +11,11 @@ use super::{Settings, Topic};
 /// ```
 /// use std::time::Duration;
 ///
-/// use clmatrix::characterize::measure::{Settings, Shares, SystemClock, Topic};
+/// use clmatrix::characterize::measure::{Settings, Shares, Topic};
+/// use clmatrix::select::DeviceType;
 ///
-/// let settings =
-///     Settings { budget: Duration::from_secs(10), memory: 1 << 20, clock: &SystemClock };
+/// let usual = Settings::usual(DeviceType::default(), 1 << 20);
+/// let settings = Settings { budget: Duration::from_secs(10), ..usual };
 /// let shares = Shares::new(&Topic::ALL, &settings);
 /// for topic in Topic::ALL {
 ///     let share = shares.of(topic).budget;

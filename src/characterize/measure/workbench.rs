@@ -7,6 +7,7 @@ use opencl3::device::Device;
 use opencl3::event::Event;
 use opencl3::program::Program;
 
+use super::Settings;
 use super::clock::{Budget, nanoseconds};
 use super::finding::{Attempt, NotMeasurable};
 use crate::characterize::Facts;
@@ -23,14 +24,18 @@ pub(super) struct Workbench<'a> {
     /// How much memory of the device may be used at a time, in bytes.
     pub memory: u64,
     pub budget: Budget<'a>,
+    /// Told of each step that some drivers end the process over.
+    pub trying: &'a dyn Fn(&str),
 }
 
 impl<'a> Workbench<'a> {
-    pub fn new(device: &Device, memory: u64, budget: Budget<'a>) -> Attempt<Self> {
+    pub fn new(device: &Device, settings: &Settings<'a>) -> Attempt<Self> {
+        let budget = Budget::new(settings.clock, settings.budget);
         let facts = Facts::of(device)?;
         let context = Context::from_device(device)?;
         let queue = CommandQueue::create_default(&context, CL_QUEUE_PROFILING_ENABLE)?;
-        Ok(Self { device: *device, facts, context, queue, memory, budget })
+        let Settings { memory, trying, .. } = *settings;
+        Ok(Self { device: *device, facts, context, queue, memory, budget, trying })
     }
 
     /// The kernels of a program, with the build's log where it fails.

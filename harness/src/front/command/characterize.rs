@@ -96,7 +96,7 @@ impl CharacterizeArguments {
         stop: &StopSignal,
     ) -> CharacterizedDevice {
         let id = &device.run.id;
-        let mut asked = Asked::new(lane, stop);
+        let mut asked = Asked::new(device, lane, stop);
         let mut found = CharacterizedDevice::new(device);
         match asked.characterization() {
             Ok(mut known) => {
