@@ -11,7 +11,19 @@ use super::measured;
 #[clmatrix_harness::test]
 fn each_has_a_name_and_evidence_or_a_reason(
     device: Device,
-    #[values(Topic::Timer, Topic::Launch, Topic::Build, Topic::Allocation)] topic: Topic,
+    #[values(
+        Topic::Timer,
+        Topic::Launch,
+        Topic::Simd,
+        Topic::LocalMemory,
+        Topic::Arithmetic,
+        Topic::Build,
+        Topic::Allocation,
+        Topic::Exhaustion,
+        Topic::Bandwidth,
+        Topic::HostTransfer
+    )]
+    topic: Topic,
 ) {
     let all = measured(device, topic);
     let names: Vec<_> = all.iter().map(|measured| measured.name.as_str()).collect();
@@ -52,5 +64,5 @@ fn make_sense(name: &str, finding: &Finding) {
 /// Each topic is among those of the test above.
 #[test]
 fn all_topics_are_tested() {
-    assert_eq!(Topic::ALL.len(), 4);
+    assert_eq!(Topic::ALL.len(), 10);
 }
