@@ -30,41 +30,47 @@ pub(super) const RECIPE: Recipe = Recipe {
 /// How many work items go in step, by what the driver tells and by what divergence costs.
 pub(super) struct Lanes {
     told: Option<u32>,
+    /// Where the times fall.
     fall: Attempt<Fall>,
-    series: Series,
+    series: Option<Series>,
 }
 
 impl Lanes {
     pub fn measure(bench: &Workbench, budget: &Budget) -> Attempt<Self> {
         let mut divergence = Divergence::new(bench)?;
         let told = divergence.sub_group_size();
-        let series = divergence.sample(budget)?;
-        let fall = fall(&series.points, LEAST_GAIN, MOST_GAIN);
-        Ok(Self { told, fall, series })
+        let series = divergence.sample(budget);
+        let fall = series.as_ref().map_err(Clone::clone).and_then(|series| {
+            fall(&series.points, LEAST_GAIN, MOST_GAIN).map_err(|why| {
+                let why = why.reason;
+                NotMeasurable::new(format!(
+                    "it makes no clear difference whether neighbours go the same way: {why}"
+                ))
+            })
+        });
+        Ok(Self { told, fall, series: series.ok() })
+    }
+
+    /// How many, and how sure that is. What the driver tells comes first.
+    fn found(&self) -> Attempt<(u32, Confidence)> {
+        match (self.told, &self.fall) {
+            (Some(told), Ok(fall)) if f64::from(told) != fall.at => Ok((told, Confidence::Medium)),
+            (Some(told), _) => Ok((told, Confidence::High)),
+            (None, Ok(fall)) => Ok((fall.at as u32, fall.confidence)),
+            (None, Err(why)) => Err(why.clone()),
+        }
     }
 
     /// How many.
     pub fn count(&self) -> Attempt<u32> {
-        match (self.told, &self.fall) {
-            (Some(told), _) => Ok(told),
-            (None, Ok(fall)) => Ok(fall.at as u32),
-            (None, Err(why)) => Err(NotMeasurable::new(format!(
-                "whether neighbours go the same way makes no clear difference: {}",
-                why.reason
-            ))),
-        }
+        self.found().map(|(count, _)| count)
     }
 
     fn taken(self) -> Taken {
-        let confidence = match (self.told, &self.fall) {
-            (Some(told), Ok(fall)) if f64::from(told) != fall.at => Confidence::Medium,
-            (None, Ok(fall)) => fall.confidence,
-            _ => Confidence::High,
-        };
-        let answer = self
-            .count()
-            .map(|count| Finding::exact(Value::Number(count.into()), Unit::Count, confidence));
-        Taken::new(answer, [self.series])
+        let answer = self.found().map(|(count, confidence)| {
+            Finding::exact(Value::Number(count.into()), Unit::Count, confidence)
+        });
+        Taken::new(answer, self.series)
     }
 }
 
@@ -125,8 +131,7 @@ impl<'a> Divergence<'a> {
         const FIRST_WITH_SUB_GROUPS: Version = Version { major: 2, minor: 1 };
         let version = Query(&self.bench.device).text(cl3::device::CL_DEVICE_VERSION);
         // Drivers before that may have nothing to call.
-        let version = version.strip_prefix("OpenCL ").and_then(Version::parse);
-        if version.is_none_or(|version| version < FIRST_WITH_SUB_GROUPS) {
+        if Version::parse(&version).is_none_or(|version| version < FIRST_WITH_SUB_GROUPS) {
             return None;
         }
         let of_group = |work_items: usize| {

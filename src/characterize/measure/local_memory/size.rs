@@ -4,6 +4,7 @@ use opencl3::event::Event;
 
 use super::super::clock::Budget;
 use super::super::finding::{Attempt, Confidence, Finding, NotMeasurable, Taken, Unit, Value};
+use super::super::series::{Point, Series};
 use super::super::workbench::Workbench;
 use crate::launch::{Launcher, LocalMemory};
 use crate::memory::{Buffer, enqueue_read_buffer};
@@ -35,15 +36,23 @@ const MOST_STEPS: u64 = 60_000;
 pub(super) fn usable(bench: &Workbench, budget: &Budget) -> Attempt<Taken> {
     let mut fill = Fill::new(bench)?;
     let most = (bench.facts.local_mem_size / WORD).min(MOST_STEPS * fill.work_items as u64);
+    let mut tried = Vec::new();
     let words = largest(most, |words| {
         if budget.is_spent() {
             let why = "its time was spent before a size was found; give it a larger budget";
             return Err(NotMeasurable::new(why));
         }
-        fill.runs(words)
-    })?;
-    let bytes = Value::Number((words * WORD) as f64);
-    Ok(Taken::new(Ok(Finding::exact(bytes, Unit::Bytes, Confidence::High)), []))
+        let runs = fill.runs(words)?;
+        tried.push(Point { x: (words * WORD) as f64, samples: vec![f64::from(u8::from(runs))] });
+        Ok(runs)
+    });
+    tried.sort_by(|a, b| a.x.total_cmp(&b.x));
+    let answer = words.map(|words| {
+        let bytes = Value::Number((words * WORD) as f64);
+        Finding::exact(bytes, Unit::Bytes, Confidence::High)
+    });
+    let series = Series::new(("local memory", Unit::Bytes), ("runs", Unit::Count), tried);
+    Ok(Taken::new(answer, (!series.points.is_empty()).then_some(series)))
 }
 
 /// The largest number from 1 to `most` that will do, where those below one that does do, too. Most
