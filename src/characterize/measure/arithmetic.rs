@@ -45,8 +45,8 @@ kernel void mads(uint steps, int a, int b, global uint *taken, global VECTOR *ke
 const OPERATIONS: f64 = 64.0;
 /// Less than rusticl's 65,535.
 const MOST_STEPS: u32 = 30_000;
-/// Nanoseconds of a sample: long beside a launch.
-const SAMPLE: f64 = 2e6;
+/// Nanoseconds of a sample: long beside what it takes until all of a device has work.
+const SAMPLE: f64 = 5e6;
 const ROUNDS: Rounds = Rounds { least: 5, most: 21 };
 /// Of so many work items the steps are checked.
 const CHECKED: usize = 256;
@@ -206,10 +206,10 @@ impl Number {
     }
 }
 
-/// How many work items are in a group, and how many groups keep the device busy. A CPU has a few
-/// threads, each of which takes a group at a time.
+/// How many work items are in a group, and how many groups keep the device busy. On a CPU a group is
+/// no wider than its vectors, and PoCL's threads take 32 groups at a time.
 fn shape(bench: &Workbench, kernel: &Launcher) -> Attempt<(usize, usize)> {
-    const OF_CPU: (usize, usize) = (16, 4);
+    const OF_CPU: (usize, usize) = (16, 64);
     const OF_OTHERS: (usize, usize) = (256, 8);
     let is_cpu = bench.facts.device_type.has_cpu();
     let (group, per_unit) = if is_cpu { OF_CPU } else { OF_OTHERS };

@@ -1,7 +1,7 @@
 //! Whether work items meet at banks as is predicted.
 
 use super::super::clock::Budget;
-use super::super::estimate::{Scale, meeting};
+use super::super::estimate::{Scale, Summary, meeting};
 use super::super::finding::{Attempt, Confidence, Finding, NotMeasurable, Taken, Unit, Value};
 use super::super::series::{Point, Series};
 use super::super::workbench::Workbench;
@@ -9,7 +9,7 @@ use super::banks::Curve;
 use super::chase::{Item, Pattern, time_each};
 use crate::characterize::bank_conflict::element;
 
-/// What is accessed, and what is stored. The sums of all are at most 10 KiB of 8-byte items.
+/// What is accessed, and what is stored, which is at most 10 KiB of 8-byte items.
 const SHAPES: [(&[usize], &[usize]); 10] = [
     (&[1024], &[1024]),
     (&[32, 32], &[32, 32]),
@@ -29,54 +29,61 @@ pub(super) fn layouts(
     bench: &Workbench,
     budget: &Budget,
     curve: &Curve,
-    item_size: usize,
+    item: Item,
 ) -> Attempt<Taken> {
-    let item = if item_size == Item::Eight.size() { Item::Eight } else { Item::Four };
     let banks = curve.banks.clone()?.count;
-    let whole_row = (banks as usize * 4 / item_size) as u32;
-    let mut patterns = vec![
-        Pattern::strided(Item::Four, curve.lanes, 1),
-        Pattern::strided(Item::Four, curve.lanes, banks),
-        Pattern::strided(item, curve.lanes, whole_row),
-    ];
-    let references = patterns.len();
-    let mut shapes = Vec::new();
-    for (number, (shape, stored)) in SHAPES.into_iter().enumerate() {
-        for axis in 0..shape.len() {
-            patterns.push(Pattern { item, starts: along(axis, shape, stored, curve.lanes) });
-            shapes.push(number);
-        }
-    }
+    let lanes = curve.lanes;
+    let mut patterns = references(item, lanes, banks);
+    let first_shape = patterns.len();
+    patterns.extend(SHAPES.iter().flat_map(|shape| along_axes(item, shape, lanes)));
     if patterns.iter().any(|pattern| pattern.bytes() as u64 > bench.facts.local_mem_size) {
         return Err(NotMeasurable::new("local memory is too small for the arrays"));
     }
     let points = time_each(bench, budget, &patterns)?;
-    let (references, points) = points.split_at(references);
-    let scale = Scale::new(
-        (&references[0].samples, meeting(banks, curve.lanes, 1)),
-        (&references[1].samples, curve.lanes),
-        &references[2].samples,
-    )?;
+    let (references, mut points) = points.split_at(first_shape);
+    let [few, all, full] = references else { unreachable!("there are three") };
+    let few = (&few.samples[..], meeting(banks, lanes, 1));
+    let scale = Scale::new(few, (&all.samples, lanes), &full.samples)?;
     let mut layouts = Vec::new();
-    for (number, (shape, stored)) in SHAPES.into_iter().enumerate() {
-        let access = bench.facts.why_not_local_access_conflict_free(item_size, shape, Some(stored));
-        let predicted = access?.value.multiplicity;
-        let of_shape = points.iter().zip(&shapes).filter(|(_, shape)| **shape == number);
-        let slowest = of_shape
-            .map(|(point, _)| &point.samples)
-            .max_by(|a, b| scale.meeting(a).median.total_cmp(&scale.meeting(b).median));
-        let samples = slowest.cloned().unwrap_or_default();
-        layouts.push(Point { x: predicted as f64, samples });
+    for (shape, stored) in SHAPES {
+        let access =
+            bench.facts.why_not_local_access_conflict_free(item.size(), shape, Some(stored));
+        let (of_shape, rest) = points.split_at(shape.len());
+        points = rest;
+        layouts.push(Point { x: access?.value.multiplicity as f64, samples: slowest(of_shape) });
     }
     layouts.sort_by(|a, b| a.x.total_cmp(&b.x));
-    Ok(Taken::new(
-        Ok(agreement(&layouts, &scale)),
-        [Series::new(
-            ("predicted multiplicity", Unit::Count),
-            ("time per access", Unit::Nanoseconds),
-            layouts,
-        )],
-    ))
+    let answer = agreement(&layouts, &scale);
+    let x = ("predicted multiplicity", Unit::Count);
+    let y = ("time per access", Unit::Nanoseconds);
+    Ok(Taken::new(Ok(answer), [Series::new(x, y, layouts)]))
+}
+
+/// Accesses of words at which few meet, those at which all do, and those of the items.
+fn references(item: Item, lanes: u32, banks: u32) -> Vec<Pattern> {
+    let items = banks * Item::Four.size() as u32 / item.size() as u32;
+    vec![
+        Pattern::strided(Item::Four, lanes, 1),
+        Pattern::strided(Item::Four, lanes, banks),
+        Pattern::strided(item, lanes, items),
+    ]
+}
+
+/// Accesses along each axis of an array.
+fn along_axes(
+    item: Item,
+    (shape, stored): &(&[usize], &[usize]),
+    lanes: u32,
+) -> impl Iterator<Item = Pattern> {
+    let pattern = move |axis| Pattern { item, starts: along(axis, shape, stored, lanes) };
+    (0..shape.len()).map(pattern)
+}
+
+/// The samples of the axis at which accesses take longest.
+fn slowest(axes: &[Point]) -> Vec<f64> {
+    let median = |point: &Point| Summary::of(&point.samples).median;
+    let slowest = axes.iter().max_by(|a, b| median(a).total_cmp(&median(b)));
+    slowest.map(|point| point.samples.clone()).unwrap_or_default()
 }
 
 /// The items that work items side by side access along an axis, as far as the array has any.

@@ -11,6 +11,7 @@ use super::simd::Lanes;
 use super::workbench::Workbench;
 use crate::characterize::LocalMemType;
 use banks::{Curve, width};
+use chase::Item;
 use layouts::layouts;
 
 pub(super) const RECIPE: Recipe = Recipe {
@@ -32,8 +33,8 @@ fn take(bench: &Workbench) -> Vec<Taken> {
     let curve = lanes(bench).and_then(|lanes| Curve::sample(bench, &share(0.2), lanes));
     let curve = curve.as_ref().map_err(Clone::clone);
     let width = curve.clone().and_then(|curve| width(bench, &share(0.1), curve));
-    let four = curve.clone().and_then(|curve| layouts(bench, &share(0.15), curve, 4));
-    let eight = curve.clone().and_then(|curve| layouts(bench, &share(0.15), curve, 8));
+    let four = curve.clone().and_then(|curve| layouts(bench, &share(0.15), curve, Item::Four));
+    let eight = curve.clone().and_then(|curve| layouts(bench, &share(0.15), curve, Item::Eight));
     let taken = |taken: Attempt<Taken>| taken.unwrap_or_else(Taken::from);
     vec![taken(size), taken(curve.map(Curve::taken)), taken(width), taken(four), taken(eight)]
 }
