@@ -55,25 +55,25 @@ pub enum Topic {
     Timer,
     /// Launching, waiting, and making what that takes.
     Launch,
+    /// Building programs.
+    Build,
     /// How many work items go in step.
     Simd,
     /// The shape and the size of local memory.
     LocalMemory,
     /// How many operations in a second.
     Arithmetic,
-    /// Building programs.
-    Build,
+    /// How fast the device's own memory is read and written.
+    Bandwidth,
+    /// How long an access to global memory takes, and what that tells of caches.
+    Latency,
+    /// How fast data moves between the host's memory and the device's.
+    HostTransfer,
     /// How large buffers may be, and where regions of them may begin.
     Allocation,
     /// How much memory there is, and where it shows that there is no more. A driver may end the
     /// process then; with the settings of [`Settings::for_device`] this does not come up on a CPU.
     Exhaustion,
-    /// How fast the device's own memory is read and written.
-    Bandwidth,
-    /// How fast data moves between the host's memory and the device's.
-    HostTransfer,
-    /// How long an access to global memory takes, and what that tells of caches.
-    Latency,
 }
 
 /// What a topic's file makes known.
@@ -89,31 +89,31 @@ struct Recipe {
 
 impl Topic {
     /// In the order in which they are taken.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Timer,
         Self::Launch,
+        Self::Build,
         Self::Simd,
         Self::LocalMemory,
         Self::Arithmetic,
-        Self::Build,
+        Self::Bandwidth,
+        Self::Latency,
+        Self::HostTransfer,
         Self::Allocation,
         Self::Exhaustion,
-        Self::Bandwidth,
-        Self::HostTransfer,
-        Self::Latency,
     ];
 
     fn recipe(self) -> &'static Recipe {
         match self {
             Self::Timer => &timer::RECIPE,
             Self::Launch => &launch::RECIPE,
-            Self::Latency => &latency::RECIPE,
-            Self::Bandwidth => &bandwidth::RECIPE,
-            Self::HostTransfer => &host_transfer::RECIPE,
+            Self::Build => &build::RECIPE,
             Self::Simd => &simd::RECIPE,
             Self::LocalMemory => &local_memory::RECIPE,
             Self::Arithmetic => &arithmetic::RECIPE,
-            Self::Build => &build::RECIPE,
+            Self::Bandwidth => &bandwidth::RECIPE,
+            Self::Latency => &latency::RECIPE,
+            Self::HostTransfer => &host_transfer::RECIPE,
             Self::Allocation => &allocation::RECIPE,
             Self::Exhaustion => &exhaustion::RECIPE,
         }

@@ -14,14 +14,15 @@ fn each_has_a_name_and_evidence_or_a_reason(
     #[values(
         Topic::Timer,
         Topic::Launch,
+        Topic::Build,
         Topic::Simd,
         Topic::LocalMemory,
         Topic::Arithmetic,
-        Topic::Build,
-        Topic::Allocation,
-        Topic::Exhaustion,
         Topic::Bandwidth,
-        Topic::HostTransfer
+        Topic::Latency,
+        Topic::HostTransfer,
+        Topic::Allocation,
+        Topic::Exhaustion
     )]
     topic: Topic,
 ) {
@@ -64,5 +65,5 @@ fn make_sense(name: &str, finding: &Finding) {
 /// Each topic is among those of the test above.
 #[test]
 fn all_topics_are_tested() {
-    assert_eq!(Topic::ALL.len(), 10);
+    assert_eq!(Topic::ALL.len(), 11);
 }
