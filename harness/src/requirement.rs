@@ -28,6 +28,10 @@ pub enum Requirement {
     MaxAlloc(u64),
     /// CL_DEVICE_LOCAL_MEM_SIZE.
     LocalMem(u64),
+    /// Sub-groups of any size.
+    SubGroups,
+    /// Sub-groups, warps or wavefronts of so many work items, as the driver tells.
+    SubGroup(u64),
 }
 
 /// The kinds of shared virtual memory (CL_DEVICE_SVM_CAPABILITIES).
@@ -62,6 +66,8 @@ impl fmt::Display for Requirement {
             Self::GlobalMem(bytes) => write!(f, "global memory: {bytes} bytes"),
             Self::MaxAlloc(bytes) => write!(f, "largest allocation: {bytes} bytes"),
             Self::LocalMem(bytes) => write!(f, "local memory: {bytes} bytes"),
+            Self::SubGroups => f.write_str("sub-groups"),
+            Self::SubGroup(size) => write!(f, "sub-groups of {size}"),
         }
     }
 }
@@ -84,8 +90,30 @@ impl Requirement {
                 too_small("largest allocation", device.max_mem_alloc_size, bytes)
             }
             Self::LocalMem(bytes) => too_small("local memory", device.local_mem_size, bytes),
+            Self::SubGroups => {
+                let has = device.sub_groups || !device.sub_group_sizes.is_empty();
+                lacks(has, "no sub-groups")
+            }
+            Self::SubGroup(size) => no_sub_groups_of(size, device),
         }
     }
+}
+
+/// Which sizes there are, where `size` is none of them.
+fn no_sub_groups_of(size: u64, device: &DeviceInfo) -> Option<String> {
+    let sizes = &device.sub_group_sizes;
+    if sizes.contains(&size) {
+        return None;
+    }
+    let instead = match &sizes[..] {
+        [] if device.sub_groups => "the driver does not tell its sizes".to_owned(),
+        [] => "the device has none".to_owned(),
+        sizes => {
+            let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
+            format!("the device has {}", sizes.join(", "))
+        }
+    };
+    Some(format!("sub-groups: needs {size} work items, {instead}"))
 }
 
 impl SvmLevel {
@@ -135,8 +163,32 @@ mod tests {
             ),
             (&[Requirement::Svm(SvmLevel::Coarse)], Some("no coarse-grain SVM")),
             (&[Requirement::Extension("cl_khr_fp16")], Some("no extension cl_khr_fp16")),
+            (
+                &[Requirement::LocalMem(2048), Requirement::SubGroups],
+                Some("local memory: needs 2048 bytes, the device has 1024; no sub-groups"),
+            ),
         ] {
             assert_eq!(missing(requires, &device).as_deref(), reason, "{requires:?}");
+        }
+    }
+
+    #[test]
+    fn sub_groups_are_those_that_the_driver_tells() {
+        let device = |sub_groups, sizes: &[u64]| DeviceInfo {
+            sub_groups,
+            sub_group_sizes: sizes.to_vec(),
+            ..DeviceInfo::default()
+        };
+        for (device, any, of_32) in [
+            (device(false, &[32]), true, None),
+            (device(true, &[8, 16, 32]), true, None),
+            (device(true, &[4, 8]), true, Some("the device has 4, 8")),
+            (device(true, &[]), true, Some("the driver does not tell its sizes")),
+            (device(false, &[]), false, Some("the device has none")),
+        ] {
+            assert_eq!(missing(&[Requirement::SubGroups], &device).is_none(), any, "{device:?}");
+            let reason = of_32.map(|why| format!("sub-groups: needs 32 work items, {why}"));
+            assert_eq!(missing(&[Requirement::SubGroup(32)], &device), reason);
         }
     }
 }

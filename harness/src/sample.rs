@@ -35,6 +35,8 @@ pub(crate) fn device(id: &str, platform: &str) -> RunDevice {
             global_mem_size: 1 << 30,
             max_mem_alloc_size: 1 << 28,
             local_mem_size: 1 << 15,
+            sub_groups: false,
+            sub_group_sizes: Vec::new(),
             pci_address: None,
             uuid: None,
         },

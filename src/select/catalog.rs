@@ -54,6 +54,14 @@ pub struct DeviceInfo {
     pub max_mem_alloc_size: u64,
     /// CL_DEVICE_LOCAL_MEM_SIZE.
     pub local_mem_size: u64,
+    /// Whether work items form sub-groups (CL_DEVICE_MAX_NUM_SUB_GROUPS is not zero, or an extension
+    /// that has them is listed).
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub sub_groups: bool,
+    /// How many work items a sub-group, warp or wavefront can have, as far as the driver tells
+    /// (CL_DEVICE_SUB_GROUP_SIZES_INTEL, CL_DEVICE_WARP_SIZE_NV, CL_DEVICE_WAVEFRONT_WIDTH_AMD).
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub sub_group_sizes: Vec<u64>,
     /// `domain:bus:device.function`, where the driver tells it.
     pub pci_address: Option<String>,
     /// CL_DEVICE_UUID_KHR in hexadecimal, where the driver tells it.

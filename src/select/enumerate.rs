@@ -93,6 +93,8 @@ fn describe_device(device: &Device) -> DeviceInfo {
     info.fp64 = query.float(&info.extensions, cl::CL_DEVICE_DOUBLE_FP_CONFIG, "cl_khr_fp64");
     info.fp16 = info.has_extension("cl_khr_fp16")
         && query.float(&info.extensions, cl::CL_DEVICE_HALF_FP_CONFIG, "cl_khr_fp16");
+    info.sub_groups = query.sub_groups(opencl, &info.extensions);
+    info.sub_group_sizes = query.sub_group_sizes(&info.extensions);
     info.pci_address = query.pci_address(&info.extensions);
     info.uuid = query.uuid(&info.extensions);
     info

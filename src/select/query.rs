@@ -4,8 +4,13 @@ use bytemuck::AnyBitPattern;
 use cl3::device as cl;
 use opencl3::device::Device;
 
+use super::Version;
+
 /// CL_DEVICE_PCI_DOMAIN_ID_NV of cl_nv_device_attribute_query.
 const CL_DEVICE_PCI_DOMAIN_ID_NV: u32 = 0x400A;
+
+/// CL_DEVICE_SUB_GROUP_SIZES_INTEL of cl_intel_required_subgroup_size.
+const CL_DEVICE_SUB_GROUP_SIZES_INTEL: u32 = 0x4108;
 
 /// CL_DEVICE_TOPOLOGY_TYPE_PCIE_AMD of cl_amd_device_attribute_query.
 const CL_DEVICE_TOPOLOGY_TYPE_PCIE_AMD: u32 = 1;
@@ -65,6 +70,32 @@ impl Query<'_> {
         let [k0, k1, k2, k3, .., bus, device, function] = topology;
         (u32::from_ne_bytes([k0, k1, k2, k3]) == CL_DEVICE_TOPOLOGY_TYPE_PCIE_AMD)
             .then(|| [0, bus.into(), device.into(), function.into()])
+    }
+
+    /// Whether work items form sub-groups. OpenCL 2.1 has them, 3.0 may have them.
+    pub(crate) fn sub_groups(&self, opencl: Version, extensions: &[String]) -> bool {
+        if opencl >= (Version { major: 2, minor: 1 }) {
+            return self.flag(cl::CL_DEVICE_MAX_NUM_SUB_GROUPS);
+        }
+        ["cl_khr_subgroups", "cl_intel_subgroups"].iter().any(|name| lists(extensions, name))
+    }
+
+    /// What the drivers that tell it say of how many work items go together.
+    pub(crate) fn sub_group_sizes(&self, extensions: &[String]) -> Vec<u64> {
+        let mut sizes = Vec::new();
+        if lists(extensions, "cl_intel_required_subgroup_size") {
+            let data = self.data(CL_DEVICE_SUB_GROUP_SIZES_INTEL).unwrap_or_default();
+            let (told, _) = data.as_chunks::<{ size_of::<usize>() }>();
+            sizes.extend(told.iter().map(|size| usize::from_ne_bytes(*size) as u64));
+        }
+        for (extension, query) in [
+            ("cl_nv_device_attribute_query", cl::CL_DEVICE_WARP_SIZE_NV),
+            ("cl_amd_device_attribute_query", cl::CL_DEVICE_WAVEFRONT_WIDTH_AMD),
+        ] {
+            let told = lists(extensions, extension).then(|| self.value::<u32>(query)).flatten();
+            sizes.extend(told.map(u64::from));
+        }
+        sizes
     }
 
     pub(crate) fn uuid(&self, extensions: &[String]) -> Option<String> {

@@ -6,7 +6,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::meta::ParseNestedMeta;
 use syn::parse::Parser;
-use syn::{LitStr, Result};
+use syn::{LitInt, LitStr, Result};
 
 /// The options of one test.
 #[derive(Default)]
@@ -78,10 +78,15 @@ fn requirement(meta: &ParseNestedMeta) -> Result<TokenStream> {
             let bytes = bytes(&meta.value()?.parse()?)?;
             quote!(#requirement::LocalMem(#bytes))
         }
+        "subgroup" if meta.input.peek(syn::Token![=]) => {
+            let size = sub_group_size(&meta.value()?.parse()?)?;
+            quote!(#requirement::SubGroup(#size))
+        }
+        "subgroup" => quote!(#requirement::SubGroups),
         _ => {
             return Err(meta.error(
                 "unknown requirement; there are fp64, fp16, images, pipes, svm, opencl, extension, \
-                 global_mem, max_alloc and local_mem",
+                 global_mem, max_alloc, local_mem and subgroup",
             ));
         }
     })
@@ -121,6 +126,14 @@ fn version(text: &LitStr) -> Result<(u32, u32)> {
         .ok_or_else(|| syn::Error::new(text.span(), "expected an OpenCL version such as \"1.2\""))
 }
 
+fn sub_group_size(number: &LitInt) -> Result<u64> {
+    number
+        .base10_parse()
+        .ok()
+        .filter(|size| *size > 0)
+        .ok_or_else(|| syn::Error::new(number.span(), "expected a number of work items such as 32"))
+}
+
 fn bytes(text: &LitStr) -> Result<u64> {
     let value = text.value();
     let digits = value.trim_end_matches(|c: char| !c.is_ascii_digit());
@@ -140,4 +153,48 @@ fn bytes(text: &LitStr) -> Result<u64> {
                 "expected a size such as \"4096\", \"32 KiB\" or \"1 GiB\"",
             )
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn requirements(text: &str) -> Result<Vec<String>> {
+        let options = Options::parse(text.parse().expect("tokens"))?;
+        let last = |tokens: &TokenStream| {
+            let text = tokens.to_string().replace(' ', "");
+            text.rsplit_once("Requirement::").expect("a requirement").1.to_owned()
+        };
+        Ok(options.requires.iter().map(last).collect())
+    }
+
+    #[test]
+    fn requirements_are_read() {
+        for (text, expected) in [
+            ("requires(fp64, images)", &["Fp64", "Images"][..]),
+            ("requires(subgroup)", &["SubGroups"]),
+            ("requires(subgroup = 32)", &["SubGroup(32u64)"]),
+            (
+                "requires(local_mem = \"32 KiB\", subgroup = 16)",
+                &["LocalMem(32768u64)", "SubGroup(16u64)"],
+            ),
+            ("requires(subgroup, fp16)", &["SubGroups", "Fp16"]),
+        ] {
+            assert_eq!(requirements(text).unwrap(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_requirement_is_said() {
+        for (text, said) in [
+            ("requires(subgroup = 0)", "a number of work items such as 32"),
+            ("requires(subgroup = \"32\")", "expected integer literal"),
+            ("requires(subgroup = -1)", "a number of work items such as 32"),
+            ("requires(local_mem = \"32 kB\")", "such as \"4096\", \"32 KiB\""),
+            ("requires(subgroups)", "local_mem and subgroup"),
+        ] {
+            let error = requirements(text).unwrap_err().to_string();
+            assert!(error.contains(said), "{text}: {error}");
+        }
+    }
 }

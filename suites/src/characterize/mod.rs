@@ -5,6 +5,7 @@ mod conflicts;
 pub mod entry;
 mod queries;
 mod recorded;
+mod requirements;
 mod rules;
 pub mod synthetic;
 

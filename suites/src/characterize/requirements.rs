@@ -1,0 +1,58 @@
+//! What a test requires of local memory and sub-groups is there for its kernel.
+
+use clmatrix::memory::{Buffer, MemFlags, enqueue_read_buffer};
+use clmatrix::{Device, Result};
+use clmatrix_harness::device;
+use rstest::rstest;
+
+use crate::on_device::{OnDevice, on_device};
+
+/// Work items of the only work group.
+const ITEMS: usize = 64;
+
+/// Each work item writes a part of 32 KiB of local memory and reads another's, and says the size of
+/// its sub-group.
+const SOURCE: &str = "
+    kernel SIZE void k(global uint *sizes, global uint *read) {
+        local uint shared[8192];
+        uint item = get_local_id(0), items = get_local_size(0);
+        for (uint at = item; at < 8192; at += items) shared[at] = at;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        sizes[item] = SUB_GROUP_SIZE;
+        read[item] = shared[8191 - item];
+    }";
+
+#[rstest]
+#[clmatrix_harness::test(requires(local_mem = "32 KiB", subgroup = 32))]
+fn a_kernel_has_the_local_memory_and_the_sub_groups_that_are_required(
+    on_device: OnDevice,
+    device: Device,
+) -> Result<()> {
+    let extensions = device.extensions()?;
+    let by_attribute =
+        extensions.split_whitespace().any(|name| name == "cl_intel_required_subgroup_size");
+    // A warp or a wavefront has its size without being asked; the kernel's preference tells it.
+    let options = if by_attribute {
+        "-D SIZE=__attribute__((intel_reqd_sub_group_size(32))) -D SUB_GROUP_SIZE=get_max_sub_group_size()"
+    } else {
+        "-D SIZE= -D SUB_GROUP_SIZE=0"
+    };
+    let mut kernel = on_device.launcher(SOURCE, options)?;
+    let sizes = Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &[0_u32; ITEMS])?;
+    let read = Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &[0_u32; ITEMS])?;
+    let mut launch = kernel.launch();
+    launch.arg(&sizes).arg(&read).global(ITEMS).local(ITEMS);
+    // SAFETY: the kernel writes one number per work item to each buffer, which have as many.
+    unsafe { launch.enqueue(&on_device.queue)? };
+    let (mut told, mut found) = ([0_u32; ITEMS], [0_u32; ITEMS]);
+    enqueue_read_buffer(&on_device.queue, &sizes, 0, &mut told, [])?;
+    enqueue_read_buffer(&on_device.queue, &read, 0, &mut found, [])?;
+    assert_eq!(found, std::array::from_fn(|item| 8191 - item as u32));
+    if by_attribute {
+        assert_eq!(told, [32; ITEMS]);
+    } else {
+        let multiple = kernel.kernel().get_work_group_size_multiple(device.id())?;
+        assert_eq!(multiple % 32, 0);
+    }
+    Ok(())
+}
