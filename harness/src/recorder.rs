@@ -118,7 +118,7 @@ impl EventLog {
             ));
         }
         file.set_len(0)?;
-        remove_reports(&folder.join("junit"))?;
+        remove_reports(&folder.join("junit"), "xml")?;
         Ok(Self { file })
     }
 
@@ -138,15 +138,15 @@ fn is_a_log(file: &Path) -> io::Result<bool> {
         || !first_line.ends_with('\n') && first_line.starts_with("{\"event\":\"run\""))
 }
 
-/// Removes the reports of devices that this run may not have.
-fn remove_reports(folder: &Path) -> io::Result<()> {
+/// Removes the files in `folder` that have this extension: reports of what this run may not have.
+pub(crate) fn remove_reports(folder: &Path, extension: &str) -> io::Result<()> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         entries => entries?,
     };
     for entry in entries {
         let file = entry?.path();
-        if file.extension().is_some_and(|extension| extension == "xml") {
+        if file.extension().is_some_and(|its| its == extension) {
             fs::remove_file(file)?;
         }
     }

@@ -2,8 +2,13 @@
 //! `clmatrix characterize`, which asks and shows.
 
 pub(crate) mod ask;
+pub(crate) mod compare;
+pub(crate) mod curve;
+pub(crate) mod files;
 pub(crate) mod only;
 pub(crate) mod rows;
+mod svg;
+pub(crate) mod terminal;
 
 use clmatrix::characterize::Facts;
 use clmatrix::characterize::measure::{
@@ -138,6 +143,12 @@ impl CharacterizedDevice {
             measured: IndexMap::new(),
             verdicts: IndexMap::new(),
         }
+    }
+
+    /// Its id, name, platform and driver on one line.
+    pub(crate) fn title(&self, id: &str) -> String {
+        let Self { name, platform, driver_version, .. } = self;
+        format!("{id}: {name} ({platform}), driver {driver_version}")
     }
 
     /// Adds measurements.

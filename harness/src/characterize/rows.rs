@@ -139,3 +139,78 @@ fn verdict_text(verdict: Verdict) -> String {
         Verdict::NotMeasurable => "not measurable".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As an H200 may be, with a measurement that contradicts the table.
+    fn h200() -> CharacterizedDevice {
+        let facts = serde_json::to_string(&clmatrix::characterize::Facts::default()).unwrap();
+        let json = format!(
+            r#"{{
+                "name": "NVIDIA H200", "platform": "NVIDIA CUDA", "driver_version": "580",
+                "facts": {facts},
+                "table": {{
+                    "get_simd_group_size": {{"value": 32, "warnings": []}},
+                    "local_memory_bank_count": {{"value": 16, "warnings": ["GuessedBankCount"]}},
+                    "usable_local_mem_size": {{"value": 49152, "warnings": []}},
+                    "has_src_build_cache": {{"error": "unknown"}},
+                    "get_pocl_version": {{"value": null, "warnings": []}}
+                }}
+            }}"#
+        );
+        let mut device: CharacterizedDevice = serde_json::from_str(&json).unwrap();
+        let measured = r#"[
+            {"name": "get_simd_group_size", "value": 32.0, "unit": "count", "spread": 0.0,
+             "confidence": "high"},
+            {"name": "local_memory_bank_count", "value": 32.0, "unit": "count", "spread": 0.0,
+             "confidence": "medium"},
+            {"name": "usable_local_mem_size", "value": 49152.0, "unit": "bytes", "spread": 0.0,
+             "confidence": "high"},
+            {"name": "has_src_build_cache", "not_measurable": "builds vary"},
+            {"name": "launch_latency", "value": 1900.0, "unit": "nanoseconds", "spread": 80.0,
+             "confidence": "high"}
+        ]"#;
+        device.add(serde_json::from_str::<Vec<Measured>>(measured).unwrap());
+        device
+    }
+
+    #[test]
+    fn answers_stand_side_by_side() {
+        let expected = "\
+NAME                     TABLE   MEASURED        VERDICT
+get_simd_group_size      32      32              agrees
+local_memory_bank_count  16 [1]  32              differs (medium confidence)
+usable_local_mem_size    49152   49152           agrees
+has_src_build_cache      - [2]   - [3]           not measurable
+get_pocl_version         none
+launch_latency                   1.9 µs ± 80 ns
+[1] how many banks local memory has is a guess for this device
+[2] unknown
+[3] not measurable here: builds vary
+";
+        assert_eq!(h200().sheet().plain(), expected);
+    }
+
+    #[test]
+    fn verdicts_are_of_the_names_that_both_have() {
+        use clmatrix::characterize::measure::Confidence;
+        let verdicts: Vec<_> = h200().verdicts.into_iter().collect();
+        let differs = Verdict::Differs { confidence: Confidence::Medium };
+        let expected = [
+            ("get_simd_group_size", Verdict::Agrees),
+            ("local_memory_bank_count", differs),
+            ("usable_local_mem_size", Verdict::Agrees),
+            ("has_src_build_cache", Verdict::NotMeasurable),
+        ];
+        assert_eq!(verdicts, expected.map(|(name, verdict)| (name.to_owned(), verdict)));
+    }
+
+    #[test]
+    fn json_is_read_back() {
+        let device = h200();
+        let text = serde_json::to_string(&device).unwrap();
+        assert_eq!(serde_json::from_str::<CharacterizedDevice>(&text).unwrap(), device);
+    }
+}

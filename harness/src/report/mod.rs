@@ -59,7 +59,7 @@ fn devices_with_results(log: &RunLog) -> Vec<&str> {
 
 /// `device` as a file's name: other characters than those of a slug as `%` and hexadecimal digits,
 /// so that different devices never share a file.
-fn file_name(device: &str) -> String {
+pub(crate) fn file_name(device: &str) -> String {
     let encode = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {
             char::from(byte).to_string()

@@ -29,6 +29,12 @@ pub const CHECKS: &[Check] = &[
         "characterize::a_device_that_does_not_say_is_tested_all_the_same",
         a_device_that_does_not_say_is_tested_all_the_same,
     ),
+    ("characterize::curves_are_drawn_and_written", curves_are_drawn_and_written),
+    ("characterize::two_files_are_compared", two_files_are_compared),
+    (
+        "characterize::files_that_are_something_else_are_named",
+        files_that_are_something_else_are_named,
+    ),
     ("characterize::bad_arguments_are_refused", bad_arguments_are_refused),
 ];
 
@@ -228,6 +234,95 @@ fn a_device_that_does_not_say_is_tested_all_the_same() {
     for (id, known) in &log.characterizations {
         let error = known.as_ref().expect_err("it cannot be known");
         assert!(error.starts_with("the driver ended the process (SIGABRT)"), "{id}: {error}");
+    }
+}
+
+fn two_files_are_compared() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [a, b] = ["a.json", "b.json"].map(|name| folder.path().join(name));
+    let all = printed(characterize(&["--format", "json"]));
+    std::fs::write(&a, &all).expect("a file");
+    let mut changed: Devices = serde_json::from_str(&all).expect("JSON of this format");
+    for device in changed.values_mut() {
+        let table = &mut device.characterization.as_mut().expect("the driver answers").table;
+        table.shift_remove("get_pocl_version");
+        let TableAnswer::Known(size) = &mut table["usable_local_mem_size"] else { panic!("known") };
+        let Answer::Number(bytes) = &mut size.value else { panic!("a number") };
+        *bytes *= 2;
+    }
+    std::fs::write(&b, serde_json::to_string(&changed).expect("JSON")).expect("a file");
+    let compare = |more: &[&str]| {
+        let mut command = characterize(&["--compare"]);
+        command.args([&a, &b]).args(more);
+        // Nothing is asked of any driver.
+        command.env("OCL_ICD_VENDORS", "/nowhere").env_remove("OCL_ICD_FILENAMES");
+        printed(command)
+    };
+    let pairs: Value = serde_json::from_str(&compare(&["--format", "json"])).expect("JSON");
+    let pairs = pairs.as_array().expect("an array");
+    assert_eq!(pairs.len(), ids().len());
+    for (pair, id) in pairs.iter().zip(ids()) {
+        assert_eq!((&pair["a"], &pair["b"]), (&Value::from(id.clone()), &Value::from(id)));
+        for row in pair["rows"].as_array().expect("an array") {
+            match row["name"].as_str().expect("a name") {
+                "usable_local_mem_size" => {
+                    assert_eq!((&row["ratio"], &row["agree"]), (&2.0.into(), &false.into()));
+                }
+                "get_pocl_version" => {
+                    assert_eq!((&row["b"], row.get("agree")), (&"absent".into(), None))
+                }
+                _ => assert_ne!(row.get("agree"), Some(&false.into()), "{row}"),
+            }
+        }
+    }
+    let table = compare(&["--only", "usable_local_mem_size"]);
+    assert!(table.contains("B / A  AGREE") && table.contains("  2.000  no\n"), "{table}");
+    assert!(!table.contains("get_simd_group_size"), "{table}");
+}
+
+fn files_that_are_something_else_are_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("a file");
+        path
+    };
+    let good = file("good.json", "{}");
+    for (other, said) in [
+        (folder.path().join("absent.json"), "absent.json: cannot be read: "),
+        (file("text.json", "NAME  TABLE\n"), "text.json: not what `clmatrix characterize"),
+        (file("list.json", "[]"), "list.json: not what `clmatrix characterize"),
+        (file("other.json", "{\"devices\": 1}"), "other.json: not what `clmatrix characterize"),
+        (file("empty.json", "{}"), "no device is in both files: one has none, the other none"),
+    ] {
+        let mut command = characterize(&["--compare"]);
+        command.args([&good, &other]);
+        let output = output(command);
+        assert_eq!(output.status.code(), Some(2));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.contains(said), "{said:?} is in {stderr}");
+    }
+}
+
+fn curves_are_drawn_and_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let id = &ids()[0];
+    let mut command =
+        characterize(&["--measure", "--plot", "--budget", "30s", "--memory", "64MiB"]);
+    command.args(["--devices", id.split('-').next().expect("a platform"), "--report-dir"]);
+    command.arg(folder.path());
+    let text = printed(command);
+    let json = std::fs::read_to_string(folder.path().join("characterize.json")).expect("a file");
+    let devices: Devices = serde_json::from_str(&json).expect("JSON of this format");
+    for (id, device) in &devices {
+        for (name, measured) in &device.measured {
+            let more_than_one = |points: &[_]| points.len() > 1;
+            let curves =
+                measured.series.iter().filter(|series| more_than_one(&series.points)).count();
+            let svg = folder.path().join("curves").join(id).join(format!("{name}.svg"));
+            assert_eq!(svg.is_file(), curves > 0, "{}", svg.display());
+            assert_eq!(text.contains(&format!("\n{name}: ")), curves > 0, "{name}");
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Samples over what was varied.
 
+use super::estimate::Summary;
 use super::finding::Unit;
 
 /// Samples over what was varied.
@@ -38,5 +39,20 @@ impl Series {
     pub(super) fn new(x: (&str, Unit), y: (&str, Unit), points: Vec<Point>) -> Self {
         let axis = |(name, unit): (&str, Unit)| Axis { name: name.to_owned(), unit };
         Self { x: axis(x), y: axis(y), points }
+    }
+}
+
+impl Point {
+    /// The lower quartile, the median and the upper quartile of the samples, if there are any.
+    ///
+    /// ```
+    /// use clmatrix::characterize::measure::Point;
+    ///
+    /// let point = Point { x: 32.0, samples: vec![4.0, 1.0, 3.0, 2.0, 5.0] };
+    /// assert_eq!(point.quartiles(), Some([2.0, 3.0, 4.0]));
+    /// ```
+    pub fn quartiles(&self) -> Option<[f64; 3]> {
+        let summary = (!self.samples.is_empty()).then(|| Summary::of(&self.samples))?;
+        Some([summary.low, summary.median, summary.high])
     }
 }

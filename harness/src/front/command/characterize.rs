@@ -1,22 +1,24 @@
 //! `clmatrix characterize`.
 
-use std::io::Write as _;
-use std::path::PathBuf;
+use std::io::{IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
 use clmatrix::characterize::measure::{Settings, Shares};
+use serde::Serialize;
 
 use super::{Common, UNEXPECTED};
 use crate::characterize::ask::Asked;
 use crate::characterize::only::Only;
-use crate::characterize::{CharacterizedDevice, Devices};
+use crate::characterize::{CharacterizedDevice, Devices, compare, files, terminal};
 use crate::devices::TestDevice;
 use crate::front::{AnyError, tell};
 use crate::interrupt;
 use crate::os::StopSignal;
+use crate::report::sheet::Sheet;
 use crate::schedule::LaneSettings;
 
 pub const EXAMPLES: &str = "\
@@ -24,7 +26,8 @@ Examples:
   clmatrix characterize                     what is known of each device here
   clmatrix characterize --measure           what each really does beside it; half a minute each
   clmatrix characterize --measure --only launch --budget 5s --devices pocl
-  clmatrix characterize --measure --format json > devices.json";
+  clmatrix characterize --measure --format json > today.json
+  clmatrix characterize --compare yesterday.json today.json";
 
 /// Shows what each device is like: PyOpenCL's answers, from what the driver tells and what is known
 /// of vendors, and beside them what is measured.
@@ -48,10 +51,18 @@ pub struct CharacterizeArguments {
     /// How much of a device's memory they may use [default: 256MiB of a CPU's, else all].
     #[arg(long, value_name = "SIZE", requires = "measure")]
     memory: Option<ByteSize>,
-    /// Folder for the curves of what is measured [default: the profile's, else target/clmatrix].
+    /// Draw curves of what is measured below the table, which is otherwise done on a terminal only.
+    #[arg(long, requires = "measure")]
+    plot: bool,
+    /// Instead of asking devices: compare two files of JSON, name by name. Devices go together by
+    /// their ids; the only ones of both files do so under any ids.
+    #[arg(long, num_args = 2, value_names = ["A.json", "B.json"],
+          conflicts_with_all = ["measure", "report_dir"])]
+    compare: Vec<PathBuf>,
+    /// Folder for characterize.json and curves/DEVICE/NAME.svg of what is measured [default: the profile's, else target/clmatrix].
     #[arg(long, value_name = "DIR")]
     report_dir: Option<PathBuf>,
-    /// A table, a JSON object with the devices' ids as names, or a table for a document.
+    /// A table, JSON with the devices' ids as names, or tables for a document.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
@@ -65,6 +76,9 @@ enum Format {
 
 pub fn characterize(arguments: &CharacterizeArguments) -> Result<ExitCode, AnyError> {
     let only = Only::new(&arguments.only)?;
+    if let [a, b] = &arguments.compare[..] {
+        return arguments.print_comparison(a, b, &only);
+    }
     if !arguments.measure && !only.has_answers() {
         return Err("--only names measurements alone; add --measure to take them".into());
     }
@@ -76,13 +90,12 @@ pub fn characterize(arguments: &CharacterizeArguments) -> Result<ExitCode, AnyEr
         let found = arguments.characterized(&setup.lane(device)?, device, &only, &stop);
         devices.insert(device.run.id.clone(), found);
     }
-    let text = match arguments.format {
-        Format::Json => serde_json::to_string_pretty(&devices)? + "\n",
-        Format::Table => pages(&devices, |device| device.sheet().plain(), ""),
-        Format::Markdown => pages(&devices, |device| device.sheet().markdown(), "## "),
-    };
-    // A closed pipe ends the list, as it does for any command.
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    arguments.print(&devices)?;
+    if arguments.measure {
+        let folder = arguments.report_dir.clone().unwrap_or_else(|| setup.report_folder());
+        files::write(&devices, &folder)
+            .map_err(|error| format!("the report folder {}: {error}", folder.display()))?;
+    }
     let anything_known = devices.values().any(|device| device.error.is_none());
     Ok(if anything_known { ExitCode::SUCCESS } else { ExitCode::from(UNEXPECTED) })
 }
@@ -130,20 +143,84 @@ impl CharacterizeArguments {
             ..usual
         }
     }
+
+    fn print(&self, devices: &Devices) -> Result<(), AnyError> {
+        let is_terminal = self.format == Format::Table && std::io::stdout().is_terminal();
+        let curves = |device: &CharacterizedDevice| -> Vec<String> {
+            let curves = device.curves();
+            let wanted = curves.iter().filter(|_| self.plot || is_terminal);
+            wanted.map(|(name, curve)| terminal::plot(name, curve)).collect()
+        };
+        let pages = devices.iter().map(|(id, device)| Page {
+            titles: vec![device.title(id)],
+            error: device.error.as_deref(),
+            sheet: device.sheet(),
+            curves: curves(device),
+        });
+        print(&self.format.text(devices, pages)?);
+        Ok(())
+    }
+
+    fn print_comparison(&self, a: &Path, b: &Path, only: &Only) -> Result<ExitCode, AnyError> {
+        let (ours, theirs) = (compare::read(a)?, compare::read(b)?);
+        let pairs = compare::pairs(&ours, &theirs, |name| only.has(name))?;
+        let pages = pairs.iter().map(|pair| Page {
+            titles: pair.titles().to_vec(),
+            error: None,
+            sheet: pair.sheet(),
+            curves: Vec::new(),
+        });
+        print(&self.format.text(&pairs, pages)?);
+        Ok(ExitCode::SUCCESS)
+    }
 }
 
-/// A page for each device.
-fn pages(
-    devices: &Devices,
-    page: impl Fn(&CharacterizedDevice) -> String,
-    heading: &str,
-) -> String {
-    let page = |(id, device): (&String, &CharacterizedDevice)| {
-        let CharacterizedDevice { name, platform, driver_version, .. } = device;
-        let title = format!("{heading}{id}: {name} ({platform}), driver {driver_version}");
-        let error = device.error.iter().map(|reason| format!("It does not answer: {reason}\n\n"));
-        let error: String = error.collect();
-        format!("{title}\n\n{error}{}", page(device))
-    };
-    devices.iter().map(page).collect::<Vec<_>>().join("\n")
+/// What is said of one device, or of two that are compared.
+struct Page<'a> {
+    titles: Vec<String>,
+    error: Option<&'a str>,
+    sheet: Sheet,
+    curves: Vec<String>,
+}
+
+impl Format {
+    /// All pages, or what they are about as JSON.
+    fn text<'a>(
+        self,
+        json: &impl Serialize,
+        pages: impl Iterator<Item = Page<'a>>,
+    ) -> serde_json::Result<String> {
+        let page: fn(Page<'a>) -> String = match self {
+            Self::Json => return Ok(serde_json::to_string_pretty(json)? + "\n"),
+            Self::Table => Page::plain,
+            Self::Markdown => Page::markdown,
+        };
+        Ok(pages.map(page).collect::<Vec<_>>().join("\n"))
+    }
+}
+
+impl Page<'_> {
+    fn plain(self) -> String {
+        let error = self.error.map(|reason| format!("It does not answer: {reason}"));
+        let table = self.sheet.plain();
+        let parts = [self.titles.join("\n") + "\n"]
+            .into_iter()
+            .chain(error.map(|error| error + "\n"))
+            .chain([table])
+            .chain(self.curves);
+        parts.collect::<Vec<_>>().join("\n")
+    }
+
+    fn markdown(self) -> String {
+        let title = self.titles.iter().map(|title| format!("## {title}\n"));
+        let error = self.error.map(|reason| format!("It does not answer: {reason}\n"));
+        let curves = self.curves.into_iter().map(|curve| format!("```text\n{curve}```\n"));
+        let parts = title.chain(error).chain([self.sheet.markdown()]).chain(curves);
+        parts.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// A closed pipe ends it, as it does for any command.
+fn print(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
 }

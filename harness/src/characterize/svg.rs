@@ -1,0 +1,100 @@
+//! Curves as SVG.
+
+use std::error::Error;
+use std::path::Path;
+
+use plotters::coord::Shift;
+use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
+use plotters::prelude::*;
+
+use super::curve::Curve;
+
+/// Pixels.
+const SIZE: (u32, u32) = (800, 450);
+const MARGIN: u32 = 15;
+const LEFT: u32 = 80;
+const BELOW: u32 = 45;
+
+/// Readable on white (Okabe and Ito).
+const BLUE: RGBColor = RGBColor(0, 114, 178);
+
+type Done = Result<(), Box<dyn Error + Send + Sync>>;
+
+/// The medians as a line, with the range of each middle half.
+pub fn draw(curve: &Curve, title: &str, path: &Path) -> Done {
+    let mut text = String::new();
+    {
+        let area = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
+        let (first, last) = curve.span();
+        if curve.is_log {
+            on(&area, curve, title, (first..last).log_scale().base(2.0))
+        } else {
+            on(&area, curve, title, first..last)
+        }
+        .map_err(|error| error.to_string())?;
+    }
+    std::fs::write(path, text)?;
+    Ok(())
+}
+
+fn on<X>(
+    area: &DrawingArea<SVGBackend, Shift>,
+    curve: &Curve,
+    title: &str,
+    x: X,
+) -> Result<(), Box<dyn Error>>
+where
+    X: AsRangedCoord<Value = f64>,
+    X::CoordDescType: Ranged<ValueType = f64> + ValueFormatter<f64>,
+{
+    /// Pixels.
+    const BAR: u32 = 6;
+    area.fill(&WHITE)?;
+    let mut chart = ChartBuilder::on(area)
+        .caption(title, ("sans-serif", 18))
+        .margin(MARGIN)
+        .x_label_area_size(BELOW)
+        .y_label_area_size(LEFT)
+        .build_cartesian_2d(x, 0.0..curve.top() * 1.1)?;
+    let (x_unit, y_unit) = (curve.x.unit, curve.y.unit);
+    chart
+        .configure_mesh()
+        .x_desc(curve.x.name.as_str())
+        .y_desc(curve.y.name.as_str())
+        .x_label_formatter(&|x| x_unit.write(*x))
+        .y_label_formatter(&|y| y_unit.write(*y))
+        .light_line_style(WHITE)
+        .draw()?;
+    let line = curve.points.iter().map(|point| (point.x, point.median));
+    chart.draw_series(LineSeries::new(line, BLUE.stroke_width(2)))?;
+    chart.draw_series(curve.points.iter().map(|point| {
+        ErrorBar::new_vertical(point.x, point.low, point.median, point.high, BLUE.filled(), BAR)
+    }))?;
+    area.present()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::curve::tests::local_memory;
+    use super::*;
+
+    #[test]
+    fn a_curve_is_well_formed_and_labelled() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("curve.svg");
+        let mut series = local_memory();
+        for is_log in [true, false] {
+            let curve = Curve::of(&series).unwrap();
+            assert_eq!(curve.is_log, is_log);
+            draw(&curve, "banks <of> local memory", &path).unwrap();
+            let text = std::fs::read_to_string(&path).unwrap();
+            for part in ["stride", "time per access", "banks &lt;of&gt;", " ns\n", "<polyline"] {
+                assert!(text.contains(part), "{part:?} is in {text}");
+            }
+            let mut reader = quick_xml::Reader::from_str(&text);
+            while reader.read_event().unwrap() != quick_xml::events::Event::Eof {}
+            series.points[0].x = 0.0;
+        }
+    }
+}
