@@ -11,7 +11,7 @@ use super::block::{Block, Reserved};
 use super::memory::Memory;
 use super::order::Target;
 use super::shared::{CALL, Shared, this_thread};
-use super::split::{Removed, Split};
+use super::split::{RemovedRoot, Split};
 use crate::error::{Class, Error, Result};
 
 /// A block, or the error that says that memory has run out.
@@ -37,7 +37,7 @@ impl Freed {
 /// What was held.
 enum Largest<M: Memory> {
     Block(Box<Block<M>>),
-    Root(Removed<M>),
+    Root(RemovedRoot<M>),
 }
 
 impl<M: Memory> Largest<M> {

@@ -2,6 +2,7 @@
 //!
 //! While the lock is held, nothing is asked of the driver, and neither memory nor queues are dropped.
 
+mod lending;
 mod parts;
 mod ranges;
 mod root;
@@ -9,46 +10,52 @@ mod state;
 
 use std::time::Instant;
 
-use parking_lot::Mutex;
-
-use super::memory::Memory;
+use super::block::Block;
 use super::shelf::Counts;
+use crate::memory::uses::lock::Mutex;
 pub(super) use parts::give_back;
+use ranges::Note;
 pub(super) use ranges::Place;
-pub(super) use root::Removed;
+use root::{Queues, Removed, Whole};
 use state::State;
 
 /// The roots of a pool that splits them.
+pub(super) type Split<M> = Roots<Whole<M>, Box<Block<M>>, Queues>;
+
+/// A root of such a pool that the pool has no more.
+pub(super) type RemovedRoot<M> = Removed<Whole<M>, Box<Block<M>>, Queues>;
+
+/// Roots, each made of a `W`, of which parts are handed out; of free bytes, an `N` is known.
 #[derive(Debug)]
-pub(super) struct Split<M: Memory> {
+pub(super) struct Roots<W, P, N> {
     /// Bytes of each root.
     pub root_size: usize,
-    state: Mutex<State<M>>,
+    state: Mutex<State<W, P, N>>,
 }
 
-impl<M: Memory> Split<M> {
+impl<W, P, N: Note> Roots<W, P, N> {
     pub fn new(root_size: usize) -> Self {
-        Self { root_size, state: Mutex::new(State::default()) }
+        Self { root_size, state: Mutex::default() }
     }
 
     /// Takes out the roots that nobody uses. One that is just being looked at goes as soon as it turns
     /// out not to be used.
-    pub fn drain(&self) -> Vec<Removed<M>> {
+    pub fn drain(&self) -> Vec<Removed<W, P, N>> {
         self.state.lock().drain()
     }
 
     /// From now on, roots that nobody uses are not held. Takes out those that are.
-    pub fn stop_holding(&self) -> Vec<Removed<M>> {
+    pub fn stop_holding(&self) -> Vec<Removed<W, P, N>> {
         self.state.lock().stop_holding()
     }
 
     /// Takes out a root that nobody uses.
-    pub fn take_unused(&self) -> Option<Removed<M>> {
+    pub fn take_unused(&self) -> Option<Removed<W, P, N>> {
         self.state.lock().take_unused(|_| true)
     }
 
     /// Takes out a root that nobody uses, and that has been held for long.
-    pub fn take_idle(&self, is_young: impl Fn(Instant) -> bool) -> Option<Removed<M>> {
+    pub fn take_idle(&self, is_young: impl Fn(Instant) -> bool) -> Option<Removed<W, P, N>> {
         let is_old = |since: Option<Instant>| since.is_some_and(|since| !is_young(since));
         self.state.lock().take_unused(|root| is_old(root.held_since))
     }

@@ -1,16 +1,15 @@
 //! Parts of roots, from the driver and back.
 
-use std::mem;
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::Split;
+use super::lending::{self, Part};
 use super::ranges::Place;
-use super::root::{Queues, Taken};
+use super::root::{Queues, Whole};
 use crate::error::Result;
 use crate::memory::uses::KnownQueue;
 use crate::pool::block::{Block, BoundTo, Reserved};
-use crate::pool::freeing::OutOfSight;
 use crate::pool::memory::Memory;
 use crate::pool::order::{MOST, State, Target, is_ordered, wait_on};
 use crate::pool::shared::Shared;
@@ -34,25 +33,27 @@ impl<M: Memory> Shared<M> {
         let queue = self.queue_of(target);
         let (mut tried, mut later) = (Vec::new(), None);
         while tried.len() < MOST {
-            let taken = split.state.lock().take(size, &tried);
-            let Some(taken) = taken else { break };
+            let memory = |whole: &Whole<M>| Arc::clone(&whole.memory);
+            let taken = split.state.lock().take(size, &tried, memory);
+            let Some((place, note, memory)) = taken else { break };
             // What still goes on in a root often concerns all of its free bytes.
-            tried.push(taken.place.root);
-            let mut part = self.look_at(split, taken, size, &out)?;
-            match self.state_of_part(&mut part, queue) {
-                State::Ready => return Ok(Some(part.hand_out(size, target))),
+            tried.push(place.root);
+            let mut looked = Looked { roots: split, out: &out, place, note, part: None };
+            self.make_part(&mut looked, memory, size)?;
+            match self.state_of_part(&mut looked, queue) {
+                State::Ready => return Ok(Some(hand_out(looked, size, target))),
                 State::After(events) if later.is_none() && queue.is_some() => {
-                    later = Some((part, events));
+                    later = Some((looked, events));
                 }
                 State::After(_) | State::InUse => {}
             }
         }
-        let (Some(queue), Some((part, events))) = (queue, later) else { return Ok(None) };
+        let (Some(queue), Some((looked, events))) = (queue, later) else { return Ok(None) };
         if let Err(error) = wait_on(queue, events) {
             log::warn!("{error}: a region of a memory pool is not used again");
             return Ok(None);
         }
-        Ok(Some(part.hand_out(size, target)))
+        Ok(Some(hand_out(looked, size, target)))
     }
 
     /// Asks the allocator for a root, and takes its first bytes. Gives nothing where no root can be had, and
@@ -65,45 +66,48 @@ impl<M: Memory> Shared<M> {
         let Some(split) = self.split_for(size) else { return Ok(None) };
         let Ok((memory, reserved)) = self.ask(split.root_size)? else { return Ok(None) };
         let out = self.freeing.begin();
-        let added = split.state.lock().add(memory, reserved, size);
+        let (bytes, alignment) = (reserved.bytes, memory.alignment_of_parts());
+        let memory = Arc::new(memory);
+        let whole = Whole { memory: Arc::clone(&memory), reserved };
+        let added = split.state.lock().add(whole, bytes, alignment, size);
         // One without room is dropped here.
-        let Ok(taken) = added else { return Ok(None) };
-        let mut part = self.look_at(split, taken, size, &out)?;
-        match self.state_of_part(&mut part, self.queue_of(target)) {
-            State::Ready => Ok(Some(part.hand_out(size, target))),
+        let Ok(place) = added else { return Ok(None) };
+        let note = Queues::new();
+        let mut looked = Looked { roots: split, out: &out, place, note, part: None };
+        self.make_part(&mut looked, memory, size)?.is_new = true;
+        match self.state_of_part(&mut looked, self.queue_of(target)) {
+            State::Ready => Ok(Some(hand_out(looked, size, target))),
             State::After(_) | State::InUse => Ok(None),
         }
     }
 
-    /// Has the driver make a part of bytes that have been taken.
-    fn look_at<'a>(
+    /// Has the driver make a part of bytes of this memory that have been taken.
+    fn make_part<'l>(
         self: &Arc<Self>,
-        split: &'a Split<M>,
-        taken: Taken<M>,
+        looked: &'l mut Looked<'_, M>,
+        memory: Arc<M>,
         size: usize,
-        out: &'a OutOfSight<'a>,
-    ) -> Result<Looked<'a, M>> {
-        let Taken { place, queues, memory, is_new } = taken;
-        let mut looked = Looked { split, out, place, queues, block: None };
+    ) -> Result<&'l mut Block<M>> {
+        let place = looked.place;
         let part = memory.part(place.start, size.max(1));
+        // The root goes before its bytes are reserved no more, also where it goes meanwhile.
         drop(memory);
         let memory = part?;
-        let (pool, place) = (Arc::clone(self), Some(Box::new(place)));
-        let reserved = Reserved { pool, bytes: looked.place.len, place, freeing: None };
+        let (pool, bytes, place) = (Arc::clone(self), place.len, Some(Box::new(place)));
+        let reserved = Reserved { pool, bytes, place, freeing: None };
         let (bin, queue) = (self.binning.bin(size), BoundTo::Nothing);
-        let block =
-            Block { memory, reserved, bin, requested: size, queue, is_new, held_since: None };
-        looked.block = Some(Box::new(block));
-        Ok(looked)
+        let (is_new, held_since) = (false, None);
+        let block = Block { memory, reserved, bin, requested: size, queue, is_new, held_since };
+        Ok(looked.part.insert(Box::new(block)))
     }
 
     /// What has to end before a part can be used on `queue`. Nobody else has a handle to it.
     fn state_of_part(&self, looked: &mut Looked<'_, M>, queue: Option<&KnownQueue>) -> State {
-        let Some(block) = &mut looked.block else { return State::InUse };
+        let Some(block) = &mut looked.part else { return State::InUse };
         if !self.options.is_ordered {
             return State::Ready;
         }
-        let others = looked.queues.iter().filter(|bound| !is_ordered(bound, queue));
+        let others = looked.note.iter().filter(|bound| !is_ordered(bound, queue));
         for bound in others {
             if let Err(error) = block.record_queue(bound) {
                 log::warn!("{error}: bytes of a memory pool are not used again");
@@ -112,41 +116,6 @@ impl<M: Memory> Shared<M> {
         }
         let key = queue.map_or(0, |queue| queue.get().addr());
         if block.memory.uses().are_all_on(key) { State::Ready } else { self.order(block, queue) }
-    }
-}
-
-/// A part that is looked at, and free again when this is dropped.
-#[derive(Debug)]
-struct Looked<'a, M: Memory> {
-    split: &'a Split<M>,
-    out: &'a OutOfSight<'a>,
-    place: Place,
-    queues: Queues,
-    /// There is none until the driver has made it, and none when it has been handed out.
-    block: Option<Box<Block<M>>>,
-}
-
-impl<M: Memory> Looked<'_, M> {
-    fn hand_out(mut self, size: usize, target: &Target) -> Box<Block<M>> {
-        let mut block = self.block.take().expect("it has been made");
-        block.hand_out(size, target.bound());
-        self.split.state.lock().hand_out(&self.place, size);
-        // Dropping it would make the bytes free.
-        drop(mem::take(&mut self.queues));
-        mem::forget(self);
-        block
-    }
-}
-
-impl<M: Memory> Drop for Looked<'_, M> {
-    fn drop(&mut self) {
-        // The driver's object goes before its bytes are free.
-        drop(self.block.take());
-        let queues = mem::take(&mut self.queues);
-        let back = self.split.state.lock().put_back(self.place, queues);
-        if back.is_unused {
-            self.out.is_of_use(true);
-        }
     }
 }
 
@@ -161,33 +130,29 @@ pub(in crate::pool) fn give_back<M: Memory>(part: Box<Block<M>>) {
     }
 }
 
-impl<M: Memory> Split<M> {
-    fn take_back(&self, part: Box<Block<M>>, now: Option<Instant>) {
-        let Some(root) = part.reserved.place.as_ref().map(|place| place.root) else { return };
-        let requested = part.requested;
-        if part.memory.is_sole_part() {
-            self.free(part);
-        } else {
-            let out = self.state.lock().lay_aside(root, part);
-            drop(out);
-        }
-        let out = self.state.lock().was_dropped(root, requested, now);
-        drop(out);
+fn hand_out<M: Memory>(looked: Looked<'_, M>, size: usize, target: &Target) -> Box<Block<M>> {
+    looked.hand_out(size, |block| block.hand_out(size, target.bound()))
+}
+
+/// What the driver has made of bytes of a root.
+type Looked<'a, M> = lending::Looked<'a, Whole<M>, Box<Block<M>>, Queues>;
+
+impl<M: Memory> Part for Box<Block<M>> {
+    type Note = Queues;
+
+    fn place(&self) -> Place {
+        **self.reserved.place.as_ref().expect("it is a part")
     }
 
-    /// Frees the bytes of parts that were laid aside.
-    fn tidy(&self) {
-        let parts = self.state.lock().take_from_aside();
-        parts.into_iter().for_each(|part| self.free(part));
+    fn requested(&self) -> usize {
+        self.requested
     }
 
-    /// Frees the bytes of a part to which there are no other handles.
-    fn free(&self, part: Box<Block<M>>) {
-        let queues = part.bound().into_iter().collect();
-        let Some(place) = part.reserved.place.as_deref().copied() else { return };
-        // The driver's object goes before its bytes are free.
-        drop(part);
-        let out = self.state.lock().free(place, queues);
-        drop(out);
+    fn is_sole(&self) -> bool {
+        self.memory.is_sole_part()
+    }
+
+    fn note(&self) -> Queues {
+        self.bound().into_iter().collect()
     }
 }

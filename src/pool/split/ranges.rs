@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known of free bytes.
-pub(super) trait Note: Clone + Default {
+pub(in crate::pool) trait Note: Clone + Default {
     /// Makes it one of these and other bytes.
     fn join(&mut self, other: Self);
 }

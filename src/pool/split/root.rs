@@ -1,23 +1,23 @@
-//! A root, and what is taken of one.
+//! A root, and what is known of its bytes.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::ranges::{Free, Note, Place};
+use super::RemovedRoot;
+use super::ranges::{Free, Note};
 use crate::error::Result;
 use crate::memory::uses::KnownQueue;
-use crate::pool::block::{Block, Reserved};
+use crate::pool::block::Reserved;
 use crate::pool::memory::Memory;
 use crate::pool::shared::CALL;
 
-/// A block that is handed out in parts.
+/// Something that is handed out in parts.
 #[derive(Debug)]
-pub(super) struct Root<M: Memory> {
+pub(super) struct Root<W, P> {
     /// Parts that have come back while there were other handles to them.
-    pub aside: Vec<Box<Block<M>>>,
-    /// Freed before its bytes are reserved no more.
-    pub memory: Arc<M>,
-    pub reserved: Reserved<M>,
+    pub aside: Vec<P>,
+    pub whole: W,
+    pub bytes: usize,
     /// Parts that are in use.
     pub active: usize,
     /// Parts of which it is not decided yet whether they will be.
@@ -28,18 +28,11 @@ pub(super) struct Root<M: Memory> {
     pub held_since: Option<Instant>,
 }
 
-impl<M: Memory> Root<M> {
-    /// One that nobody uses yet.
-    pub fn new(memory: M, reserved: Reserved<M>) -> Self {
-        Self {
-            aside: Vec::new(),
-            memory: Arc::new(memory),
-            reserved,
-            active: 0,
-            looked_at: 0,
-            is_unwanted: false,
-            held_since: None,
-        }
+impl<W, P> Root<W, P> {
+    /// One of which the first part is looked at.
+    pub fn new(whole: W, bytes: usize) -> Self {
+        let (aside, is_unwanted, held_since) = (Vec::new(), false, None);
+        Self { aside, whole, bytes, active: 0, looked_at: 1, is_unwanted, held_since }
     }
 
     /// Whether it can be freed.
@@ -50,41 +43,51 @@ impl<M: Memory> Root<M> {
 
 /// A root that the pool has no more, to be dropped when the lock is released.
 #[derive(Debug)]
-pub(in crate::pool) struct Removed<M: Memory> {
-    root: Root<M>,
-    free: Free<Queues>,
+pub(in crate::pool) struct Removed<W, P, N> {
+    root: Root<W, P>,
+    free: Free<N>,
 }
 
-impl<M: Memory> Drop for Removed<M> {
-    fn drop(&mut self) {
-        let reserved = &mut self.root.reserved;
-        reserved.freeing = reserved.pool.insight.is_some().then(Instant::now);
-    }
-}
-
-impl<M: Memory> Removed<M> {
-    pub(super) fn new(root: Root<M>, free: Free<Queues>) -> Self {
+impl<W, P, N> Removed<W, P, N> {
+    pub(super) fn new(root: Root<W, P>, free: Free<N>) -> Self {
         Self { root, free }
     }
 
     pub fn bytes(&self) -> usize {
-        self.root.reserved.bytes
+        self.root.bytes
     }
+}
 
+/// A block of the allocator's that is a root.
+#[derive(Debug)]
+pub(in crate::pool) struct Whole<M: Memory> {
+    /// Freed before its bytes are reserved no more.
+    pub memory: Arc<M>,
+    pub reserved: Reserved<M>,
+}
+
+impl<M: Memory> Drop for Whole<M> {
+    fn drop(&mut self) {
+        self.reserved.freeing = self.reserved.pool.insight.is_some().then(Instant::now);
+    }
+}
+
+impl<M: Memory> RemovedRoot<M> {
     /// Waits for all that may use it, unless there are other handles to its bytes.
     pub fn wait_until_unused(&self) -> Result<()> {
-        if !self.root.memory.is_sole() {
+        let memory = &self.root.whole.memory;
+        if !memory.is_sole() {
             return Ok(());
         }
         let mut queues = Queues::new();
         self.free.values().for_each(|(_, more)| queues.join(more.clone()));
         queues.iter().try_for_each(|queue| queue.finish())?;
-        self.root.memory.uses().wait_until_idle(CALL)
+        memory.uses().wait_until_idle(CALL)
     }
 }
 
 /// The queues that bytes were bound to since they were new: what these have been given may use them.
-pub(super) type Queues = Vec<Arc<KnownQueue>>;
+pub(in crate::pool) type Queues = Vec<Arc<KnownQueue>>;
 
 impl Note for Queues {
     fn join(&mut self, other: Self) {
@@ -94,15 +97,4 @@ impl Note for Queues {
             }
         }
     }
-}
-
-/// Bytes that were free.
-#[derive(Debug)]
-pub(super) struct Taken<M: Memory> {
-    pub place: Place,
-    pub queues: Queues,
-    /// The root's.
-    pub memory: Arc<M>,
-    /// Whether the root is.
-    pub is_new: bool,
 }
