@@ -116,13 +116,14 @@ fn sample_rates(budget: &Budget, kernels: &mut [Attempt<Mads>]) -> Attempt<Vec<P
 
 fn throughput(rates: Vec<f64>) -> Taken {
     let finding = Summary::of_upper_half(&rates).finding(Unit::OperationsPerSecond);
-    Taken::new(Ok(finding), [series(rates)])
+    Taken::new(finding.unless_lost_in_its_spread(), [series(rates)])
 }
 
 /// Of rates that were taken in the same rounds.
 fn multiple(rates: Vec<f64>, base: &[f64]) -> Taken {
     let multiple = Summary::of_upper_half(&rates).over(Summary::of_upper_half(base));
-    Taken::new(Ok(multiple.finding(Unit::Ratio)), [series(rates)])
+    let finding = multiple.finding(Unit::Ratio);
+    Taken::new(finding.unless_lost_in_its_spread(), [series(rates)])
 }
 
 fn series(rates: Vec<f64>) -> Series {

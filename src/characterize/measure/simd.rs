@@ -98,7 +98,7 @@ kernel void diverge(uint steps, uint run, global uint *taken, global uint *kept)
 const MOST_STEPS: u32 = 30_000;
 /// Nanoseconds of a sample: long beside a launch.
 const SAMPLE: f64 = 2e6;
-const ROUNDS: Rounds = Rounds { least: 5, most: 15 };
+const ROUNDS: Rounds = Rounds { least: 5, most: 11 };
 const MOST_WORK_ITEMS: usize = 256;
 
 /// A kernel whose work items take two ways.

@@ -169,14 +169,16 @@ mod tests {
     #[test]
     fn what_is_found_with_high_confidence_is_right() {
         let mut found = 0;
-        for seed in 0..2000 {
+        for seed in 0..700 {
             for (count, lanes) in shapes() {
                 let noise = Noise::any(seed);
-                let banks = banks(&accesses(count, lanes, noise), lanes);
-                if let Some(banks) = banks.ok().filter(|banks| banks.confidence == Confidence::High)
-                {
-                    assert_eq!(banks.count, count, "{lanes} {noise:?}");
-                    found += 1;
+                let points = accesses(count, lanes, noise);
+                // How many work items access memory at once may have come out wrong.
+                for assumed in [lanes / 2, lanes, lanes * 2] {
+                    let banks = banks(&points, assumed).ok();
+                    let sure = banks.filter(|banks| banks.confidence == Confidence::High);
+                    assert!(sure.is_none_or(|it| it.count == count), "{lanes} {assumed} {noise:?}");
+                    found += usize::from(sure.is_some());
                 }
             }
         }

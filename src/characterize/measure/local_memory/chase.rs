@@ -28,7 +28,7 @@ const ACCESSES: f64 = 16.0;
 /// Less than rusticl's 65,535.
 const MOST_STEPS: u32 = 30_000;
 /// Nanoseconds of a sample: long beside a launch.
-const SAMPLE: f64 = 500e3;
+const SAMPLE: f64 = 200e3;
 const ROUNDS: Rounds = Rounds { least: 5, most: 15 };
 
 /// What is read.
