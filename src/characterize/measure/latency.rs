@@ -4,7 +4,7 @@ use super::Recipe;
 use super::chase::{Chase, Cycle, MOST_LOOPS, STEPS};
 use super::clock::Budget;
 use super::estimate::{Hierarchy, line_size};
-use super::finding::{Attempt, Confidence, Finding, NotMeasurable, Taken, Unit};
+use super::finding::{Attempt, Confidence, Finding, NotMeasurable, Taken, Unit, Value};
 use super::sampling::{ROUNDS, sample, steps_for};
 use super::series::{Point, Series};
 use super::workbench::Workbench;
@@ -14,7 +14,7 @@ pub(super) const RECIPE: Recipe = Recipe {
     measurements: &["global_memory_latency", "cache_sizes", "cache_line_size"],
     weight: 5.0,
     take: |bench| {
-        let all = Footprints::new(bench).map(|footprints| footprints.measure(bench));
+        let all = Footprints::new(bench).map(|footprints| footprints.measure());
         all.unwrap_or_else(|why| vec![why.clone().into(), why.clone().into(), why.into()])
     },
 };
@@ -41,6 +41,7 @@ fn target(budget: &Budget, points: usize) -> f64 {
 
 /// What all measurements use.
 struct Footprints<'b> {
+    bench: &'b Workbench<'b>,
     chase: Chase<'b>,
     /// In bytes: powers of two, and what lies half way between them.
     sizes: Vec<u64>,
@@ -67,10 +68,11 @@ impl<'b> Footprints<'b> {
             return Err(NotMeasurable::new(format!("{most} bytes of memory are too few")));
         }
         let (bases, words) = places(&sizes);
-        Ok(Self { chase: Chase::new(bench, words)?, sizes, bases })
+        Ok(Self { bench, chase: Chase::new(bench, words)?, sizes, bases })
     }
 
-    fn measure(mut self, bench: &Workbench) -> Vec<Taken> {
+    fn measure(mut self) -> Vec<Taken> {
+        let bench = self.bench;
         let budget = bench.budget.share(0.85);
         let (found, series) = match self.hierarchy(&budget) {
             Ok((found, series)) => (found, vec![series]),
@@ -153,7 +155,8 @@ impl<'b> Footprints<'b> {
         let points: Vec<Point> =
             points.into_iter().zip(bytes).map(|(point, x)| Point { x, ..point }).collect();
         let y = ("time of two accesses", Unit::Nanoseconds);
-        let found = line_size(&points);
+        let told = f64::from(self.bench.device.global_mem_cacheline_size()?);
+        let found = line_size(&points).map(|found| doubted_unless(found, told));
         Ok(Taken::new(found, [Series::new(("distance", Unit::Bytes), y, points)]))
     }
 }
@@ -186,6 +189,11 @@ fn loops_for(
         }
         Ok(time * f64::from(loops * STEPS))
     })
+}
+
+/// A cache may fetch parts of a line, or its neighbours, too: only the driver knows.
+fn doubted_unless(found: Finding, told: f64) -> Finding {
+    if found.value == Value::Number(told) { found } else { not_without_doubt(found) }
 }
 
 /// What tables of pages take to read looks like another cache.

@@ -3,6 +3,7 @@
 mod answers;
 mod budget;
 mod facts;
+mod global_memory;
 
 use std::time::Duration;
 
