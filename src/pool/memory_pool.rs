@@ -110,8 +110,9 @@ impl<M: Memory> Pool<M> {
     /// `size` bytes of undefined content, for the allocator's queue, or for any if it has none.
     ///
     /// Where memory has run out, the pool frees what it holds, the largest blocks first, and asks its
-    /// allocator again after each. It waits for the commands that use a block that it frees: what lets
-    /// them run must not come after this call.
+    /// allocator again after each. It waits for the commands that use a block that it frees, and for other
+    /// threads that free blocks or look at whether some can be used: what lets these run must not come
+    /// after this call.
     ///
     /// # Errors
     /// CL_INVALID_BUFFER_SIZE for more than CL_DEVICE_MAX_MEM_ALLOC_SIZE of every device; what class
