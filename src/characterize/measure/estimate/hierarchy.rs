@@ -58,7 +58,7 @@ impl Hierarchy {
         }
         let off = low.iter().zip(&times).map(|(low, time)| (low / time - 1.0).abs());
         let spreads = summaries.iter().map(|time| time.spread() / time.median);
-        let noise = mean(off.collect()).max(mean(spreads.collect()));
+        let noise = mean(off.collect()).max(Summary::of(&spreads.collect::<Vec<_>>()).median);
         if noise > LOST {
             return Err(NotMeasurable::new(format!(
                 "how the time of an access depends on the footprint is lost in noise of {:.0} %",
