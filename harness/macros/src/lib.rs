@@ -54,7 +54,7 @@ pub fn main(input: TokenStream) -> TokenStream {
 
 /// The `main` of a command line over the tests of the named crates: `command!(my_suites);`.
 ///
-/// Like the binary `clmatrix`, it has the subcommands `run`, `list` and `devices`.
+/// Like the binary `clmatrix`, it has the subcommands `run`, `list`, `devices` and `characterize`.
 #[proc_macro]
 pub fn command(input: TokenStream) -> TokenStream {
     entry::expand(input.into(), entry::Front::Command, Vec::new())

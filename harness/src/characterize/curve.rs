@@ -69,6 +69,11 @@ impl<'a> Curve<'a> {
         self.points.iter().map(|point| point.high).fold(f64::MIN_POSITIVE, f64::max)
     }
 
+    /// What no median exceeds.
+    pub fn highest_median(&self) -> f64 {
+        self.points.iter().map(|point| point.median).fold(f64::MIN_POSITIVE, f64::max)
+    }
+
     /// Where `x` is between the first place, 0, and the last, 1.
     pub fn place(&self, x: f64) -> f64 {
         let (first, last) = self.span();

@@ -10,7 +10,7 @@ const HEIGHT: usize = 13;
 
 /// A curve below its title and between its axes, the lower of which is 0.
 pub fn plot(name: &str, curve: &Curve) -> String {
-    let top = curve.top();
+    let top = curve.highest_median();
     let labels = [top, top / 2.0].map(|y| curve.y.unit.write(y));
     let margin = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0).max(1);
     let mut text = format!("{name}: {}\n", curve.title());
