@@ -94,7 +94,7 @@ fn measurements_stand_beside_answers() {
     let reports = reports.path().to_str().expect("a path in UTF-8");
     let arguments = ["--measure", "--only", "timer", "--only", "has_src_build_cache"];
     let enough =
-        ["--budget", "20s", "--memory", "64MiB", "--format", "json", "--report-dir", reports];
+        ["--budget", "6s", "--memory", "64MiB", "--format", "json", "--report-dir", reports];
     let command = characterize(&[&arguments[..], &enough].concat());
     for (id, device) in devices(command) {
         let names: Vec<&str> = device.measured.keys().map(String::as_str).collect();
@@ -157,7 +157,7 @@ fn reason(measured: &Measured) -> &str {
 }
 
 fn a_topic_that_kills_its_process_costs_itself() {
-    let arguments = ["--measure", "--budget", "10s", "--only", "timer", "--only", "launch"];
+    let arguments = ["--measure", "--budget", "5s", "--only", "timer", "--only", "launch"];
     let output = with_fault("clEnqueueFillBuffer", "abort();", &arguments);
     assert_eq!(output.status.code(), Some(0));
     for (id, device) in read_back(&output) {
@@ -306,24 +306,26 @@ fn files_that_are_something_else_are_named() {
 
 fn curves_are_drawn_and_written() {
     let folder = tempfile::tempdir().expect("a folder");
-    let id = &ids()[0];
-    let mut command =
-        characterize(&["--measure", "--plot", "--budget", "30s", "--memory", "64MiB"]);
-    command.args(["--devices", id.split('-').next().expect("a platform"), "--report-dir"]);
-    command.arg(folder.path());
+    // One that is fast enough for curves to come of it, if it is there.
+    let all = ids();
+    let id = all.iter().find(|id| id.starts_with("pocl")).unwrap_or(&all[0]);
+    let mut command = characterize(&["--measure", "--plot", "--budget", "8s", "--memory", "64MiB"]);
+    command.args(["--only", "bandwidth", "--only", "timer", "--report-dir"]).arg(folder.path());
+    command.args(["--devices", id.split('-').next().expect("a platform")]);
     let text = printed(command);
     let json = std::fs::read_to_string(folder.path().join("characterize.json")).expect("a file");
     let devices: Devices = serde_json::from_str(&json).expect("JSON of this format");
+    let mut drawn = 0;
     for (id, device) in &devices {
         for (name, measured) in &device.measured {
-            let more_than_one = |points: &[_]| points.len() > 1;
-            let curves =
-                measured.series.iter().filter(|series| more_than_one(&series.points)).count();
+            let has_curve = measured.series.iter().any(|series| series.points.len() > 1);
             let svg = folder.path().join("curves").join(id).join(format!("{name}.svg"));
-            assert_eq!(svg.is_file(), curves > 0, "{}", svg.display());
-            assert_eq!(text.contains(&format!("\n{name}: ")), curves > 0, "{name}");
+            assert_eq!(svg.is_file(), has_curve, "{}", svg.display());
+            assert_eq!(text.contains(&format!("\n{name}: ")), has_curve, "{name}");
+            drawn += usize::from(has_curve);
         }
     }
+    assert!(drawn > 0 || !id.starts_with("pocl"), "{text}");
 }
 
 fn bad_arguments_are_refused() {
