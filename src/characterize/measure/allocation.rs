@@ -7,7 +7,7 @@ use cl3::memory as cl;
 use super::clock::Budget;
 use super::finding::{Attempt, Confidence, Finding, NotMeasurable, Taken, Unit, Value};
 use super::series::{Point, Series};
-use super::touch::{PAGE, not_the_end, touch};
+use super::touch::{PAGE, Toucher, not_the_end};
 use super::workbench::Workbench;
 use super::{Recipe, each};
 use crate::memory::MemoryObject;
@@ -23,12 +23,12 @@ pub(super) const RECIPE: Recipe = Recipe {
 fn largest(bench: &Workbench, budget: &Budget) -> Attempt<Taken> {
     /// The answer is as exact as this share of it.
     const EXACT: u64 = 64;
-    let works = |size: u64| touch(bench, size as usize).is_ok();
+    let mut toucher = Toucher::new(bench)?;
     let declared = bench.device.max_mem_alloc_size()?;
     let end = bench.memory / PAGE * PAGE;
     let mut tried = Vec::new();
     let mut try_size = |size: u64| {
-        let works = works(size);
+        let works = toucher.touched(size as usize).is_ok();
         tried.push(Point { x: size as f64, samples: vec![f64::from(u8::from(works))] });
         works
     };

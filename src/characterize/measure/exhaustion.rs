@@ -2,7 +2,7 @@
 
 use super::Recipe;
 use super::finding::{Attempt, Confidence, Finding, NotMeasurable, Taken, Unit, Value};
-use super::touch::{PAGE, not_the_end, touch};
+use super::touch::{PAGE, Toucher, not_the_end};
 use super::workbench::Workbench;
 use crate::Class;
 
@@ -24,6 +24,7 @@ fn exhaust(bench: &Workbench) -> Attempt<(Taken, Taken)> {
     let budget = &bench.budget;
     let declared = bench.device.max_mem_alloc_size()?;
     let size = (bench.memory / BUFFERS).min(declared).max(PAGE) / PAGE * PAGE;
+    let mut toucher = Toucher::new(bench)?;
     let mut buffers = Vec::new();
     let (stage, error) = loop {
         let bytes = size * buffers.len() as u64;
@@ -37,7 +38,7 @@ fn exhaust(bench: &Workbench) -> Attempt<(Taken, Taken)> {
                 Unit::Bytes.write(bytes as f64)
             )));
         }
-        match touch(bench, size as usize) {
+        match toucher.touched(size as usize) {
             Ok(buffer) => buffers.push(buffer),
             Err(failure) => break failure,
         }

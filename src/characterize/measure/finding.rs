@@ -171,7 +171,7 @@ impl Finding {
     pub(super) fn unless_lost_in_its_spread(self) -> Attempt<Self> {
         match self.value {
             Value::Number(number) if number <= self.spread => {
-                Err(NotMeasurable::new(format!("{self} is lost in the noise")))
+                Err(NotMeasurable::new(format!("{self} is not clearly above zero")))
             }
             _ => Ok(self),
         }

@@ -27,8 +27,22 @@ pub(super) const RECIPE: Recipe = Recipe {
         "context_creation",
     ],
     weight: 3.0,
-    take: |bench| each(bench, [latency, launch_and_wait, event_overhead, queue, context]),
+    take,
 };
+
+fn take(bench: &Workbench) -> Vec<Taken> {
+    let launches = Launches::new(bench);
+    let timed = |time: fn(&Launches, &Budget) -> Attempt<Taken>| {
+        let launches = launches.as_ref().map_err(Clone::clone)?;
+        time(launches, &bench.budget.share(0.2))
+    };
+    let mut taken: Vec<Taken> = [latency, launch_and_wait, event_overhead]
+        .into_iter()
+        .map(|time| timed(time).unwrap_or_else(Taken::from))
+        .collect();
+    taken.extend(each(bench, [queue, context]));
+    taken
+}
 
 /// So many launches are timed together: a host's clock may not tell a single one.
 const BATCH: usize = 64;
@@ -85,8 +99,7 @@ impl Drop for Event {
 }
 
 /// What a call of `clEnqueueNDRangeKernel` takes while the queue has room.
-fn latency(bench: &Workbench, budget: &Budget) -> Attempt<Taken> {
-    let launches = Launches::new(bench)?;
+fn latency(launches: &Launches, budget: &Budget) -> Attempt<Taken> {
     times(budget, "time per launch", || {
         let (time, launched) = nanoseconds(budget.clock(), || {
             (0..BATCH).try_for_each(|_| launches.launch(None).map(drop))
@@ -98,8 +111,7 @@ fn latency(bench: &Workbench, budget: &Budget) -> Attempt<Taken> {
 }
 
 /// From before a launch until the host knows that the kernel has run.
-fn launch_and_wait(bench: &Workbench, budget: &Budget) -> Attempt<Taken> {
-    let launches = Launches::new(bench)?;
+fn launch_and_wait(launches: &Launches, budget: &Budget) -> Attempt<Taken> {
     times(budget, "time per launch and wait", || {
         let (time, launched) = nanoseconds(budget.clock(), || {
             (0..BATCH).try_for_each(|_| {
@@ -115,8 +127,7 @@ fn launch_and_wait(bench: &Workbench, budget: &Budget) -> Attempt<Taken> {
 
 /// What a launch takes longer if it waits for the event of the one before, in whose order it comes
 /// anyway.
-fn event_overhead(bench: &Workbench, budget: &Budget) -> Attempt<Taken> {
-    let launches = Launches::new(bench)?;
+fn event_overhead(launches: &Launches, budget: &Budget) -> Attempt<Taken> {
     let taken = times(budget, "time per event", || {
         let batch = |with_event: bool| {
             let (time, launched) = nanoseconds(budget.clock(), || {

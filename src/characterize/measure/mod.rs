@@ -217,10 +217,11 @@ impl Taken {
 /// One of a topic's measurements, which has its time for itself.
 type Take = fn(&Workbench, &Budget) -> Attempt<Taken>;
 
-/// A topic whose measurements share nothing: each has a like share of the time.
+/// Measurements that share nothing: each has a like share of the time that is left.
 fn each<const N: usize>(bench: &Workbench, takes: [Take; N]) -> Vec<Taken> {
+    let left = Budget::new(bench.budget.clock(), bench.budget.left());
     let take = |take: Take| {
-        let budget = bench.budget.share(1.0 / N as f64);
+        let budget = left.share(1.0 / N as f64);
         take(bench, &budget).unwrap_or_else(Taken::from)
     };
     takes.map(take).into()

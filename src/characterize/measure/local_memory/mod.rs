@@ -29,7 +29,7 @@ pub(super) const RECIPE: Recipe = Recipe {
 
 fn take(bench: &Workbench) -> Vec<Taken> {
     let share = |share| bench.budget.share(share);
-    let size = size::usable(bench, &share(0.2));
+    let size = size::usable(bench, 0.2);
     let curve = lanes(bench).and_then(|lanes| Curve::sample(bench, &share(0.2), lanes));
     let curve = curve.as_ref().map_err(Clone::clone);
     let width = curve.clone().and_then(|curve| width(bench, &share(0.1), curve));

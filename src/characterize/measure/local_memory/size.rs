@@ -2,7 +2,6 @@
 
 use opencl3::event::Event;
 
-use super::super::clock::Budget;
 use super::super::finding::{Attempt, Confidence, Finding, NotMeasurable, Taken, Unit, Value};
 use super::super::series::{Point, Series};
 use super::super::workbench::Workbench;
@@ -33,8 +32,10 @@ const MOST_WORK_ITEMS: usize = 64;
 const MOST_STEPS: u64 = 60_000;
 
 /// Refused sizes and those with wrong contents are too large.
-pub(super) fn usable(bench: &Workbench, budget: &Budget) -> Attempt<Taken> {
+pub(super) fn usable(bench: &Workbench, share: f64) -> Attempt<Taken> {
     let mut fill = Fill::new(bench)?;
+    // From here on: a build takes as long as it takes.
+    let budget = bench.budget.share(share);
     let most = (bench.facts.local_mem_size / WORD).min(MOST_STEPS * fill.work_items as u64);
     let mut tried = Vec::new();
     let words = largest(most, |words| {
