@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 
+use cl3::error_codes::CL_MISALIGNED_SUB_BUFFER_OFFSET;
 use cl3::memory as cl;
 
 use super::clock::Budget;
@@ -10,6 +11,7 @@ use super::series::{Point, Series};
 use super::touch::{PAGE, Toucher, not_the_end};
 use super::workbench::Workbench;
 use super::{Recipe, each};
+use crate::error::Error;
 use crate::memory::MemoryObject;
 
 pub(super) const RECIPE: Recipe = Recipe {
@@ -77,6 +79,7 @@ fn largest(bench: &Workbench, budget: &Budget) -> Attempt<Taken> {
 /// Whether the driver refuses regions that do not begin at a multiple of
 /// CL_DEVICE_MEM_BASE_ADDR_ALIGN, as it must.
 fn alignment_is_enforced(bench: &Workbench, _: &Budget) -> Attempt<Taken> {
+    const CALL: &str = "clCreateSubBuffer";
     const BITS: usize = 8;
     let alignment = bench.device.mem_base_addr_align()? as usize / BITS;
     if alignment <= 1 {
@@ -96,12 +99,23 @@ fn alignment_is_enforced(bench: &Workbench, _: &Budget) -> Attempt<Taken> {
             )
         };
         // SAFETY: it has just been made, for nobody else.
-        made.map(|made| unsafe { cl::release_mem_object(made) }).is_ok()
+        if let Err(code) = unsafe { cl::release_mem_object(made?) } {
+            log::error!("{}", Error::from_call("clReleaseMemObject", code));
+        }
+        Ok(())
     };
-    if !begins_at(alignment) {
-        return Err(NotMeasurable::new("the driver refuses an aligned region, too"));
+    if let Err(code) = begins_at(alignment) {
+        let error = Error::from_call(CALL, code);
+        return Err(NotMeasurable::new(format!("the driver refuses an aligned region: {error}")));
     }
-    let enforced = !(begins_at(1) || begins_at(alignment / 2) || begins_at(alignment + 4));
+    let mut enforced = true;
+    for origin in [1, alignment / 2, alignment + 1] {
+        match begins_at(origin) {
+            Err(CL_MISALIGNED_SUB_BUFFER_OFFSET) => {}
+            Err(code) => return Err(Error::from_call(CALL, code).into()),
+            Ok(()) => enforced = false,
+        }
+    }
     let finding = Finding::exact(Value::Flag(enforced), Unit::Count, Confidence::High);
     Ok(Taken::new(Ok(finding), []))
 }

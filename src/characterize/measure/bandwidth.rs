@@ -6,7 +6,7 @@ use super::Recipe;
 use super::clock::Budget;
 use super::contents::Contents;
 use super::estimate::Summary;
-use super::finding::{Attempt, Confidence, Finding, NotMeasurable, Taken, Unit};
+use super::finding::{Attempt, Finding, NotMeasurable, Taken, Unit};
 use super::sampling::{ROUNDS, sample, steps_for};
 use super::series::{Point, Series};
 use super::workbench::Workbench;
@@ -197,11 +197,6 @@ impl<'b> Moves<'b> {
 
     /// Little speaks for it if caches had room for what was moved.
     fn judged(&self, finding: Finding) -> Attempt<Finding> {
-        /// The caches of a device that tells of none.
-        const CACHES: u64 = 4 << 20;
-        let caches = self.bench.device.global_mem_cache_size()?.max(CACHES);
-        let confidence =
-            if (self.bytes as u64) < 2 * caches { Confidence::Low } else { finding.confidence };
-        Ok(Finding { confidence, ..finding })
+        Ok(finding.at_most(self.bench.most_confidence(self.bytes as f64, 0.0)?))
     }
 }

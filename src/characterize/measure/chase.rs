@@ -68,7 +68,7 @@ kernel void chase(
 /// Steps of a loop of the kernel.
 pub(super) const STEPS: u32 = 16;
 /// Work items of a group. Always as many: some drivers compile for each number.
-const GROUP: u32 = 32;
+pub(super) const GROUP: u32 = 32;
 /// Some devices end loops of more at this.
 pub(super) const MOST_LOOPS: u32 = 60_000;
 
@@ -77,7 +77,7 @@ pub(super) const MOST_LOOPS: u32 = 60_000;
 pub(super) struct Cycle {
     /// The first place.
     pub base: u32,
-    /// A multiple of 32.
+    /// A multiple of [`GROUP`].
     pub nodes: u32,
     /// From one to the next.
     pub stride: u32,

@@ -167,6 +167,11 @@ impl Finding {
         Self { value, unit, spread: 0.0, confidence }
     }
 
+    /// With no more confidence than `most`.
+    pub(super) fn at_most(self, most: Confidence) -> Self {
+        Self { confidence: self.confidence.min(most), ..self }
+    }
+
     /// For a difference that must be above zero: itself, if its spread leaves no doubt of that.
     pub(super) fn unless_lost_in_its_spread(self) -> Attempt<Self> {
         match self.value {

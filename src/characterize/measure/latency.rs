@@ -1,7 +1,7 @@
 //! How long a single access takes, and what that tells of caches.
 
 use super::Recipe;
-use super::chase::{Chase, Cycle, MOST_LOOPS, STEPS};
+use super::chase::{Chase, Cycle, GROUP, MOST_LOOPS, STEPS};
 use super::clock::Budget;
 use super::estimate::{Hierarchy, line_size};
 use super::finding::{Attempt, Confidence, Finding, NotMeasurable, Taken, Unit, Value};
@@ -78,7 +78,11 @@ impl<'b> Footprints<'b> {
             Ok((found, series)) => (found, vec![series]),
             Err(why) => (Err(why), Vec::new()),
         };
-        let latency = found.as_ref().map_err(Clone::clone).and_then(Hierarchy::latency);
+        let latency = found.as_ref().map_err(Clone::clone).and_then(|found| {
+            let largest = found.largest_cache().unwrap_or_default();
+            let most = bench.most_confidence(found.largest_footprint(), largest)?;
+            Ok(found.latency()?.at_most(most))
+        });
         let caches = found.as_ref().map_err(Clone::clone).and_then(Hierarchy::cache_sizes);
         let budget = bench.budget.share(0.15);
         let line = found.and_then(|found| self.line(&found, &budget)).unwrap_or_else(Taken::from);
@@ -142,6 +146,10 @@ impl<'b> Footprints<'b> {
         };
         let most = self.sizes[self.sizes.len() - 1] / 2;
         let nodes = (FOOTPRINT * cache).min(most as f64) as u32 / (BLOCK * WORD as u32);
+        let nodes = nodes / GROUP * GROUP;
+        if nodes == 0 {
+            return Err(NotMeasurable::new("there is too little memory for pairs of accesses"));
+        }
         let chase = &mut self.chase;
         let target = target(budget, PAIRS.len());
         let lay = |(first, apart)| chase.lay(first, nodes, BLOCK, apart);
@@ -198,7 +206,7 @@ fn doubted_unless(found: Finding, told: f64) -> Finding {
 
 /// What tables of pages take to read looks like another cache.
 fn not_without_doubt(found: Finding) -> Finding {
-    Finding { confidence: found.confidence.min(Confidence::Medium), ..found }
+    found.at_most(Confidence::Medium)
 }
 
 /// Where cycles of these footprints begin, and how many words all have. 16 at a time share their

@@ -52,18 +52,13 @@ impl Lanes {
     }
 
     /// How many, and how sure that is. What the driver tells comes first.
-    fn found(&self) -> Attempt<(u32, Confidence)> {
+    pub fn found(&self) -> Attempt<(u32, Confidence)> {
         match (self.told, &self.fall) {
             (Some(told), Ok(fall)) if f64::from(told) != fall.at => Ok((told, Confidence::Medium)),
             (Some(told), _) => Ok((told, Confidence::High)),
             (None, Ok(fall)) => Ok((fall.at as u32, fall.confidence)),
             (None, Err(why)) => Err(why.clone()),
         }
-    }
-
-    /// How many.
-    pub fn count(&self) -> Attempt<u32> {
-        self.found().map(|(count, _)| count)
     }
 
     fn taken(self) -> Taken {

@@ -1,9 +1,10 @@
 //! How finely the device tells the time of commands.
 
 use super::clock::Budget;
+use super::estimate::common_divisor;
 use super::finding::{Attempt, Confidence, Finding, NotMeasurable, Taken, Unit, Value};
 use super::sampling::{Rounds, sample};
-use super::series::Series;
+use super::series::{Point, Series};
 use super::workbench::Workbench;
 use super::{Recipe, each};
 use crate::memory::enqueue_fill;
@@ -22,30 +23,42 @@ const COMMANDS: Rounds = Rounds { least: 16, most: 128 };
 /// What all times of commands are multiples of.
 fn resolution(bench: &Workbench, budget: &Budget) -> Attempt<Taken> {
     let buffer = bench.buffer(64)?;
-    let mut first = None;
-    let mut step = 0;
+    let mut told = Vec::new();
     let points = sample(budget, COMMANDS, &[1_u32], |_| {
         let event = enqueue_fill(&bench.queue, &buffer, &0_u32, .., [])?;
         let time = bench.device_time(&event)?;
-        for told in [event.profiling_command_start()?, event.profiling_command_end()?] {
-            step = common_divisor(step, told.abs_diff(*first.get_or_insert(told)));
-        }
+        told.extend([event.profiling_command_start()?, event.profiling_command_end()?]);
         Ok(time)
     })?;
-    let series =
-        Series::new(("commands", Unit::Count), ("time of a fill", Unit::Nanoseconds), points);
-    let answer = match step {
-        0 => Err(NotMeasurable::new("all commands have the same times")),
-        step => {
-            let value = Value::Number(step as f64);
-            Ok(Finding::exact(value, Unit::Nanoseconds, Confidence::High))
-        }
-    };
-    Ok(Taken::new(answer, [series]))
+    let between = differences(told);
+    let commands = ("commands", Unit::Count);
+    let mut series = vec![Series::new(commands, ("time of a fill", Unit::Nanoseconds), points)];
+    if !between.is_empty() {
+        let samples = between.iter().map(|between| *between as f64).collect();
+        let y = ("time between instants", Unit::Nanoseconds);
+        series.push(Series::new(commands, y, vec![Point { x: 1.0, samples }]));
+    }
+    Ok(Taken::new(step(&between), series))
 }
 
-fn common_divisor(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { common_divisor(b, a % b) }
+/// Between instants that differ, in their order.
+fn differences(mut told: Vec<u64>) -> Vec<u64> {
+    told.sort_unstable();
+    told.dedup();
+    told.windows(2).map(|pair| pair[1] - pair[0]).collect()
+}
+
+/// What all are multiples of. A step that no two instants come near to may be that of a rounding:
+/// the ticks of a timer of 19.2 MHz have no common divisor in nanoseconds but 1.
+fn step(between: &[u64]) -> Attempt<Finding> {
+    /// Two instants are at most so many steps apart.
+    const NEAR: u64 = 8;
+    let step = between.iter().copied().fold(0, common_divisor);
+    let Some(least) = between.iter().min() else {
+        return Err(NotMeasurable::new("all commands have the same times"));
+    };
+    let confidence = if *least <= NEAR * step { Confidence::High } else { Confidence::Low };
+    Ok(Finding::exact(Value::Number(step as f64), Unit::Nanoseconds, confidence))
 }
 
 #[cfg(test)]
@@ -54,8 +67,17 @@ mod tests {
 
     #[test]
     fn a_step_divides_all_times() {
-        assert_eq!([96, 160, 0, 64].into_iter().fold(0, common_divisor), 32);
-        assert_eq!(common_divisor(7, 3), 1);
-        assert_eq!(common_divisor(0, 0), 0);
+        assert_eq!(differences(vec![160, 64, 256, 64]), [96, 96]);
+        let found = step(&[96, 160, 64]).unwrap();
+        assert_eq!((found.value, found.confidence), (Value::Number(32.0), Confidence::High));
+        assert!(step(&differences(vec![5, 5])).is_err());
+    }
+
+    #[test]
+    fn a_rounded_tick_is_no_sure_step() {
+        let ticks =
+            [0, 20, 47, 71, 110, 131, 190].map(|tick| (f64::from(tick) * 1e3 / 19.2) as u64);
+        let found = step(&differences(ticks.to_vec())).unwrap();
+        assert_eq!((found.value, found.confidence), (Value::Number(1.0), Confidence::Low));
     }
 }

@@ -9,7 +9,7 @@ use opencl3::program::Program;
 
 use super::Settings;
 use super::clock::{Budget, nanoseconds};
-use super::finding::{Attempt, NotMeasurable};
+use super::finding::{Attempt, Confidence, NotMeasurable};
 use crate::characterize::Facts;
 use crate::launch::Launcher;
 use crate::memory::{Buffer, MemFlags, enqueue_read_buffer};
@@ -52,6 +52,16 @@ impl<'a> Workbench<'a> {
     /// A buffer of `size` bytes, of which nothing is known.
     pub fn buffer(&self, size: usize) -> Attempt<Buffer> {
         Ok(Buffer::new(&self.context, MemFlags::READ_WRITE, size)?)
+    }
+
+    /// How sure an answer on global memory can be at most that rests on so many bytes: caches may
+    /// have room for a good part of them, those of which the driver tells or those that were found.
+    pub fn most_confidence(&self, bytes: f64, found: f64) -> Attempt<Confidence> {
+        /// The caches of a device that tells of none, in bytes.
+        const CACHES: f64 = (4 << 20) as f64;
+        let told = self.device.global_mem_cache_size()? as f64;
+        let may_be_cached = bytes < 2.0 * told.max(found).max(CACHES);
+        Ok(if may_be_cached { Confidence::Low } else { Confidence::High })
     }
 
     /// Fails unless all of the first `count` numbers are `expected`: how many steps each work item

@@ -1,29 +1,51 @@
 //! The number of banks of local memory, from the time of accesses against their stride.
 
-use super::Summary;
+use super::{Fall, Summary, common_divisor};
 use crate::characterize::measure::finding::{Attempt, Confidence, NotMeasurable};
 use crate::characterize::measure::series::Point;
 
-/// Banks, each 4 bytes wide.
+/// After how much of local memory banks follow each other anew.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Banks {
-    pub count: u32,
+pub struct Period {
+    /// In words of 4 bytes: as many as there are banks, if these are 4 bytes wide.
+    pub words: u32,
     pub confidence: Confidence,
 }
 
+impl Period {
+    /// How many banks there are, by how many bytes wide they are measured to be. If that is not
+    /// known, 4 bytes are a guess.
+    pub fn banks(self, width: &Attempt<Fall>) -> Attempt<(u32, Confidence)> {
+        let bytes = self.words * WORD;
+        let (width, confidence) = match width {
+            Ok(width) => (width.at as u32, width.confidence),
+            Err(_) => (WORD, Confidence::Low),
+        };
+        let banks = bytes.checked_div(width).filter(|banks| banks * width == bytes);
+        match banks.filter(|banks| CANDIDATES.contains(banks)) {
+            Some(banks) => Ok((banks, self.confidence.min(confidence))),
+            None => Err(NotMeasurable::new(format!(
+                "banks that are {width} bytes wide do not follow each other anew after {bytes}"
+            ))),
+        }
+    }
+}
+
+/// The size of a word, in bytes.
+const WORD: u32 = 4;
 /// Numbers of banks that there may be.
 const CANDIDATES: [u32; 5] = [8, 16, 32, 64, 128];
 
 /// How many of `lanes` work items meet at the busiest of so many banks if each accesses the
 /// `stride`-th word after the one before.
 pub fn meeting(banks: u32, lanes: u32, stride: u32) -> u32 {
-    let used = banks / common_divisor(stride, banks);
+    let used = banks / common_divisor(stride.into(), banks.into()) as u32;
     lanes.div_ceil(used).max(1)
 }
 
 /// From times per access of `lanes` work items at once, which grow by as much for each more that
 /// meet at a bank, against strides in words of 4 bytes.
-pub fn banks(points: &[Point], lanes: u32) -> Attempt<Banks> {
+pub fn period(points: &[Point], lanes: u32) -> Attempt<Period> {
     /// Conflicts make accesses slower by at least this share.
     const SLOWER: f64 = 0.25;
     let times: Vec<Summary> = points.iter().map(|point| Summary::of(&point.samples)).collect();
@@ -50,10 +72,11 @@ pub fn banks(points: &[Point], lanes: u32) -> Attempt<Banks> {
             if let Some(other) = rest.first().filter(|other| other.off < best.off + DOUBTFUL / 2.0)
             {
                 let (best, other) = (best.banks, other.banks);
-                let why = format!("the times fit {best} banks little better than {other}");
+                let why =
+                    format!("the times fit {best} banks of 4 bytes little better than {other}");
                 return Err(NotMeasurable::new(why));
             }
-            Ok(Banks { count: best.banks, confidence: best.confidence() })
+            Ok(Period { words: best.banks, confidence: best.confidence() })
         }
         _ => Err(NotMeasurable::new("the times fit no number of banks of 4 bytes")),
     }
@@ -100,12 +123,9 @@ impl Fit {
     }
 }
 
-fn common_divisor(a: u32, b: u32) -> u32 {
-    if b == 0 { a } else { common_divisor(b, a % b) }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::fall;
     use super::super::synthetic::{Noise, curve};
     use super::*;
 
@@ -148,9 +168,9 @@ mod tests {
             (128, 46.0),
         ];
         let points = times.map(|(x, time)| Point { x: x.into(), samples: vec![time; 5] });
-        assert_eq!(banks(&points, 32), Ok(Banks { count: 32, confidence: Confidence::High }));
+        assert_eq!(period(&points, 32), Ok(Period { words: 32, confidence: Confidence::High }));
         // That 64 make it no worse has to be seen.
-        assert!(banks(&points[..6], 32).is_err());
+        assert!(period(&points[..6], 32).is_err());
     }
 
     #[test]
@@ -158,11 +178,54 @@ mod tests {
         for seed in 0..300 {
             for (count, lanes) in shapes() {
                 for noise in [Noise::clean(seed), Noise::drifting(seed)] {
-                    let found = banks(&accesses(count, lanes, noise), lanes);
-                    let expected = Banks { count, confidence: Confidence::High };
+                    let found = period(&accesses(count, lanes, noise), lanes);
+                    let expected = Period { words: count, confidence: Confidence::High };
                     assert_eq!(found, Ok(expected), "{lanes} {noise:?}");
                 }
             }
+        }
+    }
+
+    /// How many different words of the busiest bank so many work items access.
+    fn meeting_at(banks: u32, width: u32, addresses: impl Iterator<Item = u32>) -> u32 {
+        let mut words: Vec<u32> = addresses.map(|address| address / width).collect();
+        words.sort();
+        words.dedup();
+        let at = |bank| words.iter().filter(|word| *word % banks == bank).count();
+        (0..banks).map(at).max().unwrap_or_default() as u32
+    }
+
+    #[test]
+    fn wide_banks_are_not_taken_for_more() {
+        for (count, width, lanes) in
+            [(32, 4, 32), (32, 8, 32), (16, 8, 32), (32, 8, 64), (16, 8, 16), (64, 4, 64)]
+        {
+            let time = |meeting: u32| 13.7 + 1.01 * f64::from(meeting);
+            let strided = |stride| (0..lanes).map(move |lane| lane * stride * WORD);
+            for seed in 0..200 {
+                let noise = Noise::clean(seed);
+                let time_of = |stride| time(meeting_at(count, width, strided(stride)));
+                let period = period(&curve(&STRIDES, time_of, noise), lanes).unwrap();
+                assert_eq!(period.words * WORD, count * width);
+                let all = period.words * WORD;
+                let beside = |far| (0..lanes).map(move |lane| lane * all + lane % 2 * far);
+                let time_of = |far| time(meeting_at(count, width, beside(far)));
+                let points = curve(&[0, 1, 2, 4, 8, 16, 32], time_of, noise);
+                let width = fall(&points, 1.2, 2.2);
+                assert_eq!(period.banks(&width), Ok((count, Confidence::High)), "{lanes}");
+                let unknown = Err(NotMeasurable::new("too fast"));
+                let banks = period.banks(&unknown).map(|(_, confidence)| confidence);
+                assert_eq!(banks, Ok(Confidence::Low));
+            }
+        }
+    }
+
+    #[test]
+    fn a_width_that_contradicts_is_no_answer() {
+        let period = Period { words: 32, confidence: Confidence::High };
+        for at in [0.0, 12.0, 32.0, 256.0] {
+            let width = Ok(Fall { at, confidence: Confidence::High });
+            assert!(period.banks(&width).is_err(), "{at}");
         }
     }
 
@@ -175,9 +238,9 @@ mod tests {
                 let points = accesses(count, lanes, noise);
                 // How many work items access memory at once may have come out wrong.
                 for assumed in [lanes / 2, lanes, lanes * 2] {
-                    let banks = banks(&points, assumed).ok();
-                    let sure = banks.filter(|banks| banks.confidence == Confidence::High);
-                    assert!(sure.is_none_or(|it| it.count == count), "{lanes} {assumed} {noise:?}");
+                    let period = period(&points, assumed).ok();
+                    let sure = period.filter(|found| found.confidence == Confidence::High);
+                    assert!(sure.is_none_or(|it| it.words == count), "{lanes} {assumed} {noise:?}");
                     found += usize::from(sure.is_some());
                 }
             }
@@ -189,10 +252,10 @@ mod tests {
     fn what_is_flat_has_none() {
         for seed in 0..3000 {
             let noise = Noise::any(seed);
-            let confidence = banks(&curve(&STRIDES, |_| 5.0, noise), 32).map(|it| it.confidence);
+            let confidence = period(&curve(&STRIDES, |_| 5.0, noise), 32).map(|it| it.confidence);
             assert_ne!(confidence, Ok(Confidence::High), "{noise:?}");
         }
-        let flat = banks(&curve(&STRIDES, |_| 5.0, Noise::clean(0)), 32).unwrap_err();
+        let flat = period(&curve(&STRIDES, |_| 5.0, Noise::clean(0)), 32).unwrap_err();
         assert!(flat.reason.contains("any stride"), "{}", flat.reason);
     }
 
@@ -201,7 +264,7 @@ mod tests {
         for time in
             [f64::from, |stride: u32| 1.0 + f64::from(stride % 7), |stride| 1.0 / f64::from(stride)]
         {
-            assert!(banks(&curve(&STRIDES, time, Noise::clean(0)), 32).is_err());
+            assert!(period(&curve(&STRIDES, time, Noise::clean(0)), 32).is_err());
         }
     }
 }

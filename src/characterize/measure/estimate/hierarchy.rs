@@ -101,6 +101,17 @@ impl Hierarchy {
         Some(self.size(first, second))
     }
 
+    /// In bytes, the size of the last cache that was found.
+    pub fn largest_cache(&self) -> Option<f64> {
+        let [.., before, last] = self.levels[..] else { return None };
+        Some(self.size(before, last))
+    }
+
+    /// In bytes.
+    pub fn largest_footprint(&self) -> f64 {
+        self.footprints[self.footprints.len() - 1]
+    }
+
     /// In nanoseconds, that of an access behind all caches.
     pub fn latency(&self) -> Attempt<Finding> {
         let found = self.largest.finding(Unit::Nanoseconds);

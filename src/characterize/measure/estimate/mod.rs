@@ -11,7 +11,7 @@ mod summary;
 #[cfg(test)]
 mod synthetic;
 
-pub use banks::{Banks, banks, meeting};
+pub use banks::{Period, meeting, period};
 pub use cache::is_cached;
 pub use fall::{Fall, fall};
 pub use hierarchy::Hierarchy;
@@ -19,3 +19,8 @@ pub use line::line_size;
 pub use multiplicity::Scale;
 pub use rounds::undrifted;
 pub use summary::Summary;
+
+/// The greatest that both have; the other number, where one is 0.
+pub fn common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { common_divisor(b, a % b) }
+}

@@ -12,6 +12,8 @@ pub struct Scale {
     lanes: f64,
     /// What one more takes longer.
     each: f64,
+    /// How many more or less may meet than the scale says: its own samples lie apart, too.
+    doubt: f64,
 }
 
 /// Whether a prediction holds.
@@ -25,11 +27,12 @@ impl Scale {
     /// From accesses of words at which few and all work items meet, with how many these are, and
     /// accesses of the items in question at which all do.
     pub fn new(few: (&[f64], u32), all: (&[f64], u32), full: &[f64]) -> Attempt<Self> {
-        let time = |samples| Summary::of(samples).median;
-        let lanes = f64::from(all.1);
-        let each = (time(all.0) - time(few.0)) / (lanes - f64::from(few.1));
+        let (lanes, least) = (f64::from(all.1), f64::from(few.1));
+        let [few, all, full] = [few.0, all.0, full].map(Summary::of);
+        let each = (all.median - few.median) / (lanes - least);
         if each.is_finite() && each > 0.0 {
-            Ok(Self { full: time(full), lanes, each })
+            let doubt = (few.spread() + all.spread() + full.spread()) / each;
+            Ok(Self { full: full.median, lanes, each, doubt })
         } else {
             Err(NotMeasurable::new("work items that meet at a bank are as fast as others"))
         }
@@ -40,19 +43,22 @@ impl Scale {
         Summary::of(times).map(|time| self.lanes - (self.full - time) / self.each)
     }
 
-    /// Whether as many meet as was predicted.
+    /// Whether as many meet as was predicted. That is sure if the samples' middle half says so with
+    /// all that the scale may be off, and if the scale is long beside that.
     pub fn verdict(&self, predicted: f64, times: &[f64]) -> Verdict {
         /// What there is beside the meeting takes a part of the time, too.
         const SHARE: f64 = 0.1;
+        /// Of all that may meet.
+        const MOST_DOUBT: f64 = 0.1;
         let near = (predicted * SHARE).max(0.5);
         let meeting = self.meeting(times);
-        let agrees = |found: f64| (found - predicted).abs() <= near;
-        let is_clear = [meeting.low, meeting.median, meeting.high].map(agrees);
-        let confidence = match is_clear {
-            [true, true, true] | [false, false, false] => Confidence::High,
-            _ => Confidence::Low,
-        };
-        Verdict { agrees: agrees(meeting.median), confidence }
+        let (low, high) = (meeting.low - self.doubt, meeting.high + self.doubt);
+        let (least, most) = (predicted - near, predicted + near);
+        let is_within = low >= least && high <= most;
+        let is_beside = high < least || low > most;
+        let is_sure = self.doubt <= MOST_DOUBT * self.lanes && (is_within || is_beside);
+        let confidence = if is_sure { Confidence::High } else { Confidence::Low };
+        Verdict { agrees: (least..=most).contains(&meeting.median), confidence }
     }
 }
 
@@ -82,10 +88,42 @@ mod tests {
                 for predicted in [1, 2, 4, 8, 16, 32] {
                     let times = samples(meeting, Noise::clean(seed + 2));
                     let verdict = scale.verdict(predicted.into(), &times);
-                    assert_eq!(verdict.agrees, predicted == meeting, "{predicted} {meeting}");
+                    let expected =
+                        Verdict { agrees: predicted == meeting, confidence: Confidence::High };
+                    assert_eq!(verdict, expected, "{predicted} {meeting}");
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_is_told_with_high_confidence_is_right() {
+        let (mut sure, mut wrong) = (0, 0);
+        for seed in 0..3000 {
+            let tenth = Noise { width: 0.1, ..Noise::clean(seed) };
+            for noise in [Noise::any(seed), tenth] {
+                let Ok(scale) = scale(noise) else { continue };
+                for meeting in [1, 2, 4, 8, 16, 32] {
+                    for predicted in [1, 2, 4, 8, 16, 32] {
+                        let noise = Noise { seed: seed + 5000, ..noise };
+                        let verdict = scale.verdict(predicted.into(), &samples(meeting, noise));
+                        if verdict.confidence == Confidence::High {
+                            sure += 1;
+                            wrong += u32::from(verdict.agrees != (predicted == meeting));
+                        }
+                    }
+                }
+            }
+        }
+        assert!(wrong == 0 && sure > 10_000, "{wrong} of {sure}");
+    }
+
+    #[test]
+    fn quartiles_on_both_sides_of_a_prediction_leave_doubt() {
+        let (few, all) = (vec![time(1); 5], vec![time(32); 5]);
+        let scale = Scale::new((&few, 1), (&all, 32), &all).unwrap();
+        let verdict = scale.verdict(8.0, &[time(2), time(4), time(10), time(12), time(16)]);
+        assert_eq!(verdict, Verdict { agrees: false, confidence: Confidence::Low });
     }
 
     #[test]

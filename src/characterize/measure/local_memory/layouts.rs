@@ -31,9 +31,9 @@ pub(super) fn layouts(
     curve: &Curve,
     item: Item,
 ) -> Attempt<Taken> {
-    let banks = curve.banks.clone()?.count;
+    let period = curve.period.clone()?;
     let lanes = curve.lanes;
-    let mut patterns = references(item, lanes, banks);
+    let mut patterns = references(item, lanes, period.words);
     let first_shape = patterns.len();
     patterns.extend(SHAPES.iter().flat_map(|shape| along_axes(item, shape, lanes)));
     if patterns.iter().any(|pattern| pattern.bytes() as u64 > bench.facts.local_mem_size) {
@@ -42,7 +42,7 @@ pub(super) fn layouts(
     let points = time_each(bench, budget, &patterns)?;
     let (references, mut points) = points.split_at(first_shape);
     let [few, all, full] = references else { unreachable!("there are three") };
-    let few = (&few.samples[..], meeting(banks, lanes, 1));
+    let few = (&few.samples[..], meeting(period.words, lanes, 1));
     let scale = Scale::new(few, (&all.samples, lanes), &full.samples)?;
     let mut layouts = Vec::new();
     for (shape, stored) in SHAPES {
@@ -53,18 +53,18 @@ pub(super) fn layouts(
         layouts.push(Point { x: access?.value.multiplicity as f64, samples: slowest(of_shape) });
     }
     layouts.sort_by(|a, b| a.x.total_cmp(&b.x));
-    let answer = agreement(&layouts, &scale);
+    let answer = agreement(&layouts, &scale, period.confidence);
     let x = ("predicted multiplicity", Unit::Count);
     let y = ("time per access", Unit::Nanoseconds);
     Ok(Taken::new(Ok(answer), [Series::new(x, y, layouts)]))
 }
 
 /// Accesses of words at which few meet, those at which all do, and those of the items.
-fn references(item: Item, lanes: u32, banks: u32) -> Vec<Pattern> {
-    let items = banks * Item::Four.size() as u32 / item.size() as u32;
+fn references(item: Item, lanes: u32, period: u32) -> Vec<Pattern> {
+    let items = period * Item::Four.size() as u32 / item.size() as u32;
     vec![
         Pattern::strided(Item::Four, lanes, 1),
-        Pattern::strided(Item::Four, lanes, banks),
+        Pattern::strided(Item::Four, lanes, period),
         Pattern::strided(item, lanes, items),
     ]
 }
@@ -95,10 +95,10 @@ fn along(axis: usize, shape: &[usize], stored: &[usize], lanes: u32) -> Vec<u32>
     indices.map(|index| offset(index) as u32).collect()
 }
 
-/// How many predictions hold.
-fn agreement(layouts: &[Point], scale: &Scale) -> Finding {
+/// How many predictions hold, at most as sure as what the scale rests on.
+fn agreement(layouts: &[Point], scale: &Scale, most: Confidence) -> Finding {
     let verdicts = layouts.iter().map(|layout| scale.verdict(layout.x, &layout.samples));
-    let (mut agree, mut confidence) = (0, Confidence::High);
+    let (mut agree, mut confidence) = (0, most);
     for verdict in verdicts {
         agree += usize::from(verdict.agrees);
         confidence = confidence.min(verdict.confidence);

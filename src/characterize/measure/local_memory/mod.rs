@@ -6,11 +6,11 @@ mod layouts;
 mod size;
 
 use super::Recipe;
-use super::finding::{Attempt, NotMeasurable, Taken};
+use super::finding::{Attempt, Confidence, NotMeasurable, Taken};
 use super::simd::Lanes;
 use super::workbench::Workbench;
 use crate::characterize::LocalMemType;
-use banks::{Curve, width};
+use banks::{Curve, Width};
 use chase::Item;
 use layouts::layouts;
 
@@ -32,15 +32,16 @@ fn take(bench: &Workbench) -> Vec<Taken> {
     let size = size::usable(bench, 0.2);
     let curve = lanes(bench).and_then(|lanes| Curve::sample(bench, &share(0.2), lanes));
     let curve = curve.as_ref().map_err(Clone::clone);
-    let width = curve.clone().and_then(|curve| width(bench, &share(0.1), curve));
+    let width = curve.clone().and_then(|curve| Width::measure(bench, &share(0.1), curve));
     let four = curve.clone().and_then(|curve| layouts(bench, &share(0.15), curve, Item::Four));
     let eight = curve.clone().and_then(|curve| layouts(bench, &share(0.15), curve, Item::Eight));
     let taken = |taken: Attempt<Taken>| taken.unwrap_or_else(Taken::from);
-    vec![taken(size), taken(curve.map(Curve::taken)), taken(width), taken(four), taken(eight)]
+    let count = curve.map(|curve| curve.taken(&width));
+    vec![taken(size), taken(count), taken(width.map(Width::taken)), taken(four), taken(eight)]
 }
 
-/// How many work items access banks at once, if there are banks.
-fn lanes(bench: &Workbench) -> Attempt<u32> {
+/// How many work items access banks at once, if there are banks, and how sure that is.
+fn lanes(bench: &Workbench) -> Attempt<(u32, Confidence)> {
     match bench.facts.local_mem_type {
         LocalMemType::Global => {
             return Err(NotMeasurable::new("local memory is cached global memory"));
@@ -48,7 +49,7 @@ fn lanes(bench: &Workbench) -> Attempt<u32> {
         LocalMemType::None => return Err(NotMeasurable::new("there is no local memory")),
         LocalMemType::Local => {}
     }
-    let lanes = Lanes::measure(bench, &bench.budget.share(0.2)).and_then(|lanes| lanes.count());
+    let lanes = Lanes::measure(bench, &bench.budget.share(0.2)).and_then(|lanes| lanes.found());
     lanes.map_err(|why| {
         let why = why.reason;
         NotMeasurable::new(format!("how many work items access it at once is not known: {why}"))

@@ -36,9 +36,10 @@ pub(super) fn usable(bench: &Workbench, share: f64) -> Attempt<Taken> {
     let mut fill = Fill::new(bench)?;
     // From here on: a build takes as long as it takes.
     let budget = bench.budget.share(share);
-    let most = (bench.facts.local_mem_size / WORD).min(MOST_STEPS * fill.work_items as u64);
+    let most = MOST_STEPS * fill.work_items as u64;
+    let all = bench.facts.local_mem_size / WORD;
     let mut tried = Vec::new();
-    let words = largest(most, |words| {
+    let words = largest(all.min(most), |words| {
         if budget.is_spent() {
             let why = "its time was spent before a size was found; give it a larger budget";
             return Err(NotMeasurable::new(why));
@@ -50,7 +51,10 @@ pub(super) fn usable(bench: &Workbench, share: f64) -> Attempt<Taken> {
     tried.sort_by(|a, b| a.x.total_cmp(&b.x));
     let answer = words.map(|words| {
         let bytes = Value::Number((words * WORD) as f64);
-        Finding::exact(bytes, Unit::Bytes, Confidence::High)
+        // More is not tried: there may be more.
+        let confidence =
+            if words == most && most < all { Confidence::Low } else { Confidence::High };
+        Finding::exact(bytes, Unit::Bytes, confidence)
     });
     let series = Series::new(("local memory", Unit::Bytes), ("runs", Unit::Count), tried);
     Ok(Taken::new(answer, (!series.points.is_empty()).then_some(series)))
