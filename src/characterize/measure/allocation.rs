@@ -37,6 +37,9 @@ fn largest(bench: &Workbench, budget: &Budget) -> Attempt<Taken> {
     if end == 0 {
         return Err(NotMeasurable::new(format!("{} bytes of memory are too few", bench.memory)));
     }
+    if budget.is_spent() {
+        return Err(NotMeasurable::new("there is no time to try any size; give it a budget"));
+    }
     if try_size(end) {
         return Err(not_the_end(end));
     }

@@ -4,7 +4,7 @@ use opencl3::event::Event;
 
 use super::Recipe;
 use super::clock::Budget;
-use super::estimate::Summary;
+use super::estimate::{Summary, drift};
 use super::finding::{Attempt, NotMeasurable, Taken, Unit};
 use super::sampling::{Rounds, sample, steps_for};
 use super::series::{Point, Series};
@@ -115,15 +115,15 @@ fn sample_rates(budget: &Budget, kernels: &mut [Attempt<Mads>]) -> Attempt<Vec<P
 }
 
 fn throughput(rates: Vec<f64>) -> Taken {
-    let finding = Summary::of_upper_half(&rates).finding(Unit::OperationsPerSecond);
-    Taken::new(finding.unless_lost_in_its_spread(), [series(rates)])
+    let upper = Summary::of_upper_half(&rates);
+    let spread = upper.spread() + drift(&rates);
+    Taken::new(upper.finding_within(spread, Unit::OperationsPerSecond), [series(rates)])
 }
 
 /// Of rates that were taken in the same rounds.
 fn multiple(rates: Vec<f64>, base: &[f64]) -> Taken {
     let multiple = Summary::of_upper_half(&rates).over(Summary::of_upper_half(base));
-    let finding = multiple.finding(Unit::Ratio);
-    Taken::new(finding.unless_lost_in_its_spread(), [series(rates)])
+    Taken::new(multiple.finding(Unit::Ratio), [series(rates)])
 }
 
 fn series(rates: Vec<f64>) -> Series {

@@ -5,7 +5,7 @@ use opencl3::event::Event;
 use super::Recipe;
 use super::clock::Budget;
 use super::contents::Contents;
-use super::estimate::Summary;
+use super::estimate::{Floor, Summary, repeatable};
 use super::finding::{Attempt, Finding, NotMeasurable, Taken, Unit};
 use super::sampling::{ROUNDS, sample, steps_for};
 use super::series::{Point, Series};
@@ -91,8 +91,14 @@ impl<'b> Moves<'b> {
             .into_iter()
             .flat_map(|way| (0..self.shapes_of(way)).map(move |shape| (way, shape)))
             .collect();
-        let checked: Vec<(Way, usize, Attempt<()>)> =
-            jobs.into_iter().map(|(way, shape)| (way, shape, self.check(way, shape))).collect();
+        let mut checked: Vec<(Way, usize, Attempt<()>)> = Vec::new();
+        for (way, shape) in jobs {
+            if budget.is_spent() {
+                let why = "its time was spent before all was checked; give it a larger budget";
+                return Err(NotMeasurable::new(why));
+            }
+            checked.push((way, shape, self.check(way, shape)));
+        }
         let sound: Vec<(Way, usize)> = checked
             .iter()
             .filter(|(.., works)| works.is_ok())
@@ -111,11 +117,12 @@ impl<'b> Moves<'b> {
                 x: self.bytes_per_item(way, shape) as f64,
                 samples: point.samples.clone(),
             });
-            let why = checked.iter().find_map(|(of, _, works)| match works {
+            let unsound = checked.iter().find_map(|(of, _, works)| match works {
                 Err(why) if *of == way => Some(why.clone()),
                 _ => None,
             });
-            all.push(self.answer(points.collect(), why)?);
+            let answer = self.answer(points.collect());
+            all.push(answer.unwrap_or_else(|why| unsound.unwrap_or(why).into()));
         }
         Ok(all)
     }
@@ -182,14 +189,13 @@ impl<'b> Moves<'b> {
         self.bytes as f64 * way.factor() * 1e9 / time.max(1.0)
     }
 
-    /// That of the fastest shape, or `why` there is none.
-    fn answer(&self, points: Vec<Point>, why: Option<NotMeasurable>) -> Attempt<Taken> {
-        let summaries = points.iter().map(|point| Summary::of(&point.samples));
-        let best = summaries.max_by(|a, b| a.median.total_cmp(&b.median));
-        let answer = match (best, why) {
-            (Some(best), _) => Ok(self.judged(best.finding(Unit::BytesPerSecond))?),
-            (None, why) => Err(why.unwrap_or_else(|| NotMeasurable::new("nothing moved"))),
-        };
+    /// That of the fastest shape.
+    fn answer(&self, points: Vec<Point>) -> Attempt<Taken> {
+        let median = |point: &Point| Summary::of(&point.samples).median;
+        let best = points.iter().max_by(|a, b| median(a).total_cmp(&median(b)));
+        let best = best.ok_or_else(|| NotMeasurable::new("nothing moved"))?;
+        let found = repeatable(&best.samples, Unit::BytesPerSecond, Floor::DEVICE);
+        let answer = found.and_then(|found| self.judged(found));
         let x = ("bytes per work item", Unit::Bytes);
         let series = Series::new(x, ("bytes per second", Unit::BytesPerSecond), points);
         Ok(Taken::new(answer, [series]))

@@ -50,8 +50,10 @@ pub(super) struct Budget<'a> {
 impl<'a> Budget<'a> {
     /// From now on.
     pub fn new(clock: &'a dyn Clock, time: Duration) -> Self {
+        /// Longer than anybody waits.
+        const FOREVER: Duration = Duration::from_secs(1 << 32);
         let begin = clock.now();
-        Self { clock, begin, end: begin + time, shared: Cell::new(0.0) }
+        Self { clock, begin, end: begin + time.min(FOREVER), shared: Cell::new(0.0) }
     }
 
     pub fn clock(&self) -> &'a dyn Clock {

@@ -30,8 +30,9 @@ kernel void write(global uint4 *to, uint seed) {
         to[first + i * lanes] = (uint4)(CONTENT(first + i * lanes, seed));
 }
 
-// Counts the work items whose elements have another sum than their contents should have.
-kernel void read(global const uint4 *from, uint seed, global uint *wrong) {
+// Counts the work items whose elements have another sum than their contents should have, or those
+// whose elements have it: whichever there should be none of.
+kernel void read(global const uint4 *from, uint seed, uint differ, global uint *wrong) {
     const size_t first = FIRST, lanes = LANES;
     uint4 sum = (uint4)(0u);
     uint expected = 0;
@@ -39,7 +40,7 @@ kernel void read(global const uint4 *from, uint seed, global uint *wrong) {
     for (int i = 0; i < PER_ITEM; ++i) sum += from[first + i * lanes];
     #pragma unroll
     for (int i = 0; i < PER_ITEM; ++i) expected += CONTENT(first + i * lanes, seed);
-    if (any(sum != (uint4)(expected))) atomic_inc(wrong);
+    if (any(sum != (uint4)(expected)) != differ) atomic_inc(wrong);
 }
 ";
 
@@ -69,15 +70,14 @@ impl<'b> Contents<'b> {
         /// Enough for a device to be busy with few groups, and few enough for all devices but some.
         const LANES: usize = 256;
         let program = bench.program(SOURCE, &format!("-DPER_ITEM={per_item}"))?;
-        Ok(Self {
-            bench,
-            per_item,
-            lanes: bench.device.max_work_group_size()?.clamp(1, LANES),
-            copy: Launcher::create(&program, "copy")?,
-            read: Launcher::create(&program, "read")?,
-            write: Launcher::create(&program, "write")?,
-            wrong: bench.buffer(4)?,
-        })
+        let mut lanes = LANES;
+        let mut kernel = |name: &'static str| -> Attempt<Launcher> {
+            let launcher = Launcher::create(&program, name)?;
+            lanes = lanes.min(launcher.kernel().get_work_group_size(bench.device.id())?.max(1));
+            Ok(launcher)
+        };
+        let (copy, read, write) = (kernel("copy")?, kernel("read")?, kernel("write")?);
+        Ok(Self { bench, per_item, lanes, copy, read, write, wrong: bench.buffer(4)? })
     }
 
     /// Bytes of a work group. Only whole groups are moved.
@@ -105,9 +105,26 @@ impl<'b> Contents<'b> {
 
     /// Reads so many bytes.
     pub fn read(&mut self, from: &Buffer, seed: u32, bytes: usize) -> Attempt<Event> {
+        self.read_expecting(false, from, seed, bytes)
+    }
+
+    /// Reads so many bytes, of which no work item's should differ, or all should.
+    fn read_expecting(
+        &mut self,
+        differ: bool,
+        from: &Buffer,
+        seed: u32,
+        bytes: usize,
+    ) -> Attempt<Event> {
         let items = self.items(bytes, &[from]);
         let mut launch = self.read.launch();
-        launch.arg_read(from).arg(seed).arg(&self.wrong).global(items).local(self.lanes);
+        launch
+            .arg_read(from)
+            .arg(seed)
+            .arg(u32::from(differ))
+            .arg(&self.wrong)
+            .global(items)
+            .local(self.lanes);
         // SAFETY: the buffer has the elements of all work items, and there is a number to count in.
         Ok(unsafe { launch.enqueue(&self.bench.queue) }?)
     }
@@ -115,7 +132,7 @@ impl<'b> Contents<'b> {
     /// Fails unless so many bytes are what was written with `seed`, as those kernels see it that
     /// read.
     pub fn check(&mut self, from: &Buffer, seed: u32, bytes: usize, what: &str) -> Attempt<()> {
-        match self.wrong(from, seed, bytes)? {
+        match self.wrong(false, from, seed, bytes)? {
             0 => Ok(()),
             wrong => {
                 let all = bytes / (ELEMENT * self.per_item);
@@ -127,19 +144,19 @@ impl<'b> Contents<'b> {
     /// Fails unless [`check`](Self::check) finds what is wrong.
     pub fn check_check(&mut self, from: &Buffer, seed: u32, bytes: usize) -> Attempt<()> {
         let all = bytes / (ELEMENT * self.per_item);
-        match self.wrong(from, seed, bytes)? as usize {
-            wrong if wrong == all => Ok(()),
+        match self.wrong(true, from, seed, bytes)? {
+            0 => Ok(()),
             wrong => Err(NotMeasurable::new(format!(
                 "{wrong} of {all} work items read other bytes than were there"
             ))),
         }
     }
 
-    /// How many work items find something else.
-    fn wrong(&mut self, from: &Buffer, seed: u32, bytes: usize) -> Attempt<u32> {
+    /// How many work items do not find what they should: something else, or not.
+    fn wrong(&mut self, differ: bool, from: &Buffer, seed: u32, bytes: usize) -> Attempt<u32> {
         let queue = &self.bench.queue;
         enqueue_fill(queue, &self.wrong, &0_u32, .., [])?;
-        self.read(from, seed, bytes)?;
+        self.read_expecting(differ, from, seed, bytes)?;
         let mut wrong = [0];
         enqueue_read_buffer(queue, &self.wrong, 0, &mut wrong, [])?;
         Ok(wrong[0])

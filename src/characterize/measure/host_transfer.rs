@@ -3,7 +3,7 @@
 use super::Recipe;
 use super::clock::{Budget, nanoseconds};
 use super::contents::{Contents, ELEMENT, content};
-use super::estimate::Summary;
+use super::estimate::{Floor, repeatable};
 use super::finding::{Attempt, NotMeasurable, Taken, Unit};
 use super::sampling::{ROUNDS, sample, steps_for};
 use super::series::{Point, Series};
@@ -87,13 +87,13 @@ impl<'b> Transfers<'b> {
     /// There and back.
     fn measure(mut self, budget: &Budget, host: &mut [u32]) -> Attempt<[Taken; 2]> {
         let group = self.contents.group();
-        fill(host);
         let most = (self.size / group) as u32;
         let target = budget.left().as_secs_f64() * 1e9 / SAMPLES;
         let groups = steps_for(budget, target, most, |groups| {
             self.write(&host[..groups as usize * group / WORD])
         })?;
         let host = &mut host[..groups as usize * group / WORD];
+        fill(host);
         self.check(host)?;
         let bytes = size_of_val(host) as f64;
         let points = sample(budget, ROUNDS, &[THERE, BACK], |way| {
@@ -103,11 +103,11 @@ impl<'b> Transfers<'b> {
         let points: Result<[Point; 2], _> = points.try_into();
         let points = points.map_err(|_| NotMeasurable::new("two ways have two answers"))?;
         Ok(points.map(|point| {
-            let finding = Summary::of(&point.samples).finding(Unit::BytesPerSecond);
+            let finding = repeatable(&point.samples, Unit::BytesPerSecond, Floor::HOST);
             let point = Point { x: bytes, ..point };
             let x = ("size", Unit::Bytes);
             let series = Series::new(x, ("bytes per second", Unit::BytesPerSecond), vec![point]);
-            Taken::new(Ok(finding), [series])
+            Taken::new(finding, [series])
         }))
     }
 

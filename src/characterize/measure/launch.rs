@@ -9,8 +9,8 @@ use opencl3::context::Context;
 use opencl3::kernel::Kernel;
 
 use super::clock::{Budget, nanoseconds};
-use super::estimate::Summary;
-use super::finding::{Attempt, Finding, NotMeasurable, Taken, Unit};
+use super::estimate::{Floor, repeatable};
+use super::finding::{Attempt, NotMeasurable, Taken, Unit};
 use super::sampling::{ROUNDS, sample};
 use super::series::Series;
 use super::workbench::Workbench;
@@ -128,7 +128,8 @@ fn launch_and_wait(launches: &Launches, budget: &Budget) -> Attempt<Taken> {
 /// What a launch takes longer if it waits for the event of the one before, in whose order it comes
 /// anyway.
 fn event_overhead(launches: &Launches, budget: &Budget) -> Attempt<Taken> {
-    let taken = times(budget, "time per event", || {
+    let mut with_first = false;
+    times(budget, "time per event", || {
         let batch = |with_event: bool| {
             let (time, launched) = nanoseconds(budget.clock(), || {
                 let mut last = None;
@@ -139,10 +140,11 @@ fn event_overhead(launches: &Launches, budget: &Budget) -> Attempt<Taken> {
             });
             launched.map(|()| time / BATCH as f64)
         };
-        Ok(batch(true)? - batch(false)?)
-    })?;
-    let answer = taken.answer.and_then(Finding::unless_lost_in_its_spread);
-    Ok(Taken { answer, ..taken })
+        // What comes second may find the device more awake.
+        with_first = !with_first;
+        let (first, second) = (batch(with_first)?, batch(!with_first)?);
+        Ok(if with_first { first - second } else { second - first })
+    })
 }
 
 fn queue(bench: &Workbench, budget: &Budget) -> Attempt<Taken> {
@@ -165,7 +167,7 @@ fn context(bench: &Workbench, budget: &Budget) -> Attempt<Taken> {
 /// Samples of nanoseconds as they are.
 fn times(budget: &Budget, name: &str, mut take: impl FnMut() -> Attempt<f64>) -> Attempt<Taken> {
     let points = sample(budget, ROUNDS, &[1_u32], |_| take())?;
-    let finding = Summary::of(&points[0].samples).finding(Unit::Nanoseconds);
+    let finding = repeatable(&points[0].samples, Unit::Nanoseconds, Floor::HOST);
     let series = Series::new(("rounds", Unit::Count), (name, Unit::Nanoseconds), points);
-    Ok(Taken::new(Ok(finding), [series]))
+    Ok(Taken::new(finding, [series]))
 }

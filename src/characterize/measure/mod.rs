@@ -8,8 +8,6 @@
 //! From the folder's files: a topic's file holds its kernels and takes samples with a `Workbench`;
 //! what samples mean is decided in `estimate`, without any device.
 
-#![allow(dead_code)]
-
 mod allocation;
 mod arithmetic;
 mod bandwidth;
@@ -28,6 +26,7 @@ mod sampling;
 mod series;
 mod shares;
 mod simd;
+mod spin;
 mod timer;
 mod touch;
 mod workbench;

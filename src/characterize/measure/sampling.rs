@@ -172,6 +172,14 @@ mod tests {
     }
 
     #[test]
+    fn a_budget_without_end_has_shares() {
+        let clock = Driven::default();
+        clock.pass(5.0);
+        let budget = Budget::new(&clock, Duration::MAX);
+        assert!(budget.share(0.5).left() > Duration::from_secs(1 << 30) && !budget.is_spent());
+    }
+
+    #[test]
     fn shares_of_a_budget_inherit_what_is_left_and_end_with_it() {
         let clock = Driven::default();
         let budget = Budget::new(&clock, Duration::from_secs(10));

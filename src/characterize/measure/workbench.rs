@@ -1,5 +1,7 @@
 //! What measurements work with: a device, a context and a queue of their own, and time.
 
+use std::cell::Cell;
+
 use cl3::command_queue::CL_QUEUE_PROFILING_ENABLE;
 use opencl3::command_queue::CommandQueue;
 use opencl3::context::Context;
@@ -10,6 +12,7 @@ use opencl3::program::Program;
 use super::Settings;
 use super::clock::{Budget, nanoseconds};
 use super::finding::{Attempt, Confidence, NotMeasurable};
+use super::spin::device_tells_time;
 use crate::characterize::Facts;
 use crate::launch::Launcher;
 use crate::memory::{Buffer, MemFlags, enqueue_read_buffer};
@@ -26,6 +29,8 @@ pub(super) struct Workbench<'a> {
     pub budget: Budget<'a>,
     /// Told of each step that some drivers end the process over.
     pub trying: &'a dyn Fn(&str),
+    /// As soon as it is known.
+    device_tells_time: Cell<Option<bool>>,
 }
 
 impl<'a> Workbench<'a> {
@@ -35,7 +40,16 @@ impl<'a> Workbench<'a> {
         let context = Context::from_device(device)?;
         let queue = CommandQueue::create_default(&context, CL_QUEUE_PROFILING_ENABLE)?;
         let Settings { memory, trying, .. } = *settings;
-        Ok(Self { device: *device, facts, context, queue, memory, budget, trying })
+        Ok(Self {
+            device: *device,
+            facts,
+            context,
+            queue,
+            memory,
+            budget,
+            trying,
+            device_tells_time: Cell::new(None),
+        })
     }
 
     /// The kernels of a program, with the build's log where it fails.
@@ -88,22 +102,26 @@ impl<'a> Workbench<'a> {
         }
     }
 
-    /// Nanoseconds of a command: those that the device tells, where they can be. Some drivers tell
-    /// times that have nothing to do with the command; those of the host hold then.
+    /// Nanoseconds of a command, all by the same clock: by the device's, unless the times that it
+    /// tells have nothing to do with its commands, and else by the host's.
     pub fn command_time(&self, start: impl FnOnce() -> Attempt<Event>) -> Attempt<f64> {
-        /// What the host may take before and after, in nanoseconds. Interpreters take the longest.
-        const AROUND: f64 = 20e6;
-        /// No command takes less.
-        const SHORTEST: f64 = 100.0;
-        let clock = self.budget.clock();
+        let device_tells = self.device_tells_time()?;
         self.queue.finish()?;
-        let (host, event) = nanoseconds(clock, || {
+        let (host, event) = nanoseconds(self.budget.clock(), || {
             let event = start()?;
             event.wait()?;
             Ok::<_, NotMeasurable>(event)
         });
-        let device = self.device_time(&event?)?;
-        let can_be = (SHORTEST..=host).contains(&device) && host <= 2.0 * device + AROUND;
-        Ok(if can_be { device } else { host })
+        let event = event?;
+        if device_tells { self.device_time(&event) } else { Ok(host) }
+    }
+
+    fn device_tells_time(&self) -> Attempt<bool> {
+        if let Some(tells) = self.device_tells_time.get() {
+            return Ok(tells);
+        }
+        let tells = device_tells_time(self)?;
+        self.device_tells_time.set(Some(tells));
+        Ok(tells)
     }
 }

@@ -114,7 +114,7 @@ impl Hierarchy {
 
     /// In nanoseconds, that of an access behind all caches.
     pub fn latency(&self) -> Attempt<Finding> {
-        let found = self.largest.finding(Unit::Nanoseconds);
+        let found = self.largest.finding(Unit::Nanoseconds)?;
         let most = if self.noise < LOUD { Confidence::High } else { Confidence::Low };
         if self.ends_level() && self.levels.len() > 1 {
             return Ok(Finding { confidence: found.confidence.min(most), ..found });

@@ -6,6 +6,7 @@ mod fall;
 mod hierarchy;
 mod line;
 mod multiplicity;
+mod repeat;
 mod rounds;
 mod summary;
 #[cfg(test)]
@@ -17,6 +18,7 @@ pub use fall::{Fall, fall};
 pub use hierarchy::Hierarchy;
 pub use line::line_size;
 pub use multiplicity::Scale;
+pub use repeat::{Floor, drift, repeatable};
 pub use rounds::undrifted;
 pub use summary::Summary;
 

@@ -1,6 +1,8 @@
 //! The middle of samples, and how far they lie around it.
 
-use crate::characterize::measure::finding::{Confidence, Finding, Unit, Value};
+use crate::characterize::measure::finding::{
+    Attempt, Confidence, Finding, NotMeasurable, Unit, Value,
+};
 
 /// The quartiles of samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,18 +53,29 @@ impl Summary {
     }
 
     /// The median as an answer.
-    pub fn finding(self, unit: Unit) -> Finding {
+    pub fn finding(self, unit: Unit) -> Attempt<Finding> {
+        self.finding_within(self.spread(), unit)
+    }
+
+    /// The median as an answer, with a spread that has all that is known of it.
+    pub fn finding_within(self, spread: f64, unit: Unit) -> Attempt<Finding> {
         /// Samples that lie within this share of their median agree.
         const CLOSE: f64 = 0.05;
         /// Beyond this, they say little.
         const FAR: f64 = 0.25;
-        let spread = self.spread();
-        let confidence = match spread / self.median.abs() {
+        /// Beyond this, nothing: nothing that is measured so is 0 or less.
+        const LOST: f64 = 0.5;
+        if !(self.median > 0.0 && spread <= LOST * self.median) {
+            let (median, spread) = (unit.write(self.median), unit.write(spread));
+            let why = format!("{median} ± {spread} is lost in the noise");
+            return Err(NotMeasurable::new(why));
+        }
+        let confidence = match spread / self.median {
             share if share <= CLOSE => Confidence::High,
             share if share <= FAR => Confidence::Medium,
             _ => Confidence::Low,
         };
-        Finding { value: Value::Number(self.median), unit, spread, confidence }
+        Ok(Finding { value: Value::Number(self.median), unit, spread, confidence })
     }
 }
 
@@ -102,10 +115,18 @@ mod tests {
     #[test]
     fn what_lies_far_apart_says_little() {
         let confidence = |low: f64, high: f64| {
-            Summary { low, median: 100.0, high }.finding(Unit::Count).confidence
+            Summary { low, median: 100.0, high }.finding(Unit::Count).map(|it| it.confidence).ok()
         };
-        assert_eq!(confidence(96.0, 104.0), Confidence::High);
-        assert_eq!(confidence(90.0, 110.0), Confidence::Medium);
-        assert_eq!(confidence(60.0, 160.0), Confidence::Low);
+        assert_eq!(confidence(96.0, 104.0), Some(Confidence::High));
+        assert_eq!(confidence(90.0, 110.0), Some(Confidence::Medium));
+        assert_eq!(confidence(60.0, 150.0), Some(Confidence::Low));
+        assert_eq!(confidence(40.0, 160.0), None);
+    }
+
+    #[test]
+    fn what_is_not_above_zero_is_no_answer() {
+        for median in [0.0, -5.0, f64::NAN] {
+            assert!(Summary { low: median, median, high: median }.finding(Unit::Ratio).is_err());
+        }
     }
 }
