@@ -48,6 +48,9 @@ pub struct Facts {
     pub extensions: Vec<String>,
     /// CL_DEVICE_MAX_COMPUTE_UNITS.
     pub max_compute_units: u32,
+    /// CL_DEVICE_HOST_UNIFIED_MEMORY: its memory is the host's.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub host_unified_memory: bool,
     /// CL_DEVICE_LOCAL_MEM_TYPE.
     pub local_mem_type: LocalMemType,
     /// CL_DEVICE_LOCAL_MEM_SIZE.
@@ -125,6 +128,7 @@ impl Facts {
             vendor: ask.text(cl::CL_DEVICE_VENDOR),
             device_type: DeviceType(device.dev_type().map_err(unanswered)?),
             max_compute_units: device.max_compute_units().map_err(unanswered)?,
+            host_unified_memory: ask.value(cl::CL_DEVICE_HOST_UNIFIED_MEMORY) == Some(1_u32),
             local_mem_type: LocalMemType::from_raw(device.local_mem_type().map_err(unanswered)?),
             local_mem_size: device.local_mem_size().map_err(unanswered)?,
             svm_capabilities: svm.map(Svm),

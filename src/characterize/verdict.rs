@@ -13,7 +13,8 @@ use super::table::Answer;
 /// let banks =
 ///     Finding { value, unit: Unit::Count, spread: 0.0, confidence: Confidence::High };
 /// let measured = Ok(banks);
-/// assert_eq!(Verdict::of(Some(&Answer::Number(32)), &measured), Some(Verdict::Agrees));
+/// let agrees = Verdict::Agrees { confidence: Confidence::High };
+/// assert_eq!(Verdict::of(Some(&Answer::Number(32)), &measured), Some(agrees));
 /// let differs = Verdict::Differs { confidence: Confidence::High };
 /// assert_eq!(Verdict::of(Some(&Answer::Number(16)), &measured), Some(differs));
 /// assert_eq!(Verdict::of(Some(&Answer::None), &measured), None);
@@ -23,7 +24,10 @@ use super::table::Answer;
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case", tag = "verdict"))]
 pub enum Verdict {
     /// It found the same.
-    Agrees,
+    Agrees {
+        /// How much speaks for the measurement.
+        confidence: Confidence,
+    },
     /// It contradicts it.
     Differs {
         /// How much speaks for the measurement.
@@ -44,7 +48,8 @@ impl Verdict {
             (Answer::Number(table), Value::Number(_)) => finding.lies_within(*table as f64, 0.0),
             _ => return None,
         };
-        Some(if agrees { Self::Agrees } else { Self::Differs { confidence: finding.confidence } })
+        let confidence = finding.confidence;
+        Some(if agrees { Self::Agrees { confidence } } else { Self::Differs { confidence } })
     }
 }
 
@@ -92,25 +97,21 @@ mod tests {
         finding(Value::Number(number), Unit::Nanoseconds, spread)
     }
 
+    const AGREES: Option<Verdict> = Some(Verdict::Agrees { confidence: Confidence::Medium });
     const DIFFERS: Option<Verdict> = Some(Verdict::Differs { confidence: Confidence::Medium });
 
     #[test]
     fn answers_of_a_kind_are_compared() {
         let version = crate::select::Version { major: 9, minor: 0 };
         for (table, value, spread, expected) in [
-            (Answer::Flag(true), Value::Flag(true), 0.0, Some(Verdict::Agrees)),
+            (Answer::Flag(true), Value::Flag(true), 0.0, AGREES),
             (Answer::Flag(true), Value::Flag(false), 0.0, DIFFERS),
-            (Answer::Number(32), Value::Number(32.0), 0.0, Some(Verdict::Agrees)),
-            (Answer::Number(32), Value::Number(31.8), 0.0, Some(Verdict::Agrees)),
+            (Answer::Number(32), Value::Number(32.0), 0.0, AGREES),
+            (Answer::Number(32), Value::Number(31.8), 0.0, AGREES),
             (Answer::Number(32), Value::Number(31.0), 0.0, DIFFERS),
-            (Answer::Number(32), Value::Number(31.0), 1.0, Some(Verdict::Agrees)),
+            (Answer::Number(32), Value::Number(31.0), 1.0, AGREES),
             (Answer::Number(32), Value::Number(f64::NAN), 1.0, DIFFERS),
-            (
-                Answer::Name("pocl".to_owned()),
-                Value::Name("pocl".to_owned()),
-                0.0,
-                Some(Verdict::Agrees),
-            ),
+            (Answer::Name("pocl".to_owned()), Value::Name("pocl".to_owned()), 0.0, AGREES),
             (Answer::Name("pocl".to_owned()), Value::Name("apple".to_owned()), 0.0, DIFFERS),
             (Answer::None, Value::Flag(true), 0.0, None),
             (Answer::Number(1), Value::Flag(true), 0.0, None),

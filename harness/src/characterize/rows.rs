@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use clmatrix::characterize::measure::{Finding, Measured, Unit, Value};
+use clmatrix::characterize::measure::{Confidence, Finding, Measured, Unit, Value};
 use clmatrix::characterize::{Answer, Verdict};
 
 use indexmap::IndexMap;
@@ -132,12 +132,15 @@ fn exact_text(finding: &Finding) -> String {
 
 fn verdict_text(verdict: Verdict) -> String {
     match verdict {
-        Verdict::Agrees => "agrees".to_owned(),
-        Verdict::Differs { confidence } => {
-            format!("differs ({} confidence)", format!("{confidence:?}").to_lowercase())
-        }
+        Verdict::Agrees { confidence: Confidence::High } => "agrees".to_owned(),
+        Verdict::Agrees { confidence } => format!("agrees {}", in_brackets(confidence)),
+        Verdict::Differs { confidence } => format!("differs {}", in_brackets(confidence)),
         Verdict::NotMeasurable => "not measurable".to_owned(),
     }
+}
+
+fn in_brackets(confidence: Confidence) -> String {
+    format!("({} confidence)", format!("{confidence:?}").to_lowercase())
 }
 
 #[cfg(test)]
@@ -167,7 +170,7 @@ mod tests {
             {"name": "local_memory_bank_count", "value": 32.0, "unit": "count", "spread": 0.0,
              "confidence": "medium"},
             {"name": "usable_local_mem_size", "value": 49152.0, "unit": "bytes", "spread": 0.0,
-             "confidence": "high"},
+             "confidence": "low"},
             {"name": "has_src_build_cache", "not_measurable": "builds vary"},
             {"name": "launch_latency", "value": 1900.0, "unit": "nanoseconds", "spread": 80.0,
              "confidence": "high"}
@@ -182,7 +185,7 @@ mod tests {
 NAME                     TABLE   MEASURED        VERDICT
 get_simd_group_size      32      32              agrees
 local_memory_bank_count  16 [1]  32              differs (medium confidence)
-usable_local_mem_size    49152   49152           agrees
+usable_local_mem_size    49152   49152           agrees (low confidence)
 has_src_build_cache      - [2]   - [3]           not measurable
 get_pocl_version         none
 launch_latency                   1.9 µs ± 80 ns
@@ -195,13 +198,12 @@ launch_latency                   1.9 µs ± 80 ns
 
     #[test]
     fn verdicts_are_of_the_names_that_both_have() {
-        use clmatrix::characterize::measure::Confidence;
         let verdicts: Vec<_> = h200().verdicts.into_iter().collect();
         let differs = Verdict::Differs { confidence: Confidence::Medium };
         let expected = [
-            ("get_simd_group_size", Verdict::Agrees),
+            ("get_simd_group_size", Verdict::Agrees { confidence: Confidence::High }),
             ("local_memory_bank_count", differs),
-            ("usable_local_mem_size", Verdict::Agrees),
+            ("usable_local_mem_size", Verdict::Agrees { confidence: Confidence::Low }),
             ("has_src_build_cache", Verdict::NotMeasurable),
         ];
         assert_eq!(verdicts, expected.map(|(name, verdict)| (name.to_owned(), verdict)));

@@ -18,65 +18,67 @@ pub(super) const RECIPE: Recipe = Recipe {
     name: "allocation",
     measurements: &["largest_buffer", "sub_buffer_alignment_enforced"],
     weight: 1.5,
-    take: |bench| each(bench, [largest, alignment_is_enforced]),
+    take: |bench| Ok(each(bench, [largest, alignment_is_enforced])),
 };
 
 /// The largest buffer whose bytes can all be written, whatever CL_DEVICE_MAX_MEM_ALLOC_SIZE says.
 fn largest(bench: &Workbench, budget: &Budget) -> Attempt<Taken> {
+    let mut toucher = Toucher::new(bench)?;
+    let mut tried = Vec::new();
+    let answer = search(bench, budget, |size| {
+        let works = toucher.touched(size as usize).is_ok();
+        tried.push(Point::trial(size, works));
+        works
+    });
+    tried.sort_by(|a, b| a.x.total_cmp(&b.x));
+    let size = ("size", Unit::Bytes);
+    let series = (!tried.is_empty()).then(|| Series::new(size, ("works", Unit::Count), tried));
+    Ok(Taken::new(answer, series))
+}
+
+/// The largest size that works, up to all memory that may be used.
+fn search(
+    bench: &Workbench,
+    budget: &Budget,
+    mut works: impl FnMut(u64) -> bool,
+) -> Attempt<Finding> {
     /// The answer is as exact as this share of it.
     const EXACT: u64 = 64;
-    let mut toucher = Toucher::new(bench)?;
     let declared = bench.device.max_mem_alloc_size()?;
     let end = bench.memory / PAGE * PAGE;
-    let mut tried = Vec::new();
-    let mut try_size = |size: u64| {
-        let works = toucher.touched(size as usize).is_ok();
-        tried.push(Point { x: size as f64, samples: vec![f64::from(u8::from(works))] });
-        works
-    };
     if end == 0 {
         return Err(NotMeasurable::new(format!("{} bytes of memory are too few", bench.memory)));
     }
     if budget.is_spent() {
         return Err(NotMeasurable::new("there is no time to try any size; give it a budget"));
     }
-    if try_size(end) {
+    if works(end) {
         return Err(not_the_end(end));
     }
-    // What it says itself is most often where the end is.
     let (mut most, mut too_much) = (0, end);
+    let mut halve = |size: u64, most: &mut u64, too_much: &mut u64| {
+        *(if works(size) { most } else { too_much }) = size;
+    };
+    // What it says itself is most often where the end is.
     for size in [declared, declared + declared / EXACT] {
         let size = size / PAGE * PAGE;
-        if size <= most || size >= too_much {
-            continue;
-        }
-        if try_size(size) {
-            most = size;
-        } else {
-            too_much = size;
+        if size > most && size < too_much && !budget.is_spent() {
+            halve(size, &mut most, &mut too_much);
         }
     }
     while too_much - most > (most / EXACT).max(PAGE) && !budget.is_spent() {
-        let size = (most + (too_much - most) / 2) / PAGE * PAGE;
-        if try_size(size) {
-            most = size;
-        } else {
-            too_much = size;
-        }
+        halve((most + (too_much - most) / 2) / PAGE * PAGE, &mut most, &mut too_much);
     }
     if most == 0 {
         return Err(NotMeasurable::new("no buffer of any size could be used"));
     }
-    let spread = (too_much - most) as f64;
     let is_exact = too_much - most <= (most / EXACT).max(PAGE);
-    let answer = Finding {
+    Ok(Finding {
         value: Value::Number(most as f64),
         unit: Unit::Bytes,
-        spread,
+        spread: (too_much - most) as f64,
         confidence: if is_exact { Confidence::High } else { Confidence::Low },
-    };
-    tried.sort_by(|a, b| a.x.total_cmp(&b.x));
-    Ok(Taken::new(Ok(answer), [Series::new(("size", Unit::Bytes), ("works", Unit::Count), tried)]))
+    })
 }
 
 /// Whether the driver refuses regions that do not begin at a multiple of

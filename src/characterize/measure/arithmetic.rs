@@ -83,7 +83,7 @@ const NUMBERS: [Number; 4] = [
     },
 ];
 
-fn take(bench: &Workbench) -> Vec<Taken> {
+fn take(bench: &Workbench) -> Attempt<Vec<Taken>> {
     let budget = &bench.budget;
     let mut kernels = NUMBERS.map(|number| Mads::new(bench, budget, &number));
     let rates = sample_rates(budget, &mut kernels);
@@ -99,7 +99,7 @@ fn take(bench: &Workbench) -> Vec<Taken> {
         0 => rates_of(number).map(throughput),
         _ => Ok(multiple(rates_of(number)?, &rates_of(0)?)),
     };
-    (0..NUMBERS.len()).map(|number| taken(number).unwrap_or_else(Taken::from)).collect()
+    Ok((0..NUMBERS.len()).map(|number| taken(number).unwrap_or_else(Taken::from)).collect())
 }
 
 /// Operations in a second of each kernel that there is, by its number.

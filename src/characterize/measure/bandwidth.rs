@@ -21,10 +21,7 @@ pub(super) const RECIPE: Recipe = Recipe {
         "global_write_bandwidth",
     ],
     weight: 3.0,
-    take: |bench| {
-        let moves = Moves::new(bench).and_then(|moves| moves.measure(&bench.budget));
-        moves.unwrap_or_else(|why| Way::ALL.map(|_| why.clone().into()).into())
-    },
+    take: |bench| Moves::new(bench)?.measure(&bench.budget),
 };
 
 /// How many elements of 16 bytes a work item may have. Which is best differs between devices.

@@ -30,22 +30,14 @@ const BUILDS: Rounds = Rounds { least: 3, most: 15 };
 const COLD: u32 = 0;
 const WARM: u32 = 1;
 
-fn take(bench: &Workbench) -> Vec<Taken> {
-    match builds(bench) {
-        Err(why) => vec![why.clone().into(), why.clone().into(), why.into()],
-        Ok(points) => {
-            let [cold, warm] = [0, 1].map(|number: usize| Summary::of(&points[number].samples));
-            let time = |point: &Point| {
-                let series = series(vec![point.clone()]);
-                Taken::new(repeatable(&point.samples, Unit::Nanoseconds, Floor::HOST), [series])
-            };
-            vec![
-                time(&points[0]),
-                time(&points[1]),
-                Taken::new(cache(cold, warm), [series(points)]),
-            ]
-        }
-    }
+fn take(bench: &Workbench) -> Attempt<Vec<Taken>> {
+    let points = builds(bench)?;
+    let [cold, warm] = [0, 1].map(|number: usize| Summary::of(&points[number].samples));
+    let time = |point: &Point| {
+        let series = series(vec![point.clone()]);
+        Taken::new(repeatable(&point.samples, Unit::Nanoseconds, Floor::HOST), [series])
+    };
+    Ok(vec![time(&points[0]), time(&points[1]), Taken::new(cache(cold, warm), [series(points)])])
 }
 
 fn series(points: Vec<Point>) -> Series {

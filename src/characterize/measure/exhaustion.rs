@@ -2,7 +2,8 @@
 
 use super::Recipe;
 use super::finding::{Attempt, Confidence, Finding, NotMeasurable, Taken, Unit, Value};
-use super::touch::{PAGE, Toucher, not_the_end};
+use super::series::{Point, Series};
+use super::touch::{PAGE, Stage, Toucher, not_the_end};
 use super::workbench::Workbench;
 use crate::Class;
 
@@ -10,23 +11,42 @@ pub(super) const RECIPE: Recipe = Recipe {
     name: "exhaustion",
     measurements: &["total_memory", "out_of_memory_shows_at"],
     weight: 2.0,
-    take: |bench| match exhaust(bench) {
-        Ok((total, shows)) => vec![total, shows],
-        Err(why) => vec![why.clone().into(), why.into()],
-    },
+    take,
 };
 
 /// How much memory can be touched in buffers of a like size until there is no more, and which step
 /// told so.
-fn exhaust(bench: &Workbench) -> Attempt<(Taken, Taken)> {
+fn take(bench: &Workbench) -> Attempt<Vec<Taken>> {
     /// Of so many buffers, the last may be the one that is too much.
     const BUFFERS: u64 = 64;
-    let budget = &bench.budget;
     let declared = bench.device.max_mem_alloc_size()?;
     let size = (bench.memory / BUFFERS).min(declared).max(PAGE) / PAGE * PAGE;
+    let mut tried = Vec::new();
+    let end = exhaust(bench, size, |bytes, works| tried.push(Point::trial(bytes, works)));
+    let memory = ("memory in use", Unit::Bytes);
+    let series = (!tried.is_empty()).then(|| Series::new(memory, ("works", Unit::Count), tried));
+    let total = end.clone().map(|(bytes, _)| Finding {
+        value: Value::Number(bytes as f64),
+        unit: Unit::Bytes,
+        spread: size as f64,
+        confidence: Confidence::High,
+    });
+    let stage = end.map(|(_, stage)| {
+        Finding::exact(Value::Name(stage.name().to_owned()), Unit::Count, Confidence::High)
+    });
+    Ok(vec![Taken::new(total, series.clone()), Taken::new(stage, series)])
+}
+
+/// How many bytes were in use when a step failed, and which. `tries` is told of all sizes.
+fn exhaust(
+    bench: &Workbench,
+    size: u64,
+    mut tries: impl FnMut(u64, bool),
+) -> Attempt<(u64, Stage)> {
+    let budget = &bench.budget;
     let mut toucher = Toucher::new(bench)?;
     let mut buffers = Vec::new();
-    let (stage, error) = loop {
+    loop {
         let bytes = size * buffers.len() as u64;
         if bytes + size > bench.memory {
             return Err(not_the_end(bytes));
@@ -38,21 +58,16 @@ fn exhaust(bench: &Workbench) -> Attempt<(Taken, Taken)> {
                 Unit::Bytes.write(bytes as f64)
             )));
         }
-        match toucher.touched(size as usize) {
+        let touched = toucher.touched(size as usize);
+        tries(bytes + size, touched.is_ok());
+        match touched {
             Ok(buffer) => buffers.push(buffer),
-            Err(failure) => break failure,
+            Err((stage, error)) if error.class() == Class::OutOfMemory => {
+                return Ok((bytes, stage));
+            }
+            Err((_, error)) => {
+                return Err(NotMeasurable::new(format!("not memory ended, but: {error}")));
+            }
         }
-    };
-    if error.class() != Class::OutOfMemory {
-        return Err(NotMeasurable::new(format!("not memory ended, but: {error}")));
     }
-    let total = Finding {
-        value: Value::Number((size * buffers.len() as u64) as f64),
-        unit: Unit::Bytes,
-        spread: size as f64,
-        confidence: Confidence::High,
-    };
-    let stage = Value::Name(stage.name().to_owned());
-    let stage = Finding::exact(stage, Unit::Count, Confidence::High);
-    Ok((Taken::new(Ok(total), []), Taken::new(Ok(stage), [])))
 }

@@ -30,7 +30,7 @@ const LARGEST: u64 = 128 << 20;
 /// So many samples would take all of the time.
 const SAMPLES: f64 = 100.0;
 
-fn take(bench: &Workbench) -> Vec<Taken> {
+fn take(bench: &Workbench) -> Attempt<Vec<Taken>> {
     let pageable = Transfers::new(bench).and_then(|transfers| {
         let mut host = vec![0_u32; transfers.size / WORD];
         transfers.measure(&bench.budget.share(0.5), &mut host)
@@ -38,7 +38,7 @@ fn take(bench: &Workbench) -> Vec<Taken> {
     let pinned = pinned(bench, &bench.budget.share(0.5));
     let each =
         |taken: Attempt<[Taken; 2]>| taken.unwrap_or_else(|why| [why.clone().into(), why.into()]);
-    each(pageable).into_iter().chain(each(pinned)).collect()
+    Ok(each(pageable).into_iter().chain(each(pinned)).collect())
 }
 
 /// From and to memory that the driver has taken for this, mapped all the time.

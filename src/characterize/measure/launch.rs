@@ -30,18 +30,14 @@ pub(super) const RECIPE: Recipe = Recipe {
     take,
 };
 
-fn take(bench: &Workbench) -> Vec<Taken> {
-    let launches = Launches::new(bench);
+fn take(bench: &Workbench) -> Attempt<Vec<Taken>> {
+    let launches = Launches::new(bench)?;
     let timed = |time: fn(&Launches, &Budget) -> Attempt<Taken>| {
-        let launches = launches.as_ref().map_err(Clone::clone)?;
-        time(launches, &bench.budget.share(0.2))
+        time(&launches, &bench.budget.share(0.2)).unwrap_or_else(Taken::from)
     };
-    let mut taken: Vec<Taken> = [latency, launch_and_wait, event_overhead]
-        .into_iter()
-        .map(|time| timed(time).unwrap_or_else(Taken::from))
-        .collect();
+    let mut taken = Vec::from([latency, launch_and_wait, event_overhead].map(timed));
     taken.extend(each(bench, [queue, context]));
-    taken
+    Ok(taken)
 }
 
 /// So many launches are timed together: a host's clock may not tell a single one.

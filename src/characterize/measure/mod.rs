@@ -71,7 +71,8 @@ pub enum Topic {
     /// How large buffers may be, and where regions of them may begin.
     Allocation,
     /// How much memory there is, and where it shows that there is no more. A driver may end the
-    /// process then; with the settings of [`Settings::for_device`] this does not come up on a CPU.
+    /// process then: measure it in a process of its own, or leave it out. With the settings of
+    /// [`Settings::for_device`] this does not come up where the memory is the host's.
     Exhaustion,
 }
 
@@ -82,8 +83,8 @@ struct Recipe {
     measurements: &'static [&'static str],
     /// Its part of the time of all topics.
     weight: f64,
-    /// An answer for each of its measurements, in their order.
-    take: fn(&Workbench) -> Vec<Taken>,
+    /// An answer for each of its measurements, in their order, or why there is none for any.
+    take: fn(&Workbench) -> Attempt<Vec<Taken>>,
 }
 
 impl Topic {
@@ -147,25 +148,27 @@ pub struct Settings<'a> {
 const GPU_BUDGET: Duration = Duration::from_secs(16);
 /// On a CPU, where one sample takes longer, as do builds.
 const CPU_BUDGET: Duration = Duration::from_secs(24);
-/// A CPU's memory is that of all other programs, too.
-const CPU_MEMORY: u64 = 256 << 20;
+/// The host's memory is that of all other programs, too.
+const HOST_MEMORY: u64 = 256 << 20;
 
 impl Settings<'static> {
-    /// What a device of its kind needs: all of its memory and 16 s, or 256 MiB and 24 s of a CPU.
+    /// What a device of its kind needs: 16 s, or 24 s of a CPU, and all of its memory, or 256 MiB
+    /// where that is the host's.
     ///
     /// # Errors
     /// What the driver answers where it does not tell what all devices have.
     pub fn for_device(device: &Device) -> Result<Self> {
-        Ok(Self::usual(Facts::of(device)?.device_type, device.global_mem_size()?))
+        let facts = Facts::of(device)?;
+        let memory = device.global_mem_size()?;
+        Ok(Self::usual(facts.device_type, facts.host_unified_memory, memory))
     }
 
-    /// The same for a device of a type, with so many bytes of memory.
-    pub fn usual(device_type: DeviceType, memory: u64) -> Self {
-        let (budget, memory) = if device_type.has_cpu() {
-            (CPU_BUDGET, memory.min(CPU_MEMORY))
-        } else {
-            (GPU_BUDGET, memory)
-        };
+    /// The same for a device of a type, with so many bytes of memory, which may be the host's.
+    pub fn usual(device_type: DeviceType, host_unified_memory: bool, memory: u64) -> Self {
+        let is_cpu = device_type.has_cpu();
+        let budget = if is_cpu { CPU_BUDGET } else { GPU_BUDGET };
+        let is_host_s = is_cpu || host_unified_memory;
+        let memory = if is_host_s { memory.min(HOST_MEMORY) } else { memory };
         Self { budget, memory, clock: &SystemClock, trying: &|_| () }
     }
 }
@@ -196,10 +199,11 @@ impl Recipe {
     fn measure(&self, device: &Device, settings: &Settings) -> Vec<Measured> {
         let clock = settings.clock;
         let begin = clock.now();
-        let taken = match Workbench::new(device, settings) {
-            Ok(bench) => (self.take)(&bench),
-            Err(why) => self.measurements.iter().map(|_| why.clone().into()).collect(),
+        let taken = Workbench::new(device, settings).and_then(|bench| (self.take)(&bench));
+        let none = |why: NotMeasurable| {
+            self.measurements.iter().map(|_| Taken::from(why.clone())).collect()
         };
+        let taken = taken.unwrap_or_else(none);
         debug_assert_eq!(taken.len(), self.measurements.len());
         let took = clock.now() - begin;
         let named = self.measurements.iter().zip(taken);

@@ -43,6 +43,11 @@ impl Series {
 }
 
 impl Point {
+    /// Whether something of that size works.
+    pub(super) fn trial(size: u64, works: bool) -> Self {
+        Self { x: size as f64, samples: vec![f64::from(u8::from(works))] }
+    }
+
     /// The lower quartile, the median and the upper quartile of the samples, if there are any.
     ///
     /// ```

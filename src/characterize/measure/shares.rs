@@ -14,7 +14,7 @@ use super::{Settings, Topic};
 /// use clmatrix::characterize::measure::{Settings, Shares, Topic};
 /// use clmatrix::select::DeviceType;
 ///
-/// let usual = Settings::usual(DeviceType::default(), 1 << 20);
+/// let usual = Settings::usual(DeviceType::default(), false, 1 << 20);
 /// let settings = Settings { budget: Duration::from_secs(10), ..usual };
 /// let shares = Shares::new(&Topic::ALL, &settings);
 /// for topic in Topic::ALL {

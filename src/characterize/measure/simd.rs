@@ -21,10 +21,7 @@ pub(super) const RECIPE: Recipe = Recipe {
     name: "simd",
     measurements: &["get_simd_group_size"],
     weight: 1.0,
-    take: |bench| {
-        let lanes = Lanes::measure(bench, &bench.budget);
-        vec![lanes.map_or_else(Taken::from, Lanes::taken)]
-    },
+    take: |bench| Ok(vec![Lanes::measure(bench, &bench.budget)?.taken()]),
 };
 
 /// How many work items go in step, by what the driver tells and by what divergence costs.

@@ -13,7 +13,7 @@ pub(super) const RECIPE: Recipe = Recipe {
     name: "timer",
     measurements: &["profiling_timer_resolution"],
     weight: 1.0,
-    take: |bench| each(bench, [resolution]),
+    take: |bench| Ok(each(bench, [resolution])),
 };
 
 /// Times that a timer tells are multiples of its step. That those of so many commands have a common

@@ -21,6 +21,7 @@ fn facts_are_what_the_driver_tells(facts: Facts, device: Device, platform: Platf
     assert_eq!(facts.vendor, device.vendor()?.trim());
     assert_eq!(facts.device_type.0, device.dev_type()?);
     assert_eq!(facts.max_compute_units, device.max_compute_units()?);
+    assert_eq!(facts.host_unified_memory, device.host_unified_memory()?);
     let local = match device.local_mem_type()? {
         0 => LocalMemType::None,
         1 => LocalMemType::Local,

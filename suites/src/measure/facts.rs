@@ -1,9 +1,11 @@
 //! Measured answers beside what the driver itself says.
 
 use clmatrix::Device;
-use clmatrix::characterize::measure::{Confidence, Topic, Value};
-use clmatrix::cl3::device::CL_GLOBAL;
-use clmatrix::{Platform, Result};
+use clmatrix::characterize::measure::{Confidence, Finding, Topic, Value};
+use clmatrix::cl3::command_queue::CL_QUEUE_PROFILING_ENABLE;
+use clmatrix::cl3::device::{CL_DEVICE_TYPE_CPU, CL_GLOBAL};
+use clmatrix::memory::{Buffer, MemFlags, enqueue_fill};
+use clmatrix::{CommandQueue, Context, Platform, Result};
 use clmatrix_harness::{device, platform};
 use rstest::rstest;
 
@@ -28,10 +30,18 @@ fn pocl_keeps_builds_and_oclgrind_does_not(device: Device, platform: Platform) -
 #[rstest]
 #[clmatrix_harness::test]
 fn times_of_commands_are_steps_of_the_timer(device: Device) -> Result<()> {
+    const COMMANDS: usize = 32;
     let all = measured(device, Topic::Timer);
     let Some(step) = number(&all, "profiling_timer_resolution") else { return Ok(()) };
-    for sample in &all[0].series[0].points[0].samples {
-        assert_eq!(sample % step, 0.0, "{sample} ns in steps of {step} ns");
+    // Of commands that it has not seen.
+    let context = Context::from_device(&device)?;
+    let queue = CommandQueue::create_default(&context, CL_QUEUE_PROFILING_ENABLE)?;
+    let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 4096)?;
+    for _ in 0..COMMANDS {
+        let event = enqueue_fill(&queue, &buffer, &1_u32, .., [])?;
+        event.wait()?;
+        let time = event.profiling_command_end()? - event.profiling_command_start()?;
+        assert_eq!(time % step as u64, 0, "{time} ns in steps of {step} ns");
     }
     Ok(())
 }
@@ -46,10 +56,10 @@ fn usable_local_memory_is_part_of_what_there_is(device: Device) -> Result<()> {
 }
 
 /// Caches have no banks, and a device that is interpreted has no work items in step that could meet
-/// at one.
+/// at one. NVIDIA's have 32 since the first that knew OpenCL 1.1.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_cpu_s_local_memory_has_no_banks(device: Device) -> Result<()> {
+fn banks_are_those_of_the_hardware(device: Device, platform: Platform) -> Result<()> {
     let all = measured(device, Topic::LocalMemory);
     if device.local_mem_type()? == CL_GLOBAL {
         for measured in all.iter().filter(|measured| measured.name != "usable_local_mem_size") {
@@ -57,7 +67,13 @@ fn a_cpu_s_local_memory_has_no_banks(device: Device) -> Result<()> {
             assert!(why.reason.contains("cached global memory"), "{why}");
         }
     }
-    assert_eq!(found(&all, "local_memory_bank_count"), None);
+    let banks = number(&all, "local_memory_bank_count");
+    if device.dev_type()? & CL_DEVICE_TYPE_CPU != 0 {
+        assert_eq!(banks, None);
+    }
+    if platform.name()? == "NVIDIA CUDA" {
+        assert!(banks.is_none_or(|banks| banks == 32.0), "{banks:?}");
+    }
     Ok(())
 }
 
@@ -91,6 +107,41 @@ fn numbers_that_a_device_has_not_are_not_measurable(device: Device) -> Result<()
         if !has {
             let why = measured.answer.as_ref().unwrap_err();
             assert!(why.reason.contains(extension), "{why}");
+        }
+    }
+    Ok(())
+}
+
+/// A launch is a part of launching and waiting, which others may hold up.
+#[rstest]
+#[clmatrix_harness::test]
+fn who_waits_for_a_launch_launches_it_first(device: Device) {
+    let all = measured(device, Topic::Launch);
+    let launch = found(&all, "launch_latency");
+    let both = found(&all, "launch_and_wait");
+    let (Some(launch), Some(both)) = (launch, both) else { return };
+    let time = |of: &Finding| match of.value {
+        Value::Number(time) => time,
+        _ => panic!("{of:?} is no time"),
+    };
+    assert!(time(&launch) - launch.spread <= 2.0 * (time(&both) + both.spread), "{launch} {both}");
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn there_is_no_more_memory_than_the_device_has(device: Device) -> Result<()> {
+    let all = device.global_mem_size()? as f64;
+    for (topic, name) in
+        [(Topic::Allocation, "largest_buffer"), (Topic::Exhaustion, "total_memory")]
+    {
+        let measured = measured(device, topic);
+        let measured = measured.iter().find(|measured| measured.name == name).expect("it is there");
+        let tried = measured.series.iter().flat_map(|series| &series.points);
+        for point in tried {
+            assert!(point.x <= all, "{name}: {} of {all} bytes", point.x);
+        }
+        if let Ok(Finding { value: Value::Number(found), .. }) = measured.answer {
+            assert!(found <= all, "{name}: {found} of {all} bytes");
         }
     }
     Ok(())

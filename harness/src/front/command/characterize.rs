@@ -48,7 +48,7 @@ pub struct CharacterizeArguments {
     /// How long the measurements of a device may take [default: 24s for a CPU, else 16s].
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, requires = "measure")]
     budget: Option<Duration>,
-    /// How much of a device's memory they may use [default: 256MiB of a CPU's, else all].
+    /// How much of a device's memory they may use [default: 256MiB of the host's, else all].
     #[arg(long, value_name = "SIZE", requires = "measure")]
     memory: Option<ByteSize>,
     /// Draw curves of what is measured below the table, which is otherwise done on a terminal only.
@@ -123,7 +123,7 @@ impl CharacterizeArguments {
         }
         if self.measure {
             let topics = only.topics();
-            let settings = self.settings(device);
+            let settings = self.settings(device, &found);
             let shares = Shares::new(&topics, &settings);
             for (position, topic) in topics.iter().enumerate() {
                 tell(&format!("{id}: {} ({} of {})", topic.name(), position + 1, topics.len()));
@@ -134,9 +134,11 @@ impl CharacterizeArguments {
         found
     }
 
-    fn settings(&self, device: &TestDevice) -> Settings<'static> {
+    fn settings(&self, device: &TestDevice, found: &CharacterizedDevice) -> Settings<'static> {
         let info = &device.run.info;
-        let usual = Settings::usual(info.device_type, info.global_mem_size);
+        let known = found.characterization.as_ref();
+        let is_host_s = known.is_some_and(|known| known.facts.host_unified_memory);
+        let usual = Settings::usual(info.device_type, is_host_s, info.global_mem_size);
         Settings {
             budget: self.budget.unwrap_or(usual.budget),
             memory: self.memory.map_or(usual.memory, |memory| memory.as_u64()),

@@ -27,7 +27,7 @@ pub(super) const RECIPE: Recipe = Recipe {
     take,
 };
 
-fn take(bench: &Workbench) -> Vec<Taken> {
+fn take(bench: &Workbench) -> Attempt<Vec<Taken>> {
     let share = |share| bench.budget.share(share);
     let size = size::usable(bench, 0.2);
     let curve = lanes(bench).and_then(|lanes| Curve::sample(bench, &share(0.2), lanes));
@@ -37,7 +37,8 @@ fn take(bench: &Workbench) -> Vec<Taken> {
     let eight = curve.clone().and_then(|curve| layouts(bench, &share(0.15), curve, Item::Eight));
     let taken = |taken: Attempt<Taken>| taken.unwrap_or_else(Taken::from);
     let count = curve.map(|curve| curve.taken(&width));
-    vec![taken(size), taken(count), taken(width.map(Width::taken)), taken(four), taken(eight)]
+    let width = width.map(Width::taken);
+    Ok([size, count, width, four, eight].map(taken).into())
 }
 
 /// How many work items access banks at once, if there are banks, and how sure that is.

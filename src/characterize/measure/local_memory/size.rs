@@ -45,7 +45,7 @@ pub(super) fn usable(bench: &Workbench, share: f64) -> Attempt<Taken> {
             return Err(NotMeasurable::new(why));
         }
         let runs = fill.runs(words)?;
-        tried.push(Point { x: (words * WORD) as f64, samples: vec![f64::from(u8::from(runs))] });
+        tried.push(Point::trial(words * WORD, runs));
         Ok(runs)
     });
     tried.sort_by(|a, b| a.x.total_cmp(&b.x));
