@@ -28,9 +28,9 @@ pub enum Requirement {
     MaxAlloc(u64),
     /// CL_DEVICE_LOCAL_MEM_SIZE.
     LocalMem(u64),
-    /// Sub-groups of any size.
+    /// Sub-groups of any size, with their functions in kernels.
     SubGroups,
-    /// Sub-groups, warps or wavefronts of so many work items, as the driver tells.
+    /// Sub-groups of so many work items, which may be warps or wavefronts, as the driver tells.
     SubGroup(u64),
 }
 
@@ -90,10 +90,7 @@ impl Requirement {
                 too_small("largest allocation", device.max_mem_alloc_size, bytes)
             }
             Self::LocalMem(bytes) => too_small("local memory", device.local_mem_size, bytes),
-            Self::SubGroups => {
-                let has = device.sub_groups || !device.sub_group_sizes.is_empty();
-                lacks(has, "no sub-groups")
-            }
+            Self::SubGroups => lacks(device.sub_groups, "no sub-groups"),
             Self::SubGroup(size) => no_sub_groups_of(size, device),
         }
     }
@@ -102,12 +99,13 @@ impl Requirement {
 /// Which sizes there are, where `size` is none of them.
 fn no_sub_groups_of(size: u64, device: &DeviceInfo) -> Option<String> {
     let sizes = &device.sub_group_sizes;
-    if sizes.contains(&size) {
+    if device.sub_groups && sizes.contains(&size) {
         return None;
     }
     let instead = match &sizes[..] {
-        [] if device.sub_groups => "the driver does not tell its sizes".to_owned(),
-        [] => "the device has none".to_owned(),
+        // A warp alone does not give kernels the functions of sub-groups.
+        _ if !device.sub_groups => "the device has none".to_owned(),
+        [] => "the driver does not tell its sizes".to_owned(),
         sizes => {
             let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
             format!("the device has {}", sizes.join(", "))
@@ -180,7 +178,8 @@ mod tests {
             ..DeviceInfo::default()
         };
         for (device, any, of_32) in [
-            (device(false, &[32]), true, None),
+            (device(false, &[32]), false, Some("the device has none")),
+            (device(true, &[32]), true, None),
             (device(true, &[8, 16, 32]), true, None),
             (device(true, &[4, 8]), true, Some("the device has 4, 8")),
             (device(true, &[]), true, Some("the driver does not tell its sizes")),

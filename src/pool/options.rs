@@ -120,6 +120,9 @@ impl PoolOptions {
     /// What is told of all that the pool does, in the thread that has the pool do it. Each time, the
     /// pool looks at the clock. No lock is held. If it panics, that is logged.
     ///
+    /// Other threads in need of memory wait for one that frees some until the hook has been told of that
+    /// ([`Freed`](super::PoolEventKind::Freed)), so the hook must not wait for them.
+    ///
     /// ```
     /// # use clmatrix::memory::MemFlags;
     /// # use clmatrix::pool::{DeferredAllocator, MemoryPool, PoolOptions};

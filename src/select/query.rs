@@ -72,12 +72,11 @@ impl Query<'_> {
             .then(|| [0, bus.into(), device.into(), function.into()])
     }
 
-    /// Whether work items form sub-groups. OpenCL 2.1 has them, 3.0 may have them.
+    /// Whether work items form sub-groups. OpenCL 2.1 has them, 3.0 may have them, and any version
+    /// may by an extension.
     pub(crate) fn sub_groups(&self, opencl: Version, extensions: &[String]) -> bool {
-        if opencl >= (Version { major: 2, minor: 1 }) {
-            return self.flag(cl::CL_DEVICE_MAX_NUM_SUB_GROUPS);
-        }
-        ["cl_khr_subgroups", "cl_intel_subgroups"].iter().any(|name| lists(extensions, name))
+        let may_tell = opencl >= (Version { major: 2, minor: 1 });
+        may_tell && self.flag(cl::CL_DEVICE_MAX_NUM_SUB_GROUPS) || lists_sub_groups(extensions)
     }
 
     /// What the drivers that tell it say of how many work items go together.
@@ -107,6 +106,10 @@ impl Query<'_> {
     }
 }
 
+fn lists_sub_groups(extensions: &[String]) -> bool {
+    ["cl_khr_subgroups", "cl_intel_subgroups"].iter().any(|name| lists(extensions, name))
+}
+
 fn lists(extensions: &[String], name: &str) -> bool {
     extensions.iter().any(|listed| listed == name)
 }
@@ -115,4 +118,18 @@ fn lists(extensions: &[String], name: &str) -> bool {
 pub(crate) fn text(data: std::result::Result<Vec<u8>, i32>) -> String {
     let data = data.unwrap_or_default();
     String::from_utf8_lossy(&data).trim_matches(|c: char| c == '\0' || c.is_whitespace()).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sub_groups_are_not_a_required_size_of_them() {
+        let lists = |name: &str| lists_sub_groups(&["cl_khr_fp64".to_owned(), name.to_owned()]);
+        assert!(lists("cl_khr_subgroups") && lists("cl_intel_subgroups"));
+        assert!(
+            !lists("cl_nv_device_attribute_query") && !lists("cl_intel_required_subgroup_size")
+        );
+    }
 }

@@ -70,8 +70,11 @@ impl<M: Memory> Shared<M> {
         let memory = Arc::new(memory);
         let whole = Whole { memory: Arc::clone(&memory), reserved };
         let added = split.state.lock().add(whole, bytes, alignment, size);
-        // One without room is dropped here.
-        let Ok(place) = added else { return Ok(None) };
+        // One without room is dropped here, and its bytes are for others.
+        let Ok(place) = added else {
+            out.is_of_use(true);
+            return Ok(None);
+        };
         let note = Queues::new();
         let mut looked = Looked { roots: split, out: &out, place, note, part: None };
         self.make_part(&mut looked, memory, size)?.is_new = true;
