@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use bytesize::ByteSize;
 use clmatrix::characterize::measure::{Measured, NotMeasurable, Settings, Topic};
 
-use super::Characterization;
+use super::{Characterization, unmeasured};
 use crate::devices::TestDevice;
 use crate::os::StopSignal;
 use crate::schedule::LaneSettings;
@@ -29,13 +30,14 @@ impl<'a> Asked<'a> {
     }
 
     /// What the driver tells, and what follows from it; or why that is not known.
-    pub fn characterization(&mut self) -> Result<Box<Characterization>, String> {
+    pub fn characterization(&mut self) -> Result<Box<Characterization>, WorkerLost> {
         let limit = self.limit();
-        self.ask(|worker, stop| worker.characterize(Builds::Made, limit, stop))?
+        let answer = self.ask(|worker, stop| worker.characterize(Builds::Made, limit, stop))?;
+        answer.map_err(WorkerLost::Failed)
     }
 
-    /// A topic's measurements. Where there are none, each says why.
-    pub fn measured(&mut self, topic: Topic, settings: &Settings) -> Vec<Measured> {
+    /// A topic's measurements. Where there are none, each says why. `None` where it was stopped.
+    pub fn measured(&mut self, topic: Topic, settings: &Settings) -> Option<Vec<Measured>> {
         let begin = Instant::now();
         let grace = self.limit();
         let ends_early = topic == Topic::Exhaustion && self.is_cpu;
@@ -44,15 +46,11 @@ impl<'a> Asked<'a> {
         } else {
             self.ask(|worker, stop| worker.measure(topic, settings, None, grace, stop))
         };
-        answer.unwrap_or_else(|reason| {
-            let without = |name: &&str| Measured {
-                name: (*name).to_owned(),
-                answer: Err(NotMeasurable { reason: reason.clone() }),
-                series: Vec::new(),
-                took: begin.elapsed(),
-            };
-            topic.measurements().iter().map(without).collect()
-        })
+        match answer {
+            Ok(measured) => Some(measured),
+            Err(WorkerLost::Stopped) => None,
+            Err(WorkerLost::Failed(reason)) => Some(unmeasured(topic, &reason, begin.elapsed())),
+        }
     }
 
     /// On a CPU it is the process that runs out of memory, when it has used what it may. What its
@@ -62,19 +60,21 @@ impl<'a> Asked<'a> {
         topic: Topic,
         settings: &Settings,
         grace: Duration,
-    ) -> Result<Vec<Measured>, String> {
+    ) -> Result<Vec<Measured>, WorkerLost> {
         /// Of so much memory the process has the first part.
         const BEYOND: u64 = 4;
         let room = settings.memory;
+        if room < LEAST_ROOM {
+            let least = ByteSize(LEAST_ROOM);
+            let reason = format!("the driver itself needs memory: let it use {least} (--memory)");
+            return Err(WorkerLost::Failed(reason));
+        }
         let settings = Settings { memory: room.saturating_mul(BEYOND), ..*settings };
         let question = |worker: &mut Worker, stop: &StopSignal| {
             worker.measure(topic, &settings, Some(room), grace, stop)
         };
         let mut all = self.ask(question)?;
-        for measured in all.iter_mut().filter(|measured| measured.name == "total_memory") {
-            let reason = format!("all memory of the process was used up, which had {room} bytes");
-            measured.answer = Err(NotMeasurable { reason });
-        }
+        leave_total_out(&mut all, room);
         Ok(all)
     }
 
@@ -87,21 +87,66 @@ impl<'a> Asked<'a> {
     fn ask<T>(
         &mut self,
         question: impl FnOnce(&mut Worker, &StopSignal) -> Result<T, WorkerLost>,
-    ) -> Result<T, String> {
+    ) -> Result<T, WorkerLost> {
         let mut worker = match self.worker.take() {
             Some(worker) => worker,
             None => self.start()?,
         };
-        let answer = question(&mut worker, self.stop).map_err(|lost| lost.to_string())?;
+        let answer = question(&mut worker, self.stop)?;
         self.worker = Some(worker);
         Ok(answer)
     }
 
-    fn start(&mut self) -> Result<Worker, String> {
+    fn start(&mut self) -> Result<Worker, WorkerLost> {
         if let Some(reason) = &self.given_up {
-            return Err(reason.clone());
+            return Err(WorkerLost::Failed(reason.clone()));
         }
         let started = Worker::start(&self.lane.launch, false, self.stop);
-        started.map_err(|lost| self.given_up.insert(lost.to_string()).clone())
+        if let Err(WorkerLost::Failed(reason)) = &started {
+            self.given_up = Some(reason.clone());
+        }
+        started
+    }
+}
+
+/// With less, in bytes, drivers run out of memory before anything is measured, and some crash.
+const LEAST_ROOM: u64 = 64 << 20;
+
+/// A process that had `room` bytes has found how many those are, which nobody asked.
+fn leave_total_out(all: &mut [Measured], room: u64) {
+    let found =
+        |measured: &&mut Measured| measured.name == "total_memory" && measured.answer.is_ok();
+    for measured in all.iter_mut().filter(found) {
+        let reason = format!("all memory of the process was used up, which had {room} bytes");
+        measured.answer = Err(NotMeasurable { reason });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reasons(json: &str) -> Vec<Option<String>> {
+        let mut all: Vec<Measured> = serde_json::from_str(json).unwrap();
+        leave_total_out(&mut all, 4096);
+        all.into_iter().map(|measured| Some(measured.answer.err()?.reason)).collect()
+    }
+
+    #[test]
+    fn only_a_total_that_was_found_is_that_of_the_process() {
+        let found = reasons(
+            r#"[{"name": "total_memory", "value": 4096.0, "unit": "bytes", "spread": 64.0,
+                 "confidence": "high"},
+                {"name": "out_of_memory_shows_at", "value": "creation", "unit": "count",
+                 "spread": 0.0, "confidence": "high"}]"#,
+        );
+        let total = "all memory of the process was used up, which had 4096 bytes".to_owned();
+        assert_eq!(found, [Some(total), None]);
+        let not_found = reasons(
+            r#"[{"name": "total_memory", "not_measurable": "its time was spent"},
+                {"name": "out_of_memory_shows_at", "not_measurable": "its time was spent"}]"#,
+        );
+        let why = Some("its time was spent".to_owned());
+        assert_eq!(not_found, [why.clone(), why]);
     }
 }

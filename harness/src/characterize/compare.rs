@@ -9,6 +9,7 @@ use clmatrix::characterize::measure::{Finding, Measured, Value};
 use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 
+use super::rows::{answer_text, with_confidence, with_notes};
 use super::{CharacterizedDevice, Devices, TableAnswer};
 use crate::report::sheet::Sheet;
 
@@ -49,6 +50,12 @@ pub struct Pair<'a> {
     pub a: &'a str,
     /// The id in the second file.
     pub b: &'a str,
+    /// Why nothing is known of the first one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub a_error: Option<&'a str>,
+    /// Why nothing is known of the second one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub b_error: Option<&'a str>,
     /// Name by name.
     pub rows: Vec<Row>,
     #[serde(skip)]
@@ -90,6 +97,13 @@ pub enum Source {
 pub enum Side {
     /// Its answer, for a person.
     Answer(String),
+    /// Its answer, for a person, that may be wrong.
+    Guess {
+        /// The answer.
+        answer: String,
+        /// Why it may be wrong.
+        warnings: Vec<String>,
+    },
     /// Why it has none.
     Reason(String),
     /// It was not asked.
@@ -105,7 +119,8 @@ pub fn pairs<'a>(
     let pair = |(a, ours): (&'a String, &'a _), (b, theirs): (&'a String, &'a _)| {
         let mut rows = rows(ours, theirs);
         rows.retain(|row| wanted(&row.name));
-        Pair { a, b, rows, devices: [ours, theirs] }
+        let (a_error, b_error) = (ours.error.as_deref(), theirs.error.as_deref());
+        Pair { a, b, a_error, b_error, rows, devices: [ours, theirs] }
     };
     if let (1, 1) = (a.len(), b.len()) {
         return Ok(a.iter().zip(b).map(|(a, b)| pair(a, b)).collect());
@@ -120,6 +135,11 @@ pub fn pairs<'a>(
         ));
     }
     Ok(common)
+}
+
+/// The ids that the other file does not have.
+pub fn without_pair<'a>(devices: &'a Devices, others: &Devices) -> Vec<&'a str> {
+    devices.keys().map(String::as_str).filter(|id| !others.contains_key(*id)).collect()
 }
 
 fn ids(devices: &Devices) -> String {
@@ -138,9 +158,10 @@ fn rows(a: &CharacterizedDevice, b: &CharacterizedDevice) -> Vec<Row> {
     let names: IndexSet<&String> = ours.keys().chain(theirs.keys()).collect();
     let answers = names.into_iter().map(|name| of_table(name, ours.get(name), theirs.get(name)));
     let names: IndexSet<&String> = a.measured.keys().chain(b.measured.keys()).collect();
-    let measured = names
-        .into_iter()
-        .map(|name| of_measurements(name, a.measured.get(name), b.measured.get(name)));
+    let measured = names.into_iter().map(|name| {
+        let tables = [ours.get(name), theirs.get(name)];
+        of_measurements(name, tables, a.measured.get(name), b.measured.get(name))
+    });
     answers.chain(measured).collect()
 }
 
@@ -161,7 +182,12 @@ fn of_table(name: &str, a: Option<&TableAnswer>, b: Option<&TableAnswer>) -> Row
     }
 }
 
-fn of_measurements(name: &str, a: Option<&Measured>, b: Option<&Measured>) -> Row {
+fn of_measurements(
+    name: &str,
+    tables: [Option<&TableAnswer>; 2],
+    a: Option<&Measured>,
+    b: Option<&Measured>,
+) -> Row {
     fn finding(measured: Option<&Measured>) -> Option<&Finding> {
         measured?.answer.as_ref().ok()
     }
@@ -174,8 +200,8 @@ fn of_measurements(name: &str, a: Option<&Measured>, b: Option<&Measured>) -> Ro
     Row {
         name: name.to_owned(),
         from: Source::Measured,
-        a: Side::of_measurement(a),
-        b: Side::of_measurement(b),
+        a: Side::of_measurement(a, tables[0]),
+        b: Side::of_measurement(b, tables[1]),
         ratio: comparable.and_then(|(a, b)| ratio(number(a)?, number(b)?)),
         agree: findings.map(|(a, b)| a.agrees_with(b)),
     }
@@ -190,21 +216,28 @@ impl Side {
         match answer {
             None => Self::Absent,
             Some(TableAnswer::Failed { error }) => Self::Reason(error.clone()),
-            Some(known) => Self::Answer(known.to_string()),
+            Some(TableAnswer::Known(answer)) if answer.is_known() => {
+                Self::Answer(answer_text(&answer.value))
+            }
+            Some(TableAnswer::Known(answer)) => Self::Guess {
+                answer: answer_text(&answer.value),
+                warnings: answer.warnings.iter().map(ToString::to_string).collect(),
+            },
         }
     }
 
-    fn of_measurement(measured: Option<&Measured>) -> Self {
+    fn of_measurement(measured: Option<&Measured>, table: Option<&TableAnswer>) -> Self {
         match measured.map(|measured| &measured.answer) {
             None => Self::Absent,
             Some(Err(why)) => Self::Reason(why.to_string()),
-            Some(Ok(finding)) => Self::Answer(finding.to_string()),
+            Some(Ok(finding)) => Self::Answer(with_confidence(finding, table)),
         }
     }
 
     fn cell(&self, sheet: &mut Sheet) -> String {
         match self {
             Self::Answer(text) => sheet.or_note(text.clone()),
+            Self::Guess { answer, warnings } => with_notes(sheet, answer.clone(), warnings),
             Self::Reason(reason) => format!("- {}", sheet.note(reason)),
             Self::Absent => String::new(),
         }
@@ -216,6 +249,12 @@ impl Pair<'_> {
     pub fn titles(&self) -> [String; 2] {
         let [a, b] = self.devices;
         [format!("A = {}", a.title(self.a)), format!("B = {}", b.title(self.b))]
+    }
+
+    /// What is said of those that do not answer.
+    pub fn errors(&self) -> Vec<String> {
+        let sides = [("A", self.a_error), ("B", self.b_error)].into_iter();
+        sides.filter_map(|(side, why)| Some(format!("{side} does not answer: {}", why?))).collect()
     }
 
     /// Name by name.
@@ -315,6 +354,36 @@ mod tests {
         let error: String = matched(&two, &devices([("z", any())])).unwrap_err();
         assert_eq!(error, "no device is in both files: one has x, y, the other z");
         assert!(matched(&two, &Devices::new()).unwrap_err().contains("the other none"));
+    }
+
+    #[test]
+    fn what_is_not_compared_is_told() {
+        let mut dead = device("", "");
+        dead.error = Some("the driver hung".to_owned());
+        let ours = devices([("x", device("", "")), ("y", dead.clone()), ("z", dead)]);
+        let theirs = devices([("v", device("", "")), ("x", device("", "")), ("y", device("", ""))]);
+        let pairs = pairs(&ours, &theirs, |_| true).unwrap();
+        assert!(pairs[0].errors().is_empty());
+        assert_eq!(pairs[1].errors(), ["A does not answer: the driver hung"]);
+        let json = serde_json::to_value(&pairs).unwrap();
+        assert_eq!(json[1]["a_error"], "the driver hung");
+        assert!(json[0].get("a_error").is_none() && json[1].get("b_error").is_none());
+        assert_eq!(without_pair(&ours, &theirs), ["z"]);
+        assert_eq!(without_pair(&theirs, &ours), ["v"]);
+    }
+
+    #[test]
+    fn guesses_and_sizes_look_as_for_one_device() {
+        let table = r#""local_memory_bank_count": {"value": 16, "warnings": ["GuessedBankCount"]},
+            "usable_local_mem_size": {"value": 49152, "warnings": []}"#;
+        let measured = r#""usable_local_mem_size": {"name": "usable_local_mem_size",
+            "value": 49152, "unit": "bytes", "spread": 0, "confidence": "low"}"#;
+        let devices = devices([("x", device(table, measured))]);
+        let pairs = pairs(&devices, &devices, |_| true).unwrap();
+        let text = pairs[0].sheet().plain();
+        assert!(text.contains("  16 [1]  "), "{text}");
+        assert!(text.contains("[1] how many banks local memory has is a guess"), "{text}");
+        assert!(text.contains("  49152 (low confidence)  "), "{text}");
     }
 
     #[test]

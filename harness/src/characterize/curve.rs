@@ -1,6 +1,6 @@
 //! A series as a curve: what its axes span, and the middle of the samples at each place.
 
-use clmatrix::characterize::measure::{Axis, Measured, Series};
+use clmatrix::characterize::measure::{Axis, Series, Unit};
 
 use super::CharacterizedDevice;
 
@@ -33,7 +33,7 @@ pub struct Quartiles {
 const LOG_FROM: f64 = 4.0;
 
 impl<'a> Curve<'a> {
-    /// `None` for a series of fewer than two places.
+    /// `None` for a series of fewer than two places, and for one of no and yes.
     pub fn of(series: &'a Series) -> Option<Self> {
         let mut points: Vec<Quartiles> = series
             .points
@@ -45,13 +45,12 @@ impl<'a> Curve<'a> {
             .collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
         let (first, last) = (points.first()?.x, points.last()?.x);
+        let is_no_or_yes = series.x.unit == Unit::Count && (first, last) == (0.0, 1.0);
+        if is_no_or_yes || last <= first {
+            return None;
+        }
         let is_log = first > 0.0 && last >= LOG_FROM * first;
-        (last > first).then_some(Self { x: &series.x, y: &series.y, is_log, points })
-    }
-
-    /// All curves of a measurement.
-    pub fn all(measured: &'a Measured) -> impl Iterator<Item = Self> {
-        measured.series.iter().filter_map(Self::of)
+        Some(Self { x: &series.x, y: &series.y, is_log, points })
     }
 
     /// `time per access over stride`.
@@ -119,11 +118,15 @@ impl<'a> Curve<'a> {
 }
 
 impl CharacterizedDevice {
-    /// Its curves, each with its measurement's name and a number where that has several.
+    /// Its curves, each with its measurement's name and a number where that has several. One on which
+    /// several measurements rest is the first one's.
     pub fn curves(&self) -> Vec<(String, Curve<'_>)> {
-        let mut curves = Vec::new();
+        let (mut curves, mut drawn) = (Vec::new(), Vec::new());
         for (name, measured) in &self.measured {
-            for (position, curve) in Curve::all(measured).enumerate() {
+            let new = measured.series.iter().filter(|series| !drawn.contains(series));
+            let new: Vec<&Series> = new.collect();
+            drawn.extend(&new);
+            for (position, curve) in new.into_iter().filter_map(Curve::of).enumerate() {
                 let name = match position {
                     0 => name.clone(),
                     position => format!("{name}-{}", position + 1),
@@ -137,7 +140,7 @@ impl CharacterizedDevice {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use clmatrix::characterize::measure::{Point, Unit};
+    use clmatrix::characterize::measure::{Measured, NotMeasurable, Point};
 
     use super::*;
 
@@ -170,6 +173,27 @@ pub(super) mod tests {
         assert!(Curve::of(&series(&[(1.0, &[2.0]), (1.0, &[3.0])])).is_none());
         assert!(Curve::of(&series(&[(1.0, &[2.0]), (2.0, &[])])).is_none());
         assert!(Curve::of(&series(&[(1.0, &[2.0]), (2.0, &[3.0])])).is_some());
+        assert!(Curve::of(&series(&[(0.0, &[2.0]), (1.0, &[3.0])])).is_none(), "no and yes");
+    }
+
+    #[test]
+    fn what_several_rest_on_is_drawn_once() {
+        let mut device: CharacterizedDevice =
+            serde_json::from_str(r#"{"name": "", "platform": "", "driver_version": ""}"#).unwrap();
+        let other = series(&[(1.0, &[2.0]), (2.0, &[3.0])]);
+        let measured = |name: &str, series: &[Series]| Measured {
+            name: name.to_owned(),
+            answer: Err(NotMeasurable { reason: String::new() }),
+            series: series.to_vec(),
+            took: std::time::Duration::ZERO,
+        };
+        device.add([
+            measured("latency", &[local_memory()]),
+            measured("cache", &[local_memory(), other.clone()]),
+        ]);
+        let curves = device.curves();
+        let names: Vec<&str> = curves.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["latency", "cache"]);
     }
 
     #[test]

@@ -1,29 +1,110 @@
-//! What a report folder has of measured devices.
+//! What a report folder has of devices.
 
-use std::error::Error;
-use std::fs;
-use std::path::Path;
+use std::fs::{self, File};
+use std::io;
+use std::path::PathBuf;
 
 use super::{Devices, svg};
+use crate::front::AnyError;
 use crate::recorder::remove_reports;
 use crate::report::file_name;
 
-/// Writes `characterize.json`, and `curves/DEVICE/NAME.svg` for each curve.
-pub fn write(devices: &Devices, folder: &Path) -> Result<(), Box<dyn Error + Send + Sync>> {
-    fs::create_dir_all(folder)?;
-    fs::write(folder.join("characterize.json"), serde_json::to_string_pretty(devices)? + "\n")?;
-    for (id, device) in devices {
-        let folder = folder.join("curves").join(file_name(id));
-        // Those of an earlier call are about other measurements.
-        remove_reports(&folder, "svg")?;
-        let curves = device.curves();
-        if !curves.is_empty() {
-            fs::create_dir_all(&folder)?;
-        }
-        for (name, curve) in &curves {
-            let title = format!("{name} ({id}, driver {})", device.driver_version);
-            svg::draw(curve, &title, &folder.join(format!("{}.svg", file_name(name))))?;
-        }
+/// A folder with `characterize.json` and `curves/DEVICE/NAME.svg`. What an earlier call has left stays
+/// until there is something new.
+pub struct Report {
+    folder: PathBuf,
+    has_new: bool,
+}
+
+impl Report {
+    /// A folder that can be written to.
+    pub fn new(folder: PathBuf) -> io::Result<Self> {
+        fs::create_dir_all(&folder)?;
+        let report = Self { folder, has_new: false };
+        drop(File::create(report.unfinished())?);
+        fs::remove_file(report.unfinished())?;
+        Ok(report)
     }
-    Ok(())
+
+    /// Where the JSON is while it is written.
+    fn unfinished(&self) -> PathBuf {
+        self.folder.join("characterize.json.new")
+    }
+
+    /// Replaces `characterize.json`, which is whole at any time.
+    pub fn save(&mut self, devices: &Devices) -> Result<(), AnyError> {
+        fs::write(self.unfinished(), serde_json::to_string_pretty(devices)? + "\n")?;
+        fs::rename(self.unfinished(), self.folder.join("characterize.json"))?;
+        if !self.has_new {
+            self.has_new = true;
+            self.remove_curves()?;
+        }
+        Ok(())
+    }
+
+    /// Those of an earlier call are about other measurements.
+    fn remove_curves(&self) -> io::Result<()> {
+        let devices = match fs::read_dir(self.folder.join("curves")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            entries => entries?,
+        };
+        for device in devices {
+            let device = device?;
+            if device.file_type()?.is_dir() {
+                remove_reports(&device.path(), "svg")?;
+                // Unless it has something else, too.
+                let _ = fs::remove_dir(device.path());
+            }
+        }
+        Ok(())
+    }
+
+    /// Draws the curves of what was saved. Tells the folder, if anything was.
+    pub fn finish(&self, devices: &Devices) -> Result<Option<&PathBuf>, AnyError> {
+        if !self.has_new {
+            return Ok(None);
+        }
+        for (id, device) in devices {
+            let folder = self.folder.join("curves").join(file_name(id));
+            let curves = device.curves();
+            if !curves.is_empty() {
+                fs::create_dir_all(&folder)?;
+            }
+            for (name, curve) in &curves {
+                let title = format!("{name} ({id}, driver {})", device.driver_version);
+                svg::draw(curve, &title, &folder.join(format!("{}.svg", file_name(name))))?;
+            }
+        }
+        Ok(Some(&self.folder))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_stays_until_there_is_something_new() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir_all(path("curves/gone")).unwrap();
+        for name in ["characterize.json", "curves/gone/banks.svg", "curves/kept.svg"] {
+            fs::write(path(name), "earlier").unwrap();
+        }
+        let mut report = Report::new(folder.path().to_owned()).unwrap();
+        assert_eq!(report.finish(&Devices::new()).unwrap(), None);
+        assert_eq!(fs::read(path("characterize.json")).unwrap(), b"earlier");
+        assert!(path("curves/gone/banks.svg").exists());
+        report.save(&Devices::new()).unwrap();
+        assert_eq!(fs::read(path("characterize.json")).unwrap(), b"{}\n");
+        assert!(!path("curves/gone").exists() && path("curves/kept.svg").exists());
+        assert!(!report.unfinished().exists());
+        assert!(report.finish(&Devices::new()).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_folder_below_a_file_cannot_be_had() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert!(Report::new(file.path().join("reports")).is_err());
+    }
 }

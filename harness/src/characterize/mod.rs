@@ -10,6 +10,8 @@ pub(crate) mod rows;
 mod svg;
 pub(crate) mod terminal;
 
+use std::time::Duration;
+
 use clmatrix::characterize::Facts;
 use clmatrix::characterize::measure::{
     Finding, Measured, NotMeasurable, Settings, Topic, Value, measure,
@@ -47,11 +49,16 @@ pub enum TableAnswer {
     },
 }
 
-impl From<clmatrix::Result<Characterized<Answer>>> for TableAnswer {
-    fn from(answer: clmatrix::Result<Characterized<Answer>>) -> Self {
-        match answer {
+impl TableAnswer {
+    /// Who shows it has the function's name beside it.
+    fn of(row: Row) -> Self {
+        match row.answer {
             Ok(answer) => Self::Known(answer),
-            Err(error) => Self::Failed { error: error.to_string() },
+            Err(error) => {
+                let error = error.to_string();
+                let why = error.strip_prefix(row.function).and_then(|why| why.strip_prefix(": "));
+                Self::Failed { error: why.unwrap_or(&error).to_owned() }
+            }
         }
     }
 }
@@ -70,19 +77,39 @@ pub fn of(device: &Device, builds: Builds) -> clmatrix::Result<Characterization>
         let takes_a_build = |error: &Error| error.code() == CL_COMPILER_NOT_AVAILABLE;
         rows.retain(|row| !row.answer.as_ref().is_err_and(takes_a_build));
     }
-    let named = |row: Row| (row.function.to_owned(), row.answer.into());
+    let named = |row: Row| (row.function.to_owned(), TableAnswer::of(row));
     Ok(Characterization { facts, table: rows.into_iter().map(named).collect() })
 }
 
 /// A topic's measurements, in this process, on the device that it is bound to.
 pub(crate) fn measured(topic: &str, settings: &Settings) -> Vec<Measured> {
-    let topic = Topic::ALL.into_iter().find(|known| known.name() == topic);
-    let topic = topic.expect("runner and worker are one executable");
-    let mut measured = measure(&fixtures::device(), topic, settings);
+    let mut measured = measure(&fixtures::device(), named(topic), settings);
     for measured in &mut measured {
         keep_finite(measured);
     }
     measured
+}
+
+/// What is said of a topic that needs an end of this process's memory, where there cannot be one.
+pub(crate) fn without_end(topic: &str) -> Vec<Measured> {
+    let reason = "the memory of the process cannot be limited here";
+    unmeasured(named(topic), reason, Duration::ZERO)
+}
+
+fn named(topic: &str) -> Topic {
+    let topic = Topic::ALL.into_iter().find(|known| known.name() == topic);
+    topic.expect("runner and worker are one executable")
+}
+
+/// A topic's measurements, none of which has been taken.
+fn unmeasured(topic: Topic, reason: &str, took: Duration) -> Vec<Measured> {
+    let without = |name: &&str| Measured {
+        name: (*name).to_owned(),
+        answer: Err(NotMeasurable { reason: reason.to_owned() }),
+        series: Vec::new(),
+        took,
+    };
+    topic.measurements().iter().map(without).collect()
 }
 
 /// JSON has no other numbers: an answer with one could not be read back.

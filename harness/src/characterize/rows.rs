@@ -70,21 +70,18 @@ impl Row<'_> {
             None => String::new(),
             Some(TableAnswer::Failed { error }) => format!("- {}", sheet.note(error)),
             Some(TableAnswer::Known(answer)) => {
-                let notes = answer.warnings.iter().map(|warning| sheet.note(&warning.to_string()));
-                let notes: Vec<String> = notes.collect();
-                let text = sheet.or_note(answer_text(&answer.value));
-                [&[text], &notes[..]].concat().join(" ")
+                let warnings: Vec<_> = answer.warnings.iter().map(ToString::to_string).collect();
+                with_notes(sheet, answer_text(&answer.value), &warnings)
             }
         }
     }
 
     fn measured_cell(&self, sheet: &mut Sheet) -> String {
-        let beside_number =
-            matches!(self.table.and_then(TableAnswer::value), Some(Answer::Number(_)));
         match self.measured.map(|measured| &measured.answer) {
             None => String::new(),
-            Some(Ok(finding)) if beside_number => exact_text(finding),
-            Some(Ok(finding)) => finding.to_string(),
+            // Which tells the confidence.
+            Some(Ok(finding)) if self.verdict().is_some() => finding_text(finding, self.table),
+            Some(Ok(finding)) => with_confidence(finding, self.table),
             Some(Err(why)) => format!("- {}", sheet.note(&why.to_string())),
         }
     }
@@ -100,11 +97,14 @@ impl TableAnswer {
     }
 }
 
-/// The answer as a person reads it, or `none: ` and why.
+/// The answer as a person reads it, with its warnings, or `none: ` and why.
 impl fmt::Display for TableAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Known(answer) => f.write_str(&answer_text(&answer.value)),
+            Self::Known(answer) => {
+                f.write_str(&answer_text(&answer.value))?;
+                answer.warnings.iter().try_for_each(|warning| write!(f, " ({warning})"))
+            }
             Self::Failed { error } => write!(f, "none: {error}"),
         }
     }
@@ -122,12 +122,26 @@ pub(crate) fn answer_text(answer: &Answer) -> String {
     }
 }
 
-/// A size to the byte, beside the table's; all else as it is.
-fn exact_text(finding: &Finding) -> String {
+/// What was measured, as a person reads it beside the table's answer: a size to the byte where that is
+/// one.
+fn finding_text(finding: &Finding, table: Option<&TableAnswer>) -> String {
+    let is_beside_number = matches!(table.and_then(TableAnswer::value), Some(Answer::Number(_)));
     match (&finding.value, finding.unit) {
-        (Value::Number(bytes), Unit::Bytes) => format!("{bytes}"),
+        (Value::Number(bytes), Unit::Bytes) if is_beside_number => bytes.to_string(),
         _ => finding.to_string(),
     }
+}
+
+/// The same, and whether little speaks for it.
+pub(super) fn with_confidence(finding: &Finding, table: Option<&TableAnswer>) -> String {
+    let text = finding_text(finding, table);
+    if finding.confidence == Confidence::Low { text + " (low confidence)" } else { text }
+}
+
+/// An answer with what refers to its warnings below the table.
+pub(super) fn with_notes(sheet: &mut Sheet, answer: String, warnings: &[String]) -> String {
+    let notes: Vec<String> = warnings.iter().map(|warning| sheet.note(warning)).collect();
+    [&[sheet.or_note(answer)], &notes[..]].concat().join(" ")
 }
 
 fn verdict_text(verdict: Verdict) -> String {
@@ -173,7 +187,9 @@ mod tests {
              "confidence": "low"},
             {"name": "has_src_build_cache", "not_measurable": "builds vary"},
             {"name": "launch_latency", "value": 1900.0, "unit": "nanoseconds", "spread": 80.0,
-             "confidence": "high"}
+             "confidence": "high"},
+            {"name": "event_overhead", "value": 90.0, "unit": "nanoseconds", "spread": 0.0,
+             "confidence": "low"}
         ]"#;
         device.add(serde_json::from_str::<Vec<Measured>>(measured).unwrap());
         device
@@ -182,13 +198,14 @@ mod tests {
     #[test]
     fn answers_stand_side_by_side() {
         let expected = "\
-NAME                     TABLE   MEASURED        VERDICT
-get_simd_group_size      32      32              agrees
-local_memory_bank_count  16 [1]  32              differs (medium confidence)
-usable_local_mem_size    49152   49152           agrees (low confidence)
-has_src_build_cache      - [2]   - [3]           not measurable
+NAME                     TABLE   MEASURED                VERDICT
+get_simd_group_size      32      32                      agrees
+local_memory_bank_count  16 [1]  32                      differs (medium confidence)
+usable_local_mem_size    49152   49152                   agrees (low confidence)
+has_src_build_cache      - [2]   - [3]                   not measurable
 get_pocl_version         none
 launch_latency                   1.9 µs ± 80 ns
+event_overhead                   90 ns (low confidence)
 [1] how many banks local memory has is a guess for this device
 [2] unknown
 [3] not measurable here: builds vary
@@ -207,6 +224,15 @@ launch_latency                   1.9 µs ± 80 ns
             ("has_src_build_cache", Verdict::NotMeasurable),
         ];
         assert_eq!(verdicts, expected.map(|(name, verdict)| (name.to_owned(), verdict)));
+    }
+
+    #[test]
+    fn warnings_stand_behind_an_answer() {
+        let table = h200().characterization.unwrap().table;
+        let guess = "16 (how many banks local memory has is a guess for this device)";
+        assert_eq!(table["local_memory_bank_count"].to_string(), guess);
+        assert_eq!(table["get_simd_group_size"].to_string(), "32");
+        assert_eq!(table["has_src_build_cache"].to_string(), "none: unknown");
     }
 
     #[test]

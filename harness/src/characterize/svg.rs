@@ -63,7 +63,7 @@ where
         .y_desc(curve.y.name.as_str())
         .x_label_formatter(&|x| x_unit.write(*x))
         .y_label_formatter(&|y| y_unit.write(*y))
-        .light_line_style(WHITE)
+        .max_light_lines(0)
         .draw()?;
     let line = curve.points.iter().map(|point| (point.x, point.median));
     chart.draw_series(LineSeries::new(line, BLUE.stroke_width(2)))?;

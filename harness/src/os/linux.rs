@@ -365,6 +365,9 @@ pub fn host_name() -> String {
         .map_or_else(|_| "localhost".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
+/// Processes with so many bytes of address space are those of sanitizers.
+const SANITIZED: u64 = 1 << 40;
+
 /// The address space of this process has an end, until this is dropped.
 pub struct AddressSpaceEnd {
     soft: rlim_t,
@@ -375,7 +378,6 @@ impl AddressSpaceEnd {
     /// So many bytes beyond what is in use; `None` where that cannot be had. Sanitizers use terabytes,
     /// and end the process themselves where memory runs out.
     pub fn after(bytes: u64) -> Option<Self> {
-        const SANITIZED: u64 = 1 << 40;
         let in_use = address_space_in_use().filter(|bytes| *bytes < SANITIZED)?;
         let (soft, hard) = getrlimit(Resource::RLIMIT_AS).ok()?;
         setrlimit(Resource::RLIMIT_AS, in_use.saturating_add(bytes).min(hard), hard).ok()?;
@@ -396,4 +398,23 @@ fn address_space_in_use() -> Option<u64> {
     let size = status.lines().find_map(|line| line.strip_prefix("VmSize:"))?;
     let kib: u64 = size.split_whitespace().next()?.parse().ok()?;
     Some(1024 * kib)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_space_ends_as_long_as_it_is_to() {
+        const GIB: usize = 1 << 30;
+        let can_have = |bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok();
+        if address_space_in_use().is_none_or(|bytes| bytes >= SANITIZED) {
+            assert!(AddressSpaceEnd::after(1 << 30).is_none(), "a sanitizer's process has no end");
+            return;
+        }
+        let end = AddressSpaceEnd::after(2 << 30).expect("it can be had");
+        assert!(can_have(GIB) && !can_have(4 * GIB));
+        drop(end);
+        assert!(can_have(4 * GIB));
+    }
 }

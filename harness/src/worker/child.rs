@@ -45,18 +45,18 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
                 Err(error) if error.code() == CL_PLATFORM_NOT_FOUND_KHR => Ok(Vec::new()),
                 Err(error) => Err(error.to_string()),
             };
-            runner.answer(&Answer::Platforms(platforms));
+            runner.tell(&Answer::Platforms(platforms));
             return 0;
         }
         Role::Host => {}
         Role::Device(address) => {
             if let Err(reason) = bind(address) {
-                runner.answer(&Answer::NoDevice(reason));
+                runner.tell(&Answer::NoDevice(reason));
                 return 1;
             }
         }
     }
-    runner.answer(&Answer::Ready);
+    runner.tell(&Answer::Ready);
     let home = Home::here();
     while let Some(Request { number, task }) = runner.next_request() {
         let answer = match task {
@@ -72,17 +72,21 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
                 Answer::Characterized { number, result: result.map_err(|error| error.to_string()) }
             }
             Task::Measure { topic, budget, memory, room } => {
-                let _end = room.and_then(os::AddressSpaceEnd::after);
                 let trying =
                     |step: &str| runner.tell(&Answer::Trying { number, step: step.to_owned() });
                 let settings = Settings { budget, memory, clock: &SystemClock, trying: &trying };
-                Answer::Measured { number, measured: characterize::measured(&topic, &settings) }
+                let measured = match room.map(os::AddressSpaceEnd::after) {
+                    Some(None) => characterize::without_end(&topic),
+                    // The end stays until all is measured.
+                    None | Some(Some(_)) => characterize::measured(&topic, &settings),
+                };
+                Answer::Measured { number, measured }
             }
         };
         // The runner takes what has been written when the answer comes as the task's own.
         let _ = io::stdout().flush();
         os::flush_c_streams();
-        runner.answer(&answer);
+        runner.tell(&answer);
     }
     0
 }
@@ -258,10 +262,6 @@ impl Runner {
         let mut line = String::new();
         self.requests.read_line(&mut line).ok()?;
         serde_json::from_str(&line).ok()
-    }
-
-    fn answer(&mut self, answer: &Answer) {
-        self.tell(answer);
     }
 
     fn tell(&self, answer: &Answer) {

@@ -127,6 +127,11 @@ pub enum WorkerLost {
     Failed(String),
 }
 
+/// The signal, and whose it is where no driver sends it.
+fn name_of_signal(name: String) -> String {
+    if name == "SIGKILL" { KILLED_FROM_OUTSIDE.to_owned() } else { name }
+}
+
 fn deadline_in(limit: Duration) -> Instant {
     let now = Instant::now();
     now.checked_add(limit).unwrap_or(now + A_YEAR)
@@ -189,8 +194,7 @@ impl Worker {
             Exchange::Died(ending) => {
                 let how = match ending {
                     Ending::Exited(_) => format!("{ending} in the middle of the test"),
-                    Ending::Signalled(name) if name == "SIGKILL" => KILLED_FROM_OUTSIDE.to_owned(),
-                    Ending::Signalled(name) => name,
+                    Ending::Signalled(name) => name_of_signal(name),
                     Ending::Killed => "closed its connection to the runner".to_owned(),
                 };
                 (Some(Outcome::Crashed { how }), started.elapsed())
@@ -268,9 +272,12 @@ impl Worker {
                 }
                 Err(other) => format!("the worker answered {other:?}"),
             },
-            Exchange::Died(Ending::Signalled(name)) => {
-                format!("the driver ended the process{step} ({name})")
-            }
+            Exchange::Died(Ending::Signalled(name)) => match name_of_signal(name) {
+                outside if outside == KILLED_FROM_OUTSIDE => {
+                    format!("the process was ended{step} ({outside})")
+                }
+                name => format!("the driver ended the process{step} ({name})"),
+            },
             Exchange::Died(ending) => format!("the driver ended the process{step}: {ending}"),
             Exchange::TimedOut => {
                 format!(

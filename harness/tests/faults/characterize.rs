@@ -1,15 +1,17 @@
 //! `characterize` on the real drivers of this machine.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use clmatrix::characterize::measure::{Measured, Topic};
 use clmatrix::characterize::{Answer, Verdict};
 use clmatrix_harness::characterize::{Devices, TableAnswer};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
 use crate::Check;
-use crate::support::{COMMAND, child, log, output};
+use crate::support::{COMMAND, child, log, output, wait_for};
 
 pub const CHECKS: &[Check] = &[
     ("characterize::json_has_each_device_and_is_read_back", json_has_each_device_and_is_read_back),
@@ -35,6 +37,11 @@ pub const CHECKS: &[Check] = &[
         "characterize::files_that_are_something_else_are_named",
         files_that_are_something_else_are_named,
     ),
+    ("characterize::ctrl_c_keeps_what_is_known", ctrl_c_keeps_what_is_known),
+    ("characterize::where_memory_ends_is_told", where_memory_ends_is_told),
+    ("characterize::too_little_memory_is_refused", too_little_memory_is_refused),
+    ("characterize::answers_alone_are_written_too", answers_alone_are_written_too),
+    ("characterize::devices_in_one_file_are_named", devices_in_one_file_are_named),
     ("characterize::bad_arguments_are_refused", bad_arguments_are_refused),
 ];
 
@@ -64,6 +71,10 @@ fn json_has_each_device_and_is_read_back() {
     for (id, device) in &devices {
         let known = device.characterization.as_ref().expect("the driver answers");
         assert_eq!(known.facts.name, device.name, "{id}");
+        for (name, answer) in &known.table {
+            let TableAnswer::Failed { error } = answer else { continue };
+            assert!(!error.contains(name.as_str()), "{id}: {name} says twice who it is: {error}");
+        }
         let size = known.table["usable_local_mem_size"].value();
         assert_eq!(size, Some(&Answer::Number(known.facts.local_mem_size)), "{id}");
         let multiple = &known.table["reasonable_work_group_size_multiple"];
@@ -328,6 +339,113 @@ fn curves_are_drawn_and_written() {
     assert!(drawn > 0 || !id.starts_with("pocl"), "{text}");
 }
 
+/// Sends Ctrl-C as soon as the loader's `function` is called, which hangs; what is said then.
+fn stopped_at(function: &str, arguments: &[&str], reports: &Path) -> std::process::Output {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mark = folder.path().join("mark");
+    let body = format!("symlink(\"here\", \"{}\"); for (;;) pause();", mark.display());
+    let mut command = characterize(&["--measure", "--budget", "60s", "--memory", "64MiB"]);
+    command.args(arguments).args(["--format", "json", "--report-dir"]).arg(reports);
+    command.env("OPENCL_DYLIB_PATH", faulty_loader(folder.path(), function, &body));
+    let run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    wait_for("the driver to hang", || mark.is_symlink().then_some(()));
+    kill(Pid::from_raw(run.id().cast_signed()), Signal::SIGINT).expect("it can be signalled");
+    run.wait_with_output().expect("it ends")
+}
+
+fn ctrl_c_keeps_what_is_known() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let json = folder.path().join("characterize.json");
+    std::fs::write(&json, "earlier").expect("a file");
+    let output = stopped_at("clEnqueueFillBuffer", &["--only", "timer"], folder.path());
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(std::fs::read(&json).expect("a file"), b"earlier", "nothing was measured");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said.matches("timer (1 of 1)").count(), 1, "{said}");
+    assert!(!said.contains("Reports: "), "{said}");
+
+    let arguments = ["--only", "timer", "--only", "allocation"];
+    let output = stopped_at("clCreateSubBuffer", &arguments, folder.path());
+    assert_eq!(output.status.code(), Some(2));
+    let text = std::fs::read_to_string(&json).expect("a file");
+    let devices: Devices = serde_json::from_str(&text).expect("JSON of this format");
+    assert_eq!(devices.keys().collect::<Vec<_>>(), [&ids()[0]]);
+    let measured = devices[0].measured.keys().map(String::as_str);
+    assert_eq!(measured.collect::<Vec<_>>(), Topic::Timer.measurements());
+    assert_eq!(read_back(&output), devices, "what is known is shown, too");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("allocation (2 of 2)") && said.contains("Reports: "), "{said}");
+    assert!(said.ends_with("error: stopped before all was known\n"), "{said}");
+}
+
+/// What exhaustion says of each device, with so much memory.
+fn exhaustion(memory: &str) -> Devices {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = characterize(&["--measure", "--only", "exhaustion", "--memory", memory]);
+    command.args(["--budget", "20s", "--format", "json", "--report-dir"]).arg(folder.path());
+    devices(command)
+}
+
+fn where_memory_ends_is_told() {
+    for (id, device) in exhaustion("256MiB") {
+        let total = reason(&device.measured["total_memory"]);
+        let shows = &device.measured["out_of_memory_shows_at"].answer;
+        // Some drivers take the process along, and it is told at which step.
+        match (id.split('-').next(), shows) {
+            (Some("pocl"), Err(why)) => {
+                assert!(why.reason.starts_with("the driver ended the process at "), "{why}");
+                assert_eq!(total, why.reason);
+            }
+            (Some("oclgrind"), Err(why)) => {
+                let expected = "the driver ended the process at creation ";
+                assert!(why.reason.starts_with(expected), "{why}");
+            }
+            (_, shows) => {
+                let shows = shows.as_ref().unwrap_or_else(|why| panic!("{id}: {why}"));
+                assert_eq!(shows.to_string(), "creation", "{id}");
+                assert!(
+                    total.starts_with("all memory of the process was used up"),
+                    "{id}: {total}"
+                );
+            }
+        }
+    }
+}
+
+fn too_little_memory_is_refused() {
+    for (id, device) in exhaustion("1KiB") {
+        for name in Topic::Exhaustion.measurements() {
+            let reason = reason(&device.measured[*name]);
+            assert!(reason.ends_with("let it use 64.0 MiB (--memory)"), "{id}: {reason}");
+        }
+    }
+}
+
+fn answers_alone_are_written_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = characterize(&["--format", "json", "--report-dir"]);
+    command.arg(folder.path());
+    let text = printed(command);
+    let written = std::fs::read_to_string(folder.path().join("characterize.json"));
+    assert_eq!(written.expect("a file"), text);
+}
+
+fn devices_in_one_file_are_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [a, b] = ["a.json", "b.json"].map(|name| folder.path().join(name));
+    let device = r#"{"name": "N", "platform": "P", "driver_version": "1", "error": "it hung"}"#;
+    std::fs::write(&a, format!("{{\"x\": {device}, \"y\": {device}}}")).expect("a file");
+    std::fs::write(&b, format!("{{\"x\": {device}}}")).expect("a file");
+    let mut command = characterize(&["--compare"]);
+    command.args([&a, &b]);
+    let output = output(command);
+    assert_eq!(output.status.code(), Some(0));
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(stdout.contains("\nA does not answer: it hung\n\nB does not answer: it hung\n"));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(stderr, format!("only in {}: y\n", a.display()));
+}
+
 fn bad_arguments_are_refused() {
     for (arguments, said) in [
         (&["--only", "launch_latenzy"][..], "did you mean launch_latency?"),
@@ -336,6 +454,11 @@ fn bad_arguments_are_refused() {
         (&["--measure", "--memory", "much"], "--memory"),
         (&["--measure", "--budget", "soon"], "--budget"),
         (&["--devices", "99"], "--devices"),
+        (&["--compare", "a", "b", "--devices", "pocl"], "--devices"),
+        (
+            &["--measure", "--report-dir", "/proc/version/reports"],
+            "the report folder /proc/version",
+        ),
     ] {
         let output = output(characterize(arguments));
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");

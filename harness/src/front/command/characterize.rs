@@ -12,14 +12,17 @@ use serde::Serialize;
 
 use super::{Common, UNEXPECTED};
 use crate::characterize::ask::Asked;
+use crate::characterize::files::Report;
 use crate::characterize::only::Only;
-use crate::characterize::{CharacterizedDevice, Devices, compare, files, terminal};
+use crate::characterize::{CharacterizedDevice, Devices, compare, terminal};
 use crate::devices::TestDevice;
 use crate::front::{AnyError, tell};
 use crate::interrupt;
 use crate::os::StopSignal;
 use crate::report::sheet::Sheet;
 use crate::schedule::LaneSettings;
+use crate::setup::Setup;
+use crate::worker::parent::WorkerLost;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -45,10 +48,12 @@ pub struct CharacterizeArguments {
     /// repeated.
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// How long the measurements of a device may take [default: 24s for a CPU, else 16s].
+    /// How long the measurements of a device may take [default: 24s for a CPU, else 16s]. It is the
+    /// budget of which answers speak.
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, requires = "measure")]
     budget: Option<Duration>,
-    /// How much of a device's memory they may use [default: 256MiB of the host's, else all].
+    /// How much of a device's memory they may use [default: 256MiB of the host's, else all]: what answers
+    /// call its memory that may be used.
     #[arg(long, value_name = "SIZE", requires = "measure")]
     memory: Option<ByteSize>,
     /// Draw curves of what is measured below the table, which is otherwise done on a terminal only.
@@ -57,9 +62,10 @@ pub struct CharacterizeArguments {
     /// Instead of asking devices: compare two files of JSON, name by name. Devices go together by
     /// their ids; the only ones of both files do so under any ids.
     #[arg(long, num_args = 2, value_names = ["A.json", "B.json"],
-          conflicts_with_all = ["measure", "report_dir"])]
+          conflicts_with_all = ["measure", "report_dir", "devices"])]
     compare: Vec<PathBuf>,
-    /// Folder for characterize.json and curves/DEVICE/NAME.svg of what is measured [default: the profile's, else target/clmatrix].
+    /// Folder for characterize.json and curves/DEVICE/NAME.svg of what is measured [default where
+    /// anything is: the profile's, else target/clmatrix].
     #[arg(long, value_name = "DIR")]
     report_dir: Option<PathBuf>,
     /// A table, JSON with the devices' ids as names, or tables for a document.
@@ -84,30 +90,39 @@ pub fn characterize(arguments: &CharacterizeArguments) -> Result<ExitCode, AnyEr
     }
     let setup = arguments.common.setup()?;
     let selected = setup.devices()?;
+    let report = arguments.report(&setup)?;
     let stop = interrupt::stop_on_signals()?;
-    let mut devices = Devices::new();
-    for device in &selected {
-        let found = arguments.characterized(&setup.lane(device)?, device, &only, &stop);
-        devices.insert(device.run.id.clone(), found);
-    }
-    arguments.print(&devices)?;
-    if arguments.measure {
-        let folder = arguments.report_dir.clone().unwrap_or_else(|| setup.report_folder());
-        files::write(&devices, &folder)
-            .map_err(|error| format!("the report folder {}: {error}", folder.display()))?;
-    }
-    let anything_known = devices.values().any(|device| device.error.is_none());
+    let mut survey = Survey { arguments, only: &only, stop, report, devices: Devices::new() };
+    let taken = survey.take(&setup, &selected);
+    let finished = survey.finish(taken.is_ok());
+    taken.and(finished)?;
+    let anything_known = survey.devices.values().any(|device| device.error.is_none());
     Ok(if anything_known { ExitCode::SUCCESS } else { ExitCode::from(UNEXPECTED) })
 }
 
-impl CharacterizeArguments {
-    fn characterized(
-        &self,
-        lane: &LaneSettings,
-        device: &TestDevice,
-        only: &Only,
-        stop: &StopSignal,
-    ) -> CharacterizedDevice {
+/// What is known of the devices so far.
+struct Survey<'a> {
+    arguments: &'a CharacterizeArguments,
+    only: &'a Only,
+    stop: StopSignal,
+    report: Option<Report>,
+    devices: Devices,
+}
+
+/// Ctrl-C.
+const STOPPED: &str = "stopped before all was known";
+
+impl Survey<'_> {
+    /// One device after the other.
+    fn take(&mut self, setup: &Setup, selected: &[TestDevice]) -> Result<(), AnyError> {
+        for device in selected {
+            self.take_one(&setup.lane(device)?, device)?;
+        }
+        Ok(())
+    }
+
+    fn take_one(&mut self, lane: &LaneSettings, device: &TestDevice) -> Result<(), AnyError> {
+        let Self { arguments, only, stop, report, devices } = self;
         let id = &device.run.id;
         let mut asked = Asked::new(device, lane, stop);
         let mut found = CharacterizedDevice::new(device);
@@ -116,22 +131,57 @@ impl CharacterizeArguments {
                 known.table.retain(|name, _| only.has(name));
                 found.characterization = Some(*known);
             }
-            Err(reason) => {
+            Err(WorkerLost::Stopped) => return Err(STOPPED.into()),
+            Err(WorkerLost::Failed(reason)) => {
                 tell(&format!("{id}: {reason}"));
                 found.error = Some(reason);
             }
         }
-        if self.measure {
-            let topics = only.topics();
-            let settings = self.settings(device, &found);
-            let shares = Shares::new(&topics, &settings);
-            for (position, topic) in topics.iter().enumerate() {
-                tell(&format!("{id}: {} ({} of {})", topic.name(), position + 1, topics.len()));
-                let measured = asked.measured(*topic, &shares.of(*topic));
-                found.add(measured.into_iter().filter(|measured| only.has(&measured.name)));
+        let settings = arguments.settings(device, &found);
+        devices.insert(id.clone(), found);
+        if !arguments.measure {
+            return Ok(());
+        }
+        let topics = only.topics();
+        let shares = Shares::new(&topics, &settings);
+        for (position, topic) in topics.iter().enumerate() {
+            tell(&format!("{id}: {} ({} of {})", topic.name(), position + 1, topics.len()));
+            let measured = asked.measured(*topic, &shares.of(*topic)).ok_or(STOPPED)?;
+            devices[id].add(measured.into_iter().filter(|measured| only.has(&measured.name)));
+            // What ends this process costs no more than what is under way.
+            if let Some(report) = report {
+                report.save(devices)?;
             }
         }
-        found
+        Ok(())
+    }
+
+    /// Shows what is known, which may not be all.
+    fn finish(&mut self, is_all: bool) -> Result<(), AnyError> {
+        if is_all || !self.devices.is_empty() {
+            self.arguments.print(&self.devices)?;
+        }
+        let Some(report) = &mut self.report else { return Ok(()) };
+        if is_all {
+            report.save(&self.devices)?;
+        }
+        if let Some(folder) = report.finish(&self.devices)? {
+            tell(&format!("Reports: {}", folder.display()));
+        }
+        Ok(())
+    }
+}
+
+impl CharacterizeArguments {
+    /// Where reports go, if any are wanted.
+    fn report(&self, setup: &Setup) -> Result<Option<Report>, AnyError> {
+        if !self.measure && self.report_dir.is_none() {
+            return Ok(None);
+        }
+        let folder = self.report_dir.clone().unwrap_or_else(|| setup.report_folder());
+        let report = Report::new(folder.clone());
+        let of_folder = |error| format!("the report folder {}: {error}", folder.display());
+        Ok(Some(report.map_err(of_folder)?))
     }
 
     fn settings(&self, device: &TestDevice, found: &CharacterizedDevice) -> Settings<'static> {
@@ -155,7 +205,7 @@ impl CharacterizeArguments {
         };
         let pages = devices.iter().map(|(id, device)| Page {
             titles: vec![device.title(id)],
-            error: device.error.as_deref(),
+            errors: device.error.iter().map(|why| format!("It does not answer: {why}")).collect(),
             sheet: device.sheet(),
             curves: curves(device),
         });
@@ -168,31 +218,38 @@ impl CharacterizeArguments {
         let pairs = compare::pairs(&ours, &theirs, |name| only.has(name))?;
         let pages = pairs.iter().map(|pair| Page {
             titles: pair.titles().to_vec(),
-            error: None,
+            errors: pair.errors(),
             sheet: pair.sheet(),
             curves: Vec::new(),
         });
         print(&self.format.text(&pairs, pages)?);
+        for (file, devices, others) in [(a, &ours, &theirs), (b, &theirs, &ours)] {
+            if pairs.len() < devices.len() {
+                let alone = compare::without_pair(devices, others).join(", ");
+                tell(&format!("only in {}: {alone}", file.display()));
+            }
+        }
         Ok(ExitCode::SUCCESS)
     }
 }
 
 /// What is said of one device, or of two that are compared.
-struct Page<'a> {
+struct Page {
     titles: Vec<String>,
-    error: Option<&'a str>,
+    /// Sentences.
+    errors: Vec<String>,
     sheet: Sheet,
     curves: Vec<String>,
 }
 
 impl Format {
     /// All pages, or what they are about as JSON.
-    fn text<'a>(
+    fn text(
         self,
         json: &impl Serialize,
-        pages: impl Iterator<Item = Page<'a>>,
+        pages: impl Iterator<Item = Page>,
     ) -> serde_json::Result<String> {
-        let page: fn(Page<'a>) -> String = match self {
+        let page: fn(Page) -> String = match self {
             Self::Json => return Ok(serde_json::to_string_pretty(json)? + "\n"),
             Self::Table => Page::plain,
             Self::Markdown => Page::markdown,
@@ -201,13 +258,13 @@ impl Format {
     }
 }
 
-impl Page<'_> {
+impl Page {
     fn plain(self) -> String {
-        let error = self.error.map(|reason| format!("It does not answer: {reason}"));
+        let errors = self.errors.into_iter().map(|error| error + "\n");
         let table = self.sheet.plain();
         let parts = [self.titles.join("\n") + "\n"]
             .into_iter()
-            .chain(error.map(|error| error + "\n"))
+            .chain(errors)
             .chain([table])
             .chain(self.curves);
         parts.collect::<Vec<_>>().join("\n")
@@ -215,9 +272,9 @@ impl Page<'_> {
 
     fn markdown(self) -> String {
         let title = self.titles.iter().map(|title| format!("## {title}\n"));
-        let error = self.error.map(|reason| format!("It does not answer: {reason}\n"));
+        let errors = self.errors.into_iter().map(|error| error + "\n");
         let curves = self.curves.into_iter().map(|curve| format!("```text\n{curve}```\n"));
-        let parts = title.chain(error).chain([self.sheet.markdown()]).chain(curves);
+        let parts = title.chain(errors).chain([self.sheet.markdown()]).chain(curves);
         parts.collect::<Vec<_>>().join("\n")
     }
 }
