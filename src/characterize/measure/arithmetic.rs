@@ -4,7 +4,7 @@ use opencl3::event::Event;
 
 use super::Recipe;
 use super::clock::Budget;
-use super::estimate::{Summary, drift};
+use super::estimate::{Floor, Summary, drift};
 use super::finding::{Attempt, NotMeasurable, Taken, Unit};
 use super::sampling::{Rounds, sample, steps_for};
 use super::series::{Point, Series};
@@ -117,7 +117,10 @@ fn sample_rates(budget: &Budget, kernels: &mut [Attempt<Mads>]) -> Attempt<Vec<P
 fn throughput(rates: Vec<f64>) -> Taken {
     let upper = Summary::of_upper_half(&rates);
     let spread = upper.spread() + drift(&rates);
-    Taken::new(upper.finding_within(spread, Unit::OperationsPerSecond), [series(rates)])
+    Taken::new(
+        upper.finding_within(spread, Floor::DEVICE, Unit::OperationsPerSecond),
+        [series(rates)],
+    )
 }
 
 /// Of rates that were taken in the same rounds.

@@ -28,6 +28,13 @@ pub trait Clock {
 }
 
 /// The system's clock ([`Instant`]), since this process first looked at it.
+///
+/// ```
+/// use clmatrix::characterize::measure::{Clock, SystemClock};
+///
+/// let begin = SystemClock.now();
+/// assert!(SystemClock.now() >= begin);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 

@@ -68,6 +68,19 @@ impl From<NotMeasurable> for Taken {
 }
 
 /// A measured value.
+///
+/// ```
+/// use clmatrix::characterize::measure::{Confidence, Finding, Unit, Value};
+///
+/// let latency = Finding {
+///     value: Value::Number(296.4),
+///     unit: Unit::Nanoseconds,
+///     spread: 3.0,
+///     confidence: Confidence::High,
+/// };
+/// assert_eq!(latency.to_string(), "296 ns ± 3 ns");
+/// assert!(latency.agrees_with(&Finding { value: Value::Number(300.0), ..latency.clone() }));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Finding {
@@ -85,6 +98,13 @@ pub struct Finding {
 }
 
 /// What a measurement can find.
+///
+/// ```
+/// use clmatrix::characterize::measure::Value;
+///
+/// let caches = Value::Numbers(vec![32768.0, 1048576.0]);
+/// assert_ne!(caches, Value::Number(32768.0));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(untagged))]
@@ -100,6 +120,13 @@ pub enum Value {
 }
 
 /// What a number counts.
+///
+/// ```
+/// use clmatrix::characterize::measure::Unit;
+///
+/// assert_eq!(Unit::OperationsPerSecond.write(30.5e12), "30.5 Top/s");
+/// assert_eq!(Unit::Ratio.write(0.5), "0.5 x");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -119,6 +146,12 @@ pub enum Unit {
 }
 
 /// How much speaks for an answer.
+///
+/// ```
+/// use clmatrix::characterize::measure::Confidence;
+///
+/// assert!(Confidence::Low < Confidence::Medium && Confidence::Medium < Confidence::High);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -132,6 +165,13 @@ pub enum Confidence {
 }
 
 /// There is no answer here.
+///
+/// ```
+/// use clmatrix::characterize::measure::NotMeasurable;
+///
+/// let why = NotMeasurable { reason: "there is no local memory".to_owned() };
+/// assert_eq!(why.to_string(), "not measurable here: there is no local memory");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NotMeasurable {

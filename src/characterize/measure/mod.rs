@@ -48,6 +48,13 @@ use finding::{Attempt, Taken};
 use workbench::Workbench;
 
 /// A group of measurements.
+///
+/// ```
+/// use clmatrix::characterize::measure::Topic;
+///
+/// assert_eq!(Topic::LocalMemory.name(), "local-memory");
+/// assert!(Topic::Latency.measurements().contains(&"cache_sizes"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Topic {
     /// How finely the device and the host tell the time of commands.
@@ -131,6 +138,25 @@ impl Topic {
 }
 
 /// How much may be spent.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use clmatrix::Device;
+/// use clmatrix::characterize::measure::{Settings, Topic, measure_all};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// let context = clmatrix::create_some_context()?;
+/// let device = Device::new(context.default_device());
+/// let usual = Settings::for_device(&device)?;
+/// let settings = Settings { budget: Duration::from_millis(500), memory: 64 << 20, ..usual };
+/// let all = measure_all(&device, &[Topic::Timer, Topic::Launch], &settings, |topic| {
+///     println!("{} ..", topic.name());
+/// });
+/// assert_eq!(all.len(), 1 + Topic::Launch.measurements().len());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy)]
 pub struct Settings<'a> {
     /// How long all topics together may take, but for one sample's time.

@@ -4,6 +4,23 @@ use super::estimate::Summary;
 use super::finding::Unit;
 
 /// Samples over what was varied.
+///
+/// ```
+/// use clmatrix::Device;
+/// use clmatrix::characterize::measure::{Settings, Topic, Unit, measure};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// let context = clmatrix::create_some_context()?;
+/// let device = Device::new(context.default_device());
+/// for measured in measure(&device, Topic::Timer, &Settings::for_device(&device)?) {
+///     for series in &measured.series {
+///         assert_eq!(series.y.unit, Unit::Nanoseconds);
+///         println!("{}: {} over {}", measured.name, series.y.name, series.x.name);
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Series {
@@ -16,6 +33,13 @@ pub struct Series {
 }
 
 /// What a number of a [`Series`] is.
+///
+/// ```
+/// use clmatrix::characterize::measure::{Axis, Unit};
+///
+/// let footprint = Axis { name: "footprint".to_owned(), unit: Unit::Bytes };
+/// assert_eq!(footprint.unit.write(4096.0), "4 KiB");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Axis {
@@ -26,6 +50,13 @@ pub struct Axis {
 }
 
 /// The samples for one value of what was varied.
+///
+/// ```
+/// use clmatrix::characterize::measure::Point;
+///
+/// let point = Point { x: 32.0, samples: vec![46.0, 46.2, 45.9] };
+/// assert_eq!(point.quartiles().map(|[_, median, _]| median), Some(46.0));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Point {

@@ -13,13 +13,17 @@ impl Floor {
     /// Of what the host's clock times. On an H200 launches, transfers, builds and contexts took 5 to
     /// 30 % more in one process than in another, with samples that were much closer together.
     pub const HOST: Self = Self(0.15);
+
+    /// That of a number.
+    pub fn of(self, number: f64) -> f64 {
+        self.0 * number
+    }
 }
 
 /// The median, with the spread of the samples and their drift, and at least `floor`'s.
 pub fn repeatable(samples: &[f64], unit: Unit, floor: Floor) -> Attempt<Finding> {
     let summary = Summary::of(samples);
-    let spread = summary.spread() + drift(samples);
-    summary.finding_within(spread.max(floor.0 * summary.median), unit)
+    summary.finding_within(summary.spread() + drift(samples), floor, unit)
 }
 
 /// Half of the range of the medians of consecutive samples: what changes slowly shows there, and

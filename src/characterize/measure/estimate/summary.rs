@@ -1,5 +1,6 @@
 //! The middle of samples, and how far they lie around it.
 
+use super::Floor;
 use crate::characterize::measure::finding::{
     Attempt, Confidence, Finding, NotMeasurable, Unit, Value,
 };
@@ -54,11 +55,13 @@ impl Summary {
 
     /// The median as an answer.
     pub fn finding(self, unit: Unit) -> Attempt<Finding> {
-        self.finding_within(self.spread(), unit)
+        self.finding_within(self.spread(), Floor::DEVICE, unit)
     }
 
-    /// The median as an answer, with a spread that has all that is known of it.
-    pub fn finding_within(self, spread: f64, unit: Unit) -> Attempt<Finding> {
+    /// The median as an answer, with a spread that has all that is known of it, and at least
+    /// `floor`'s.
+    pub fn finding_within(self, spread: f64, floor: Floor, unit: Unit) -> Attempt<Finding> {
+        let spread = spread.max(floor.of(self.median));
         /// Samples that lie within this share of their median agree.
         const CLOSE: f64 = 0.05;
         /// Beyond this, they say little.
