@@ -185,3 +185,19 @@ impl CharacterizedDevice {
         self.verdicts = self.judged();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_an_end_of_memory_nothing_is_exhausted() {
+        let measured = without_end("exhaustion");
+        let names: Vec<&str> = measured.iter().map(|measured| measured.name.as_str()).collect();
+        assert_eq!(names, Topic::Exhaustion.measurements());
+        for measured in &measured {
+            let reason = &measured.answer.as_ref().unwrap_err().reason;
+            assert_eq!(reason, "the memory of the process cannot be limited here");
+        }
+    }
+}
