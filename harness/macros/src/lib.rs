@@ -26,8 +26,8 @@ use proc_macro::TokenStream;
 /// `"system"`, `"atomics"`), `opencl = "1.2"`, `extension = "cl_khr_..."` (may be repeated), and
 /// sizes that the device must reach: `global_mem = "1 GiB"`, `max_alloc = "256 MiB"`,
 /// `local_mem = "32 KiB"`; `subgroup` for sub-groups of any size, `subgroup = 32` for those of a size
-/// that the driver tells (a warp's or wavefront's, too). All of it is what the driver answers, never
-/// what was measured.
+/// that the driver tells. A warp or wavefront alone is none: kernels lack the functions of sub-groups
+/// then. All of it is what the driver answers, never what was measured.
 ///
 /// It stands beside `#[rstest]`, in either order, with all that rstest offers, or alone: then the
 /// arguments `CtxFactory`, `Device` and `Platform` are bound by their types. `#[ignore]`,
