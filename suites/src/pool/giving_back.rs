@@ -2,7 +2,6 @@
 //! been given.
 
 use clmatrix::cl3::command_queue::enqueue_fill_buffer as fill_unseen;
-use clmatrix::cl3::event::CL_COMPLETE;
 use clmatrix::memory::{
     Buffer, MapReadWrite, MemoryObject, enqueue_copy, enqueue_fill, enqueue_map_buffer,
 };
@@ -68,7 +67,7 @@ fn released_on_a_queue_it_is_used_again_after_that(on_device: OnDevice) -> Resul
         content(home, &block)
     })?;
     assert_eq!(found, [2; SIZE / 4]);
-    assert_eq!(released.command_execution_status()?.0, CL_COMPLETE);
+    released.wait()?;
     Ok(())
 }
 
