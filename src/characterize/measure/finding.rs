@@ -244,6 +244,7 @@ impl Unit {
     /// assert_eq!(Unit::Bytes.write(32768.0), "32 KiB");
     /// assert_eq!(Unit::Nanoseconds.write(296.4e6), "296 ms");
     /// assert_eq!(Unit::Count.write(32.0), "32");
+    /// assert_eq!(Unit::Ratio.write(0.005), "0.005 x");
     /// ```
     pub fn write(self, number: f64) -> String {
         const SIZES: [(f64, &str); 5] = [
@@ -275,6 +276,7 @@ impl Unit {
 /// `1.23`, `12.3`, `123`, `1234`, and no zeros behind the point.
 fn three_digits(number: f64) -> String {
     let digits = match number.abs() {
+        size if size < 0.1 => 4,
         size if size < 10.0 => 2,
         size if size < 100.0 => 1,
         _ => 0,
