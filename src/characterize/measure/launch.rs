@@ -26,7 +26,7 @@ pub(super) const RECIPE: Recipe = Recipe {
         "queue_creation",
         "context_creation",
     ],
-    weight: 3.0,
+    weight: 4.0,
     take,
 };
 

@@ -147,7 +147,11 @@ impl<'a> Divergence<'a> {
         let runs: Vec<u32> = (0..=self.work_items.ilog2()).map(|power| 1 << power).collect();
         let steps = steps_for(budget, SAMPLE, MOST_STEPS, |steps| self.time(steps, 1))?;
         let points = sample(budget, ROUNDS, &runs, |run| self.time(steps, run))?;
-        Ok(Series::new(("run", Unit::Count), ("time", Unit::Nanoseconds), points))
+        Ok(Series::new(
+            ("neighbours on one branch", Unit::Count),
+            ("time", Unit::Nanoseconds),
+            points,
+        ))
     }
 
     fn time(&mut self, steps: u32, run: u32) -> Attempt<f64> {
