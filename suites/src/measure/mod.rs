@@ -5,15 +5,25 @@ mod budget;
 mod facts;
 mod global_memory;
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use clmatrix::Device;
 use clmatrix::characterize::measure::{Finding, Measured, Settings, Topic, Value, measure};
 
-/// Measures one topic in a few seconds.
+/// Measures one topic in a few seconds, and once in each process: a process has one device.
 fn measured(device: Device, topic: Topic) -> Vec<Measured> {
+    static KNOWN: Mutex<Vec<(Topic, Vec<Measured>)>> = Mutex::new(Vec::new());
+    // A test that fails ends the process.
+    let mut known = KNOWN.lock().expect("no test panicked meanwhile");
+    if let Some((_, measured)) = known.iter().find(|(known, _)| *known == topic) {
+        return measured.clone();
+    }
     let settings = Settings::for_device(&device).expect("the driver tells");
-    measure(&device, topic, &Settings { budget: Duration::from_secs(3), ..settings })
+    let measured =
+        measure(&device, topic, &Settings { budget: Duration::from_secs(3), ..settings });
+    known.push((topic, measured.clone()));
+    measured
 }
 
 /// What was found by that name; `None` where it is not measurable.
