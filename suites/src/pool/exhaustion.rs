@@ -99,7 +99,9 @@ fn fill<M: Memory>(
 const ROOM: usize = 512 * MIB;
 const BLOCK: usize = 64 * MIB - 1;
 const HELD: usize = 8;
-const MOST: usize = ROOM / BLOCK;
+/// Beyond this, memory does not run out at all. Before, a block may fit into address space that the driver
+/// still has from earlier ones.
+const MOST: usize = 4 * (ROOM / BLOCK);
 
 /// What a pool on a driver that survives does, while there is no more than [`ROOM`]; gives how many
 /// blocks there was room for.
