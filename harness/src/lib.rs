@@ -53,6 +53,7 @@ pub mod worker;
 
 pub use clmatrix_harness_macros::{command, main, test};
 pub use fixtures::{CtxFactory, ctx_factory, device, platform};
+pub use os::AddressSpaceEnd;
 pub use property::record_property;
 
 /// Ends the running test as skipped, with a reason for the report.

@@ -3,15 +3,12 @@
 //! Some drivers end the process then. That costs no other test: each comes after it in a process of its
 //! own.
 
-use std::fs;
-
 use clmatrix::cl3::device::{CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU};
 use clmatrix::launch::KernelArg;
 use clmatrix::memory::{Buffer, MemFlags, SvmFlags};
 use clmatrix::pool::{ImmediateAllocator, Memory, MemoryPool, Pool, Pooled, SvmAllocator, SvmPool};
 use clmatrix::{Class, Device, Result};
-use clmatrix_harness::{device, skip};
-use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
+use clmatrix_harness::{AddressSpaceEnd, device, skip};
 use rstest::rstest;
 
 use crate::buffer::contents;
@@ -20,48 +17,21 @@ use crate::on_device::{OnDevice, on_device};
 const MIB: usize = 1 << 20;
 const GIB: usize = 1 << 30;
 
-/// The address space of this process has an end, until this is dropped.
-struct AddressSpace {
-    soft: rlim_t,
-    hard: rlim_t,
-}
-
-impl AddressSpace {
-    /// No more than `bytes` beyond what there is now.
-    fn end_after(bytes: usize, device: Device) -> Result<Self> {
-        if has_memory_of_its_own(device)? {
-            skip!("the device's memory is not in the address space of the process");
-        }
-        let now = in_use();
-        if now > 1 << 40 {
-            // Sanitizers reserve terabytes, and end the process themselves where memory runs out.
-            skip!("the process has {now} bytes of address space, so a sanitizer's");
-        }
-        let (soft, hard) = getrlimit(Resource::RLIMIT_AS).expect("the limit");
-        let end = (now + bytes) as rlim_t;
-        setrlimit(Resource::RLIMIT_AS, end.min(hard), hard).expect("a lower limit");
-        Ok(Self { soft, hard })
+/// The address space of this process ends `bytes` beyond what there is now, until the result is dropped.
+fn end_after(bytes: usize, device: Device) -> Result<AddressSpaceEnd> {
+    if has_memory_of_its_own(device)? {
+        skip!("the device's memory is not in the address space of the process");
     }
-}
-
-impl Drop for AddressSpace {
-    fn drop(&mut self) {
-        setrlimit(Resource::RLIMIT_AS, self.soft, self.hard).expect("the limit that it was");
-    }
+    let Some(end) = AddressSpaceEnd::after(bytes as u64) else {
+        skip!("the address space cannot have an end, as in a sanitizer's process");
+    };
+    Ok(end)
 }
 
 /// Whether buffers are not in the address space of the process. Oclgrind says that it is of all types.
 fn has_memory_of_its_own(device: Device) -> Result<bool> {
     let kind = device.dev_type()? & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_CPU);
     Ok(kind == CL_DEVICE_TYPE_GPU && !device.host_unified_memory()?)
-}
-
-/// The address space of this process in bytes.
-fn in_use() -> usize {
-    let status = fs::read_to_string("/proc/self/status").expect("the state of this process");
-    let line = status.lines().find(|line| line.starts_with("VmSize:")).expect("its size");
-    let kib = line.split_whitespace().nth(1).and_then(|kib| kib.parse::<usize>().ok());
-    1024 * kib.expect("a number")
 }
 
 /// Has the pool hold blocks of about half of `size` bytes, `held` of them, and then allocates blocks of
@@ -113,7 +83,7 @@ fn survive<M: Memory>(
     // What the driver makes when it is first asked for memory does not count.
     drop(pool.allocate(BLOCK)?);
     free_held(on_device, pool)?;
-    let _end = AddressSpace::end_after(ROOM, device)?;
+    let _end = end_after(ROOM, device)?;
     let mut blocks = fill(pool, BLOCK, HELD, MOST)?;
     assert!(blocks.len() > HELD / 2, "the address space has not been given back");
     // What goes makes room for as much of its own size, and for other sizes. Half of it: a driver's
