@@ -6,7 +6,7 @@ use std::thread;
 
 use crate::report::{Limit, Report};
 use crate::source::Source;
-use crate::team::Team;
+use crate::team::{Side, Team};
 use crate::time::median;
 use crate::workload::Workload;
 
@@ -81,16 +81,15 @@ pub fn measure<R: Source, O: Source>(
 fn take_turns(figure: &mut Figure, reference: &impl Source, ours: &impl Source) {
     let &mut Figure { workload, threads, .. } = figure;
     thread::scope(|scope| {
-        let reference = Team::start(scope, reference, workload, threads);
-        let ours = Team::start(scope, ours, workload, threads);
+        let team = Team::start(scope, reference, ours, workload, threads);
         for round in 0..ROUNDS {
             // Whoever comes second finds caches and frequencies as the first has left them.
             if round % 2 == 0 {
-                figure.reference.push(reference.round());
-                figure.ours.push(ours.round());
+                figure.reference.push(team.round(Side::Reference));
+                figure.ours.push(team.round(Side::Ours));
             } else {
-                figure.ours.push(ours.round());
-                figure.reference.push(reference.round());
+                figure.ours.push(team.round(Side::Ours));
+                figure.reference.push(team.round(Side::Reference));
             }
         }
     });

@@ -1,4 +1,4 @@
-//! Threads that use one source at the same time, round by round.
+//! Threads that use one of two sources at the same time, round by round.
 
 use std::hint::spin_loop;
 use std::sync::Arc;
@@ -10,8 +10,11 @@ use crate::source::Source;
 use crate::workload::{Pace, Worker, Workload};
 
 /// Threads that stay between rounds, as a program's do. They end when this is dropped.
+///
+/// The same threads use both sources: those of another might run on a processor that is slower, for what
+/// else its core has to do.
 pub struct Team {
-    starts: Vec<Sender<()>>,
+    starts: Vec<Sender<Side>>,
     ends: Receiver<Pace>,
     round: Arc<Round>,
 }
@@ -24,6 +27,13 @@ const TRIES: usize = 20;
 
 /// How much of its time a thread may have waited for a processor.
 const WAITED: f64 = 0.02;
+
+/// Which of the two sources.
+#[derive(Clone, Copy, Debug)]
+pub enum Side {
+    Reference,
+    Ours,
+}
 
 #[derive(Default)]
 struct Round {
@@ -50,9 +60,10 @@ impl Round {
 
 impl Team {
     /// Starts threads, and waits until they are ready to be measured.
-    pub fn start<'scope, S: Source>(
+    pub fn start<'scope, R: Source, O: Source>(
         scope: &'scope Scope<'scope, '_>,
-        source: &'scope S,
+        reference: &'scope R,
+        ours: &'scope O,
         workload: Workload,
         threads: usize,
     ) -> Self {
@@ -64,11 +75,16 @@ impl Team {
             starts.push(start);
             let (end, round) = (end.clone(), Arc::clone(&round));
             scope.spawn(move || {
-                let mut worker = Worker::new(source, workload, number as u64);
-                let _ = end.send(worker.round(&AtomicBool::new(true)));
-                for () in rounds {
+                let mut reference = Worker::new(reference, workload, number as u64);
+                let mut ours = Worker::new(ours, workload, number as u64);
+                let _ = end.send(ours.round(&AtomicBool::new(true)));
+                for side in rounds {
                     round.begin();
-                    let _ = end.send(worker.round(&round.one_has_ended));
+                    let pace = match side {
+                        Side::Reference => reference.round(&round.one_has_ended),
+                        Side::Ours => ours.round(&round.one_has_ended),
+                    };
+                    let _ = end.send(pace);
                 }
             });
         }
@@ -78,15 +94,15 @@ impl Team {
     }
 
     /// Nanoseconds per pair, the mean of the threads'.
-    pub fn round(&self) -> f64 {
+    pub fn round(&self, side: Side) -> f64 {
         let processors = available_parallelism().map_or(1, usize::from);
         let tries = if self.starts.len() > processors { 1 } else { TRIES };
-        let mut best = self.try_round();
+        let mut best = self.try_round(side);
         for _ in 1..tries {
             if disturbance(&best) <= WAITED {
                 break;
             }
-            let paces = self.try_round();
+            let paces = self.try_round(side);
             if disturbance(&paces) < disturbance(&best) {
                 best = paces;
             }
@@ -95,11 +111,11 @@ impl Team {
         times.sum::<f64>() / best.len() as f64
     }
 
-    fn try_round(&self) -> Vec<Pace> {
+    fn try_round(&self, side: Side) -> Vec<Pace> {
         self.round.one_has_ended.store(false, Ordering::Relaxed);
         self.round.missing.store(self.starts.len(), Ordering::Release);
         for start in &self.starts {
-            start.send(()).expect("the thread waits");
+            start.send(side).expect("the thread waits");
         }
         self.paces()
     }

@@ -8,22 +8,23 @@ use super::memory::Memory;
 use super::shared::Shared;
 use super::shelf::Shelved;
 use super::split::Place;
-use crate::memory::uses::KnownQueue;
+use super::stack::Linked;
+use crate::memory::uses::{KnownQueue, Uses};
 
 /// Memory from the allocator, as long as the pool has it.
 #[derive(Debug)]
 pub(super) struct Block<M: Memory> {
     /// Freed before its bytes are reserved no more.
     pub memory: M,
+    /// Of the memory, so that looking at them does not wait for where it keeps them.
+    pub uses: Arc<Uses>,
     pub reserved: Reserved<M>,
     pub bin: u32,
-    /// Bytes that were asked for, while it is active.
-    pub requested: usize,
     pub queue: BoundTo,
     /// Whether its bytes are such as the allocator has just made, until a pool has told of that.
     pub is_new: bool,
-    /// For those pools that want to know.
-    pub held_since: Option<Instant>,
+    /// What lies below it on a shelf.
+    pub below: Option<Box<Self>>,
 }
 
 /// The queue on which a block may be used in ways that nobody tells the pool of.
@@ -42,17 +43,17 @@ pub(super) struct Reserved<M: Memory> {
     pub bytes: usize,
     /// Where they are in a root, if they are.
     pub place: Option<Box<Place>>,
-    /// Since when the memory that has them is being freed, for those pools that tell of it.
-    pub freeing: Option<Instant>,
+    /// Since when the memory that has them is held, or being freed, for those pools that want to know.
+    pub since: Option<Instant>,
 }
 
 impl<M: Memory> Drop for Reserved<M> {
     fn drop(&mut self) {
         if self.place.is_none() {
             self.pool.reserved.fetch_sub(self.bytes, Ordering::Relaxed);
-        }
-        if let Some(began) = self.freeing {
-            self.pool.was_freed(self.bytes, began);
+            if let Some(began) = self.since {
+                self.pool.was_freed(self.bytes, began);
+            }
         }
     }
 }
@@ -68,7 +69,7 @@ impl<M: Memory> Drop for Block<M> {
         }
         // A region's bytes stay those of its root.
         if self.reserved.place.is_none() && self.pool().insight.is_some() {
-            self.reserved.freeing = Some(Instant::now());
+            self.reserved.since = Some(Instant::now());
         }
     }
 }
@@ -77,13 +78,19 @@ impl<M: Memory> Block<M> {
     /// Makes it one of `size` bytes for somebody on a queue.
     #[inline]
     pub fn hand_out(&mut self, size: usize, queue: BoundTo) {
-        self.requested = size;
         self.memory.shrink(size);
         self.queue = queue;
     }
 
     pub fn pool(&self) -> &Arc<Shared<M>> {
         &self.reserved.pool
+    }
+}
+
+impl<M: Memory> Linked for Box<Block<M>> {
+    #[inline]
+    fn below(&mut self) -> &mut Option<Self> {
+        &mut self.below
     }
 }
 
@@ -100,6 +107,6 @@ impl<M: Memory> Shelved for Box<Block<M>> {
 
     #[inline]
     fn requested(&self) -> usize {
-        self.requested
+        self.memory.size()
     }
 }

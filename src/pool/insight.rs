@@ -102,7 +102,7 @@ impl Insight {
     /// Gives how many bytes are away now.
     fn goes<M: Memory>(&self, block: &Block<M>) -> usize {
         let backtrace = self.reports_leaks.then(Backtrace::force_capture);
-        let (size, since) = (block.requested, Instant::now());
+        let (size, since) = (block.memory.size(), Instant::now());
         let record = Record { size, since, name: None, backtrace };
         let mut active = self.active.lock();
         active.blocks.insert(key(block), record);

@@ -43,6 +43,7 @@ mod reclaim;
 mod shared;
 mod shelf;
 mod split;
+mod stack;
 mod statistics;
 
 pub use allocator::{Allocator, DeferredAllocator, ImmediateAllocator, SvmAllocator};

@@ -57,7 +57,7 @@ impl<M: Memory> Shared<M> {
         block.reserved.bytes >= size
             && matches!(block.queue, BoundTo::Home)
             && block.memory.is_sole()
-            && (!self.options.is_ordered || block.memory.uses().are_all_on(self.home_key()))
+            && (!self.options.is_ordered || block.uses.are_all_on(self.home_key()))
     }
 
     fn wanted(&self, size: usize) -> Wanted {

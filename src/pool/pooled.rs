@@ -179,7 +179,7 @@ impl<M: Memory> Back<M> {
     #[cold]
     fn look(mut self) {
         let Some(block) = &mut self.0 else { return };
-        block.held_since = Some(Instant::now());
+        block.reserved.since = Some(Instant::now());
         if let Some(insight) = &block.pool().insight {
             insight.comes_back(block);
         }
@@ -197,8 +197,15 @@ impl<M: Memory> Drop for Back<M> {
         // SAFETY: the block keeps the pool. Once the block is on the shelf, others can free the pool, when
         // they have had the shelf's lock: nothing but that is touched any more.
         let shelf = unsafe { (*pool).shelves.of(this_thread()) };
-        drop(shelf::give_back(shelf, block));
+        if let Some(block) = shelf::give_back(shelf, block) {
+            free(block);
+        }
     }
+}
+
+#[cold]
+fn free<M: Memory>(block: Box<Block<M>>) {
+    drop(block);
 }
 
 impl SvmPointer for PooledSvm {}

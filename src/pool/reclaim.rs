@@ -88,8 +88,8 @@ impl<M: Memory> Shared<M> {
             Err(error) => return Ok(Err(error)),
         };
         let (bin, queue) = (self.binning.bin(size), target.bound());
-        let mut block =
-            Block { memory, reserved, bin, requested: size, queue, is_new: true, held_since: None };
+        let uses = Arc::clone(memory.uses());
+        let mut block = Block { memory, uses, reserved, bin, queue, is_new: true, below: None };
         block.hand_out(size, target.bound());
         let block = Box::new(block);
         self.shelves.add(this_thread(), &block);
@@ -200,7 +200,7 @@ impl<M: Memory> Shared<M> {
         if let Some(age) = self.options.idle_age {
             let now = Instant::now();
             let is_young = |since: Instant| now.saturating_duration_since(since) < age;
-            let sweep = || self.shelves.sweep(|block| block.held_since.is_none_or(is_young));
+            let sweep = || self.shelves.sweep(|block| block.reserved.since.is_none_or(is_young));
             self.free_all(sweep);
             let idle = || self.split.as_ref().and_then(|split| split.take_idle(is_young));
             while self.freeing.free(idle, drop) {}

@@ -134,7 +134,7 @@ impl<M: Memory> Shared<M> {
         let limit = self.options.limit;
         let add = |reserved: usize| reserved.checked_add(bytes).filter(|sum| *sum <= limit);
         self.reserved.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).ok()?;
-        Some(Reserved { pool: Arc::clone(self), bytes, place: None, freeing: None })
+        Some(Reserved { pool: Arc::clone(self), bytes, place: None, since: None })
     }
 }
 

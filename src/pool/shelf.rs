@@ -10,9 +10,10 @@ use std::ops::{Deref, DerefMut};
 use super::bin::Binning;
 use super::bins::Bins;
 use super::lock::Lock;
+use super::stack::Linked;
 
 /// What shelves need to know of a block.
-pub(super) trait Shelved {
+pub(super) trait Shelved: Linked {
     /// Its bin.
     fn bin(&self) -> u32;
 
@@ -68,7 +69,7 @@ impl Counts {
 
 /// What is held for a group of threads.
 #[derive(Debug)]
-pub(super) struct Shelf<B> {
+pub(super) struct Shelf<B: Linked> {
     bins: Bins<B>,
     counts: Counts,
     /// Whether blocks that come back are held.
@@ -88,7 +89,7 @@ pub(super) struct Candidate<'a, B: Shelved> {
 
 /// All that a pool holds.
 #[derive(Debug)]
-pub(super) struct Shelves<B>(Box<[Lock<Shelf<B>>]>);
+pub(super) struct Shelves<B: Linked>(Box<[Lock<Shelf<B>>]>);
 
 impl<B: Shelved> Shelves<B> {
     pub fn new(count: usize, binning: Binning) -> Self {
@@ -229,7 +230,7 @@ impl<B: Shelved> Shelves<B> {
 
 /// Adds the counts of these shelves while all of them are locked; always in this order, and nobody else
 /// locks two.
-fn sum<B>(shelves: &[Lock<Shelf<B>>], counts: Counts) -> Counts {
+fn sum<B: Linked>(shelves: &[Lock<Shelf<B>>], counts: Counts) -> Counts {
     match shelves.split_first() {
         None => counts,
         Some((first, others)) => first.with(|shelf| sum(others, counts.add(shelf.counts))),

@@ -11,14 +11,24 @@ use loom::thread;
 use super::*;
 use crate::pool::bin::Binning;
 use crate::pool::shelf::{Shelved, Shelves, Wanted, give_back};
+use crate::pool::stack::Linked;
 
 /// All blocks are alike.
-struct Block;
+#[derive(Default)]
+struct Block {
+    below: Option<Box<Self>>,
+}
 
 const BIN: u32 = 6;
 const SIZE: usize = 100;
 
-impl Shelved for Block {
+impl Linked for Box<Block> {
+    fn below(&mut self) -> &mut Option<Self> {
+        &mut self.below
+    }
+}
+
+impl Shelved for Box<Block> {
     fn bin(&self) -> u32 {
         BIN
     }
@@ -34,7 +44,7 @@ impl Shelved for Block {
 
 /// A pool, and how many blocks there is memory for.
 struct Pool {
-    shelves: Shelves<Block>,
+    shelves: Shelves<Box<Block>>,
     freeing: Freeing,
     left: AtomicUsize,
     /// How many of the others' requests have been met.
@@ -43,7 +53,7 @@ struct Pool {
 
 impl Pool {
     /// Looks at the block that is held as a pool does, and puts it back, or hands it out.
-    fn look(&self, is_handed_out: bool) -> Option<Block> {
+    fn look(&self, is_handed_out: bool) -> Option<Box<Block>> {
         let wanted = Wanted { bin: BIN, at_least: SIZE, at_most: SIZE, last_bin: BIN };
         let out = self.freeing.begin();
         let candidate = self.shelves.candidates(0, &wanted, 1).pop()?;
@@ -73,8 +83,8 @@ fn explore(other: fn(&Pool), check: fn(&Pool, bool)) {
     builder.preemption_bound = Some(3);
     builder.check(move || {
         let shelves = Shelves::new(1, Binning::new(0).unwrap());
-        shelves.add(0, &Block);
-        assert!(give_back(shelves.of(0), Block).is_none());
+        shelves.add(0, &Box::default());
+        assert!(give_back(shelves.of(0), Box::default()).is_none());
         let (left, served) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let pool = Arc::new(Pool { shelves, freeing: Freeing::default(), left, served });
         let others = Arc::clone(&pool);

@@ -33,10 +33,17 @@ struct Block {
     /// Changed by whoever has the block: loom complains where two do at the same time, and where one does
     /// not come after the other.
     bytes: UnsafeCell<usize>,
+    below: Option<Box<Self>>,
 }
 
 const BIN: u32 = 6;
 const SIZE: usize = 100;
+
+impl Linked for Box<Block> {
+    fn below(&mut self) -> &mut Option<Self> {
+        &mut self.below
+    }
+}
 
 impl Shelved for Box<Block> {
     fn bin(&self) -> u32 {
@@ -114,7 +121,8 @@ fn make(pool: &Arc<Pool>, thread: usize) -> Box<Block> {
     let (pool, number) = (Arc::clone(pool), *made);
     *made += 1;
     drop(made);
-    let block = Box::new(Block { pool, number, requested: 50, bytes: UnsafeCell::new(0) });
+    let block =
+        Box::new(Block { pool, number, requested: 50, bytes: UnsafeCell::new(0), below: None });
     block.pool.shelves.add(thread, &block);
     block
 }

@@ -10,12 +10,25 @@ use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner
 
 use super::*;
 
+type Block = Box<Fields>;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Block {
+struct Fields {
     number: usize,
     bin: u32,
     size: usize,
     requested: usize,
+    below: Option<Block>,
+}
+
+fn block(number: usize, bin: u32, size: usize, requested: usize) -> Block {
+    Box::new(Fields { number, bin, size, requested, below: None })
+}
+
+impl Linked for Block {
+    fn below(&mut self) -> &mut Option<Self> {
+        &mut self.below
+    }
 }
 
 impl Shelved for Block {
@@ -225,7 +238,7 @@ impl Pair {
             None => {
                 let (number, size_of_new) = (self.model.made, size_of_new(self.binning, size));
                 self.model.made += 1;
-                let block = Block { number, bin, size: size_of_new, requested: size };
+                let block = block(number, bin, size_of_new, size);
                 self.shelves.add(thread, &block);
                 block
             }
@@ -413,7 +426,7 @@ fn counts_of_a_shelf_may_wrap_around() {
     let half = usize::MAX / 2;
     let binning = Binning::new(0).unwrap();
     let shelves = Shelves::new(2, binning);
-    let mut block = Block { number: 0, bin: binning.bin(half), size: half, requested: half };
+    let mut block = block(0, binning.bin(half), half, half);
     shelves.add(0, &block);
     for round in 0..8 {
         let (thread, requested) = [(1, 1), (0, half)][round % 2];
@@ -452,7 +465,7 @@ fn work(shelves: &Shelves<Block>, binning: Binning, made: &AtomicUsize, nth: usi
             let taken = shelves.take(nth, bin, |_| true, |block| block.requested = size);
             let block = taken.unwrap_or_else(|| {
                 let number = made.fetch_add(1, Ordering::Relaxed);
-                let block = Block { number, bin, size: binning.size(bin), requested: size };
+                let block = block(number, bin, binning.size(bin), size);
                 shelves.add(nth, &block);
                 block
             });

@@ -97,10 +97,10 @@ impl<M: Memory> Shared<M> {
         drop(memory);
         let memory = part?;
         let (pool, bytes, place) = (Arc::clone(self), place.len, Some(Box::new(place)));
-        let reserved = Reserved { pool, bytes, place, freeing: None };
+        let reserved = Reserved { pool, bytes, place, since: None };
         let (bin, queue) = (self.binning.bin(size), BoundTo::Nothing);
-        let (is_new, held_since) = (false, None);
-        let block = Block { memory, reserved, bin, requested: size, queue, is_new, held_since };
+        let uses = Arc::clone(memory.uses());
+        let block = Block { memory, uses, reserved, bin, queue, is_new: false, below: None };
         Ok(looked.part.insert(Box::new(block)))
     }
 
@@ -148,7 +148,7 @@ impl<M: Memory> Part for Box<Block<M>> {
     }
 
     fn requested(&self) -> usize {
-        self.requested
+        self.memory.size()
     }
 
     fn is_sole(&self) -> bool {

@@ -68,7 +68,7 @@ pub(in crate::pool) struct Whole<M: Memory> {
 
 impl<M: Memory> Drop for Whole<M> {
     fn drop(&mut self) {
-        self.reserved.freeing = self.reserved.pool.insight.is_some().then(Instant::now);
+        self.reserved.since = self.reserved.pool.insight.is_some().then(Instant::now);
     }
 }
 
