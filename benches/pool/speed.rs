@@ -1,16 +1,21 @@
 //! Nanoseconds per allocate + drop pair, beside the reference.
 //!
-//! The two take turns, so that whatever disturbs the machine disturbs them alike.
+//! The two take turns, and figures are lower quartiles: what else a machine does only adds time, and more
+//! to what waits for memory most.
 
 use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::report::{Limit, Report};
 use crate::source::Source;
 use crate::team::{Side, Team};
-use crate::time::median;
 use crate::workload::Workload;
 
-const ROUNDS: usize = 61;
+/// Of each, at least.
+const ROUNDS: usize = 60;
+
+/// For how long rounds go on at least: what disturbs a machine often does so for a second or two.
+const TIME: Duration = Duration::from_secs(4);
 
 /// What a number of threads takes, per thread.
 pub struct Figure {
@@ -23,18 +28,17 @@ pub struct Figure {
 impl Figure {
     /// Nanoseconds per pair.
     pub fn reference(&self) -> f64 {
-        median(&self.reference)
+        lower_quartile(&self.reference)
     }
 
     /// Nanoseconds per pair.
     pub fn ours(&self) -> f64 {
-        median(&self.ours)
+        lower_quartile(&self.ours)
     }
 
-    /// Of the reference's time: the median of the rounds'.
+    /// Of the reference's time.
     fn ratio(&self) -> f64 {
-        let turns = self.ours.iter().zip(&self.reference);
-        median(&turns.map(|(ours, reference)| ours / reference).collect::<Vec<_>>())
+        self.ours() / self.reference()
     }
 
     fn limit(&self) -> Option<Limit> {
@@ -56,6 +60,13 @@ impl Figure {
             threads => format!("{what}, {threads} threads"),
         }
     }
+}
+
+/// A quarter of the values are less.
+fn lower_quartile(values: &[f64]) -> f64 {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 4]
 }
 
 /// Measures with 1 to 4 threads, and with more where there are more processors.
@@ -82,7 +93,8 @@ fn take_turns(figure: &mut Figure, reference: &impl Source, ours: &impl Source) 
     let &mut Figure { workload, threads, .. } = figure;
     thread::scope(|scope| {
         let team = Team::start(scope, reference, ours, workload, threads);
-        for round in 0..ROUNDS {
+        let begun = Instant::now();
+        for round in (0..).take_while(|round| *round < ROUNDS || begun.elapsed() < TIME) {
             // Whoever comes second finds caches and frequencies as the first has left them.
             if round % 2 == 0 {
                 figure.reference.push(team.round(Side::Reference));
