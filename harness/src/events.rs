@@ -28,8 +28,8 @@ pub enum Event {
         /// The id or glob from the profile.
         expected: String,
     },
-    /// What a device is like, as far as the driver tells without building anything; once for each
-    /// device on which a test is run.
+    /// What a device is like; for each device on which a test is run, before its first, as far as the
+    /// driver tells without building anything, and again after its last, with what takes a build.
     Characterized {
         /// Its id.
         device: String,

@@ -56,6 +56,7 @@ pub fn execute(run: &Run<'_>, recorder: &Recorder<'_>, stop: &StopSignal) {
         for lane in lanes(run) {
             let lane = std::sync::Arc::new(lane);
             let slots = lane.settings.settings.slots.min(lane.entries.len());
+            lane.working.store(slots, Ordering::Relaxed);
             for _ in 0..slots {
                 let lane = lane.clone();
                 scope.spawn(move || Slot::new(run, &lane, recorder, stop).work());
@@ -70,7 +71,11 @@ struct Lane<'a> {
     /// `None` for tests that need none.
     device: Option<&'a TestDevice>,
     /// Whether some worker of it has been asked what the device is like.
-    characterized: AtomicBool,
+    was_asked: AtomicBool,
+    /// Whether that has been answered.
+    is_known: AtomicBool,
+    /// Slots that are not done.
+    working: AtomicUsize,
     /// Positions in the plan.
     entries: Vec<usize>,
     next: AtomicUsize,
@@ -86,7 +91,9 @@ fn lanes<'a>(run: &'a Run<'_>) -> Vec<Lane<'a>> {
         .map(|(settings, device)| Lane {
             settings,
             device,
-            characterized: AtomicBool::new(false),
+            was_asked: AtomicBool::new(false),
+            is_known: AtomicBool::new(false),
+            working: AtomicUsize::new(0),
             entries: Vec::new(),
             next: AtomicUsize::new(0),
             failed_starts: AtomicUsize::new(0),
@@ -129,6 +136,9 @@ impl<'a> Slot<'a> {
             self.take(position);
         }
         self.settle();
+        if self.lane.working.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.characterize_with_builds();
+        }
     }
 
     fn take(&mut self, position: usize) {
@@ -266,22 +276,49 @@ impl<'a> Slot<'a> {
     /// over that.
     ///
     /// Without the answers that take the build of a kernel: that takes 60 ms with PoCL and 400 ms with
-    /// Intel's driver, as long as hundreds of tests, and would be part of the state in which the first
-    /// test finds its driver; the queries take 0.1 ms and 7 ms. Of PyOpenCL's answers that leaves out
-    /// one on most devices, `reasonable_work_group_size_multiple`, which `clmatrix characterize` has.
+    /// Intel's driver, and would be part of the state in which the first test finds its driver; the
+    /// queries take 0.1 ms and 7 ms.
     fn characterized(&self, mut worker: Worker) -> Option<Worker> {
         let device = self.lane.device.filter(|_| self.recorder.is_kept());
         let Some(device) = device else { return Some(worker) };
-        if self.lane.characterized.swap(true, Ordering::Relaxed) {
+        if self.lane.was_asked.swap(true, Ordering::Relaxed) {
             return Some(worker);
         }
+        let why = "it takes the build of a kernel, which comes after the last test".to_owned();
         let limit = self.lane.settings.settings.timeout;
-        let (worker, known) = match worker.characterize(Builds::LeftOut, limit, self.stop) {
+        let builds = Builds::LeftOut { why };
+        let (worker, known) = match worker.characterize(builds, limit, self.stop) {
             Ok(known) => (Some(worker), known),
             Err(lost) => (None, Err(lost.to_string())),
         };
+        self.lane.is_known.store(known.is_ok(), Ordering::Relaxed);
         self.recorder.characterized(&device.run.id, known);
         worker
+    }
+
+    /// After the last test, all is asked, in the worker that is left or in a new one.
+    fn characterize_with_builds(&mut self) {
+        if self.stop.is_set() || !self.lane.is_known.load(Ordering::Relaxed) {
+            return;
+        }
+        if let Err(WorkerLost::Failed(why)) = self.characterize_again(Builds::Made) {
+            let why = format!("it takes the build of a kernel: {why}");
+            // Who is lost over that, too, leaves what is known already.
+            let _ = self.characterize_again(Builds::LeftOut { why });
+        }
+    }
+
+    fn characterize_again(&mut self, builds: Builds) -> Result<(), WorkerLost> {
+        let Some(device) = self.lane.device else { return Ok(()) };
+        let mut worker = match self.worker.take() {
+            Some(worker) => worker,
+            None => self.start_worker().map_err(WorkerLost::Failed)?,
+        };
+        let limit = self.lane.settings.settings.timeout;
+        let known = worker.characterize(builds, limit, self.stop)?;
+        self.recorder.characterized(&device.run.id, known);
+        self.worker = Some(worker);
+        Ok(())
     }
 
     /// Replaces a result that was good so far by the crash that it caused.

@@ -67,17 +67,20 @@ impl TableAnswer {
 ///
 /// # Errors
 /// What the driver answers where it does not tell what every device has.
-pub fn of(device: &Device, builds: Builds) -> clmatrix::Result<Characterization> {
+pub fn of(device: &Device, builds: &Builds) -> clmatrix::Result<Characterization> {
     let facts = Facts::of(device)?;
-    let mut rows = match builds {
+    let rows = match builds {
         Builds::Made => table(&facts, device),
-        Builds::LeftOut => table(&facts, FactsOnly),
+        Builds::LeftOut { .. } => table(&facts, FactsOnly),
     };
-    if builds == Builds::LeftOut {
-        let takes_a_build = |error: &Error| error.code() == CL_COMPILER_NOT_AVAILABLE;
-        rows.retain(|row| !row.answer.as_ref().is_err_and(takes_a_build));
-    }
-    let named = |row: Row| (row.function.to_owned(), TableAnswer::of(row));
+    let takes_a_build = |error: &Error| error.code() == CL_COMPILER_NOT_AVAILABLE;
+    let answer = |row: Row| match builds {
+        Builds::LeftOut { why } if row.answer.as_ref().is_err_and(takes_a_build) => {
+            TableAnswer::Failed { error: why.clone() }
+        }
+        _ => TableAnswer::of(row),
+    };
+    let named = |row: Row| (row.function.to_owned(), answer(row));
     Ok(Characterization { facts, table: rows.into_iter().map(named).collect() })
 }
 

@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 use clmatrix::characterize::measure::{Measured, Topic};
 use clmatrix::characterize::{Answer, Verdict};
 use clmatrix_harness::characterize::{Devices, TableAnswer};
+use clmatrix_harness::events::Event;
+use indexmap::IndexMap;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -31,6 +33,14 @@ pub const CHECKS: &[Check] = &[
         answers_that_kill_their_process_are_missing,
     ),
     ("characterize::a_run_says_what_its_devices_are_like", a_run_says_what_its_devices_are_like),
+    (
+        "characterize::what_takes_a_build_is_asked_after_the_tests",
+        what_takes_a_build_is_asked_after_the_tests,
+    ),
+    (
+        "characterize::a_build_that_kills_its_process_costs_one_answer",
+        a_build_that_kills_its_process_costs_one_answer,
+    ),
     (
         "characterize::a_device_that_does_not_say_is_tested_all_the_same",
         a_device_that_does_not_say_is_tested_all_the_same,
@@ -231,9 +241,12 @@ fn a_run_says_what_its_devices_are_like() {
     let folder = tempfile::tempdir().expect("a folder");
     printed(run(folder.path()));
     let log = log(folder.path());
-    assert_eq!(log.characterizations.keys().collect::<Vec<_>>().len(), ids().len());
+    let mut devices = devices(characterize(&["--format", "json"]));
+    assert_eq!(log.characterizations.len(), devices.len());
     for (id, known) in &log.characterizations {
         let known = known.as_ref().expect("the driver answers");
+        let device = devices.shift_remove(id).expect("it is one of this machine");
+        assert_eq!(Some(&**known), device.characterization.as_ref(), "{id}");
         let size = known.facts.local_mem_size;
         let junit = folder.path().join("junit").join(format!("{id}.xml"));
         let junit = std::fs::read_to_string(junit).expect("the device has a report");
@@ -259,6 +272,58 @@ fn a_device_that_does_not_say_is_tested_all_the_same() {
     for (id, known) in &log.characterizations {
         let error = known.as_ref().expect_err("it cannot be known");
         assert!(error.starts_with("the driver ended the process (SIGABRT)"), "{id}: {error}");
+    }
+}
+
+/// The answers of each device in the order in which the log has them.
+fn logged(folder: &Path, function: &str) -> IndexMap<String, Vec<Option<TableAnswer>>> {
+    let mut answers = IndexMap::new();
+    for line in std::fs::read_to_string(folder.join("events.jsonl")).expect("a log").lines() {
+        let event = serde_json::from_str(line).expect("an event");
+        if let Event::Characterized { device, characterization, .. } = event {
+            let answer = characterization.and_then(|known| known.table.get(function).cloned());
+            answers.entry(device).or_insert_with(Vec::new).push(answer);
+        }
+    }
+    answers
+}
+
+const MULTIPLE: &str = "reasonable_work_group_size_multiple";
+
+fn failed(error: &str) -> Option<TableAnswer> {
+    Some(TableAnswer::Failed { error: error.to_owned() })
+}
+
+fn what_takes_a_build_is_asked_after_the_tests() {
+    let folder = tempfile::tempdir().expect("a folder");
+    printed(run(folder.path()));
+    let answers = logged(folder.path(), MULTIPLE);
+    assert_eq!(answers.len(), ids().len());
+    for (id, answers) in answers {
+        let [before, after] = &answers[..] else { panic!("{id}: {answers:?}") };
+        let later = "it takes the build of a kernel, which comes after the last test";
+        assert_eq!(*before, failed(later), "{id}");
+        assert!(matches!(after, Some(TableAnswer::Known(_))), "{id}: {after:?}");
+    }
+}
+
+fn a_build_that_kills_its_process_costs_one_answer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let reports = folder.path().join("reports");
+    let mut command = run(&reports);
+    let loader = faulty_loader(folder.path(), "clBuildProgram", "abort();");
+    command.env("OPENCL_DYLIB_PATH", loader);
+    printed(command);
+    for (id, answers) in logged(&reports, MULTIPLE) {
+        let Some(Some(TableAnswer::Failed { error })) = answers.last() else {
+            panic!("{id}: {answers:?}")
+        };
+        let why = "it takes the build of a kernel: the driver ended the process (SIGABRT)";
+        assert!(error.starts_with(why), "{id}: {error}");
+    }
+    for (id, known) in log(&reports).characterizations {
+        let table = known.expect("it is known").table;
+        assert!(matches!(table["usable_local_mem_size"], TableAnswer::Known(_)), "{id}");
     }
 }
 
