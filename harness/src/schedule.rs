@@ -8,11 +8,14 @@
 //! is its own. If not, it gets the verdict of that rerun, and the test before it is charged with a
 //! delayed crash. Until the next test has ended a result is therefore not yet settled.
 
+mod characterize;
+
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use crate::config::DeviceSettings;
 use crate::devices::TestDevice;
+use crate::devices::cache::Entry;
 use crate::events::TestResult;
 use crate::os::StopSignal;
 use crate::plan::{Plan, Planned};
@@ -21,7 +24,6 @@ use crate::registry::Ignore;
 use crate::requirement;
 use crate::verdict::{Expectation, ExpectedStatus, Location, Outcome, judge};
 use crate::worker::parent::{Attempt, KILLED_FROM_OUTSIDE, Launch, Worker, WorkerLost};
-use crate::worker::protocol::Builds;
 
 /// After so many workers in a row that did not start, a device is given up.
 const START_TRIES: usize = 2;
@@ -48,6 +50,8 @@ pub struct LaneSettings {
     pub launch: Launch,
     /// Limits, slots and the driver's diagnostics.
     pub settings: DeviceSettings,
+    /// Where it is kept for the next run what the device is like.
+    pub known: Option<Entry>,
 }
 
 /// Runs everything; returns when each entry of the plan has a settled result.
@@ -72,8 +76,8 @@ struct Lane<'a> {
     device: Option<&'a TestDevice>,
     /// Whether some worker of it has been asked what the device is like.
     was_asked: AtomicBool,
-    /// Whether that has been answered.
-    is_known: AtomicBool,
+    /// Whether what takes a build is still to be asked.
+    lacks_builds: AtomicBool,
     /// Slots that are not done.
     working: AtomicUsize,
     /// Positions in the plan.
@@ -92,7 +96,7 @@ fn lanes<'a>(run: &'a Run<'_>) -> Vec<Lane<'a>> {
             settings,
             device,
             was_asked: AtomicBool::new(false),
-            is_known: AtomicBool::new(false),
+            lacks_builds: AtomicBool::new(false),
             working: AtomicUsize::new(0),
             entries: Vec::new(),
             next: AtomicUsize::new(0),
@@ -270,55 +274,6 @@ impl<'a> Slot<'a> {
                 Err(format!("no worker could be started: {reason}"))
             }
         }
-    }
-
-    /// The device's first worker is asked what the device is like, for the log; `None` if it is lost
-    /// over that.
-    ///
-    /// Without the answers that take the build of a kernel: that takes 60 ms with PoCL and 400 ms with
-    /// Intel's driver, and would be part of the state in which the first test finds its driver; the
-    /// queries take 0.1 ms and 7 ms.
-    fn characterized(&self, mut worker: Worker) -> Option<Worker> {
-        let device = self.lane.device.filter(|_| self.recorder.is_kept());
-        let Some(device) = device else { return Some(worker) };
-        if self.lane.was_asked.swap(true, Ordering::Relaxed) {
-            return Some(worker);
-        }
-        let why = "it takes the build of a kernel, which comes after the last test".to_owned();
-        let limit = self.lane.settings.settings.timeout;
-        let builds = Builds::LeftOut { why };
-        let (worker, known) = match worker.characterize(builds, limit, self.stop) {
-            Ok(known) => (Some(worker), known),
-            Err(lost) => (None, Err(lost.to_string())),
-        };
-        self.lane.is_known.store(known.is_ok(), Ordering::Relaxed);
-        self.recorder.characterized(&device.run.id, known);
-        worker
-    }
-
-    /// After the last test, all is asked, in the worker that is left or in a new one.
-    fn characterize_with_builds(&mut self) {
-        if self.stop.is_set() || !self.lane.is_known.load(Ordering::Relaxed) {
-            return;
-        }
-        if let Err(WorkerLost::Failed(why)) = self.characterize_again(Builds::Made) {
-            let why = format!("it takes the build of a kernel: {why}");
-            // Who is lost over that, too, leaves what is known already.
-            let _ = self.characterize_again(Builds::LeftOut { why });
-        }
-    }
-
-    fn characterize_again(&mut self, builds: Builds) -> Result<(), WorkerLost> {
-        let Some(device) = self.lane.device else { return Ok(()) };
-        let mut worker = match self.worker.take() {
-            Some(worker) => worker,
-            None => self.start_worker().map_err(WorkerLost::Failed)?,
-        };
-        let limit = self.lane.settings.settings.timeout;
-        let known = worker.characterize(builds, limit, self.stop)?;
-        self.recorder.characterized(&device.run.id, known);
-        self.worker = Some(worker);
-        Ok(())
     }
 
     /// Replaces a result that was good so far by the crash that it caused.

@@ -5,9 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::config::{Config, ConfigError, Profile};
+use crate::devices::cache::{Cache, Entry};
 use crate::devices::probe::Probe;
 use crate::devices::selection::{Choices, NoDevices, select};
-use crate::devices::{Machine, TestDevice, cache};
+use crate::devices::{Machine, TestDevice};
 use crate::plan::{Plan, Planned};
 use crate::registry::Test;
 use crate::schedule::{LaneSettings, Run};
@@ -63,6 +64,7 @@ pub struct Setup {
     pub profile: Profile,
     options: Options,
     state: PathBuf,
+    cache: Option<Cache>,
 }
 
 impl Setup {
@@ -76,23 +78,24 @@ impl Setup {
             options.profile.clone().or_else(|| std::env::var("CLMATRIX_PROFILE").ok());
         let profile = config.profile(profile_name.as_deref().unwrap_or("default"))?;
         let state = state_folder()?;
-        let cache = cache::file(&state, &options.icd);
+        let cache = Cache::new(&state, &options.icd);
         let probe =
             Probe { added: &options.icd, arguments: &options.worker_arguments, state: &state };
-        let remembered = cache.as_deref().filter(|_| options.cached_devices).and_then(cache::read);
+        let known = cache.as_ref().map(|cache| cache.entry("machine"));
+        let remembered = known.as_ref().filter(|_| options.cached_devices).and_then(Entry::read);
         let machine = remembered.unwrap_or_else(|| {
             let machine = probe.machine();
             // What failed may not fail again.
-            if let Some(cache) = &cache
+            if let Some(known) = &known
                 && machine.failed.is_empty()
                 && machine.positions().next().is_some()
             {
-                cache::write(cache, &machine);
+                known.write(&machine);
             }
             machine
         });
         let absent = profile.absent(machine.platforms.iter().flat_map(|p| &p.ids));
-        Ok(Self { machine, absent, config, profile, options, state })
+        Ok(Self { machine, absent, config, profile, options, state, cache })
     }
 
     /// The devices under test.
@@ -150,6 +153,7 @@ impl Setup {
         let host = LaneSettings {
             launch: self.launch(Role::Host, Vec::new()),
             settings: self.profile.host_settings(),
+            known: None,
         };
         Ok(Run { plan, lanes, host, expectation, include_ignored: false, echo: false })
     }
@@ -168,6 +172,7 @@ impl Setup {
         Ok(LaneSettings {
             launch: self.launch(Role::Device(device.address.clone()), environment),
             settings: self.profile.settings_for(&device.run),
+            known: self.cache.as_ref().map(|cache| cache.entry(&device.run.id)),
         })
     }
 

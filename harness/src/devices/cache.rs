@@ -1,4 +1,5 @@
-//! Remembers what the drivers answered, for the many short processes of one `cargo nextest run`.
+//! Remembers what the drivers answered: which devices there are, for the many short processes of one
+//! `cargo nextest run`, and what they are like, which takes longer to find out than many tests.
 //!
 //! An entry is found by all that decides the answer: the variables that loaders and drivers read,
 //! and the `.icd` files and libraries with their times. It is used for ten minutes at most, so
@@ -9,7 +10,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::Machine;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use super::icd::{Driver, LoaderVariables, drivers};
 
 /// How long an entry is believed.
@@ -35,11 +38,33 @@ const PREFIXES: [&str; 16] = [
     "LD_LIBRARY_PATH",
 ];
 
-/// Where the entry for this process' environment stands.
-pub fn file(state: &Path, added: &[PathBuf]) -> Option<PathBuf> {
-    if std::env::var_os("CLMATRIX_CACHE").is_some_and(|value| value == "0") {
-        return None;
+/// What this process' drivers answered, by a name for each answer.
+#[derive(Debug)]
+pub struct Cache {
+    folder: PathBuf,
+    key: u64,
+}
+
+/// One answer.
+#[derive(Debug)]
+pub struct Entry(PathBuf);
+
+impl Cache {
+    /// That for this process' environment, unless it is turned off.
+    pub fn new(state: &Path, added: &[PathBuf]) -> Option<Self> {
+        if std::env::var_os("CLMATRIX_CACHE").is_some_and(|value| value == "0") {
+            return None;
+        }
+        Some(Self { folder: state.join("answers"), key: key(added) })
     }
+
+    /// The answer of this name.
+    pub fn entry(&self, name: &str) -> Entry {
+        Entry(self.folder.join(format!("{:016x}-{name}.json", self.key)))
+    }
+}
+
+fn key(added: &[PathBuf]) -> u64 {
     let mut hasher = DefaultHasher::new();
     env!("CARGO_PKG_VERSION").hash(&mut hasher);
     let mut variables: Vec<_> = std::env::vars_os()
@@ -56,32 +81,35 @@ pub fn file(state: &Path, added: &[PathBuf]) -> Option<PathBuf> {
             modified(Path::new(library)).hash(&mut hasher);
         }
     }
-    Some(state.join("devices").join(format!("{:016x}.json", hasher.finish())))
+    hasher.finish()
 }
 
 fn modified(file: &Path) -> Option<SystemTime> {
     fs::metadata(file).ok()?.modified().ok()
 }
 
-/// The entry in `file`, if it is there, whole and young enough.
-pub fn read(file: &Path) -> Option<Machine> {
-    let age = SystemTime::now().duration_since(modified(file)?).ok()?;
-    if age > MAX_AGE {
-        return None;
+impl Entry {
+    /// The answer, if it is there, whole and young enough.
+    pub fn read<T: DeserializeOwned>(&self) -> Option<T> {
+        let age = SystemTime::now().duration_since(modified(&self.0)?).ok()?;
+        if age > MAX_AGE {
+            return None;
+        }
+        serde_json::from_slice(&fs::read(&self.0).ok()?).ok()
     }
-    serde_json::from_slice(&fs::read(file).ok()?).ok()
-}
 
-/// Writes the entry; without one the drivers are asked again, which is all that can go wrong.
-pub fn write(file: &Path, machine: &Machine) {
-    let temporary = file.with_extension(format!("{}.tmp", std::process::id()));
-    let written = file
-        .parent()
-        .map_or(Ok(()), fs::create_dir_all)
-        .and_then(|()| fs::write(&temporary, serde_json::to_vec(machine)?))
-        .and_then(|()| fs::rename(&temporary, file));
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
+    /// Writes it; without it the drivers are asked again, which is all that can go wrong.
+    pub fn write(&self, answer: &impl Serialize) {
+        let temporary = self.0.with_extension(format!("{}.tmp", std::process::id()));
+        let written = self
+            .0
+            .parent()
+            .map_or(Ok(()), fs::create_dir_all)
+            .and_then(|()| fs::write(&temporary, serde_json::to_vec(answer)?))
+            .and_then(|()| fs::rename(&temporary, &self.0));
+        if written.is_err() {
+            let _ = fs::remove_file(&temporary);
+        }
     }
 }
 
@@ -92,15 +120,18 @@ mod tests {
     #[test]
     fn an_entry_is_read_back_until_it_is_old_or_broken() {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("deeper").join("entry.json");
-        let machine = Machine::default();
-        assert_eq!(read(&file), None, "nothing there");
-        write(&file, &machine);
-        assert_eq!(read(&file), Some(machine.clone()));
+        let cache = Cache::new(folder.path(), &[]).unwrap();
+        let entry = cache.entry("machine");
+        let read = || entry.read::<Vec<String>>();
+        assert_eq!(read(), None, "nothing there");
+        let answer = vec!["PoCL".to_owned()];
+        entry.write(&answer);
+        assert_eq!(read(), Some(answer));
+        assert_eq!(cache.entry("pocl-cpu").read::<Vec<String>>(), None, "another answer");
         let old = SystemTime::now() - MAX_AGE - Duration::from_secs(1);
-        fs::File::open(&file).unwrap().set_modified(old).unwrap();
-        assert_eq!(read(&file), None, "too old");
-        fs::write(&file, "{\"platforms\":[").unwrap();
-        assert_eq!(read(&file), None, "cut off");
+        fs::File::open(&entry.0).unwrap().set_modified(old).unwrap();
+        assert_eq!(read(), None, "too old");
+        fs::write(&entry.0, "[\"Po").unwrap();
+        assert_eq!(read(), None, "cut off");
     }
 }

@@ -38,6 +38,10 @@ pub const CHECKS: &[Check] = &[
         what_takes_a_build_is_asked_after_the_tests,
     ),
     (
+        "characterize::what_an_earlier_run_has_found_is_there_at_once",
+        what_an_earlier_run_has_found_is_there_at_once,
+    ),
+    (
         "characterize::a_build_that_kills_its_process_costs_one_answer",
         a_build_that_kills_its_process_costs_one_answer,
     ),
@@ -296,7 +300,9 @@ fn failed(error: &str) -> Option<TableAnswer> {
 
 fn what_takes_a_build_is_asked_after_the_tests() {
     let folder = tempfile::tempdir().expect("a folder");
-    printed(run(folder.path()));
+    let mut command = run(folder.path());
+    command.env("CLMATRIX_CACHE", "0");
+    printed(command);
     let answers = logged(folder.path(), MULTIPLE);
     assert_eq!(answers.len(), ids().len());
     for (id, answers) in answers {
@@ -304,6 +310,21 @@ fn what_takes_a_build_is_asked_after_the_tests() {
         let later = "it takes the build of a kernel, which comes after the last test";
         assert_eq!(*before, failed(later), "{id}");
         assert!(matches!(after, Some(TableAnswer::Known(_))), "{id}: {after:?}");
+    }
+}
+
+fn what_an_earlier_run_has_found_is_there_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let reports = ["first", "second"].map(|name| folder.path().join(name));
+    for folder in &reports {
+        printed(run(folder));
+    }
+    let [first, second] = reports.map(|folder| logged(&folder, MULTIPLE));
+    assert_eq!(second.len(), ids().len());
+    for (id, answers) in second {
+        assert_eq!(answers.len(), 1, "{id}: {answers:?}");
+        assert!(matches!(answers[0], Some(TableAnswer::Known(_))), "{id}: {answers:?}");
+        assert_eq!(answers.last(), first[&id].last(), "{id}");
     }
 }
 
