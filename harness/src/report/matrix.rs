@@ -92,11 +92,8 @@ impl Page<'_> {
     }
 
     fn cell(&self, tally: &Tally) -> Cell {
-        let mut words: Vec<_> =
+        let words =
             tally.counts().map(|(symbol, count)| format!("{count}{}", symbol.mark)).collect();
-        if words.is_empty() {
-            words.push("-".to_owned());
-        }
         let color = match tally {
             _ if !self.color || tally.total() == 0 => None,
             tally if !tally.as_expected() => Some(Color::Red),

@@ -14,7 +14,7 @@ const CELL_WIDTH: usize = 16;
 
 const GAP: &str = "  ";
 
-/// One cell.
+/// One cell; one without words is shown as `-`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cell {
     /// The words in it; none of them is wider than 16 columns.
@@ -64,13 +64,19 @@ pub(super) fn layout(
     let widths = widths(&columns);
 
     let mut text = String::new();
-    for block in blocks(&widths, width - row_width) {
+    let blocks = blocks(&widths, width - row_width);
+    for block in &blocks {
         if block.start > 0 {
             text.push('\n');
         }
         let labels: Vec<Cell> = columns.iter().map(|label| Cell::plain(label)).collect();
         write_row(&mut text, "", row_width, &labels[block.clone()], &widths[block.clone()]);
+        let says_something = |cells: &[Cell]| cells.iter().any(|cell| !cell.words.is_empty());
         for (row, cells) in rows.iter().zip(cells) {
+            // It does so in another block.
+            if blocks.len() > 1 && !says_something(&cells[block.clone()]) {
+                continue;
+            }
             write_row(&mut text, row, row_width, &cells[block.clone()], &widths[block.clone()]);
         }
     }
@@ -87,6 +93,9 @@ impl Cell {
 
     /// Its words, as many on a line as there is room for in `width` columns.
     fn lines(&self, width: usize) -> Vec<String> {
+        if self.words.is_empty() {
+            return vec!["-".to_owned()];
+        }
         let lines = wrap(self.words.iter().map(String::as_str), " ", width);
         lines.lines().map(str::to_owned).collect()
     }
@@ -214,7 +223,7 @@ mod tests {
 
     fn cells(rows: &[&[&str]]) -> Vec<Vec<Cell>> {
         let cell = |words: &&str| Cell {
-            words: words.split('|').map(str::to_owned).collect(),
+            words: words.split('|').filter(|word| *word != "-").map(str::to_owned).collect(),
             color: None,
         };
         rows.iter().map(|row| row.iter().map(cell).collect()).collect()
@@ -226,6 +235,21 @@ mod tests {
         let text = layout(&strings(&["pool", "memory"]), &strings(&["pocl-cpu", "x"]), &cells, 80);
         let expected =
             ["        pocl-cpu  x", "pool    14 ok     12 ok 2F", "memory  -         3 ok"];
+        assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn rows_without_anything_in_a_block_are_not_in_it() {
+        let columns = strings(&["oclgrind-gpu-012", "oclgrind-cpu-012", "host"]);
+        let cells = cells(&[&["1 ok", "-", "-"], &["-", "-", "17 ok"]]);
+        let text = layout(&strings(&["pool", "rules"]), &columns, &cells, 40);
+        let expected = [
+            "       oclgrind-gpu-012",
+            "pool   1 ok",
+            "",
+            "       oclgrind-cpu-012  host",
+            "rules  -                 17 ok",
+        ];
         assert_eq!(text.lines().collect::<Vec<_>>(), expected);
     }
 
