@@ -23,7 +23,7 @@ use crate::recorder::Recorder;
 use crate::registry::Ignore;
 use crate::requirement;
 use crate::verdict::{Expectation, ExpectedStatus, Location, Outcome, judge};
-use crate::worker::parent::{Attempt, KILLED_FROM_OUTSIDE, Launch, Worker, WorkerLost};
+use crate::worker::parent::{Attempt, KILLED_FROM_OUTSIDE, Launch, Worker};
 
 /// After so many workers in a row that did not start, a device is given up.
 const START_TRIES: usize = 2;
@@ -268,11 +268,13 @@ impl<'a> Slot<'a> {
                 // Lost by the question: the next one is not asked again.
                 self.characterized(worker).map_or_else(|| self.start_worker(), Ok)
             }
-            Err(WorkerLost::Stopped) => Err("the run was stopped".to_owned()),
-            Err(WorkerLost::Failed(reason)) => {
-                self.lane.failed_starts.fetch_add(1, Ordering::Relaxed);
-                Err(format!("no worker could be started: {reason}"))
-            }
+            Err(lost) => match lost.reason() {
+                None => Err("the run was stopped".to_owned()),
+                Some(reason) => {
+                    self.lane.failed_starts.fetch_add(1, Ordering::Relaxed);
+                    Err(format!("no worker could be started: {reason}"))
+                }
+            },
         }
     }
 

@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use bytesize::ByteSize;
-use clmatrix::characterize::measure::{Measured, NotMeasurable, Settings, Topic};
+use clmatrix::characterize::measure::{
+    Confidence, Finding, Measured, NotMeasurable, Settings, Topic, Unit, Value,
+};
 
 use super::{Characterization, unmeasured};
 use crate::devices::TestDevice;
@@ -46,11 +48,19 @@ impl<'a> Asked<'a> {
         } else {
             self.ask(|worker, stop| worker.measure(topic, settings, None, grace, stop))
         };
-        match answer {
-            Ok(measured) => Some(measured),
-            Err(WorkerLost::Stopped) => None,
-            Err(WorkerLost::Failed(reason)) => Some(unmeasured(topic, &reason, begin.elapsed())),
+        let lost = match answer {
+            Ok(measured) => return Some(measured),
+            Err(lost) => lost,
+        };
+        let step = match &lost {
+            WorkerLost::EndedAt { step, .. } if ends_early => Some(step.clone()),
+            _ => None,
+        };
+        let mut measured = unmeasured(topic, &lost.reason()?, begin.elapsed());
+        if let Some(step) = step {
+            tell_step(&mut measured, &step);
         }
+        Some(measured)
     }
 
     /// On a CPU it is the process that runs out of memory, when it has used what it may. What its
@@ -102,8 +112,8 @@ impl<'a> Asked<'a> {
             return Err(WorkerLost::Failed(reason.clone()));
         }
         let started = Worker::start(&self.lane.launch, false, self.stop);
-        if let Err(WorkerLost::Failed(reason)) = &started {
-            self.given_up = Some(reason.clone());
+        if let Err(lost @ WorkerLost::Failed(_)) = &started {
+            self.given_up = Some(lost.to_string());
         }
         started
     }
@@ -119,6 +129,17 @@ fn leave_total_out(all: &mut [Measured], room: u64) {
     for measured in all.iter_mut().filter(found) {
         let reason = format!("all memory of the process was used up, which had {room} bytes");
         measured.answer = Err(NotMeasurable { reason });
+    }
+}
+
+/// Where memory ends, the driver has ended the process at this step.
+fn tell_step(all: &mut [Measured], step: &str) {
+    let value = Value::Name(format!("{step}, which ends the process"));
+    for measured in all.iter_mut().filter(|measured| measured.name == "out_of_memory_shows_at") {
+        // Something else may have ended it.
+        let confidence = Confidence::Medium;
+        let value = value.clone();
+        measured.answer = Ok(Finding { value, unit: Unit::Count, spread: 0.0, confidence });
     }
 }
 

@@ -51,7 +51,8 @@ impl Slot<'_> {
         if self.stop.is_set() || !self.lane.lacks_builds.load(Ordering::Relaxed) {
             return;
         }
-        if let Err(WorkerLost::Failed(why)) = self.characterize_again(Builds::Made) {
+        let lost = self.characterize_again(Builds::Made).err();
+        if let Some(why) = lost.and_then(WorkerLost::reason) {
             let why = format!("it takes the build of a kernel: {why}");
             // Who is lost over that, too, leaves what is known already.
             let _ = self.characterize_again(Builds::LeftOut { why });

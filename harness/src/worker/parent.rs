@@ -125,6 +125,24 @@ pub enum WorkerLost {
     /// It cannot be started, or died or hung.
     #[error("{0}")]
     Failed(String),
+    /// The driver ended it at a step that it had told of.
+    #[error("{reason}")]
+    EndedAt {
+        /// The step.
+        step: String,
+        /// What happened.
+        reason: String,
+    },
+}
+
+impl WorkerLost {
+    /// What happened, unless the run is being stopped.
+    pub fn reason(self) -> Option<String> {
+        match self {
+            Self::Stopped => None,
+            Self::Failed(reason) | Self::EndedAt { reason, .. } => Some(reason),
+        }
+    }
 }
 
 /// The signal, and whose it is where no driver sends it.
@@ -255,15 +273,15 @@ impl Worker {
         take: impl FnOnce(Answer) -> Result<T, Answer>,
     ) -> Result<T, WorkerLost> {
         self.request(task);
-        let (deadline, mut step) = (deadline_in(limit), String::new());
+        let (deadline, mut step) = (deadline_in(limit), None);
         let exchange = loop {
             match self.answer(deadline, stop) {
-                Exchange::Answered(Answer::Trying { step: next, .. }) => {
-                    step = format!(" at {next}")
-                }
+                Exchange::Answered(Answer::Trying { step: next, .. }) => step = Some(next),
                 other => break other,
             }
         };
+        let at = step.as_ref().map_or_else(String::new, |step| format!(" at {step}"));
+        let mut is_driver_s = false;
         let trouble = match exchange {
             Exchange::Answered(answer) => match take(answer) {
                 Ok(answer) => {
@@ -274,20 +292,30 @@ impl Worker {
             },
             Exchange::Died(Ending::Signalled(name)) => match name_of_signal(name) {
                 outside if outside == KILLED_FROM_OUTSIDE => {
-                    format!("the process was ended{step} ({outside})")
+                    format!("the process was ended{at} ({outside})")
                 }
-                name => format!("the driver ended the process{step} ({name})"),
+                name => {
+                    is_driver_s = true;
+                    format!("the driver ended the process{at} ({name})")
+                }
             },
-            Exchange::Died(ending) => format!("the driver ended the process{step}: {ending}"),
+            Exchange::Died(ending) => {
+                is_driver_s = true;
+                format!("the driver ended the process{at}: {ending}")
+            }
             Exchange::TimedOut => {
                 format!(
-                    "the driver hung{step}: no answer within {}",
+                    "the driver hung{at}: no answer within {}",
                     humantime::format_duration(limit)
                 )
             }
             Exchange::Stopped => return Err(WorkerLost::Stopped),
         };
-        Err(WorkerLost::Failed(self.explain(&trouble)))
+        let reason = self.explain(&trouble);
+        Err(match step.filter(|_| is_driver_s) {
+            Some(step) => WorkerLost::EndedAt { step, reason },
+            None => WorkerLost::Failed(reason),
+        })
     }
 
     fn request(&mut self, task: Task) {

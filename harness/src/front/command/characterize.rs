@@ -22,7 +22,6 @@ use crate::os::StopSignal;
 use crate::report::sheet::Sheet;
 use crate::schedule::LaneSettings;
 use crate::setup::Setup;
-use crate::worker::parent::WorkerLost;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -131,8 +130,8 @@ impl Survey<'_> {
                 known.table.retain(|name, _| only.has(name));
                 found.characterization = Some(*known);
             }
-            Err(WorkerLost::Stopped) => return Err(STOPPED.into()),
-            Err(WorkerLost::Failed(reason)) => {
+            Err(lost) => {
+                let reason = lost.reason().ok_or(STOPPED)?;
                 tell(&format!("{id}: {reason}"));
                 found.error = Some(reason);
             }
