@@ -3,11 +3,14 @@
 //! What is shown: from the time that a map knows what it has to come after until it has been unmapped,
 //! the driver is not asked for a command on its bytes; and whoever waits is woken.
 
+use std::sync::Arc;
+
 use loom::cell::UnsafeCell;
 use loom::model::Builder;
 use loom::thread;
 
 use super::*;
+use crate::memory::uses::Entered;
 
 #[derive(Clone, Debug)]
 struct Fake(usize);
