@@ -152,8 +152,7 @@ fn mark(
     context: &MemContext,
     wait_for: &WaitList<'_>,
 ) -> Result<Marked> {
-    // SAFETY: the queue is alive while it is borrowed.
-    unsafe { KnownQueue::of(call, queue.get(), context.raw()) }?.mark(wait_for)
+    KnownQueue::of(call, queue, context.raw())?.mark(wait_for)
 }
 
 #[cold]
@@ -163,8 +162,7 @@ fn mark_command(
     context: &MemContext,
     command: &EventRef,
 ) {
-    // SAFETY: the queue is alive while it is borrowed.
-    match unsafe { KnownQueue::of(call, queue.get(), context.raw()) } {
+    match KnownQueue::of(call, queue, context.raw()) {
         Ok(queue) => queue.mark_command(command),
         Err(error) => log::error!("{error}"),
     }

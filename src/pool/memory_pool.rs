@@ -86,10 +86,9 @@ impl<M: Memory> Pool<M> {
                  shows only when a kernel uses it; take an immediate one"
             );
         }
-        let home = allocator.queue().map(|queue| {
-            // SAFETY: the queue is alive while it is borrowed.
-            unsafe { KnownQueue::of("MemoryPool::new", queue.get(), allocator.context_raw()) }
-        });
+        let home = allocator
+            .queue()
+            .map(|queue| KnownQueue::of("MemoryPool::new", queue, allocator.context_raw()));
         let home = home.transpose()?;
         if home.as_ref().is_some_and(|queue| !queue.is_in_order()) {
             let why = "the allocator's queue may reorder its commands: it has none, then";
@@ -135,8 +134,7 @@ impl<M: Memory> Pool<M> {
             return self.allocate(size);
         }
         let context = shared.allocator.context_raw();
-        // SAFETY: the queue is alive while it is borrowed.
-        let queue = unsafe { KnownQueue::of("MemoryPool::allocate_on", queue.get(), context) }?;
+        let queue = KnownQueue::of("MemoryPool::allocate_on", queue, context)?;
         shared.watched(size, || shared.allocate_for(size, &Target::Other(queue)))
     }
 

@@ -126,8 +126,7 @@ impl<M: Memory> Pooled<M> {
 
     fn known(&self, queue: &CommandQueue) -> Result<Arc<KnownQueue>> {
         let context = self.block().memory.context();
-        // SAFETY: the queue is alive while it is borrowed.
-        unsafe { KnownQueue::of("MemoryPool::bind_to_queue", queue.get(), context.raw()) }
+        KnownQueue::of("MemoryPool::bind_to_queue", queue, context.raw())
     }
 
     /// From now on, it is used on `queue`: what that is given comes after what the queue that it was bound

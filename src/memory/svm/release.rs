@@ -161,8 +161,7 @@ pub(super) fn in_order(
     queue: &CommandQueue,
     context: &MemContext,
 ) -> Result<Arc<KnownQueue>> {
-    // SAFETY: the queue is alive while it is borrowed.
-    let queue = unsafe { KnownQueue::of(call, queue.get(), context.raw()) }?;
+    let queue = KnownQueue::of(call, queue, context.raw())?;
     if !queue.is_in_order() {
         let why = "the queue may reorder its commands: memory is freed on in-order queues only";
         return Err(Error::refused(call, CL_INVALID_COMMAND_QUEUE, why));

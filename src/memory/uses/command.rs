@@ -44,8 +44,7 @@ impl Uses {
         let enter = |table: &mut Table<_, _>, settled| {
             table.enter_command(issuing, key, range, access, settled)
         };
-        // SAFETY: the queue is alive while it is borrowed.
-        let ask = || unsafe { KnownQueue::of(call, queue.get(), context) };
+        let ask = || KnownQueue::of(call, queue, context);
         let entered = enter(&mut self.lock(), false);
         entered.or_else(|obstacle| self.overcome(obstacle, call, ask, range, enter))
     }

@@ -22,8 +22,7 @@ impl Uses {
         if let Some(known) = self.queue(queue.get()) {
             return Ok(known);
         }
-        // SAFETY: the queue is alive while it is borrowed.
-        let queue = unsafe { KnownQueue::of(call, queue.get(), context) }?;
+        let queue = KnownQueue::of(call, queue, context)?;
         // It may have to make room again at any time.
         self.introduce(Arc::clone(&queue));
         Ok(queue)

@@ -132,8 +132,7 @@ impl Uses {
         access: Access,
     ) -> Result<EnteredMap> {
         let (key, issuing) = (queue.get().addr(), &self.shared.issuing);
-        // SAFETY: the queue is alive while it is borrowed.
-        let ask = || unsafe { KnownQueue::of(call, queue.get(), context) };
+        let ask = || KnownQueue::of(call, queue, context);
         self.overcome(obstacle, call, ask, range, |table, settled| {
             table.enter_map(issuing, key, range, access, settled)
         })

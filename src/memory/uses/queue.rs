@@ -9,6 +9,7 @@ use cl3::device::{CL_DEVICE_PLATFORM, get_device_info};
 use cl3::error_codes::CL_INVALID_CONTEXT;
 use cl3::platform::{CL_PLATFORM_NAME, get_platform_info};
 use cl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event, cl_platform_id};
+use opencl3::command_queue::CommandQueue;
 
 use super::marks;
 use super::table::Queue;
@@ -59,15 +60,9 @@ static KNOWN: Registry<KnownQueue> = Registry::new();
 
 impl KnownQueue {
     /// Refuses a queue of another context than `context`: some drivers crash otherwise.
-    ///
-    /// # Safety
-    /// `queue` is a valid queue.
-    pub unsafe fn of(
-        call: &'static str,
-        queue: cl_command_queue,
-        context: cl_context,
-    ) -> Result<Arc<Self>> {
-        // SAFETY: the caller vouches for the handle.
+    pub fn of(call: &'static str, queue: &CommandQueue, context: cl_context) -> Result<Arc<Self>> {
+        let queue = queue.get();
+        // SAFETY: the queue is alive while it is borrowed.
         let known = KNOWN.find_or_ask(queue.addr(), || unsafe { Self::ask(queue) })?;
         if known.context != context.addr() {
             let why = "the queue is of another context than the memory";

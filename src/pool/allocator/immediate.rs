@@ -57,8 +57,7 @@ impl ImmediateAllocator {
     pub fn new(queue: &CommandQueue, flags: MemFlags) -> Result<Self> {
         // SAFETY: the queue's context is alive as long as the queue, which is borrowed.
         let context = unsafe { MemContext::of(context_of(queue)?) }?;
-        // SAFETY: the queue is alive while it is borrowed.
-        let known = unsafe { KnownQueue::of("clCreateBuffer", queue.get(), context.raw()) }?;
+        let known = KnownQueue::of("clCreateBuffer", queue, context.raw())?;
         Ok(Self {
             queue: known.is_in_order().then(|| OwnedQueue::retain(queue)).transpose()?,
             buffers: DeferredAllocator::in_context(context, flags)?,
