@@ -3,7 +3,6 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use cl3::types::cl_context;
 use opencl3::command_queue::CommandQueue;
@@ -11,7 +10,7 @@ use opencl3::command_queue::CommandQueue;
 use super::issuing::Slot;
 use super::pending::Pending;
 use super::table::Table;
-use super::{Access, Entered, KnownQueue, MANY, Uses, in_use};
+use super::{Access, Entered, KnownQueue, Uses, in_use};
 use crate::error::Result;
 use crate::handle::{EventRef, Outcome};
 
@@ -76,7 +75,7 @@ impl Uses {
             Entered::Not => {}
             Entered::OnQueue(slot) => {
                 self.lock().lose(range.clone(), access);
-                self.only_queue.store(MANY, Ordering::Release);
+                self.only_queue.set(None);
                 self.shared.was_issued(slot);
             }
             Entered::Alone(id) => self.shared.tell(|table| table.set_lost(id)),
@@ -110,7 +109,7 @@ impl Uses {
         self.shared.tell(|table| {
             table.enter_running(range.clone(), event).map_err(|held| in_use(call, range, &held))
         })?;
-        self.only_queue.store(MANY, Ordering::Release);
+        self.only_queue.set(None);
         self.tidy();
         Ok(())
     }

@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use super::pending::{Pending, last_commands};
 use super::table::{Before, Refusal};
-use super::{Access, KnownQueue, MANY, Uses, in_use, lost_map};
+use super::{Access, KnownQueue, Uses, in_use, lost_map};
 use crate::error::Result;
 use crate::handle::EventRef;
 
@@ -15,8 +14,7 @@ impl Uses {
     /// about to enter one of the bytes that this is asked for.
     #[inline]
     pub(crate) fn are_all_on(&self, key: usize) -> bool {
-        let only = self.only_queue.load(Ordering::Acquire);
-        only == key || only == 0
+        self.only_queue.is(key)
     }
 
     /// The events after which all uses of these bytes have ended that this crate knows of, other than
@@ -37,7 +35,7 @@ impl Uses {
         let Some(running) = table.running(range) else { return Ok(None) };
         // They are there still because of what others just do to other bytes.
         let queues = table.others_on(key, range);
-        self.only_queue.store(table.only_queue().unwrap_or(MANY), Ordering::Release);
+        self.only_queue.set(table.only_queue());
         drop(table);
         let running = running.iter().map(|(_, pending)| pending.event.try_clone());
         let mut events = running.collect::<Result<Vec<_>>>()?;

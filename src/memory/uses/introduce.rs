@@ -1,14 +1,13 @@
 //! Which queues the uses know: one is introduced when it is used first, and makes room for others.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use cl3::types::{cl_command_queue, cl_context};
 use opencl3::command_queue::CommandQueue;
 
 use super::pending::Pending;
 use super::table::Retired;
-use super::{KnownQueue, MANY, Uses};
+use super::{KnownQueue, Uses};
 use crate::error::Result;
 
 impl Uses {
@@ -36,7 +35,7 @@ impl Uses {
         let retired = {
             let mut table = self.lock();
             let retired = table.introduce(&self.shared.issuing, queue);
-            self.only_queue.store(table.only_queue().unwrap_or(MANY), Ordering::Release);
+            self.only_queue.set(table.only_queue());
             retired
         };
         if let Some(retired) = retired {

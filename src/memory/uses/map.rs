@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use cl3::error_codes::CL_INVALID_COMMAND_QUEUE;
 use cl3::types::{cl_command_queue, cl_context};
@@ -10,7 +9,7 @@ use opencl3::command_queue::CommandQueue;
 
 use super::pending::Pending;
 use super::table::{Before, EnteredMap, Obstacle};
-use super::{Access, KnownQueue, MANY, Moment, Uses, in_use, lost_map, marks};
+use super::{Access, KnownQueue, Moment, Uses, in_use, lost_map, marks};
 use crate::error::{Error, Result};
 use crate::handle::{EventRef, Outcome};
 
@@ -197,7 +196,7 @@ impl Uses {
     /// The driver was asked, on any queue, for the end of the map after `after`: it ends with `event`.
     #[cold]
     pub(crate) fn was_unmapped_by(&self, entered: MapUse, event: &EventRef, after: Vec<EventRef>) {
-        self.only_queue.store(MANY, Ordering::Release);
+        self.only_queue.set(None);
         match event.try_clone() {
             Ok(event) => self.issued(entered.id, Pending { event, after }),
             // It cannot be remembered, so it must be over before it is forgotten.
@@ -216,7 +215,7 @@ impl Uses {
 
     /// Nobody can tell whether the map has ended.
     pub(crate) fn lose_map(&self, entered: MapUse) {
-        self.only_queue.store(MANY, Ordering::Release);
+        self.only_queue.set(None);
         self.shared.tell(|table| table.set_lost(entered.id));
     }
 }

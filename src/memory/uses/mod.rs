@@ -7,7 +7,9 @@
 //! - [`table`] has the rules, [`shared`] their lock, and [`issuing`] counts beside it what the driver is
 //!   just being asked for.
 //! - [`command`], [`map`] and [`host`] enter the uses and note what came of them; [`pending`] follows
-//!   what has been enqueued, and [`idle`] tells when bytes are not in use any more.
+//!   what has been enqueued.
+//! - [`idle`] tells when bytes are not in use any more, [`only_queue`] at a glance on whose queue
+//!   they have been.
 //! - [`queue`] knows in which order a queue's commands end, [`marks`] what that takes where one
 //!   fails, and [`introduce`] which queues the uses know.
 
@@ -19,6 +21,7 @@ mod issuing;
 pub(crate) mod lock;
 mod map;
 mod marks;
+mod only_queue;
 mod pending;
 mod queue;
 mod shared;
@@ -26,7 +29,6 @@ mod table;
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 
 use cl3::error_codes::CL_INVALID_OPERATION;
 
@@ -35,6 +37,7 @@ pub(crate) use host::HostUse;
 use lock::MutexGuard;
 pub(crate) use map::MapUse;
 pub(crate) use marks::Moment;
+use only_queue::OnlyQueue;
 use pending::Pending;
 pub(crate) use queue::{KnownQueue, Marked};
 use shared::Shared;
@@ -61,17 +64,13 @@ const LOST_MAP: &str = "stay closed: an unmap of them failed";
 #[derive(Debug)]
 pub struct Uses {
     shared: Shared<Arc<KnownQueue>, Pending>,
-    /// The only queue that has been used, 0 for none, or [`MANY`]: what is not followed by itself.
-    only_queue: AtomicUsize,
+    only_queue: OnlyQueue,
 }
-
-/// More than one queue, or one that may reorder its commands. No queue has this number.
-const MANY: usize = usize::MAX;
 
 impl Uses {
     /// Those of an object that nobody uses yet.
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { shared: Shared::default(), only_queue: AtomicUsize::new(0) })
+        Arc::new(Self { shared: Shared::default(), only_queue: OnlyQueue::none() })
     }
 
     #[inline]
