@@ -9,6 +9,9 @@ use super::{Access, KnownQueue, Uses, in_use, lost_map};
 use crate::error::Result;
 use crate::handle::EventRef;
 
+/// The bytes of the object, however many there are.
+const ALL: Range<usize> = 0..usize::MAX;
+
 impl Uses {
     /// Whether all uses were on this queue, which runs them in order, or there were none. Nobody may be
     /// about to enter one of the bytes that this is asked for.
@@ -39,9 +42,7 @@ impl Uses {
         drop(table);
         let running = running.iter().map(|(_, pending)| pending.event.try_clone());
         let mut events = running.collect::<Result<Vec<_>>>()?;
-        for queue in queues {
-            events.extend(queue.last_commands()?);
-        }
+        events.extend(last_commands(queues)?);
         Ok(Some(events))
     }
 
@@ -50,7 +51,7 @@ impl Uses {
     pub(crate) fn wait_until_idle(&self, call: &'static str) -> Result<()> {
         // No queue has this number.
         let well = self.wait_for(self.before_end(call, 0)?)?;
-        if well { Ok(()) } else { Err(lost_map(call, &(0..usize::MAX))) }
+        if well { Ok(()) } else { Err(lost_map(call, &ALL)) }
     }
 
     /// The events after which all commands on these bytes that this crate knows of have ended, other
@@ -63,14 +64,7 @@ impl Uses {
     ) -> Result<Vec<EventRef>> {
         // No queue has the number 0.
         let key = if queue.is_strict() { queue.get().addr() } else { 0 };
-        let before = self.before_end(call, key)?;
-        let mut events = last_commands(before.queues)?;
-        for (_, pending) in before.running {
-            if pending.outcome().is_none() {
-                events.push(pending.event.try_clone()?);
-            }
-        }
-        Ok(events)
+        self.events_of(call, &ALL, self.before_end(call, key)?)
     }
 
     /// What the end of the bytes has to come after, on the queue `key`.
@@ -79,13 +73,12 @@ impl Uses {
         call: &'static str,
         key: usize,
     ) -> Result<Before<Arc<KnownQueue>, Pending>> {
-        let all = 0..usize::MAX;
-        let refused = |refusal: Refusal| in_use(call, &all, &refusal);
+        let refused = |refusal: Refusal| in_use(call, &ALL, &refusal);
         if self.lock().has_maps() {
             let why = "are mapped; unmap them first";
-            return Err(refused(Refusal { held: all.clone(), why }));
+            return Err(refused(Refusal { held: ALL, why }));
         }
         // No map has this number.
-        self.shared.before_map(0, key, &all, Access::Write).map_err(refused)
+        self.shared.before_map(0, key, &ALL, Access::Write).map_err(refused)
     }
 }

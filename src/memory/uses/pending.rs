@@ -89,13 +89,14 @@ impl Uses {
         Ok(well)
     }
 
+    /// The events of what a map has to come after. Refuses where the end of another map failed.
     pub(super) fn events_of(
         &self,
         call: &'static str,
         range: &Range<usize>,
         before: Before<Arc<KnownQueue>, Pending>,
     ) -> Result<Vec<EventRef>> {
-        let mut events = last_commands(before.queues)?;
+        let mut events = last_commands(before.queues.into_iter().map(|(queue, _)| queue))?;
         for (id, pending) in before.running {
             match pending.outcome() {
                 Some(Outcome::Failed) if self.lock().is_map(id) => {
@@ -111,9 +112,11 @@ impl Uses {
 }
 
 /// Events after which all has ended that the queues were given up to now.
-pub(super) fn last_commands(queues: Vec<(Arc<KnownQueue>, u64)>) -> Result<Vec<EventRef>> {
+pub(super) fn last_commands(
+    queues: impl IntoIterator<Item = Arc<KnownQueue>>,
+) -> Result<Vec<EventRef>> {
     let mut events = Vec::new();
-    for (queue, _) in queues {
+    for queue in queues {
         events.extend(queue.last_commands()?);
     }
     // Where something failed, a wait list with it would be refused.
