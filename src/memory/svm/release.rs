@@ -31,8 +31,8 @@ impl SvmAllocation {
     /// Where a command that it comes after fails, the memory may never be freed.
     ///
     /// # Errors
-    /// With the memory: CL_INVALID_OPERATION where it has other handles, maps or buffers, and where
-    /// there is no queue; those of [`bind_to_queue`](Self::bind_to_queue) for the queue,
+    /// With the memory: CL_INVALID_OPERATION where it has other handles, maps or buffers, where an
+    /// unmap of it failed, and where there is no queue; those of [`bind_to_queue`](Self::bind_to_queue) for the queue,
     /// CL_INVALID_CONTEXT for an event of another context, and what the driver answers. Without it:
     /// what the driver answers when the memory is already on its way.
     pub fn enqueue_release<'a>(

@@ -13,7 +13,7 @@ use rstest::rstest;
 
 use super::{COARSE, FINE, svm_of};
 use crate::buffer::{counting, refusal};
-use crate::gate::{A_MOMENT, gate, meanwhile, open};
+use crate::gate::{A_MOMENT, fail, gate, meanwhile, open};
 use crate::on_device::{OnDevice, on_device, soon};
 
 /// Enough for the driver to take it from the system, and give it back.
@@ -182,6 +182,26 @@ fn the_release_gives_back_what_it_refuses(
     assert_eq!(code, "CL_INVALID_CONTEXT");
     assert_eq!(svm.map_ro::<u32>(queue, [])?[..], counting(4));
     svm.enqueue_release(Some(queue), [])?.wait()?;
+    Ok(())
+}
+
+/// Nobody knows whether the map has ended.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn memory_whose_unmap_failed_is_not_released(
+    on_device: OnDevice,
+    #[values(false, true)] noticed: bool,
+) -> Result<()> {
+    let queue = &on_device.queue;
+    let svm = svm_of(&on_device, COARSE, &counting(4))?;
+    let gate = gate(&on_device.context);
+    svm.map_rw::<u32>(queue, [])?.unmap(&gate)?;
+    fail(&gate);
+    if noticed {
+        assert_eq!(refusal(svm.map_ro::<u32>(queue, [])), "CL_INVALID_OPERATION");
+    }
+    let released = svm.enqueue_release(Some(&on_device.another_queue()), []);
+    assert_eq!(refusal(released.map_err(|back| back.error)), "CL_INVALID_OPERATION");
     Ok(())
 }
 
