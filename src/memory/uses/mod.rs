@@ -42,7 +42,7 @@ use pending::Pending;
 pub(crate) use queue::{KnownQueue, Marked};
 use shared::Shared;
 pub(crate) use table::Entered;
-use table::{Obstacle, Refusal, Table};
+use table::{LOST_MAP, Obstacle, Refusal, Table};
 
 /// What is done to bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +57,6 @@ pub enum Access {
 pub(super) fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.start.max(b.start) < a.end.min(b.end)
 }
-
-const LOST_MAP: &str = "stay closed: an unmap of them failed";
 
 /// The uses of one object and all that shares its bytes. Ranges are in bytes from its start.
 #[derive(Debug)]

@@ -131,6 +131,12 @@ impl<E> Use<E> {
     }
 }
 
+/// Why bytes of a command cannot be mapped of which nobody can tell any more when it ends.
+const LOST_COMMAND: &str = "are in a command of which the driver gave no event";
+
+/// The same of a map whose end nobody can tell: no use of them is allowed.
+pub(super) const LOST_MAP: &str = "stay closed: an unmap of them failed";
+
 /// Why bytes cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
@@ -407,7 +413,7 @@ impl<Q: Queue, E> Table<Q, E> {
                     unmapping.push((map.id, Arc::clone(event)));
                     continue;
                 }
-                State::Lost => super::LOST_MAP,
+                State::Lost => LOST_MAP,
                 State::Mapped | State::Issuing => "are mapped, or about to be; unmap them first",
             };
             return Err(Obstacle::Refused(Refusal { held: map.range.clone(), why }));
@@ -436,14 +442,13 @@ impl<Q: Queue, E> Table<Q, E> {
         access: Access,
     ) -> Result<Before<Q, E>, Refusal> {
         let mut before = Before { queues: Vec::new(), running: Vec::new() };
-        let uses = self.commands.iter().chain(self.maps.iter().filter(|map| map.id != id));
-        for entry in uses.filter(|entry| entry.conflicts_with(range, access)) {
+        let commands = self.commands.iter().map(|command| (command, LOST_COMMAND));
+        let maps = self.maps.iter().filter(|map| map.id != id).map(|map| (map, LOST_MAP));
+        let uses = commands.chain(maps);
+        for (entry, why) in uses.filter(|(entry, _)| entry.conflicts_with(range, access)) {
             match &entry.state {
                 State::Running(event) => before.running.push((entry.id, Arc::clone(event))),
-                State::Lost => {
-                    let why = "are in a command of which the driver gave no event";
-                    return Err(Refusal { held: entry.range.clone(), why });
-                }
+                State::Lost => return Err(Refusal { held: entry.range.clone(), why }),
                 State::Issuing | State::Mapped => {}
             }
         }

@@ -32,7 +32,6 @@ impl Queue for Fake {
     }
 }
 
-const LOST: &str = super::super::LOST_MAP;
 const MAPPED: &str = "are mapped, or about to be; unmap them first";
 
 /// What a map comes after: queues, with how many commands they had been given, and ids.
@@ -422,13 +421,13 @@ fn a_command_whose_end_nobody_can_tell_keeps_maps_away() {
     let Entered::Alone(id) = world.enter(LOOSE, 0..8, Write) else { panic!("not in order") };
     world.table.set_lost(id);
     world.table.lose(8..16, Read);
-    for (range, access, held) in
-        [(0..4, Read, Some(0..8)), (8..9, Write, Some(8..16)), (8..16, Read, None)]
+    let lost = |held| Some(Refusal { held, why: LOST_COMMAND });
+    for (range, access, refusal) in
+        [(0..4, Read, lost(0..8)), (8..9, Write, lost(8..16)), (8..16, Read, None)]
     {
         let map = world.map(QUEUE, range.clone(), access);
         assert!(map.must_wait);
-        let found = world.before(map, QUEUE, range, access).err().map(|refusal| refusal.held);
-        assert_eq!(found, held);
+        assert_eq!(world.before(map, QUEUE, range, access).err(), refusal);
         world.table.remove(map.id);
     }
     // Other commands are the queues' business.
@@ -485,9 +484,12 @@ fn an_unmap_that_failed_closes_its_bytes() {
         assert!(world.table.is_map(map.id));
         lose(&mut world.table, map.id);
         for settled in [false, true] {
-            assert_eq!(world.try_enter(OTHER, 4..12, Write, settled), Refused(0..8, LOST));
-            assert_eq!(world.try_map(OTHER, 4..12, Write, settled), Refused(0..8, LOST));
+            assert_eq!(world.try_enter(OTHER, 4..12, Write, settled), Refused(0..8, LOST_MAP));
+            assert_eq!(world.try_map(OTHER, 4..12, Write, settled), Refused(0..8, LOST_MAP));
         }
+        // Nor do they end.
+        let end = world.table.before_map(0, 0, &(0..16), Write);
+        assert_eq!(end.err(), Some(Refusal { held: 0..8, why: LOST_MAP }));
         // As it was mapped for reading, reading is harmless.
         world.command(OTHER, 4..12, Read);
     }
