@@ -516,7 +516,7 @@ fn the_host_excludes_as_a_map_does_and_has_no_queue() {
 
 #[test]
 fn a_queue_makes_room_and_what_it_touched_is_not_forgotten() {
-    const MANY: usize = Table::<Fake, ()>::QUEUES;
+    const MANY: usize = known::QUEUES;
     let mut world = World::new();
     // QUEUE, OTHER and LOOSE are known; the first two are not idle.
     world.map(QUEUE, 0..1, Read);
@@ -554,7 +554,7 @@ fn a_queue_makes_room_and_what_it_touched_is_not_forgotten() {
 
 #[test]
 fn a_queue_that_comes_back_is_not_idle_because_it_was_before() {
-    const MANY: usize = Table::<Fake, ()>::QUEUES;
+    const MANY: usize = known::QUEUES;
     let mut world = World::new();
     world.command(QUEUE, 0..8, Write);
     let more = 3 * LOOSE;
@@ -572,7 +572,7 @@ fn a_queue_that_comes_back_is_not_idle_because_it_was_before() {
 
 #[test]
 fn no_queue_makes_room_that_is_in_use() {
-    const MANY: usize = Table::<Fake, ()>::QUEUES;
+    const MANY: usize = known::QUEUES;
     let mut world = World { table: Table::default(), issuing: Issuing::default() };
     let keys: Vec<usize> = (100..100 + 2 * MANY).collect();
     let mut entered = Vec::new();
@@ -593,7 +593,7 @@ fn no_queue_makes_room_that_is_in_use() {
 /// What one has touched must not be taken for what another has.
 #[test]
 fn queues_that_share_a_counter_have_no_usual_commands() {
-    const MANY: usize = Table::<Fake, ()>::QUEUES;
+    const MANY: usize = known::QUEUES;
     let mut world = World { table: Table::default(), issuing: Issuing::default() };
     for n in 1..MANY + 3 {
         let key = LOOSE + n * QUEUE;
@@ -605,7 +605,7 @@ fn queues_that_share_a_counter_have_no_usual_commands() {
 
 #[test]
 fn uses_that_have_ended_are_looked_for_now_and_then() {
-    const SLACK: usize = Table::<Fake, ()>::SLACK;
+    const SLACK: usize = course::SLACK;
     let mut world = World::new();
     for _ in 0..SLACK {
         world.command(LOOSE, 0..8, Read);
