@@ -3,15 +3,21 @@
 use std::sync::atomic::Ordering;
 
 use super::{Lane, Slot};
-use crate::characterize::Characterization;
+use crate::characterize::{Characterization, TableAnswer};
 use crate::worker::parent::{Worker, WorkerLost};
 use crate::worker::protocol::Builds;
 
 impl Lane<'_> {
-    /// What an earlier run has found, if the driver still tells the same.
+    /// What an earlier run has found, if the driver still tells the same, and none of the builds that are
+    /// left out now has failed then: it may not fail again.
     fn remembered(&self, known: &Characterization) -> Option<Box<Characterization>> {
         let earlier: Box<Characterization> = self.settings.known.as_ref()?.read()?;
-        (earlier.facts == known.facts).then_some(earlier)
+        let is_there = |(name, now): (&String, &TableAnswer)| {
+            let then = earlier.table.get(name);
+            then.is_some_and(|then| matches!(then, TableAnswer::Known(_)) || then == now)
+        };
+        let is_it = earlier.facts == known.facts && known.table.iter().all(is_there);
+        is_it.then_some(earlier)
     }
 }
 
@@ -67,11 +73,12 @@ impl Slot<'_> {
         };
         let limit = self.lane.settings.settings.timeout;
         let is_complete = builds == Builds::Made;
-        let known = worker.characterize(builds, limit, self.stop)?;
-        if let (Some(entry), Ok(known), true) = (&self.lane.settings.known, &known, is_complete) {
-            entry.write(known);
+        // What is known already is better than a driver that does not say any more.
+        let known = worker.characterize(builds, limit, self.stop)?.map_err(WorkerLost::Failed)?;
+        if let Some(entry) = self.lane.settings.known.as_ref().filter(|_| is_complete) {
+            entry.write(&known);
         }
-        self.recorder.characterized(&device.run.id, known);
+        self.recorder.characterized(&device.run.id, Ok(known));
         self.worker = Some(worker);
         Ok(())
     }

@@ -45,6 +45,11 @@ pub const CHECKS: &[Check] = &[
         "characterize::a_build_that_kills_its_process_costs_one_answer",
         a_build_that_kills_its_process_costs_one_answer,
     ),
+    ("characterize::a_build_that_failed_is_tried_again", a_build_that_failed_is_tried_again),
+    (
+        "characterize::a_device_that_says_no_more_is_known_as_before",
+        a_device_that_says_no_more_is_known_as_before,
+    ),
     (
         "characterize::a_device_that_does_not_say_is_tested_all_the_same",
         a_device_that_does_not_say_is_tested_all_the_same,
@@ -316,35 +321,74 @@ fn what_takes_a_build_is_asked_after_the_tests() {
 fn what_an_earlier_run_has_found_is_there_at_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let reports = ["first", "second"].map(|name| folder.path().join(name));
-    for folder in &reports {
-        printed(run(folder));
+    for reports in &reports {
+        let mut command = run(reports);
+        // No run before these has had this variable, which a driver might read.
+        command.env("CL_CLMATRIX_TEST", folder.path());
+        printed(command);
     }
     let [first, second] = reports.map(|folder| logged(&folder, MULTIPLE));
     assert_eq!(second.len(), ids().len());
     for (id, answers) in second {
-        assert_eq!(answers.len(), 1, "{id}: {answers:?}");
+        assert_eq!((first[&id].len(), answers.len()), (2, 1), "{id}: {answers:?}");
         assert!(matches!(answers[0], Some(TableAnswer::Known(_))), "{id}: {answers:?}");
         assert_eq!(answers.last(), first[&id].last(), "{id}");
     }
 }
 
 fn a_build_that_kills_its_process_costs_one_answer() {
+    let why = "it takes the build of a kernel: the driver ended the process (SIGABRT)";
+    one_answer_is_missing("clBuildProgram", "abort();", why);
+}
+
+fn a_device_that_says_no_more_is_known_as_before() {
+    // CL_DEVICE_LOCAL_MEM_TYPE: nothing else asks for it. Told once, and then CL_OUT_OF_RESOURCES.
+    let body = "static int asked; if ((int)name == 0x1022 && asked++) return -5;";
+    one_answer_is_missing("clGetDeviceInfo", body, "it takes the build of a kernel: ");
+}
+
+/// A run with a fault that comes with the builds after its last test.
+fn one_answer_is_missing(function: &str, body: &str, why: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let reports = folder.path().join("reports");
     let mut command = run(&reports);
-    let loader = faulty_loader(folder.path(), "clBuildProgram", "abort();");
-    command.env("OPENCL_DYLIB_PATH", loader);
+    command.env("OPENCL_DYLIB_PATH", faulty_loader(folder.path(), function, body));
     printed(command);
-    for (id, answers) in logged(&reports, MULTIPLE) {
+    let answers = logged(&reports, MULTIPLE);
+    assert_eq!(answers.len(), ids().len());
+    for (id, answers) in answers {
         let Some(Some(TableAnswer::Failed { error })) = answers.last() else {
             panic!("{id}: {answers:?}")
         };
-        let why = "it takes the build of a kernel: the driver ended the process (SIGABRT)";
         assert!(error.starts_with(why), "{id}: {error}");
     }
     for (id, known) in log(&reports).characterizations {
         let table = known.expect("it is known").table;
         assert!(matches!(table["usable_local_mem_size"], TableAnswer::Known(_)), "{id}");
+    }
+}
+
+fn a_build_that_failed_is_tried_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let fault = folder.path().join("fault");
+    std::fs::write(&fault, "").expect("a file");
+    let body = format!("if (access({fault:?}, F_OK) == 0) return -6;");
+    let loader = faulty_loader(folder.path(), "clBuildProgram", &body);
+    let last = |name: &str| {
+        let reports = folder.path().join(name);
+        let mut command = run(&reports);
+        command.env("OPENCL_DYLIB_PATH", &loader);
+        printed(command);
+        let answers = logged(&reports, MULTIPLE);
+        assert_eq!(answers.len(), ids().len());
+        answers.into_iter().map(|(_, mut answers)| answers.pop().flatten()).collect::<Vec<_>>()
+    };
+    for answer in last("first") {
+        assert!(matches!(answer, Some(TableAnswer::Failed { .. })), "{answer:?}");
+    }
+    std::fs::remove_file(fault).expect("it is there");
+    for answer in last("second") {
+        assert!(matches!(answer, Some(TableAnswer::Known(_))), "{answer:?}");
     }
 }
 
