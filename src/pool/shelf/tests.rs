@@ -342,7 +342,12 @@ fn sizes() -> impl Strategy<Value = usize> {
     prop_oneof![8 => near, 1 => Just(0), 1 => 1..MOST]
 }
 
-fn steps() -> impl Strategy<Value = Step> {
+/// So few that many blocks of one bin are held.
+fn few_sizes() -> impl Strategy<Value = usize> {
+    prop_oneof![8 => 1000..1003_usize, 1 => sizes()]
+}
+
+fn steps(sizes: fn() -> BoxedStrategy<usize>) -> impl Strategy<Value = Step> {
     let meanwhile = prop_oneof![
         6 => Just(Meanwhile::Nothing),
         1 => Just(Meanwhile::Drain),
@@ -358,7 +363,7 @@ fn steps() -> impl Strategy<Value = Step> {
             Step::TakeAny { thread, size, percent, divisor }
         }),
         30 => (threads(), sizes()).prop_map(|(thread, size)| Step::Allocate { thread, size }),
-        20 => (threads(), 0..99_usize).prop_map(|(thread, which)| Step::GiveBack { thread, which }),
+        28 => (threads(), 0..99_usize).prop_map(|(thread, which)| Step::GiveBack { thread, which }),
         12 => look.prop_map(|(thread, size, percent, most, pick, meanwhile)| {
             Step::Look { thread, size, percent, most, pick, meanwhile }
         }),
@@ -375,7 +380,11 @@ fn shelves_are_as_a_simple_model() {
     const SEED: [u8; 32] = *b"clmatrix's shelves and its model";
     let config = Config { cases: 500, failure_persistence: None, ..Config::default() };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &SEED);
-    let cases = (0..=Binning::MOST_BITS, 0..3_u32, prop::collection::vec(steps(), 1..120));
+    let case = |shelves, sizes| {
+        (0..=Binning::MOST_BITS, shelves, prop::collection::vec(steps(sizes), 1..120))
+    };
+    let cases =
+        prop_oneof![case(0..3_u32, || sizes().boxed()), case(0..1, || few_sizes().boxed()),];
     let tried = TestRunner::new_with_rng(config, rng).run(&cases, |(bits, shelves, steps)| {
         let mut pair = Pair::new(bits, 1 << shelves);
         steps.iter().for_each(|step| pair.step(step));
@@ -388,6 +397,22 @@ fn shelves_are_as_a_simple_model() {
             panic!("{why}\nfor {smallest:#?}\n(from the seed {seed:?})")
         }
         Err(TestError::Abort(why)) => panic!("no cases: {why}"),
+    }
+}
+
+#[test]
+fn what_was_looked_at_and_not_chosen_goes_last() {
+    for bits in [4, Binning::MOST_BITS] {
+        let mut pair = Pair::new(bits, 1);
+        let give_back = Step::GiveBack { thread: 0, which: 0 };
+        let (thread, size, percent, most, meanwhile) = (0, 100, 0, 3, Meanwhile::GiveBack);
+        let look = |pick| Step::Look { thread, size, percent, most, pick, meanwhile };
+        (0..8).for_each(|_| pair.allocate(0, 100));
+        (0..7).for_each(|_| pair.step(&give_back));
+        [look(most), look(1), give_back, look(most)].iter().for_each(|step| pair.step(step));
+        pair.step(&Step::Sweep { divisor: 3 });
+        (0..8).for_each(|_| pair.allocate(0, 100));
+        assert_eq!(pair.model.made, 8 + 3, "of the first, those are gone that 3 divides");
     }
 }
 
