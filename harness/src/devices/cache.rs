@@ -88,11 +88,24 @@ fn modified(file: &Path) -> Option<SystemTime> {
     fs::metadata(file).ok()?.modified().ok()
 }
 
+fn is_young(file: &Path) -> bool {
+    let age = modified(file).and_then(|then| SystemTime::now().duration_since(then).ok());
+    age.is_some_and(|age| age <= MAX_AGE)
+}
+
+/// Removes what is believed no more: each environment and driver has entries of its own, and many are
+/// asked for only once.
+fn remove_old(folder: &Path) {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    for file in files.filter(|file| !is_young(file)) {
+        let _ = fs::remove_file(file);
+    }
+}
+
 impl Entry {
     /// The answer, if it is there, whole and young enough.
     pub fn read<T: DeserializeOwned>(&self) -> Option<T> {
-        let age = SystemTime::now().duration_since(modified(&self.0)?).ok()?;
-        if age > MAX_AGE {
+        if !is_young(&self.0) {
             return None;
         }
         serde_json::from_slice(&fs::read(&self.0).ok()?).ok()
@@ -109,6 +122,9 @@ impl Entry {
             .and_then(|()| fs::rename(&temporary, &self.0));
         if written.is_err() {
             let _ = fs::remove_file(&temporary);
+        }
+        if let Some(folder) = self.0.parent() {
+            remove_old(folder);
         }
     }
 }
@@ -131,6 +147,9 @@ mod tests {
         let old = SystemTime::now() - MAX_AGE - Duration::from_secs(1);
         fs::File::open(&entry.0).unwrap().set_modified(old).unwrap();
         assert_eq!(read(), None, "too old");
+        let another = cache.entry("pocl-cpu");
+        another.write(&"PoCL");
+        assert!(another.0.exists() && !entry.0.exists(), "what is too old goes");
         fs::write(&entry.0, "[\"Po").unwrap();
         assert_eq!(read(), None, "cut off");
     }
