@@ -123,7 +123,7 @@ impl SvmMemory {
             if !self.is_there() {
                 return freed.map(drop);
             }
-            // The queue does not work any more.
+            // The queue does not work any more, or the memory must stay, as an unmap has failed.
         }
         self.free_now()
     }
