@@ -29,7 +29,8 @@ pub enum Event {
         expected: String,
     },
     /// What a device is like; for each device on which a test is run, before its first, as far as the
-    /// driver tells without building anything, and again after its last, with what takes a build.
+    /// driver tells without building anything, and again after its last, with what takes a build; once,
+    /// with all, where an earlier run has found that. What is said last counts.
     Characterized {
         /// Its id.
         device: String,

@@ -10,9 +10,11 @@
 
 mod characterize;
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
+use crate::characterize::Characterization;
 use crate::config::DeviceSettings;
 use crate::devices::TestDevice;
 use crate::devices::cache::Entry;
@@ -76,8 +78,8 @@ struct Lane<'a> {
     device: Option<&'a TestDevice>,
     /// Whether some worker of it has been asked what the device is like.
     was_asked: AtomicBool,
-    /// Whether what takes a build is still to be asked.
-    lacks_builds: AtomicBool,
+    /// What is known of the device, as long as what takes a build is still to be asked.
+    lacking: Mutex<Option<Box<Characterization>>>,
     /// Slots that are not done.
     working: AtomicUsize,
     /// Positions in the plan.
@@ -96,7 +98,7 @@ fn lanes<'a>(run: &'a Run<'_>) -> Vec<Lane<'a>> {
             settings,
             device,
             was_asked: AtomicBool::new(false),
-            lacks_builds: AtomicBool::new(false),
+            lacking: Mutex::new(None),
             working: AtomicUsize::new(0),
             entries: Vec::new(),
             next: AtomicUsize::new(0),

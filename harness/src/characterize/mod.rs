@@ -49,7 +49,24 @@ pub enum TableAnswer {
     },
 }
 
+impl Characterization {
+    /// What takes a build has been asked in vain.
+    pub(crate) fn say_why_builds_are_missing(&mut self, why: &str) {
+        let later = TableAnswer::later();
+        for answer in self.table.values_mut().filter(|answer| **answer == later) {
+            let error = format!("it takes the build of a kernel: {why}");
+            *answer = TableAnswer::Failed { error };
+        }
+    }
+}
+
 impl TableAnswer {
+    /// In place of what takes a build, before the last test of a run.
+    fn later() -> Self {
+        let error = "it takes the build of a kernel, which comes after the last test".to_owned();
+        Self::Failed { error }
+    }
+
     /// Who shows it has the function's name beside it.
     fn of(row: Row) -> Self {
         match row.answer {
@@ -67,17 +84,15 @@ impl TableAnswer {
 ///
 /// # Errors
 /// What the driver answers where it does not tell what every device has.
-pub fn of(device: &Device, builds: &Builds) -> clmatrix::Result<Characterization> {
+pub fn of(device: &Device, builds: Builds) -> clmatrix::Result<Characterization> {
     let facts = Facts::of(device)?;
     let rows = match builds {
         Builds::Made => table(&facts, device),
-        Builds::LeftOut { .. } => table(&facts, FactsOnly),
+        Builds::LeftOut => table(&facts, FactsOnly),
     };
     let takes_a_build = |error: &Error| error.code() == CL_COMPILER_NOT_AVAILABLE;
     let answer = |row: Row| match builds {
-        Builds::LeftOut { why } if row.answer.as_ref().is_err_and(takes_a_build) => {
-            TableAnswer::Failed { error: why.clone() }
-        }
+        Builds::LeftOut if row.answer.as_ref().is_err_and(takes_a_build) => TableAnswer::later(),
         _ => TableAnswer::of(row),
     };
     let named = |row: Row| (row.function.to_owned(), answer(row));

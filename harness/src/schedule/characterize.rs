@@ -1,6 +1,7 @@
 //! What the devices of a run are like, for its log.
 
 use std::sync::atomic::Ordering;
+use std::sync::{MutexGuard, PoisonError};
 
 use super::{Lane, Slot};
 use crate::characterize::{Characterization, TableAnswer};
@@ -19,6 +20,11 @@ impl Lane<'_> {
         let is_it = earlier.facts == known.facts && known.table.iter().all(is_there);
         is_it.then_some(earlier)
     }
+
+    fn lacking(&self) -> MutexGuard<'_, Option<Box<Characterization>>> {
+        // Nothing panics while it is changed.
+        self.lacking.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Slot<'_> {
@@ -34,19 +40,14 @@ impl Slot<'_> {
         if self.lane.was_asked.swap(true, Ordering::Relaxed) {
             return Some(worker);
         }
-        let why = "it takes the build of a kernel, which comes after the last test".to_owned();
         let limit = self.lane.settings.settings.timeout;
-        let builds = Builds::LeftOut { why };
-        let (worker, known) = match worker.characterize(builds, limit, self.stop) {
+        let (worker, known) = match worker.characterize(Builds::LeftOut, limit, self.stop) {
             Ok(known) => (Some(worker), known),
             Err(lost) => (None, Err(lost.to_string())),
         };
-        let known = known.map(|known| match self.lane.remembered(&known) {
-            Some(complete) => complete,
-            None => {
-                self.lane.lacks_builds.store(true, Ordering::Relaxed);
-                known
-            }
+        let known = known.map(|known| {
+            let complete = self.lane.remembered(&known);
+            complete.unwrap_or_else(|| self.lane.lacking().insert(known).clone())
         });
         self.recorder.characterized(&device.run.id, known);
         worker
@@ -54,32 +55,29 @@ impl Slot<'_> {
 
     /// After the last test, all is asked, in the worker that is left or in a new one.
     pub(super) fn characterize_with_builds(&mut self) {
-        if self.stop.is_set() || !self.lane.lacks_builds.load(Ordering::Relaxed) {
-            return;
+        let Some(device) = self.lane.device.filter(|_| !self.stop.is_set()) else { return };
+        let Some(mut known) = self.lane.lacking().take() else { return };
+        match self.complete() {
+            Ok(complete) => {
+                if let Some(entry) = &self.lane.settings.known {
+                    entry.write(&complete);
+                }
+                known = complete;
+            }
+            Err(lost) => {
+                let Some(why) = lost.reason() else { return };
+                known.say_why_builds_are_missing(&why);
+            }
         }
-        let lost = self.characterize_again(Builds::Made).err();
-        if let Some(why) = lost.and_then(WorkerLost::reason) {
-            let why = format!("it takes the build of a kernel: {why}");
-            // Who is lost over that, too, leaves what is known already.
-            let _ = self.characterize_again(Builds::LeftOut { why });
-        }
+        self.recorder.characterized(&device.run.id, Ok(known));
     }
 
-    fn characterize_again(&mut self, builds: Builds) -> Result<(), WorkerLost> {
-        let Some(device) = self.lane.device else { return Ok(()) };
+    fn complete(&mut self) -> Result<Box<Characterization>, WorkerLost> {
         let mut worker = match self.worker.take() {
             Some(worker) => worker,
             None => self.start_worker().map_err(WorkerLost::Failed)?,
         };
         let limit = self.lane.settings.settings.timeout;
-        let is_complete = builds == Builds::Made;
-        // What is known already is better than a driver that does not say any more.
-        let known = worker.characterize(builds, limit, self.stop)?.map_err(WorkerLost::Failed)?;
-        if let Some(entry) = self.lane.settings.known.as_ref().filter(|_| is_complete) {
-            entry.write(&known);
-        }
-        self.recorder.characterized(&device.run.id, Ok(known));
-        self.worker = Some(worker);
-        Ok(())
+        worker.characterize(Builds::Made, limit, self.stop)?.map_err(WorkerLost::Failed)
     }
 }

@@ -68,7 +68,7 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
                 answer
             }
             Task::Characterize(builds) => {
-                let result = characterize::of(&fixtures::device(), &builds).map(Box::new);
+                let result = characterize::of(&fixtures::device(), builds).map(Box::new);
                 Answer::Characterized { number, result: result.map_err(|error| error.to_string()) }
             }
             Task::Measure { topic, budget, memory, room } => {

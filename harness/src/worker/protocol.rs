@@ -73,15 +73,12 @@ pub enum Task {
 }
 
 /// Whether kernels are built for the answers that take that.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Builds {
     /// They are.
     Made,
-    /// These answers are missing.
-    LeftOut {
-        /// What is said in their place.
-        why: String,
-    },
+    /// These answers are left out.
+    LeftOut,
 }
 
 /// From the worker.
