@@ -243,6 +243,7 @@ impl Unit {
     /// assert_eq!(Unit::BytesPerSecond.write(5300.0), "5.3 kB/s");
     /// assert_eq!(Unit::Bytes.write(32768.0), "32 KiB");
     /// assert_eq!(Unit::Nanoseconds.write(296.4e6), "296 ms");
+    /// assert_eq!(Unit::Nanoseconds.write(999.7), "1 µs");
     /// assert_eq!(Unit::Count.write(32.0), "32");
     /// assert_eq!(Unit::Ratio.write(0.005), "0.005 x");
     /// ```
@@ -267,7 +268,12 @@ impl Unit {
             Self::BytesPerSecond => &BANDWIDTHS,
             Self::OperationsPerSecond => &RATES,
         };
-        let fits = scales.iter().find(|(scale, _)| number.abs() >= *scale);
+        // What is rounded up to the next scale is of that: 1 µs, not 1000 ns.
+        let lower = scales.iter().skip(1).chain(scales.last());
+        let reaches = |((scale, _), (lower, _)): &(&(f64, &str), &(f64, &str))| {
+            (number / lower).abs().round() * lower >= *scale
+        };
+        let fits = scales.iter().zip(lower).find(reaches).map(|(fits, _)| fits);
         let (scale, symbol) = fits.or(scales.last()).expect("there are scales");
         format!("{}{symbol}", three_digits(number / scale))
     }
