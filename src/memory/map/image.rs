@@ -143,6 +143,10 @@ impl<T: Pod, M: MapMode> Guard for ImageMap<T, M> {
     fn wait(&self, after: &[EventRef]) -> Result<()> {
         self.mapping.wait(after)
     }
+
+    fn leave_if_failed(&mut self) {
+        self.mapping.leave_if_failed();
+    }
 }
 
 impl<T: Pod + fmt::Debug, M: MapMode> fmt::Debug for ImageMap<T, M> {

@@ -12,7 +12,7 @@ use opencl3::command_queue::CommandQueue;
 use opencl3::event::Event;
 
 use crate::error::{Error, Result};
-use crate::handle::EventRef;
+use crate::handle::{EventRef, Outcome};
 use crate::memory::command::{Arguments, check_not_failed};
 use crate::memory::context::MemContext;
 use crate::memory::uses::{Access, MapUse, Marked, Moment, Uses};
@@ -119,7 +119,9 @@ impl<K: Mappable> Mapping<K> {
     /// Unmaps what nobody gets to see because of `error`.
     #[cold]
     pub(crate) fn give_back(mapped: Mapped, memory: &K, error: Error) -> Error {
-        drop(Self::of(mapped, memory.clone()));
+        let mut mapping = Self::of(mapped, memory.clone());
+        mapping.leave_if_failed();
+        drop(mapping);
         error
     }
 
@@ -150,8 +152,8 @@ impl<K: Mappable> Mapping<K> {
         let arguments = events.arguments(K::MAP, context);
         let (count, list) = arguments.inspect_err(|_| memory.uses().was_not_mapped(map_use))?;
         let arguments = (queue.get(), CL_NON_BLOCKING, count, list);
-        let mapping =
-            Self::of(Self::ask(memory, map_use, arguments, Some(&events), ask)?, memory.clone());
+        let mapped = Self::ask(memory, map_use, arguments, Some(&events), ask)?;
+        let mapping = Self::of(mapped, memory.clone());
         after.extend(Self::overtaken(memory, map_use)?);
         Ok((mapping, after))
     }
@@ -299,6 +301,19 @@ impl<K: Mappable> Mapping<K> {
                 self.memory.uses().lose_map(map_use);
             }
             log::error!("{error}");
+        }
+    }
+
+    /// Takes it for unmapped if it has failed and an unmap would do harm.
+    #[cold]
+    pub(crate) fn leave_if_failed(&mut self) {
+        let Some(map_use) = self.map_use else { return };
+        let uses = self.memory.uses();
+        if self.event.outcome() == Some(Outcome::Failed)
+            && uses.queue_of(K::MAP, map_use).is_ok_and(|queue| !queue.unmaps_what_failed())
+        {
+            uses.was_not_mapped(map_use);
+            self.map_use = None;
         }
     }
 

@@ -43,6 +43,9 @@ pub(crate) mod sealed {
 
         /// Returns when a map that does not block, and has to come `after` these, can be used.
         fn wait(&self, after: &[EventRef]) -> Result<()>;
+
+        /// Takes it for unmapped if it has failed and an unmap would do harm.
+        fn leave_if_failed(&mut self);
     }
 
     /// What a mode means to the driver and to the buffer's flags.

@@ -14,19 +14,20 @@ use crate::handle::EventRef;
 /// Dropped, it is unmapped without anybody having seen it.
 #[must_use]
 pub struct PendingMap<G: Guard> {
-    guard: G,
+    /// `None` once it has been waited for.
+    guard: Option<G>,
     /// What it has to come after, and fails with, besides its own event.
     after: Vec<EventRef>,
 }
 
 impl<G: Guard> PendingMap<G> {
     pub(crate) fn new(guard: G, after: Vec<EventRef>) -> Self {
-        Self { guard, after }
+        Self { guard: Some(guard), after }
     }
 
     /// The map's event: it ends when [`wait`](Self::wait) does not have to.
     pub fn event(&self) -> &Event {
-        self.guard.event()
+        self.guard().event()
     }
 
     /// Waits until it is mapped.
@@ -34,9 +35,23 @@ impl<G: Guard> PendingMap<G> {
     /// # Errors
     /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where the map failed, or something that it had
     /// to wait for; and what the driver answers.
-    pub fn wait(self) -> Result<G> {
-        self.guard.wait(&self.after)?;
-        Ok(self.guard)
+    pub fn wait(mut self) -> Result<G> {
+        self.guard().wait(&self.after)?;
+        Ok(self.guard.take().expect(IT_IS_THERE))
+    }
+
+    fn guard(&self) -> &G {
+        self.guard.as_ref().expect(IT_IS_THERE)
+    }
+}
+
+const IT_IS_THERE: &str = "it is there until it has been waited for";
+
+impl<G: Guard> Drop for PendingMap<G> {
+    fn drop(&mut self) {
+        if let Some(guard) = &mut self.guard {
+            guard.leave_if_failed();
+        }
     }
 }
 

@@ -153,6 +153,10 @@ impl<K: Mappable, T: Pod, M: MapMode> Guard for SliceMap<Mapping<K>, T, M> {
     fn wait(&self, after: &[EventRef]) -> Result<()> {
         self.guard.wait(after)
     }
+
+    fn leave_if_failed(&mut self) {
+        self.guard.leave_if_failed();
+    }
 }
 
 impl<G, T: Pod, M: MapMode> Deref for SliceMap<G, T, M> {

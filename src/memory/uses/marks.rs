@@ -1,6 +1,6 @@
 //! What drivers need in whose in-order queues a command that failed lets what comes after it begin
-//! before what came before it has ended (PoCL 3.1, Oclgrind 21.10). Only a command with a wait list
-//! can fail there.
+//! before what came before it has ended (PoCL 3.1, Oclgrind 21.10), or fail at once (NVIDIA 580). Only a
+//! command with a wait list can fail there.
 //!
 //! - There is a marker right before each such command: what waits for a queue waits for its markers,
 //!   too. A command that another thread enqueues just then may come between the two; it is a marker

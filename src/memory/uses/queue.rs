@@ -30,21 +30,31 @@ enum Order {
     Fragile,
 }
 
-/// Platforms whose in-order queues are [`Order::Fragile`]: PoCL 3.1, Oclgrind 21.10.
-const FRAGILE: [&str; 2] = ["Portable Computing Language", "Oclgrind"];
+/// Platforms whose in-order queues are [`Order::Fragile`]: PoCL 3.1, Oclgrind 21.10, NVIDIA 580, where
+/// what comes after such a command fails at once.
+const FRAGILE: [&str; 3] = ["Portable Computing Language", "Oclgrind", "NVIDIA CUDA"];
+
+/// The platform on which the unmap of a map that failed writes to the memory what was never read from it
+/// (580).
+const WRITES_FAILED_MAPS: &str = "NVIDIA CUDA";
 
 impl Order {
-    fn of(properties: u64, device: cl_device_id) -> Self {
+    fn of(properties: u64, platform: &str) -> Self {
         if properties & cl::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0 {
             return Self::Loose;
         }
-        let platform = get_device_info(device, CL_DEVICE_PLATFORM).map(isize::from);
-        let name = platform.and_then(|platform| {
-            get_platform_info(platform as cl_platform_id, CL_PLATFORM_NAME).map(String::from)
-        });
-        let is_fragile = |name: &str| FRAGILE.iter().any(|fragile| name.contains(fragile));
-        if name.is_ok_and(|name| !is_fragile(&name)) { Self::Strict } else { Self::Fragile }
+        let is_fragile = |fragile: &&str| platform.is_empty() || platform.contains(fragile);
+        if FRAGILE.iter().any(is_fragile) { Self::Fragile } else { Self::Strict }
     }
+}
+
+/// Empty where it is not known.
+fn platform_name(device: cl_device_id) -> String {
+    let platform = get_device_info(device, CL_DEVICE_PLATFORM).map(isize::from);
+    let name = platform.and_then(|platform| {
+        get_platform_info(platform as cl_platform_id, CL_PLATFORM_NAME).map(String::from)
+    });
+    name.unwrap_or_default()
 }
 
 /// A queue, with what was asked of it once.
@@ -54,6 +64,7 @@ pub(crate) struct KnownQueue {
     /// Only to be compared: the queue keeps it.
     context: usize,
     order: Order,
+    unmaps_what_failed: bool,
 }
 
 static KNOWN: Registry<KnownQueue> = Registry::new();
@@ -77,10 +88,11 @@ impl KnownQueue {
         let info = |name| {
             cl::get_command_queue_info(queue, name).map_err(in_call("clGetCommandQueueInfo"))
         };
-        let device = isize::from(info(cl::CL_QUEUE_DEVICE)?) as cl_device_id;
+        let platform = platform_name(isize::from(info(cl::CL_QUEUE_DEVICE)?) as cl_device_id);
         Ok(Self {
             context: (isize::from(info(cl::CL_QUEUE_CONTEXT)?) as cl_context).addr(),
-            order: Order::of(info(cl::CL_QUEUE_PROPERTIES)?.into(), device),
+            order: Order::of(info(cl::CL_QUEUE_PROPERTIES)?.into(), &platform),
+            unmaps_what_failed: !platform.contains(WRITES_FAILED_MAPS),
             // SAFETY: the caller vouches for the handle.
             queue: unsafe { QueueRef::retain(queue) }?,
         })
@@ -100,6 +112,11 @@ impl KnownQueue {
     /// Whether its commands end in order even if one fails.
     pub fn is_strict(&self) -> bool {
         self.order == Order::Strict
+    }
+
+    /// Whether a map that failed is to be unmapped, as most drivers count it as a map.
+    pub fn unmaps_what_failed(&self) -> bool {
+        self.unmaps_what_failed
     }
 
     /// To be called before the queue is given a command with this wait list, which can fail.

@@ -110,7 +110,11 @@ fn a_map_comes_after_a_kernel_that_was_enqueued_meanwhile(on_device: OnDevice) -
         let map = enqueue_map_buffer::<u32, _>(&on.queue, &buffer, MapReadWrite, .., [])?;
         // Where the other came first, the kernel may have failed with it.
         let new = if ran.wait().is_ok() { slow.written } else { OLD };
-        assert!(map.iter().all(|value| *value == new), "in round {round}");
+        assert!(
+            map.iter().all(|value| *value == new),
+            "in round {round}: {:?}..., not {new}",
+            &map[..4]
+        );
     }
     Ok(())
 }
