@@ -43,6 +43,12 @@ struct Round {
 }
 
 impl Round {
+    fn of(&self, worker: &mut Worker<'_, impl Source>) -> Pace {
+        worker.warm_up();
+        self.begin();
+        worker.round(&self.one_has_ended)
+    }
+
     /// Returns once all threads are running: one that sleeps until then would come late.
     fn begin(&self) {
         self.missing.fetch_sub(1, Ordering::AcqRel);
@@ -79,10 +85,9 @@ impl Team {
                 let mut ours = Worker::new(ours, workload, number as u64);
                 let _ = end.send(ours.round(&AtomicBool::new(true)));
                 for side in rounds {
-                    round.begin();
                     let pace = match side {
-                        Side::Reference => reference.round(&round.one_has_ended),
-                        Side::Ours => ours.round(&round.one_has_ended),
+                        Side::Reference => round.of(&mut reference),
+                        Side::Ours => round.of(&mut ours),
                     };
                     let _ = end.send(pace);
                 }

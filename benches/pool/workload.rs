@@ -27,7 +27,7 @@ const SIZES: usize = 2048;
 /// Pairs before it is measured, after which hardly any block comes from the driver.
 const WARM_UP: usize = 200_000;
 
-/// Pairs before each round, after which the caches are as they are between pairs.
+/// Pairs before each round.
 const WARM_UP_AGAIN: usize = 4_000;
 
 /// Pairs that are measured at a time, and between looks at whether others have ended.
@@ -72,9 +72,13 @@ impl<'s, S: Source> Worker<'s, S> {
         worker
     }
 
+    /// Has the caches as they are between pairs.
+    pub fn warm_up(&mut self) {
+        self.pairs(WARM_UP_AGAIN);
+    }
+
     /// Makes pairs until the first of all threads has made [`PAIRS`].
     pub fn round(&mut self, one_has_ended: &AtomicBool) -> Pace {
-        self.pairs(WARM_UP_AGAIN);
         let mut pairs = 0;
         let waited_before = waited();
         let nanoseconds = nanoseconds(|| {

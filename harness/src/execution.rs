@@ -61,7 +61,9 @@ impl Execution<'_> {
             });
             meanwhile()
         });
-        recorder.record(&Event::End { interrupted: stop.is_set(), duration: started.elapsed() });
+        // Who stops it after the last test has all results.
+        let interrupted = stop.is_set() && recorder.lacks_results();
+        recorder.record(&Event::End { interrupted, duration: started.elapsed() });
         let Some(folder) = &self.report_dir else { return Ok((None, shown)) };
         // Locked until the reports are written.
         let _lock = recorder.finish().map_err(|error| in_folder(folder, &error))?;

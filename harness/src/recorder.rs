@@ -5,10 +5,12 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use crate::characterize::Characterization;
 use crate::events::{Event, TestResult};
+use crate::verdict::Outcome;
 
 /// Told of each entry of the plan, once, when nothing can change its result any more.
 pub type Observer<'a> = dyn Fn(usize, &TestResult) + Sync + 'a;
@@ -16,6 +18,8 @@ pub type Observer<'a> = dyn Fn(usize, &TestResult) + Sync + 'a;
 /// Writes the log and tells the observer.
 pub struct Recorder<'a> {
     sinks: Mutex<Sinks>,
+    /// Whether some test was not run.
+    lacks_results: AtomicBool,
     observer: &'a Observer<'a>,
 }
 
@@ -31,7 +35,7 @@ impl<'a> Recorder<'a> {
     /// Writes to `log`, if there is one.
     pub fn new(log: Option<EventLog>, to_stdout: bool, observer: &'a Observer<'a>) -> Self {
         let sinks = Sinks { log, to_stdout, error: None };
-        Self { sinks: Mutex::new(sinks), observer }
+        Self { sinks: Mutex::new(sinks), lacks_results: AtomicBool::new(false), observer }
     }
 
     /// Adds a line to the log.
@@ -68,7 +72,15 @@ impl<'a> Recorder<'a> {
 
     /// A test ended; this may be said again of the same test, and then counts instead.
     pub fn finished(&self, result: &TestResult) {
+        if let Outcome::NotRun { .. } = result.outcome {
+            self.lacks_results.store(true, Ordering::Relaxed);
+        }
         self.record(&Event::Finished(result.clone()));
+    }
+
+    /// Whether some test was not run.
+    pub fn lacks_results(&self) -> bool {
+        self.lacks_results.load(Ordering::Relaxed)
     }
 
     /// Nothing can change this result any more.

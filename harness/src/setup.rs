@@ -81,7 +81,7 @@ impl Setup {
         let cache = Cache::new(&state, &options.icd);
         let probe =
             Probe { added: &options.icd, arguments: &options.worker_arguments, state: &state };
-        let known = cache.as_ref().map(|cache| cache.entry("machine"));
+        let known = cache.as_ref().map(|cache| cache.machine());
         let remembered = known.as_ref().filter(|_| options.cached_devices).and_then(Entry::read);
         let machine = remembered.unwrap_or_else(|| {
             let machine = probe.machine();
@@ -172,7 +172,7 @@ impl Setup {
         Ok(LaneSettings {
             launch: self.launch(Role::Device(device.address.clone()), environment),
             settings: self.profile.settings_for(&device.run),
-            known: self.cache.as_ref().map(|cache| cache.entry(&device.run.id)),
+            known: self.cache.as_ref().map(|cache| cache.device(&device.run)),
         })
     }
 

@@ -53,7 +53,7 @@ impl<'a> Asked<'a> {
             Err(lost) => lost,
         };
         let step = match &lost {
-            WorkerLost::EndedAt { step, .. } if ends_early => Some(step.clone()),
+            WorkerLost::EndedAt { step, .. } if topic == Topic::Exhaustion => Some(step.clone()),
             _ => None,
         };
         let mut measured = unmeasured(topic, &lost.reason()?, begin.elapsed());

@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::icd::{Driver, LoaderVariables, drivers};
+use crate::events::RunDevice;
 
 /// How long an entry is believed.
 const MAX_AGE: Duration = Duration::from_secs(600);
@@ -58,9 +59,16 @@ impl Cache {
         Some(Self { folder: state.join("answers"), key: key(added) })
     }
 
-    /// The answer of this name.
-    pub fn entry(&self, name: &str) -> Entry {
-        Entry(self.folder.join(format!("{:016x}-{name}.json", self.key)))
+    /// Which devices there are.
+    pub fn machine(&self) -> Entry {
+        Entry(self.folder.join(format!("{:016x}-machine.json", self.key)))
+    }
+
+    /// What a device is like, whose driver may be another one now in the same file.
+    pub fn device(&self, device: &RunDevice) -> Entry {
+        let mut hasher = DefaultHasher::new();
+        (self.key, &device.platform.version, &device.info.driver_version).hash(&mut hasher);
+        Entry(self.folder.join(format!("{:016x}-{}.json", hasher.finish(), device.id)))
     }
 }
 
@@ -131,26 +139,47 @@ impl Entry {
 
 #[cfg(test)]
 mod tests {
+    use clmatrix::select::DeviceInfo;
+
     use super::*;
+    use crate::events::PlatformName;
 
     #[test]
     fn an_entry_is_read_back_until_it_is_old_or_broken() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::new(folder.path(), &[]).unwrap();
-        let entry = cache.entry("machine");
+        let entry = cache.machine();
         let read = || entry.read::<Vec<String>>();
         assert_eq!(read(), None, "nothing there");
         let answer = vec!["PoCL".to_owned()];
         entry.write(&answer);
         assert_eq!(read(), Some(answer));
-        assert_eq!(cache.entry("pocl-cpu").read::<Vec<String>>(), None, "another answer");
         let old = SystemTime::now() - MAX_AGE - Duration::from_secs(1);
         fs::File::open(&entry.0).unwrap().set_modified(old).unwrap();
         assert_eq!(read(), None, "too old");
-        let another = cache.entry("pocl-cpu");
+        let another = cache.device(&device("1.0"));
         another.write(&"PoCL");
         assert!(another.0.exists() && !entry.0.exists(), "what is too old goes");
         fs::write(&entry.0, "[\"Po").unwrap();
         assert_eq!(read(), None, "cut off");
+    }
+
+    fn device(driver_version: &str) -> RunDevice {
+        let none = String::new;
+        RunDevice {
+            id: "pocl-cpu".to_owned(),
+            platform: PlatformName { name: none(), vendor: none(), version: none() },
+            info: DeviceInfo { driver_version: driver_version.to_owned(), ..DeviceInfo::default() },
+        }
+    }
+
+    #[test]
+    fn what_a_device_is_like_is_that_of_a_driver() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::new(folder.path(), &[]).unwrap();
+        cache.device(&device("1.0")).write(&1);
+        assert_eq!(cache.device(&device("1.0")).read(), Some(1));
+        assert_eq!(cache.device(&device("1.1")).read::<i32>(), None);
+        assert_eq!(cache.machine().read::<i32>(), None);
     }
 }

@@ -2,11 +2,15 @@
 
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::{Lane, Slot};
 use crate::characterize::{Characterization, TableAnswer};
 use crate::worker::parent::{Worker, WorkerLost};
 use crate::worker::protocol::Builds;
+
+/// How long a driver may take to build the kernels of a few lines each. Nobody sees a test run meanwhile.
+const BUILDS_LIMIT: Duration = Duration::from_secs(15);
 
 impl Lane<'_> {
     /// What an earlier run has found, if the driver still tells the same, and none of the builds that are
@@ -77,7 +81,7 @@ impl Slot<'_> {
             Some(worker) => worker,
             None => self.start_worker().map_err(WorkerLost::Failed)?,
         };
-        let limit = self.lane.settings.settings.timeout;
+        let limit = self.lane.settings.settings.timeout.min(BUILDS_LIMIT);
         worker.characterize(Builds::Made, limit, self.stop)?.map_err(WorkerLost::Failed)
     }
 }

@@ -42,6 +42,10 @@ pub const CHECKS: &[Check] = &[
         what_an_earlier_run_has_found_is_there_at_once,
     ),
     (
+        "characterize::who_stops_a_run_after_its_last_test_has_all_results",
+        who_stops_a_run_after_its_last_test_has_all_results,
+    ),
+    (
         "characterize::a_build_that_kills_its_process_costs_one_answer",
         a_build_that_kills_its_process_costs_one_answer,
     ),
@@ -389,6 +393,31 @@ fn a_build_that_failed_is_tried_again() {
     std::fs::remove_file(fault).expect("it is there");
     for answer in last("second") {
         assert!(matches!(answer, Some(TableAnswer::Known(_))), "{answer:?}");
+    }
+}
+
+fn who_stops_a_run_after_its_last_test_has_all_results() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let reports = folder.path().join("reports");
+    let marks = folder.path().join("marks");
+    std::fs::create_dir(&marks).expect("a folder");
+    let body =
+        format!("char mark[] = \"{}/XXXXXX\"; mkdtemp(mark); for (;;) pause();", marks.display());
+    let mut command = run(&reports);
+    command.env("OPENCL_DYLIB_PATH", faulty_loader(folder.path(), "clBuildProgram", &body));
+    let run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let devices = ids().len();
+    wait_for("all devices to build", || {
+        let building = std::fs::read_dir(&marks).expect("a folder").count();
+        (building == devices).then_some(())
+    });
+    kill(Pid::from_raw(run.id().cast_signed()), Signal::SIGINT).expect("it can be signalled");
+    let output = run.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0));
+    let log = log(&reports);
+    assert!(!log.interrupted);
+    for (id, known) in log.characterizations {
+        assert!(known.is_ok(), "{id}");
     }
 }
 
