@@ -96,12 +96,16 @@ fn lock() -> MutexGuard<'static, Vec<Mark>> {
     MARKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Those that are needed still.
-fn current() -> MutexGuard<'static, Vec<Mark>> {
+/// Does something with those that are needed still.
+fn with_current<T>(work: impl FnOnce(&mut Vec<Mark>) -> T) -> T {
     let mut marks = lock();
-    marks.retain_mut(Mark::is_needed);
+    let others: Vec<_> = marks.extract_if(.., |mark| !mark.is_needed()).collect();
     ARE_THERE.store(!marks.is_empty(), Ordering::SeqCst);
-    marks
+    let result = work(&mut marks);
+    drop(marks);
+    // A driver may wait before a queue goes.
+    drop(others);
+    result
 }
 
 fn push(
@@ -111,19 +115,23 @@ fn push(
 ) -> Result<cl_event> {
     // SAFETY: the queue is alive while it is borrowed.
     let queue = unsafe { QueueRef::retain(queue.get()) }?;
-    let mut marks = current();
-    // Before the driver is asked.
-    ARE_THERE.store(true, Ordering::SeqCst);
-    let before = before()?;
-    let mark = before.get();
-    marks.push(Mark { before, behind, queue });
-    Ok(mark)
+    with_current(|marks| {
+        // Before the driver is asked.
+        ARE_THERE.store(true, Ordering::SeqCst);
+        let before = before()?;
+        let mark = before.get();
+        marks.push(Mark { before, behind, queue });
+        Ok(mark)
+    })
 }
 
 /// Marks the place right before a command with this wait list, which is about to be issued.
-pub(super) fn begin(queue: &QueueRef, after: Vec<EventRef>) -> Result<cl_event> {
+///
+/// It is looked at for a moment whether the queue has nothing to do if that `matters`.
+pub(super) fn begin(queue: &QueueRef, after: Vec<EventRef>, matters: bool) -> Result<cl_event> {
     ISSUING.fetch_add(ONE + ONE_MORE_EVER, Ordering::SeqCst);
-    let mark = push(queue, Behind::Awaited(after), || last_command(queue));
+    let last = || if matters { last_command(queue) } else { queue.last_command() };
+    let mark = push(queue, Behind::Awaited(after), last);
     mark.inspect_err(|_| {
         ISSUING.fetch_sub(ONE, Ordering::SeqCst);
     })
@@ -157,10 +165,11 @@ pub(super) fn end(mark: cl_event, command: Option<EventRef>) {
 
 /// What commands of the queue may overtake.
 pub(super) fn of(queue: cl_command_queue) -> Result<Vec<EventRef>> {
-    let marks = current();
-    let of_queue = marks.iter().filter(|mark| mark.queue.get() == queue);
-    let pending = of_queue.filter(|mark| mark.before.outcome().is_none());
-    pending.map(|mark| mark.before.try_clone()).collect()
+    with_current(|marks| {
+        let of_queue = marks.iter().filter(|mark| mark.queue.get() == queue);
+        let pending = of_queue.filter(|mark| mark.before.outcome().is_none());
+        pending.map(|mark| mark.before.try_clone()).collect()
+    })
 }
 
 /// When the driver was about to be asked for a command without a wait list.

@@ -30,9 +30,11 @@ enum Order {
     Fragile,
 }
 
-/// Platforms whose in-order queues are [`Order::Fragile`]: PoCL 3.1, Oclgrind 21.10, NVIDIA 580, where
-/// what comes after such a command fails at once.
-const FRAGILE: [&str; 3] = ["Portable Computing Language", "Oclgrind", "NVIDIA CUDA"];
+/// Platforms whose in-order queues are [`Order::Fragile`]: PoCL 3.1, Oclgrind 21.10, and NVIDIA 580.
+const FRAGILE: [&str; 3] = ["Portable Computing Language", "Oclgrind", FAILS_AT_ONCE];
+
+/// That of these where what comes after a command that failed fails at once, too, and does not crash.
+const FAILS_AT_ONCE: &str = "NVIDIA CUDA";
 
 /// The platform on which the unmap of a map that failed writes to the memory what was never read from it
 /// (580).
@@ -65,6 +67,8 @@ pub(crate) struct KnownQueue {
     context: usize,
     order: Order,
     unmaps_what_failed: bool,
+    /// Whether it matters that a queue that has nothing to do is known for it.
+    tells_idle: bool,
 }
 
 static KNOWN: Registry<KnownQueue> = Registry::new();
@@ -93,6 +97,7 @@ impl KnownQueue {
             context: (isize::from(info(cl::CL_QUEUE_CONTEXT)?) as cl_context).addr(),
             order: Order::of(info(cl::CL_QUEUE_PROPERTIES)?.into(), &platform),
             unmaps_what_failed: !platform.contains(WRITES_FAILED_MAPS),
+            tells_idle: !platform.contains(FAILS_AT_ONCE),
             // SAFETY: the caller vouches for the handle.
             queue: unsafe { QueueRef::retain(queue) }?,
         })
@@ -124,7 +129,7 @@ impl KnownQueue {
         if self.order != Order::Fragile {
             return Ok(Marked::default());
         }
-        Ok(Marked(NonNull::new(marks::begin(&self.queue, wait_for.retained()?)?)))
+        Ok(Marked(NonNull::new(marks::begin(&self.queue, wait_for.retained()?, self.tells_idle)?)))
     }
 
     /// To be called when the queue has been given a command without a wait list at a time that was
