@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::report::{Limit, Report};
 use crate::source::Source;
 use crate::team::{Side, Team};
-use crate::time::median;
+use crate::time::quantile;
 use crate::workload::Workload;
 
 /// Of each, at least.
@@ -40,7 +40,7 @@ impl Figure {
     fn typical(&self, times: &[f64]) -> f64 {
         let processors = thread::available_parallelism().map_or(1, usize::from);
         // Threads that wait for a processor leave more to the others.
-        if self.threads > processors { median(times) } else { lower_quartile(times) }
+        quantile(times, if self.threads > processors { 2 } else { 4 })
     }
 
     /// Of the reference's time.
@@ -67,13 +67,6 @@ impl Figure {
             threads => format!("{what}, {threads} threads"),
         }
     }
-}
-
-/// A quarter of the values are less.
-fn lower_quartile(values: &[f64]) -> f64 {
-    let mut values = values.to_vec();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 4]
 }
 
 /// Measures with 1 to 4 threads, and with more where there are more processors.

@@ -202,6 +202,7 @@ impl<M: Memory> Drop for Back<M> {
     }
 }
 
+/// By itself, so that giving back is short.
 #[cold]
 fn free<M: Memory>(block: Box<Block<M>>) {
     drop(block);

@@ -48,19 +48,17 @@ impl<'a> Asked<'a> {
         } else {
             self.ask(|worker, stop| worker.measure(topic, settings, None, grace, stop))
         };
-        let lost = match answer {
-            Ok(measured) => return Some(measured),
-            Err(lost) => lost,
-        };
-        let step = match &lost {
-            WorkerLost::EndedAt { step, .. } if topic == Topic::Exhaustion => Some(step.clone()),
-            _ => None,
-        };
-        let mut measured = unmeasured(topic, &lost.reason()?, begin.elapsed());
-        if let Some(step) = step {
-            tell_step(&mut measured, &step);
+        let none = |reason: &str| unmeasured(topic, reason, begin.elapsed());
+        match answer {
+            Ok(measured) => Some(measured),
+            Err(WorkerLost::Stopped) => None,
+            Err(WorkerLost::Failed(reason)) => Some(none(&reason)),
+            Err(WorkerLost::EndedAt { step, reason }) => {
+                let mut measured = none(&reason);
+                tell_step(&mut measured, &step);
+                Some(measured)
+            }
         }
-        Some(measured)
     }
 
     /// On a CPU it is the process that runs out of memory, when it has used what it may. What its
@@ -132,15 +130,16 @@ fn leave_total_out(all: &mut [Measured], room: u64) {
     }
 }
 
-/// Where memory ends, the driver has ended the process at this step.
+/// The driver has ended the process at this step: where memory was to end, that is how this shows.
 fn tell_step(all: &mut [Measured], step: &str) {
+    let Some(shows) = all.iter_mut().find(|measured| measured.name == "out_of_memory_shows_at")
+    else {
+        return;
+    };
     let value = Value::Name(format!("{step}, which ends the process"));
-    for measured in all.iter_mut().filter(|measured| measured.name == "out_of_memory_shows_at") {
-        // Something else may have ended it.
-        let confidence = Confidence::Medium;
-        let value = value.clone();
-        measured.answer = Ok(Finding { value, unit: Unit::Count, spread: 0.0, confidence });
-    }
+    // Something else may have ended it.
+    let confidence = Confidence::Medium;
+    shows.answer = Ok(Finding { value, unit: Unit::Count, spread: 0.0, confidence });
 }
 
 #[cfg(test)]

@@ -281,33 +281,24 @@ impl Worker {
             }
         };
         let at = step.as_ref().map_or_else(String::new, |step| format!(" at {step}"));
-        let mut is_driver_s = false;
-        let trouble = match exchange {
+        let (trouble, is_driver_s) = match exchange {
             Exchange::Answered(answer) => match take(answer) {
                 Ok(answer) => {
                     self.forget_output();
                     return Ok(answer);
                 }
-                Err(other) => format!("the worker answered {other:?}"),
+                Err(other) => (format!("the worker answered {other:?}"), false),
             },
             Exchange::Died(Ending::Signalled(name)) => match name_of_signal(name) {
                 outside if outside == KILLED_FROM_OUTSIDE => {
-                    format!("the process was ended{at} ({outside})")
+                    (format!("the process was ended{at} ({outside})"), false)
                 }
-                name => {
-                    is_driver_s = true;
-                    format!("the driver ended the process{at} ({name})")
-                }
+                name => (format!("the driver ended the process{at} ({name})"), true),
             },
-            Exchange::Died(ending) => {
-                is_driver_s = true;
-                format!("the driver ended the process{at}: {ending}")
-            }
+            Exchange::Died(ending) => (format!("the driver ended the process{at}: {ending}"), true),
             Exchange::TimedOut => {
-                format!(
-                    "the driver hung{at}: no answer within {}",
-                    humantime::format_duration(limit)
-                )
+                let limit = humantime::format_duration(limit);
+                (format!("the driver hung{at}: no answer within {limit}"), false)
             }
             Exchange::Stopped => return Err(WorkerLost::Stopped),
         };

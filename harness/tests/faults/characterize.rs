@@ -397,24 +397,10 @@ fn a_build_that_failed_is_tried_again() {
 }
 
 fn who_stops_a_run_after_its_last_test_has_all_results() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let reports = folder.path().join("reports");
-    let marks = folder.path().join("marks");
-    std::fs::create_dir(&marks).expect("a folder");
-    let body =
-        format!("char mark[] = \"{}/XXXXXX\"; mkdtemp(mark); for (;;) pause();", marks.display());
-    let mut command = run(&reports);
-    command.env("OPENCL_DYLIB_PATH", faulty_loader(folder.path(), "clBuildProgram", &body));
-    let run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-    let devices = ids().len();
-    wait_for("all devices to build", || {
-        let building = std::fs::read_dir(&marks).expect("a folder").count();
-        (building == devices).then_some(())
-    });
-    kill(Pid::from_raw(run.id().cast_signed()), Signal::SIGINT).expect("it can be signalled");
-    let output = run.wait_with_output().expect("it ends");
+    let reports = tempfile::tempdir().expect("a folder");
+    let output = stopped_in(run(reports.path()), "clBuildProgram", ids().len());
     assert_eq!(output.status.code(), Some(0));
-    let log = log(&reports);
+    let log = log(reports.path());
     assert!(!log.interrupted);
     for (id, known) in log.characterizations {
         assert!(known.is_ok(), "{id}");
@@ -512,18 +498,30 @@ fn curves_are_drawn_and_written() {
     assert!(drawn > 0 || !id.starts_with("pocl"), "{text}");
 }
 
-/// Sends Ctrl-C as soon as the loader's `function` is called, which hangs; what is said then.
-fn stopped_at(function: &str, arguments: &[&str], reports: &Path) -> std::process::Output {
+/// Sends Ctrl-C to a command as soon as so many of its workers hang in the loader's `function`; what is said
+/// then.
+fn stopped_in(mut command: Command, function: &str, workers: usize) -> std::process::Output {
     let folder = tempfile::tempdir().expect("a folder");
-    let mark = folder.path().join("mark");
-    let body = format!("symlink(\"here\", \"{}\"); for (;;) pause();", mark.display());
-    let mut command = characterize(&["--measure", "--budget", "60s", "--memory", "64MiB"]);
-    command.args(arguments).args(["--format", "json", "--report-dir"]).arg(reports);
+    let marks = folder.path().join("marks");
+    std::fs::create_dir(&marks).expect("a folder");
+    // A folder of its own for each that has come here, and then it hangs until it is ended.
+    let body =
+        format!("char mark[] = \"{}/XXXXXX\"; mkdtemp(mark); for (;;) pause();", marks.display());
     command.env("OPENCL_DYLIB_PATH", faulty_loader(folder.path(), function, &body));
     let run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-    wait_for("the driver to hang", || mark.is_symlink().then_some(()));
+    wait_for("the driver to hang", || {
+        let hanging = std::fs::read_dir(&marks).expect("a folder").count();
+        (hanging == workers).then_some(())
+    });
     kill(Pid::from_raw(run.id().cast_signed()), Signal::SIGINT).expect("it can be signalled");
     run.wait_with_output().expect("it ends")
+}
+
+/// The same for measurements.
+fn stopped_at(function: &str, arguments: &[&str], reports: &Path) -> std::process::Output {
+    let mut command = characterize(&["--measure", "--budget", "60s", "--memory", "64MiB"]);
+    command.args(arguments).args(["--format", "json", "--report-dir"]).arg(reports);
+    stopped_in(command, function, 1)
 }
 
 fn ctrl_c_keeps_what_is_known() {

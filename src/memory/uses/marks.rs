@@ -127,10 +127,10 @@ fn push(
 
 /// Marks the place right before a command with this wait list, which is about to be issued.
 ///
-/// It is looked at for a moment whether the queue has nothing to do if that `matters`.
-pub(super) fn begin(queue: &QueueRef, after: Vec<EventRef>, matters: bool) -> Result<cl_event> {
+/// It `waits` a moment for a queue that has nothing to do to notice that.
+pub(super) fn begin(queue: &QueueRef, after: Vec<EventRef>, waits: bool) -> Result<cl_event> {
     ISSUING.fetch_add(ONE + ONE_MORE_EVER, Ordering::SeqCst);
-    let last = || if matters { last_command(queue) } else { queue.last_command() };
+    let last = || if waits { last_command(queue) } else { queue.last_command() };
     let mark = push(queue, Behind::Awaited(after), last);
     mark.inspect_err(|_| {
         ISSUING.fetch_sub(ONE, Ordering::SeqCst);

@@ -10,10 +10,11 @@
 //!   what has been enqueued.
 //! - [`idle`] tells when bytes are not in use any more, [`only_queue`] at a glance on whose queue
 //!   they have been.
-//! - [`queue`] knows in which order a queue's commands end, [`marks`] what that takes where one
-//!   fails, and [`introduce`] which queues the uses know.
+//! - [`queue`] knows in which order a queue's commands end, [`failures`] what drivers do
+//!   otherwise where one fails, [`marks`] what that takes, and [`introduce`] which queues the uses know.
 
 mod command;
+mod failures;
 mod host;
 mod idle;
 mod introduce;

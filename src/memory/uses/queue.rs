@@ -11,6 +11,7 @@ use cl3::platform::{CL_PLATFORM_NAME, get_platform_info};
 use cl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event, cl_platform_id};
 use opencl3::command_queue::CommandQueue;
 
+use super::failures::Failures;
 use super::marks;
 use super::table::Queue;
 use crate::error::{Error, Result, in_call};
@@ -30,23 +31,13 @@ enum Order {
     Fragile,
 }
 
-/// Platforms whose in-order queues are [`Order::Fragile`]: PoCL 3.1, Oclgrind 21.10, and NVIDIA 580.
-const FRAGILE: [&str; 3] = ["Portable Computing Language", "Oclgrind", FAILS_AT_ONCE];
-
-/// That of these where what comes after a command that failed fails at once, too, and does not crash.
-const FAILS_AT_ONCE: &str = "NVIDIA CUDA";
-
-/// The platform on which the unmap of a map that failed writes to the memory what was never read from it
-/// (580).
-const WRITES_FAILED_MAPS: &str = "NVIDIA CUDA";
-
 impl Order {
-    fn of(properties: u64, platform: &str) -> Self {
-        if properties & cl::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0 {
-            return Self::Loose;
+    fn of(properties: u64, failures: Failures) -> Self {
+        match properties & cl::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE {
+            0 if failures.are_overtaken => Self::Fragile,
+            0 => Self::Strict,
+            _ => Self::Loose,
         }
-        let is_fragile = |fragile: &&str| platform.is_empty() || platform.contains(fragile);
-        if FRAGILE.iter().any(is_fragile) { Self::Fragile } else { Self::Strict }
     }
 }
 
@@ -66,9 +57,7 @@ pub(crate) struct KnownQueue {
     /// Only to be compared: the queue keeps it.
     context: usize,
     order: Order,
-    unmaps_what_failed: bool,
-    /// Whether it matters that a queue that has nothing to do is known for it.
-    tells_idle: bool,
+    failures: Failures,
 }
 
 static KNOWN: Registry<KnownQueue> = Registry::new();
@@ -92,12 +81,12 @@ impl KnownQueue {
         let info = |name| {
             cl::get_command_queue_info(queue, name).map_err(in_call("clGetCommandQueueInfo"))
         };
-        let platform = platform_name(isize::from(info(cl::CL_QUEUE_DEVICE)?) as cl_device_id);
+        let device = isize::from(info(cl::CL_QUEUE_DEVICE)?) as cl_device_id;
+        let failures = Failures::of(&platform_name(device));
         Ok(Self {
             context: (isize::from(info(cl::CL_QUEUE_CONTEXT)?) as cl_context).addr(),
-            order: Order::of(info(cl::CL_QUEUE_PROPERTIES)?.into(), &platform),
-            unmaps_what_failed: !platform.contains(WRITES_FAILED_MAPS),
-            tells_idle: !platform.contains(FAILS_AT_ONCE),
+            order: Order::of(info(cl::CL_QUEUE_PROPERTIES)?.into(), failures),
+            failures,
             // SAFETY: the caller vouches for the handle.
             queue: unsafe { QueueRef::retain(queue) }?,
         })
@@ -119,9 +108,9 @@ impl KnownQueue {
         self.order == Order::Strict
     }
 
-    /// Whether a map that failed is to be unmapped, as most drivers count it as a map.
+    /// Whether a map that failed is to be unmapped: drivers count it as a map.
     pub fn unmaps_what_failed(&self) -> bool {
-        self.unmaps_what_failed
+        !self.failures.are_unmapped_with_harm
     }
 
     /// To be called before the queue is given a command with this wait list, which can fail.
@@ -129,7 +118,8 @@ impl KnownQueue {
         if self.order != Order::Fragile {
             return Ok(Marked::default());
         }
-        Ok(Marked(NonNull::new(marks::begin(&self.queue, wait_for.retained()?, self.tells_idle)?)))
+        let waits = self.failures.race_with_idle_queues;
+        Ok(Marked(NonNull::new(marks::begin(&self.queue, wait_for.retained()?, waits)?)))
     }
 
     /// To be called when the queue has been given a command without a wait list at a time that was
