@@ -13,7 +13,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 use crate::Check;
-use crate::support::{COMMAND, child, log, output, wait_for};
+use crate::support::{COMMAND, child, compile, log, output, shared_library, wait_while_running};
 
 pub const CHECKS: &[Check] = &[
     ("characterize::json_has_each_device_and_is_read_back", json_has_each_device_and_is_read_back),
@@ -149,8 +149,8 @@ fn measurements_stand_beside_answers() {
     }
 }
 
-/// What stands in the loader's place: it does all as that does, but one function first does `body`,
-/// which knows the second argument as `name`.
+/// Builds a library to load in place of the loader. Its `function` first runs `body`, in which the
+/// second argument is `name`, and then calls the loader's; all other functions are the loader's.
 fn faulty_loader(folder: &Path, function: &str, body: &str) -> PathBuf {
     let source = folder.join("loader.c");
     let library = folder.join("libOpenCL-faulty.so");
@@ -162,15 +162,24 @@ fn faulty_loader(folder: &Path, function: &str, body: &str) -> PathBuf {
          return ((function)dlsym(RTLD_NEXT, \"{function}\"))(a, name, c, d, e, f, g, h, i);\n}}\n"
     );
     std::fs::write(&source, code).expect("the source can be written");
-    let loader =
-        std::env::var("OPENCL_DYLIB_PATH").unwrap_or_else(|_| "-l:libOpenCL.so.1".to_owned());
-    let status = Command::new("cc")
-        .args(["-shared", "-fPIC", "-Wl,--no-as-needed", "-o"])
-        .args([&library, &source])
-        .arg(loader)
-        .status()
-        .expect("a C compiler is there, as for every Rust program that is linked");
-    assert!(status.success());
+    let mut shared = shared_library(&library, &source);
+    shared.arg("-Wl,--no-as-needed").arg(stand_in_for_the_loader(folder));
+    compile(shared);
+    library
+}
+
+/// Builds an empty library that, when linked, makes the dynamic linker load the loader.
+///
+/// The dynamic linker searches its own folders for the name that a library calls itself, which
+/// fails for a loader outside of them. So the stand-in calls itself by the loader's path.
+fn stand_in_for_the_loader(folder: &Path) -> PathBuf {
+    let source = folder.join("stand_in.c");
+    let library = folder.join("stand_in.so");
+    std::fs::write(&source, "").expect("the source can be written");
+    let loader = std::env::var("OPENCL_DYLIB_PATH").unwrap_or_else(|_| "libOpenCL.so.1".to_owned());
+    let mut shared = shared_library(&library, &source);
+    shared.arg(format!("-Wl,-soname,{loader}"));
+    compile(shared);
     library
 }
 
@@ -508,8 +517,8 @@ fn stopped_in(mut command: Command, function: &str, workers: usize) -> std::proc
     let body =
         format!("char mark[] = \"{}/XXXXXX\"; mkdtemp(mark); for (;;) pause();", marks.display());
     command.env("OPENCL_DYLIB_PATH", faulty_loader(folder.path(), function, &body));
-    let run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-    wait_for("the driver to hang", || {
+    let mut run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    wait_while_running(&mut run, "the driver to hang", || {
         let hanging = std::fs::read_dir(&marks).expect("a folder").count();
         (hanging == workers).then_some(())
     });

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::Check;
-use crate::support::{COMMAND, child, output};
+use crate::support::{COMMAND, child, compile, output, shared_library};
 
 pub const CHECKS: &[Check] = &[
     ("drivers::a_bad_driver_costs_its_own_platforms", a_bad_driver_costs_its_own_platforms),
@@ -29,12 +29,9 @@ fn library(folder: &Path, name: &str, body: &str) -> PathBuf {
          __attribute__((constructor)) static void begin(void) {{ {body} }}\n"
     );
     std::fs::write(&source, code).expect("the source can be written");
-    let status = Command::new("cc")
-        .args(["-shared", "-fPIC", "-O0", "-o"])
-        .args([&library, &source])
-        .status()
-        .expect("a C compiler is there, as for every Rust program that is linked");
-    assert!(status.success());
+    let mut shared = shared_library(&library, &source);
+    shared.arg("-O0");
+    compile(shared);
     library
 }
 

@@ -8,7 +8,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::Check;
-use crate::support::{COMMAND, child, children_of, is_running, log, results, start, wait_for};
+use crate::support::{
+    COMMAND, child, children_of, is_running, log, results, start, wait_for, wait_while_running,
+};
 
 pub const CHECKS: &[Check] = &[
     ("stop::ctrl_c_keeps_what_has_finished", ctrl_c_keeps_what_has_finished),
@@ -30,8 +32,7 @@ fn start_a_run_that_never_ends(folder: &Path) -> Child {
         folder_name,
     ];
     let mut run = start(child(COMMAND, &arguments));
-    wait_for("every device to hang", || {
-        assert_eq!(run.try_wait().expect("the run can be asked"), None, "the run goes on");
+    wait_while_running(&mut run, "every device to hang", || {
         let log = std::fs::read_to_string(folder.join("events.jsonl")).ok()?;
         let planned = log.lines().nth(1)?.matches("waits_for_ever").count();
         let begun = log.lines().filter(|line| is_start_of_the_endless_test(line)).count();

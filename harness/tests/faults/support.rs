@@ -1,5 +1,6 @@
 //! Starting this executable as its own child.
 
+use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -53,7 +54,38 @@ pub fn start(mut command: Command) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the child starts")
 }
 
-/// Waits until `condition` gives something.
+/// Waits until `condition` returns a value. Fails as soon as the child has ended before that.
+pub fn wait_while_running<T>(
+    child: &mut Child,
+    what: &str,
+    mut condition: impl FnMut() -> Option<T>,
+) -> T {
+    wait_for(what, || {
+        // Asked first: the child may meet the condition and end between the two.
+        let ended = child.try_wait().expect("the child can be asked");
+        let value = condition();
+        if value.is_none()
+            && let Some(status) = ended
+        {
+            panic!("the child ended ({status}) before {what}:\n{}", printed(child));
+        }
+        value
+    })
+}
+
+/// The output of a child that has ended, if it goes to pipes.
+fn printed(child: &mut Child) -> String {
+    let mut text = String::new();
+    if let Some(mut stdout) = child.stdout.take() {
+        stdout.read_to_string(&mut text).expect("the output is text");
+    }
+    if let Some(mut stderr) = child.stderr.take() {
+        stderr.read_to_string(&mut text).expect("the output is text");
+    }
+    text
+}
+
+/// Waits until `condition` returns a value.
 pub fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
     let begin = Instant::now();
     loop {
@@ -63,6 +95,20 @@ pub fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
         assert!(begin.elapsed() < PATIENCE, "waited in vain for {what}");
         thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// A command that compiles a shared library from C source code.
+pub fn shared_library(library: &Path, source: &Path) -> Command {
+    let mut command = Command::new("cc");
+    command.args(["-shared", "-fPIC", "-o"]).args([library, source]);
+    command
+}
+
+/// Runs a compiler, which must succeed.
+pub fn compile(mut command: Command) {
+    let status = command.status();
+    let status = status.expect("a C compiler is there, as for every Rust program that is linked");
+    assert!(status.success(), "{command:?}: {status}");
 }
 
 /// Reads the log of the run that reports to `folder`.
