@@ -113,7 +113,8 @@ fn list_a_large_plan() -> ExitCode {
     let devices = (0..100).map(simulated_device).collect();
     let command_line =
         libtest::CommandLine::parse(vec!["overhead".to_owned(), "--list".to_owned()]);
-    libtest::list(&command_line.plan("overhead", &tests, devices), std::io::stdout().lock());
+    libtest::list(&command_line.plan("overhead", &tests, devices), std::io::stdout().lock())
+        .expect("the list can be printed");
     let status = std::fs::read_to_string("/proc/self/status").expect("/proc is there");
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("VmHWM");
     eprintln!("{}", peak.trim().trim_end_matches(" kB"));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::events::Event;
-use crate::front::{AnyError, CANNOT_RUN, Target};
+use crate::front::{AnyError, CANNOT_RUN, Target, output_result};
 use crate::header::header;
 use crate::interrupt;
 use crate::os;
@@ -37,8 +37,12 @@ pub struct Execution<'a> {
 impl Execution<'_> {
     /// Runs everything while `meanwhile` runs on this thread, then writes the reports.
     ///
-    /// The log comes back as it was read, if there is one. A panic in the schedule ends the process:
-    /// whoever waits for a result would wait for ever.
+    /// Returns the log as it was read back, if there is one. A panic in the schedule ends the
+    /// process, since `meanwhile` may wait for a result that never comes.
+    ///
+    /// # Errors
+    ///
+    /// The report folder cannot be written, or, after the reports are complete, standard output.
     pub fn run<T>(
         self,
         observer: &Observer<'_>,
@@ -61,19 +65,27 @@ impl Execution<'_> {
             });
             meanwhile()
         });
-        // Who stops it after the last test has all results.
+        // Ctrl-C after the last test is not an interruption: all results are there.
         let interrupted = stop.is_set() && recorder.lacks_results();
         recorder.record(&Event::End { interrupted, duration: started.elapsed() });
-        let Some(folder) = &self.report_dir else { return Ok((None, shown)) };
-        // Locked until the reports are written.
-        let _lock = recorder.finish().map_err(|error| in_folder(folder, &error))?;
-        let log = write_reports(folder).map_err(|error| in_folder(folder, &*error))?;
-        Ok((Some(log), shown))
+        let printed = recorder.take_stdout_error().map_or(Ok(()), Err);
+        let log = match &self.report_dir {
+            Some(folder) => Some(finish_log(recorder, folder)?),
+            None => None,
+        };
+        output_result(printed)?;
+        Ok((log, shown))
     }
 }
 
 fn create_log(folder: &Path) -> Result<EventLog, AnyError> {
     EventLog::create(folder).map_err(|error| in_folder(folder, &error))
+}
+
+/// Writes the reports; the log stays locked until they are complete.
+fn finish_log(recorder: Recorder<'_>, folder: &Path) -> Result<RunLog, AnyError> {
+    let _lock = recorder.finish().map_err(|error| in_folder(folder, &error))?;
+    write_reports(folder).map_err(|error| in_folder(folder, &*error))
 }
 
 fn in_folder(folder: &Path, error: &dyn std::error::Error) -> AnyError {

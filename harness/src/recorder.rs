@@ -25,8 +25,10 @@ pub struct Recorder<'a> {
 
 struct Sinks {
     log: Option<EventLog>,
-    /// Whether each event goes to standard output as well; off once nobody reads it.
+    /// Whether each event goes to standard output as well, until the first error there.
     to_stdout: bool,
+    /// The first error of standard output.
+    stdout_error: Option<io::Error>,
     /// The first error of the log; after it no more is written there.
     error: Option<io::Error>,
 }
@@ -34,7 +36,7 @@ struct Sinks {
 impl<'a> Recorder<'a> {
     /// Writes to `log`, if there is one.
     pub fn new(log: Option<EventLog>, to_stdout: bool, observer: &'a Observer<'a>) -> Self {
-        let sinks = Sinks { log, to_stdout, error: None };
+        let sinks = Sinks { log, to_stdout, stdout_error: None, error: None };
         Self { sinks: Mutex::new(sinks), lacks_results: AtomicBool::new(false), observer }
     }
 
@@ -88,6 +90,11 @@ impl<'a> Recorder<'a> {
         (self.observer)(position, result);
     }
 
+    /// The first error of standard output, once.
+    pub fn take_stdout_error(&self) -> Option<io::Error> {
+        self.sinks.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).stdout_error.take()
+    }
+
     /// The log, still locked, or the first error of writing it.
     pub fn finish(self) -> io::Result<Option<EventLog>> {
         let sinks = self.sinks.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -102,7 +109,8 @@ impl Sinks {
             self.error = log.file.write_all(line).err();
         }
         if self.to_stdout {
-            self.to_stdout = io::stdout().write_all(line).is_ok();
+            self.stdout_error = io::stdout().write_all(line).err();
+            self.to_stdout = self.stdout_error.is_none();
         }
     }
 }

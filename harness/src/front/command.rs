@@ -1,13 +1,13 @@
 //! The command line `clmatrix`: `run`, `list`, `devices`, `characterize`.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::{AnyError, CANNOT_RUN, Target, tell};
+use super::{AnyError, CANNOT_RUN, Target, print, tell};
 use crate::devices::TestDevice;
 use crate::events::TestResult;
 use crate::execution::Execution;
@@ -211,7 +211,7 @@ fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
     progress.finish();
     let log = log.expect("a run with a report folder has a log");
     if arguments.format == RunFormat::Matrix {
-        print_matrix(&log, &folder);
+        print_matrix(&log, &folder)?;
     }
     Ok(if log.is_success() { ExitCode::SUCCESS } else { ExitCode::from(UNEXPECTED) })
 }
@@ -227,10 +227,9 @@ fn warn(setup: &Setup, tests: &[&'static Test], target: Target) {
     }
 }
 
-fn print_matrix(log: &RunLog, folder: &Path) {
-    let mut out = std::io::stdout().lock();
-    let color = out.is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let _ = write!(out, "{}", report::matrix::matrix(log, 80, color, folder));
+fn print_matrix(log: &RunLog, folder: &Path) -> Result<(), AnyError> {
+    let color = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    print(&report::matrix::matrix(log, 80, color, folder))
 }
 
 fn no_test_matches(filter: &[String], devices: &[TestDevice]) -> String {

@@ -5,14 +5,14 @@
 //! others from theirs. Here trials run nothing: the schedule fills in results device by device,
 //! and a trial waits for its own and prints it.
 
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 use std::sync::{Arc, Condvar, Mutex};
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
-use super::{AnyError, CANNOT_RUN, Target, tell};
+use super::{AnyError, CANNOT_RUN, Target, output_result, tell};
 use crate::devices::TestDevice;
 use crate::events::TestResult;
 use crate::execution::Execution;
@@ -48,22 +48,23 @@ fn run(target: Target, command_line: &CommandLine) -> Result<ExitCode, AnyError>
     let devices = setup.devices_for(&tests)?;
     let plan = command_line.plan(target.home, &tests, devices);
     if command_line.arguments.list {
-        list(&plan, std::io::stdout().lock());
+        output_result(list(&plan, io::stdout().lock()))?;
         return Ok(ExitCode::SUCCESS);
     }
     run_plan(target, &setup, &plan, command_line)
 }
 
 /// Prints the ids as libtest does.
-pub fn list(plan: &Plan, out: impl Write) {
+///
+/// # Errors
+///
+/// The first error of writing to `out`.
+pub fn list(plan: &Plan, out: impl Write) -> io::Result<()> {
     let mut out = BufWriter::new(out);
     for entry in &plan.entries {
-        // A closed pipe ends the list, as it does for any command.
-        if writeln!(out, "{}: test", plan.id(entry)).is_err() {
-            return;
-        }
+        writeln!(out, "{}: test", plan.id(entry))?;
     }
-    let _ = out.flush();
+    out.flush()
 }
 
 fn under_nextest() -> bool {

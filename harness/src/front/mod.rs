@@ -5,7 +5,7 @@ pub mod command;
 pub mod everywhere;
 pub mod libtest;
 
-use std::io::Write;
+use std::io::{self, Write};
 
 /// What a front can fail with, for a message on standard error.
 pub(crate) type AnyError = Box<dyn std::error::Error + Send + Sync>;
@@ -13,9 +13,27 @@ pub(crate) type AnyError = Box<dyn std::error::Error + Send + Sync>;
 /// The exit status of a run that could not be made.
 pub(crate) const CANNOT_RUN: u8 = 2;
 
-/// Says a line on standard error, where nobody may be listening any more.
+/// Writes `text` to standard output, all of it or an error.
+pub(crate) fn print(text: &str) -> Result<(), AnyError> {
+    let mut out = io::stdout().lock();
+    output_result(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// Turns the result of writing to standard output into the result of the command.
+///
+/// A closed pipe is no error: its reader has read as much as it wants.
+pub(crate) fn output_result(written: io::Result<()>) -> Result<(), AnyError> {
+    match written {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(format!("cannot write to standard output: {error}").into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes a line to standard error; where that fails there is nothing left to write to.
 pub(crate) fn tell(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// What a target says of itself, filled in by `main!` and `command!`.

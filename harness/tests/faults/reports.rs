@@ -1,7 +1,6 @@
 //! What happens to reports and messages when there is no room for them, or nobody to read them.
 
 use std::fs::File;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use clmatrix_harness::verdict::Verdict;
@@ -13,7 +12,11 @@ pub const CHECKS: &[Check] = &[
     ("reports::nobody_reads_what_is_printed", nobody_reads_what_is_printed),
     ("reports::a_list_for_nobody_is_no_failure", a_list_for_nobody_is_no_failure),
     ("reports::files_of_others_are_left_alone", files_of_others_are_left_alone),
-    ("reports::the_disk_is_full", the_disk_is_full),
+    ("reports::output_that_cannot_be_written_is_exit_2", output_that_cannot_be_written_is_exit_2),
+    (
+        "reports::a_run_whose_output_is_lost_keeps_its_reports",
+        a_run_whose_output_is_lost_keeps_its_reports,
+    ),
     ("reports::what_tests_record_stands_there", what_tests_record_stands_there),
     ("reports::there_is_no_place_for_state", there_is_no_place_for_state),
 ];
@@ -97,21 +100,44 @@ fn what_tests_record_stands_there() {
     }
 }
 
-/// A log that cannot grow stands for a disk that is full: writes to `/dev/full` fail alike.
-fn the_disk_is_full() {
-    if !Path::new("/dev/full").exists() {
-        println!("no /dev/full here");
-        return;
+/// Runs a child on a full disk, which `/dev/full` stands for, and checks that it says so.
+fn run_on_a_full_disk(mut command: Command) {
+    let disk = File::options().write(true).open("/dev/full").expect("Linux has /dev/full");
+    let shown = format!("{command:?}");
+    let child = command.stdout(disk).stderr(Stdio::piped()).spawn().expect("the child starts");
+    let output = child.wait_with_output().expect("the child ends");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{shown}: {stderr}");
+    let reason = "error: cannot write to standard output: No space left on device";
+    assert!(stderr.contains(reason), "{shown}: {stderr}");
+}
+
+fn output_that_cannot_be_written_is_exit_2() {
+    for arguments in [
+        &["list"][..],
+        &["list", "--format", "json"],
+        &["devices"],
+        &["devices", "--format", "json"],
+        &["characterize", "--only", "get_simd_group_size"],
+        &["characterize", "--only", "get_simd_group_size", "--format", "json"],
+    ] {
+        run_on_a_full_disk(child(COMMAND, arguments));
     }
-    let mut command =
-        child(COMMAND, &["run", "faulty::passes@", "--format", "json", "--report-dir"]);
-    let folder = tempfile::tempdir().expect("a folder");
-    command
-        .arg(folder.path())
-        .stdout(File::options().write(true).open("/dev/full").expect("/dev/full"));
-    let status = command.stderr(Stdio::null()).status().expect("the child starts");
-    assert_eq!(status.code(), Some(0), "what is printed is lost, the log is not");
-    assert!(!log(folder.path()).interrupted);
+    run_on_a_full_disk(child(LIBTEST, &["--list"]));
+}
+
+fn a_run_whose_output_is_lost_keeps_its_reports() {
+    for format in ["matrix", "json"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut command =
+            child(COMMAND, &["run", "faulty::passes@", "--format", format, "--report-dir"]);
+        command.arg(folder.path());
+        run_on_a_full_disk(command);
+        let log = log(folder.path());
+        assert!(!log.interrupted, "{format}");
+        let (_, device) = log.results[0].test_and_device();
+        assert!(folder.path().join("junit").join(format!("{device}.xml")).is_file(), "{format}");
+    }
 }
 
 fn there_is_no_place_for_state() {

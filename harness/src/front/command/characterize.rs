@@ -1,6 +1,6 @@
 //! `clmatrix characterize`.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::characterize::files::Report;
 use crate::characterize::only::Only;
 use crate::characterize::{CharacterizedDevice, Devices, compare, terminal};
 use crate::devices::TestDevice;
-use crate::front::{AnyError, tell};
+use crate::front::{AnyError, print, tell};
 use crate::interrupt;
 use crate::os::StopSignal;
 use crate::report::sheet::Sheet;
@@ -157,17 +157,20 @@ impl Survey<'_> {
 
     /// Shows what is known, which may not be all.
     fn finish(&mut self, is_all: bool) -> Result<(), AnyError> {
-        if is_all || !self.devices.is_empty() {
-            self.arguments.print(&self.devices)?;
-        }
-        let Some(report) = &mut self.report else { return Ok(()) };
+        let printed = if is_all || !self.devices.is_empty() {
+            self.arguments.print(&self.devices)
+        } else {
+            Ok(())
+        };
+        // The files are complete also where the output is not.
+        let Some(report) = &mut self.report else { return printed };
         if is_all {
             report.save(&self.devices)?;
         }
         if let Some(folder) = report.finish(&self.devices)? {
             tell(&format!("Reports: {}", folder.display()));
         }
-        Ok(())
+        printed
     }
 }
 
@@ -208,8 +211,7 @@ impl CharacterizeArguments {
             sheet: device.sheet(),
             curves: curves(device),
         });
-        print(&self.format.text(devices, pages)?);
-        Ok(())
+        print(&self.format.text(devices, pages)?)
     }
 
     fn print_comparison(&self, a: &Path, b: &Path, only: &Only) -> Result<ExitCode, AnyError> {
@@ -221,7 +223,7 @@ impl CharacterizeArguments {
             sheet: pair.sheet(),
             curves: Vec::new(),
         });
-        print(&self.format.text(&pairs, pages)?);
+        print(&self.format.text(&pairs, pages)?)?;
         for (file, devices, others) in [(a, &ours, &theirs), (b, &theirs, &ours)] {
             if pairs.len() < devices.len() {
                 let alone = compare::without_pair(devices, others).join(", ");
@@ -276,9 +278,4 @@ impl Page {
         let parts = title.chain(errors).chain([self.sheet.markdown()]).chain(curves);
         parts.collect::<Vec<_>>().join("\n")
     }
-}
-
-/// A closed pipe ends it, as it does for any command.
-fn print(text: &str) {
-    let _ = std::io::stdout().write_all(text.as_bytes());
 }

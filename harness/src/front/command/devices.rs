@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -11,7 +10,7 @@ use serde::Serialize;
 
 use super::{Common, TableFormat};
 use crate::devices::{FoundPlatform, Machine};
-use crate::front::AnyError;
+use crate::front::{AnyError, print};
 use crate::report::sheet::aligned;
 
 /// Shows each device with its id; `*` marks those that a run would test.
@@ -76,9 +75,8 @@ pub fn devices(arguments: &DevicesArguments) -> Result<ExitCode, AnyError> {
         TableFormat::Json if arguments.all => serde_json::to_string_pretty(&everything)? + "\n",
         TableFormat::Json => serde_json::to_string_pretty(&everything.devices)? + "\n",
     };
-    // A closed pipe ends the list, as it does for any command.
-    let _ = std::io::stdout().write_all(text.as_bytes());
-    // What is there has been shown; that it is not enough is said on standard error.
+    print(&text)?;
+    // The table shows all that there is, also where the selection is at fault.
     selected?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,13 +1,13 @@
 //! `clmatrix list`.
 
-use std::io::Write;
+use std::fmt::Write;
 use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
 
 use super::{Filter, TableFormat};
-use crate::front::{AnyError, Target};
+use crate::front::{AnyError, Target, print};
 use crate::registry::{self, Ignore, Test};
 
 /// Shows the tests as they are written; which of them a device can run shows in a run.
@@ -61,18 +61,20 @@ pub fn list(target: Target, arguments: &ListArguments) -> Result<ExitCode, AnyEr
     if tests.is_empty() {
         return Err(format!("no test matches {}", arguments.filter.join(" or ")).into());
     }
-    let mut out = std::io::stdout().lock();
-    // A closed pipe ends the list, as it does for any command.
-    let _ = match arguments.format {
-        TableFormat::Json => writeln!(out, "{}", serde_json::to_string_pretty(&tests)?),
-        TableFormat::Table => tests
-            .iter()
-            .try_for_each(|listed| {
-                let remarks = listed.remarks();
-                let gap = if remarks.is_empty() { "" } else { "  " };
-                writeln!(out, "{}{gap}{remarks}", listed.test)
-            })
-            .and_then(|()| writeln!(out, "{} tests", tests.len())),
-    };
+    print(&match arguments.format {
+        TableFormat::Json => serde_json::to_string_pretty(&tests)? + "\n",
+        TableFormat::Table => table(&tests),
+    })?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn table(tests: &[ListedTest]) -> String {
+    let mut text = String::new();
+    for listed in tests {
+        let remarks = listed.remarks();
+        let gap = if remarks.is_empty() { "" } else { "  " };
+        let _ = writeln!(text, "{}{gap}{remarks}", listed.test);
+    }
+    let _ = writeln!(text, "{} tests", tests.len());
+    text
 }
