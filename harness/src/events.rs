@@ -10,7 +10,7 @@ use clmatrix::select::DeviceInfo;
 use serde::{Deserialize, Serialize};
 
 use crate::characterize::Characterization;
-use crate::verdict::{Outcome, Verdict};
+use crate::verdict::{ExpectedStatus, Outcome, Verdict};
 
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -115,7 +115,11 @@ pub struct TestResult {
     pub outcome: Outcome,
     /// What that means.
     pub verdict: Verdict,
-    /// Why the configuration expected something else than a pass, if it did.
+    /// The status that the configuration expected instead of a pass. Logs of earlier versions have
+    /// the reason alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_status: Option<ExpectedStatus>,
+    /// The reason that the configuration gives for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expectation: Option<String>,
     /// Wall time of the test itself.
@@ -144,16 +148,26 @@ impl TestResult {
         self.test.rsplit_once('@').unwrap_or((&self.test, "host"))
     }
 
-    /// Verdict and reason in a few lines, the message first.
+    /// The expectation as text, `expected: crash: REASON`, if there is one.
+    pub fn expected(&self) -> Option<String> {
+        let reason = self.expectation.as_deref()?;
+        Some(match self.expected_status {
+            Some(status) => format!("expected: {}: {reason}", status.name()),
+            None => format!("expected: {reason}"),
+        })
+    }
+
+    /// The verdict, the outcome, and below them the expectation.
     pub fn summary(&self) -> String {
         let verdict = self.verdict.name();
-        match (&self.outcome, &self.expectation) {
-            (Outcome::Passed, None) => verdict.to_owned(),
-            (Outcome::Passed, Some(reason)) => {
-                format!("{verdict}: it passed, but was expected not to: {reason}")
-            }
-            (outcome, None) => format!("{verdict}: {outcome}"),
-            (outcome, Some(reason)) => format!("{verdict}: {outcome}\n  expected: {reason}"),
+        let text = match &self.outcome {
+            Outcome::Passed if self.verdict == Verdict::Pass => verdict.to_owned(),
+            outcome => format!("{verdict}: {outcome}"),
+        };
+        match self.expected() {
+            // An expected skip has the reason as its outcome.
+            Some(expected) if self.verdict != Verdict::Skip => format!("{text}\n  {expected}"),
+            _ => text,
         }
     }
 
@@ -191,5 +205,50 @@ pub(crate) mod nanoseconds {
 
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
         u64::deserialize(from).map(Duration::from_nanos)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::judged;
+    use crate::verdict::Expectation;
+
+    /// `outcome` where `status` was expected.
+    fn result(outcome: Outcome, status: ExpectedStatus) -> TestResult {
+        judged("s::t@d", outcome, Some(Expectation { status, reason: "bug 7".to_owned() }))
+    }
+
+    fn failed() -> Outcome {
+        Outcome::Failed { message: "no".to_owned(), location: None }
+    }
+
+    #[test]
+    fn a_summary_names_the_expected_status_and_its_reason() {
+        use ExpectedStatus::{Crash, Fail, Skip, Timeout};
+        let crashed = Outcome::Crashed { how: "SIGSEGV".to_owned() };
+        let skipped = Outcome::Skipped { reason: "bug 7".to_owned() };
+        let cases = [
+            (result(failed(), Crash), "fail: no\n  expected: crash: bug 7"),
+            (result(failed(), Fail), "expected-fail: no\n  expected: fail: bug 7"),
+            (result(crashed, Timeout), "crash: SIGSEGV\n  expected: timeout: bug 7"),
+            (result(Outcome::Passed, Fail), "unexpected-pass: passed\n  expected: fail: bug 7"),
+            (result(skipped, Skip), "skip: bug 7"),
+            (judged("s::t@d", failed(), None), "fail: no"),
+            (judged("s::t@d", Outcome::Passed, None), "pass"),
+        ];
+        for (result, expected) in cases {
+            assert_eq!(result.summary(), expected);
+        }
+    }
+
+    #[test]
+    fn a_result_without_the_expected_status_is_read() {
+        let new = result(failed(), ExpectedStatus::Crash);
+        let mut json = serde_json::to_value(&new).unwrap();
+        assert_eq!(serde_json::from_value::<TestResult>(json.clone()).unwrap(), new);
+        json.as_object_mut().unwrap().remove("expected_status").unwrap();
+        let old: TestResult = serde_json::from_value(json).unwrap();
+        assert_eq!(old.summary(), "fail: no\n  expected: bug 7");
     }
 }

@@ -188,6 +188,7 @@ fn not_run(test: &str, started: SystemTime) -> TestResult {
         test: test.to_owned(),
         outcome: Outcome::NotRun { reason: "the log has no result of it".to_owned() },
         verdict: Verdict::NotRun,
+        expected_status: None,
         expectation: None,
         duration: Duration::ZERO,
         started,

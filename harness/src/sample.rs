@@ -68,6 +68,7 @@ pub(crate) fn judged(test: &str, outcome: Outcome, expectation: Option<Expectati
         test: test.to_owned(),
         verdict: judge(&outcome, expectation.as_ref()),
         outcome,
+        expected_status: expectation.as_ref().map(|expectation| expectation.status),
         expectation: expectation.map(|expectation| expectation.reason),
         duration: Duration::from_millis(250),
         started: SystemTime::UNIX_EPOCH + TIME,

@@ -303,6 +303,7 @@ impl<'a> Slot<'a> {
             test: self.run.plan.id(entry),
             verdict: judge(&outcome, expectation.as_ref()),
             outcome,
+            expected_status: expectation.as_ref().map(|expectation| expectation.status),
             expectation: expectation.map(|expectation| expectation.reason),
             duration: attempt.duration,
             started,

@@ -148,6 +148,18 @@ pub enum ExpectedStatus {
     Skip,
 }
 
+impl ExpectedStatus {
+    /// The name in configuration files and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fail => "fail",
+            Self::Crash => "crash",
+            Self::Timeout => "timeout",
+            Self::Skip => "skip",
+        }
+    }
+}
+
 /// Judges an outcome in the light of what was expected.
 ///
 /// Going wrong in another way than the expected one is not expected: a crash where a failed

@@ -6,6 +6,7 @@
 mod catalog;
 mod enumerate;
 mod error;
+mod platform_pattern;
 pub(crate) mod query;
 #[cfg(test)]
 mod sample;
@@ -15,5 +16,6 @@ mod some_context;
 pub use catalog::{DeviceInfo, DeviceType, PlatformInfo, Svm, Version};
 pub use enumerate::{FoundPlatform, platforms};
 pub use error::{Piece, SelectionError};
+pub use platform_pattern::PlatformPattern;
 pub use selection::Selection;
 pub use some_context::{choose_devices, create_some_context};

@@ -46,7 +46,7 @@ struct Named {
 }
 
 #[derive(Clone, Debug)]
-enum Matcher {
+pub(super) enum Matcher {
     Index(i64),
     /// In lower case.
     Part {
@@ -59,7 +59,7 @@ enum Matcher {
 
 /// Whether `*`, `?` and `[...]` mean anything.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Dialect {
+pub(super) enum Dialect {
     Pyopencl,
     Clmatrix,
 }
@@ -171,14 +171,10 @@ fn names(platforms: &[PlatformInfo], chosen: &[usize]) -> String {
 impl Named {
     fn parse(entry: usize, text: &str, dialect: Dialect) -> Result<Self, SelectionError> {
         let piece = Piece { entry, text: text.to_owned() };
-        let matcher = if let Some(index) = python_int(text) {
-            Matcher::Index(index)
-        } else if dialect == Dialect::Clmatrix && text.contains(['*', '?', '[']) {
-            Matcher::Pattern(pattern(&piece)?)
-        } else {
-            Matcher::Part { text: text.to_lowercase(), or_type: dialect == Dialect::Clmatrix }
-        };
-        Ok(Self { piece, matcher })
+        match Matcher::parse(text, dialect) {
+            Ok(matcher) => Ok(Self { piece, matcher }),
+            Err(reason) => Err(SelectionError::Pattern { piece, reason }),
+        }
     }
 
     fn find_platforms(&self, platforms: &[PlatformInfo]) -> Result<Vec<usize>, SelectionError> {
@@ -217,23 +213,31 @@ impl Named {
     }
 }
 
-fn pattern(piece: &Piece) -> Result<GlobMatcher, SelectionError> {
+fn pattern(text: &str) -> Result<GlobMatcher, String> {
     // A device's name is no path: `*` crosses slashes, and a backslash is itself.
-    GlobBuilder::new(&piece.text)
+    GlobBuilder::new(text)
         .case_insensitive(true)
         .literal_separator(false)
         .backslash_escape(false)
         .build()
         .map(|glob| glob.compile_matcher())
-        .map_err(|error| SelectionError::Pattern {
-            piece: piece.clone(),
-            reason: error.kind().to_string(),
-        })
+        .map_err(|error| error.kind().to_string())
 }
 
 impl Matcher {
-    /// The indices of what it stands for: one, or any number for a pattern.
-    fn find<T: Describe>(&self, candidates: &[T]) -> Vec<usize> {
+    /// Reads a name; the error is the reason why a pattern is invalid.
+    pub(super) fn parse(text: &str, dialect: Dialect) -> Result<Self, String> {
+        Ok(if let Some(index) = python_int(text) {
+            Self::Index(index)
+        } else if dialect == Dialect::Clmatrix && text.contains(['*', '?', '[']) {
+            Self::Pattern(pattern(text)?)
+        } else {
+            Self::Part { text: text.to_lowercase(), or_type: dialect == Dialect::Clmatrix }
+        })
+    }
+
+    /// The indices of the candidates that it stands for: at most one, or any number for a pattern.
+    pub(super) fn find<T: Describe>(&self, candidates: &[T]) -> Vec<usize> {
         let positions = 0..candidates.len();
         match self {
             Self::Index(index) => {
@@ -258,7 +262,7 @@ impl Matcher {
 }
 
 /// What a platform or device can be recognised by.
-trait Describe {
+pub(super) trait Describe {
     fn name(&self) -> &str;
     fn vendor(&self) -> &str;
     fn types(&self) -> Vec<&'static str>;

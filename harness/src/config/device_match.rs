@@ -1,16 +1,17 @@
-//! Which devices an override or an expectation is for.
+//! The devices that an override or an expectation is for.
 
-use super::value::{IdPattern, NamePattern};
+use super::value::{IdPattern, NamePattern, PlatformName};
 use crate::events::RunDevice;
 use crate::plan::HOST;
 
-/// Patterns of which all that are given must match; without any it is every device, and the host.
+/// Patterns. A device matches if each given pattern does; without any, every device and the host
+/// match.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DeviceMatch {
     /// The device's slug, as in a test's id.
     pub(super) id: Option<IdPattern>,
-    /// CL_PLATFORM_NAME.
-    pub(super) platform: Option<NamePattern>,
+    /// CL_PLATFORM_NAME and CL_PLATFORM_VENDOR, as in a selection.
+    pub(super) platform: Option<PlatformName>,
     /// CL_DEVICE_NAME.
     pub(super) device: Option<NamePattern>,
     /// CL_DEVICE_VENDOR.
@@ -20,23 +21,26 @@ pub(super) struct DeviceMatch {
 }
 
 impl DeviceMatch {
-    /// Whether it is for this device.
+    /// Whether this device matches.
     pub(super) fn matches(&self, device: &RunDevice) -> bool {
         let info = &device.info;
         let names = [
-            (&self.platform, &device.platform.name),
             (&self.device, &info.name),
             (&self.vendor, &info.vendor),
             (&self.driver_version, &info.driver_version),
         ];
         self.id.as_ref().is_none_or(|id| id.matches(&device.id))
+            && self.platform.as_ref().is_none_or(|platform| {
+                platform.0.matches(&device.platform.name, &device.platform.vendor)
+            })
             && names.iter().all(|(pattern, name)| pattern.as_ref().is_none_or(|p| p.matches(name)))
     }
 
-    /// Whether it is for tests that need no device: they have an id, but no driver.
+    /// Whether tests without a device match: they have an id, but no driver.
     pub(super) fn matches_host(&self) -> bool {
-        let of_a_driver = [&self.platform, &self.device, &self.vendor, &self.driver_version];
-        of_a_driver.iter().all(|pattern| pattern.is_none())
+        let of_a_driver = [&self.device, &self.vendor, &self.driver_version];
+        self.platform.is_none()
+            && of_a_driver.iter().all(|pattern| pattern.is_none())
             && self.id.as_ref().is_none_or(|id| id.matches(HOST))
     }
 }

@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use super::device_match::DeviceMatch;
 use super::error::ConfigError;
-use super::value::{IdPattern, NamePattern, Reason, TestPattern};
+use super::value::{IdPattern, NamePattern, PlatformName, Reason, TestPattern};
 use crate::events::RunDevice;
 use crate::verdict::{Expectation, ExpectedStatus};
 
@@ -55,7 +55,7 @@ pub(super) struct ExpectationsFile {
 struct EntryKeys {
     test: TestPattern,
     id: Option<IdPattern>,
-    platform: Option<NamePattern>,
+    platform: Option<PlatformName>,
     device: Option<NamePattern>,
     vendor: Option<NamePattern>,
     driver_version: Option<NamePattern>,

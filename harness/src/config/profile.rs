@@ -8,7 +8,7 @@ use regex::RegexSet;
 use serde::Deserialize;
 
 use super::device_match::DeviceMatch;
-use super::value::{Count, Diagnostics, IdPattern, NamePattern, Timeout};
+use super::value::{Count, Diagnostics, IdPattern, NamePattern, PlatformName, Timeout};
 use crate::events::RunDevice;
 
 /// How a run is made.
@@ -63,7 +63,7 @@ pub(super) struct Override {
 #[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
 struct OverrideKeys {
     id: Option<IdPattern>,
-    platform: Option<NamePattern>,
+    platform: Option<PlatformName>,
     device: Option<NamePattern>,
     vendor: Option<NamePattern>,
     driver_version: Option<NamePattern>,

@@ -298,6 +298,30 @@ fn the_last_expectation_that_matches_counts() {
 }
 
 #[test]
+fn a_platform_is_named_as_in_a_selection() {
+    let pocl = {
+        let mut pocl = device("pocl-cpu", "Portable Computing Language");
+        pocl.platform.vendor = "The pocl project".to_owned();
+        pocl
+    };
+    for (name, expected) in
+        [("pocl", true), ("portable", true), ("*POCL*", true), ("pocl*", false), ("rusticl", false)]
+    {
+        let on = format!("platform = '{name}'\n");
+        let expect = format!("[[expect]]\ntest = '*'\nstatus = 'fail'\nreason = 'x'\n{on}");
+        let project = Project::new(&[
+            ("clmatrix.toml", &format!("[[override]]\nslots = 2\n{on}")),
+            ("expectations/a.toml", &expect),
+        ]);
+        let config = project.config().unwrap();
+        let is_expected = config.expectations.for_device(&pocl).lookup("a").is_some();
+        assert_eq!(is_expected, expected, "{name}");
+        let slots = config.profile("default").unwrap().settings_for(&pocl).slots;
+        assert_eq!(slots == 2, expected, "{name}");
+    }
+}
+
+#[test]
 fn mistakes_in_the_configuration() {
     let cases = [
         (
@@ -382,12 +406,21 @@ fn mistakes_in_the_configuration() {
             ],
         ),
         (
-            "[[override]]\nplatform = '{a'",
+            "[[override]]\ndevice = '{a'",
             [
-                "clmatrix.toml:2:12: invalid glob: unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)",
+                "clmatrix.toml:2:10: invalid glob: unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)",
                 "  |",
-                "2 | platform = '{a'",
-                "  |            ^^^^",
+                "2 | device = '{a'",
+                "  |          ^^^^",
+            ],
+        ),
+        (
+            "[[override]]\nplatform = '0'",
+            [
+                "clmatrix.toml:2:12: a platform has no index here: give a part of its name or vendor",
+                "  |",
+                "2 | platform = '0'",
+                "  |            ^^^",
             ],
         ),
         (

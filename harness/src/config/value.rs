@@ -5,6 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
 
+use clmatrix::select::PlatformPattern;
 use globset::{Glob, GlobBuilder, GlobMatcher};
 use regex::RegexSet;
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
@@ -33,8 +34,20 @@ impl Text for IdPattern {
     }
 }
 
-/// A part of what drivers say of themselves, or with `*`, `?` or `[...]` a glob for all of it, as
-/// in a selection.
+/// The platforms that the same text selects in `--devices`.
+#[derive(Clone, Debug)]
+pub(super) struct PlatformName(pub(super) PlatformPattern);
+
+impl Text for PlatformName {
+    const EXPECTED: &str = "a part of a platform's name or vendor, or a glob such as \"*nvidia*\"";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        PlatformPattern::parse(text).map(Self)
+    }
+}
+
+/// A part of a driver's answer, or with `*`, `?` or `[...]` a glob for the whole answer, as in a
+/// selection.
 ///
 /// Case does not matter, since drivers spell the same name differently from version to version.
 #[derive(Clone, Debug)]
@@ -206,7 +219,15 @@ macro_rules! deserialize_from_text {
     )*};
 }
 
-deserialize_from_text!(IdPattern, NamePattern, TestPattern, Timeout, Reason, Expression);
+deserialize_from_text!(
+    IdPattern,
+    PlatformName,
+    NamePattern,
+    TestPattern,
+    Timeout,
+    Reason,
+    Expression
+);
 
 #[cfg(test)]
 mod tests {

@@ -143,14 +143,14 @@ fn show(
 
 /// What libtest-mimic is told of a result.
 fn completion(result: &TestResult) -> Result<Completion, Failed> {
-    let because =
-        |what: &str, reason: &str| Ok(Completion::ignored_with(format!("{what}: {reason}")));
     match (result.verdict, &result.outcome) {
         (Verdict::Pass, _) => Ok(Completion::Completed),
         (Verdict::ExpectedFail, _) => {
-            because("expected failure", result.expectation.as_deref().unwrap_or_default())
+            Ok(Completion::ignored_with(result.expected().unwrap_or_default()))
         }
-        (Verdict::Skip, Outcome::Skipped { reason }) => because("skipped", reason),
+        (Verdict::Skip, Outcome::Skipped { reason }) => {
+            Ok(Completion::ignored_with(format!("skipped: {reason}")))
+        }
         (Verdict::Ignored, Outcome::Ignored { reason: Some(reason) }) => {
             Ok(Completion::ignored_with(reason))
         }

@@ -120,11 +120,11 @@ fn verdict(log: &RunLog, result: &TestResult) -> junit_report::TestResult {
     }
 }
 
-/// All of the message, where it was raised, what was expected, and how to see it again.
+/// The whole message with its place, the expectation, and the command that runs the test again.
 fn explanation(log: &RunLog, result: &TestResult) -> String {
     let mut text = result.outcome.to_string();
-    if let Some(reason) = &result.expectation {
-        text += &format!("\nexpected to go wrong: {reason}");
+    if let Some(expected) = result.expected() {
+        text += &format!("\n{expected}");
     }
     cdata(&format!("{text}\nrerun: {}", rerun(log, result)))
 }

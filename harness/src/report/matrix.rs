@@ -137,6 +137,10 @@ impl Page<'_> {
         let verdict = result.verdict.name().to_uppercase().replace('-', " ");
         let mut text = format!("{} {}\n", self.paint(Color::Red, &verdict), one_line(&result.test));
         text += &self.indented(&headline(result));
+        // The headline of an unexpected pass holds the expectation.
+        if let Some(expected) = result.expected().filter(|_| result.outcome != Outcome::Passed) {
+            text += &self.indented(&first_line(&expected));
+        }
         if let Some(Location { file, line }) = place(result) {
             let _ = writeln!(text, "  {}:{line}", one_line(file));
         }

@@ -69,13 +69,13 @@ pub(crate) fn file_name(device: &str) -> String {
     device.bytes().map(encode).collect()
 }
 
-/// What there is to say about a result, on one line.
+/// The outcome of a result on one line, or the expectation where that decided the verdict.
 fn headline(result: &TestResult) -> String {
-    let reason = || text::first_line(result.expectation.as_deref().unwrap_or("no reason given"));
+    let expected = || text::first_line(&result.expected().unwrap_or_default());
     match result.verdict {
-        Verdict::UnexpectedPass => format!("passed, but was expected to go wrong: {}", reason()),
-        Verdict::ExpectedFail => format!("expected failure: {}", reason()),
-        // Whole: what an assertion compared stands below its first line.
+        Verdict::UnexpectedPass => format!("passed; {}", expected()),
+        Verdict::ExpectedFail => expected(),
+        // The whole message: the compared values stand below its first line.
         _ => match &result.outcome {
             Outcome::Failed { message, .. } => text::one_line(message),
             outcome => text::first_line(&outcome.to_string()),

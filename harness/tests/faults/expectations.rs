@@ -70,6 +70,11 @@ fn another_way_of_going_wrong_fails_the_run() {
     let (output, log) = run(&["aborts"], &expect("aborts", "fail"));
     assert_eq!(output.status.code(), Some(1));
     assert!(all(&log, "aborts", Verdict::Crash));
+    let (output, log) = run(&["fails_an_assertion"], &expect("fails_an_assertion", "crash"));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(all(&log, "fails_an_assertion", Verdict::Fail));
+    let matrix = String::from_utf8_lossy(&output.stdout);
+    assert!(matrix.contains("  expected: crash: known\n"), "{matrix}");
 }
 
 fn a_skip_is_not_run() {

@@ -156,7 +156,7 @@ fn each_verdict_has_its_element() {
     let skipped = Outcome::Skipped { reason: "needs fp64".to_owned() };
     let ignored = Outcome::Ignored { reason: Some("slow".to_owned()) };
     let not_run = Outcome::NotRun { reason: "Ctrl-C".to_owned() };
-    let outdated = "passed, but was expected to go wrong: driver bug 7";
+    let outdated = "passed; expected: fail: driver bug 7";
     let cases = [
         (failed("a\nb"), None, "failure", "fail", "a b"),
         (failed("a\nb"), known(Crash), "failure", "fail", "a b"),
@@ -167,7 +167,7 @@ fn each_verdict_has_its_element() {
         (skipped, None, "skipped", "skip", "needs fp64"),
         (ignored, None, "skipped", "ignored", "slow"),
         (Outcome::Ignored { reason: None }, None, "skipped", "ignored", "ignored"),
-        (failed("a"), known(Fail), "skipped", "expected-fail", "expected failure: driver bug 7"),
+        (failed("a"), known(Fail), "skipped", "expected-fail", "expected: fail: driver bug 7"),
     ];
     for (outcome, expectation, element, type_, message) in cases {
         let log = log(vec![judged("pool::t@pocl-cpu", outcome, expectation)]);
@@ -186,7 +186,7 @@ fn what_happened_is_told_where_it_was_expected_and_where_not() {
         (
             known(ExpectedStatus::Crash),
             "failure",
-            "a\nb\n  at suites/src/pool.rs:41\nexpected to go wrong: driver bug 7\n\
+            "a\nb\n  at suites/src/pool.rs:41\nexpected: crash: driver bug 7\n\
              rerun: clmatrix run --exact pool::t@pocl-cpu",
         ),
     ];
