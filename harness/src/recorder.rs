@@ -128,7 +128,8 @@ impl EventLog {
         if file.try_lock().is_err() {
             return Err(io::Error::new(
                 io::ErrorKind::ResourceBusy,
-                "another run writes its reports there; give this one a folder of its own",
+                "another run writes its reports there; give this run a folder of its own with \
+                 CLMATRIX_REPORT_DIR",
             ));
         }
         if !is_a_log(&Self::path(folder))? {

@@ -63,6 +63,7 @@ pub struct Setup {
     /// The chosen profile.
     pub profile: Profile,
     options: Options,
+    choices: Choices,
     state: PathBuf,
     cache: Option<Cache>,
 }
@@ -77,6 +78,9 @@ impl Setup {
         let profile_name =
             options.profile.clone().or_else(|| std::env::var("CLMATRIX_PROFILE").ok());
         let profile = config.profile(profile_name.as_deref().unwrap_or("default"))?;
+        let devices = profile.devices().map(str::to_owned);
+        let choices = Choices::from_environment(options.devices.clone(), devices);
+        choices.refuse_empty_entries()?;
         let state = state_folder()?;
         let cache = Cache::new(&state, &options.icd);
         let probe =
@@ -95,16 +99,12 @@ impl Setup {
             machine
         });
         let absent = profile.absent(machine.platforms.iter().flat_map(|p| &p.ids));
-        Ok(Self { machine, absent, config, profile, options, state, cache })
+        Ok(Self { machine, absent, config, profile, options, choices, state, cache })
     }
 
     /// The devices under test.
     pub fn devices(&self) -> Result<Vec<TestDevice>, SetupError> {
-        let choices = Choices::from_environment(
-            self.options.devices.clone(),
-            self.profile.devices().map(str::to_owned),
-        );
-        Ok(select(&self.machine, &choices)?)
+        Ok(select(&self.machine, &self.choices)?)
     }
 
     /// The devices under test; none where none of `tests` needs one and there is none.
@@ -134,12 +134,12 @@ impl Setup {
         }
     }
 
-    /// Where reports go: the profile's folder, else `clmatrix` in the target folder.
+    /// Where reports go: the folder that CLMATRIX_REPORT_DIR names, else the profile's, else
+    /// `clmatrix` in the target folder.
     pub fn report_folder(&self) -> PathBuf {
-        match self.profile.report_dir() {
-            Some(folder) => folder.to_path_buf(),
-            None => cargo_target().unwrap_or_else(|| "target".into()).join("clmatrix"),
-        }
+        folder_variable("CLMATRIX_REPORT_DIR")
+            .or_else(|| self.profile.report_dir().map(Path::to_path_buf))
+            .unwrap_or_else(|| cargo_target().unwrap_or_else(|| "target".into()).join("clmatrix"))
     }
 
     /// How the plan is run.
@@ -206,6 +206,11 @@ fn cargo_target() -> Option<PathBuf> {
 }
 
 fn user_cache_folder() -> Option<PathBuf> {
-    let variable = |name| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")))
+    folder_variable("XDG_CACHE_HOME")
+        .or_else(|| folder_variable("HOME").map(|home| home.join(".cache")))
+}
+
+/// The folder that an environment variable names; an empty variable counts as unset.
+fn folder_variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }

@@ -60,6 +60,32 @@ impl Choices {
         }
     }
 
+    /// Refuses an empty selection, and one with an empty entry, before any driver is loaded.
+    ///
+    /// In PyOpenCL's grammar an empty entry is part of every name: the first platform. A script
+    /// whose shell variable is empty would silently test other devices than its author meant.
+    ///
+    /// # Errors
+    ///
+    /// [`NoDevices::Empty`] and [`NoDevices::EmptyEntry`].
+    pub fn refuse_empty_entries(&self) -> Result<(), NoDevices> {
+        let (origin, text) = self.decisive();
+        let advice = match origin {
+            Origin::Option => "leave the option out",
+            Origin::ClmatrixTest => "unset the variable",
+            Origin::Profile => "leave the key out, or set it to \"*\",",
+            Origin::PyopenclTest | Origin::Everything => return Ok(()),
+        };
+        let is_empty: Vec<bool> = text.split(';').map(|entry| entry.trim().is_empty()).collect();
+        match is_empty.iter().position(|empty| *empty) {
+            None => Ok(()),
+            Some(_) if !is_empty.contains(&false) => Err(NoDevices::Empty { origin, advice }),
+            Some(index) => {
+                Err(NoDevices::EmptyEntry { origin, entry: index + 1, text: text.to_owned() })
+            }
+        }
+    }
+
     /// The choice that counts.
     fn decisive(&self) -> (Origin, &str) {
         [
@@ -85,17 +111,39 @@ pub enum NoDevices {
         /// What is wrong with it.
         error: SelectionError,
     },
+    /// The selection is empty.
+    #[error("{origin}: an empty selection; {advice} for all devices")]
+    Empty {
+        /// Where the selection came from.
+        origin: Origin,
+        /// How to do without it.
+        advice: &'static str,
+    },
+    /// One entry of the selection is empty.
+    #[error("{origin}: entry {entry} of {text:?} is empty; entries are separated by `;`")]
+    EmptyEntry {
+        /// Where the selection came from.
+        origin: Origin,
+        /// The entry, from 1.
+        entry: usize,
+        /// The whole selection.
+        text: String,
+    },
     /// The machine has none.
     #[error("{0}")]
     None(String),
 }
 
 /// The devices under test, in the order in which they were chosen.
+///
+/// # Errors
+///
+/// See [`NoDevices`].
 pub fn select(machine: &Machine, choices: &Choices) -> Result<Vec<TestDevice>, NoDevices> {
+    let (origin, text) = choices.decisive();
     if machine.positions().next().is_none() {
         return Err(NoDevices::None(no_device_message(machine)));
     }
-    let (origin, text) = choices.decisive();
     let positions = match origin {
         Origin::Everything => machine.positions().collect(),
         _ => {

@@ -107,6 +107,12 @@ impl Common {
 }
 
 impl RunArguments {
+    /// Where the reports go.
+    fn report_folder(&self, setup: &Setup) -> PathBuf {
+        let folder = self.report_dir.clone().unwrap_or_else(|| setup.report_folder());
+        if self.filter.is_empty() { folder } else { report::partial(&folder) }
+    }
+
     /// How a person gets the same devices and expectations again: by the wrapper that set the
     /// environment up, if one did, and with the options that say what is there.
     fn rerun_command(&self) -> String {
@@ -138,8 +144,8 @@ struct RunArguments {
     filter: Vec<String>,
     #[command(flatten)]
     common: Common,
-    /// Folder for events.jsonl and junit/<device>.xml [default: the profile's, else
-    /// target/clmatrix].
+    /// Folder for events.jsonl and junit/<device>.xml; with a FILTER, its folder `partial` [default:
+    /// CLMATRIX_REPORT_DIR, else the profile's, else target/clmatrix].
     #[arg(long, value_name = "DIR")]
     report_dir: Option<PathBuf>,
     /// What to print: the matrix, or each event as a line of JSON as it happens.
@@ -195,7 +201,7 @@ fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
     let mut run = setup.run(&plan, &expectation)?;
     run.include_ignored = arguments.include_ignored;
     run.echo = arguments.nocapture;
-    let folder = arguments.report_dir.clone().unwrap_or_else(|| setup.report_folder());
+    let folder = arguments.report_folder(&setup);
     let execution = Execution {
         target,
         setup: &setup,

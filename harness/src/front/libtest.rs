@@ -7,6 +7,7 @@
 
 use std::io::{self, BufWriter, Write};
 use std::panic::{self, AssertUnwindSafe};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Condvar, Mutex};
 
@@ -18,6 +19,7 @@ use crate::events::TestResult;
 use crate::execution::Execution;
 use crate::plan::Plan;
 use crate::registry::{self, Ignore, Test};
+use crate::report;
 use crate::requirement::missing;
 use crate::setup::{Options, Setup};
 use crate::verdict::{Outcome, Verdict};
@@ -84,9 +86,7 @@ fn run_plan(
     run.include_ignored = arguments.include_ignored || arguments.ignored;
     run.echo =
         arguments.nocapture || std::env::var_os("RUST_TEST_NOCAPTURE").is_some_and(|v| v != "0");
-    // nextest runs each test in a process of its own, and writes its own report.
-    let report_dir =
-        (!under_nextest()).then(|| setup.report_folder().join(target.package).join(target.name));
+    let report_dir = command_line.report_folder(target, setup, plan);
     let execution = Execution {
         target,
         setup,
@@ -254,8 +254,7 @@ impl CommandLine {
         tests: &[&'static Test],
         devices: Vec<TestDevice>,
     ) -> Plan {
-        let filters = self.filters();
-        if self.filters.is_empty() && self.arguments.skip.is_empty() && !self.arguments.ignored {
+        if !self.is_filtered() {
             return Plan::new(home, tests, devices, |_, _, _| true);
         }
         // nextest takes what is not run here for a pass, but lets ignored tests alone.
@@ -265,19 +264,41 @@ impl CommandLine {
                 device
                     .is_some_and(|device| missing(entry.test.requires, &device.run.info).is_some())
             };
-            let ignored = entry.test.ignore != Ignore::No || list_for_nextest && cannot();
-            let trial = Trial::test(id, || Ok(())).with_ignored_flag(ignored);
-            filters.iter().any(|filter| !filter.is_filtered_out(&trial))
+            let ignored = || entry.test.ignore != Ignore::No || list_for_nextest && cannot();
+            let matches = |pattern: &String| self.matches(pattern, id);
+            (self.filters.is_empty() || self.filters.iter().any(matches))
+                && !self.arguments.skip.iter().any(matches)
+                && (!self.arguments.ignored || ignored())
         })
     }
 
-    /// One set of arguments for each filter: a test is chosen if any of them lets it through.
-    fn filters(&self) -> Vec<Arguments> {
-        let with = |filter| Arguments { filter, ..self.arguments.clone() };
-        if self.filters.is_empty() {
-            vec![with(None)]
+    /// Where the reports of a run go, if it has any.
+    ///
+    /// nextest runs each test in a process of its own, and writes its own report. `cargo test
+    /// FILTER` starts every target, and most have no test that matches.
+    fn report_folder(&self, target: Target, setup: &Setup, plan: &Plan) -> Option<PathBuf> {
+        let folder = || setup.report_folder().join(target.package).join(target.name);
+        match self.is_filtered() {
+            _ if under_nextest() => None,
+            true if plan.entries.is_empty() => None,
+            true => Some(report::partial(&folder())),
+            false => Some(folder()),
+        }
+    }
+
+    /// Whether the command line asks for a part of the target's tests.
+    fn is_filtered(&self) -> bool {
+        let Arguments { skip, ignored, .. } = &self.arguments;
+        !self.filters.is_empty() || !skip.is_empty() || *ignored
+    }
+
+    /// Whether a filter or a `--skip` matches a test. With `--exact`, an id without its device, as
+    /// editors send it, matches the test on every device.
+    fn matches(&self, pattern: &str, id: &str) -> bool {
+        if self.arguments.exact {
+            pattern == id || id.rsplit_once('@').is_some_and(|(test, _)| pattern == test)
         } else {
-            self.filters.iter().map(|filter| with(Some(filter.clone()))).collect()
+            id.contains(pattern)
         }
     }
 }

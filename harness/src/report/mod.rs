@@ -39,6 +39,12 @@ pub fn write_all(log: &RunLog, folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(written)
 }
 
+/// The folder for the reports of a run of some of the tests, which must not replace those of the
+/// whole run in `folder`. A run of all tests on some of the devices is a whole run.
+pub(crate) fn partial(folder: &Path) -> PathBuf {
+    folder.join("partial")
+}
+
 /// The devices in the order of the run's, then what else results name: the host.
 fn devices(log: &RunLog) -> Vec<&str> {
     let mut devices: Vec<_> = log.header.devices.iter().map(|device| device.id.as_str()).collect();

@@ -13,7 +13,9 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 use crate::Check;
-use crate::support::{COMMAND, child, compile, log, output, shared_library, wait_while_running};
+use crate::support::{
+    COMMAND, child, compile, log, output, reports, shared_library, wait_while_running,
+};
 
 pub const CHECKS: &[Check] = &[
     ("characterize::json_has_each_device_and_is_read_back", json_has_each_device_and_is_read_back),
@@ -270,7 +272,7 @@ fn a_run_says_what_its_devices_are_like() {
         let device = devices.shift_remove(id).expect("it is one of this machine");
         assert_eq!(Some(&**known), device.characterization.as_ref(), "{id}");
         let size = known.facts.local_mem_size;
-        let junit = folder.path().join("junit").join(format!("{id}.xml"));
+        let junit = reports(folder.path()).join("junit").join(format!("{id}.xml"));
         let junit = std::fs::read_to_string(junit).expect("the device has a report");
         let property =
             format!("<property name=\"characterize.usable_local_mem_size\" value=\"{size}\"/>");
@@ -300,7 +302,9 @@ fn a_device_that_does_not_say_is_tested_all_the_same() {
 /// The answers of each device in the order in which the log has them.
 fn logged(folder: &Path, function: &str) -> IndexMap<String, Vec<Option<TableAnswer>>> {
     let mut answers = IndexMap::new();
-    for line in std::fs::read_to_string(folder.join("events.jsonl")).expect("a log").lines() {
+    for line in
+        std::fs::read_to_string(reports(folder).join("events.jsonl")).expect("a log").lines()
+    {
         let event = serde_json::from_str(line).expect("an event");
         if let Event::Characterized { device, characterization, .. } = event {
             let answer = characterization.and_then(|known| known.table.get(function).cloned());

@@ -13,6 +13,7 @@ pub const CHECKS: &[Check] = &[
     ("drivers::an_absent_expected_device_fails_the_run", an_absent_expected_device_fails_the_run),
     ("drivers::a_run_without_devices_cannot_be_made", a_run_without_devices_cannot_be_made),
     ("drivers::a_bad_selection_cannot_be_run", a_bad_selection_cannot_be_run),
+    ("drivers::an_empty_selection_is_exit_2", an_empty_selection_is_exit_2),
     ("drivers::a_bad_configuration_cannot_be_run", a_bad_configuration_cannot_be_run),
     (
         "drivers::a_filter_that_matches_nothing_cannot_be_run",
@@ -124,6 +125,32 @@ fn a_bad_selection_cannot_be_run() {
         &["CLMATRIX_TEST", "no such thing"],
     );
     cannot_run(with_variable("PYOPENCL_TEST", "a:b:c"), &["PYOPENCL_TEST", "a:b:c"]);
+}
+
+fn an_empty_selection_is_exit_2() {
+    let empty = "an empty selection; leave the option out for all devices";
+    for (selection, reason) in [
+        ("", empty),
+        (";;", empty),
+        (" ; ", empty),
+        ("0;", "entry 2 of \"0;\" is empty"),
+        (";0", "entry 1 of \";0\" is empty"),
+    ] {
+        cannot_run(child(COMMAND, &["run", "--devices", selection]), &["--devices", reason]);
+    }
+    let mut command = child(COMMAND, &["run"]);
+    command.env("CLMATRIX_TEST", ";;");
+    cannot_run(command, &["CLMATRIX_TEST: an empty selection; unset the variable"]);
+    let output = run_with_config("[profile.default]\ndevices = \"\"\n");
+    assert_eq!(output.status.code(), Some(2));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("`devices`: an empty selection; leave the key out"), "{stderr}");
+
+    let every = ids(&devices_json(&["--devices", "*"]));
+    assert_eq!(every, ids(&devices_json(&[])), "the advice for a profile");
+    let mut listing = child(COMMAND, &["devices", "--format", "json"]);
+    listing.env("CLMATRIX_TEST", "");
+    assert_eq!(crate::support::output(listing).status.code(), Some(0), "empty counts as unset");
 }
 
 fn a_bad_configuration_cannot_be_run() {

@@ -9,6 +9,10 @@ pub const CHECKS: &[Check] = &[
     ("libtest::lists_every_test_on_every_device", lists_every_test_on_every_device),
     ("libtest::exact_runs_one_test_on_one_device", exact_runs_one_test_on_one_device),
     (
+        "libtest::exact_without_a_device_means_every_device",
+        exact_without_a_device_means_every_device,
+    ),
+    (
         "libtest::several_filters_choose_what_any_of_them_matches",
         several_filters_choose_what_any_of_them_matches,
     ),
@@ -61,6 +65,19 @@ fn exact_runs_one_test_on_one_device() {
     assert!(output.status.success());
     assert!(stdout(&output).contains(&format!("test {id} ... ok")), "{}", stdout(&output));
     assert!(stdout(&output).contains("1 passed; 0 failed"), "{}", stdout(&output));
+}
+
+fn exact_without_a_device_means_every_device() {
+    let everywhere = listed(&["faulty::passes@"]);
+    // `passes` is also a part of other tests' names.
+    assert_eq!(listed(&["--exact", "faulty::passes"]), everywhere);
+    assert_eq!(listed(&["faulty::pass", "--exact"]), [""; 0]);
+    let without = ["--exact", "faulty::passes", "faulty::aborts", "--skip", "faulty::aborts"];
+    assert_eq!(listed(&without), everywhere);
+    let run = libtest(&["--exact", "faulty::passes", "--nocapture"]);
+    assert!(run.status.success());
+    let passed = format!("{} passed; 0 failed", everywhere.len());
+    assert!(stdout(&run).contains(&passed), "{}", stdout(&run));
 }
 
 fn several_filters_choose_what_any_of_them_matches() {

@@ -1,12 +1,13 @@
 //! What happens to reports and messages when there is no room for them, or nobody to read them.
 
 use std::fs::File;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use clmatrix_harness::verdict::Verdict;
 
 use crate::Check;
-use crate::support::{COMMAND, LIBTEST, child, log, output, results};
+use crate::support::{COMMAND, LIBTEST, child, log, output, reports, results};
 
 pub const CHECKS: &[Check] = &[
     ("reports::nobody_reads_what_is_printed", nobody_reads_what_is_printed),
@@ -16,6 +17,10 @@ pub const CHECKS: &[Check] = &[
     (
         "reports::a_run_whose_output_is_lost_keeps_its_reports",
         a_run_whose_output_is_lost_keeps_its_reports,
+    ),
+    (
+        "reports::a_filtered_run_keeps_the_reports_of_the_whole_run",
+        a_filtered_run_keeps_the_reports_of_the_whole_run,
     ),
     ("reports::what_tests_record_stands_there", what_tests_record_stands_there),
     ("reports::there_is_no_place_for_state", there_is_no_place_for_state),
@@ -38,7 +43,7 @@ fn nobody_reads_what_is_printed() {
         let log = log(folder.path());
         assert!(!log.interrupted, "{format}");
         assert!(results(&log, "passes").iter().all(|result| result.verdict == Verdict::Pass));
-        assert!(folder.path().join("junit").is_dir(), "{format}");
+        assert!(reports(folder.path()).join("junit").is_dir(), "{format}");
     }
 }
 
@@ -51,8 +56,8 @@ fn a_list_for_nobody_is_no_failure() {
 
 fn files_of_others_are_left_alone() {
     let folder = tempfile::tempdir().expect("a folder");
-    let at = |name: &str| folder.path().join(name);
-    std::fs::create_dir(at("junit")).expect("a folder");
+    let at = |name: &str| folder.path().join("partial").join(name);
+    std::fs::create_dir_all(at("junit")).expect("a folder");
     std::fs::write(at("junit/data.txt"), "mine").expect("a file");
     std::fs::write(at("junit/old-device.xml"), "<testsuites/>").expect("a file");
     let run = || {
@@ -70,6 +75,49 @@ fn files_of_others_are_left_alone() {
     assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("not a log of clmatrix"));
     assert_eq!(std::fs::read_to_string(at("events.jsonl")).unwrap(), "my own notes\n");
+}
+
+/// Writes reports into `folder` as a whole run does, and returns a check that they are unchanged.
+fn reports_of_a_whole_run(folder: &Path) -> impl Fn() {
+    let files = [
+        (folder.join("events.jsonl"), "{\"event\":\"run\""),
+        (folder.join("junit/pocl-cpu.xml"), "<testsuites/>"),
+    ];
+    std::fs::create_dir_all(folder.join("junit")).expect("a folder");
+    for (path, text) in &files {
+        std::fs::write(path, text).expect("a file");
+    }
+    move || {
+        for (path, text) in &files {
+            let found = std::fs::read_to_string(path).expect("the file is still there");
+            assert_eq!(found, *text, "{}", path.display());
+        }
+    }
+}
+
+fn a_filtered_run_keeps_the_reports_of_the_whole_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let are_kept = reports_of_a_whole_run(folder.path());
+    let mut command = child(COMMAND, &["run", "faulty::passes@", "--report-dir"]);
+    command.arg(folder.path());
+    assert_eq!(output(command).status.code(), Some(0));
+    are_kept();
+    assert!(!results(&log(folder.path()), "passes").is_empty());
+
+    let of_target = folder.path().join("clmatrix-harness/faults");
+    let are_kept = reports_of_a_whole_run(&of_target);
+    let libtest = |arguments: &[&str]| {
+        let mut command = child(LIBTEST, arguments);
+        command.env("CLMATRIX_REPORT_DIR", folder.path());
+        assert_eq!(output(command).status.code(), Some(0), "{arguments:?}");
+        are_kept();
+    };
+    libtest(&["no::such::test"]);
+    assert!(!of_target.join("partial").exists(), "there is nothing to report");
+    libtest(&["--ignored", "is_ignored"]);
+    libtest(&["--skip", "::"]);
+    libtest(&["--exact", "faulty::passes"]);
+    assert!(!results(&log(&of_target), "passes").is_empty());
 }
 
 fn what_tests_record_stands_there() {
@@ -93,7 +141,7 @@ fn what_tests_record_stands_there() {
     assert_eq!(recorded("records_and_fails"), [property("before it failed", "true")]);
     assert_eq!(recorded("passes"), [], "the next test in the same worker");
     let (_, device) = log.results[0].test_and_device();
-    let junit = folder.path().join("junit").join(format!("{device}.xml"));
+    let junit = reports(folder.path()).join("junit").join(format!("{device}.xml"));
     let junit = std::fs::read_to_string(junit).expect("the device's report");
     for line in [r#"name="speed" value="1.5""#, r#"name="a &lt; b" value="&lt;&amp;&gt;""#] {
         assert!(junit.contains(&format!("<property {line}/>")), "{junit}");
@@ -136,7 +184,10 @@ fn a_run_whose_output_is_lost_keeps_its_reports() {
         let log = log(folder.path());
         assert!(!log.interrupted, "{format}");
         let (_, device) = log.results[0].test_and_device();
-        assert!(folder.path().join("junit").join(format!("{device}.xml")).is_file(), "{format}");
+        assert!(
+            reports(folder.path()).join("junit").join(format!("{device}.xml")).is_file(),
+            "{format}"
+        );
     }
 }
 

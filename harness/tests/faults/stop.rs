@@ -9,7 +9,8 @@ use nix::unistd::Pid;
 
 use crate::Check;
 use crate::support::{
-    COMMAND, child, children_of, is_running, log, results, start, wait_for, wait_while_running,
+    COMMAND, child, children_of, is_running, log, output, reports, results, start, wait_for,
+    wait_while_running,
 };
 
 pub const CHECKS: &[Check] = &[
@@ -17,6 +18,10 @@ pub const CHECKS: &[Check] = &[
     (
         "stop::a_killed_runner_loses_nothing_and_leaves_nobody",
         a_killed_runner_loses_nothing_and_leaves_nobody,
+    ),
+    (
+        "stop::a_second_run_into_the_same_folder_is_exit_2",
+        a_second_run_into_the_same_folder_is_exit_2,
     ),
 ];
 
@@ -33,7 +38,7 @@ fn start_a_run_that_never_ends(folder: &Path) -> Child {
     ];
     let mut run = start(child(COMMAND, &arguments));
     wait_while_running(&mut run, "every device to hang", || {
-        let log = std::fs::read_to_string(folder.join("events.jsonl")).ok()?;
+        let log = std::fs::read_to_string(reports(folder).join("events.jsonl")).ok()?;
         let planned = log.lines().nth(1)?.matches("waits_for_ever").count();
         let begun = log.lines().filter(|line| is_start_of_the_endless_test(line)).count();
         (begun == planned).then_some(())
@@ -66,10 +71,23 @@ fn ctrl_c_keeps_what_has_finished() {
     assert!(results(&log, "passes").iter().all(|result| result.verdict == Verdict::Pass));
     assert!(results(&log, "waits_for_ever").iter().all(|result| result.verdict == Verdict::NotRun));
     for device in &log.header.devices {
-        let report = folder.path().join("junit").join(format!("{}.xml", device.id));
+        let report = reports(folder.path()).join("junit").join(format!("{}.xml", device.id));
         let text = std::fs::read_to_string(report).expect("the device has its report");
         assert!(text.contains("passes") && text.contains("waits_for_ever"));
     }
+}
+
+fn a_second_run_into_the_same_folder_is_exit_2() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut run = start_a_run_that_never_ends(folder.path());
+    let mut second = child(COMMAND, &["run", "faulty::passes", "--report-dir"]);
+    second.arg(folder.path());
+    let refused = output(second);
+    signal(&run, Signal::SIGKILL);
+    run.wait().expect("the run ends");
+    assert_eq!(refused.status.code(), Some(2));
+    let stderr = String::from_utf8_lossy(&refused.stderr);
+    assert!(stderr.contains("another run") && stderr.contains("CLMATRIX_REPORT_DIR"), "{stderr}");
 }
 
 fn a_killed_runner_loses_nothing_and_leaves_nobody() {

@@ -1,7 +1,7 @@
 //! Starting this executable as its own child.
 
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -23,7 +23,7 @@ pub fn child(role: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this executable has a path"));
     command.env(ROLE, role).args(arguments).stdin(Stdio::null());
     // Expectations and profiles of the repository are about other tests.
-    command.env_remove("CLMATRIX_PROFILE").env_remove("NEXTEST");
+    command.env_remove("CLMATRIX_PROFILE").env_remove("CLMATRIX_REPORT_DIR").env_remove("NEXTEST");
     command
         .env("CLMATRIX_CONFIG", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/clmatrix.toml"));
     command
@@ -111,9 +111,16 @@ pub fn compile(mut command: Command) {
     assert!(status.success(), "{command:?}: {status}");
 }
 
+/// The folder that a run with `--report-dir FOLDER` reports to. Each test has a `folder` of its own
+/// for each run, so one of the two is there.
+pub fn reports(folder: &Path) -> PathBuf {
+    let partial = folder.join("partial");
+    if partial.is_dir() { partial } else { folder.to_path_buf() }
+}
+
 /// Reads the log of the run that reports to `folder`.
 pub fn log(folder: &Path) -> RunLog {
-    RunLog::read(&folder.join("events.jsonl")).expect("the log can be read")
+    RunLog::read(&reports(folder).join("events.jsonl")).expect("the log can be read")
 }
 
 /// The results of one test, one for each device.

@@ -63,8 +63,8 @@ pub struct CharacterizeArguments {
     #[arg(long, num_args = 2, value_names = ["A.json", "B.json"],
           conflicts_with_all = ["measure", "report_dir", "devices"])]
     compare: Vec<PathBuf>,
-    /// Folder for characterize.json and curves/DEVICE/NAME.svg of what is measured [default where
-    /// anything is: the profile's, else target/clmatrix].
+    /// Folder for characterize.json and curves/DEVICE/NAME.svg [default with --measure:
+    /// CLMATRIX_REPORT_DIR, else the profile's, else target/clmatrix].
     #[arg(long, value_name = "DIR")]
     report_dir: Option<PathBuf>,
     /// A table, JSON with the devices' ids as names, or tables for a document.
