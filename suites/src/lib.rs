@@ -22,5 +22,6 @@ mod pool;
 mod property;
 mod sampler;
 mod selection;
+mod support;
 mod svm;
 mod svm_pool;

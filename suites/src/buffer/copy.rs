@@ -4,17 +4,36 @@ use clmatrix::Result;
 use clmatrix::memory::{Buffer, MemFlags, MemoryObject, enqueue_copy_buffer};
 use rstest::rstest;
 
-use super::{DOUBLE, buffer_of, contents, counting, refusal};
+use super::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
+use crate::inverter::Inverter;
 use crate::on_device::{OnDevice, on_device};
+use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
 
+/// A kernel has written the source, and a kernel reads the destination.
 #[rstest]
 #[clmatrix_harness::test]
 fn takes_the_bytes_from_and_to_their_offsets(on_device: OnDevice) -> Result<()> {
-    let from = buffer_of(&on_device, &counting(16))?;
-    let to = buffer_of(&on_device, &[99; 8])?;
-    enqueue_copy_buffer(&on_device.queue, &from, 12 * 4, &to, 4, 3 * 4, [])?;
-    assert_eq!(contents(&on_device, &to)?, [99, 12, 13, 14, 99, 99, 99, 99]);
-    assert_eq!(contents(&on_device, &from)?, counting(16), "the source stays");
+    let inverter = Inverter::new(&on_device)?;
+    for size in [1, 13, 64] {
+        let (from, to) = (source(100), before(80));
+        let (src, dst) = (inverter.written(&from)?, inverter.written(&to)?);
+        enqueue_copy_buffer(&on_device.queue, &src, 23, &dst, 5, size, [])?;
+        assert_moved(&inverter.read(&dst)?, &to, 5, &from[23..23 + size]);
+        assert_same(&inverter.read(&src)?, &from, "the source");
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn moves_all_bytes_of_any_size(on_device: OnDevice) -> Result<()> {
+    for size in SIZES {
+        let (from, to) = (source(size + 40), before(size + 20));
+        let (src, dst) = (buffer_with(&on_device, &from)?, buffer_with(&on_device, &to)?);
+        enqueue_copy_buffer(&on_device.queue, &src, 23, &dst, 5, size, [])?;
+        assert_moved(&bytes_in(&on_device, &dst)?, &to, 5, &from[23..23 + size]);
+        assert_same(&bytes_in(&on_device, &src)?, &from, "the source");
+    }
     Ok(())
 }
 

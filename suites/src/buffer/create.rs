@@ -8,8 +8,10 @@ use clmatrix::{Device, Result};
 use clmatrix_harness::device;
 use rstest::rstest;
 
-use super::{DOUBLE, buffer_of, contents, counting, refusal};
+use super::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
+use crate::inverter::Inverter;
 use crate::on_device::{OnDevice, on_device, soon};
+use crate::support::pattern::{SIZES, assert_same, source};
 
 #[rstest]
 #[clmatrix_harness::test]
@@ -70,13 +72,23 @@ fn refuses_more_than_the_device_allocates_at_once(
     Ok(())
 }
 
+/// A kernel reads the data.
 #[rstest]
 #[clmatrix_harness::test]
-fn begins_with_the_host_data(on_device: OnDevice, #[values(1, 1000)] n: u32) -> Result<()> {
-    let buffer = buffer_of(&on_device, &counting(n))?;
-    on_device.run(DOUBLE, &[&buffer], n as usize)?;
-    let doubled: Vec<u32> = (0..n).map(|x| 2 * x).collect();
-    assert_eq!(contents(&on_device, &buffer)?, doubled);
+fn begins_with_the_host_data(on_device: OnDevice, #[values(1, 3, 1000)] size: usize) -> Result<()> {
+    let data = source(size);
+    let buffer = buffer_with(&on_device, &data)?;
+    assert_same(&Inverter::new(&on_device)?.read(&buffer)?, &data, "the buffer");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn begins_with_host_data_of_any_size(on_device: OnDevice) -> Result<()> {
+    for size in SIZES {
+        let data = source(size);
+        assert_same(&bytes_in(&on_device, &buffer_with(&on_device, &data)?)?, &data, "the buffer");
+    }
     Ok(())
 }
 

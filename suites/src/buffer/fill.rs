@@ -2,11 +2,13 @@
 
 use bytemuck::Pod;
 use clmatrix::Result;
-use clmatrix::memory::{enqueue_fill_buffer, enqueue_read_buffer};
+use clmatrix::memory::enqueue_fill_buffer;
 use rstest::rstest;
 
-use super::{DOUBLE, buffer_of, contents, refusal};
+use super::{buffer_of, buffer_with, bytes_in, contents, refusal};
+use crate::inverter::Inverter;
 use crate::on_device::{OnDevice, on_device};
+use crate::support::pattern::{SIZES, assert_moved, before, source};
 
 #[rstest]
 #[case::of_1(0x5a_u8)]
@@ -22,23 +24,47 @@ fn repeats_a_pattern_of_any_legal_size<T: Pod>(
     on_device: OnDevice,
     #[case] pattern: T,
 ) -> Result<()> {
-    let buffer = buffer_of(&on_device, &[0; 256])?;
+    let to = before(1024);
+    let buffer = buffer_with(&on_device, &to)?;
     enqueue_fill_buffer(&on_device.queue, &buffer, &pattern, .., [])?;
-    let mut bytes = [0_u8; 1024];
-    enqueue_read_buffer(&on_device.queue, &buffer, 0, &mut bytes, [])?;
-    for chunk in bytes.chunks(size_of::<T>()) {
-        assert_eq!(chunk, bytemuck::bytes_of(&pattern));
+    let filled = bytemuck::bytes_of(&pattern).repeat(1024 / size_of::<T>());
+    assert_moved(&bytes_in(&on_device, &buffer)?, &to, 0, &filled);
+    Ok(())
+}
+
+/// A kernel reads what was filled.
+#[rstest]
+#[clmatrix_harness::test]
+fn fills_the_range_and_no_more(
+    on_device: OnDevice,
+    #[values(1, 2, 4, 8, 16, 32, 64, 128)] pattern_len: usize,
+) -> Result<()> {
+    let (pattern, to) = (source(pattern_len), before(10 * pattern_len));
+    let inverter = Inverter::new(&on_device)?;
+    for times in [1, 3, 5] {
+        let buffer = inverter.written(&to)?;
+        let range = 2 * pattern_len..(2 + times) * pattern_len;
+        enqueue_fill_buffer(&on_device.queue, &buffer, &pattern[..], range.clone(), [])?;
+        assert_moved(&inverter.read(&buffer)?, &to, range.start, &pattern.repeat(times));
     }
     Ok(())
 }
 
 #[rstest]
 #[clmatrix_harness::test]
-fn fills_the_range_and_no_more(on_device: OnDevice) -> Result<()> {
-    let buffer = buffer_of(&on_device, &[1; 8])?;
-    enqueue_fill_buffer(&on_device.queue, &buffer, &7_u32, 8..20, [])?;
-    on_device.run(DOUBLE, &[&buffer], 8)?;
-    assert_eq!(contents(&on_device, &buffer)?, [2, 2, 14, 14, 14, 2, 2, 2]);
+fn fills_all_bytes_of_any_size(
+    on_device: OnDevice,
+    #[values(1, 4, 16, 128)] pattern_len: usize,
+) -> Result<()> {
+    let pattern = source(pattern_len);
+    for size in SIZES {
+        let filled = pattern.repeat(size.div_ceil(pattern_len));
+        let (start, to) = (3 * pattern_len, before(filled.len() + 7 * pattern_len));
+        let buffer = buffer_with(&on_device, &to)?;
+        let range = start..start + filled.len();
+        enqueue_fill_buffer(&on_device.queue, &buffer, &pattern[..], range, [])?;
+        assert_moved(&bytes_in(&on_device, &buffer)?, &to, start, &filled);
+    }
     Ok(())
 }
 

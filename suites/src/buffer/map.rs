@@ -9,8 +9,10 @@ use clmatrix::memory::{
 };
 use rstest::rstest;
 
-use super::{DOUBLE, buffer_of, contents, counting, refusal};
+use super::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
+use crate::inverter::Inverter;
 use crate::on_device::{OnDevice, on_device, soon};
+use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
 
 #[rstest]
 #[clmatrix_harness::test]
@@ -35,24 +37,60 @@ fn a_kernel_sees_what_was_written_to_it(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
+/// A kernel has written what the host sees, and reads what the host writes.
 #[rstest]
 #[clmatrix_harness::test]
 fn a_part_is_mapped_and_the_rest_stays(on_device: OnDevice) -> Result<()> {
-    let buffer = buffer_of(&on_device, &counting(8))?;
-    let mut map =
-        enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapWriteInvalidate, 8..16, [])?;
-    map.copy_from_slice(&[20, 30]);
-    drop(map);
-    assert_eq!(contents(&on_device, &buffer)?, [0, 1, 20, 30, 4, 5, 6, 7]);
+    let inverter = Inverter::new(&on_device)?;
+    let (queue, to) = (&on_device.queue, before(80));
+    for size in [1, 13, 64] {
+        let (range, data) = (5..5 + size, source(size));
+        let buffer = inverter.written(&to)?;
+        let map = enqueue_map_buffer::<u8, _>(queue, &buffer, MapRead, range.clone(), [])?;
+        assert_same(&map, &to[range.clone()], "the map");
+        drop(map);
+        let mut map =
+            enqueue_map_buffer::<u8, _>(queue, &buffer, MapWriteInvalidate, range.clone(), [])?;
+        map.copy_from_slice(&data);
+        drop(map);
+        assert_moved(&inverter.read(&buffer)?, &to, 5, &data);
+        let buffer = inverter.written(&to)?;
+        let mut map = enqueue_map_buffer::<u8, _>(queue, &buffer, MapReadWrite, range.clone(), [])?;
+        assert_same(&map, &to[range], "the map");
+        map.copy_from_slice(&data);
+        drop(map);
+        assert_moved(&inverter.read(&buffer)?, &to, 5, &data);
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn all_bytes_of_any_size_are_mapped(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    for size in SIZES {
+        let (range, data, to) = (5..5 + size, source(size), before(size + 20));
+        let buffer = buffer_with(&on_device, &to)?;
+        let map = enqueue_map_buffer::<u8, _>(queue, &buffer, MapRead, range.clone(), [])?;
+        assert_same(&map, &to[range.clone()], "the map");
+        drop(map);
+        let mut map = enqueue_map_buffer::<u8, _>(queue, &buffer, MapWriteInvalidate, range, [])?;
+        map.copy_from_slice(&data);
+        drop(map);
+        assert_moved(&bytes_in(&on_device, &buffer)?, &to, 5, &data);
+    }
     Ok(())
 }
 
 #[rstest]
 #[clmatrix_harness::test]
 fn mapping_for_writing_keeps_what_is_not_written(on_device: OnDevice) -> Result<()> {
-    let buffer = buffer_of(&on_device, &counting(4))?;
-    enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapWrite, .., [])?[2] = 9;
-    assert_eq!(contents(&on_device, &buffer)?, [0, 1, 9, 3]);
+    let (queue, to) = (&on_device.queue, before(80));
+    let buffer = buffer_with(&on_device, &to)?;
+    let data = source(3);
+    enqueue_map_buffer::<u8, _>(queue, &buffer, MapWrite, 5..60, [])?[20..23]
+        .copy_from_slice(&data);
+    assert_moved(&bytes_in(&on_device, &buffer)?, &to, 25, &data);
     Ok(())
 }
 

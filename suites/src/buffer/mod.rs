@@ -14,6 +14,7 @@ mod map;
 mod map_later;
 mod out_of_order;
 mod read_write;
+mod regions;
 mod sub_region;
 
 use clmatrix::memory::{Buffer, MemFlags, MemoryObject, enqueue_read_buffer};
@@ -38,6 +39,18 @@ pub(crate) fn contents(on_device: &OnDevice, buffer: &Buffer) -> Result<Vec<u32>
     let mut data = vec![0; buffer.size() / 4];
     enqueue_read_buffer(&on_device.queue, buffer, 0, &mut data, [])?;
     Ok(data)
+}
+
+/// The bytes of `buffer`.
+pub(crate) fn bytes_in(on_device: &OnDevice, buffer: &Buffer) -> Result<Vec<u8>> {
+    let mut bytes = vec![0; buffer.size()];
+    enqueue_read_buffer(&on_device.queue, buffer, 0, &mut bytes, [])?;
+    Ok(bytes)
+}
+
+/// A buffer that begins with `bytes`.
+pub(crate) fn buffer_with(on_device: &OnDevice, bytes: &[u8]) -> Result<Buffer> {
+    Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, bytes)
 }
 
 /// The name of the code with which this crate refused a call: the driver's answers have no detail.

@@ -7,8 +7,10 @@ use clmatrix::Result;
 use clmatrix::memory::{Buffer, MemFlags, enqueue_read_buffer, enqueue_write_buffer};
 use rstest::rstest;
 
-use super::{DOUBLE, buffer_of, contents, counting, refusal};
+use super::{DOUBLE, buffer_of, buffer_with, contents, counting, refusal};
+use crate::inverter::Inverter;
 use crate::on_device::{OnDevice, on_device};
+use crate::support::pattern::{SIZES, assert_moved, before, bytes, source};
 
 #[rstest]
 #[case::bytes(&[1u8, 2, 255])]
@@ -40,15 +42,39 @@ fn a_kernel_finds_what_was_written(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
+/// A kernel reads what was written, and has written what is read.
 #[rstest]
 #[clmatrix_harness::test]
 fn an_offset_counts_bytes_and_the_rest_stays(on_device: OnDevice) -> Result<()> {
-    let buffer = buffer_of(&on_device, &counting(8))?;
-    enqueue_write_buffer(&on_device.queue, &buffer, 12, &[70u32, 80], [])?;
-    assert_eq!(contents(&on_device, &buffer)?, [0, 1, 2, 70, 80, 5, 6, 7]);
-    let mut middle = [0u32; 3];
-    enqueue_read_buffer(&on_device.queue, &buffer, 8, &mut middle, [])?;
-    assert_eq!(middle, [2, 70, 80]);
+    let inverter = Inverter::new(&on_device)?;
+    for size in [1, 13, 64] {
+        let (data, device, host) = (source(size), before(80), bytes(2, 80));
+        let buffer = inverter.written(&device)?;
+        enqueue_write_buffer(&on_device.queue, &buffer, 5, &data, [])?;
+        assert_moved(&inverter.read(&buffer)?, &device, 5, &data);
+        let buffer = inverter.written(&device)?;
+        let mut found = host.clone();
+        enqueue_read_buffer(&on_device.queue, &buffer, 11, &mut found[7..7 + size], [])?;
+        assert_moved(&found, &host, 7, &device[11..11 + size]);
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn all_bytes_of_any_size_are_written_and_read(on_device: OnDevice) -> Result<()> {
+    for size in SIZES {
+        let (data, device, host) = (source(size), before(size + 20), bytes(2, size + 30));
+        let buffer = buffer_with(&on_device, &device)?;
+        enqueue_write_buffer(&on_device.queue, &buffer, 5, &data, [])?;
+        let mut found = host.clone();
+        let part = &mut found[7..7 + device.len()];
+        enqueue_read_buffer(&on_device.queue, &buffer, 0, part, [])?;
+        assert_moved(&found[7..7 + device.len()], &device, 5, &data);
+        let mut found = host.clone();
+        enqueue_read_buffer(&on_device.queue, &buffer, 5, &mut found[11..11 + size], [])?;
+        assert_moved(&found, &host, 11, &data);
+    }
     Ok(())
 }
 

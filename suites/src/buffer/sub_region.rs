@@ -10,7 +10,7 @@ use super::{DOUBLE, buffer_of, contents, counting, refusal};
 use crate::on_device::{OnDevice, on_device};
 
 /// CL_DEVICE_MEM_BASE_ADDR_ALIGN in bytes; OpenCL gives it in bits.
-fn alignment(device: Device) -> Result<usize> {
+pub(super) fn alignment(device: Device) -> Result<usize> {
     Ok(device.mem_base_addr_align()? as usize / 8)
 }
 

@@ -1,0 +1,3 @@
+//! Helpers that the suites share.
+
+pub(crate) mod pattern;

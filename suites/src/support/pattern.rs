@@ -1,0 +1,166 @@
+//! Bytes that expose a command that moves too few bytes, too many, or the wrong ones.
+//!
+//! All bytes are those of words. The [`word`] of a number below 61 consists of four bytes that
+//! differ from each other, none of them zero, and shares no byte with the word of another number.
+//! [`bytes`] of different seeds are made of different numbers. They therefore have no byte in
+//! common: a byte that a command has not written differs from the byte that belongs there, at any
+//! pair of offsets.
+//!
+//! The bytes of a seed repeat after 76 of them. A copy that is shifted by a smaller distance, or by
+//! any power of two, is wrong in every byte.
+
+use std::fmt::Display;
+
+/// How many numbers have words of their own.
+const NUMBERS: u32 = 61;
+
+/// How many patterns there are.
+const SEEDS: usize = 3;
+
+/// Numbers of bytes to move: one, odd, and one more than a page, 64 KiB, 1 MiB and 16 MiB.
+pub const SIZES: [usize; 6] = [1, 77, 4097, (64 << 10) + 1, (1 << 20) + 1, (16 << 20) + 1];
+
+/// How many words a pattern has before it repeats: an odd prime, so that no power of two is a
+/// multiple of the period.
+const PERIOD: usize = 19;
+
+/// A number in four bytes; the numbers repeat after 61.
+pub const fn word(number: u32) -> u32 {
+    0x0403_0201 + number % NUMBERS * 0x0404_0404
+}
+
+/// The words of these numbers.
+pub fn words<const N: usize>(numbers: [u32; N]) -> [u32; N] {
+    numbers.map(word)
+}
+
+/// The words of 0, 1, 2, ...
+pub fn counting(n: u32) -> Vec<u32> {
+    (0..n).map(word).collect()
+}
+
+/// OpenCL C that replaces the word of a number by the word of twice that number.
+pub const DOUBLE: &str = "kernel void k(global uint *x) {
+    size_t i = get_global_id(0);
+    uint number = (x[i] & 255) >> 2;
+    x[i] = 0x04030201u + 2 * number % 61 * 0x04040404u;
+}";
+
+/// The first `len` bytes of pattern `seed`, which is 0, 1 or 2.
+pub fn bytes(seed: usize, len: usize) -> Vec<u8> {
+    assert!(seed < SEEDS, "there are {SEEDS} patterns");
+    let period: Vec<u8> =
+        (0..PERIOD).flat_map(|n| word((PERIOD * seed + n) as u32).to_le_bytes()).collect();
+    let mut bytes = period.repeat(len.div_ceil(period.len()));
+    bytes.truncate(len);
+    bytes
+}
+
+/// Bytes to be moved.
+pub fn source(len: usize) -> Vec<u8> {
+    bytes(0, len)
+}
+
+/// Bytes that a destination holds before it is written.
+pub fn before(len: usize) -> Vec<u8> {
+    bytes(1, len)
+}
+
+/// Compares all bytes of a destination: the bytes `moved` from byte `start` on, and around them the
+/// bytes `before`.
+pub fn check_moved(found: &[u8], before: &[u8], start: usize, moved: &[u8]) -> Result<(), String> {
+    let end = start + moved.len();
+    let mut expected = before.to_vec();
+    expected[start..end].copy_from_slice(moved);
+    same(found, &expected, &format!("the destination of bytes {start}..{end}"))
+}
+
+/// Panics unless [`check_moved`] holds.
+#[track_caller]
+pub fn assert_moved(found: &[u8], before: &[u8], start: usize, moved: &[u8]) {
+    if let Err(why) = check_moved(found, before, start, moved) {
+        panic!("{why}");
+    }
+}
+
+/// Panics unless all bytes are as expected.
+#[track_caller]
+pub fn assert_same(found: &[u8], expected: &[u8], what: impl Display) {
+    if let Err(why) = same(found, expected, what) {
+        panic!("{why}");
+    }
+}
+
+/// Compares bytes, and names the first one that differs.
+pub fn same(found: &[u8], expected: &[u8], what: impl Display) -> Result<(), String> {
+    // Much faster than the search below, of which few tests have need.
+    if found == expected {
+        return Ok(());
+    }
+    match found.iter().zip(expected).position(|(found, expected)| found != expected) {
+        None => Err(format!("{what} has {} bytes, not {}", found.len(), expected.len())),
+        Some(at) => {
+            let (found, expected) = (found[at], expected[at]);
+            Err(format!("{what}: byte {at} is {found:#04x}, not {expected:#04x}"))
+        }
+    }
+}
+
+/// More bytes than one period of each pattern.
+const SOME: usize = 1000;
+
+#[clmatrix_harness::test(once)]
+fn neighbouring_bytes_differ_and_none_is_zero() {
+    for seed in 0..SEEDS {
+        let bytes = bytes(seed, SOME);
+        assert!(!bytes.contains(&0));
+        assert!(bytes.windows(2).all(|pair| pair[0] != pair[1]));
+    }
+}
+
+#[clmatrix_harness::test(once)]
+fn different_patterns_have_no_byte_in_common() {
+    for (one, other) in [(0, 1), (0, 2), (1, 2)] {
+        let other = bytes(other, SOME);
+        assert!(bytes(one, SOME).iter().all(|byte| !other.contains(byte)));
+    }
+}
+
+#[clmatrix_harness::test(once)]
+fn different_words_have_no_byte_in_common() {
+    for one in 0..NUMBERS {
+        for other in 0..NUMBERS {
+            let other_bytes = word(other).to_le_bytes();
+            let common = word(one).to_le_bytes().iter().any(|byte| other_bytes.contains(byte));
+            assert_eq!(common, one == other, "{one} and {other}");
+        }
+    }
+}
+
+#[clmatrix_harness::test(once)]
+fn a_shifted_copy_is_wrong_in_every_byte() {
+    let shifts = (1..4 * PERIOD).chain((0..26).map(|power| 1 << power));
+    for shift in shifts {
+        // The bytes that a copy finds where the pattern is `shift` bytes further on.
+        let shifted = &source(SOME + shift)[shift..];
+        assert!(source(SOME).iter().zip(shifted).all(|(one, other)| one != other), "{shift}");
+    }
+}
+
+#[clmatrix_harness::test(once)]
+fn a_wrong_byte_is_named() {
+    let (before, moved) = (before(20), source(8));
+    let mut found = before.clone();
+    found[5..13].copy_from_slice(&moved);
+    assert_eq!(check_moved(&found, &before, 5, &moved), Ok(()));
+    for wrong in [0, 4, 5, 12, 13, 19] {
+        let mut found = found.clone();
+        found[wrong] ^= 0x55;
+        let why = check_moved(&found, &before, 5, &moved).expect_err("a byte is wrong");
+        let values =
+            format!("byte {wrong} is {:#04x}, not {:#04x}", found[wrong], found[wrong] ^ 0x55);
+        assert!(why.contains("bytes 5..13") && why.contains(&values), "{why}");
+    }
+    let why = check_moved(&found[..19], &before, 5, &moved).expect_err("a byte is missing");
+    assert!(why.contains("19 bytes, not 20"), "{why}");
+}
