@@ -12,7 +12,8 @@ use rstest::rstest;
 use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
 use crate::inverter::Inverter;
 use crate::on_device::{OnDevice, on_device};
-use crate::property::{holds_for, same};
+use crate::property::holds_for;
+use crate::support::pattern::{before, check_moved, source};
 
 /// A pattern, and where it goes in a buffer, in patterns.
 #[derive(Clone, Debug)]
@@ -24,9 +25,11 @@ struct Case {
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    (0..8_u32, 0..5_usize, 1..7_usize, 0..40_usize).prop_flat_map(|(log, offset, times, rest)| {
-        let pattern = prop::collection::vec(any::<u8>(), 1 << log);
-        pattern.prop_map(move |pattern| Case { pattern, offset, times, rest })
+    (0..8_u32, 0..5_usize, 1..7_usize, 0..40_usize).prop_map(|(log, offset, times, rest)| Case {
+        pattern: source(1 << log),
+        offset,
+        times,
+        rest,
     })
 }
 
@@ -36,12 +39,10 @@ fn a_fill_is_what_the_model_says(on_device: OnDevice) -> Result<()> {
     let inverter = Inverter::new(&on_device)?;
     holds_for(cases(), |Case { pattern, offset, times, rest }| {
         let (start, len) = (offset * pattern.len(), times * pattern.len());
-        let before: Vec<u8> = (0..start + len + rest).map(|i| i as u8).collect();
-        let mut expected = before.clone();
-        expected[start..start + len].copy_from_slice(&pattern.repeat(*times));
+        let before = before(start + len + rest);
         let buffer = inverter.written(&before)?;
         enqueue_fill(&on_device.queue, &buffer, &pattern[..], start..start + len, [])?;
-        Ok(same(&inverter.read(&buffer)?, &expected, "the buffer"))
+        Ok(check_moved(&inverter.read(&buffer)?, &before, start, &pattern.repeat(*times)))
     });
     Ok(())
 }

@@ -8,9 +8,10 @@ use clmatrix::{CommandQueue, Device, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory, device};
 use rstest::rstest;
 
-use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
+use crate::buffer::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
 use crate::gate::{fail, gate, meanwhile, open};
 use crate::on_device::{OnDevice, on_device};
+use crate::support::pattern::{SIZES, assert_same, before, source};
 
 #[rstest]
 #[case::to_the_device(MigrationFlags::empty())]
@@ -24,6 +25,22 @@ fn the_content_stays(on_device: OnDevice, #[case] flags: MigrationFlags) -> Resu
     on_device.run(DOUBLE, &[&other], 64)?;
     assert!(contents(&on_device, &one)?.iter().zip(0..).all(|(found, i)| *found == 4 * i));
     assert_eq!(contents(&on_device, &other)?, [14; 64]);
+    Ok(())
+}
+
+#[rstest]
+#[case::to_the_device(MigrationFlags::empty())]
+#[case::to_the_host(MigrationFlags::HOST)]
+#[clmatrix_harness::test]
+fn all_bytes_of_any_size_stay(on_device: OnDevice, #[case] flags: MigrationFlags) -> Result<()> {
+    for size in SIZES {
+        let contents = [source(size), before(size)];
+        let [one, other] = [0, 1].map(|i| buffer_with(&on_device, &contents[i]));
+        let (one, other) = (one?, other?);
+        enqueue_migrate_mem_objects(&on_device.queue, &[&one, &other], flags, [])?;
+        assert_same(&bytes_in(&on_device, &one)?, &contents[0], "the first buffer");
+        assert_same(&bytes_in(&on_device, &other)?, &contents[1], "the second buffer");
+    }
     Ok(())
 }
 

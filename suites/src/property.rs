@@ -43,12 +43,3 @@ pub fn samples<S: Strategy>(strategy: &S, count: usize) -> Vec<S::Value> {
     let mut next = || strategy.new_tree(&mut runner).expect("a strategy that rejects nothing");
     (0..count).map(|_| next().current()).collect()
 }
-
-/// Whether what was found is what the model says.
-pub fn same(found: &[u8], expected: &[u8], what: &str) -> std::result::Result<(), String> {
-    match found.iter().zip(expected).position(|(found, expected)| found != expected) {
-        None if found.len() == expected.len() => Ok(()),
-        None => Err(format!("{what}: {} bytes, not {}", found.len(), expected.len())),
-        Some(at) => Err(format!("{what}: byte {at} is {}, not {}", found[at], expected[at])),
-    }
-}

@@ -4,8 +4,9 @@ use clmatrix::Result;
 use clmatrix::memory::{Buffer, Linear, MemFlags, MemoryObject, enqueue_copy};
 use rstest::rstest;
 
-use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
+use crate::buffer::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
 use crate::on_device::{OnDevice, on_device};
+use crate::support::pattern::{SIZES, assert_moved, assert_same, before, bytes, source};
 
 #[rstest]
 #[clmatrix_harness::test]
@@ -25,6 +26,29 @@ fn slices_arrays_and_vectors_go_there_and_back(on_device: OnDevice) -> Result<()
         enqueue_copy(queue, &mut vector, &buffer, .., [])?;
         enqueue_copy(queue, &mut boxed[..], &buffer, .., [])?;
         assert_eq!((array, &vector[..], boxed), ([2, 4, 6, 8], &[2, 4, 6, 8][..], [2, 4, 6, 8]));
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn all_bytes_of_any_size_are_copied(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    for size in SIZES {
+        let (from, to, host) = (source(size + 40), before(size + 20), bytes(2, size + 30));
+        let (src, dst) = (buffer_with(&on_device, &from)?, buffer_with(&on_device, &to)?);
+        let both = Linear { src_offset: 23, dst_offset: 5, byte_count: Some(size) };
+        enqueue_copy(queue, &dst, &src, both, [])?;
+        assert_moved(&bytes_in(&on_device, &dst)?, &to, 5, &from[23..23 + size]);
+        assert_same(&bytes_in(&on_device, &src)?, &from, "the source");
+
+        let at = Linear { dst_offset: 7, ..Linear::default() };
+        enqueue_copy(queue, &src, &to[3..3 + size], at, [])?;
+        assert_moved(&bytes_in(&on_device, &src)?, &from, 7, &to[3..3 + size]);
+        let at = Linear { src_offset: 7, byte_count: Some(size), ..Linear::default() };
+        let mut found = host.clone();
+        enqueue_copy(queue, &mut found[11..], &src, at, [])?;
+        assert_moved(&found, &host, 11, &to[3..3 + size]);
     }
     Ok(())
 }

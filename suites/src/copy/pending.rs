@@ -13,9 +13,10 @@ use clmatrix_harness::device;
 use ndarray::{Array2, s};
 use rstest::rstest;
 
-use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
+use crate::buffer::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
 use crate::gate::{fail, gate, meanwhile, open};
 use crate::on_device::{OnDevice, on_device};
+use crate::support::pattern::{SIZES, assert_moved, before, bytes, source};
 
 const WAIT_LIST_FAILED: &str = "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST";
 
@@ -41,6 +42,23 @@ fn memory_goes_there_and_back_and_is_returned(on_device: OnDevice) -> Result<()>
     double()?;
     let array: Array2<u32> = enqueue_copy(queue, array, &buffer, .., [])?.wait()?;
     assert_eq!(array, ndarray::arr2(&[[0, 8, 16], [24, 32, 40]]));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn all_bytes_of_any_size_are_copied(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    for size in SIZES {
+        let (data, to, host) = (source(size), before(size + 20), bytes(2, size + 7));
+        let buffer = buffer_with(&on_device, &to)?;
+        let at = Linear { dst_offset: 5, ..Linear::default() };
+        let data = enqueue_copy(queue, &buffer, data, at, [])?.wait()?;
+        assert_moved(&bytes_in(&on_device, &buffer)?, &to, 5, &data);
+        let at = Linear { src_offset: 5, byte_count: Some(size), ..Linear::default() };
+        let found = enqueue_copy(queue, host.clone(), &buffer, at, [])?.wait()?;
+        assert_moved(&found, &host, 0, &data);
+    }
     Ok(())
 }
 

@@ -11,7 +11,8 @@ use rstest::rstest;
 
 use crate::inverter::Inverter;
 use crate::on_device::{OnDevice, on_device};
-use crate::property::{holds_for, same};
+use crate::property::holds_for;
+use crate::support::pattern::{bytes, same};
 
 /// One side of a copy: bytes, and a rectangle of them.
 #[derive(Clone, Debug)]
@@ -54,9 +55,9 @@ impl Side {
         (z, y, x).strides((slice_pitch, row_pitch, 1))
     }
 
-    /// Bytes that tell one place from the next.
-    fn bytes(&self, seed: u8) -> Vec<u8> {
-        (0..self.size).map(|i| (i as u8).wrapping_mul(31).wrapping_add(seed)).collect()
+    /// As many bytes of pattern `seed`.
+    fn bytes(&self, seed: usize) -> Vec<u8> {
+        bytes(seed, self.size)
     }
 }
 
@@ -219,12 +220,9 @@ impl View {
         array.slice_mut(s![z;self.step, y, x]).permuted_axes(self.axes)
     }
 
-    fn array(&self, seed: u8) -> Array3<u8> {
-        let mut next = seed;
-        Array3::from_shape_simple_fn(self.shape, || {
-            next = next.wrapping_mul(31).wrapping_add(7);
-            next
-        })
+    fn array(&self, seed: usize) -> Array3<u8> {
+        let len = self.shape.iter().product();
+        Array3::from_shape_vec(self.shape, bytes(seed, len)).expect("as many bytes")
     }
 }
 
@@ -248,7 +246,8 @@ fn a_view_is_all_that_goes_there_and_back(on_device: OnDevice) -> Result<()> {
     holds_for(views(), |view| {
         let (mut src, mut found, mut expected) = (view.array(1), view.array(2), view.array(2));
         let size = view.of(&mut src).len();
-        let buffer = inverter.written(&vec![0; size + 2])?;
+        let around = bytes(0, size + 2);
+        let buffer = inverter.written(&around)?;
         let after = Linear { dst_offset: 1, ..Linear::default() };
         enqueue_copy(&on_device.queue, &buffer, view.of(&mut src).view(), after, [])?;
         inverter.invert(&buffer)?;
@@ -259,7 +258,7 @@ fn a_view_is_all_that_goes_there_and_back(on_device: OnDevice) -> Result<()> {
         let edges = inverter.read(&buffer)?;
         Ok(same(&flat(found), &flat(expected), "the array").and(same(
             &[edges[0], edges[size + 1]],
-            &[255, 255],
+            &[!around[0], !around[size + 1]],
             "what is around the view",
         )))
     });

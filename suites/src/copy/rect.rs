@@ -7,8 +7,9 @@ use clmatrix::{Device, Result};
 use clmatrix_harness::device;
 use rstest::rstest;
 
-use crate::buffer::{buffer_of, contents, counting, refusal};
+use crate::buffer::{buffer_of, buffer_with, bytes_in, contents, counting, refusal};
 use crate::on_device::{OnDevice, on_device};
+use crate::support::pattern::{assert_same, before, bytes, source};
 
 /// Turns each byte round, on the device.
 const INVERT: &str = "kernel void k(global uchar *x) { x[get_global_id(0)] ^= 255; }";
@@ -72,6 +73,57 @@ fn between_buffers(on_device: OnDevice) -> Result<()> {
     enqueue_copy(&on_device.queue, &mut found, &to, .., [])?;
     let unchanged = found.map(|byte| if byte > 127 { !byte } else { byte });
     assert_eq!(inverted(&unchanged), *b"cdcdghghklkl");
+    Ok(())
+}
+
+/// Copies the rows of a rectangle between bytes in host memory.
+fn copy_rows(
+    (dst, dst_start): (&mut [u8], usize),
+    (src, src_start): (&[u8], usize),
+    [row, rows, slices]: [usize; 3],
+    [dst_pitches, src_pitches]: [[usize; 2]; 2],
+) {
+    for (z, y) in (0..slices).flat_map(|z| (0..rows).map(move |y| (z, y))) {
+        let at = |[row_pitch, slice_pitch]: [usize; 2]| y * row_pitch + z * slice_pitch;
+        let (to, from) = (dst_start + at(dst_pitches), src_start + at(src_pitches));
+        dst[to..to + row].copy_from_slice(&src[from..from + row]);
+    }
+}
+
+/// Bytes of one, of an odd number, of a page and more, up to 16 MiB and more, with gaps between rows
+/// and slices.
+#[rstest]
+#[case::one_byte([1, 1, 1])]
+#[case::odd([7, 3, 5])]
+#[case::a_page([4097, 3, 2])]
+#[case::rows_of_64_kib([(64 << 10) + 1, 4, 2])]
+#[case::rows_of_1_mib([(1 << 20) + 1, 4, 4])]
+#[clmatrix_harness::test]
+fn all_bytes_of_any_size_are_copied(on_device: OnDevice, #[case] region: [usize; 3]) -> Result<()> {
+    let queue = &on_device.queue;
+    let [row, rows, slices] = region;
+    let pitches = |gap: usize| [row + gap, (rows + 1) * (row + gap)];
+    let (near, far) = (pitches(3), pitches(5));
+    let (from, to) = (source(slices * far[1] + 40), before(slices * near[1] + 40));
+    let (src, dst) = (buffer_with(&on_device, &from)?, buffer_with(&on_device, &to)?);
+    let rect = Rect::new(region).src_origin([23]).src_pitches(far);
+    enqueue_copy(queue, &dst, &src, rect.dst_origin([5]).dst_pitches(near), [])?;
+    let mut expected = to.clone();
+    copy_rows((&mut expected, 5), (&from, 23), region, [near, far]);
+    assert_same(&bytes_in(&on_device, &dst)?, &expected, "the destination");
+    assert_same(&bytes_in(&on_device, &src)?, &from, "the source");
+
+    let host = bytes(2, from.len());
+    let rect = HostRect::new(region).host_origin([11]).host_pitches(far);
+    let rect = rect.buffer_origin([8]).buffer_pitches(near);
+    let mut found = host.clone();
+    enqueue_copy(queue, &mut found, &dst, rect, [])?;
+    let mut expected_host = host.clone();
+    copy_rows((&mut expected_host, 11), (&expected, 8), region, [far, near]);
+    assert_same(&found, &expected_host, "the host memory");
+    enqueue_copy(queue, &dst, &host, rect, [])?;
+    copy_rows((&mut expected, 8), (&host, 11), region, [near, far]);
+    assert_same(&bytes_in(&on_device, &dst)?, &expected, "the destination");
     Ok(())
 }
 

@@ -6,10 +6,11 @@ use clmatrix::memory::{
 };
 use rstest::rstest;
 
-use super::{COARSE, FINE, assert_on_device, double, svm_of};
+use super::{COARSE, FINE, assert_on_device, bytes_in, double, svm_of, svm_with};
 use crate::buffer::{counting, refusal};
 use crate::gate::{fail, gate, meanwhile, open};
 use crate::on_device::{OnDevice, on_device};
+use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
@@ -22,6 +23,19 @@ fn host_and_kernels_take_turns(on_device: OnDevice) -> Result<()> {
     }
     assert_on_device(&on_device, &svm, &[7, 15, 23, 31]);
     assert_eq!(svm.access::<u32, _>(MapRead, ..)?[..], [7, 15, 23, 31]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "fine"))]
+fn the_host_reads_and_writes_all_bytes_of_any_size(on_device: OnDevice) -> Result<()> {
+    for size in SIZES {
+        let (range, data, to) = (5..5 + size, source(size), before(size + 20));
+        let svm = svm_with(&on_device, FINE, &to)?;
+        assert_same(&svm.access::<u8, _>(MapRead, ..)?, &to, "the memory");
+        svm.access::<u8, _>(MapWrite, range)?.copy_from_slice(&data);
+        assert_moved(&bytes_in(&on_device, &svm)?, &to, 5, &data);
+    }
     Ok(())
 }
 

@@ -8,10 +8,11 @@ use clmatrix::memory::{
 };
 use rstest::rstest;
 
-use super::{COARSE, FINE, assert_on_device, contents, svm_of};
+use super::{COARSE, FINE, assert_on_device, bytes_in, contents, svm_of, svm_with};
 use crate::buffer::{DOUBLE, counting, refusal};
 use crate::gate::{gate, meanwhile, open};
 use crate::on_device::{OnDevice, on_device};
+use crate::support::pattern::{SIZES, assert_moved, before, source};
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
@@ -50,6 +51,23 @@ fn may_be_a_part(on_device: OnDevice) -> Result<()> {
     assert_eq!(refusal(refused), "CL_INVALID_OPERATION");
     enqueue_svm_memfill(&on_device.queue, &svm, &0_u32, ..128, [])?;
     enqueue_svm_memfill(&on_device.queue, &svm, &0_u32, 256.., [])?;
+    Ok(())
+}
+
+/// Buffers of two parts of the memory, with offsets in both.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn copies_between_parts_move_all_bytes_of_any_size(on_device: OnDevice) -> Result<()> {
+    for size in SIZES {
+        let len = (size + 40).next_multiple_of(128);
+        let to = [source(2 * len), before(2 * len)].concat();
+        let svm = svm_with(&on_device, COARSE, &to)?;
+        let src = svm.as_buffer(MemFlags::READ_WRITE, len..2 * len)?;
+        let dst = svm.as_buffer(MemFlags::READ_WRITE, 3 * len..)?;
+        enqueue_copy_buffer(&on_device.queue, &src, 23, &dst, 5, size, [])?;
+        let moved = &to[len + 23..][..size];
+        assert_moved(&bytes_in(&on_device, &svm)?, &to, 3 * len + 5, moved);
+    }
     Ok(())
 }
 

@@ -4,10 +4,11 @@ use clmatrix::Result;
 use clmatrix::memory::{Linear, SvmAllocation, SvmArray, enqueue_copy, enqueue_svm_memfill};
 use rstest::rstest;
 
-use super::{COARSE, FINE, assert_on_device, double, svm_of};
+use super::{COARSE, FINE, assert_on_device, bytes_in, double, svm_of, svm_with};
 use crate::buffer::{counting, refusal};
 use crate::gate::{A_MOMENT, fail, gate, meanwhile, open};
 use crate::on_device::{OnDevice, on_device};
+use crate::support::pattern::{SIZES, assert_moved, assert_same, before, bytes, source};
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
@@ -72,6 +73,30 @@ fn takes_the_bytes_that_are_meant(on_device: OnDevice) -> Result<()> {
     let some = Linear { src_offset: 20, byte_count: Some(8), ..Linear::default() };
     enqueue_copy(queue, &mut host, &one, some, [])?;
     assert_eq!(host, [5, 6, 0]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn moves_all_bytes_of_any_size(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    for size in SIZES {
+        let (from, to, host) = (source(size + 40), before(size + 20), bytes(2, size + 30));
+        let src = svm_with(&on_device, COARSE, &from)?;
+        let dst = svm_with(&on_device, COARSE, &to)?;
+        let bytes = Linear { src_offset: 23, dst_offset: 5, byte_count: Some(size) };
+        enqueue_copy(queue, &dst, &src, bytes, [])?;
+        assert_moved(&bytes_in(&on_device, &dst)?, &to, 5, &from[23..23 + size]);
+        assert_same(&bytes_in(&on_device, &src)?, &from, "the source");
+
+        let at = Linear { dst_offset: 7, ..Linear::default() };
+        enqueue_copy(queue, &src, &to[3..3 + size], at, [])?;
+        assert_moved(&bytes_in(&on_device, &src)?, &from, 7, &to[3..3 + size]);
+        let mut found = host.clone();
+        let at = Linear { src_offset: 7, ..Linear::default() };
+        enqueue_copy(queue, &mut found[11..11 + size], &src, at, [])?;
+        assert_moved(&found, &host, 11, &to[3..3 + size]);
+    }
     Ok(())
 }
 

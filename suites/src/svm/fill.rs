@@ -4,14 +4,15 @@ use clmatrix::Result;
 use clmatrix::memory::{
     SvmAllocation, SvmPointer, enqueue_copy, enqueue_fill, enqueue_svm_memfill,
 };
-use proptest::prelude::{Strategy, any, prop};
+use proptest::prelude::{Just, Strategy};
 use rstest::rstest;
 
-use super::{COARSE, FINE, assert_on_device, contents, svm_of};
+use super::{COARSE, FINE, assert_on_device, bytes_in, contents, svm_of, svm_with};
 use crate::buffer::{counting, refusal};
 use crate::gate::{gate, open};
 use crate::on_device::{OnDevice, on_device};
-use crate::property::{holds_for, same};
+use crate::property::holds_for;
+use crate::support::pattern::{SIZES, assert_moved, before, check_moved, source};
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
@@ -30,29 +31,39 @@ fn repeats_the_pattern(
 
 /// A pattern, and how many of it where in how many.
 fn fills() -> impl Strategy<Value = (Vec<u8>, usize, usize, usize)> {
-    (0_u32..8).prop_flat_map(|log| {
-        let pattern = prop::collection::vec(any::<u8>(), 1_usize << log);
-        (pattern, 0_usize..20, 1_usize..40, 0_usize..20)
-    })
+    (0_u32..8).prop_flat_map(|log| (Just(source(1 << log)), 0_usize..20, 1_usize..40, 0_usize..20))
 }
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn any_pattern_goes_where_it_should_and_nowhere_else(on_device: OnDevice) {
     let queue = &on_device.queue;
-    holds_for(fills(), |(pattern, before, times, after)| {
+    holds_for(fills(), |(pattern, offset, times, rest)| {
         let size = pattern.len();
-        let svm =
-            SvmAllocation::new(&on_device.context, (before + times + after) * size, 0, COARSE)?;
-        enqueue_svm_memfill(queue, &svm, &0xee_u8, .., [])?;
-        let range = before * size..(before + times) * size;
+        let to = before((offset + times + rest) * size);
+        let svm = svm_with(&on_device, COARSE, &to)?;
+        let range = offset * size..(offset + times) * size;
         enqueue_svm_memfill(queue, &svm, &pattern[..], range.clone(), [])?;
-        let mut expected = vec![0xee; svm.size()];
-        expected[range].copy_from_slice(&pattern.repeat(*times));
-        let mut found = vec![0; svm.size()];
-        enqueue_copy(queue, &mut found, &svm, .., [])?;
-        Ok(same(&found, &expected, "the fill"))
+        Ok(check_moved(&bytes_in(&on_device, &svm)?, &to, range.start, &pattern.repeat(*times)))
     });
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn fills_all_bytes_of_any_size(
+    on_device: OnDevice,
+    #[values(1, 4, 16, 128)] pattern_len: usize,
+) -> Result<()> {
+    let pattern = source(pattern_len);
+    for size in SIZES {
+        let filled = pattern.repeat(size.div_ceil(pattern_len));
+        let (start, to) = (3 * pattern_len, before(filled.len() + 7 * pattern_len));
+        let svm = svm_with(&on_device, COARSE, &to)?;
+        let range = start..start + filled.len();
+        enqueue_svm_memfill(&on_device.queue, &svm, &pattern[..], range, [])?;
+        assert_moved(&bytes_in(&on_device, &svm)?, &to, start, &filled);
+    }
+    Ok(())
 }
 
 #[rstest]

@@ -8,10 +8,11 @@ use clmatrix::{CommandQueue, Context, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
-use super::{COARSE, FINE, assert_on_device, contents, double, svm_of};
+use super::{COARSE, FINE, assert_on_device, bytes_in, contents, double, svm_of, svm_with};
 use crate::buffer::{counting, refusal};
 use crate::gate::{fail, gate, meanwhile, open};
 use crate::on_device::{OnDevice, on_device};
+use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
@@ -61,6 +62,24 @@ fn a_part_leaves_the_rest_alone(on_device: OnDevice) -> Result<()> {
     assert_eq!(other[..], [7; 4]);
     drop((map, other));
     assert_on_device(&on_device, &svm, &[6, 6, 9, 9, 7, 7, 7, 7]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn all_bytes_of_any_size_are_mapped(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    for size in SIZES {
+        let (range, data, to) = (5..5 + size, source(size), before(size + 20));
+        let svm = svm_with(&on_device, COARSE, &to)?;
+        let map = svm.map::<u8, _>(queue, MapRead, range.clone(), [])?;
+        assert_same(&map, &to[range.clone()], "the map");
+        drop(map);
+        let mut map = svm.map::<u8, _>(queue, MapWriteInvalidate, range, [])?;
+        map.copy_from_slice(&data);
+        map.unmap([])?;
+        assert_moved(&bytes_in(&on_device, &svm)?, &to, 5, &data);
+    }
     Ok(())
 }
 

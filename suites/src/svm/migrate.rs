@@ -8,10 +8,11 @@ use clmatrix::memory::{
 };
 use rstest::rstest;
 
-use super::{COARSE, FINE, assert_on_device, svm_of};
+use super::{COARSE, FINE, assert_on_device, bytes_in, svm_of, svm_with};
 use crate::buffer::{counting, refusal};
 use crate::gate::{gate, meanwhile, open};
 use crate::on_device::{OnDevice, on_device};
+use crate::support::pattern::{SIZES, assert_same, source};
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine", opencl = "2.1"))]
@@ -27,6 +28,21 @@ fn leaves_the_content(
     assert_on_device(&on_device, &one, &counting(1000));
     assert_on_device(&on_device, &other, &[7; 4]);
     assert_on_device(&on_device, &array, &[9; 4]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm, opencl = "2.1"))]
+fn leaves_all_bytes_of_any_size(
+    on_device: OnDevice,
+    #[values(MigrationFlags::empty(), MigrationFlags::HOST)] flags: MigrationFlags,
+) -> Result<()> {
+    for size in SIZES {
+        let bytes = source(size);
+        let svm = svm_with(&on_device, COARSE, &bytes)?;
+        enqueue_svm_migratemem(&on_device.queue, &[&svm], flags, [])?;
+        assert_same(&bytes_in(&on_device, &svm)?, &bytes, "the memory");
+    }
     Ok(())
 }
 

@@ -36,6 +36,20 @@ pub(crate) fn svm_of(on_device: &OnDevice, flags: SvmFlags, data: &[u32]) -> Res
     Ok(svm)
 }
 
+/// Memory that begins with `bytes`.
+fn svm_with(on_device: &OnDevice, flags: SvmFlags, bytes: &[u8]) -> Result<SvmAllocation> {
+    let svm = SvmAllocation::new(&on_device.context, bytes.len(), 0, flags)?;
+    enqueue_copy(&on_device.queue, &svm, bytes, .., [])?;
+    Ok(svm)
+}
+
+/// The bytes of the memory, by way of a copy.
+fn bytes_in(on_device: &OnDevice, svm: &SvmAllocation) -> Result<Vec<u8>> {
+    let mut bytes = vec![0; svm.size()];
+    enqueue_copy(&on_device.queue, &mut bytes, svm, .., [])?;
+    Ok(bytes)
+}
+
 /// Doubles each element, on the device.
 pub(crate) fn double<S: SvmPointer>(on_device: &OnDevice, svm: &S) -> Result<Event>
 where

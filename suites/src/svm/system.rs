@@ -3,8 +3,8 @@
 
 use clmatrix::Result;
 use clmatrix::memory::{
-    MapRead, MapReadWrite, MemFlags, SvmArray, SvmFlags, SvmPointer, SystemSvm, enqueue_copy,
-    enqueue_fill_buffer, enqueue_svm_memfill, enqueue_svm_migratemem,
+    Linear, MapRead, MapReadWrite, MemFlags, SvmArray, SvmFlags, SvmPointer, SystemSvm,
+    enqueue_copy, enqueue_fill_buffer, enqueue_svm_memfill, enqueue_svm_migratemem,
 };
 use ndarray::{Array2, ShapeBuilder, array};
 use rstest::rstest;
@@ -14,6 +14,7 @@ use crate::buffer::{counting, refusal};
 use crate::gate::{fail, gate, meanwhile, open};
 use crate::logger::panics_as_it_logs;
 use crate::on_device::{OnDevice, on_device};
+use crate::support::pattern::{SIZES, assert_moved, before, source};
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "system"))]
@@ -28,6 +29,19 @@ fn is_used_in_place_and_given_back(on_device: OnDevice) -> Result<()> {
     let memory = svm.into_inner()?;
     assert_eq!(memory.as_ptr(), at);
     assert_eq!(memory, (0..1000).map(|x| 2 * x).collect::<Vec<_>>());
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "system"))]
+fn all_bytes_of_any_size_come_back(on_device: OnDevice) -> Result<()> {
+    for size in SIZES {
+        let (data, to) = (source(size), before(size + 20));
+        let svm = SystemSvm::new(&on_device.context, to.clone())?;
+        let at = Linear { dst_offset: 5, ..Linear::default() };
+        enqueue_copy(&on_device.queue, &svm, &data, at, [])?;
+        assert_moved(&svm.into_inner()?, &to, 5, &data);
+    }
     Ok(())
 }
 
