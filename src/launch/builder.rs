@@ -331,9 +331,8 @@ impl Launcher {
             return Err(Error::refused(CALL, CL_INVALID_CONTEXT, why));
         }
         if pointers.is_empty() {
-            // A fresh kernel has no pointers. OpenCL has no call that removes them, and NVIDIA's driver
-            // crashes on an empty list.
-            // quirk: NVIDIA-4
+            // OpenCL has no call that takes pointers back, and some drivers crash when they are
+            // given none: a kernel of its own has none.
             self.kernel = self.fresh_kernel()?;
             self.has_indirect = false;
             return Ok(());

@@ -73,12 +73,10 @@ pub fn environment(runtimes: &Path) -> Result<Environment> {
     vendors::write(&vendors, &[("pocl", library("libpocl-")?)])?;
     eprintln!("OpenCL devices: the embedded default, {}", vendors.display());
     Ok(Environment::blank()
-        // The path ends with a slash.
-        // quirk: LOADER-1
+        // With a slash at its end: the loader that comes with CUDA puts none before a file's name.
         .set("OCL_ICD_VENDORS", vendors.join(""))
         .set("OPENCL_DYLIB_PATH", library("libOpenCL-")?)
-        // This loader crashes if the variable is unset, and lists the device twice if the variable
-        // names the wheel's folder.
-        // quirk: LOADER-4
+        // This loader looks for drivers there as well: it crashes if the variable is unset, and
+        // lists the device twice if it names the wheel's folder.
         .set("PYOPENCL_HOME", ""))
 }

@@ -117,9 +117,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// The least memory for a measurement that ends it, in bytes. With less, drivers run out of memory
-/// before the first measurement, and some crash.
-// quirk: DRIVER-13
+/// With less, in bytes, drivers run out of memory before anything is measured, and some crash.
 const LEAST_ROOM: u64 = 64 << 20;
 
 /// A process that had `room` bytes has found how many those are, which nobody asked.

@@ -1,10 +1,11 @@
-//! The command line `clmatrix`: `run`, `list`, `devices`, `characterize`.
+//! The command line `clmatrix`: `run`, `list`, `devices`, `characterize`, `completions`.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use anstream::AutoStream;
+use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::{AnyError, CANNOT_RUN, Target, print, tell};
@@ -14,6 +15,7 @@ use crate::execution::Execution;
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::registry::{self, Test};
+use crate::report::matrix::{Layout, ShownOutput};
 use crate::report::{self, shell_quoted};
 use crate::run_log::RunLog;
 use crate::setup::{Options, Setup, SetupError};
@@ -23,40 +25,50 @@ mod characterize;
 mod devices;
 mod list;
 
-/// Something was not as expected.
+/// The exit status of a run with an unexpected result.
 const UNEXPECTED: u8 = 1;
 
 const RUN_EXAMPLES: &str = "\
 Examples:
-  clmatrix run                              everything, everywhere
+  clmatrix run                              all tests on all devices
   clmatrix run buffer::                     one suite
-  clmatrix run 'buffer::fill*@pocl-cpu'     by id, as the matrix prints it
+  clmatrix run 'buffer::fill*@pocl-cpu'     tests and devices by a glob
+  clmatrix run buffer::fill@                one test on every device
   clmatrix run --devices 'nvidia:*;pocl'    on some devices
   clmatrix run --icd /opt/lib/libpocl.so    with a driver that has no .icd file
-  clmatrix run --profile ci                 and fail if an expected device is absent";
+  clmatrix run --profile ci                 fail if an expected device is absent";
 
 const DEVICES_EXAMPLES: &str = "\
 Examples:
-  clmatrix devices                          what there is, `*` before what is selected
+  clmatrix devices                          list all devices; `*` marks the selected ones
   clmatrix devices --devices '*:gpu*'       try a selection
-  clmatrix devices --format json --all      for other programs, failed drivers too";
+  clmatrix devices --format json --all      for other programs, with the drivers that failed";
 
-/// Runs test suites on every OpenCL device of this machine and reports per device what passed,
-/// failed, crashed, hung or was skipped, and why.
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  clmatrix completions bash > ~/.local/share/bash-completion/completions/clmatrix
+  clmatrix completions zsh > ~/.zfunc/_clmatrix
+  clmatrix completions fish > ~/.config/fish/completions/clmatrix.fish";
+
+/// Runs test suites on every OpenCL device of this machine and reports for each device which tests
+/// passed, failed, crashed, timed out or were skipped, and why.
 ///
-/// Each device's tests run in a process of their own that sees only that device's driver, so a
+/// The tests of a device run in a process of their own that loads only the driver of that device. A
 /// crash or a hang costs one test and not the run.
 #[derive(Parser)]
 #[command(
     name = "clmatrix",
     version,
-    after_help = "Exit status: 0 all as expected, 1 something was not, 2 the run could not be made.\n\n\
-        Devices are chosen by the first of --devices, CLMATRIX_TEST, PYOPENCL_TEST and the profile \
-        that says something, else all are taken."
+    after_help = "Exit status: 0 all results are as expected, 1 some are not, 2 the command could not be carried out.\n\n\
+        The devices are selected by the first of these that is set: --devices, CLMATRIX_TEST, \
+        PYOPENCL_TEST, `devices` of the profile. Otherwise all devices are selected."
 )]
 struct CommandLine {
     #[command(subcommand)]
     command: Command,
+    /// Use colours; `auto`: on a terminal, unless NO_COLOR is set or TERM is `dumb`.
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = ColorChoice::Auto)]
+    color: ColorChoice,
 }
 
 #[derive(Subcommand)]
@@ -64,32 +76,39 @@ enum Command {
     /// Run the suites on the selected devices and write the reports.
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArguments),
-    /// List the tests and what they require.
+    /// List the tests and their requirements.
     List(list::ListArguments),
-    /// List platforms and devices, and drivers that failed.
+    /// List the platforms, the devices, and the drivers that failed.
     #[command(after_help = DEVICES_EXAMPLES)]
     Devices(devices::DevicesArguments),
-    /// Show what the devices are like.
+    /// Show the properties of the devices, and measure them.
     #[command(after_help = characterize::EXAMPLES)]
     Characterize(characterize::CharacterizeArguments),
+    /// Print the completions of this command for a shell.
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
 }
 
-/// What all commands share.
+/// The options of all commands that need devices.
 #[derive(Args)]
 struct Common {
-    /// Devices: `platform`, `platform:device,device`, several separated by `;`. A name is an index
-    /// or a part of 'name vendor type', first match taken; a glob (`intel:*`, `*:*gpu*`) takes all.
+    /// Select devices: `platform` or `platform:device,device`; separate several with `;`. A name is an
+    /// index, or a part of 'name vendor type', which selects the first match, or a glob (`intel:*`,
+    /// `*:*gpu*`), which selects all matches.
     #[arg(long, value_name = "SEL", allow_hyphen_values = true)]
     devices: Option<String>,
-    /// Profile of the configuration [default: CLMATRIX_PROFILE, else `default`].
+    /// Use this profile of the configuration [default: CLMATRIX_PROFILE, else `default`].
     #[arg(long, value_name = "P")]
     profile: Option<String>,
-    /// Configuration file [default: CLMATRIX_CONFIG, else clmatrix.toml or config/clmatrix.toml
-    /// here or in a folder above, else built in].
+    /// Read this configuration file [default: CLMATRIX_CONFIG, else clmatrix.toml or
+    /// config/clmatrix.toml here or in a folder above, else built in].
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// A driver's library, or an .icd file, beside those that the loader knows; may be repeated.
-    /// CLMATRIX_ICD is a list of such paths, separated by `:`.
+    /// Add a driver: its library or an .icd file; may be repeated. CLMATRIX_ICD is a list of such
+    /// paths, separated by `:`.
     #[arg(long, value_name = "PATH")]
     icd: Vec<PathBuf>,
 }
@@ -107,14 +126,14 @@ impl Common {
 }
 
 impl RunArguments {
-    /// Where the reports go.
+    /// Returns the folder of the reports.
     fn report_folder(&self, setup: &Setup) -> PathBuf {
         let folder = self.report_dir.clone().unwrap_or_else(|| setup.report_folder());
         if self.filter.is_empty() { folder } else { report::partial(&folder) }
     }
 
-    /// How a person gets the same devices and expectations again: by the wrapper that set the
-    /// environment up, if one did, and with the options that say what is there.
+    /// Returns the command that selects the same devices and expectations again. CLMATRIX_RERUN holds
+    /// the command of a wrapper that has set the environment up.
     fn rerun_command(&self) -> String {
         let mut command =
             std::env::var("CLMATRIX_RERUN").unwrap_or_else(|_| "clmatrix run".to_owned());
@@ -135,28 +154,50 @@ impl RunArguments {
         }
         command
     }
+
+    fn print_matrix(&self, log: &RunLog, folder: &Path) -> Result<(), AnyError> {
+        let output = match self {
+            Self { show_output: true, .. } => ShownOutput::All,
+            // The output has been shown already.
+            Self { nocapture: true, .. } => ShownOutput::Hidden,
+            _ => ShownOutput::FewUnexpected,
+        };
+        let color = AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
+        let layout = Layout { width: 80, color, reports: folder, output, quiet: self.quiet };
+        print(&report::matrix::matrix(log, layout))
+    }
 }
 
 #[derive(Args)]
 struct RunArguments {
-    /// Run the tests whose id (`suite::test::case@device`) contains one of these, or is it where
-    /// there is an `@` (`suite::test@` is on every device), or matches it where it is a glob.
+    /// Tests to run: parts of the id (`suite::test::case@device`), whole ids (with an `@`;
+    /// `suite::test@` is the test on every device), or globs [default: all tests].
     filter: Vec<String>,
     #[command(flatten)]
     common: Common,
-    /// Folder for events.jsonl and junit/<device>.xml; with a FILTER, its folder `partial` [default:
-    /// CLMATRIX_REPORT_DIR, else the profile's, else target/clmatrix].
+    /// Write events.jsonl and junit/DEVICE.xml to this folder; with a FILTER, to its folder `partial`
+    /// [default: CLMATRIX_REPORT_DIR, else the profile's, else target/clmatrix].
     #[arg(long, value_name = "DIR")]
     report_dir: Option<PathBuf>,
-    /// What to print: the matrix, or each event as a line of JSON as it happens.
+    /// Print the matrix after the run, or each event as a line of JSON when it happens.
     #[arg(long, value_enum, default_value_t = RunFormat::Matrix)]
     format: RunFormat,
-    /// Run tests that are marked `#[ignore]` too.
+    /// Also run the tests that are marked `#[ignore]`.
     #[arg(long)]
     include_ignored: bool,
-    /// Show the output of tests as it comes.
+    /// Show the output of running tests at once, line by line, on standard error.
     #[arg(long, visible_alias = "no-capture")]
     nocapture: bool,
+    /// Show the end of the captured output of all tests, also of those that pass [default: of
+    /// unexpected results, if there are at most ten].
+    #[arg(long)]
+    show_output: bool,
+    /// Print only the unexpected results and the summary.
+    #[arg(short, long, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Print each result when its test has ended.
+    #[arg(short, long)]
+    verbose: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -171,20 +212,37 @@ enum TableFormat {
     Json,
 }
 
-/// What `clmatrix_harness::command!` calls.
+/// The entry point that `clmatrix_harness::command!` expands to.
 pub fn main(target: Target) -> ExitCode {
     child::enter_if_asked();
     let command_line = CommandLine::parse();
+    color_choice(command_line.color).write_global();
     let result = match &command_line.command {
         Command::Run(arguments) => run(target, arguments),
         Command::List(arguments) => list::list(target, arguments),
         Command::Devices(arguments) => devices::devices(arguments),
         Command::Characterize(arguments) => characterize::characterize(arguments),
+        Command::Completions { shell } => completions(*shell, target),
     };
     result.unwrap_or_else(|error| {
         tell(&format!("error: {error}"));
         ExitCode::from(CANNOT_RUN)
     })
+}
+
+fn color_choice(choice: ColorChoice) -> anstream::ColorChoice {
+    match choice {
+        ColorChoice::Auto => anstream::ColorChoice::Auto,
+        ColorChoice::Always => anstream::ColorChoice::Always,
+        ColorChoice::Never => anstream::ColorChoice::Never,
+    }
+}
+
+fn completions(shell: Shell, target: Target) -> Result<ExitCode, AnyError> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut CommandLine::command(), target.name, &mut script);
+    print(&String::from_utf8(script)?)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
@@ -217,12 +275,12 @@ fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
     progress.finish();
     let log = log.expect("a run with a report folder has a log");
     if arguments.format == RunFormat::Matrix {
-        print_matrix(&log, &folder)?;
+        arguments.print_matrix(&log, &folder)?;
     }
     Ok(if log.is_success() { ExitCode::SUCCESS } else { ExitCode::from(UNEXPECTED) })
 }
 
-/// Says what will not be in the matrix.
+/// Warns about drivers and expectations that do not show in the matrix.
 fn warn(setup: &Setup, tests: &[&'static Test], target: Target) {
     for failed in &setup.machine.failed {
         tell(&format!("warning: driver {}: {}", failed.driver.name(), failed.reason));
@@ -231,11 +289,6 @@ fn warn(setup: &Setup, tests: &[&'static Test], target: Target) {
     for test in setup.config.expectations.without_test(paths.iter().map(String::as_str)) {
         tell(&format!("warning: no test matches the expectation for {test:?}"));
     }
-}
-
-fn print_matrix(log: &RunLog, folder: &Path) -> Result<(), AnyError> {
-    let color = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    print(&report::matrix::matrix(log, 80, color, folder))
 }
 
 fn no_test_matches(filter: &[String], devices: &[TestDevice]) -> String {
@@ -250,14 +303,14 @@ fn no_test_matches(filter: &[String], devices: &[TestDevice]) -> String {
     }
 }
 
-/// The patterns of which an id must match one, if there is any.
+/// Accepts the ids that match one of its patterns, or all ids where it has none.
 struct Filter {
     patterns: Vec<Pattern>,
 }
 
 enum Pattern {
     Part(String),
-    /// A whole id; an empty device stands for each.
+    /// A whole id; an empty device matches every device.
     Id {
         test: String,
         device: String,

@@ -3,56 +3,96 @@
 
 use std::fmt::Write;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use super::table::{self, Cell, Color, MIN_WIDTH, cut, wrap};
-use super::text::{first_line, one_line};
-use super::{devices, headline, rerun};
+use super::excerpt;
+use super::table::{self, Color, Column, Group, MIN_WIDTH, cut, wrap};
+use super::text::{clean, first_line, one_line};
+use super::{devices, file_name, headline, rerun, without_message};
 use crate::events::TestResult;
 use crate::run_log::RunLog;
 use crate::verdict::{Location, Outcome, Verdict};
 
-/// How the verdicts are counted in the cells and in the summary, in this order. Capitals are for
-/// what makes a run fail.
-const SYMBOLS: [Symbol; 9] = [
-    Symbol::new(Verdict::Pass, " ok", "passed"),
-    Symbol::new(Verdict::Fail, "F", "failed"),
-    Symbol::new(Verdict::Crash, "C", "crashed"),
-    Symbol::new(Verdict::Timeout, "T", "timed out"),
-    Symbol::new(Verdict::UnexpectedPass, "U", "unexpectedly passed"),
-    Symbol::new(Verdict::NotRun, "N", "not run"),
-    Symbol::new(Verdict::ExpectedFail, "x", "failed as expected"),
-    Symbol::new(Verdict::Skip, "s", "skipped"),
-    Symbol::new(Verdict::Ignored, "i", "ignored"),
+/// The columns of a device and the counts of the summary, in this order. Capitals are for verdicts
+/// that make a run fail.
+const KINDS: [Kind; 9] = [
+    Kind::new(Verdict::Pass, "ok", "passed", Some(Color::Green)),
+    Kind::new(Verdict::Fail, "FAIL", "failed", Some(Color::Red)),
+    Kind::new(Verdict::Crash, "CRASH", "crashed", Some(Color::Red)),
+    Kind::new(Verdict::Timeout, "TIMEOUT", "timed out", Some(Color::Red)),
+    Kind::new(Verdict::UnexpectedPass, "XPASS", "unexpectedly passed", Some(Color::Red)),
+    Kind::new(Verdict::NotRun, "NOT-RUN", "not run", Some(Color::Red)),
+    Kind::new(Verdict::ExpectedFail, "xfail", "failed as expected", Some(Color::Yellow)),
+    Kind::new(Verdict::Skip, "skip", "skipped", None),
+    Kind::new(Verdict::Ignored, "ignored", "ignored", None),
 ];
 
-struct Symbol {
+/// The headings that do not explain themselves.
+const EXPLAINED: [Verdict; 2] = [Verdict::UnexpectedPass, Verdict::ExpectedFail];
+
+struct Kind {
     verdict: Verdict,
-    /// What follows a count in a cell.
-    mark: &'static str,
-    /// What follows a count in a sentence.
+    /// The heading of its column.
+    head: &'static str,
+    /// The words after a count in a sentence.
     meaning: &'static str,
+    color: Option<Color>,
 }
 
-/// The results of a run on a page of `width` columns (40 at least); `reports` is where the files
-/// are.
+/// How a page looks.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout<'a> {
+    /// Columns of the page; 40 at least.
+    pub width: usize,
+    /// Whether to use colours.
+    pub color: bool,
+    /// The folder of the reports.
+    pub reports: &'a Path,
+    /// The tests whose output is shown.
+    pub output: ShownOutput,
+    /// Whether to leave out the table.
+    pub quiet: bool,
+}
+
+/// The tests whose captured output a page shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ShownOutput {
+    /// No test.
+    Hidden,
+    /// The unexpected results, if there are at most ten.
+    FewUnexpected,
+    /// All tests.
+    All,
+}
+
+/// More unexpected results than these are shown without their output.
+const FEW: usize = 10;
+
+/// The longest message on a page, in lines.
+const MESSAGE_LINES: usize = 20;
+
+/// The longest output of a stream on a page, in lines.
+const OUTPUT_LINES: usize = 10;
+
+/// Returns the results of a run as a page for a terminal.
 ///
-/// Only what is there to be copied may be wider: a test's id, a place in a source file, a command.
-pub fn matrix(log: &RunLog, width: usize, color: bool, reports: &Path) -> String {
-    let page = Page { log, width: width.max(MIN_WIDTH), color };
-    let parts = [page.table(), page.absent(), page.unexpected(), page.summary(reports)];
+/// Only text that is there to be copied may be wider than the page: a test's id, a place in a source
+/// file, a file's path, a command.
+pub fn matrix(log: &RunLog, layout: Layout<'_>) -> String {
+    let page = Page { log, layout: Layout { width: layout.width.max(MIN_WIDTH), ..layout } };
+    let table = if layout.quiet { String::new() } else { page.table() };
+    let parts = [table, page.absent(), page.results(), page.summary()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 struct Page<'a> {
     log: &'a RunLog,
-    width: usize,
-    color: bool,
+    layout: Layout<'a>,
 }
 
-/// How many results there are of each verdict, in the order of [`SYMBOLS`].
+/// The number of results of each verdict, in the order of [`KINDS`].
 #[derive(Clone, Copy, Default)]
-struct Tally([usize; SYMBOLS.len()]);
+struct Tally([usize; KINDS.len()]);
 
 impl Page<'_> {
     fn table(&self) -> String {
@@ -66,13 +106,15 @@ impl Page<'_> {
             tallies
                 .push((0..devices.len()).map(|d| tallies.iter().map(|row| row[d]).sum()).collect());
         }
-        let cells: Vec<Vec<Cell>> =
-            tallies.iter().map(|row| row.iter().map(|tally| self.cell(tally)).collect()).collect();
-        let labels = |names: &[&str]| names.iter().map(|name| one_line(name)).collect::<Vec<_>>();
-        table::layout(&labels(&suites), &labels(&devices), &cells, self.width) + &self.legend()
+        let suites: Vec<_> = suites.iter().map(|name| one_line(name)).collect();
+        let groups = devices.iter().enumerate().map(|(position, device)| {
+            let tallies: Vec<Tally> = tallies.iter().map(|row| row[position]).collect();
+            self.group(device, &tallies)
+        });
+        table::layout(&suites, groups.collect(), "time", self.layout.width) + &self.legend()
     }
 
-    /// The suites in the order of the run, and for each the tally of each device.
+    /// Returns the suites in the order of the run, and for each the tally of each device.
     fn tallies(&self, devices: &[&str]) -> (Vec<&str>, Vec<Vec<Tally>>) {
         let mut suites: Vec<&str> = Vec::new();
         let mut tallies: Vec<Vec<Tally>> = Vec::new();
@@ -91,27 +133,29 @@ impl Page<'_> {
         (suites, tallies)
     }
 
-    fn cell(&self, tally: &Tally) -> Cell {
-        let words =
-            tally.counts().map(|(symbol, count)| format!("{count}{}", symbol.mark)).collect();
-        let color = match tally {
-            _ if !self.color || tally.total() == 0 => None,
-            tally if !tally.as_expected() => Some(Color::Red),
-            tally if tally.of(Verdict::Pass) > 0 => Some(Color::Green),
-            _ => Some(Color::Yellow),
-        };
-        Cell { words, color }
+    /// Returns the columns of the verdicts that occur on a device; a column for passes in any case.
+    fn group(&self, device: &str, tallies: &[Tally]) -> Group {
+        let total: Tally = tallies.iter().copied().sum();
+        let columns = KINDS
+            .iter()
+            .filter(|kind| kind.verdict == Verdict::Pass || total.of(kind.verdict) > 0)
+            .map(|kind| Column {
+                head: kind.head,
+                counts: tallies.iter().map(|tally| tally.of(kind.verdict)).collect(),
+                color: kind.color.filter(|_| self.layout.color),
+            });
+        let foot = wall_time(self.log, device).map(human).unwrap_or_default();
+        Group { label: one_line(device), columns: columns.collect(), foot }
     }
 
-    /// What the symbols mean, as far as they were used; `ok` says it itself.
     fn legend(&self) -> String {
         let total = self.total();
         let meanings: Vec<_> = total
             .counts()
-            .filter(|(symbol, _)| symbol.verdict != Verdict::Pass)
-            .map(|(symbol, _)| format!("{} = {}", symbol.mark, symbol.meaning))
+            .filter(|(kind, _)| EXPLAINED.contains(&kind.verdict))
+            .map(|(kind, _)| format!("{} = {}", kind.head, kind.meaning))
             .collect();
-        wrap(meanings.iter().map(String::as_str), "  ", self.width)
+        wrap(meanings.iter().map(String::as_str), "  ", self.layout.width)
     }
 
     fn absent(&self) -> String {
@@ -123,33 +167,87 @@ impl Page<'_> {
         text
     }
 
-    fn unexpected(&self) -> String {
-        let unexpected = self.log.results.iter().filter(|result| !result.verdict.is_as_expected());
+    /// Returns the unexpected results, and all results that have output where that is shown.
+    fn results(&self) -> String {
         let (not_run, ran): (Vec<_>, Vec<_>) =
-            unexpected.partition(|result| result.verdict == Verdict::NotRun);
-        let mut blocks: Vec<_> =
-            ran.into_iter().map(|result| self.unexpected_result(result)).collect();
+            self.log.results.iter().partition(|result| result.verdict == Verdict::NotRun);
+        let unexpected = ran.iter().filter(|result| !result.verdict.is_as_expected()).count();
+        let with_output = match self.layout.output {
+            ShownOutput::Hidden => false,
+            ShownOutput::FewUnexpected => unexpected <= FEW,
+            ShownOutput::All => true,
+        };
+        let has_output =
+            |result: &TestResult| !result.stdout.is_empty() || !result.stderr.is_empty();
+        let is_shown = |result: &&TestResult| {
+            !result.verdict.is_as_expected()
+                || self.layout.output == ShownOutput::All && has_output(result)
+        };
+        let shown = ran.into_iter().filter(is_shown);
+        let mut blocks: Vec<_> = shown.map(|result| self.result(result, with_output)).collect();
         blocks.extend(self.not_run(&not_run));
         blocks.join("\n")
     }
 
-    fn unexpected_result(&self, result: &TestResult) -> String {
+    fn result(&self, result: &TestResult, with_output: bool) -> String {
+        let as_expected = result.verdict.is_as_expected();
+        let color = if as_expected { Color::Green } else { Color::Red };
         let verdict = result.verdict.name().to_uppercase().replace('-', " ");
-        let mut text = format!("{} {}\n", self.paint(Color::Red, &verdict), one_line(&result.test));
-        text += &self.indented(&headline(result));
-        // The headline of an unexpected pass holds the expectation.
-        if let Some(expected) = result.expected().filter(|_| result.outcome != Outcome::Passed) {
-            text += &self.indented(&first_line(&expected));
+        let mut text = format!("{} {}\n", self.paint(color, &verdict), one_line(&result.test));
+        if result.verdict != Verdict::Pass {
+            text += &self.message(result);
         }
-        if let Some(Location { file, line }) = place(result) {
-            let _ = writeln!(text, "  {}:{line}", one_line(file));
+        if with_output {
+            text += &self.output(result);
         }
-        let _ = writeln!(text, "  {}", one_line(&rerun(self.log, result)));
+        if !as_expected {
+            let (_, device) = result.test_and_device();
+            let report = self.layout.reports.join("junit").join(file_name(device) + ".xml");
+            let _ = writeln!(text, "  more:  {}", report.display());
+            let _ = writeln!(text, "  rerun: {}", one_line(&rerun(self.log, result)));
+        }
         text
     }
 
-    /// Tests that were not run, a line for each device and reason: after Ctrl-C there are
-    /// thousands, and each alone says nothing.
+    fn message(&self, result: &TestResult) -> String {
+        let message = match &result.outcome {
+            Outcome::Failed { message, .. } if result.verdict == Verdict::Fail => clean(message),
+            _ => headline(result),
+        };
+        let mut text =
+            excerpt::beginning(&message, MESSAGE_LINES, self.layout.width - 2).indented("  ");
+        // The headline of the other results holds the expectation.
+        let is_other = !result.verdict.is_as_expected() && result.outcome != Outcome::Passed;
+        if let Some(expected) = result.expected().filter(|_| is_other) {
+            text += &self.indented(&first_line(&expected));
+        }
+        if let Some(Location { file, line }) = place(result) {
+            let _ = writeln!(text, "  at {}:{line}", one_line(file));
+        }
+        text
+    }
+
+    /// Returns the end of what a test wrote, without the message that is shown already.
+    fn output(&self, result: &TestResult) -> String {
+        let stderr = without_message(&result.stderr, &result.outcome);
+        let mut text = String::new();
+        for (name, output) in [("stdout", result.stdout.as_str()), ("stderr", &stderr)] {
+            let output = clean(output);
+            let excerpt = excerpt::end(&output, OUTPUT_LINES, self.layout.width - 4);
+            if excerpt.lines.is_empty() {
+                continue;
+            }
+            let note = match excerpt.is_whole {
+                true => String::new(),
+                false => format!(", the last {OUTPUT_LINES} lines"),
+            };
+            text += &format!("  {name}{note}:\n{}", excerpt.indented("    "));
+        }
+        text
+    }
+
+    /// Returns the tests that were not run, a line for each device and reason: after Ctrl-C there are
+    /// thousands.
     fn not_run(&self, results: &[&TestResult]) -> Vec<String> {
         let mut groups: Vec<((&str, String), usize)> = Vec::new();
         for result in results {
@@ -166,7 +264,7 @@ impl Page<'_> {
         groups.into_iter().map(describe).collect()
     }
 
-    fn summary(&self, reports: &Path) -> String {
+    fn summary(&self) -> String {
         let RunLog { header, absent, results, .. } = self.log;
         let (word, color) = match self.log {
             log if log.interrupted => ("CUT SHORT", Color::Red),
@@ -182,7 +280,7 @@ impl Page<'_> {
         let mut parts: Vec<_> = self
             .total()
             .counts()
-            .map(|(symbol, count)| format!("{count} {}", symbol.meaning))
+            .map(|(kind, count)| format!("{count} {}", kind.meaning))
             .collect();
         if !absent.is_empty() {
             parts.push(format!("{} absent", counted(absent.len(), "expected device")));
@@ -190,11 +288,14 @@ impl Page<'_> {
         if !parts.is_empty() {
             sentence = format!("{sentence}: {}", parts.join(", "));
         }
-        let sentence = wrap(sentence.split(' '), " ", self.width);
+        let sentence = wrap(sentence.split(' '), " ", self.layout.width);
         let painted = self.paint(color, word);
         // The word stands at the beginning, where no line is broken within it.
         let sentence = sentence.replacen(word, &painted, 1);
-        format!("{sentence}Reports: {}\n", reports.display())
+        if self.layout.quiet {
+            return sentence;
+        }
+        format!("{sentence}Reports: {}\n", self.layout.reports.display())
     }
 
     fn total(&self) -> Tally {
@@ -205,22 +306,27 @@ impl Page<'_> {
 
     /// A line that begins with what is wrong.
     fn titled(&self, wrong: &str, text: &str) -> String {
-        let text = cut(text, self.width - wrong.len() - 1);
+        let text = cut(text, self.layout.width - wrong.len() - 1);
         format!("{} {text}\n", self.paint(Color::Red, wrong))
     }
 
     fn indented(&self, text: &str) -> String {
-        format!("  {}\n", cut(text, self.width - 2))
+        format!("  {}\n", cut(text, self.layout.width - 2))
     }
 
     fn paint(&self, color: Color, text: &str) -> String {
-        if self.color { color.paint(text) } else { text.to_owned() }
+        if self.layout.color { color.paint(text) } else { text.to_owned() }
     }
 }
 
-impl Symbol {
-    const fn new(verdict: Verdict, mark: &'static str, meaning: &'static str) -> Self {
-        Self { verdict, mark, meaning }
+impl Kind {
+    const fn new(
+        verdict: Verdict,
+        head: &'static str,
+        meaning: &'static str,
+        color: Option<Color>,
+    ) -> Self {
+        Self { verdict, head, meaning, color }
     }
 }
 
@@ -234,23 +340,12 @@ impl Tally {
     }
 
     fn position(verdict: Verdict) -> usize {
-        SYMBOLS
-            .iter()
-            .position(|symbol| symbol.verdict == verdict)
-            .expect("all verdicts are listed")
+        KINDS.iter().position(|kind| kind.verdict == verdict).expect("all verdicts are listed")
     }
 
-    fn total(&self) -> usize {
-        self.0.iter().sum()
-    }
-
-    /// What there is at all.
-    fn counts(&self) -> impl Iterator<Item = (&'static Symbol, usize)> {
-        SYMBOLS.iter().zip(self.0).filter(|(_, count)| *count > 0)
-    }
-
-    fn as_expected(&self) -> bool {
-        self.counts().all(|(symbol, _)| symbol.verdict.is_as_expected())
+    /// Returns the verdicts that occur.
+    fn counts(&self) -> impl Iterator<Item = (&'static Kind, usize)> {
+        KINDS.iter().zip(self.0).filter(|(_, count)| *count > 0)
     }
 }
 
@@ -264,7 +359,21 @@ impl std::iter::Sum for Tally {
     }
 }
 
-/// Where the test failed, else where it stands.
+/// Returns the time from the first start of a test on `device` to the last end.
+fn wall_time(log: &RunLog, device: &str) -> Option<Duration> {
+    let ran = |result: &&TestResult| {
+        result.test_and_device().1 == device && result.verdict != Verdict::NotRun
+    };
+    let times = log.results.iter().filter(ran).map(|result| {
+        let end = result.started.checked_add(result.duration).unwrap_or(result.started);
+        (result.started, end)
+    });
+    let (start, end): (SystemTime, SystemTime) =
+        times.reduce(|(start, end), (next, last)| (start.min(next), end.max(last)))?;
+    Some(end.duration_since(start).unwrap_or_default())
+}
+
+/// Returns the place of the failure, else that of the test.
 fn place(result: &TestResult) -> Option<&Location> {
     let failed_at = match &result.outcome {
         Outcome::Failed { location, .. } => location.as_ref(),

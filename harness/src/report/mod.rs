@@ -1,12 +1,14 @@
 //! Reports of a run, all of them functions of its log: [`junit`] files for other programs, and
 //! the [`matrix`] for the terminal.
 
+mod excerpt;
 pub mod junit;
 pub mod matrix;
 pub(crate) mod sheet;
 mod table;
 mod text;
 
+use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -92,4 +94,45 @@ fn headline(result: &TestResult) -> String {
 /// The command that runs this test alone.
 fn rerun(log: &RunLog, result: &TestResult) -> String {
     format!("{} {}", log.header.rerun_command, shell_quoted(&result.test))
+}
+
+/// Returns the standard error of a test without the message of its outcome, which a panic and a
+/// returned error write there as well.
+fn without_message<'a>(stderr: &'a str, outcome: &Outcome) -> Cow<'a, str> {
+    let Outcome::Failed { message, .. } = outcome else { return stderr.into() };
+    let Some(start) = stderr.find(message.as_str()).filter(|_| !message.is_empty()) else {
+        return stderr.into();
+    };
+    let (before, after) = (&stderr[..start], &stderr[start + message.len()..]);
+    let (head, last_line) = before.trim_end().rsplit_once('\n').unwrap_or(("", before));
+    let before = if last_line.contains(" panicked at ") { head } else { before };
+    let after = after.trim_start();
+    let note =
+        after.lines().next().filter(|line| line.starts_with("note: run with `RUST_BACKTRACE"));
+    let after = &after[note.map_or(0, str::len)..];
+    format!("{}\n{}", before.trim_end(), after.trim_start()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_not_shown_twice() {
+        let failed = Outcome::Failed { message: "left: 1\nright: 2".to_owned(), location: None };
+        let hint = "note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace";
+        let panic = "thread 'main' (7) panicked at a.rs:1:2:\nleft: 1\nright: 2\n";
+        let cases = [
+            (String::new(), ""),
+            (format!("\n{panic}{hint}\n"), "\n"),
+            (format!("said\n\n{panic}{hint}\nand more\n"), "said\nand more\n"),
+            (format!("{panic}stack backtrace:\n  0: f\n"), "\nstack backtrace:\n  0: f\n"),
+            ("said\nleft: 1\nright: 2\n".to_owned(), "said\n"),
+            ("left: 3\n".to_owned(), "left: 3\n"),
+        ];
+        for (stderr, expected) in cases {
+            assert_eq!(without_message(&stderr, &failed), expected, "{stderr:?}");
+        }
+        assert_eq!(without_message("left: 1", &Outcome::Passed), "left: 1");
+    }
 }

@@ -1,25 +1,39 @@
-//! Lays out a table of short texts so that no line is wider than the terminal.
+//! Lays out a table of counts so that no line is wider than the page.
 //!
-//! What does not fit beside one another goes below one another: the words of a cell, and the
-//! columns, in blocks that each repeat the rows' labels. Labels that would take the room of cells
-//! are replaced by numbers, with a key below the table.
+//! A device is a group of columns below one label. Groups that do not fit beside each other go below
+//! each other, in blocks that each repeat the rows' labels. Labels that would take the room of the
+//! columns are replaced by numbers, with a key below the table.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The narrowest page that a table fits on: one column beside the rows' labels.
 pub(super) const MIN_WIDTH: usize = 40;
 
-/// Columns that a cell or a column's label takes up at most.
-const CELL_WIDTH: usize = 16;
+/// The widest label, in columns, where the groups do not all fit beside each other.
+const LABEL_WIDTH: usize = 16;
 
+/// Between groups.
 const GAP: &str = "  ";
 
-/// One cell; one without words is shown as `-`.
+/// The columns of one device.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cell {
-    /// The words in it; none of them is wider than 16 columns.
-    pub(super) words: Vec<String>,
-    /// What a terminal shows it in, if not in its usual colour.
+pub(super) struct Group {
+    /// The line above the columns.
+    pub(super) label: String,
+    /// The columns; at least one.
+    pub(super) columns: Vec<Column>,
+    /// The text below the columns.
+    pub(super) foot: String,
+}
+
+/// One column of counts.
+#[derive(Clone, Debug)]
+pub(super) struct Column {
+    /// The heading.
+    pub(super) head: &'static str,
+    /// A count for each row; zero is shown as `-`.
+    pub(super) counts: Vec<usize>,
+    /// The colour of the counts that are not zero.
     pub(super) color: Option<Color>,
 }
 
@@ -32,7 +46,7 @@ pub(super) enum Color {
 }
 
 impl Color {
-    /// `text` in this colour.
+    /// Returns `text` in this colour.
     pub(super) fn paint(self, text: &str) -> String {
         let code = match self {
             Self::Red => 31,
@@ -43,65 +57,91 @@ impl Color {
     }
 }
 
-/// `cells[row][column]` below the columns' labels and beside the rows', as lines of at most `width`
-/// columns, each with its newline. There is at least one column.
-pub(super) fn layout(
-    rows: &[String],
-    columns: &[String],
-    cells: &[Vec<Cell>],
-    width: usize,
-) -> String {
+/// Returns the table as lines of at most `width` columns, each with its newline. `foot` is the label
+/// of the line below the rows. There is at least one group.
+pub(super) fn layout(rows: &[String], groups: Vec<Group>, foot: &str, width: usize) -> String {
     let width = width.max(MIN_WIDTH);
-    let (rows, row_key) = shorten(rows, 'S', (width / 3).max(CELL_WIDTH));
-    let row_width = widest(rows.iter().map(String::as_str));
-    let contents: Vec<usize> =
-        (0..columns.len()).map(|column| content_width(cells, column)).collect();
-    let widths = |labels: &[String]| -> Vec<usize> {
-        labels.iter().zip(&contents).map(|(label, content)| label.width().max(*content)).collect()
-    };
-    let fits = row_width + widths(columns).iter().map(|w| GAP.len() + w).sum::<usize>() <= width;
-    let (columns, column_key) = shorten(columns, 'D', if fits { usize::MAX } else { CELL_WIDTH });
-    let widths = widths(&columns);
+    let (rows, row_key) = shorten(rows, 'S', (width / 3).max(LABEL_WIDTH));
+    let row_width = rows.iter().map(|row| row.width()).chain([foot.width()]).max().unwrap_or(0);
+    let room = width - row_width;
+    let labels: Vec<String> = groups.iter().map(|group| group.label.clone()).collect();
+    let fits = groups.iter().map(|group| GAP.len() + group.width()).sum::<usize>() <= room;
+    let (labels, group_key) = shorten(&labels, 'D', if fits { usize::MAX } else { LABEL_WIDTH });
+    let groups: Vec<Group> = groups
+        .into_iter()
+        .zip(labels)
+        .flat_map(|(group, label)| Group { label, ..group }.parts(room - GAP.len()))
+        .collect();
 
-    let mut text = String::new();
-    let blocks = blocks(&widths, width - row_width);
-    for block in &blocks {
-        if block.start > 0 {
-            text.push('\n');
-        }
-        let labels: Vec<Cell> = columns.iter().map(|label| Cell::plain(label)).collect();
-        write_row(&mut text, "", row_width, &labels[block.clone()], &widths[block.clone()]);
-        let says_something = |cells: &[Cell]| cells.iter().any(|cell| !cell.words.is_empty());
-        for (row, cells) in rows.iter().zip(cells) {
-            // It does so in another block.
-            if blocks.len() > 1 && !says_something(&cells[block.clone()]) {
-                continue;
-            }
-            write_row(&mut text, row, row_width, &cells[block.clone()], &widths[block.clone()]);
-        }
-    }
-    for key in [column_key, row_key] {
+    let blocks = blocks(&groups, room);
+    let texts: Vec<String> = blocks
+        .iter()
+        .map(|block| Block { rows: &rows, groups: block, foot, row_width }.text(blocks.len() > 1))
+        .collect();
+    let mut text = texts.join("\n");
+    for key in [group_key, row_key] {
         text += &wrap(key.iter().map(String::as_str), GAP, width);
     }
     text
 }
 
-impl Cell {
-    fn plain(word: &str) -> Self {
-        Self { words: vec![word.to_owned()], color: None }
+impl Group {
+    fn width(&self) -> usize {
+        self.label.width().max(self.foot.width()).max(columns_width(&self.columns))
     }
 
-    /// Its words, as many on a line as there is room for in `width` columns.
-    fn lines(&self, width: usize) -> Vec<String> {
-        if self.words.is_empty() {
-            return vec!["-".to_owned()];
+    /// Returns groups of at most `room` columns, or of a single one, with the same label.
+    fn parts(mut self, room: usize) -> Vec<Self> {
+        let mut parts = Vec::new();
+        while columns_width(&self.columns) > room && self.columns.len() > 1 {
+            let fitting = (1..self.columns.len())
+                .rev()
+                .find(|&count| columns_width(&self.columns[..count]) <= room)
+                .unwrap_or(1);
+            let rest = self.columns.split_off(fitting);
+            let label = self.label.clone();
+            let part =
+                std::mem::replace(&mut self, Self { label, columns: rest, ..Self::default() });
+            parts.push(part);
         }
-        let lines = wrap(self.words.iter().map(String::as_str), " ", width);
-        lines.lines().map(str::to_owned).collect()
+        parts.push(self);
+        parts
+    }
+
+    fn says_something(&self, row: usize) -> bool {
+        self.columns.iter().any(|column| column.counts[row] > 0)
     }
 }
 
-/// Labels of at most `limit` columns, and what the numbers among them stand for.
+impl Column {
+    fn text(&self, row: usize) -> String {
+        match self.counts[row] {
+            0 => "-".to_owned(),
+            count => count.to_string(),
+        }
+    }
+
+    fn width(&self) -> usize {
+        let counts = (0..self.counts.len()).map(|row| self.text(row).len());
+        counts.chain([self.head.len()]).max().unwrap_or(0)
+    }
+
+    /// Returns the count of a row, aligned to the right.
+    fn cell(&self, row: usize) -> String {
+        let text = self.text(row);
+        let blanks = " ".repeat(self.width() - text.len());
+        match self.color {
+            Some(color) if self.counts[row] > 0 => blanks + &color.paint(&text),
+            _ => blanks + &text,
+        }
+    }
+}
+
+fn columns_width(columns: &[Column]) -> usize {
+    columns.iter().map(|column| column.width() + 1).sum::<usize>() - 1
+}
+
+/// Returns labels of at most `limit` columns, and the meaning of the numbers among them.
 fn shorten(labels: &[String], letter: char, limit: usize) -> (Vec<String>, Vec<String>) {
     let mut key = Vec::new();
     let shorten = |(position, label): (usize, &String)| {
@@ -115,60 +155,70 @@ fn shorten(labels: &[String], letter: char, limit: usize) -> (Vec<String>, Vec<S
     (labels.iter().enumerate().map(shorten).collect(), key)
 }
 
-fn content_width(cells: &[Vec<Cell>], column: usize) -> usize {
-    let lines = cells.iter().flat_map(|row| row[column].lines(CELL_WIDTH));
-    lines.map(|line| line.width()).max().unwrap_or(0)
-}
-
-fn widest<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
-    texts.map(UnicodeWidthStr::width).max().unwrap_or(0)
-}
-
-/// Ranges of columns of which each fits into `room`, or is a single one.
-fn blocks(widths: &[usize], room: usize) -> Vec<std::ops::Range<usize>> {
+/// Returns runs of groups that each fit into `room`, or are a single group.
+fn blocks(groups: &[Group], room: usize) -> Vec<&[Group]> {
     let mut blocks = Vec::new();
     let (mut start, mut used) = (0, 0);
-    for (column, width) in widths.iter().enumerate() {
-        let needed = GAP.len() + width;
-        if column > start && used + needed > room {
-            blocks.push(start..column);
-            (start, used) = (column, 0);
+    for (position, group) in groups.iter().enumerate() {
+        let needed = GAP.len() + group.width();
+        if position > start && used + needed > room {
+            blocks.push(&groups[start..position]);
+            (start, used) = (position, 0);
         }
         used += needed;
     }
-    blocks.push(start..widths.len());
+    blocks.push(&groups[start..]);
     blocks
 }
 
-/// A row as high as its highest cell.
-fn write_row(text: &mut String, label: &str, label_width: usize, cells: &[Cell], widths: &[usize]) {
-    let lines = |(cell, width): (&Cell, &usize)| (cell.lines(*width), cell.color);
-    let cells: Vec<_> = cells.iter().zip(widths).map(lines).collect();
-    let height = cells.iter().map(|(lines, _)| lines.len()).max().unwrap_or(1);
-    for line in 0..height {
-        let label = if line == 0 { label } else { "" };
-        let mut out = pad(label, label, label_width);
-        for ((lines, color), width) in cells.iter().zip(widths) {
-            let plain = lines.get(line).map_or("", String::as_str);
-            let painted = match color {
-                Some(color) if !plain.is_empty() => color.paint(plain),
-                _ => plain.to_owned(),
-            };
-            out += GAP;
-            out += &pad(&painted, plain, *width);
+/// Groups beside each other.
+struct Block<'a> {
+    rows: &'a [String],
+    groups: &'a [Group],
+    foot: &'a str,
+    row_width: usize,
+}
+
+impl Block<'_> {
+    /// Returns its lines. `without_empty_rows` leaves out rows that have counts in other blocks only.
+    fn text(&self, without_empty_rows: bool) -> String {
+        let mut text = self.line("", |group| (group.label.clone(), group.label.width()));
+        text += &self.line("", |group| {
+            let head = |column: &Column| format!("{:>1$}", column.head, column.width());
+            joined(group, head)
+        });
+        for (row, label) in self.rows.iter().enumerate() {
+            if !without_empty_rows || self.groups.iter().any(|group| group.says_something(row)) {
+                text += &self.line(label, |group| joined(group, |column| column.cell(row)));
+            }
         }
-        *text += out.trim_end();
-        text.push('\n');
+        if self.groups.iter().any(|group| !group.foot.is_empty()) {
+            text += &self.line(self.foot, |group| (group.foot.clone(), group.foot.width()));
+        }
+        text
+    }
+
+    /// Returns a line with a text, of the width given with it, for each group.
+    fn line(&self, label: &str, text_of: impl Fn(&Group) -> (String, usize)) -> String {
+        let blanks = |used: usize, width: usize| " ".repeat(width.saturating_sub(used));
+        let mut line = format!("{label}{}", blanks(label.width(), self.row_width));
+        for group in self.groups {
+            let (text, width) = text_of(group);
+            line = line + GAP + &text + &blanks(width, group.width());
+        }
+        line.truncate(line.trim_end().len());
+        line + "\n"
     }
 }
 
-/// `text`, which looks like `plain`, and blanks up to `width`.
-fn pad(text: &str, plain: &str, width: usize) -> String {
-    format!("{text}{}", " ".repeat(width.saturating_sub(plain.width())))
+/// Returns the texts of a group's columns, and how wide they are without their colours.
+fn joined(group: &Group, text: impl FnMut(&Column) -> String) -> (String, usize) {
+    let texts: Vec<String> = group.columns.iter().map(text).collect();
+    (texts.join(" "), columns_width(&group.columns))
 }
 
-/// `words` with `gap` between them on lines of at most `width` columns, each with its newline; a
-/// word that is wider is broken.
+/// Returns `words` with `gap` between them on lines of at most `width` columns, each with its newline.
+/// A word that is wider is broken.
 pub(super) fn wrap<'a>(words: impl Iterator<Item = &'a str>, gap: &str, width: usize) -> String {
     let mut text = String::new();
     let mut used = 0;
@@ -196,7 +246,7 @@ pub(super) fn wrap<'a>(words: impl Iterator<Item = &'a str>, gap: &str, width: u
     text
 }
 
-/// `text`, if need be without its end, so that it takes up at most `width` columns.
+/// Returns `text`, without its end where it is wider than `width` columns.
 pub(super) fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -221,57 +271,107 @@ mod tests {
         names.iter().map(|&name| name.to_owned()).collect()
     }
 
-    fn cells(rows: &[&[&str]]) -> Vec<Vec<Cell>> {
-        let cell = |words: &&str| Cell {
-            words: words.split('|').filter(|word| *word != "-").map(str::to_owned).collect(),
+    fn group(label: &str, columns: &[(&'static str, &[usize])]) -> Group {
+        let column = |(head, counts): &(&'static str, &[usize])| Column {
+            head,
+            counts: counts.to_vec(),
             color: None,
         };
-        rows.iter().map(|row| row.iter().map(cell).collect()).collect()
+        let columns = columns.iter().map(column).collect();
+        Group { label: label.to_owned(), columns, foot: "9.9 s".to_owned() }
+    }
+
+    fn lines(rows: &[&str], groups: Vec<Group>, width: usize) -> Vec<String> {
+        let text = layout(&strings(rows), groups, "time", width);
+        text.lines().map(str::to_owned).collect()
     }
 
     #[test]
     fn all_fits() {
-        let cells = cells(&[&["14 ok", "12 ok|2F"], &["-", "3 ok"]]);
-        let text = layout(&strings(&["pool", "memory"]), &strings(&["pocl-cpu", "x"]), &cells, 80);
-        let expected =
-            ["        pocl-cpu  x", "pool    14 ok     12 ok 2F", "memory  -         3 ok"];
-        assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+        let groups = vec![
+            group("pocl-cpu", &[("ok", &[14, 0]), ("skip", &[1, 166])]),
+            group("x", &[("ok", &[1234, 3]), ("FAIL", &[0, 2])]),
+        ];
+        let expected = [
+            "        pocl-cpu  x",
+            "        ok skip     ok FAIL",
+            "pool    14    1   1234    -",
+            "memory   -  166      3    2",
+            "time    9.9 s     9.9 s",
+        ];
+        assert_eq!(lines(&["pool", "memory"], groups, 80), expected);
     }
 
     #[test]
-    fn rows_without_anything_in_a_block_are_not_in_it() {
-        let columns = strings(&["oclgrind-gpu-012", "oclgrind-cpu-012", "host"]);
-        let cells = cells(&[&["1 ok", "-", "-"], &["-", "-", "17 ok"]]);
-        let text = layout(&strings(&["pool", "rules"]), &columns, &cells, 40);
+    fn rows_without_counts_in_a_block_are_not_in_it() {
+        let groups = vec![
+            group("oclgrind-gpu-0123456", &[("ok", &[1, 0])]),
+            group("oclgrind-cpu-012", &[("ok", &[0, 0])]),
+            group("host", &[("ok", &[0, 17])]),
+        ];
+        let expected = [
+            "       D1     oclgrind-cpu-012  host",
+            "       ok     ok                ok",
+            "pool    1      -                 -",
+            "rules   -      -                17",
+            "time   9.9 s  9.9 s             9.9 s",
+            "D1 = oclgrind-gpu-0123456",
+        ];
+        assert_eq!(lines(&["pool", "rules"], groups.clone(), 40), expected);
+        let mut wide = groups;
+        wide[0].label = "oclgrind-gpu-012".to_owned();
         let expected = [
             "       oclgrind-gpu-012",
-            "pool   1 ok",
+            "       ok",
+            "pool    1",
+            "time   9.9 s",
             "",
             "       oclgrind-cpu-012  host",
-            "rules  -                 17 ok",
+            "       ok                ok",
+            "rules   -                17",
+            "time   9.9 s             9.9 s",
         ];
-        assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+        assert_eq!(lines(&["pool", "rules"], wide, 40), expected);
     }
 
     #[test]
-    fn columns_in_blocks_and_long_labels_by_number() {
-        let columns =
-            strings(&["pocl-cpu", "nvidia-geforce-rtx-4090-0", "rusticl-cpu", "nvidia-h200-0"]);
-        let cells = cells(&[&["14 ok"; 4], &["1 ok|11111F|11111C|11111s", "3 ok", "-", "3 ok"]]);
-        let rows = strings(&["pool", "a_suite_with_a_long_name"]);
-        let expected = [
-            "      pocl-cpu       D2     rusticl-cpu",
-            "pool  14 ok          14 ok  14 ok",
-            "S2    1 ok 11111F    3 ok   -",
-            "      11111C 11111s",
-            "",
-            "      nvidia-h200-0",
-            "pool  14 ok",
-            "S2    3 ok",
-            "D2 = nvidia-geforce-rtx-4090-0",
-            "S2 = a_suite_with_a_long_name",
+    fn a_group_that_is_wider_than_the_page_is_split() {
+        let columns: [(&'static str, &[usize]); 5] = [
+            ("ok", &[1]),
+            ("CRASH", &[2]),
+            ("TIMEOUT", &[3]),
+            ("NOT-RUN", &[4]),
+            ("ignored", &[5]),
         ];
-        assert_eq!(layout(&rows, &columns, &cells, 40).lines().collect::<Vec<_>>(), expected);
+        let expected = [
+            "              pocl-cpu",
+            "              ok CRASH TIMEOUT NOT-RUN",
+            "a_long_suite   1     2       3       4",
+            "time          9.9 s",
+            "",
+            "              pocl-cpu",
+            "              ignored",
+            "a_long_suite        5",
+        ];
+        let rows = ["a_long_suite"];
+        assert_eq!(lines(&rows, vec![group("pocl-cpu", &columns)], 40), expected);
+    }
+
+    #[test]
+    fn labels_that_are_too_long_become_numbers() {
+        let columns: [(&'static str, &[usize]); 1] = [("ok", &[1])];
+        let groups = ["pocl-cpu", "nvidia-geforce-rtx-4090-0", "nvidia-geforce-rtx-4090-1"];
+        let groups = groups.iter().map(|label| group(label, &columns)).collect();
+        let expected = [
+            "      pocl-cpu  D2     D3",
+            "      ok        ok     ok",
+            "S1     1         1      1",
+            "time  9.9 s     9.9 s  9.9 s",
+            "D2 = nvidia-geforce-rtx-4090-0",
+            "D3 = nvidia-geforce-rtx-4090-1",
+            "S1 = a_suite_with_a_long_name",
+        ];
+        assert_eq!(lines(&["a_suite_with_a_long_name"], groups, 40), expected);
     }
 
     #[test]

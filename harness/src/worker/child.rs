@@ -6,6 +6,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::path::PathBuf;
+use std::sync::LazyLock;
 use std::time::Instant;
 
 use clmatrix::characterize::measure::{Settings, SystemClock};
@@ -14,7 +15,7 @@ use clmatrix::select::FoundPlatform;
 
 use super::protocol::{Answer, DeviceAddress, Enumerated, ROLE_VARIABLE, Request, Role, Task};
 use crate::devices::icd::LoaderVariables;
-use crate::registry::{self, ShouldPanic, Test};
+use crate::registry::{self, ShouldPanic, Test, TestReturn};
 use crate::verdict::{Location, Outcome};
 use crate::{characterize, fixtures, os, property};
 
@@ -155,10 +156,11 @@ fn bind(address: &DeviceAddress) -> Result<(), String> {
 
 /// Runs one test in this process.
 fn run(test: &Test) -> Outcome {
-    // A test may have put a hook of its own in its place.
+    // Evaluated before the first hook is set. A test may have replaced the hook, so each test sets it.
+    LazyLock::force(&DEFAULT_HOOK);
     panic::set_hook(Box::new(note_panic));
     PANIC.take();
-    let result = panic::catch_unwind(AssertUnwindSafe(test.run));
+    let result = panic::catch_unwind(AssertUnwindSafe(|| __rust_begin_short_backtrace(test.run)));
     let noted = PANIC.take();
     match (result, test.should_panic) {
         (Ok(Ok(())), ShouldPanic::No) => Outcome::Passed,
@@ -191,6 +193,14 @@ fn run(test: &Test) -> Outcome {
     }
 }
 
+/// Calls the test. The standard library ends a short backtrace at a function of this name, as it does
+/// for libtest's function of the same name.
+#[inline(never)]
+fn __rust_begin_short_backtrace(test: fn() -> TestReturn) -> TestReturn {
+    // Keeps the call from becoming a tail call, which would have no frame here.
+    std::hint::black_box(test())
+}
+
 fn location_of(test: &Test) -> Location {
     Location { file: test.file.to_owned(), line: test.line }
 }
@@ -200,21 +210,20 @@ thread_local! {
     static PANIC: RefCell<Option<Location>> = const { RefCell::new(None) };
 }
 
-/// The panic hook: like the default one, on the test's standard error, and keeps the place.
+type PanicHook = Box<dyn Fn(&PanicHookInfo<'_>) + Send + Sync>;
+
+/// The hook of the standard library, which shortens backtraces.
+static DEFAULT_HOOK: LazyLock<PanicHook> = LazyLock::new(panic::take_hook);
+
+/// The panic hook: calls the default hook, which writes to the test's standard error, and keeps the
+/// location.
 fn note_panic(info: &PanicHookInfo<'_>) {
     if info.payload().is::<Skip>() {
         return;
     }
+    DEFAULT_HOOK(info);
     let location =
         info.location().map(|at| Location { file: at.file().to_owned(), line: at.line() });
-    if let Some(Location { file, line }) = &location {
-        let message = message_of(info.payload());
-        let _ = writeln!(io::stderr(), "panicked at {file}:{line}:\n{message}");
-    }
-    let backtrace = std::backtrace::Backtrace::capture();
-    if backtrace.status() == std::backtrace::BacktraceStatus::Captured {
-        let _ = writeln!(io::stderr(), "{backtrace}");
-    }
     PANIC.set(location);
 }
 

@@ -14,6 +14,7 @@ mod run;
 mod side_by_side;
 mod stop;
 mod support;
+mod terminal;
 
 use std::process::ExitCode;
 
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         drivers::CHECKS,
         libtest::CHECKS,
         reports::CHECKS,
+        terminal::CHECKS,
     ]
     .concat();
     let trials =

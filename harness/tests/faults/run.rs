@@ -28,6 +28,7 @@ pub const CHECKS: &[Check] = &[
     ("run::garbage_on_the_connection_is_passed_over", garbage_on_the_connection_is_passed_over),
     ("run::what_a_test_changes_is_changed_back", what_a_test_changes_is_changed_back),
     ("run::a_huge_message_is_cut", a_huge_message_is_cut),
+    ("run::a_backtrace_ends_at_the_test", a_backtrace_ends_at_the_test),
     ("run::junit_files_are_well_formed", junit_files_are_well_formed),
 ];
 
@@ -233,6 +234,26 @@ fn a_huge_message_is_cut() {
         matches!(outcome, Outcome::Failed { message, .. }
             if message.len() < 1 << 20 && message.ends_with("bytes cut]"))
     });
+}
+
+/// libtest shows two frames below a test: a closure and `FnOnce::call_once`.
+fn a_backtrace_ends_at_the_test() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = child(COMMAND, &["run", "faulty::fails_an_assertion@", "--report-dir"]);
+    command.arg(folder.path()).env("RUST_BACKTRACE", "1");
+    assert_eq!(output(command).status.code(), Some(1));
+    for result in results(&log(folder.path()), "fails_an_assertion") {
+        let is_frame = |line: &&str| {
+            line.trim_start()
+                .split_once(": ")
+                .is_some_and(|(number, _)| number.parse::<u32>().is_ok())
+        };
+        let frames: Vec<&str> = result.stderr.lines().filter(is_frame).collect();
+        let test = frames.iter().position(|frame| frame.ends_with("::fails_an_assertion"));
+        let test = test.unwrap_or_else(|| panic!("no frame of the test: {}", result.stderr));
+        assert!(frames.len() - test - 1 <= 2, "{}", result.stderr);
+        assert!(!result.stderr.contains("clmatrix_harness::"), "{}", result.stderr);
+    }
 }
 
 fn junit_files_are_well_formed() {

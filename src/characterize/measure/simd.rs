@@ -86,8 +86,7 @@ kernel void diverge(uint steps, uint run, global uint *taken, global uint *kept)
     kept[i] = x;
 }";
 
-/// Iterations of both loops of the kernel together; rusticl ends any loop after 65,535.
-// quirk: RUSTICL-2
+/// Less than rusticl's 65,535, which two loops share.
 const MOST_STEPS: u32 = 30_000;
 /// Nanoseconds of a sample: long beside a launch.
 const SAMPLE: f64 = 2e6;
@@ -123,7 +122,7 @@ impl<'a> Divergence<'a> {
     fn sub_group_size(&self) -> Option<u32> {
         const FIRST_WITH_SUB_GROUPS: Version = Version { major: 2, minor: 1 };
         let version = Query(&self.bench.device).text(cl3::device::CL_DEVICE_VERSION);
-        // quirk: LOADER-2
+        // Drivers before that may have nothing to call.
         if Version::parse(&version).is_none_or(|version| version < FIRST_WITH_SUB_GROUPS) {
             return None;
         }
@@ -138,8 +137,7 @@ impl<'a> Divergence<'a> {
             info.ok().map(|info| info.to_size()).filter(|size| *size > 0)
         };
         let size = of_group(self.work_items)?;
-        // PoCL reports the whole work group as one sub-group.
-        // quirk: POCL-9
+        // PoCL takes a whole work group for a sub-group.
         let is_group = of_group(self.work_items / 2) != Some(size) || size == self.work_items;
         if is_group { None } else { size.try_into().ok() }
     }

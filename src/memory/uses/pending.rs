@@ -12,8 +12,8 @@ use crate::handle::{EventRef, Outcome};
 #[derive(Debug)]
 pub(super) struct Pending {
     pub event: EventRef,
-    /// Its wait list: the command has failed if one of these events has.
-    // quirk: INTEL-1
+    /// What it fails with. Intel's runtime calls a command complete that never ran because of its
+    /// wait list.
     pub after: Vec<EventRef>,
 }
 

@@ -68,8 +68,7 @@ fn fills_all_bytes_of_any_size(
     Ok(())
 }
 
-/// The library must refuse it: Oclgrind accepts any size.
-// quirk: OCLGRIND-8
+/// Oclgrind itself takes any size, so this is for us to refuse.
 #[rstest]
 #[case::of_3([1_u8; 3])]
 #[case::of_12([1_u32; 3])]

@@ -1,5 +1,4 @@
-//! Objects of another context. The library must refuse them: Oclgrind does not.
-// quirk: OCLGRIND-9
+//! Objects of another context, on which some drivers crash.
 
 use clmatrix::Result;
 use clmatrix::cl3::event::{CL_COMPLETE, create_user_event, set_user_event_status};

@@ -57,8 +57,7 @@ const LONG: Duration = Duration::from_millis(100);
 /// A kernel that takes its time and then writes what nobody has written yet.
 struct Slow {
     kernel: Launcher,
-    /// Rounds for each element; rusticl ends any loop after 65,535.
-    // quirk: RUSTICL-2
+    /// What it does for each element. (rusticl ends any loop after 65,535 of them.)
     rounds: u32,
     /// What it wrote last.
     written: u32,
@@ -152,8 +151,7 @@ fn fails(on: &OnDevice, queue: &CommandQueue) -> Result<()> {
     let gate = gate(&on.context);
     let elsewhere = Buffer::new(&on.context, MemFlags::READ_WRITE, 16)?;
     enqueue_fill_buffer(queue, &elsewhere, &OLD, .., &gate)?;
-    // Before any thread waits for it.
-    // quirk: POCL-10
+    // Before anybody waits: PoCL aborts now and then where a thread waits for what depends on it.
     fail(&gate);
     Ok(())
 }

@@ -25,49 +25,48 @@ use crate::setup::Setup;
 
 pub const EXAMPLES: &str = "\
 Examples:
-  clmatrix characterize                     what is known of each device here
-  clmatrix characterize --measure           what each really does beside it; half a minute each
+  clmatrix characterize                     the properties of each device
+  clmatrix characterize --measure           with measurements; half a minute for each device
   clmatrix characterize --measure --only launch --budget 5s --devices pocl
   clmatrix characterize --measure --format json > today.json
   clmatrix characterize --compare yesterday.json today.json";
 
-/// Shows what each device is like: PyOpenCL's answers, from what the driver tells and what is known
-/// of vendors, and beside them what is measured.
+/// Shows the properties of each device: PyOpenCL's answers, from the driver's information and from
+/// tables of vendors, and next to them the measurements.
 ///
-/// Each device is asked in a process of its own that sees only its driver: one that crashes or hangs
-/// costs that answer alone.
+/// Each device is queried in a process of its own that loads only the driver of that device. A crash
+/// or a hang costs one answer.
 #[derive(Args)]
 pub struct CharacterizeArguments {
     #[command(flatten)]
     common: Common,
-    /// Measure, too, one device after the other; nothing else should run meanwhile.
+    /// Also measure, one device after the other. Run nothing else meanwhile.
     #[arg(long)]
     measure: bool,
-    /// Only the answer, the measurement, or the topic with all its measurements of this name; may be
+    /// Show only the answer, the measurement, or all measurements of the topic of this name; may be
     /// repeated.
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// How long the measurements of a device may take [default: 24s for a CPU, else 16s]. It is the
-    /// budget of which answers speak.
+    /// Limit the time for all measurements of one device [default: 24s for a CPU, else 16s].
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, requires = "measure")]
     budget: Option<Duration>,
-    /// How much of a device's memory they may use [default: 256MiB of the host's, else all]: what answers
-    /// call its memory that may be used.
+    /// Limit the device memory that measurements may use [default: 256 MiB if it is host memory, else
+    /// all of it].
     #[arg(long, value_name = "SIZE", requires = "measure")]
     memory: Option<ByteSize>,
-    /// Draw curves of what is measured below the table, which is otherwise done on a terminal only.
+    /// Draw the measured curves below the table [default: on a terminal].
     #[arg(long, requires = "measure")]
     plot: bool,
-    /// Instead of asking devices: compare two files of JSON, name by name. Devices go together by
-    /// their ids; the only ones of both files do so under any ids.
+    /// Compare two JSON files of earlier runs, name by name. Devices are paired by their ids; the only
+    /// device of one file is paired with the only device of the other.
     #[arg(long, num_args = 2, value_names = ["A.json", "B.json"],
           conflicts_with_all = ["measure", "report_dir", "devices"])]
     compare: Vec<PathBuf>,
-    /// Folder for characterize.json and curves/DEVICE/NAME.svg [default with --measure:
+    /// Write characterize.json and curves/DEVICE/NAME.svg to this folder [default with --measure:
     /// CLMATRIX_REPORT_DIR, else the profile's, else target/clmatrix].
     #[arg(long, value_name = "DIR")]
     report_dir: Option<PathBuf>,
-    /// A table, JSON with the devices' ids as names, or tables for a document.
+    /// Print a table, JSON with the devices' ids as keys, or tables in Markdown.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }

@@ -13,16 +13,16 @@ use crate::devices::{FoundPlatform, Machine};
 use crate::front::{AnyError, print};
 use crate::report::sheet::aligned;
 
-/// Shows each device with its id; `*` marks those that a run would test.
+/// Lists each device with its id. `*` marks the selected devices.
 #[derive(Args)]
 pub struct DevicesArguments {
     #[command(flatten)]
     common: Common,
-    /// A table, or a JSON array of the devices.
+    /// Print a table, or a JSON array of the devices.
     #[arg(long, value_enum, default_value_t = TableFormat::Table)]
     format: TableFormat,
-    /// In JSON, an object that also has platforms without devices and drivers that failed (the
-    /// table always shows them).
+    /// Print a JSON object that also has the platforms without devices and the drivers that failed. The
+    /// table always shows them.
     #[arg(long)]
     all: bool,
 }

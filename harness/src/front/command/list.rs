@@ -10,13 +10,13 @@ use super::{Filter, TableFormat};
 use crate::front::{AnyError, Target, print};
 use crate::registry::{self, Ignore, Test};
 
-/// Shows the tests as they are written; which of them a device can run shows in a run.
+/// Lists the tests in the order of the sources. The requirements of a test are checked for each device
+/// when it runs.
 #[derive(Args)]
 pub struct ListArguments {
-    /// Show the tests whose path (`suite::test::case`) contains one of these, or matches it where
-    /// it is a glob.
+    /// Tests to list: parts of the path (`suite::test::case`), or globs [default: all tests].
     filter: Vec<String>,
-    /// A table, or JSON.
+    /// Print a table, or JSON.
     #[arg(long, value_enum, default_value_t = TableFormat::Table)]
     format: TableFormat,
 }

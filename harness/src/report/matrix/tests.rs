@@ -20,8 +20,18 @@ fn log(devices: &[&str], results: Vec<TestResult>) -> RunLog {
     }
 }
 
+fn layout() -> Layout<'static> {
+    Layout {
+        width: 80,
+        color: false,
+        reports: Path::new("target/clmatrix"),
+        output: ShownOutput::FewUnexpected,
+        quiet: false,
+    }
+}
+
 fn page(log: &RunLog) -> String {
-    matrix(log, 80, false, Path::new("target/clmatrix"))
+    matrix(log, layout())
 }
 
 fn failed(message: &str) -> Outcome {
@@ -62,35 +72,41 @@ fn all_that_can_happen() {
     let mut log = log(&["pocl-cpu", "rusticl-cpu"], all_kinds());
     log.absent = vec!["intel-*".to_owned(), "oclgrind-sim".to_owned()];
     let expected = r"
-         pocl-cpu       rusticl-cpu     host
-pool     2 ok           1F 1x           -
-memory   1U 1s 1i       1C 1T 2N        -
-parsing  -              -               1 ok
-all      2 ok 1U 1s 1i  1F 1C 1T 2N 1x  1 ok
-F = failed  C = crashed  T = timed out  U = unexpectedly passed  N = not run
-x = failed as expected  s = skipped  i = ignored
+         pocl-cpu               rusticl-cpu                          host
+         ok XPASS skip ignored  ok FAIL CRASH TIMEOUT NOT-RUN xfail  ok
+pool      2     -    -       -   -    1     -       -       -     1   -
+memory    -     1    1       1   -    -     1       1       2     -   -
+parsing   -     -    -       -   -    -     -       -       -     -   1
+all       2     1    1       1   -    1     1       1       2     1   1
+time     0.2 s                  0.2 s                                0.2 s
+XPASS = unexpectedly passed  xfail = failed as expected
 
 ABSENT intel-*: expected, but no device matches
 ABSENT oclgrind-sim: expected, but no device matches
 
 FAIL pool::reuse::n_1@rusticl-cpu
-  left: 1 right: 2
-  suites/src/pool.rs:41
-  clmatrix run --exact pool::reuse::n_1@rusticl-cpu
+  left:  1
+  right: 2
+  at suites/src/pool.rs:41
+  more:  target/clmatrix/junit/rusticl-cpu.xml
+  rerun: clmatrix run --exact pool::reuse::n_1@rusticl-cpu
 
 CRASH memory::maps@rusticl-cpu
   SIGSEGV
-  suites/src/memory.rs:7
-  clmatrix run --exact memory::maps@rusticl-cpu
+  at suites/src/memory.rs:7
+  more:  target/clmatrix/junit/rusticl-cpu.xml
+  rerun: clmatrix run --exact memory::maps@rusticl-cpu
 
 TIMEOUT memory::waits@rusticl-cpu
   did not end within 1m
   expected: crash: driver bug 7
-  clmatrix run --exact memory::waits@rusticl-cpu
+  more:  target/clmatrix/junit/rusticl-cpu.xml
+  rerun: clmatrix run --exact memory::waits@rusticl-cpu
 
 UNEXPECTED PASS memory::it's new@pocl-cpu
   passed; expected: fail: driver bug 7
-  clmatrix run --exact 'memory::it'\''s new@pocl-cpu'
+  more:  target/clmatrix/junit/pocl-cpu.xml
+  rerun: clmatrix run --exact 'memory::it'\''s new@pocl-cpu'
 
 NOT RUN 2 tests on rusticl-cpu
   Ctrl-C
@@ -133,8 +149,12 @@ fn a_run_without_tests_has_no_table() {
 #[test]
 fn colors_do_not_move_anything() {
     let log = log(&["pocl-cpu", "rusticl-cpu"], all_kinds());
-    let colored = matrix(&log, 80, true, Path::new("target/clmatrix"));
-    assert!(colored.contains("\x1b[32m2 ok\x1b[0m") && colored.contains("\x1b[31mFAIL\x1b[0m"));
+    let colored = matrix(&log, Layout { color: true, ..layout() });
+    for painted in
+        ["\x1b[32m2\x1b[0m", "\x1b[31m1\x1b[0m", "\x1b[33m1\x1b[0m", "\x1b[31mFAIL\x1b[0m"]
+    {
+        assert!(colored.contains(painted), "{colored}");
+    }
     assert_eq!(crate::report::text::clean(&colored), page(&log));
 }
 
@@ -143,6 +163,87 @@ fn escape_sequences_in_messages_do_not_reach_the_terminal() {
     let message = "\x1b[2J\x07gone";
     let page = page(&log(&["d"], vec![result("s::t@d", failed(message))]));
     assert!(page.contains("  \u{fffd}gone\n"), "{page}");
+}
+
+#[test]
+fn a_message_is_shown_whole_and_the_output_from_its_end() {
+    let message = "assertion `left == right` failed: the bytes behind the region are unchanged after \
+                   the copy\n  left: [1, 2]\n right: [1, 3]";
+    let mut failure = result("copy::t@d", failed(message));
+    failure.stdout = (1..=12).map(|line| format!("line {line}\n")).collect();
+    failure.stderr =
+        format!("\nthread 'main' (7) panicked at suites/src/pool.rs:41:5:\n{message}\n");
+    failure.stderr += "said by the driver\n";
+    let expected = r"
+FAIL copy::t@d
+  assertion `left == right` failed: the bytes behind the region are unchanged
+  after the copy
+    left: [1, 2]
+   right: [1, 3]
+  at suites/src/pool.rs:41
+  stdout, the last 10 lines:
+    line 3
+    line 4
+    line 5
+    line 6
+    line 7
+    line 8
+    line 9
+    line 10
+    line 11
+    line 12
+  stderr:
+    said by the driver
+  more:  target/clmatrix/junit/d.xml
+  rerun: clmatrix run --exact copy::t@d
+";
+    let page = page(&log(&["d"], vec![failure]));
+    assert!(page.contains(expected), "{page}");
+}
+
+#[test]
+fn output_of_many_failures_is_shown_on_demand() {
+    let failures = |count| {
+        let failure = |number| {
+            let mut failure = result(&format!("copy::n_{number}@d"), failed("no"));
+            failure.stdout = format!("said by {number}\n");
+            failure
+        };
+        let mut passed = result("copy::passes@d", Outcome::Passed);
+        passed.stdout = "said by the test that passes\n".to_owned();
+        log(&["d"], (0..count).map(failure).chain([passed]).collect())
+    };
+    let outputs = |count, output| {
+        matrix(&failures(count), Layout { output, ..layout() }).matches("said by").count()
+    };
+    assert_eq!(outputs(10, ShownOutput::FewUnexpected), 10);
+    assert_eq!(outputs(11, ShownOutput::FewUnexpected), 0);
+    assert_eq!(outputs(11, ShownOutput::All), 12);
+    assert_eq!(outputs(1, ShownOutput::Hidden), 0);
+    let page = matrix(&failures(0), Layout { output: ShownOutput::All, ..layout() });
+    assert!(
+        page.contains("\nPASS copy::passes@d\n  stdout:\n    said by the test that passes\n\n"),
+        "{page}"
+    );
+}
+
+#[test]
+fn a_quiet_page_has_the_unexpected_results_and_the_summary() {
+    let log = log(
+        &["d"],
+        vec![result("copy::passes@d", Outcome::Passed), result("copy::t@d", failed("no"))],
+    );
+    let expected = r"
+FAIL copy::t@d
+  no
+  at suites/src/pool.rs:41
+  more:  target/clmatrix/junit/d.xml
+  rerun: clmatrix run --exact copy::t@d
+
+FAILED: 2 tests on 1 device in 12.3 s: 1 passed, 1 failed
+";
+    let page = matrix(&log, Layout { quiet: true, ..layout() });
+    assert_eq!(page, expected.trim_start_matches('\n'));
 }
 
 #[test]
@@ -166,7 +267,8 @@ fn a_hundred_devices() {
     let results = ids.iter().map(|id| result(&format!("pool::grows@{id}"), Outcome::Passed));
     let log = log(&ids, results.collect());
     let page = page(&log);
-    assert_eq!(page.matches("1 ok").count(), 100);
+    let counts = page.lines().filter(|line| line.starts_with("pool"));
+    assert_eq!(counts.map(|line| line.matches(" 1").count()).sum::<usize>(), 100);
     assert!(page.contains("D100 = nvidia-geforce-rtx-4090-99\n"), "{page}");
     assert!(page.lines().all(|line| line.width() <= 80), "{page}");
 }
@@ -201,8 +303,10 @@ proptest! {
         let mut log = log(&ids, results);
         log.absent = absent;
         log.header = RunHeader { rerun_command: "rerun".to_owned(), ..log.header };
-        let page = matrix(&log, width, false, Path::new("r"));
-        let to_be_copied = |line: &str| line.contains('@') || line.starts_with("  suites/");
+        let page = matrix(&log, Layout { width, reports: Path::new("r"), ..layout() });
+        let to_be_copied = |line: &str| {
+            line.contains('@') || line.starts_with("  at ") || line.starts_with("  more:  ")
+        };
         for line in page.lines().filter(|line| !to_be_copied(line)) {
             prop_assert!(line.width() <= width.max(MIN_WIDTH), "{line:?}");
         }

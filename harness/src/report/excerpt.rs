@@ -1,0 +1,130 @@
+//! The part of a long text that there is room for.
+
+use unicode_width::UnicodeWidthStr;
+
+use super::table::wrap;
+
+/// Lines of a text that fit on a page.
+pub(super) struct Excerpt {
+    /// The lines.
+    pub(super) lines: Vec<String>,
+    /// Whether nothing is left out.
+    pub(super) is_whole: bool,
+}
+
+impl Excerpt {
+    /// Returns the lines behind `indentation`, each with its newline.
+    pub(super) fn indented(&self, indentation: &str) -> String {
+        self.lines
+            .iter()
+            .map(|line| format!("{indentation}{line}").trim_end().to_owned() + "\n")
+            .collect()
+    }
+}
+
+/// Returns the beginning of a text, wrapped, in at most `limit` lines.
+///
+/// Long lines leave room for those that follow: both sides of an assertion are there. `…` ends a line
+/// that is cut.
+pub(super) fn beginning(text: &str, limit: usize, width: usize) -> Excerpt {
+    let wrapped = paragraphs(text, width);
+    let needed = |most: usize| wrapped.iter().map(|lines| lines.len().min(most)).sum::<usize>();
+    let most = (1..=limit).rev().find(|most| needed(*most) <= limit).unwrap_or(1);
+    let is_whole = wrapped.len() <= limit && wrapped.iter().all(|lines| lines.len() <= most);
+    let mut lines = Vec::new();
+    for mut paragraph in wrapped.into_iter().take(limit) {
+        if paragraph.len() > most {
+            paragraph.truncate(most);
+            mark_cut(paragraph.last_mut(), width);
+        }
+        lines.append(&mut paragraph);
+    }
+    if !is_whole {
+        mark_cut(lines.last_mut(), width);
+    }
+    Excerpt { lines, is_whole }
+}
+
+/// Returns the end of a text, wrapped, in at most `limit` lines.
+pub(super) fn end(text: &str, limit: usize, width: usize) -> Excerpt {
+    let mut lines: Vec<String> = paragraphs(text, width).into_iter().flatten().collect();
+    let excess = lines.len().saturating_sub(limit);
+    lines.drain(..excess);
+    Excerpt { lines, is_whole: excess == 0 }
+}
+
+/// Returns the lines of a text, each as the lines that it takes up, without blank ones at both ends.
+fn paragraphs(text: &str, width: usize) -> Vec<Vec<String>> {
+    let lines: Vec<&str> = text.lines().collect();
+    let has_text = |line: &&str| !line.trim().is_empty();
+    let Some(first) = lines.iter().position(has_text) else { return Vec::new() };
+    let last = lines.iter().rposition(has_text).unwrap_or(first);
+    lines[first..=last].iter().map(|line| wrapped(line, width)).collect()
+}
+
+/// Returns one line as lines of at most `width` columns, all indented as it is.
+fn wrapped(line: &str, width: usize) -> Vec<String> {
+    let line = line.replace('\t', "    ");
+    let text = line.trim();
+    if text.is_empty() {
+        return vec![String::new()];
+    }
+    let indentation = (line.len() - line.trim_start().len()).min(width / 2);
+    let blanks = " ".repeat(indentation);
+    let text = wrap(text.split(' '), " ", width - indentation);
+    text.lines().map(|line| format!("{blanks}{line}")).collect()
+}
+
+/// Ends a line with `…`, in place of its last words where it has no room.
+fn mark_cut(line: Option<&mut String>, width: usize) {
+    let Some(line) = line.filter(|line| !line.ends_with('…')) else { return };
+    while line.width() + 2 > width {
+        line.truncate(line.trim_end().rfind(' ').unwrap_or(0));
+    }
+    line.push_str(" …");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_sides_of_an_assertion_are_shown() {
+        let numbers = |word: &str| vec![word; 100].join(", ");
+        let message = format!(
+            "assertion `left == right` failed: the copy\n  left: [{}]\n right: [{}]",
+            numbers("11"),
+            numbers("22")
+        );
+        let excerpt = beginning(&message, 9, 40);
+        assert!(!excerpt.is_whole);
+        let expected = [
+            "assertion `left == right` failed: the",
+            "copy",
+            "  left: [11, 11, 11, 11, 11, 11, 11, 11,",
+            "  11, 11, 11, 11, 11, 11, 11, 11, 11,",
+            "  11, 11, 11, 11, 11, 11, 11, 11, 11, …",
+            " right: [22, 22, 22, 22, 22, 22, 22, 22,",
+            " 22, 22, 22, 22, 22, 22, 22, 22, 22, 22,",
+            " 22, 22, 22, 22, 22, 22, 22, 22, 22, …",
+        ];
+        assert_eq!(excerpt.lines, expected);
+    }
+
+    #[test]
+    fn short_texts_are_whole() {
+        let excerpt = beginning("\n one\n\n\ttwo  three \n\n", 20, 40);
+        assert_eq!(excerpt.indented("> "), ">  one\n>\n>     two  three\n");
+        assert!(excerpt.is_whole);
+        assert!(beginning("", 20, 40).lines.is_empty());
+        assert!(end(" \n\n", 20, 40).lines.is_empty());
+    }
+
+    #[test]
+    fn the_first_or_the_last_lines_of_many_are_shown() {
+        let text: String = (0..100).map(|number| format!("{number}\n")).collect();
+        assert_eq!(beginning(&text, 3, 40).lines, ["0", "1", "2 …"]);
+        let end = end(&text, 3, 40);
+        assert_eq!((end.lines, end.is_whole), (vec!["97".into(), "98".into(), "99".into()], false));
+    }
+}
