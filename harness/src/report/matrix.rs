@@ -214,12 +214,11 @@ impl Page<'_> {
             Outcome::Failed { message, .. } if result.verdict == Verdict::Fail => clean(message),
             _ => headline(result),
         };
-        let mut text =
-            excerpt::beginning(&message, MESSAGE_LINES, self.layout.width - 2).indented("  ");
+        let mut text = self.wrapped(&message);
         // The headline of the other results holds the expectation.
         let is_other = !result.verdict.is_as_expected() && result.outcome != Outcome::Passed;
         if let Some(expected) = result.expected().filter(|_| is_other) {
-            text += &self.indented(&first_line(&expected));
+            text += &self.wrapped(&first_line(&expected));
         }
         if let Some(Location { file, line }) = place(result) {
             let _ = writeln!(text, "  at {}:{line}", one_line(file));
@@ -312,6 +311,11 @@ impl Page<'_> {
 
     fn indented(&self, text: &str) -> String {
         format!("  {}\n", cut(text, self.layout.width - 2))
+    }
+
+    /// Returns the beginning of a text on indented lines.
+    fn wrapped(&self, text: &str) -> String {
+        excerpt::beginning(text, MESSAGE_LINES, self.layout.width - 2).indented("  ")
     }
 
     fn paint(&self, color: Color, text: &str) -> String {
