@@ -9,6 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
@@ -368,7 +369,10 @@ pub fn host_name() -> String {
 /// Processes with so many bytes of address space are those of sanitizers.
 const SANITIZED: u64 = 1 << 40;
 
-/// The address space of this process has an end, until this is dropped.
+/// How many [`AddressSpaceEnd`]s there are.
+static ENDS: AtomicUsize = AtomicUsize::new(0);
+
+/// The address space of this process has an end, until this is dropped or the test panics.
 pub struct AddressSpaceEnd {
     soft: rlim_t,
     hard: rlim_t,
@@ -381,7 +385,18 @@ impl AddressSpaceEnd {
         let in_use = address_space_in_use().filter(|bytes| *bytes < SANITIZED)?;
         let (soft, hard) = getrlimit(Resource::RLIMIT_AS).ok()?;
         setrlimit(Resource::RLIMIT_AS, in_use.saturating_add(bytes).min(hard), hard).ok()?;
+        ENDS.fetch_add(1, Ordering::Relaxed);
         Some(Self { soft, hard })
+    }
+
+    /// Makes room for the report of a panic. Where memory runs out in a backtrace, Rust's standard
+    /// library waits for itself forever.
+    pub(crate) fn lift() {
+        if ENDS.load(Ordering::Relaxed) > 0
+            && let Ok((_, hard)) = getrlimit(Resource::RLIMIT_AS)
+        {
+            let _ = setrlimit(Resource::RLIMIT_AS, hard, hard);
+        }
     }
 }
 
@@ -389,6 +404,7 @@ impl Drop for AddressSpaceEnd {
     fn drop(&mut self) {
         // Raising the soft limit to what it was is always allowed.
         let _ = setrlimit(Resource::RLIMIT_AS, self.soft, self.hard);
+        ENDS.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -416,5 +432,10 @@ mod tests {
         assert!(can_have(GIB) && !can_have(4 * GIB));
         drop(end);
         assert!(can_have(4 * GIB));
+        let end = AddressSpaceEnd::after(2 << 30).expect("it can be had");
+        assert!(!can_have(4 * GIB));
+        AddressSpaceEnd::lift();
+        assert!(can_have(4 * GIB), "a panic has all memory for its report");
+        drop(end);
     }
 }

@@ -221,6 +221,7 @@ fn note_panic(info: &PanicHookInfo<'_>) {
     if info.payload().is::<Skip>() {
         return;
     }
+    os::AddressSpaceEnd::lift();
     DEFAULT_HOOK(info);
     let location =
         info.location().map(|at| Location { file: at.file().to_owned(), line: at.line() });
