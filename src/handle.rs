@@ -42,8 +42,9 @@ macro_rules! reference {
 }
 
 reference! {
-    /// A reference of our own to a context. Intel's runtime forgets a context whose own references
-    /// are gone, although memory objects still need it.
+    /// A reference to a context. Every memory object holds one, because Intel's runtime destroys a
+    /// context that only its objects still need.
+    // quirk: INTEL-2
     ContextRef(cl_context), context::release_context, "clReleaseContext"
 }
 
@@ -53,8 +54,9 @@ reference! {
 }
 
 reference! {
-    /// A reference of our own to a program. Intel's runtime forgets a program whose own references
-    /// are gone, although kernels still need it.
+    /// A reference to a program. Every launcher holds one, because Intel's runtime destroys a program
+    /// that only its kernels still need.
+    // quirk: INTEL-2
     ProgramRef(cl_program), program::release_program, "clReleaseProgram"
 }
 
@@ -264,7 +266,7 @@ impl EventRef {
         outcome(self.get())
     }
 
-    /// Has the driver begin with what its command may wait for on its queue, if it has one.
+    /// Flushes the queue of this event's command; does nothing for user events.
     pub(crate) fn flush_queue(&self) -> Result<()> {
         let queue = event::get_event_info(self.get(), event::CL_EVENT_COMMAND_QUEUE)
             .map_err(in_call("clGetEventInfo"))?;

@@ -3,10 +3,11 @@
 //! Devices never wait for each other. Within a device, each slot takes the next test and hands it
 //! to its worker. A worker is used until a test goes wrong in it, or it has run as many as it may.
 //!
-//! A crash may strike later than its cause: a driver's thread dies while the next test runs. So
-//! the victim of a crash is run again, alone, in a fresh worker. If it crashes there too, the crash
-//! is its own. If not, it gets the verdict of that rerun, and the test before it is charged with a
-//! delayed crash. Until the next test has ended a result is therefore not yet settled.
+//! A crash may come later than its cause: a thread of the driver crashes while the next test runs.
+//! The scheduler therefore reruns a crashed test alone, in a fresh worker. If the test crashes again,
+//! the crash is its own. If not, the test gets the verdict of the rerun, and the crash is attributed
+//! to the test before it. A result is final only when the next test has ended.
+// quirk: DRIVER-14
 
 mod characterize;
 

@@ -331,8 +331,9 @@ impl Launcher {
             return Err(Error::refused(CALL, CL_INVALID_CONTEXT, why));
         }
         if pointers.is_empty() {
-            // OpenCL has no call that takes pointers back, and some drivers crash when they are
-            // given none: a kernel of its own has none.
+            // A fresh kernel has no pointers. OpenCL has no call that removes them, and NVIDIA's driver
+            // crashes on an empty list.
+            // quirk: NVIDIA-4
             self.kernel = self.fresh_kernel()?;
             self.has_indirect = false;
             return Ok(());

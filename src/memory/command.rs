@@ -99,10 +99,9 @@ pub(crate) fn enqueue_in(
     }
 }
 
-/// Enqueues a command that blocks, and gives its event if it did not fail.
+/// Enqueues a blocking command and returns its event if the command succeeded.
 ///
-/// Waits for the wait list before the driver is asked: some drivers report success where an event
-/// of it fails, or never return.
+/// Waits for the wait list before it calls the driver.
 pub(crate) fn enqueue_blocking(
     call: &'static str,
     queue: &CommandQueue,
@@ -119,7 +118,9 @@ pub(crate) fn enqueue_blocking(
 /// What is left of the wait list of a command that blocks.
 pub(crate) const NO_EVENTS: (cl_uint, *const cl_event) = (0, ptr::null());
 
-/// Some drivers report a blocking command that did not run by its event alone.
+/// Returns an error if the command of `event` has failed. Drivers report a blocking command that did not
+/// run through its event only: the call itself succeeds.
+// quirk: DRIVER-1
 pub(crate) fn check_not_failed(call: &'static str, event: &EventRef) -> Result<()> {
     match event.outcome() {
         Some(Outcome::Failed) => {

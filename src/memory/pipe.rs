@@ -179,7 +179,9 @@ fn check_size(
     }
 }
 
-/// Intel's runtime makes a pipe of more than 4 GiB too small: kernels would write past its end.
+/// Refuses a pipe that is smaller than requested. Intel's runtime computes the size modulo 4 GiB, and
+/// kernels would write past the end of the pipe.
+// quirk: INTEL-3
 fn check_made(call: &'static str, size: usize, packet_size: u32, max_packets: u32) -> Result<()> {
     if size == 0 || size as u64 >= u64::from(packet_size) * u64::from(max_packets) {
         return Ok(());

@@ -76,7 +76,8 @@ fn no_such_span(call: &'static str, what: &str, size: usize, offset: usize, len:
     Error::refused(call, CL_INVALID_VALUE, why)
 }
 
-/// Drivers do not agree on commands on 0 bytes.
+/// Refuses an empty range. Drivers disagree on commands on 0 bytes.
+// quirk: DRIVER-2
 #[inline]
 pub(crate) fn check_not_empty(call: &'static str, range: &Range<usize>) -> Result<()> {
     if range.is_empty() { Err(no_bytes(call)) } else { Ok(()) }

@@ -371,7 +371,9 @@ fn with_images(call: &'static str, context: &Context) -> Result<Arc<MemContext>>
     Err(Error::unsupported(call, CL_INVALID_OPERATION, why))
 }
 
-/// The loader calls into nowhere where a driver does not have the function.
+/// Refuses devices before OpenCL 2.0: their drivers may lack the function, and the loader then calls a
+/// null pointer.
+// quirk: LOADER-2
 fn check_version(call: &'static str, context: &MemContext) -> Result<()> {
     let version = |&device: &_| {
         let text = get_device_info(device, CL_DEVICE_VERSION).map_or(String::new(), String::from);

@@ -66,8 +66,9 @@ impl WaitList<'_> {
 
     /// The arguments of `call`, whose queue belongs to `context`.
     ///
-    /// Drivers differ in whether they notice a foreign event, and in what they make of one that has
-    /// failed: PoCL never returns.
+    /// Refuses events of another context, which Oclgrind accepts, and events that have failed: on PoCL
+    /// a command with such an event never completes.
+    // quirk: OCLGRIND-9, POCL-4
     #[inline]
     pub(super) fn arguments(
         &self,
@@ -117,8 +118,9 @@ impl WaitList<'_> {
         self.events.iter().map(|&event| unsafe { EventRef::retain(event) }).collect()
     }
 
-    /// Waits for the events before a blocking `call`, which then has nothing to wait for itself:
-    /// some drivers report success where an event failed meanwhile, or never return.
+    /// Waits for the events before a blocking `call`, which is then enqueued without a wait list. All
+    /// known drivers report success for a blocking call if an event of its wait list fails.
+    // quirk: DRIVER-1
     #[inline]
     pub(super) fn wait(&self, call: &'static str, context: cl_context) -> Result<()> {
         if self.events.is_empty() { Ok(()) } else { self.wait_for_all(call, context) }

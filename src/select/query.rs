@@ -114,7 +114,8 @@ fn lists(extensions: &[String], name: &str) -> bool {
     extensions.iter().any(|listed| listed == name)
 }
 
-/// A driver's string without its terminator and the blanks that some drivers pad with.
+/// Converts a driver's string; removes the terminator and the blanks that some drivers add.
+// quirk: DRIVER-6
 pub(crate) fn text(data: std::result::Result<Vec<u8>, i32>) -> String {
     let data = data.unwrap_or_default();
     String::from_utf8_lossy(&data).trim_matches(|c: char| c == '\0' || c.is_whitespace()).to_owned()
@@ -123,6 +124,12 @@ pub(crate) fn text(data: std::result::Result<Vec<u8>, i32>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_drivers_string_has_no_terminator_and_no_blanks_around_it() {
+        assert_eq!(text(Ok(b" OpenCL 3.0 \0".to_vec())), "OpenCL 3.0");
+        assert_eq!(text(Err(-30)), "");
+    }
 
     #[test]
     fn sub_groups_are_not_a_required_size_of_them() {

@@ -39,7 +39,8 @@ pub fn meanwhile<T>(gate: &Event, then: fn(&Event), work: impl FnOnce() -> T) ->
     })
 }
 
-/// Does `work`, and opens the gate after a moment: Oclgrind's `clFlush` waits for it.
+/// Does `work`, and opens the gate after a moment: Oclgrind's `clFlush` blocks until the gate is open.
+// quirk: OCLGRIND-2
 pub fn soon_open<T>(gate: &Event, work: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {
         scope.spawn(|| {

@@ -69,9 +69,9 @@ impl OnDevice {
     }
 }
 
-/// An out-of-order queue that is finished before it is released. Intel's CPU runtime 2026.22 hangs
-/// where the last command of such a queue ends after the release, and so does a program of PyOpenCL
-/// that does nothing else.
+/// An out-of-order queue that is finished before it is released. Intel's CPU runtime 2026.22 hangs if
+/// the last command of such a queue completes after the release.
+// quirk: INTEL-4
 pub struct OutOfOrderQueue(CommandQueue);
 
 impl Deref for OutOfOrderQueue {
@@ -89,8 +89,9 @@ impl Drop for OutOfOrderQueue {
     }
 }
 
-/// Waits until `condition` holds, and says whether it ever did. What drivers count may lag behind
-/// for a moment: their own threads hold on to what they have just worked on.
+/// Waits up to 10 s until `condition` holds, and returns whether it does. Reference counts may change
+/// late: a driver's own thread keeps an object for a moment after its last command.
+// quirk: NVIDIA-5
 pub fn soon(mut condition: impl FnMut() -> Result<bool>) -> Result<bool> {
     for _ in 0..1000 {
         if condition()? {

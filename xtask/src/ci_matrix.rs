@@ -112,9 +112,11 @@ pub fn environment(runtimes: &Path) -> Result<Environment> {
     );
     eprintln!("OpenCL devices: the CI matrix, {}", vendors.display());
     Ok(Environment::blank()
-        // With a slash at its end: the loader that comes with CUDA puts none before a file's name.
+        // The path ends with a slash.
+        // quirk: LOADER-1
         .set("OCL_ICD_VENDORS", vendors.join(""))
-        // rusticl offers no device unless told which of Mesa's drivers to use.
+        // rusticl shows no device unless the variable names a driver of Mesa.
+        // quirk: RUSTICL-4
         .set("RUSTICL_ENABLE", "llvmpipe"))
 }
 

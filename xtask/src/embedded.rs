@@ -73,10 +73,12 @@ pub fn environment(runtimes: &Path) -> Result<Environment> {
     vendors::write(&vendors, &[("pocl", library("libpocl-")?)])?;
     eprintln!("OpenCL devices: the embedded default, {}", vendors.display());
     Ok(Environment::blank()
-        // With a slash at its end: the loader that comes with CUDA puts none before a file's name.
+        // The path ends with a slash.
+        // quirk: LOADER-1
         .set("OCL_ICD_VENDORS", vendors.join(""))
         .set("OPENCL_DYLIB_PATH", library("libOpenCL-")?)
-        // This loader looks for drivers there as well: it crashes if the variable is unset, and
-        // lists the device twice if it names the wheel's folder.
+        // This loader crashes if the variable is unset, and lists the device twice if the variable
+        // names the wheel's folder.
+        // quirk: LOADER-4
         .set("PYOPENCL_HOME", ""))
 }

@@ -117,7 +117,9 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// With less, in bytes, drivers run out of memory before anything is measured, and some crash.
+/// The least memory for a measurement that ends it, in bytes. With less, drivers run out of memory
+/// before the first measurement, and some crash.
+// quirk: DRIVER-13
 const LEAST_ROOM: u64 = 64 << 20;
 
 /// A process that had `room` bytes has found how many those are, which nobody asked.

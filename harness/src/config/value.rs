@@ -54,7 +54,8 @@ impl Text for PlatformName {
 pub(super) struct NamePattern(GlobMatcher);
 
 impl NamePattern {
-    /// Whether `name` matches; blanks around it do not count, since some drivers pad.
+    /// Whether `name` matches; blanks around it do not count, since some drivers add them.
+    // quirk: DRIVER-6
     pub(super) fn matches(&self, name: &str) -> bool {
         self.0.is_match(name.trim())
     }

@@ -40,16 +40,16 @@ impl Driver {
         }
     }
 
-    /// The variables by which a process sees this driver and no other, with folders for what drivers
-    /// keep between processes: PoCL shows no device if it has none to write to.
-    ///
-    /// `state` is the folder in which all of that is kept.
+    /// The variables by which a process sees this driver and no other. `state` is the folder for the
+    /// drivers' caches: PoCL shows no device without a cache folder that it can write to.
+    // quirk: POCL-8
     pub fn environment(&self, state: &Path) -> io::Result<Vec<(OsString, Option<OsString>)>> {
         let mut environment = match self {
             Self::Icd { library, .. } => alone(library, state)?,
             Self::AsIs => Vec::new(),
         };
-        // Would turn Oclgrind's diagnostics away from standard error.
+        // OCLGRIND_LOG would redirect Oclgrind's diagnostics from standard error to a file.
+        // quirk: OCLGRIND-3
         environment.push(("OCLGRIND_LOG".into(), None));
         for (variable, folder) in
             [("POCL_CACHE_DIR", "pocl-cache"), ("MESA_SHADER_CACHE_DIR", "mesa-cache")]
@@ -62,14 +62,16 @@ impl Driver {
     }
 }
 
-/// The variables that show a process this library, through a private vendors folder.
+/// The variables that show a process this library, through a private vendors folder: the only form
+/// that all loaders read in the same way.
+// quirk: LOADER-3
 fn alone(library: &str, state: &Path) -> io::Result<Vec<(OsString, Option<OsString>)>> {
     let mut hasher = DefaultHasher::new();
     library.hash(&mut hasher);
     let folder = state.join("vendors").join(format!("{:016x}", hasher.finish()));
     write_if_different(&folder.join("driver.icd"), library)?;
-    // With a slash at its end: the loader that comes with CUDA puts none between this and a file's
-    // name.
+    // The path ends with a slash.
+    // quirk: LOADER-1
     let folder = folder.join("");
     Ok(vec![
         ("OCL_ICD_VENDORS".into(), Some(folder.into())),
@@ -242,12 +244,25 @@ mod tests {
     }
 
     #[test]
+    fn a_driver_can_write_its_cache_and_its_diagnostics() {
+        let state = tempfile::tempdir().unwrap();
+        let environment = Driver::AsIs.environment(state.path()).unwrap();
+        let value = |name: &str| environment.iter().find(|(n, _)| n == name).map(|(_, v)| v);
+        assert_eq!(value("OCLGRIND_LOG"), Some(&None));
+        if std::env::var_os("POCL_CACHE_DIR").is_none() {
+            let folder = value("POCL_CACHE_DIR").unwrap().clone().unwrap();
+            assert!(PathBuf::from(folder).starts_with(state.path()));
+        }
+    }
+
+    #[test]
     fn one_driver_is_shown_through_a_private_folder() {
         let state = tempfile::tempdir().unwrap();
         let driver = Driver::Icd { library: "libx.so".to_owned(), origin: "x.icd".into() };
         let environment = driver.environment(state.path()).unwrap();
         let folder = PathBuf::from(environment[0].1.clone().unwrap());
         assert_eq!(environment[0].0, "OCL_ICD_VENDORS");
+        assert!(folder.as_os_str().as_encoded_bytes().ends_with(b"/"));
         assert_eq!(fs::read_to_string(folder.join("driver.icd")).unwrap(), "libx.so");
         assert_eq!(driver.environment(state.path()).unwrap(), environment, "it is stable");
     }

@@ -79,6 +79,8 @@ fn split<At: Copy>(
 
 fn base(platform: &PlatformInfo, device: &DeviceInfo) -> String {
     let platform = platform_slug(&platform.name);
+    // Oclgrind's device is of all types at once.
+    // quirk: OCLGRIND-5
     let device = if device.device_type.is_cpu_only() {
         "cpu".to_owned()
     } else {

@@ -332,7 +332,8 @@ pub fn finds_leaks() -> bool {
     check() != 0
 }
 
-/// Ends the process now, without the drivers' exit handlers, which hang on some.
+/// Ends the process at once, without the drivers' exit handlers, which may hang.
+// quirk: DRIVER-12
 pub fn exit_now(status: i32) -> ! {
     // SAFETY: `_exit` takes any status and does not return.
     unsafe { libc::_exit(status) }

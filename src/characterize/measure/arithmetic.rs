@@ -43,7 +43,8 @@ kernel void mads(uint steps, int a, int b, global uint *taken, global VECTOR *ke
 
 /// Of one work item's step, for each element of a vector: a product and a sum are two.
 const OPERATIONS: f64 = 64.0;
-/// Less than rusticl's 65,535.
+/// Iterations of the kernel's loop at most; rusticl ends any loop after 65,535.
+// quirk: RUSTICL-2
 const MOST_STEPS: u32 = 30_000;
 /// Nanoseconds of a sample: long beside what it takes until all of a device has work.
 const SAMPLE: f64 = 5e6;
@@ -154,7 +155,8 @@ impl<'a> Mads<'a> {
             return Err(NotMeasurable::new(format!("the device has no {extension}")));
         }
         let width: Option<u32> = Query(&bench.device).value(number.width);
-        // A driver may tell 0 of a type that it has.
+        // The driver may report a width of 0 for a type that the device has.
+        // quirk: DRIVER-11
         let width = width.unwrap_or(1).max(1);
         let kernel = bench.kernel(SOURCE, &number.options(width), "mads")?;
         let (group, groups) = shape(bench, &kernel)?;

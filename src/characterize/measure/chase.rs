@@ -67,9 +67,11 @@ kernel void chase(
 
 /// Steps of a loop of the kernel.
 pub(super) const STEPS: u32 = 16;
-/// Work items of a group. Always as many: some drivers compile for each number.
+/// Work items of a group. The size never changes, because PoCL compiles a kernel for each size.
+// quirk: POCL-11
 pub(super) const GROUP: u32 = 32;
-/// Some devices end loops of more at this.
+/// Iterations of the kernel's loop at most; rusticl ends any loop after 65,535.
+// quirk: RUSTICL-2
 pub(super) const MOST_LOOPS: u32 = 60_000;
 
 /// One after the other, through all of some places that lie evenly in the buffer. In words of 4
@@ -134,7 +136,8 @@ impl<'b> Chase<'b> {
         Ok(cycle)
     }
 
-    /// Launches all kernels once. Some drivers compile them then.
+    /// Launches all kernels once, because PoCL compiles a kernel at its first launch.
+    // quirk: POCL-11
     pub fn warm_up(&mut self) -> Attempt<()> {
         let cycle = self.lay(0, GROUP, 1, 0)?;
         self.touch(&cycle)?;

@@ -86,7 +86,8 @@ kernel void diverge(uint steps, uint run, global uint *taken, global uint *kept)
     kept[i] = x;
 }";
 
-/// Less than rusticl's 65,535, which two loops share.
+/// Iterations of both loops of the kernel together; rusticl ends any loop after 65,535.
+// quirk: RUSTICL-2
 const MOST_STEPS: u32 = 30_000;
 /// Nanoseconds of a sample: long beside a launch.
 const SAMPLE: f64 = 2e6;
@@ -122,7 +123,7 @@ impl<'a> Divergence<'a> {
     fn sub_group_size(&self) -> Option<u32> {
         const FIRST_WITH_SUB_GROUPS: Version = Version { major: 2, minor: 1 };
         let version = Query(&self.bench.device).text(cl3::device::CL_DEVICE_VERSION);
-        // Drivers before that may have nothing to call.
+        // quirk: LOADER-2
         if Version::parse(&version).is_none_or(|version| version < FIRST_WITH_SUB_GROUPS) {
             return None;
         }
@@ -137,7 +138,8 @@ impl<'a> Divergence<'a> {
             info.ok().map(|info| info.to_size()).filter(|size| *size > 0)
         };
         let size = of_group(self.work_items)?;
-        // PoCL takes a whole work group for a sub-group.
+        // PoCL reports the whole work group as one sub-group.
+        // quirk: POCL-9
         let is_group = of_group(self.work_items / 2) != Some(size) || size == self.work_items;
         if is_group { None } else { size.try_into().ok() }
     }

@@ -18,7 +18,8 @@ kernel void spin(uint steps, global uint *kept) {
     *kept = x;
 }";
 
-/// Less than rusticl's 65,535.
+/// Iterations of the kernel's loop at most; rusticl ends any loop after 65,535.
+// quirk: RUSTICL-2
 const MOST_STEPS: u32 = 60_000;
 /// Nanoseconds of a long command: far above what the host needs to start any and to wait for it.
 const LONG: f64 = 8e6;

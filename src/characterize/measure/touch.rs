@@ -37,8 +37,9 @@ const SOURCE: &str = "kernel void touch(global uint *memory, uint words, uint va
     memory[get_global_id(0) * words] = value;
 }";
 
-/// Makes buffers that exist. A kernel writes to them: `clEnqueueFillBuffer` of NVIDIA's driver took
-/// more than a minute for the memory of an H200.
+/// Creates buffers whose memory is allocated, by a kernel that writes to each page.
+/// `clEnqueueFillBuffer` of NVIDIA's driver took more than a minute for the memory of an H200.
+// quirk: NVIDIA-3
 pub struct Toucher<'a> {
     bench: &'a Workbench<'a>,
     kernel: Launcher,

@@ -116,8 +116,9 @@ unsafe fn create(context: Arc<MemContext>, about: About, data: *const u8) -> Res
     Ok(Buffer::whole(object))
 }
 
-/// The size in bytes of a new buffer must be one that a device can allocate at once: some drivers
-/// take it and fail later.
+/// Refuses a buffer of more bytes than any device of the context can allocate at once. Oclgrind accepts
+/// the size.
+// quirk: OCLGRIND-6
 pub(crate) fn check_size(call: &'static str, context: &MemContext, size: usize) -> Result<()> {
     match context.largest_allocation() {
         Some(largest) if size as u64 > largest => {

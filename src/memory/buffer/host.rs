@@ -51,8 +51,9 @@ impl Drop for Destroyed {
 }
 
 impl HostBuffer {
-    /// How long a driver may take to destroy a buffer that nobody uses: some have threads that hold
-    /// on to what they have just worked on.
+    /// How long a driver may take to destroy a buffer after its last use: some drivers do it later, in
+    /// a thread of their own.
+    // quirk: NVIDIA-5
     const PATIENCE: Duration = Duration::from_secs(10);
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -245,8 +245,9 @@ impl Buffer {
     }
 }
 
-/// Drivers differ in whether they notice a region that begins where none may. `alignments` are
-/// those of the devices.
+/// Refuses a sub-buffer whose origin is not aligned for any device; `alignments` are those of the
+/// devices, in bytes. Not all drivers check it.
+// quirk: DRIVER-3
 fn check_alignment(call: &'static str, offset: usize, alignments: &[usize]) -> Result<()> {
     if alignments.iter().any(|alignment| offset.is_multiple_of(*alignment)) {
         return Ok(());

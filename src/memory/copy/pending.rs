@@ -116,7 +116,7 @@ impl<H> PendingTransfer<H> {
     /// Whether what has ended has ended well.
     fn check(&self) -> Result<()> {
         check_not_failed(self.call, &self.event)?;
-        // Intel's runtime calls a command complete that never ran because of its wait list.
+        // quirk: INTEL-1
         self.after.iter().try_for_each(|event| check_not_failed(self.call, event))
     }
 }

@@ -204,7 +204,8 @@ impl CopyArgs<&Buffer, &Buffer> for Rect {
         check_apart(CALL, (src, &from), (dst, &to))?;
         let operands =
             [src.operand(&from.hull(), Access::Read), dst.operand(&to.hull(), Access::Write)];
-        // Regions by their whole buffers: PoCL 3.1 crashes on regions here.
+        // Sub-buffers are replaced by their whole buffers: PoCL 3.1 crashes on sub-buffers here.
+        // quirk: POCL-5
         let (from, to) = (from.moved_by(src.offset()), to.moved_by(dst.offset()));
         let event = enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the rectangles are within the

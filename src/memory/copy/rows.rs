@@ -128,8 +128,9 @@ impl Rows {
         self.checked_hull().expect("it was there when this was made")
     }
 
-    /// The same rectangle in what begins `bytes` earlier, with the smallest x and y: PoCL 3.1 takes
-    /// rectangles of one buffer for overlapping where rows seem to reach beyond their pitch.
+    /// The same rectangle in memory that begins `bytes` earlier, with the smallest possible x and y: PoCL
+    /// 3.1 reports an overlap between rectangles of one buffer if x + width exceeds the row pitch.
+    // quirk: POCL-6
     pub(super) fn moved_by(self, bytes: usize) -> Self {
         // It does not overflow: the rectangle is within a buffer.
         let start = self.hull().start + bytes;

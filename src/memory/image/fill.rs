@@ -145,8 +145,9 @@ impl<C: FillColor, Part: Into<ImageRegion>> FillTarget<C, Part> for &Image {
     }
 }
 
-/// Fills one row of a buffer's bytes, from a row that is filled first: PoCL 3.1 crashes where it is
-/// asked to fill an image of a buffer, and rusticl 22.3 fills other bytes.
+/// Fills pixels of a 1D image of a buffer: fills a temporary image and copies its pixels to the buffer.
+/// PoCL 3.1 crashes in clEnqueueFillImage of such an image, and rusticl 22.3 fills other bytes.
+// quirk: POCL-7, RUSTICL-1
 fn fill_row<C: FillColor>(
     queue: &CommandQueue,
     image: &Image,

@@ -138,7 +138,8 @@ impl Image {
         pitches: [usize; 2],
     ) -> Self {
         let mut about = about;
-        // Commands on the whole object count its size: some drivers leave gaps out of it.
+        // CL_MEM_SIZE may leave out the gaps between rows; commands on the whole object need them.
+        // quirk: DRIVER-5
         about.size = about.size.max(pitches[1] * extent.pixels[2]);
         let object = match &buffer {
             Some(buffer) => {
@@ -243,9 +244,10 @@ impl Image {
         rows
     }
 
-    /// The buffer and which of its bytes these pixels are, where they are in one piece there. What
-    /// moves them is then asked for the buffer: PoCL 3.1 crashes where it is asked for such an image
-    /// and rusticl 22.3 takes its pixels for bytes.
+    /// The buffer and the bytes of these pixels in it, if the image is one row of a buffer. Copies and
+    /// fills then use the buffer: PoCL 3.1 crashes on such images, and rusticl 22.3 counts bytes instead
+    /// of pixels.
+    // quirk: POCL-7, RUSTICL-1
     pub(crate) fn in_buffer(&self, pixels: &Pixels) -> Option<(&Buffer, Range<usize>)> {
         let buffer = self.row_of_buffer()?;
         let item_size = self.element_size();
@@ -314,8 +316,9 @@ fn raw_buffer(raw: cl_mem) -> Result<Option<cl_mem>> {
     Ok((parent_type == ObjectType::Buffer).then_some(parent))
 }
 
-/// Refuses an image whose pixels the driver takes for larger or smaller than they are: it would not
-/// stay within the host memory.
+/// Refuses an image for which the driver uses another pixel size than the format has: a copy would
+/// exceed the host memory.
+// quirk: OCLGRIND-7
 fn check_item_size(raw: cl_mem, format: ImageFormat) -> Result<()> {
     let found: usize = info(raw, cl::CL_IMAGE_ELEMENT_SIZE)?.into();
     if found == format.item_size() {

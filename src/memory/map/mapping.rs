@@ -345,7 +345,7 @@ fn check<K: Mappable>(event: &EventRef, after: &[EventRef]) -> Result<()> {
     after.iter().try_for_each(|event| {
         // If the map has overtaken it, it has not ended.
         event.wait_until_ended()?;
-        // Intel's runtime calls a command complete that never ran because of its wait list.
+        // quirk: INTEL-1
         check_not_failed(K::MAP, event)
     })
 }

@@ -72,7 +72,9 @@ pub fn enqueue_svm_migratemem<'a>(
     Ok(event.into_event())
 }
 
-/// Drivers of older devices need not have the function.
+/// Refuses devices before OpenCL 2.1: their drivers may lack the function, and the loader then calls a
+/// null pointer.
+// quirk: LOADER-2
 fn check_version(queue: &CommandQueue) -> Result<()> {
     let text: String = get_device_info(device_of(queue)?, CL_DEVICE_VERSION)
         .map_err(in_call("clGetDeviceInfo"))?

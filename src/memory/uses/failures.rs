@@ -1,19 +1,23 @@
-//! What drivers do otherwise once a command has failed, by their platforms' names.
+//! Driver quirks after a failed command, selected by the platform's name.
 
-/// What follows from a failure with a driver.
+/// The quirks of one driver after a failed command.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Failures {
-    /// What comes after a command that failed does not wait for what came before it: in an in-order queue
-    /// it begins at once (PoCL 3.1, Oclgrind 21.10), or fails at once (NVIDIA 580).
+    /// In an in-order queue, commands after a failed one do not wait for the commands before it: they
+    /// start at once (PoCL 3.1, Oclgrind 21.10) or fail at once (NVIDIA 580).
+    // quirk: POCL-1, OCLGRIND-1, NVIDIA-1
     pub are_overtaken: bool,
-    /// A failure may crash what has just found its queue idle (PoCL 3.1).
+    /// A failure may crash a command that is enqueued while its queue becomes idle (PoCL 3.1).
+    // quirk: POCL-2
     pub race_with_idle_queues: bool,
-    /// The unmap of a map that failed writes to the memory what was never read from it (NVIDIA 580).
+    /// The unmap of a failed map writes bytes to the memory that were never read from it (NVIDIA 580).
+    // quirk: NVIDIA-2
     pub are_unmapped_with_harm: bool,
 }
 
 impl Failures {
-    /// Those of a platform; of one without a name, the worst that can be avoided.
+    /// The quirks of the platform `platform`. A platform without a name gets all the workarounds that
+    /// do no harm on other drivers.
     pub fn of(platform: &str) -> Self {
         let is_nvidia = platform.contains("NVIDIA CUDA");
         let is_other = platform.contains("Portable Computing Language")
@@ -43,6 +47,6 @@ mod tests {
         assert_eq!(of("Oclgrind"), (true, true, false));
         assert_eq!(of("NVIDIA CUDA"), (true, false, true));
         assert_eq!(of("Intel(R) OpenCL"), (false, false, false));
-        assert_eq!(of(""), (true, true, false), "nobody knows");
+        assert_eq!(of(""), (true, true, false), "an unknown platform");
     }
 }

@@ -1,12 +1,13 @@
-//! What drivers need in whose in-order queues a command that failed lets what comes after it begin
-//! before what came before it has ended (PoCL 3.1, Oclgrind 21.10), or fail at once (NVIDIA 580). Only a
-//! command with a wait list can fail there.
+//! Workaround for drivers whose in-order queues lose their order once a command fails.
 //!
-//! - There is a marker right before each such command: what waits for a queue waits for its markers,
-//!   too. A command that another thread enqueues just then may come between the two; it is a marker
-//!   itself.
-//! - PoCL may free a command that failed while what it had to wait for will still tell it of its end.
-//!   So its event is kept until then.
+//! On PoCL 3.1 and Oclgrind 21.10 later commands then start before earlier ones have finished; on
+//! NVIDIA 580 they fail immediately. Only commands with a wait list can trigger it.
+//!
+//! - A marker is enqueued right before each such command. A wait for the queue also waits for its
+//!   markers. A command that another thread enqueues between the two serves as a marker itself.
+//! - PoCL may free a failed command while an event of its wait list still has to notify it. The
+//!   command's event is therefore kept until the wait list has completed.
+// quirk: POCL-1, POCL-3, OCLGRIND-1, NVIDIA-1
 
 use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,7 +25,8 @@ struct Mark {
     /// Ends when all has that came before.
     before: EventRef,
     behind: Behind,
-    /// Last: some drivers' events do not keep their queue.
+    /// The last field, so that it is released last: the events of some drivers do not keep their queue.
+    // quirk: DRIVER-9
     queue: QueueRef,
 }
 
@@ -47,7 +49,7 @@ struct Command {
 }
 
 impl Command {
-    /// For how long a driver may go on telling others of an end that can be seen already.
+    /// How long a driver may take to notify dependent commands after an event's status has changed.
     const PATIENCE: Duration = Duration::from_millis(100);
 
     /// Whether the driver may still look at it, once all that came before it in its queue has ended.
@@ -140,10 +142,12 @@ pub(super) fn begin(queue: &QueueRef, after: Vec<EventRef>, waits: bool) -> Resu
 /// How long a queue may take to notice that it has nothing to do.
 const IDLE_WITHIN: Duration = Duration::from_micros(200);
 
-/// A marker, which has ended if the queue had nothing to do: PoCL may crash where the end of a marker
-/// and a failure meet in the command between them.
+/// Enqueues a marker and waits up to [`IDLE_WITHIN`] for it, which is enough if the queue is idle. PoCL
+/// may crash if the completion of a marker and a failure reach the command after it at the same time.
+// quirk: POCL-2
 fn last_command(queue: &QueueRef) -> Result<EventRef> {
-    // Not flushed: PoCL begins at once, and Oclgrind would not return.
+    // No flush: PoCL starts commands at once, and Oclgrind's clFlush would block.
+    // quirk: OCLGRIND-2
     let marker = queue.last_command()?;
     let begin = Instant::now();
     while (marker.outcome().is_none() || marker.is_shared()) && begin.elapsed() < IDLE_WITHIN {

@@ -12,8 +12,8 @@ use crate::handle::{EventRef, Outcome};
 #[derive(Debug)]
 pub(super) struct Pending {
     pub event: EventRef,
-    /// What it fails with. Intel's runtime calls a command complete that never ran because of its
-    /// wait list.
+    /// Its wait list: the command has failed if one of these events has.
+    // quirk: INTEL-1
     pub after: Vec<EventRef>,
 }
 

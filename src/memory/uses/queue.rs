@@ -63,7 +63,9 @@ pub(crate) struct KnownQueue {
 static KNOWN: Registry<KnownQueue> = Registry::new();
 
 impl KnownQueue {
-    /// Refuses a queue of another context than `context`: some drivers crash otherwise.
+    /// Returns the record of `queue`. Refuses a queue of another context than `context`, which not all
+    /// drivers do.
+    // quirk: OCLGRIND-9
     pub fn of(call: &'static str, queue: &CommandQueue, context: cl_context) -> Result<Arc<Self>> {
         let queue = queue.get();
         // SAFETY: the queue is alive while it is borrowed.
@@ -108,7 +110,8 @@ impl KnownQueue {
         self.order == Order::Strict
     }
 
-    /// Whether a map that failed is to be unmapped: drivers count it as a map.
+    /// Whether a failed map has to be unmapped: some drivers count it as a map.
+    // quirk: DRIVER-8, NVIDIA-2
     pub fn unmaps_what_failed(&self) -> bool {
         !self.failures.are_unmapped_with_harm
     }

@@ -31,7 +31,9 @@ enum By {
 }
 
 impl By {
-    /// For a device and its platform, whose loader calls into nowhere where it lacks a function.
+    /// Selects the command by the versions of the device and of its platform: the loader calls a null
+    /// pointer if the driver lacks a function.
+    // quirk: LOADER-2
     fn of_versions(device: &str, platform: &str) -> Self {
         let migrates = |text| {
             Version::parse(text).is_some_and(|version| version >= Version { major: 1, minor: 2 })
@@ -102,7 +104,9 @@ impl Toucher {
     }
 }
 
-/// Waits for a command, and tells with which code it failed.
+/// Waits for a command and returns the code that it failed with. Some drivers report that memory ran out
+/// through the event only.
+// quirk: DRIVER-7
 fn wait(call: &'static str, event: &EventRef) -> Result<()> {
     match event.wait_until_ended()? {
         Outcome::Complete => Ok(()),
@@ -114,7 +118,6 @@ fn wait(call: &'static str, event: &EventRef) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// Some drivers tell of it by the event alone.
     #[test]
     fn memory_that_ran_out_in_the_command_is_out_of_memory() -> Result<()> {
         use cl3::error_codes::CL_MEM_OBJECT_ALLOCATION_FAILURE as RAN_OUT;

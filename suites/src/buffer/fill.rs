@@ -68,7 +68,8 @@ fn fills_all_bytes_of_any_size(
     Ok(())
 }
 
-/// Oclgrind itself takes any size, so this is for us to refuse.
+/// The library must refuse it: Oclgrind accepts any size.
+// quirk: OCLGRIND-8
 #[rstest]
 #[case::of_3([1_u8; 3])]
 #[case::of_12([1_u32; 3])]

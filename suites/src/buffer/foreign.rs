@@ -1,4 +1,5 @@
-//! Objects of another context, on which some drivers crash.
+//! Objects of another context. The library must refuse them: Oclgrind does not.
+// quirk: OCLGRIND-9
 
 use clmatrix::Result;
 use clmatrix::cl3::event::{CL_COMPLETE, create_user_event, set_user_event_status};

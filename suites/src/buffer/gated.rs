@@ -177,14 +177,15 @@ fn a_map_after_a_command_that_failed_is_refused_or_right(on_device: OnDevice) ->
     fail(&gate);
     match enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., []) {
         Ok(map) => assert_eq!(map[..], counting(4)),
-        // OpenCL names no code for what comes after it in the queue: NVIDIA says
-        // CL_OUT_OF_RESOURCES.
+        // OpenCL names no code for a command after a failed one; NVIDIA returns CL_OUT_OF_RESOURCES.
+        // quirk: NVIDIA-1
         Err(error) => assert_eq!(error.call(), Some("clEnqueueMapBuffer"), "{error}"),
     }
     Ok(())
 }
 
-/// The driver may still take the bytes for mapped.
+/// The driver may still treat the bytes as mapped.
+// quirk: DRIVER-10
 #[rstest]
 #[clmatrix_harness::test]
 fn bytes_whose_unmap_failed_stay_closed(on_device: OnDevice) -> Result<()> {

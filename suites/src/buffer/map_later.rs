@@ -112,7 +112,8 @@ fn fails_with_the_event_it_waits_for(on_device: OnDevice) -> Result<()> {
     let gate = gate(&on_device.context);
     let queue = &on_device.queue;
     let map = enqueue_map_buffer_nonblocking::<u32, _>(queue, &buffer, MapRead, .., &gate)?;
-    // Before anybody waits: PoCL aborts now and then where a thread waits for what depends on it.
+    // Before any thread waits for it.
+    // quirk: POCL-10
     fail(&gate);
     let result = map.wait();
     assert_eq!(refusal(result), "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST");

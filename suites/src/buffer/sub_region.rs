@@ -56,7 +56,8 @@ fn a_region_of_a_region_counts_from_the_whole(on_device: OnDevice, device: Devic
     Ok(())
 }
 
-/// rusticl and Oclgrind themselves take any origin, so this is for us to refuse.
+/// The library must refuse it: rusticl and Oclgrind accept any origin.
+// quirk: DRIVER-3
 #[rstest]
 #[clmatrix_harness::test]
 fn refuses_an_origin_that_is_not_aligned(on_device: OnDevice, device: Device) -> Result<()> {

@@ -186,7 +186,8 @@ fn where_what_it_waits_for_fails_the_memory_comes_back(
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     let pending = to.issue(&on_device.queue, &buffer, &gate)?;
-    // Before anybody waits: PoCL aborts now and then where a thread waits for what depends on it.
+    // Before any thread waits for it.
+    // quirk: POCL-10
     fail(&gate);
     let returned = pending.wait().expect_err("it did not fail");
     assert_eq!(returned.error.code_name(), WAIT_LIST_FAILED);

@@ -175,7 +175,9 @@ fn after_an_unmap_that_failed(
 ) -> Result<()> {
     let on = &on_device;
     let buffer = buffer_of(on, &old())?;
-    // Mapped before: Intel's runtime lends the thread that waits for a map to the kernel.
+    // Mapped before the kernel starts: on Intel's runtime a thread that waits for a map runs the
+    // kernel.
+    // quirk: INTEL-5
     let elsewhere = (0..16).map(|_| {
         let elsewhere = Buffer::new(&on.context, MemFlags::READ_WRITE, 16)?;
         enqueue_map_buffer::<u32, _>(&on.queue, &elsewhere, MapReadWrite, .., [])

@@ -57,7 +57,8 @@ const LONG: Duration = Duration::from_millis(100);
 /// A kernel that takes its time and then writes what nobody has written yet.
 struct Slow {
     kernel: Launcher,
-    /// What it does for each element. (rusticl ends any loop after 65,535 of them.)
+    /// Rounds for each element; rusticl ends any loop after 65,535.
+    // quirk: RUSTICL-2
     rounds: u32,
     /// What it wrote last.
     written: u32,
@@ -151,7 +152,8 @@ fn fails(on: &OnDevice, queue: &CommandQueue) -> Result<()> {
     let gate = gate(&on.context);
     let elsewhere = Buffer::new(&on.context, MemFlags::READ_WRITE, 16)?;
     enqueue_fill_buffer(queue, &elsewhere, &OLD, .., &gate)?;
-    // Before anybody waits: PoCL aborts now and then where a thread waits for what depends on it.
+    // Before any thread waits for it.
+    // quirk: POCL-10
     fail(&gate);
     Ok(())
 }

@@ -260,7 +260,8 @@ fn what_is_left_of_a_handle_keeps_the_block(on_device: OnDevice) -> Result<()> {
     })
 }
 
-/// Rusticl does not unmap what is not mapped yet: the map has to be there when it is dropped.
+/// rusticl refuses to unmap before the map has run: the map must be complete when it is dropped.
+// quirk: RUSTICL-3
 #[rstest]
 #[clmatrix_harness::test]
 fn a_map_to_come_keeps_the_block(on_device: OnDevice) -> Result<()> {

@@ -68,7 +68,8 @@ fn what_is_looked_at_is_freed_too(on_device: OnDevice, #[case] options: PoolOpti
                 (large, looks.join().expect("no panic"))
             })
         });
-        // Oclgrind looks until the gate opens, and may then hand the block out.
+        // On Oclgrind the pool's check blocks until the gate opens; the pool may then reuse the block.
+        // quirk: OCLGRIND-2
         let is_handed_out = looked.iter().any(|block| memory(block) == at);
         match large {
             Ok(large) => assert_eq!(large.size(), LARGE),

@@ -25,7 +25,8 @@ kernel void chase(uint steps, ITEM zero, local ITEM *memory, global const uint *
 
 /// Accesses of a step.
 const ACCESSES: f64 = 16.0;
-/// Less than rusticl's 65,535.
+/// Iterations of the kernel's loop at most; rusticl ends any loop after 65,535.
+// quirk: RUSTICL-2
 const MOST_STEPS: u32 = 30_000;
 /// Nanoseconds of a sample: long beside a launch.
 const SAMPLE: f64 = 200e3;

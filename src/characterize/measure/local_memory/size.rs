@@ -28,7 +28,8 @@ kernel void fill(uint steps, uint words, local uint *memory, global uint *taken,
 
 const WORD: u64 = size_of::<u32>() as u64;
 const MOST_WORK_ITEMS: usize = 64;
-/// Less than rusticl's 65,535.
+/// Iterations of the kernel's loop at most; rusticl ends any loop after 65,535.
+// quirk: RUSTICL-2
 const MOST_STEPS: u64 = 60_000;
 
 /// Refused sizes and those with wrong contents are too large.

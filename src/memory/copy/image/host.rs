@@ -203,7 +203,8 @@ impl ImageCommand<'_> {
     /// The row pitch and the slice pitch that the driver is told.
     fn pitches(&self) -> [usize; 2] {
         match self.image.image_type() {
-            // Each row is a layer; drivers differ in which pitch is that of layers.
+            // Each row is a layer. The specification names the slice pitch, drivers use the row pitch.
+            // quirk: DRIVER-4
             ImageType::Image1dArray => [self.host.row_pitch; 2],
             ImageType::Image2dArray | ImageType::Image3d => {
                 [self.host.row_pitch, self.host.slice_pitch]

@@ -84,7 +84,9 @@ impl<Q: Queue, E> Table<Q, E> {
         }
     }
 
-    /// A use has failed. The driver may take bytes for mapped whose unmap failed.
+    /// Records that the use `id` has failed. After a failed unmap the bytes stay closed, because the
+    /// driver may still treat them as mapped.
+    // quirk: DRIVER-10
     pub fn fail(&mut self, id: u64) {
         if self.is_map(id) { self.set_lost(id) } else { self.remove(id) }
     }
