@@ -1,14 +1,13 @@
 //! OpenCL memory objects and transfers in safe Rust, with PyOpenCL's semantics.
 //!
-//! - [`select`]: which platforms and devices there are, and which of them are meant
-//!   (PYOPENCL_TEST, PYOPENCL_CTX, patterns);
+//! - [`select`]: lists platforms and devices, and selects some (PYOPENCL_TEST, PYOPENCL_CTX,
+//!   patterns);
 //! - [`memory`]: buffers, images, samplers, pipes, shared virtual memory, transfers and maps;
-//! - [`pool`]: allocators of memory;
-//! - [`launch`]: kernels, launched with these as arguments;
-//! - [`cache`]: what is made once per context, queue or device, such as programs;
-//! - [`characterize`]: what a device is like, for code that wants to suit it;
-//! - [`Error`] and its [`Class`]: what went wrong, in which call, and what kind of trouble
-//!   that is.
+//! - [`pool`]: allocators and memory pools;
+//! - [`launch`]: kernels, launched with memory objects as arguments;
+//! - [`cache`]: values that are computed once per context, queue or device, such as programs;
+//! - [`characterize`]: properties of devices, for code that adapts to them;
+//! - [`Error`] and its [`Class`]: the failed call, the reason, and the kind of error.
 //!
 //! Contexts, queues, programs, kernels and events are those of [`opencl3`]; memory objects are
 //! this crate's own. Every function relies on the handles inside opencl3's types being valid,
@@ -28,6 +27,16 @@
 //! # Ok(())
 //! # }
 //! ```
+
+/// The examples of the pages.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../README.md")]
+    struct Readme;
+
+    #[doc = include_str!("../docs/guide/pools.md")]
+    struct Pools;
+}
 
 pub mod cache;
 pub mod characterize;

@@ -3,6 +3,7 @@
 mod links;
 mod pyopencl;
 mod quirks;
+mod readme;
 
 use std::collections::BTreeSet;
 use std::fs;

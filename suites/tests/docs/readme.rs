@@ -1,0 +1,32 @@
+//! The test in `README.md` is part of the example crate, which `harness/tests/downstream.rs` runs.
+
+use std::fs;
+
+use super::root;
+
+/// The code block of a page that begins with the line `first`, without that line.
+fn block<'a>(page: &'a str, first: &str) -> &'a str {
+    let (_, block) = page.split_once(&format!("{first}\n")).expect("the page has the block");
+    block.split_once("```").expect("the block ends").0
+}
+
+#[test]
+fn the_test_in_the_readme_is_in_the_example() {
+    let page = fs::read_to_string(root().join("README.md")).expect("the page exists");
+    let example = root().join("harness/examples/downstream/tests/devices.rs");
+    let example = fs::read_to_string(example).expect("the example exists");
+    let block = block(&page, "// tests/devices.rs").replace("my_crate::", "downstream::");
+    let parts: Vec<&str> = block.split("\n\n").map(str::trim).collect();
+    assert_eq!(parts.len(), 3, "imports, the test and `main!`");
+    assert!(parts[0].contains("use clmatrix_harness::{CtxFactory, ctx_factory};"));
+    for part in &parts[1..] {
+        assert!(example.contains(part), "the example lacks:\n{part}");
+    }
+}
+
+#[test]
+fn the_readme_is_short() {
+    let page = fs::read_to_string(root().join("README.md")).expect("the page exists");
+    let lines = page.lines().count();
+    assert!(lines <= 150, "{lines} lines; move details to docs/guide");
+}
