@@ -11,6 +11,7 @@ use anyhow::{Result, ensure};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 mod apt;
+mod cargo_test;
 mod ci_matrix;
 mod embedded;
 mod environment;
@@ -56,8 +57,10 @@ enum Task {
     },
     /// Run all tests, from unit tests to the device matrix: `cargo test --workspace`
     ///
-    /// Makes sure that there is a device, then runs `cargo test --workspace` in the root of the
-    /// workspace. The exit status is that of `cargo test`. Without arguments, `loom` comes first.
+    /// Makes sure that there is a device, then runs `cargo test --workspace --no-fail-fast` in the
+    /// root of the workspace; without `--workspace` if the arguments choose packages. Without
+    /// arguments, `loom` comes first. All tests run even if some fail, and the last lines name what
+    /// failed. The exit status is that of `cargo test`, and 1 if only `loom` failed.
     #[command(after_help = TEST_EXAMPLES)]
     Test {
         #[command(flatten)]
@@ -220,8 +223,8 @@ fn dispatch(task: Task) -> Result<ExitCode> {
     let workspace = Workspace::find()?;
     let done = match task {
         Task::Matrix { devices, arguments } => matrix(&workspace, &devices, &arguments),
-        Task::Test { devices, arguments } => test(&workspace, &devices, &arguments),
-        Task::Loom => loom(&workspace),
+        Task::Test { devices, arguments } => return test(&workspace, &devices, &arguments),
+        Task::Loom => process::run(&mut cargo_test::loom(&workspace)),
         Task::Provision => ci_matrix::provision(&workspace.runtimes),
         Task::Env { devices, format } => print_environment(&workspace, &devices, format),
         Task::Bench { benchmark, devices, arguments } => {
@@ -257,24 +260,9 @@ fn rerun_prefix(wish: Wish) -> String {
     }
 }
 
-fn test(workspace: &Workspace, devices: &Devices, arguments: &[String]) -> Result<()> {
+fn test(workspace: &Workspace, devices: &Devices, arguments: &[String]) -> Result<ExitCode> {
     let environment = set_up(workspace, devices, || workspace.build_clmatrix())?;
-    if arguments.is_empty() {
-        loom(workspace)?;
-    }
-    let mut test = workspace.cargo();
-    test.args(["test", "--workspace"]).args(arguments);
-    environment.apply(&mut test);
-    Err(process::exec(test))
-}
-
-/// Runs the tests that loom runs. Its flag changes how everything is built, hence a target folder of
-/// its own.
-fn loom(workspace: &Workspace) -> Result<()> {
-    let mut test = workspace.cargo();
-    test.args(["test", "--package", "clmatrix", "--lib", "--target-dir"]);
-    test.arg(workspace.target.join("loom")).arg("loom_tests");
-    process::run(test.env("RUSTFLAGS", "--cfg loom"))
+    cargo_test::run(workspace, &environment, arguments)
 }
 
 fn sanitize(workspace: &Workspace, no_provision: bool, arguments: &[String]) -> Result<ExitCode> {
