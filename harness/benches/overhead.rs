@@ -23,8 +23,13 @@ use clmatrix_harness::worker::protocol::DeviceAddress;
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
-const TARGET: Target =
-    Target { home: "overhead", package: "clmatrix-harness", version: "0", name: "overhead" };
+const TARGET: Target = Target {
+    home: "overhead",
+    package: "clmatrix-harness",
+    version: "0",
+    name: "overhead",
+    config: None,
+};
 
 /// Makes a process of this executable one of the things that are timed.
 const ROLE: &str = "CLMATRIX_BENCH";

@@ -1,10 +1,10 @@
-//! From options and environment to what is under test and how: the part that all fronts share.
+//! From options and environment to the devices under test and their settings, for all fronts.
 
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::config::{Config, ConfigError, Profile};
+use crate::config::{Config, ConfigError, EmbeddedConfig, Profile};
 use crate::devices::cache::{Cache, Entry};
 use crate::devices::probe::Probe;
 use crate::devices::selection::{Choices, NoDevices, select};
@@ -16,9 +16,11 @@ use crate::verdict::Expectation;
 use crate::worker::parent::Launch;
 use crate::worker::protocol::{DeviceAddress, Role};
 
-/// What a person may say about a run.
+/// The options of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
+    /// The configuration in the executable.
+    pub embedded: Option<EmbeddedConfig>,
     /// `--config`.
     pub config: Option<PathBuf>,
     /// `--profile`.
@@ -27,19 +29,19 @@ pub struct Options {
     pub devices: Option<String>,
     /// `--icd`, repeated; CLMATRIX_ICD adds to it.
     pub icd: Vec<PathBuf>,
-    /// Whether what the drivers said a short while ago will do.
+    /// Allows the drivers' answers of a recent run.
     pub cached_devices: bool,
     /// Arguments that lead this executable to its worker's entry.
     pub worker_arguments: Vec<OsString>,
 }
 
-/// Why a run cannot be made: exit status 2.
+/// The reason why a run cannot be made: exit status 2.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// The configuration is broken.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// There is nothing to test on.
+    /// There is no device to test.
     #[error(transparent)]
     NoDevices(#[from] NoDevices),
     /// The folder for what is kept between runs.
@@ -52,7 +54,7 @@ pub enum SetupError {
     },
 }
 
-/// The machine, the configuration, and what was chosen of both.
+/// The machine, the configuration, and the selected parts of both.
 pub struct Setup {
     /// All devices there are.
     pub machine: Machine,
@@ -74,7 +76,7 @@ impl Setup {
         if let Some(added) = std::env::var_os("CLMATRIX_ICD") {
             options.icd.extend(std::env::split_paths(&added));
         }
-        let config = Config::load(options.config.as_deref())?;
+        let config = Config::load(options.config.as_deref(), options.embedded)?;
         let profile_name =
             options.profile.clone().or_else(|| std::env::var("CLMATRIX_PROFILE").ok());
         let profile = config.profile(profile_name.as_deref().unwrap_or("default"))?;
@@ -89,7 +91,7 @@ impl Setup {
         let remembered = known.as_ref().filter(|_| options.cached_devices).and_then(Entry::read);
         let machine = remembered.unwrap_or_else(|| {
             let machine = probe.machine();
-            // What failed may not fail again.
+            // A driver that failed may work the next time.
             if let Some(known) = &known
                 && machine.failed.is_empty()
                 && machine.positions().next().is_some()
@@ -119,7 +121,7 @@ impl Setup {
         }
     }
 
-    /// What the configuration expects of the entries of a plan.
+    /// The expectations for the entries of a plan.
     pub fn expectations<'a>(
         &'a self,
         plan: &'a Plan,
@@ -142,7 +144,7 @@ impl Setup {
             .unwrap_or_else(|| cargo_target().unwrap_or_else(|| "target".into()).join("clmatrix"))
     }
 
-    /// How the plan is run.
+    /// The plan with the settings of its lanes.
     pub fn run<'a>(
         &self,
         plan: &'a Plan,
@@ -158,7 +160,7 @@ impl Setup {
         Ok(Run { plan, lanes, host, expectation, include_ignored: false, echo: false })
     }
 
-    /// How the workers of a device are started.
+    /// The settings for the workers of a device.
     pub fn lane(&self, device: &TestDevice) -> Result<LaneSettings, SetupError> {
         let mut environment = device
             .driver

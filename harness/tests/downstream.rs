@@ -9,6 +9,10 @@ fn example() -> PathBuf {
 
 /// Runs `cargo` in the example, with a target folder that is kept between runs.
 fn cargo(arguments: &[&str]) -> Output {
+    cargo_with(&[], arguments)
+}
+
+fn cargo_with(variables: &[(&str, &Path)], arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(example()).args(arguments);
     // The outer cargo and nextest speak to this process only.
@@ -22,6 +26,7 @@ fn cargo(arguments: &[&str]) -> Output {
         }
     }
     command.env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("downstream"));
+    command.envs(variables.iter().copied());
     let output = command.output().expect("cargo runs");
     println!("{}", stdout(&output));
     eprintln!("{}", String::from_utf8_lossy(&output.stderr));
@@ -58,9 +63,29 @@ fn every_kind_of_test_runs_on_every_device() {
 
     let run = cargo(&["test", "--test", "devices"]);
     assert!(run.status.success());
-    // Six run on each device and one on the host; one is ignored and one skipped.
-    let summary = format!("{} passed; 0 failed; {} ignored", 6 * devices + 1, 2 * devices);
+    // Six run on each device and one on the host; one is ignored, one skipped, and one fails as
+    // expected.
+    let summary = format!("{} passed; 0 failed; {} ignored", 6 * devices + 1, 3 * devices);
     assert!(stdout(&run).contains(&summary), "{summary}");
+    let configuration = example().join("config/clmatrix.toml").display().to_string();
+    let configuration = format!("configuration: {configuration} and built-in; expectations: 1 (1");
+    assert!(String::from_utf8_lossy(&run.stderr).contains(&configuration), "{configuration}");
+}
+
+#[test]
+fn an_included_configuration_holds_without_its_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("clmatrix.toml");
+    let run = |text: &str| {
+        std::fs::write(&file, text).expect("a file");
+        let variables: [(&str, &Path); 1] = [("CLMATRIX_CONFIG", &file)];
+        cargo_with(&variables, &["test", "--test", "devices", "is_known_to_fail"])
+    };
+    let included = run("");
+    assert!(included.status.success());
+    let stderr = String::from_utf8_lossy(&included.stderr);
+    assert!(stderr.contains("and built-in; expectations: 1 (0 yours)"), "{stderr}");
+    assert_eq!(run("builtin-expectations = false").status.code(), Some(101));
 }
 
 #[test]

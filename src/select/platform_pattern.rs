@@ -29,7 +29,7 @@ impl PlatformPattern {
         }
     }
 
-    /// Whether it matches a platform with this CL_PLATFORM_NAME and CL_PLATFORM_VENDOR.
+    /// Returns whether it matches a platform with this CL_PLATFORM_NAME and CL_PLATFORM_VENDOR.
     pub fn matches(&self, name: &str, vendor: &str) -> bool {
         let (name, vendor) = (name.to_owned(), vendor.to_owned());
         let platform = PlatformInfo { name, vendor, ..PlatformInfo::default() };

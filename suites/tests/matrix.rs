@@ -1,3 +1,3 @@
 //! The suites under `cargo test` and `cargo nextest`.
 
-clmatrix_harness::main!(clmatrix_suites);
+clmatrix_harness::main!(clmatrix_suites, config = "config");

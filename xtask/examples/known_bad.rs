@@ -53,5 +53,11 @@ fn lets_the_driver_write_past_the_end() -> Result<()> {
 
 // What `command!` makes. It insists on `cfg(test)`, for rstest's cases, of which there are none here.
 fn main() -> ExitCode {
-    command::main(Target { home: "known_bad", package: "xtask", version: "0", name: "known_bad" })
+    command::main(Target {
+        home: "known_bad",
+        package: "xtask",
+        version: "0",
+        name: "known_bad",
+        config: None,
+    })
 }

@@ -2,9 +2,10 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::parse::Parser;
-use syn::punctuated::Punctuated;
-use syn::{Ident, Result, Token};
+use syn::parse::{Parse, ParseStream};
+use syn::{Ident, LitStr, Result, Token};
+
+use crate::embedded;
 
 /// Which front end the target gets.
 pub enum Front {
@@ -14,9 +15,36 @@ pub enum Front {
     Command,
 }
 
+/// The words in the parentheses: `my_suites, config = "config"`.
+struct Arguments {
+    crates: Vec<Ident>,
+    config: Option<LitStr>,
+}
+
+impl Parse for Arguments {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let (mut crates, mut config) = (Vec::new(), None);
+        while !input.is_empty() {
+            let name: Ident = input.parse()?;
+            if input.parse::<Option<Token![=]>>()?.is_none() {
+                crates.push(name);
+            } else if name == "config" && config.is_none() {
+                config = Some(input.parse()?);
+            } else {
+                let message = "expected the name of a crate, or once `config = \"FOLDER\"`";
+                return Err(syn::Error::new_spanned(name, message));
+            }
+            if !input.is_empty() {
+                input.parse::<Token![,]>()?;
+            }
+        }
+        Ok(Self { crates, config })
+    }
+}
+
 /// Expands to `fn main`, or to an error for each test that would be lost.
 pub fn expand(input: TokenStream, front: Front, lost: Vec<String>) -> Result<TokenStream> {
-    let crates = Punctuated::<Ident, Token![,]>::parse_terminated.parse2(input)?;
+    let Arguments { crates, config } = syn::parse2(input)?;
     // Without a reference to the crate the linker drops it, and its tests with it.
     let links = crates.iter().map(|name| quote!(use #name as _;));
     let home = match crates.first() {
@@ -29,6 +57,10 @@ pub fn expand(input: TokenStream, front: Front, lost: Vec<String>) -> Result<Tok
     let entry = match front {
         Front::Libtest => quote!(::clmatrix_harness::front::libtest::main),
         Front::Command => quote!(::clmatrix_harness::front::command::main),
+    };
+    let config = match config {
+        Some(folder) => embedded::expand(&folder)?,
+        None => quote!(::core::option::Option::None),
     };
     let lost = lost.iter().map(|message| quote!(::core::compile_error!(#message);));
     Ok(quote! {
@@ -48,6 +80,7 @@ pub fn expand(input: TokenStream, front: Front, lost: Vec<String>) -> Result<Tok
                 package: ::core::env!("CARGO_PKG_NAME"),
                 version: ::core::env!("CARGO_PKG_VERSION"),
                 name: ::core::option_env!("CARGO_BIN_NAME").unwrap_or(::core::env!("CARGO_CRATE_NAME")),
+                config: #config,
             })
         }
     })

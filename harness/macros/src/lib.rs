@@ -1,5 +1,6 @@
 //! The macros of `clmatrix-harness`, which re-exports and documents them.
 
+mod embedded;
 mod entry;
 mod lost_tests;
 mod options;
@@ -40,7 +41,16 @@ pub fn test(options: TokenStream, item: TokenStream) -> TokenStream {
 /// The `main` of a test target with `harness = false`.
 ///
 /// `main!()` runs the tests of this target. `main!(my_suites)` runs those of the crate
-/// `my_suites` too, and leaves its name out of their ids.
+/// `my_suites` too, and leaves its name out of their ids. `main!(config = "config")`, or
+/// `main!(my_suites, config = "config")`, includes a configuration in the executable:
+/// `clmatrix.toml` and `expectations/*.toml` in the named folder, which is relative to the folder of
+/// Cargo.toml. The executable then knows its profiles and expectations wherever it is started. See
+/// the module `config` of `clmatrix_harness` for what a file on disk adds to them.
+///
+/// cargo rebuilds the target when an included file changes. It does not notice a new file in
+/// `expectations` by itself: a build script that prints `cargo::rerun-if-changed=config` makes it
+/// notice that too. A folder outside the package, such as one at the top of a workspace, is included
+/// by a symbolic link beside Cargo.toml; cargo puts the files themselves into a package.
 ///
 /// A `#[test]` or an `#[rstest]` without [`macro@test`] in such a target would vanish in silence,
 /// since the compiler drops them; here they are a compile error.
@@ -55,6 +65,8 @@ pub fn main(input: TokenStream) -> TokenStream {
 /// The `main` of a command line over the tests of the named crates: `command!(my_suites);`.
 ///
 /// Like the binary `clmatrix`, it has the subcommands `run`, `list`, `devices` and `characterize`.
+/// `command!(my_suites, config = "config")` includes a configuration in the executable, as
+/// [`main!`](macro@main) does.
 #[proc_macro]
 pub fn command(input: TokenStream) -> TokenStream {
     entry::expand(input.into(), entry::Front::Command, Vec::new())

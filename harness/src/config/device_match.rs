@@ -21,7 +21,7 @@ pub(super) struct DeviceMatch {
 }
 
 impl DeviceMatch {
-    /// Whether this device matches.
+    /// Returns whether this device matches.
     pub(super) fn matches(&self, device: &RunDevice) -> bool {
         let info = &device.info;
         let names = [
@@ -36,7 +36,7 @@ impl DeviceMatch {
             && names.iter().all(|(pattern, name)| pattern.as_ref().is_none_or(|p| p.matches(name)))
     }
 
-    /// Whether tests without a device match: they have an id, but no driver.
+    /// Returns whether tests without a device match: they have an id, but no driver.
     pub(super) fn matches_host(&self) -> bool {
         let of_a_driver = [&self.device, &self.vendor, &self.driver_version];
         self.platform.is_none()

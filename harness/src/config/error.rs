@@ -1,5 +1,5 @@
-//! What is wrong with a configuration, said so that it can be mended: file, line, column, the
-//! line itself, and the key that was probably meant.
+//! Errors in a configuration, with the file, the line, the column, the text of the line, and the
+//! key that was probably meant.
 
 use std::fmt;
 use std::io;
@@ -14,28 +14,23 @@ pub enum ConfigError {
     Read {
         /// The file or folder.
         path: PathBuf,
-        /// What happened.
+        /// The reason.
         error: io::Error,
     },
-    /// There is a mistake in a file.
+    /// A file contains a mistake.
     #[error(transparent)]
     Mistake(Box<Mistake>),
-    /// The globs of all files of expectations, each of them valid, are too much together.
-    #[error("{}: the globs of all expectations together: {error}", folder.display())]
-    Globs {
-        /// The folder of expectations.
-        folder: PathBuf,
-        /// What happened.
-        error: globset::Error,
-    },
-    /// The profile that was asked for does not exist.
-    #[error("no profile `{name}` in {file}; {}", hint(name, known))]
+    /// The globs of all expectations are valid, but too large together.
+    #[error("the globs of all expectations together: {0}")]
+    Globs(globset::Error),
+    /// No profile has this name.
+    #[error("no profile `{name}` (configuration: {sources}); {}", hint(name, known))]
     UnknownProfile {
-        /// The name that was given.
+        /// The given name.
         name: String,
-        /// The file's path, or words for the built-in configuration.
-        file: String,
-        /// The profiles that there are.
+        /// The file and the configuration in the executable, as far as there are any.
+        sources: String,
+        /// The names of all profiles.
         known: Vec<String>,
     },
 }
@@ -48,7 +43,7 @@ impl ConfigError {
     }
 }
 
-/// A mistake in a file, and where it stands.
+/// A mistake in a file, with its position.
 #[derive(Debug)]
 pub struct Mistake {
     file: PathBuf,
@@ -87,7 +82,7 @@ impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, line, column, message, source_line, length } = self;
         let margin = " ".repeat(line.to_string().len());
-        // Tabs stay tabs, so that the marks stand below what they mark.
+        // Tabs stay tabs, so that the marks stand below the marked text.
         let indent: String =
             source_line.chars().take(column - 1).map(|c| if c == '\t' { c } else { ' ' }).collect();
         writeln!(f, "{}:{line}:{column}: {message}", file.display())?;
@@ -97,7 +92,7 @@ impl fmt::Display for Mistake {
     }
 }
 
-/// Serde speaks of fields and variants; who writes a TOML file thinks of keys and values.
+/// Replaces Serde's words, such as field and variant, by those of TOML, such as key and value.
 ///
 /// Serde gives the known names only inside its message, each between backticks after the wrong one.
 fn in_words_of_toml(message: &str) -> String {

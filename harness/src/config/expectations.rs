@@ -1,9 +1,9 @@
-//! What is known to go wrong, test by test and driver by driver.
+//! Known failures, test by test and driver by driver.
 //!
-//! Each `[[expect]]` names tests and devices by globs, says how the tests go wrong there, and why
-//! that is believed. Files are read in the order of their names. Where several entries are for the
-//! same test on the same device, the last one counts: the general ones come first, what differs
-//! for one version of a driver below them.
+//! Each `[[expect]]` names tests and devices by patterns, gives the status with which the tests end
+//! there, and the evidence. Files are read in the order of their names, those in the executable
+//! first. The last entry that matches a test and a device counts: general entries come first,
+//! exceptions for one version of a driver below them.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -25,13 +25,15 @@ pub struct Expectations {
     /// The `test` glob of each entry, in the same order.
     tests: GlobSet,
     entries: Vec<Entry>,
+    /// The number of entries from files on disk, which are the last ones.
+    pub(super) own: usize,
 }
 
-/// The expectations that are for one device.
+/// The expectations for one device.
 #[derive(Clone, Debug)]
 pub struct DeviceExpectations<'a> {
     all: &'a Expectations,
-    /// For each entry, whether it is for this device.
+    /// One flag per entry: it matches this device.
     applies: Vec<bool>,
 }
 
@@ -63,33 +65,42 @@ struct EntryKeys {
     reason: Reason,
 }
 
+/// Reads all `*.toml` in `folder`; a folder that does not exist has none.
+pub(super) fn read_folder(folder: &Path) -> Result<Vec<ExpectationsFile>, ConfigError> {
+    let files =
+        toml_files(folder).map_err(|error| ConfigError::Read { path: folder.to_owned(), error })?;
+    files.iter().map(|path| super::read_toml(path)).collect()
+}
+
 impl Expectations {
-    /// Reads all `*.toml` in `folder`; a folder that does not exist has none.
-    pub fn read(folder: &Path) -> Result<Self, ConfigError> {
+    /// Joins the expectations in the executable and those from files on disk.
+    pub(super) fn new(
+        builtin: Vec<ExpectationsFile>,
+        own: Vec<ExpectationsFile>,
+    ) -> Result<Self, ConfigError> {
+        let own_count = own.iter().map(|file| file.expect.len()).sum();
         let mut tests = GlobSetBuilder::new();
         let mut entries = Vec::new();
-        for path in toml_files(folder)
-            .map_err(|error| ConfigError::Read { path: folder.to_owned(), error })?
-        {
-            let file: ExpectationsFile = super::read_toml(&path)?;
-            for keys in file.expect {
-                let (test, entry) = keys.split();
-                tests.add(test.0);
-                entries.push(entry);
-            }
+        for keys in builtin.into_iter().chain(own).flat_map(|file| file.expect) {
+            let (test, entry) = keys.split();
+            tests.add(test.0);
+            entries.push(entry);
         }
-        let tests = tests
-            .build()
-            .map_err(|error| ConfigError::Globs { folder: folder.to_owned(), error })?;
-        Ok(Self { tests, entries })
+        let tests = tests.build().map_err(ConfigError::Globs)?;
+        Ok(Self { tests, entries, own: own_count })
     }
 
-    /// Those that are for `device`.
+    /// The number of entries.
+    pub fn count(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The expectations for `device`.
     pub fn for_device(&self, device: &RunDevice) -> DeviceExpectations<'_> {
         self.on(|on| on.matches(device))
     }
 
-    /// Those that are for tests without a device.
+    /// The expectations for tests without a device.
     pub fn for_host(&self) -> DeviceExpectations<'_> {
         self.on(DeviceMatch::matches_host)
     }
@@ -113,7 +124,7 @@ impl Expectations {
 }
 
 impl<'a> DeviceExpectations<'a> {
-    /// What is expected of `test`, given without its device: `suite::test::case`.
+    /// The expectation for `test`, given without its device: `suite::test::case`.
     pub fn lookup(&self, test: &str) -> Option<&'a Expectation> {
         let matching = self.all.tests.matches(test);
         let last = matching.into_iter().rev().find(|&entry| self.applies[entry])?;

@@ -1,34 +1,47 @@
-//! The configuration: profiles, what differs from device to device, and known failures.
+//! The configuration: profiles, overrides for single devices, and known failures.
 //!
 //! ```toml
+//! builtin-expectations = true      # whether those in the executable hold as well
+//!
 //! [profile.default]
 //! timeout = "60s"                  # for one test on one device
 //! slots = 1                        # tests at a time on one device
-//! tests-per-worker = 100           # then a new process; any number without it
-//! devices = "pocl;nvidia:0"        # in the grammar of CLMATRIX_TEST; all without it
-//! report-dir = "reports"           # `clmatrix` in cargo's target folder without it
+//! tests-per-worker = 100           # then a new process; no limit without the key
+//! devices = "pocl;nvidia:0"        # in the grammar of CLMATRIX_TEST; all without the key
+//! report-dir = "reports"           # `clmatrix` in cargo's target folder without the key
 //!
-//! [profile.ci]                     # what a profile does not say it has from `default`
-//! expected-devices = ["pocl-*"]    # each that no device matches fails the run
+//! [profile.ci]                     # absent keys have the values of `default`
+//! expected-devices = ["pocl-*"]    # each glob that no device matches fails the run
 //!
-//! [[override]]                     # all that is given must match; later overrides win
-//! platform = "Oclgrind"            # or a glob; also: device, vendor, driver-version, id
+//! [[override]]                     # all given patterns must match; later overrides win
+//! platform = "oclgrind"            # as in --devices; also: device, vendor, driver-version, id
 //! timeout = "5m"
 //! diagnostics = ['^Invalid read']  # lines on standard error that fail a test
 //! ```
 //!
 //! The file is `--config FILE`, else the one that `CLMATRIX_CONFIG` names, else `clmatrix.toml` or
-//! `config/clmatrix.toml` in the current folder or the nearest one above it. Without any file the
-//! defaults hold. Known failures stand in the folder `expectations` beside the file; see
-//! [`Expectations`].
+//! `config/clmatrix.toml` in the current folder or the nearest one above it. Known failures stand
+//! in the folder `expectations` beside the file; see [`Expectations`].
+//!
+//! An executable can hold a configuration of its own: `main!(config = "...")` and `command!` include
+//! one at build time, see [`EmbeddedConfig`]. It holds where there is no file. A file adds to it:
+//!
+//! - a key of a profile in the file replaces the same key of the same profile in the executable;
+//! - the file's overrides and expectations come last, so they win;
+//! - `builtin-expectations = false` in the file drops the expectations in the executable.
+//!
+//! The included file may have the key `builtin-expectations` too, where it changes nothing. In the
+//! checkout that holds the included files, `builtin-expectations = false` makes the files on disk
+//! the only expectations: none counts twice, and an edit takes effect without a build.
 
 mod device_match;
+mod embedded;
 mod error;
 mod expectations;
 mod profile;
 mod value;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsString;
 use std::fs;
@@ -38,6 +51,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+pub use embedded::EmbeddedConfig;
 pub use error::{ConfigError, Mistake};
 pub use expectations::{DeviceExpectations, Expectations};
 pub use profile::{DeviceSettings, Profile};
@@ -52,83 +66,117 @@ const DEFAULT_PROFILE: &str = "default";
 #[derive(Clone, Debug)]
 pub struct Config {
     source: Source,
-    profiles: BTreeMap<String, ProfileKeys>,
-    /// The built-in ones, then the file's.
+    /// The executable holds a configuration.
+    is_embedded: bool,
+    /// The profiles in the executable, then those in the file.
+    profiles: Vec<BTreeMap<String, ProfileKeys>>,
+    /// The overrides of the harness, those in the executable, then those in the file.
     overrides: Arc<[Override]>,
-    /// What is known to go wrong.
+    /// The known failures.
     pub expectations: Expectations,
 }
 
 /// Where a configuration comes from.
 #[derive(Clone, Debug, PartialEq)]
 struct Source {
-    /// `None` for the built-in one.
+    /// `None` where no file was named or found.
     file: Option<PathBuf>,
-    /// What relative paths start from: the folder in which the search found the file, so that
-    /// reports do not scatter with the folder that a run is started in; else the current folder.
+    /// The folder from which relative paths start: the one in which the search found the file, so
+    /// that reports do not depend on the folder in which a run is started; else the current folder.
     root: PathBuf,
 }
 
 /// The contents of `clmatrix.toml`.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ConfigFile {
+    #[serde(default = "yes", rename = "builtin-expectations")]
+    builtin_expectations: bool,
     #[serde(default)]
     profile: BTreeMap<String, ProfileKeys>,
     #[serde(default, rename = "override")]
     overrides: Vec<Override>,
 }
 
+fn yes() -> bool {
+    true
+}
+
 impl Config {
-    /// Finds and reads the configuration; `explicit` is the file of `--config`.
-    pub fn load(explicit: Option<&Path>) -> Result<Self, ConfigError> {
+    /// Finds and reads the configuration; `explicit` is the file of `--config`, `embedded` is the
+    /// part of the executable.
+    pub fn load(
+        explicit: Option<&Path>,
+        embedded: Option<EmbeddedConfig>,
+    ) -> Result<Self, ConfigError> {
         let current = env::current_dir().unwrap_or_default();
-        Self::from_source(Source::find(explicit, env::var_os("CLMATRIX_CONFIG"), &current))
+        let source = Source::find(explicit, env::var_os("CLMATRIX_CONFIG"), &current);
+        Self::from_source(source, embedded)
     }
 
-    fn from_source(source: Source) -> Result<Self, ConfigError> {
-        let ConfigFile { mut overrides, .. } = parse_toml(Path::new("built-in"), BUILTIN)?;
-        let mut profiles = BTreeMap::new();
-        let mut expectations = Expectations::default();
+    fn from_source(source: Source, embedded: Option<EmbeddedConfig>) -> Result<Self, ConfigError> {
+        let mut files: Vec<ConfigFile> = vec![parse_toml(Path::new("built-in"), BUILTIN)?];
+        let (mut builtin, mut own) = (Vec::new(), Vec::new());
+        if let Some(embedded) = &embedded {
+            files.push(embedded.read_config()?);
+            builtin = embedded.read_expectations()?;
+        }
         if let Some(path) = &source.file {
             let file: ConfigFile = read_toml(path)?;
-            profiles = file.profile;
-            overrides.extend(file.overrides);
-            expectations = Expectations::read(&path.with_file_name("expectations"))?;
+            if !file.builtin_expectations {
+                builtin.clear();
+            }
+            files.push(file);
+            own = expectations::read_folder(&path.with_file_name("expectations"))?;
         }
-        Ok(Self { source, profiles, overrides: overrides.into(), expectations })
+        let (mut profiles, mut overrides) = (Vec::new(), Vec::new());
+        for file in files {
+            profiles.push(file.profile);
+            overrides.extend(file.overrides);
+        }
+        Ok(Self {
+            source,
+            is_embedded: embedded.is_some(),
+            profiles,
+            overrides: overrides.into(),
+            expectations: Expectations::new(builtin, own)?,
+        })
     }
 
-    /// The file that was read; `None` where the built-in configuration holds.
-    pub fn file(&self) -> Option<&Path> {
-        self.source.file.as_deref()
+    /// The sources of the configuration and the number of expectations, on one line.
+    pub fn summary(&self) -> String {
+        let (sources, count) = (self.sources(), self.expectations.count());
+        let yours = match &self.source.file {
+            Some(_) if self.is_embedded => format!(" ({} yours)", self.expectations.own),
+            _ => String::new(),
+        };
+        format!("configuration: {sources}; expectations: {count}{yours}")
+    }
+
+    fn sources(&self) -> String {
+        match &self.source.file {
+            Some(file) if self.is_embedded => format!("{} and built-in", file.display()),
+            Some(file) => file.display().to_string(),
+            None => "built-in".to_owned(),
+        }
     }
 
     /// The profile called `name`. There always is a `default`.
     pub fn profile(&self, name: &str) -> Result<Profile, ConfigError> {
-        if name != DEFAULT_PROFILE && !self.profiles.contains_key(name) {
-            return Err(self.unknown_profile(name));
+        let names = self.profiles.iter().flat_map(BTreeMap::keys).map(String::as_str);
+        let known: BTreeSet<&str> = names.chain([DEFAULT_PROFILE]).collect();
+        if !known.contains(name) {
+            let known = known.into_iter().map(str::to_owned).collect();
+            let (name, sources) = (name.to_owned(), self.sources());
+            return Err(ConfigError::UnknownProfile { name, sources, known });
         }
-        let root = &self.source.root;
         let mut profile = Profile::new(self.overrides.clone());
         for layer in [DEFAULT_PROFILE, name] {
-            if let Some(keys) = self.profiles.get(layer) {
-                profile.apply(keys, root);
+            for keys in self.profiles.iter().filter_map(|profiles| profiles.get(layer)) {
+                profile.apply(keys, &self.source.root);
             }
         }
         Ok(profile)
-    }
-
-    fn unknown_profile(&self, name: &str) -> ConfigError {
-        let mut known: Vec<_> = self.profiles.keys().cloned().collect();
-        if !self.profiles.contains_key(DEFAULT_PROFILE) {
-            known.push(DEFAULT_PROFILE.to_owned());
-        }
-        let file = match self.file() {
-            Some(file) => file.display().to_string(),
-            None => "the built-in configuration".to_owned(),
-        };
-        ConfigError::UnknownProfile { name: name.to_owned(), file, known }
     }
 }
 

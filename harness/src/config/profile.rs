@@ -1,4 +1,4 @@
-//! A profile: how a run is made, and what differs from device to device.
+//! A profile: the settings of a run, and the overrides for single devices.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,31 +11,31 @@ use super::device_match::DeviceMatch;
 use super::value::{Count, Diagnostics, IdPattern, NamePattern, PlatformName, Timeout};
 use crate::events::RunDevice;
 
-/// How a run is made.
+/// The settings of a run.
 #[derive(Clone, Debug)]
 pub struct Profile {
     devices: Option<String>,
     expected_devices: Vec<IdPattern>,
     report_dir: Option<PathBuf>,
-    /// What holds on a device that no override is for.
+    /// The settings of a device that no override matches.
     settings: DeviceSettings,
     overrides: Arc<[Override]>,
 }
 
-/// What holds for the tests of one device.
+/// The settings for the tests of one device.
 #[derive(Clone, Debug)]
 pub struct DeviceSettings {
-    /// How long a test may run.
+    /// The time limit of a test.
     pub timeout: Duration,
-    /// How many tests may run at the same time, at least 1.
+    /// The number of tests that may run at the same time, at least 1.
     pub slots: usize,
-    /// After how many tests a worker makes room for a new one; never without it.
+    /// The number of tests after which a new worker replaces the old one; `None`: no limit.
     pub tests_per_worker: Option<usize>,
-    /// Lines on standard error with which the driver says that a test did wrong.
+    /// The lines on standard error by which the driver reports an error of a test.
     pub diagnostics: RegexSet,
 }
 
-/// `[profile.NAME]`, as written; what is absent is left as it was.
+/// `[profile.NAME]`, as written.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
 pub(super) struct ProfileKeys {
@@ -47,7 +47,7 @@ pub(super) struct ProfileKeys {
     tests_per_worker: Option<Count>,
 }
 
-/// `[[override]]`: what is different on some devices.
+/// `[[override]]`: settings for some devices.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(from = "OverrideKeys")]
 pub(super) struct Override {
@@ -74,7 +74,7 @@ struct OverrideKeys {
 }
 
 impl Profile {
-    /// What holds where no file says otherwise.
+    /// The defaults.
     pub(super) fn new(overrides: Arc<[Override]>) -> Self {
         Self {
             devices: None,
@@ -90,7 +90,7 @@ impl Profile {
         }
     }
 
-    /// Replaces what `keys` has. A relative `report-dir` starts from `root`.
+    /// Replaces the settings that `keys` has. A relative `report-dir` starts from `root`.
     pub(super) fn apply(&mut self, keys: &ProfileKeys, root: &Path) {
         if let Some(devices) = &keys.devices {
             self.devices = Some(devices.clone());
@@ -104,7 +104,7 @@ impl Profile {
         self.settings.apply(keys.timeout, keys.slots, keys.tests_per_worker, None);
     }
 
-    /// Which devices are wanted, in the grammar of `CLMATRIX_TEST`; all where this is `None`.
+    /// The selected devices, in the grammar of `CLMATRIX_TEST`; `None`: all.
     pub fn devices(&self) -> Option<&str> {
         self.devices.as_deref()
     }
@@ -118,17 +118,17 @@ impl Profile {
         absent.into_iter().map(|expected| expected.as_str().to_owned()).collect()
     }
 
-    /// The folder that reports are written to, if one is given.
+    /// The folder for the reports, if one is given.
     pub fn report_dir(&self) -> Option<&Path> {
         self.report_dir.as_deref()
     }
 
-    /// What holds on `device`: the profile's own settings, then each override that is for it.
+    /// The settings for `device`: those of the profile, then those of each override that matches.
     pub fn settings_for(&self, device: &RunDevice) -> DeviceSettings {
         self.settings_where(|on| on.matches(device))
     }
 
-    /// What holds for tests that need no device.
+    /// The settings for tests without a device.
     pub fn host_settings(&self) -> DeviceSettings {
         self.settings_where(DeviceMatch::matches_host)
     }
@@ -144,7 +144,7 @@ impl Profile {
 }
 
 impl DeviceSettings {
-    /// The first line in which the driver complains, if it does.
+    /// The first line in which the driver reports an error.
     pub fn complaint_in<'a>(&self, stderr: &'a str) -> Option<&'a str> {
         stderr.lines().find(|line| self.diagnostics.is_match(line))
     }

@@ -1,5 +1,4 @@
-//! Where the configuration is found, what profiles and overrides add up to, and what is said of
-//! mistakes.
+//! The search for the configuration, the sum of its parts, and the messages about mistakes.
 
 use std::time::Duration;
 
@@ -26,10 +25,14 @@ impl Project {
     }
 
     fn config(&self) -> Result<Config, ConfigError> {
-        Config::from_source(Source::find(None, None, self.0.path()))
+        self.config_with(None)
     }
 
-    /// What is said of the project's mistake, without the folder's name.
+    fn config_with(&self, embedded: Option<EmbeddedConfig>) -> Result<Config, ConfigError> {
+        Config::from_source(Source::find(None, None, self.0.path()), embedded)
+    }
+
+    /// The message about the project's mistake, without the folder's name.
     fn complaint(&self) -> String {
         let folder = format!("{}/", self.0.path().display());
         self.config().unwrap_err().to_string().replace(&folder, "")
@@ -72,7 +75,7 @@ fn what_is_named_goes_before_what_is_found() {
 #[test]
 fn a_file_that_was_named_must_be_there() {
     let source = Source::find(Some(Path::new("/nowhere/x.toml")), None, Path::new("/"));
-    let message = Config::from_source(source).unwrap_err().to_string();
+    let message = Config::from_source(source, None).unwrap_err().to_string();
     assert_eq!(message, "/nowhere/x.toml: cannot be read: No such file or directory (os error 2)");
 }
 
@@ -119,7 +122,7 @@ fn a_profile_falls_back_to_default_and_that_to_what_is_built_in() {
 
 #[test]
 fn without_a_file_the_defaults_hold() {
-    let config = Config::from_source(Source { file: None, root: "/here".into() }).unwrap();
+    let config = Config::from_source(Source { file: None, root: "/here".into() }, None).unwrap();
     let profile = config.profile("default").unwrap();
     assert_eq!(profile.devices(), None);
     assert_eq!(profile.report_dir(), None);
@@ -134,8 +137,14 @@ fn an_unknown_profile() {
     let config = project.config().unwrap();
     let file = project.path("clmatrix.toml").display().to_string();
     let cases = [
-        ("nightli", format!("no profile `nightli` in {file}; did you mean `nightly`?")),
-        ("gpu", format!("no profile `gpu` in {file}; known: `ci`, `nightly`, `default`")),
+        (
+            "nightli",
+            format!("no profile `nightli` (configuration: {file}); did you mean `nightly`?"),
+        ),
+        (
+            "gpu",
+            format!("no profile `gpu` (configuration: {file}); known: `ci`, `default`, `nightly`"),
+        ),
     ];
     for (name, expected) in cases {
         assert_eq!(config.profile(name).unwrap_err().to_string(), expected);
@@ -183,10 +192,10 @@ fn later_overrides_win_and_all_their_globs_must_match() {
     assert_eq!((host.timeout.as_secs(), host.slots), (50, 1), "of the device's only `id` counts");
 }
 
-/// What Oclgrind 21.10 wrote on real mistakes, and what it and others write otherwise.
+/// Lines of Oclgrind 21.10 about real mistakes, and other lines.
 #[test]
 fn complaints_of_oclgrind() {
-    let config = Config::from_source(Source { file: None, root: PathBuf::new() }).unwrap();
+    let config = Config::from_source(Source { file: None, root: PathBuf::new() }, None).unwrap();
     let profile = config.profile("default").unwrap();
     let oclgrind = profile.settings_for(&device("oclgrind-sim", "Oclgrind"));
     let pocl = profile.settings_for(&device("pocl-cpu", "PoCL"));
@@ -319,6 +328,102 @@ fn a_platform_is_named_as_in_a_selection() {
         let slots = config.profile("default").unwrap().settings_for(&pocl).slots;
         assert_eq!(slots == 2, expected, "{name}");
     }
+}
+
+const EMBEDDED: EmbeddedConfig = EmbeddedConfig {
+    config: "
+        builtin-expectations = false # changes nothing here
+        [profile.default]
+        timeout = '10s'
+        slots = 2
+        [profile.ci]
+        timeout = '20s'
+        [[override]]
+        platform = 'oclgrind'
+        timeout = '30s'
+        ",
+    expectations: &[
+        (
+            "expectations/a.toml",
+            "[[expect]]\ntest = 'a'\nstatus = 'fail'\nreason = 'built-in'\n\
+             [[expect]]\ntest = 'b'\nstatus = 'fail'\nreason = 'built-in'",
+        ),
+        ("expectations/b.toml", "[[expect]]\ntest = 'c'\nstatus = 'crash'\nreason = 'built-in'"),
+    ],
+};
+
+/// Timeout in seconds and slots of a profile on a device.
+fn limits(config: &Config, profile: &str, platform: &str) -> (u64, usize) {
+    let profile = config.profile(profile).unwrap();
+    let settings = profile.settings_for(&device("d", platform));
+    (settings.timeout.as_secs(), settings.slots)
+}
+
+fn reasons(config: &Config) -> [Option<&str>; 4] {
+    let expectations = config.expectations.for_host();
+    let reason = |test| expectations.lookup(test).map(|found| found.reason.as_str());
+    ["a", "b", "c", "d"].map(reason)
+}
+
+#[test]
+fn without_a_file_the_configuration_in_the_executable_holds() {
+    let config = Config::from_source(Source { file: None, root: "/".into() }, Some(EMBEDDED));
+    let config = config.unwrap();
+    assert_eq!(limits(&config, "default", "PoCL"), (10, 2));
+    assert_eq!(limits(&config, "ci", "PoCL"), (20, 2));
+    assert_eq!(limits(&config, "ci", "Oclgrind"), (30, 2));
+    assert_eq!(reasons(&config), [Some("built-in"), Some("built-in"), Some("built-in"), None]);
+    assert_eq!(config.summary(), "configuration: built-in; expectations: 3");
+    let message = config.profile("cii").unwrap_err().to_string();
+    assert_eq!(message, "no profile `cii` (configuration: built-in); did you mean `ci`?");
+}
+
+#[test]
+fn a_file_adds_to_the_configuration_in_the_executable() {
+    let project = Project::new(&[
+        (
+            "clmatrix.toml",
+            "[profile.default]\ntimeout = '1s'\n[profile.mine]\nslots = 3\n\
+             [[override]]\nplatform = 'oclgrind'\ntimeout = '2s'",
+        ),
+        ("expectations/a.toml", "[[expect]]\ntest = '{b,d}'\nstatus = 'timeout'\nreason = 'mine'"),
+    ]);
+    let config = project.config_with(Some(EMBEDDED)).unwrap();
+    assert_eq!(limits(&config, "default", "PoCL"), (1, 2));
+    assert_eq!(limits(&config, "ci", "PoCL"), (20, 2));
+    assert_eq!(limits(&config, "mine", "PoCL"), (1, 3));
+    assert_eq!(limits(&config, "ci", "Oclgrind"), (2, 2));
+    assert_eq!(reasons(&config), [Some("built-in"), Some("mine"), Some("built-in"), Some("mine")]);
+    let file = project.path("clmatrix.toml");
+    let summary =
+        format!("configuration: {} and built-in; expectations: 4 (1 yours)", file.display());
+    assert_eq!(config.summary(), summary);
+}
+
+#[test]
+fn a_file_can_replace_the_expectations_in_the_executable() {
+    let expect = "[[expect]]\ntest = 'b'\nstatus = 'timeout'\nreason = 'mine'";
+    let project = Project::new(&[
+        ("clmatrix.toml", "builtin-expectations = false"),
+        ("expectations/a.toml", expect),
+    ]);
+    let config = project.config_with(Some(EMBEDDED)).unwrap();
+    assert_eq!(reasons(&config), [None, Some("mine"), None, None]);
+    assert_eq!(limits(&config, "default", "PoCL"), (10, 2), "the profiles stay");
+    assert!(config.summary().ends_with("; expectations: 1 (1 yours)"), "{}", config.summary());
+    let file = project.path("clmatrix.toml").display().to_string();
+    let summary = project.config().unwrap().summary();
+    assert_eq!(summary, format!("configuration: {file}; expectations: 1"), "nothing is embedded");
+}
+
+#[test]
+fn a_mistake_in_the_executable_is_named() {
+    let broken =
+        EmbeddedConfig { expectations: &[("expectations/a.toml", "[[expekt]]")], ..EMBEDDED };
+    let source = Source { file: None, root: "/".into() };
+    let message = Config::from_source(source, Some(broken)).unwrap_err().to_string();
+    let expected = "built-in expectations/a.toml:1:3: unknown key `expekt`; did you mean `expect`?";
+    assert!(message.starts_with(expected), "{message}");
 }
 
 #[test]
@@ -521,7 +626,7 @@ fn mistakes_in_expectations() {
         (
             "[[expect]]\ntest = '*'\nstatus = 'fail'\nreason = ' '",
             [
-                "expectations/pocl.toml:4:10: empty `reason`: say what the driver does, and how that was found",
+                "expectations/pocl.toml:4:10: empty `reason`: describe what the driver does, and the evidence",
                 "  |",
                 "4 | reason = ' '",
                 "  |          ^^^",
@@ -557,7 +662,7 @@ fn mistakes_in_expectations() {
         (
             "[[expect]]\ntest = 'a::b@pocl-cpu'\nstatus = 'fail'\nreason = 'x'",
             [
-                "expectations/pocl.toml:2:8: a test is given without its device: name that with `id`",
+                "expectations/pocl.toml:2:8: a test is named without its device: name the device with `id`",
                 "  |",
                 "2 | test = 'a::b@pocl-cpu'",
                 "  |        ^^^^^^^^^^^^^^^",
@@ -591,7 +696,7 @@ fn mistakes_in_expectations() {
 #[test]
 fn the_configuration_of_this_project() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/clmatrix.toml");
-    let config = Config::load(Some(&file)).unwrap();
+    let config = Config::load(Some(&file), None).unwrap();
     let ci = config.profile("ci").unwrap();
     assert_eq!(ci.host_settings().timeout, Duration::from_secs(120));
     assert_eq!(ci.absent(["pocl-cpu", "rusticl-cpu", "intel-cpu"]), ["oclgrind-*"]);

@@ -1,5 +1,5 @@
-//! The values that a configuration file holds, checked while they are read, so that the message
-//! about a bad one points at it.
+//! The values in a configuration file. They are checked while they are read, so that a message
+//! points at the wrong value.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -20,7 +20,7 @@ impl IdPattern {
         self.0.glob().glob()
     }
 
-    /// Whether all of `id` matches.
+    /// Returns whether all of `id` matches.
     pub(super) fn matches(&self, id: &str) -> bool {
         self.0.is_match(id)
     }
@@ -54,7 +54,7 @@ impl Text for PlatformName {
 pub(super) struct NamePattern(GlobMatcher);
 
 impl NamePattern {
-    /// Whether `name` matches; blanks around it do not count, since some drivers add them.
+    /// Returns whether `name` matches; blanks around it do not count, since some drivers add them.
     // quirk: DRIVER-6
     pub(super) fn matches(&self, name: &str) -> bool {
         self.0.is_match(name.trim())
@@ -85,7 +85,7 @@ impl Text for TestPattern {
 
     fn parse(text: &str) -> Result<Self, String> {
         if text.contains('@') {
-            return Err("a test is given without its device: name that with `id`".to_owned());
+            return Err("a test is named without its device: name the device with `id`".to_owned());
         }
         glob(&mut GlobBuilder::new(text)).map(Self)
     }
@@ -95,7 +95,7 @@ fn glob(builder: &mut GlobBuilder) -> Result<Glob, String> {
     builder.build().map_err(|error| format!("invalid glob: {}", error.kind()))
 }
 
-/// How long a test may run, longer than zero.
+/// The time limit of a test, longer than zero.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timeout(pub(super) Duration);
 
@@ -120,15 +120,13 @@ impl Text for Reason {
 
     fn parse(text: &str) -> Result<Self, String> {
         match text.trim() {
-            "" => {
-                Err("empty `reason`: say what the driver does, and how that was found".to_owned())
-            }
+            "" => Err("empty `reason`: describe what the driver does, and the evidence".to_owned()),
             reason => Ok(Self(reason.to_owned())),
         }
     }
 }
 
-/// How many of something there may be, at least 1.
+/// A count of at least 1.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Count(pub(super) usize);
 
@@ -155,14 +153,14 @@ impl Visitor<'_> for CountVisitor {
     }
 }
 
-/// What a driver writes to standard error when it has caught a test at doing wrong.
+/// The lines that a driver writes to standard error when it finds an error of a test.
 #[derive(Clone, Debug)]
 pub(super) struct Diagnostics(pub(super) RegexSet);
 
 impl<'de> Deserialize<'de> for Diagnostics {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let expressions = Vec::<Expression>::deserialize(deserializer)?;
-        // Each was good by itself; what can still go wrong is their size together.
+        // Each is valid by itself, but all together can be too large.
         let set = RegexSet::new(expressions.iter().map(|expression| &expression.0));
         set.map(Self).map_err(D::Error::custom)
     }
@@ -177,21 +175,21 @@ impl Text for Expression {
     fn parse(text: &str) -> Result<Self, String> {
         let explain = |error: regex_syntax::Error| {
             let error = error.to_string();
-            // The parser draws the expression over several lines; its last one says what is wrong.
+            // The parser draws the expression over several lines; the last line has the reason.
             let last = error.lines().last().unwrap_or_default();
             format!("invalid regular expression: {}", last.trim_start_matches("error: "))
         };
-        // Read, but not compiled: the set that it becomes a part of is.
+        // Only parsed: the whole set is compiled later.
         regex_syntax::parse(text).map(|_| Self(text.to_owned())).map_err(explain)
     }
 }
 
 /// A value that is written as a TOML string.
 trait Text: Sized {
-    /// What should stand there, for who wrote something else than a string.
+    /// The expected value, for the message about a value that is not a string.
     const EXPECTED: &str;
 
-    /// Checks it; the error says what is wrong with it.
+    /// Checks the text; the error is the reason why it is invalid.
     fn parse(text: &str) -> Result<Self, String>;
 }
 

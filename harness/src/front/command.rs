@@ -8,13 +8,13 @@ use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::{AnyError, CANNOT_RUN, Target, print, tell};
+use super::{AnyError, CANNOT_RUN, Target, print, tell, tell_unmatched_expectations};
 use crate::devices::TestDevice;
 use crate::events::TestResult;
 use crate::execution::Execution;
 use crate::plan::Plan;
 use crate::progress::Progress;
-use crate::registry::{self, Test};
+use crate::registry;
 use crate::report::matrix::{Layout, ShownOutput};
 use crate::report::{self, shell_quoted};
 use crate::run_log::RunLog;
@@ -103,8 +103,8 @@ struct Common {
     /// Use this profile of the configuration [default: CLMATRIX_PROFILE, else `default`].
     #[arg(long, value_name = "P")]
     profile: Option<String>,
-    /// Read this configuration file [default: CLMATRIX_CONFIG, else clmatrix.toml or
-    /// config/clmatrix.toml here or in a folder above, else built in].
+    /// Read this configuration file, which adds to the built-in configuration [default:
+    /// CLMATRIX_CONFIG, else clmatrix.toml or config/clmatrix.toml here or in a folder above].
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Add a driver: its library or an .icd file; may be repeated. CLMATRIX_ICD is a list of such
@@ -114,8 +114,9 @@ struct Common {
 }
 
 impl Common {
-    fn setup(&self) -> Result<Setup, SetupError> {
+    fn setup(&self, target: Target) -> Result<Setup, SetupError> {
         Setup::new(Options {
+            embedded: target.config,
             config: self.config.clone(),
             profile: self.profile.clone(),
             devices: self.devices.clone(),
@@ -220,8 +221,8 @@ pub fn main(target: Target) -> ExitCode {
     let result = match &command_line.command {
         Command::Run(arguments) => run(target, arguments),
         Command::List(arguments) => list::list(target, arguments),
-        Command::Devices(arguments) => devices::devices(arguments),
-        Command::Characterize(arguments) => characterize::characterize(arguments),
+        Command::Devices(arguments) => devices::devices(target, arguments),
+        Command::Characterize(arguments) => characterize::characterize(target, arguments),
         Command::Completions { shell } => completions(*shell, target),
     };
     result.unwrap_or_else(|error| {
@@ -246,7 +247,10 @@ fn completions(shell: Shell, target: Target) -> Result<ExitCode, AnyError> {
 }
 
 fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
-    let setup = arguments.common.setup()?;
+    let setup = arguments.common.setup(target)?;
+    if !arguments.quiet {
+        tell(&setup.config.summary());
+    }
     let tests = registry::tests()?;
     let devices = setup.devices_for(&tests)?;
     let filter = Filter::new(&arguments.filter)?;
@@ -254,7 +258,8 @@ fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
     if plan.entries.is_empty() {
         return Err(no_test_matches(&arguments.filter, &plan.devices).into());
     }
-    warn(&setup, &tests, target);
+    tell_failed_drivers(&setup);
+    tell_unmatched_expectations(&setup, &tests, target.home);
     let expectation = setup.expectations(&plan);
     let mut run = setup.run(&plan, &expectation)?;
     run.include_ignored = arguments.include_ignored;
@@ -280,14 +285,10 @@ fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
     Ok(if log.is_success() { ExitCode::SUCCESS } else { ExitCode::from(UNEXPECTED) })
 }
 
-/// Warns about drivers and expectations that do not show in the matrix.
-fn warn(setup: &Setup, tests: &[&'static Test], target: Target) {
+/// Warns about drivers that do not show in the matrix.
+fn tell_failed_drivers(setup: &Setup) {
     for failed in &setup.machine.failed {
         tell(&format!("warning: driver {}: {}", failed.driver.name(), failed.reason));
-    }
-    let paths: Vec<String> = tests.iter().map(|test| test.path(target.home)).collect();
-    for test in setup.config.expectations.without_test(paths.iter().map(String::as_str)) {
-        tell(&format!("warning: no test matches the expectation for {test:?}"));
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
-use super::{AnyError, CANNOT_RUN, Target, output_result, tell};
+use super::{AnyError, CANNOT_RUN, Target, output_result, tell, tell_unmatched_expectations};
 use crate::devices::TestDevice;
 use crate::events::TestResult;
 use crate::execution::Execution;
@@ -46,12 +46,18 @@ fn run(target: Target, command_line: &CommandLine) -> Result<ExitCode, AnyError>
             "no test is registered in this target: mark them #[clmatrix_harness::test]".into()
         );
     }
-    let setup = Setup::new(Options { cached_devices: true, ..Options::default() })?;
+    let options = Options { embedded: target.config, cached_devices: true, ..Options::default() };
+    let setup = Setup::new(options)?;
     let devices = setup.devices_for(&tests)?;
     let plan = command_line.plan(target.home, &tests, devices);
     if command_line.arguments.list {
         output_result(list(&plan, io::stdout().lock()))?;
         return Ok(ExitCode::SUCCESS);
+    }
+    // nextest runs each test in a process of its own: it would repeat these lines.
+    if !under_nextest() {
+        tell(&setup.config.summary());
+        tell_unmatched_expectations(&setup, &tests, target.home);
     }
     run_plan(target, &setup, &plan, command_line)
 }

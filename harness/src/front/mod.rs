@@ -7,6 +7,10 @@ pub mod libtest;
 
 use std::io::{self, Write};
 
+use crate::config::EmbeddedConfig;
+use crate::registry::Test;
+use crate::setup::Setup;
+
 /// What a front can fail with, for a message on standard error.
 pub(crate) type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -36,7 +40,15 @@ pub(crate) fn tell(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// What a target says of itself, filled in by `main!` and `command!`.
+/// Names the expectations that match none of `tests`, all tests of this target.
+pub(crate) fn tell_unmatched_expectations(setup: &Setup, tests: &[&'static Test], home: &str) {
+    let paths: Vec<String> = tests.iter().map(|test| test.path(home)).collect();
+    for test in setup.config.expectations.without_test(paths.iter().map(String::as_str)) {
+        tell(&format!("warning: no test matches the expectation for {test:?}"));
+    }
+}
+
+/// The description of a target, filled in by `main!` and `command!`.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     /// The crate whose name is left out of the tests' ids.
@@ -47,4 +59,6 @@ pub struct Target {
     pub version: &'static str,
     /// The binary's or test target's name.
     pub name: &'static str,
+    /// The configuration in the executable.
+    pub config: Option<EmbeddedConfig>,
 }

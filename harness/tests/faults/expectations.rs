@@ -1,12 +1,14 @@
 //! What is known to go wrong does not fail a run; what has stopped going wrong does.
 
+use std::path::PathBuf;
 use std::process::Output;
 
 use clmatrix_harness::run_log::RunLog;
 use clmatrix_harness::verdict::Verdict;
+use tempfile::TempDir;
 
 use crate::Check;
-use crate::support::{COMMAND, child, log, output, results};
+use crate::support::{COMMAND, LIBTEST, child, log, output, results};
 
 pub const CHECKS: &[Check] = &[
     (
@@ -19,20 +21,30 @@ pub const CHECKS: &[Check] = &[
         another_way_of_going_wrong_fails_the_run,
     ),
     ("expectations::a_skip_is_not_run", a_skip_is_not_run),
+    (
+        "expectations::entries_without_a_test_are_named_once_on_standard_error",
+        entries_without_a_test_are_named_once_on_standard_error,
+    ),
 ];
 
 fn expect(test: &str, status: &str) -> String {
     format!("[[expect]]\ntest = \"faulty::{test}\"\nstatus = \"{status}\"\nreason = \"known\"\n")
 }
 
-/// Runs tests under these expectations.
-fn run(tests: &[&str], expectations: &str) -> (Output, RunLog) {
+/// A configuration with these expectations in a temporary folder, and the path of its file.
+fn configuration(expectations: &str) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let config = folder.path().join("clmatrix.toml");
     std::fs::write(&config, "").expect("the configuration can be written");
     std::fs::create_dir(folder.path().join("expectations")).expect("a folder");
     std::fs::write(folder.path().join("expectations/known.toml"), expectations)
         .expect("the expectations can be written");
+    (folder, config)
+}
+
+/// Runs tests under these expectations.
+fn run(tests: &[&str], expectations: &str) -> (Output, RunLog) {
+    let (folder, config) = configuration(expectations);
     let reports = folder.path().join("reports");
     let mut command = child(COMMAND, &["run", "--report-dir"]);
     command.arg(&reports).args(tests.iter().map(|test| format!("faulty::{test}@")));
@@ -84,4 +96,29 @@ fn a_skip_is_not_run() {
     let (output, log) = run(&["needs_no_device"], &expect("needs_no_device", "skip"));
     assert_eq!(output.status.code(), Some(0));
     assert!(all(&log, "needs_no_device", Verdict::Skip), "on the host as well");
+}
+
+fn entries_without_a_test_are_named_once_on_standard_error() {
+    let (folder, config) = configuration(&(expect("passes", "fail") + &expect("pases", "fail")));
+    let reports = folder.path().display().to_string();
+    let runs = [
+        (COMMAND, vec!["run", "--report-dir", &reports, "faulty::needs_no_device@"]),
+        (LIBTEST, vec!["--exact", "faulty::needs_no_device@host"]),
+        (LIBTEST, vec!["--exact", "faulty::needs_no_device@host", "--list"]),
+    ];
+    for (role, arguments) in runs {
+        let mut command = child(role, &arguments);
+        command.env("CLMATRIX_CONFIG", &config);
+        let output = output(command);
+        assert!(output.status.success(), "{arguments:?}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let said: Vec<&str> = stderr.lines().filter(|line| line.contains("expectation")).collect();
+        let expected = [
+            &*format!("configuration: {}; expectations: 2", config.display()),
+            "warning: no test matches the expectation for \"faulty::pases\"",
+        ];
+        let expected = if arguments.contains(&"--list") { &[][..] } else { &expected };
+        assert_eq!(said, expected, "{arguments:?}");
+        assert!(!String::from_utf8_lossy(&output.stdout).contains("pases"), "{arguments:?}");
+    }
 }

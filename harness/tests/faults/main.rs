@@ -21,8 +21,13 @@ use std::process::ExitCode;
 use clmatrix_harness::front::{Target, command};
 use libtest_mimic::{Arguments, Failed, Trial};
 
-const TARGET: Target =
-    Target { home: "faults", package: "clmatrix-harness", version: "0", name: "faults" };
+const TARGET: Target = Target {
+    home: "faults",
+    package: "clmatrix-harness",
+    version: "0",
+    name: "faults",
+    config: None,
+};
 
 /// A test of this target.
 type Check = (&'static str, fn());

@@ -50,4 +50,10 @@ async fn may_be_async(ctx_factory: CtxFactory) -> clmatrix::Result<()> {
     async { ctx_factory().map(drop) }.await
 }
 
-clmatrix_harness::main!();
+/// Expected to fail in config/expectations/all.toml.
+#[clmatrix_harness::test]
+fn is_known_to_fail(_: CtxFactory) {
+    panic!("as config/expectations/all.toml says");
+}
+
+clmatrix_harness::main!(config = "config");

@@ -16,7 +16,7 @@ use crate::characterize::files::Report;
 use crate::characterize::only::Only;
 use crate::characterize::{CharacterizedDevice, Devices, compare, terminal};
 use crate::devices::TestDevice;
-use crate::front::{AnyError, print, tell};
+use crate::front::{AnyError, Target, print, tell};
 use crate::interrupt;
 use crate::os::StopSignal;
 use crate::report::sheet::Sheet;
@@ -78,7 +78,10 @@ enum Format {
     Markdown,
 }
 
-pub fn characterize(arguments: &CharacterizeArguments) -> Result<ExitCode, AnyError> {
+pub fn characterize(
+    target: Target,
+    arguments: &CharacterizeArguments,
+) -> Result<ExitCode, AnyError> {
     let only = Only::new(&arguments.only)?;
     if let [a, b] = &arguments.compare[..] {
         return arguments.print_comparison(a, b, &only);
@@ -86,7 +89,7 @@ pub fn characterize(arguments: &CharacterizeArguments) -> Result<ExitCode, AnyEr
     if !arguments.measure && !only.has_answers() {
         return Err("--only names measurements alone; add --measure to take them".into());
     }
-    let setup = arguments.common.setup()?;
+    let setup = arguments.common.setup(target)?;
     let selected = setup.devices()?;
     let report = arguments.report(&setup)?;
     let stop = interrupt::stop_on_signals()?;

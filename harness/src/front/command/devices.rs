@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::{Common, TableFormat};
 use crate::devices::{FoundPlatform, Machine};
-use crate::front::{AnyError, print};
+use crate::front::{AnyError, Target, print};
 use crate::report::sheet::aligned;
 
 /// Lists each device with its id. `*` marks the selected devices.
@@ -64,8 +64,8 @@ struct Everything<'a> {
     failed_drivers: Vec<ListedFailure>,
 }
 
-pub fn devices(arguments: &DevicesArguments) -> Result<ExitCode, AnyError> {
-    let setup = arguments.common.setup()?;
+pub fn devices(target: Target, arguments: &DevicesArguments) -> Result<ExitCode, AnyError> {
+    let setup = arguments.common.setup(target)?;
     let selected = setup.devices();
     let ids: HashSet<String> =
         selected.iter().flatten().map(|device| device.run.id.clone()).collect();

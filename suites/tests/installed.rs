@@ -1,0 +1,164 @@
+//! The binary as `cargo install` leaves it: without its checkout, with the expectations and profiles
+//! of `config/`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use clmatrix_harness::run_log::RunLog;
+use clmatrix_harness::verdict::Verdict;
+
+/// Two tests that `config/expectations/pocl.toml` expects to fail on every version of PoCL.
+const ADJACENT: &str = "copy::rect::rectangles_of_one_buffer_may_be_next_to_each_other";
+const REGION: &str = "image::of_buffer::shows_a_region_of_a_buffer";
+
+/// A folder below which there is no configuration but these files.
+fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    }
+    folder
+}
+
+fn clmatrix(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_clmatrix"));
+    for variable in ["CLMATRIX_CONFIG", "CLMATRIX_PROFILE", "CLMATRIX_TEST", "PYOPENCL_TEST"] {
+        command.env_remove(variable);
+    }
+    let output = command.current_dir(folder).args(arguments).output().expect("it starts");
+    println!("{}{}", text(&output.stdout), text(&output.stderr));
+    output
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn has_pocl() -> bool {
+    let folder = folder(&[]);
+    let has_pocl = clmatrix(folder.path(), &["devices", "--devices", "pocl"]).status.success();
+    if !has_pocl {
+        println!("skipped: no PoCL on this machine");
+    }
+    has_pocl
+}
+
+/// Runs the two tests on PoCL in `folder`; returns their verdicts too.
+fn run(folder: &Path) -> (Output, Verdict, Verdict) {
+    let arguments = ["run", "--devices", "pocl", "--report-dir", "reports", ADJACENT, REGION];
+    let output = clmatrix(folder, &arguments);
+    let log = RunLog::read(&folder.join("reports/events.jsonl")).expect("a log");
+    let verdict = |test: &str| {
+        let result = log.results.iter().find(|result| result.test_and_device().0 == test);
+        result.expect("a result").verdict
+    };
+    (output, verdict(ADJACENT), verdict(REGION))
+}
+
+fn config() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../config")
+}
+
+/// The number of entries in `config/expectations`.
+fn expectations() -> usize {
+    let files = fs::read_dir(config().join("expectations")).expect("a folder");
+    let texts = files.map(|file| fs::read_to_string(file.expect("a file").path()).expect("a text"));
+    texts.map(|text| text.lines().filter(|line| *line == "[[expect]]").count()).sum()
+}
+
+#[test]
+fn outside_the_checkout_known_failures_are_expected() {
+    if !has_pocl() {
+        return;
+    }
+    let folder = folder(&[]);
+    let (output, adjacent, region) = run(folder.path());
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!((adjacent, region), (Verdict::ExpectedFail, Verdict::ExpectedFail));
+    let stderr = text(&output.stderr);
+    let summary = format!("configuration: built-in; expectations: {}", expectations());
+    assert_eq!(stderr.lines().next(), Some(&*summary));
+    assert!(!stderr.contains("no test matches"), "each names a test");
+}
+
+#[test]
+fn a_file_adds_expectations_and_its_own_win() {
+    if !has_pocl() {
+        return;
+    }
+    let entry = |test: &str| {
+        format!(
+            "[[expect]]\ntest = {test:?}\nplatform = \"pocl\"\nstatus = \"crash\"\nreason = \"mine\"\n"
+        )
+    };
+    let own = entry(ADJACENT) + &entry("copy::rect::no_such_test");
+    // The name of a file that the binary holds too: both count.
+    let folder = folder(&[("clmatrix.toml", ""), ("expectations/pocl.toml", &own)]);
+    let (output, adjacent, region) = run(folder.path());
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!((adjacent, region), (Verdict::Fail, Verdict::ExpectedFail));
+    assert!(text(&output.stdout).contains("expected: crash: mine"));
+    let stderr = text(&output.stderr);
+    let summary = format!("and built-in; expectations: {} (2 yours)", expectations() + 2);
+    assert!(stderr.lines().next().is_some_and(|line| line.ends_with(&summary)));
+    let warnings: Vec<&str> = stderr.lines().filter(|line| line.starts_with("warning")).collect();
+    let warning = "warning: no test matches the expectation for \"copy::rect::no_such_test\"";
+    assert!(warnings.contains(&warning), "{warnings:?}");
+}
+
+#[test]
+fn a_file_replaces_the_expectations() {
+    if !has_pocl() {
+        return;
+    }
+    let folder = folder(&[("clmatrix.toml", "builtin-expectations = false")]);
+    let (output, adjacent, region) = run(folder.path());
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!((adjacent, region), (Verdict::Fail, Verdict::Fail));
+    let stderr = text(&output.stderr);
+    let summary = "and built-in; expectations: 0 (0 yours)";
+    assert!(stderr.lines().next().is_some_and(|line| line.ends_with(summary)));
+}
+
+#[test]
+fn outside_the_checkout_the_profiles_are_known() {
+    let output = clmatrix(folder(&[]).path(), &["devices", "--profile", "nightly"]);
+    assert_eq!(output.status.code(), Some(2));
+    let message =
+        "no profile `nightly` (configuration: built-in); known: `ci`, `default`, `sanitize`";
+    assert!(text(&output.stderr).contains(message));
+}
+
+/// The paths of all files below `folder`, from there.
+fn files(folder: &Path, prefix: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = format!("{prefix}/{}", path.file_name().expect("a name").display());
+        if path.is_dir() {
+            found.append(&mut files(&path, &name));
+        } else {
+            found.insert(name);
+        }
+    }
+    found
+}
+
+#[test]
+fn a_package_holds_the_configuration() {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["package", "--list", "--allow-dirty", "--package", env!("CARGO_PKG_NAME")]);
+    let output = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("cargo runs");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let packed: BTreeSet<String> = text(&output.stdout)
+        .lines()
+        .filter(|line| line.starts_with("config/"))
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(packed, files(&config(), "config"));
+    assert!(packed.contains("config/clmatrix.toml"));
+}
