@@ -1,8 +1,9 @@
 //! Files and folders, with errors that name the path.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, ErrorKind};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -51,6 +52,23 @@ pub fn remove_tree(folder: &Path) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         outcome => outcome.with_context(|| cannot("remove", folder)),
     }
+}
+
+/// The bytes that a file or a folder takes on the disk. Hard links count once: cargo makes one of each
+/// executable.
+pub fn disk_usage(path: &Path) -> Result<u64> {
+    let (mut bytes, mut seen, mut open) = (0, HashSet::new(), vec![path.to_owned()]);
+    while let Some(path) = open.pop() {
+        // Cargo and clmatrix remove files of their own meanwhile.
+        let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+        if seen.insert((metadata.dev(), metadata.ino())) {
+            bytes += metadata.blocks() * 512;
+        }
+        if metadata.is_dir() {
+            open.extend(entries(&path)?);
+        }
+    }
+    Ok(bytes)
 }
 
 /// Turns equal files of one folder, and of each folder below it, into hard links.
@@ -107,8 +125,6 @@ fn same_contents(one: &Path, other: &Path) -> Result<bool> {
 
 #[cfg(test)]
 pub mod tests {
-    use std::os::unix::fs::MetadataExt;
-
     use super::*;
 
     /// A folder that is gone after the test. `name` keeps tests of one process apart.
@@ -144,6 +160,19 @@ pub mod tests {
         assert_ne!(inode("a.so"), inode("b.so"));
         assert_eq!(fs::read(folder.0.join("a.so.1")).unwrap(), long);
         assert_eq!(fs::read(folder.0.join("b.so")).unwrap(), different);
+    }
+
+    #[test]
+    fn disk_usage_counts_a_file_once_and_follows_no_link() {
+        let folder = TempFolder::new("usage");
+        let below = folder.0.join("below");
+        fs::create_dir(&below).unwrap();
+        let empty = disk_usage(&folder.0).unwrap();
+        fs::write(below.join("file"), vec![7; 1 << 20]).unwrap();
+        fs::hard_link(below.join("file"), folder.0.join("same")).unwrap();
+        std::os::unix::fs::symlink("/", folder.0.join("elsewhere")).unwrap();
+        let grown = disk_usage(&folder.0).unwrap() - empty;
+        assert!((1 << 20..1 << 21).contains(&grown), "{grown}");
     }
 
     #[test]

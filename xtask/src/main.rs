@@ -12,6 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 mod apt;
 mod cargo_test;
+mod ci_embedded;
 mod ci_matrix;
 mod embedded;
 mod environment;
@@ -112,6 +113,12 @@ enum Task {
     /// Debian 12: where a release has another version of a runtime, or none, that is pointed out.
     /// Valgrind is installed as well.
     Provision,
+    /// Run `matrix` and `test` on the embedded default alone, as on a machine without OpenCL
+    ///
+    /// The machine's loader and drivers, the CI matrix and your own variables about OpenCL and
+    /// clmatrix are hidden from both. Prints how large cargo's target folder is then, and fails if
+    /// it is larger than 2 GB.
+    CiEmbedded,
     /// Print the variables that show the devices to other programs
     ///
     /// Prints nothing where nothing needs to be set. Like `matrix`, it first makes sure that there
@@ -225,6 +232,7 @@ fn dispatch(task: Task) -> Result<ExitCode> {
         Task::Matrix { devices, arguments } => matrix(&workspace, &devices, &arguments),
         Task::Test { devices, arguments } => return test(&workspace, &devices, &arguments),
         Task::Loom => process::run(&mut cargo_test::loom(&workspace)),
+        Task::CiEmbedded => return ci_embedded::run(&workspace),
         Task::Provision => ci_matrix::provision(&workspace.runtimes),
         Task::Env { devices, format } => print_environment(&workspace, &devices, format),
         Task::Bench { benchmark, devices, arguments } => {

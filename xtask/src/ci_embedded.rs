@@ -1,0 +1,87 @@
+//! A new user's first two commands, on a machine that has no OpenCL device of its own.
+//!
+//! What the machine has is hidden: `--from embedded` names the loader and the one driver to use,
+//! and all other variables that loaders, drivers and clmatrix read are removed.
+
+use std::env;
+use std::process::{Command, ExitCode};
+
+use anyhow::Result;
+
+use crate::embedded;
+use crate::files;
+use crate::process;
+use crate::workspace::Workspace;
+
+/// The most that cargo's target folder may hold after both commands, in bytes.
+const TARGET_LIMIT: u64 = 2_000_000_000;
+
+/// How the names of the variables start that choose devices or change how they are tested.
+const HIDDEN: [&str; 5] = ["CLMATRIX_", "PYOPENCL_", "OCL_", "OPENCL_", "POCL_"];
+
+/// Runs `cargo xtask matrix` and `cargo xtask test` on the embedded default, both even if the first
+/// fails, and fails if the target folder is too large then.
+pub fn run(workspace: &Workspace) -> Result<ExitCode> {
+    let mut failed = Vec::new();
+    for task in ["matrix", "test"] {
+        let mut command = workspace.cargo();
+        command.args(["xtask", task, "--from", "embedded"]);
+        hide_variables(&mut command);
+        if !process::status(&mut command)?.success() {
+            failed.push(format!("`cargo xtask {task} --from embedded` failed"));
+        }
+    }
+    let size = target_size(workspace)?;
+    if size > TARGET_LIMIT {
+        failed.push(format!(
+            "{} is larger than {}: if other commands have built there too, run `cargo clean` \
+             before",
+            workspace.target.display(),
+            gigabytes(TARGET_LIMIT)
+        ));
+    }
+    for failure in &failed {
+        eprintln!("error: {failure}");
+    }
+    Ok(if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn hide_variables(command: &mut Command) {
+    for (name, _) in env::vars_os() {
+        if HIDDEN.iter().any(|start| name.to_string_lossy().starts_with(start)) {
+            command.env_remove(name);
+        }
+    }
+}
+
+/// Prints how large each part of the target folder is, and returns the sum in bytes.
+///
+/// Of the OpenCL runtimes only the embedded default counts: the others are there because they were
+/// asked for.
+fn target_size(workspace: &Workspace) -> Result<u64> {
+    let mut parts = vec![workspace.runtimes.join(embedded::FOLDER)];
+    for path in files::entries(&workspace.target)? {
+        // Of what cargo builds, one folder for each profile is too coarse.
+        if path.join("deps").is_dir() {
+            parts.extend(files::entries(&path)?);
+        } else if path != workspace.runtimes {
+            parts.push(path);
+        }
+    }
+    let mut sum = 0;
+    eprintln!("\nThe size of {}:", workspace.target.display());
+    for part in parts {
+        let size = files::disk_usage(&part)?;
+        sum += size;
+        if size >= 10_000_000 {
+            let name = part.strip_prefix(&workspace.target).unwrap_or(&part);
+            eprintln!("{:>8}  {}", gigabytes(size), name.display());
+        }
+    }
+    eprintln!("{:>8}  in all, of at most {}", gigabytes(sum), gigabytes(TARGET_LIMIT));
+    Ok(sum)
+}
+
+fn gigabytes(bytes: u64) -> String {
+    format!("{:.2} GB", bytes as f64 / 1e9)
+}
