@@ -10,6 +10,7 @@ use clmatrix::select::DeviceInfo;
 use serde::{Deserialize, Serialize};
 
 use crate::characterize::Characterization;
+use crate::devices::failure::FailedDriver;
 use crate::verdict::{ExpectedStatus, Outcome, Verdict};
 
 /// One line of the log.
@@ -27,6 +28,14 @@ pub enum Event {
     DeviceAbsent {
         /// The id or glob from the profile.
         expected: String,
+    },
+    /// A driver of this machine shows no platform.
+    DriverFailed {
+        /// The driver and the reason.
+        #[serde(flatten)]
+        failed: FailedDriver,
+        /// Whether this fails the run (`strict-drivers`).
+        strict: bool,
     },
     /// What a device is like; for each device on which a test is run, before its first, as far as the
     /// driver tells without building anything, and again after its last, with what takes a build; once,

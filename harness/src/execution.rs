@@ -57,6 +57,10 @@ impl Execution<'_> {
         for expected in &self.setup.absent {
             recorder.record(&Event::DeviceAbsent { expected: expected.clone() });
         }
+        for failed in &self.setup.machine.failed {
+            let strict = self.setup.strict_drivers();
+            recorder.record(&Event::DriverFailed { failed: failed.clone(), strict });
+        }
         let shown = std::thread::scope(|scope| {
             scope.spawn(|| {
                 let run = || schedule::execute(&self.run, &recorder, &stop);

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use indexmap::IndexMap;
 
 use crate::characterize::Characterization;
+use crate::devices::failure::FailedDriver;
 use crate::events::{Event, RunHeader, TestResult};
 use crate::verdict::{Outcome, Verdict};
 
@@ -22,6 +23,10 @@ pub struct RunLog {
     pub header: RunHeader,
     /// Expected devices that are not there.
     pub absent: Vec<String>,
+    /// Drivers that show no platform.
+    pub failed_drivers: Vec<FailedDriver>,
+    /// Whether one of them fails the run.
+    pub strict_drivers: bool,
     /// What each device is like, by its id, or why that is not known; none where no test was run.
     pub characterizations: IndexMap<String, Result<Box<Characterization>, String>>,
     /// One result for each planned test, in the plan's order; `NotRun` where the log has none.
@@ -119,6 +124,8 @@ impl RunLog {
         let mut log = Self {
             header,
             absent: Vec::new(),
+            failed_drivers: Vec::new(),
+            strict_drivers: false,
             characterizations: IndexMap::new(),
             results: Vec::new(),
             interrupted: true,
@@ -131,6 +138,10 @@ impl RunLog {
                     results.of(test);
                 }),
                 Event::DeviceAbsent { expected } => log.absent.push(expected),
+                Event::DriverFailed { failed, strict } => {
+                    log.failed_drivers.push(failed);
+                    log.strict_drivers |= strict;
+                }
                 Event::Characterized { device, characterization, error } => {
                     let unknown = || error.unwrap_or_else(|| "the log does not say".to_owned());
                     log.characterizations.insert(device, characterization.ok_or_else(unknown));
@@ -150,11 +161,12 @@ impl RunLog {
         Ok(log)
     }
 
-    /// Whether all went as expected: to the end, with every expected device there, on at least one
-    /// device.
+    /// Whether all went as expected: to the end, with every expected device present and no driver
+    /// failed that must not, and at least one result.
     pub fn is_success(&self) -> bool {
         !self.interrupted
             && self.absent.is_empty()
+            && (self.failed_drivers.is_empty() || !self.strict_drivers)
             && !self.results.is_empty()
             && self.results.iter().all(|result| result.verdict.is_as_expected())
     }
@@ -206,7 +218,7 @@ mod tests {
     use clmatrix::characterize::Facts;
 
     use super::*;
-    use crate::sample::{TIME, device, header, result};
+    use crate::sample::{TIME, device, failed_driver, header, result};
 
     fn begin() -> Event {
         Event::Run(header(vec![device("pocl-cpu", "PoCL")]))
@@ -314,6 +326,7 @@ mod tests {
     fn success_needs_an_end_a_result_and_nothing_unexpected() {
         let no_device = Event::Run(header(Vec::new()));
         let absent = Event::DeviceAbsent { expected: "intel-*".to_owned() };
+        let driver = |strict| Event::DriverFailed { failed: failed_driver(), strict };
         let cut_short = Event::End { interrupted: true, duration: Duration::ZERO };
         let cases = [
             (vec![begin(), passed("s::a@d"), end()], true),
@@ -322,6 +335,8 @@ mod tests {
             (vec![begin(), failed("s::a@d"), end()], false),
             (vec![begin(), plan(&["s::a@d"]), end()], false),
             (vec![begin(), absent, passed("s::a@d"), end()], false),
+            (vec![begin(), driver(false), passed("s::a@d"), end()], true),
+            (vec![begin(), driver(true), passed("s::a@d"), end()], false),
             (vec![no_device.clone(), passed("s::a@host"), end()], true),
             (vec![no_device, end()], false),
         ];
@@ -338,6 +353,7 @@ mod tests {
             begin(),
             plan(&["s::a@d", "s::b@d"]),
             Event::DeviceAbsent { expected: "intel-*".to_owned() },
+            Event::DriverFailed { failed: failed_driver(), strict: true },
             started("s::a@d"),
             passed("s::a@d"),
             started("s::b@d"),
@@ -358,6 +374,7 @@ mod tests {
         assert_eq!(verdicts(&whole), [("s::a@d", Verdict::Pass), ("s::b@d", Verdict::Crash)]);
         assert_eq!((whole.interrupted, whole.duration), (false, Duration::from_secs(9)));
         assert_eq!(whole.absent, ["intel-*"]);
+        assert_eq!((whole.failed_drivers, whole.strict_drivers), (vec![failed_driver()], true));
 
         let header = bytes.iter().position(|&byte| byte == b'\n').unwrap();
         for length in header..bytes.len() {
@@ -375,7 +392,7 @@ mod tests {
         let path = folder.path().join("events.jsonl");
         fs::write(&path, [&bytes()[..], b"{\"event\":\"fin\n", b"{}\n"].concat()).unwrap();
         let message = RunLog::read(&path).unwrap_err().to_string();
-        let expected = format!("{}:9: not an event: ", path.display());
+        let expected = format!("{}:10: not an event: ", path.display());
         assert!(message.starts_with(&expected), "{message}");
     }
 }

@@ -4,11 +4,22 @@ use std::time::{Duration, SystemTime};
 
 use clmatrix::select::{DeviceInfo, DeviceType, Svm, Version};
 
+use crate::devices::failure::{DriverFailure, FailedDriver, FailureKind};
 use crate::events::{PlatformName, RunDevice, RunHeader, TestResult};
 use crate::verdict::{Expectation, Outcome, judge};
 
 /// 2026-01-02T03:04:05Z.
 pub(crate) const TIME: Duration = Duration::from_secs(1_767_323_045);
+
+/// A driver whose library is not there.
+pub(crate) fn failed_driver() -> FailedDriver {
+    let reason = "no such file: libx.so: cannot open shared object file: No such file or directory";
+    FailedDriver {
+        driver: "/etc/OpenCL/vendors/x.icd".to_owned(),
+        named: false,
+        failure: DriverFailure::new(FailureKind::NoSuchFile, reason),
+    }
+}
 
 /// A device of the platform `platform`.
 pub(crate) fn device(id: &str, platform: &str) -> RunDevice {

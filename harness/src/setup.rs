@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{Config, ConfigError, EmbeddedConfig, Profile};
 use crate::devices::cache::{Cache, Entry};
+use crate::devices::failure::FailedDriver;
 use crate::devices::probe::Probe;
 use crate::devices::selection::{Choices, NoDevices, select};
 use crate::devices::{Machine, TestDevice};
@@ -29,6 +30,8 @@ pub struct Options {
     pub devices: Option<String>,
     /// `--icd`, repeated; CLMATRIX_ICD adds to it.
     pub icd: Vec<PathBuf>,
+    /// `--strict-drivers`; the profile may ask for it as well.
+    pub strict_drivers: bool,
     /// Allows the drivers' answers of a recent run.
     pub cached_devices: bool,
     /// Arguments that lead this executable to its worker's entry.
@@ -44,6 +47,9 @@ pub enum SetupError {
     /// There is no device to test.
     #[error(transparent)]
     NoDevices(#[from] NoDevices),
+    /// Drivers that the user named show no platform.
+    #[error("{}", cannot_use(.0))]
+    NamedDrivers(Vec<FailedDriver>),
     /// The folder for what is kept between runs.
     #[error("{}: {error}", path.display())]
     State {
@@ -74,7 +80,8 @@ impl Setup {
     /// Reads the configuration and asks the drivers.
     pub fn new(mut options: Options) -> Result<Self, SetupError> {
         if let Some(added) = std::env::var_os("CLMATRIX_ICD") {
-            options.icd.extend(std::env::split_paths(&added));
+            let paths = std::env::split_paths(&added);
+            options.icd.extend(paths.filter(|path| !path.as_os_str().is_empty()));
         }
         let config = Config::load(options.config.as_deref(), options.embedded)?;
         let profile_name =
@@ -105,7 +112,16 @@ impl Setup {
     }
 
     /// The devices under test.
+    ///
+    /// # Errors
+    ///
+    /// A driver that the user named has failed, or the selection selects nothing.
     pub fn devices(&self) -> Result<Vec<TestDevice>, SetupError> {
+        let failed = self.machine.failed.iter();
+        let named: Vec<FailedDriver> = failed.filter(|failed| failed.named).cloned().collect();
+        if !named.is_empty() {
+            return Err(SetupError::NamedDrivers(named));
+        }
         Ok(select(&self.machine, &self.choices)?)
     }
 
@@ -119,6 +135,16 @@ impl Setup {
             }
             devices => devices,
         }
+    }
+
+    /// Whether a driver that has failed fails the run.
+    pub fn strict_drivers(&self) -> bool {
+        self.options.strict_drivers || self.profile.strict_drivers()
+    }
+
+    /// The drivers that fail the run.
+    pub fn unusable_drivers(&self) -> &[FailedDriver] {
+        if self.strict_drivers() { &self.machine.failed } else { &[] }
     }
 
     /// The expectations for the entries of a plan.
@@ -181,6 +207,12 @@ impl Setup {
     fn launch(&self, role: Role, environment: Vec<(OsString, Option<OsString>)>) -> Launch {
         Launch { role, arguments: self.options.worker_arguments.clone(), environment }
     }
+}
+
+fn cannot_use(drivers: &[FailedDriver]) -> String {
+    let lines: Vec<_> =
+        drivers.iter().map(|failed| format!("cannot use driver {failed}")).collect();
+    lines.join("\n")
 }
 
 /// Where things are kept between runs: in cargo's target folder, else in the user's cache folder,

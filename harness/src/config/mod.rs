@@ -12,6 +12,7 @@
 //!
 //! [profile.ci]                     # absent keys have the values of `default`
 //! expected-devices = ["pocl-*"]    # each glob that no device matches fails the run
+//! strict-drivers = true            # so does a driver of this machine that shows no platform
 //!
 //! [[override]]                     # all given patterns must match; later overrides win
 //! platform = "oclgrind"            # as in --devices; also: device, vendor, driver-version, id

@@ -17,6 +17,7 @@ pub struct Profile {
     devices: Option<String>,
     expected_devices: Vec<IdPattern>,
     report_dir: Option<PathBuf>,
+    strict_drivers: bool,
     /// The settings of a device that no override matches.
     settings: DeviceSettings,
     overrides: Arc<[Override]>,
@@ -42,6 +43,7 @@ pub(super) struct ProfileKeys {
     devices: Option<String>,
     expected_devices: Option<Vec<IdPattern>>,
     report_dir: Option<PathBuf>,
+    strict_drivers: Option<bool>,
     timeout: Option<Timeout>,
     slots: Option<Count>,
     tests_per_worker: Option<Count>,
@@ -80,6 +82,7 @@ impl Profile {
             devices: None,
             expected_devices: Vec::new(),
             report_dir: None,
+            strict_drivers: false,
             settings: DeviceSettings {
                 timeout: Duration::from_secs(60),
                 slots: 1,
@@ -101,6 +104,7 @@ impl Profile {
         if let Some(folder) = &keys.report_dir {
             self.report_dir = Some(root.join(folder));
         }
+        self.strict_drivers = keys.strict_drivers.unwrap_or(self.strict_drivers);
         self.settings.apply(keys.timeout, keys.slots, keys.tests_per_worker, None);
     }
 
@@ -121,6 +125,11 @@ impl Profile {
     /// The folder for the reports, if one is given.
     pub fn report_dir(&self) -> Option<&Path> {
         self.report_dir.as_deref()
+    }
+
+    /// Whether a driver that shows no platform fails the run.
+    pub fn strict_drivers(&self) -> bool {
+        self.strict_drivers
     }
 
     /// The settings for `device`: those of the profile, then those of each override that matches.

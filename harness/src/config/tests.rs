@@ -93,6 +93,7 @@ fn a_profile_falls_back_to_default_and_that_to_what_is_built_in() {
         tests-per-worker = 40
         expected-devices = ["POCL-*", "intel-cpu", "oclgrind-*"]
         report-dir = "out"
+        strict-drivers = true
         [profile.fleet]
         report-dir = "/var/reports"
         "#,
@@ -115,6 +116,7 @@ fn a_profile_falls_back_to_default_and_that_to_what_is_built_in() {
     assert_eq!(summary("fleet"), (pocl, 90, (1, None), Some(PathBuf::from("/var/reports"))));
 
     let ci = config.profile("ci").unwrap();
+    assert!(ci.strict_drivers() && !config.profile("fleet").unwrap().strict_drivers());
     assert_eq!(ci.absent(["pocl-cpu", "oclgrind-sim"]), ["intel-cpu"]);
     assert_eq!(ci.absent([""; 0]), ["POCL-*", "intel-cpu", "oclgrind-*"]);
     assert!(config.profile("default").unwrap().absent([""; 0]).is_empty());
@@ -441,7 +443,7 @@ fn mistakes_in_the_configuration() {
         (
             "[profile.default]\nspeed = 3",
             [
-                "clmatrix.toml:2:1: unknown key `speed`; known: `devices`, `expected-devices`, `report-dir`, `timeout`, `slots`, `tests-per-worker`",
+                "clmatrix.toml:2:1: unknown key `speed`; known: `devices`, `expected-devices`, `report-dir`, `strict-drivers`, `timeout`, `slots`, `tests-per-worker`",
                 "  |",
                 "2 | speed = 3",
                 "  | ^^^^^",

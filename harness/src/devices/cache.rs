@@ -82,9 +82,11 @@ fn key(added: &[PathBuf]) -> u64 {
         .collect();
     variables.sort();
     variables.hash(&mut hasher);
-    for driver in drivers(&LoaderVariables::from_environment(), added) {
-        driver.hash(&mut hasher);
-        if let Driver::Icd { library, origin } = &driver {
+    let found = drivers(&LoaderVariables::from_environment(), added);
+    found.failed.iter().for_each(|failed| failed.driver.hash(&mut hasher));
+    for candidate in found.drivers {
+        candidate.driver.hash(&mut hasher);
+        if let Driver::Icd { library, origin } = &candidate.driver {
             modified(origin).hash(&mut hasher);
             modified(Path::new(library)).hash(&mut hasher);
         }

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::failure::{DriverFailure, FailedDriver, FailureKind};
+
 /// Where loaders look when no variable says otherwise.
 const SYSTEM_VENDORS: &str = "/etc/OpenCL/vendors";
 
@@ -96,8 +98,8 @@ fn write_if_different(file: &Path, content: &str) -> io::Result<()> {
 /// The variables of the environment that decide which drivers there are.
 #[derive(Clone, Debug, Default)]
 pub struct LoaderVariables {
-    /// OCL_ICD_VENDORS or OPENCL_VENDOR_PATH.
-    pub vendors: Option<PathBuf>,
+    /// OCL_ICD_VENDORS or OPENCL_VENDOR_PATH, by its name.
+    pub vendors: Option<(&'static str, PathBuf)>,
     /// OCL_ICD_FILENAMES, in the order given.
     pub filenames: Vec<PathBuf>,
     /// OPENCL_DYLIB_PATH: the library to open in place of the system's loader.
@@ -109,12 +111,27 @@ impl LoaderVariables {
     pub fn from_environment() -> Self {
         let path = |name| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
         Self {
-            vendors: path("OCL_ICD_VENDORS").or_else(|| path("OPENCL_VENDOR_PATH")),
+            vendors: ["OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH"]
+                .into_iter()
+                .find_map(|name| Some((name, path(name)?))),
             filenames: std::env::var_os("OCL_ICD_FILENAMES")
                 .map(|list| std::env::split_paths(&list).collect())
                 .unwrap_or_default(),
             loader: path("OPENCL_DYLIB_PATH"),
         }
+    }
+
+    /// Says that OCL_ICD_VENDORS leads to no driver, if that is so.
+    pub fn empty_vendors(&self) -> Option<String> {
+        let (variable, path) = self.vendors.as_ref().filter(|_| !self.bypass_the_loader())?;
+        let fault = if !path.exists() && !is_bare_name(path) {
+            "which does not exist"
+        } else if path.is_dir() && icd_files(path).is_empty() {
+            "which has no .icd file"
+        } else {
+            return None;
+        };
+        Some(format!("{variable} names {}, {fault}", path.display()))
     }
 
     /// Whether a driver stands in the loader's place, so that vendors folders mean nothing.
@@ -124,54 +141,108 @@ impl LoaderVariables {
     }
 }
 
-/// The drivers that the loader would load, and `added` ones, in the order of their files' names.
-pub fn drivers(variables: &LoaderVariables, added: &[PathBuf]) -> Vec<Driver> {
-    let mut drivers = Vec::new();
-    if !variables.bypass_the_loader() {
-        let vendors = variables.vendors.as_deref().unwrap_or(Path::new(SYSTEM_VENDORS));
-        // A loader passes over a folder that is not there.
-        let vendors = Some(vendors).filter(|path| path.exists() || is_bare_name(path));
-        drivers.extend(vendors.into_iter().flat_map(in_vendors));
-        drivers.extend(variables.filenames.iter().flat_map(|file| in_vendors(file)));
-    }
-    drivers.extend(added.iter().flat_map(|file| in_vendors(file)));
-    let mut seen = std::collections::HashSet::new();
-    drivers.retain(|driver| match driver {
-        Driver::Icd { library, .. } => seen.insert(library.clone()),
-        Driver::AsIs => true,
-    });
-    drivers
+/// A driver to probe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The driver.
+    pub driver: Driver,
+    /// Whether the user named it (`--icd`, CLMATRIX_ICD).
+    pub named: bool,
 }
 
-/// The drivers that a path stands for: a folder of `.icd` files, one such file, or a library.
-fn in_vendors(path: &Path) -> Vec<Driver> {
-    if path.is_dir() {
-        let mut files: Vec<PathBuf> = fs::read_dir(path)
-            .into_iter()
-            .flatten()
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .filter(|file| is_icd(file))
-            .collect();
-        files.sort();
-        files.iter().filter_map(|file| from_icd_file(file)).collect()
-    } else if is_icd(path) {
-        from_icd_file(path).into_iter().collect()
-    } else {
-        let library = absolute(path).display().to_string();
-        vec![Driver::Icd { library, origin: path.to_path_buf() }]
+/// The drivers to probe, and the `.icd` files that name none.
+#[derive(Debug, Default)]
+pub struct Candidates {
+    /// The drivers, each library once, in the order of their files' names.
+    pub drivers: Vec<Candidate>,
+    /// The files.
+    pub failed: Vec<FailedDriver>,
+}
+
+/// Finds the drivers that the loader would load, and the ones that the user has `added`.
+pub fn drivers(variables: &LoaderVariables, added: &[PathBuf]) -> Candidates {
+    let mut found = Candidates::default();
+    if variables.bypass_the_loader() {
+        added.iter().for_each(|path| found.fail(path, true, FailureKind::CannotLoad, BYPASSED));
+        return found;
     }
+    let vendors = variables.vendors.as_ref().map_or(Path::new(SYSTEM_VENDORS), |(_, path)| path);
+    // A loader passes over a folder that does not exist.
+    if vendors.exists() || is_bare_name(vendors) {
+        found.add(vendors, false);
+    }
+    variables.filenames.iter().for_each(|path| found.add(path, false));
+    added.iter().for_each(|path| found.add(path, true));
+    found
+}
+
+const BYPASSED: &str = "cannot be loaded: OPENCL_DYLIB_PATH names a driver in place of the loader, \
+                        and only a loader can load another driver; unset one of the two";
+
+impl Candidates {
+    /// Adds the drivers of a path: a folder of `.icd` files, one such file, or a library.
+    fn add(&mut self, path: &Path, named: bool) {
+        if path.is_dir() {
+            let files = icd_files(path);
+            if named && files.is_empty() {
+                self.fail(path, named, FailureKind::IcdFile, "the folder has no .icd file");
+            }
+            files.iter().for_each(|file| self.add_icd_file(file, named));
+        } else if is_icd(path) {
+            self.add_icd_file(path, named);
+        } else {
+            self.add_library(absolute(path).display().to_string(), path, named);
+        }
+    }
+
+    fn add_icd_file(&mut self, file: &Path, named: bool) {
+        match library_in(file) {
+            Ok(library) => self.add_library(library, file, named),
+            Err(reason) => self.fail(file, named, FailureKind::IcdFile, &reason),
+        }
+    }
+
+    fn add_library(&mut self, name: String, origin: &Path, named: bool) {
+        let is_same = |candidate: &&mut Candidate| matches!(&candidate.driver, Driver::Icd { library, .. } if *library == name);
+        match self.drivers.iter_mut().find(is_same) {
+            Some(known) => known.named |= named,
+            None => self.drivers.push(Candidate {
+                driver: Driver::Icd { library: name, origin: origin.to_path_buf() },
+                named,
+            }),
+        }
+    }
+
+    fn fail(&mut self, path: &Path, named: bool, kind: FailureKind, reason: &str) {
+        let failure = DriverFailure::new(kind, reason);
+        self.failed.push(FailedDriver { driver: path.display().to_string(), named, failure });
+    }
+}
+
+/// The `.icd` files in a folder, sorted.
+fn icd_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|file| is_icd(file))
+        .collect();
+    files.sort();
+    files
 }
 
 fn is_icd(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension == "icd")
 }
 
-/// What both loaders do with an unreadable or empty file: nothing.
-fn from_icd_file(file: &Path) -> Option<Driver> {
-    let content = fs::read_to_string(file).ok()?;
-    let library = content.lines().next()?.trim();
-    (!library.is_empty())
-        .then(|| Driver::Icd { library: library.to_owned(), origin: file.to_path_buf() })
+/// The library that an `.icd` file names. Loaders pass over a file that names none without a word.
+fn library_in(file: &Path) -> Result<String, String> {
+    let content = fs::read_to_string(file)
+        .map_err(|error| format!("the .icd file cannot be read: {error}"))?;
+    match content.lines().next().map(str::trim) {
+        None | Some("") => Err("the .icd file is empty".to_owned()),
+        Some(library) => Ok(library.to_owned()),
+    }
 }
 
 /// A name that the system's linker looks up.
@@ -191,14 +262,19 @@ fn absolute(library: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
-    fn libraries(drivers: &[Driver]) -> Vec<String> {
-        drivers
+    fn libraries(found: &Candidates) -> Vec<String> {
+        found
+            .drivers
             .iter()
-            .map(|driver| match driver {
+            .map(|candidate| match &candidate.driver {
                 Driver::Icd { library, .. } => library.clone(),
                 Driver::AsIs => "as is".to_owned(),
             })
             .collect()
+    }
+
+    fn vendors(path: PathBuf) -> LoaderVariables {
+        LoaderVariables { vendors: Some(("OCL_ICD_VENDORS", path)), ..LoaderVariables::default() }
     }
 
     #[test]
@@ -210,32 +286,61 @@ mod tests {
         fs::write(at("empty.icd"), "").unwrap();
         fs::write(at("garbage.icd"), [0xff, 0xfe]).unwrap();
         fs::write(at("readme.txt"), "libnot.so").unwrap();
-        let vendors =
-            LoaderVariables { vendors: Some(folder.path().into()), ..LoaderVariables::default() };
-        assert_eq!(libraries(&drivers(&vendors, &[])), ["/opt/liba.so", "libb.so.1"]);
+        let all = drivers(&vendors(folder.path().into()), &[]);
+        assert_eq!(libraries(&all), ["/opt/liba.so", "libb.so.1"]);
+        let failed: Vec<_> = all.failed.iter().map(ToString::to_string).collect();
+        assert_eq!(failed.len(), 2, "{failed:?}");
+        assert_eq!(failed[0], format!("{}: the .icd file is empty", at("empty.icd").display()));
+        assert!(failed[1].contains("garbage.icd: the .icd file cannot be read: "), "{failed:?}");
 
-        let one = LoaderVariables { vendors: Some(at("b.icd")), ..LoaderVariables::default() };
+        let one = vendors(at("b.icd"));
         assert_eq!(libraries(&drivers(&one, &[])), ["libb.so.1"]);
+        let added = drivers(&one, &["/x/libnew.so".into(), at("b.icd")]);
         assert_eq!(
-            libraries(&drivers(&one, &["/x/libnew.so".into(), at("b.icd")])),
+            libraries(&added),
             ["libb.so.1", "/x/libnew.so"],
             "an added library comes last, one that is there already not again"
         );
-        let nothing = LoaderVariables { vendors: Some(at("absent")), ..LoaderVariables::default() };
+        assert!(added.drivers.iter().all(|candidate| candidate.named));
+        let nothing = vendors(at("absent"));
         assert_eq!(libraries(&drivers(&nothing, &[])), [""; 0], "no loader minds");
         let added = [at("libabsent.so")];
         assert_eq!(libraries(&drivers(&nothing, &added)), [added[0].display().to_string()]);
     }
 
     #[test]
+    fn an_added_path_without_a_driver_fails() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in [folder.path().to_path_buf(), folder.path().join("absent.icd")] {
+            let found = drivers(&LoaderVariables::default(), std::slice::from_ref(&path));
+            let failed = found.failed.iter().find(|failed| failed.driver == path.to_string_lossy());
+            assert!(failed.unwrap().named, "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn a_vendors_variable_that_leads_nowhere_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let empty = vendors(folder.path().into()).empty_vendors().unwrap();
+        assert!(empty.ends_with("which has no .icd file"), "{empty}");
+        let absent = vendors("/nowhere".into()).empty_vendors().unwrap();
+        assert_eq!(absent, "OCL_ICD_VENDORS names /nowhere, which does not exist");
+        fs::write(folder.path().join("a.icd"), "liba.so").unwrap();
+        assert_eq!(vendors(folder.path().into()).empty_vendors(), None);
+        assert_eq!(vendors("libpocl.so".into()).empty_vendors(), None, "for the linker");
+    }
+
+    #[test]
     fn a_driver_in_the_loaders_place_hides_the_vendors() {
         let direct = LoaderVariables {
             loader: Some("/opt/libintelocl.so".into()),
-            vendors: Some("/etc/OpenCL/vendors".into()),
-            ..LoaderVariables::default()
+            ..vendors("/etc/OpenCL/vendors".into())
         };
         assert!(direct.bypass_the_loader());
-        assert!(drivers(&direct, &[]).is_empty());
+        assert!(drivers(&direct, &[]).drivers.is_empty());
+        let added = drivers(&direct, &["/x/libnew.so".into()]);
+        assert!(added.drivers.is_empty());
+        assert!(added.failed[0].named && added.failed[0].to_string().contains("OPENCL_DYLIB_PATH"));
         let loader = LoaderVariables {
             loader: Some("/opt/libOpenCL-5519dec5.so.1.0.0".into()),
             ..LoaderVariables::default()

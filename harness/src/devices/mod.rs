@@ -1,10 +1,12 @@
 //! Which devices this machine has, found without trusting any driver, and which are under test.
 //!
-//! [`icd`] finds the drivers, [`probe`] asks each in a process of its own, [`ids`] names the
-//! devices, [`cache`] remembers the answers for the many short processes of `cargo nextest`, and
-//! [`selection`] chooses.
+//! [`icd`] finds the drivers, [`probe`] asks each in a process of its own, [`diagnose`] says why one
+//! shows no platform, [`ids`] names the devices, [`cache`] keeps the answers for the many short
+//! processes of `cargo nextest`, and [`selection`] chooses.
 
 pub mod cache;
+pub mod diagnose;
+pub mod failure;
 pub mod icd;
 pub mod ids;
 pub mod probe;
@@ -17,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::events::{PlatformName, RunDevice};
 use crate::worker::protocol::DeviceAddress;
+use failure::FailedDriver;
 use icd::Driver;
 
 /// All that is known of the machine's OpenCL.
@@ -24,7 +27,7 @@ use icd::Driver;
 pub struct Machine {
     /// The platforms in the order in which the loader lists them, and so PyOpenCL.
     pub platforms: Vec<FoundPlatform>,
-    /// Drivers that could not be asked.
+    /// Drivers that show no platform.
     pub failed: Vec<FailedDriver>,
 }
 
@@ -41,15 +44,6 @@ pub struct FoundPlatform {
     pub position: usize,
     /// The file that the driver turned out to be, where that is known.
     pub library: Option<PathBuf>,
-}
-
-/// A driver that failed to load, crashed or hung while it was asked for its platforms.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FailedDriver {
-    /// The driver.
-    pub driver: Driver,
-    /// What happened.
-    pub reason: String,
 }
 
 /// A device under test: what reports say of it, and how a worker reaches it.

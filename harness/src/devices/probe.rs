@@ -2,13 +2,15 @@
 //! that crashes or hangs costs its own platforms and nothing else.
 
 use std::path::{Path, PathBuf};
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 use clmatrix::select::PlatformInfo;
 
-use super::icd::{Driver, LoaderVariables, drivers};
-use super::{FailedDriver, FoundPlatform, Machine, ids};
-use crate::os;
+use super::failure::{DriverFailure, FailedDriver, FailureKind};
+use super::icd::{Candidate, Candidates, Driver, LoaderVariables, drivers};
+use super::{FoundPlatform, Machine, ids};
+use crate::os::{self, Ending};
 use crate::worker::parent::{Exchange, Launch, Worker};
 use crate::worker::protocol::{Answer, Enumerated, Role};
 
@@ -33,55 +35,78 @@ pub struct Probe<'a> {
     pub state: &'a Path,
 }
 
+/// The platforms that a driver shows, or why it shows none.
+type Probed = Result<Vec<Enumerated>, DriverFailure>;
+
 impl Probe<'_> {
     /// Asks all drivers, side by side.
     pub fn machine(&self) -> Machine {
         let variables = LoaderVariables::from_environment();
-        let drivers = drivers(&variables, self.added);
+        let mut candidates = drivers(&variables, self.added);
         let (as_is, answers) = std::thread::scope(|scope| {
             let as_is = scope.spawn(|| self.ask(&Driver::AsIs));
-            let each: Vec<_> =
-                drivers.iter().map(|driver| scope.spawn(|| self.ask(driver))).collect();
-            let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
-                thread.join().unwrap_or_else(|_| Err("the question itself failed".to_owned()))
-            };
+            let each: Vec<_> = candidates
+                .drivers
+                .iter()
+                .map(|candidate| scope.spawn(|| self.ask(&candidate.driver)))
+                .collect();
             (join(as_is), each.into_iter().map(join).collect::<Vec<_>>())
         });
-        assemble(drivers, answers, as_is)
+        if let (Some(_), Err(failure)) = (&variables.loader, &as_is)
+            && failure.is_of_loading()
+        {
+            candidates.failed.push(FailedDriver {
+                driver: "OPENCL_DYLIB_PATH".to_owned(),
+                named: true,
+                failure: failure.clone(),
+            });
+        }
+        assemble(candidates, answers, as_is)
     }
 
-    fn ask(&self, driver: &Driver) -> Result<Vec<Enumerated>, String> {
-        if let Driver::Icd { library, .. } = driver
-            && Path::new(library).is_absolute()
-            && !Path::new(library).exists()
-        {
-            return Err(format!("there is no file {library}"));
-        }
-        let environment = driver
-            .environment(self.state)
-            .map_err(|error| format!("no private vendors folder can be made: {error}"))?;
-        let launch =
-            Launch { role: Role::Enumerate, arguments: self.arguments.to_vec(), environment };
-        let mut child = Worker::spawn(&launch, false)?;
-        let (never, _switch) = os::stop_signal().map_err(|error| error.to_string())?;
-        let limit = limit();
-        let trouble = match child.answer(Instant::now() + limit, &never) {
-            Exchange::Answered(Answer::Platforms(Ok(none)))
-                if none.is_empty() && *driver != Driver::AsIs =>
-            {
-                "not a driver, or one that finds no platform".to_owned()
-            }
-            Exchange::Answered(Answer::Platforms(platforms)) => return platforms,
-            Exchange::Answered(other) => format!("unexpected answer {other:?}"),
-            Exchange::Died(ending) => {
-                format!("crashed while it was asked for its platforms: {ending}")
-            }
-            Exchange::TimedOut => {
-                format!("hung: no answer within {}", humantime::format_duration(limit))
-            }
-            Exchange::Stopped => "stopped".to_owned(),
+    fn ask(&self, driver: &Driver) -> Probed {
+        let not_probed = |reason: String| DriverFailure::new(FailureKind::NotProbed, reason);
+        let environment = driver.environment(self.state).map_err(|error| {
+            not_probed(format!("cannot create a private vendors folder: {error}"))
+        })?;
+        let library = match driver {
+            Driver::Icd { library, .. } => Some(library.clone()),
+            Driver::AsIs => None,
         };
-        Err(child.explain(&trouble))
+        let role = Role::Enumerate { library };
+        let launch = Launch { role, arguments: self.arguments.to_vec(), environment };
+        let mut child = Worker::spawn(&launch, false).map_err(not_probed)?;
+        let (never, _switch) = os::stop_signal().map_err(|error| not_probed(error.to_string()))?;
+        let limit = limit();
+        let failure = match child.answer(Instant::now() + limit, &never) {
+            Exchange::Answered(Answer::Platforms(platforms)) => return platforms,
+            Exchange::Answered(other) => not_probed(format!("unexpected answer {other:?}")),
+            Exchange::Died(ending) => ended(&ending),
+            Exchange::TimedOut => {
+                let limit = humantime::format_duration(limit);
+                DriverFailure::new(FailureKind::Hung, format!("hung: no answer within {limit}"))
+            }
+            Exchange::Stopped => not_probed("stopped".to_owned()),
+        };
+        Err(DriverFailure { reason: child.explain(&failure.reason), ..failure })
+    }
+}
+
+fn join(thread: ScopedJoinHandle<'_, Probed>) -> Probed {
+    let panicked = "internal error: the probe thread panicked";
+    thread.join().unwrap_or_else(|_| Err(DriverFailure::new(FailureKind::NotProbed, panicked)))
+}
+
+/// The driver ended the process that loaded it.
+fn ended(ending: &Ending) -> DriverFailure {
+    let during = "while it was loaded and asked for its platforms";
+    match ending {
+        Ending::Signalled(signal) => {
+            DriverFailure::new(FailureKind::Crashed, format!("crashed with {signal} {during}"))
+        }
+        Ending::Exited(_) | Ending::Killed => {
+            DriverFailure::new(FailureKind::Exited, format!("{ending} {during}"))
+        }
     }
 }
 
@@ -89,16 +114,14 @@ impl Probe<'_> {
 ///
 /// `as_is` is what one process sees that loads them all; platforms that only it knows come from
 /// drivers that cannot be shown one by one. Where it failed, the order of the files stands.
-fn assemble(
-    drivers: Vec<Driver>,
-    answers: Vec<Result<Vec<Enumerated>, String>>,
-    as_is: Result<Vec<Enumerated>, String>,
-) -> Machine {
-    let mut machine = Machine::default();
-    for (driver, answer) in drivers.into_iter().zip(answers) {
+fn assemble(candidates: Candidates, answers: Vec<Probed>, as_is: Probed) -> Machine {
+    let mut machine = Machine { platforms: Vec::new(), failed: candidates.failed };
+    for (Candidate { driver, named }, answer) in candidates.drivers.into_iter().zip(answers) {
         match answer {
             Ok(platforms) => machine.add(&driver, &platforms),
-            Err(reason) => machine.failed.push(FailedDriver { driver, reason }),
+            Err(failure) => {
+                machine.failed.push(FailedDriver { driver: driver.name(), named, failure });
+            }
         }
     }
     match as_is {
@@ -109,8 +132,9 @@ fn assemble(
             });
         }
         // Each driver answered for itself, so only where there is none is this the trouble.
-        Err(reason) if machine.platforms.is_empty() && machine.failed.is_empty() => {
-            machine.failed.push(FailedDriver { driver: Driver::AsIs, reason });
+        Err(failure) if machine.platforms.is_empty() && machine.failed.is_empty() => {
+            let driver = Driver::AsIs.name();
+            machine.failed.push(FailedDriver { driver, named: false, failure });
         }
         Err(_) => {}
     }
@@ -168,6 +192,15 @@ mod tests {
         }
     }
 
+    fn candidates(names: &[&str]) -> Candidates {
+        let candidate = |name: &&str| Candidate { driver: driver(name), named: false };
+        Candidates { drivers: names.iter().map(candidate).collect(), failed: Vec::new() }
+    }
+
+    fn crash() -> Probed {
+        Err(ended(&Ending::Signalled("SIGSEGV".to_owned())))
+    }
+
     fn names(machine: &Machine) -> Vec<&str> {
         machine.platforms.iter().map(|found| found.info.name.as_str()).collect()
     }
@@ -175,7 +208,7 @@ mod tests {
     #[test]
     fn platforms_stand_in_the_loaders_order() {
         let machine = assemble(
-            vec![driver("a"), driver("b")],
+            candidates(&["a", "b"]),
             vec![Ok(vec![platform("A")]), Ok(vec![platform("B1"), platform("B2")])],
             Ok(vec![platform("B2"), platform("A"), platform("B1"), platform("Odd")]),
         );
@@ -188,7 +221,7 @@ mod tests {
     #[test]
     fn a_library_with_two_names_is_one_driver() {
         let machine = assemble(
-            vec![driver("a"), driver("link-to-a"), driver("other-build-of-a")],
+            candidates(&["a", "link-to-a", "other-build-of-a"]),
             vec![
                 Ok(vec![of_library("A", "a")]),
                 Ok(vec![of_library("A", "a")]),
@@ -204,18 +237,20 @@ mod tests {
     #[test]
     fn a_failing_driver_costs_its_own_platforms() {
         let machine = assemble(
-            vec![driver("bad"), driver("good")],
-            vec![Err("crashed: SIGSEGV".to_owned()), Ok(vec![platform("Good")])],
-            Err("crashed: SIGSEGV".to_owned()),
+            candidates(&["bad", "good"]),
+            vec![crash(), Ok(vec![platform("Good")])],
+            crash(),
         );
         assert_eq!(names(&machine), ["Good"]);
         assert_eq!(machine.failed.len(), 1);
-        assert_eq!(machine.failed[0].driver, driver("bad"));
+        assert_eq!(machine.failed[0].driver, "bad.icd");
+        assert_eq!(machine.failed[0].failure.kind, FailureKind::Crashed);
     }
 
     #[test]
     fn without_any_driver_the_loaders_own_words_are_kept() {
-        let machine = assemble(Vec::new(), Vec::new(), Err("no loader".to_owned()));
-        assert_eq!(machine.failed[0].reason, "no loader");
+        let no_loader = DriverFailure::new(FailureKind::NoPlatform, "no loader");
+        let machine = assemble(Candidates::default(), Vec::new(), Err(no_loader.clone()));
+        assert_eq!(machine.failed[0].failure, no_loader);
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 
 use clmatrix::select::{PlatformInfo, Selection, SelectionError};
 
+use super::icd::LoaderVariables;
 use super::{Machine, TestDevice};
 
 /// Where a selection came from, for messages.
@@ -167,7 +168,10 @@ fn no_device_message(machine: &Machine) -> String {
         message += &format!("\n  platform {:?} has no device", platform.info.name);
     }
     for failed in &machine.failed {
-        message += &format!("\n  driver {}: {}", failed.driver.name(), failed.reason);
+        message += &format!("\n  driver {failed}");
+    }
+    if let Some(nowhere) = LoaderVariables::from_environment().empty_vendors() {
+        message += &format!("\n  {nowhere}");
     }
     if machine.failed.is_empty() {
         message += "\ninstall a driver (on Debian: pocl-opencl-icd for the CPU)";

@@ -114,15 +114,19 @@ struct Common {
 }
 
 impl Common {
-    fn setup(&self, target: Target) -> Result<Setup, SetupError> {
-        Setup::new(Options {
+    fn options(&self, target: Target) -> Options {
+        Options {
             embedded: target.config,
             config: self.config.clone(),
             profile: self.profile.clone(),
             devices: self.devices.clone(),
             icd: self.icd.clone(),
             ..Options::default()
-        })
+        }
+    }
+
+    fn setup(&self, target: Target) -> Result<Setup, SetupError> {
+        Setup::new(self.options(target))
     }
 }
 
@@ -183,6 +187,10 @@ struct RunArguments {
     /// Print the matrix after the run, or each event as a line of JSON when it happens.
     #[arg(long, value_enum, default_value_t = RunFormat::Matrix)]
     format: RunFormat,
+    /// Fail the run if a driver of this machine shows no platform [default: the profile's
+    /// `strict-drivers`].
+    #[arg(long)]
+    strict_drivers: bool,
     /// Also run the tests that are marked `#[ignore]`.
     #[arg(long)]
     include_ignored: bool,
@@ -247,7 +255,8 @@ fn completions(shell: Shell, target: Target) -> Result<ExitCode, AnyError> {
 }
 
 fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
-    let setup = arguments.common.setup(target)?;
+    let options = arguments.common.options(target);
+    let setup = Setup::new(Options { strict_drivers: arguments.strict_drivers, ..options })?;
     if !arguments.quiet {
         tell(&setup.config.summary());
     }
@@ -288,7 +297,7 @@ fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
 /// Warns about drivers that do not show in the matrix.
 fn tell_failed_drivers(setup: &Setup) {
     for failed in &setup.machine.failed {
-        tell(&format!("warning: driver {}: {}", failed.driver.name(), failed.reason));
+        tell(&format!("warning: driver {failed}"));
     }
 }
 

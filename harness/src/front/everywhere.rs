@@ -43,6 +43,12 @@ pub fn run(module: &str, name: &str) {
         "the profile expects devices that are not there: {}",
         absent.join(", ")
     );
+    let setup = setup.as_ref().ok();
+    for failed in setup.into_iter().flat_map(|setup| &setup.machine.failed) {
+        eprintln!("warning: driver {failed}");
+    }
+    let unusable = setup.map_or(&[][..], Setup::unusable_drivers);
+    assert!(unusable.is_empty(), "the profile has `strict-drivers`, and a driver has failed");
 }
 
 fn options(test: &Test) -> Options {

@@ -111,6 +111,9 @@ fn run_plan(
         // libtest-mimic panics when nobody reads its output; the tests and their reports go on.
         panic::catch_unwind(AssertUnwindSafe(|| show(setup, plan, arguments, &cells))).ok()
     })?;
+    for failed in &setup.machine.failed {
+        tell(&format!("warning: driver {failed}"));
+    }
     if let Some(folder) = &report_dir {
         // Not on standard output: that belongs to libtest's format.
         tell(&format!("reports: {}", folder.display()));
@@ -129,6 +132,10 @@ fn show(
     for expected in &setup.absent {
         let message = format!("the profile expects the device {expected}, which is not there");
         trials.push(Trial::test(format!("expected-device@{expected}"), || Err(message.into())));
+    }
+    for failed in setup.unusable_drivers() {
+        let reason = failed.failure.reason.clone();
+        trials.push(Trial::test(format!("driver@{}", failed.driver), || Err(reason.into())));
     }
     for (position, entry) in plan.entries.iter().enumerate() {
         let cells = cells.clone();

@@ -59,6 +59,32 @@ pub fn absent_devices(log: &RunLog) -> io::Result<Vec<u8>> {
     file("clmatrix: expected devices", vec![suite], &properties)
 }
 
+/// The drivers that show no platform: failed tests with `strict-drivers`, else skipped ones.
+///
+/// # Errors
+///
+/// See [`junit`].
+pub fn failed_drivers(log: &RunLog) -> io::Result<Vec<u8>> {
+    use junit_report::TestResult as Junit;
+    let mut suite = TestSuite::new("drivers");
+    suite.set_timestamp(timestamp(log.header.time));
+    suite.hostname = one_line(&log.header.host);
+    for failed in &log.failed_drivers {
+        let name = one_line(&failed.driver);
+        let type_ = format!("driver-{}", failed.failure.kind.name());
+        let message = one_line(&failed.failure.reason);
+        let mut case = TestCase::success(&name, junit_report::Duration::ZERO);
+        case.set_classname("drivers");
+        case.result = match log.strict_drivers {
+            true => Junit::Failure { type_, message, cause: None },
+            false => Junit::SkippedWithCause { type_, message, cause: None },
+        };
+        suite.add_testcase(case);
+    }
+    let properties = [("run.id".to_owned(), log.header.run_id.clone())];
+    file("clmatrix: drivers", vec![suite], &properties)
+}
+
 /// The results on `device`, in the order in which the run has their suites.
 fn by_suite<'a>(log: &'a RunLog, device: &str) -> Vec<(&'a str, Vec<&'a TestResult>)> {
     let mut suites: Vec<(&str, Vec<&TestResult>)> = Vec::new();

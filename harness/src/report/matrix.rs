@@ -9,6 +9,7 @@ use super::excerpt;
 use super::table::{self, Color, Column, Group, MIN_WIDTH, cut, wrap};
 use super::text::{clean, first_line, one_line};
 use super::{devices, file_name, headline, rerun, without_message};
+use crate::devices::failure::FailedDriver;
 use crate::events::TestResult;
 use crate::run_log::RunLog;
 use crate::verdict::{Location, Outcome, Verdict};
@@ -81,7 +82,7 @@ const OUTPUT_LINES: usize = 10;
 pub fn matrix(log: &RunLog, layout: Layout<'_>) -> String {
     let page = Page { log, layout: Layout { width: layout.width.max(MIN_WIDTH), ..layout } };
     let table = if layout.quiet { String::new() } else { page.table() };
-    let parts = [table, page.absent(), page.results(), page.summary()];
+    let parts = [table, page.absent(), page.results(), page.failed_drivers(), page.summary()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
@@ -163,6 +164,16 @@ impl Page<'_> {
         for expected in &self.log.absent {
             let sentence = format!("{}: expected, but no device matches", one_line(expected));
             text += &self.titled("ABSENT", &sentence);
+        }
+        text
+    }
+
+    /// Returns the drivers that failed, at the end, where long runs do not scroll them away.
+    fn failed_drivers(&self) -> String {
+        let mut text = String::new();
+        for FailedDriver { driver, failure, .. } in &self.log.failed_drivers {
+            text += &self.titled("DRIVER FAILED", &one_line(driver));
+            text += &self.wrapped(&failure.reason);
         }
         text
     }
@@ -264,7 +275,7 @@ impl Page<'_> {
     }
 
     fn summary(&self) -> String {
-        let RunLog { header, absent, results, .. } = self.log;
+        let RunLog { header, absent, failed_drivers, results, .. } = self.log;
         let (word, color) = match self.log {
             log if log.interrupted => ("CUT SHORT", Color::Red),
             log if !log.is_success() => ("FAILED", Color::Red),
@@ -283,6 +294,9 @@ impl Page<'_> {
             .collect();
         if !absent.is_empty() {
             parts.push(format!("{} absent", counted(absent.len(), "expected device")));
+        }
+        if !failed_drivers.is_empty() {
+            parts.push(format!("{} failed", counted(failed_drivers.len(), "driver")));
         }
         if !parts.is_empty() {
             sentence = format!("{sentence}: {}", parts.join(", "));

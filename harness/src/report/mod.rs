@@ -20,8 +20,8 @@ use crate::verdict::{Outcome, Verdict};
 pub(crate) use text::shell_quoted;
 
 /// Writes `junit/DEVICE.xml` below `folder` for each device that has results (`host` for tests
-/// that need none), and `junit/absent-devices.xml` where expected devices are absent. Returns
-/// their paths.
+/// that need none), and `junit/absent-devices.xml` where expected devices are absent, and
+/// `junit/failed-drivers.xml` where drivers have failed. Returns their paths.
 pub fn write_all(log: &RunLog, folder: &Path) -> io::Result<Vec<PathBuf>> {
     let folder = folder.join("junit");
     fs::create_dir_all(&folder)?;
@@ -37,6 +37,9 @@ pub fn write_all(log: &RunLog, folder: &Path) -> io::Result<Vec<PathBuf>> {
     }
     if !log.absent.is_empty() {
         write("absent-devices", junit::absent_devices(log)?)?;
+    }
+    if !log.failed_drivers.is_empty() {
+        write("failed-drivers", junit::failed_drivers(log)?)?;
     }
     Ok(written)
 }

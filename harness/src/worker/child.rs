@@ -14,6 +14,8 @@ use clmatrix::cl3::error_codes::CL_PLATFORM_NOT_FOUND_KHR;
 use clmatrix::select::FoundPlatform;
 
 use super::protocol::{Answer, DeviceAddress, Enumerated, ROLE_VARIABLE, Request, Role, Task};
+use crate::devices::diagnose;
+use crate::devices::failure::{DriverFailure, FailureKind};
 use crate::devices::icd::LoaderVariables;
 use crate::registry::{self, ShouldPanic, Test, TestReturn};
 use crate::verdict::{Location, Outcome};
@@ -40,13 +42,8 @@ pub fn enter_if_asked() {
 fn serve(role: &Role, connection: UnixStream) -> i32 {
     let mut runner = Runner::new(connection);
     match role {
-        Role::Enumerate => {
-            let platforms = match clmatrix::select::platforms() {
-                Ok(found) => Ok(found.into_iter().map(enumerated).collect()),
-                Err(error) if error.code() == CL_PLATFORM_NOT_FOUND_KHR => Ok(Vec::new()),
-                Err(error) => Err(error.to_string()),
-            };
-            runner.tell(&Answer::Platforms(platforms));
+        Role::Enumerate { library } => {
+            runner.tell(&Answer::Platforms(enumerate(library.as_deref())));
             return 0;
         }
         Role::Host => {}
@@ -125,6 +122,25 @@ impl Home {
         }
         let properties = property::take();
         Some(Answer::Done { number, outcome, duration, properties })
+    }
+}
+
+/// The platforms that this process sees. Where there is none, the failure is that of `library`; all
+/// drivers together may show none.
+fn enumerate(library: Option<&str>) -> Result<Vec<Enumerated>, DriverFailure> {
+    if library.is_none()
+        && let Some(failure) = diagnose::loader_failure(&LoaderVariables::from_environment())
+    {
+        return Err(failure);
+    }
+    match clmatrix::select::platforms() {
+        Ok(found) => Ok(found.into_iter().map(enumerated).collect()),
+        Err(error) if error.code() == CL_PLATFORM_NOT_FOUND_KHR => {
+            library.map_or(Ok(Vec::new()), |library| Err(diagnose::no_platform(library)))
+        }
+        Err(error) => {
+            Err(DriverFailure::new(FailureKind::NoPlatform, format!("no platform: {error}")))
+        }
     }
 }
 

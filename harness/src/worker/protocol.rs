@@ -10,6 +10,7 @@ use clmatrix::select::PlatformInfo;
 use serde::{Deserialize, Serialize};
 
 use crate::characterize::Characterization;
+use crate::devices::failure::DriverFailure;
 use crate::verdict::Outcome;
 
 /// The environment variable that makes a process of this executable a worker. Its value is a
@@ -20,7 +21,10 @@ pub const ROLE_VARIABLE: &str = "CLMATRIX_WORKER";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
     /// Says which platforms it sees, and ends.
-    Enumerate,
+    Enumerate {
+        /// The one driver that it sees, whose fault is named if there is no platform.
+        library: Option<String>,
+    },
     /// Runs tests that need no device.
     Host,
     /// Runs tests on one device.
@@ -84,8 +88,8 @@ pub enum Builds {
 /// From the worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
-    /// What an [`Role::Enumerate`] found, or why there is nothing.
-    Platforms(Result<Vec<Enumerated>, String>),
+    /// What an [`Role::Enumerate`] worker found, or why there is nothing.
+    Platforms(Result<Vec<Enumerated>, DriverFailure>),
     /// Bound to its device and waiting for requests.
     Ready,
     /// The device could not be found; the process ends.

@@ -53,6 +53,7 @@ struct ListedPlatform<'a> {
 #[derive(Serialize)]
 struct ListedFailure {
     driver: String,
+    kind: &'static str,
     reason: String,
 }
 
@@ -102,8 +103,9 @@ fn everything<'a>(machine: &'a Machine, selected: &HashSet<String>) -> Everythin
             .failed
             .iter()
             .map(|failed| ListedFailure {
-                driver: failed.driver.name(),
-                reason: failed.reason.clone(),
+                driver: failed.driver.clone(),
+                kind: failed.failure.kind.name(),
+                reason: failed.failure.reason.clone(),
             })
             .collect(),
     }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::report::{file_name, write_all};
-use crate::sample::{TIME, device, header, judged, result};
+use crate::sample::{TIME, device, failed_driver, header, judged, result};
 use crate::verdict::{Expectation, ExpectedStatus, Location, Outcome};
 
 /// An element as a reader sees it.
@@ -92,6 +92,8 @@ fn log(results: Vec<TestResult>) -> RunLog {
     RunLog {
         header: header(vec![device("pocl-cpu", "PoCL"), nvidia]),
         absent: Vec::new(),
+        failed_drivers: Vec::new(),
+        strict_drivers: false,
         characterizations: IndexMap::new(),
         results,
         interrupted: false,
@@ -298,8 +300,15 @@ fn files_of_a_run() {
         result("parsing::a@host", Outcome::Passed),
     ]);
     log.absent = vec!["intel-*".to_owned(), "<amd>".to_owned()];
+    log.failed_drivers = vec![failed_driver()];
     let written = write_all(&log, folder.path()).unwrap();
-    let names = ["pocl-cpu.xml", "odd%2F..%2Fname.xml", "host.xml", "absent-devices.xml"];
+    let names = [
+        "pocl-cpu.xml",
+        "odd%2F..%2Fname.xml",
+        "host.xml",
+        "absent-devices.xml",
+        "failed-drivers.xml",
+    ];
     assert_eq!(written, names.map(|name| folder.path().join("junit").join(name)));
 
     let absent = Element::parse(&std::fs::read(&written[3]).unwrap());
@@ -307,6 +316,21 @@ fn files_of_a_run() {
     let cases = absent.child("testsuite").cases();
     assert_eq!(cases.iter().map(|case| case.attribute("name")).collect::<Vec<_>>(), log.absent);
     assert_eq!(cases[0].child("failure").attribute("type"), "device-absent");
+}
+
+#[test]
+fn a_failed_driver_is_skipped_or_fails() {
+    for (strict, element) in [(false, "skipped"), (true, "failure")] {
+        let mut log = log(Vec::new());
+        log.failed_drivers = vec![failed_driver()];
+        log.strict_drivers = strict;
+        let root = Element::parse(&failed_drivers(&log).unwrap());
+        let case = &root.child("testsuite").cases()[0];
+        assert_eq!(case.attribute("name"), log.failed_drivers[0].driver);
+        let child = case.child(element);
+        assert_eq!(child.attribute("type"), "driver-no-such-file");
+        assert_eq!(child.attribute("message"), log.failed_drivers[0].failure.reason);
+    }
 }
 
 #[test]

@@ -6,13 +6,15 @@ use unicode_width::UnicodeWidthStr;
 
 use super::*;
 use crate::events::RunHeader;
-use crate::sample::{device, header, judged, result};
+use crate::sample::{device, failed_driver, header, judged, result};
 use crate::verdict::{Expectation, ExpectedStatus};
 
 fn log(devices: &[&str], results: Vec<TestResult>) -> RunLog {
     RunLog {
         header: header(devices.iter().map(|id| device(id, "PoCL")).collect()),
         absent: Vec::new(),
+        failed_drivers: Vec::new(),
+        strict_drivers: false,
         characterizations: IndexMap::new(),
         results,
         interrupted: false,
@@ -71,6 +73,7 @@ fn all_kinds() -> Vec<TestResult> {
 fn all_that_can_happen() {
     let mut log = log(&["pocl-cpu", "rusticl-cpu"], all_kinds());
     log.absent = vec!["intel-*".to_owned(), "oclgrind-sim".to_owned()];
+    log.failed_drivers = vec![failed_driver()];
     let expected = r"
          pocl-cpu               rusticl-cpu                          host
          ok XPASS skip ignored  ok FAIL CRASH TIMEOUT NOT-RUN xfail  ok
@@ -111,9 +114,13 @@ UNEXPECTED PASS memory::it's new@pocl-cpu
 NOT RUN 2 tests on rusticl-cpu
   Ctrl-C
 
+DRIVER FAILED /etc/OpenCL/vendors/x.icd
+  no such file: libx.so: cannot open shared object file: No such file or
+  directory
+
 FAILED: 12 tests on 2 devices in 12.3 s: 3 passed, 1 failed, 1 crashed, 1 timed
 out, 1 unexpectedly passed, 2 not run, 1 failed as expected, 1 skipped, 1
-ignored, 2 expected devices absent
+ignored, 2 expected devices absent, 1 driver failed
 Reports: target/clmatrix
 ";
     assert_eq!(page(&log), expected.trim_start_matches('\n'));
