@@ -51,7 +51,7 @@ fn has_pocl() -> bool {
 fn run(folder: &Path) -> (Output, Verdict, Verdict) {
     let arguments = ["run", "--devices", "pocl", "--report-dir", "reports", ADJACENT, REGION];
     let output = clmatrix(folder, &arguments);
-    let log = RunLog::read(&folder.join("reports/events.jsonl")).expect("a log");
+    let log = RunLog::read(&folder.join("reports/partial/events.jsonl")).expect("a log");
     let verdict = |test: &str| {
         let result = log.results.iter().find(|result| result.test_and_device().0 == test);
         result.expect("a result").verdict

@@ -19,9 +19,10 @@ fn the_test_in_the_readme_is_in_the_example() {
     let parts: Vec<&str> = block.split("\n\n").map(str::trim).collect();
     assert_eq!(parts.len(), 3, "imports, the test and `main!`");
     assert!(parts[0].contains("use clmatrix_harness::{CtxFactory, ctx_factory};"));
-    for part in &parts[1..] {
-        assert!(example.contains(part), "the example lacks:\n{part}");
-    }
+    assert!(example.contains(parts[1]), "the example lacks:\n{}", parts[1]);
+    // The example embeds a configuration too.
+    assert_eq!(parts[2], "clmatrix_harness::main!();");
+    assert!(example.contains("clmatrix_harness::main!("), "the example lacks `main!`");
 }
 
 #[test]
