@@ -223,7 +223,7 @@ impl EventRef {
     #[inline]
     pub(crate) unsafe fn from_driver(call: &'static str, event: cl_event) -> Result<Self> {
         if event.is_null() {
-            return Err(Error::refused(call, CL_OUT_OF_RESOURCES, "the driver gave no event"));
+            return Err(Error::refused(call, CL_OUT_OF_RESOURCES, "the driver returned no event"));
         }
         Ok(Self(ManuallyDrop::new(Event::new(event))))
     }

@@ -244,7 +244,7 @@ impl<K: Eq + Hash + Borrow<Q>, V, Q: ?Sized + Eq + Hash> Drop for Computation<'_
 
 #[cold]
 fn needs_itself() -> Error {
-    let why = "the computation of a cached value asks for that value, or waits for a thread that \
-               does: compute it from other entries only";
+    let why = "the computation of a cached value requests the same value, or waits for a thread that \
+               does; compute it from other entries only";
     Error::refused("first_arg_dependent_memoize", CL_INVALID_OPERATION, why)
 }

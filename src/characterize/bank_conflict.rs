@@ -130,11 +130,12 @@ impl Facts {
 
 fn check_shapes(shape: &[usize], stored_shape: &[usize]) -> Result<()> {
     if shape.len() != stored_shape.len() {
-        let why = format!("{shape:?} is stored as {stored_shape:?}, of other dimensions");
+        let why =
+            format!("{shape:?} is stored as {stored_shape:?}, with another number of dimensions");
         return Err(Error::refused(CALL, CL_INVALID_VALUE, why));
     }
     if shape.contains(&0) {
-        let why = format!("an array of shape {shape:?} has no elements to access");
+        let why = format!("an array of shape {shape:?} has no elements");
         return Err(Error::refused(CALL, CL_INVALID_VALUE, why));
     }
     Ok(())

@@ -44,7 +44,8 @@ impl Facts {
         } else if self.device_type.has_cpu() {
             Ok(1)
         } else {
-            let why = format!("nothing is known of devices of type {} of AMD's", self.device_type);
+            let why =
+                format!("no SIMD width is known for AMD devices of type {}", self.device_type);
             Err(Error::unsupported("clGetDeviceInfo", CL_INVALID_DEVICE_TYPE, why))
         }
     }

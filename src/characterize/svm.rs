@@ -61,7 +61,7 @@ impl Facts {
             return Ok(Svm::default());
         }
         self.svm_capabilities.ok_or_else(|| {
-            let why = "the driver does not tell CL_DEVICE_SVM_CAPABILITIES; do without shared \
+            let why = "the driver does not report CL_DEVICE_SVM_CAPABILITIES; do not use shared \
                        virtual memory";
             Error::unsupported(CALL, CL_INVALID_VALUE, why)
         })

@@ -76,7 +76,7 @@ impl TrialBuild for FactsOnly {
 }
 
 fn not_built() -> Error {
-    let why = "this answer takes the build of a kernel, which was not wanted here";
+    let why = "this answer needs a kernel build, which the caller excluded";
     Error::unsupported("clBuildProgram", CL_COMPILER_NOT_AVAILABLE, why)
 }
 
@@ -119,7 +119,7 @@ fn with_kernel<T>(
 ) -> Result<T> {
     const CALL: &str = "clBuildProgram";
     if !context.devices().contains(&device.id()) {
-        let why = "the device is not one of the context's; give a context that has it";
+        let why = "the context does not contain the device; pass a context that does";
         return Err(Error::refused(CALL, CL_INVALID_DEVICE, why));
     }
     let program = Program::create_from_source(context, source);

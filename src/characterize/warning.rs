@@ -37,10 +37,10 @@ impl fmt::Display for CharacterizationWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::GuessedLocalAccessSize => f.write_str(
-                "how many work items access local memory at a time is a guess for this device",
+                "the number of work items that access local memory at a time is a guess for this device",
             ),
             Self::GuessedBankCount => {
-                f.write_str("how many banks local memory has is a guess for this device")
+                f.write_str("the number of banks of local memory is a guess for this device")
             }
             Self::ItemSizeIsNotGranularity { item_size, granularity } => write!(
                 f,
@@ -48,7 +48,7 @@ impl fmt::Display for CharacterizationWarning {
                  may conflict otherwise"
             ),
             Self::UnknownPoclVersion { platform_version } => {
-                write!(f, "{platform_version:?} does not tell the version of PoCL as usual")
+                write!(f, "{platform_version:?} is not a version string of PoCL")
             }
         }
     }

@@ -327,7 +327,8 @@ impl Launcher {
     ) -> Result<()> {
         const CALL: &str = "clSetKernelExecInfo";
         if operands.iter().any(|operand| !ptr::eq(operand.context, &*self.context)) {
-            let why = format!("memory for {} is of another context than the kernel", self.name);
+            let why =
+                format!("memory for {} belongs to another context than the kernel", self.name);
             return Err(Error::refused(CALL, CL_INVALID_CONTEXT, why));
         }
         if pointers.is_empty() {
@@ -368,7 +369,7 @@ impl Launcher {
     fn what_is_wrong(&self, index: usize, arg: &Value, parameter: Parameter) -> Error {
         let (code, why) = match arg.kind {
             Kinds::FOREIGN => {
-                (CL_INVALID_CONTEXT, "is of another context than the kernel".to_owned())
+                (CL_INVALID_CONTEXT, "belongs to another context than the kernel".to_owned())
             }
             Kinds::NO_SIZE if matches!(arg.data, Data::Nothing) => {
                 if !parameter.kinds().contains(Kinds::LOCAL) {
@@ -392,7 +393,7 @@ impl Launcher {
         };
         let declared = match self.infos.get(index) {
             Some(info) => format!("`{} {}`", info.type_name, info.name),
-            None => "of a type that the driver does not tell".to_owned(),
+            None => "of a type that the driver does not report".to_owned(),
         };
         let why = format!("argument {index} of the kernel {} ({declared}) {why}", self.name);
         Error::refused("clSetKernelArg", code, why)

@@ -98,12 +98,12 @@ fn what_is_wrong(global: &WorkSize, local: &WorkSize, offset: &WorkSize) -> Erro
     let refused = |code, why: String| Error::refused(CALL, code, why);
     let n = global.dimensions;
     if n == 0 {
-        let why = "the launch has no work size: give it one with global";
+        let why = "the launch has no work size; set it with `global`";
         return Error::refused(CALL, CL_INVALID_WORK_DIMENSION, why);
     }
     let sizes = global.sizes();
     if sizes.contains(&0) {
-        return refused(CL_INVALID_GLOBAL_WORK_SIZE, format!("{sizes:?} are no work items"));
+        return refused(CL_INVALID_GLOBAL_WORK_SIZE, format!("the work size {sizes:?} is empty"));
     }
     for (what, other) in [("work groups", local), ("the offset", offset)] {
         if other.dimensions != 0 && other.dimensions != n {
@@ -112,16 +112,18 @@ fn what_is_wrong(global: &WorkSize, local: &WorkSize, offset: &WorkSize) -> Erro
         }
     }
     if local.sizes().contains(&0) {
-        let why = format!("{:?} are no work items of a group", local.sizes());
+        let why = format!("the work group size {:?} is empty", local.sizes());
         return refused(CL_INVALID_WORK_ITEM_SIZE, why);
     }
     if !are_numbers(global, offset) {
-        let why =
-            format!("{sizes:?} work items from {:?} on are more than numbers", offset.sizes());
+        let why = format!(
+            "{sizes:?} work items at offset {:?} exceed the range of work item ids",
+            offset.sizes()
+        );
         return refused(CL_INVALID_GLOBAL_OFFSET, why);
     }
     let why = format!(
-        "{sizes:?} work items are no whole number of groups of {:?}; OpenCL C 2.0 and later allow \
+        "{sizes:?} work items are not a multiple of groups of {:?}; OpenCL C 2.0 and later allow \
          that (-cl-std=CL2.0)",
         local.sizes()
     );

@@ -124,7 +124,7 @@ pub(crate) const NO_EVENTS: (cl_uint, *const cl_event) = (0, ptr::null());
 pub(crate) fn check_not_failed(call: &'static str, event: &EventRef) -> Result<()> {
     match event.outcome() {
         Some(Outcome::Failed) => {
-            let why = "the command failed, or one before it in the queue";
+            let why = "the command failed, or an earlier command of the queue";
             Err(Error::refused(call, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, why))
         }
         _ => Ok(()),
@@ -217,5 +217,5 @@ fn was_lost(operands: &[Operand<'_>], error: Error) -> Error {
 
 #[cold]
 fn two_contexts(call: &'static str) -> Error {
-    Error::refused(call, CL_INVALID_CONTEXT, "the memory is of two contexts")
+    Error::refused(call, CL_INVALID_CONTEXT, "the memory objects belong to two contexts")
 }

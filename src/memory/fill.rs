@@ -30,7 +30,7 @@ const LONGEST_PATTERN: usize = 128;
 /// | `&`[`Image`](super::Image) | a [`FillColor`](super::FillColor) | `..`, [`ImageRegion`](super::ImageRegion) |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be filled with `{P}` over `{Part}`",
-    note = "the documentation of `FillTarget` has a table of what can be filled with what"
+    note = "the documentation of `FillTarget` has a table of the supported combinations"
 )]
 pub trait FillTarget<P, Part> {
     /// Enqueues the fill.
@@ -175,7 +175,7 @@ pub(crate) fn check_pattern(call: &'static str, size: usize, range: &Range<usize
 fn bad_pattern(call: &'static str, size: usize, range: &Range<usize>, is_legal: bool) -> Error {
     let why = if is_legal {
         format!(
-            "{} bytes from byte {} on are no whole multiples of the pattern's {size} bytes",
+            "{} bytes from byte {} on are not multiples of the pattern's {size} bytes",
             range.len(),
             range.start
         )

@@ -79,7 +79,7 @@ impl MemFlags {
         self.check_exclusive(call)?;
         if self.intersects(Self::HOST_MEMORY) {
             return refused(format!(
-                "a region lives where its parent lives: leave out {}",
+                "a sub-buffer shares the memory of its parent; leave out {}",
                 self.intersection(Self::HOST_MEMORY).names()
             ));
         }

@@ -88,10 +88,10 @@ pub(crate) fn checked(
 ) -> Result<(cl_uint, Access)> {
     let refused = |why| Err(Error::refused(call, CL_INVALID_VALUE, why));
     if count == 0 {
-        return refused("there is nothing to migrate");
+        return refused("the list of objects to migrate is empty");
     }
     if flags.difference(MigrationFlags::all()) != MigrationFlags::empty() {
-        return refused("flags other than HOST and CONTENT_UNDEFINED");
+        return refused("the flags may be HOST and CONTENT_UNDEFINED only");
     }
     let Ok(count) = cl_uint::try_from(count) else {
         return refused("more than 2^32 at once");

@@ -188,7 +188,7 @@ fn check_made(call: &'static str, size: usize, packet_size: u32, max_packets: u3
     }
     let why = format!(
         "the driver made a pipe of {size} bytes for {max_packets} packets of {packet_size} bytes: \
-         make it smaller"
+         request a smaller one"
     );
     Err(Error::refused(call, CL_INVALID_PIPE_SIZE, why))
 }

@@ -51,7 +51,7 @@ fn no_such_range(
     start: Bound<&usize>,
     end: Bound<&usize>,
 ) -> Error {
-    let why = format!("bytes {:?} are not all in a {what} of {size} bytes", (start, end));
+    let why = format!("bytes {:?} exceed a {what} of {size} bytes", (start, end));
     Error::refused(call, CL_INVALID_VALUE, why)
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn checked_span(
 
 #[cold]
 fn no_such_span(call: &'static str, what: &str, size: usize, offset: usize, len: usize) -> Error {
-    let why = format!("{len} bytes from byte {offset} on are not all in a {what} of {size} bytes");
+    let why = format!("{len} bytes from byte {offset} on exceed a {what} of {size} bytes");
     Error::refused(call, CL_INVALID_VALUE, why)
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn check_not_empty(call: &'static str, range: &Range<usize>) -> Resul
 
 #[cold]
 fn no_bytes(call: &'static str) -> Error {
-    Error::refused(call, CL_INVALID_VALUE, "a command on 0 bytes")
+    Error::refused(call, CL_INVALID_VALUE, "the command has 0 bytes")
 }
 
 #[cfg(test)]

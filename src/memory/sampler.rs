@@ -353,7 +353,8 @@ fn info(raw: cl_sampler, name: u32) -> Result<InfoType> {
 }
 
 fn unknown(what: &str, raw: u32) -> Error {
-    let why = format!("the driver answers with {raw:#x}, which is no {what} mode of OpenCL's");
+    let why =
+        format!("the driver answers with {raw:#x}, which is not one of OpenCL's {what} modes");
     Error::refused("clGetSamplerInfo", CL_INVALID_VALUE, why)
 }
 
@@ -367,7 +368,7 @@ fn with_images(call: &'static str, context: &Context) -> Result<Arc<MemContext>>
     if context.devices().iter().any(has_images) {
         return Ok(context);
     }
-    let why = "no device of the context has images, which samplers are for";
+    let why = "no device of the context has images, which samplers need";
     Err(Error::unsupported(call, CL_INVALID_OPERATION, why))
 }
 
@@ -397,7 +398,7 @@ fn check_properties(
 ) -> Result<()> {
     for (position, property) in properties.iter().enumerate() {
         if properties[..position].iter().any(|before| before.name() == property.name()) {
-            let why = format!("{property:?} is given although there is one before it");
+            let why = format!("{property:?} is given twice");
             return Err(Error::refused(call, CL_INVALID_VALUE, why));
         }
         if property.is_of_mip_levels() && !has_mip_levels(context) {

@@ -99,7 +99,7 @@ impl WaitList<'_> {
                 .map_err(in_call("clGetEventInfo"))?
                 .into();
             if of as cl_context != context {
-                let why = format!("event {position} of the wait list is of another context");
+                let why = format!("event {position} of the wait list belongs to another context");
                 return Err(Error::refused(call, CL_INVALID_CONTEXT, why));
             }
         }

@@ -95,7 +95,7 @@ impl Insight {
         if let Some(hook) = &self.hook
             && catch_unwind(AssertUnwindSafe(|| hook(event))).is_err()
         {
-            log::error!("who was told of a memory pool's event has panicked: {event}");
+            log::error!("memory pool: the `on_event` hook panicked on {event}");
         }
     }
 
@@ -155,7 +155,8 @@ fn report(active: &Active) -> String {
     let mut leaks: Vec<_> = active.blocks.values().collect();
     leaks.sort_by_key(|leak| Reverse(leak.size));
     let (count, bytes) = (leaks.len(), active.bytes);
-    let mut text = format!("a memory pool has gone with {count} blocks of {bytes} bytes in use");
+    let mut text =
+        format!("memory pool: dropped while {count} blocks with {bytes} bytes are in use");
     for Record { size, name, backtrace, .. } in leaks {
         let name = name.as_ref().map_or("without a name".to_owned(), |name| format!("{name:?}"));
         // Nothing goes wrong where text is written to memory.

@@ -160,7 +160,7 @@ impl sealed::Block for SvmAllocation {
     }
 
     fn part(&self, _start: usize, _size: usize) -> Result<Self> {
-        let why = "shared virtual memory is not split";
+        let why = "shared virtual memory cannot be split";
         Err(Error::refused("clSVMAlloc", CL_INVALID_OPERATION, why))
     }
 

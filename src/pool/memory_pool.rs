@@ -91,7 +91,7 @@ impl<M: Memory> Pool<M> {
             .map(|queue| KnownQueue::of("MemoryPool::new", queue, allocator.context_raw()));
         let home = home.transpose()?;
         if home.as_ref().is_some_and(|queue| !queue.is_in_order()) {
-            let why = "the allocator's queue may reorder its commands: it has none, then";
+            let why = "the allocator's queue is out-of-order; return `None` from `queue()` for such a queue";
             return Err(Error::refused("MemoryPool::new", CL_INVALID_COMMAND_QUEUE, why));
         }
         let shared = Shared::new(Box::new(allocator), home, options)?;

@@ -162,7 +162,7 @@ impl PoolOptions {
     /// What [`split`](Self::split) was given. Refuses memory that cannot be split.
     pub(super) fn root_size_for<M: Memory>(&self) -> Result<Option<usize>> {
         if self.root_size.is_some() && !M::HAS_PARTS {
-            let why = "only a pool of buffers can split its blocks: leave out `split`";
+            let why = "only a pool of buffers can split its blocks; leave out `split`";
             return Err(Error::refused("MemoryPool", CL_INVALID_VALUE, why));
         }
         Ok(self.root_size)

@@ -110,7 +110,7 @@ impl<M: Memory> Shared<M> {
         if let Some(queue) = queue
             && let Err(error) = wait_on(queue, events)
         {
-            log::warn!("{error}: a block of a memory pool is not used again");
+            log::warn!("{error}: a block of a memory pool is freed instead of reused");
             return Ok(None);
         }
         let hand_out = |block: &mut Box<Block<M>>| block.hand_out(size, target.bound());
@@ -164,7 +164,7 @@ impl<M: Memory> Shared<M> {
             Ok(Some(events)) => State::After(events),
             Ok(None) => State::InUse,
             Err(error) => {
-                log::warn!("{error}: a block of a memory pool is not used again");
+                log::warn!("{error}: a block of a memory pool is freed instead of reused");
                 State::InUse
             }
         }

@@ -52,7 +52,7 @@ impl<M: Memory> Largest<M> {
             Self::Block(_) => Ok(()),
         };
         if let Err(error) = result {
-            log::warn!("{error}: what a memory pool frees may be there for others only later");
+            log::warn!("{error}: memory that a pool frees may become available late");
         }
     }
 }
@@ -108,9 +108,9 @@ impl<M: Memory> Shared<M> {
             // The allocator may be anybody's.
             Ok(Some(memory)) if memory.size() >= bytes => return Ok(Ok((memory, reserved))),
             Ok(Some(_)) => {
-                format!("the allocator gave less than the {bytes} bytes it was asked for")
+                format!("the allocator returned less than the requested {bytes} bytes")
             }
-            Ok(None) => format!("the allocator gave nothing for {bytes} bytes"),
+            Ok(None) => format!("the allocator returned no memory for {bytes} bytes"),
             Err(error) if error.class() == Class::OutOfMemory => return Ok(Err(error)),
             Err(error) => return Err(error),
         };

@@ -23,7 +23,7 @@ impl std::fmt::Display for Piece {
 #[non_exhaustive]
 pub enum SelectionError {
     /// An entry has more than one `:`.
-    #[error("{0}: expected PLATFORM or PLATFORM:DEVICE,DEVICE,...; entries are parted by `;`")]
+    #[error("{0}: expected PLATFORM or PLATFORM:DEVICE,DEVICE,...; separate entries with `;`")]
     Syntax(Piece),
     /// A pattern that is none.
     #[error("{piece}: not a pattern: {reason}")]
@@ -86,7 +86,9 @@ pub enum SelectionError {
         found: String,
     },
     /// Answers that nothing asked for (PYOPENCL_CTX).
-    #[error("{0}: one answer names the platform, one more its devices; this is left over")]
+    #[error(
+        "{0}: PYOPENCL_CTX has at most two parts, a platform and its devices; this is the third"
+    )]
     LeftOver(Piece),
 }
 

@@ -117,7 +117,7 @@ fn refuse_what_cannot_be_called(function: &ItemFn) -> Result<()> {
             "a test is called by safe code, so it cannot be unsafe",
         ))
     } else if generics.type_params().next().is_some() || generics.const_params().next().is_some() {
-        Err(syn::Error::new_spanned(generics, "nobody says what a test's generic parameters are"))
+        Err(syn::Error::new_spanned(generics, "a test cannot have generic parameters"))
     } else {
         Ok(())
     }

@@ -127,7 +127,7 @@ fn leave_total_out(all: &mut [Measured], room: u64) {
     let found =
         |measured: &&mut Measured| measured.name == "total_memory" && measured.answer.is_ok();
     for measured in all.iter_mut().filter(found) {
-        let reason = format!("all memory of the process was used up, which had {room} bytes");
+        let reason = format!("the process used all of its memory, {room} bytes");
         measured.answer = Err(NotMeasurable { reason });
     }
 }
@@ -162,7 +162,7 @@ mod tests {
                 {"name": "out_of_memory_shows_at", "value": "creation", "unit": "count",
                  "spread": 0.0, "confidence": "high"}]"#,
         );
-        let total = "all memory of the process was used up, which had 4096 bytes".to_owned();
+        let total = "the process used all of its memory, 4096 bytes".to_owned();
         assert_eq!(found, [Some(total), None]);
         let not_found = reasons(
             r#"[{"name": "total_memory", "not_measurable": "its time was spent"},

@@ -382,7 +382,7 @@ mod tests {
         let pairs = pairs(&devices, &devices, |_| true).unwrap();
         let text = pairs[0].sheet().plain();
         assert!(text.contains("  16 [1]  "), "{text}");
-        assert!(text.contains("[1] how many banks local memory has is a guess"), "{text}");
+        assert!(text.contains("[1] the number of banks of local memory is a guess"), "{text}");
         assert!(text.contains("  49152 (low confidence)  "), "{text}");
     }
 

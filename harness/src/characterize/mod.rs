@@ -54,7 +54,7 @@ impl Characterization {
     pub(crate) fn say_why_builds_are_missing(&mut self, why: &str) {
         let later = TableAnswer::later();
         for answer in self.table.values_mut().filter(|answer| **answer == later) {
-            let error = format!("it takes the build of a kernel: {why}");
+            let error = format!("needs a kernel build: {why}");
             *answer = TableAnswer::Failed { error };
         }
     }
@@ -63,7 +63,7 @@ impl Characterization {
 impl TableAnswer {
     /// In place of what takes a build, before the last test of a run.
     fn later() -> Self {
-        let error = "it takes the build of a kernel, which comes after the last test".to_owned();
+        let error = "pending: needs a kernel build, done after the last test".to_owned();
         Self::Failed { error }
     }
 

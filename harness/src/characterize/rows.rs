@@ -206,7 +206,7 @@ has_src_build_cache      - [2]   - [3]                   not measurable
 get_pocl_version         none
 launch_latency                   1.9 µs ± 80 ns
 event_overhead                   90 ns (low confidence)
-[1] how many banks local memory has is a guess for this device
+[1] the number of banks of local memory is a guess for this device
 [2] unknown
 [3] not measurable here: builds vary
 ";
@@ -229,7 +229,7 @@ event_overhead                   90 ns (low confidence)
     #[test]
     fn warnings_stand_behind_an_answer() {
         let table = h200().characterization.unwrap().table;
-        let guess = "16 (how many banks local memory has is a guess for this device)";
+        let guess = "16 (the number of banks of local memory is a guess for this device)";
         assert_eq!(table["local_memory_bank_count"].to_string(), guess);
         assert_eq!(table["get_simd_group_size"].to_string(), "32");
         assert_eq!(table["has_src_build_cache"].to_string(), "none: unknown");

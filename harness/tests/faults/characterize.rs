@@ -329,7 +329,7 @@ fn what_takes_a_build_is_asked_after_the_tests() {
     assert_eq!(answers.len(), ids().len());
     for (id, answers) in answers {
         let [before, after] = &answers[..] else { panic!("{id}: {answers:?}") };
-        let later = "it takes the build of a kernel, which comes after the last test";
+        let later = "pending: needs a kernel build, done after the last test";
         assert_eq!(*before, failed(later), "{id}");
         assert!(matches!(after, Some(TableAnswer::Known(_))), "{id}: {after:?}");
     }
@@ -354,14 +354,14 @@ fn what_an_earlier_run_has_found_is_there_at_once() {
 }
 
 fn a_build_that_kills_its_process_costs_one_answer() {
-    let why = "it takes the build of a kernel: the driver ended the process (SIGABRT)";
+    let why = "needs a kernel build: the driver ended the process (SIGABRT)";
     one_answer_is_missing("clBuildProgram", "abort();", why);
 }
 
 fn a_device_that_says_no_more_is_known_as_before() {
     // CL_DEVICE_LOCAL_MEM_TYPE: nothing else asks for it. Told once, and then CL_OUT_OF_RESOURCES.
     let body = "static int asked; if ((int)name == 0x1022 && asked++) return -5;";
-    one_answer_is_missing("clGetDeviceInfo", body, "it takes the build of a kernel: ");
+    one_answer_is_missing("clGetDeviceInfo", body, "needs a kernel build: ");
 }
 
 /// A run with a fault that comes with the builds after its last test.
@@ -580,7 +580,7 @@ fn where_memory_ends_is_told() {
             shows.to_string().strip_suffix(", which ends the process").map(str::to_owned)
         else {
             assert_eq!(shows.to_string(), "creation", "{id}");
-            assert!(total.starts_with("all memory of the process was used up"), "{id}: {total}");
+            assert!(total.starts_with("the process used all of its memory"), "{id}: {total}");
             continue;
         };
         let is_known_to = |driver| id.starts_with(driver);

@@ -50,7 +50,7 @@ fn search(
         return Err(NotMeasurable::new(format!("{} bytes of memory are too few", bench.memory)));
     }
     if budget.is_spent() {
-        return Err(NotMeasurable::new("there is no time to try any size; give it a budget"));
+        return Err(NotMeasurable::new("the budget leaves no time to try any size; increase it"));
     }
     if works(end) {
         return Err(not_the_end(end));
@@ -70,7 +70,7 @@ fn search(
         halve((most + (too_much - most) / 2) / PAGE * PAGE, &mut most, &mut too_much);
     }
     if most == 0 {
-        return Err(NotMeasurable::new("no buffer of any size could be used"));
+        return Err(NotMeasurable::new("no buffer of any size works"));
     }
     let is_exact = too_much - most <= (most / EXACT).max(PAGE);
     Ok(Finding {
@@ -88,7 +88,7 @@ fn alignment_is_enforced(bench: &Workbench, _: &Budget) -> Attempt<Taken> {
     const BITS: usize = 8;
     let alignment = bench.device.mem_base_addr_align()? as usize / BITS;
     if alignment <= 1 {
-        return Err(NotMeasurable::new("any region is aligned for this device"));
+        return Err(NotMeasurable::new("the device aligns regions to single bytes"));
     }
     let root = bench.buffer(4 * alignment)?;
     let begins_at = |origin: usize| {

@@ -181,7 +181,7 @@ impl<'a> Mads<'a> {
         if time > 0.0 {
             Ok(operations * self.work_items as f64 / time * 1e9)
         } else {
-            Err(NotMeasurable::new("the device says that a kernel took no time"))
+            Err(NotMeasurable::new("the device reports that a kernel took no time"))
         }
     }
 

@@ -76,7 +76,7 @@ impl<'b> Moves<'b> {
         let bytes = most.min(LARGEST) as usize / group * group;
         if bytes == 0 {
             return Err(NotMeasurable::new(format!(
-                "{most} bytes of memory are too few: give it more"
+                "{most} bytes of memory are too few; increase `--memory`"
             )));
         }
         Ok(Self { bench, from: bench.buffer(bytes)?, to: bench.buffer(bytes)?, shapes, bytes })
@@ -91,7 +91,7 @@ impl<'b> Moves<'b> {
         let mut checked: Vec<(Way, usize, Attempt<()>)> = Vec::new();
         for (way, shape) in jobs {
             if budget.is_spent() {
-                let why = "its time was spent before all was checked; give it a larger budget";
+                let why = "the budget ended before all contents were checked; increase it";
                 return Err(NotMeasurable::new(why));
             }
             checked.push((way, shape, self.check(way, shape)));

@@ -48,7 +48,7 @@ fn cache(cold: Summary, warm: Summary) -> Attempt<Finding> {
     match is_cached(cold, warm) {
         Some(cached) => Ok(Finding::exact(Value::Flag(cached), Unit::Count, Confidence::High)),
         None => Err(NotMeasurable::new(
-            "a second build is neither as long as a first, nor clearly shorter",
+            "the second build takes neither as long as the first nor clearly less",
         )),
     }
 }
@@ -63,7 +63,7 @@ fn builds(bench: &Workbench) -> Attempt<Vec<Point>> {
         let (time, built) = nanoseconds(bench.budget.clock(), || {
             Program::create_and_build_from_source(&context, source, "")
         });
-        built.map_err(|log| NotMeasurable::new(format!("its program does not build: {log}")))?;
+        built.map_err(|log| NotMeasurable::new(format!("the program does not build: {log}")))?;
         Ok::<_, NotMeasurable>(time)
     };
     build(&last)?;

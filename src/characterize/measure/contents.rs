@@ -146,9 +146,9 @@ impl<'b> Contents<'b> {
         let all = bytes / (ELEMENT * self.per_item);
         match self.wrong(true, from, seed, bytes)? {
             0 => Ok(()),
-            wrong => Err(NotMeasurable::new(format!(
-                "{wrong} of {all} work items read other bytes than were there"
-            ))),
+            wrong => {
+                Err(NotMeasurable::new(format!("{wrong} of {all} work items read wrong bytes")))
+            }
         }
     }
 

@@ -53,7 +53,7 @@ fn exhaust(
         }
         if budget.is_spent() {
             return Err(NotMeasurable::new(format!(
-                "its {:.1} s were spent when {} were in use; give it a larger budget",
+                "the budget of {:.1} s ended with {} in use; increase it",
                 budget.whole().as_secs_f64(),
                 Unit::Bytes.write(bytes as f64)
             )));
@@ -66,7 +66,9 @@ fn exhaust(
                 return Ok((bytes, stage));
             }
             Err((_, error)) => {
-                return Err(NotMeasurable::new(format!("not memory ended, but: {error}")));
+                return Err(NotMeasurable::new(format!(
+                    "an error other than exhausted memory: {error}"
+                )));
             }
         }
     }

@@ -169,8 +169,8 @@ pub enum Confidence {
 /// ```
 /// use clmatrix::characterize::measure::NotMeasurable;
 ///
-/// let why = NotMeasurable { reason: "there is no local memory".to_owned() };
-/// assert_eq!(why.to_string(), "not measurable here: there is no local memory");
+/// let why = NotMeasurable { reason: "the device has no local memory".to_owned() };
+/// assert_eq!(why.to_string(), "not measurable here: the device has no local memory");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

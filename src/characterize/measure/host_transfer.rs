@@ -44,7 +44,7 @@ fn take(bench: &Workbench) -> Attempt<Vec<Taken>> {
 /// From and to memory that the driver has taken for this, mapped all the time.
 fn pinned(bench: &Workbench, budget: &Budget) -> Attempt<[Taken; 2]> {
     if bench.facts.device_type.has_cpu() {
-        let why = "the device is a CPU, to which all memory of the host is its own";
+        let why = "the device is a CPU, which uses the memory of the host";
         return Err(NotMeasurable::new(why));
     }
     let transfers = Transfers::new(bench)?;
@@ -78,7 +78,7 @@ impl<'b> Transfers<'b> {
         let size = most.min(LARGEST) as usize / contents.group() * contents.group();
         if size == 0 {
             return Err(NotMeasurable::new(format!(
-                "{most} bytes of memory are too few: give it more"
+                "{most} bytes of memory are too few; increase `--memory`"
             )));
         }
         Ok(Self { bench, device: bench.buffer(size)?, contents, size })
@@ -101,7 +101,7 @@ impl<'b> Transfers<'b> {
             Ok(bytes * 1e9 / time.max(1.0))
         })?;
         let points: Result<[Point; 2], _> = points.try_into();
-        let points = points.map_err(|_| NotMeasurable::new("two ways have two answers"))?;
+        let points = points.map_err(|_| NotMeasurable::new("the two methods disagree"))?;
         Ok(points.map(|point| {
             let finding = repeatable(&point.samples, Unit::BytesPerSecond, Floor::HOST);
             let point = Point { x: bytes, ..point };
@@ -146,7 +146,9 @@ impl<'b> Transfers<'b> {
         if host.chunks(NUMBERS).enumerate().all(|(place, numbers)| is_content(place, numbers)) {
             Ok(())
         } else {
-            Err(NotMeasurable::new("what came back to the host is not what it had sent"))
+            Err(NotMeasurable::new(
+                "the bytes that the host read back differ from those that it wrote",
+            ))
         }
     }
 }

@@ -139,13 +139,13 @@ impl<'b> Footprints<'b> {
         /// If a pair has lines of 64 bytes, all have twice as many as the cache.
         const FOOTPRINT: f64 = 16.0;
         let Some(cache) = found.smallest_cache() else {
-            return Err(NotMeasurable::new("no cache was found whose lines could be measured"));
+            return Err(NotMeasurable::new("no cache with measurable lines was found"));
         };
         let most = self.sizes[self.sizes.len() - 1] / 2;
         let nodes = (FOOTPRINT * cache).min(most as f64) as u32 / (BLOCK * WORD as u32);
         let nodes = nodes / GROUP * GROUP;
         if nodes == 0 {
-            return Err(NotMeasurable::new("there is too little memory for pairs of accesses"));
+            return Err(NotMeasurable::new("the memory is too small for pairs of accesses"));
         }
         let chase = &mut self.chase;
         let target = target(budget, PAIRS.len());

@@ -56,7 +56,7 @@ fn finished(
 ) -> Attempt<Vec<Point>> {
     if whole < rounds.least {
         return Err(NotMeasurable::new(format!(
-            "its {:.1} s were spent after {whole} of at least {} rounds; give it a larger budget",
+            "the budget of {:.1} s ended after {whole} of at least {} rounds; increase it",
             budget.whole().as_secs_f64(),
             rounds.least
         )));
@@ -82,7 +82,7 @@ pub(super) fn steps_for(
         if budget.is_spent() {
             let spent = budget.whole().as_secs_f64();
             return Err(NotMeasurable::new(format!(
-                "its {spent:.1} s were spent before a sample was long enough; give it a larger budget"
+                "the budget ended after {spent:.1} s, before a sample was long enough; increase it"
             )));
         }
         let mut time = take(steps)?;

@@ -41,7 +41,7 @@ impl Lanes {
             fall(&series.points, LEAST_GAIN, MOST_GAIN).map_err(|why| {
                 let why = why.reason;
                 NotMeasurable::new(format!(
-                    "it makes no clear difference whether neighbours go the same way: {why}"
+                    "divergence of neighbouring work items has no clear effect on the time: {why}"
                 ))
             })
         });
@@ -109,7 +109,7 @@ impl<'a> Divergence<'a> {
         let kernel = bench.kernel(SOURCE, "", "diverge")?;
         let most = kernel.kernel().get_work_group_size(bench.device.id())?;
         if most < 2 {
-            return Err(NotMeasurable::new("a work group is one work item"));
+            return Err(NotMeasurable::new("a work group has one work item only"));
         }
         // A power of two, so that runs come out even.
         let work_items = 1 << most.min(MOST_WORK_ITEMS).ilog2();

@@ -77,7 +77,7 @@ impl Toucher<'_> {
         if last == [PATTERN] {
             Ok(buffer)
         } else {
-            let why = "what was written to the last page of a buffer is not there";
+            let why = "the last page of a buffer does not hold the written bytes";
             Err((Stage::Use, Error::unsupported("clEnqueueNDRangeKernel", 0, why)))
         }
     }
@@ -97,7 +97,7 @@ pub const PAGE: u64 = 4096;
 
 pub fn not_the_end(bytes: u64) -> NotMeasurable {
     NotMeasurable::new(format!(
-        "all {} that may be used are there; let it use more memory",
+        "all {} that measurements may use could be allocated; increase `--memory`",
         Unit::Bytes.write(bytes as f64)
     ))
 }

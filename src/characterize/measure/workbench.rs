@@ -98,7 +98,9 @@ impl<'a> Workbench<'a> {
         let (begin, end) = (event.profiling_command_start()?, event.profiling_command_end()?);
         match end.checked_sub(begin) {
             Some(time) => Ok(time as f64),
-            None => Err(NotMeasurable::new("the device says that a command ended before it began")),
+            None => {
+                Err(NotMeasurable::new("the device reports that a command ended before it started"))
+            }
         }
     }
 

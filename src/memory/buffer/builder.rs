@@ -67,7 +67,7 @@ impl<'a> BufferBuilder<'a> {
 
     fn checked_flags(&self, call: &'static str) -> Result<MemFlags> {
         if self.data.is_none() && self.flags.contains(MemFlags::COPY_HOST_PTR) {
-            let why = "COPY_HOST_PTR is set and there is no host data: give some to copy_from";
+            let why = "COPY_HOST_PTR is set without host data; pass it to `copy_from`";
             return Err(Error::refused(call, CL_INVALID_HOST_PTR, why));
         }
         let copy = if self.data.is_some() { MemFlags::COPY_HOST_PTR } else { MemFlags::empty() };

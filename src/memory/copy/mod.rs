@@ -29,7 +29,7 @@ use super::wait_list::WaitList;
 /// How a copy from `Src` to `Dst` goes: which bytes, rows or pixels.
 #[diagnostic::on_unimplemented(
     message = "nothing can be copied from `{Src}` to `{Dst}` with `{Self}`",
-    note = "the documentation of `enqueue_copy` has a table of what can be copied where, and how"
+    note = "the documentation of `enqueue_copy` has a table of the supported combinations"
 )]
 pub trait CopyArgs<Dst, Src> {
     /// What the call gives: an event, or the host memory that the copy owns until it has ended.
@@ -48,7 +48,7 @@ pub trait CopyArgs<Dst, Src> {
 /// What `..` stands for.
 #[diagnostic::on_unimplemented(
     message = "nothing can be copied from `{Src}` to `{Dst}` with `..`",
-    note = "the documentation of `enqueue_copy` has a table of what can be copied where, and how"
+    note = "the documentation of `enqueue_copy` has a table of the supported combinations"
 )]
 pub trait Everything<Dst, Src> {
     /// Copies as much as there is by default.

@@ -117,7 +117,7 @@ impl Rows {
             .map_err(|why| refused(format!("the {what}: {why}")))?;
         let hull = rows.hull();
         if hull.end > size {
-            let why = format!("bytes {hull:?} are not all in a {what} of {size} bytes");
+            let why = format!("bytes {hull:?} exceed a {what} of {size} bytes");
             return Err(refused(why));
         }
         Ok(rows)

@@ -157,13 +157,13 @@ fn pixel_axes<T: ImageElement>(
     match (channels, shape) {
         (None, axes) => Ok((axes, T::CHANNELS)),
         (Some(given), _) if T::CHANNELS != 1 => refused(format!(
-            "the elements are pixels of {} channels: leave out that there are {given}",
+            "the elements are pixels of {} channels; leave out the number of channels, {given}",
             T::CHANNELS
         )),
         (Some(1), axes) => Ok((axes, 1)),
         (Some(given), [axes @ .., last]) if *last == given => Ok((axes, given)),
         (Some(given), shape) => refused(format!(
-            "the last axis of an array of {shape:?} elements does not count {given} channels"
+            "the last axis of an array of shape {shape:?} does not have {given} channels"
         )),
     }
 }
@@ -186,7 +186,7 @@ fn channel_type<T: ImageElement>(integers: Integers) -> Result<ChannelType> {
         (Integers::AsTheyAre, _) => Ok(T::CHANNEL_TYPE),
         (Integers::Normalized, Some(normalized)) => Ok(normalized),
         (Integers::Normalized, None) => {
-            let why = format!("no fractions can be made of {}", T::CHANNEL_TYPE);
+            let why = format!("{} cannot be normalized", T::CHANNEL_TYPE);
             Err(Error::refused(CALL, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, why))
         }
     }

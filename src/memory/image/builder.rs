@@ -195,11 +195,11 @@ impl<'a> ImageBuilder<'a> {
         buffer: &Buffer,
     ) -> Result<Image> {
         if !Arc::ptr_eq(buffer.object().context(), &context) {
-            let why = "the buffer is of another context";
+            let why = "the buffer belongs to another context";
             return Err(Error::refused(CALL, CL_INVALID_CONTEXT, why));
         }
         if self.data.is_some() {
-            return Err(bad_descriptor("an image shows a buffer or copies host data, not both"));
+            return Err(bad_descriptor("an image uses a buffer or copies host data, not both"));
         }
         let flags = self.flags.for_region_of(CALL, buffer.flags())?;
         check_format(CALL, &context, flags, extent.image_type, self.format)?;
@@ -208,7 +208,7 @@ impl<'a> ImageBuilder<'a> {
         if is_2d {
             check_from_buffer(CALL, &context, self.format, rows.row_pitch, buffer.offset())?;
         } else if self.pitches != Pitches::default() {
-            return Err(bad_descriptor("one row has no pitches"));
+            return Err(bad_descriptor("an image of one row has no pitches"));
         }
         let needed = rows.row_pitch * rows.region[1];
         if needed > buffer.size() {
@@ -281,10 +281,12 @@ impl<'a> ImageBuilder<'a> {
         let Pitches([row_pitch, slice_pitch]) = self.pitches;
         let is_given = self.pitches != Pitches::default();
         if is_given && self.data.is_none() && self.buffer.is_none() {
-            return Err(bad_descriptor("pitches are those of host data, and there is none"));
+            return Err(bad_descriptor(
+                "pitches describe host data, and none is given; leave the pitches out",
+            ));
         }
         if is_given && self.data.as_ref().is_some_and(|data| data.array.is_some()) {
-            return Err(bad_descriptor("an array has strides of its own: leave the pitches out"));
+            return Err(bad_descriptor("an array has its own strides; leave the pitches out"));
         }
         layer_pitches(extent.image_type, [row_pitch, slice_pitch]).map_err(bad_descriptor)
     }
@@ -313,7 +315,7 @@ impl<'a> ImageBuilder<'a> {
     fn checked_flags(&self) -> Result<MemFlags> {
         let copy = MemFlags::COPY_HOST_PTR;
         if self.data.is_none() && self.flags.contains(copy) {
-            let why = "COPY_HOST_PTR is set and there is no host data: give some to copy_from";
+            let why = "COPY_HOST_PTR is set without host data; pass it to `copy_from`";
             return Err(Error::refused(CALL, CL_INVALID_HOST_PTR, why));
         }
         let flags = if self.data.is_some() { self.flags | copy } else { self.flags };

@@ -120,7 +120,7 @@ fn names(format: ImageFormat, supported: &[ImageFormat]) -> String {
     });
     let names: Vec<_> = closest.iter().take(ENOUGH).map(ToString::to_string).collect();
     match supported.len().saturating_sub(ENOUGH) {
-        _ if names.is_empty() => "they have no formats for those".to_owned(),
+        _ if names.is_empty() => "they support no format for these flags".to_owned(),
         0 => format!("they have {}", names.join(", ")),
         more => format!("they have {}, and {more} more", names.join(", ")),
     }
@@ -188,6 +188,6 @@ mod tests {
         assert!(text.starts_with("they have RGBA FLOAT, R SNORM_INT8, "), "{text}");
         assert!(text.ends_with(", and 2 more"), "{text}");
         assert_eq!(names(wanted, &supported[..1]), "they have R SNORM_INT8");
-        assert_eq!(names(wanted, &[]), "they have no formats for those");
+        assert_eq!(names(wanted, &[]), "they support no format for these flags");
     }
 }

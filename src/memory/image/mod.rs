@@ -282,7 +282,11 @@ fn info(raw: cl_mem, name: u32) -> Result<InfoType> {
 fn format_of(raw: cl_mem) -> Result<ImageFormat> {
     let formats: Vec<cl_image_format> = info(raw, cl::CL_IMAGE_FORMAT)?.into();
     let nothing = || {
-        Error::refused("clGetImageInfo", CL_INVALID_MEM_OBJECT, "the driver tells no image format")
+        Error::refused(
+            "clGetImageInfo",
+            CL_INVALID_MEM_OBJECT,
+            "the driver reports no image format",
+        )
     };
     formats.into_iter().next().ok_or_else(nothing)?.try_into()
 }

@@ -134,7 +134,7 @@ impl Extent {
             format!("the region {region:?} has no pixels")
         } else {
             format!(
-                "{region:?} pixels from {origin:?} on are not all in the {what}, which is an {:?} \
+                "{region:?} pixels at {origin:?} exceed the {what}, which is an {:?} \
                  of {:?} pixels",
                 self.image_type,
                 self.shape()

@@ -237,7 +237,7 @@ fn checked<T, M: MapMode>(image: &Image, part: ImageRegion) -> Result<Pixels> {
     let pixels = part.on_device(Image::MAP, image)?;
     if size_of::<T>() != image.element_size() {
         let why = format!(
-            "a pixel of {} has {} bytes; elements of {} bytes are no pixels",
+            "a pixel of {} has {} bytes; elements of {} bytes do not match",
             image.format(),
             image.element_size(),
             size_of::<T>()

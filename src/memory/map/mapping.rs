@@ -197,7 +197,7 @@ impl<K: Mappable> Mapping<K> {
     fn lost(memory: &K, map_use: MapUse, event: Result<EventRef>) -> Error {
         memory.uses().lose_map(map_use);
         mem::forget(memory.clone());
-        let null = || Error::refused(K::MAP, CL_MAP_FAILURE, "the driver gave a null pointer");
+        let null = || Error::refused(K::MAP, CL_MAP_FAILURE, "the driver returned a null pointer");
         event.err().unwrap_or_else(null)
     }
 

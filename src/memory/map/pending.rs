@@ -45,7 +45,7 @@ impl<G: Guard> PendingMap<G> {
     }
 }
 
-const IT_IS_THERE: &str = "it is there until it has been waited for";
+const IT_IS_THERE: &str = "present until it has been waited for";
 
 impl<G: Guard> Drop for PendingMap<G> {
     fn drop(&mut self) {

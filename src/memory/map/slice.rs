@@ -43,7 +43,7 @@ pub(crate) fn elements<T>(call: &'static str, size: usize) -> Result<usize> {
         Some(0) => Ok(size / size_of::<T>()),
         _ => {
             let why =
-                format!("{size} bytes are no whole number of elements of {} bytes", size_of::<T>());
+                format!("{size} bytes are not a multiple of elements of {} bytes", size_of::<T>());
             Err(Error::refused(call, CL_INVALID_VALUE, why))
         }
     }

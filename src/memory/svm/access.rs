@@ -47,7 +47,7 @@ pub(super) fn access<T: Pod, M: MapMode>(
     const CALL: &str = "clEnqueueSVMMap";
     let memory = svm.memory();
     if !memory.flags().contains(SvmFlags::FINE_GRAIN_BUFFER) {
-        let why = "the memory is coarse-grain: map it, or make it with FINE_GRAIN_BUFFER";
+        let why = "the memory is coarse-grain; map it, or create it with FINE_GRAIN_BUFFER";
         return Err(Error::refused(CALL, CL_INVALID_OPERATION, why));
     }
     let range = sealed::bytes(CALL, svm, range)?;

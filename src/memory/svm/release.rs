@@ -63,7 +63,7 @@ fn enqueue_free(
     let queue = match queue {
         Some(queue) => in_order(CALL, queue, memory.context())?,
         None => memory.queue().clone().ok_or_else(|| {
-            let why = "the memory is bound to no queue: name one";
+            let why = "the memory is bound to no queue; pass one";
             Error::refused(CALL, CL_INVALID_OPERATION, why)
         })?,
     };
@@ -163,7 +163,7 @@ pub(super) fn in_order(
 ) -> Result<Arc<KnownQueue>> {
     let queue = KnownQueue::of(call, queue, context.raw())?;
     if !queue.is_in_order() {
-        let why = "the queue may reorder its commands: memory is freed on in-order queues only";
+        let why = "the queue is out-of-order; memory can be freed on in-order queues only";
         return Err(Error::refused(call, CL_INVALID_COMMAND_QUEUE, why));
     }
     Ok(queue)

@@ -56,7 +56,7 @@ impl Uses {
                     .tell(|table| ids.iter().for_each(|id| table.set_all_running(*id, &events)));
             }
             Err(error) => {
-                log::error!("{error}: bytes stay closed to maps");
+                log::error!("{error}: the bytes can no longer be mapped");
                 self.shared.tell(|table| ids.iter().for_each(|id| table.set_lost(*id)));
             }
         }

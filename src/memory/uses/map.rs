@@ -206,7 +206,7 @@ impl Uses {
                     self.end(entered.id, Outcome::Complete);
                 }
                 _ => {
-                    log::error!("{error}: its bytes stay closed");
+                    log::error!("{error}: its bytes can no longer be used");
                     self.lose_map(entered);
                 }
             },

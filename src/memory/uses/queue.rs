@@ -71,7 +71,7 @@ impl KnownQueue {
         // SAFETY: the queue is alive while it is borrowed.
         let known = KNOWN.find_or_ask(queue.addr(), || unsafe { Self::ask(queue) })?;
         if known.context != context.addr() {
-            let why = "the queue is of another context than the memory";
+            let why = "the queue belongs to another context than the memory";
             return Err(Error::refused(call, CL_INVALID_CONTEXT, why));
         }
         Ok(known)

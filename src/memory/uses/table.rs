@@ -39,10 +39,10 @@ pub(crate) trait Queue: Clone {
 }
 
 /// Why bytes of a command cannot be mapped of which nobody can tell any more when it ends.
-const LOST_COMMAND: &str = "are in a command of which the driver gave no event";
+const LOST_COMMAND: &str = "are used by a command for which the driver returned no event";
 
 /// Why bytes of a map cannot be used of which nobody can tell any more whether it has ended.
-pub(super) const LOST_MAP: &str = "stay closed: an unmap of them failed";
+pub(super) const LOST_MAP: &str = "can no longer be used, because an unmap of them failed";
 
 /// Why bytes cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -50,7 +50,7 @@ impl<M: Memory> Shared<M> {
         }
         let (Some(queue), Some((looked, events))) = (queue, later) else { return Ok(None) };
         if let Err(error) = wait_on(queue, events) {
-            log::warn!("{error}: a region of a memory pool is not used again");
+            log::warn!("{error}: a sub-buffer of a memory pool is freed instead of reused");
             return Ok(None);
         }
         Ok(Some(hand_out(looked, size, target)))
@@ -113,7 +113,7 @@ impl<M: Memory> Shared<M> {
         let others = looked.note.iter().filter(|bound| !is_ordered(bound, queue));
         for bound in others {
             if let Err(error) = block.record_queue(bound) {
-                log::warn!("{error}: bytes of a memory pool are not used again");
+                log::warn!("{error}: bytes of a memory pool are lost until its slab is freed");
                 return State::InUse;
             }
         }

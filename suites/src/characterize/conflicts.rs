@@ -175,8 +175,8 @@ fn items_of_another_width_are_doubtful() {
 fn shapes_that_cannot_be_are_refused() {
     for (shape, stored, words) in [
         (&[4, 0][..], None, "no elements"),
-        (&[4, 4], Some(&[16][..]), "other dimensions"),
-        (&[], Some(&[16]), "other dimensions"),
+        (&[4, 4], Some(&[16][..]), "another number of dimensions"),
+        (&[], Some(&[16]), "another number of dimensions"),
     ] {
         let error = fermi().why_not_local_access_conflict_free(4, shape, stored).unwrap_err();
         assert_eq!(error.class(), Class::InvalidArgument);

@@ -176,7 +176,7 @@ fn leaks_are_reported_with_where_they_come_from(on_device: OnDevice) -> Result<(
     drop(pool.allocate(500)?.named("temporary"));
     drop(pool);
     let report = panics_as_it_logs(move || drop(other_handle));
-    assert!(report.starts_with("a memory pool has gone with 2 blocks of 1100 bytes in use"));
+    assert!(report.starts_with("memory pool: dropped while 2 blocks with 1100 bytes are in use"));
     assert!(report.contains("\n1000 bytes, \"weights\", allocated at\n"), "{report}");
     assert!(report.contains("\n100 bytes, without a name, allocated at\n"), "{report}");
     assert!(report.contains("allocated_here"), "{report}");

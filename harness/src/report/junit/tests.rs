@@ -266,7 +266,7 @@ fn what_a_device_is_like_stands_beside_its_driver() {
         ("get_simd_group_size", "32"),
         (
             "local_memory_bank_count",
-            "16 (how many banks local memory has is a guess for this device)",
+            "16 (the number of banks of local memory is a guess for this device)",
         ),
         ("nv_compute_capability", "9.0"),
         ("has_src_build_cache", "none: no such luck"),

@@ -25,7 +25,7 @@ impl Period {
         match banks.filter(|banks| CANDIDATES.contains(banks)) {
             Some(banks) => Ok((banks, self.confidence.min(confidence))),
             None => Err(NotMeasurable::new(format!(
-                "banks that are {width} bytes wide do not follow each other anew after {bytes}"
+                "the pattern of banks {width} bytes wide does not repeat after {bytes}"
             ))),
         }
     }
@@ -66,14 +66,14 @@ pub fn period(points: &[Point], lanes: u32) -> Attempt<Period> {
     fits.sort_by(|a, b| a.off.total_cmp(&b.off));
     match fits.as_slice() {
         [best, ..] if best.spread > DOUBTFUL => {
-            Err(NotMeasurable::new("what conflicts cost is lost in the noise"))
+            Err(NotMeasurable::new("too noisy to tell the cost of conflicts"))
         }
         [best, rest @ ..] if best.off <= DOUBTFUL => {
             if let Some(other) = rest.first().filter(|other| other.off < best.off + DOUBTFUL / 2.0)
             {
                 let (best, other) = (best.banks, other.banks);
                 let why =
-                    format!("the times fit {best} banks of 4 bytes little better than {other}");
+                    format!("the times fit {best} banks of 4 bytes hardly better than {other}");
                 return Err(NotMeasurable::new(why));
             }
             Ok(Period { words: best.banks, confidence: best.confidence() })

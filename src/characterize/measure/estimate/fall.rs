@@ -17,21 +17,21 @@ pub fn fall(points: &[Point], least: f64, most: f64) -> Attempt<Fall> {
     let times: Vec<Summary> = points.iter().map(|point| Summary::of(&point.samples)).collect();
     let splits = 1..points.len();
     let levels = splits.map(|split| Levels::new(&times, split));
-    let best = levels.min_by(|a, b| a.off.total_cmp(&b.off)).ok_or_else(|| {
-        NotMeasurable::new("there are fewer than two points, of which none can be lower")
-    })?;
+    let best = levels
+        .min_by(|a, b| a.off.total_cmp(&b.off))
+        .ok_or_else(|| NotMeasurable::new("fewer than two points"))?;
     let ratio = best.high / best.low;
     // Not negated, so that what is no number is not within either.
     if !(least..=most).contains(&ratio) {
         return Err(NotMeasurable::new(format!(
-            "no two levels are {least} to {most} times apart, but {ratio:.2} times"
+            "the two levels differ by a factor of {ratio:.2}, not {least} to {most}"
         )));
     }
     if best.off > DOUBTFUL {
-        return Err(NotMeasurable::new("the times do not fall from one level to another"));
+        return Err(NotMeasurable::new("the times do not drop from one level to another"));
     }
     if best.spread > DOUBTFUL {
-        return Err(NotMeasurable::new("that the times fall is lost in the noise"));
+        return Err(NotMeasurable::new("too noisy to tell whether the times drop"));
     }
     let is_clear = best.off.max(best.spread) <= CLEAR;
     let confidence = if is_clear { Confidence::High } else { Confidence::Medium };

@@ -47,7 +47,7 @@ impl Hierarchy {
         let times = never_falling(&low);
         let footprints: Vec<f64> = points.iter().map(|point| point.x).collect();
         let (Some(first), Some(last)) = (times.first(), times.last()) else {
-            return Err(NotMeasurable::new("there are no footprints to compare"));
+            return Err(NotMeasurable::new("the device has too few footprints to compare"));
         };
         if *last < first * APART {
             return Err(NotMeasurable::new(format!(
@@ -61,7 +61,7 @@ impl Hierarchy {
         let noise = mean(off.collect()).max(Summary::of(&spreads.collect::<Vec<_>>()).median);
         if noise > LOST {
             return Err(NotMeasurable::new(format!(
-                "how the time of an access depends on the footprint is lost in noise of {:.0} %",
+                "too noisy ({:.0} %) to tell how the access time depends on the footprint",
                 noise * 100.0
             )));
         }
@@ -73,7 +73,7 @@ impl Hierarchy {
     pub fn cache_sizes(&self) -> Attempt<Finding> {
         if self.levels.len() < 2 {
             return Err(NotMeasurable::new(
-                "an access takes longer and longer with the footprint, without two levels",
+                "the access time rises with the footprint, without two distinct levels",
             ));
         }
         let sizes: Vec<f64> =
@@ -122,7 +122,7 @@ impl Hierarchy {
         let last = self.times.len() - 1;
         if self.times[last] > self.times[last.saturating_sub(POINTS - 1)] * APART {
             let largest = Unit::Bytes.write(self.footprints[last]);
-            let why = format!("an access takes longer and longer, up to a footprint of {largest}");
+            let why = format!("the access time still rises at the largest footprint, {largest}");
             return Err(NotMeasurable::new(why));
         }
         Ok(Finding { confidence: Confidence::Low, ..found })

@@ -36,7 +36,7 @@ pub fn line_size(points: &[Point]) -> Attempt<Finding> {
     let paid = &costs[free..];
     if free < 2 || paid.len() < 2 || paid.iter().any(|cost| *cost < FREE) {
         return Err(NotMeasurable::new(
-            "what a second access costs does not rise with the distance once and for all",
+            "the time of a second access does not rise at one distance and stay there",
         ));
     }
     let is_clear = costs[..free].iter().all(|cost| *cost < SURELY_FREE)

@@ -34,7 +34,7 @@ impl Scale {
             let doubt = (few.spread() + all.spread() + full.spread()) / each;
             Ok(Self { full: full.median, lanes, each, doubt })
         } else {
-            Err(NotMeasurable::new("work items that meet at a bank are as fast as others"))
+            Err(NotMeasurable::new("bank conflicts have no effect on the time"))
         }
     }
 

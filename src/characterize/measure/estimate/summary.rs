@@ -70,7 +70,7 @@ impl Summary {
         const LOST: f64 = 0.5;
         if !(self.median > 0.0 && spread <= LOST * self.median) {
             let (median, spread) = (unit.write(self.median), unit.write(spread));
-            let why = format!("{median} ± {spread} is lost in the noise");
+            let why = format!("too noisy: {median} ± {spread}");
             return Err(NotMeasurable::new(why));
         }
         let confidence = match spread / self.median {

@@ -47,12 +47,14 @@ fn lanes(bench: &Workbench) -> Attempt<(u32, Confidence)> {
         LocalMemType::Global => {
             return Err(NotMeasurable::new("local memory is cached global memory"));
         }
-        LocalMemType::None => return Err(NotMeasurable::new("there is no local memory")),
+        LocalMemType::None => return Err(NotMeasurable::new("the device has no local memory")),
         LocalMemType::Local => {}
     }
     let lanes = Lanes::measure(bench, &bench.budget.share(0.2)).and_then(|lanes| lanes.found());
     lanes.map_err(|why| {
         let why = why.reason;
-        NotMeasurable::new(format!("how many work items access it at once is not known: {why}"))
+        NotMeasurable::new(format!(
+            "the number of work items that access it at once is unknown: {why}"
+        ))
     })
 }

@@ -42,7 +42,7 @@ pub(super) fn usable(bench: &Workbench, share: f64) -> Attempt<Taken> {
     let mut tried = Vec::new();
     let words = largest(all.min(most), |words| {
         if budget.is_spent() {
-            let why = "its time was spent before a size was found; give it a larger budget";
+            let why = "the budget ended before a size was found; increase it";
             return Err(NotMeasurable::new(why));
         }
         let runs = fill.runs(words)?;

@@ -74,7 +74,7 @@ impl ImageRegion {
     /// The pixels, for a command without a host side.
     pub(crate) fn on_device(self, call: &'static str, image: &Image) -> Result<Pixels> {
         if self.pitches != Pitches::default() {
-            let why = "pitches are those of host memory, and there is none";
+            let why = "pitches describe host memory, and none is given; leave the pitches out";
             return Err(Error::refused(call, CL_INVALID_VALUE, why));
         }
         pixels_of(call, "image", image, self.origin, self.region)
