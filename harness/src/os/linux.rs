@@ -1,8 +1,12 @@
-//! Linux: process groups, a socket on descriptor 0, `poll`, a watchdog on the parent.
+//! Linux: a keeper for each worker, a socket on descriptor 0, `poll`.
+
+mod child_process;
+mod keeper;
 
 use std::ffi::{CStr, CString, OsStr, c_void};
 use std::fs::File;
 use std::io::{self, Read};
+use std::net::Shutdown;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
@@ -17,18 +21,19 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
-use nix::unistd::{Pid, getpgrp};
+use nix::unistd::Pid;
 
-/// A child process in a group of its own, and the runner's ends of its three descriptors.
+/// A child process, and the runner's ends of its three descriptors.
 ///
-/// Its descriptor 0 is a socket to the runner; standard output and error are pipes. Dropping it
-/// kills the whole group.
+/// Its descriptor 0 is a socket to the runner; standard output and error are pipes. The child
+/// becomes the keeper of a worker ([`become_worker`]). Dropping this value ends both, and all
+/// processes that the worker has started.
 pub struct Process {
     /// `None` once it has been killed.
     child: Option<Child>,
     pid: Pid,
-    /// Becomes readable when the leader dies, where the kernel has that (Linux 5.3). The socket's
-    /// end is not enough: what the leader forked holds it open.
+    /// Becomes readable when the keeper ends, where the kernel has that (Linux 5.3). The socket's
+    /// end is not enough: processes that a test has forked hold it open.
     death: Option<OwnedFd>,
     /// The connection on which requests and answers go.
     pub socket: UnixStream,
@@ -36,8 +41,9 @@ pub struct Process {
     stderr: Option<ChildStderr>,
 }
 
-/// How long a killed process may take to be gone. One that hangs in the kernel takes longer.
-const REAP_LIMIT: Duration = Duration::from_secs(2);
+/// How long a keeper may take to end after the connection is closed: longer than it waits for the
+/// processes that it kills.
+const END_LIMIT: Duration = keeper::REAP_LIMIT.saturating_add(Duration::from_secs(1));
 
 /// Where bytes came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +151,7 @@ impl Process {
         Some(count)
     }
 
-    /// Whether the leader has ended, whatever it left behind.
+    /// Whether the worker has ended and all processes that it started are killed.
     pub fn has_died(&self) -> bool {
         self.ending().is_some()
     }
@@ -155,7 +161,8 @@ impl Process {
         self.stdout.is_none() || self.stderr.is_none()
     }
 
-    /// How the process ended, given `grace` to do so by itself; its whole group is gone after it.
+    /// How the worker ended, given `grace` to do so by itself. The processes that it started are
+    /// gone afterwards.
     pub fn finish(&mut self, grace: Duration) -> Ending {
         let deadline = Instant::now() + grace;
         let mut ending = self.ending();
@@ -163,12 +170,12 @@ impl Process {
             std::thread::sleep(Duration::from_micros(200));
             ending = self.ending();
         }
-        self.kill_group();
+        self.end();
         ending.unwrap_or(Ending::Killed)
     }
 
-    /// How the leader ended, if it did. It is left to be waited for, so that the group's id cannot
-    /// become someone else's before [`kill_group`](Self::kill_group).
+    /// How the keeper ended, if it did: as its worker. The keeper is not waited for here, so that
+    /// its process id stays its own until [`end`](Self::end).
     fn ending(&self) -> Option<Ending> {
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
         match waitid(Id::Pid(self.pid), flags) {
@@ -180,25 +187,27 @@ impl Process {
         }
     }
 
-    /// Ends the process and everything that it started and did not move to another group.
-    fn kill_group(&mut self) {
+    /// Ends the worker and all processes that it started, by closing the connection to its keeper.
+    fn end(&mut self) {
         let Some(mut child) = self.child.take() else { return };
-        let _ = killpg(self.pid, Signal::SIGKILL);
-        let deadline = Instant::now() + REAP_LIMIT;
+        let _ = self.socket.shutdown(Shutdown::Both);
+        let deadline = Instant::now() + END_LIMIT;
         while self.ending().is_none() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_micros(200));
         }
-        if self.ending().is_some() {
-            let _ = child.wait();
-        } else {
+        if self.ending().is_none() {
+            // A child that hangs before it becomes a keeper.
+            let _ = killpg(self.pid, Signal::SIGKILL);
             std::thread::spawn(move || child.wait());
+        } else {
+            let _ = child.wait();
         }
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.kill_group();
+        self.end();
     }
 }
 
@@ -260,52 +269,25 @@ impl StopSignal {
 impl StopSwitch {
     /// Stops the run; more than once is as good as once.
     pub fn stop(&self) {
-        let _ = self.0.shutdown(std::net::Shutdown::Both);
+        let _ = self.0.shutdown(Shutdown::Both);
     }
 }
 
-/// Makes this process a worker: no core dumps, death with the runner, descriptor 0 handed over.
+/// Makes this process a worker: no core dumps, a keeper as its parent, descriptor 0 handed over.
 ///
 /// Call it once, before any other thread exists. The connection is returned on a descriptor of
 /// its own, and 0 becomes `/dev/null`, so that a test that reads standard input gets its end.
 pub fn become_worker() -> io::Result<UnixStream> {
     setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
-    let connection = io::stdin().as_fd().try_clone_to_owned()?;
+    let connection = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    keeper::split(&connection)?;
     let null = File::open("/dev/null")?;
     // SAFETY: both descriptors are open; 0 is only ever used through `io::stdin`, which does not
     // mind what it refers to.
     if unsafe { libc::dup2(null.as_raw_fd(), 0) } < 0 {
         return Err(io::Error::last_os_error());
     }
-    let connection = UnixStream::from(connection);
-    die_with_the_runner(connection.try_clone()?);
     Ok(connection)
-}
-
-/// Starts the thread that ends this process group when the runner's end of the socket closes.
-///
-/// `PR_SET_PDEATHSIG` would fire when the thread that spawned us ends, which is not the runner's
-/// end. This works while a test hangs, too.
-fn die_with_the_runner(connection: UnixStream) {
-    let watch = move || {
-        loop {
-            // Nothing is asked for: POLLHUP, the other end's closing, is reported in any case.
-            let mut fds = [PollFd::new(connection.as_fd(), PollFlags::empty())];
-            match poll(&mut fds, PollTimeout::NONE).map(|_| fds[0].revents()) {
-                Ok(Some(events)) if events.contains(PollFlags::POLLHUP) => {
-                    let _ = killpg(getpgrp(), Signal::SIGKILL);
-                }
-                // A test has closed this descriptor; the runner sees that for itself.
-                Ok(Some(events)) if events.contains(PollFlags::POLLNVAL) => return,
-                _ => {}
-            }
-        }
-    };
-    std::thread::Builder::new()
-        .name("watchdog".to_owned())
-        .stack_size(64 * 1024)
-        .spawn(watch)
-        .expect("a thread can be started");
 }
 
 /// Writes out what C code has buffered for standard output and error.
@@ -376,15 +358,19 @@ pub fn library_of_platform(platform: *mut c_void) -> Option<PathBuf> {
     // SAFETY: by cl_khr_icd a platform begins with a pointer to its dispatch table, whose first
     // entry is clGetPlatformIDs; both live as long as the driver is loaded, which is for good.
     let function = unsafe { **platform.cast::<*const *const c_void>() };
-    // SAFETY: all zeros is a valid Dl_info, and dladdr only looks `function` up.
-    let name = unsafe {
-        let mut info: libc::Dl_info = std::mem::zeroed();
-        if libc::dladdr(function, &mut info) == 0 || info.dli_fname.is_null() {
-            return None;
-        }
-        CStr::from_ptr(info.dli_fname)
-    };
+    let library = library_at(function).filter(|library| !library.dli_fname.is_null())?;
+    // SAFETY: the name is a C string, and the library that it belongs to stays loaded.
+    let name = unsafe { CStr::from_ptr(library.dli_fname) };
     std::fs::canonicalize(OsStr::from_bytes(name.to_bytes())).ok()
+}
+
+/// The executable or library that is loaded at `address`.
+fn library_at(address: *const c_void) -> Option<libc::Dl_info> {
+    // SAFETY: all zeros is a valid Dl_info, and dladdr only looks `address` up.
+    unsafe {
+        let mut found: libc::Dl_info = std::mem::zeroed();
+        (libc::dladdr(address, &mut found) != 0).then_some(found)
+    }
 }
 
 /// The machine's name.

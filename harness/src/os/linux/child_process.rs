@@ -1,0 +1,66 @@
+//! The children of this process, as `/proc` lists them.
+
+use std::fs;
+
+use nix::unistd::{Pid, getpid};
+
+/// A child of this process.
+///
+/// A child that has ended keeps its id until this process waits for it. A signal sent to a child
+/// that only this process waits for therefore never reaches another process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChildProcess {
+    /// The process id.
+    pub pid: Pid,
+    /// The name of its executable, cut to 15 bytes by the kernel.
+    pub name: String,
+    /// Whether it has ended and was not waited for.
+    pub has_ended: bool,
+}
+
+impl ChildProcess {
+    /// Returns the children of this process; none where `/proc` cannot be read.
+    pub fn all() -> Vec<Self> {
+        let this = getpid();
+        let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
+        processes
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+            .filter_map(|pid: i32| {
+                let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+                Self::child_of(this, pid, &String::from_utf8_lossy(&stat))
+            })
+            .collect()
+    }
+
+    /// Reads `PID (NAME) STATE PARENT ...`; `None` for a process with another parent.
+    fn child_of(parent: Pid, pid: i32, stat: &str) -> Option<Self> {
+        // A name may contain parentheses.
+        let (head, tail) = stat.rsplit_once(')')?;
+        let (_, name) = head.split_once('(')?;
+        let mut fields = tail.split_whitespace();
+        let state = fields.next()?;
+        let its_parent: i32 = fields.next()?.parse().ok()?;
+        (its_parent == parent.as_raw()).then(|| Self {
+            pid: Pid::from_raw(pid),
+            name: name.to_owned(),
+            has_ended: matches!(state, "Z" | "X"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_look_like_the_rest_of_the_line() {
+        let child = |stat| ChildProcess::child_of(Pid::from_raw(7), 9, stat);
+        let named = |name: &str, has_ended| {
+            Some(ChildProcess { pid: Pid::from_raw(9), name: name.to_owned(), has_ended })
+        };
+        assert_eq!(child("9 (sleep) S 7 7 7 0"), named("sleep", false));
+        assert_eq!(child("9 (a) Z 8 (b)) Z 7 7 7 0"), named("a) Z 8 (b)", true));
+        assert_eq!(child("9 (sleep) S 8 7 7 0"), None);
+        assert_eq!(child(""), None);
+    }
+}

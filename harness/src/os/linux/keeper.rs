@@ -1,0 +1,139 @@
+//! The keeper: the parent of a worker, which ends all processes that outlive the worker.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::prctl;
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{ForkResult, Pid, fork, getpid, getppid, setpgid};
+
+use super::child_process::ChildProcess;
+use super::{death_of, exit_now};
+
+/// How long killed processes may take to be gone. One that hangs in the kernel takes longer.
+pub const REAP_LIMIT: Duration = Duration::from_secs(2);
+
+/// How often the keeper looks at the worker where the kernel has no process descriptors.
+const LOOK_INTERVAL: u16 = 100;
+
+/// Splits this process into a keeper and a worker; returns in the worker only.
+///
+/// The keeper is the process that the runner started. It waits until the worker ends or the runner
+/// closes the connection. Then it kills the worker and all processes that the worker's tests have
+/// started, and ends as the worker ended.
+///
+/// The kernel makes the keeper the parent of each descendant whose own parent has ended
+/// (`PR_SET_CHILD_SUBREAPER`), even of one that left its session and process group. No other
+/// process becomes a child of the keeper, so the keeper kills no process of another program. The
+/// keeper does its work when the worker crashes, and when the runner is killed.
+///
+/// # Errors
+///
+/// Those of `fork`, `prctl` and `setpgid`.
+///
+/// Call it before another thread exists.
+pub fn split(connection: &UnixStream) -> io::Result<()> {
+    prctl::set_child_subreaper(true)?;
+    let keeper = getpid();
+    // SAFETY: the caller says that there is no other thread, so the child may do all that this
+    // process may do.
+    match unsafe { fork() }? {
+        ForkResult::Parent { child } => keep(child, connection),
+        ForkResult::Child => {
+            // Signals that a test sends to its own group do not reach the keeper.
+            setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
+            // A test's orphans become children of the worker, which finds them after the test.
+            prctl::set_child_subreaper(true)?;
+            prctl::set_pdeathsig(Signal::SIGKILL)?;
+            if getppid() != keeper {
+                exit_now(1);
+            }
+            Ok(())
+        }
+    }
+}
+
+fn keep(worker: Pid, connection: &UnixStream) -> ! {
+    let _ = prctl::set_name(c"clmatrix-keeper");
+    let _ = SigSet::all().thread_block();
+    // Where SIGCHLD is ignored, the kernel discards how a child ended.
+    set_default(libc::SIGCHLD);
+    close_streams();
+    let ending = wait_for_end(worker, connection);
+    kill_children();
+    end_like(ending)
+}
+
+/// Leaves the three streams to the worker, so that the runner sees when the worker closes one.
+fn close_streams() {
+    let Ok(null) = File::options().read(true).write(true).open("/dev/null") else { return };
+    for stream in 0..=2 {
+        // SAFETY: both descriptors are open, and this process reads and writes no stream.
+        unsafe { libc::dup2(null.as_raw_fd(), stream) };
+    }
+}
+
+/// Returns the wait status of the worker; `None` if the runner has closed the connection.
+fn wait_for_end(worker: Pid, connection: &UnixStream) -> Option<libc::c_int> {
+    let death = death_of(worker);
+    let timeout = match death {
+        Some(_) => PollTimeout::NONE,
+        None => PollTimeout::from(LOOK_INTERVAL),
+    };
+    loop {
+        // The kernel reports POLLHUP, the closing of the other end, without a request.
+        let mut fds = vec![PollFd::new(connection.as_fd(), PollFlags::empty())];
+        fds.extend(death.as_ref().map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN)));
+        let _ = poll(&mut fds, timeout);
+        let mut status = 0;
+        // SAFETY: `status` is writable. The worker is a child of this process.
+        if unsafe { libc::waitpid(worker.as_raw(), &mut status, libc::WNOHANG) } > 0 {
+            return Some(status);
+        }
+        if fds[0].revents().is_some_and(|events| events.contains(PollFlags::POLLHUP)) {
+            return None;
+        }
+    }
+}
+
+/// Kills the children of this process and then their children, which the kernel makes children of
+/// this process.
+fn kill_children() {
+    let deadline = Instant::now() + REAP_LIMIT;
+    while Instant::now() < deadline {
+        match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+            Err(Errno::ECHILD) => return,
+            Ok(WaitStatus::StillAlive) => {
+                for child in ChildProcess::all() {
+                    let _ = kill(child.pid, Signal::SIGKILL);
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn end_like(ending: Option<libc::c_int>) -> ! {
+    let Some(status) = ending else { exit_now(0) };
+    if libc::WIFEXITED(status) {
+        exit_now(libc::WEXITSTATUS(status));
+    }
+    let signal = libc::WTERMSIG(status);
+    set_default(signal);
+    let _ = SigSet::empty().thread_set_mask();
+    // SAFETY: the call takes a number.
+    unsafe { libc::raise(signal) };
+    exit_now(1)
+}
+
+fn set_default(signal: libc::c_int) {
+    // SAFETY: the default action needs no handler.
+    unsafe { libc::signal(signal, libc::SIG_DFL) };
+}
