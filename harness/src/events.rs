@@ -146,6 +146,9 @@ pub struct TestResult {
     /// What it measured or found out, by [`record_property`](crate::record_property).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub properties: Vec<(String, String)>,
+    /// What it left behind in its process, a line for each change: `RLIMIT_NOFILE 1024 -> 0`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_behind: Vec<String>,
     /// Where the test stands in the source, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<crate::verdict::Location>,
@@ -185,6 +188,12 @@ impl TestResult {
         let (test, _) = self.test_and_device();
         test.split_once("::").map_or(test, |(suite, _)| suite)
     }
+}
+
+/// What a test left behind, a line for each change: `left behind: umask 022 -> 077`.
+pub(crate) fn left_behind_text(notes: &[String]) -> String {
+    let lines: Vec<_> = notes.iter().map(|note| format!("left behind: {note}")).collect();
+    lines.join("\n")
 }
 
 /// Times as text that people and other programs read.

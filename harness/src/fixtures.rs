@@ -24,6 +24,16 @@ pub(crate) fn bind(bound: Bound) {
     BOUND.get_or_init(|| bound);
 }
 
+/// Makes and releases a context on the device, if this process is bound to one.
+///
+/// Drivers change signal handlers and start threads and helpers when they make their first context.
+/// An error is left to the tests, which meet it as well.
+pub(crate) fn start_the_driver() {
+    if let Some(bound) = BOUND.get() {
+        drop(Context::from_device(&bound.device));
+    }
+}
+
 fn bound() -> Bound {
     *BOUND.get().expect(
         "this test has no device: mark it #[clmatrix_harness::test], without `once`, to run it on each",

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use crate::requirement::Requirement;
+use crate::verdict::Location;
 
 /// One registered test, a case of its own where rstest made several.
 pub struct Test {
@@ -87,6 +88,11 @@ impl Test {
             Some(rest) if rest.starts_with("::") => format!("{}::{}", &rest[2..], self.name),
             _ => format!("{}::{}", self.module, self.name),
         }
+    }
+
+    /// Where the test stands in the source.
+    pub fn location(&self) -> Location {
+        Location { file: self.file.to_owned(), line: self.line }
     }
 
     /// The name by which libtest knows the test: its path within its own crate.

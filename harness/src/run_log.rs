@@ -207,6 +207,7 @@ fn not_run(test: &str, started: SystemTime) -> TestResult {
         stdout: String::new(),
         stderr: String::new(),
         properties: Vec::new(),
+        left_behind: Vec::new(),
         source: None,
     }
 }

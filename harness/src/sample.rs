@@ -86,6 +86,7 @@ pub(crate) fn judged(test: &str, outcome: Outcome, expectation: Option<Expectati
         stdout: String::new(),
         stderr: String::new(),
         properties: Vec::new(),
+        left_behind: Vec::new(),
         source: None,
     }
 }

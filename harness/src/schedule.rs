@@ -16,16 +16,16 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use crate::characterize::Characterization;
-use crate::config::DeviceSettings;
+use crate::config::{DeviceSettings, Leftovers};
 use crate::devices::TestDevice;
 use crate::devices::cache::Entry;
-use crate::events::TestResult;
+use crate::events::{self, TestResult};
 use crate::os::StopSignal;
 use crate::plan::{Plan, Planned};
 use crate::recorder::Recorder;
-use crate::registry::Ignore;
+use crate::registry::{Ignore, Test};
 use crate::requirement;
-use crate::verdict::{Expectation, ExpectedStatus, Location, Outcome, judge};
+use crate::verdict::{Expectation, ExpectedStatus, Outcome, judge};
 use crate::worker::parent::{Attempt, KILLED_FROM_OUTSIDE, Launch, Worker};
 
 /// After so many workers in a row that did not start, a device is given up.
@@ -239,16 +239,10 @@ impl<'a> Slot<'a> {
             },
         };
         self.served += 1;
-        let settings = &self.lane.settings.settings;
         let mut attempt = worker.run(entry.test, limit, self.stop);
-        if let Some(Outcome::Passed) = attempt.outcome
-            && let Some(complaint) = settings.complaint_in(&attempt.stderr)
-        {
-            attempt.outcome = Some(Outcome::Failed {
-                message: format!("the driver says: {complaint}"),
-                location: None,
-            });
-            attempt.worker_survived = false;
+        let settings = &self.lane.settings.settings;
+        if let Some(Outcome::Passed) = attempt.outcome {
+            Self::fail_by_settings(settings, entry.test, &mut attempt);
         }
         if settings.tests_per_worker.is_some_and(|most| self.served >= most) {
             attempt.worker_survived = false;
@@ -258,6 +252,21 @@ impl<'a> Slot<'a> {
             self.worker = Some(worker);
         }
         attempt
+    }
+
+    /// Fails a test that passed, if the driver complains of it, or if it has left something behind
+    /// and the configuration makes that a failure.
+    fn fail_by_settings(settings: &DeviceSettings, test: &Test, attempt: &mut Attempt) {
+        if let Some(complaint) = settings.complaint_in(&attempt.stderr) {
+            attempt.outcome = Some(Outcome::Failed {
+                message: format!("the driver says: {complaint}"),
+                location: None,
+            });
+            attempt.worker_survived = false;
+        } else if settings.leftovers == Leftovers::Fail && !attempt.left_behind.is_empty() {
+            let message = events::left_behind_text(&attempt.left_behind);
+            attempt.outcome = Some(Outcome::Failed { message, location: Some(test.location()) });
+        }
     }
 
     fn start_worker(&mut self) -> Result<Worker, String> {
@@ -310,8 +319,9 @@ impl<'a> Slot<'a> {
             started,
             stdout: attempt.stdout,
             properties: attempt.properties,
+            left_behind: attempt.left_behind,
             stderr: attempt.stderr,
-            source: Some(Location { file: entry.test.file.to_owned(), line: entry.test.line }),
+            source: Some(entry.test.location()),
         }
     }
 }

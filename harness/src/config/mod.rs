@@ -7,6 +7,7 @@
 //! timeout = "60s"                  # for one test on one device
 //! slots = 1                        # tests at a time on one device
 //! tests-per-worker = 100           # then a new process; no limit without the key
+//! leftovers = "note"               # or "fail": tests that change their process for the next one
 //! devices = "pocl;nvidia:0"        # in the grammar of CLMATRIX_TEST; all without the key
 //! report-dir = "reports"           # `clmatrix` in cargo's target folder without the key
 //!
@@ -57,6 +58,7 @@ pub use error::{ConfigError, Mistake};
 pub use expectations::{DeviceExpectations, Expectations};
 pub use profile::{DeviceSettings, Profile};
 use profile::{Override, ProfileKeys};
+pub use value::Leftovers;
 
 const BUILTIN: &str = include_str!("builtin.toml");
 

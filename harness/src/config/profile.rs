@@ -8,7 +8,7 @@ use regex::RegexSet;
 use serde::Deserialize;
 
 use super::device_match::DeviceMatch;
-use super::value::{Count, Diagnostics, IdPattern, NamePattern, PlatformName, Timeout};
+use super::value::{Count, Diagnostics, IdPattern, Leftovers, NamePattern, PlatformName, Timeout};
 use crate::events::RunDevice;
 
 /// The settings of a run.
@@ -32,6 +32,8 @@ pub struct DeviceSettings {
     pub slots: usize,
     /// The number of tests after which a new worker replaces the old one; `None`: no limit.
     pub tests_per_worker: Option<usize>,
+    /// The verdict on changes that a test leaves behind in its process.
+    pub leftovers: Leftovers,
     /// The lines on standard error by which the driver reports an error of a test.
     pub diagnostics: RegexSet,
 }
@@ -47,6 +49,7 @@ pub(super) struct ProfileKeys {
     timeout: Option<Timeout>,
     slots: Option<Count>,
     tests_per_worker: Option<Count>,
+    leftovers: Option<Leftovers>,
 }
 
 /// `[[override]]`: settings for some devices.
@@ -57,6 +60,7 @@ pub(super) struct Override {
     timeout: Option<Timeout>,
     slots: Option<Count>,
     tests_per_worker: Option<Count>,
+    leftovers: Option<Leftovers>,
     diagnostics: Option<Diagnostics>,
 }
 
@@ -72,6 +76,7 @@ struct OverrideKeys {
     timeout: Option<Timeout>,
     slots: Option<Count>,
     tests_per_worker: Option<Count>,
+    leftovers: Option<Leftovers>,
     diagnostics: Option<Diagnostics>,
 }
 
@@ -87,6 +92,7 @@ impl Profile {
                 timeout: Duration::from_secs(60),
                 slots: 1,
                 tests_per_worker: None,
+                leftovers: Leftovers::Note,
                 diagnostics: RegexSet::empty(),
             },
             overrides,
@@ -105,7 +111,7 @@ impl Profile {
             self.report_dir = Some(root.join(folder));
         }
         self.strict_drivers = keys.strict_drivers.unwrap_or(self.strict_drivers);
-        self.settings.apply(keys.timeout, keys.slots, keys.tests_per_worker, None);
+        self.settings.apply(keys.timeout, keys.slots, keys.tests_per_worker, keys.leftovers, None);
     }
 
     /// The selected devices, in the grammar of `CLMATRIX_TEST`; `None`: all.
@@ -145,8 +151,9 @@ impl Profile {
     fn settings_where(&self, applies: impl Fn(&DeviceMatch) -> bool) -> DeviceSettings {
         let mut settings = self.settings.clone();
         for each in self.overrides.iter().filter(|each| applies(&each.on)) {
-            let diagnostics = each.diagnostics.as_ref();
-            settings.apply(each.timeout, each.slots, each.tests_per_worker, diagnostics);
+            let Override { timeout, slots, tests_per_worker, leftovers, ref diagnostics, .. } =
+                *each;
+            settings.apply(timeout, slots, tests_per_worker, leftovers, diagnostics.as_ref());
         }
         settings
     }
@@ -163,11 +170,13 @@ impl DeviceSettings {
         timeout: Option<Timeout>,
         slots: Option<Count>,
         tests_per_worker: Option<Count>,
+        leftovers: Option<Leftovers>,
         diagnostics: Option<&Diagnostics>,
     ) {
         self.timeout = timeout.map_or(self.timeout, |timeout| timeout.0);
         self.slots = slots.map_or(self.slots, |slots| slots.0);
         self.tests_per_worker = tests_per_worker.map(|tests| tests.0).or(self.tests_per_worker);
+        self.leftovers = leftovers.unwrap_or(self.leftovers);
         if let Some(diagnostics) = diagnostics {
             self.diagnostics = diagnostics.0.clone();
         }
@@ -182,6 +191,7 @@ impl From<OverrideKeys> for Override {
             timeout: keys.timeout,
             slots: keys.slots,
             tests_per_worker: keys.tests_per_worker,
+            leftovers: keys.leftovers,
             diagnostics: keys.diagnostics,
         }
     }

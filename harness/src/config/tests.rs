@@ -237,6 +237,24 @@ fn complaints_of_oclgrind() {
 }
 
 #[test]
+fn leftovers_are_judged_by_profile_and_device() {
+    let text = "
+        [profile.ci]
+        leftovers = 'fail'
+        [[override]]
+        id = 'oclgrind-*'
+        leftovers = 'note'
+        ";
+    let config = Project::new(&[("clmatrix.toml", text)]).config().unwrap();
+    let on = |profile, id| {
+        config.profile(profile).unwrap().settings_for(&device(id, "a platform")).leftovers
+    };
+    assert_eq!(on("default", "pocl-cpu"), Leftovers::Note);
+    assert_eq!(on("ci", "pocl-cpu"), Leftovers::Fail);
+    assert_eq!(on("ci", "oclgrind-sim"), Leftovers::Note);
+}
+
+#[test]
 fn a_project_can_turn_complaints_off() {
     let text = "[[override]]\nid = 'oclgrind-*'\ndiagnostics = []";
     let profile = Project::new(&[("clmatrix.toml", text)]).config().unwrap();
@@ -443,10 +461,19 @@ fn mistakes_in_the_configuration() {
         (
             "[profile.default]\nspeed = 3",
             [
-                "clmatrix.toml:2:1: unknown key `speed`; known: `devices`, `expected-devices`, `report-dir`, `strict-drivers`, `timeout`, `slots`, `tests-per-worker`",
+                "clmatrix.toml:2:1: unknown key `speed`; known: `devices`, `expected-devices`, `report-dir`, `strict-drivers`, `timeout`, `slots`, `tests-per-worker`, `leftovers`",
                 "  |",
                 "2 | speed = 3",
                 "  | ^^^^^",
+            ],
+        ),
+        (
+            "[profile.default]\nleftovers = 'warn'",
+            [
+                "clmatrix.toml:2:13: unknown value `warn`; known: `note`, `fail`",
+                "  |",
+                "2 | leftovers = 'warn'",
+                "  |             ^^^^^^",
             ],
         ),
         (

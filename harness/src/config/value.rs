@@ -8,7 +8,8 @@ use std::time::Duration;
 use clmatrix::select::PlatformPattern;
 use globset::{Glob, GlobBuilder, GlobMatcher};
 use regex::RegexSet;
-use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, Unexpected, Visitor};
 
 /// A glob for the ids of devices. Case does not matter.
 #[derive(Clone, Debug)]
@@ -151,6 +152,16 @@ impl Visitor<'_> for CountVisitor {
             _ => Err(E::invalid_value(Unexpected::Signed(number), &self)),
         }
     }
+}
+
+/// The verdict on a change that a test leaves behind in its process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Leftovers {
+    /// It is a note in the result.
+    Note,
+    /// A test that passed has failed.
+    Fail,
 }
 
 /// The lines that a driver writes to standard error when it finds an error of a test.

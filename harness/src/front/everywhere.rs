@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::events::TestResult;
+use crate::events::{TestResult, left_behind_text};
 use crate::os;
 use crate::plan::Plan;
 use crate::recorder::Recorder;
@@ -87,6 +87,9 @@ fn report(results: &[TestResult]) {
         print!("{}", result.stdout);
         eprint!("{}", result.stderr);
         println!("{}: {}", result.test, result.summary());
+        if !result.left_behind.is_empty() {
+            println!("{}", left_behind_text(&result.left_behind));
+        }
     }
     let failed: Vec<&TestResult> =
         results.iter().filter(|result| !result.verdict.is_as_expected()).collect();

@@ -107,7 +107,7 @@ fn run_plan(
     };
     let cells = Cells::new(plan.entries.len());
     let observer = |position: usize, result: &TestResult| cells.fill(position, result.clone());
-    let (_, conclusion) = execution.run(&observer, || {
+    let (log, conclusion) = execution.run(&observer, || {
         // libtest-mimic panics when nobody reads its output; the tests and their reports go on.
         panic::catch_unwind(AssertUnwindSafe(|| show(setup, plan, arguments, &cells))).ok()
     })?;
@@ -117,6 +117,13 @@ fn run_plan(
     if let Some(folder) = &report_dir {
         // Not on standard output: that belongs to libtest's format.
         tell(&format!("reports: {}", folder.display()));
+    }
+    let leave_something = |result: &&TestResult| !result.left_behind.is_empty();
+    let count = log.map_or(0, |log| log.results.iter().filter(leave_something).count());
+    if count > 0 {
+        tell(&format!(
+            "tests that left something behind in their process: {count} (see the reports)"
+        ));
     }
     Ok(conclusion.map_or(ExitCode::FAILURE, |conclusion| conclusion.exit_code()))
 }

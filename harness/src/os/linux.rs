@@ -1,5 +1,6 @@
 //! Linux: a keeper for each worker, a socket on descriptor 0, `poll`.
 
+mod baseline;
 mod child_process;
 mod keeper;
 
@@ -22,6 +23,8 @@ use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
+
+pub use baseline::Baseline;
 
 /// A child process, and the runner's ends of its three descriptors.
 ///

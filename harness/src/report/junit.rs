@@ -17,7 +17,7 @@ use quick_xml::{Reader, Writer};
 use super::text::{clean, one_line};
 use super::{headline, rerun};
 use crate::characterize::{Characterization, TableAnswer};
-use crate::events::{RunDevice, TestResult};
+use crate::events::{RunDevice, TestResult, left_behind_text};
 use crate::run_log::RunLog;
 use crate::verdict::Verdict;
 
@@ -120,10 +120,20 @@ fn case(log: &RunLog, result: &TestResult) -> TestCase {
     if !result.stdout.is_empty() {
         case.set_system_out(&cdata(&result.stdout));
     }
-    if !result.stderr.is_empty() {
-        case.set_system_err(&cdata(&result.stderr));
+    let stderr = standard_error(result);
+    if !stderr.is_empty() {
+        case.set_system_err(&cdata(&stderr));
     }
     case
+}
+
+/// The test's standard error, followed by what it left behind: JUnit has no place for notes on a
+/// test that passed.
+fn standard_error(result: &TestResult) -> String {
+    match (result.stderr.as_str(), left_behind_text(&result.left_behind).as_str()) {
+        (text, "") | ("", text) => text.to_owned(),
+        (stderr, notes) => format!("{}\n{notes}", stderr.trim_end()),
+    }
 }
 
 fn verdict(log: &RunLog, result: &TestResult) -> junit_report::TestResult {

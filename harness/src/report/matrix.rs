@@ -31,6 +31,9 @@ const KINDS: [Kind; 9] = [
 /// The headings that do not explain themselves.
 const EXPLAINED: [Verdict; 2] = [Verdict::UnexpectedPass, Verdict::ExpectedFail];
 
+/// Tests whose leftovers are listed.
+const MOST_LEFT_BEHIND: usize = 10;
+
 struct Kind {
     verdict: Verdict,
     /// The heading of its column.
@@ -82,8 +85,10 @@ const OUTPUT_LINES: usize = 10;
 pub fn matrix(log: &RunLog, layout: Layout<'_>) -> String {
     let page = Page { log, layout: Layout { width: layout.width.max(MIN_WIDTH), ..layout } };
     let table = if layout.quiet { String::new() } else { page.table() };
-    let parts = [table, page.absent(), page.results(), page.failed_drivers(), page.summary()];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+    let left_behind = if layout.quiet { String::new() } else { page.left_behind() };
+    let results = [table, page.absent(), page.results(), left_behind];
+    let parts = results.into_iter().chain([page.failed_drivers(), page.summary()]);
+    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 struct Page<'a> {
@@ -252,6 +257,24 @@ impl Page<'_> {
                 false => format!(", the last {OUTPUT_LINES} lines"),
             };
             text += &format!("  {name}{note}:\n{}", excerpt.indented("    "));
+        }
+        text
+    }
+
+    /// What tests left behind in their processes. A test that is listed as failed is left out.
+    fn left_behind(&self) -> String {
+        let has_notes = |result: &&TestResult| {
+            !result.left_behind.is_empty() && result.verdict.is_as_expected()
+        };
+        let results: Vec<_> = self.log.results.iter().filter(has_notes).collect();
+        let mut text = String::new();
+        let title = self.paint(Color::Yellow, "LEFT BEHIND");
+        for result in results.iter().take(MOST_LEFT_BEHIND) {
+            let _ = writeln!(text, "{title} by {}", one_line(&result.test));
+            result.left_behind.iter().for_each(|note| text += &self.indented(&one_line(note)));
+        }
+        if let Some(more @ 1..) = results.len().checked_sub(MOST_LEFT_BEHIND) {
+            let _ = writeln!(text, "{title} by {}: see events.jsonl", counted(more, "more test"));
         }
         text
     }

@@ -5,7 +5,6 @@ use std::cell::RefCell;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
-use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::Instant;
 
@@ -13,7 +12,9 @@ use clmatrix::characterize::measure::{Settings, SystemClock};
 use clmatrix::cl3::error_codes::CL_PLATFORM_NOT_FOUND_KHR;
 use clmatrix::select::FoundPlatform;
 
-use super::protocol::{Answer, DeviceAddress, Enumerated, ROLE_VARIABLE, Request, Role, Task};
+use super::protocol::{
+    Answer, DeviceAddress, Ended, Enumerated, ROLE_VARIABLE, Request, Role, Task,
+};
 use crate::devices::diagnose;
 use crate::devices::failure::{DriverFailure, FailureKind};
 use crate::devices::icd::LoaderVariables;
@@ -55,13 +56,14 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
         }
     }
     runner.tell(&Answer::Ready);
-    let home = Home::here();
+    let mut home = None;
     while let Some(Request { number, task }) = runner.next_request() {
         let answer = match task {
             Task::Test { module, name } => {
                 let test = registry::find(&module, &name);
                 let test = test.expect("runner and worker are one executable");
                 // The test may have forked, and its child must not go on as a second worker.
+                let home = home.get_or_insert_with(Home::here);
                 let Some(answer) = home.test(number, test) else { return 0 };
                 answer
             }
@@ -89,19 +91,23 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
     0
 }
 
-/// Where a worker began, and what it is.
+/// A worker before its first test.
 struct Home {
     process: u32,
-    folder: io::Result<PathBuf>,
+    baseline: os::Baseline,
 }
 
 impl Home {
+    /// Takes the baseline, within the time limit of the first test. There a driver that crashes or
+    /// hangs when it makes a context costs the test what it would cost it anyway, and the device is
+    /// not given up.
     fn here() -> Self {
-        Self { process: std::process::id(), folder: std::env::current_dir() }
+        fixtures::start_the_driver();
+        Self { process: std::process::id(), baseline: os::Baseline::now() }
     }
 
-    /// Runs a test and sees what it left; `None` in a child that the test has forked.
-    fn test(&self, number: u64, test: &Test) -> Option<Answer> {
+    /// Runs a test and undoes what it leaves behind; `None` in a child that the test has forked.
+    fn test(&mut self, number: u64, test: &Test) -> Option<Answer> {
         let started = Instant::now();
         property::take();
         let mut outcome = run(test);
@@ -109,19 +115,19 @@ impl Home {
         if std::process::id() != self.process {
             return None;
         }
-        if let Ok(folder) = &self.folder {
-            // Not the next test's concern; without it there is nothing better to do.
-            let _ = std::env::set_current_dir(folder);
-        }
+        let left = self.baseline.restore();
         // What a failed test leaves behind dies with this process.
         if !matches!(outcome, Outcome::Failed { .. }) && os::finds_leaks() {
             outcome = Outcome::Failed {
                 message: "it leaks memory, as LeakSanitizer reports".to_owned(),
-                location: Some(location_of(test)),
+                location: Some(test.location()),
             };
         }
         let properties = property::take();
-        Some(Answer::Done { number, outcome, duration, properties })
+        let is_as_before = !left.remains();
+        let left_behind = left.into_notes();
+        let ended = Ended { outcome, duration, properties, left_behind, is_as_before };
+        Some(Answer::Done { number, ended: Box::new(ended) })
     }
 }
 
@@ -183,11 +189,11 @@ fn run(test: &Test) -> Outcome {
         (Ok(Err(message)), ShouldPanic::No) => {
             let message = shortened(&message);
             let _ = writeln!(io::stderr(), "{message}");
-            Outcome::Failed { message, location: Some(location_of(test)) }
+            Outcome::Failed { message, location: Some(test.location()) }
         }
         (Ok(_), _) => Outcome::Failed {
             message: "test did not panic as expected".to_owned(),
-            location: Some(location_of(test)),
+            location: Some(test.location()),
         },
         (Err(payload), should_panic) => {
             if let Some(skip) = payload.downcast_ref::<Skip>() {
@@ -215,10 +221,6 @@ fn run(test: &Test) -> Outcome {
 fn __rust_begin_short_backtrace(test: fn() -> TestReturn) -> TestReturn {
     // Keeps the call from becoming a tail call, which would have no frame here.
     std::hint::black_box(test())
-}
-
-fn location_of(test: &Test) -> Location {
-    Location { file: test.file.to_owned(), line: test.line }
 }
 
 thread_local! {
@@ -293,7 +295,7 @@ impl Runner {
     fn tell(&self, answer: &Answer) {
         let mut line = serde_json::to_string(answer).expect("answers are plain data");
         line.push('\n');
-        // Without a runner there is nobody to tell; the watchdog ends this process.
+        // It fails where the runner is gone; the keeper ends this process.
         let _ = (&self.answers).write_all(line.as_bytes());
     }
 }

@@ -87,6 +87,7 @@ pub enum Exchange {
 }
 
 /// One execution of a test.
+#[derive(Default)]
 pub struct Attempt {
     /// What it did, or `None` where the run was stopped.
     pub outcome: Option<Outcome>,
@@ -98,6 +99,8 @@ pub struct Attempt {
     pub stderr: String,
     /// What it recorded, where it ended by itself.
     pub properties: Vec<(String, String)>,
+    /// What it left behind in its process, a line for each change.
+    pub left_behind: Vec<String>,
     /// Whether the worker is still good for another test.
     pub worker_survived: bool,
 }
@@ -105,14 +108,7 @@ pub struct Attempt {
 impl Attempt {
     /// For a test that was decided without a worker.
     pub fn without_running(outcome: Outcome) -> Self {
-        Self {
-            outcome: Some(outcome),
-            duration: Duration::ZERO,
-            stdout: String::new(),
-            stderr: String::new(),
-            properties: Vec::new(),
-            worker_survived: false,
-        }
+        Self { outcome: Some(outcome), ..Self::default() }
     }
 }
 
@@ -197,17 +193,26 @@ impl Worker {
         self.request(Task::Test { module: test.module.to_owned(), name: test.name.to_owned() });
         let exchange = self.answer(deadline_in(limit), stop);
         self.drain();
-        let mut properties = Vec::new();
-        let (outcome, duration) = match exchange {
-            Exchange::Answered(Answer::Done {
-                outcome, duration, properties: recorded, ..
-            }) => {
-                properties = recorded;
-                (Some(outcome), duration)
+        let mut attempt = Attempt {
+            duration: started.elapsed(),
+            stdout: self.stdout.take_text(),
+            stderr: self.stderr.take_text(),
+            ..Attempt::default()
+        };
+        attempt.outcome = match exchange {
+            Exchange::Answered(Answer::Done { ended, .. }) => {
+                // A failed test may leave anything behind, so the next one gets a fresh process.
+                attempt.worker_survived = ended.is_as_before
+                    && matches!(ended.outcome, Outcome::Passed | Outcome::Skipped { .. })
+                    && !self.process.has_closed_a_stream();
+                attempt.duration = ended.duration;
+                attempt.properties = ended.properties;
+                attempt.left_behind = ended.left_behind;
+                Some(ended.outcome)
             }
             Exchange::Answered(other) => {
                 let message = format!("the worker answered {other:?}");
-                (Some(Outcome::Failed { message, location: None }), started.elapsed())
+                Some(Outcome::Failed { message, location: None })
             }
             Exchange::Died(ending) => {
                 let how = match ending {
@@ -215,22 +220,12 @@ impl Worker {
                     Ending::Signalled(name) => name_of_signal(name),
                     Ending::Killed => "closed its connection to the runner".to_owned(),
                 };
-                (Some(Outcome::Crashed { how }), started.elapsed())
+                Some(Outcome::Crashed { how })
             }
-            Exchange::TimedOut => (Some(Outcome::TimedOut { limit }), started.elapsed()),
-            Exchange::Stopped => (None, started.elapsed()),
+            Exchange::TimedOut => Some(Outcome::TimedOut { limit }),
+            Exchange::Stopped => None,
         };
-        // A failed test may leave anything behind, so the next one gets a fresh process.
-        let worker_survived = matches!(outcome, Some(Outcome::Passed | Outcome::Skipped { .. }))
-            && !self.process.has_closed_a_stream();
-        Attempt {
-            outcome,
-            duration,
-            stdout: self.stdout.take_text(),
-            stderr: self.stderr.take_text(),
-            properties,
-            worker_survived,
-        }
+        attempt
     }
 
     /// What the device is like. A driver may end or hang the worker over it.

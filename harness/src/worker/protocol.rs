@@ -98,12 +98,8 @@ pub enum Answer {
     Done {
         /// Of the request.
         number: u64,
-        /// What it did.
-        outcome: Outcome,
-        /// How long it took.
-        duration: Duration,
-        /// What it recorded.
-        properties: Vec<(String, String)>,
+        /// How.
+        ended: Box<Ended>,
     },
     /// What the device is like.
     Characterized {
@@ -126,6 +122,21 @@ pub enum Answer {
         /// In their order.
         measured: Vec<Measured>,
     },
+}
+
+/// How a test ended, and in what state it left its process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ended {
+    /// What the test did.
+    pub outcome: Outcome,
+    /// How long it took.
+    pub duration: Duration,
+    /// What it recorded.
+    pub properties: Vec<(String, String)>,
+    /// What it left behind in its process, a line for each change.
+    pub left_behind: Vec<String>,
+    /// Whether each change is undone.
+    pub is_as_before: bool,
 }
 
 impl Answer {

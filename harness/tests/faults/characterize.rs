@@ -153,7 +153,7 @@ fn measurements_stand_beside_answers() {
 
 /// Builds a library to load in place of the loader. Its `function` first runs `body`, in which the
 /// second argument is `name`, and then calls the loader's; all other functions are the loader's.
-fn faulty_loader(folder: &Path, function: &str, body: &str) -> PathBuf {
+pub fn faulty_loader(folder: &Path, function: &str, body: &str) -> PathBuf {
     let source = folder.join("loader.c");
     let library = folder.join("libOpenCL-faulty.so");
     let code = format!(

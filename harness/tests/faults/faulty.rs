@@ -3,6 +3,8 @@
 //! They are registered in this executable and run by it as a child. Their order in this file is
 //! the order in which a worker gets them.
 
+mod leftovers;
+
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
@@ -25,6 +27,22 @@ fn use_the_device(ctx_factory: CtxFactory) {
 fn write_to_null() {
     // SAFETY: none, on purpose: this is the crash. A `raise(SIGSEGV)` can be swallowed.
     unsafe { std::ptr::null_mut::<u8>().wrapping_add(8).write_volatile(1) }
+}
+
+/// Waits until a process is called `name`.
+fn wait_for_name(pid: &str, name: &str) {
+    while std::fs::read_to_string(format!("/proc/{pid}/comm")).expect("it runs").trim() != name {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Starts a process in a session of its own whose parent ends.
+fn start_a_daemon() {
+    let script = "setsid sleep 1000 </dev/null >/dev/null 2>&1 & echo $!";
+    let output = Command::new("sh").args(["-c", script]).output().expect("a shell");
+    let pid = String::from_utf8(output.stdout).expect("a number");
+    wait_for_name(pid.trim(), "sleep");
+    println!("{}", pid.trim());
 }
 
 #[clmatrix_harness::test]
@@ -290,11 +308,12 @@ fn is_the_victim_of_the_bomb(ctx_factory: CtxFactory) {
     thread::sleep(Duration::from_secs(1));
 }
 
-/// For what is done to a whole run: it ends only by force.
+/// For what is done to a whole run: it ends only by force, and has a daemon beside it.
 #[clmatrix_harness::test(timeout = "1000s")]
 #[ignore = "hangs until the run is stopped"]
 fn waits_for_ever(ctx_factory: CtxFactory) {
     use_the_device(ctx_factory);
+    start_a_daemon();
     loop {
         thread::park();
     }

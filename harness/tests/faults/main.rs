@@ -8,6 +8,7 @@ mod characterize;
 mod drivers;
 mod expectations;
 mod faulty;
+mod leftovers;
 mod libtest;
 mod reports;
 mod run;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         stop::CHECKS,
         characterize::CHECKS,
         drivers::CHECKS,
+        leftovers::CHECKS,
         libtest::CHECKS,
         reports::CHECKS,
         terminal::CHECKS,

@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 
 use crate::Check;
 use crate::support::{
-    COMMAND, child, children_of, is_running, log, output, reports, results, start, wait_for,
+    COMMAND, child, descendants_of, is_running, log, output, reports, results, start, wait_for,
     wait_while_running,
 };
 
@@ -52,6 +52,18 @@ fn is_start_of_the_endless_test(line: &str) -> bool {
         && !line.contains("\"finished\"")
 }
 
+/// All processes of such a run, a daemon beside each worker among them.
+fn processes(run: &Child, folder: &Path) -> Vec<u32> {
+    let devices = log(folder).header.devices.len();
+    wait_for("the daemons", || {
+        let processes = descendants_of(run.id());
+        let is_daemon = |pid: &&u32| {
+            std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == "sleep\n")
+        };
+        (processes.iter().filter(is_daemon).count() == devices).then_some(processes)
+    })
+}
+
 fn signal(process: &Child, signal: Signal) {
     kill(Pid::from_raw(process.id().cast_signed()), signal).expect("the run can be signalled");
 }
@@ -59,12 +71,11 @@ fn signal(process: &Child, signal: Signal) {
 fn ctrl_c_keeps_what_has_finished() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut run = start_a_run_that_never_ends(folder.path());
-    let workers = children_of(run.id());
-    assert!(!workers.is_empty());
+    let processes = processes(&run, folder.path());
     signal(&run, Signal::SIGINT);
     let status = run.wait().expect("the run ends");
     assert_eq!(status.code(), Some(1));
-    assert!(workers.iter().all(|worker| !is_running(*worker)), "no worker is left");
+    assert!(processes.iter().all(|process| !is_running(*process)), "no process is left");
 
     let log = log(folder.path());
     assert!(log.interrupted);
@@ -93,12 +104,11 @@ fn a_second_run_into_the_same_folder_is_exit_2() {
 fn a_killed_runner_loses_nothing_and_leaves_nobody() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut run = start_a_run_that_never_ends(folder.path());
-    let workers = children_of(run.id());
-    assert!(!workers.is_empty());
+    let processes = processes(&run, folder.path());
     signal(&run, Signal::SIGKILL);
     run.wait().expect("the run ends");
-    wait_for("the workers to follow their runner", || {
-        workers.iter().all(|worker| !is_running(*worker)).then_some(())
+    wait_for("workers and daemons to follow their runner", || {
+        processes.iter().all(|process| !is_running(*process)).then_some(())
     });
     let log = log(folder.path());
     assert!(log.interrupted, "the log says that it ends early");

@@ -151,3 +151,10 @@ pub fn children_of(pid: u32) -> Vec<u32> {
         })
         .collect()
 }
+
+/// The children of `pid`, their children, and so on.
+pub fn descendants_of(pid: u32) -> Vec<u32> {
+    let children = children_of(pid);
+    let further = children.iter().flat_map(|child| descendants_of(*child)).collect::<Vec<_>>();
+    [children, further].concat()
+}

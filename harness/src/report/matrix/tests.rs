@@ -148,6 +148,23 @@ fn summaries() {
 }
 
 #[test]
+fn leftovers_of_tests_that_are_as_expected() {
+    let leaving = |test: &str, outcome| {
+        let mut result = result(test, outcome);
+        result.left_behind = vec!["umask 022 -> 077".to_owned(), "process 7 (sleep)".to_owned()];
+        result
+    };
+    let mut results = vec![leaving("a::fails@pocl-cpu", failed("no"))];
+    results.extend((0..12).map(|n| leaving(&format!("a::passes_{n}@pocl-cpu"), Outcome::Passed)));
+    let page = page(&log(&["pocl-cpu"], results));
+    let first = "\n\nLEFT BEHIND by a::passes_0@pocl-cpu\n  umask 022 -> 077\n  process 7 (sleep)\n\
+                 LEFT BEHIND by a::passes_1@pocl-cpu\n";
+    let last = "\nLEFT BEHIND by 2 more tests: see events.jsonl\n\n";
+    assert!(page.contains(first) && page.contains(last), "{page}");
+    assert!(!page.contains("passes_10") && !page.contains("BEHIND by a::fails"), "{page}");
+}
+
+#[test]
 fn a_run_without_tests_has_no_table() {
     let expected = "FAILED: 0 tests on 0 devices in 12.3 s\nReports: target/clmatrix\n";
     assert_eq!(page(&log(&[], vec![])), expected);

@@ -1,0 +1,57 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::ffi::{OsStr, OsString};
+
+use super::LeftBehind;
+
+/// Characters of a name or a value that are shown.
+const LONGEST: usize = 100;
+
+/// The environment variables.
+pub struct Environment(BTreeMap<OsString, OsString>);
+
+impl Environment {
+    pub fn now() -> Self {
+        Self(env::vars_os().collect())
+    }
+
+    pub fn restore(&self, left: &mut LeftBehind) {
+        let now = Self::now();
+        if now.0 == self.0 {
+            return;
+        }
+        let names: BTreeSet<&OsString> = self.0.keys().chain(now.0.keys()).collect();
+        for name in names {
+            let (before, now) = (self.0.get(name), now.0.get(name));
+            if before == now {
+                continue;
+            }
+            put(name, before);
+            let change = match (before, now) {
+                (_, None) => "removed".to_owned(),
+                (None, Some(now)) => format!("set to {}", quoted(now)),
+                (Some(before), Some(now)) => format!("{} -> {}", quoted(before), quoted(now)),
+            };
+            left.add(format!("environment variable {} {change}", shown(name)), true);
+        }
+    }
+}
+
+fn put(name: &OsStr, value: Option<&OsString>) {
+    // SAFETY: a test has changed this variable while the same threads ran, those of the driver. A
+    // thread that reads the environment now was in the same danger then.
+    unsafe {
+        match value {
+            Some(value) => env::set_var(name, value),
+            None => env::remove_var(name),
+        }
+    }
+}
+
+fn shown(text: &OsStr) -> String {
+    text.to_string_lossy().chars().take(LONGEST).collect()
+}
+
+fn quoted(text: &OsStr) -> String {
+    format!("{:?}", shown(text))
+}

@@ -1,0 +1,254 @@
+//! What a test leaves behind in its process does not reach the next.
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::LazyLock;
+
+use clmatrix_harness::events::TestResult;
+use clmatrix_harness::run_log::RunLog;
+use clmatrix_harness::verdict::{Outcome, Verdict};
+
+use nix::sys::resource::{Resource, getrlimit};
+use nix::sys::stat::{Mode, umask};
+
+use crate::Check;
+use crate::characterize::faulty_loader;
+use crate::support::{self, COMMAND, LIBTEST, child, is_running, output};
+
+pub const CHECKS: &[Check] = &[
+    ("leftovers::each_change_is_a_note", each_change_is_a_note),
+    ("leftovers::the_next_test_finds_no_change", the_next_test_finds_no_change),
+    ("leftovers::a_change_that_stays_costs_the_worker", a_change_that_stays_costs_the_worker),
+    ("leftovers::daemons_end_with_their_test", daemons_end_with_their_test),
+    ("leftovers::reports_show_the_notes", reports_show_the_notes),
+    ("leftovers::a_profile_makes_them_failures", a_profile_makes_them_failures),
+    ("leftovers::libtest_points_to_the_reports", libtest_points_to_the_reports),
+    (
+        "leftovers::what_a_driver_changes_with_its_first_context_is_no_test_s",
+        what_a_driver_changes_with_its_first_context_is_no_test_s,
+    ),
+    (
+        "leftovers::handlers_that_a_driver_installs_later_stay",
+        handlers_that_a_driver_installs_later_stay,
+    ),
+    (
+        "leftovers::a_driver_that_crashes_over_a_context_crashes_the_test",
+        a_driver_that_crashes_over_a_context_crashes_the_test,
+    ),
+];
+
+struct Finished {
+    log: RunLog,
+    output: Output,
+    folder: tempfile::TempDir,
+}
+
+static RUN: LazyLock<Finished> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = output(run("faulty::leftovers::", folder.path()));
+    Finished { log: support::log(folder.path()), output, folder }
+});
+
+fn run(filter: &str, folder: &Path) -> Command {
+    let mut command = child(COMMAND, &["run", filter, "--report-dir"]);
+    command.arg(folder);
+    command
+}
+
+/// The results of one of these tests, one for each device.
+fn results<'a>(log: &'a RunLog, test: &str) -> Vec<&'a TestResult> {
+    support::results(log, &format!("leftovers::{test}"))
+}
+
+/// The process id that a test has printed in its first line.
+fn printed_id(result: &TestResult) -> &str {
+    let line = result.stdout.lines().next().expect("a line");
+    line.strip_prefix("process ").unwrap_or(line)
+}
+
+fn umask_note() -> String {
+    let mask = umask(Mode::empty());
+    umask(mask);
+    format!("umask {:03o} -> 127", mask.bits())
+}
+
+fn each_change_is_a_note() {
+    let (soft, _) = getrlimit(Resource::RLIMIT_NOFILE).expect("a limit");
+    let folder = std::env::current_dir().expect("a folder");
+    let expected: [(&str, &[&str]); 5] = [
+        (
+            "changes_variables",
+            &[
+                r#"environment variable CLMATRIX_CONFIG removed"#,
+                r#"environment variable CLMATRIX_FAULTS "command" -> "changed""#,
+                r#"environment variable CLMATRIX_FAULTS_LEFT set to "1""#,
+            ],
+        ),
+        (
+            "changes_signals",
+            &[
+                "SIGURG disposition default -> handler",
+                "SIGWINCH disposition default -> ignored",
+                "signal mask: SIGUSR1 blocked",
+            ],
+        ),
+        ("lowers_a_limit", &[&format!("RLIMIT_NOFILE {soft} -> 0")]),
+        (
+            "changes_folder_and_umask",
+            &[&umask_note(), &format!("working folder {} -> /", folder.display())],
+        ),
+        ("does_not_wait_for_a_child_that_ends", &[]),
+    ];
+    for (test, notes) in expected {
+        for result in results(&RUN.log, test) {
+            assert_eq!(result.verdict, Verdict::Pass, "{}: {:?}", result.test, result.outcome);
+            assert_eq!(result.left_behind, notes, "{}", result.test);
+        }
+    }
+    for test in ["leaves_a_daemon", "leaves_a_child"] {
+        for result in results(&RUN.log, test) {
+            let note = format!("process {} (sleep)", printed_id(result));
+            assert_eq!(result.left_behind, [note], "{}", result.test);
+        }
+    }
+}
+
+/// In the same worker, so that the changes were undone.
+fn the_next_test_finds_no_change() {
+    let first = results(&RUN.log, "shows_its_process_first");
+    for (first, last) in first.into_iter().zip(results(&RUN.log, "shows_its_process_last")) {
+        assert_eq!(first.stdout, last.stdout, "{}", last.test);
+        assert!(first.stdout.contains("Max open files"), "{}", first.stdout);
+    }
+}
+
+fn a_change_that_stays_costs_the_worker() {
+    let before = results(&RUN.log, "shows_its_process_last");
+    let lowered = results(&RUN.log, "lowers_a_hard_limit");
+    let after = results(&RUN.log, "shows_its_process_after_the_hard_limit");
+    for ((before, lowered), after) in before.into_iter().zip(lowered).zip(after) {
+        assert_eq!(lowered.verdict, Verdict::Pass, "{}: {:?}", lowered.test, lowered.outcome);
+        let is_note = |note: &String| note.starts_with("RLIMIT_NOFILE hard limit ");
+        assert!(lowered.left_behind.iter().any(is_note), "{:?}", lowered.left_behind);
+        assert_eq!(printed_id(before), printed_id(lowered));
+        assert_ne!(printed_id(lowered), printed_id(after));
+        let without_id = |result: &TestResult| {
+            result.stdout.split_once('\n').expect("several lines").1.to_owned()
+        };
+        assert_eq!(without_id(before), without_id(after), "{}", after.test);
+    }
+}
+
+fn daemons_end_with_their_test() {
+    for (test, verdict) in [
+        ("leaves_a_daemon", Verdict::Pass),
+        ("leaves_a_child", Verdict::Pass),
+        ("hangs_and_leaves_a_daemon", Verdict::Timeout),
+        ("aborts_and_leaves_a_daemon", Verdict::Crash),
+        ("fails_and_leaves_a_daemon", Verdict::Fail),
+    ] {
+        for result in results(&RUN.log, test) {
+            assert_eq!(result.verdict, verdict, "{}: {:?}", result.test, result.outcome);
+            let daemon = printed_id(result).parse().expect("a process id");
+            assert!(!is_running(daemon), "{}", result.test);
+        }
+    }
+}
+
+fn reports_show_the_notes() {
+    let page = String::from_utf8_lossy(&RUN.output.stdout);
+    let first = "LEFT BEHIND by faulty::leftovers::changes_variables@";
+    let note = "\n  environment variable CLMATRIX_CONFIG removed\n";
+    assert!(page.contains(first) && page.contains(note), "{page}");
+    for device in &RUN.log.header.devices {
+        let junit =
+            support::reports(RUN.folder.path()).join("junit").join(format!("{}.xml", device.id));
+        let junit = std::fs::read_to_string(junit).expect("the device has a report");
+        let notes = format!("left behind: {}\nleft behind: working folder ", umask_note());
+        assert!(junit.contains(&notes), "{junit}");
+    }
+}
+
+fn a_profile_makes_them_failures() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = folder.path().join("clmatrix.toml");
+    std::fs::write(&config, "[profile.default]\nleftovers = \"fail\"\n").expect("it is written");
+    let reports = folder.path().join("reports");
+    let mut command = run("faulty::leftovers::changes_", &reports);
+    command.arg("--config").arg(config);
+    assert_eq!(output(command).status.code(), Some(1));
+    let log = support::log(&reports);
+    for result in results(&log, "changes_folder_and_umask") {
+        assert_eq!(result.verdict, Verdict::Fail, "{}", result.test);
+        let Outcome::Failed { message, location: Some(location) } = &result.outcome else {
+            panic!("{:?}", result.outcome)
+        };
+        let notes = format!("left behind: {}\nleft behind: working folder ", umask_note());
+        assert!(message.starts_with(&notes), "{message}");
+        assert!(location.file.ends_with("leftovers.rs"), "{}", location.file);
+    }
+    for result in results(&log, "changes_nothing") {
+        assert_eq!(result.verdict, Verdict::Pass, "{}: {:?}", result.test, result.outcome);
+    }
+}
+
+/// Runs tests with a driver whose function `function` does `body` first.
+fn run_with_driver(filter: &str, function: &str, body: &str) -> (Output, RunLog) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let reports = folder.path().join("reports");
+    let mut command = run(filter, &reports);
+    command.env("OPENCL_DYLIB_PATH", faulty_loader(folder.path(), function, body));
+    (output(command), support::log(&reports))
+}
+
+fn what_a_driver_changes_with_its_first_context_is_no_test_s() {
+    let (output, log) = run_with_driver(
+        "faulty::leftovers::shows_its_process_first",
+        "clCreateContext",
+        "setenv(\"DRIVER_WAS_HERE\", \"1\", 1); signal(SIGURG, SIG_IGN);",
+    );
+    assert_eq!(output.status.code(), Some(0));
+    for result in results(&log, "shows_its_process_first") {
+        assert!(result.stdout.contains("DRIVER_WAS_HERE"), "{}: {}", result.test, result.stdout);
+        assert_eq!(result.left_behind, [""; 0], "{}", result.test);
+    }
+}
+
+fn handlers_that_a_driver_installs_later_stay() {
+    let (output, log) = run_with_driver(
+        "faulty::leftovers::*_buffer@*",
+        "clCreateBuffer",
+        "signal(SIGURG, (void (*)(int))clCreateBuffer);",
+    );
+    assert_eq!(output.status.code(), Some(0));
+    for result in results(&log, "makes_a_buffer") {
+        assert_eq!(result.left_behind, [""; 0], "{}", result.test);
+    }
+    for result in results(&log, "shows_its_process_after_the_buffer") {
+        let caught = result.stdout.lines().find_map(|line| line.strip_prefix("SigCgt:\t"));
+        let caught = u64::from_str_radix(caught.expect("the kernel says it"), 16).expect("a mask");
+        assert_ne!(caught & 1 << (libc::SIGURG - 1), 0, "{}: {caught:x}", result.test);
+    }
+}
+
+fn a_driver_that_crashes_over_a_context_crashes_the_test() {
+    let (output, log) = run_with_driver("faulty::passes", "clCreateContext", "abort();");
+    assert_eq!(output.status.code(), Some(1));
+    for result in support::results(&log, "passes") {
+        let expected = Outcome::Crashed { how: "SIGABRT".to_owned() };
+        assert_eq!(result.outcome, expected, "{}", result.test);
+    }
+}
+
+fn libtest_points_to_the_reports() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = folder.path().join("clmatrix.toml");
+    std::fs::write(&config, "[profile.default]\nreport-dir = \"reports\"\n")
+        .expect("it is written");
+    let mut command = child(LIBTEST, &["faulty::leftovers::changes_"]);
+    command.current_dir(folder.path()).env_remove("CLMATRIX_CONFIG");
+    let output = output(command);
+    assert_eq!(output.status.code(), Some(0));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("left something behind in their process: "), "{stderr}");
+}
