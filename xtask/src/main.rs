@@ -1,8 +1,8 @@
-//! `cargo xtask`: gets OpenCL devices onto a machine and runs the tests on them.
+//! `cargo xtask`: provides OpenCL devices and runs the tests on them.
 //!
-//! Nobody has to set a variable by hand: [`environment`] decides which devices to use, [`embedded`]
-//! and [`ci_matrix`] put them in place, and each command below hands the variables to the program
-//! that it then becomes. All that is fetched lies in `opencl/` in cargo's target folder.
+//! No variable has to be set by hand: [`environment`] selects the devices, [`embedded`] and
+//! [`ci_matrix`] install them, and each command passes the variables to the program that it starts.
+//! All downloads are in `opencl/` in cargo's target folder.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -28,13 +28,12 @@ mod workspace;
 use environment::{Environment, Facts, Source, Wish, choose};
 use workspace::Workspace;
 
-/// Gets OpenCL devices onto a machine and runs the tests on them
+/// Provides OpenCL devices and runs the tests on them
 ///
-/// Commands that need devices take, in this order: what your own OCL_ICD_VENDORS,
+/// Commands that need devices use the first of: the drivers that OCL_ICD_VENDORS,
 /// OCL_ICD_FILENAMES or OPENCL_DYLIB_PATH name; the CI matrix, if `provision` was run or
-/// CLMATRIX_PROFILE=ci demands it; the devices that this machine has; else a CPU device (PoCL) that
-/// is fetched from PyPI without root. Whatever is fetched lies in target/opencl; `cargo clean`
-/// removes it.
+/// CLMATRIX_PROFILE is `ci`; the devices of this machine; a CPU device (PoCL) that is downloaded
+/// from PyPI without root. Downloads are in target/opencl; `cargo clean` removes them.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", disable_help_subcommand = true)]
 struct Cli {
@@ -46,7 +45,7 @@ struct Cli {
 enum Task {
     /// Run the built-in suites on every device: `clmatrix run`
     ///
-    /// Builds the `clmatrix` binary, makes sure that there is a device, and runs `clmatrix run` in
+    /// Builds the `clmatrix` binary, provides a device if there is none, and runs `clmatrix run` in
     /// the root of the workspace. The exit status is that of `clmatrix run`.
     #[command(after_help = MATRIX_EXAMPLES)]
     Matrix {
@@ -58,7 +57,7 @@ enum Task {
     },
     /// Run all tests, from unit tests to the device matrix: `cargo test --workspace`
     ///
-    /// Makes sure that there is a device, then runs `cargo test --workspace --no-fail-fast` in the
+    /// Provides a device if there is none, then runs `cargo test --workspace --no-fail-fast` in the
     /// root of the workspace; without `--workspace` if the arguments choose packages. Without
     /// arguments, `loom` comes first. All tests run even if some fail, and the last lines name what
     /// failed. The exit status is that of `cargo test`, and 1 if only `loom` failed.
@@ -73,30 +72,30 @@ enum Task {
     /// Run the built-in suites on PoCL under AddressSanitizer and LeakSanitizer
     ///
     /// Builds the suites instrumented, in target/sanitize, checks that the sanitizers catch
-    /// examples/known_bad.rs, and runs `clmatrix run` on PoCL: the CI matrix's, if `provision` was
-    /// run, else the one from PyPI. Reports are printed at the end, and lie in
-    /// target/sanitize/reports. What a test leaks on purpose is listed in
-    /// config/sanitize/lsan.supp. Your own ASAN_OPTIONS and LSAN_OPTIONS are added to ours. The
-    /// exit status is that of `clmatrix run`, and 1 if there was a report.
+    /// examples/known_bad.rs, and runs `clmatrix run` on PoCL: that of the CI matrix, if `provision`
+    /// was run, else that from PyPI. Prints the sanitizers' reports at the end and keeps them in
+    /// target/sanitize/reports. config/sanitize/lsan.supp lists intended leaks. ASAN_OPTIONS and
+    /// LSAN_OPTIONS of the environment are added to the built-in options. The exit status is that
+    /// of `clmatrix run`, and 1 if there is a report.
     #[command(after_help = SANITIZE_EXAMPLES)]
     Sanitize {
-        /// Fetch nothing: without PoCL, fail and say what to do
+        /// Download nothing: without PoCL, fail with advice
         #[arg(long)]
         no_provision: bool,
         /// Arguments of `clmatrix run`
         #[arg(last = true, value_name = "ARGS")]
         arguments: Vec<String>,
     },
-    /// Try every order in which threads can get in each other's way, with loom
+    /// Check all interleavings of the library's lock-free code, with loom
     ///
-    /// Builds the library's tests with `--cfg loom`, in target/loom. No device is needed. `test`
-    /// without arguments does this, too.
+    /// Builds the library's tests with `--cfg loom`, in target/loom. Needs no device. `test`
+    /// without arguments includes this command.
     Loom,
     /// Compare the library's answers about devices with PyOpenCL's
     ///
-    /// Installs PyOpenCL from PyPI into target/oracle, asks it and the library to characterize every
-    /// device that is here and some thousand that are made up, and prints each difference. The exit
-    /// status is 1 if there is one.
+    /// Installs PyOpenCL from PyPI into target/oracle, characterizes every device of this machine and
+    /// some thousand synthetic ones with both, and prints each difference. The exit status is 1 if
+    /// there is one.
     #[command(after_help = ORACLE_EXAMPLES)]
     Oracle {
         #[command(flatten)]
@@ -108,21 +107,21 @@ enum Task {
     /// Install the four OpenCL runtimes that CI tests on (Debian or Ubuntu; root or sudo)
     ///
     /// PoCL, rusticl on llvmpipe and Oclgrind are installed as packages, Intel's CPU runtime from
-    /// PyPI into target/opencl. What is there already is left alone. From then on, `matrix`,
+    /// PyPI into target/opencl. Runtimes that are installed already are kept. From then on, `matrix`,
     /// `test`, `env` and `bench` use these four, and `sanitize` uses PoCL. The expectations are for
-    /// Debian 12: where a release has another version of a runtime, or none, that is pointed out.
-    /// Valgrind is installed as well.
+    /// Debian 12: a warning names each runtime that has another version or is missing in the
+    /// release. Valgrind is installed as well.
     Provision,
     /// Run `matrix` and `test` on the embedded default alone, as on a machine without OpenCL
     ///
-    /// The machine's loader and drivers, the CI matrix and your own variables about OpenCL and
-    /// clmatrix are hidden from both. Prints how large cargo's target folder is then, and fails if
-    /// it is larger than 2 GB.
+    /// Hides the machine's loader and drivers, the CI matrix, and all variables of OpenCL and
+    /// clmatrix from both. Prints the size of cargo's target folder afterwards, and fails if it is
+    /// larger than 2 GB.
     CiEmbedded,
-    /// Print the variables that show the devices to other programs
+    /// Print the variables that give other programs the same devices
     ///
-    /// Prints nothing where nothing needs to be set. Like `matrix`, it first makes sure that there
-    /// is a device, and says so on standard error.
+    /// Prints nothing if no variable is needed. Like `matrix`, provides a device if there is none,
+    /// with a note on standard error.
     #[command(after_help = ENV_EXAMPLES)]
     Env {
         #[command(flatten)]
@@ -133,7 +132,7 @@ enum Task {
     },
     /// Run a benchmark with devices: `cargo bench`
     Bench {
-        /// Which one
+        /// The benchmark
         #[arg(value_enum)]
         benchmark: Benchmark,
         #[command(flatten)]
@@ -147,8 +146,8 @@ enum Task {
 const MATRIX_EXAMPLES: &str = "Examples:
   cargo xtask matrix                          everything, on every device
   cargo xtask matrix -- buffer                tests with `buffer` in their names
-  cargo xtask matrix -- --help                what `clmatrix run` can do
-  cargo xtask matrix --from machine           this machine's own drivers, whatever is provisioned";
+  cargo xtask matrix -- --help                the options of `clmatrix run`
+  cargo xtask matrix --from machine           the machine's own drivers, also after `provision`";
 
 const TEST_EXAMPLES: &str = "Examples:
   cargo xtask test                            everything, on every device
@@ -170,10 +169,10 @@ const ENV_EXAMPLES: &str = "Examples:
 
 #[derive(Args)]
 struct Devices {
-    /// Where devices come from
+    /// Source of the devices
     #[arg(long = "from", value_enum, value_name = "SOURCE", default_value_t)]
     wish: Wish,
-    /// Fetch nothing: without a device, fail and say what to do
+    /// Download nothing: without a device, fail with advice
     #[arg(long)]
     no_provision: bool,
 }
@@ -190,13 +189,13 @@ enum Format {
 /// The benchmarks. Each variant's comment is its line in `--help`.
 #[derive(Clone, Copy, ValueEnum)]
 enum Benchmark {
-    /// What the harness adds to the time of a test
+    /// Time that the harness adds to a test
     Harness,
-    /// What safe calls cost beside the same calls of cl3
+    /// Cost of safe calls, compared with the same calls of cl3
     Memory,
-    /// What memory from a pool costs, beside PyOpenCL's algorithm and beside the driver
+    /// Cost of memory from a pool, compared with PyOpenCL's algorithm and with the driver
     Pool,
-    /// How well measurements of a device repeat, and how long they take
+    /// Repeatability and duration of the measurements of a device
     Characterize,
 }
 
@@ -220,7 +219,7 @@ fn main() -> ExitCode {
             for cause in error.chain().skip(1) {
                 eprintln!("  caused by: {cause}");
             }
-            // As of a run that could not be made: 1 is for one in which something was not as expected.
+            // The status of a run that could not be made; 1 means an unexpected result.
             ExitCode::from(2)
         }
     }
@@ -258,7 +257,7 @@ fn matrix(workspace: &Workspace, devices: &Devices, arguments: &[String]) -> Res
     Err(process::exec(run))
 }
 
-/// What `clmatrix` puts before its arguments when it says how to run a failed test again.
+/// The command that `clmatrix` prints before the id of a test to rerun.
 fn rerun_prefix(wish: Wish) -> String {
     match wish.to_possible_value() {
         Some(value) if wish != Wish::Auto => {
@@ -339,8 +338,8 @@ fn embedded_environment(workspace: &Workspace, no_provision: bool) -> Result<Env
     embedded::environment(runtimes)
 }
 
-const FORBIDDEN: &str = "an OpenCL device would have to be fetched, and --no-provision forbids it.
-Run without --no-provision: a CPU device is put into cargo's target folder, without root (59 MB);
+const FORBIDDEN: &str = "there is no OpenCL device, and --no-provision forbids the download of one.
+Run without --no-provision to download a CPU device into cargo's target folder, without root (59 MB);
 or install a driver (Debian, Ubuntu: `apt-get install pocl-opencl-icd ocl-icd-libopencl1`);
 or point OCL_ICD_VENDORS at a folder of .icd files, or OPENCL_DYLIB_PATH at an OpenCL library";
 
