@@ -277,7 +277,7 @@ impl<'a> Slot<'a> {
             Ok(worker) => {
                 self.lane.failed_starts.store(0, Ordering::Relaxed);
                 self.served = 0;
-                // Lost by the question: the next one is not asked again.
+                // The worker may die while it is characterized; the next worker is not asked again.
                 self.characterized(worker).map_or_else(|| self.start_worker(), Ok)
             }
             Err(lost) => match lost.reason() {

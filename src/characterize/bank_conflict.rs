@@ -195,8 +195,8 @@ pub(super) fn element(shape: &[usize], axis: usize, number: usize) -> Option<Vec
     (rest == 0).then_some(index)
 }
 
-/// The more work items the worse. Of equals PyOpenCL tells of the one whose description comes last
-/// in the alphabet, which is decided by the digits of its axis and of its first work item.
+/// Orders conflicts by number of work items; ties as PyOpenCL breaks them: string comparison of the
+/// axis, then of the first work item.
 fn rank(conflict: &BankConflict) -> (usize, String, String) {
     let first = conflict.work_items.first().map_or(0, |(number, _)| *number);
     (conflict.work_items.len(), conflict.axis.to_string(), first.to_string())

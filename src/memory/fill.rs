@@ -1,6 +1,6 @@
 //! Device memory that is filled with a pattern (OpenCL 3.0, 5.2.2; `pyopencl.enqueue_fill`).
 //!
-//! What can be filled with what is a matter of types: see [`FillTarget`].
+//! [`FillTarget`] is implemented for every supported combination of pattern and destination.
 
 use std::ops::{Range, RangeBounds};
 

@@ -62,66 +62,65 @@ impl PoolOptions {
         Self::default()
     }
 
-    /// How many bits below the highest tell the bins apart (PyOpenCL's `leading_bits_in_bin_id`): 4 by
-    /// default, 26 at most. A block is at most 1 / 2^`bits` larger than what it was made for.
+    /// Number of bits below the highest that select the bin (PyOpenCL's `leading_bits_in_bin_id`): 4 by
+    /// default, 26 at most. A block is at most 1 / 2^`bits` larger than the request that created it.
     pub fn leading_bits(mut self, bits: u32) -> Self {
         self.leading_bits = bits;
         self
     }
 
-    /// A held block will also do if it is up to so many percent larger than a new one would be: 0 by
-    /// default, as in PyOpenCL. 25 is recommended: it bounds what is held at little waste in each block.
+    /// Also reuses held blocks up to `percent` % larger than a new block would be: 0 by default, as in
+    /// PyOpenCL. 25 is recommended: it limits the held memory at little waste in each block.
     pub fn reuse_larger(mut self, percent: u32) -> Self {
         self.larger_percent = percent;
         self
     }
 
-    /// The pool never has more than so many bytes from its allocator: beyond that, memory has run out. What
-    /// it has freed does not count, even if clones, regions or maps of it still keep the memory.
+    /// Limits the memory from the allocator to `bytes` bytes; a request beyond the limit is out of memory.
+    /// Freed memory does not count, even if clones, regions or maps still keep it.
     pub fn limit(mut self, bytes: usize) -> Self {
         self.limit = bytes;
         self
     }
 
-    /// Blocks that have been held for so long are freed when the pool asks its allocator for memory, and
-    /// by [`trim_idle`](super::Pool::trim_idle). Without it, the pool does not look at the clock.
+    /// Frees blocks that have been held for `age` when the pool requests memory from its allocator, and in
+    /// [`trim_idle`](super::Pool::trim_idle). Without it, the pool does not read the clock.
     pub fn idle_age(mut self, age: Duration) -> Self {
         self.idle_age = Some(age);
         self
     }
 
-    /// Takes large blocks of `root_bytes` from the allocator, roots, and hands them out in regions
-    /// (`clCreateSubBuffer`): what is asked for needs no more than its bytes, rounded up to the devices'
-    /// base address alignment (128 or more), and bytes that come back are joined with those beside them. What is larger
-    /// than a root gets a block of its own, and so does all where no more roots can be had.
+    /// Allocates roots, large blocks of `root_bytes` bytes, and serves requests with regions of them
+    /// (`clCreateSubBuffer`). A region has the requested bytes, rounded up to the devices' base address
+    /// alignment (128 or more). Adjacent free regions are merged. A request larger than a root gets a
+    /// block of its own, and so does each request if no further root can be allocated.
     ///
-    /// Recommended is the largest size that is asked for often: what is larger wastes as much as without
-    /// this, and larger roots have more that is free. For sizes up to 64 MiB, each power of two as often as
-    /// the next, roots of 64 MiB take half of what the pool does without. Roots are no larger than
+    /// The largest size that is requested often is recommended: larger requests waste as much as without
+    /// this option, and larger roots leave more memory free. For sizes up to 64 MiB, each power of two as
+    /// often as the next, roots of 64 MiB halve the memory of the pool. Roots are no larger than
     /// CL_DEVICE_MAX_MEM_ALLOC_SIZE.
     ///
-    /// A region has an offset, and its [`parent`](crate::memory::Buffer::parent) is the whole root, with
-    /// all that others have of it. The driver is asked for each region, which is some ten times what it
-    /// takes to use a block again. A root that nobody uses counts as one held block.
+    /// A region has an offset, and its [`parent`](crate::memory::Buffer::parent) is the whole root, which
+    /// also holds the regions of other handles. Each region is a driver call, which takes some ten times
+    /// as long as the reuse of a block. An unused root counts as one held block.
     pub fn split(mut self, root_bytes: usize) -> Self {
         self.root_size = Some(root_bytes);
         self
     }
 
-    /// What is called when memory has run out, before the pool frees what it holds: it may drop blocks. It
-    /// stands where PyOpenCL runs the garbage collector. No lock is held, and it may use the pool; it is
-    /// not called for memory that runs out while it runs. What it owns lives as long as the pool, so it
-    /// must not own the pool.
+    /// Calls `reclaim` when memory has run out, before the pool frees held blocks: `reclaim` may drop
+    /// blocks. PyOpenCL runs the garbage collector there. No lock is held, and `reclaim` may use the pool;
+    /// it is not called again while it runs. The pool owns it, so it must not own the pool.
     pub fn on_out_of_memory(mut self, reclaim: impl Fn() + Send + Sync + 'static) -> Self {
         self.reclaim = Some(Arc::new(reclaim));
         self
     }
 
-    /// What is told of all that the pool does, in the thread that has the pool do it. Each time, the
-    /// pool looks at the clock. No lock is held. If it panics, that is logged.
+    /// Calls `hook` for each action of the pool, in the thread that caused it. Each call reads the clock.
+    /// No lock is held. A panic of the hook is logged.
     ///
-    /// Other threads in need of memory wait for one that frees some until the hook has been told of that
-    /// ([`Freed`](super::PoolEventKind::Freed)), so the hook must not wait for them.
+    /// Threads that wait for memory wait until the hook has returned from
+    /// [`Freed`](super::PoolEventKind::Freed), so the hook must not wait for them.
     ///
     /// ```
     /// # use clmatrix::memory::MemFlags;
@@ -142,9 +141,9 @@ impl PoolOptions {
         self
     }
 
-    /// Logs a warning when the last handle to the pool is dropped while some of its memory is in use: the
-    /// sizes, the names ([`Pooled::named`](super::Pooled::named)), and where each was allocated. That costs
-    /// a backtrace for each allocation, microseconds.
+    /// Logs a warning if the last handle to the pool is dropped while blocks are in use, with the size, the
+    /// name ([`Pooled::named`](super::Pooled::named)) and the backtrace of each allocation. Each allocation
+    /// takes a backtrace, which costs microseconds.
     pub fn report_leaks(mut self) -> Self {
         self.reports_leaks = true;
         self

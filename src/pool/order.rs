@@ -1,4 +1,4 @@
-//! Which held block is handed out, and after what.
+//! Selects the held block for a request, and orders its next use after the earlier ones.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -205,8 +205,8 @@ pub(super) fn is_ordered(bound: &KnownQueue, queue: Option<&KnownQueue>) -> bool
     bound.is_in_order() && queue.is_some_and(|queue| queue.get() == bound.get())
 }
 
-/// Which of them ends within a moment: the last command of a queue that has nothing to do is one that it
-/// has just been given. Else the first, if `any` will do.
+/// Spins up to 50 µs for a candidate whose events have completed (the marker of an idle queue completes
+/// at once). Otherwise returns the first candidate if `any` is set.
 fn first_to_end<B>(waiting: &[(B, Vec<EventRef>)], any: bool) -> Option<usize> {
     const A_MOMENT: Duration = Duration::from_micros(50);
     let has_ended =

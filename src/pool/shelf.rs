@@ -43,9 +43,8 @@ impl Wanted {
     }
 }
 
-/// What is counted. On one shelf, some may be below zero, and wrap around: what comes back to another one
-/// than it was taken from, with another size asked for each time, can go on for as long as it likes. All
-/// shelves together are exact.
+/// Counters of one shelf. Blocks may return to another shelf than they came from, so the counters of one
+/// shelf may wrap below zero; only the sum over all shelves is meaningful, and it is exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub held_blocks: Wrapping<usize>,

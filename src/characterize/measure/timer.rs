@@ -16,11 +16,11 @@ pub(super) const RECIPE: Recipe = Recipe {
     take: |bench| Ok(each(bench, [resolution])),
 };
 
-/// Times that a timer tells are multiples of its step. That those of so many commands have a common
-/// divisor beside it is as good as impossible.
+/// Timestamps are multiples of the timer's resolution. With 16 commands a larger common divisor by
+/// chance is practically impossible.
 const COMMANDS: Rounds = Rounds { least: 16, most: 128 };
 
-/// What all times of commands are multiples of.
+/// The greatest common divisor of the times of all commands.
 fn resolution(bench: &Workbench, budget: &Budget) -> Attempt<Taken> {
     let buffer = bench.buffer(64)?;
     let mut told = Vec::new();

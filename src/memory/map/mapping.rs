@@ -116,7 +116,7 @@ impl<K: Mappable> Mapping<K> {
         memory.uses().queue_of(K::MAP, map_use)?.overtaken()
     }
 
-    /// Unmaps what nobody gets to see because of `error`.
+    /// Unmaps a map that is not returned to the caller, and returns `error`.
     #[cold]
     pub(crate) fn give_back(mapped: Mapped, memory: &K, error: Error) -> Error {
         let mut mapping = Self::of(mapped, memory.clone());

@@ -67,7 +67,7 @@ impl Uses {
         self.events_of(call, &ALL, self.before_end(call, key)?)
     }
 
-    /// What the end of the bytes has to come after, on the queue `key`.
+    /// The uses that must finish before the memory may be freed on queue `key`.
     fn before_end(
         &self,
         call: &'static str,

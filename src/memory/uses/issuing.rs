@@ -75,9 +75,8 @@ impl Issuing {
         unsafe { self.touched.get_unchecked(usize::from(slot.0)).get_unchecked(access as usize) }
     }
 
-    /// From now on, commands of the queue `key` are usual where they touch what it has touched
-    /// already: they begin without the table, and need not be entered there. The table is locked
-    /// meanwhile.
+    /// Enables the fast path for queue `key`: commands within the byte ranges it has already touched
+    /// start without locking or updating the table. The caller holds the table's lock.
     #[inline]
     pub fn open(&self, key: usize, slot: Slot, touched: [&Range<usize>; 2]) {
         // The slot takes the bits of an address that are usually free. In one that queues share, a
@@ -104,8 +103,8 @@ impl Issuing {
         self.usual.swap(0, Ordering::AcqRel);
     }
 
-    /// The driver is about to be asked for a command of the queue `key`, if it is a usual one. `tell`
-    /// is told of a thread that may have waited for one that began and is none.
+    /// Starts a command of queue `key` on the fast path, if the command qualifies. If the attempt is
+    /// abandoned, calls `tell`, since a waiter may have seen the temporary increment.
     #[inline]
     pub fn begin_usual(
         &self,

@@ -13,7 +13,8 @@ use super::{Access, KnownQueue, Moment, Uses, in_use, lost_map, marks};
 use crate::error::{Error, Result};
 use crate::handle::{EventRef, Outcome};
 
-/// A map's use of bytes, from before the driver is asked for it. Whoever has one says how it ends.
+/// Reserves a byte range for a map, from before the driver call until the unmap. The owner must end it
+/// explicitly.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MapUse {
     pub(super) id: u64,
@@ -150,7 +151,7 @@ impl Uses {
             .map_err(|refusal| in_use(call, range, &refusal))
     }
 
-    /// What is known of the queue on which a map ends: it does not make room before.
+    /// The queue that the map will be unmapped on. It cannot be evicted while the map exists.
     #[cold]
     pub(crate) fn queue_of(&self, call: &'static str, entered: MapUse) -> Result<Arc<KnownQueue>> {
         let ended = || Error::refused(call, CL_INVALID_COMMAND_QUEUE, "the map has ended");

@@ -116,7 +116,7 @@ impl KnownQueue {
         !self.failures.are_unmapped_with_harm
     }
 
-    /// To be called before the queue is given a command with this wait list, which can fail.
+    /// Call before submitting a command with this wait list, which can fail.
     pub fn mark(&self, wait_for: &WaitList<'_>) -> Result<Marked> {
         if self.order != Order::Fragile {
             return Ok(Marked::default());
@@ -125,8 +125,7 @@ impl KnownQueue {
         Ok(Marked(NonNull::new(marks::begin(&self.queue, wait_for.retained()?, waits)?)))
     }
 
-    /// To be called when the queue has been given a command without a wait list at a time that was
-    /// disturbed.
+    /// Call after submitting a command without a wait list if a marker was being placed concurrently.
     pub fn mark_command(&self, command: &EventRef) {
         if self.order == Order::Fragile
             && let Err(error) = marks::add(&self.queue, command)

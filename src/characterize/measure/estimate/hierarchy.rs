@@ -223,7 +223,7 @@ mod tests {
         (&[(32 * KIB, 1.4), (512 * KIB, 4.0), (16 * MIB, 14.0)], 95.0),
     ];
 
-    /// What misses a cache does so for all that is not in it any more, the sooner the less `soft`.
+    /// Model: beyond the cache size the miss rate rises to 1; `soft` is the width of the transition.
     fn time(device: Device, soft: f64, footprint: u32) -> f64 {
         let (caches, memory) = device;
         let mut time = caches[0].1;

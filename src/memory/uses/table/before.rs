@@ -59,8 +59,7 @@ impl<Q: Queue, E> Table<Q, E> {
         Ok(before)
     }
 
-    /// What has been enqueued on these bytes and is followed by itself; `None` where something else may
-    /// go on there that no event tells the end of.
+    /// Commands on these bytes that are tracked by their own event; `None` if some use has no event.
     pub fn running(&self, range: &Range<usize>) -> Option<Vec<Running<E>>> {
         let uses = self.commands.iter().chain(&self.maps);
         uses.filter(|entry| overlap(&entry.range, range))

@@ -21,7 +21,7 @@ impl Default for Touched {
 }
 
 impl Touched {
-    /// What any range can be added to as to one with bytes.
+    /// The empty range: identity of `add`.
     const NONE: Range<usize> = Range { start: usize::MAX, end: 0 };
 
     #[inline]
