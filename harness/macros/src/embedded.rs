@@ -49,3 +49,35 @@ fn toml_files(folder: &str) -> io::Result<Vec<String>> {
     names.sort();
     Ok(names)
 }
+
+#[cfg(test)]
+mod tests {
+    use proc_macro2::Span;
+
+    use super::*;
+
+    fn expanded(folder: &str) -> Result<String> {
+        expand(&LitStr::new(folder, Span::call_site())).map(|tokens| tokens.to_string())
+    }
+
+    #[test]
+    fn the_files_are_included_in_the_order_of_their_names() {
+        let tokens = expanded("../examples/downstream/config").unwrap();
+        let included: Vec<&str> = tokens.split('"').filter(|text| text.contains(".toml")).collect();
+        let root = format!("{}/../examples/downstream/config", env!("CARGO_MANIFEST_DIR"));
+        let file = format!("{root}/expectations/all.toml");
+        let config = format!("{root}/clmatrix.toml");
+        assert_eq!(included, [&*config, "expectations/all.toml", &*file]);
+
+        let tokens = expanded("../../config").unwrap();
+        let names: Vec<&str> =
+            tokens.split('"').filter(|text| text.starts_with("expectations/")).collect();
+        assert!(names.len() > 1 && names.is_sorted(), "{names:?}");
+    }
+
+    #[test]
+    fn a_folder_without_a_configuration_is_an_error() {
+        let message = expanded("src").unwrap_err().to_string();
+        assert!(message.contains("/src/clmatrix.toml: cannot be read: No such file"), "{message}");
+    }
+}

@@ -85,3 +85,39 @@ pub fn expand(input: TokenStream, front: Front, lost: Vec<String>) -> Result<Tok
         }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The crates and the folder in the parentheses.
+    fn parsed(input: &str) -> Result<(Vec<String>, Option<String>)> {
+        let Arguments { crates, config } = syn::parse_str(input)?;
+        let crates = crates.iter().map(Ident::to_string).collect();
+        Ok((crates, config.map(|folder| folder.value())))
+    }
+
+    #[test]
+    fn crates_and_a_folder() {
+        let cases: [(_, &[&str], _); 5] = [
+            ("", &[], None),
+            ("a", &["a"], None),
+            ("a, b,", &["a", "b"], None),
+            ("config = \"c\"", &[], Some("c")),
+            ("a, b, config = \"c\",", &["a", "b"], Some("c")),
+        ];
+        for (input, crates, config) in cases {
+            let expected =
+                (crates.iter().map(|&name| name.to_owned()).collect(), config.map(str::to_owned));
+            assert_eq!(parsed(input).unwrap(), expected, "{input}");
+        }
+    }
+
+    #[test]
+    fn other_options_are_errors() {
+        for input in ["confg = \"c\"", "config = \"c\", config = \"d\""] {
+            let message = parsed(input).unwrap_err().to_string();
+            assert!(message.contains("`config = \"FOLDER\"`"), "{input}: {message}");
+        }
+    }
+}
