@@ -6,6 +6,9 @@ use crate::registry::Test;
 /// The device part of the id of a test that needs none.
 pub const HOST: &str = "host";
 
+/// The device part of the id of a test that needs a device on a machine without one.
+pub const NO_DEVICE: &str = "no-device";
+
 /// The tests of a run, in the order of the sources, and for each the devices in their order.
 pub struct Plan {
     /// The devices under test.
@@ -20,8 +23,21 @@ pub struct Plan {
 pub struct Planned {
     /// The test.
     pub test: &'static Test,
-    /// Position of the device in the plan; `None` for a test that needs none.
+    /// Position of the device in the plan; `None` for a test that needs none, or that has none.
     pub device: Option<u32>,
+}
+
+impl Planned {
+    /// Whether the test needs a device on a machine without one. It is planned, so that it is
+    /// listed and reported, but not run.
+    pub fn lacks_device(&self) -> bool {
+        self.device.is_none() && !self.test.once
+    }
+
+    /// The device part of the id where there is no device.
+    fn without_device(&self) -> &'static str {
+        if self.lacks_device() { NO_DEVICE } else { HOST }
+    }
 }
 
 impl Plan {
@@ -39,12 +55,16 @@ impl Plan {
         for &test in tests {
             let path = test.path(home);
             let on_devices = (0..devices.len() as u32).map(Some);
-            let on: &mut dyn Iterator<Item = Option<u32>> =
-                if test.once { &mut std::iter::once(None) } else { &mut { on_devices } };
+            let on: &mut dyn Iterator<Item = Option<u32>> = if test.once || devices.is_empty() {
+                &mut std::iter::once(None)
+            } else {
+                &mut { on_devices }
+            };
             for device in on {
                 let entry = Planned { test, device };
                 let device = device.map(|device| &devices[device as usize]);
-                write_id(&mut id, &path, device.map(|device| device.run.id.as_str()));
+                let device_id = device.map_or(entry.without_device(), |device| &device.run.id);
+                write_id(&mut id, &path, device_id);
                 if wanted(&id, &entry, device) {
                     entries.push(entry);
                 }
@@ -56,11 +76,8 @@ impl Plan {
     /// `suite::test::case@device`.
     pub fn id(&self, entry: &Planned) -> String {
         let mut id = String::new();
-        write_id(
-            &mut id,
-            &entry.test.path(self.home),
-            self.device(entry).map(|d| d.run.id.as_str()),
-        );
+        let device = self.device(entry).map_or(entry.without_device(), |device| &device.run.id);
+        write_id(&mut id, &entry.test.path(self.home), device);
         id
     }
 
@@ -75,9 +92,9 @@ impl Plan {
     }
 }
 
-fn write_id(id: &mut String, path: &str, device: Option<&str>) {
+fn write_id(id: &mut String, path: &str, device: &str) {
     id.clear();
     id.push_str(path);
     id.push('@');
-    id.push_str(device.unwrap_or(HOST));
+    id.push_str(device);
 }

@@ -19,6 +19,7 @@ use crate::characterize::Characterization;
 use crate::config::{DeviceSettings, Leftovers};
 use crate::devices::TestDevice;
 use crate::devices::cache::Entry;
+use crate::devices::selection::NO_DEVICE_FOUND;
 use crate::events::{self, TestResult};
 use crate::os::StopSignal;
 use crate::plan::{Plan, Planned};
@@ -183,6 +184,9 @@ impl<'a> Slot<'a> {
                     return Some(Outcome::Ignored { reason: Some(reason.to_owned()) });
                 }
             }
+        }
+        if entry.lacks_device() {
+            return Some(Outcome::NotRun { reason: NO_DEVICE_FOUND.to_owned() });
         }
         let device = self.run.plan.device(entry);
         let missing =

@@ -11,7 +11,6 @@ use crate::devices::probe::Probe;
 use crate::devices::selection::{Choices, NoDevices, select};
 use crate::devices::{Machine, TestDevice};
 use crate::plan::{Plan, Planned};
-use crate::registry::Test;
 use crate::schedule::{LaneSettings, Run};
 use crate::verdict::Expectation;
 use crate::worker::parent::Launch;
@@ -125,15 +124,28 @@ impl Setup {
         Ok(select(&self.machine, &self.choices)?)
     }
 
-    /// The devices under test; none where none of `tests` needs one and there is none.
-    pub fn devices_for(&self, tests: &[&'static Test]) -> Result<Vec<TestDevice>, SetupError> {
+    /// The devices under test; empty where the machine has none. Tests that need no device can run
+    /// there.
+    ///
+    /// # Errors
+    ///
+    /// A driver that the user named has failed, or the selection is at fault.
+    pub fn devices_if_any(&self) -> Result<Vec<TestDevice>, SetupError> {
         match self.devices() {
-            Err(SetupError::NoDevices(NoDevices::None(_)))
-                if tests.iter().all(|test| test.once) =>
-            {
-                Ok(Vec::new())
-            }
+            Err(SetupError::NoDevices(NoDevices::None(_))) => Ok(Vec::new()),
             devices => devices,
+        }
+    }
+
+    /// Checks that the tests of `plan` that need a device have one.
+    ///
+    /// # Errors
+    ///
+    /// Says why the machine has no device.
+    pub fn require_devices(&self, plan: &Plan) -> Result<(), SetupError> {
+        match plan.entries.iter().any(Planned::lacks_device) {
+            true => self.devices().map(drop),
+            false => Ok(()),
         }
     }
 

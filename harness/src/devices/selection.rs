@@ -162,8 +162,11 @@ pub fn select(machine: &Machine, choices: &Choices) -> Result<Vec<TestDevice>, N
     Ok(positions.into_iter().map(|(p, d)| machine.device(p, d)).collect())
 }
 
+/// The reason why a test that needs a device is not run.
+pub const NO_DEVICE_FOUND: &str = "no OpenCL device was found";
+
 fn no_device_message(machine: &Machine) -> String {
-    let mut message = "no OpenCL device was found".to_owned();
+    let mut message = NO_DEVICE_FOUND.to_owned();
     for platform in &machine.platforms {
         message += &format!("\n  platform {:?} has no device", platform.info.name);
     }

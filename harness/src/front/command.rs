@@ -261,7 +261,7 @@ fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
         tell(&setup.config.summary());
     }
     let tests = registry::tests()?;
-    let devices = setup.devices_for(&tests)?;
+    let devices = setup.devices_if_any()?;
     let filter = Filter::new(&arguments.filter)?;
     let plan = Plan::new(target.home, &tests, devices, |id, _, _| filter.accepts(id));
     if plan.entries.is_empty() {
@@ -291,6 +291,7 @@ fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
     if arguments.format == RunFormat::Matrix {
         arguments.print_matrix(&log, &folder)?;
     }
+    setup.require_devices(&plan)?;
     Ok(if log.is_success() { ExitCode::SUCCESS } else { ExitCode::from(UNEXPECTED) })
 }
 
@@ -302,7 +303,10 @@ fn tell_failed_drivers(setup: &Setup) {
 }
 
 fn no_test_matches(filter: &[String], devices: &[TestDevice]) -> String {
-    let ids: Vec<&str> = devices.iter().map(|device| device.run.id.as_str()).collect();
+    let mut ids: Vec<&str> = devices.iter().map(|device| device.run.id.as_str()).collect();
+    if ids.is_empty() {
+        ids.push("none");
+    }
     match filter {
         [] => "there is no test in this executable".to_owned(),
         filter => format!(

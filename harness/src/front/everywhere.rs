@@ -62,9 +62,10 @@ fn options(test: &Test) -> Options {
 }
 
 fn run_on_all_devices(setup: &Setup, test: &'static Test) -> Result<Vec<TestResult>, SetupError> {
-    let devices = setup.devices_for(&[test])?;
+    let devices = setup.devices_if_any()?;
     let home = test.module.split("::").next().unwrap_or_default();
     let plan = Plan::new(home, &[test], devices, |_, _, _| true);
+    setup.require_devices(&plan)?;
     let expectation = setup.expectations(&plan);
     let mut run = setup.run(&plan, &expectation)?;
     // libtest has decided already.

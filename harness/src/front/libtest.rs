@@ -48,7 +48,7 @@ fn run(target: Target, command_line: &CommandLine) -> Result<ExitCode, AnyError>
     }
     let options = Options { embedded: target.config, cached_devices: true, ..Options::default() };
     let setup = Setup::new(options)?;
-    let devices = setup.devices_for(&tests)?;
+    let devices = setup.devices_if_any()?;
     let plan = command_line.plan(target.home, &tests, devices);
     if command_line.arguments.list {
         output_result(list(&plan, io::stdout().lock()))?;
@@ -125,6 +125,7 @@ fn run_plan(
             "tests that left something behind in their process: {count} (see the reports)"
         ));
     }
+    setup.require_devices(plan)?;
     Ok(conclusion.map_or(ExitCode::FAILURE, |conclusion| conclusion.exit_code()))
 }
 
@@ -146,8 +147,15 @@ fn show(
     }
     for (position, entry) in plan.entries.iter().enumerate() {
         let cells = cells.clone();
-        trials
-            .push(Trial::ignorable_test(plan.id(entry), move || completion(&cells.wait(position))));
+        let lacks_device = entry.lacks_device();
+        trials.push(Trial::ignorable_test(plan.id(entry), move || {
+            let result = cells.wait(position);
+            // One error at the end says the same of all of them.
+            if lacks_device {
+                return Ok(Completion::ignored_with(result.outcome.to_string()));
+            }
+            completion(&result)
+        }));
     }
     let arguments = Arguments {
         // Chosen already, with what libtest-mimic does not know.

@@ -4,11 +4,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use clmatrix_harness::devices::failure::FailureKind;
+use clmatrix_harness::verdict::Verdict;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::Check;
-use crate::support::{COMMAND, LIBTEST, child, compile, log, output, reports, shared_library};
+use crate::support::{
+    COMMAND, LIBTEST, child, compile, log, output, reports, results, shared_library,
+    without_devices,
+};
 
 pub const CHECKS: &[Check] = &[
     ("drivers::a_bad_driver_costs_its_own_platforms", a_bad_driver_costs_its_own_platforms),
@@ -20,7 +24,8 @@ pub const CHECKS: &[Check] = &[
     ("drivers::a_profile_can_be_strict_about_drivers", a_profile_can_be_strict_about_drivers),
     ("drivers::a_platform_without_devices_is_no_failure", a_platform_without_devices_is_no_failure),
     ("drivers::an_absent_expected_device_fails_the_run", an_absent_expected_device_fails_the_run),
-    ("drivers::a_run_without_devices_cannot_be_made", a_run_without_devices_cannot_be_made),
+    ("drivers::a_run_without_devices_is_exit_2", a_run_without_devices_is_exit_2),
+    ("drivers::tests_that_need_no_device_run_without", tests_that_need_no_device_run_without),
     ("drivers::a_bad_selection_cannot_be_run", a_bad_selection_cannot_be_run),
     ("drivers::an_empty_selection_is_exit_2", an_empty_selection_is_exit_2),
     ("drivers::a_bad_configuration_cannot_be_run", a_bad_configuration_cannot_be_run),
@@ -277,11 +282,36 @@ fn cannot_run(mut command: Command, said: &[&str]) {
     }
 }
 
-fn a_run_without_devices_cannot_be_made() {
-    let mut command = child(COMMAND, &["run"]);
-    command.env("OCL_ICD_VENDORS", "/nowhere").env_remove("OCL_ICD_FILENAMES");
+fn a_run_without_devices_is_exit_2() {
+    let command = without_devices(child(COMMAND, &["run", "faulty::passes"]));
     let nowhere = "OCL_ICD_VENDORS names /nowhere, which does not exist";
     cannot_run(command, &["no OpenCL device", "--icd", nowhere]);
+}
+
+fn tests_that_need_no_device_run_without() {
+    let run = |arguments: &[&str]| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut command = without_devices(child(COMMAND, &["run"]));
+        command.args(arguments).arg("--report-dir").arg(folder.path());
+        (output(command).status.code(), log(folder.path()), folder)
+    };
+    let (status, alone, _) = run(&["needs_no_device"]);
+    assert_eq!(status, Some(0));
+    assert_eq!(results(&alone, "needs_no_device")[0].verdict, Verdict::Pass);
+
+    let (status, all, folder) = run(&[]);
+    assert_eq!(status, Some(2));
+    assert_eq!(results(&all, "needs_no_device")[0].verdict, Verdict::Pass);
+    let passes = &results(&all, "passes")[0];
+    assert_eq!(
+        (passes.test.as_str(), passes.verdict),
+        ("faulty::passes@no-device", Verdict::NotRun)
+    );
+    assert!(passes.summary().contains("no OpenCL device was found"), "{}", passes.summary());
+    for report in ["host.xml", "no-device.xml"] {
+        assert!(folder.path().join("junit").join(report).is_file(), "{report}");
+    }
+    assert_eq!(output(without_devices(child(COMMAND, &["list"]))).status.code(), Some(0));
 }
 
 fn a_bad_selection_cannot_be_run() {

@@ -1,9 +1,13 @@
 //! The same tests as a target of `cargo test`: libtest's options, and what it prints.
 
+use std::collections::HashSet;
 use std::process::Output;
 
+use clmatrix_harness::run_log::RunLog;
+use clmatrix_harness::verdict::Verdict;
+
 use crate::Check;
-use crate::support::{LIBTEST, child, output};
+use crate::support::{LIBTEST, child, output, results, without_devices};
 
 pub const CHECKS: &[Check] = &[
     ("libtest::lists_every_test_on_every_device", lists_every_test_on_every_device),
@@ -27,7 +31,8 @@ pub const CHECKS: &[Check] = &[
         "libtest::nextest_does_not_run_what_a_device_cannot",
         nextest_does_not_run_what_a_device_cannot,
     ),
-    ("libtest::a_target_without_devices_fails", a_target_without_devices_fails),
+    ("libtest::without_a_device_the_tests_are_listed", without_a_device_the_tests_are_listed),
+    ("libtest::without_a_device_host_tests_run", without_a_device_host_tests_run),
 ];
 
 fn libtest(arguments: &[&str]) -> Output {
@@ -132,10 +137,38 @@ fn nextest_does_not_run_what_a_device_cannot() {
     assert_eq!(listed(&["--ignored", "requires_too_much"]), [""; 0]);
 }
 
-fn a_target_without_devices_fails() {
-    let mut command = child(LIBTEST, &[]);
-    command.env("OCL_ICD_VENDORS", "/nowhere").env_remove("OCL_ICD_FILENAMES");
-    let output = output(command);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("no OpenCL device"));
+fn without_a_device_the_tests_are_listed() {
+    let listing = output(without_devices(child(LIBTEST, &["--list"])));
+    assert!(listing.status.success());
+    let listing = stdout(&listing);
+    for test in ["faulty::needs_no_device@host", "faulty::passes@no-device"] {
+        let line = format!("{test}: test");
+        assert!(listing.lines().any(|listed| listed == line), "{test} is in {listing}");
+    }
+    let tests = |listing: &str| -> HashSet<String> {
+        listing.lines().filter_map(|id| Some(id.rsplit_once('@')?.0.to_owned())).collect()
+    };
+    assert_eq!(tests(&listing), tests(&listed(&[]).join("\n")), "none is lost");
+}
+
+fn without_a_device_host_tests_run() {
+    let alone = output(without_devices(child(LIBTEST, &["needs_no_device"])));
+    assert_eq!(alone.status.code(), Some(0));
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = without_devices(child(LIBTEST, &[]));
+    command.env("CLMATRIX_REPORT_DIR", folder.path());
+    let all = output(command);
+    assert_eq!(all.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&all.stderr).contains("error: no OpenCL device was found"));
+    let text = stdout(&all);
+    assert!(text.contains("needs_no_device@host"), "{text}");
+    assert!(text.contains("ignored (no OpenCL device was found)"), "{text}");
+    assert!(text.contains("1 passed; 0 failed"), "{text}");
+
+    // All tests of the target: not in `partial`.
+    let log = RunLog::read(&folder.path().join("clmatrix-harness/faults/events.jsonl"));
+    let log = log.expect("CLMATRIX_REPORT_DIR has a folder for the target");
+    assert_eq!(results(&log, "needs_no_device")[0].verdict, Verdict::Pass);
+    assert_eq!(results(&log, "passes")[0].verdict, Verdict::NotRun);
 }

@@ -73,6 +73,12 @@ pub fn wait_while_running<T>(
     })
 }
 
+/// Hides all drivers from a child.
+pub fn without_devices(mut command: Command) -> Command {
+    command.env("OCL_ICD_VENDORS", "/nowhere").env_remove("OCL_ICD_FILENAMES");
+    command
+}
+
 /// The output of a child that has ended, if it goes to pipes.
 fn printed(child: &mut Child) -> String {
     let mut text = String::new();
