@@ -9,7 +9,7 @@ use rstest::rstest;
 
 use crate::buffer::{buffer_of, buffer_with, bytes_in, contents, counting, refusal};
 use crate::on_device::{OnDevice, on_device};
-use crate::support::pattern::{assert_same, before, bytes, source};
+use crate::support::pattern::{assert_same, before, bytes, copy_rows, source};
 
 /// Turns each byte round, on the device.
 const INVERT: &str = "kernel void k(global uchar *x) { x[get_global_id(0)] ^= 255; }";
@@ -74,20 +74,6 @@ fn between_buffers(on_device: OnDevice) -> Result<()> {
     let unchanged = found.map(|byte| if byte > 127 { !byte } else { byte });
     assert_eq!(inverted(&unchanged), *b"cdcdghghklkl");
     Ok(())
-}
-
-/// Copies the rows of a rectangle between bytes in host memory.
-fn copy_rows(
-    (dst, dst_start): (&mut [u8], usize),
-    (src, src_start): (&[u8], usize),
-    [row, rows, slices]: [usize; 3],
-    [dst_pitches, src_pitches]: [[usize; 2]; 2],
-) {
-    for (z, y) in (0..slices).flat_map(|z| (0..rows).map(move |y| (z, y))) {
-        let at = |[row_pitch, slice_pitch]: [usize; 2]| y * row_pitch + z * slice_pitch;
-        let (to, from) = (dst_start + at(dst_pitches), src_start + at(src_pitches));
-        dst[to..to + row].copy_from_slice(&src[from..from + row]);
-    }
 }
 
 /// Bytes of one, of an odd number, of a page and more, up to 16 MiB and more, with gaps between rows

@@ -10,9 +10,14 @@ use half::f16;
 use ndarray::{Array2, Array3, Array4, Axis, Dimension, s};
 use rstest::rstest;
 
-use super::{pixels, places, seen, write_places};
+use super::{pixels, places, positions, seen, write_places};
 use crate::buffer::refusal;
 use crate::on_device::{OnDevice, on_device};
+
+/// The x, y and z of the pixels of `shape` as small numbers.
+fn numbers(shape: &[usize]) -> Vec<[u32; 4]> {
+    positions(shape).into_iter().map(|[x, y, z]| [x as u32, y as u32, z as u32, 3]).collect()
+}
 
 /// An image that kernels read, of elements as they are.
 fn image<T: ImageElement, D: Dimension>(
@@ -32,7 +37,7 @@ fn kernels_index_it_the_other_way_round(on_device: OnDevice) -> Result<()> {
     let image = image(&on_device, &plane, None)?;
     assert_eq!((image.image_type(), image.shape()), (ImageType::Image2d, &[7, 5][..]));
     assert_eq!(image.flags(), MemFlags::READ_ONLY | MemFlags::COPY_HOST_PTR);
-    assert_eq!(seen(&on_device, &image)?, places(&[7, 5]));
+    assert_eq!(seen(&on_device, &image)?, numbers(&[7, 5]));
     Ok(())
 }
 
@@ -42,7 +47,7 @@ fn three_axes_of_pixels_make_a_3d_image(on_device: OnDevice) -> Result<()> {
     let solid = Array3::from_shape_fn((3, 5, 7), |(z, y, x)| [x as i16, y as i16, z as i16, 3]);
     let image = image(&on_device, &solid, None)?;
     assert_eq!((image.image_type(), image.shape()), (ImageType::Image3d, &[7, 5, 3][..]));
-    assert_eq!(seen(&on_device, &image)?, places(&[7, 5, 3]));
+    assert_eq!(seen(&on_device, &image)?, numbers(&[7, 5, 3]));
     Ok(())
 }
 
@@ -52,12 +57,12 @@ fn the_last_axis_may_count_channels(on_device: OnDevice) -> Result<()> {
     let plane = Array3::from_shape_fn((5, 7, 4), |(y, x, channel)| [x, y, 0, 3][channel] as u8);
     let of_plane = image(&on_device, &plane, Some(4))?;
     assert_eq!(of_plane.shape(), [7, 5]);
-    assert_eq!(seen(&on_device, &of_plane)?, places(&[7, 5]));
+    assert_eq!(seen(&on_device, &of_plane)?, numbers(&[7, 5]));
     let solid =
         Array4::from_shape_fn((3, 5, 7, 4), |(z, y, x, channel)| [x, y, z, 3][channel] as u16);
     let of_solid = image(&on_device, &solid, Some(4))?;
     assert_eq!(of_solid.shape(), [7, 5, 3]);
-    assert_eq!(seen(&on_device, &of_solid)?, places(&[7, 5, 3]));
+    assert_eq!(seen(&on_device, &of_solid)?, numbers(&[7, 5, 3]));
     Ok(())
 }
 
@@ -139,7 +144,7 @@ fn two_channels_are_red_and_green(on_device: OnDevice) -> Result<()> {
         return Ok(());
     }
     let expected: Vec<_> =
-        places(&[7, 5]).iter().map(|[x, y, ..]| [*x as f32, *y as f32]).collect();
+        numbers(&[7, 5]).iter().map(|[x, y, ..]| [*x as f32, *y as f32]).collect();
     let seen = seen(&on_device, &result?)?;
     let seen: Vec<_> = seen.iter().map(|pixel| [pixel[0], pixel[1]].map(f32::from_bits)).collect();
     assert_eq!(seen, expected);

@@ -9,9 +9,12 @@ use clmatrix::memory::{
 use ndarray::{Array2, Array3, ShapeBuilder, s};
 use rstest::rstest;
 
-use super::{RGBA_U32, image_of, pixel_count, pixels, places, seen, write_places};
+use super::{
+    RGBA_U32, image_of, pixel_count, pixels, place, places, positions, seen, write_places,
+};
 use crate::gate::{gate, open};
 use crate::on_device::{OnDevice, on_device};
+use crate::support::pattern::words;
 
 const GREY: ImageFormat = ImageFormat::new(ChannelOrder::R, ChannelType::UnsignedInt8);
 
@@ -41,6 +44,7 @@ fn a_kernel_sees_what_the_host_wrote(
 ) -> Result<()> {
     let image = image_of(&on_device, image_type, MemFlags::READ_ONLY)?;
     let places = places(image.shape());
+    enqueue_copy(&on_device.queue, &image, &vec![words([9; 4]); places.len()], .., [])?;
     enqueue_copy(&on_device.queue, &image, &places, .., [])?;
     assert_eq!(seen(&on_device, &image)?, places);
     Ok(())
@@ -69,12 +73,14 @@ fn regions_are_counted_in_pixels_rows_and_slices(
     region[..lens.len()].copy_from_slice(&lens);
     let mut origin = [0; 3];
     origin.iter_mut().zip(image.shape()).for_each(|(origin, pixels)| *origin = pixels - 2);
-    let is_within = |pixel: &[u32; 4]| (0..3).all(|axis| pixel[axis] as usize >= origin[axis]);
+    let is_within = |position: [usize; 3]| (0..3).all(|axis| position[axis] >= origin[axis]);
+    let positions = positions(image.shape());
     let corner = ImageRegion::new(region).origin(origin);
     let mut found = vec![[0_u32; 4]; region.iter().product()];
     enqueue_copy(queue, &mut found, &image, corner, [])?;
     let all = places(image.shape());
-    let expected: Vec<_> = all.iter().copied().filter(is_within).collect();
+    let within = positions.iter().copied().filter(|position| is_within(*position));
+    let expected: Vec<_> = within.map(|[x, y, z]| place(x, y, z)).collect();
     assert_eq!(found, expected);
     assert_eq!(corner, ImageRegion::new(region).origin(origin));
 
@@ -83,12 +89,13 @@ fn regions_are_counted_in_pixels_rows_and_slices(
     enqueue_copy(queue, &mut rest, &image, ImageRegion::default().origin(origin), [])?;
     assert_eq!(rest, expected);
 
-    let colors: Vec<[u32; 4]> = (0..found.len() as u32).map(|i| [70 + i; 4]).collect();
+    let colors: Vec<[u32; 4]> = (0..found.len() as u32).map(|i| words([20 + i; 4])).collect();
     enqueue_copy(queue, &image, &colors, corner, [])?;
     let mut next = colors.iter();
     let changed: Vec<_> = all
         .iter()
-        .map(|pixel| if is_within(pixel) { *next.next().expect("as many") } else { *pixel })
+        .zip(&positions)
+        .map(|(pixel, at)| if is_within(*at) { *next.next().expect("as many") } else { *pixel })
         .collect();
     assert_eq!(seen(&on_device, &image)?, changed);
     assert_eq!(pixels(&on_device, &image)?, changed);
@@ -238,9 +245,9 @@ fn a_copy_that_does_not_block_comes_after_its_events(on_device: OnDevice) -> Res
     let gate = gate(&on_device.context);
     let other_queue = on_device.another_queue();
     let transfer = enqueue_copy(&other_queue, vec![[0_u32; 4]; 35], &image, .., &gate)?;
-    enqueue_copy(queue, &image, &[[5_u32; 4]; 35], .., [])?;
+    enqueue_copy(queue, &image, &[words([5; 4]); 35], .., [])?;
     open(&gate);
-    assert_eq!(transfer.wait()?, [[5; 4]; 35]);
+    assert_eq!(transfer.wait()?, [words([5; 4]); 35]);
     Ok(())
 }
 
@@ -261,6 +268,7 @@ fn buffers_have_pixels_without_gaps(
     let queue = &on_device.queue;
     let image = image_of(&on_device, image_type, MemFlags::READ_WRITE)?;
     let all = places(image.shape());
+    enqueue_copy(queue, &image, &vec![words([9; 4]); all.len()], .., [])?;
     let source = Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &all)?;
     enqueue_copy(queue, &image, &source, .., [])?;
     assert_eq!(seen(&on_device, &image)?, all);
@@ -270,26 +278,33 @@ fn buffers_have_pixels_without_gaps(
     region.iter_mut().zip(image.shape()).for_each(|(len, pixels)| *len = pixels - 1);
     let mut origin = [0; 3];
     origin[..image.shape().len()].fill(1);
-    let is_within = |pixel: &&[u32; 4]| (0..3).all(|axis| pixel[axis] as usize >= origin[axis]);
-    let part: Vec<_> = all.iter().filter(is_within).copied().collect();
-    let target =
-        Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &vec![[9_u32; 4]; all.len()])?;
+    let is_within = |position: [usize; 3]| (0..3).all(|axis| position[axis] >= origin[axis]);
+    let positions = positions(image.shape());
+    let within = positions.iter().copied().filter(|position| is_within(*position));
+    let part: Vec<_> = within.map(|[x, y, z]| place(x, y, z)).collect();
+    let target = Buffer::from_slice(
+        &on_device.context,
+        MemFlags::READ_WRITE,
+        &vec![words([9; 4]); all.len()],
+    )?;
     let args = ImageBufferRegion::new(region).origin(origin);
     if part.len() < all.len() {
         enqueue_copy(queue, &target, &image, args.offset(16), [])?;
         let mut found = vec![[0_u32; 4]; all.len()];
         enqueue_copy(queue, &mut found, &target, .., [])?;
-        assert_eq!(found[0], [9; 4]);
+        assert_eq!(found[0], words([9; 4]));
         assert_eq!(found[1..=part.len()], part);
-        assert!(found[part.len() + 1..].iter().all(|pixel| *pixel == [9; 4]));
+        assert!(found[part.len() + 1..].iter().all(|pixel| *pixel == words([9; 4])));
     }
-    let colors: Vec<[u32; 4]> = (0..pixel_count(&image) as u32).map(|i| [70 + i; 4]).collect();
+    let colors: Vec<[u32; 4]> =
+        (0..pixel_count(&image) as u32).map(|i| words([20 + i % 40; 4])).collect();
     let colored = Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &colors)?;
     enqueue_copy(queue, &image, &colored, args.offset(16), [])?;
     let mut next = colors[1..].iter();
     let expected: Vec<_> = all
         .iter()
-        .map(|pixel| if is_within(&pixel) { *next.next().expect("as many") } else { *pixel })
+        .zip(&positions)
+        .map(|(pixel, at)| if is_within(*at) { *next.next().expect("as many") } else { *pixel })
         .collect();
     assert_eq!(seen(&on_device, &image)?, expected);
     Ok(())
@@ -314,6 +329,7 @@ fn between_images(
     let to = image_of(&on_device, image_type, MemFlags::READ_WRITE)?;
     let all = places(from.shape());
     enqueue_copy(queue, &from, &all, .., [])?;
+    enqueue_copy(queue, &to, &vec![words([9; 4]); all.len()], .., [])?;
     enqueue_copy(queue, &to, &from, .., [])?;
     assert_eq!(seen(&on_device, &to)?, all);
 
@@ -321,16 +337,14 @@ fn between_images(
     region.iter_mut().zip(from.shape()).for_each(|(len, pixels)| *len = pixels - 1);
     let mut second = [0; 3];
     second[..from.shape().len()].fill(1);
-    enqueue_copy(queue, &to, &vec![[9_u32; 4]; all.len()], .., [])?;
+    enqueue_copy(queue, &to, &vec![words([9; 4]); all.len()], .., [])?;
     enqueue_copy(queue, &to, &from, ImageCopy::new(region).src_origin(second), [])?;
-    let moved = |pixel: &[u32; 4]| {
-        let is_within = (0..3).all(|axis| (pixel[axis] as usize) < region[axis]);
-        let place = std::array::from_fn(|axis| {
-            pixel[axis] + second.get(axis).map_or(0, |second| *second as u32)
-        });
-        if is_within { place } else { [9; 4] }
+    let moved = |[x, y, z]: [usize; 3]| {
+        let is_within = x < region[0] && y < region[1] && z < region[2];
+        let [dx, dy, dz] = second;
+        if is_within { place(x + dx, y + dy, z + dz) } else { words([9; 4]) }
     };
-    let expected: Vec<_> = all.iter().map(moved).collect();
+    let expected: Vec<_> = positions(from.shape()).into_iter().map(moved).collect();
     assert_eq!(seen(&on_device, &to)?, expected);
     assert_eq!(seen(&on_device, &from)?, all, "the source stays as it is");
     Ok(())
@@ -348,10 +362,10 @@ fn between_images_of_different_types(on_device: OnDevice) -> Result<()> {
     let slice = ImageCopy::new([7, 5]).src_origin([0, 0, 1]);
     enqueue_copy(queue, &plane, &solid, slice, [])?;
     assert_eq!(seen(&on_device, &plane)?, all[35..70]);
-    enqueue_copy(queue, &layers, &[[9_u32; 4]; 105], .., [])?;
+    enqueue_copy(queue, &layers, &[words([9; 4]); 105], .., [])?;
     enqueue_copy(queue, &layers, &plane, ImageCopy::new([7, 5]).dst_origin([0, 0, 2]), [])?;
     let found = seen(&on_device, &layers)?;
-    assert_eq!(found[..70], [[9; 4]; 70]);
+    assert_eq!(found[..70], [words([9; 4]); 70]);
     assert_eq!(found[70..], all[35..70]);
     Ok(())
 }

@@ -7,7 +7,7 @@ use clmatrix::memory::{
 use ndarray::{Array2, Array3, ShapeBuilder, s};
 use rstest::rstest;
 
-use super::{RGBA_U8, RGBA_U32, image_of, pixels, places, seen, shape, write_places};
+use super::{RGBA_U8, RGBA_U32, image_of, pixels, places, positions, seen, shape, write_places};
 use crate::on_device::{OnDevice, on_device};
 
 const GREY: ImageFormat = ImageFormat::new(ChannelOrder::R, ChannelType::UnsignedInt8);
@@ -128,12 +128,16 @@ fn takes_arrays_by_their_first_axis(on_device: OnDevice) -> Result<()> {
 fn takes_the_shape_of_an_array(on_device: OnDevice) -> Result<()> {
     let context = &on_device.context;
     let solid = Array3::from_shape_fn((4, 3, 2).f(), |(x, y, z)| [x as u8, y as u8, z as u8, 3]);
+    let expected: Vec<_> = positions(&[4, 3, 2])
+        .into_iter()
+        .map(|[x, y, z]| [x as u32, y as u32, z as u32, 3])
+        .collect();
     let image = Image::builder(context, RGBA_U8).copy_from_array(&solid).build()?;
     assert_eq!((image.image_type(), image.shape()), (ImageType::Image3d, &[4, 3, 2][..]));
-    assert_eq!(seen(&on_device, &image)?, places(&[4, 3, 2]));
+    assert_eq!(seen(&on_device, &image)?, expected);
     let layers = Image::builder(context, RGBA_U8).copy_from_array(&solid).array().build()?;
     assert_eq!(layers.image_type(), ImageType::Image2dArray);
-    assert_eq!(seen(&on_device, &layers)?, places(&[4, 3, 2]));
+    assert_eq!(seen(&on_device, &layers)?, expected);
     let row = ndarray::arr1(&[[0_u8, 0, 0, 3], [1, 0, 0, 3]]);
     let image = Image::builder(context, RGBA_U8).copy_from_array(&row).build()?;
     assert_eq!((image.image_type(), image.shape()), (ImageType::Image1d, &[2][..]));

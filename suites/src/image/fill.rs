@@ -8,11 +8,12 @@ use clmatrix::{Device, Result};
 use clmatrix_harness::device;
 use rstest::rstest;
 
-use super::{RGBA_U32, image_of, pixel_count, pixels, places, seen};
+use super::{RGBA_U32, image_of, pixel_count, pixels, places, positions, seen};
 use crate::buffer::refusal;
 use crate::on_device::{OnDevice, on_device};
+use crate::support::pattern::word;
 
-const COLOR: [u32; 4] = [1, 20, 300, 4000];
+const COLOR: [u32; 4] = [word(11), word(22), word(33), word(44)];
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
@@ -29,6 +30,7 @@ fn fills_all_of_an_image(
     image_type: ImageType,
 ) -> Result<()> {
     let image = image_of(&on_device, image_type, MemFlags::READ_ONLY)?;
+    enqueue_copy(&on_device.queue, &image, &places(image.shape()), .., [])?;
     enqueue_fill_image(&on_device.queue, &image, COLOR, .., [])?;
     assert_eq!(seen(&on_device, &image)?, vec![COLOR; pixel_count(&image)]);
     Ok(())
@@ -61,8 +63,8 @@ fn fills_the_region_and_no_more(
         axes[2].start,
     ]);
     enqueue_fill(&on_device.queue, &image, COLOR, part, [])?;
-    for pixel in &mut expected {
-        if (0..3).all(|axis| axes[axis].contains(&(pixel[axis] as usize))) {
+    for (pixel, position) in expected.iter_mut().zip(positions(image.shape())) {
+        if (0..3).all(|axis| axes[axis].contains(&position[axis])) {
             *pixel = COLOR;
         }
     }

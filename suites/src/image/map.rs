@@ -8,10 +8,11 @@ use clmatrix::memory::{
 };
 use rstest::rstest;
 
-use super::{RGBA_U8, image_of, pixels, places, seen, write_places};
+use super::{RGBA_U8, image_of, pixels, place, places, positions, seen, write_places};
 use crate::buffer::refusal;
 use crate::gate::{gate, open};
 use crate::on_device::{OnDevice, on_device};
+use crate::support::pattern::{word, words};
 
 /// The shape of a map of the whole image: slices, rows, pixels.
 fn mapped_shape(image: &Image) -> [usize; 3] {
@@ -39,7 +40,7 @@ fn shows_each_pixel_in_its_place(
     let map = enqueue_map_image::<[u32; 4], _>(queue, &image, MapRead, .., [])?;
     assert_eq!(map.pixels().shape(), mapped_shape(&image));
     for ((z, y, x), pixel) in map.pixels().indexed_iter() {
-        assert_eq!(*pixel, [x as u32, y as u32, z as u32, 3]);
+        assert_eq!(*pixel, place(x, y, z));
     }
     assert!(map.row_pitch() >= 7 * 16);
     assert!(map.slice_pitch() >= map.pixels().shape()[1] * map.row_pitch());
@@ -62,10 +63,10 @@ fn a_kernel_sees_what_was_written_to_it(
 ) -> Result<()> {
     let queue = &on_device.queue;
     let image = image_of(&on_device, image_type, MemFlags::READ_WRITE)?;
-    enqueue_copy(queue, &image, &vec![[9_u32; 4]; image.shape().iter().product()], .., [])?;
+    enqueue_copy(queue, &image, &vec![words([9; 4]); image.shape().iter().product()], .., [])?;
     let mut map = enqueue_map_image::<[u32; 4], _>(queue, &image, MapWriteInvalidate, .., [])?;
     for ((z, y, x), pixel) in map.pixels_mut().indexed_iter_mut() {
-        *pixel = [x as u32, y as u32, z as u32, 3];
+        *pixel = place(x, y, z);
     }
     map.unmap([])?;
     assert_eq!(seen(&on_device, &image)?, places(image.shape()));
@@ -96,13 +97,13 @@ fn a_part_is_mapped_and_the_rest_stays(
     let mut map = enqueue_map_image::<[u32; 4], _>(queue, &image, MapReadWrite, part, [])?;
     let [oz, oy, ox] = [origin[2], origin[1], origin[0]];
     for ((z, y, x), pixel) in map.pixels_mut().indexed_iter_mut() {
-        assert_eq!(*pixel, [(x + ox) as u32, (y + oy) as u32, (z + oz) as u32, 3]);
-        pixel[3] = 7;
+        assert_eq!(*pixel, place(x + ox, y + oy, z + oz));
+        pixel[3] = word(7);
     }
     map.unmap([])?;
-    for pixel in &mut expected {
-        if (0..3).all(|axis| pixel[axis] as usize >= origin[axis]) {
-            pixel[3] = 7;
+    for (pixel, position) in expected.iter_mut().zip(positions(image.shape())) {
+        if (0..3).all(|axis| position[axis] >= origin[axis]) {
+            pixel[3] = word(7);
         }
     }
     assert_eq!(seen(&on_device, &image)?, expected);
@@ -127,9 +128,9 @@ fn writing_keeps_what_is_not_written(on_device: OnDevice) -> Result<()> {
     let mut expected = places(&[7, 5]);
     enqueue_copy(queue, &image, &expected, .., [])?;
     let mut map = enqueue_map_image::<[u32; 4], _>(queue, &image, MapWrite, .., [])?;
-    map.pixels_mut()[[0, 4, 6]] = [1; 4];
+    map.pixels_mut()[[0, 4, 6]] = words([1; 4]);
     drop(map);
-    expected[34] = [1; 4];
+    expected[34] = words([1; 4]);
     assert_eq!(seen(&on_device, &image)?, expected);
     Ok(())
 }
@@ -185,11 +186,11 @@ fn keeps_commands_off_its_rows(on_device: OnDevice) -> Result<()> {
     enqueue_fill_image(queue, &image, [0_u32; 4], rows(3, 2), [])?;
     enqueue_fill_image(queue, &image, [0_u32; 4], rows(0, 1), [])?;
     drop(map);
-    enqueue_fill_image(queue, &image, [5_u32; 4], .., [])?;
+    enqueue_fill_image(queue, &image, words([5; 4]), .., [])?;
 
     let map = enqueue_map_image::<[u32; 4], _>(queue, &image, MapRead, .., [])?;
     assert_eq!(refusal(enqueue_fill_image(queue, &image, [0_u32; 4], .., [])), invalid);
-    assert_eq!(pixels(&on_device, &image)?, [[5; 4]; 35], "both read");
+    assert_eq!(pixels(&on_device, &image)?, [words([5; 4]); 35], "both read");
     drop(map);
     Ok(())
 }
@@ -206,14 +207,14 @@ fn two_parts_may_be_mapped_at_once(on_device: OnDevice) -> Result<()> {
         enqueue_map_image::<[u32; 4], _>(queue, &image, MapReadWrite, rows, [])
     };
     let (mut first, mut second) = (map(0)?, map(2)?);
-    first.pixels_mut()[[0, 1, 6]] = [8; 4];
-    second.pixels_mut()[[0, 0, 0]] = [9; 4];
-    assert_eq!(first.pixels()[[0, 1, 5]], [5, 1, 0, 3]);
-    assert_eq!(second.pixels()[[0, 1, 6]], [6, 3, 0, 3]);
+    first.pixels_mut()[[0, 1, 6]] = words([8; 4]);
+    second.pixels_mut()[[0, 0, 0]] = words([9; 4]);
+    assert_eq!(first.pixels()[[0, 1, 5]], place(5, 1, 0));
+    assert_eq!(second.pixels()[[0, 1, 6]], place(6, 3, 0));
     first.unmap([])?;
     second.unmap([])?;
-    expected[13] = [8; 4];
-    expected[14] = [9; 4];
+    expected[13] = words([8; 4]);
+    expected[14] = words([9; 4]);
     assert_eq!(seen(&on_device, &image)?, expected);
     Ok(())
 }
@@ -272,10 +273,10 @@ fn need_not_block(on_device: OnDevice) -> Result<()> {
         enqueue_map_image_nonblocking::<[u32; 4], _>(queue, &image, MapReadWrite, rows, [])?;
     let mut map = pending.wait()?;
     assert!(map.pixels().iter().eq(&places(&[7, 5])[21..]));
-    map.pixels_mut()[[0, 1, 6]] = [8; 4];
+    map.pixels_mut()[[0, 1, 6]] = words([8; 4]);
     let other_queue = on_device.another_queue();
     map.unmap_on(&other_queue, [])?.wait()?;
-    assert_eq!(seen(&on_device, &image)?[34], [8; 4]);
+    assert_eq!(seen(&on_device, &image)?[34], words([8; 4]));
     Ok(())
 }
 
@@ -283,14 +284,14 @@ fn need_not_block(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test(requires(images))]
 fn one_that_does_not_block_comes_after_its_events(on_device: OnDevice) -> Result<()> {
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
-    enqueue_fill_image(&on_device.queue, &image, [6_u32; 4], .., [])?;
+    enqueue_fill_image(&on_device.queue, &image, words([6; 4]), .., [])?;
     on_device.queue.finish()?;
     let gate = gate(&on_device.context);
     let queue = on_device.another_queue();
     let pending = enqueue_map_image_nonblocking::<[u32; 4], _>(&queue, &image, MapRead, .., &gate)?;
     assert_ne!(pending.event().command_execution_status()?.0, clmatrix::cl3::event::CL_COMPLETE);
     open(&gate);
-    assert!(pending.wait()?.pixels().iter().all(|pixel| *pixel == [6; 4]));
+    assert!(pending.wait()?.pixels().iter().all(|pixel| *pixel == words([6; 4])));
     Ok(())
 }
 

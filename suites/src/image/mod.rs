@@ -12,6 +12,7 @@ mod map;
 mod of_buffer;
 mod property;
 mod refused;
+mod sizes;
 
 use std::fmt::Write;
 
@@ -22,6 +23,7 @@ use clmatrix::memory::{
 };
 
 use crate::on_device::OnDevice;
+use crate::support::pattern::words;
 
 /// What every device with images has.
 const RGBA_U8: ImageFormat = ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnsignedInt8);
@@ -131,9 +133,9 @@ pub(crate) fn seen(on_device: &OnDevice, image: &Image) -> Result<Vec<[u32; 4]>>
     Ok(seen)
 }
 
-/// Has a kernel write to each pixel its own place: (x, y, z, 3).
+/// Has a kernel write to each pixel its own place, as [`place`] does: the image is of [`RGBA_U32`].
 fn write_places(on_device: &OnDevice, image: &Image) -> Result<()> {
-    let (vector, suffix) = vector(image.format().channel_type.kind());
+    assert_eq!(image.format(), RGBA_U32);
     let image_type = image.image_type();
     let extension = match image_type {
         ImageType::Image3d => "#pragma OPENCL EXTENSION cl_khr_3d_image_writes : enable",
@@ -141,9 +143,10 @@ fn write_places(on_device: &OnDevice, image: &Image) -> Result<()> {
     };
     let source = format!(
         "{extension}
+         uint word(uint number) {{ return 0x04030201u + number % 61 * 0x04040404u; }}
          kernel void k(write_only {} image, int width, int height) {{
              {POSITION}
-             write_image{suffix}(image, {}, ({vector})(x, y, z, 3));
+             write_imageui(image, {}, (uint4)(word(x), word(y), word(z), word(60)));
          }}",
         type_name(image_type),
         coordinates(image_type),
@@ -157,9 +160,19 @@ fn write_places(on_device: &OnDevice, image: &Image) -> Result<()> {
     Ok(())
 }
 
+/// The pixel of words that stands for the place (x, y, z).
+fn place(x: usize, y: usize, z: usize) -> [u32; 4] {
+    words([x as u32, y as u32, z as u32, 60])
+}
+
 /// The places of the pixels of `shape`, x first.
 pub(crate) fn places(shape: &[usize]) -> Vec<[u32; 4]> {
-    let axis = |axis: usize| shape.get(axis).map_or(1, |pixels| *pixels as u32);
-    let rows = |z| (0..axis(1)).flat_map(move |y| (0..axis(0)).map(move |x| [x, y, z, 3]));
+    positions(shape).into_iter().map(|[x, y, z]| place(x, y, z)).collect()
+}
+
+/// The x, y and z of the pixels of `shape`, x first.
+fn positions(shape: &[usize]) -> Vec<[usize; 3]> {
+    let axis = |axis: usize| shape.get(axis).copied().unwrap_or(1);
+    let rows = |z| (0..axis(1)).flat_map(move |y| (0..axis(0)).map(move |x| [x, y, z]));
     (0..axis(2)).flat_map(rows).collect()
 }

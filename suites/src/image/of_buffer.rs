@@ -14,6 +14,7 @@ use rstest::rstest;
 use super::{RGBA_U32, pixels, places, seen, write_places};
 use crate::buffer::refusal;
 use crate::on_device::{OnDevice, on_device, soon};
+use crate::support::pattern::words;
 
 /// A buffer of the places of so many pixels.
 fn buffer_of(on_device: &OnDevice, pixels: usize) -> Result<Buffer> {
@@ -32,20 +33,20 @@ fn kernels_see_the_buffers_bytes_as_pixels(on_device: OnDevice) -> Result<()> {
     assert_eq!((image.image_type(), image.shape()), (ImageType::Image1dBuffer, &[7][..]));
     assert_eq!(image.buffer(), Some(&buffer));
     assert_eq!(seen(&on_device, &image)?, places(&[7]));
-    enqueue_copy(&on_device.queue, &buffer, &[[9_u32; 4]; 9], .., [])?;
-    assert_eq!(seen(&on_device, &image)?, [[9; 4]; 7]);
+    enqueue_copy(&on_device.queue, &buffer, &[words([9; 4]); 9], .., [])?;
+    assert_eq!(seen(&on_device, &image)?, [words([9; 4]); 7]);
     Ok(())
 }
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn the_buffer_has_what_a_kernel_wrote_to_the_image(on_device: OnDevice) -> Result<()> {
-    let buffer = Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &[[8_u32; 4]; 9])?;
+    let buffer = Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &[words([8; 4]); 9])?;
     write_places(&on_device, &row_of(&on_device, &buffer, 7)?)?;
     let mut found = [[0_u32; 4]; 9];
     enqueue_copy(&on_device.queue, &mut found, &buffer, .., [])?;
     assert_eq!(found[..7], places(&[7]));
-    assert_eq!(found[7..], [[8; 4]; 2], "and no more");
+    assert_eq!(found[7..], [words([8; 4]); 2], "and no more");
     Ok(())
 }
 
@@ -56,15 +57,15 @@ fn pixels_go_in_and_out(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, 7)?;
     let image = row_of(&on_device, &buffer, 7)?;
     let middle = ImageRegion::new([2]).origin([3]);
-    enqueue_copy(queue, &image, &[[40_u32; 4], [41; 4]], middle, [])?;
-    enqueue_fill_image(queue, &image, [5_u32; 4], ImageRegion::default().origin([6]), [])?;
+    enqueue_copy(queue, &image, &[words([40; 4]), words([41; 4])], middle, [])?;
+    enqueue_fill_image(queue, &image, words([5; 4]), ImageRegion::default().origin([6]), [])?;
     let mut expected = places(&[7]);
-    expected[3..5].copy_from_slice(&[[40; 4], [41; 4]]);
-    expected[6] = [5; 4];
+    expected[3..5].copy_from_slice(&[words([40; 4]), words([41; 4])]);
+    expected[6] = words([5; 4]);
     assert_eq!(seen(&on_device, &image)?, expected);
     let mut found = [[0_u32; 4]; 2];
     enqueue_copy(queue, &mut found, &image, middle, [])?;
-    assert_eq!(found, [[40; 4], [41; 4]]);
+    assert_eq!(found, [words([40; 4]), words([41; 4])]);
     Ok(())
 }
 
@@ -145,11 +146,11 @@ fn a_map_of_the_buffer_keeps_commands_off_the_image(on_device: OnDevice) -> Resu
     map.unmap([])?;
     let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, .., [])?;
     read(2)?;
-    let write = || enqueue_copy(queue, &image, &[[7_u32; 4]; 7], .., []);
+    let write = || enqueue_copy(queue, &image, &[words([7; 4]); 7], .., []);
     assert_eq!(refusal(write()), "CL_INVALID_OPERATION");
     drop(map);
     write()?;
-    assert_eq!(seen(&on_device, &image)?, [[7; 4]; 7]);
+    assert_eq!(seen(&on_device, &image)?, [words([7; 4]); 7]);
     Ok(())
 }
 

@@ -166,7 +166,8 @@ fn is_copied_to_and_from_images(on_device: OnDevice) -> Result<()> {
     assert_eq!(seen(&on_device, &image)?, places(&[4, 3]));
     enqueue_copy(queue, &other, &image, .., [])?;
     on_device.run(DOUBLE, &[&other], 4 * 12)?;
-    let twice: Vec<u32> = places(&[4, 3]).as_flattened().iter().map(|place| 2 * place).collect();
+    let twice: Vec<u32> =
+        places(&[4, 3]).as_flattened().iter().map(|place| place.wrapping_mul(2)).collect();
     assert_eq!(contents(&on_device, &other)?, twice);
     let first = ImageBufferRegion::new([1, 1]).offset(16);
     enqueue_copy(queue, &image, &other, first, [])?;

@@ -106,6 +106,21 @@ pub fn same(found: &[u8], expected: &[u8], what: impl Display) -> Result<(), Str
     }
 }
 
+/// Copies the rows of a rectangle between bytes of the host, each with the offset of the first row:
+/// the model of what a command does. Pitches are those of rows and slices.
+pub fn copy_rows(
+    (dst, dst_start): (&mut [u8], usize),
+    (src, src_start): (&[u8], usize),
+    [row, rows, slices]: [usize; 3],
+    [dst_pitches, src_pitches]: [[usize; 2]; 2],
+) {
+    for (z, y) in (0..slices).flat_map(|z| (0..rows).map(move |y| (z, y))) {
+        let at = |[row_pitch, slice_pitch]: [usize; 2]| y * row_pitch + z * slice_pitch;
+        let (to, from) = (dst_start + at(dst_pitches), src_start + at(src_pitches));
+        dst[to..to + row].copy_from_slice(&src[from..from + row]);
+    }
+}
+
 /// More bytes than one period of each pattern.
 const SOME: usize = 1000;
 
