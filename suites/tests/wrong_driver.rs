@@ -1,0 +1,153 @@
+//! Drivers that lose or misplace bytes are noticed: the suites run on PoCL through a loader that makes
+//! one command wrong, `wrong_driver/driver.c`, and the tests named here fail.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use clmatrix_harness::run_log::RunLog;
+use clmatrix_harness::verdict::Verdict;
+
+/// What the loader does wrong, and the tests that must notice. Each stands for its cases as well, of
+/// which at least one must fail.
+const FAULTS: &[(&str, &[&str])] = &[
+    (
+        "copy: last byte",
+        &[
+            "buffer::copy::takes_the_bytes_from_and_to_their_offsets",
+            "buffer::copy::moves_all_bytes_of_any_size",
+            "buffer::regions::a_copy_moves_its_bytes_and_no_others",
+            "copy::linear::all_bytes_of_any_size_are_copied",
+            "svm::as_buffer::copies_between_parts_move_all_bytes_of_any_size",
+        ],
+    ),
+    ("copy: last byte over 1 MiB", &["buffer::copy::moves_all_bytes_of_any_size"]),
+    ("copy: source offset", &["buffer::regions::a_copy_moves_its_bytes_and_no_others"]),
+    ("copy: destination offset", &["buffer::regions::a_copy_moves_its_bytes_and_no_others"]),
+    (
+        "region: origin",
+        &[
+            "buffer::regions::a_copy_moves_its_bytes_and_no_others",
+            "buffer::regions::a_copy_of_rows_moves_its_bytes_and_no_others",
+            "buffer::regions::a_write_and_a_read_move_their_bytes_and_no_others",
+            "buffer::regions::rows_are_written_and_read_and_no_other_bytes",
+            "buffer::regions::a_fill_writes_its_bytes_and_no_others",
+            "buffer::regions::a_map_shows_and_writes_its_bytes_and_no_others",
+        ],
+    ),
+    ("read: last byte", &["buffer::read_write::all_bytes_of_any_size_are_written_and_read"]),
+    ("read: offset", &["buffer::read_write::all_bytes_of_any_size_are_written_and_read"]),
+    (
+        "write: last byte",
+        &[
+            "buffer::read_write::all_bytes_of_any_size_are_written_and_read",
+            "copy::pending::all_bytes_of_any_size_are_copied",
+            "buffer::host_memory::all_bytes_of_any_size_go_in_and_come_back",
+        ],
+    ),
+    ("write: offset", &["buffer::read_write::all_bytes_of_any_size_are_written_and_read"]),
+    ("fill: last pattern", &["buffer::fill::fills_the_range_and_no_more"]),
+    ("fill: over 64 KiB", &["buffer::fill::fills_all_bytes_of_any_size"]),
+    ("fill: offset", &["buffer::fill::fills_the_range_and_no_more"]),
+    ("create: last byte", &["buffer::create::begins_with_host_data_of_any_size"]),
+    ("copy of rows: last byte", &["copy::rect::all_bytes_of_any_size_are_copied"]),
+    ("write of rows: last byte", &["copy::rect::all_bytes_of_any_size_are_copied"]),
+    ("read of rows: last byte", &["copy::rect::all_bytes_of_any_size_are_copied"]),
+    ("map: offset", &["buffer::map::all_bytes_of_any_size_are_mapped"]),
+    ("map: last byte", &["buffer::map::all_bytes_of_any_size_are_mapped"]),
+    ("map of SVM: last byte", &["svm::map::all_bytes_of_any_size_are_mapped"]),
+    ("copy of SVM: last byte", &["svm::copy::moves_all_bytes_of_any_size"]),
+    ("copy of SVM: last byte over 1 MiB", &["svm::copy::moves_all_bytes_of_any_size"]),
+    ("fill of SVM: last pattern", &["svm::fill::fills_all_bytes_of_any_size"]),
+    ("fill of SVM: over 64 KiB", &["svm::fill::fills_all_bytes_of_any_size"]),
+    (
+        "free of SVM: at once",
+        &[
+            "svm::release::bound_to_a_queue_it_is_freed_there_later",
+            "svm::release::bound_to_a_queue_it_is_freed_after_its_uses_on_others",
+        ],
+    ),
+    ("migration: last byte", &["migrate::all_bytes_of_any_size_stay"]),
+    ("kernel: last work item", &["buffer::copy::takes_the_bytes_from_and_to_their_offsets"]),
+    ("write of an image: last pixel", &["image::sizes::the_host_writes_and_reads_all_pixels"]),
+    ("read of an image: last pixel", &["image::sizes::the_host_writes_and_reads_all_pixels"]),
+    ("copy of an image: last pixel", &["image::sizes::all_pixels_are_copied_to_another_image"]),
+    ("fill of an image: last pixel", &["image::sizes::all_pixels_are_filled"]),
+    ("copy to an image: last pixel", &["image::sizes::all_pixels_are_copied_to_and_from_a_buffer"]),
+    (
+        "copy from an image: last byte",
+        &["image::sizes::all_pixels_are_copied_to_and_from_a_buffer"],
+    ),
+    ("map of an image: origin", &["image::sizes::all_pixels_are_mapped"]),
+];
+
+/// Compiles a library of `source` in `folder`, with the linker's `arguments`.
+fn library(folder: &Path, source: &Path, arguments: &[&str]) -> PathBuf {
+    let library = folder.join(source.file_stem().expect("a name")).with_extension("so");
+    let status = Command::new("cc")
+        .args(["-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o"])
+        .args([&library, source])
+        .args(arguments)
+        .status()
+        .expect("a C compiler is there, as for every Rust program that is linked");
+    assert!(status.success());
+    library
+}
+
+/// A loader that makes one command wrong, and passes all others on to the real one.
+fn wrong_loader(folder: &Path) -> PathBuf {
+    // A library is found by the name that the library it is linked to gives itself, here the path of
+    // the real loader.
+    let empty = folder.join("real.c");
+    std::fs::write(&empty, "").expect("the source can be written");
+    let loader = std::env::var("OPENCL_DYLIB_PATH").unwrap_or_else(|_| "libOpenCL.so.1".to_owned());
+    let real = library(folder, &empty, &[&format!("-Wl,-soname,{loader}")]);
+    let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wrong_driver/driver.c");
+    let real = real.to_str().expect("a path in UTF-8");
+    library(folder, &driver, &["-Wl,--no-as-needed", real])
+}
+
+/// Runs `tests` on PoCL with this fault, and returns those of which a case has another verdict than
+/// a pass.
+fn not_passed(
+    loader: &Path,
+    fault: &str,
+    tests: &BTreeSet<&'static str>,
+) -> BTreeSet<&'static str> {
+    let reports = tempfile::tempdir().expect("a folder");
+    let output = Command::new(env!("CARGO_BIN_EXE_clmatrix"))
+        .arg("run")
+        .args(tests)
+        .args(["--devices", "pocl", "--report-dir"])
+        .arg(reports.path())
+        .env("OPENCL_DYLIB_PATH", loader)
+        .env("CLMATRIX_WRONG", fault)
+        .env_remove("CLMATRIX_PROFILE")
+        .output()
+        .expect("it starts");
+    let log = [reports.path(), &reports.path().join("partial")]
+        .into_iter()
+        .find_map(|folder| RunLog::read(&folder.join("events.jsonl")).ok())
+        .unwrap_or_else(|| panic!("{fault}: {}", String::from_utf8_lossy(&output.stderr)));
+    let has_not_passed = |test: &&str| {
+        let of_test = |path: &str| {
+            path.strip_prefix(*test).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+        };
+        let mut results = log.results.iter().filter(|result| of_test(result.test_and_device().0));
+        results.any(|result| result.verdict != Verdict::Pass)
+    };
+    tests.iter().copied().filter(has_not_passed).collect()
+}
+
+#[test]
+fn wrong_bytes_are_noticed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let loader = wrong_loader(folder.path());
+    let all = FAULTS.iter().flat_map(|(_, tests)| *tests).copied().collect();
+    let without_fault = not_passed(&loader, "nothing", &all);
+    assert!(without_fault.is_empty(), "without a fault, these do not pass: {without_fault:?}");
+    for (fault, tests) in FAULTS {
+        let tests = tests.iter().copied().collect();
+        assert_eq!(not_passed(&loader, fault, &tests), tests, "{fault}");
+    }
+}
