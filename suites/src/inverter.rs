@@ -7,17 +7,22 @@ use clmatrix::{Launcher, Result};
 
 use crate::on_device::OnDevice;
 
-/// A kernel that turns each byte of a buffer round.
+/// A kernel that inverts each byte of a buffer, and one that copies a buffer.
 pub struct Inverter<'a> {
     on_device: &'a OnDevice,
-    kernel: RefCell<Launcher>,
+    invert: RefCell<Launcher>,
+    copy: RefCell<Launcher>,
 }
 
 impl<'a> Inverter<'a> {
-    /// Builds the kernel.
+    /// Builds the kernels.
     pub fn new(on_device: &'a OnDevice) -> Result<Self> {
-        let source = "kernel void k(global uchar *x) { x[get_global_id(0)] ^= 255; }";
-        Ok(Self { on_device, kernel: RefCell::new(on_device.launcher(source, "")?) })
+        let invert = "kernel void k(global uchar *x) { x[get_global_id(0)] ^= 255; }";
+        let copy = "kernel void k(global const uchar *x, global uchar *y) {
+            y[get_global_id(0)] = x[get_global_id(0)];
+        }";
+        let build = |source| on_device.launcher(source, "").map(RefCell::new);
+        Ok(Self { on_device, invert: build(invert)?, copy: build(copy)? })
     }
 
     /// A buffer of these bytes, which a kernel has written.
@@ -28,17 +33,23 @@ impl<'a> Inverter<'a> {
         Ok(buffer)
     }
 
-    /// The bytes of a buffer, as a kernel reads them.
+    /// The bytes of a buffer, as a kernel reads them; zero where it does not.
     pub fn read(&self, buffer: &Buffer) -> Result<Vec<u8>> {
-        self.invert(buffer)?;
         let mut bytes = vec![0; buffer.size()];
-        enqueue_copy(&self.on_device.queue, &mut bytes, buffer, .., [])?;
-        Ok(bytes.into_iter().map(|byte| !byte).collect())
+        let OnDevice { context, queue } = self.on_device;
+        let seen = Buffer::from_slice(context, MemFlags::READ_WRITE, &bytes)?;
+        let mut kernel = self.copy.borrow_mut();
+        let mut launch = kernel.launch();
+        launch.global(buffer.size()).arg_read(buffer).arg(&seen);
+        // SAFETY: the kernel uses as many bytes of both buffers as they have.
+        unsafe { launch.enqueue(queue) }?;
+        enqueue_copy(queue, &mut bytes, &seen, .., [])?;
+        Ok(bytes)
     }
 
-    /// Turns each byte round.
+    /// Inverts each byte.
     pub fn invert(&self, buffer: &Buffer) -> Result<()> {
-        let mut kernel = self.kernel.borrow_mut();
+        let mut kernel = self.invert.borrow_mut();
         let mut launch = kernel.launch();
         launch.global(buffer.size()).arg(buffer);
         // SAFETY: the kernel uses as many bytes of the buffer as it has.

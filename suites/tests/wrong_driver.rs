@@ -28,7 +28,6 @@ const FAULTS: &[(&str, &[&str])] = &[
         "region: origin",
         &[
             "buffer::regions::a_copy_moves_its_bytes_and_no_others",
-            "buffer::regions::a_copy_of_rows_moves_its_bytes_and_no_others",
             "buffer::regions::a_write_and_a_read_move_their_bytes_and_no_others",
             "buffer::regions::rows_are_written_and_read_and_no_other_bytes",
             "buffer::regions::a_fill_writes_its_bytes_and_no_others",

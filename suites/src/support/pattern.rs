@@ -34,18 +34,6 @@ pub fn words<const N: usize>(numbers: [u32; N]) -> [u32; N] {
     numbers.map(word)
 }
 
-/// The words of 0, 1, 2, ...
-pub fn counting(n: u32) -> Vec<u32> {
-    (0..n).map(word).collect()
-}
-
-/// OpenCL C that replaces the word of a number by the word of twice that number.
-pub const DOUBLE: &str = "kernel void k(global uint *x) {
-    size_t i = get_global_id(0);
-    uint number = (x[i] & 255) >> 2;
-    x[i] = 0x04030201u + 2 * number % 61 * 0x04040404u;
-}";
-
 /// The first `len` bytes of pattern `seed`, which is 0, 1 or 2.
 pub fn bytes(seed: usize, len: usize) -> Vec<u8> {
     assert!(seed < SEEDS, "there are {SEEDS} patterns");
