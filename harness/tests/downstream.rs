@@ -7,14 +7,20 @@ fn example() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/downstream")
 }
 
-/// Runs `cargo` in the example, with a target folder that is kept between runs.
+/// Runs `cargo` in the example.
 fn cargo(arguments: &[&str]) -> Output {
     cargo_with(&[], arguments)
 }
 
 fn cargo_with(variables: &[(&str, &Path)], arguments: &[&str]) -> Output {
+    cargo_in(&example(), variables, arguments)
+}
+
+/// Runs `cargo` in a package outside the workspace. It builds into the workspace's target folder, and
+/// without debug info as the workspace does, so that what both depend on is built once.
+fn cargo_in(package: &Path, variables: &[(&str, &Path)], arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO"));
-    command.current_dir(example()).args(arguments);
+    command.current_dir(package).args(arguments);
     // The outer cargo and nextest speak to this process only.
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();
@@ -25,8 +31,9 @@ fn cargo_with(variables: &[(&str, &Path)], arguments: &[&str]) -> Output {
             command.env_remove(&*name);
         }
     }
-    command.env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("downstream"));
-    command.envs(variables.iter().copied());
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("cargo's target folder");
+    command.env("CARGO_TARGET_DIR", target).env("CARGO_PROFILE_DEV_DEBUG", "0");
+    command.env("CARGO_INCREMENTAL", "0").envs(variables.iter().copied());
     let output = command.output().expect("cargo runs");
     println!("{}", stdout(&output));
     eprintln!("{}", String::from_utf8_lossy(&output.stderr));
@@ -147,13 +154,9 @@ fn a_lost_test_does_not_compile() {
          clmatrix_harness::main!();\n",
     );
     write("tests/deeper/mod.rs", "#[rstest::rstest] fn parametrised(#[values(1)] _n: i32) {}\n");
-    let mut command = Command::new(env!("CARGO"));
-    command
-        .current_dir(&folder)
-        .args(["check", "--tests"])
-        .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("downstream"));
-    std::fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).expect("the lock file");
-    let output = command.output().expect("cargo runs");
+    std::fs::copy(example().join("Cargo.lock"), folder.join("Cargo.lock")).expect("the lock file");
+    // Not `check`, for which all dependencies would be built once more.
+    let output = cargo_in(&folder, &[], &["test", "--no-run"]);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success());
     for (place, what) in [

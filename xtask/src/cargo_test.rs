@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::environment::Environment;
 use crate::process;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, executables};
 
 /// Runs `cargo test` on the devices that `environment` shows, without arguments also loom. All of
 /// it runs, whatever fails, and the last lines name what failed.
@@ -15,7 +15,7 @@ pub fn run(
     environment: &Environment,
     arguments: &[String],
 ) -> Result<ExitCode> {
-    let loom_passes = !arguments.is_empty() || process::status(&mut loom(workspace))?.success();
+    let loom_passes = !arguments.is_empty() || loom(workspace)?;
     let mut test = command(workspace, arguments);
     environment.apply(&mut test);
     // With --no-fail-fast, cargo's last lines are a list of the targets that failed.
@@ -32,13 +32,16 @@ pub fn run(
     Ok(process::exit_code(status, loom_passes))
 }
 
-/// The tests that loom runs. Its flag changes how everything is built, hence a target folder of its
-/// own.
-pub fn loom(workspace: &Workspace) -> Command {
-    let mut test = workspace.cargo();
-    test.args(["test", "--package", "clmatrix", "--lib", "--target-dir"]);
-    test.arg(workspace.target.join("loom")).arg("loom_tests").env("RUSTFLAGS", "--cfg loom");
-    test
+/// Runs the tests that loom runs, and returns whether they pass.
+pub fn loom(workspace: &Workspace) -> Result<bool> {
+    let mut build = workspace.cargo();
+    build.args(["rustc", "--package", "clmatrix", "--lib", "--profile", "test"]);
+    build.args(["--features", "loom"]);
+    // For this crate alone, so that its dependencies are those of all other builds.
+    let flags = ["--cfg", "loom", "-C", "opt-level=2"];
+    let [tests] = executables(&mut build, &flags, ["clmatrix"])?;
+    let mut run = Command::new(tests);
+    Ok(process::status(run.current_dir(&workspace.root).arg("loom_tests"))?.success())
 }
 
 /// `cargo test` with the user's arguments.

@@ -88,8 +88,8 @@ enum Task {
     },
     /// Check all interleavings of the library's lock-free code, with loom
     ///
-    /// Builds the library's tests with `--cfg loom`, in target/loom. Needs no device. `test`
-    /// without arguments includes this command.
+    /// Builds the library's tests with `--cfg loom`, optimized. Needs no device. `test` without
+    /// arguments includes this command.
     Loom,
     /// Compare the library's answers about devices with PyOpenCL's
     ///
@@ -230,7 +230,10 @@ fn dispatch(task: Task) -> Result<ExitCode> {
     let done = match task {
         Task::Matrix { devices, arguments } => matrix(&workspace, &devices, &arguments),
         Task::Test { devices, arguments } => return test(&workspace, &devices, &arguments),
-        Task::Loom => process::run(&mut cargo_test::loom(&workspace)),
+        Task::Loom => {
+            let passes = cargo_test::loom(&workspace)?;
+            return Ok(ExitCode::from(u8::from(!passes)));
+        }
         Task::CiEmbedded => return ci_embedded::run(&workspace),
         Task::Provision => ci_matrix::provision(&workspace.runtimes),
         Task::Env { devices, format } => print_environment(&workspace, &devices, format),

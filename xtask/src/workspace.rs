@@ -50,15 +50,20 @@ impl Workspace {
     pub fn build_clmatrix(&self) -> Result<PathBuf> {
         let mut build = self.cargo();
         build.args(["build", "--package", "clmatrix-suites", "--bin", "clmatrix"]);
-        let [clmatrix] = executables(&mut build, ["clmatrix"])?;
+        let [clmatrix] = executables(&mut build, &[], ["clmatrix"])?;
         Ok(clmatrix)
     }
 }
 
-/// Runs a `cargo build` and returns the paths of these of the executables that it makes.
-pub fn executables<const N: usize>(build: &mut Command, names: [&str; N]) -> Result<[PathBuf; N]> {
+/// Runs a `cargo build`, or a `cargo rustc` with flags for the compiler, and returns the paths of these
+/// of the executables that it makes.
+pub fn executables<const N: usize>(
+    build: &mut Command,
+    flags: &[&str],
+    names: [&str; N],
+) -> Result<[PathBuf; N]> {
     // Cargo says where they went: `build.target` and profiles move them about.
-    build.arg("--message-format=json-render-diagnostics");
+    build.args(["--message-format=json-render-diagnostics", "--"]).args(flags);
     let output = process::output(build.stderr(Stdio::inherit()))?;
     if !output.status.success() {
         bail!("`{}` failed ({})", process::line(build), output.status);
