@@ -88,7 +88,7 @@ where
     /// # Errors
     /// CL_INVALID_OPERATION where `compute` asks for the value that it computes, in this thread or
     /// by waiting for another thread that waits for this one (a thread that it merely joins is not
-    /// seen, and waits forever); and what the driver answers when the object is to be kept.
+    /// seen, and waits forever); and the driver's errors when the object is to be kept.
     pub fn get_or_compute<Q>(
         &self,
         object: &impl FirstArg,

@@ -71,7 +71,7 @@ impl Facts {
     /// given one has too many (PyOpenCL's `has_struct_arg_count_bug`, PoCL's issue 197).
     ///
     /// # Errors
-    /// For PoCL 0.14, for which a kernel is built, what the driver answers.
+    /// For PoCL 0.14, for which a kernel is built, the driver's errors.
     pub fn has_struct_arg_count_bug(
         &self,
         builds: impl TrialBuild,

@@ -109,7 +109,7 @@ impl Facts {
     /// Asks the driver (`clGetDeviceInfo`, `clGetPlatformInfo`).
     ///
     /// # Errors
-    /// What the driver answers where it does not tell the platform of the device, or what every
+    /// The driver's errors where it does not tell the platform of the device, or what every
     /// device has.
     pub fn of(device: &Device) -> Result<Self> {
         let ask = Query(device);

@@ -18,7 +18,7 @@ impl Facts {
     ///
     /// # Errors
     /// CL_INVALID_DEVICE_TYPE for a device of AMD's that is neither GPU nor CPU, and, where a kernel
-    /// is built, what the driver answers.
+    /// is built, the driver's errors.
     pub fn simd_group_size(
         &self,
         type_size: usize,
@@ -55,7 +55,7 @@ impl Facts {
     /// small kernel.
     ///
     /// # Errors
-    /// Where a kernel is built, what the driver answers.
+    /// Where a kernel is built, the driver's errors.
     pub fn reasonable_work_group_size_multiple(&self, builds: impl TrialBuild) -> Result<usize> {
         match self.nv_warp_size {
             Some(warp) => Ok(warp as usize),

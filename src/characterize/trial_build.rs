@@ -31,7 +31,7 @@ pub trait TrialBuild {
     /// CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE of a small kernel.
     ///
     /// # Errors
-    /// CL_INVALID_DEVICE for a context without the device, and what the driver answers.
+    /// CL_INVALID_DEVICE for a context without the device, and the driver's errors.
     fn preferred_work_group_size_multiple(&self) -> Result<usize>;
 
     /// CL_KERNEL_NUM_ARGS of a kernel with one argument, a structure of two members.

@@ -168,7 +168,7 @@ impl<'k, 'a> Launch<'k, 'a> {
     /// - CL_INVALID_WORK_DIMENSION, CL_INVALID_GLOBAL_WORK_SIZE, CL_INVALID_WORK_ITEM_SIZE,
     ///   CL_INVALID_WORK_GROUP_SIZE and CL_INVALID_GLOBAL_OFFSET for sizes that no device takes;
     /// - CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that has failed;
-    /// - and what the driver answers, such as CL_INVALID_WORK_GROUP_SIZE for a group that is too
+    /// - and the driver's errors, such as CL_INVALID_WORK_GROUP_SIZE for a group that is too
     ///   large for the device or not the one that the kernel requires.
     ///
     /// # Safety

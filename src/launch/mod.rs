@@ -112,8 +112,8 @@ impl Launcher {
     /// The kernel `name` of a program that is built (`clCreateKernel`).
     ///
     /// # Errors
-    /// CL_INVALID_KERNEL_NAME where the program has no such kernel, and what else the driver
-    /// answers.
+    /// CL_INVALID_KERNEL_NAME where the program has no such kernel, and other errors of
+    /// the driver.
     pub fn create(program: &Program, name: &str) -> Result<Self> {
         Self::new(Kernel::new(create_kernel(program.get(), name)?))
     }
@@ -121,7 +121,7 @@ impl Launcher {
     /// Takes `kernel` over, and asks what its arguments are.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// The driver's errors.
     pub fn new(kernel: Kernel) -> Result<Self> {
         let info = |name| {
             cl3::kernel::get_kernel_info(kernel.get(), name).map_err(in_call("clGetKernelInfo"))

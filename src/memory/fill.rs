@@ -115,8 +115,8 @@ pub fn enqueue_fill<'a, P, Part, Dst: FillTarget<P, Part>>(
 /// CL_INVALID_CONTEXT, CL_INVALID_VALUE for bytes that are not there, for a pattern whose size is
 /// no power of two up to 128 bytes, and for a range that does not begin and end at multiples of
 /// that; CL_INVALID_OPERATION where the bytes are mapped,
-/// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that has failed, and what the driver
-/// answers.
+/// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that has failed, and the driver's
+/// errors.
 pub fn enqueue_fill_buffer<'a, P: Pattern + ?Sized>(
     queue: &CommandQueue,
     buffer: &Buffer,

@@ -12,7 +12,7 @@ use crate::error::{Result, in_call};
 /// thread of the driver's. `what` must not call OpenCL functions that wait.
 ///
 /// # Errors
-/// What the driver answers, with `what`.
+/// The driver's errors, with `what`.
 ///
 /// # Safety
 /// `raw` is a valid memory object.

@@ -57,8 +57,8 @@ impl<M: MemoryObject> AnyMemoryObject for M {}
 /// they, the queue and the events are not of one context, CL_INVALID_OPERATION for one that is mapped
 /// for writing, or mapped at all where its content is not needed (a region counts as its whole
 /// buffer);
-/// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that has failed, and what the driver
-/// answers.
+/// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that has failed, and the driver's
+/// errors.
 pub fn enqueue_migrate_mem_objects<'a>(
     queue: &CommandQueue,
     objects: &[&dyn AnyMemoryObject],

@@ -46,7 +46,7 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
     /// CL_MEM_TYPE.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// The driver's errors.
     fn object_type(&self) -> Result<ObjectType> {
         Ok(ObjectType::from_raw(info(self.handle(), cl::CL_MEM_TYPE)?.into()))
     }
@@ -66,7 +66,7 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
     /// others. What is there can be looked at while it is mapped.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// The driver's errors.
     fn host_ptr(&self) -> Result<*const c_void> {
         Ok(isize::from(info(self.handle(), cl::CL_MEM_HOST_PTR)?) as *const c_void)
     }
@@ -74,7 +74,7 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
     /// CL_MEM_MAP_COUNT, for debugging: some drivers never count.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// The driver's errors.
     fn map_count(&self) -> Result<u32> {
         Ok(info(self.handle(), cl::CL_MEM_MAP_COUNT)?.into())
     }
@@ -83,7 +83,7 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
     /// and commands hold others.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// The driver's errors.
     fn reference_count(&self) -> Result<u32> {
         Ok(info(self.handle(), cl::CL_MEM_REFERENCE_COUNT)?.into())
     }
@@ -92,7 +92,7 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
     /// as the whole buffer of a region; valid as long as `self` lives.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// The driver's errors.
     fn associated_memory_object(&self) -> Result<Option<cl_mem>> {
         let raw = isize::from(info(self.handle(), cl::CL_MEM_ASSOCIATED_MEMOBJECT)?) as cl_mem;
         Ok((!raw.is_null()).then_some(raw))
@@ -106,7 +106,7 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
     /// CL_MEM_USES_SVM_POINTER (OpenCL 2.0): whether it lives in shared virtual memory.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// The driver's errors.
     fn uses_svm_pointer(&self) -> Result<bool> {
         Ok(u32::from(info(self.handle(), cl::CL_MEM_USES_SVM_POINTER)?) != 0)
     }
@@ -114,7 +114,7 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
     /// CL_MEM_PROPERTIES (OpenCL 3.0): the properties that it was made with.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// The driver's errors.
     fn properties(&self) -> Result<Vec<u64>> {
         Ok(info(self.handle(), cl::CL_MEM_PROPERTIES)?.into())
     }

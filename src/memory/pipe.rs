@@ -70,7 +70,7 @@ impl Pipe {
     /// CL_INVALID_OPERATION, of class [`Unsupported`](crate::Class::Unsupported), where no device of
     /// the context has pipes; CL_INVALID_VALUE for other flags; CL_INVALID_PIPE_SIZE for packets of
     /// 0 bytes or more than CL_DEVICE_PIPE_MAX_PACKET_SIZE of every device, for no packets, and for
-    /// more of them than the devices or the driver can hold; and what the driver answers.
+    /// more of them than the devices or the driver can hold; and the driver's errors.
     pub fn new(
         context: &Context,
         flags: MemFlags,
@@ -98,7 +98,7 @@ impl Pipe {
     /// caller's is taken over, unless this fails.
     ///
     /// # Errors
-    /// CL_INVALID_MEM_OBJECT for anything but a pipe, and what the driver answers.
+    /// CL_INVALID_MEM_OBJECT for anything but a pipe, and the driver's errors.
     ///
     /// # Safety
     /// `raw` is a valid memory object, and without `retain` the caller owns a reference to it.
@@ -129,7 +129,7 @@ impl Pipe {
     /// CL_PIPE_PROPERTIES (OpenCL 3.0): the properties that it was made with.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// The driver's errors.
     pub fn pipe_properties(&self) -> Result<Vec<isize>> {
         Ok(info(self.as_raw(), cl::CL_PIPE_PROPERTIES)?.into())
     }

@@ -89,7 +89,7 @@ impl Sampler {
     ///
     /// # Errors
     /// CL_INVALID_OPERATION, of class [`Unsupported`](crate::Class::Unsupported), where no device of
-    /// the context has images; and what the driver answers.
+    /// the context has images; and the driver's errors.
     pub fn new(
         context: &Context,
         normalized_coords: bool,
@@ -122,7 +122,7 @@ impl Sampler {
     /// CL_INVALID_VALUE for a property that is given twice; CL_INVALID_OPERATION, of class
     /// [`Unsupported`](crate::Class::Unsupported), where no device of the context has images, where
     /// one has not OpenCL 2.0, and for a property of mip levels where none has cl_khr_mipmap_image;
-    /// and what the driver answers.
+    /// and the driver's errors.
     pub fn with_properties(context: &Context, properties: &[SamplerProperty]) -> Result<Self> {
         const CALL: &str = "clCreateSamplerWithProperties";
         let context = with_images(CALL, context)?;
@@ -143,7 +143,7 @@ impl Sampler {
     /// the caller's is taken over, unless this fails (`Sampler.from_int_ptr`).
     ///
     /// # Errors
-    /// What the driver answers.
+    /// The driver's errors.
     ///
     /// # Safety
     /// `raw` is a valid sampler, and without `retain` the caller owns a reference to it.
@@ -178,7 +178,7 @@ impl Sampler {
     /// CL_SAMPLER_REFERENCE_COUNT, for debugging: handles of this crate may share one reference.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// The driver's errors.
     pub fn reference_count(&self) -> Result<u32> {
         Ok(info(self.as_raw(), cl::CL_SAMPLER_REFERENCE_COUNT)?.into())
     }
@@ -186,7 +186,7 @@ impl Sampler {
     /// CL_SAMPLER_NORMALIZED_COORDS.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// The driver's errors.
     pub fn normalized_coords(&self) -> Result<bool> {
         Ok(u32::from(info(self.as_raw(), cl::CL_SAMPLER_NORMALIZED_COORDS)?) != 0)
     }
@@ -194,7 +194,7 @@ impl Sampler {
     /// CL_SAMPLER_ADDRESSING_MODE.
     ///
     /// # Errors
-    /// What the driver answers, and CL_INVALID_VALUE where that is none of OpenCL's modes.
+    /// The driver's errors, and CL_INVALID_VALUE for an answer that is none of OpenCL's modes.
     pub fn addressing_mode(&self) -> Result<AddressingMode> {
         let raw = info(self.as_raw(), cl::CL_SAMPLER_ADDRESSING_MODE)?.into();
         AddressingMode::from_raw(raw).ok_or_else(|| unknown("addressing", raw))
@@ -203,7 +203,7 @@ impl Sampler {
     /// CL_SAMPLER_FILTER_MODE.
     ///
     /// # Errors
-    /// What the driver answers, and CL_INVALID_VALUE where that is none of OpenCL's modes.
+    /// The driver's errors, and CL_INVALID_VALUE for an answer that is none of OpenCL's modes.
     pub fn filter_mode(&self) -> Result<FilterMode> {
         let raw = info(self.as_raw(), cl::CL_SAMPLER_FILTER_MODE)?.into();
         FilterMode::from_raw(raw).ok_or_else(|| unknown("filter", raw))
@@ -212,7 +212,7 @@ impl Sampler {
     /// CL_SAMPLER_MIP_FILTER_MODE (cl_khr_mipmap_image).
     ///
     /// # Errors
-    /// What the driver answers, which is CL_INVALID_VALUE without the extension.
+    /// The driver's errors; CL_INVALID_VALUE without the extension.
     pub fn mip_filter_mode(&self) -> Result<FilterMode> {
         let raw = u32::from_ne_bytes(self.four_bytes(cl::CL_SAMPLER_MIP_FILTER_MODE)?);
         FilterMode::from_raw(raw).ok_or_else(|| unknown("filter", raw))
@@ -221,7 +221,7 @@ impl Sampler {
     /// CL_SAMPLER_LOD_MIN (cl_khr_mipmap_image).
     ///
     /// # Errors
-    /// What the driver answers, which is CL_INVALID_VALUE without the extension.
+    /// The driver's errors; CL_INVALID_VALUE without the extension.
     pub fn lod_min(&self) -> Result<f32> {
         Ok(f32::from_ne_bytes(self.four_bytes(cl::CL_SAMPLER_LOD_MIN)?))
     }
@@ -229,7 +229,7 @@ impl Sampler {
     /// CL_SAMPLER_LOD_MAX (cl_khr_mipmap_image).
     ///
     /// # Errors
-    /// What the driver answers, which is CL_INVALID_VALUE without the extension.
+    /// The driver's errors; CL_INVALID_VALUE without the extension.
     pub fn lod_max(&self) -> Result<f32> {
         Ok(f32::from_ne_bytes(self.four_bytes(cl::CL_SAMPLER_LOD_MAX)?))
     }
@@ -239,7 +239,7 @@ impl Sampler {
     /// they tell of samplers that were made otherwise.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// The driver's errors.
     pub fn properties(&self) -> Result<Vec<u64>> {
         Ok(info(self.as_raw(), cl::CL_SAMPLER_PROPERTIES)?.into())
     }

@@ -88,7 +88,7 @@ impl<M: Memory> Pooled<M> {
     ///
     /// # Errors
     /// CL_INVALID_CONTEXT for a queue or event of another context, CL_INVALID_OPERATION where it is
-    /// mapped, and what the driver answers. It goes back to the pool all the same.
+    /// mapped, and the driver's errors. It goes back to the pool all the same.
     pub fn enqueue_release<'a>(
         self,
         queue: &CommandQueue,
@@ -111,7 +111,7 @@ impl<M: Memory> Pooled<M> {
     ///
     /// # Errors
     /// CL_INVALID_CONTEXT for a queue or event of another context, CL_INVALID_OPERATION where it is mapped,
-    /// and what the driver answers.
+    /// and the driver's errors.
     pub fn record_use<'a>(&self, used: impl Into<RecordedUse<'a>>) -> Result<()> {
         match used.into() {
             RecordedUse::Queue(queue) => self.block().record_queue(&*self.known(queue)?),
@@ -135,7 +135,7 @@ impl<M: Memory> Pooled<M> {
     ///
     /// # Errors
     /// CL_INVALID_CONTEXT for a queue of another context, CL_INVALID_OPERATION where it is mapped, and
-    /// what the driver answers.
+    /// the driver's errors.
     pub fn bind_to_queue(&mut self, queue: &CommandQueue) -> Result<()> {
         let queue = self.known(queue)?;
         self.block_mut().bind(queue)
@@ -145,7 +145,7 @@ impl<M: Memory> Pooled<M> {
     /// knows of are waited for. Waits for all that the queue that it was bound to has been given.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// The driver's errors.
     pub fn unbind_from_queue(&mut self) -> Result<()> {
         self.block_mut().unbind()
     }

@@ -182,7 +182,7 @@ impl Settings<'static> {
     /// where that is the host's.
     ///
     /// # Errors
-    /// What the driver answers where it does not tell what all devices have.
+    /// The driver's errors where it does not tell what all devices have.
     pub fn for_device(device: &Device) -> Result<Self> {
         let facts = Facts::of(device)?;
         let memory = device.global_mem_size()?;

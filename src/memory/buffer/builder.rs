@@ -51,8 +51,8 @@ impl<'a> BufferBuilder<'a> {
     /// # Errors
     /// CL_INVALID_VALUE for flags that exclude each other, CL_INVALID_HOST_PTR for flags that ask
     /// for host data where there is none, CL_INVALID_BUFFER_SIZE for 0 bytes, for more bytes than
-    /// the host data has, and for more than CL_DEVICE_MAX_MEM_ALLOC_SIZE of every device; and what
-    /// the driver answers, of class [`OutOfMemory`](crate::Class::OutOfMemory) where memory ran
+    /// the host data has, and for more than CL_DEVICE_MAX_MEM_ALLOC_SIZE of every device; and the
+    /// driver's errors, of class [`OutOfMemory`](crate::Class::OutOfMemory) where memory ran
     /// out. Many drivers take memory at first use only.
     pub fn build(self) -> Result<Buffer> {
         // SAFETY: the context is alive while it is borrowed.

@@ -147,7 +147,7 @@ impl Buffer {
     /// # Errors
     /// With the buffer: CL_INVALID_OPERATION for one that was not made by
     /// [`using_host_memory`](Self::using_host_memory) of an `H`, and for one that has other handles,
-    /// regions or maps; CL_INVALID_CONTEXT, and what the driver answers. Without it:
+    /// regions or maps; CL_INVALID_CONTEXT, and the driver's errors. Without it:
     /// CL_INVALID_OPERATION where the driver does not destroy it, since somebody else has a reference.
     pub fn into_host_memory<H: HostMemory>(
         self,

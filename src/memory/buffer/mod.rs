@@ -70,7 +70,7 @@ impl Buffer {
     /// the caller's is taken over, unless this fails.
     ///
     /// # Errors
-    /// CL_INVALID_MEM_OBJECT for anything but a buffer, and what the driver answers.
+    /// CL_INVALID_MEM_OBJECT for anything but a buffer, and the driver's errors.
     ///
     /// # Safety
     /// `raw` is a valid memory object, and without `retain` the caller owns a reference to it.
@@ -137,7 +137,7 @@ impl Buffer {
     /// # Errors
     /// CL_INVALID_VALUE for bytes that are not there and for flags that the parent's rule out,
     /// CL_INVALID_BUFFER_SIZE for 0 bytes, CL_MISALIGNED_SUB_BUFFER_OFFSET where the region begins
-    /// at no multiple of CL_DEVICE_MEM_BASE_ADDR_ALIGN of any device, and what the driver answers.
+    /// at no multiple of CL_DEVICE_MEM_BASE_ADDR_ALIGN of any device, and the driver's errors.
     pub fn sub_buffer(&self, origin: usize, size: usize, flags: MemFlags) -> Result<Self> {
         const CALL: &str = "clCreateSubBuffer";
         let range = self.span(CALL, origin, size)?;

@@ -123,7 +123,7 @@ impl Everything<&Buffer, &Buffer> for RangeFull {
 /// # Errors
 /// CL_INVALID_CONTEXT, CL_INVALID_VALUE for bytes that are not there, CL_INVALID_OPERATION where
 /// the flags or a map forbid it, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where a command that
-/// it waited for failed, and what the driver answers.
+/// it waited for failed, and the driver's errors.
 pub fn enqueue_read_buffer<'a, T: Pod>(
     queue: &CommandQueue,
     buffer: &Buffer,
@@ -157,7 +157,7 @@ pub fn enqueue_write_buffer<'a, T: Pod>(
 /// # Errors
 /// CL_INVALID_CONTEXT, CL_INVALID_VALUE for bytes that are not there, CL_MEM_COPY_OVERLAP where
 /// both are the same bytes of one whole buffer, CL_INVALID_OPERATION where they are mapped, and
-/// what the driver answers.
+/// the driver's errors.
 pub fn enqueue_copy_buffer<'a>(
     queue: &CommandQueue,
     src: &Buffer,

@@ -142,8 +142,8 @@ where
 /// bytes and for bytes that are not there; CL_MEM_COPY_OVERLAP where bytes of one buffer would be
 /// copied onto themselves; CL_IMAGE_FORMAT_MISMATCH for images of different formats;
 /// CL_INVALID_OPERATION where flags or a map forbid it;
-/// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where an event of the wait list has failed; and what
-/// the driver answers.
+/// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where an event of the wait list has failed; and the
+/// driver's errors.
 pub fn enqueue_copy<'a, Dst, Src, Args: CopyArgs<Dst, Src>>(
     queue: &CommandQueue,
     dst: Dst,

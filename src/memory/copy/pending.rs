@@ -93,7 +93,7 @@ impl<H> PendingTransfer<H> {
     ///
     /// # Errors
     /// With the memory: CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where the transfer failed, or
-    /// something that it had to wait for. Without: what the driver answers where it cannot tell
+    /// something that it had to wait for. Without: the driver's errors where it cannot tell
     /// whether it still uses the memory, which is never freed then.
     pub fn wait(mut self) -> std::result::Result<H, Returned<Option<H>>> {
         match self.memory.take() {

@@ -153,7 +153,7 @@ impl<'a> ImageBuilder<'a> {
     ///   names; CL_INVALID_VALUE for flags that exclude each other or those of the buffer.
     /// - CL_INVALID_CONTEXT for a buffer of another context.
     ///
-    /// And what the driver answers, of class [`OutOfMemory`](crate::Class::OutOfMemory) where memory
+    /// And the driver's errors, of class [`OutOfMemory`](crate::Class::OutOfMemory) where memory
     /// ran out.
     pub fn build(self) -> Result<Image> {
         // SAFETY: the context is alive while it is borrowed.

@@ -99,8 +99,8 @@ colors! {
 /// # Errors
 /// CL_INVALID_CONTEXT, CL_INVALID_VALUE for pixels that are not there and for a colour of another
 /// kind than the image's format; CL_INVALID_OPERATION where the pixels are mapped,
-/// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that has failed, and what the driver
-/// answers.
+/// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that has failed, and the driver's
+/// errors.
 pub fn enqueue_fill_image<'a, C: FillColor>(
     queue: &CommandQueue,
     image: &Image,

@@ -87,7 +87,7 @@ impl Image {
     ///
     /// # Errors
     /// CL_INVALID_MEM_OBJECT for anything but an image, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR for a
-    /// vendor's own format, and what the driver answers.
+    /// vendor's own format, and the driver's errors.
     ///
     /// # Safety
     /// `raw` is a valid memory object, and without `retain` the caller owns a reference to it. It
@@ -203,7 +203,7 @@ impl Image {
     /// CL_IMAGE_ROW_PITCH: how many bytes the driver has from one row to the next.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// The driver's errors.
     pub fn row_pitch(&self) -> Result<usize> {
         Ok(info(self.as_raw(), cl::CL_IMAGE_ROW_PITCH)?.into())
     }
@@ -212,7 +212,7 @@ impl Image {
     /// where there is only one.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// The driver's errors.
     pub fn slice_pitch(&self) -> Result<usize> {
         Ok(info(self.as_raw(), cl::CL_IMAGE_SLICE_PITCH)?.into())
     }
@@ -220,7 +220,7 @@ impl Image {
     /// CL_IMAGE_NUM_MIP_LEVELS.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// The driver's errors.
     pub fn num_mip_levels(&self) -> Result<u32> {
         Ok(info(self.as_raw(), cl::CL_IMAGE_NUM_MIP_LEVELS)?.into())
     }
@@ -228,7 +228,7 @@ impl Image {
     /// CL_IMAGE_NUM_SAMPLES.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// The driver's errors.
     pub fn num_samples(&self) -> Result<u32> {
         Ok(info(self.as_raw(), cl::CL_IMAGE_NUM_SAMPLES)?.into())
     }

@@ -31,7 +31,7 @@ use crate::memory::flags::MemFlags;
 /// ```
 ///
 /// # Errors
-/// CL_INVALID_VALUE for flags that exclude each other, and what the driver answers.
+/// CL_INVALID_VALUE for flags that exclude each other, and the driver's errors.
 pub fn supported_image_formats(
     context: &Context,
     flags: MemFlags,

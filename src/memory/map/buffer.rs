@@ -76,7 +76,7 @@ pub type BufferMap<T, M> = SliceMap<Mapping<Held>, T, M>;
 /// CL_INVALID_CONTEXT, CL_INVALID_VALUE for bytes that are not there or are no whole number of
 /// elements, CL_INVALID_OPERATION where the flags forbid it, or where the bytes are mapped and either
 /// map writes; CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where a command that it waited for
-/// failed; CL_MAP_FAILURE where the driver's pointer does not suit `T`, and what the driver answers.
+/// failed; CL_MAP_FAILURE where the driver's pointer does not suit `T`, and the driver's errors.
 pub fn enqueue_map_buffer<'a, T: Pod, M: MapMode>(
     queue: &CommandQueue,
     buffer: &Buffer,

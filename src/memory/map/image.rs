@@ -186,8 +186,8 @@ impl<T: Pod + fmt::Debug, M: MapMode> fmt::Debug for ImageMap<T, M> {
 /// CL_INVALID_CONTEXT, CL_INVALID_VALUE for pixels that are not there or are not of the size of `T`,
 /// CL_INVALID_OPERATION where the flags forbid it, or where rows of these pixels are mapped and
 /// either map writes; CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where a command that it waited for
-/// failed; CL_MAP_FAILURE where the driver's pointer or pitches do not suit `T`, and what the driver
-/// answers.
+/// failed; CL_MAP_FAILURE where the driver's pointer or pitches do not suit `T`, and the driver's
+/// errors.
 pub fn enqueue_map_image<'a, T: Pod, M: MapMode>(
     queue: &CommandQueue,
     image: &Image,

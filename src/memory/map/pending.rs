@@ -34,7 +34,7 @@ impl<G: Guard> PendingMap<G> {
     ///
     /// # Errors
     /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where the map failed, or something that it had
-    /// to wait for; and what the driver answers.
+    /// to wait for; and the driver's errors.
     pub fn wait(mut self) -> Result<G> {
         self.guard().wait(&self.after)?;
         Ok(self.guard.take().expect(IT_IS_THERE))

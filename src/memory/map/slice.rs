@@ -106,7 +106,7 @@ impl<K: Mappable, T: Pod, M: MapMode> SliceMap<Mapping<K>, T, M> {
     /// # Errors
     /// CL_INVALID_CONTEXT for an event of another context, and
     /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for one that has failed; the bytes are then
-    /// given back without waiting. And what the driver answers; the bytes then stay closed for good,
+    /// given back without waiting. And the driver's errors; the bytes then stay closed for good,
     /// and so they do where an event that it waits for fails later on.
     pub fn unmap<'a>(mut self, wait_for: impl Into<WaitList<'a>>) -> Result<Event> {
         Ok(self.guard.unmap(None, &wait_for.into())?.into_event())

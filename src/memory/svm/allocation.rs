@@ -112,7 +112,7 @@ impl SvmAllocation {
     ///
     /// # Errors
     /// CL_INVALID_CONTEXT for a queue of another context, CL_INVALID_COMMAND_QUEUE for one that may
-    /// reorder its commands, and what the driver answers.
+    /// reorder its commands, and the driver's errors.
     pub fn bind_to_queue(&self, queue: &CommandQueue) -> Result<()> {
         release::bind(&self.memory, queue)
     }
@@ -121,7 +121,7 @@ impl SvmAllocation {
     /// the queue that it was bound to has been given.
     ///
     /// # Errors
-    /// What the driver answers.
+    /// The driver's errors.
     pub fn unbind_from_queue(&self) -> Result<()> {
         release::unbind(&self.memory)
     }

@@ -31,8 +31,8 @@ use crate::memory::wait_list::WaitList;
 /// CL_INVALID_CONTEXT, CL_INVALID_VALUE for bytes that are not there and for none, for a pattern
 /// whose size is no power of two up to 128 bytes, and for bytes that do not begin and end at
 /// multiples of that, in `svm` or in the address space; CL_INVALID_OPERATION where the bytes are
-/// mapped, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that has failed, and what the
-/// driver answers.
+/// mapped, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that has failed, and the
+/// driver's errors.
 pub fn enqueue_svm_memfill<'a, P: Pattern + ?Sized>(
     queue: &CommandQueue,
     svm: &impl SvmPointer,

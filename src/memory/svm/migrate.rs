@@ -42,8 +42,8 @@ const CALL: &str = "clEnqueueSVMMigrateMem";
 /// and for flags that OpenCL does not know; CL_INVALID_CONTEXT where the memory, the queue and the
 /// events are not of one context, CL_INVALID_OPERATION for memory that is mapped for writing, or
 /// mapped at all where its content is not needed;
-/// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that has failed, and what the driver
-/// answers.
+/// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that has failed, and the driver's
+/// errors.
 pub fn enqueue_svm_migratemem<'a>(
     queue: &CommandQueue,
     svms: &[&dyn SvmPointer],

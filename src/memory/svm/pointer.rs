@@ -64,7 +64,7 @@ pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
     /// CL_INVALID_CONTEXT, CL_INVALID_VALUE for bytes that are not there, for none, and for no whole
     /// number of elements; CL_INVALID_OPERATION where the bytes are mapped and either map writes;
     /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where a command that it waited for failed;
-    /// CL_MAP_FAILURE where the bytes are not where a `T` may be, and what the driver answers.
+    /// CL_MAP_FAILURE where the bytes are not where a `T` may be, and the driver's errors.
     fn map<'a, T: Pod, M: MapMode>(
         &self,
         queue: &CommandQueue,
@@ -144,7 +144,7 @@ pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
     /// # Errors
     /// CL_INVALID_OPERATION for coarse-grain memory, and where the bytes are mapped and either use
     /// writes; CL_INVALID_VALUE for bytes that are not there, for none, for no whole number of
-    /// elements, and where no `T` may be; and what the driver answers.
+    /// elements, and where no `T` may be; and the driver's errors.
     fn access<T: Pod, M: MapMode>(
         &self,
         _mode: M,
@@ -177,7 +177,7 @@ pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
     /// # Errors
     /// CL_INVALID_VALUE for flags that exclude each other and for bytes that are not there,
     /// CL_INVALID_BUFFER_SIZE for none and for more than CL_DEVICE_MAX_MEM_ALLOC_SIZE of every
-    /// device, CL_INVALID_OPERATION where they are mapped for writing, and what the driver answers.
+    /// device, CL_INVALID_OPERATION where they are mapped for writing, and the driver's errors.
     fn as_buffer(&self, flags: MemFlags, range: impl RangeBounds<usize>) -> Result<Buffer>
     where
         Self: Sized,

@@ -33,8 +33,8 @@ impl SvmAllocation {
     /// # Errors
     /// With the memory: CL_INVALID_OPERATION where it has other handles, maps or buffers, where an
     /// unmap of it failed, and where there is no queue; those of [`bind_to_queue`](Self::bind_to_queue) for the queue,
-    /// CL_INVALID_CONTEXT for an event of another context, and what the driver answers. Without it:
-    /// what the driver answers when the memory is already on its way.
+    /// CL_INVALID_CONTEXT for an event of another context, and the driver's errors. Without it:
+    /// the driver's errors when the memory is already on its way.
     pub fn enqueue_release<'a>(
         self,
         queue: Option<&CommandQueue>,

@@ -56,7 +56,7 @@ impl<H: HostMemory> SystemSvm<H> {
     /// # Errors
     /// With the memory: of class [`Unsupported`](crate::Class::Unsupported) where a device of the
     /// context cannot use the host's memory; CL_INVALID_HOST_PTR for an array whose elements are not
-    /// one after the other; and what the driver answers.
+    /// one after the other; and the driver's errors.
     pub fn new(context: &Context, memory: H) -> std::result::Result<Self, Returned<H>> {
         let mut memory = Box::new(memory);
         match Self::checked(context, &mut memory) {
@@ -89,7 +89,7 @@ impl<H: HostMemory> SystemSvm<H> {
     ///
     /// # Errors
     /// With the shared memory: CL_INVALID_OPERATION where there are maps, buffers or accesses of it,
-    /// and where nobody can tell when a command ends; and what the driver answers.
+    /// and where nobody can tell when a command ends; and the driver's errors.
     pub fn into_inner(self) -> std::result::Result<H, Returned<Option<Self>>> {
         let host = PhantomData;
         let mut memory = Arc::try_unwrap(self.memory).map_err(|memory| {

@@ -41,7 +41,7 @@ impl DeferredAllocator {
     ///
     /// # Errors
     /// CL_INVALID_VALUE for USE_HOST_PTR and COPY_HOST_PTR, and for flags that exclude each other;
-    /// what the driver answers.
+    /// the driver's errors.
     pub fn new(context: &Context, flags: MemFlags) -> Result<Self> {
         // SAFETY: the context is alive while it is borrowed.
         let context = unsafe { MemContext::of(context.get()) }?;

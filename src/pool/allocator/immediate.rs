@@ -53,7 +53,7 @@ impl ImmediateAllocator {
     ///
     /// # Errors
     /// CL_INVALID_VALUE for USE_HOST_PTR and COPY_HOST_PTR, and for flags that exclude each other;
-    /// what the driver answers.
+    /// the driver's errors.
     pub fn new(queue: &CommandQueue, flags: MemFlags) -> Result<Self> {
         // SAFETY: the queue's context is alive as long as the queue, which is borrowed.
         let context = unsafe { MemContext::of(context_of(queue)?) }?;

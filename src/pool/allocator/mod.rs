@@ -48,8 +48,8 @@ pub trait Allocator: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// CL_INVALID_BUFFER_SIZE for more than [`max_size`](Self::max_size); an error of class
-    /// [`OutOfMemory`](crate::Class::OutOfMemory) where memory ran out, and what else the driver
-    /// answers.
+    /// [`OutOfMemory`](crate::Class::OutOfMemory) where memory ran out, and other errors of
+    /// the driver.
     fn allocate(&self, size: usize) -> Result<Option<Self::Memory>>;
 
     /// The in-order queue for which it allocates, where there is one.

@@ -47,7 +47,7 @@ impl SvmAllocator {
     /// Of class [`Unsupported`](crate::Class::Unsupported) where no device of the context has
     /// such memory; CL_INVALID_VALUE for flags that exclude each other and for an alignment that is
     /// no power of two up to 128; CL_INVALID_COMMAND_QUEUE for a queue that may reorder its commands,
-    /// CL_INVALID_CONTEXT for one of another context; and what the driver answers.
+    /// CL_INVALID_CONTEXT for one of another context; and the driver's errors.
     pub fn new(
         context: &Context,
         alignment: usize,
