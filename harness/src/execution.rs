@@ -22,11 +22,11 @@ pub struct Execution<'a> {
     pub target: Target,
     /// The machine and the configuration.
     pub setup: &'a Setup,
-    /// What is to run.
+    /// The tests and their devices.
     pub plan: &'a Plan,
-    /// How it is run.
+    /// The settings of workers, and the expectations.
     pub run: Run<'a>,
-    /// How a person runs one test again; its id is appended.
+    /// The command that reruns one test; its id is appended.
     pub rerun_command: String,
     /// Where the log and the reports go; without it there are none.
     pub report_dir: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! What is to run: tests x devices, less what was not asked for.
+//! The plan of a run: tests x devices, as far as the filters accept them.
 
 use crate::devices::TestDevice;
 use crate::registry::Test;
@@ -13,7 +13,7 @@ pub const NO_DEVICE: &str = "no-device";
 pub struct Plan {
     /// The devices under test.
     pub devices: Vec<TestDevice>,
-    /// What is to run.
+    /// The tests, each on one device.
     pub entries: Vec<Planned>,
     home: &'static str,
 }
@@ -41,7 +41,7 @@ impl Planned {
 }
 
 impl Plan {
-    /// Every test on every device, as far as `wanted` says so of its id.
+    /// Plans every test on every device whose id `wanted` accepts.
     ///
     /// `home` is the crate whose name is left out of the ids.
     pub fn new(

@@ -1,5 +1,4 @@
-//! Takes the results as they come: into the event log at once, and to whoever shows them when
-//! they are settled.
+//! Writes results to the event log at once, and passes them to the observer when they are settled.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
@@ -12,10 +11,10 @@ use crate::characterize::Characterization;
 use crate::events::{Event, TestResult};
 use crate::verdict::Outcome;
 
-/// Told of each entry of the plan, once, when nothing can change its result any more.
+/// Called once for each entry of the plan, when nothing can change its result any more.
 pub type Observer<'a> = dyn Fn(usize, &TestResult) + Sync + 'a;
 
-/// Writes the log and tells the observer.
+/// Writes the log and calls the observer.
 pub struct Recorder<'a> {
     sinks: Mutex<Sinks>,
     /// Whether some test was not run.
@@ -47,13 +46,13 @@ impl<'a> Recorder<'a> {
         self.sinks.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).write(&line);
     }
 
-    /// Whether anyone will read what is recorded.
+    /// Whether events go anywhere.
     pub fn is_kept(&self) -> bool {
         let sinks = self.sinks.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         sinks.log.is_some() || sinks.to_stdout
     }
 
-    /// What a device is like, or why that is not known.
+    /// Records the characteristics of a device, or why they are unknown.
     pub fn characterized(
         &self,
         device: &str,
@@ -67,12 +66,12 @@ impl<'a> Recorder<'a> {
         self.record(&Event::Characterized { device, characterization, error });
     }
 
-    /// A test goes to a worker.
+    /// Records that a test goes to a worker.
     pub fn started(&self, test: &str, time: SystemTime) {
         self.record(&Event::Started { test: test.to_owned(), time });
     }
 
-    /// A test ended; this may be said again of the same test, and then counts instead.
+    /// Records the result of a test; a later result of the same test replaces it.
     pub fn finished(&self, result: &TestResult) {
         if let Outcome::NotRun { .. } = result.outcome {
             self.lacks_results.store(true, Ordering::Relaxed);
@@ -85,17 +84,17 @@ impl<'a> Recorder<'a> {
         self.lacks_results.load(Ordering::Relaxed)
     }
 
-    /// Nothing can change this result any more.
+    /// Passes a result that nothing can change any more to the observer.
     pub fn settled(&self, position: usize, result: &TestResult) {
         (self.observer)(position, result);
     }
 
-    /// The first error of standard output, once.
+    /// Takes the first error of standard output.
     pub fn take_stdout_error(&self) -> Option<io::Error> {
         self.sinks.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).stdout_error.take()
     }
 
-    /// The log, still locked, or the first error of writing it.
+    /// Returns the log, still locked, or the first error of writing it.
     pub fn finish(self) -> io::Result<Option<EventLog>> {
         let sinks = self.sinks.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         sinks.error.map_or(Ok(sinks.log), Err)

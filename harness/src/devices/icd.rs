@@ -1,5 +1,5 @@
-//! The OpenCL drivers of this machine, as its loader would find them, and how to show a process
-//! just one of them.
+//! The OpenCL drivers of this machine, as its loader would find them, and the variables that show a
+//! process only one of them.
 //!
 //! A loader reads folders of `.icd` files, each of which holds the name of one library. ocl-icd
 //! and the Khronos loader differ in what their variables may name; a folder with a single `.icd`
@@ -28,8 +28,8 @@ pub enum Driver {
         /// The file that names it; the library itself where it was named directly.
         origin: PathBuf,
     },
-    /// Whatever this process would see itself, where the drivers cannot be told apart: a driver
-    /// that stands in the loader's place, or a loader that finds drivers in ways of its own.
+    /// All that this process sees itself, where drivers cannot be loaded one by one: a driver in
+    /// place of the loader, or a loader that finds drivers in ways of its own.
     AsIs,
 }
 
@@ -95,7 +95,7 @@ fn write_if_different(file: &Path, content: &str) -> io::Result<()> {
     fs::rename(&temporary, file)
 }
 
-/// The variables of the environment that decide which drivers there are.
+/// The environment variables that loaders read to find drivers.
 #[derive(Clone, Debug, Default)]
 pub struct LoaderVariables {
     /// OCL_ICD_VENDORS or OPENCL_VENDOR_PATH, by its name.
@@ -107,7 +107,7 @@ pub struct LoaderVariables {
 }
 
 impl LoaderVariables {
-    /// Those of this process.
+    /// The variables of this process.
     pub fn from_environment() -> Self {
         let path = |name| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
         Self {

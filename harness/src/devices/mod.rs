@@ -1,4 +1,4 @@
-//! Which devices this machine has, found without trusting any driver, and which are under test.
+//! The devices of this machine, found without trusting any driver, and those under test.
 //!
 //! [`icd`] finds the drivers, [`probe`] asks each in a process of its own, [`diagnose`] says why one
 //! shows no platform, [`ids`] names the devices, [`cache`] keeps the answers for the many short
@@ -22,7 +22,7 @@ use crate::worker::protocol::DeviceAddress;
 use failure::FailedDriver;
 use icd::Driver;
 
-/// All that is known of the machine's OpenCL.
+/// The platforms and drivers of this machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     /// The platforms in the order in which the loader lists them, and so PyOpenCL.
@@ -34,7 +34,7 @@ pub struct Machine {
 /// A platform and how to reach it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FoundPlatform {
-    /// What it says of itself.
+    /// Its name, vendor, version and devices.
     pub info: PlatformInfo,
     /// The ids of its devices.
     pub ids: Vec<String>,
@@ -42,11 +42,11 @@ pub struct FoundPlatform {
     pub driver: Driver,
     /// Its position among the platforms of that driver.
     pub position: usize,
-    /// The file that the driver turned out to be, where that is known.
+    /// The file of the driver's code, where that is known.
     pub library: Option<PathBuf>,
 }
 
-/// A device under test: what reports say of it, and how a worker reaches it.
+/// A device under test, as reports show it and as a worker reaches it.
 #[derive(Clone, Debug)]
 pub struct TestDevice {
     /// For reports.

@@ -1,5 +1,5 @@
-//! Asks each driver for its platforms, in a process of its own and with a time limit, so that one
-//! that crashes or hangs costs its own platforms and nothing else.
+//! Asks each driver for its platforms, in a process of its own and with a time limit, so that a
+//! driver that crashes or hangs costs its own platforms and nothing else.
 
 use std::path::{Path, PathBuf};
 use std::thread::ScopedJoinHandle;
@@ -14,8 +14,7 @@ use crate::os::{self, Ending};
 use crate::worker::parent::{Exchange, Launch, Worker};
 use crate::worker::protocol::{Answer, Enumerated, Role};
 
-/// How long a driver may take to say what it has, unless CLMATRIX_ENUMERATION_TIMEOUT says
-/// otherwise ("5s").
+/// The time limit of one driver, unless CLMATRIX_ENUMERATION_TIMEOUT gives another ("5s").
 const LIMIT: Duration = Duration::from_secs(30);
 
 fn limit() -> Duration {
@@ -25,9 +24,9 @@ fn limit() -> Duration {
         .unwrap_or(LIMIT)
 }
 
-/// How to ask.
+/// The means to ask the drivers.
 pub struct Probe<'a> {
-    /// ICD libraries or files beside those that the loader knows.
+    /// Libraries, `.icd` files or folders of them that the user named.
     pub added: &'a [PathBuf],
     /// Arguments that lead this executable to its worker's entry.
     pub arguments: &'a [std::ffi::OsString],
@@ -52,8 +51,10 @@ impl Probe<'_> {
                 .collect();
             (join(as_is), each.into_iter().map(join).collect::<Vec<_>>())
         });
+        // Also a loader is named, but it is at fault only if it cannot be loaded: a driver that it
+        // loads may end or hang the process.
         if let (Some(_), Err(failure)) = (&variables.loader, &as_is)
-            && failure.is_of_loading()
+            && (variables.bypass_the_loader() || failure.is_of_loading())
         {
             candidates.failed.push(FailedDriver {
                 driver: "OPENCL_DYLIB_PATH".to_owned(),
@@ -131,7 +132,7 @@ fn assemble(candidates: Candidates, answers: Vec<Probed>, as_is: Probed) -> Mach
                 platforms.iter().position(|platform| found.is(platform)).unwrap_or(usize::MAX)
             });
         }
-        // Each driver answered for itself, so only where there is none is this the trouble.
+        // Each driver was asked alone, so this failure counts only where there is no driver.
         Err(failure) if machine.platforms.is_empty() && machine.failed.is_empty() => {
             let driver = Driver::AsIs.name();
             machine.failed.push(FailedDriver { driver, named: false, failure });
@@ -146,7 +147,7 @@ fn assemble(candidates: Candidates, answers: Vec<Probed>, as_is: Probed) -> Mach
 }
 
 impl Machine {
-    /// Adds what a driver has, less what is there already under another name of the same library.
+    /// Adds the platforms of a driver, except those of a library that is known by another name.
     fn add(&mut self, driver: &Driver, platforms: &[Enumerated]) {
         let known = self.platforms.len();
         for (position, platform) in platforms.iter().enumerate() {
@@ -164,7 +165,7 @@ impl Machine {
 }
 
 impl FoundPlatform {
-    /// Whether another process saw this same platform.
+    /// Whether `other`, as another process saw it, is this platform.
     fn is(&self, other: &Enumerated) -> bool {
         let name =
             |info: &PlatformInfo| [&info.name, &info.vendor, &info.version].map(String::clone);

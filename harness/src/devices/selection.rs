@@ -1,5 +1,5 @@
-//! Which devices are under test: the first of `--devices`, CLMATRIX_TEST, PYOPENCL_TEST and the
-//! profile that says something, else all of them.
+//! The selection of the devices under test: the first of `--devices`, CLMATRIX_TEST, PYOPENCL_TEST
+//! and the profile's `devices` that is set, else all devices.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use clmatrix::select::{PlatformInfo, Selection, SelectionError};
 use super::icd::LoaderVariables;
 use super::{Machine, TestDevice};
 
-/// Where a selection came from, for messages.
+/// The source of a selection, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// `--devices`.
@@ -19,7 +19,7 @@ pub enum Origin {
     PyopenclTest,
     /// The profile's `devices`.
     Profile,
-    /// Nobody chose.
+    /// None is set.
     Everything,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What was said about devices, by whom.
+/// The selections by their sources.
 #[derive(Clone, Debug, Default)]
 pub struct Choices {
     /// `--devices`.
@@ -49,8 +49,8 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// With the two variables of this process' environment. An empty one says nothing, as in
-    /// PyOpenCL.
+    /// Adds the two variables of this process' environment. An empty variable counts as unset, as
+    /// in PyOpenCL.
     pub fn from_environment(option: Option<String>, profile: Option<String>) -> Self {
         let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
         Self {
@@ -107,9 +107,9 @@ pub enum NoDevices {
     /// The selection is at fault.
     #[error("{origin}: {error}")]
     Selection {
-        /// Who made it.
+        /// Where the selection came from.
         origin: Origin,
-        /// What is wrong with it.
+        /// The fault.
         error: SelectionError,
     },
     /// The selection is empty.

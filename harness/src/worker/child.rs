@@ -134,14 +134,17 @@ impl Home {
 /// The platforms that this process sees. Where there is none, the failure is that of `library`; all
 /// drivers together may show none.
 fn enumerate(library: Option<&str>) -> Result<Vec<Enumerated>, DriverFailure> {
+    let variables = LoaderVariables::from_environment();
     if library.is_none()
-        && let Some(failure) = diagnose::loader_failure(&LoaderVariables::from_environment())
+        && let Some(failure) = diagnose::loader_failure(&variables)
     {
         return Err(failure);
     }
     match clmatrix::select::platforms() {
         Ok(found) => Ok(found.into_iter().map(enumerated).collect()),
-        Err(error) if error.code() == CL_PLATFORM_NOT_FOUND_KHR => {
+        Err(error)
+            if error.code() == CL_PLATFORM_NOT_FOUND_KHR && !variables.bypass_the_loader() =>
+        {
             library.map_or(Ok(Vec::new()), |library| Err(diagnose::no_platform(library)))
         }
         Err(error) => {

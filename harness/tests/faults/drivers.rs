@@ -194,6 +194,13 @@ fn a_named_driver_that_fails_is_exit_2() {
     bypassed.env("OPENCL_DYLIB_PATH", driver(folder.path(), 1));
     cannot_run(bypassed, &["OPENCL_DYLIB_PATH names a driver in place of the loader"]);
 
+    let crash = constructor(folder.path(), "crash", "abort();");
+    for (driver, reason) in [(driver(folder.path(), 0), "no platform: "), (crash, "SIGABRT")] {
+        let mut command = child(COMMAND, &["run", "needs_no_device"]);
+        command.env("OPENCL_DYLIB_PATH", driver);
+        cannot_run(command, &["cannot use driver OPENCL_DYLIB_PATH: ", reason]);
+    }
+
     let mut empty = child(COMMAND, &["devices"]);
     empty.env("CLMATRIX_ICD", "");
     assert_eq!(output(empty).status.code(), Some(0), "an empty variable counts as unset");
