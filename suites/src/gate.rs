@@ -25,6 +25,9 @@ pub fn fail(gate: &Event) {
 }
 
 /// Does `then` to the gate while `work` waits for it, which it must.
+///
+/// Work that waits never fails here, however slow the machine is. Work that does not wait is noticed
+/// if it returns within a moment.
 #[track_caller]
 pub fn meanwhile<T>(gate: &Event, then: fn(&Event), work: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {

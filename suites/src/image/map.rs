@@ -1,6 +1,9 @@
 //! Maps of images (OpenCL 3.0, 5.3.6; `pyopencl.enqueue_map_image`).
 
 use clmatrix::Result;
+use clmatrix::cl3::memory::{
+    CL_MEM_REFERENCE_COUNT, get_mem_object_info, release_mem_object, retain_mem_object,
+};
 use clmatrix::memory::{
     ChannelOrder, ChannelType, Image, ImageFormat, ImageRegion, ImageType, MapRead, MapReadWrite,
     MapWrite, MapWriteInvalidate, MemFlags, MemoryObject, enqueue_copy, enqueue_fill_image,
@@ -11,7 +14,7 @@ use rstest::rstest;
 use super::{RGBA_U8, image_of, pixels, place, places, positions, seen, write_places};
 use crate::buffer::refusal;
 use crate::gate::{gate, open};
-use crate::on_device::{OnDevice, on_device};
+use crate::on_device::{OnDevice, on_device, soon};
 use crate::support::pattern::{word, words};
 
 /// The shape of a map of the whole image: slices, rows, pixels.
@@ -254,11 +257,21 @@ fn outlives_the_handles_to_image_and_queue(on_device: OnDevice) -> Result<()> {
     let queue = on_device.another_queue();
     let image = image_of(&on_device, ImageType::Image3d, MemFlags::READ_WRITE)?;
     enqueue_copy(&queue, &image, &places(image.shape()), .., [])?;
+    let raw = image.as_raw();
+    // SAFETY: the image is alive; the reference is given up below.
+    unsafe { retain_mem_object(raw) }.expect("a reference");
+    let references = || -> u32 {
+        get_mem_object_info(raw, CL_MEM_REFERENCE_COUNT).expect("the driver counts").into()
+    };
     let map = enqueue_map_image::<[u32; 4], _>(&queue, &image, MapRead, .., [])?;
     drop(image);
     drop(queue);
+    assert!(references() > 1, "the image is gone");
     assert!(map.pixels().iter().eq(&places(&[7, 5, 3])));
     map.unmap([])?.wait()?;
+    assert!(soon(|| Ok(references() == 1))?, "the image stays");
+    // SAFETY: the reference from above.
+    unsafe { release_mem_object(raw) }.expect("the last reference");
     Ok(())
 }
 

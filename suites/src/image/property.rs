@@ -171,10 +171,10 @@ fn goes_there_and_back(
     let mut found_host = vec![0xa5; last];
     enqueue_copy(queue, &mut found_host, &to, host_part(case.origins[1]), [])?;
     let all = second.as_slice().expect("standard layout");
-    Ok(same(&found, all, &format!("the second image, {format}")).and(same(
+    Ok(same(&found, all, format_args!("the second image, {format}")).and(same(
         &found_host,
         &expected_host,
-        &format!("the host memory, {format}"),
+        format_args!("the host memory, {format}"),
     )))
 }
 

@@ -60,7 +60,7 @@ pub fn check_moved(found: &[u8], before: &[u8], start: usize, moved: &[u8]) -> R
     let end = start + moved.len();
     let mut expected = before.to_vec();
     expected[start..end].copy_from_slice(moved);
-    same(found, &expected, &format!("the destination of bytes {start}..{end}"))
+    same(found, &expected, format_args!("the destination of bytes {start}..{end}"))
 }
 
 /// Panics unless [`check_moved`] holds.

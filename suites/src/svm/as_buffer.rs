@@ -3,16 +3,18 @@
 use clmatrix::Result;
 use clmatrix::cl3::event::CL_COMPLETE;
 use clmatrix::memory::{
-    Buffer, MapRead, MapReadWrite, MemFlags, MemoryObject, SvmAllocation, SvmPointer, enqueue_copy,
+    MapRead, MapReadWrite, MemFlags, MemoryObject, SvmAllocation, SvmPointer, enqueue_copy,
     enqueue_copy_buffer, enqueue_fill_buffer, enqueue_map_buffer, enqueue_svm_memfill,
 };
+use clmatrix::pool::{SvmAllocator, SvmPool};
 use rstest::rstest;
 
 use super::{COARSE, FINE, assert_on_device, bytes_in, contents, svm_of, svm_with};
-use crate::buffer::{DOUBLE, counting, refusal};
+use crate::buffer::{DOUBLE, buffer_with, counting, refusal};
 use crate::gate::{gate, meanwhile, open};
-use crate::on_device::{OnDevice, on_device};
-use crate::support::pattern::{SIZES, assert_moved, before, source};
+use crate::on_device::{OnDevice, on_device, soon};
+use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
+use crate::svm_pool::is_free;
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
@@ -154,52 +156,48 @@ fn waits_for_what_writes_its_bytes(
     Ok(())
 }
 
+/// A pool hands out a block again as soon as nothing keeps its memory.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn keeps_the_memory(on_device: OnDevice) -> Result<()> {
-    let many = vec![7_u32; 1 << 18];
-    let svm = svm_of(&on_device, COARSE, &many)?;
-    let buffer = svm.as_buffer(MemFlags::READ_WRITE, ..)?;
-    let copy = Buffer::new(&on_device.context, MemFlags::READ_WRITE, many.len() * 4)?;
-    drop(svm);
+    const SIZE: usize = 4097;
+    let queue = &on_device.queue;
+    let pool = SvmPool::new(SvmAllocator::new(&on_device.context, 0, COARSE, Some(queue))?)?;
+    let (from, copy) = (source(SIZE), buffer_with(&on_device, &before(SIZE))?);
+    let block = pool.allocate(SIZE)?;
+    let at = block.svm_ptr().addr();
+    enqueue_copy(queue, &block, &from, .., [])?;
+    let buffer = block.as_buffer(MemFlags::READ_WRITE, ..)?;
+    drop(block);
+    assert!(!is_free(&pool, SIZE, at)?, "the buffer does not keep it");
     let gate = gate(&on_device.context);
-    enqueue_copy_buffer(&on_device.queue, &buffer, 0, &copy, 0, many.len() * 4, &gate)?;
-    // The command has it still.
+    enqueue_copy_buffer(queue, &buffer, 0, &copy, 0, SIZE, &gate)?;
     drop(buffer);
-    let _others: Vec<_> = (0..4)
-        .map(|_| svm_of_on_another(&on_device, &vec![0xdead; 1 << 18]))
-        .collect::<Result<_>>()?;
+    assert!(!is_free(&pool, SIZE, at)?, "the command does not keep it");
     open(&gate);
-    let mut found = vec![0_u32; many.len()];
-    enqueue_copy(&on_device.queue, &mut found, &copy, .., [])?;
-    assert_eq!(found, many);
+    assert_same(&crate::buffer::bytes_in(&on_device, &copy)?, &from, "the copy");
+    drop(copy);
+    assert!(soon(|| is_free(&pool, SIZE, at))?, "it is kept for no reason");
     Ok(())
-}
-
-fn svm_of_on_another(on: &OnDevice, data: &[u32]) -> Result<SvmAllocation> {
-    let svm = SvmAllocation::new(&on.context, size_of_val(data), 0, COARSE)?;
-    enqueue_copy(&on.another_queue(), &svm, data, .., [])?;
-    Ok(svm)
 }
 
 /// The memory is freed when the driver says that it is done with the buffer.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn lets_go_of_the_memory(on_device: OnDevice) -> Result<()> {
-    let mut svm = svm_of(&on_device, COARSE, &counting(4))?;
-    let buffer = svm.as_buffer(MemFlags::READ_WRITE, ..)?;
+    let mut svm = Some(svm_of(&on_device, COARSE, &counting(4))?);
+    let buffer = svm.as_ref().expect("the memory").as_buffer(MemFlags::READ_WRITE, ..)?;
     let region = buffer.sub_region(..8)?;
     enqueue_fill_buffer(&on_device.queue, &region, &7_u32, .., [])?;
     drop((buffer, region));
     on_device.queue.finish()?;
-    for _ in 0..1000 {
-        match svm.enqueue_release(Some(&on_device.queue), []) {
-            Ok(event) => return Ok(event.wait()?),
-            Err(back) => svm = back.memory.expect("the memory"),
-        }
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-    panic!("the buffer keeps it")
+    let is_released = soon(|| {
+        let memory = svm.take().expect("the memory");
+        svm = memory.enqueue_release(Some(&on_device.queue), []).err().and_then(|back| back.memory);
+        Ok(svm.is_none())
+    });
+    assert!(is_released?, "the buffer keeps it");
+    Ok(())
 }
 
 /// In the thread of the last handle, not some time later in another.

@@ -1,6 +1,7 @@
 //! Copies from, to and between shared virtual memory (`clEnqueueSVMMemcpy`).
 
 use clmatrix::Result;
+use clmatrix::cl3::event::CL_COMPLETE;
 use clmatrix::memory::{Linear, SvmAllocation, SvmArray, enqueue_copy, enqueue_svm_memfill};
 use rstest::rstest;
 
@@ -161,6 +162,9 @@ fn does_not_block_on_memory_that_it_owns(on_device: OnDevice) -> Result<()> {
     let written = enqueue_copy(&on_device.queue, &svm, counting(4), .., &gate)?;
     let read = enqueue_copy(&on_device.queue, vec![9_u32; 4], &svm, .., [])?;
     std::thread::sleep(A_MOMENT);
+    for event in [written.event(), read.event()] {
+        assert!(event.command_execution_status()?.0 > CL_COMPLETE, "it did not wait");
+    }
     open(&gate);
     assert_eq!(written.wait()?, counting(4));
     assert_eq!(read.wait()?, counting(4));

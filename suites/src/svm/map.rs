@@ -190,9 +190,15 @@ fn may_end_on_another_queue(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test(requires(svm))]
 fn outlives_its_memorys_handles_and_its_queue(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
+    // The memory keeps the queue that it is bound to as long as it lives.
+    let home = on_device.another_queue();
+    let without_memory = home.reference_count()?;
+    svm.bind_to_queue(&home)?;
     let queue = on_device.another_queue();
     let mut map = svm.map_rw::<u32>(&queue, [])?;
     drop((svm, queue));
+    home.finish()?;
+    assert!(home.reference_count()? > without_memory, "the memory is gone");
     map[0] = 7;
     assert_eq!(map[..], [7, 1, 2, 3]);
     Ok(())

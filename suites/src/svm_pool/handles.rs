@@ -10,7 +10,7 @@ use clmatrix::memory::{
 use clmatrix::pool::{PooledSvm, SvmPool};
 use rstest::rstest;
 
-use super::{counts, pool};
+use super::{counts, is_free, pool};
 use crate::buffer::{DOUBLE, counting, refusal};
 use crate::on_device::{OnDevice, on_device, soon};
 use crate::svm::{COARSE, assert_on_device, contents, double, svm_of};
@@ -160,14 +160,6 @@ fn is_compared_by_its_block(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-/// Whether the pool hands the block that is there out.
-fn is_free(pool: &SvmPool, at: usize) -> Result<bool> {
-    // One more than there are: none is left then.
-    let blocks = (0..=pool.held_blocks()).map(|_| pool.allocate(SIZE));
-    let blocks: Vec<_> = blocks.collect::<Result<_>>()?;
-    Ok(blocks.iter().any(|block| block.svm_ptr().addr() == at))
-}
-
 /// While there is this part of a block, the block is not used again.
 #[track_caller]
 fn assert_keeps<T>(on_device: &OnDevice, part: impl FnOnce(&PooledSvm) -> Result<T>) -> Result<()> {
@@ -177,10 +169,10 @@ fn assert_keeps<T>(on_device: &OnDevice, part: impl FnOnce(&PooledSvm) -> Result
     let part = part(&block)?;
     drop(block);
     assert_eq!(pool.active_blocks(), 0);
-    assert!(!is_free(&pool, at)?, "in use");
+    assert!(!is_free(&pool, SIZE, at)?, "in use");
     drop(part);
     // A buffer of it is destroyed in a thread of the driver's.
-    assert!(soon(|| is_free(&pool, at))?, "not in use any more");
+    assert!(soon(|| is_free(&pool, SIZE, at))?, "not in use any more");
     Ok(())
 }
 
@@ -224,6 +216,6 @@ fn a_map_that_is_forgotten_keeps_the_block(on_device: OnDevice) -> Result<()> {
     let at = block.svm_ptr().addr();
     std::mem::forget(block.map_rw::<u8>(&on_device.queue, [])?);
     drop(block);
-    assert!(!is_free(&pool, at)?);
+    assert!(!is_free(&pool, SIZE, at)?);
     Ok(())
 }

@@ -6,7 +6,7 @@ mod handles;
 mod insight;
 mod order;
 
-use clmatrix::memory::SvmFlags;
+use clmatrix::memory::{SvmFlags, SvmPointer};
 use clmatrix::pool::{PoolOptions, SvmAllocator, SvmPool};
 use clmatrix::{CommandQueue, Result};
 
@@ -21,6 +21,14 @@ fn pool(on: &OnDevice, queue: Option<&CommandQueue>) -> Result<SvmPool> {
 fn pool_with(on: &OnDevice, queue: Option<&CommandQueue>, options: PoolOptions) -> Result<SvmPool> {
     let allocator = SvmAllocator::new(&on.context, 0, SvmFlags::READ_WRITE, queue)?;
     SvmPool::with_options(allocator, options)
+}
+
+/// Whether the pool hands out the block at this address for `size` bytes.
+pub(crate) fn is_free(pool: &SvmPool, size: usize, at: usize) -> Result<bool> {
+    // One more than the pool holds, so that it hands out each that it can.
+    let blocks = (0..=pool.held_blocks()).map(|_| pool.allocate(size));
+    let blocks: Vec<_> = blocks.collect::<Result<_>>()?;
+    Ok(blocks.iter().any(|block| block.svm_ptr().addr() == at))
 }
 
 /// Held and active blocks, managed and active bytes.
