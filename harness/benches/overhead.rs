@@ -10,6 +10,7 @@
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
+use clap::Parser as _;
 use clmatrix::memory::{Buffer, MemFlags};
 use clmatrix::select::{DeviceInfo, Selection, platforms};
 use clmatrix::{CommandQueue, Context, Device};
@@ -116,8 +117,7 @@ fn list_a_large_plan() -> ExitCode {
         })
         .collect();
     let devices = (0..100).map(simulated_device).collect();
-    let command_line =
-        libtest::CommandLine::parse(vec!["overhead".to_owned(), "--list".to_owned()]);
+    let command_line = libtest::CommandLine::parse_from(["overhead", "--list"]);
     libtest::list(&command_line.plan("overhead", &tests, devices), std::io::stdout().lock())
         .expect("the list can be printed");
     let status = std::fs::read_to_string("/proc/self/status").expect("/proc is there");

@@ -45,7 +45,7 @@ impl Execution<'_> {
     /// The report folder cannot be written, or, after the reports are complete, standard output.
     pub fn run<T>(
         self,
-        observer: &Observer<'_>,
+        observer: &dyn Observer,
         meanwhile: impl FnOnce() -> T,
     ) -> Result<(Option<RunLog>, T), AnyError> {
         let log = self.report_dir.as_deref().map(create_log).transpose()?;

@@ -2,13 +2,15 @@
 
 use crate::front::{AnyError, tell};
 use crate::os::{self, StopSignal};
+use crate::progress;
 
-/// A signal that is set by SIGINT, SIGTERM and SIGHUP. A second one ends the process at once.
+/// Returns a signal that SIGINT, SIGTERM and SIGHUP set. A second one ends the process at once.
 pub fn stop_on_signals() -> Result<StopSignal, AnyError> {
     let (signal, switch) = os::stop_signal()?;
     let seen = std::sync::atomic::AtomicBool::new(false);
     ctrlc::set_handler(move || {
         if seen.swap(true, std::sync::atomic::Ordering::Relaxed) {
+            progress::clear();
             os::exit_now(130);
         }
         switch.stop();

@@ -29,6 +29,7 @@
 pub mod characterize;
 pub mod config;
 pub mod devices;
+mod echo;
 pub mod events;
 mod execution;
 pub mod fixtures;

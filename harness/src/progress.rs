@@ -1,36 +1,97 @@
-//! What a person sees while a run goes on: a bar per device, or without a terminal a line per
-//! device when it is done; and each result that is not as expected, at once.
+//! The progress of a run, on standard error: a bar per device on a terminal, elsewhere a line per
+//! device at intervals; and the results of tests that have ended.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::HashMap;
+use std::io::{IsTerminal, Write};
+use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::echo::Echo;
 use crate::events::TestResult;
 use crate::front::tell;
+use crate::os::Source;
 use crate::plan::{HOST, Plan};
+use crate::recorder::Observer;
+use crate::report;
 use crate::verdict::Verdict;
 
-/// Shows progress on standard error.
-pub struct Progress {
-    bars: MultiProgress,
-    lanes: Vec<Lane>,
-    /// For each entry of the plan, its lane.
-    lane_of: Vec<usize>,
+/// The bars of this process; hidden while there are none.
+static BARS: LazyLock<MultiProgress> =
+    LazyLock::new(|| MultiProgress::with_draw_target(ProgressDrawTarget::hidden()));
+
+/// The time between two updates of the bars.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Writes a line to standard error, above the bars. Errors are ignored.
+pub fn print_above(line: &str) {
+    let _ = match BARS.is_hidden() {
+        true => writeln!(std::io::stderr(), "{line}"),
+        false => BARS.println(line),
+    };
 }
 
+/// Removes the bars.
+pub fn clear() {
+    let _ = BARS.clear();
+    BARS.set_draw_target(ProgressDrawTarget::hidden());
+}
+
+/// The amount of output while a run goes on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Detail {
+    /// Nothing.
+    Quiet,
+    /// Bars or lines, and unexpected results.
+    Normal,
+    /// All results as well.
+    Verbose,
+}
+
+/// Shows the progress of a run.
+pub struct Progress {
+    detail: Detail,
+    /// The time between two lines of a device, where there are no bars.
+    interval: Duration,
+    echo: Option<Echo>,
+    lanes: Vec<Lane>,
+    /// The lane of each entry of the plan.
+    lane_of: Vec<usize>,
+    /// The id of each entry of the plan.
+    ids: Vec<String>,
+    begin: Instant,
+    /// The entries of the plan whose result is not final.
+    left: Mutex<usize>,
+    all_settled: Condvar,
+}
+
+/// The tests of one device.
 struct Lane {
     name: String,
     total: usize,
-    done: AtomicUsize,
-    unexpected: AtomicUsize,
-    not_run: AtomicUsize,
     bar: ProgressBar,
+    state: Mutex<LaneState>,
+}
+
+#[derive(Default)]
+struct LaneState {
+    settled: usize,
+    unexpected: usize,
+    not_run: usize,
+    /// The start of each running test, by its position in the plan.
+    running: HashMap<usize, Instant>,
+    /// The test whose output was shown last.
+    echoed: Option<usize>,
 }
 
 impl Progress {
-    /// Begins with all of `plan` ahead.
-    pub fn new(plan: &Plan) -> Self {
-        let bars = MultiProgress::new();
+    /// Begins with no test of `plan` started. `echoes` shows the output of running tests, instead of
+    /// bars.
+    pub fn new(plan: &Plan, detail: Detail, interval: Duration, echoes: bool) -> Self {
+        if detail != Detail::Quiet && !echoes && has_cursor() {
+            BARS.set_draw_target(ProgressDrawTarget::stderr());
+        }
         let host = plan.devices.len();
         let lane_of: Vec<usize> = plan
             .entries
@@ -39,68 +100,252 @@ impl Progress {
             .collect();
         let names = plan.devices.iter().map(|device| device.run.id.as_str()).chain([HOST]);
         let width = names.clone().map(str::len).max().unwrap_or(0);
-        let lanes = names
-            .enumerate()
-            .map(|(lane, name)| {
-                let total = lane_of.iter().filter(|at| **at == lane).count();
-                let bar = ProgressBar::new(total as u64)
-                    .with_style(style(width))
-                    .with_prefix(name.to_owned());
-                let bar = if total > 0 { bars.add(bar) } else { bar };
-                Lane {
-                    name: name.to_owned(),
-                    total,
-                    done: AtomicUsize::new(0),
-                    unexpected: AtomicUsize::new(0),
-                    not_run: AtomicUsize::new(0),
-                    bar,
-                }
-            })
-            .collect();
-        Self { bars, lanes, lane_of }
+        let lane = |(lane, name): (usize, &str)| {
+            Lane::new(name, width, lane_of.iter().filter(|of_entry| **of_entry == lane).count())
+        };
+        Self {
+            detail,
+            interval,
+            echo: echoes.then(|| Echo::new(plan)),
+            lanes: names.enumerate().map(lane).collect(),
+            ids: plan.entries.iter().map(|entry| plan.id(entry)).collect(),
+            begin: Instant::now(),
+            left: Mutex::new(lane_of.len()),
+            all_settled: Condvar::new(),
+            lane_of,
+        }
     }
 
-    /// An entry of the plan has its result.
-    pub fn advance(&self, position: usize, result: &TestResult) {
-        let lane = &self.lanes[self.lane_of[position]];
-        if result.verdict == Verdict::NotRun {
-            lane.not_run.fetch_add(1, Ordering::Relaxed);
-        } else if !result.verdict.is_as_expected() {
-            lane.unexpected.fetch_add(1, Ordering::Relaxed);
-            let first_line = result.summary();
-            let first_line = first_line.lines().next().unwrap_or_default();
-            self.say(&format!("{}: {first_line}", result.test));
+    /// Updates the bars, or prints the lines, until all results are final.
+    pub fn watch(&self) {
+        let has_bars = !BARS.is_hidden();
+        if self.detail == Detail::Quiet {
+            return;
         }
-        lane.bar.set_message(result.test_and_device().0.to_owned());
-        lane.bar.inc(1);
-        let done = lane.done.fetch_add(1, Ordering::Relaxed) + 1;
-        if done == lane.total && self.bars.is_hidden() {
-            let unexpected = lane.unexpected.load(Ordering::Relaxed);
-            let not_run = lane.not_run.load(Ordering::Relaxed);
-            let done = done - not_run;
-            let mut line = format!("{}: {done} done, {unexpected} not as expected", lane.name);
-            if not_run > 0 {
-                line += &format!(", {not_run} not run");
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        while *left > 0 {
+            let pause = if has_bars { TICK } else { self.interval };
+            let waited = self.all_settled.wait_timeout_while(left, pause, |left| *left > 0);
+            left = waited.unwrap_or_else(PoisonError::into_inner).0;
+            if *left > 0 {
+                self.lanes.iter().for_each(|lane| self.show(lane));
             }
-            self.say(&line);
         }
     }
 
-    fn say(&self, line: &str) {
-        if self.bars.is_hidden() {
-            tell(line);
-        } else {
-            let _ = self.bars.println(line);
+    fn show(&self, lane: &Lane) {
+        let state = lane.state();
+        if state.settled == lane.total {
+            return;
+        }
+        let status = self.status(lane, &state);
+        match BARS.is_hidden() {
+            true => tell(&status.line(&lane.name)),
+            false => lane.bar.set_message(status.message()),
         }
     }
 
-    /// Leaves the terminal as it was.
-    pub fn finish(&self) {
-        let _ = self.bars.clear();
+    fn status<'a>(&'a self, lane: &Lane, state: &LaneState) -> Status<'a> {
+        let oldest = state.running.iter().min_by_key(|(_, start)| **start);
+        Status {
+            settled: state.settled,
+            total: lane.total,
+            unexpected: state.unexpected,
+            elapsed: self.begin.elapsed(),
+            slowest: oldest
+                .map(|(position, start)| (self.ids[*position].as_str(), start.elapsed())),
+        }
+    }
+
+    fn lane(&self, position: usize) -> &Lane {
+        &self.lanes[self.lane_of[position]]
+    }
+
+    /// Shows lines of a test's output below its id.
+    fn show_output(&self, position: usize, lines: &[String]) {
+        let Some(echo) = self.echo.as_ref().filter(|_| !lines.is_empty()) else { return };
+        let mut state = self.lane(position).state();
+        let mut text = String::new();
+        if state.echoed != Some(position) {
+            state.echoed = Some(position);
+            text = echo.with_device(position, &format!("--- {}\n", self.ids[position]));
+        }
+        text.extend(lines.iter().map(String::as_str));
+        // Under the lock of the device, so that other lines of it do not come between.
+        let _ = std::io::stderr().write_all(text.as_bytes());
     }
 }
 
+impl Observer for Progress {
+    fn started(&self, position: usize) {
+        self.lane(position).state().running.insert(position, Instant::now());
+    }
+
+    fn wrote(&self, position: usize, from: Source, bytes: &[u8]) {
+        if let Some(echo) = &self.echo {
+            self.show_output(position, &echo.wrote(position, from, bytes));
+        }
+    }
+
+    fn repeated(&self, position: usize) {
+        if let Some(echo) = &self.echo {
+            echo.repeated(position);
+        }
+    }
+
+    fn finished(&self, position: usize) {
+        self.lane(position).state().running.remove(&position);
+        if let Some(echo) = &self.echo {
+            let lines: Vec<String> =
+                echo.finished(position).into_iter().map(|(_, line)| line).collect();
+            self.show_output(position, &lines);
+        }
+    }
+
+    fn settled(&self, position: usize, result: &TestResult) {
+        let is_unexpected = result.verdict != Verdict::NotRun && !result.verdict.is_as_expected();
+        let is_shown = match self.detail {
+            Detail::Quiet => false,
+            Detail::Normal => is_unexpected,
+            Detail::Verbose => result.verdict != Verdict::NotRun,
+        };
+        if is_shown {
+            tell(&report::result_line(result));
+        }
+        let lane = self.lane(position);
+        let mut state = lane.state();
+        state.settled += 1;
+        state.unexpected += usize::from(is_unexpected);
+        state.not_run += usize::from(result.verdict == Verdict::NotRun);
+        lane.bar.inc(1);
+        let status = self.status(lane, &state);
+        lane.bar.set_message(status.message());
+        if state.settled == lane.total && BARS.is_hidden() && self.detail != Detail::Quiet {
+            tell(&status.last_line(&lane.name, state.not_run));
+        }
+        drop(state);
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        *left -= 1;
+        if *left == 0 {
+            self.all_settled.notify_all();
+        }
+    }
+}
+
+impl Lane {
+    fn new(name: &str, width: usize, total: usize) -> Self {
+        let bar =
+            ProgressBar::new(total as u64).with_style(style(width)).with_prefix(name.to_owned());
+        let bar = if total > 0 { BARS.add(bar) } else { bar };
+        Self { name: name.to_owned(), total, bar, state: Mutex::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, LaneState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The state of a device at one moment.
+struct Status<'a> {
+    settled: usize,
+    total: usize,
+    unexpected: usize,
+    elapsed: Duration,
+    /// The running test that was started first, and its time so far.
+    slowest: Option<(&'a str, Duration)>,
+}
+
+impl Status<'_> {
+    /// Returns the text beside a bar.
+    fn message(&self) -> String {
+        let test = |(id, time): (&str, Duration)| {
+            let (path, _) = id.rsplit_once('@').unwrap_or((id, ""));
+            format!("{}s {path}", time.as_secs())
+        };
+        let parts = [
+            Some(clock(self.elapsed)),
+            self.time_left().map(|time| format!("ETA {}", clock(time))),
+            Some(format!("{} unexpected", self.unexpected)),
+            self.slowest.map(test),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+
+    /// Returns the line of a device where there are no bars.
+    fn line(&self, device: &str) -> String {
+        let test = |(id, time): (&str, Duration)| format!("running {id} for {} s", time.as_secs());
+        let parts = [
+            Some(format!("{} of {} in {}", self.settled, self.total, clock(self.elapsed))),
+            self.time_left().map(|time| format!("ETA {}", clock(time))),
+            Some(format!("{} unexpected", self.unexpected)),
+            self.slowest.map(test),
+        ];
+        format!("{device}: {}", parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
+    }
+
+    /// Returns the line of a device whose results are all final.
+    fn last_line(&self, device: &str, not_run: usize) -> String {
+        let done = self.settled - not_run;
+        let mut line = format!("{device}: {done} done in {}", clock(self.elapsed));
+        line += &format!(", {} unexpected", self.unexpected);
+        if not_run > 0 {
+            line += &format!(", {not_run} not run");
+        }
+        line
+    }
+
+    /// Returns the time for the other tests, if they take as long as those so far.
+    fn time_left(&self) -> Option<Duration> {
+        let settled = u32::try_from(self.settled).ok().filter(|settled| *settled > 0)?;
+        let left = u32::try_from(self.total - self.settled).ok().filter(|left| *left > 0)?;
+        self.elapsed.checked_mul(left).map(|time| time / settled)
+    }
+}
+
+/// Returns a time as `1:02:03` or `2:03`.
+fn clock(time: Duration) -> String {
+    let seconds = time.as_secs();
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    match hours {
+        0 => format!("{minutes}:{seconds:02}"),
+        _ => format!("{hours}:{minutes:02}:{seconds:02}"),
+    }
+}
+
+/// Whether standard error is a terminal whose cursor can be moved.
+fn has_cursor() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
 fn style(width: usize) -> ProgressStyle {
-    let template = format!("{{prefix:{width}}} {{bar:20}} {{pos:>4}}/{{len:4}} {{wide_msg}}");
+    let template = format!("{{prefix:{width}}} {{bar:8}} {{pos:>4}}/{{len:4}} {{wide_msg}}");
     ProgressStyle::with_template(&template).expect("the template is well-formed")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_has_times_counts_and_the_slowest_test() {
+        let status = Status {
+            settled: 20,
+            total: 80,
+            unexpected: 2,
+            elapsed: Duration::from_secs(62),
+            slowest: Some(("pool::grows::n_1@pocl-cpu", Duration::from_millis(12_900))),
+        };
+        assert_eq!(status.message(), "1:02 ETA 3:06 2 unexpected 12s pool::grows::n_1");
+        assert_eq!(
+            status.line("pocl-cpu"),
+            "pocl-cpu: 20 of 80 in 1:02, ETA 3:06, 2 unexpected, \
+             running pool::grows::n_1@pocl-cpu for 12 s"
+        );
+        let first = Status { settled: 0, unexpected: 0, slowest: None, ..status };
+        assert_eq!(first.message(), "1:02 0 unexpected");
+        let last = Status { settled: 80, elapsed: Duration::from_secs(3723), ..first };
+        assert_eq!(last.message(), "1:02:03 0 unexpected");
+        assert_eq!(last.last_line("d", 0), "d: 80 done in 1:02:03, 0 unexpected");
+        assert_eq!(last.last_line("d", 3), "d: 77 done in 1:02:03, 0 unexpected, 3 not run");
+    }
 }

@@ -9,17 +9,34 @@ use std::time::SystemTime;
 
 use crate::characterize::Characterization;
 use crate::events::{Event, TestResult};
+use crate::os::Source;
 use crate::verdict::Outcome;
 
-/// Called once for each entry of the plan, when nothing can change its result any more.
-pub type Observer<'a> = dyn Fn(usize, &TestResult) + Sync + 'a;
+/// Follows a run. Threads that run tests call the methods, with positions in the plan.
+pub trait Observer: Sync {
+    /// A worker starts a test.
+    fn started(&self, _position: usize) {}
 
-/// Writes the log and calls the observer.
+    /// A running test has written these bytes to standard output or error. Called where the run
+    /// echoes output.
+    fn wrote(&self, _position: usize, _from: Source, _bytes: &[u8]) {}
+
+    /// A test is run again, to find out whether the crash is its own.
+    fn repeated(&self, _position: usize) {}
+
+    /// A test that was started has ended. Its result may still change.
+    fn finished(&self, _position: usize) {}
+
+    /// The result of a test is final. Called once for each entry of the plan.
+    fn settled(&self, position: usize, result: &TestResult);
+}
+
+/// Writes the log and notifies the observer.
 pub struct Recorder<'a> {
     sinks: Mutex<Sinks>,
     /// Whether some test was not run.
     lacks_results: AtomicBool,
-    observer: &'a Observer<'a>,
+    observer: &'a dyn Observer,
 }
 
 struct Sinks {
@@ -34,7 +51,7 @@ struct Sinks {
 
 impl<'a> Recorder<'a> {
     /// Writes to `log`, if there is one.
-    pub fn new(log: Option<EventLog>, to_stdout: bool, observer: &'a Observer<'a>) -> Self {
+    pub fn new(log: Option<EventLog>, to_stdout: bool, observer: &'a dyn Observer) -> Self {
         let sinks = Sinks { log, to_stdout, stdout_error: None, error: None };
         Self { sinks: Mutex::new(sinks), lacks_results: AtomicBool::new(false), observer }
     }
@@ -67,16 +84,28 @@ impl<'a> Recorder<'a> {
     }
 
     /// Records that a test goes to a worker.
-    pub fn started(&self, test: &str, time: SystemTime) {
+    pub fn started(&self, position: usize, test: &str, time: SystemTime) {
         self.record(&Event::Started { test: test.to_owned(), time });
+        self.observer.started(position);
+    }
+
+    /// Passes the output of a running test to the observer.
+    pub fn wrote(&self, position: usize, from: Source, bytes: &[u8]) {
+        self.observer.wrote(position, from, bytes);
+    }
+
+    /// Tells the observer that a test is run again.
+    pub fn repeated(&self, position: usize) {
+        self.observer.repeated(position);
     }
 
     /// Records the result of a test; a later result of the same test replaces it.
-    pub fn finished(&self, result: &TestResult) {
+    pub fn finished(&self, position: usize, result: &TestResult) {
         if let Outcome::NotRun { .. } = result.outcome {
             self.lacks_results.store(true, Ordering::Relaxed);
         }
         self.record(&Event::Finished(result.clone()));
+        self.observer.finished(position);
     }
 
     /// Whether some test was not run.
@@ -86,7 +115,7 @@ impl<'a> Recorder<'a> {
 
     /// Passes a result that nothing can change any more to the observer.
     pub fn settled(&self, position: usize, result: &TestResult) {
-        (self.observer)(position, result);
+        self.observer.settled(position, result);
     }
 
     /// Takes the first error of standard output.

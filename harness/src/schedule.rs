@@ -44,7 +44,7 @@ pub struct Run<'a> {
     pub expectation: &'a (dyn Fn(&Planned) -> Option<Expectation> + Sync),
     /// Run tests that are marked `#[ignore]`.
     pub include_ignored: bool,
-    /// Show the output of tests as it comes.
+    /// Pass the output of running tests to the observer.
     pub echo: bool,
 }
 
@@ -154,16 +154,16 @@ impl<'a> Slot<'a> {
         let started = SystemTime::now();
         if let Some(outcome) = self.outcome_without_running(entry) {
             let result = self.result(entry, started, Attempt::without_running(outcome));
-            self.recorder.finished(&result);
+            self.recorder.finished(position, &result);
             self.recorder.settled(position, &result);
             return;
         }
-        self.recorder.started(&self.run.plan.id(entry), started);
+        self.recorder.started(position, &self.run.plan.id(entry), started);
         let limit = entry.test.timeout.unwrap_or(self.lane.settings.settings.timeout);
-        let attempt = self.attempt_with_crashes_attributed(entry, limit);
+        let attempt = self.attempt_with_crashes_attributed(position, limit);
         let worker_survived = attempt.worker_survived;
         let result = self.result(entry, started, attempt);
-        self.recorder.finished(&result);
+        self.recorder.finished(position, &result);
         if let Some((position, previous)) = self.unsettled.replace((position, result)) {
             self.recorder.settled(position, &previous);
         }
@@ -200,27 +200,28 @@ impl<'a> Slot<'a> {
     }
 
     /// Runs a test; if it crashes after another one in the same worker, finds out whose crash it is.
-    fn attempt_with_crashes_attributed(&mut self, entry: &Planned, limit: Duration) -> Attempt {
-        let attempt = self.attempt(entry, limit);
+    fn attempt_with_crashes_attributed(&mut self, position: usize, limit: Duration) -> Attempt {
+        let attempt = self.attempt(position, limit);
         let Some(Outcome::Crashed { how }) = &attempt.outcome else { return attempt };
         if how == KILLED_FROM_OUTSIDE {
             return attempt;
         }
-        let Some((position, mut suspect)) = self.unsettled.take() else { return attempt };
-        let rerun = self.attempt(entry, limit);
+        let Some((previous, mut suspect)) = self.unsettled.take() else { return attempt };
+        self.recorder.repeated(position);
+        let rerun = self.attempt(position, limit);
         match rerun.outcome {
             // Its own, then.
             Some(Outcome::Crashed { .. }) => {
-                self.recorder.settled(position, &suspect);
+                self.recorder.settled(previous, &suspect);
                 rerun
             }
             // Not known, and so not charged to anyone else.
             None | Some(Outcome::NotRun { .. }) => {
-                self.recorder.settled(position, &suspect);
+                self.recorder.settled(previous, &suspect);
                 attempt
             }
             Some(_) => {
-                let victim = self.run.plan.id(entry);
+                let victim = self.run.plan.id(&self.run.plan.entries[position]);
                 suspect.outcome = Outcome::Crashed {
                     how: format!(
                         "{how}, delayed: it struck `{victim}`, which does not crash alone"
@@ -228,13 +229,13 @@ impl<'a> Slot<'a> {
                 };
                 suspect.stdout += &attempt.stdout;
                 suspect.stderr += &attempt.stderr;
-                self.charge(position, suspect);
+                self.charge(previous, suspect);
                 rerun
             }
         }
     }
 
-    fn attempt(&mut self, entry: &Planned, limit: Duration) -> Attempt {
+    fn attempt(&mut self, position: usize, limit: Duration) -> Attempt {
         let mut worker = match self.worker.take() {
             Some(worker) => worker,
             None => match self.start_worker() {
@@ -243,10 +244,15 @@ impl<'a> Slot<'a> {
             },
         };
         self.served += 1;
-        let mut attempt = worker.run(entry.test, limit, self.stop);
+        let test = self.run.plan.entries[position].test;
+        let mut attempt = worker.run(test, limit, self.stop, &mut |from, bytes| {
+            if self.run.echo {
+                self.recorder.wrote(position, from, bytes);
+            }
+        });
         let settings = &self.lane.settings.settings;
         if let Some(Outcome::Passed) = attempt.outcome {
-            Self::fail_by_settings(settings, entry.test, &mut attempt);
+            Self::fail_by_settings(settings, test, &mut attempt);
         }
         if settings.tests_per_worker.is_some_and(|most| self.served >= most) {
             attempt.worker_survived = false;
@@ -277,7 +283,7 @@ impl<'a> Slot<'a> {
         if self.lane.failed_starts.load(Ordering::Relaxed) >= START_TRIES {
             return Err("the device was given up: its workers do not start any more".to_owned());
         }
-        match Worker::start(&self.lane.settings.launch, self.run.echo, self.stop) {
+        match Worker::start(&self.lane.settings.launch, self.stop) {
             Ok(worker) => {
                 self.lane.failed_starts.store(0, Ordering::Relaxed);
                 self.served = 0;
@@ -298,7 +304,7 @@ impl<'a> Slot<'a> {
     fn charge(&self, position: usize, mut suspect: TestResult) {
         let expectation = (self.run.expectation)(&self.run.plan.entries[position]);
         suspect.verdict = judge(&suspect.outcome, expectation.as_ref());
-        self.recorder.finished(&suspect);
+        self.recorder.finished(position, &suspect);
         self.recorder.settled(position, &suspect);
     }
 

@@ -109,7 +109,7 @@ impl<'a> Asked<'a> {
         if let Some(reason) = &self.given_up {
             return Err(WorkerLost::Failed(reason.clone()));
         }
-        let started = Worker::start(&self.lane.launch, false, self.stop);
+        let started = Worker::start(&self.lane.launch, self.stop);
         if let Err(lost @ WorkerLost::Failed(_)) = &started {
             self.given_up = Some(lost.to_string());
         }

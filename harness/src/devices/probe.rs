@@ -76,7 +76,7 @@ impl Probe<'_> {
         };
         let role = Role::Enumerate { library };
         let launch = Launch { role, arguments: self.arguments.to_vec(), environment };
-        let mut child = Worker::spawn(&launch, false).map_err(not_probed)?;
+        let mut child = Worker::spawn(&launch).map_err(not_probed)?;
         let (never, _switch) = os::stop_signal().map_err(|error| not_probed(error.to_string()))?;
         let limit = limit();
         let failure = match child.answer(Instant::now() + limit, &never) {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anstream::AutoStream;
 use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -10,10 +11,9 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use super::{AnyError, CANNOT_RUN, Target, print, tell, tell_unmatched_expectations};
 use crate::devices::TestDevice;
-use crate::events::TestResult;
 use crate::execution::Execution;
 use crate::plan::Plan;
-use crate::progress::Progress;
+use crate::progress::{self, Detail, Progress};
 use crate::registry;
 use crate::report::matrix::{Layout, ShownOutput};
 use crate::report::{self, shell_quoted};
@@ -160,6 +160,15 @@ impl RunArguments {
         command
     }
 
+    fn progress(&self, plan: &Plan) -> Progress {
+        let detail = match self {
+            Self { quiet: true, .. } => Detail::Quiet,
+            Self { verbose: true, .. } => Detail::Verbose,
+            _ => Detail::Normal,
+        };
+        Progress::new(plan, detail, self.progress_interval, self.nocapture)
+    }
+
     fn print_matrix(&self, log: &RunLog, folder: &Path) -> Result<(), AnyError> {
         let output = match self {
             Self { show_output: true, .. } => ShownOutput::All,
@@ -207,6 +216,9 @@ struct RunArguments {
     /// Print each result when its test has ended.
     #[arg(short, long)]
     verbose: bool,
+    /// Print a line per device at this interval, where standard error is not a terminal.
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "30s")]
+    progress_interval: Duration,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -283,10 +295,10 @@ fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
         report_dir: Some(folder.clone()),
         print_events: arguments.format == RunFormat::Json,
     };
-    let progress = Progress::new(&plan);
-    let observer = |position: usize, result: &TestResult| progress.advance(position, result);
-    let (log, ()) = execution.run(&observer, || ())?;
-    progress.finish();
+    let progress = arguments.progress(&plan);
+    let finished = execution.run(&progress, || progress.watch());
+    progress::clear();
+    let (log, ()) = finished?;
     let log = log.expect("a run with a report folder has a log");
     if arguments.format == RunFormat::Matrix {
         arguments.print_matrix(&log, &folder)?;

@@ -9,7 +9,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use crate::events::{TestResult, left_behind_text};
 use crate::os;
 use crate::plan::Plan;
-use crate::recorder::Recorder;
+use crate::recorder::{Observer, Recorder};
 use crate::registry::{self, Test};
 use crate::schedule;
 use crate::setup::{Options, Setup, SetupError};
@@ -71,16 +71,23 @@ fn run_on_all_devices(setup: &Setup, test: &'static Test) -> Result<Vec<TestResu
     // libtest has decided already.
     run.include_ignored = true;
 
-    let results = Mutex::new(Vec::new());
-    let observer = |_: usize, result: &TestResult| {
-        results.lock().unwrap_or_else(PoisonError::into_inner).push(result.clone());
-    };
-    let recorder = Recorder::new(None, false, &observer);
+    let results = Results::default();
+    let recorder = Recorder::new(None, false, &results);
     let (never, _switch) = os::stop_signal().expect("a socket pair can be made");
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     schedule::execute(&run, &recorder, &never);
     drop(turn);
-    Ok(results.into_inner().unwrap_or_else(PoisonError::into_inner))
+    Ok(results.0.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Collects the results.
+#[derive(Default)]
+struct Results(Mutex<Vec<TestResult>>);
+
+impl Observer for Results {
+    fn settled(&self, _position: usize, result: &TestResult) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(result.clone());
+    }
 }
 
 fn report(results: &[TestResult]) {

@@ -5,32 +5,35 @@
 //! others from theirs. Here trials run nothing: the schedule fills in results device by device,
 //! and a trial waits for its own and prints it.
 
+mod cells;
+mod command_line;
+
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::panic::{self, AssertUnwindSafe};
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::ExitCode;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use clap::Parser as _;
+use libtest_mimic::{Completion, Failed, FormatSetting, Trial};
 
+use self::cells::Cells;
+pub use self::command_line::CommandLine;
 use super::{AnyError, CANNOT_RUN, Target, output_result, tell, tell_unmatched_expectations};
-use crate::devices::TestDevice;
 use crate::events::TestResult;
 use crate::execution::Execution;
 use crate::plan::Plan;
-use crate::registry::{self, Ignore, Test};
+use crate::registry;
 use crate::report;
-use crate::requirement::missing;
 use crate::setup::{Options, Setup};
 use crate::verdict::{Outcome, Verdict};
 use crate::worker::child;
 
-/// What `clmatrix_harness::main!` calls.
+/// The entry point that `clmatrix_harness::main!` expands to.
 pub fn main(target: Target) -> ExitCode {
     child::enter_if_asked();
-    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
-    let command_line = CommandLine::parse(words.collect());
-    match run(target, &command_line) {
+    match run(target, &CommandLine::parse()) {
         Ok(code) => code,
         Err(error) => {
             tell(&format!("error: {error}"));
@@ -40,6 +43,7 @@ pub fn main(target: Target) -> ExitCode {
 }
 
 fn run(target: Target, command_line: &CommandLine) -> Result<ExitCode, AnyError> {
+    command_line.check()?;
     let tests = registry::tests()?;
     if tests.is_empty() {
         return Err(
@@ -50,7 +54,7 @@ fn run(target: Target, command_line: &CommandLine) -> Result<ExitCode, AnyError>
     let setup = Setup::new(options)?;
     let devices = setup.devices_if_any()?;
     let plan = command_line.plan(target.home, &tests, devices);
-    if command_line.arguments.list {
+    if command_line.list {
         output_result(list(&plan, io::stdout().lock()))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -79,37 +83,33 @@ fn under_nextest() -> bool {
     std::env::var_os("NEXTEST").is_some_and(|value| value == "1")
 }
 
-/// Runs the plan and shows each result when it is settled.
+/// Runs the plan and prints each result when it is final.
 fn run_plan(
     target: Target,
     setup: &Setup,
     plan: &Plan,
     command_line: &CommandLine,
 ) -> Result<ExitCode, AnyError> {
-    let arguments = &command_line.arguments;
     let expectation = setup.expectations(plan);
     let mut run = setup.run(plan, &expectation)?;
-    run.include_ignored = arguments.include_ignored || arguments.ignored;
-    run.echo =
-        arguments.nocapture || std::env::var_os("RUST_TEST_NOCAPTURE").is_some_and(|v| v != "0");
+    run.include_ignored = command_line.include_ignored || command_line.ignored;
+    run.echo = command_line.echoes();
     let report_dir = command_line.report_folder(target, setup, plan);
+    let rerun = format!("cargo test -p {} --test {} -- --exact", target.package, target.name);
     let execution = Execution {
         target,
         setup,
         plan,
         run,
-        rerun_command: format!(
-            "cargo test -p {} --test {} -- --exact",
-            target.package, target.name
-        ),
+        rerun_command: rerun.clone(),
         report_dir: report_dir.clone(),
         print_events: false,
     };
-    let cells = Cells::new(plan.entries.len());
-    let observer = |position: usize, result: &TestResult| cells.fill(position, result.clone());
-    let (log, conclusion) = execution.run(&observer, || {
-        // libtest-mimic panics when nobody reads its output; the tests and their reports go on.
-        panic::catch_unwind(AssertUnwindSafe(|| show(setup, plan, arguments, &cells))).ok()
+    let cells = Cells::new(plan, command_line.echoes());
+    let page = Page { command_line, rerun: &rerun, report_dir: report_dir.as_deref() };
+    let (log, conclusion) = execution.run(&*cells, || {
+        // libtest-mimic panics on a closed pipe; the tests and their reports go on.
+        panic::catch_unwind(AssertUnwindSafe(|| show(setup, plan, page, &cells))).ok()
     })?;
     for failed in &setup.machine.failed {
         tell(&format!("warning: driver {failed}"));
@@ -129,11 +129,20 @@ fn run_plan(
     Ok(conclusion.map_or(ExitCode::FAILURE, |conclusion| conclusion.exit_code()))
 }
 
-/// Prints each result when it is settled.
+/// How results are printed.
+#[derive(Clone, Copy)]
+struct Page<'a> {
+    command_line: &'a CommandLine,
+    /// The command that runs one test; its id is appended.
+    rerun: &'a str,
+    report_dir: Option<&'a Path>,
+}
+
+/// Prints each result when it is final, and then the output of tests that passed where that is shown.
 fn show(
     setup: &Setup,
     plan: &Plan,
-    arguments: &Arguments,
+    page: Page<'_>,
     cells: &Arc<Cells>,
 ) -> libtest_mimic::Conclusion {
     let mut trials: Vec<Trial> = Vec::with_capacity(plan.entries.len());
@@ -145,32 +154,83 @@ fn show(
         let reason = failed.failure.reason.clone();
         trials.push(Trial::test(format!("driver@{}", failed.driver), || Err(reason.into())));
     }
+    let passed: Arc<Mutex<Vec<TestResult>>> = Arc::default();
     for (position, entry) in plan.entries.iter().enumerate() {
-        let cells = cells.clone();
+        let (cells, passed) = (cells.clone(), passed.clone());
+        let is_pretty = page.command_line.is_pretty();
         let lacks_device = entry.lacks_device();
+        let shows_failure = page.failure(&plan.id(entry));
         trials.push(Trial::ignorable_test(plan.id(entry), move || {
-            let result = cells.wait(position);
+            let result = cells.wait(position, is_pretty);
             // One error at the end says the same of all of them.
             if lacks_device {
                 return Ok(Completion::ignored_with(result.outcome.to_string()));
             }
-            completion(&result)
+            let completion = completion(&result, &shows_failure);
+            if result.verdict == Verdict::Pass {
+                passed.lock().unwrap_or_else(PoisonError::into_inner).push(result);
+            }
+            completion
         }));
     }
-    let arguments = Arguments {
-        // Chosen already, with what libtest-mimic does not know.
-        filter: None,
-        skip: Vec::new(),
-        ignored: false,
-        // Trials only wait; one thread prints them in their order, as they begin and end.
-        test_threads: Some(1),
-        ..arguments.clone()
-    };
-    libtest_mimic::run(&arguments, trials)
+    let conclusion = libtest_mimic::run(&page.command_line.printing(), trials);
+    page.print_passed(&passed.lock().unwrap_or_else(PoisonError::into_inner));
+    conclusion
 }
 
-/// What libtest-mimic is told of a result.
-fn completion(result: &TestResult) -> Result<Completion, Failed> {
+/// The text after the message of a failure.
+struct ShownFailure {
+    /// Whether the captured output is shown.
+    with_output: bool,
+    /// The lines with the report and the command.
+    more: String,
+}
+
+impl Page<'_> {
+    fn failure(&self, id: &str) -> ShownFailure {
+        let (_, device) = id.rsplit_once('@').unwrap_or((id, ""));
+        let mut more = String::new();
+        if let Some(folder) = self.report_dir {
+            more = format!("\nmore:  {}", report::junit_path(folder, device).display());
+        }
+        more += &format!("\nrerun: {} {}", self.rerun, report::shell_quoted(id));
+        ShownFailure { with_output: !self.command_line.echoes(), more }
+    }
+
+    /// Prints the output of tests that passed, in libtest's form.
+    fn print_passed(&self, passed: &[TestResult]) {
+        let CommandLine { show_output, format, logfile, .. } = self.command_line;
+        if !show_output || self.command_line.echoes() || *format == Some(FormatSetting::Json) {
+            return;
+        }
+        let text = passed_text(passed);
+        // libtest-mimic has written the results to the same place and would have failed.
+        let _ = match logfile {
+            Some(path) => File::options()
+                .append(true)
+                .open(path)
+                .and_then(|mut file| file.write_all(text.as_bytes())),
+            None => io::stdout().write_all(text.as_bytes()),
+        };
+    }
+}
+
+fn passed_text(passed: &[TestResult]) -> String {
+    let mut text = "successes:\n\n".to_owned();
+    let mut names = String::new();
+    for TestResult { test, stdout, stderr, .. } in passed {
+        for (name, output) in [("stdout", stdout), ("stderr", stderr)] {
+            if !output.is_empty() {
+                text += &format!("---- {test} {name} ----\n{}\n\n", output.trim_end());
+            }
+        }
+        names += &format!("    {test}\n");
+    }
+    format!("{text}\nsuccesses:\n{names}\n")
+}
+
+/// Translates a result for libtest-mimic.
+fn completion(result: &TestResult, failure: &ShownFailure) -> Result<Completion, Failed> {
     match (result.verdict, &result.outcome) {
         (Verdict::Pass, _) => Ok(Completion::Completed),
         (Verdict::ExpectedFail, _) => {
@@ -183,150 +243,16 @@ fn completion(result: &TestResult) -> Result<Completion, Failed> {
             Ok(Completion::ignored_with(reason))
         }
         (Verdict::Skip | Verdict::Ignored, _) => Ok(Completion::ignored()),
-        _ => Err(failure_text(result).into()),
+        _ => Err(failure_text(result, failure).into()),
     }
 }
 
-fn failure_text(result: &TestResult) -> String {
+fn failure_text(result: &TestResult, failure: &ShownFailure) -> String {
     let mut text = result.summary();
     for (name, output) in [("stdout", &result.stdout), ("stderr", &result.stderr)] {
-        if !output.is_empty() {
+        if failure.with_output && !output.is_empty() {
             text += &format!("\n--- {name}\n{}", output.trim_end());
         }
     }
-    text
-}
-
-/// A place for each result, and a way to wait for it.
-struct Cells {
-    results: Mutex<Vec<Option<TestResult>>>,
-    filled: Condvar,
-}
-
-impl Cells {
-    fn new(count: usize) -> Arc<Self> {
-        Arc::new(Self { results: Mutex::new(vec![None; count]), filled: Condvar::new() })
-    }
-
-    fn fill(&self, position: usize, result: TestResult) {
-        self.results.lock().unwrap_or_else(|poisoned| poisoned.into_inner())[position] =
-            Some(result);
-        self.filled.notify_all();
-    }
-
-    fn wait(&self, position: usize) -> TestResult {
-        let mut results = self.results.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        loop {
-            if let Some(result) = results[position].take() {
-                return result;
-            }
-            results = self.filled.wait(results).unwrap_or_else(|poisoned| poisoned.into_inner());
-        }
-    }
-}
-
-/// libtest's command line: what libtest-mimic understands of it, and the rest.
-pub struct CommandLine {
-    arguments: Arguments,
-    filters: Vec<String>,
-}
-
-/// libtest's options that take a value in the next word.
-const WITH_VALUE: [&str; 7] =
-    ["--test-threads", "--logfile", "--skip", "--color", "--format", "-Z", "--shuffle-seed"];
-
-/// libtest's options that libtest-mimic ends on, and that change nothing here.
-const WITHOUT_MEANING: [&str; 5] = [
-    "--report-time",
-    "--ensure-time",
-    "--shuffle",
-    "--force-run-in-process",
-    "--exclude-should-panic",
-];
-
-impl CommandLine {
-    /// Reads the words after the executable's name. Wrong ones end the process, as in libtest.
-    pub fn parse(words: Vec<String>) -> Self {
-        let mut known = Vec::new();
-        let mut filters = Vec::new();
-        let mut words = words.into_iter();
-        known.extend(words.next());
-        while let Some(word) = words.next() {
-            let name = word.split('=').next().unwrap_or_default();
-            if WITHOUT_MEANING.contains(&name) {
-                continue;
-            } else if name == "--shuffle-seed" {
-                if !word.contains('=') {
-                    words.next();
-                }
-            } else if word == "--no-capture" {
-                known.push("--nocapture".to_owned());
-            } else if word == "--" {
-                filters.extend(words.by_ref());
-            } else if WITH_VALUE.contains(&word.as_str()) {
-                known.push(word);
-                known.extend(words.next());
-            } else if word.starts_with('-') {
-                known.push(word);
-            } else {
-                filters.push(word);
-            }
-        }
-        Self { arguments: Arguments::from_iter(known), filters }
-    }
-
-    /// The tests that the filters, `--skip` and `--ignored` let through.
-    pub fn plan(
-        &self,
-        home: &'static str,
-        tests: &[&'static Test],
-        devices: Vec<TestDevice>,
-    ) -> Plan {
-        if !self.is_filtered() {
-            return Plan::new(home, tests, devices, |_, _, _| true);
-        }
-        // nextest takes what is not run here for a pass, but lets ignored tests alone.
-        let list_for_nextest = self.arguments.list && under_nextest();
-        Plan::new(home, tests, devices, |id, entry, device| {
-            let cannot = || {
-                device
-                    .is_some_and(|device| missing(entry.test.requires, &device.run.info).is_some())
-            };
-            let ignored = || entry.test.ignore != Ignore::No || list_for_nextest && cannot();
-            let matches = |pattern: &String| self.matches(pattern, id);
-            (self.filters.is_empty() || self.filters.iter().any(matches))
-                && !self.arguments.skip.iter().any(matches)
-                && (!self.arguments.ignored || ignored())
-        })
-    }
-
-    /// Where the reports of a run go, if it has any.
-    ///
-    /// nextest runs each test in a process of its own, and writes its own report. `cargo test
-    /// FILTER` starts every target, and most have no test that matches.
-    fn report_folder(&self, target: Target, setup: &Setup, plan: &Plan) -> Option<PathBuf> {
-        let folder = || setup.report_folder().join(target.package).join(target.name);
-        match self.is_filtered() {
-            _ if under_nextest() => None,
-            true if plan.entries.is_empty() => None,
-            true => Some(report::partial(&folder())),
-            false => Some(folder()),
-        }
-    }
-
-    /// Whether the command line asks for a part of the target's tests.
-    fn is_filtered(&self) -> bool {
-        let Arguments { skip, ignored, .. } = &self.arguments;
-        !self.filters.is_empty() || !skip.is_empty() || *ignored
-    }
-
-    /// Whether a filter or a `--skip` matches a test. With `--exact`, an id without its device, as
-    /// editors send it, matches the test on every device.
-    fn matches(&self, pattern: &str, id: &str) -> bool {
-        if self.arguments.exact {
-            pattern == id || id.rsplit_once('@').is_some_and(|(test, _)| pattern == test)
-        } else {
-            id.contains(pattern)
-        }
-    }
+    text + &failure.more
 }

@@ -8,6 +8,7 @@ pub mod libtest;
 use std::io::{self, Write};
 
 use crate::config::EmbeddedConfig;
+use crate::progress;
 use crate::registry::Test;
 use crate::setup::Setup;
 
@@ -35,9 +36,10 @@ pub(crate) fn output_result(written: io::Result<()>) -> Result<(), AnyError> {
     }
 }
 
-/// Writes a line to standard error; where that fails there is nothing left to write to.
+/// Writes a line to standard error, above the bars where there are some. An error is ignored: there is
+/// nothing left to write to.
 pub(crate) fn tell(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
+    progress::print_above(line);
 }
 
 /// Names the expectations that match none of `tests`, all tests of this target.

@@ -49,7 +49,7 @@ pub struct Process {
 const END_LIMIT: Duration = keeper::REAP_LIMIT.saturating_add(Duration::from_secs(1));
 
 /// Where bytes came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// The connection.
     Socket,

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use super::excerpt;
 use super::table::{self, Color, Column, Group, MIN_WIDTH, cut, wrap};
 use super::text::{clean, first_line, one_line};
-use super::{devices, file_name, headline, rerun, without_message};
+use super::{devices, headline, junit_path, rerun, without_message};
 use crate::devices::failure::FailedDriver;
 use crate::events::TestResult;
 use crate::run_log::RunLog;
@@ -72,11 +72,8 @@ pub enum ShownOutput {
 /// More unexpected results than these are shown without their output.
 const FEW: usize = 10;
 
-/// The longest message on a page, in lines.
-const MESSAGE_LINES: usize = 20;
-
-/// The longest output of a stream on a page, in lines.
-const OUTPUT_LINES: usize = 10;
+/// The most lines of a message, and of the output of a stream.
+const LINES: usize = 20;
 
 /// Returns the results of a run as a page for a terminal.
 ///
@@ -218,7 +215,7 @@ impl Page<'_> {
         }
         if !as_expected {
             let (_, device) = result.test_and_device();
-            let report = self.layout.reports.join("junit").join(file_name(device) + ".xml");
+            let report = junit_path(self.layout.reports, device);
             let _ = writeln!(text, "  more:  {}", report.display());
             let _ = writeln!(text, "  rerun: {}", one_line(&rerun(self.log, result)));
         }
@@ -248,13 +245,13 @@ impl Page<'_> {
         let mut text = String::new();
         for (name, output) in [("stdout", result.stdout.as_str()), ("stderr", &stderr)] {
             let output = clean(output);
-            let excerpt = excerpt::end(&output, OUTPUT_LINES, self.layout.width - 4);
+            let excerpt = excerpt::end(&output, LINES, self.layout.width - 4);
             if excerpt.lines.is_empty() {
                 continue;
             }
             let note = match excerpt.is_whole {
                 true => String::new(),
-                false => format!(", the last {OUTPUT_LINES} lines"),
+                false => format!(", the last {LINES} lines"),
             };
             text += &format!("  {name}{note}:\n{}", excerpt.indented("    "));
         }
@@ -352,7 +349,7 @@ impl Page<'_> {
 
     /// Returns the beginning of a text on indented lines.
     fn wrapped(&self, text: &str) -> String {
-        excerpt::beginning(text, MESSAGE_LINES, self.layout.width - 2).indented("  ")
+        excerpt::beginning(text, LINES, self.layout.width - 2).indented("  ")
     }
 
     fn paint(&self, color: Color, text: &str) -> String {

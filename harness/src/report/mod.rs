@@ -68,6 +68,11 @@ fn devices_with_results(log: &RunLog) -> Vec<&str> {
     devices
 }
 
+/// Returns the path of a device's JUnit file in a report folder.
+pub(crate) fn junit_path(folder: &Path, device: &str) -> PathBuf {
+    folder.join("junit").join(format!("{}.xml", file_name(device)))
+}
+
 /// `device` as a file's name: other characters than those of a slug as `%` and hexadecimal digits,
 /// so that different devices never share a file.
 pub(crate) fn file_name(device: &str) -> String {
@@ -92,6 +97,18 @@ fn headline(result: &TestResult) -> String {
             outcome => text::first_line(&outcome.to_string()),
         },
     }
+}
+
+/// Returns a result on one line: the verdict, the test, its time, and the reason.
+pub(crate) fn result_line(result: &TestResult) -> String {
+    let verdict = result.verdict.name().to_uppercase().replace('-', " ");
+    let line = format!("{verdict} {} ({:.2} s)", result.test, result.duration.as_secs_f64());
+    let reason = match result.verdict {
+        Verdict::Pass => return line,
+        Verdict::ExpectedFail | Verdict::UnexpectedPass => result.expected().unwrap_or_default(),
+        _ => result.outcome.to_string(),
+    };
+    format!("{line}: {}", text::first_line(&reason))
 }
 
 /// The command that runs this test alone.
@@ -119,6 +136,29 @@ fn without_message<'a>(stderr: &'a str, outcome: &Outcome) -> Cow<'a, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sample::{judged, result};
+    use crate::verdict::{Expectation, ExpectedStatus};
+
+    #[test]
+    fn a_result_on_one_line() {
+        let failed = Outcome::Failed { message: "\nleft: 1\nright: 2".to_owned(), location: None };
+        let known = Expectation { status: ExpectedStatus::Fail, reason: "bug 7\nmore".to_owned() };
+        let cases = [
+            (result("s::t@d", Outcome::Passed), "PASS s::t@d (0.25 s)"),
+            (result("s::t@d", failed.clone()), "FAIL s::t@d (0.25 s): left: 1"),
+            (
+                judged("s::t@d", failed, Some(known.clone())),
+                "EXPECTED FAIL s::t@d (0.25 s): expected: fail: bug 7",
+            ),
+            (
+                judged("s::t@d", Outcome::Passed, Some(known)),
+                "UNEXPECTED PASS s::t@d (0.25 s): expected: fail: bug 7",
+            ),
+        ];
+        for (result, expected) in cases {
+            assert_eq!(result_line(&result), expected);
+        }
+    }
 
     #[test]
     fn a_message_is_not_shown_twice() {

@@ -70,9 +70,10 @@ pub struct Worker {
     buffer: Box<[u8]>,
     stdout: Capture,
     stderr: Capture,
-    /// Whether to show a test's output as it comes.
-    echo: bool,
 }
+
+/// Receives the output of a running test at once.
+pub type OnOutput<'a> = &'a mut dyn FnMut(Source, &[u8]);
 
 /// What came of one request.
 pub enum Exchange {
@@ -153,8 +154,8 @@ fn deadline_in(limit: Duration) -> Instant {
 
 impl Worker {
     /// Starts a worker and waits until it is bound to its device.
-    pub fn start(launch: &Launch, echo: bool, stop: &StopSignal) -> Result<Self, WorkerLost> {
-        let mut worker = Self::spawn(launch, echo).map_err(WorkerLost::Failed)?;
+    pub fn start(launch: &Launch, stop: &StopSignal) -> Result<Self, WorkerLost> {
+        let mut worker = Self::spawn(launch).map_err(WorkerLost::Failed)?;
         let trouble = match worker.answer(Instant::now() + START_LIMIT, stop) {
             Exchange::Answered(Answer::Ready) => {
                 // What a driver says while it loads belongs to no test.
@@ -171,7 +172,7 @@ impl Worker {
     }
 
     /// Starts a process in the given role, without waiting for anything.
-    pub fn spawn(launch: &Launch, echo: bool) -> Result<Self, String> {
+    pub fn spawn(launch: &Launch) -> Result<Self, String> {
         let process = launch
             .command()
             .and_then(Process::spawn)
@@ -183,16 +184,21 @@ impl Worker {
             buffer: vec![0; PIPE_CAPACITY].into_boxed_slice(),
             stdout: Capture::default(),
             stderr: Capture::default(),
-            echo,
         })
     }
 
     /// Runs one test; afterwards the worker is only good for another if the attempt says so.
-    pub fn run(&mut self, test: &Test, limit: Duration, stop: &StopSignal) -> Attempt {
+    pub fn run(
+        &mut self,
+        test: &Test,
+        limit: Duration,
+        stop: &StopSignal,
+        on_output: OnOutput<'_>,
+    ) -> Attempt {
         let started = Instant::now();
         self.request(Task::Test { module: test.module.to_owned(), name: test.name.to_owned() });
-        let exchange = self.answer(deadline_in(limit), stop);
-        self.drain();
+        let exchange = self.answer_showing(deadline_in(limit), stop, on_output);
+        self.drain(on_output);
         let mut attempt = Attempt {
             duration: started.elapsed(),
             stdout: self.stdout.take_text(),
@@ -314,13 +320,22 @@ impl Worker {
     }
 
     fn forget_output(&mut self) {
-        self.drain();
+        self.drain(&mut |_, _| {});
         self.stdout.take_text();
         self.stderr.take_text();
     }
 
     /// Waits for the next answer, collecting output meanwhile.
     pub fn answer(&mut self, deadline: Instant, stop: &StopSignal) -> Exchange {
+        self.answer_showing(deadline, stop, &mut |_, _| {})
+    }
+
+    fn answer_showing(
+        &mut self,
+        deadline: Instant,
+        stop: &StopSignal,
+        on_output: OnOutput<'_>,
+    ) -> Exchange {
         loop {
             // Several may have come at once.
             if let Some(answer) = self.next_answer() {
@@ -331,8 +346,8 @@ impl Worker {
                 Wakeup::Stopped => return Exchange::Stopped,
                 Wakeup::Ready => {}
             }
-            self.collect(Source::Stdout);
-            self.collect(Source::Stderr);
+            self.collect(Source::Stdout, on_output);
+            self.collect(Source::Stderr, on_output);
             // Asked first, so that what a process says before it dies is read.
             let died = self.process.has_died();
             let closed = self.read_socket();
@@ -375,11 +390,11 @@ impl Worker {
     ///
     /// That is what a pipe can hold; reading on until it is empty might never end, where a test
     /// left something behind that goes on writing.
-    fn drain(&mut self) {
+    fn drain(&mut self, on_output: OnOutput<'_>) {
         for source in [Source::Stdout, Source::Stderr] {
             let mut left = PIPE_CAPACITY;
             while left > 0 {
-                match self.collect(source) {
+                match self.collect(source, on_output) {
                     0 => break,
                     count => left = left.saturating_sub(count),
                 }
@@ -387,31 +402,21 @@ impl Worker {
         }
     }
 
-    /// Takes one piece of output and tells its length in bytes.
-    fn collect(&mut self, source: Source) -> usize {
+    /// Takes one piece of output and returns its length in bytes.
+    fn collect(&mut self, source: Source, on_output: OnOutput<'_>) -> usize {
         let count = self.process.read(source, &mut self.buffer).unwrap_or(0);
         let bytes = &self.buffer[..count];
-        // When showing fails there is nobody to see it; capturing goes on.
+        on_output(source, bytes);
         match source {
-            Source::Stderr => {
-                self.stderr.push(bytes);
-                if self.echo {
-                    let _ = std::io::stderr().write_all(bytes);
-                }
-            }
-            _ => {
-                self.stdout.push(bytes);
-                if self.echo {
-                    let _ = std::io::stdout().write_all(bytes);
-                }
-            }
+            Source::Stderr => self.stderr.push(bytes),
+            _ => self.stdout.push(bytes),
         }
         count
     }
 
     /// `trouble`, followed by the last line that the process wrote to standard error.
     pub fn explain(&mut self, trouble: &str) -> String {
-        self.drain();
+        self.drain(&mut |_, _| {});
         let stderr = self.stderr.take_text();
         match stderr.lines().rev().find(|line| !line.trim().is_empty()) {
             Some(line) => format!("{trouble} (its last words: {})", line.trim()),

@@ -304,6 +304,7 @@ fn leaves_a_time_bomb(ctx_factory: CtxFactory) {
 
 #[clmatrix_harness::test]
 fn is_the_victim_of_the_bomb(ctx_factory: CtxFactory) {
+    println!("said before the crash");
     use_the_device(ctx_factory);
     thread::sleep(Duration::from_secs(1));
 }

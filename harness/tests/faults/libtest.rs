@@ -26,7 +26,12 @@ pub const CHECKS: &[Check] = &[
         failures_fail_the_target_and_show_the_output,
     ),
     ("libtest::output_is_shown_when_asked_for", output_is_shown_when_asked_for),
+    ("libtest::no_capture_prints_output_below_the_test", no_capture_prints_output_below_the_test),
+    ("libtest::a_repeated_test_prints_its_output_once", a_repeated_test_prints_its_output_once),
+    ("libtest::show_output_prints_what_passed", show_output_prints_what_passed),
     ("libtest::options_of_libtest_are_taken", options_of_libtest_are_taken),
+    ("libtest::options_without_support_are_refused", options_without_support_are_refused),
+    ("libtest::help_names_every_option_of_libtest", help_names_every_option_of_libtest),
     (
         "libtest::nextest_does_not_run_what_a_device_cannot",
         nextest_does_not_run_what_a_device_cannot,
@@ -112,13 +117,123 @@ fn output_is_shown_when_asked_for() {
     );
 }
 
+/// Returns the ids of a test on all devices, and the text of a line that a device prints.
+fn on_devices(test: &str) -> (Vec<String>, impl Fn(&str, &str) -> String) {
+    let ids = listed(&[test]);
+    let device = |id: &str| id.rsplit_once('@').expect("an id has a device").1.to_owned();
+    let width = ids.iter().map(|id| device(id).len()).max().expect("a device");
+    let has_prefix = ids.len() > 1;
+    (ids, move |id: &str, line: &str| match has_prefix {
+        true => format!("{:width$} | {line}\n", device(id)),
+        false => format!("{line}\n"),
+    })
+}
+
+fn no_capture_prints_output_below_the_test() {
+    let (ids, line) = on_devices("faulty::passes@");
+    let text = stdout(&libtest(&["faulty::passes@", "--no-capture"]));
+    for id in &ids {
+        let line = line(id, "said on standard output");
+        assert!(text.contains(&format!("\ntest {id}")), "{text}");
+        let (_, below) = text.split_once(&format!("test {id}")).expect("the test's line");
+        let (_, below) = below.split_once(" ... \n").expect("the line ends before the output");
+        assert!(below.starts_with(&format!("{line}ok\n")), "{text}");
+    }
+    let one = libtest(&[&ids[0], "--exact", "--nocapture"]);
+    assert!(stdout(&one).contains(" ... \nsaid on standard output\nok\n"), "{}", stdout(&one));
+    let stderr = String::from_utf8_lossy(&one.stderr);
+    assert!(stderr.lines().any(|line| line == "said on standard error"), "{stderr}");
+}
+
+fn a_repeated_test_prints_its_output_once() {
+    let (ids, line) = on_devices("faulty::is_the_victim_of_the_bomb@");
+    let text = stdout(&libtest(&["bomb", "--no-capture"]));
+    for id in &ids {
+        assert_eq!(text.matches(&line(id, "said before the crash")).count(), 1, "{id}: {text}");
+    }
+}
+
+fn show_output_prints_what_passed() {
+    let arguments = ["faulty::passes@", "faulty::fails_an_assertion@", "--show-output"];
+    let text = stdout(&libtest(&arguments));
+    let (_, successes) = text.split_once("\nsuccesses:\n\n").expect("a section for what passed");
+    for id in listed(&["faulty::passes@"]) {
+        let output = format!("---- {id} stdout ----\nsaid on standard output\n\n");
+        assert!(successes.contains(&output), "{text}");
+        assert!(successes.contains(&format!("\n    {id}\n")), "{text}");
+    }
+    assert!(!successes.contains("fails_an_assertion"), "{text}");
+    assert!(!stdout(&libtest(&arguments[..2])).contains("said on standard output"));
+    let json = stdout(&libtest(&[&arguments[..], &["--format", "json"]].concat()));
+    assert!(json.lines().all(|line| line.starts_with('{')), "{json}");
+}
+
+fn options_without_support_are_refused() {
+    for options in [
+        &["--shuffle"][..],
+        &["--shuffle-seed", "7"],
+        &["--shuffle-seed=7"],
+        &["--ensure-time"],
+        &["--force-run-in-process"],
+        &["--test-threads", "0"],
+        &["--format", "junit"],
+        &["--bogus"],
+    ] {
+        let output = libtest(&[&["faulty::passes@"], options].concat());
+        assert_eq!(output.status.code(), Some(2), "{options:?}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let option = options[0].split('=').next().expect("a name");
+        assert!(stderr.starts_with("error: ") && stderr.contains(option), "{stderr}");
+        assert_eq!(stdout(&output), "");
+    }
+}
+
+/// The options that libtest of Rust 1.95 names; its own `--help` is compared by hand.
+fn help_names_every_option_of_libtest() {
+    let help = stdout(&libtest(&["--help"]));
+    for option in [
+        "--include-ignored",
+        "--ignored",
+        "--force-run-in-process",
+        "--exclude-should-panic",
+        "--test",
+        "--bench",
+        "--list",
+        "--logfile",
+        "--no-capture",
+        "--nocapture",
+        "--test-threads",
+        "--skip",
+        "-q",
+        "--quiet",
+        "--exact",
+        "--color",
+        "--format",
+        "--show-output",
+        "-Z",
+        "--report-time",
+        "--ensure-time",
+        "--shuffle",
+        "--shuffle-seed",
+    ] {
+        let mut words = help.split([' ', '\n', ',', '[', ']']);
+        assert!(words.any(|word| word == option), "{option}: {help}");
+    }
+    assert!(!help.contains("libtest-mimic"), "{help}");
+    let passes = listed(&["faulty::passes@"]).len();
+    assert_eq!(listed(&["faulty::passes@", "panics_as_announced"]).len(), 2 * passes);
+    let without = ["faulty::passes@", "panics_as_announced", "--exclude-should-panic"];
+    assert_eq!(listed(&without).len(), passes);
+    assert_eq!(listed(&["--bench"]), [""; 0]);
+}
+
 fn options_of_libtest_are_taken() {
     for options in [
         &["--test-threads", "7"][..],
         &["--test-threads=1"],
         &["--report-time", "-Zunstable-options"],
-        &["--shuffle"],
-        &["--shuffle-seed", "7"],
+        &["--test"],
+        &["--exclude-should-panic"],
         &["--no-capture"],
         &["--show-output"],
         &["--color", "never"],

@@ -194,7 +194,7 @@ fn a_message_is_shown_whole_and_the_output_from_its_end() {
     let message = "assertion `left == right` failed: the bytes behind the region are unchanged after \
                    the copy\n  left: [1, 2]\n right: [1, 3]";
     let mut failure = result("copy::t@d", failed(message));
-    failure.stdout = (1..=12).map(|line| format!("line {line}\n")).collect();
+    failure.stdout = (1..=22).map(|line| format!("line {line}\n")).collect();
     failure.stderr =
         format!("\nthread 'main' (7) panicked at suites/src/pool.rs:41:5:\n{message}\n");
     failure.stderr += "said by the driver\n";
@@ -205,7 +205,7 @@ FAIL copy::t@d
     left: [1, 2]
    right: [1, 3]
   at suites/src/pool.rs:41
-  stdout, the last 10 lines:
+  stdout, the last 20 lines:
     line 3
     line 4
     line 5
@@ -216,6 +216,16 @@ FAIL copy::t@d
     line 10
     line 11
     line 12
+    line 13
+    line 14
+    line 15
+    line 16
+    line 17
+    line 18
+    line 19
+    line 20
+    line 21
+    line 22
   stderr:
     said by the driver
   more:  target/clmatrix/junit/d.xml

@@ -1,0 +1,209 @@
+//! The options of a target of `cargo test`: those of libtest, with their meaning here.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::Parser;
+use libtest_mimic::{Arguments, ColorSetting, FormatSetting};
+
+use super::under_nextest;
+use crate::devices::TestDevice;
+use crate::front::Target;
+use crate::plan::Plan;
+use crate::registry::{Ignore, ShouldPanic, Test};
+use crate::report;
+use crate::requirement::missing;
+use crate::setup::Setup;
+
+const AFTER_HELP: &str = "\
+A test's name is `suite::test::case@device`. Each device runs its tests one after the other in \
+worker processes, and all devices run side by side.
+
+Environment variables:
+  RUST_TEST_NOCAPTURE=1                   the same as --no-capture
+  RUST_TEST_THREADS, RUST_TEST_SHUFFLE    no effect
+  CLMATRIX_CONFIG, CLMATRIX_PROFILE, CLMATRIX_TEST, CLMATRIX_ICD, CLMATRIX_REPORT_DIR
+                                          as for the command `clmatrix run`";
+
+/// Runs the tests of this target on every selected OpenCL device.
+#[derive(Parser)]
+#[command(
+    disable_version_flag = true,
+    override_usage = "[OPTIONS] [FILTER]...",
+    after_help = AFTER_HELP
+)]
+pub struct CommandLine {
+    /// Run only the tests whose name contains one of these.
+    #[arg(value_name = "FILTER")]
+    filters: Vec<String>,
+    /// Also run the tests that are marked `#[ignore]`.
+    #[arg(long)]
+    pub include_ignored: bool,
+    /// Run only the tests that are marked `#[ignore]`.
+    #[arg(long)]
+    pub ignored: bool,
+    /// Leave out the tests that are marked `#[should_panic]`.
+    #[arg(long)]
+    exclude_should_panic: bool,
+    /// Run tests and no benchmarks: no effect, there are no benchmarks.
+    #[arg(long, conflicts_with = "bench")]
+    test: bool,
+    /// Run benchmarks and no tests: runs nothing, there are no benchmarks.
+    #[arg(long)]
+    bench: bool,
+    /// List the tests instead of running them.
+    #[arg(long)]
+    pub list: bool,
+    /// Write the results to this file instead of standard output.
+    #[arg(long, value_name = "PATH")]
+    pub logfile: Option<String>,
+    /// Print the output of each test below its name, line by line, instead of capturing it.
+    #[arg(long = "no-capture", visible_alias = "nocapture")]
+    no_capture: bool,
+    /// No effect: the configuration sets the number of tests that run at the same time (`slots`).
+    #[arg(long, value_name = "N")]
+    test_threads: Option<NonZeroUsize>,
+    /// Leave out the tests whose name contains this; may be repeated.
+    #[arg(long, value_name = "FILTER")]
+    skip: Vec<String>,
+    /// Print one character per test; the same as `--format terse`.
+    #[arg(short, long, conflicts_with = "format")]
+    quiet: bool,
+    /// Match filters with the whole name; without `@device`, with the test on every device.
+    #[arg(long)]
+    exact: bool,
+    /// Use colours: `always`, `never`, or `auto`, on a terminal unless NO_COLOR is set or TERM is `dumb`
+    /// [default: auto].
+    #[arg(long, value_enum, value_name = "WHEN", hide_possible_values = true)]
+    color: Option<ColorSetting>,
+    /// Print a line per test (`pretty`), a character per test (`terse`) or JSON events (`json`)
+    /// [default: pretty]. JUnit files are written in any case.
+    #[arg(long, value_enum, value_name = "FORMAT", hide_possible_values = true)]
+    pub format: Option<FormatSetting>,
+    /// Print the captured output of tests that pass, after the summary; no effect on JSON.
+    #[arg(long)]
+    pub show_output: bool,
+    /// No effect (`-Z unstable-options`): no option needs it.
+    #[arg(short = 'Z', value_name = "FLAG", value_parser = ["unstable-options"], hide_possible_values = true)]
+    unstable: Vec<String>,
+    /// No effect: the JUnit files have the time of each test.
+    #[arg(long)]
+    report_time: bool,
+    /// Refused: limit the time of a test with `timeout`.
+    #[arg(long)]
+    ensure_time: bool,
+    /// Refused: tests always run in worker processes.
+    #[arg(long)]
+    force_run_in_process: bool,
+    /// Refused: tests run in the order of the sources.
+    #[arg(long)]
+    shuffle: bool,
+    /// Refused: tests run in the order of the sources.
+    #[arg(long, value_name = "SEED")]
+    shuffle_seed: Option<u64>,
+}
+
+impl CommandLine {
+    /// Returns an error for an option that is not supported.
+    pub fn check(&self) -> Result<(), String> {
+        let in_order = "tests run in the order of the sources";
+        let refused = [
+            (self.shuffle, "--shuffle", in_order),
+            (self.shuffle_seed.is_some(), "--shuffle-seed", in_order),
+            (self.ensure_time, "--ensure-time", "limit the time of a test with `timeout`"),
+            (
+                self.force_run_in_process,
+                "--force-run-in-process",
+                "tests always run in worker processes",
+            ),
+        ];
+        match refused.into_iter().find(|(given, ..)| *given) {
+            Some((_, option, reason)) => Err(format!("{option} is not supported: {reason}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the output of tests is printed while they run.
+    pub fn echoes(&self) -> bool {
+        self.no_capture || std::env::var_os("RUST_TEST_NOCAPTURE").is_some_and(|v| v != "0")
+    }
+
+    /// Whether each test has a line of its own.
+    pub fn is_pretty(&self) -> bool {
+        !self.quiet && matches!(self.format, None | Some(FormatSetting::Pretty))
+    }
+
+    /// Returns the options with which libtest-mimic prints the results. The tests are selected already.
+    pub fn printing(&self) -> Arguments {
+        Arguments {
+            // Trials only wait; one thread prints them in their order, as they begin and end.
+            test_threads: Some(1),
+            logfile: self.logfile.clone(),
+            quiet: self.quiet,
+            color: self.color,
+            format: self.format,
+            ..Arguments::default()
+        }
+    }
+
+    /// Returns the tests that the filters, `--skip`, `--ignored`, `--exclude-should-panic` and `--bench`
+    /// let through.
+    pub fn plan(
+        &self,
+        home: &'static str,
+        tests: &[&'static Test],
+        devices: Vec<TestDevice>,
+    ) -> Plan {
+        if !self.is_filtered() {
+            return Plan::new(home, tests, devices, |_, _, _| true);
+        }
+        // nextest counts a test that is skipped here as a pass, but does not run ignored tests.
+        let list_for_nextest = self.list && under_nextest();
+        Plan::new(home, tests, devices, |id, entry, device| {
+            let cannot = || {
+                device
+                    .is_some_and(|device| missing(entry.test.requires, &device.run.info).is_some())
+            };
+            let ignored = || entry.test.ignore != Ignore::No || list_for_nextest && cannot();
+            let matches = |pattern: &String| self.matches(pattern, id);
+            let left_out = self.exclude_should_panic && entry.test.should_panic != ShouldPanic::No;
+            !(self.bench || left_out)
+                && (self.filters.is_empty() || self.filters.iter().any(matches))
+                && !self.skip.iter().any(matches)
+                && (!self.ignored || ignored())
+        })
+    }
+
+    /// Returns the folder of the run's reports, if it has any.
+    ///
+    /// nextest runs each test in a process of its own, and writes its own report. `cargo test
+    /// FILTER` starts every target, and most have no test that matches.
+    pub fn report_folder(&self, target: Target, setup: &Setup, plan: &Plan) -> Option<PathBuf> {
+        let folder = || setup.report_folder().join(target.package).join(target.name);
+        match self.is_filtered() {
+            _ if under_nextest() => None,
+            true if plan.entries.is_empty() => None,
+            true => Some(report::partial(&folder())),
+            false => Some(folder()),
+        }
+    }
+
+    /// Whether the command line asks for a part of the target's tests.
+    fn is_filtered(&self) -> bool {
+        !self.filters.is_empty()
+            || !self.skip.is_empty()
+            || self.ignored
+            || self.exclude_should_panic
+            || self.bench
+    }
+
+    /// Whether a filter or a `--skip` matches a test. With `--exact`, an id without its device, as
+    /// editors send it, matches the test on every device.
+    fn matches(&self, pattern: &str, id: &str) -> bool {
+        if self.exact {
+            pattern == id || id.rsplit_once('@').is_some_and(|(test, _)| pattern == test)
+        } else {
+            id.contains(pattern)
+        }
+    }
+}
