@@ -103,7 +103,7 @@ pub fn environment(runtimes: &Path) -> Result<Environment> {
     let vendors = vendors_folder(runtimes);
     ensure!(
         is_provisioned(runtimes),
-        "the CI matrix is asked for, but not set up here: run `cargo xtask provision`"
+        "the CI matrix is selected but not installed; run `cargo xtask provision`"
     );
     ensure!(
         INTEL.is_ready(runtimes) && vendors::are_installed(&vendors)?,
@@ -173,7 +173,7 @@ fn library(file: PathBuf) -> Result<PathBuf> {
     // Joining with an absolute path gives that path.
     let candidates = library_folders().into_iter().map(|folder| folder.join(name));
     let found = candidates.into_iter().find(|path| path.is_file());
-    found.with_context(|| format!("{} names {name}, which is nowhere to be found", file.display()))
+    found.with_context(|| format!("{} names {name}, which does not exist", file.display()))
 }
 
 /// Where Debian's and Ubuntu's packages put shared libraries.

@@ -75,7 +75,7 @@ pub fn run(workspace: &Workspace, devices: &Environment, arguments: &[String]) -
     let [clmatrix, known_bad] = build(workspace, &host, &target)?;
     let sanitizer = Sanitizer { workspace, devices, folder: target.join("reports") };
 
-    eprintln!("Checking that the sanitizers catch what is known to be wrong");
+    eprintln!("Checking that the sanitizers catch known errors");
     for (test, words) in KNOWN {
         sanitizer.check(&known_bad, test, words)?;
     }

@@ -112,7 +112,7 @@ impl WheelSet {
         pip.arg("--require-hashes").arg("--requirement").arg(&stamp);
         pip.args(self.options).arg(&tree);
         run(&mut pip).context(
-            "the OpenCL runtime could not be fetched; pip says why above. Where PyPI is out of \
+            "the OpenCL runtime could not be fetched; see pip's message above. Where PyPI is out of \
              reach, point pip at a mirror (`pip config set global.index-url URL`), or install an \
              OpenCL driver yourself (Debian, Ubuntu: `apt-get install pocl-opencl-icd \
              ocl-icd-libopencl1`)",

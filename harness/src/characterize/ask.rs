@@ -74,7 +74,8 @@ impl<'a> Asked<'a> {
         let room = settings.memory;
         if room < LEAST_ROOM {
             let least = ByteSize(LEAST_ROOM);
-            let reason = format!("the driver itself needs memory: let it use {least} (--memory)");
+            let reason =
+                format!("the driver itself needs memory; allow at least {least} (--memory)");
             return Err(WorkerLost::Failed(reason));
         }
         let settings = Settings { memory: room.saturating_mul(BEYOND), ..*settings };

@@ -140,7 +140,7 @@ fn keep_finite(measured: &mut Measured) {
         _ => true,
     };
     if !is_finite {
-        let reason = "what was found is not a finite number".to_owned();
+        let reason = "the measured value is not a finite number".to_owned();
         measured.answer = Err(NotMeasurable { reason });
     }
     for point in measured.series.iter_mut().flat_map(|series| &mut series.points) {
