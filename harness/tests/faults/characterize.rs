@@ -598,7 +598,7 @@ fn too_little_memory_is_refused() {
     for (id, device) in exhaustion("1KiB") {
         for name in Topic::Exhaustion.measurements() {
             let reason = reason(&device.measured[*name]);
-            assert!(reason.ends_with("let it use 64.0 MiB (--memory)"), "{id}: {reason}");
+            assert!(reason.ends_with("allow at least 64.0 MiB (--memory)"), "{id}: {reason}");
         }
     }
 }
