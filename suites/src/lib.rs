@@ -6,6 +6,7 @@ mod cache;
 pub mod characterize;
 mod context;
 mod copy;
+mod driver_errors;
 mod fill;
 mod gate;
 mod image;

@@ -1,0 +1,89 @@
+//! Events: user events, waits and queries (5.11).
+
+use std::ptr;
+
+use clmatrix::cl3::command_queue::enqueue_marker_with_wait_list;
+use clmatrix::cl3::error_codes::{
+    CL_INVALID_CONTEXT, CL_INVALID_EVENT, CL_INVALID_OPERATION, CL_INVALID_VALUE, CL_SUCCESS,
+};
+use clmatrix::cl3::event::{
+    CL_COMPLETE, CL_RUNNING, get_event_data, set_user_event_status, wait_for_events,
+};
+use clmatrix::cl3::types::cl_int;
+use clmatrix::{Event, Result};
+use clmatrix_harness::{CtxFactory, ctx_factory};
+use rstest::rstest;
+
+use super::{Answer, assert_code};
+use crate::gate::{gate, open};
+use crate::on_device::{OnDevice, on_device};
+
+/// The code of a call that returns nothing else.
+fn code<T>(result: Answer<T>) -> cl_int {
+    result.err().unwrap_or(CL_SUCCESS)
+}
+
+/// The event of a command that has completed.
+fn event_of_a_command(on_device: &OnDevice) -> Event {
+    let queue = &on_device.queue;
+    // SAFETY: the wait list is empty.
+    let marker = unsafe { enqueue_marker_with_wait_list(queue.get(), 0, ptr::null()) };
+    queue.finish().expect("the marker completes");
+    Event::new(marker.expect("a marker"))
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_user_event_that_begins(on_device: OnDevice) {
+    let event = gate(&on_device.context);
+    assert_code(code(set_user_event_status(event.get(), CL_RUNNING)), CL_INVALID_VALUE);
+    open(&event);
+}
+
+#[rstest]
+#[case::complete(CL_COMPLETE)]
+#[case::failed(-5)]
+#[clmatrix_harness::test]
+fn a_user_event_that_ends_twice(on_device: OnDevice, #[case] status: cl_int) {
+    let event = gate(&on_device.context);
+    open(&event);
+    assert_code(code(set_user_event_status(event.get(), status)), CL_INVALID_OPERATION);
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_status_for_the_event_of_a_command(on_device: OnDevice) {
+    let event = event_of_a_command(&on_device);
+    assert_code(code(set_user_event_status(event.get(), CL_COMPLETE)), CL_INVALID_EVENT);
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_wait_for_no_events(#[from(on_device)] _on_device: OnDevice) {
+    assert_code(code(wait_for_events(&[])), CL_INVALID_VALUE);
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_wait_for_a_null_event(on_device: OnDevice) {
+    let event = event_of_a_command(&on_device);
+    assert_code(code(wait_for_events(&[event.get(), ptr::null_mut()])), CL_INVALID_EVENT);
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_wait_for_events_of_two_contexts(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
+    let elsewhere = ctx_factory()?;
+    let events = [gate(&on_device.context), gate(&elsewhere)];
+    events.iter().for_each(open);
+    let found = wait_for_events(&events.each_ref().map(Event::get));
+    assert_code(code(found), CL_INVALID_CONTEXT);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn an_unknown_query(on_device: OnDevice) {
+    let event = event_of_a_command(&on_device);
+    assert_code(code(get_event_data(event.get(), 0x1234)), CL_INVALID_VALUE);
+}
