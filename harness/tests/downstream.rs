@@ -124,6 +124,26 @@ fn an_ordinary_target_covers_all_devices_and_names_those_that_fail() {
     assert!(text.contains("fails_everywhere@") && text.contains("on purpose"), "{text}");
 }
 
+#[test]
+fn an_ordinary_target_can_be_strict_about_drivers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("clmatrix.toml");
+    let mut drivers = vec![PathBuf::from("/nowhere/libabsent.so")];
+    if let Some(present) = std::env::var_os("OCL_ICD_FILENAMES") {
+        drivers.extend(std::env::split_paths(&present));
+    }
+    let drivers = std::env::join_paths(drivers).expect("no path has a colon");
+    for (text, status) in [("", 0), ("[profile.default]\nstrict-drivers = true\n", 101)] {
+        std::fs::write(&file, text).expect("a file");
+        let variables = [("CLMATRIX_CONFIG", &*file), ("OCL_ICD_FILENAMES", Path::new(&drivers))];
+        let run =
+            cargo_with(&variables, &["test", "--test", "ordinary", "--", "--nocapture", "r#match"]);
+        assert_eq!(run.status.code(), Some(status), "{text:?}");
+        let stderr = String::from_utf8_lossy(&run.stderr);
+        assert!(stderr.contains("driver /nowhere/libabsent.so: no such file: "), "{stderr}");
+    }
+}
+
 /// A target in which nothing would be said if its tests were lost.
 #[test]
 fn a_lost_test_does_not_compile() {

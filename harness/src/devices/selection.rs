@@ -179,6 +179,5 @@ fn no_device_message(machine: &Machine) -> String {
     if machine.failed.is_empty() {
         message += "\ninstall a driver (on Debian: pocl-opencl-icd for the CPU)";
     }
-    message
-        + "\na driver's library that no .icd file names is added by --icd PATH, or by CLMATRIX_ICD"
+    message + "\nadd a driver that has no .icd file with --icd PATH or CLMATRIX_ICD"
 }
