@@ -83,9 +83,9 @@ pub fn matrix(log: &RunLog, layout: Layout<'_>) -> String {
     let page = Page { log, layout: Layout { width: layout.width.max(MIN_WIDTH), ..layout } };
     let table = if layout.quiet { String::new() } else { page.table() };
     let left_behind = if layout.quiet { String::new() } else { page.left_behind() };
-    let results = [table, page.absent(), page.results(), left_behind];
-    let parts = results.into_iter().chain([page.failed_drivers(), page.summary()]);
-    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+    let (results, drivers) = (page.results(), page.failed_drivers());
+    let parts = [table, page.absent(), results, left_behind, drivers, page.summary()];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 struct Page<'a> {

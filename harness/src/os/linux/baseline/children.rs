@@ -40,53 +40,59 @@ impl Children {
             return;
         }
         let deadline = Instant::now() + GRACE;
-        while self.others().any(|child| !child.has_ended) && Instant::now() < deadline {
+        let mut others = self.others();
+        while has_running(&others) && Instant::now() < deadline {
             sleep(LOOK_INTERVAL);
+            others = self.others();
         }
-        self.kill_others(left);
-        self.reap_ended();
+        let others = self.kill(others, left);
+        self.reap(&others);
     }
 
-    fn others(&self) -> impl Iterator<Item = ChildProcess> {
-        ChildProcess::all().into_iter().filter(|child| !self.known.contains(&child.pid))
+    /// Returns the children that are not known. It reads a file for each process of the machine.
+    fn others(&self) -> Vec<ChildProcess> {
+        let mut children = ChildProcess::all();
+        children.retain(|child| !self.known.contains(&child.pid));
+        children
     }
 
-    /// Kills the others, and then their children, which become children of this process.
-    fn kill_others(&self, left: &mut LeftBehind) {
+    /// Kills `others`, and then their children, which become children of this process. Returns the
+    /// others that are left.
+    fn kill(&self, mut others: Vec<ChildProcess>, left: &mut LeftBehind) -> Vec<ChildProcess> {
         let deadline = Instant::now() + REAP_LIMIT;
         let mut killed: Vec<ChildProcess> = Vec::new();
-        let running = loop {
-            let running: Vec<_> = self.others().filter(|child| !child.has_ended).collect();
-            if running.is_empty() || Instant::now() >= deadline {
-                break running;
-            }
-            for child in &running {
+        while has_running(&others) && Instant::now() < deadline {
+            for child in others.into_iter().filter(|child| !child.has_ended) {
                 if !killed.iter().any(|known| known.pid == child.pid) {
                     let _ = kill(child.pid, Signal::SIGKILL);
-                    killed.push(child.clone());
+                    killed.push(child);
                 }
             }
             sleep(Duration::from_millis(1));
-        };
+            others = self.others();
+        }
         for ChildProcess { pid, name, .. } in killed {
-            let is_gone = !running.iter().any(|child| child.pid == pid);
+            let is_gone = !others.iter().any(|child| child.pid == pid && !child.has_ended);
             let _ = waitpid(pid, Some(WaitPidFlag::WNOHANG));
             left.add(format!("process {pid} ({name})"), is_gone);
         }
+        others
     }
 
     /// Waits for children that had ended at the last look already: by now no thread of a driver is
     /// about to wait for them.
-    fn reap_ended(&mut self) {
-        let ended: Vec<Pid> =
-            self.others().filter(|child| child.has_ended).map(|child| child.pid).collect();
-        let (old, new) = ended.into_iter().partition(|pid| self.ended.contains(pid));
+    fn reap(&mut self, others: &[ChildProcess]) {
+        let ended = others.iter().filter(|child| child.has_ended).map(|child| child.pid);
+        let (old, new): (Vec<_>, Vec<_>) = ended.partition(|pid| self.ended.contains(pid));
         self.ended = new;
-        let old: Vec<Pid> = old;
         for pid in old {
             let _ = waitpid(pid, Some(WaitPidFlag::WNOHANG));
         }
     }
+}
+
+fn has_running(children: &[ChildProcess]) -> bool {
+    children.iter().any(|child| !child.has_ended)
 }
 
 fn has_children() -> bool {
