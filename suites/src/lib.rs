@@ -9,6 +9,7 @@ mod copy;
 mod driver_errors;
 mod fill;
 mod gate;
+mod host_access;
 mod image;
 mod inverter;
 mod launch;

@@ -1,0 +1,77 @@
+//! CL_MEM_HOST_READ_ONLY, CL_MEM_HOST_WRITE_ONLY and CL_MEM_HOST_NO_ACCESS (OpenCL 3.0 API, 5.2.1):
+//! the host accesses that they permit move the right bytes, and drivers refuse the others.
+//!
+//! The calls go through cl3, because the library refuses forbidden ones before a driver sees them.
+
+mod buffer;
+mod image;
+mod object;
+
+use clmatrix::cl3::memory::{CL_MAP_WRITE, CL_MAP_WRITE_INVALIDATE_REGION};
+use clmatrix::cl3::types::{cl_int, cl_map_flags};
+use clmatrix::memory::MemFlags;
+
+/// The result of a cl3 call: a value, or the code of an error.
+type Answer<T> = Result<T, cl_int>;
+
+/// The accesses of the host that an object permits.
+#[derive(Clone, Copy, Debug)]
+enum Host {
+    All,
+    ReadOnly,
+    WriteOnly,
+    NoAccess,
+}
+
+impl Host {
+    fn flags(self) -> MemFlags {
+        match self {
+            Self::All => MemFlags::empty(),
+            Self::ReadOnly => MemFlags::HOST_READ_ONLY,
+            Self::WriteOnly => MemFlags::HOST_WRITE_ONLY,
+            Self::NoAccess => MemFlags::HOST_NO_ACCESS,
+        }
+    }
+
+    fn may_read(self) -> bool {
+        matches!(self, Self::All | Self::ReadOnly)
+    }
+
+    fn may_write(self) -> bool {
+        matches!(self, Self::All | Self::WriteOnly)
+    }
+}
+
+/// The host memory that an object is created with.
+#[derive(Clone, Copy, Debug)]
+enum Memory {
+    /// CL_MEM_COPY_HOST_PTR.
+    Copied,
+    /// CL_MEM_USE_HOST_PTR.
+    Used,
+}
+
+/// A way to read.
+#[derive(Clone, Copy, Debug)]
+enum Read {
+    Command,
+    Map,
+}
+
+/// A way to write.
+#[derive(Clone, Copy, Debug)]
+enum Write {
+    Command,
+    Map,
+    MapInvalidate,
+}
+
+impl Write {
+    /// The flags of the map.
+    fn map_flags(self) -> cl_map_flags {
+        match self {
+            Self::MapInvalidate => CL_MAP_WRITE_INVALIDATE_REGION,
+            _ => CL_MAP_WRITE,
+        }
+    }
+}
