@@ -26,4 +26,5 @@ mod sampler;
 mod selection;
 mod support;
 mod svm;
+mod svm_atomics;
 mod svm_pool;

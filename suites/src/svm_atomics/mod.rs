@@ -1,0 +1,86 @@
+//! Atomic operations on shared virtual memory (OpenCL 3.0 API, 5.6; OpenCL C 3.0, 6.15.12), between
+//! host and device, between the kernels of two queues, and between the work groups of a kernel.
+//!
+//! No test relies on a device that runs while the host does. Where two sides do run at the same
+//! time, the sums and the order of memory accesses must be right; a wait for the other side is
+//! bounded.
+
+mod devices;
+mod flags;
+mod host;
+mod operations;
+
+use std::slice;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use clmatrix::memory::{SvmAllocation, SvmFlags, SvmPointer};
+use clmatrix::{Device, Launcher, Result};
+use clmatrix_harness::skip;
+
+use crate::on_device::OnDevice;
+
+/// Memory whose atomic operations the host and all devices see.
+const ATOMICS: SvmFlags =
+    SvmFlags::READ_WRITE.union(SvmFlags::FINE_GRAIN_BUFFER).union(SvmFlags::ATOMICS);
+
+/// CL_DEVICE_SVM_ATOMICS.
+const SVM_ATOMICS: u64 = 1 << 3;
+
+/// CL_DEVICE_ATOMIC_SCOPE_ALL_DEVICES.
+const SCOPE_ALL_DEVICES: u64 = 1 << 6;
+
+/// The scope of a kernel's atomic operations: the devices that see them.
+#[derive(Clone, Copy, Debug)]
+enum Scope {
+    Device,
+    AllSvmDevices,
+}
+
+impl Scope {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Device => "memory_scope_device",
+            Self::AllSvmDevices => "memory_scope_all_svm_devices",
+        }
+    }
+}
+
+/// The kernel `k` of `source`, in the newest OpenCL C of the device up to 3.0. `SCOPE` is the scope.
+/// Skips the test where the device lacks the scope.
+fn kernel(on_device: &OnDevice, device: Device, source: &str, scope: Scope) -> Result<Launcher> {
+    let is_2 = device.version()?.starts_with("OpenCL 2.");
+    // OpenCL 2.x has all scopes.
+    if let Scope::AllSvmDevices = scope
+        && !is_2
+        && device.atomic_memory_capabilities()? & SCOPE_ALL_DEVICES == 0
+    {
+        skip!("the device has no atomic operations in the scope of all devices");
+    }
+    let version = if is_2 { "CL2.0" } else { "CL3.0" };
+    on_device.launcher(source, &format!("-cl-std={version} -DSCOPE={}", scope.name()))
+}
+
+/// Words in shared memory.
+struct Words(SvmAllocation);
+
+impl Words {
+    fn new(on_device: &OnDevice, flags: SvmFlags, values: &[u32]) -> Result<Self> {
+        let words = Self(SvmAllocation::new(&on_device.context, size_of_val(values), 0, flags)?);
+        for (word, value) in words.words().iter().zip(values) {
+            word.store(*value, Ordering::SeqCst);
+        }
+        Ok(words)
+    }
+
+    /// The words, for the host, which may use fine-grain memory while kernels do.
+    fn words(&self) -> &[AtomicU32] {
+        // SAFETY: the memory is aligned for every type of OpenCL, lives as long as `self`, and
+        // kernels change it by atomic operations only, or before the host looks.
+        unsafe { slice::from_raw_parts(self.0.svm_ptr().cast(), self.0.size() / 4) }
+    }
+
+    /// All values.
+    fn values(&self) -> Vec<u32> {
+        self.words().iter().map(|word| word.load(Ordering::SeqCst)).collect()
+    }
+}
