@@ -67,7 +67,13 @@ const FAULTS: &[(&str, &[&str])] = &[
         ],
     ),
     ("migration: last byte", &["migrate::all_bytes_of_any_size_stay"]),
-    ("kernel: last work item", &["buffer::copy::takes_the_bytes_from_and_to_their_offsets"]),
+    (
+        "kernel: last work item",
+        &[
+            "buffer::copy::takes_the_bytes_from_and_to_their_offsets",
+            "launch::sizes::each_work_item_moves_its_byte",
+        ],
+    ),
     ("write of an image: last pixel", &["image::sizes::the_host_writes_and_reads_all_pixels"]),
     ("read of an image: last pixel", &["image::sizes::the_host_writes_and_reads_all_pixels"]),
     ("copy of an image: last pixel", &["image::sizes::all_pixels_are_copied_to_another_image"]),

@@ -6,8 +6,10 @@ use clmatrix::{Device, Result};
 use clmatrix_harness::device;
 use rstest::rstest;
 
-use super::{DOUBLE, buffer_of, contents, counting, refusal};
+use super::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
+use crate::inverter::Inverter;
 use crate::on_device::{OnDevice, on_device};
+use crate::support::pattern::{assert_moved, assert_same, source};
 
 /// CL_DEVICE_MEM_BASE_ADDR_ALIGN in bytes; OpenCL gives it in bits.
 pub(super) fn alignment(device: Device) -> Result<usize> {
@@ -23,25 +25,29 @@ fn four_parts(on_device: &OnDevice, device: Device) -> Result<(Buffer, usize)> {
 #[rstest]
 #[clmatrix_harness::test]
 fn shows_the_bytes_of_its_parent(on_device: OnDevice, device: Device) -> Result<()> {
-    let (parent, part) = four_parts(&on_device, device)?;
-    let region = parent.sub_region(part..3 * part)?;
-    assert_eq!((region.size(), region.offset()), (2 * part, part));
-    assert_eq!(region.parent().as_ref(), Some(&parent));
-    assert_eq!(contents(&on_device, &region)?, counting(part as u32)[part / 4..3 * part / 4]);
+    let part = alignment(device)?.max(64);
+    for len in [1, part, 2 * part - 1, 2 * part] {
+        let bytes = source(4 * part);
+        let parent = buffer_with(&on_device, &bytes)?;
+        let region = parent.sub_region(part..part + len)?;
+        assert_eq!((region.size(), region.offset()), (len, part));
+        assert_eq!(region.parent().as_ref(), Some(&parent));
+        assert_same(&bytes_in(&on_device, &region)?, &bytes[part..part + len], "the region");
+    }
     Ok(())
 }
 
 #[rstest]
 #[clmatrix_harness::test]
 fn what_a_kernel_writes_to_it_is_in_the_parent(on_device: OnDevice, device: Device) -> Result<()> {
-    let (parent, part) = four_parts(&on_device, device)?;
-    let region = parent.sub_region(2 * part..3 * part)?;
-    on_device.run(DOUBLE, &[&region], part / 4)?;
+    let part = alignment(device)?.max(64);
+    let bytes = source(4 * part);
+    let parent = buffer_with(&on_device, &bytes)?;
+    let region = parent.sub_region(2 * part..3 * part - 1)?;
+    Inverter::new(&on_device)?.invert(&region)?;
     on_device.queue.finish()?;
-    for (found, i) in contents(&on_device, &parent)?.into_iter().zip(0..) {
-        let inside = (2 * part / 4..3 * part / 4).contains(&(i as usize));
-        assert_eq!(found, if inside { 2 * i } else { i });
-    }
+    let inverted: Vec<u8> = bytes[2 * part..3 * part - 1].iter().map(|byte| !byte).collect();
+    assert_moved(&bytes_in(&on_device, &parent)?, &bytes, 2 * part, &inverted);
     Ok(())
 }
 

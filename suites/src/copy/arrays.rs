@@ -8,10 +8,11 @@ use ndarray::{
 };
 use rstest::rstest;
 
-use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
+use crate::buffer::{buffer_of, contents, refusal};
 use crate::on_device::{OnDevice, on_device};
+use crate::support::pattern::{INVERT, counting, word, words};
 
-/// 0, 1, 2, ... in five rows of six.
+/// The words of 0, 1, 2, ... in five rows of six.
 fn plane() -> Array2<u32> {
     Array1::from(counting(30)).into_shape_with_order((5, 6)).expect("thirty elements")
 }
@@ -21,8 +22,8 @@ fn turned(view: ArrayViewMut2<'_, u32>, turn: bool) -> ArrayViewMut2<'_, u32> {
     if turn { view.reversed_axes() } else { view }
 }
 
-/// Doubles what `write` has put into a buffer of as many elements as `read` takes out again.
-fn doubled(
+/// Inverts what `write` has put into a buffer of as many elements as `read` takes out again.
+fn inverted(
     on_device: &OnDevice,
     elements: usize,
     write: impl FnOnce(&Buffer) -> Result<clmatrix::Event>,
@@ -30,7 +31,7 @@ fn doubled(
 ) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, elements * 4)?;
     write(&buffer)?;
-    on_device.run(DOUBLE, &[&buffer], elements)?;
+    on_device.run(INVERT, &[&buffer], elements)?;
     read(&buffer)?;
     Ok(())
 }
@@ -41,22 +42,22 @@ fn arrays_go_there_and_back(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let plane = plane();
     let mut found = Array2::<u32>::zeros((5, 6));
-    doubled(
+    inverted(
         &on_device,
         30,
         |buffer| enqueue_copy(queue, buffer, &plane, .., []),
         |buffer| enqueue_copy(queue, &mut found, buffer, .., []),
     )?;
-    assert_eq!(found, &plane * 2);
+    assert_eq!(found, plane.mapv(|word| !word));
     let shared: ArcArray<u32, _> = plane.to_shared();
     let mut copy = shared.clone();
-    doubled(
+    inverted(
         &on_device,
         30,
         |buffer| enqueue_copy(queue, buffer, &shared, .., []),
         |buffer| enqueue_copy(queue, &mut copy, buffer, .., []),
     )?;
-    assert_eq!(copy, &plane * 2);
+    assert_eq!(copy, plane.mapv(|word| !word));
     assert_eq!(shared, plane, "the elements were shared until they were written");
     Ok(())
 }
@@ -68,17 +69,17 @@ fn arrays_go_there_and_back(on_device: OnDevice) -> Result<()> {
 fn shared_elements_are_left_alone(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &counting(10))?;
-    on_device.run(DOUBLE, &[&buffer], 10)?;
-    let doubled = Array::from_shape_fn((5, 2), |(row, column)| 2 * (2 * row + column) as u32);
+    on_device.run(INVERT, &[&buffer], 10)?;
+    let inverted = Array::from_shape_fn((5, 2), |(row, column)| !word((2 * row + column) as u32));
     let whole: ArcArray<u32, _> = plane().to_shared();
     let mut part = whole.clone();
     part.slice_collapse(s![.., 2..4]);
     enqueue_copy(queue, &mut part, &buffer, .., [])?;
-    assert_eq!(part, doubled);
+    assert_eq!(part, inverted);
     let whole = plane();
     let mut part = CowArray::from(whole.slice(s![.., 2..4]));
     enqueue_copy(queue, &mut part, &buffer, .., [])?;
-    assert_eq!(part, doubled);
+    assert_eq!(part, inverted);
     assert_eq!(whole, plane());
     Ok(())
 }
@@ -90,20 +91,20 @@ fn views_are_taken_by_value_or_by_reference(on_device: OnDevice) -> Result<()> {
     let plane = plane();
     let mut found = Array2::<u32>::zeros((4, 6));
     let rows = plane.slice(s![1..3, ..]);
-    doubled(
+    inverted(
         &on_device,
         12,
         |buffer| enqueue_copy(queue, buffer, &rows, .., []),
         |buffer| enqueue_copy(queue, found.slice_mut(s![..2, ..]), buffer, .., []),
     )?;
-    doubled(
+    inverted(
         &on_device,
         12,
         |buffer| enqueue_copy(queue, buffer, rows, .., []),
         |buffer| enqueue_copy(queue, &mut found.slice_mut(s![2.., ..]), buffer, .., []),
     )?;
-    assert_eq!(found.slice(s![..2, ..]), &rows * 2);
-    assert_eq!(found.slice(s![2.., ..]), &rows * 2);
+    assert_eq!(found.slice(s![..2, ..]), rows.mapv(|word| !word));
+    assert_eq!(found.slice(s![2.., ..]), rows.mapv(|word| !word));
     Ok(())
 }
 
@@ -113,20 +114,21 @@ fn views_are_taken_by_value_or_by_reference(on_device: OnDevice) -> Result<()> {
 fn elements_go_in_the_order_of_memory(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let columns = Array::from_shape_vec((2, 3).f(), counting(6)).expect("six elements");
-    assert_eq!(columns, ndarray::arr2(&[[0, 2, 4], [1, 3, 5]]));
-    let buffer = buffer_of(&on_device, &[0; 6])?;
+    assert_eq!(columns, ndarray::arr2(&[words([0, 2, 4]), words([1, 3, 5])]));
+    let buffer = buffer_of(&on_device, &words([60; 6]))?;
     enqueue_copy(queue, &buffer, &columns, .., [])?;
-    on_device.run(DOUBLE, &[&buffer], 6)?;
-    assert_eq!(contents(&on_device, &buffer)?, [0, 2, 4, 6, 8, 10]);
+    on_device.run(INVERT, &[&buffer], 6)?;
+    assert_eq!(contents(&on_device, &buffer)?, words([0, 1, 2, 3, 4, 5]).map(|word| !word));
     let mut found = Array2::<u32>::zeros((2, 3).f());
     enqueue_copy(queue, &mut found, &buffer, .., [])?;
-    assert_eq!(found, &columns * 2);
+    assert_eq!(found, columns.mapv(|word| !word));
     // Also with gaps.
     let plane = plane();
     let turned = plane.slice(s![1..3, 2..5]).reversed_axes();
     enqueue_copy(queue, &buffer, turned, .., [])?;
-    on_device.run(DOUBLE, &[&buffer], 6)?;
-    assert_eq!(contents(&on_device, &buffer)?, [16, 18, 20, 28, 30, 32]);
+    on_device.run(INVERT, &[&buffer], 6)?;
+    let expected = words([8, 9, 10, 14, 15, 16]).map(|word| !word);
+    assert_eq!(contents(&on_device, &buffer)?, expected);
     Ok(())
 }
 
@@ -146,15 +148,15 @@ fn a_view_with_gaps_is_all_that_is_touched(
     let queue = &on_device.queue;
     let mut plane = plane();
     let elements = plane.slice(part).len();
-    let mut found = Array2::from_elem((5, 6), 1000);
-    doubled(
+    let mut found = Array2::from_elem((5, 6), word(60));
+    inverted(
         &on_device,
         elements,
         |buffer| enqueue_copy(queue, buffer, &turned(plane.slice_mut(part), columns_first), .., []),
         |buffer| enqueue_copy(queue, turned(found.slice_mut(part), columns_first), buffer, .., []),
     )?;
-    let mut expected = Array2::from_elem((5, 6), 1000);
-    expected.slice_mut(part).assign(&(&plane.slice(part) * 2));
+    let mut expected = Array2::from_elem((5, 6), word(60));
+    expected.slice_mut(part).assign(&plane.slice(part).mapv(|word| !word));
     assert_eq!(found, expected);
     Ok(())
 }
@@ -165,15 +167,15 @@ fn gaps_in_three_dimensions(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let block = Array1::from(counting(4 * 5 * 6)).into_shape_with_order((4, 5, 6)).expect("120");
     let part = s![1..3, 1..4, 2..6];
-    let mut found = Array3::from_elem((4, 5, 6), 1000);
-    doubled(
+    let mut found = Array3::from_elem((4, 5, 6), word(60));
+    inverted(
         &on_device,
         24,
         |buffer| enqueue_copy(queue, buffer, block.slice(part), .., []),
         |buffer| enqueue_copy(queue, found.slice_mut(part), buffer, .., []),
     )?;
-    let mut expected = Array3::from_elem((4, 5, 6), 1000);
-    expected.slice_mut(part).assign(&(&block.slice(part) * 2));
+    let mut expected = Array3::from_elem((4, 5, 6), word(60));
+    expected.slice_mut(part).assign(&block.slice(part).mapv(|word| !word));
     assert_eq!(found, expected);
     Ok(())
 }
@@ -182,12 +184,13 @@ fn gaps_in_three_dimensions(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test]
 fn gaps_are_the_hosts_alone(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
-    let buffer = buffer_of(&on_device, &[1; 8])?;
+    let buffer = buffer_of(&on_device, &words([60; 8]))?;
     let plane = plane();
     let view = plane.slice(s![1..3, 2..4]);
     enqueue_copy(queue, &buffer, &view, Linear { dst_offset: 12, ..Linear::default() }, [])?;
-    on_device.run(DOUBLE, &[&buffer], 8)?;
-    assert_eq!(contents(&on_device, &buffer)?, [2, 2, 2, 16, 18, 28, 30, 2]);
+    on_device.run(INVERT, &[&buffer], 8)?;
+    let expected = words([60, 60, 60, 8, 9, 14, 15, 60]).map(|word| !word);
+    assert_eq!(contents(&on_device, &buffer)?, expected);
     // One element too far.
     let too_far = Linear { dst_offset: 20, ..Linear::default() };
     assert_eq!(refusal(enqueue_copy(queue, &buffer, &view, too_far, [])), "CL_INVALID_VALUE");
@@ -220,7 +223,7 @@ fn what_is_not_in_rows_is_to_be_copied_first(on_device: OnDevice) -> Result<()> 
     plane.invert_axis(Axis(0));
     let copied = plane.as_standard_layout();
     enqueue_copy(queue, &buffer, &copied, .., [])?;
-    on_device.run(DOUBLE, &[&buffer], 30)?;
-    assert_eq!(contents(&on_device, &buffer)?[..2], [48, 50]);
+    on_device.run(INVERT, &[&buffer], 30)?;
+    assert_eq!(contents(&on_device, &buffer)?[..2], words([24, 25]).map(|word| !word));
     Ok(())
 }

@@ -6,8 +6,9 @@ use clmatrix::{Error, Result};
 use rstest::rstest;
 
 use super::known;
-use crate::buffer::{buffer_of, contents, counting};
+use crate::buffer::{buffer_of, buffer_with, bytes_in, contents, counting};
 use crate::on_device::{OnDevice, on_device};
+use crate::support::pattern::{assert_moved, assert_same, before, source};
 
 /// Each work item writes its id, and those of its group, to a place of its own.
 const WHO: &str = "
@@ -34,6 +35,28 @@ fn expected(dims: u32, n: [usize; 3], group: [usize; 3], from: [usize; 3]) -> Ve
         }
     }
     ids
+}
+
+/// A work item for each byte, with offsets in both buffers.
+#[rstest]
+#[clmatrix_harness::test]
+fn each_work_item_moves_its_byte(
+    on_device: OnDevice,
+    #[values(1, 77, 4097, (64 << 10) + 1)] size: usize,
+) -> Result<()> {
+    let copy = "kernel void k(global const uchar *from, uint src, global uchar *to, uint dst) {
+        to[dst + get_global_id(0)] = from[src + get_global_id(0)];
+    }";
+    let (from, to) = (source(size + 40), before(size + 20));
+    let (src, dst) = (buffer_with(&on_device, &from)?, buffer_with(&on_device, &to)?);
+    let mut copy = known(&on_device, copy)?;
+    let mut launch = copy.launch();
+    launch.arg_read(&src).arg(23_u32).arg(&dst).arg(5_u32).global(size);
+    // SAFETY: the arguments are those that the kernel declares, with a byte for each work item.
+    unsafe { launch.enqueue(&on_device.queue)? };
+    assert_moved(&bytes_in(&on_device, &dst)?, &to, 5, &from[23..23 + size]);
+    assert_same(&bytes_in(&on_device, &src)?, &from, "the source");
+    Ok(())
 }
 
 #[rstest]

@@ -14,9 +14,10 @@ use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
 use super::{counts, pool_in, pool_on};
-use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
+use crate::buffer::{DOUBLE, buffer_of, bytes_in, contents, counting, refusal};
 use crate::image::{RGBA_U32, places, seen};
 use crate::on_device::{OnDevice, on_device};
+use crate::support::pattern::{SIZES, assert_moved, before, source};
 
 const COUNT: u32 = 250;
 const SIZE: usize = 4 * COUNT as usize;
@@ -259,6 +260,26 @@ fn what_is_left_of_a_handle_keeps_the_block(on_device: OnDevice) -> Result<()> {
     assert_keeps(&on_device, |block| {
         enqueue_map_buffer::<u8, _>(queue, block, MapReadWrite, ..4, [])
     })
+}
+
+/// A block holds what its last owner left there: only the bytes that are written change.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_block_that_is_used_again_takes_all_bytes_of_any_size(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let pool = pool_on(queue, PoolOptions::new())?;
+    for size in SIZES {
+        let (data, to) = (source(size), before(size + 20));
+        let old = pool.allocate(to.len())?;
+        let raw = old.as_raw();
+        enqueue_copy(queue, &old, &to, .., [])?;
+        drop(old);
+        let new = pool.allocate(to.len())?;
+        assert_eq!(new.as_raw(), raw);
+        enqueue_write_buffer(queue, &new, 5, &data, [])?;
+        assert_moved(&bytes_in(&on_device, &new)?, &to, 5, &data);
+    }
+    Ok(())
 }
 
 /// rusticl refuses to unmap before the map has run: the map must be complete when it is dropped.

@@ -14,9 +14,10 @@ use clmatrix_harness::device;
 use rstest::rstest;
 
 use super::{counts, pool_in, pool_on};
-use crate::buffer::refusal;
+use crate::buffer::{bytes_in, refusal};
 use crate::gate::{gate, meanwhile, open, soon_open};
 use crate::on_device::{OnDevice, on_device, soon};
+use crate::support::pattern::{assert_same, before, source};
 
 /// Bytes: a multiple of every alignment.
 const ROOT: usize = 1 << 16;
@@ -93,6 +94,30 @@ fn kernels_on_neighbours_do_not_meet(on_device: OnDevice) -> Result<()> {
         enqueue_copy(&on_device.queue, &mut found, &**part, .., [])?;
         let expected = |place: u32| 1000 * number + place + 100;
         assert!((0..).zip(found).all(|(place, found)| found == expected(place)), "{found:?}");
+    }
+    Ok(())
+}
+
+/// Regions of one root end at any byte; what is written to one leaves its neighbours alone.
+#[rstest]
+#[clmatrix_harness::test]
+fn neighbours_keep_their_bytes(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let pool = pool_on(queue, split())?;
+    let sizes = [4097, 1, 77, 4097];
+    let parts = sizes.map(|size| pool.allocate(size));
+    let parts: Vec<_> = parts.into_iter().collect::<Result<_>>()?;
+    for part in &parts {
+        assert_eq!(root(part), root(&parts[0]));
+        enqueue_copy(queue, part, &before(part.size()), .., [])?;
+    }
+    for (written, size) in sizes.into_iter().enumerate() {
+        enqueue_copy(queue, &parts[written], &source(size), .., [])?;
+        for (number, part) in parts.iter().enumerate() {
+            let expected = if number <= written { source } else { before };
+            let what = format_args!("region {number} after region {written} was written");
+            assert_same(&bytes_in(&on_device, part)?, &expected(part.size()), what);
+        }
     }
     Ok(())
 }

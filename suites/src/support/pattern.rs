@@ -34,6 +34,14 @@ pub fn words<const N: usize>(numbers: [u32; N]) -> [u32; N] {
     numbers.map(word)
 }
 
+/// The words of 0, 1, 2, ...
+pub fn counting(n: u32) -> Vec<u32> {
+    (0..n).map(word).collect()
+}
+
+/// OpenCL C that inverts each word.
+pub const INVERT: &str = "kernel void k(global uint *x) { x[get_global_id(0)] ^= 0xffffffffu; }";
+
 /// The first `len` bytes of pattern `seed`, which is 0, 1 or 2.
 pub fn bytes(seed: usize, len: usize) -> Vec<u8> {
     assert!(seed < SEEDS, "there are {SEEDS} patterns");

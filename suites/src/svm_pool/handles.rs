@@ -13,6 +13,7 @@ use rstest::rstest;
 use super::{counts, is_free, pool};
 use crate::buffer::{DOUBLE, counting, refusal};
 use crate::on_device::{OnDevice, on_device, soon};
+use crate::support::pattern::{SIZES, assert_moved, before, source};
 use crate::svm::{COARSE, assert_on_device, contents, double, svm_of};
 
 const COUNT: u32 = 250;
@@ -85,6 +86,29 @@ fn is_copied_to_and_from_all_such_memory(on_device: OnDevice) -> Result<()> {
     enqueue_copy(queue, &other, &one, .., [])?;
     assert_on_device(&on_device, &other, &doubled(4));
     assert_eq!(refusal(enqueue_copy(queue, &one, &one, .., [])), "CL_MEM_COPY_OVERLAP");
+    Ok(())
+}
+
+/// A block holds what its last owner left there: only the bytes that are written change.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn a_block_that_is_used_again_takes_all_bytes_of_any_size(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let pool = pool(&on_device, Some(queue))?;
+    for size in SIZES {
+        let (data, to) = (source(size), before(size + 20));
+        let old = pool.allocate(to.len())?;
+        let at = old.svm_ptr();
+        enqueue_copy(queue, &old, &to, .., [])?;
+        drop(old);
+        let new = pool.allocate(to.len())?;
+        assert_eq!(new.svm_ptr(), at);
+        let part = Linear { dst_offset: 5, ..Linear::default() };
+        enqueue_copy(queue, &new, &data, part, [])?;
+        let mut found = vec![0; to.len()];
+        enqueue_copy(queue, &mut found, &new, .., [])?;
+        assert_moved(&found, &to, 5, &data);
+    }
     Ok(())
 }
 
