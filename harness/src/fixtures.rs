@@ -43,7 +43,8 @@ fn bound() -> Bound {
 /// Makes contexts on the device under test: `let context = ctx_factory()?;`.
 ///
 /// Each call gives a fresh context on that one device, as PyOpenCL's `ctx_factory` does, and clears
-/// [caches](clmatrix::cache) before: drivers are limited in how many contexts they hold at a time.
+/// [caches](clmatrix::cache) before, because drivers limit the number of contexts.
+// quirk: DRIVER-15
 #[derive(Clone, Copy)]
 pub struct CtxFactory {
     make: fn() -> clmatrix::Result<Context>,

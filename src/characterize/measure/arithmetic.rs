@@ -212,8 +212,9 @@ impl Number {
     }
 }
 
-/// How many work items are in a group, and how many groups keep the device busy. On a CPU a group is
-/// no wider than its vectors, and PoCL's threads take 32 groups at a time.
+/// The work items of a group, and the groups that keep the device busy. On a CPU a group is no wider than
+/// its vectors, and a thread of PoCL takes 32 groups at a time.
+// quirk: POCL-12
 fn shape(bench: &Workbench, kernel: &Launcher) -> Attempt<(usize, usize)> {
     const OF_CPU: (usize, usize) = (16, 64);
     const OF_OTHERS: (usize, usize) = (256, 8);

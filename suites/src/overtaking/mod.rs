@@ -1,7 +1,8 @@
-//! After a command that failed, nothing overtakes what still runs.
+//! After a failed command, no command overtakes the commands that still run.
 //!
-//! On PoCL 3.1, what comes after such a command in its in-order queue does not wait for what came
-//! before it: markers, maps and frees overtake. Whoever maps memory or gives it up must not notice.
+//! On PoCL 3.1, commands behind a failed command in its in-order queue do not wait for the commands
+//! before it: markers, maps and frees overtake them. Maps and frees of the library must still be correct.
+// quirk: POCL-1, OCLGRIND-1, NVIDIA-1
 
 mod frees;
 mod late;
