@@ -28,6 +28,10 @@ pub const CHECKS: &[Check] = &[
         what_a_driver_changes_with_its_first_context_is_no_test_s,
     ),
     (
+        "leftovers::children_that_a_driver_starts_with_its_first_context_stay",
+        children_that_a_driver_starts_with_its_first_context_stay,
+    ),
+    (
         "leftovers::handlers_that_a_driver_installs_later_stay",
         handlers_that_a_driver_installs_later_stay,
     ),
@@ -211,6 +215,25 @@ fn what_a_driver_changes_with_its_first_context_is_no_test_s() {
     for result in results(&log, "shows_its_process_first") {
         assert!(result.stdout.contains("DRIVER_WAS_HERE"), "{}: {}", result.test, result.stdout);
         assert_eq!(result.left_behind, [""; 0], "{}", result.test);
+    }
+}
+
+fn children_that_a_driver_starts_with_its_first_context_stay() {
+    let (output, log) = run_with_driver(
+        "faulty::leftovers::shows_its_process_*st@*",
+        "clCreateContext",
+        "static int started; if (!started++ && fork() == 0) for (;;) pause();",
+    );
+    assert_eq!(output.status.code(), Some(0));
+    let children = |result: &TestResult| {
+        let line = result.stdout.lines().find_map(|line| line.strip_prefix("children: "));
+        line.expect("the test prints them").to_owned()
+    };
+    let first = results(&log, "shows_its_process_first");
+    for (first, last) in first.into_iter().zip(results(&log, "shows_its_process_last")) {
+        assert_ne!(children(first), "[]", "{}", first.test);
+        assert_eq!(children(first), children(last), "{}", last.test);
+        assert_eq!(first.left_behind, [""; 0], "{}", first.test);
     }
 }
 
