@@ -116,10 +116,11 @@ impl Progress {
         }
     }
 
-    /// Updates the bars, or prints the lines, until all results are final.
+    /// Updates the bars, or prints the lines, until all results are final. Returns at once where there
+    /// is nothing to show.
     pub fn watch(&self) {
         let has_bars = !BARS.is_hidden();
-        if self.detail == Detail::Quiet {
+        if self.detail == Detail::Quiet || !has_bars && self.interval.is_zero() {
             return;
         }
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);

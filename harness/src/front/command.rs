@@ -166,14 +166,14 @@ impl RunArguments {
             Self { verbose: true, .. } => Detail::Verbose,
             _ => Detail::Normal,
         };
-        Progress::new(plan, detail, self.progress_interval, self.nocapture)
+        Progress::new(plan, detail, self.progress_interval, self.no_capture)
     }
 
     fn print_matrix(&self, log: &RunLog, folder: &Path) -> Result<(), AnyError> {
         let output = match self {
             Self { show_output: true, .. } => ShownOutput::All,
             // The output has been shown already.
-            Self { nocapture: true, .. } => ShownOutput::Hidden,
+            Self { no_capture: true, .. } => ShownOutput::Hidden,
             _ => ShownOutput::FewUnexpected,
         };
         let color = AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
@@ -204,8 +204,8 @@ struct RunArguments {
     #[arg(long)]
     include_ignored: bool,
     /// Show the output of running tests at once, line by line, on standard error.
-    #[arg(long, visible_alias = "no-capture")]
-    nocapture: bool,
+    #[arg(long, visible_alias = "nocapture")]
+    no_capture: bool,
     /// Show the end of the captured output of all tests, also of those that pass [default: of
     /// unexpected results, if there are at most ten].
     #[arg(long)]
@@ -216,7 +216,7 @@ struct RunArguments {
     /// Print each result when its test has ended.
     #[arg(short, long)]
     verbose: bool,
-    /// Print a line per device at this interval, where standard error is not a terminal.
+    /// Print a line per device at this interval, where standard error is not a terminal; 0s: never.
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "30s")]
     progress_interval: Duration,
 }
@@ -284,7 +284,7 @@ fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
     let expectation = setup.expectations(&plan);
     let mut run = setup.run(&plan, &expectation)?;
     run.include_ignored = arguments.include_ignored;
-    run.echo = arguments.nocapture;
+    run.echo = arguments.no_capture;
     let folder = arguments.report_folder(&setup);
     let execution = Execution {
         target,
