@@ -1,16 +1,20 @@
 //! Lays out a table of counts so that no line is wider than the page.
 //!
 //! A device is a group of columns below one label. Groups that do not fit beside each other go below
-//! each other, in blocks that each repeat the rows' labels. Labels that would take the room of the
-//! columns are replaced by numbers, with a key below the table.
+//! each other, in blocks that each repeat the rows' labels. Where the groups do not all fit beside each
+//! other, their labels are broken. Long labels of rows are replaced by numbers, with a key below the
+//! table.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The narrowest page that a table fits on: one column beside the rows' labels.
 pub(super) const MIN_WIDTH: usize = 40;
 
-/// The widest label, in columns, where the groups do not all fit beside each other.
-const LABEL_WIDTH: usize = 16;
+/// The widest label of a row on a narrow page, in columns.
+const ROW_LABEL_WIDTH: usize = 16;
+
+/// The width at which labels of groups are broken if their columns are narrower.
+const GROUP_LABEL_WIDTH: usize = 12;
 
 /// Between groups.
 const GAP: &str = "  ";
@@ -61,33 +65,40 @@ impl Color {
 /// of the line below the rows. There is at least one group.
 pub(super) fn layout(rows: &[String], groups: Vec<Group>, foot: &str, width: usize) -> String {
     let width = width.max(MIN_WIDTH);
-    let (rows, row_key) = shorten(rows, 'S', (width / 3).max(LABEL_WIDTH));
+    let (rows, row_key) = shorten(rows, (width / 3).max(ROW_LABEL_WIDTH));
     let row_width = rows.iter().map(|row| row.width()).chain([foot.width()]).max().unwrap_or(0);
     let room = width - row_width;
-    let labels: Vec<String> = groups.iter().map(|group| group.label.clone()).collect();
-    let fits = groups.iter().map(|group| GAP.len() + group.width()).sum::<usize>() <= room;
-    let (labels, group_key) = shorten(&labels, 'D', if fits { usize::MAX } else { LABEL_WIDTH });
-    let groups: Vec<Group> = groups
-        .into_iter()
-        .zip(labels)
-        .flat_map(|(group, label)| Group { label, ..group }.parts(room - GAP.len()))
-        .collect();
+    let fits =
+        groups.iter().map(|group| GAP.len() + group.width(usize::MAX)).sum::<usize>() <= room;
+    let label_width = if fits { usize::MAX } else { GROUP_LABEL_WIDTH };
+    let groups: Vec<Group> =
+        groups.into_iter().flat_map(|group| group.parts(room - GAP.len())).collect();
 
-    let blocks = blocks(&groups, room);
+    let blocks = blocks(&groups, room, label_width);
     let texts: Vec<String> = blocks
         .iter()
-        .map(|block| Block { rows: &rows, groups: block, foot, row_width }.text(blocks.len() > 1))
+        .map(|block| {
+            Block { rows: &rows, groups: block, foot, row_width, label_width }
+                .text(blocks.len() > 1)
+        })
         .collect();
-    let mut text = texts.join("\n");
-    for key in [group_key, row_key] {
-        text += &wrap(key.iter().map(String::as_str), GAP, width);
-    }
-    text
+    let text = texts.join("\n");
+    text + &wrap(row_key.iter().map(String::as_str), GAP, width)
 }
 
 impl Group {
-    fn width(&self) -> usize {
-        self.label.width().max(self.foot.width()).max(columns_width(&self.columns))
+    /// Returns the width with a label that is broken at `label_width`.
+    fn width(&self, label_width: usize) -> usize {
+        let label = self.label_lines(label_width);
+        let label = label.iter().map(|line| line.width()).max().unwrap_or(0);
+        label.max(self.foot.width()).max(columns_width(&self.columns))
+    }
+
+    /// Returns the label, broken behind hyphens where it is wider than `width` and the columns.
+    fn label_lines(&self, width: usize) -> Vec<String> {
+        let width = width.max(columns_width(&self.columns));
+        let lines = wrap(self.label.split_inclusive('-'), "", width);
+        lines.lines().map(str::to_owned).collect()
     }
 
     /// Returns groups of at most `room` columns, or of a single one, with the same label.
@@ -142,13 +153,13 @@ fn columns_width(columns: &[Column]) -> usize {
 }
 
 /// Returns labels of at most `limit` columns, and the meaning of the numbers among them.
-fn shorten(labels: &[String], letter: char, limit: usize) -> (Vec<String>, Vec<String>) {
+fn shorten(labels: &[String], limit: usize) -> (Vec<String>, Vec<String>) {
     let mut key = Vec::new();
     let shorten = |(position, label): (usize, &String)| {
         if label.width() <= limit {
             return label.clone();
         }
-        let number = format!("{letter}{}", position + 1);
+        let number = format!("S{}", position + 1);
         key.push(format!("{number} = {label}"));
         number
     };
@@ -156,11 +167,11 @@ fn shorten(labels: &[String], letter: char, limit: usize) -> (Vec<String>, Vec<S
 }
 
 /// Returns runs of groups that each fit into `room`, or are a single group.
-fn blocks(groups: &[Group], room: usize) -> Vec<&[Group]> {
+fn blocks(groups: &[Group], room: usize, label_width: usize) -> Vec<&[Group]> {
     let mut blocks = Vec::new();
     let (mut start, mut used) = (0, 0);
     for (position, group) in groups.iter().enumerate() {
-        let needed = GAP.len() + group.width();
+        let needed = GAP.len() + group.width(label_width);
         if position > start && used + needed > room {
             blocks.push(&groups[start..position]);
             (start, used) = (position, 0);
@@ -177,12 +188,22 @@ struct Block<'a> {
     groups: &'a [Group],
     foot: &'a str,
     row_width: usize,
+    label_width: usize,
 }
 
 impl Block<'_> {
     /// Returns its lines. `without_empty_rows` leaves out rows that have counts in other blocks only.
     fn text(&self, without_empty_rows: bool) -> String {
-        let mut text = self.line("", |group| (group.label.clone(), group.label.width()));
+        let labels = self.groups.iter().map(|group| group.label_lines(self.label_width).len());
+        let mut text = String::new();
+        for below in (0..labels.max().unwrap_or(0)).rev() {
+            text += &self.line("", |group| {
+                let line = group.label_lines(self.label_width).into_iter().nth_back(below);
+                let line = line.unwrap_or_default();
+                let width = line.width();
+                (line, width)
+            });
+        }
         text += &self.line("", |group| {
             let head = |column: &Column| format!("{:>1$}", column.head, column.width());
             joined(group, head)
@@ -204,7 +225,7 @@ impl Block<'_> {
         let mut line = format!("{label}{}", blanks(label.width(), self.row_width));
         for group in self.groups {
             let (text, width) = text_of(group);
-            line = line + GAP + &text + &blanks(width, group.width());
+            line = line + GAP + &text + &blanks(width, group.width(self.label_width));
         }
         line.truncate(line.trim_end().len());
         line + "\n"
@@ -304,34 +325,26 @@ mod tests {
 
     #[test]
     fn rows_without_counts_in_a_block_are_not_in_it() {
+        let columns = |count: &'static [usize]| [("ok", count), ("ignored", &[1000, 1000])];
         let groups = vec![
-            group("oclgrind-gpu-0123456", &[("ok", &[1, 0])]),
-            group("oclgrind-cpu-012", &[("ok", &[0, 0])]),
-            group("host", &[("ok", &[0, 17])]),
+            group("oclgrind-simulator", &columns(&[1, 0])),
+            group("intel-cpu", &columns(&[1, 0])),
+            group("host", &[("ok", &[0, 17]), ("TIMEOUT", &[0, 3])]),
         ];
         let expected = [
-            "       D1     oclgrind-cpu-012  host",
-            "       ok     ok                ok",
-            "pool    1      -                 -",
-            "rules   -      -                17",
-            "time   9.9 s  9.9 s             9.9 s",
-            "D1 = oclgrind-gpu-0123456",
-        ];
-        assert_eq!(lines(&["pool", "rules"], groups.clone(), 40), expected);
-        let mut wide = groups;
-        wide[0].label = "oclgrind-gpu-012".to_owned();
-        let expected = [
-            "       oclgrind-gpu-012",
-            "       ok",
-            "pool    1",
-            "time   9.9 s",
+            "       oclgrind-",
+            "       simulator   intel-cpu",
+            "       ok ignored  ok ignored",
+            "pool    1    1000   1    1000",
+            "rules   -    1000   -    1000",
+            "time   9.9 s       9.9 s",
             "",
-            "       oclgrind-cpu-012  host",
-            "       ok                ok",
-            "rules   -                17",
-            "time   9.9 s             9.9 s",
+            "       host",
+            "       ok TIMEOUT",
+            "rules  17       3",
+            "time   9.9 s",
         ];
-        assert_eq!(lines(&["pool", "rules"], wide, 40), expected);
+        assert_eq!(lines(&["pool", "rules"], groups, 40), expected);
     }
 
     #[test]
@@ -358,17 +371,23 @@ mod tests {
     }
 
     #[test]
-    fn labels_that_are_too_long_become_numbers() {
+    fn long_labels_are_broken_or_become_numbers() {
         let columns: [(&'static str, &[usize]); 1] = [("ok", &[1])];
-        let groups = ["pocl-cpu", "nvidia-geforce-rtx-4090-0", "nvidia-geforce-rtx-4090-1"];
+        let groups = ["pocl-cpu", "nvidia-geforce-rtx-4090-0", "averyveryverylongname"];
         let groups = groups.iter().map(|label| group(label, &columns)).collect();
         let expected = [
-            "      pocl-cpu  D2     D3",
-            "      ok        ok     ok",
-            "S1     1         1      1",
-            "time  9.9 s     9.9 s  9.9 s",
-            "D2 = nvidia-geforce-rtx-4090-0",
-            "D3 = nvidia-geforce-rtx-4090-1",
+            "                nvidia-",
+            "                geforce-rtx-",
+            "      pocl-cpu  4090-0",
+            "      ok        ok",
+            "S1     1         1",
+            "time  9.9 s     9.9 s",
+            "",
+            "      averyveryver",
+            "      ylongname",
+            "      ok",
+            "S1     1",
+            "time  9.9 s",
             "S1 = a_suite_with_a_long_name",
         ];
         assert_eq!(lines(&["a_suite_with_a_long_name"], groups, 40), expected);

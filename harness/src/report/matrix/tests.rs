@@ -303,7 +303,7 @@ fn a_hundred_devices() {
     let page = page(&log);
     let counts = page.lines().filter(|line| line.starts_with("pool"));
     assert_eq!(counts.map(|line| line.matches(" 1").count()).sum::<usize>(), 100);
-    assert!(page.contains("D100 = nvidia-geforce-rtx-4090-99\n"), "{page}");
+    assert!(page.contains("  4090-99\n"), "{page}");
     assert!(page.lines().all(|line| line.width() <= 80), "{page}");
 }
 
