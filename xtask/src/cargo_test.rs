@@ -36,7 +36,7 @@ pub fn run(
 pub fn loom(workspace: &Workspace) -> Result<bool> {
     let mut build = workspace.cargo();
     build.args(["rustc", "--package", "clmatrix", "--lib", "--profile", "test"]);
-    build.args(["--features", "loom"]);
+    build.args(["--features", "loom"]).env("CARGO_INCREMENTAL", "0");
     // For this crate alone, so that its dependencies are those of all other builds.
     let flags = ["--cfg", "loom", "-C", "opt-level=2"];
     let [tests] = executables(&mut build, &flags, ["clmatrix"])?;
