@@ -259,7 +259,9 @@ fn a_platform_without_devices_is_no_failure() {
     command.arg(&bare).arg("--report-dir").arg(folder.path());
     assert_eq!(output(command).status.code(), Some(0));
     let (_, found) = devices_json(&[], &[&bare]);
-    assert_eq!(found["platforms_without_devices"][0]["name"], "Bare", "{found}");
+    // The machine may have others.
+    let empty = found["platforms_without_devices"].as_array().expect("a list");
+    assert!(empty.iter().any(|platform| platform["name"] == "Bare"), "{found}");
 }
 
 fn run_with_config(config: &str) -> Output {
