@@ -73,6 +73,11 @@ impl Plan {
         Self { devices, entries, home }
     }
 
+    /// Whether a test needs a device on a machine without one.
+    pub fn lacks_devices(&self) -> bool {
+        self.entries.iter().any(Planned::lacks_device)
+    }
+
     /// `suite::test::case@device`.
     pub fn id(&self, entry: &Planned) -> String {
         let mut id = String::new();

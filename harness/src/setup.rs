@@ -143,7 +143,7 @@ impl Setup {
     ///
     /// Says why the machine has no device.
     pub fn require_devices(&self, plan: &Plan) -> Result<(), SetupError> {
-        match plan.entries.iter().any(Planned::lacks_device) {
+        match plan.lacks_devices() {
             true => self.devices().map(drop),
             false => Ok(()),
         }

@@ -132,9 +132,10 @@ impl Common {
 
 impl RunArguments {
     /// Returns the folder of the reports.
-    fn report_folder(&self, setup: &Setup) -> PathBuf {
+    fn report_folder(&self, setup: &Setup, plan: &Plan) -> PathBuf {
         let folder = self.report_dir.clone().unwrap_or_else(|| setup.report_folder());
-        if self.filter.is_empty() { folder } else { report::partial(&folder) }
+        let is_whole = self.filter.is_empty() && !plan.lacks_devices();
+        if is_whole { folder } else { report::partial(&folder) }
     }
 
     /// Returns the command that selects the same devices and expectations again. CLMATRIX_RERUN holds
@@ -189,7 +190,8 @@ struct RunArguments {
     filter: Vec<String>,
     #[command(flatten)]
     common: Common,
-    /// Write events.jsonl and junit/DEVICE.xml to this folder; with a FILTER, to its folder `partial`
+    /// Write events.jsonl and junit/DEVICE.xml to this folder; with a FILTER or without a device, to
+    /// its folder `partial`
     /// [default: CLMATRIX_REPORT_DIR, else the profile's, else target/clmatrix].
     #[arg(long, value_name = "DIR")]
     report_dir: Option<PathBuf>,
@@ -285,7 +287,7 @@ fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
     let mut run = setup.run(&plan, &expectation)?;
     run.include_ignored = arguments.include_ignored;
     run.echo = arguments.no_capture;
-    let folder = arguments.report_folder(&setup);
+    let folder = arguments.report_folder(&setup, &plan);
     let execution = Execution {
         target,
         setup: &setup,

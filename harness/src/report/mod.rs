@@ -44,8 +44,9 @@ pub fn write_all(log: &RunLog, folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(written)
 }
 
-/// The folder for the reports of a run of some of the tests, which must not replace those of the
-/// whole run in `folder`. A run of all tests on some of the devices is a whole run.
+/// The folder for the reports of a run of some of the tests, or without a device, which must not
+/// replace those of the whole run in `folder`. A run of all tests on some of the devices is a whole
+/// run.
 pub(crate) fn partial(folder: &Path) -> PathBuf {
     folder.join("partial")
 }

@@ -184,6 +184,7 @@ impl CommandLine {
             _ if under_nextest() => None,
             true if plan.entries.is_empty() => None,
             true => Some(report::partial(&folder())),
+            false if plan.lacks_devices() => Some(report::partial(&folder())),
             false => Some(folder()),
         }
     }
