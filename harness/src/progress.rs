@@ -123,15 +123,17 @@ impl Progress {
         if self.detail == Detail::Quiet || !has_bars && self.interval.is_zero() {
             return;
         }
-        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        while *left > 0 {
-            let pause = if has_bars { TICK } else { self.interval };
-            let waited = self.all_settled.wait_timeout_while(left, pause, |left| *left > 0);
-            left = waited.unwrap_or_else(PoisonError::into_inner).0;
-            if *left > 0 {
-                self.lanes.iter().for_each(|lane| self.show(lane));
-            }
+        let pause = if has_bars { TICK } else { self.interval };
+        while self.goes_on_after(pause) {
+            self.lanes.iter().for_each(|lane| self.show(lane));
         }
+    }
+
+    /// Waits for `pause`, or until all results are final. Returns whether some are not.
+    fn goes_on_after(&self, pause: Duration) -> bool {
+        let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.all_settled.wait_timeout_while(left, pause, |left| *left > 0);
+        *waited.unwrap_or_else(PoisonError::into_inner).0 > 0
     }
 
     fn show(&self, lane: &Lane) {

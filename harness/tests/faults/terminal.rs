@@ -25,6 +25,7 @@ pub const CHECKS: &[Check] = &[
     ("terminal::no_capture_prints_output_below_the_test", no_capture_prints_output_below_the_test),
     ("terminal::ctrl_c_leaves_no_bars", ctrl_c_leaves_no_bars),
     ("terminal::devices_have_lines_without_a_terminal", devices_have_lines_without_a_terminal),
+    ("terminal::an_interval_of_zero_prints_no_lines", an_interval_of_zero_prints_no_lines),
     ("terminal::completions_know_the_options", completions_know_the_options),
 ];
 
@@ -217,6 +218,13 @@ fn devices_have_lines_without_a_terminal() {
     });
     interrupt(&run);
     assert_eq!(run.wait().expect("the run ends").code(), Some(1));
+}
+
+fn an_interval_of_zero_prints_no_lines() {
+    let output = run(&["--progress-interval", "0s"]);
+    assert_eq!(output.status.code(), Some(1), "the run ends");
+    let stderr = text(&output.stderr);
+    assert!(!stderr.contains(" of 2 in "), "{stderr}");
 }
 
 /// The device of a line of progress that has all parts.
