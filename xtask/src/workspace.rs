@@ -121,6 +121,8 @@ fn lists_device(output: &Output) -> Result<bool> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -137,6 +139,29 @@ mod tests {
         assert_eq!(executable(messages, "clmatrix"), Some("/t/debug/clmatrix".into()));
         assert_eq!(executable(messages, "other"), Some("/t/debug/other".into()));
         assert_eq!(executable(messages, "absent"), None);
+    }
+
+    /// The crates of a dependency tree, each with its version and features.
+    fn crates(arguments: &[&str]) -> BTreeSet<String> {
+        let mut tree = cargo(&Workspace::find().unwrap().root);
+        tree.args(["tree", "--prefix", "none", "--format", "{p} {f}", "--edges"]).args(arguments);
+        let output = process::output(&mut tree).unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8_lossy(&output.stdout);
+        text.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
+    }
+
+    /// Otherwise `cargo test` builds what `cargo xtask matrix` has built once more, and `target/` holds
+    /// both.
+    #[test]
+    fn clmatrix_has_the_dependencies_that_cargo_test_has() {
+        let alone = crates(&["normal", "--package", "clmatrix-suites"]);
+        let tested = crates(&["normal,dev,build", "--workspace"]);
+        let differ: Vec<_> = alone.difference(&tested).collect();
+        assert!(
+            !alone.is_empty() && differ.is_empty(),
+            "only without [dev-dependencies]: {differ:?}"
+        );
     }
 
     #[test]
