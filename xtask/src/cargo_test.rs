@@ -15,7 +15,7 @@ pub fn run(
     environment: &Environment,
     arguments: &[String],
 ) -> Result<ExitCode> {
-    let loom_passes = !arguments.is_empty() || loom(workspace)?;
+    let loom_passes = !arguments.is_empty() || passes(loom(workspace));
     let mut test = command(workspace, arguments);
     environment.apply(&mut test);
     // With --no-fail-fast, cargo's last lines are a list of the targets that failed.
@@ -30,6 +30,14 @@ pub fn run(
         eprintln!("error: loom's tests failed: run them again with `cargo xtask loom`");
     }
     Ok(process::exit_code(status, loom_passes))
+}
+
+/// Prints an error, which counts as a failure.
+fn passes(result: Result<bool>) -> bool {
+    result.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        false
+    })
 }
 
 /// Runs the tests that loom runs, and returns whether they pass.
@@ -88,6 +96,9 @@ mod tests {
         Workspace { root, runtimes: target.join("opencl"), target }
     }
 
+    /// A test that leaves a file.
+    const RECORDS_A_RUN: &str = r#"#[test] fn runs() { std::fs::write("has-run", "").unwrap() }"#;
+
     /// The last lines of `cargo test`, in which it lists the targets that failed.
     fn failed(workspace: &Workspace, arguments: &[&str]) -> Vec<String> {
         let arguments: Vec<String> = arguments.iter().map(|&argument| argument.into()).collect();
@@ -109,5 +120,17 @@ mod tests {
         for one in [&["--package", "other"][..], &["-p", "other"], &["--package=other"]] {
             assert_eq!(failed(&workspace, one), ["-p other --lib"], "{one:?}");
         }
+    }
+
+    #[test]
+    fn the_other_tests_run_if_loom_cannot_be_built() {
+        let folder = TempFolder::new("no-loom");
+        // It has no package `clmatrix`, so there is nothing to build for loom.
+        let workspace = failing_workspace(&folder);
+        let package = folder.0.join("one");
+        fs::write(package.join("src/lib.rs"), RECORDS_A_RUN).unwrap();
+        assert!(loom(&workspace).is_err());
+        run(&workspace, &Environment::default(), &[]).unwrap();
+        assert!(package.join("has-run").exists());
     }
 }

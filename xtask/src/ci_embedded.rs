@@ -31,14 +31,15 @@ pub fn run(workspace: &Workspace) -> Result<ExitCode> {
             failed.push(format!("`cargo xtask {task} --from embedded` failed"));
         }
     }
-    let size = target_size(workspace)?;
-    if size > TARGET_LIMIT {
-        failed.push(format!(
-            "{} is larger than {}: if other commands have built there too, run `cargo clean` \
+    let target = workspace.target.display();
+    match target_size(workspace) {
+        Ok(size) if size > TARGET_LIMIT => failed.push(format!(
+            "{target} is larger than {}: if other commands have built there too, run `cargo clean` \
              before",
-            workspace.target.display(),
             gigabytes(TARGET_LIMIT)
-        ));
+        )),
+        Ok(_) => {}
+        Err(error) => failed.push(format!("the size of {target} is unknown: {error:#}")),
     }
     for failure in &failed {
         eprintln!("error: {failure}");
