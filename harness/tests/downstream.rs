@@ -133,12 +133,15 @@ fn an_ordinary_target_can_be_strict_about_drivers() {
         drivers.extend(std::env::split_paths(&present));
     }
     let drivers = std::env::join_paths(drivers).expect("no path has a colon");
-    for (text, status) in [("", 0), ("[profile.default]\nstrict-drivers = true\n", 101)] {
+    let strict = "[profile.default]\nstrict-drivers = true\n";
+    let cases = [("", "r#match", 0), (strict, "r#match", 101), ("", "fails_everywhere", 101)];
+    for (text, test, status) in cases {
         std::fs::write(&file, text).expect("a file");
         let variables = [("CLMATRIX_CONFIG", &*file), ("OCL_ICD_FILENAMES", Path::new(&drivers))];
+        let options = ["--nocapture", "--include-ignored", test];
         let run =
-            cargo_with(&variables, &["test", "--test", "ordinary", "--", "--nocapture", "r#match"]);
-        assert_eq!(run.status.code(), Some(status), "{text:?}");
+            cargo_with(&variables, &[&["test", "--test", "ordinary", "--"], &options[..]].concat());
+        assert_eq!(run.status.code(), Some(status), "{test}, {text:?}");
         let stderr = String::from_utf8_lossy(&run.stderr);
         assert!(stderr.contains("driver /nowhere/libabsent.so: no such file: "), "{stderr}");
     }

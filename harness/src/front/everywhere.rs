@@ -31,24 +31,21 @@ pub fn run(module: &str, name: &str) {
     child::enter_if_asked();
     let test = registry::find(module, name).expect("the test registers itself");
     let setup = SETUP.get_or_init(|| Setup::new(options(test)));
-    let results = setup
-        .as_ref()
-        .map_err(ToString::to_string)
-        .and_then(|setup| run_on_all_devices(setup, test).map_err(|error| error.to_string()))
-        .unwrap_or_else(|error| panic!("{error}"));
-    report(&results);
-    let absent = setup.as_ref().map_or(&[][..], |setup| &setup.absent);
-    assert!(
-        absent.is_empty(),
-        "the profile expects devices that are not there: {}",
-        absent.join(", ")
-    );
-    let setup = setup.as_ref().ok();
-    for failed in setup.into_iter().flat_map(|setup| &setup.machine.failed) {
+    let setup = setup.as_ref().unwrap_or_else(|error| panic!("{error}"));
+    let results = run_on_all_devices(setup, test).unwrap_or_else(|error| panic!("{error}"));
+    for failed in &setup.machine.failed {
         eprintln!("warning: driver {failed}");
     }
-    let unusable = setup.map_or(&[][..], Setup::unusable_drivers);
-    assert!(unusable.is_empty(), "the profile has `strict-drivers`, and a driver has failed");
+    report(&results);
+    assert!(
+        setup.absent.is_empty(),
+        "the profile expects devices that are not there: {}",
+        setup.absent.join(", ")
+    );
+    assert!(
+        setup.unusable_drivers().is_empty(),
+        "the profile has `strict-drivers`, and a driver has failed"
+    );
 }
 
 fn options(test: &Test) -> Options {
