@@ -157,7 +157,7 @@ impl EventLog {
             return Err(io::Error::new(
                 io::ErrorKind::ResourceBusy,
                 "another run writes its reports there; give this run a folder of its own with \
-                 CLMATRIX_REPORT_DIR",
+                 --report-dir or CLMATRIX_REPORT_DIR",
             ));
         }
         if !is_a_log(&Self::path(folder))? {

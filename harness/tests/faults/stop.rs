@@ -98,7 +98,8 @@ fn a_second_run_into_the_same_folder_is_exit_2() {
     run.wait().expect("the run ends");
     assert_eq!(refused.status.code(), Some(2));
     let stderr = String::from_utf8_lossy(&refused.stderr);
-    assert!(stderr.contains("another run") && stderr.contains("CLMATRIX_REPORT_DIR"), "{stderr}");
+    let advice = "with --report-dir or CLMATRIX_REPORT_DIR";
+    assert!(stderr.contains("another run") && stderr.contains(advice), "{stderr}");
 }
 
 fn a_killed_runner_loses_nothing_and_leaves_nobody() {
