@@ -82,7 +82,7 @@ fn outside_the_checkout_known_failures_are_expected() {
     let stderr = text(&output.stderr);
     let summary = format!("configuration: built-in; expectations: {}", expectations());
     assert_eq!(stderr.lines().next(), Some(&*summary));
-    assert!(!stderr.contains("no test matches"), "each names a test");
+    assert!(!stderr.contains("no test of this target"), "each names a test");
 }
 
 #[test]
@@ -106,7 +106,8 @@ fn a_file_adds_expectations_and_its_own_win() {
     let summary = format!("and built-in; expectations: {} (2 yours)", expectations() + 2);
     assert!(stderr.lines().next().is_some_and(|line| line.ends_with(&summary)));
     let warnings: Vec<&str> = stderr.lines().filter(|line| line.starts_with("warning")).collect();
-    let warning = "warning: no test matches the expectation for \"copy::rect::no_such_test\"";
+    let warning =
+        "warning: no test of this target matches the expectation for \"copy::rect::no_such_test\"";
     assert!(warnings.contains(&warning), "{warnings:?}");
 }
 

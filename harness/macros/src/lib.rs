@@ -45,7 +45,8 @@ pub fn test(options: TokenStream, item: TokenStream) -> TokenStream {
 /// `main!(my_suites, config = "config")`, includes a configuration in the executable:
 /// `clmatrix.toml` and `expectations/*.toml` in the named folder, which is relative to the folder of
 /// Cargo.toml. The executable then knows its profiles and expectations wherever it is started. See
-/// the module `config` of `clmatrix_harness` for what a file on disk adds to them.
+/// the module `config` of `clmatrix_harness` for what a file on disk adds to them. A target with
+/// libtest's own `main` (`harness = true`) embeds no configuration. It reads only files.
 ///
 /// cargo rebuilds the target when an included file changes. It does not notice a new file in
 /// `expectations` by itself: a build script that prints `cargo::rerun-if-changed=config` makes it

@@ -9,7 +9,7 @@ use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::{AnyError, CANNOT_RUN, Target, print, tell, tell_unmatched_expectations};
+use super::{AnyError, CANNOT_RUN, Target, print, tell, unmatched_expectations};
 use crate::devices::TestDevice;
 use crate::execution::Execution;
 use crate::plan::Plan;
@@ -282,7 +282,9 @@ fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
         return Err(no_test_matches(&arguments.filter, &plan.devices).into());
     }
     tell_failed_drivers(&setup);
-    tell_unmatched_expectations(&setup, &tests, target.home);
+    for test in unmatched_expectations(&setup, &tests, target.home) {
+        tell(&format!("warning: no test of this target matches the expectation for {test:?}"));
+    }
     let expectation = setup.expectations(&plan);
     let mut run = setup.run(&plan, &expectation)?;
     run.include_ignored = arguments.include_ignored;

@@ -20,7 +20,7 @@ use libtest_mimic::{Completion, Failed, FormatSetting, Trial};
 
 use self::cells::Cells;
 pub use self::command_line::CommandLine;
-use super::{AnyError, CANNOT_RUN, Target, output_result, tell, tell_unmatched_expectations};
+use super::{AnyError, CANNOT_RUN, Target, output_result, tell, unmatched_expectations};
 use crate::events::TestResult;
 use crate::execution::Execution;
 use crate::plan::Plan;
@@ -61,7 +61,7 @@ fn run(target: Target, command_line: &CommandLine) -> Result<ExitCode, AnyError>
     // nextest runs each test in a process of its own: it would repeat these lines.
     if !under_nextest() {
         tell(&setup.config.summary());
-        tell_unmatched_expectations(&setup, &tests, target.home);
+        tell_unmatched(&unmatched_expectations(&setup, &tests, target.home));
     }
     run_plan(target, &setup, &plan, command_line)
 }
@@ -77,6 +77,22 @@ pub fn list(plan: &Plan, out: impl Write) -> io::Result<()> {
         writeln!(out, "{}: test", plan.id(entry))?;
     }
     out.flush()
+}
+
+/// Warns in one line about expectations without a test: other targets of the same crate, which share
+/// its configuration, may have the test.
+fn tell_unmatched(expectations: &[&str]) {
+    const SHOWN: usize = 3;
+    if expectations.is_empty() {
+        return;
+    }
+    let mut shown: Vec<String> =
+        expectations.iter().take(SHOWN).map(|test| format!("{test:?}")).collect();
+    if expectations.len() > SHOWN {
+        shown.push("...".to_owned());
+    }
+    let (count, shown) = (expectations.len(), shown.join(", "));
+    tell(&format!("warning: no test of this target matches these expectations ({count}): {shown}"));
 }
 
 fn under_nextest() -> bool {
