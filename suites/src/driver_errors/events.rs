@@ -36,8 +36,10 @@ fn event_of_a_command(on_device: &OnDevice) -> Event {
 #[clmatrix_harness::test]
 fn a_user_event_that_begins(on_device: OnDevice) {
     let event = gate(&on_device.context);
-    assert_code(code(set_user_event_status(event.get(), CL_RUNNING)), CL_INVALID_VALUE);
+    let found = code(set_user_event_status(event.get(), CL_RUNNING));
+    // A driver may wait for the event when the context is released.
     open(&event);
+    assert_code(found, CL_INVALID_VALUE);
 }
 
 #[rstest]

@@ -101,6 +101,8 @@ impl Command for TransferRect {
     }
 }
 
+/// OpenCL 3.0 names the code for a slice pitch that is too small and no multiple of the row pitch;
+/// OpenCL 3.1 names it for either.
 #[rstest]
 #[case::valid(|_: &mut TransferRect| (), CL_SUCCESS)]
 #[case::past_the_end(
@@ -206,6 +208,8 @@ impl Command for CopyRect {
     }
 }
 
+/// Within one buffer, both pitches must be equal. OpenCL 3.0 names the code where both differ;
+/// OpenCL 3.1 names it for either.
 #[rstest]
 #[case::valid(|_: &mut CopyRect| (), CL_SUCCESS)]
 #[case::valid_within_one_buffer(|c: &mut CopyRect| c.within_one([24, 1, 1]), CL_SUCCESS)]
