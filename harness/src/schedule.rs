@@ -29,7 +29,8 @@ use crate::requirement;
 use crate::verdict::{Expectation, ExpectedStatus, Outcome, judge};
 use crate::worker::parent::{Attempt, KILLED_FROM_OUTSIDE, Launch, Worker};
 
-/// After so many workers in a row that did not start, a device is given up.
+/// After so many workers in a row that did not start, a device is given up. After so many in a row that
+/// could not be prepared, workers are not prepared.
 const START_TRIES: usize = 2;
 
 /// A plan with all that is needed to run it.
@@ -88,6 +89,8 @@ struct Lane<'a> {
     entries: Vec<usize>,
     next: AtomicUsize,
     failed_starts: AtomicUsize,
+    /// Workers in a row that were lost when they made their first context.
+    failed_preparations: AtomicUsize,
 }
 
 fn lanes<'a>(run: &'a Run<'_>) -> Vec<Lane<'a>> {
@@ -105,6 +108,7 @@ fn lanes<'a>(run: &'a Run<'_>) -> Vec<Lane<'a>> {
             entries: Vec::new(),
             next: AtomicUsize::new(0),
             failed_starts: AtomicUsize::new(0),
+            failed_preparations: AtomicUsize::new(0),
         })
         .collect();
     let host = run.lanes.len();
@@ -238,7 +242,7 @@ impl<'a> Slot<'a> {
     fn attempt(&mut self, position: usize, limit: Duration) -> Attempt {
         let mut worker = match self.worker.take() {
             Some(worker) => worker,
-            None => match self.start_worker() {
+            None => match self.start_prepared_worker() {
                 Ok(worker) => worker,
                 Err(reason) => return Attempt::without_running(Outcome::NotRun { reason }),
             },
@@ -277,6 +281,23 @@ impl<'a> Slot<'a> {
             let message = events::left_behind_text(&attempt.left_behind);
             attempt.outcome = Some(Outcome::Failed { message, location: Some(test.location()) });
         }
+    }
+
+    /// Starts a worker that has its baseline. If the driver fails at that, starts one without, so that
+    /// the fault shows in the tests.
+    fn start_prepared_worker(&mut self) -> Result<Worker, String> {
+        let mut worker = self.start_worker()?;
+        let failed = &self.lane.failed_preparations;
+        if failed.load(Ordering::Relaxed) >= START_TRIES {
+            return Ok(worker);
+        }
+        if worker.prepare(self.stop).is_ok() {
+            failed.store(0, Ordering::Relaxed);
+            return Ok(worker);
+        }
+        failed.fetch_add(1, Ordering::Relaxed);
+        drop(worker);
+        self.start_worker()
     }
 
     fn start_worker(&mut self) -> Result<Worker, String> {

@@ -59,11 +59,17 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
     let mut home = None;
     while let Some(Request { number, task }) = runner.next_request() {
         let answer = match task {
+            Task::Prepare => {
+                fixtures::start_the_driver();
+                home = Some(Home::here());
+                Answer::Prepared { number }
+            }
             Task::Test { module, name } => {
                 let test = registry::find(&module, &name);
                 let test = test.expect("runner and worker are one executable");
-                // The test may have forked, and its child must not go on as a second worker.
+                // A worker that was not prepared takes the baseline now, without a context.
                 let home = home.get_or_insert_with(Home::here);
+                // The test may have forked, and its child must not go on as a second worker.
                 let Some(answer) = home.test(number, test) else { return 0 };
                 answer
             }
@@ -98,11 +104,7 @@ struct Home {
 }
 
 impl Home {
-    /// Takes the baseline, within the time limit of the first test. There a driver that crashes or
-    /// hangs when it makes a context costs the test what it would cost it anyway, and the device is
-    /// not given up.
     fn here() -> Self {
-        fixtures::start_the_driver();
         Self { process: std::process::id(), baseline: os::Baseline::now() }
     }
 

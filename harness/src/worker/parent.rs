@@ -14,7 +14,8 @@ use crate::os::{Ending, Process, Source, StopSignal, Wakeup};
 use crate::registry::Test;
 use crate::verdict::Outcome;
 
-/// How long a worker may take from its start until it is bound to its device.
+/// How long a worker may take from its start until it is bound to its device, and again until it is
+/// prepared for tests.
 pub const START_LIMIT: Duration = Duration::from_secs(60);
 
 /// Longer than any answer, in bytes: messages are cut before they are sent.
@@ -184,6 +185,18 @@ impl Worker {
             buffer: vec![0; PIPE_CAPACITY].into_boxed_slice(),
             stdout: Capture::default(),
             stderr: Capture::default(),
+        })
+    }
+
+    /// Makes the worker create and release a context and take its baseline, before its first test.
+    ///
+    /// # Errors
+    ///
+    /// The driver ends the process, or hangs, when it makes a context.
+    pub fn prepare(&mut self, stop: &StopSignal) -> Result<(), WorkerLost> {
+        self.ask(Task::Prepare, START_LIMIT, stop, |answer| match answer {
+            Answer::Prepared { .. } => Ok(()),
+            other => Err(other),
         })
     }
 

@@ -54,6 +54,8 @@ pub struct Request {
 /// What a worker is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Task {
+    /// Make and release a context, and take the baseline of the process.
+    Prepare,
     /// Run this test.
     Test {
         /// `Test::module`.
@@ -94,6 +96,11 @@ pub enum Answer {
     Ready,
     /// The device could not be found; the process ends.
     NoDevice(String),
+    /// The worker has its baseline.
+    Prepared {
+        /// Of the request.
+        number: u64,
+    },
     /// The test ended.
     Done {
         /// Of the request.
@@ -144,7 +151,8 @@ impl Answer {
     pub fn number(&self) -> Option<u64> {
         match self {
             Self::Platforms(_) | Self::Ready | Self::NoDevice(_) => None,
-            Self::Done { number, .. }
+            Self::Prepared { number }
+            | Self::Done { number, .. }
             | Self::Characterized { number, .. }
             | Self::Trying { number, .. }
             | Self::Measured { number, .. } => Some(*number),

@@ -32,6 +32,10 @@ pub const CHECKS: &[Check] = &[
         children_that_a_driver_starts_with_its_first_context_stay,
     ),
     (
+        "leftovers::the_first_context_of_a_driver_is_not_charged_to_a_test",
+        the_first_context_of_a_driver_is_not_charged_to_a_test,
+    ),
+    (
         "leftovers::handlers_that_a_driver_installs_later_stay",
         handlers_that_a_driver_installs_later_stay,
     ),
@@ -234,6 +238,26 @@ fn children_that_a_driver_starts_with_its_first_context_stay() {
         assert_ne!(children(first), "[]", "{}", first.test);
         assert_eq!(children(first), children(last), "{}", last.test);
         assert_eq!(first.left_behind, [""; 0], "{}", first.test);
+    }
+}
+
+fn the_first_context_of_a_driver_is_not_charged_to_a_test() {
+    // Longer than the time limit, which is long enough for each of the drivers.
+    let body = "static int made;
+        if (!made++) { write(2, \"driver: error 7\\n\", 16); sleep(11); }";
+    let settings = "[profile.default]\ntimeout = \"10s\"\n\
+                    [[override]]\ndevice = \"*\"\ndiagnostics = [\"^driver: error\"]\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = folder.path().join("clmatrix.toml");
+    std::fs::write(&config, settings).expect("it is written");
+    let reports = folder.path().join("reports");
+    let mut command = run("faulty::passes", &reports);
+    command.arg("--config").arg(config);
+    command.env("OPENCL_DYLIB_PATH", faulty_loader(folder.path(), "clCreateContext", body));
+    assert_eq!(output(command).status.code(), Some(0));
+    for result in support::results(&support::log(&reports), "passes") {
+        assert_eq!(result.verdict, Verdict::Pass, "{}: {:?}", result.test, result.outcome);
+        assert_eq!(result.stderr, "said on standard error\n", "{}", result.test);
     }
 }
 
