@@ -10,7 +10,7 @@ use super::table::{self, Color, Column, Group, MIN_WIDTH, cut, wrap};
 use super::text::{clean, first_line, one_line};
 use super::{devices, headline, junit_path, rerun, without_message};
 use crate::devices::failure::FailedDriver;
-use crate::events::TestResult;
+use crate::events::{TestResult, left_behind_text};
 use crate::run_log::RunLog;
 use crate::verdict::{Location, Outcome, Verdict};
 
@@ -210,6 +210,9 @@ impl Page<'_> {
         if result.verdict != Verdict::Pass {
             text += &self.message(result);
         }
+        if !as_expected {
+            text += &self.left_behind_by(result);
+        }
         if with_output {
             text += &self.output(result);
         }
@@ -239,6 +242,15 @@ impl Page<'_> {
         text
     }
 
+    /// Returns what a test left behind in its process, if that is not its failure, which is shown already.
+    fn left_behind_by(&self, result: &TestResult) -> String {
+        let notes = left_behind_text(&result.left_behind);
+        match &result.outcome {
+            Outcome::Failed { message, .. } if *message == notes => String::new(),
+            _ => notes.lines().map(|note| self.indented(&one_line(note))).collect(),
+        }
+    }
+
     /// Returns the end of what a test wrote, without the message that is shown already.
     fn output(&self, result: &TestResult) -> String {
         let stderr = without_message(&result.stderr, &result.outcome);
@@ -258,7 +270,8 @@ impl Page<'_> {
         text
     }
 
-    /// What tests left behind in their processes. A test that is listed as failed is left out.
+    /// Returns what tests left behind in their processes. The notes of an unexpected result are in its
+    /// own block.
     fn left_behind(&self) -> String {
         let has_notes = |result: &&TestResult| {
             !result.left_behind.is_empty() && result.verdict.is_as_expected()

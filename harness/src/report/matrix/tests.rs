@@ -148,13 +148,17 @@ fn summaries() {
 }
 
 #[test]
-fn leftovers_of_tests_that_are_as_expected() {
+fn leftovers() {
     let leaving = |test: &str, outcome| {
         let mut result = result(test, outcome);
         result.left_behind = vec!["umask 022 -> 077".to_owned(), "process 7 (sleep)".to_owned()];
         result
     };
-    let mut results = vec![leaving("a::fails@pocl-cpu", failed("no"))];
+    let notes = "left behind: umask 022 -> 077\nleft behind: process 7 (sleep)";
+    let mut results = vec![
+        leaving("a::fails@pocl-cpu", failed("no")),
+        leaving("a::fails_by_them@pocl-cpu", failed(notes)),
+    ];
     results.extend((0..12).map(|n| leaving(&format!("a::passes_{n}@pocl-cpu"), Outcome::Passed)));
     let page = page(&log(&["pocl-cpu"], results));
     let first = "\n\nLEFT BEHIND by a::passes_0@pocl-cpu\n  umask 022 -> 077\n  process 7 (sleep)\n\
@@ -162,6 +166,9 @@ fn leftovers_of_tests_that_are_as_expected() {
     let last = "\nLEFT BEHIND by 2 more tests: see events.jsonl\n\n";
     assert!(page.contains(first) && page.contains(last), "{page}");
     assert!(!page.contains("passes_10") && !page.contains("BEHIND by a::fails"), "{page}");
+    // In the block of each, once.
+    assert_eq!(page.matches("\n  left behind: umask 022 -> 077\n").count(), 2, "{page}");
+    assert_eq!(page.matches("\n  left behind: process 7 (sleep)\n").count(), 2, "{page}");
 }
 
 #[test]
