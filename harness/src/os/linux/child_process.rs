@@ -2,12 +2,15 @@
 
 use std::fs;
 
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::{Pid, getpid};
 
 /// A child of this process.
 ///
-/// A child that has ended keeps its id until this process waits for it. A signal sent to a child
-/// that only this process waits for therefore never reaches another process.
+/// A child that has ended keeps its id until a thread of this process waits for it. Then the kernel may
+/// give the id to another process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChildProcess {
     /// The process id.
@@ -32,6 +35,18 @@ impl ChildProcess {
             .collect()
     }
 
+    /// Kills the process, if it is still a child of this process.
+    pub fn kill(&self) {
+        let flags = WaitPidFlag::WEXITED
+            | WaitPidFlag::WNOHANG
+            | WaitPidFlag::WNOWAIT
+            // A child that was cloned may send another signal than SIGCHLD at its end.
+            | WaitPidFlag::__WALL;
+        if waitid(Id::Pid(self.pid), flags) != Err(Errno::ECHILD) {
+            let _ = kill(self.pid, Signal::SIGKILL);
+        }
+    }
+
     /// Reads `PID (NAME) STATE PARENT ...`; `None` for a process with another parent.
     fn child_of(parent: Pid, pid: i32, stat: &str) -> Option<Self> {
         // A name may contain parentheses.
@@ -51,6 +66,21 @@ impl ChildProcess {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_that_is_no_child_is_not_killed() {
+        let mut sleep = std::process::Command::new("sleep").arg("1000").spawn().expect("it starts");
+        let child = |pid: u32| ChildProcess {
+            pid: Pid::from_raw(pid.cast_signed()),
+            name: String::new(),
+            has_ended: false,
+        };
+        // The signal would end this process.
+        child(std::process::id()).kill();
+        child(sleep.id()).kill();
+        let status = sleep.wait().expect("it is a child");
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(libc::SIGKILL));
+    }
 
     #[test]
     fn a_name_may_look_like_the_rest_of_the_line() {

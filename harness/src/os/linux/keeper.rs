@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl;
-use nix::sys::signal::{SigSet, Signal, kill};
+use nix::sys::signal::{SigSet, Signal};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork, getpid, getppid, setpgid};
 
@@ -40,6 +40,8 @@ const LOOK_INTERVAL: u16 = 100;
 /// Call it before another thread exists.
 pub fn split(connection: &UnixStream) -> io::Result<()> {
     prctl::set_child_subreaper(true)?;
+    // Where SIGCHLD is ignored, the kernel discards how a child ended.
+    set_default(libc::SIGCHLD);
     let keeper = getpid();
     // SAFETY: the caller says that there is no other thread, so the child may do all that this
     // process may do.
@@ -62,8 +64,6 @@ pub fn split(connection: &UnixStream) -> io::Result<()> {
 fn keep(worker: Pid, connection: &UnixStream) -> ! {
     let _ = prctl::set_name(c"clmatrix-keeper");
     let _ = SigSet::all().thread_block();
-    // Where SIGCHLD is ignored, the kernel discards how a child ended.
-    set_default(libc::SIGCHLD);
     close_streams();
     let ending = wait_for_end(worker, connection);
     kill_children();
@@ -79,7 +79,8 @@ fn close_streams() {
     }
 }
 
-/// Returns the wait status of the worker; `None` if the runner has closed the connection.
+/// Returns the wait status of the worker; `None` if the runner has closed the connection, or if there
+/// is no such child.
 fn wait_for_end(worker: Pid, connection: &UnixStream) -> Option<libc::c_int> {
     let death = death_of(worker);
     let timeout = match death {
@@ -92,9 +93,10 @@ fn wait_for_end(worker: Pid, connection: &UnixStream) -> Option<libc::c_int> {
         fds.extend(death.as_ref().map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN)));
         let _ = poll(&mut fds, timeout);
         let mut status = 0;
-        // SAFETY: `status` is writable. The worker is a child of this process.
-        if unsafe { libc::waitpid(worker.as_raw(), &mut status, libc::WNOHANG) } > 0 {
-            return Some(status);
+        // SAFETY: `status` is writable.
+        match unsafe { libc::waitpid(worker.as_raw(), &mut status, libc::WNOHANG) } {
+            0 => {}
+            found => return (found > 0).then_some(status),
         }
         if fds[0].revents().is_some_and(|events| events.contains(PollFlags::POLLHUP)) {
             return None;
@@ -110,9 +112,7 @@ fn kill_children() {
         match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
             Err(Errno::ECHILD) => return,
             Ok(WaitStatus::StillAlive) => {
-                for child in ChildProcess::all() {
-                    let _ = kill(child.pid, Signal::SIGKILL);
-                }
+                ChildProcess::all().iter().for_each(ChildProcess::kill);
                 std::thread::sleep(Duration::from_millis(1));
             }
             _ => {}

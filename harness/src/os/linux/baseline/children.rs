@@ -2,7 +2,6 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
-use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, waitid, waitpid};
 use nix::unistd::Pid;
 
@@ -12,7 +11,7 @@ use crate::os::linux::keeper::REAP_LIMIT;
 
 /// How long a child may go on after its test: a driver may still compile or link for a command
 /// that the test did not wait for.
-const GRACE: Duration = Duration::from_millis(200);
+const GRACE: Duration = Duration::from_secs(1);
 
 /// How often the children are looked at while they may go on.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
@@ -64,7 +63,7 @@ impl Children {
         while has_running(&others) && Instant::now() < deadline {
             for child in others.into_iter().filter(|child| !child.has_ended) {
                 if !killed.iter().any(|known| known.pid == child.pid) {
-                    let _ = kill(child.pid, Signal::SIGKILL);
+                    child.kill();
                     killed.push(child);
                 }
             }
