@@ -19,6 +19,7 @@ pub const CHECKS: &[Check] = &[
     ("leftovers::each_change_is_a_note", each_change_is_a_note),
     ("leftovers::the_next_test_finds_no_change", the_next_test_finds_no_change),
     ("leftovers::a_change_that_stays_costs_the_worker", a_change_that_stays_costs_the_worker),
+    ("leftovers::a_variable_that_stays_costs_the_worker", a_variable_that_stays_costs_the_worker),
     ("leftovers::daemons_end_with_their_test", daemons_end_with_their_test),
     ("leftovers::reports_show_the_notes", reports_show_the_notes),
     ("leftovers::a_profile_makes_them_failures", a_profile_makes_them_failures),
@@ -39,6 +40,7 @@ pub const CHECKS: &[Check] = &[
         "leftovers::handlers_that_a_driver_installs_later_stay",
         handlers_that_a_driver_installs_later_stay,
     ),
+    ("leftovers::a_driver_may_remove_its_own_handler", a_driver_may_remove_its_own_handler),
     (
         "leftovers::a_driver_that_crashes_over_a_context_crashes_the_test",
         a_driver_that_crashes_over_a_context_crashes_the_test,
@@ -147,6 +149,19 @@ fn a_change_that_stays_costs_the_worker() {
     }
 }
 
+fn a_variable_that_stays_costs_the_worker() {
+    let put = results(&RUN.log, "puts_a_variable_that_cannot_be_removed");
+    for (put, after) in
+        put.into_iter().zip(results(&RUN.log, "shows_its_process_after_the_variable"))
+    {
+        assert_eq!(put.verdict, Verdict::Pass, "{}: {:?}", put.test, put.outcome);
+        let note = "environment variable =CLMATRIX set to \"1\"";
+        assert_eq!(put.left_behind, [note], "{}", put.test);
+        assert_ne!(printed_id(put), printed_id(after));
+        assert!(!after.stdout.contains("=CLMATRIX\""), "{}: {}", after.test, after.stdout);
+    }
+}
+
 fn daemons_end_with_their_test() {
     for (test, verdict) in [
         ("leaves_a_daemon", Verdict::Pass),
@@ -168,6 +183,8 @@ fn reports_show_the_notes() {
     let first = "LEFT BEHIND by faulty::leftovers::changes_variables@";
     let note = "\n  environment variable CLMATRIX_CONFIG removed\n";
     assert!(page.contains(first) && page.contains(note), "{page}");
+    let id = printed_id(results(&RUN.log, "fails_and_leaves_a_daemon")[0]);
+    assert!(page.contains(&format!("\n  left behind: process {id} (sleep)\n")), "{page}");
     for device in &RUN.log.header.devices {
         let junit =
             support::reports(RUN.folder.path()).join("junit").join(format!("{}.xml", device.id));
@@ -261,6 +278,13 @@ fn the_first_context_of_a_driver_is_not_charged_to_a_test() {
     }
 }
 
+/// Whether SIGURG has a handler, as a test has shown its process.
+fn handles_sigurg(result: &TestResult) -> bool {
+    let caught = result.stdout.lines().find_map(|line| line.strip_prefix("SigCgt:\t"));
+    let caught = u64::from_str_radix(caught.expect("the kernel says it"), 16).expect("a mask");
+    caught & 1 << (libc::SIGURG - 1) != 0
+}
+
 fn handlers_that_a_driver_installs_later_stay() {
     let (output, log) = run_with_driver(
         "faulty::leftovers::*_buffer@*",
@@ -272,9 +296,22 @@ fn handlers_that_a_driver_installs_later_stay() {
         assert_eq!(result.left_behind, [""; 0], "{}", result.test);
     }
     for result in results(&log, "shows_its_process_after_the_buffer") {
-        let caught = result.stdout.lines().find_map(|line| line.strip_prefix("SigCgt:\t"));
-        let caught = u64::from_str_radix(caught.expect("the kernel says it"), 16).expect("a mask");
-        assert_ne!(caught & 1 << (libc::SIGURG - 1), 0, "{}: {caught:x}", result.test);
+        assert!(handles_sigurg(result), "{}: {}", result.test, result.stdout);
+    }
+}
+
+fn a_driver_may_remove_its_own_handler() {
+    let (output, log) = run_with_driver(
+        "faulty::leftovers::*_buffer@*",
+        "clCreateContext",
+        "static int made; signal(SIGURG, made++ ? SIG_DFL : (void (*)(int))clCreateContext);",
+    );
+    assert_eq!(output.status.code(), Some(0));
+    for result in results(&log, "makes_a_buffer") {
+        assert_eq!(result.left_behind, [""; 0], "{}", result.test);
+    }
+    for result in results(&log, "shows_its_process_after_the_buffer") {
+        assert!(!handles_sigurg(result), "{}: {}", result.test, result.stdout);
     }
 }
 

@@ -137,6 +137,19 @@ fn shows_its_process_after_the_hard_limit() {
     show_the_process();
 }
 
+#[clmatrix_harness::test]
+fn puts_a_variable_that_cannot_be_removed() {
+    name_the_process();
+    // SAFETY: the string lives as long as the process. No thread of this test reads the environment.
+    unsafe { libc::putenv(c"=CLMATRIX=1".as_ptr().cast_mut()) };
+}
+
+#[clmatrix_harness::test]
+fn shows_its_process_after_the_variable() {
+    name_the_process();
+    show_the_process();
+}
+
 #[clmatrix_harness::test(timeout = "2s")]
 fn hangs_and_leaves_a_daemon(ctx_factory: CtxFactory) {
     use_the_device(ctx_factory);

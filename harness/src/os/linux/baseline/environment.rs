@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 
 use super::LeftBehind;
 
@@ -26,18 +27,23 @@ impl Environment {
             if before == now {
                 continue;
             }
-            put(name, before);
+            let is_undone = put(name, before);
             let change = match (before, now) {
                 (_, None) => "removed".to_owned(),
                 (None, Some(now)) => format!("set to {}", quoted(now)),
                 (Some(before), Some(now)) => format!("{} -> {}", quoted(before), quoted(now)),
             };
-            left.add(format!("environment variable {} {change}", shown(name)), true);
+            left.add(format!("environment variable {} {change}", shown(name)), is_undone);
         }
     }
 }
 
-fn put(name: &OsStr, value: Option<&OsString>) {
+/// Returns false for a name that the C library can neither set nor remove. `putenv("=a=1")` makes the
+/// name `=a`.
+fn put(name: &OsStr, value: Option<&OsString>) -> bool {
+    if name.is_empty() || name.as_bytes().contains(&b'=') {
+        return false;
+    }
     // SAFETY: a test has changed this variable while the same threads ran, those of the driver. A
     // thread that reads the environment now was in the same danger then.
     unsafe {
@@ -46,6 +52,7 @@ fn put(name: &OsStr, value: Option<&OsString>) {
             None => env::remove_var(name),
         }
     }
+    true
 }
 
 fn shown(text: &OsStr) -> String {

@@ -24,7 +24,7 @@ impl Signals {
     pub fn restore(&self, left: &mut LeftBehind) {
         for (signal, before) in &self.dispositions {
             let Some(now) = disposition(*signal) else { continue };
-            if is_same(before, &now) || is_of_a_library(&now) {
+            if is_same(before, &now) || is_a_driver_s(before, &now) {
                 continue;
             }
             // SAFETY: the disposition was in force before, and code is not unloaded.
@@ -109,6 +109,11 @@ fn is_same(before: &sigaction, now: &sigaction) -> bool {
         || all().all(|n| is_member(&before.sa_mask, n) == is_member(&now.sa_mask, n));
     before.sa_sigaction == now.sa_sigaction
         && (!is_handler(now) || before.sa_flags == now.sa_flags && is_masked_alike())
+}
+
+/// Whether a driver has made the change: it has installed a handler, or removed its own.
+fn is_a_driver_s(before: &sigaction, now: &sigaction) -> bool {
+    is_of_a_library(now) || !is_handler(now) && is_of_a_library(before)
 }
 
 /// Whether the handler lies in a library, as those of drivers do: neither in this executable nor in
