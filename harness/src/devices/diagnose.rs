@@ -48,7 +48,13 @@ pub fn loader_failure(variables: &LoaderVariables) -> Option<DriverFailure> {
 /// Tells apart why the dynamic linker does not load `library`. Its message begins with the file at
 /// fault: the library, or one that the library depends on.
 fn not_loaded(library: &str, message: &str) -> DriverFailure {
-    let at_fault = Path::new(message.split(": ").next().unwrap_or_default());
+    let is_library = message.strip_prefix(library).is_some_and(|rest| rest.starts_with(": "));
+    // The name of the library may itself have a colon and a space.
+    let at_fault = match is_library {
+        true => library,
+        false => message.split(": ").next().unwrap_or_default(),
+    };
+    let at_fault = Path::new(at_fault);
     let (kind, words) = if Path::new(library).file_name() != at_fault.file_name() {
         (FailureKind::CannotLoad, "cannot be loaded")
     } else {
@@ -84,11 +90,14 @@ mod tests {
         let at = |name: &str| folder.path().join(name).display().to_string();
         fs::write(at("text.so"), "not a library").unwrap();
         fs::write(at("short.so"), "x").unwrap();
+        fs::write(at("with: colon.so"), "not a library").unwrap();
         fs::write(at("cut.so"), b"\x7fELF").unwrap();
         for (library, message, kind) in [
             (at("absent.so"), "cannot open shared object file", FailureKind::NoSuchFile),
             (at("text.so"), "invalid ELF header", FailureKind::NotALibrary),
             (at("short.so"), "file too short", FailureKind::NotALibrary),
+            (at("with: colon.so"), "invalid ELF header", FailureKind::NotALibrary),
+            (at("no: such.so"), "cannot open shared object file", FailureKind::NoSuchFile),
             (at("cut.so"), "file too short", FailureKind::CannotLoad),
             ("libno-such-driver.so".to_owned(), "cannot open", FailureKind::NoSuchFile),
         ] {
