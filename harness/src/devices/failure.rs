@@ -49,7 +49,7 @@ impl DriverFailure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureKind {
-    /// The `.icd` file is empty or cannot be read.
+    /// The `.icd` file is empty, or the file or its folder cannot be read.
     IcdFile,
     /// The library does not exist.
     NoSuchFile,

@@ -126,7 +126,7 @@ impl LoaderVariables {
         let (variable, path) = self.vendors.as_ref().filter(|_| !self.bypass_the_loader())?;
         let fault = if !path.exists() && !is_bare_name(path) {
             "which does not exist"
-        } else if path.is_dir() && icd_files(path).is_empty() {
+        } else if path.is_dir() && icd_files(path).is_ok_and(|files| files.is_empty()) {
             "which has no .icd file"
         } else {
             return None;
@@ -183,15 +183,24 @@ impl Candidates {
     /// Adds the drivers of a path: a folder of `.icd` files, one such file, or a library.
     fn add(&mut self, path: &Path, named: bool) {
         if path.is_dir() {
-            let files = icd_files(path);
-            if named && files.is_empty() {
-                self.fail(path, named, FailureKind::IcdFile, "the folder has no .icd file");
-            }
-            files.iter().for_each(|file| self.add_icd_file(file, named));
+            self.add_folder(path, named);
         } else if is_icd(path) {
             self.add_icd_file(path, named);
         } else {
             self.add_library(absolute(path).display().to_string(), path, named);
+        }
+    }
+
+    fn add_folder(&mut self, folder: &Path, named: bool) {
+        match icd_files(folder) {
+            Ok(files) if named && files.is_empty() => {
+                self.fail(folder, named, FailureKind::IcdFile, "the folder has no .icd file");
+            }
+            Ok(files) => files.iter().for_each(|file| self.add_icd_file(file, named)),
+            Err(error) => {
+                let reason = format!("the folder cannot be read: {error}");
+                self.fail(folder, named, FailureKind::IcdFile, &reason);
+            }
         }
     }
 
@@ -220,15 +229,13 @@ impl Candidates {
 }
 
 /// The `.icd` files in a folder, sorted.
-fn icd_files(folder: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|file| is_icd(file))
-        .collect();
+fn icd_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)?
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<io::Result<_>>()?;
+    files.retain(|file| is_icd(file));
     files.sort();
-    files
+    Ok(files)
 }
 
 fn is_icd(file: &Path) -> bool {
@@ -316,6 +323,16 @@ mod tests {
             let failed = found.failed.iter().find(|failed| failed.driver == path.to_string_lossy());
             assert!(failed.unwrap().named, "{}", path.display());
         }
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_read_fails_with_the_reason() {
+        let mut found = Candidates::default();
+        // Permissions do not stop root from reading a folder, so the folder does not exist.
+        found.add_folder(Path::new("/nowhere"), false);
+        let failed: Vec<_> = found.failed.iter().map(ToString::to_string).collect();
+        assert_eq!(failed.len(), 1, "{failed:?}");
+        assert!(failed[0].starts_with("/nowhere: the folder cannot be read: "), "{failed:?}");
     }
 
     #[test]
