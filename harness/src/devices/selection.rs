@@ -61,9 +61,10 @@ impl Choices {
         }
     }
 
-    /// Refuses an empty selection, and one with an empty entry, before any driver is loaded.
+    /// Refuses an empty selection, and one with an entry without a platform, before any driver is
+    /// loaded.
     ///
-    /// In PyOpenCL's grammar an empty entry is part of every name: the first platform. A script
+    /// In PyOpenCL's grammar an empty text is part of every name: the first platform. A script
     /// whose shell variable is empty would silently test other devices than its author meant.
     ///
     /// # Errors
@@ -77,10 +78,13 @@ impl Choices {
             Origin::Profile => "leave the key out, or set it to \"*\",",
             Origin::PyopenclTest | Origin::Everything => return Ok(()),
         };
-        let is_empty: Vec<bool> = text.split(';').map(|entry| entry.trim().is_empty()).collect();
-        match is_empty.iter().position(|empty| *empty) {
+        let lacks_platform =
+            |entry: &str| matches!(entry.trim().chars().next(), None | Some(':' | '='));
+        match text.split(';').position(lacks_platform) {
             None => Ok(()),
-            Some(_) if !is_empty.contains(&false) => Err(NoDevices::Empty { origin, advice }),
+            Some(_) if text.split(';').all(|entry| entry.trim().is_empty()) => {
+                Err(NoDevices::Empty { origin, advice })
+            }
             Some(index) => {
                 Err(NoDevices::EmptyEntry { origin, entry: index + 1, text: text.to_owned() })
             }
@@ -120,8 +124,11 @@ pub enum NoDevices {
         /// How to do without it.
         advice: &'static str,
     },
-    /// One entry of the selection is empty.
-    #[error("{origin}: entry {entry} of {text:?} is empty; entries are separated by `;`")]
+    /// One entry of the selection names no platform.
+    #[error(
+        "{origin}: entry {entry} of {text:?} names no platform (`*` names all); entries are \
+         separated by `;`"
+    )]
     EmptyEntry {
         /// Where the selection came from.
         origin: Origin,

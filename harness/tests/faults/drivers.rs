@@ -345,8 +345,11 @@ fn an_empty_selection_is_exit_2() {
         ("", empty),
         (";;", empty),
         (" ; ", empty),
-        ("0;", "entry 2 of \"0;\" is empty"),
-        (";0", "entry 1 of \";0\" is empty"),
+        (":", "entry 1 of \":\" names no platform"),
+        ("0;", "entry 2 of \"0;\" names no platform"),
+        (";0", "entry 1 of \";0\" names no platform"),
+        ("0; :0", "entry 2 of \"0; :0\" names no platform"),
+        ("=0;0", "entry 1 of \"=0;0\" names no platform"),
     ] {
         cannot_run(child(COMMAND, &["run", "--devices", selection]), &["--devices", reason]);
     }
@@ -363,6 +366,9 @@ fn an_empty_selection_is_exit_2() {
     let mut listing = child(COMMAND, &["devices", "--format", "json"]);
     listing.env("CLMATRIX_TEST", "");
     assert_eq!(crate::support::output(listing).status.code(), Some(0), "empty counts as unset");
+    let mut listing = child(COMMAND, &["devices", "--format", "json"]);
+    listing.env("PYOPENCL_TEST", ":").env_remove("CLMATRIX_TEST");
+    assert_eq!(crate::support::output(listing).status.code(), Some(0), "as in PyOpenCL");
 }
 
 fn a_bad_configuration_cannot_be_run() {
