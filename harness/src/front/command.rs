@@ -345,7 +345,11 @@ enum Pattern {
         test: String,
         device: String,
     },
-    Glob(GlobMatcher),
+    Glob {
+        id: GlobMatcher,
+        /// The part before the device.
+        test: GlobMatcher,
+    },
 }
 
 impl Filter {
@@ -357,12 +361,19 @@ impl Filter {
     fn accepts(&self, id: &str) -> bool {
         self.patterns.is_empty() || self.patterns.iter().any(|pattern| pattern.matches(id))
     }
+
+    /// Accepts `suite::test::case` by the patterns without their devices.
+    fn accepts_test(&self, path: &str) -> bool {
+        self.patterns.is_empty() || self.patterns.iter().any(|pattern| pattern.matches_test(path))
+    }
 }
 
 impl Pattern {
     fn new(text: &str) -> Result<Self, globset::Error> {
         if text.contains(['*', '?', '[']) {
-            GlobBuilder::new(text).build().map(|glob| Self::Glob(glob.compile_matcher()))
+            let glob = |text| GlobBuilder::new(text).build().map(|glob| glob.compile_matcher());
+            let (test, _) = text.rsplit_once('@').unwrap_or((text, ""));
+            Ok(Self::Glob { id: glob(text)?, test: glob(test)? })
         } else if let Some((test, device)) = text.rsplit_once('@') {
             Ok(Self::Id { test: test.to_owned(), device: device.to_owned() })
         } else {
@@ -378,7 +389,15 @@ impl Pattern {
                     its_test == test && (device.is_empty() || its_device == device)
                 })
             }
-            Self::Glob(glob) => glob.is_match(id),
+            Self::Glob { id: glob, .. } => glob.is_match(id),
+        }
+    }
+
+    fn matches_test(&self, path: &str) -> bool {
+        match self {
+            Self::Part(part) => path.contains(part.as_str()),
+            Self::Id { test, .. } => test == path,
+            Self::Glob { test, .. } => test.is_match(path),
         }
     }
 }

@@ -33,6 +33,7 @@ pub const CHECKS: &[Check] = &[
         "drivers::a_filter_that_matches_nothing_cannot_be_run",
         a_filter_that_matches_nothing_cannot_be_run,
     ),
+    ("drivers::list_takes_ids", list_takes_ids),
 ];
 
 /// Compiles a library.
@@ -381,4 +382,18 @@ fn a_bad_configuration_cannot_be_run() {
 
 fn a_filter_that_matches_nothing_cannot_be_run() {
     cannot_run(child(COMMAND, &["run", "no::such::test"]), &["no::such::test", "clmatrix list"]);
+}
+
+fn list_takes_ids() {
+    let listed = |filter: &str| {
+        let output = output(child(COMMAND, &["list", filter]));
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let is_passes = |line: &&str| line.split_whitespace().next() == Some("faulty::passes");
+        assert!(text.lines().any(|line| is_passes(&line)), "{filter}: {text}");
+        text.lines().count() - 1
+    };
+    assert_eq!(listed("faulty::passes@pocl-cpu"), 1);
+    assert_eq!(listed("faulty::passes@"), 1);
+    assert_eq!(listed("faulty::pass?s@*"), 1);
+    assert!(listed("faulty::") > 1);
 }

@@ -14,7 +14,8 @@ use crate::registry::{self, Ignore, Test};
 /// when it runs.
 #[derive(Args)]
 pub struct ListArguments {
-    /// Tests to list: parts of the path (`suite::test::case`), or globs [default: all tests].
+    /// Tests to list: parts of the path (`suite::test::case`), ids or globs, whose `@device` has no
+    /// effect [default: all tests].
     filter: Vec<String>,
     /// Print a table, or JSON.
     #[arg(long, value_enum, default_value_t = TableFormat::Table)]
@@ -56,7 +57,7 @@ pub fn list(target: Target, arguments: &ListArguments) -> Result<ExitCode, AnyEr
     let tests: Vec<ListedTest> = registry::tests()?
         .iter()
         .map(|test| ListedTest::new(test, target.home))
-        .filter(|listed| filter.accepts(&listed.test))
+        .filter(|listed| filter.accepts_test(&listed.test))
         .collect();
     if tests.is_empty() {
         return Err(format!("no test matches {}", arguments.filter.join(" or ")).into());
