@@ -1,18 +1,20 @@
 //! The command line on a terminal and without one.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use nix::fcntl::OFlag;
 use nix::pty::{Winsize, openpty};
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, ttyname};
 
 use crate::Check;
-use crate::support::{COMMAND, child, log, output, reports, wait_while_running};
+use crate::support::{COMMAND, child, log, output, reports, wait_for, wait_while_running};
 
 pub const CHECKS: &[Check] = &[
     ("terminal::colors_are_used_on_demand", colors_are_used_on_demand),
@@ -24,6 +26,10 @@ pub const CHECKS: &[Check] = &[
     ("terminal::verbose_prints_each_result", verbose_prints_each_result),
     ("terminal::no_capture_prints_output_below_the_test", no_capture_prints_output_below_the_test),
     ("terminal::ctrl_c_leaves_no_bars", ctrl_c_leaves_no_bars),
+    (
+        "terminal::a_second_ctrl_c_ends_a_run_whose_terminal_takes_no_output",
+        a_second_ctrl_c_ends_a_run_whose_terminal_takes_no_output,
+    ),
     ("terminal::devices_have_lines_without_a_terminal", devices_have_lines_without_a_terminal),
     ("terminal::an_interval_of_zero_prints_no_lines", an_interval_of_zero_prints_no_lines),
     ("terminal::completions_know_the_options", completions_know_the_options),
@@ -199,6 +205,34 @@ fn ctrl_c_leaves_no_bars() {
     assert_eq!(text.lines().filter(|line| line.starts_with("stopping: ")).count(), 1, "{text}");
     assert!(!text.contains(BAR), "{text}");
     assert!(text.contains("CUT SHORT"), "{text}");
+}
+
+fn a_second_ctrl_c_ends_a_run_whose_terminal_takes_no_output() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pty = openpty(None, None).expect("a terminal");
+    let path = ttyname(&pty.slave).expect("the terminal has a path");
+    let mut command = endless(folder.path(), &[]);
+    command.stdout(Stdio::null()).stderr(Stdio::from(pty.slave));
+    let mut run = command.spawn().expect("the child starts");
+    wait_while_running(&mut run, "a test that hangs", || {
+        let log = std::fs::read_to_string(reports(folder.path()).join("events.jsonl")).ok()?;
+        let mut begun = log.lines().filter(|line| line.contains("\"event\":\"started\""));
+        begun.any(|line| line.contains("waits_for_ever")).then_some(())
+    });
+    // A description of its own, so that the child's writes still block.
+    let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
+    let mut terminal = File::options()
+        .write(true)
+        .custom_flags(flags.bits())
+        .open(path)
+        .expect("the terminal can be opened");
+    while terminal.write(b"x").is_ok() {}
+    // One signal may reach the run while it handles another.
+    let status = wait_for("the run to end", || {
+        interrupt(&run);
+        run.try_wait().expect("the child can be asked")
+    });
+    assert_eq!(status.code(), Some(130));
 }
 
 fn devices_have_lines_without_a_terminal() {
