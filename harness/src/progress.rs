@@ -10,7 +10,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::echo::Echo;
 use crate::events::TestResult;
-use crate::front::tell;
+use crate::front::{tell, terminal_is_dumb};
 use crate::os::Source;
 use crate::plan::{HOST, Plan};
 use crate::recorder::Observer;
@@ -317,7 +317,7 @@ fn clock(time: Duration) -> String {
 
 /// Whether standard error is a terminal whose cursor can be moved.
 fn has_cursor() -> bool {
-    std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+    std::io::stderr().is_terminal() && !terminal_is_dumb()
 }
 
 fn style(width: usize) -> ProgressStyle {

@@ -9,7 +9,7 @@ use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::{AnyError, CANNOT_RUN, Target, print, tell, unmatched_expectations};
+use super::{AnyError, CANNOT_RUN, Target, print, tell, terminal_is_dumb, unmatched_expectations};
 use crate::devices::TestDevice;
 use crate::execution::Execution;
 use crate::plan::Plan;
@@ -255,6 +255,8 @@ pub fn main(target: Target) -> ExitCode {
 
 fn color_choice(choice: ColorChoice) -> anstream::ColorChoice {
     match choice {
+        // anstream takes colours for granted where CI is set.
+        ColorChoice::Auto if terminal_is_dumb() => anstream::ColorChoice::Never,
         ColorChoice::Auto => anstream::ColorChoice::Auto,
         ColorChoice::Always => anstream::ColorChoice::Always,
         ColorChoice::Never => anstream::ColorChoice::Never,

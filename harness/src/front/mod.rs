@@ -36,6 +36,11 @@ pub(crate) fn output_result(written: io::Result<()>) -> Result<(), AnyError> {
     }
 }
 
+/// Whether the terminal has neither colours nor a cursor that can be moved: TERM is `dumb`.
+pub(crate) fn terminal_is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
 /// Writes a line to standard error, above the bars where there are some. An error is ignored: there is
 /// nothing left to write to.
 pub(crate) fn tell(line: &str) {

@@ -168,7 +168,7 @@ fn colors_are_used_on_a_terminal() {
     let is_colored = |name: &str, value: &str| {
         let folder = tempfile::tempdir().expect("a folder");
         let mut command = command(folder.path(), &["faulty::passes@"], &[]);
-        command.env(name, value);
+        command.env("CI", "true").env(name, value);
         let terminal = Terminal::start(command);
         let screen = terminal.screen.clone();
         let (status, text) = terminal.finish();
