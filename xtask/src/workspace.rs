@@ -160,7 +160,7 @@ mod tests {
         let differ: Vec<_> = alone.difference(&tested).collect();
         assert!(
             !alone.is_empty() && differ.is_empty(),
-            "only without [dev-dependencies]: {differ:?}"
+            "`cargo test` has other features of {differ:?}"
         );
     }
 
