@@ -34,7 +34,7 @@ pub enum Event {
         /// The driver and the reason.
         #[serde(flatten)]
         failed: FailedDriver,
-        /// Whether this fails the run (`strict-drivers`).
+        /// True if this fails the run (`strict-drivers`).
         strict: bool,
     },
     /// What a device is like; for each device on which a test is run, before its first, as far as the
@@ -62,7 +62,7 @@ pub enum Event {
     Finished(TestResult),
     /// The run is over.
     End {
-        /// Whether it was cut short (Ctrl-C).
+        /// True if it was cut short (Ctrl-C).
         interrupted: bool,
         /// Wall time of the run.
         #[serde(rename = "duration_ns", with = "nanoseconds")]
@@ -146,7 +146,7 @@ pub struct TestResult {
     /// What it measured or found out, by [`record_property`](crate::record_property).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub properties: Vec<(String, String)>,
-    /// What it left behind in its process, a line for each change: `RLIMIT_NOFILE 1024 -> 0`.
+    /// The changes that the test left behind in its process, a line each: `RLIMIT_NOFILE 1024 -> 0`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_behind: Vec<String>,
     /// Where the test stands in the source, if known.
@@ -190,7 +190,7 @@ impl TestResult {
     }
 }
 
-/// What a test left behind, a line for each change: `left behind: umask 022 -> 077`.
+/// Returns the changes that a test left behind, a line each: `left behind: umask 022 -> 077`.
 pub(crate) fn left_behind_text(notes: &[String]) -> String {
     let lines: Vec<_> = notes.iter().map(|note| format!("left behind: {note}")).collect();
     lines.join("\n")

@@ -30,7 +30,7 @@ pub struct Execution<'a> {
     pub rerun_command: String,
     /// Where the log and the reports go; without it there are none.
     pub report_dir: Option<PathBuf>,
-    /// Whether each event goes to standard output as well.
+    /// True if each event goes to standard output as well.
     pub print_events: bool,
 }
 

@@ -73,7 +73,7 @@ impl Plan {
         Self { devices, entries, home }
     }
 
-    /// Whether a test needs a device on a machine without one.
+    /// Returns whether a test needs a device on a machine without one.
     pub fn lacks_devices(&self) -> bool {
         self.entries.iter().any(Planned::lacks_device)
     }

@@ -315,7 +315,7 @@ fn clock(time: Duration) -> String {
     }
 }
 
-/// Whether standard error is a terminal whose cursor can be moved.
+/// Returns whether standard error is a terminal whose cursor can be moved.
 fn has_cursor() -> bool {
     std::io::stderr().is_terminal() && !terminal_is_dumb()
 }

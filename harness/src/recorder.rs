@@ -34,14 +34,14 @@ pub trait Observer: Sync {
 /// Writes the log and notifies the observer.
 pub struct Recorder<'a> {
     sinks: Mutex<Sinks>,
-    /// Whether some test was not run.
+    /// True if some test was not run.
     lacks_results: AtomicBool,
     observer: &'a dyn Observer,
 }
 
 struct Sinks {
     log: Option<EventLog>,
-    /// Whether each event goes to standard output as well, until the first error there.
+    /// True if each event goes to standard output as well, until the first error there.
     to_stdout: bool,
     /// The first error of standard output.
     stdout_error: Option<io::Error>,
@@ -63,7 +63,7 @@ impl<'a> Recorder<'a> {
         self.sinks.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).write(&line);
     }
 
-    /// Whether events go anywhere.
+    /// Returns whether events go anywhere.
     pub fn is_kept(&self) -> bool {
         let sinks = self.sinks.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         sinks.log.is_some() || sinks.to_stdout
@@ -108,7 +108,7 @@ impl<'a> Recorder<'a> {
         self.observer.finished(position);
     }
 
-    /// Whether some test was not run.
+    /// Returns whether some test was not run.
     pub fn lacks_results(&self) -> bool {
         self.lacks_results.load(Ordering::Relaxed)
     }
@@ -177,7 +177,7 @@ impl EventLog {
     }
 }
 
-/// Whether a file is empty or begins as a log does.
+/// Returns whether a file is empty or begins as a log does.
 fn is_a_log(file: &Path) -> io::Result<bool> {
     let mut first_line = String::new();
     BufReader::new(File::open(file)?).read_line(&mut first_line)?;

@@ -25,13 +25,13 @@ pub struct RunLog {
     pub absent: Vec<String>,
     /// Drivers that show no platform.
     pub failed_drivers: Vec<FailedDriver>,
-    /// Whether one of them fails the run.
+    /// True if one of them fails the run.
     pub strict_drivers: bool,
     /// What each device is like, by its id, or why that is not known; none where no test was run.
     pub characterizations: IndexMap<String, Result<Box<Characterization>, String>>,
     /// One result for each planned test, in the plan's order; `NotRun` where the log has none.
     pub results: Vec<TestResult>,
-    /// Whether the run was cut short, or its log ends early.
+    /// True if the run was cut short, or its log ends early.
     pub interrupted: bool,
     /// Wall time of the run; zero where the log ends early.
     pub duration: Duration,

@@ -79,7 +79,7 @@ struct Lane<'a> {
     settings: &'a LaneSettings,
     /// `None` for tests that need none.
     device: Option<&'a TestDevice>,
-    /// Whether some worker of it has been asked what the device is like.
+    /// True if some worker of it has been asked what the device is like.
     was_asked: AtomicBool,
     /// What is known of the device, as long as what takes a build is still to be asked.
     lacking: Mutex<Option<Box<Characterization>>>,

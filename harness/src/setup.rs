@@ -149,7 +149,7 @@ impl Setup {
         }
     }
 
-    /// Whether a driver that has failed fails the run.
+    /// Returns whether a driver that has failed fails the run.
     pub fn strict_drivers(&self) -> bool {
         self.options.strict_drivers || self.profile.strict_drivers()
     }

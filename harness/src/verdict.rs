@@ -101,7 +101,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether the run may still succeed with this verdict among its results.
+    /// Returns whether the run may still succeed with this verdict among its results.
     pub fn is_as_expected(self) -> bool {
         match self {
             Self::Pass | Self::Skip | Self::Ignored | Self::ExpectedFail => true,

@@ -143,7 +143,7 @@ impl Facts {
         })
     }
 
-    /// Whether CL_DEVICE_EXTENSIONS lists `extension`.
+    /// Returns whether CL_DEVICE_EXTENSIONS lists `extension`.
     pub fn has_extension(&self, extension: &str) -> bool {
         self.extensions.iter().any(|listed| listed == extension)
     }

@@ -3,7 +3,7 @@
 use super::facts::Facts;
 
 impl Facts {
-    /// Whether the device lists `cl_khr_fp64` (PyOpenCL's `has_double_support`).
+    /// Returns whether the device lists `cl_khr_fp64` (PyOpenCL's `has_double_support`).
     ///
     /// From OpenCL 1.2 on, a device may have doubles without listing it: `fp64` of
     /// [`DeviceInfo`](crate::select::DeviceInfo) tells.

@@ -63,7 +63,7 @@ impl Facts {
         }
     }
 
-    /// Whether the platform's vendor or the device's has `part` in its name, in any case.
+    /// Returns whether the platform's vendor or the device's has `part` in its name, in any case.
     fn vendors_contain(&self, part: &str) -> bool {
         [&self.platform_vendor, &self.vendor]
             .into_iter()

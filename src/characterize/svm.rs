@@ -9,7 +9,7 @@ use crate::select::{Svm, Version};
 const CALL: &str = "clGetDeviceInfo";
 
 impl Facts {
-    /// Whether there is coarse-grain shared virtual memory (PyOpenCL's
+    /// Returns whether there is coarse-grain shared virtual memory (PyOpenCL's
     /// `has_coarse_grain_buffer_svm`).
     ///
     /// # Errors
@@ -45,7 +45,7 @@ impl Facts {
         Ok(svm.fine_grain_buffer() && svm.atomics())
     }
 
-    /// Whether host and device can use atomics on any memory of the host (PyOpenCL's
+    /// Returns whether host and device can use atomics on any memory of the host (PyOpenCL's
     /// `has_fine_grain_system_svm_atomics`).
     ///
     /// # Errors

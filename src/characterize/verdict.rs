@@ -70,7 +70,7 @@ impl Finding {
         }
     }
 
-    /// Whether this is a number, and `number` with its spread the same one.
+    /// Returns whether this is a number, and `number` with its spread the same one.
     fn lies_within(&self, number: f64, spread: f64) -> bool {
         matches!(self.value, Value::Number(ours) if self.is_near(ours, number, spread))
     }

@@ -89,7 +89,7 @@ impl<T> Characterized<T> {
         Self { value, warnings: vec![warning] }
     }
 
-    /// Whether there are no warnings.
+    /// Returns whether there are no warnings.
     pub fn is_known(&self) -> bool {
         self.warnings.is_empty()
     }

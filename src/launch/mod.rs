@@ -81,9 +81,9 @@ pub struct Launcher {
     queues: Arc<Uses>,
     /// The largest CL_DEVICE_LOCAL_MEM_SIZE of the context's devices, in bytes.
     local_memory: u64,
-    /// Whether the kernel was given pointers besides its arguments.
+    /// True if the kernel was given pointers besides its arguments.
     has_indirect: bool,
-    /// Whether the work groups of a launch all have the same size.
+    /// True if the work groups of a launch all have the same size.
     uniform: bool,
     /// The values among the arguments of the launch that is being put together.
     values: Vec<u128>,

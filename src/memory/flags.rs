@@ -106,13 +106,13 @@ impl MemFlags {
             .with_default_access())
     }
 
-    /// Whether the host may read the object.
+    /// Returns whether the host may read the object.
     #[inline]
     pub(super) fn host_reads(self) -> bool {
         !self.intersects(Self::HOST_NO_ACCESS | Self::HOST_WRITE_ONLY)
     }
 
-    /// Whether the host may write the object.
+    /// Returns whether the host may write the object.
     #[inline]
     pub(super) fn host_writes(self) -> bool {
         !self.intersects(Self::HOST_NO_ACCESS | Self::HOST_READ_ONLY)

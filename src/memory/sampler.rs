@@ -69,7 +69,7 @@ pub enum FilterMode {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SamplerProperty {
-    /// Whether coordinates go from 0 to 1, rather than from 0 to the number of pixels; by default
+    /// True if coordinates go from 0 to 1, rather than from 0 to the number of pixels; by default
     /// they do.
     NormalizedCoords(bool),
     /// By default [`AddressingMode::Clamp`].

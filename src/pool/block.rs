@@ -21,7 +21,7 @@ pub(super) struct Block<M: Memory> {
     pub reserved: Reserved<M>,
     pub bin: u32,
     pub queue: BoundTo,
-    /// Whether its bytes are such as the allocator has just made, until a pool has told of that.
+    /// True if its bytes are such as the allocator has just made, until a pool has told of that.
     pub is_new: bool,
     /// What lies below it on a shelf.
     pub below: Option<Box<Self>>,

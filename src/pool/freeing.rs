@@ -25,7 +25,7 @@ struct State {
 
 #[cfg(not(loom))]
 thread_local! {
-    /// Whether this thread has blocks out of sight, of whatever pool.
+    /// True if this thread has blocks out of sight, of whatever pool.
     static IS_BUSY: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -113,7 +113,7 @@ pub(super) struct OutOfSight<'a> {
 }
 
 impl OutOfSight<'_> {
-    /// Whether some of them will have been freed, or put back where they can be.
+    /// Returns whether some of them will have been freed, or put back where they can be.
     pub fn is_of_use(&self, is_of_use: bool) {
         self.is_of_use.set(is_of_use);
     }

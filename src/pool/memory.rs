@@ -18,10 +18,10 @@ pub(crate) mod sealed {
     use super::*;
 
     pub trait Block: Send + Sync + Sized + 'static {
-        /// Whether it can be handed out in parts.
+        /// True if it can be handed out in parts.
         const HAS_PARTS: bool;
 
-        /// Whether the driver keeps it until the commands on it have ended, whoever enqueued them.
+        /// True if the driver keeps it until the commands on it have ended, whoever enqueued them.
         const IS_KEPT_BY_COMMANDS: bool;
 
         /// Its size in bytes.
@@ -30,7 +30,7 @@ pub(crate) mod sealed {
         /// Makes handles say that it is smaller than it is.
         fn shrink(&mut self, size: usize);
 
-        /// Whether nobody else has a handle to it or to a part of it, or a map.
+        /// Returns whether nobody else has a handle to it or to a part of it, or a map.
         fn is_sole(&self) -> bool;
 
         /// Which uses of its bytes are known.
@@ -50,12 +50,12 @@ pub(crate) mod sealed {
         /// A handle to `size` bytes of it, which may be used by itself.
         fn part(&self, start: usize, size: usize) -> Result<Self>;
 
-        /// Whether nobody else has a handle to this part, or to a part of it, or a map.
+        /// Returns whether nobody else has a handle to this part, or to a part of it, or a map.
         fn is_sole_part(&self) -> bool;
     }
 }
 
-/// Whether this is the only handle. What others did with theirs comes before what follows.
+/// Returns whether this is the only handle. What others did with theirs comes before what follows.
 #[inline]
 fn is_only<T>(handle: &Arc<T>) -> bool {
     let is_only = Arc::strong_count(handle) == 1;

@@ -200,7 +200,7 @@ impl<M: Memory> Block<M> {
     }
 }
 
-/// Whether what `queue` is given comes after what `bound` has been given, without a wait.
+/// Returns whether what `queue` is given comes after what `bound` has been given, without a wait.
 pub(super) fn is_ordered(bound: &KnownQueue, queue: Option<&KnownQueue>) -> bool {
     bound.is_in_order() && queue.is_some_and(|queue| queue.get() == bound.get())
 }

@@ -38,7 +38,7 @@ pub(super) struct Shared<M: Memory> {
     pub peak_managed: AtomicUsize,
     pub peak_active: AtomicUsize,
     pub insight: Option<Insight>,
-    /// Whether it matters when a block comes back.
+    /// True if it matters when a block comes back.
     pub looks_at_what_comes_back: bool,
 }
 

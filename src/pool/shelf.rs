@@ -71,7 +71,7 @@ impl Counts {
 pub(super) struct Shelf<B: Linked> {
     bins: Bins<B>,
     counts: Counts,
-    /// Whether blocks that come back are held.
+    /// True if blocks that come back are held.
     is_holding: bool,
     /// Changes when all that was held is freed, what is being looked at, too.
     generation: u64,

@@ -38,13 +38,13 @@ pub struct DeviceInfo {
     pub opencl: Version,
     /// CL_DEVICE_EXTENSIONS.
     pub extensions: Vec<String>,
-    /// Whether the compiler takes `double` (CL_DEVICE_DOUBLE_FP_CONFIG is not zero).
+    /// True if the compiler takes `double` (CL_DEVICE_DOUBLE_FP_CONFIG is not zero).
     pub fp64: bool,
-    /// Whether the compiler takes `half` (CL_DEVICE_HALF_FP_CONFIG is not zero).
+    /// True if the compiler takes `half` (CL_DEVICE_HALF_FP_CONFIG is not zero).
     pub fp16: bool,
     /// CL_DEVICE_IMAGE_SUPPORT.
     pub images: bool,
-    /// Whether pipes can be created (OpenCL 2.x: always; 3.0: CL_DEVICE_PIPE_SUPPORT).
+    /// True if pipes can be created (OpenCL 2.x: always; 3.0: CL_DEVICE_PIPE_SUPPORT).
     pub pipes: bool,
     /// CL_DEVICE_SVM_CAPABILITIES.
     pub svm: Svm,
@@ -69,7 +69,7 @@ pub struct DeviceInfo {
 }
 
 impl DeviceInfo {
-    /// Whether CL_DEVICE_EXTENSIONS lists `extension`.
+    /// Returns whether CL_DEVICE_EXTENSIONS lists `extension`.
     pub fn has_extension(&self, extension: &str) -> bool {
         self.extensions.iter().any(|listed| listed == extension)
     }
@@ -114,12 +114,12 @@ impl DeviceType {
         (1, "DEFAULT"),
     ];
 
-    /// Whether CL_DEVICE_TYPE_GPU is among its bits.
+    /// Returns whether CL_DEVICE_TYPE_GPU is among its bits.
     pub fn has_gpu(self) -> bool {
         self.0 & (1 << 2) != 0
     }
 
-    /// Whether CL_DEVICE_TYPE_CPU is among its bits.
+    /// Returns whether CL_DEVICE_TYPE_CPU is among its bits.
     pub fn has_cpu(self) -> bool {
         self.0 & (1 << 1) != 0
     }

@@ -41,7 +41,7 @@ impl Query<'_> {
         self.value::<u32>(name).is_some_and(|value| value != 0)
     }
 
-    /// Whether a floating-point type is there; OpenCL 1.1 tells by the extension alone.
+    /// Returns whether a floating-point type is there; OpenCL 1.1 tells by the extension alone.
     pub(crate) fn float(&self, extensions: &[String], config: u32, extension: &str) -> bool {
         match self.value::<u64>(config) {
             Some(config) => config != 0,

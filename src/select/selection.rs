@@ -51,13 +51,13 @@ pub(super) enum Matcher {
     /// In lower case.
     Part {
         text: String,
-        /// Whether it may be part of a type where no name or vendor has it.
+        /// True if it may be part of a type where no name or vendor has it.
         or_type: bool,
     },
     Pattern(GlobMatcher),
 }
 
-/// Whether `*`, `?` and `[...]` mean anything.
+/// True if `*`, `?` and `[...]` mean anything.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     Pyopencl,
@@ -272,7 +272,7 @@ pub(super) trait Describe {
         format!("{} {}", self.name(), self.vendor()).to_lowercase()
     }
 
-    /// Whether `part`, in lower case, is part of the name of a type.
+    /// Returns whether `part`, in lower case, is part of the name of a type.
     fn has_type(&self, part: &str) -> bool {
         self.types().iter().any(|name| name.to_lowercase().contains(part))
     }

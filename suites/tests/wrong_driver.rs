@@ -8,7 +8,7 @@ use std::process::Command;
 use clmatrix_harness::run_log::RunLog;
 use clmatrix_harness::verdict::Verdict;
 
-/// What the loader does wrong, and the tests that must notice. Each stands for its cases as well, of
+/// The faults of the loader, and the tests that must notice them. Each stands for its cases as well, of
 /// which at least one must fail.
 const FAULTS: &[(&str, &[&str])] = &[
     (

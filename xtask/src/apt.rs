@@ -38,7 +38,7 @@ fn install_command(packages: &[&str]) -> Result<Command> {
     Ok(command)
 }
 
-/// Whether apt's lists have a package.
+/// Returns whether apt's lists have a package.
 fn is_known(package: &&str) -> bool {
     let mut show = Command::new("apt-cache");
     show.args(["show", package]);

@@ -57,12 +57,12 @@ fn hide_variables(command: &mut Command) {
 
 /// Prints how large each part of the target folder is, and returns the sum in bytes.
 ///
-/// Of the OpenCL runtimes only the embedded default counts: the others are there because they were
+/// Only the embedded default counts among the OpenCL runtimes: the others are there because they were
 /// asked for.
 fn target_size(workspace: &Workspace) -> Result<u64> {
     let mut parts = vec![workspace.runtimes.join(embedded::FOLDER)];
     for path in files::entries(&workspace.target)? {
-        // Of what cargo builds, one folder for each profile is too coarse.
+        // One folder for each profile of cargo is too coarse.
         if path.join("deps").is_dir() {
             parts.extend(files::entries(&path)?);
         } else if path != workspace.runtimes {

@@ -42,7 +42,7 @@ const WHEELS: WheelSet = WheelSet {
     size: "59 MB to download, 161 MB on disk",
 };
 
-/// Whether the default is in place.
+/// Returns whether the default is in place.
 pub fn is_ready(runtimes: &Path) -> bool {
     WHEELS.is_ready(runtimes)
 }

@@ -29,7 +29,7 @@ pub fn write(folder: &Path, drivers: &[(&str, PathBuf)]) -> Result<()> {
     Ok(())
 }
 
-/// Whether the libraries that the folder names are all there.
+/// Returns whether the libraries that the folder names are all there.
 pub fn are_installed(folder: &Path) -> Result<bool> {
     for path in files::entries(folder)? {
         let text = fs::read_to_string(&path).with_context(|| cannot("read", &path))?;

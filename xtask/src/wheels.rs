@@ -35,7 +35,7 @@ impl WheelSet {
         runtimes.join(self.folder)
     }
 
-    /// Whether exactly these wheels are unpacked.
+    /// Returns whether exactly these wheels are unpacked.
     pub fn is_ready(&self, runtimes: &Path) -> bool {
         let stamp = fs::read_to_string(self.path(runtimes).join(STAMP));
         stamp.is_ok_and(|stamp| stamp == self.requirements())
@@ -140,7 +140,7 @@ fn check_platform() -> Result<()> {
     Ok(())
 }
 
-/// Whether this machine has a pip.
+/// Returns whether this machine has a pip.
 pub fn has_pip() -> bool {
     find_pip().is_ok()
 }

@@ -95,7 +95,7 @@ fn executable(messages: &str, name: &str) -> Option<PathBuf> {
     messages.lines().filter_map(path).next_back()
 }
 
-/// Whether `clmatrix` sees any OpenCL device in this environment.
+/// Returns whether `clmatrix` sees any OpenCL device in this environment.
 pub fn sees_device(clmatrix: &Path, environment: &Environment) -> Result<bool> {
     let mut command = Command::new(clmatrix);
     command.args(["devices", "--format", "json"]);

@@ -27,7 +27,7 @@ struct Search {
     /// Where the files of its `mod` declarations lie.
     folder: PathBuf,
     text: String,
-    /// Whether `test` has been imported from the harness into this module, so that a bare `#[test]`
+    /// True if `test` has been imported from the harness into this module, so that a bare `#[test]`
     /// is ours.
     ours: bool,
     messages: Vec<String>,

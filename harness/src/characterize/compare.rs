@@ -76,7 +76,7 @@ pub struct Row {
     /// Of numbers: the second one's by the first one's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
-    /// Whether both answer alike, measurements within their spreads; unless one has no answer.
+    /// True if both answer alike, measurements within their spreads; unless one has no answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agree: Option<bool>,
 }

@@ -10,7 +10,7 @@ pub struct Curve<'a> {
     pub x: &'a Axis,
     /// What was sampled.
     pub y: &'a Axis,
-    /// Whether the places are drawn by their logarithms.
+    /// True if the places are drawn by their logarithms.
     pub is_log: bool,
     /// In the order of x.
     pub points: Vec<Quartiles>,

@@ -60,12 +60,12 @@ impl Only {
         Ok(Self { names: Some(names) })
     }
 
-    /// Whether this answer or measurement is wanted.
+    /// Returns whether this answer or measurement is wanted.
     pub fn has(&self, name: &str) -> bool {
         self.names.as_ref().is_none_or(|names| names.contains(name))
     }
 
-    /// Whether any of PyOpenCL's answers is wanted.
+    /// Returns whether any of PyOpenCL's answers is wanted.
     pub fn has_answers(&self) -> bool {
         answers().any(|name| self.has(name))
     }

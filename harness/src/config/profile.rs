@@ -133,7 +133,7 @@ impl Profile {
         self.report_dir.as_deref()
     }
 
-    /// Whether a driver that shows no platform fails the run.
+    /// Returns whether a driver that shows no platform fails the run.
     pub fn strict_drivers(&self) -> bool {
         self.strict_drivers
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct FailedDriver {
     /// The `.icd` file, library or variable that names the driver.
     pub driver: String,
-    /// Whether the user named it (`--icd`, CLMATRIX_ICD, OPENCL_DYLIB_PATH). Then nothing is run.
+    /// True if the user named it (`--icd`, CLMATRIX_ICD, OPENCL_DYLIB_PATH). Then nothing is run.
     #[serde(skip)]
     pub named: bool,
     /// The reason.
@@ -38,7 +38,7 @@ impl DriverFailure {
         Self { kind, reason: reason.into() }
     }
 
-    /// Whether the dynamic linker did not load the library.
+    /// Returns whether the dynamic linker did not load the library.
     pub fn is_of_loading(&self) -> bool {
         use FailureKind::{CannotLoad, NoSuchFile, NotALibrary};
         matches!(self.kind, NoSuchFile | NotALibrary | CannotLoad)

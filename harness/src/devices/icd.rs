@@ -134,7 +134,7 @@ impl LoaderVariables {
         Some(format!("{variable} names {}, {fault}", path.display()))
     }
 
-    /// Whether a driver stands in the loader's place, so that vendors folders mean nothing.
+    /// Returns whether a driver stands in the loader's place, so that vendors folders mean nothing.
     pub fn bypass_the_loader(&self) -> bool {
         let Some(name) = self.loader.as_deref().and_then(Path::file_name) else { return false };
         !name.to_string_lossy().to_lowercase().starts_with("libopencl")
@@ -146,7 +146,7 @@ impl LoaderVariables {
 pub struct Candidate {
     /// The driver.
     pub driver: Driver,
-    /// Whether the user named it (`--icd`, CLMATRIX_ICD).
+    /// True if the user named it (`--icd`, CLMATRIX_ICD).
     pub named: bool,
 }
 

@@ -165,7 +165,7 @@ impl Machine {
 }
 
 impl FoundPlatform {
-    /// Whether `other`, as another process saw it, is this platform.
+    /// Returns whether `other`, as another process saw it, is this platform.
     fn is(&self, other: &Enumerated) -> bool {
         let name =
             |info: &PlatformInfo| [&info.name, &info.vendor, &info.version].map(String::clone);

@@ -196,7 +196,7 @@ fn show(
 
 /// The text after the message of a failure.
 struct ShownFailure {
-    /// Whether the captured output is shown.
+    /// True if the captured output is shown.
     with_output: bool,
     /// The lines with the report and the command.
     more: String,

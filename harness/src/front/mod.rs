@@ -36,7 +36,7 @@ pub(crate) fn output_result(written: io::Result<()>) -> Result<(), AnyError> {
     }
 }
 
-/// Whether the terminal has neither colours nor a cursor that can be moved: TERM is `dumb`.
+/// Returns whether the terminal has neither colours nor a cursor that can be moved: TERM is `dumb`.
 pub(crate) fn terminal_is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }

@@ -154,12 +154,12 @@ impl Process {
         Some(count)
     }
 
-    /// Whether the worker has ended and all processes that it started are killed.
+    /// Returns whether the worker has ended and all processes that it started are killed.
     pub fn has_died(&self) -> bool {
         self.ending().is_some()
     }
 
-    /// Whether it has closed its standard output or error.
+    /// Returns whether it has closed its standard output or error.
     pub fn has_closed_a_stream(&self) -> bool {
         self.stdout.is_none() || self.stderr.is_none()
     }
@@ -262,7 +262,7 @@ pub fn stop_signal() -> io::Result<(StopSignal, StopSwitch)> {
 }
 
 impl StopSignal {
-    /// Whether the switch has been thrown.
+    /// Returns whether the switch has been thrown.
     pub fn is_set(&self) -> bool {
         let mut fds = [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)];
         poll(&mut fds, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
@@ -343,7 +343,7 @@ impl Library {
         Err(message.to_string_lossy().into_owned())
     }
 
-    /// Whether the library has a function or variable of this name.
+    /// Returns whether the library has a function or variable of this name.
     pub fn has(&self, name: &CStr) -> bool {
         // SAFETY: the handle is open, and the name is a C string.
         !unsafe { libc::dlsym(self.0, name.as_ptr()) }.is_null()

@@ -8,7 +8,7 @@ use super::table::wrap;
 pub(super) struct Excerpt {
     /// The lines.
     pub(super) lines: Vec<String>,
-    /// Whether nothing is left out.
+    /// True if nothing is left out.
     pub(super) is_whole: bool,
 }
 

@@ -48,13 +48,13 @@ struct Kind {
 pub struct Layout<'a> {
     /// Columns of the page; 40 at least.
     pub width: usize,
-    /// Whether to use colours.
+    /// True to use colours.
     pub color: bool,
     /// The folder of the reports.
     pub reports: &'a Path,
     /// The tests whose output is shown.
     pub output: ShownOutput,
-    /// Whether to leave out the table.
+    /// True to leave out the table.
     pub quiet: bool,
 }
 

@@ -101,9 +101,9 @@ pub struct Attempt {
     pub stderr: String,
     /// What it recorded, where it ended by itself.
     pub properties: Vec<(String, String)>,
-    /// What it left behind in its process, a line for each change.
+    /// The changes that the test left behind in its process, a line each.
     pub left_behind: Vec<String>,
-    /// Whether the worker is still good for another test.
+    /// True if the worker is still good for another test.
     pub worker_survived: bool,
 }
 

@@ -78,7 +78,7 @@ pub enum Task {
     },
 }
 
-/// Whether kernels are built for the answers that take that.
+/// True if kernels are built for the answers that take that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Builds {
     /// They are.
@@ -90,7 +90,7 @@ pub enum Builds {
 /// From the worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
-    /// What an [`Role::Enumerate`] worker found, or why there is nothing.
+    /// The platforms that a [`Role::Enumerate`] worker found, or the reason why there are none.
     Platforms(Result<Vec<Enumerated>, DriverFailure>),
     /// Bound to its device and waiting for requests.
     Ready,
@@ -98,33 +98,33 @@ pub enum Answer {
     NoDevice(String),
     /// The worker has its baseline.
     Prepared {
-        /// Of the request.
+        /// The number of the request.
         number: u64,
     },
     /// The test ended.
     Done {
-        /// Of the request.
+        /// The number of the request.
         number: u64,
         /// How.
         ended: Box<Ended>,
     },
     /// What the device is like.
     Characterized {
-        /// Of the request.
+        /// The number of the request.
         number: u64,
         /// Or why nothing is known.
         result: Result<Box<Characterization>, String>,
     },
     /// Before a step that some drivers end the process over; the answer is still to come.
     Trying {
-        /// Of the request.
+        /// The number of the request.
         number: u64,
         /// What it is.
         step: String,
     },
     /// A topic's measurements.
     Measured {
-        /// Of the request.
+        /// The number of the request.
         number: u64,
         /// In their order.
         measured: Vec<Measured>,
@@ -134,15 +134,15 @@ pub enum Answer {
 /// How a test ended, and in what state it left its process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ended {
-    /// What the test did.
+    /// The outcome of the test.
     pub outcome: Outcome,
     /// How long it took.
     pub duration: Duration,
-    /// What it recorded.
+    /// The properties that the test recorded.
     pub properties: Vec<(String, String)>,
-    /// What it left behind in its process, a line for each change.
+    /// The changes that the test left behind in its process, a line each.
     pub left_behind: Vec<String>,
-    /// Whether each change is undone.
+    /// True if each change is undone.
     pub is_as_before: bool,
 }
 

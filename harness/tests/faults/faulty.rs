@@ -202,7 +202,7 @@ fn needs_no_device() {
     println!("on the host");
 }
 
-/// Whether the test records before it fails or not.
+/// Returns whether the test records before it fails or not.
 #[clmatrix_harness::test]
 fn records_and_passes(ctx_factory: CtxFactory) {
     use_the_device(ctx_factory);

@@ -1,4 +1,4 @@
-//! What a test leaves behind in its process does not reach the next.
+//! Changes that a test leaves behind in its process do not reach the next test.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -278,7 +278,7 @@ fn the_first_context_of_a_driver_is_not_charged_to_a_test() {
     }
 }
 
-/// Whether SIGURG has a handler, as a test has shown its process.
+/// Returns whether SIGURG has a handler, as a test has shown its process.
 fn handles_sigurg(result: &TestResult) -> bool {
     let caught = result.stdout.lines().find_map(|line| line.strip_prefix("SigCgt:\t"));
     let caught = u64::from_str_radix(caught.expect("the kernel says it"), 16).expect("a mask");

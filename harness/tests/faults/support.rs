@@ -138,7 +138,7 @@ pub fn results<'a>(log: &'a RunLog, test: &str) -> Vec<&'a TestResult> {
     results
 }
 
-/// Whether the process exists and is not waiting to be reaped.
+/// Returns whether the process exists and is not waiting to be reaped.
 pub fn is_running(pid: u32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| {
         !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z')

@@ -81,7 +81,7 @@ fn search(
     })
 }
 
-/// Whether the driver refuses regions that do not begin at a multiple of
+/// Returns whether the driver refuses regions that do not begin at a multiple of
 /// CL_DEVICE_MEM_BASE_ADDR_ALIGN, as it must.
 fn alignment_is_enforced(bench: &Workbench, _: &Budget) -> Attempt<Taken> {
     const CALL: &str = "clCreateSubBuffer";

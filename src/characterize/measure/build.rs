@@ -26,7 +26,7 @@ pub(super) const RECIPE: Recipe = Recipe {
 /// A build may take a second.
 const BUILDS: Rounds = Rounds { least: 3, most: 15 };
 
-/// Whether a source has never been built before, or just now.
+/// True if a source has never been built before, or just now.
 const COLD: u32 = 0;
 const WARM: u32 = 1;
 

@@ -50,7 +50,7 @@ struct Footprints<'b> {
 struct Walk {
     footprint: u64,
     cycle: Cycle,
-    /// Whether all of it is read before.
+    /// True if all of it is read before.
     touch: bool,
     loops: u32,
 }

@@ -74,7 +74,7 @@ impl Series {
 }
 
 impl Point {
-    /// Whether something of that size works.
+    /// Returns whether something of that size works.
     pub(super) fn trial(size: u64, works: bool) -> Self {
         Self { x: size as f64, samples: vec![f64::from(u8::from(works))] }
     }

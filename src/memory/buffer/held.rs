@@ -16,7 +16,7 @@ use crate::memory::object::MemObject;
 pub struct Held {
     /// The whole's, or the part's.
     raw: cl_mem,
-    /// Whether it is a part's, with a reference of its own.
+    /// True if it is a part's, with a reference of its own.
     is_part: bool,
     object: Arc<MemObject>,
     /// Of a part, and for no other there: shared by all handles to a part that was handed out as one, and
@@ -79,7 +79,7 @@ impl Held {
         part
     }
 
-    /// Whether nobody else has a handle to what was handed out, or to a part of it.
+    /// Returns whether nobody else has a handle to what was handed out, or to a part of it.
     pub(crate) fn is_sole_lease(&self) -> bool {
         let is_sole = self.lease().is_some_and(|lease| Arc::strong_count(lease) == 1);
         // What others have done with theirs comes before.

@@ -227,7 +227,7 @@ impl Buffer {
         self.object().in_uses(&self.in_whole(range))
     }
 
-    /// Whether it is of the same memory as `other`: of one buffer, or of two in one place.
+    /// Returns whether it is of the same memory as `other`: of one buffer, or of two in one place.
     pub(super) fn shares_memory_with(&self, other: &Self) -> bool {
         self.whole_raw() == other.whole_raw()
             || Arc::ptr_eq(self.object().uses(), other.object().uses())

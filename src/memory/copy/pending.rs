@@ -113,7 +113,7 @@ impl<H> PendingTransfer<H> {
         }
     }
 
-    /// Whether what has ended has ended well.
+    /// Returns whether what has ended has ended well.
     fn check(&self) -> Result<()> {
         check_not_failed(self.call, &self.event)?;
         // quirk: INTEL-1

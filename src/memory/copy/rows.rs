@@ -161,7 +161,7 @@ impl Rows {
     }
 }
 
-/// Whether two rectangles have a byte in common.
+/// Returns whether two rectangles have a byte in common.
 pub(super) fn overlap(a: &Rows, b: &Rows) -> bool {
     if !ranges_overlap(&a.hull(), &b.hull()) {
         return false;

@@ -188,7 +188,7 @@ impl ChannelType {
         }
     }
 
-    /// Whether all channels of a pixel are in one number.
+    /// Returns whether all channels of a pixel are in one number.
     pub const fn is_packed(self) -> bool {
         matches!(
             self,

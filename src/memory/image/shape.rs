@@ -65,7 +65,7 @@ impl ImageType {
         }
     }
 
-    /// Whether the last axis counts layers.
+    /// Returns whether the last axis counts layers.
     pub const fn is_array(self) -> bool {
         matches!(self, Self::Image1dArray | Self::Image2dArray)
     }

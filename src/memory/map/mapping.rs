@@ -338,7 +338,7 @@ impl<K: Mappable> Drop for Mapping<K> {
     }
 }
 
-/// Whether a map that has ended has ended well, with all that it had to come after.
+/// Returns whether a map that has ended has ended well, with all that it had to come after.
 #[cold]
 fn check<K: Mappable>(event: &EventRef, after: &[EventRef]) -> Result<()> {
     check_not_failed(K::MAP, event)?;

@@ -105,7 +105,7 @@ impl<T: Pod, D: Dimension> SvmArray<T, D> {
         self.shape.size()
     }
 
-    /// Whether it has no elements.
+    /// Returns whether it has no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

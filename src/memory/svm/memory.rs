@@ -100,12 +100,12 @@ impl SvmMemory {
         Operand::new(&self.uses, &self.context, range, access)
     }
 
-    /// Whether it has not been freed.
+    /// Returns whether it has not been freed.
     pub(super) fn is_there(&self) -> bool {
         self.origin.is_some()
     }
 
-    /// Whether `clSVMAlloc` made it.
+    /// Returns whether `clSVMAlloc` made it.
     pub(super) fn is_from_driver(&self) -> bool {
         matches!(*self.origin, Some(Origin::Driver))
     }

@@ -146,7 +146,7 @@ impl Issuing {
         self.counter(slot).fetch_sub(ONE, Ordering::AcqRel) & AWAITED != 0
     }
 
-    /// Whether the driver is being asked.
+    /// Returns whether the driver is being asked.
     #[inline]
     pub fn is_busy(&self, slot: Slot) -> bool {
         self.counter(slot).load(Ordering::Acquire) >= ONE

@@ -28,7 +28,7 @@ impl MapUse {
     }
 }
 
-/// Whether a map may have failed, or overtaken something, because of a command that has failed.
+/// True if a map may have failed, or overtaken something, because of a command that has failed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Doubt(bool);
 
@@ -158,7 +158,7 @@ impl Uses {
         self.queue(entered.queue).ok_or_else(ended)
     }
 
-    /// Whether the queue on which the map ends runs its commands in order.
+    /// Returns whether the queue on which the map ends runs its commands in order.
     pub(crate) fn ends_in_order(&self, entered: MapUse) -> bool {
         self.lock().ends_in_order(entered.id)
     }

@@ -77,7 +77,7 @@ impl Mark {
 /// Of all queues: those that are needed still, and perhaps some more.
 static MARKS: Mutex<Vec<Mark>> = Mutex::new(Vec::new());
 
-/// Whether there are any: usually none, so that most need not look.
+/// True if there are any: usually none, so that most need not look.
 static ARE_THERE: AtomicBool = AtomicBool::new(false);
 
 /// How many commands are just being issued behind a mark, and below that, how many ever were.
@@ -87,7 +87,7 @@ const ONE: u64 = 1 << EVER;
 const ONE_MORE_EVER: u64 = 1;
 const EVER: u32 = 48;
 
-/// Whether there may be marks.
+/// Returns whether there may be marks.
 #[inline]
 pub(super) fn are_there() -> bool {
     ARE_THERE.load(Ordering::SeqCst)

@@ -54,7 +54,7 @@ pub enum Access {
     Write,
 }
 
-/// Whether two ranges have a byte in common.
+/// Returns whether two ranges have a byte in common.
 pub(super) fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.start.max(b.start) < a.end.min(b.end)
 }

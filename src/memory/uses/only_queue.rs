@@ -17,7 +17,7 @@ impl OnlyQueue {
         Self(AtomicUsize::new(Self::NONE))
     }
 
-    /// Whether all uses are of this queue, or there are none.
+    /// Returns whether all uses are of this queue, or there are none.
     #[inline]
     pub fn is(&self, key: usize) -> bool {
         let only = self.0.load(Ordering::Acquire);

@@ -99,18 +99,18 @@ impl KnownQueue {
         self.queue.get()
     }
 
-    /// Whether it runs its commands one after the other.
+    /// Returns whether it runs its commands one after the other.
     #[inline]
     pub fn is_in_order(&self) -> bool {
         self.order != Order::Loose
     }
 
-    /// Whether its commands end in order even if one fails.
+    /// Returns whether its commands end in order even if one fails.
     pub fn is_strict(&self) -> bool {
         self.order == Order::Strict
     }
 
-    /// Whether a failed map has to be unmapped: some drivers count it as a map.
+    /// True if a failed map has to be unmapped: some drivers count it as a map.
     // quirk: DRIVER-8, NVIDIA-2
     pub fn unmaps_what_failed(&self) -> bool {
         !self.failures.are_unmapped_with_harm

@@ -27,14 +27,14 @@ pub(crate) trait Queue: Clone {
     /// What tells it from others.
     fn key(&self) -> usize;
 
-    /// Whether it runs its commands one after the other.
+    /// Returns whether it runs its commands one after the other.
     fn is_in_order(&self) -> bool;
 
     /// Whether what it is given next ends after all that it has been given: one that runs its
     /// commands in order may not promise that once one has failed.
     fn orders_what_follows(&self) -> bool;
 
-    /// Whether one of its commands may fail without a mark before it.
+    /// Returns whether one of its commands may fail without a mark before it.
     fn fails_without_mark(&self) -> bool;
 }
 
@@ -80,9 +80,9 @@ pub(crate) enum Entered {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct EnteredMap {
     pub id: u64,
-    /// Whether there may be something that it has to come after.
+    /// True if there may be something that it has to come after.
     pub must_wait: bool,
-    /// Whether it may fail because something before it failed, even if there is no mark.
+    /// True if it may fail because something before it failed, even if there is no mark.
     pub may_fail: bool,
 }
 

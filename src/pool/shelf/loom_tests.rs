@@ -205,7 +205,7 @@ fn counts_are_those_of_one_moment() {
     explore(2, threads, |pool| assert_eq!(pool.counted(), (1, 0, SIZE, 0)));
 }
 
-/// Whether the block came to the shelf before or after, or was looked at meanwhile.
+/// Returns whether the block came to the shelf before or after, or was looked at meanwhile.
 fn all_is_freed(pool: &Arc<Pool>) {
     assert_eq!(pool.counted(), (0, 0, 0, 0));
     assert_eq!(pool.log.freed.lock().unwrap().len(), *pool.log.made.lock().unwrap());

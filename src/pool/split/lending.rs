@@ -18,7 +18,7 @@ pub(in crate::pool) trait Part {
     /// How many bytes of it were asked for.
     fn requested(&self) -> usize;
 
-    /// Whether nobody else has a handle to it.
+    /// Returns whether nobody else has a handle to it.
     fn is_sole(&self) -> bool;
 
     /// What is to be known of its bytes.

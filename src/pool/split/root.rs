@@ -35,7 +35,7 @@ impl<W, P> Root<W, P> {
         Self { aside, whole, bytes, active: 0, looked_at: 1, is_unwanted, held_since }
     }
 
-    /// Whether it can be freed.
+    /// Returns whether it can be freed.
     pub fn is_unused(&self) -> bool {
         self.active == 0 && self.looked_at == 0
     }

@@ -19,14 +19,14 @@ pub(super) struct State<W, P, N> {
     peak_active: usize,
     /// How many parts lie aside.
     aside: usize,
-    /// Whether roots that nobody uses are kept.
+    /// True if roots that nobody uses are kept.
     is_holding: bool,
 }
 
 /// What becomes of a root when one of its places is put back; to be dropped when the lock is released.
 #[derive(Debug)]
 pub(super) struct Back<W, P, N> {
-    /// Whether nobody uses the root any more, nor looks at it.
+    /// True if nobody uses the root any more, nor looks at it.
     pub is_unused: bool,
     _note: Option<N>,
     _root: Option<Removed<W, P, N>>,
@@ -56,7 +56,7 @@ impl<W, P, N: Note> State<W, P, N> {
         self.peak_active
     }
 
-    /// Whether a root of so many bytes has room for `size`, as far as that is known.
+    /// Returns whether a root of so many bytes has room for `size`, as far as that is known.
     pub fn has_room(&self, root_size: usize, size: usize) -> bool {
         let fits = |ranges: &Ranges<_>| ranges.len_for(size).is_some_and(|len| len <= root_size);
         size <= root_size && self.ranges.as_ref().is_none_or(fits)

@@ -29,7 +29,7 @@ fn begins_with_what_is_there(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-/// What commands write is in the memory that comes back, with nothing else changed.
+/// The memory that comes back has the bytes that commands wrote, and nothing else has changed.
 #[rstest]
 #[clmatrix_harness::test]
 fn all_bytes_of_any_size_go_in_and_come_back(on_device: OnDevice) -> Result<()> {

@@ -10,7 +10,7 @@ use rstest::rstest;
 use crate::buffer::buffer_of;
 use crate::on_device::{OnDevice, on_device};
 
-/// Whether the command was queued, submitted, started and ended in this order.
+/// Returns whether the command was queued, submitted, started and ended in this order.
 fn check(event: &Event, what: &str) -> Result<()> {
     event.wait()?;
     let times = [

@@ -45,17 +45,17 @@ impl Way {
         Self::CopyToRect,
     ];
 
-    /// Whether it is the host that reads the buffer.
+    /// Returns whether it is the host that reads the buffer.
     fn host_reads(self) -> bool {
         matches!(self, Self::Read | Self::ReadRect | Self::ReadGaps | Self::ReadOwned)
     }
 
-    /// Whether it is the host that writes the buffer.
+    /// Returns whether it is the host that writes the buffer.
     fn host_writes(self) -> bool {
         matches!(self, Self::Write | Self::WriteRect | Self::WriteGaps | Self::WriteOwned)
     }
 
-    /// Whether it changes the buffer.
+    /// Returns whether it changes the buffer.
     fn changes(self) -> bool {
         self.host_writes() || matches!(self, Self::CopyTo | Self::CopyToRect)
     }

@@ -112,7 +112,7 @@ pub struct Transfer {
     host: *mut c_void,
 }
 
-/// What a command between a buffer and host memory does.
+/// The commands between a buffer and host memory.
 #[derive(Clone, Copy, Debug)]
 pub enum Direction {
     Read,

@@ -65,7 +65,7 @@ struct Allocate {
     alignment: cl_uint,
 }
 
-/// Whether the driver allocates the memory. Where it does, the memory is freed.
+/// Returns whether the driver allocates the memory. Where it does, the memory is freed.
 fn is_allocated(objects: &Objects, change: impl FnOnce(&mut Allocate)) -> bool {
     let mut call = Allocate { flags: CL_MEM_READ_WRITE, size: SIZE, alignment: 0 };
     change(&mut call);

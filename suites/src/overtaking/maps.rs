@@ -16,7 +16,7 @@ use crate::on_device::{OnDevice, on_device};
 
 const FINE: SvmFlags = SvmFlags::READ_WRITE.union(SvmFlags::FINE_GRAIN_BUFFER);
 
-/// Whether a call blocks.
+/// True if a call blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Way {
     Blocking,

@@ -28,7 +28,7 @@ fn end_after(bytes: usize, device: Device) -> Result<AddressSpaceEnd> {
     Ok(end)
 }
 
-/// Whether buffers lie outside the address space of the process. Oclgrind reports all device types.
+/// True if buffers lie outside the address space of the process. Oclgrind reports all device types.
 // quirk: OCLGRIND-5
 fn has_memory_of_its_own(device: Device) -> Result<bool> {
     let kind = device.dev_type()? & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_CPU);

@@ -223,7 +223,7 @@ fn is_compared_by_its_block(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-/// Whether the pool hands the block at `raw` out.
+/// Returns whether the pool hands the block at `raw` out.
 fn is_free(pool: &MemoryPool, raw: usize) -> Result<bool> {
     // One more than there are: none is left then.
     let blocks = (0..=pool.held_blocks()).map(|_| pool.allocate(SIZE));

@@ -12,7 +12,7 @@ use rstest::rstest;
 use super::{ATOMICS, Scope, Words, kernel};
 use crate::on_device::{OnDevice, on_device};
 
-/// Whether the command has completed.
+/// Returns whether the command has completed.
 fn is_complete(event: &Event) -> Result<bool> {
     Ok(event.command_execution_status()?.0 <= CL_COMPLETE)
 }

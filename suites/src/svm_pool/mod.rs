@@ -23,7 +23,7 @@ fn pool_with(on: &OnDevice, queue: Option<&CommandQueue>, options: PoolOptions) 
     SvmPool::with_options(allocator, options)
 }
 
-/// Whether the pool hands out the block at this address for `size` bytes.
+/// Returns whether the pool hands out the block at this address for `size` bytes.
 pub(crate) fn is_free(pool: &SvmPool, size: usize, at: usize) -> Result<bool> {
     // One more than the pool holds, so that it hands out each that it can.
     let blocks = (0..=pool.held_blocks()).map(|_| pool.allocate(size));

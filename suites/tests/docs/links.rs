@@ -32,7 +32,7 @@ fn anchors(page: &str) -> Vec<String> {
     headings.map(anchor).collect()
 }
 
-/// Whether `target`, in a page of the folder `folder` with this text, exists.
+/// Returns whether `target`, in a page of the folder `folder` with this text, exists.
 fn exists(folder: &Path, page: &str, target: &str) -> bool {
     let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
     let file = folder.join(path);

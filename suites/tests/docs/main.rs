@@ -58,7 +58,7 @@ impl Tests {
         Self(names.map(str::to_owned).collect())
     }
 
-    /// Whether `name` is a test, a test with cases, or a prefix of tests that ends in `*`.
+    /// Returns whether `name` is a test, a test with cases, or a prefix of tests that ends in `*`.
     fn has(&self, name: &str) -> bool {
         match name.strip_suffix('*') {
             Some(prefix) => self.0.iter().any(|test| test.starts_with(prefix)),

@@ -49,7 +49,7 @@ fn rows(page: &str) -> Vec<Row<'_>> {
     lines.map(row).collect()
 }
 
-/// Whether a test exists: one of the suites, or `FILE::FUNCTION` for any other.
+/// Returns whether a test exists: one of the suites, or `FILE::FUNCTION` for any other.
 fn exists(suites: &Tests, name: &str) -> bool {
     match name.split_once(".rs::") {
         Some((file, function)) => {

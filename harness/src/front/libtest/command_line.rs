@@ -123,12 +123,12 @@ impl CommandLine {
         }
     }
 
-    /// Whether the output of tests is printed while they run.
+    /// Returns whether the output of tests is printed while they run.
     pub fn echoes(&self) -> bool {
         self.no_capture || std::env::var_os("RUST_TEST_NOCAPTURE").is_some_and(|v| v != "0")
     }
 
-    /// Whether each test has a line of its own.
+    /// Returns whether each test has a line of its own.
     pub fn is_pretty(&self) -> bool {
         !self.quiet && matches!(self.format, None | Some(FormatSetting::Pretty))
     }
@@ -189,7 +189,7 @@ impl CommandLine {
         }
     }
 
-    /// Whether the command line asks for a part of the target's tests.
+    /// Returns whether the command line asks for a part of the target's tests.
     fn is_filtered(&self) -> bool {
         !self.filters.is_empty()
             || !self.skip.is_empty()

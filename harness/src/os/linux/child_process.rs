@@ -17,7 +17,7 @@ pub struct ChildProcess {
     pub pid: Pid,
     /// The name of its executable, cut to 15 bytes by the kernel.
     pub name: String,
-    /// Whether it has ended and was not waited for.
+    /// True if it has ended and was not waited for.
     pub has_ended: bool,
 }
 

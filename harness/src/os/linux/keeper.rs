@@ -35,7 +35,7 @@ const LOOK_INTERVAL: u16 = 100;
 ///
 /// # Errors
 ///
-/// Those of `fork`, `prctl` and `setpgid`.
+/// The errors of `fork`, `prctl` and `setpgid`.
 ///
 /// Call it before another thread exists.
 pub fn split(connection: &UnixStream) -> io::Result<()> {

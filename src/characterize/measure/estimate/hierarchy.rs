@@ -128,7 +128,7 @@ impl Hierarchy {
         Ok(Finding { confidence: Confidence::Low, ..found })
     }
 
-    /// Whether the largest footprints are all of one level.
+    /// Returns whether the largest footprints are all of one level.
     fn ends_level(&self) -> bool {
         self.levels.last().is_some_and(|level| level.last + 1 == self.times.len())
     }
@@ -149,7 +149,7 @@ const LOUD: f64 = 0.15;
 /// Beyond this, nothing is left of it.
 const LOST: f64 = 0.3;
 
-/// Whether two levels are clearly two, and nothing lies hidden between them.
+/// Returns whether two levels are clearly two, and nothing lies hidden between them.
 fn is_clear(a: Level, b: Level) -> bool {
     /// The time doubles, almost.
     const CLEARLY_APART: f64 = 1.8;
@@ -239,7 +239,7 @@ mod tests {
         curve(&footprints(), |footprint| time(device, soft, footprint), noise)
     }
 
-    /// Whether there is one size for each cache, at most one step beside the true one.
+    /// Returns whether there is one size for each cache, at most one step beside the true one.
     fn is_right(device: Device, found: &Finding) -> bool {
         let Value::Numbers(sizes) = &found.value else { panic!("{found:?}") };
         let close = |size: f64, true_size: u32| {

@@ -16,7 +16,7 @@ pub struct Scale {
     doubt: f64,
 }
 
-/// Whether a prediction holds.
+/// True if a prediction holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
     pub agrees: bool,

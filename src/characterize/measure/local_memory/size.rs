@@ -95,7 +95,7 @@ impl<'a> Fill<'a> {
         Ok(Self { bench, kernel, work_items, taken: numbers()?, wrong: numbers()? })
     }
 
-    /// Whether so many words can be written and read.
+    /// Returns whether so many words can be written and read.
     fn runs(&mut self, words: u64) -> Attempt<bool> {
         let steps = words.div_ceil(self.work_items as u64) as u32;
         let launched = self.launch(words, steps).and_then(|event| Ok(event.wait()?));

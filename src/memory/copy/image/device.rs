@@ -100,7 +100,7 @@ fn bytes_from_to(bytes: Range<usize>, dst_offset: usize) -> Linear {
     Linear { src_offset: bytes.start, dst_offset, byte_count: Some(bytes.len()) }
 }
 
-/// Whether two objects may have bytes in common.
+/// Returns whether two objects may have bytes in common.
 fn shares_bytes(a: &impl Handle, b: &impl Handle) -> bool {
     Arc::ptr_eq(a.object().uses(), b.object().uses()) || a.handle() == b.handle()
 }

@@ -68,7 +68,7 @@ impl<Q: Queue, E> Table<Q, E> {
         true
     }
 
-    /// Whether the queue on which a map ends runs its commands in order.
+    /// Returns whether the queue on which a map ends runs its commands in order.
     pub fn ends_in_order(&mut self, id: u64) -> bool {
         let queue = self.maps.iter().find(|map| map.id == id).and_then(|map| map.queue);
         self.known_to_end(queue).is_some()
@@ -91,12 +91,12 @@ impl<Q: Queue, E> Table<Q, E> {
         if self.is_map(id) { self.set_lost(id) } else { self.remove(id) }
     }
 
-    /// Whether the use of that id is a map.
+    /// Returns whether the use of that id is a map.
     pub fn is_map(&self, id: u64) -> bool {
         self.maps.iter().any(|map| map.id == id)
     }
 
-    /// Whether something is mapped.
+    /// Returns whether something is mapped.
     pub fn has_maps(&self) -> bool {
         self.maps.iter().any(|map| matches!(map.state, State::Mapped))
     }

@@ -63,7 +63,7 @@ pub(super) struct Known<Q> {
 }
 
 impl<Q> Known<Q> {
-    /// Whether nothing is being issued on it, and no map ends there.
+    /// Returns whether nothing is being issued on it, and no map ends there.
     fn is_idle(&self, issuing: &Issuing) -> bool {
         !issuing.is_busy(self.slot) && self.maps == 0
     }

@@ -10,7 +10,7 @@ use Access::{Read, Write};
 struct Fake {
     key: usize,
     in_order: bool,
-    /// Whether a command of it may have failed, so that others may overtake.
+    /// True if a command of it may have failed, so that others may overtake.
     is_marked: Rc<Cell<bool>>,
 }
 

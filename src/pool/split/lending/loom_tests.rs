@@ -149,7 +149,7 @@ impl Pool {
         (held_blocks.0, active_blocks.0, managed_bytes.0, active_bytes.0)
     }
 
-    /// Whether all bytes are free and joined, and nothing lies aside.
+    /// Returns whether all bytes are free and joined, and nothing lies aside.
     fn are_all_free(&self) -> bool {
         let mut state = self.roots.state.lock();
         let taken = state.take(ROOT, &[], |_| ());

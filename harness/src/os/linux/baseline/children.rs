@@ -21,9 +21,9 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 /// This process is the parent of each descendant whose own parent has ended, so the children are
 /// all processes that a test has left, except for their own children.
 pub struct Children {
-    /// Those that the driver started before the first test.
+    /// The children that the driver started before the first test.
     known: Vec<Pid>,
-    /// Those that had ended at the last look. A driver's thread may be about to wait for one.
+    /// The children that had ended at the last look. A driver's thread may be about to wait for one.
     ended: Vec<Pid>,
 }
 

@@ -1,7 +1,7 @@
 /// Changes that are listed one by one; a test can make any number.
 const MOST_NOTES: usize = 20;
 
-/// What a test has left behind in its process.
+/// The changes that a test has left behind in its process.
 #[derive(Debug, Default)]
 pub struct LeftBehind {
     notes: Vec<String>,
@@ -20,7 +20,7 @@ impl LeftBehind {
         self.remains |= !is_undone;
     }
 
-    /// Whether a change could not be undone.
+    /// Returns whether a change could not be undone.
     pub fn remains(&self) -> bool {
         self.remains
     }

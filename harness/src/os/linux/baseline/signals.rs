@@ -111,7 +111,7 @@ fn is_same(before: &sigaction, now: &sigaction) -> bool {
         && (!is_handler(now) || before.sa_flags == now.sa_flags && is_masked_alike())
 }
 
-/// Whether a driver has made the change: it has installed a handler, or removed its own.
+/// Returns whether a driver has made the change: it has installed a handler, or removed its own.
 fn is_a_driver_s(before: &sigaction, now: &sigaction) -> bool {
     is_of_a_library(now) || !is_handler(now) && is_of_a_library(before)
 }
