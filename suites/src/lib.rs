@@ -1,5 +1,6 @@
 //! The test suites of clmatrix, one module each. Every test runs on every device.
 
+mod after_failure;
 mod allocator;
 mod buffer;
 mod cache;
@@ -18,7 +19,7 @@ mod measure;
 mod migrate;
 mod object;
 mod on_device;
-mod overtaking;
+
 mod pipe;
 mod pool;
 mod property;
