@@ -1,139 +1,134 @@
-//! The entries of one cache, by object and arguments, behind one lock. Nothing is computed, kept or
-//! dropped while it is held.
+//! The entries of a cache, and the list of all caches.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
+use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 
-use super::claim::Claim;
 use super::first_arg::{Identity, Kept};
 
-pub struct Entries<K, V>(Mutex<HashMap<Identity, OfObject<K, V>>>);
+/// The caches that [`clear_first_arg_caches`] empties.
+static CACHES: Mutex<Vec<Weak<dyn Clear>>> = Mutex::new(Vec::new());
 
-/// All entries for one object. Values go before the object that they may need.
-struct OfObject<K, V> {
-    entries: HashMap<K, Entry<V>>,
-    /// Keeps the object, so that no other gets its handle while there are values. Who computes has it
-    /// anyway.
-    kept: Option<Kept>,
+/// A cache of any type.
+trait Clear: Send + Sync {
+    fn clear(&self);
 }
 
-impl<K, V> Default for OfObject<K, V> {
-    fn default() -> Self {
-        Self { entries: HashMap::new(), kept: None }
-    }
+/// A cell for each object and arguments.
+pub struct Entries<K: Eq + Hash, V>(Mutex<HashMap<Identity, Cells<K, V>>>);
+
+type Cells<K, V> = HashMap<K, Arc<OnceCell<Entry<V>>>>;
+
+/// A value and the object that it was computed for. The value is dropped first, since it may need the
+/// object.
+pub struct Entry<V> {
+    pub value: Arc<V>,
+    pub _object: Kept,
 }
 
-pub enum Entry<V> {
-    Ready(Arc<V>),
-    /// Somebody computes it.
-    Claimed(Arc<Claim>),
-}
-
-impl<V> Entry<V> {
-    fn another(&self) -> Self {
-        match self {
-            Self::Ready(value) => Self::Ready(Arc::clone(value)),
-            Self::Claimed(claim) => Self::Claimed(Arc::clone(claim)),
-        }
-    }
-
-    fn is(&self, claim: &Arc<Claim>) -> bool {
-        matches!(self, Self::Claimed(other) if Arc::ptr_eq(other, claim))
+impl<K: Eq + Hash + Send + 'static, V: Send + Sync + 'static> Entries<K, V> {
+    /// New entries, which [`clear_first_arg_caches`] clears. Removes dropped caches from its list.
+    pub fn registered() -> Arc<Self> {
+        let entries = Arc::new(Self(Mutex::default()));
+        let cache: Weak<dyn Clear> = Arc::downgrade(&(Arc::clone(&entries) as Arc<dyn Clear>));
+        let mut caches = CACHES.lock();
+        caches.retain(|other| other.strong_count() > 0);
+        caches.push(cache);
+        entries
     }
 }
 
 impl<K: Eq + Hash, V> Entries<K, V> {
-    pub fn new() -> Self {
-        Self(Mutex::new(HashMap::new()))
-    }
-
-    pub fn find<Q>(&self, object: Identity, args: &Q) -> Option<Entry<V>>
+    /// The cell for `object` and `args`, which is empty if it is new.
+    pub fn cell<Q>(&self, object: Identity, args: &Q) -> Arc<OnceCell<Entry<V>>>
     where
         K: Borrow<Q>,
-        Q: ?Sized + Eq + Hash,
-    {
-        Some(self.0.lock().get(&object)?.entries.get(args)?.another())
-    }
-
-    /// Claims an entry for this thread, unless there is one already, which is the error.
-    pub fn claim(&self, object: Identity, args: K) -> Result<Arc<Claim>, Entry<V>> {
-        let claim = Claim::by_this_thread();
-        let mut objects = self.0.lock();
-        let entries = &mut objects.entry(object).or_default().entries;
-        if let Some(entry) = entries.get(&args) {
-            let found = entry.another();
-            // Before the arguments are dropped.
-            drop(objects);
-            return Err(found);
-        }
-        entries.insert(args, Entry::Claimed(Arc::clone(&claim)));
-        Ok(claim)
-    }
-
-    /// Puts `value` where `claim` is; nowhere, if that has been cleared. `kept` is the object.
-    pub fn fulfil<Q>(
-        &self,
-        object: Identity,
-        args: &Q,
-        claim: &Arc<Claim>,
-        value: &Arc<V>,
-        kept: Kept,
-    ) where
-        K: Borrow<Q>,
-        Q: ?Sized + Eq + Hash,
-    {
-        // What is not needed is dropped after the lock is released.
-        let mut kept = Some(kept);
-        let mut objects = self.0.lock();
-        let Some(of_object) = objects.get_mut(&object) else { return };
-        if let Some(entry) = of_object.entries.get_mut(args)
-            && entry.is(claim)
-        {
-            *entry = Entry::Ready(Arc::clone(value));
-            if of_object.kept.is_none() {
-                of_object.kept = kept.take();
-            }
-        }
-    }
-
-    /// Takes `claim` away if it is still there, and forgets an object without other entries.
-    pub fn give_up<Q>(&self, object: Identity, args: &Q, claim: &Arc<Claim>)
-    where
-        K: Borrow<Q>,
-        Q: ?Sized + Eq + Hash,
+        Q: ?Sized + Eq + Hash + ToOwned<Owned = K>,
     {
         let mut objects = self.0.lock();
-        let Some(of_object) = objects.get_mut(&object) else { return };
-        if !of_object.entries.get(args).is_some_and(|entry| entry.is(claim)) {
-            return;
+        let cells = objects.entry(object).or_default();
+        if let Some(cell) = cells.get(args) {
+            return Arc::clone(cell);
         }
-        let entry = of_object.entries.remove_entry(args);
-        let is_empty = of_object.entries.is_empty();
-        let of_object = if is_empty { objects.remove(&object) } else { None };
-        drop(objects);
-        drop((entry, of_object));
+        let cell = Arc::default();
+        cells.insert(args.to_owned(), Arc::clone(&cell));
+        cell
     }
 
-    /// Takes all entries out, and drops them then.
+    /// Removes all entries, and drops them without the lock, since destructors may use the cache.
     pub fn clear(&self) {
         let objects = mem::take(&mut *self.0.lock());
-        for OfObject { entries, kept } in objects.into_values() {
-            entries.into_iter().for_each(drop_whatever_happens);
-            drop_whatever_happens(kept);
+        for entry in objects.into_values().flatten() {
+            // opencl3's objects panic if the driver refuses their release. The other entries are
+            // dropped nevertheless.
+            if catch_unwind(AssertUnwindSafe(|| drop(entry))).is_err() {
+                log::error!("a cached value panicked when it was dropped");
+            }
         }
     }
 }
 
-/// Drops what may panic meanwhile, as opencl3's objects do when the driver refuses their release:
-/// the others are to go nevertheless.
-fn drop_whatever_happens<T>(entry: T) {
-    if catch_unwind(AssertUnwindSafe(|| drop(entry))).is_err() {
-        log::error!("a cached value panicked when it was dropped");
+impl<K: Eq + Hash + Send, V: Send + Sync> Clear for Entries<K, V> {
+    fn clear(&self) {
+        Self::clear(self);
+    }
+}
+
+impl<K: Eq + Hash, V> Drop for Entries<K, V> {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// Empties all caches of the process, and releases the contexts, queues and other objects that they
+/// hold (`pyopencl.tools.clear_first_arg_caches`). A value that is still in use is dropped by its last
+/// user. A value that is being computed is returned to its callers, but does not stay in the cache.
+///
+/// PyOpenCL also clears its caches when the process ends. Rust drops no statics, so a program that
+/// must release its objects before the driver is unloaded calls this function.
+///
+/// ```
+/// use clmatrix::{FirstArgCache, clear_first_arg_caches};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// static SQUARES: FirstArgCache<u32, u32> = FirstArgCache::new();
+/// let context = clmatrix::create_some_context()?;
+/// let before = context.reference_count()?;
+/// assert_eq!(*SQUARES.get_or_compute(&context, &7, || 7 * 7)?, 49);
+/// assert_eq!(context.reference_count()?, before + 1);
+/// clear_first_arg_caches();
+/// assert_eq!(context.reference_count()?, before);
+/// # Ok(())
+/// # }
+/// ```
+pub fn clear_first_arg_caches() {
+    // Destructors of values may use any cache, so the list is not locked while they run.
+    let caches: Vec<_> = CACHES.lock().iter().filter_map(Weak::upgrade).collect();
+    caches.iter().for_each(|cache| cache.clear());
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dropped_cache_leaves_the_list() {
+        let is_listed = |cache: &Weak<Entries<u32, u32>>| {
+            CACHES.lock().iter().any(|other| std::ptr::addr_eq(other.as_ptr(), cache.as_ptr()))
+        };
+        let entries = Entries::registered();
+        // Keeps the address from being used again.
+        let old = Arc::downgrade(&entries);
+        assert!(is_listed(&old));
+        drop(entries);
+        let new = Entries::registered();
+        assert!(is_listed(&Arc::downgrade(&new)));
+        assert!(!is_listed(&old));
     }
 }

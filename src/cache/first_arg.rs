@@ -10,8 +10,8 @@ use crate::handle::{ContextRef, DeviceRef, ProgramRef, QueueRef};
 use crate::memory::{MemoryObject, Sampler};
 
 /// An OpenCL object that a [`FirstArgCache`](super::FirstArgCache) keeps values for: a context, a
-/// queue, a device, a program, a sampler or a memory object. What the driver has one handle for is
-/// one object, however many values of Rust stand for it.
+/// queue, a device, a program, a sampler or a memory object. All values of Rust with the same driver's
+/// handle are one object.
 ///
 /// ```
 /// use clmatrix::FirstArgCache;
@@ -33,10 +33,10 @@ pub trait FirstArg: sealed::Object {}
 
 impl<T: sealed::Object> FirstArg for T {}
 
-/// Whatever keeps an object alive until it is dropped.
-pub type Kept = Box<dyn Send>;
+/// A reference that keeps an object alive until it is dropped.
+pub type Kept = Box<dyn Send + Sync>;
 
-/// Which object it is, as long as it lives: what kind, and the driver's handle.
+/// The kind of an object and the driver's handle. Unique while the object lives.
 pub type Identity = (Kind, usize);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,7 +57,7 @@ pub(super) mod sealed {
     pub trait Object {
         fn identity(&self) -> Identity;
 
-        /// Keeps the object, and so its handle from becoming another's.
+        /// Keeps the object alive, so that no other object gets its handle.
         fn keep(&self) -> Result<Kept>;
     }
 }

@@ -1,8 +1,6 @@
 //! Caches of what is made once per context, queue or device, such as programs and kernels
 //! (`pyopencl.tools`: `first_arg_dependent_memoize` and `clear_first_arg_caches`).
 
-mod caches;
-mod claim;
 mod entries;
 mod first_arg;
 #[cfg(all(test, not(loom)))]
@@ -13,30 +11,32 @@ use std::fmt;
 use std::hash::Hash;
 use std::sync::{Arc, OnceLock};
 
-use cl3::error_codes::CL_INVALID_OPERATION;
-
-pub use caches::clear_first_arg_caches;
+pub use entries::clear_first_arg_caches;
 pub use first_arg::FirstArg;
 
 use crate::error::Error;
-use claim::{Claim, Deadlock};
 use entries::{Entries, Entry};
-use first_arg::Identity;
 
 /// Values by an OpenCL object and arguments `K`, each computed once and shared by all threads
 /// (`pyopencl.tools.first_arg_dependent_memoize`). Usually a `static`.
 ///
-/// An object is kept alive as long as there are values for it: until [`clear_first_arg_caches`],
-/// [`clear`](Self::clear), or the cache is dropped. So no value is found for another object that has
-/// got an old one's handle.
+/// Each value keeps its object alive until [`clear_first_arg_caches`], [`clear`](Self::clear) or the
+/// drop of the cache, so the cache returns no value for another object that has the handle of a released
+/// one.
 ///
-/// The first thread that asks for a value computes it; others that ask for the same one wait, and
-/// those that ask for another one do not. A computation that fails or panics leaves nothing behind,
-/// and one of those that waited tries next. It may use this cache with other arguments or objects.
-/// Values and arguments are dropped while no lock is held, so their destructors may use the cache,
-/// too; `Eq` and `Hash` of arguments may not.
+/// The first thread that requests a value computes it. Threads that request the same value wait
+/// meanwhile; threads that request another one do not. If the computation fails or panics, one of the
+/// waiting threads computes the value. The cache then has the arguments, but keeps neither a value nor
+/// the object.
 ///
-/// What cannot be used by two threads at once goes into a `Mutex`, such as a
+/// A computation may use this cache with other arguments or objects. A computation that requests its
+/// own value never returns, and neither do computations in two threads that request each other's value:
+/// deadlocks are not detected.
+///
+/// No lock is held while a value is computed or dropped, so destructors of values may use the cache.
+/// `Eq`, `Hash` and `ToOwned` of arguments must not.
+///
+/// A value that two threads must not use at once goes into a `Mutex`, such as a
 /// [`Launcher`](crate::Launcher).
 ///
 /// ```
@@ -67,7 +67,7 @@ where
     K: Eq + Hash + Send + 'static,
     V: Send + Sync + 'static,
 {
-    /// Made and registered by the first use.
+    /// Created and registered by the first use.
     entries: OnceLock<Arc<Entries<K, V>>>,
 }
 
@@ -81,14 +81,12 @@ where
         Self { entries: OnceLock::new() }
     }
 
-    /// The value for `object` and `args`; if there is none yet, that of `compute`.
+    /// Returns the value for `object` and `args`; computes it if there is none.
     ///
-    /// Arguments may be borrowed: a `FirstArgCache<String, V>` is asked with a `&str`.
+    /// Arguments may be borrowed: a `FirstArgCache<String, V>` takes a `&str`.
     ///
     /// # Errors
-    /// CL_INVALID_OPERATION where `compute` asks for the value that it computes, in this thread or
-    /// by waiting for another thread that waits for this one (a thread that it merely joins is not
-    /// seen, and waits forever); and the driver's errors when the object is to be kept.
+    /// The driver's errors when the object is retained.
     pub fn get_or_compute<Q>(
         &self,
         object: &impl FirstArg,
@@ -102,10 +100,10 @@ where
         self.get_or_try_compute(object, args, || Ok(compute()))
     }
 
-    /// The value for `object` and `args`; if there is none yet, that of `compute`, unless it fails.
+    /// Returns the value for `object` and `args`; computes it if there is none.
     ///
     /// # Errors
-    /// That of `compute`, which is not kept, and those of [`get_or_compute`](Self::get_or_compute).
+    /// The error of `compute`, which is not kept, and the driver's errors when the object is retained.
     pub fn get_or_try_compute<Q, E>(
         &self,
         object: &impl FirstArg,
@@ -117,47 +115,17 @@ where
         Q: ?Sized + Eq + Hash + ToOwned<Owned = K>,
         E: From<Error>,
     {
-        let (entries, identity) = (self.entries(), object.identity());
-        loop {
-            let claimed = match entries.find(identity, args) {
-                Some(found) => Err(found),
-                None => entries.claim(identity, args.to_owned()),
-            };
-            match claimed {
-                Ok(claim) => {
-                    let computation = Computation { entries, identity, args, claim };
-                    return computation.run(object, compute);
-                }
-                Err(Entry::Ready(value)) => return Ok(value),
-                Err(Entry::Claimed(other)) => other.wait().map_err(|Deadlock| needs_itself())?,
-            }
-        }
+        let cell = self.entries.get_or_init(Entries::registered).cell(object.identity(), args);
+        let entry = cell.get_or_try_init(|| {
+            let value = Arc::new(compute()?);
+            Ok::<_, E>(Entry { value, _object: object.keep()? })
+        })?;
+        Ok(Arc::clone(&entry.value))
     }
 
     /// Empties this cache, as [`clear_first_arg_caches`] does with all.
     pub fn clear(&self) {
         if let Some(entries) = self.entries.get() {
-            entries.clear();
-        }
-    }
-
-    fn entries(&self) -> &Entries<K, V> {
-        self.entries.get_or_init(|| {
-            let entries = Arc::new(Entries::new());
-            caches::register(&entries);
-            entries
-        })
-    }
-}
-
-impl<K, V> Drop for FirstArgCache<K, V>
-where
-    K: Eq + Hash + Send + 'static,
-    V: Send + Sync + 'static,
-{
-    fn drop(&mut self) {
-        if let Some(entries) = self.entries.get() {
-            caches::forget(entries);
             entries.clear();
         }
     }
@@ -183,8 +151,8 @@ where
     }
 }
 
-/// `compute` with a memory: a function that computes once for each object and arguments
-/// (`pyopencl.tools.first_arg_dependent_memoize`). Its cache is a [`FirstArgCache`] that goes with it.
+/// Returns a function that calls `compute` once for each object and arguments, and keeps the results
+/// in a [`FirstArgCache`] of its own (`pyopencl.tools.first_arg_dependent_memoize`).
 ///
 /// ```
 /// use clmatrix::cache::first_arg_dependent_memoize;
@@ -211,40 +179,4 @@ where
 {
     let cache = FirstArgCache::new();
     move |object, args| cache.get_or_try_compute(object, args, || compute(object, args))
-}
-
-/// A computation that this thread has claimed. However it ends, others go on.
-struct Computation<'a, K: Eq + Hash + Borrow<Q>, V, Q: ?Sized + Eq + Hash> {
-    entries: &'a Entries<K, V>,
-    identity: Identity,
-    args: &'a Q,
-    claim: Arc<Claim>,
-}
-
-impl<K: Eq + Hash + Borrow<Q>, V, Q: ?Sized + Eq + Hash> Computation<'_, K, V, Q> {
-    fn run<E: From<Error>>(
-        self,
-        object: &impl FirstArg,
-        compute: impl FnOnce() -> Result<V, E>,
-    ) -> Result<Arc<V>, E> {
-        let value = Arc::new(compute()?);
-        let kept = object.keep()?;
-        self.entries.fulfil(self.identity, self.args, &self.claim, &value, kept);
-        Ok(value)
-    }
-}
-
-impl<K: Eq + Hash + Borrow<Q>, V, Q: ?Sized + Eq + Hash> Drop for Computation<'_, K, V, Q> {
-    fn drop(&mut self) {
-        // Takes nothing away where the value is entered.
-        self.entries.give_up(self.identity, self.args, &self.claim);
-        self.claim.end();
-    }
-}
-
-#[cold]
-fn needs_itself() -> Error {
-    let why = "the computation of a cached value requests the same value, or waits for a thread that \
-               does; compute it from other entries only";
-    Error::refused("first_arg_dependent_memoize", CL_INVALID_OPERATION, why)
 }
