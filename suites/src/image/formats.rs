@@ -4,8 +4,10 @@ use std::collections::HashSet;
 
 use clmatrix::Result;
 use clmatrix::memory::{
-    ChannelOrder, ChannelType, Image, ImageFormat, ImageType, MemFlags, supported_image_formats,
+    ChannelOrder, ChannelType, Image, ImageFormat, ImageType, MemFlags, MemoryObject,
+    supported_image_formats,
 };
+use clmatrix::opencl3::memory::{CL_IMAGE_ELEMENT_SIZE, get_image_info};
 use rstest::rstest;
 
 use crate::buffer::refusal;
@@ -63,7 +65,22 @@ fn there_are_images_of_each(
         let image = if image_type.is_array() { builder.array() } else { builder }.build()?;
         assert_eq!((image.format(), image.image_type()), (format, image_type));
         let pixels: usize = shape.iter().product();
-        assert!(clmatrix::memory::MemoryObject::size(&image) >= pixels * format.item_size());
+        assert!(image.size() >= pixels * format.item_size());
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn the_driver_counts_the_bytes_of_the_channels(on_device: OnDevice) -> Result<()> {
+    let context = &on_device.context;
+    for format in supported_image_formats(context, MemFlags::READ_ONLY, ImageType::Image2d)? {
+        let image = Image::new(context, MemFlags::READ_ONLY, format, &[7, 5])?;
+        let driver_says: usize =
+            get_image_info(image.as_raw(), CL_IMAGE_ELEMENT_SIZE).unwrap().into();
+        let numbers = if format.channel_type.is_packed() { 1 } else { format.channel_count() };
+        assert_eq!(driver_says, numbers * format.channel_size(), "{format}");
+        assert_eq!(driver_says, format.item_size(), "{format}");
     }
     Ok(())
 }

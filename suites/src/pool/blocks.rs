@@ -7,7 +7,7 @@ use clmatrix::memory::{Buffer, MemFlags, MemoryObject, enqueue_copy, enqueue_fil
 use clmatrix::pool::{
     Allocator, DeferredAllocator, ImmediateAllocator, MemoryPool, PoolOptions, PooledBuffer,
 };
-use clmatrix::{Class, Result};
+use clmatrix::{Class, CommandQueue, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
@@ -116,6 +116,29 @@ fn what_is_not_held_is_freed_at_once(ctx_factory: CtxFactory) -> Result<()> {
     assert_eq!(counts(&pool), (0, 0, 0, 0));
     drop(pool);
     assert_eq!(context.reference_count()?, before);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn free_held_frees_what_is_held_and_nothing_else(ctx_factory: CtxFactory) -> Result<()> {
+    let context = ctx_factory()?;
+    let queue = CommandQueue::create_default(&context, 0)?;
+    let pool = pool_in(&context, PoolOptions::new())?;
+    let active = pool.allocate(100)?;
+    enqueue_fill(&queue, &*active, &7_u32, .., [])?;
+    queue.finish()?;
+    let before = context.reference_count()?;
+    drop([pool.allocate(100)?, pool.allocate(200)?]);
+    assert_eq!(counts(&pool), (2, 1, 103 + 103 + 207, 100));
+    pool.free_held();
+    assert_eq!(counts(&pool), (0, 1, 103, 100));
+    assert_eq!(context.reference_count()?, before, "the driver has released the held buffers");
+    let mut found = [0_u32; 25];
+    enqueue_copy(&queue, &mut found, &*active, .., [])?;
+    assert_eq!(found, [7; 25]);
+    drop(active);
+    assert_eq!(counts(&pool), (1, 0, 103, 0), "the pool goes on holding");
     Ok(())
 }
 
