@@ -8,6 +8,10 @@ use crate::error::{Error, Result};
 bitflags::bitflags! {
     /// How kernels and the host may use a memory object, and where it lives (`cl_mem_flags`;
     /// `pyopencl.mem_flags`).
+    ///
+    /// Flags of vendors (`MemFlags::from_bits_retain`) are passed to the driver, which accepts or refuses
+    /// them. They are refused together with host memory, since such a flag may change the type that the
+    /// host pointer points to.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct MemFlags: u64 {
         /// Kernels read and write it: the default.
@@ -66,8 +70,16 @@ impl MemFlags {
     }
 
     fn checked(self, call: &'static str) -> Result<Self> {
-        self.check_known(call)?;
-        self.check_exclusive(call)?;
+        self.check_consistent(call)?;
+        let vendors = self.of_vendors();
+        if !vendors.is_empty() && self.intersects(Self::USE_HOST_PTR | Self::COPY_HOST_PTR) {
+            let why = format!(
+                "the vendor's flags {:#x} may change the type of the host memory; create the object \
+                 without host memory and write to it",
+                vendors.bits()
+            );
+            return Err(Error::refused(call, CL_INVALID_VALUE, why));
+        }
         Ok(self.with_default_access())
     }
 
@@ -75,8 +87,7 @@ impl MemFlags {
     /// (`clCreateSubBuffer`) inherits them.
     pub(super) fn for_region_of(self, call: &'static str, parent: Self) -> Result<Self> {
         let refused = |why: String| Err(Error::refused(call, CL_INVALID_VALUE, why));
-        self.check_known(call)?;
-        self.check_exclusive(call)?;
+        self.check_consistent(call)?;
         if self.intersects(Self::HOST_MEMORY) {
             return refused(format!(
                 "a sub-buffer shares the memory of its parent; leave out {}",
@@ -102,8 +113,8 @@ impl MemFlags {
             let own = self & group;
             if own.is_empty() { parent & group } else { own }
         };
-        Ok((or_inherited(kernel) | or_inherited(host) | (parent & Self::HOST_MEMORY))
-            .with_default_access())
+        let inherited = or_inherited(kernel) | or_inherited(host) | (parent & Self::HOST_MEMORY);
+        Ok((inherited | self.of_vendors()).with_default_access())
     }
 
     /// Returns whether the host may read the object.
@@ -118,21 +129,23 @@ impl MemFlags {
         !self.intersects(Self::HOST_NO_ACCESS | Self::HOST_READ_ONLY)
     }
 
+    /// The flags that this crate does not know.
+    pub(super) fn of_vendors(self) -> Self {
+        self.difference(Self::all())
+    }
+
+    /// These flags, with READ_WRITE if they name no access. A vendor's flag may stand for another access,
+    /// so the driver chooses the default then.
     fn with_default_access(self) -> Self {
-        if self.intersects(Self::KERNEL_ACCESS) { self } else { self | Self::READ_WRITE }
+        let has_access = self.intersects(Self::KERNEL_ACCESS) || !self.of_vendors().is_empty();
+        if has_access { self } else { self | Self::READ_WRITE }
     }
 
-    /// A vendor's flag can make the driver take the host pointer for something else.
-    fn check_known(self, call: &'static str) -> Result<()> {
-        let odd = self.difference(Self::all()) | (self & Self::KERNEL_READ_AND_WRITE);
-        if odd.is_empty() {
-            return Ok(());
+    fn check_consistent(self, call: &'static str) -> Result<()> {
+        if self.contains(Self::KERNEL_READ_AND_WRITE) {
+            let why = "KERNEL_READ_AND_WRITE is for supported_image_formats only";
+            return Err(Error::refused(call, CL_INVALID_VALUE, why));
         }
-        let why = format!("the flags {:#x} are not for creating objects", odd.bits());
-        Err(Error::refused(call, CL_INVALID_VALUE, why))
-    }
-
-    fn check_exclusive(self, call: &'static str) -> Result<()> {
         let groups = [
             Self::KERNEL_ACCESS,
             Self::HOST_ACCESS,
@@ -158,6 +171,8 @@ impl MemFlags {
 mod tests {
     use super::MemFlags as F;
 
+    const VENDORS: F = F::from_bits_retain(1 << 29);
+
     #[test]
     fn flags_of_new_objects() {
         for (flags, expected) in [
@@ -175,7 +190,10 @@ mod tests {
             (F::USE_HOST_PTR | F::ALLOC_HOST_PTR, Err(-30)),
             (F::USE_HOST_PTR, Err(-37)),
             (F::KERNEL_READ_AND_WRITE, Err(-30)),
-            (F::from_bits_retain(1 << 29), Err(-30)),
+            (VENDORS, Ok(VENDORS)),
+            (VENDORS | F::WRITE_ONLY, Ok(VENDORS | F::WRITE_ONLY)),
+            (VENDORS | F::COPY_HOST_PTR, Err(-30)),
+            (VENDORS | F::READ_ONLY | F::WRITE_ONLY, Err(-30)),
         ] {
             let result = flags.for_new_object("clCreateBuffer").map_err(|error| error.code());
             assert_eq!(result, expected, "{flags:?}");
@@ -210,6 +228,8 @@ mod tests {
                 Ok(F::READ_WRITE | F::HOST_NO_ACCESS),
             ),
             (F::READ_WRITE, F::HOST_READ_ONLY, Ok(F::READ_WRITE | F::HOST_READ_ONLY)),
+            (F::READ_ONLY, VENDORS, Ok(F::READ_ONLY | VENDORS)),
+            (F::READ_ONLY | VENDORS, none, Ok(F::READ_ONLY)),
         ] {
             let result =
                 flags.for_region_of("clCreateSubBuffer", parent).map_err(|error| error.code());

@@ -83,13 +83,13 @@ impl Pipe {
         let context = unsafe { MemContext::of(context.get()) }?;
         check_flags(CALL, flags)?;
         check_size(CALL, &context, packet_size, max_packets)?;
-        // SAFETY: the context is alive, and the flags are those of a pipe.
-        let raw =
-            unsafe { cl::create_pipe(context.raw(), Self::FLAGS.bits(), packet_size, max_packets) }
-                .map_err(in_call(CALL))?;
+        let flags = Self::FLAGS | flags.of_vendors();
+        // SAFETY: the context is alive.
+        let raw = unsafe { cl::create_pipe(context.raw(), flags.bits(), packet_size, max_packets) }
+            .map_err(in_call(CALL))?;
         let size = object::info(raw, cl::CL_MEM_SIZE).map_or(0, usize::from);
         // SAFETY: the driver has just made it in this context, with one reference.
-        let object = unsafe { MemObject::adopt(raw, context, About { flags: Self::FLAGS, size }) };
+        let object = unsafe { MemObject::adopt(raw, context, About { flags, size }) };
         check_made(CALL, size, packet_size, max_packets)?;
         Ok(Self { object: Arc::new(object), packet_size, max_packets })
     }
@@ -141,7 +141,7 @@ fn info(raw: cl_mem, name: u32) -> Result<InfoType> {
 }
 
 fn check_flags(call: &'static str, flags: MemFlags) -> Result<()> {
-    let odd = flags.difference(Pipe::FLAGS);
+    let odd = flags.difference(Pipe::FLAGS).difference(flags.of_vendors());
     if odd.is_empty() {
         return Ok(());
     }

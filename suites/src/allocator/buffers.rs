@@ -90,7 +90,6 @@ fn flags_that_ask_for_host_data_are_refused(
         MemFlags::COPY_HOST_PTR,
         MemFlags::READ_ONLY | MemFlags::COPY_HOST_PTR,
         MemFlags::READ_ONLY | MemFlags::WRITE_ONLY,
-        MemFlags::from_bits_retain(1 << 29),
     )]
     flags: MemFlags,
 ) -> Result<()> {

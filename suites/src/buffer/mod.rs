@@ -16,6 +16,7 @@ mod out_of_order;
 mod read_write;
 mod regions;
 mod sub_region;
+mod vendor_flags;
 
 use clmatrix::memory::{Buffer, MemFlags, MemoryObject, enqueue_read_buffer};
 use clmatrix::{Error, Result};

@@ -1,0 +1,156 @@
+//! Flags of vendors, which the driver accepts or refuses.
+//!
+//! The driver's functions create the same objects, and must give the same answers.
+
+use std::ptr;
+
+use clmatrix::cl3::memory::{
+    CL_BUFFER_CREATE_TYPE_REGION, CL_MEM_OBJECT_IMAGE2D, create_buffer, create_image, create_pipe,
+    create_sub_buffer, release_mem_object,
+};
+use clmatrix::cl3::types::{cl_buffer_region, cl_image_desc, cl_image_format, cl_mem};
+use clmatrix::memory::{Buffer, Image, MemFlags, MemoryObject, Pipe, enqueue_fill};
+use clmatrix::pool::{Allocator, DeferredAllocator};
+use clmatrix::{Context, Result};
+use rstest::rstest;
+
+use super::{DOUBLE, contents, refusal};
+use crate::image::RGBA_U32;
+use crate::on_device::{OnDevice, on_device};
+
+/// Bits that OpenCL 3.0 does not define for memory objects. The first is CL_MEM_SVM_FINE_GRAIN_BUFFER.
+const BITS: [u64; 5] = [1 << 10, 1 << 18, 1 << 29, 1 << 36, 1 << 63];
+
+/// The flags to try, alone and with an access.
+fn flags() -> impl Iterator<Item = MemFlags> {
+    let vendors = BITS.into_iter().map(MemFlags::from_bits_retain);
+    vendors.flat_map(|flag| [flag, flag | MemFlags::READ_ONLY])
+}
+
+/// Releases an object that the driver has created, or returns its error.
+fn code(raw: std::result::Result<cl_mem, i32>) -> std::result::Result<(), i32> {
+    // SAFETY: the reference is this function's, and given up once.
+    raw.map(|raw| unsafe { release_mem_object(raw) }.expect("it is released"))
+}
+
+fn buffer_code(context: &Context, flags: MemFlags) -> std::result::Result<(), i32> {
+    // SAFETY: the context is alive, and there is no host data.
+    code(unsafe { create_buffer(context.get(), flags.bits(), 16, ptr::null_mut()) })
+}
+
+/// Returns `object` if there is one. It has the flags, or the driver's error, which is `code`.
+#[track_caller]
+fn check<M: MemoryObject>(
+    object: Result<M>,
+    flags: MemFlags,
+    code: std::result::Result<(), i32>,
+) -> Option<M> {
+    match object {
+        Ok(object) => {
+            assert_eq!(code, Ok(()), "{flags:?}");
+            assert!(object.flags().contains(flags), "{:?}", object.flags());
+            Some(object)
+        }
+        Err(error) => {
+            assert_eq!(code, Err(error.code()), "{flags:?}: {error}");
+            assert_eq!(error.detail(), "", "the error is the driver's");
+            None
+        }
+    }
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn the_driver_answers_for_buffers(on_device: OnDevice) -> Result<()> {
+    let OnDevice { context, queue } = &on_device;
+    for flags in flags() {
+        let buffer = Buffer::new(context, flags, 16);
+        let Some(buffer) = check(buffer, flags, buffer_code(context, flags)) else { continue };
+        if !flags.contains(MemFlags::READ_ONLY) {
+            enqueue_fill(queue, &buffer, &7_u32, .., [])?;
+            on_device.run(DOUBLE, &[&buffer], 4)?;
+            assert_eq!(contents(&on_device, &buffer)?, [14; 4], "{flags:?}");
+        }
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn the_driver_answers_for_regions(on_device: OnDevice) -> Result<()> {
+    let parent = Buffer::new(&on_device.context, MemFlags::READ_ONLY, 64)?;
+    let region = cl_buffer_region { origin: 0, size: 16 };
+    for flags in flags() {
+        // The access is inherited.
+        let given = (flags | MemFlags::READ_ONLY).bits();
+        let (raw, kind) = (parent.as_raw(), CL_BUFFER_CREATE_TYPE_REGION);
+        // SAFETY: the buffer is alive, and the region has the type of its kind.
+        let answer = unsafe { create_sub_buffer(raw, given, kind, (&raw const region).cast()) };
+        check(parent.sub_buffer(0, 16, flags), flags, code(answer));
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn the_driver_answers_for_images(on_device: OnDevice) {
+    let context = &on_device.context;
+    let format = cl_image_format::from(RGBA_U32);
+    let desc = cl_image_desc {
+        image_type: CL_MEM_OBJECT_IMAGE2D,
+        image_width: 7,
+        image_height: 5,
+        image_depth: 0,
+        image_array_size: 0,
+        image_row_pitch: 0,
+        image_slice_pitch: 0,
+        num_mip_levels: 0,
+        num_samples: 0,
+        buffer: ptr::null_mut(),
+    };
+    for flags in flags() {
+        // SAFETY: the context is alive, and there is no host data.
+        let raw =
+            unsafe { create_image(context.get(), flags.bits(), &format, &desc, ptr::null_mut()) };
+        check(Image::new(context, flags, RGBA_U32, &[7, 5]), flags, code(raw));
+    }
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(pipes))]
+fn the_driver_answers_for_pipes(on_device: OnDevice) {
+    let context = &on_device.context;
+    for flags in flags().filter(|flags| !flags.contains(MemFlags::READ_ONLY)) {
+        // A pipe has these flags in any case.
+        let given = (flags | MemFlags::READ_WRITE | MemFlags::HOST_NO_ACCESS).bits();
+        // SAFETY: the context is alive.
+        let raw = unsafe { create_pipe(context.get(), given, 4, 64) };
+        check(Pipe::new(context, flags, 4, 64, &[]), flags, code(raw));
+    }
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn the_driver_answers_for_allocators(on_device: OnDevice) -> Result<()> {
+    let context = &on_device.context;
+    for flags in flags() {
+        let buffer = DeferredAllocator::new(context, flags)?.allocate(16);
+        let buffer = buffer.map(|buffer| buffer.expect("memory for more than 0 bytes"));
+        check(buffer, flags, buffer_code(context, flags));
+    }
+    Ok(())
+}
+
+/// Such a flag may make the driver take the host data for another type.
+#[rstest]
+#[clmatrix_harness::test]
+fn they_do_not_go_with_host_memory(on_device: OnDevice) {
+    for flags in flags() {
+        let context = &on_device.context;
+        let copied = Buffer::from_slice(context, flags, &[1_u32]);
+        assert_eq!(refusal(copied), "CL_INVALID_VALUE", "{flags:?}");
+        let used = Buffer::using_host_memory(context, flags, vec![1_u32]);
+        let used = used.map_err(|returned| returned.error);
+        assert_eq!(refusal(used), "CL_INVALID_VALUE", "{flags:?}");
+    }
+}
