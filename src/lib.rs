@@ -22,7 +22,7 @@
 //! let queue = CommandQueue::create_default(&context, 0)?;
 //! let buffer = Buffer::from_slice(&context, MemFlags::READ_ONLY, &[1.0_f32, 2.0, 3.0])?;
 //! let mut tail = [0.0_f32; 2];
-//! enqueue_copy(&queue, &mut tail, &buffer, Linear { src_offset: 4, ..Linear::default() }, [])?;
+//! enqueue_copy(&queue, &mut tail, &buffer, Linear::default().src_offset(4), [])?;
 //! assert_eq!(tail, [2.0, 3.0]);
 //! # Ok(())
 //! # }

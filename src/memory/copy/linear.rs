@@ -21,10 +21,12 @@ use crate::memory::range::{check_not_empty, checked_span};
 use crate::memory::uses::{Access, overlap};
 use crate::memory::wait_list::WaitList;
 
-/// Bytes in one piece: where they begin on either side, and how many they are.
+/// Bytes in one piece: the offset on either side, and the number of bytes.
 ///
 /// Offsets are those of device memory: of host memory, give the part that is meant. A byte count
 /// takes the beginning of host memory, which must have no gaps then.
+///
+/// [`default`](Self::default) is as many bytes as there are, at the start of either side.
 ///
 /// ```
 /// use clmatrix::memory::{Buffer, Linear, MemFlags, enqueue_copy};
@@ -33,7 +35,7 @@ use crate::memory::wait_list::WaitList;
 /// # let context = clmatrix::create_some_context()?;
 /// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
 /// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, b"copy that")?;
-/// enqueue_copy(&queue, &buffer, b"this", Linear { dst_offset: 5, ..Linear::default() }, [])?;
+/// enqueue_copy(&queue, &buffer, b"this", Linear::default().dst_offset(5), [])?;
 /// let mut text = [0; 9];
 /// enqueue_copy(&queue, &mut text, &buffer, .., [])?;
 /// assert_eq!(&text, b"copy this");
@@ -41,15 +43,32 @@ use crate::memory::wait_list::WaitList;
 /// # }
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[must_use]
 pub struct Linear {
+    pub(super) src_offset: usize,
+    pub(super) dst_offset: usize,
+    pub(super) byte_count: Option<usize>,
+}
+
+impl Linear {
     /// The first byte of the source.
-    pub src_offset: usize,
+    pub fn src_offset(mut self, bytes: usize) -> Self {
+        self.src_offset = bytes;
+        self
+    }
+
     /// The first byte of the destination.
-    pub dst_offset: usize,
-    /// How many bytes. `None` stands for as much as there is: of a buffer, as much as all of the host
-    /// memory; of two buffers, or of shared virtual memory and anything, as much as both have from
-    /// their offsets on.
-    pub byte_count: Option<usize>,
+    pub fn dst_offset(mut self, bytes: usize) -> Self {
+        self.dst_offset = bytes;
+        self
+    }
+
+    /// The number of bytes. Without it, of a buffer, as many as the host memory has; of two buffers, or
+    /// of shared virtual memory and anything, as many as both have from their offsets on.
+    pub fn byte_count(mut self, bytes: usize) -> Self {
+        self.byte_count = Some(bytes);
+        self
+    }
 }
 
 impl<D: HostTarget> CopyArgs<D, &Buffer> for Linear {
@@ -131,7 +150,7 @@ pub fn enqueue_read_buffer<'a, T: Pod>(
     data: &mut [T],
     wait_for: impl Into<WaitList<'a>>,
 ) -> Result<Event> {
-    let bytes = Linear { src_offset: offset, ..Linear::default() };
+    let bytes = Linear::default().src_offset(offset);
     bytes.enqueue(queue, data, buffer, &wait_for.into())
 }
 
@@ -147,7 +166,7 @@ pub fn enqueue_write_buffer<'a, T: Pod>(
     data: &[T],
     wait_for: impl Into<WaitList<'a>>,
 ) -> Result<Event> {
-    let bytes = Linear { dst_offset: offset, ..Linear::default() };
+    let bytes = Linear::default().dst_offset(offset);
     bytes.enqueue(queue, buffer, data, &wait_for.into())
 }
 

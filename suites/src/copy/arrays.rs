@@ -187,15 +187,15 @@ fn gaps_are_the_hosts_alone(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &words([60; 8]))?;
     let plane = plane();
     let view = plane.slice(s![1..3, 2..4]);
-    enqueue_copy(queue, &buffer, &view, Linear { dst_offset: 12, ..Linear::default() }, [])?;
+    enqueue_copy(queue, &buffer, &view, Linear::default().dst_offset(12), [])?;
     on_device.run(INVERT, &[&buffer], 8)?;
     let expected = words([60, 60, 60, 8, 9, 14, 15, 60]).map(|word| !word);
     assert_eq!(contents(&on_device, &buffer)?, expected);
     // One element too far.
-    let too_far = Linear { dst_offset: 20, ..Linear::default() };
+    let too_far = Linear::default().dst_offset(20);
     assert_eq!(refusal(enqueue_copy(queue, &buffer, &view, too_far, [])), "CL_INVALID_VALUE");
     // A part of its bytes, or a rectangle of them, is not to be had.
-    let some = Linear { byte_count: Some(8), ..Linear::default() };
+    let some = Linear::default().byte_count(8);
     assert_eq!(refusal(enqueue_copy(queue, &buffer, &view, some, [])), "CL_INVALID_VALUE");
     let rect = HostRect::new([4]);
     assert_eq!(refusal(enqueue_copy(queue, &buffer, &view, rect, [])), "CL_INVALID_VALUE");

@@ -4,6 +4,7 @@ use clmatrix::Result;
 use clmatrix::memory::{Buffer, Linear, MemFlags, MemoryObject, enqueue_copy};
 use rstest::rstest;
 
+use super::linear;
 use crate::buffer::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
 use crate::on_device::{OnDevice, on_device};
 use crate::support::pattern::{SIZES, assert_moved, assert_same, before, bytes, source};
@@ -37,15 +38,15 @@ fn all_bytes_of_any_size_are_copied(on_device: OnDevice) -> Result<()> {
     for size in SIZES {
         let (from, to, host) = (source(size + 40), before(size + 20), bytes(2, size + 30));
         let (src, dst) = (buffer_with(&on_device, &from)?, buffer_with(&on_device, &to)?);
-        let both = Linear { src_offset: 23, dst_offset: 5, byte_count: Some(size) };
+        let both = Linear::default().src_offset(23).dst_offset(5).byte_count(size);
         enqueue_copy(queue, &dst, &src, both, [])?;
         assert_moved(&bytes_in(&on_device, &dst)?, &to, 5, &from[23..23 + size]);
         assert_same(&bytes_in(&on_device, &src)?, &from, "the source");
 
-        let at = Linear { dst_offset: 7, ..Linear::default() };
+        let at = Linear::default().dst_offset(7);
         enqueue_copy(queue, &src, &to[3..3 + size], at, [])?;
         assert_moved(&bytes_in(&on_device, &src)?, &from, 7, &to[3..3 + size]);
-        let at = Linear { src_offset: 7, byte_count: Some(size), ..Linear::default() };
+        let at = Linear::default().src_offset(7).byte_count(size);
         let mut found = host.clone();
         enqueue_copy(queue, &mut found[11..], &src, at, [])?;
         assert_moved(&found, &host, 11, &to[3..3 + size]);
@@ -75,8 +76,8 @@ fn the_host_side_says_how_much(on_device: OnDevice) -> Result<()> {
 fn offsets_are_the_devices(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &counting(8))?;
-    let at = |dst_offset| Linear { dst_offset, ..Linear::default() };
-    let from = |src_offset| Linear { src_offset, ..Linear::default() };
+    let at = |dst_offset| Linear::default().dst_offset(dst_offset);
+    let from = |src_offset| Linear::default().src_offset(src_offset);
     enqueue_copy(queue, &buffer, &[70_u32, 80], at(12), [])?;
     on_device.run(DOUBLE, &[&buffer], 8)?;
     let mut middle = [0_u32; 3];
@@ -102,7 +103,7 @@ fn offsets_are_the_devices(on_device: OnDevice) -> Result<()> {
 fn a_byte_count_takes_the_beginning_of_the_host_side(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &counting(4))?;
-    let only = |byte_count| Linear { byte_count: Some(byte_count), ..Linear::default() };
+    let only = |byte_count| Linear::default().byte_count(byte_count);
     enqueue_copy(queue, &buffer, &[70_u32, 80, 90], only(8), [])?;
     on_device.run(DOUBLE, &[&buffer], 4)?;
     let mut found = [1_u32; 4];
@@ -140,7 +141,7 @@ fn between_buffers_each_has_its_offset(on_device: OnDevice) -> Result<()> {
         [(None, [99, 5, 6, 7]), (Some(4), [99, 5, 99, 99]), (Some(12), [99, 5, 6, 7])]
     {
         let to = to()?;
-        let bytes = Linear { src_offset: 20, dst_offset: 4, byte_count };
+        let bytes = linear(20, 4, byte_count);
         enqueue_copy(queue, &to, &from, bytes, [])?;
         on_device.run(DOUBLE, &[&to], 4)?;
         assert_eq!(contents(&on_device, &to)?, expected.map(|x| 2 * x));
@@ -156,7 +157,7 @@ fn between_buffers_each_has_its_offset(on_device: OnDevice) -> Result<()> {
         (0, 0, Some(0)),
         (1, 0, Some(usize::MAX)),
     ] {
-        let bytes = Linear { src_offset, dst_offset, byte_count };
+        let bytes = linear(src_offset, dst_offset, byte_count);
         let refused = enqueue_copy(queue, &to, &from, bytes, []);
         assert_eq!(refusal(refused), "CL_INVALID_VALUE", "{bytes:?}");
     }
@@ -182,7 +183,7 @@ fn within_one_buffer_the_default_is_an_overlap(on_device: OnDevice) -> Result<()
     let buffer = buffer_of(&on_device, &counting(4))?;
     let refused = enqueue_copy(&on_device.queue, &buffer, &buffer, .., []);
     assert_eq!(refusal(refused), "CL_MEM_COPY_OVERLAP");
-    let apart = Linear { dst_offset: 8, byte_count: Some(8), ..Linear::default() };
+    let apart = Linear::default().dst_offset(8).byte_count(8);
     enqueue_copy(&on_device.queue, &buffer, &buffer, apart, [])?;
     on_device.run(DOUBLE, &[&buffer], 4)?;
     assert_eq!(contents(&on_device, &buffer)?, [0, 2, 0, 2]);

@@ -10,3 +10,14 @@ mod profile;
 mod property;
 mod rect;
 mod refused;
+
+use clmatrix::memory::Linear;
+
+/// The arguments of a linear copy; without a byte count, all bytes from the offsets on.
+pub(crate) fn linear(src_offset: usize, dst_offset: usize, byte_count: Option<usize>) -> Linear {
+    let bytes = Linear::default().src_offset(src_offset).dst_offset(dst_offset);
+    match byte_count {
+        Some(count) => bytes.byte_count(count),
+        None => bytes,
+    }
+}

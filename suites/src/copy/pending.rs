@@ -52,10 +52,10 @@ fn all_bytes_of_any_size_are_copied(on_device: OnDevice) -> Result<()> {
     for size in SIZES {
         let (data, to, host) = (source(size), before(size + 20), bytes(2, size + 7));
         let buffer = buffer_with(&on_device, &to)?;
-        let at = Linear { dst_offset: 5, ..Linear::default() };
+        let at = Linear::default().dst_offset(5);
         let data = enqueue_copy(queue, &buffer, data, at, [])?.wait()?;
         assert_moved(&bytes_in(&on_device, &buffer)?, &to, 5, &data);
-        let at = Linear { src_offset: 5, byte_count: Some(size), ..Linear::default() };
+        let at = Linear::default().src_offset(5).byte_count(size);
         let found = enqueue_copy(queue, host.clone(), &buffer, at, [])?.wait()?;
         assert_moved(&found, &host, 0, &data);
     }
@@ -237,7 +237,7 @@ fn on_a_queue_that_reorders_each_waits_for_its_own(
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     let to_device = enqueue_copy(&queue, &buffer, vec![7_u32; 2], .., &gate)?;
-    let at = Linear { src_offset: 8, ..Linear::default() };
+    let at = Linear::default().src_offset(8);
     // On a queue of its own, since a device need not reorder anything.
     let to_host = enqueue_copy(&on_device.queue, vec![0_u32; 2], &buffer, at, [])?;
     assert_eq!(to_host.wait()?, [2, 3]);
@@ -333,7 +333,7 @@ fn many_may_be_under_way(on_device: OnDevice) -> Result<()> {
     let gate = gate(&on_device.context);
     let transfers = (0..64)
         .map(|i| {
-            let at = Linear { dst_offset: 4 * i, ..Linear::default() };
+            let at = Linear::default().dst_offset(4 * i);
             Ok(enqueue_copy(&on_device.queue, &buffer, vec![i as u32], at, &gate)?)
         })
         .collect::<Result<Vec<_>>>()?;

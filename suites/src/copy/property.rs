@@ -248,10 +248,10 @@ fn a_view_is_all_that_goes_there_and_back(on_device: OnDevice) -> Result<()> {
         let size = view.of(&mut src).len();
         let around = bytes(0, size + 2);
         let buffer = inverter.written(&around)?;
-        let after = Linear { dst_offset: 1, ..Linear::default() };
+        let after = Linear::default().dst_offset(1);
         enqueue_copy(&on_device.queue, &buffer, view.of(&mut src).view(), after, [])?;
         inverter.invert(&buffer)?;
-        let from = Linear { src_offset: 1, ..Linear::default() };
+        let from = Linear::default().src_offset(1);
         enqueue_copy(&on_device.queue, view.of(&mut found), &buffer, from, [])?;
         view.of(&mut expected).assign(&view.of(&mut src).mapv(|byte| !byte));
         let flat = |array: Array3<u8>| array.into_raw_vec_and_offset().0;

@@ -93,7 +93,7 @@ impl Way {
             }
             Self::CopyFrom => enqueue_copy(queue, other, buffer, .., wait_for).map(drop),
             Self::CopyTo => {
-                let all = Linear { byte_count: Some(16), ..Linear::default() };
+                let all = Linear::default().byte_count(16);
                 enqueue_copy(queue, buffer, other, all, wait_for).map(drop)
             }
             Self::CopyFromRect => {

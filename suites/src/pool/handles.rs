@@ -59,21 +59,15 @@ fn is_copied_to_and_from_the_host(on_device: OnDevice) -> Result<()> {
     let mut found = vec![0; COUNT as usize];
     enqueue_copy(queue, &mut found, &buffer, .., [])?;
     assert_eq!(found, doubled(1));
-    let tail = Linear { dst_offset: SIZE - 8, ..Linear::default() };
+    let tail = Linear::default().dst_offset(SIZE - 8);
     enqueue_copy(queue, &buffer, &[1_u32, 2], tail, [])?;
     let given = enqueue_copy(queue, &buffer, vec![3_u32], .., [])?.wait()?;
     assert_eq!(given, [3]);
     on_device.run(DOUBLE, &[&buffer], COUNT as usize)?;
     let mut ends = [0_u32; 2];
-    enqueue_copy(
-        queue,
-        &mut ends,
-        &buffer,
-        Linear { src_offset: SIZE - 8, ..Linear::default() },
-        [],
-    )?;
+    enqueue_copy(queue, &mut ends, &buffer, Linear::default().src_offset(SIZE - 8), [])?;
     assert_eq!(ends, [2, 4]);
-    let first = Linear { byte_count: Some(8), ..Linear::default() };
+    let first = Linear::default().byte_count(8);
     let ends = enqueue_copy(queue, vec![0_u32; 2], &buffer, first, [])?.wait()?;
     assert_eq!(ends, [6, 4]);
     Ok(())
@@ -114,7 +108,7 @@ fn is_copied_to_and_from_buffers_and_pooled_ones(on_device: OnDevice) -> Result<
     enqueue_copy(queue, &one, &other, .., [])?;
     on_device.run(DOUBLE, &[&one], COUNT as usize)?;
     assert_eq!(contents(&on_device, &one)?, doubled(4));
-    let half = Linear { src_offset: SIZE / 2, ..Linear::default() };
+    let half = Linear::default().src_offset(SIZE / 2);
     enqueue_copy(queue, &other, &one, half, [])?;
     assert_eq!(contents(&on_device, &other)?[..4], doubled(4)[COUNT as usize / 2..][..4]);
     let refused = enqueue_copy(queue, &one, &one, .., []);

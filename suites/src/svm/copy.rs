@@ -7,6 +7,7 @@ use rstest::rstest;
 
 use super::{COARSE, FINE, assert_on_device, bytes_in, double, svm_of, svm_with};
 use crate::buffer::{counting, refusal};
+use crate::copy::linear;
 use crate::gate::{A_MOMENT, fail, gate, meanwhile, open};
 use crate::on_device::{OnDevice, on_device};
 use crate::support::pattern::{SIZES, assert_moved, assert_same, before, bytes, source};
@@ -64,14 +65,14 @@ fn takes_the_bytes_that_are_meant(on_device: OnDevice) -> Result<()> {
         queue,
         &other,
         &one,
-        Linear { src_offset: 4, dst_offset: 16, byte_count: Some(8) },
+        Linear::default().src_offset(4).dst_offset(16).byte_count(8),
         [],
     )?;
     assert_on_device(&on_device, &other, &[9, 9, 9, 9, 1, 2, 9, 9]);
-    enqueue_copy(queue, &other, &[5_u32, 6], Linear { dst_offset: 4, ..Linear::default() }, [])?;
+    enqueue_copy(queue, &other, &[5_u32, 6], Linear::default().dst_offset(4), [])?;
     assert_on_device(&on_device, &other, &[9, 5, 6, 9, 1, 2, 9, 9]);
     let mut host = [0_u32; 3];
-    let some = Linear { src_offset: 20, byte_count: Some(8), ..Linear::default() };
+    let some = Linear::default().src_offset(20).byte_count(8);
     enqueue_copy(queue, &mut host, &one, some, [])?;
     assert_eq!(host, [5, 6, 0]);
     Ok(())
@@ -85,16 +86,16 @@ fn moves_all_bytes_of_any_size(on_device: OnDevice) -> Result<()> {
         let (from, to, host) = (source(size + 40), before(size + 20), bytes(2, size + 30));
         let src = svm_with(&on_device, COARSE, &from)?;
         let dst = svm_with(&on_device, COARSE, &to)?;
-        let bytes = Linear { src_offset: 23, dst_offset: 5, byte_count: Some(size) };
+        let bytes = Linear::default().src_offset(23).dst_offset(5).byte_count(size);
         enqueue_copy(queue, &dst, &src, bytes, [])?;
         assert_moved(&bytes_in(&on_device, &dst)?, &to, 5, &from[23..23 + size]);
         assert_same(&bytes_in(&on_device, &src)?, &from, "the source");
 
-        let at = Linear { dst_offset: 7, ..Linear::default() };
+        let at = Linear::default().dst_offset(7);
         enqueue_copy(queue, &src, &to[3..3 + size], at, [])?;
         assert_moved(&bytes_in(&on_device, &src)?, &from, 7, &to[3..3 + size]);
         let mut found = host.clone();
-        let at = Linear { src_offset: 7, ..Linear::default() };
+        let at = Linear::default().src_offset(7);
         enqueue_copy(queue, &mut found[11..11 + size], &src, at, [])?;
         assert_moved(&found, &host, 11, &to[3..3 + size]);
     }
@@ -107,7 +108,7 @@ fn moves_all_bytes_of_any_size(on_device: OnDevice) -> Result<()> {
 fn refuses_bytes_that_overlap(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(8))?;
     let copy = |src_offset, dst_offset| {
-        let args = Linear { src_offset, dst_offset, byte_count: Some(16) };
+        let args = Linear::default().src_offset(src_offset).dst_offset(dst_offset).byte_count(16);
         enqueue_copy(&on_device.queue, &svm, &svm, args, [])
     };
     for (src_offset, dst_offset) in [(0, 0), (0, 15), (15, 0), (4, 8)] {
@@ -126,28 +127,28 @@ fn refuses_bytes_that_are_not_there(on_device: OnDevice) -> Result<()> {
     let (one, other) =
         (svm_of(&on_device, COARSE, &counting(4))?, svm_of(&on_device, COARSE, &[9; 8])?);
     let mut host = [0_u32; 4];
-    let bytes = |src_offset, dst_offset, byte_count| Linear { src_offset, dst_offset, byte_count };
     for args in [
-        bytes(0, 0, Some(20)),
-        bytes(0, 0, Some(0)),
-        bytes(8, 0, Some(9)),
-        bytes(16, 0, None),
-        bytes(17, 0, None),
-        bytes(0, 17, Some(16)),
-        bytes(0, usize::MAX, Some(16)),
-        bytes(usize::MAX, 0, None),
+        linear(0, 0, Some(20)),
+        linear(0, 0, Some(0)),
+        linear(8, 0, Some(9)),
+        linear(16, 0, None),
+        linear(17, 0, None),
+        linear(0, 17, Some(16)),
+        linear(0, usize::MAX, Some(16)),
+        linear(usize::MAX, 0, None),
     ] {
         let copied = enqueue_copy(queue, &other, &one, args, []);
         assert_eq!(refusal(copied), "CL_INVALID_VALUE", "{args:?}");
     }
-    for args in [bytes(4, 0, Some(16)), bytes(0, 0, Some(0)), bytes(0, 4, None), bytes(16, 0, None)]
+    for args in
+        [linear(4, 0, Some(16)), linear(0, 0, Some(0)), linear(0, 4, None), linear(16, 0, None)]
     {
         let copied = enqueue_copy(queue, &mut host, &one, args, []);
         assert_eq!(refusal(copied), "CL_INVALID_VALUE", "{args:?}");
     }
-    let more_than_the_host_has = enqueue_copy(queue, &mut host, &other, bytes(0, 0, Some(32)), []);
+    let more_than_the_host_has = enqueue_copy(queue, &mut host, &other, linear(0, 0, Some(32)), []);
     assert_eq!(refusal(more_than_the_host_has), "CL_INVALID_VALUE");
-    let no_host_offset = enqueue_copy(queue, &other, &host, bytes(4, 0, None), []);
+    let no_host_offset = enqueue_copy(queue, &other, &host, linear(4, 0, None), []);
     assert_eq!(refusal(no_host_offset), "CL_INVALID_VALUE");
     assert_on_device(&on_device, &other, &[9; 8]);
     Ok(())

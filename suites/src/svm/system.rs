@@ -38,7 +38,7 @@ fn all_bytes_of_any_size_come_back(on_device: OnDevice) -> Result<()> {
     for size in SIZES {
         let (data, to) = (source(size), before(size + 20));
         let svm = SystemSvm::new(&on_device.context, to.clone())?;
-        let at = Linear { dst_offset: 5, ..Linear::default() };
+        let at = Linear::default().dst_offset(5);
         enqueue_copy(&on_device.queue, &svm, &data, at, [])?;
         assert_moved(&svm.into_inner()?, &to, 5, &data);
     }

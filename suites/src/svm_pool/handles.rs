@@ -60,7 +60,7 @@ fn is_copied_to_and_from_the_host(on_device: OnDevice) -> Result<()> {
     let given = enqueue_copy(queue, &memory, vec![3_u32], .., [])?.wait()?;
     assert_eq!(given, [3]);
     double(&on_device, &memory)?;
-    let second = Linear { src_offset: 4, byte_count: Some(4), ..Linear::default() };
+    let second = Linear::default().src_offset(4).byte_count(4);
     assert_eq!(enqueue_copy(queue, vec![0_u32], &memory, second, [])?.wait()?, [4]);
     assert_eq!(contents(&on_device, &memory)?[0], 6);
     Ok(())
@@ -103,7 +103,7 @@ fn a_block_that_is_used_again_takes_all_bytes_of_any_size(on_device: OnDevice) -
         drop(old);
         let new = pool.allocate(to.len())?;
         assert_eq!(new.svm_ptr(), at);
-        let part = Linear { dst_offset: 5, ..Linear::default() };
+        let part = Linear::default().dst_offset(5);
         enqueue_copy(queue, &new, &data, part, [])?;
         let mut found = vec![0; to.len()];
         enqueue_copy(queue, &mut found, &new, .., [])?;

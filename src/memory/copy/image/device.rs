@@ -97,7 +97,7 @@ impl ImageBufferRegion {
 
 /// These bytes of one buffer, to be copied to another.
 fn bytes_from_to(bytes: Range<usize>, dst_offset: usize) -> Linear {
-    Linear { src_offset: bytes.start, dst_offset, byte_count: Some(bytes.len()) }
+    Linear::default().src_offset(bytes.start).dst_offset(dst_offset).byte_count(bytes.len())
 }
 
 /// Returns whether two objects may have bytes in common.
