@@ -120,7 +120,7 @@ pub use copy::{
 };
 pub use fill::{FillTarget, Pattern, enqueue_fill, enqueue_fill_buffer};
 pub use flags::MemFlags;
-pub use host::{HostMemory, HostSource, HostTarget, Returned};
+pub use host::{HostMemory, HostSource, HostTarget, TransferError};
 pub use image::{
     ArrayMode, ChannelKind, ChannelOrder, ChannelType, FillColor, Image, ImageBuilder,
     ImageElement, ImageFormat, ImageType, Integers, enqueue_fill_image, image_from_array,

@@ -16,7 +16,7 @@ use super::builder::check_size;
 use crate::error::{Error, Result, in_call};
 use crate::memory::context::MemContext;
 use crate::memory::flags::MemFlags;
-use crate::memory::host::{HostMemory, InUse, Returned};
+use crate::memory::host::{HostMemory, InUse, TransferError};
 use crate::memory::keep::keep_until_destroyed;
 use crate::memory::map::{BufferMap, MapMode, MapRead, enqueue_map_buffer};
 use crate::memory::object::{About, MemObject, MemoryObject};
@@ -100,12 +100,12 @@ impl Buffer {
         context: &Context,
         flags: MemFlags,
         memory: H,
-    ) -> std::result::Result<Self, Returned<H>> {
+    ) -> std::result::Result<Self, TransferError<H>> {
         const CALL: &str = "clCreateBuffer";
         let mut memory = InUse::new(memory);
         let object = match make_object(CALL, context, flags, memory.as_mut()) {
             Ok(object) => object,
-            Err(error) => return Err(Returned::new(error, *memory.end())),
+            Err(error) => return Err(TransferError::new(error, *memory.end())),
         };
         let state = Mutex::new(State { memory: None, is_free: false });
         let host = Arc::new(HostBuffer { state, destroyed: Condvar::new() });
@@ -119,7 +119,7 @@ impl Buffer {
             Err((error, _)) => {
                 // Unused so far, so it goes at once.
                 drop(object);
-                Err(Returned::new(error, *memory.end()))
+                Err(TransferError::new(error, *memory.end()))
             }
         }
     }
@@ -152,17 +152,17 @@ impl Buffer {
     pub fn into_host_memory<H: HostMemory>(
         self,
         queue: &CommandQueue,
-    ) -> std::result::Result<H, Returned<Option<Self>>> {
+    ) -> std::result::Result<H, TransferError<Option<Self>>> {
         const CALL: &str = "clReleaseMemObject";
         let host = match self.idle_host_memory::<H>(CALL, queue) {
             Ok(host) => host,
-            Err(error) => return Err(Returned::new(error, Some(self))),
+            Err(error) => return Err(TransferError::new(error, Some(self))),
         };
         self.release();
         let memory = host.take().and_then(|memory| memory.downcast::<H>().ok());
         memory.map(|memory| *memory).ok_or_else(|| {
             let why = "the driver keeps the buffer, and so its host memory";
-            Returned::new(Error::refused(CALL, CL_INVALID_OPERATION, why), None)
+            TransferError::new(Error::refused(CALL, CL_INVALID_OPERATION, why), None)
         })
     }
 

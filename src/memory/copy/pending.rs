@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::handle::EventRef;
 use crate::memory::command::{check_not_failed, enqueue};
 use crate::memory::host::sealed::Stable;
-use crate::memory::host::{HostCommand, InUse, Place, Returned};
+use crate::memory::host::{HostCommand, InUse, Place, TransferError};
 use crate::memory::wait_list::WaitList;
 
 /// A transfer that is under way, with the host memory that it reads or writes (PyOpenCL's
@@ -49,14 +49,14 @@ impl<H: Stable> PendingTransfer<H> {
         wait_for: &WaitList<'_>,
         memory: H,
         plan: impl FnOnce(Place) -> Result<C>,
-    ) -> std::result::Result<Self, Returned<Option<H>>> {
+    ) -> std::result::Result<Self, TransferError<Option<H>>> {
         let mut memory = InUse::new(memory);
         let mut is_taken = false;
         match Self::issue(queue, wait_for, memory.as_mut(), plan, &mut is_taken) {
             Ok((call, event, after)) => Ok(Self { memory: Some(memory), call, event, after }),
             // Nobody can tell when the driver is done with it.
-            Err(error) if is_taken => Err(Returned::new(error, None)),
-            Err(error) => Err(Returned::new(error, Some(*memory.end()))),
+            Err(error) if is_taken => Err(TransferError::new(error, None)),
+            Err(error) => Err(TransferError::new(error, Some(*memory.end()))),
         }
     }
 
@@ -95,21 +95,21 @@ impl<H> PendingTransfer<H> {
     /// With the memory: CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where the transfer failed, or
     /// something that it had to wait for. Without: the driver's errors where it cannot tell
     /// whether it still uses the memory, which is never freed then.
-    pub fn wait(mut self) -> std::result::Result<H, Returned<Option<H>>> {
+    pub fn wait(mut self) -> std::result::Result<H, TransferError<Option<H>>> {
         match self.memory.take() {
             Some(memory) => self.end(memory),
             None => unreachable!("only this and drop take it"),
         }
     }
 
-    fn end(&self, memory: InUse<H>) -> std::result::Result<H, Returned<Option<H>>> {
+    fn end(&self, memory: InUse<H>) -> std::result::Result<H, TransferError<Option<H>>> {
         if let Err(error) = self.event.wait_until_ended() {
-            return Err(Returned::new(error, None));
+            return Err(TransferError::new(error, None));
         }
         let memory = *memory.end();
         match self.check() {
             Ok(()) => Ok(memory),
-            Err(error) => Err(Returned::new(error, Some(memory))),
+            Err(error) => Err(TransferError::new(error, Some(memory))),
         }
     }
 

@@ -4,8 +4,8 @@ mod array;
 mod in_use;
 mod place;
 mod side;
+mod transfer_error;
 
-use std::fmt;
 use std::sync::Arc;
 
 use bytemuck::Pod;
@@ -15,8 +15,7 @@ pub(crate) use in_use::InUse;
 pub(crate) use place::{Layout, Place};
 pub(crate) use side::{HostArguments, HostCommand};
 pub use side::{HostSource, HostTarget};
-
-use crate::error::Error;
+pub use transfer_error::TransferError;
 
 /// Host memory of plain elements that stays where it is while its owner moves: `Vec<T>`, `Box<[T]>`,
 /// and ndarray's `Array` whose elements are one after the other in memory.
@@ -35,35 +34,6 @@ pub(crate) mod sealed {
     pub unsafe trait Stable {
         /// Where the bytes are, and how many; `None` where they are not one after the other.
         fn bytes(&mut self) -> Option<(*mut u8, usize)>;
-    }
-}
-
-/// Why a call did not take host memory, and the memory. `?` turns it into an [`struct@Error`] and drops
-/// the memory.
-#[derive(thiserror::Error)]
-#[error("{error}")]
-pub struct Returned<H> {
-    /// What went wrong.
-    pub error: Error,
-    /// What the call was given.
-    pub memory: H,
-}
-
-impl<H> Returned<H> {
-    pub(crate) fn new(error: Error, memory: H) -> Self {
-        Self { error, memory }
-    }
-}
-
-impl<H> From<Returned<H>> for Error {
-    fn from(returned: Returned<H>) -> Self {
-        returned.error
-    }
-}
-
-impl<H> fmt::Debug for Returned<H> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.error, f)
     }
 }
 

@@ -10,7 +10,7 @@ use opencl3::command_queue::CommandQueue;
 use opencl3::event::Event;
 
 use super::sealed::{self, Stable};
-use super::{HostMemory, Place, Returned, array, bytes_of};
+use super::{HostMemory, Place, TransferError, array, bytes_of};
 use crate::error::Result;
 use crate::memory::command::{NO_EVENTS, Operand, enqueue_blocking};
 use crate::memory::copy::PendingTransfer;
@@ -188,7 +188,7 @@ impl<H: HostMemory> HostTarget for H {}
 impl<T: Pod + Send + Sync> HostSource for Arc<[T]> {}
 
 impl<H: Stable> sealed::Side for H {
-    type Output = std::result::Result<PendingTransfer<H>, Returned<Option<H>>>;
+    type Output = std::result::Result<PendingTransfer<H>, TransferError<Option<H>>>;
 
     fn transfer<C: HostCommand>(
         self,

@@ -17,7 +17,7 @@ use crate::error::{Error, Result, in_call};
 use crate::handle::EventRef;
 use crate::memory::command::Arguments;
 use crate::memory::context::MemContext;
-use crate::memory::host::Returned;
+use crate::memory::host::TransferError;
 use crate::memory::uses::{KnownQueue, Marked};
 use crate::memory::wait_list::WaitList;
 
@@ -39,17 +39,17 @@ impl SvmAllocation {
         self,
         queue: Option<&CommandQueue>,
         wait_for: impl Into<WaitList<'a>>,
-    ) -> std::result::Result<Event, Returned<Option<Self>>> {
+    ) -> std::result::Result<Event, TransferError<Option<Self>>> {
         let mut memory = Arc::try_unwrap(self.memory).map_err(|memory| {
             let why = "the memory has other handles, maps or buffers; drop them first";
             let error = Error::refused(CALL, CL_INVALID_OPERATION, why);
-            Returned::new(error, Some(Self::of(memory)))
+            TransferError::new(error, Some(Self::of(memory)))
         })?;
         match enqueue_free(&mut memory, queue, &wait_for.into()) {
             Ok(event) => Ok(event.into_event()),
             Err(error) => {
                 let left = memory.is_there().then(|| Self::of(Arc::new(memory)));
-                Err(Returned::new(error, left))
+                Err(TransferError::new(error, left))
             }
         }
     }

@@ -16,7 +16,7 @@ use super::pointer::SvmPointer;
 use super::sealed::Svm;
 use crate::error::{Error, Result};
 use crate::memory::context::MemContext;
-use crate::memory::host::{HostMemory, Returned};
+use crate::memory::host::{HostMemory, TransferError};
 
 /// The function that would be given the host's pointer.
 const CALL: &str = "clSetKernelArgSVMPointer";
@@ -57,7 +57,7 @@ impl<H: HostMemory> SystemSvm<H> {
     /// With the memory: of class [`Unsupported`](crate::Class::Unsupported) where a device of the
     /// context cannot use the host's memory; CL_INVALID_HOST_PTR for an array whose elements are not
     /// one after the other; and the driver's errors.
-    pub fn new(context: &Context, memory: H) -> std::result::Result<Self, Returned<H>> {
+    pub fn new(context: &Context, memory: H) -> std::result::Result<Self, TransferError<H>> {
         let mut memory = Box::new(memory);
         match Self::checked(context, &mut memory) {
             Ok((context, pointer, size)) => {
@@ -68,7 +68,7 @@ impl<H: HostMemory> SystemSvm<H> {
                 let memory = unsafe { SvmMemory::adopt(pointer, size, flags, context, origin) };
                 Ok(Self { memory: Arc::new(memory), host: PhantomData })
             }
-            Err(error) => Err(Returned::new(error, *memory)),
+            Err(error) => Err(TransferError::new(error, *memory)),
         }
     }
 
@@ -90,18 +90,18 @@ impl<H: HostMemory> SystemSvm<H> {
     /// # Errors
     /// With the shared memory: CL_INVALID_OPERATION where there are maps, buffers or accesses of it,
     /// and where nobody can tell when a command ends; and the driver's errors.
-    pub fn into_inner(self) -> std::result::Result<H, Returned<Option<Self>>> {
+    pub fn into_inner(self) -> std::result::Result<H, TransferError<Option<Self>>> {
         let host = PhantomData;
         let mut memory = Arc::try_unwrap(self.memory).map_err(|memory| {
             let why = "the memory is mapped, accessed, or used by a buffer; drop these first";
             let error = Error::refused(CALL, CL_INVALID_OPERATION, why);
-            Returned::new(error, Some(Self { memory, host }))
+            TransferError::new(error, Some(Self { memory, host }))
         })?;
         match memory.take_host::<H>() {
             Ok(memory) => Ok(memory),
             Err(error) => {
                 let left = memory.is_there().then(|| Self { memory: Arc::new(memory), host });
-                Err(Returned::new(error, left))
+                Err(TransferError::new(error, left))
             }
         }
     }

@@ -5,7 +5,7 @@ use std::thread;
 
 use clmatrix::cl3::event::CL_COMPLETE;
 use clmatrix::memory::{
-    Buffer, HostRect, Linear, MapRead, MemFlags, PendingTransfer, Returned, enqueue_copy,
+    Buffer, HostRect, Linear, MapRead, MemFlags, PendingTransfer, TransferError, enqueue_copy,
     enqueue_map_buffer,
 };
 use clmatrix::{CommandQueue, Device, Error, Result};
@@ -110,7 +110,7 @@ impl To {
         queue: &CommandQueue,
         buffer: &Buffer,
         gate: &clmatrix::Event,
-    ) -> std::result::Result<PendingTransfer<Vec<u32>>, Returned<Option<Vec<u32>>>> {
+    ) -> std::result::Result<PendingTransfer<Vec<u32>>, TransferError<Option<Vec<u32>>>> {
         match self {
             Self::Device => enqueue_copy(queue, buffer, vec![7_u32; 4], .., gate),
             Self::Host => enqueue_copy(queue, vec![7_u32; 4], buffer, .., gate),
@@ -268,7 +268,7 @@ fn what_is_refused_gives_the_memory_back(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &counting(4))?;
     let memory = counting(5);
-    let Err(Returned { error, memory: Some(memory) }) =
+    let Err(TransferError { error, memory: Some(memory) }) =
         enqueue_copy(queue, &buffer, memory, .., [])
     else {
         panic!("it was not refused with the memory")
