@@ -13,7 +13,6 @@ use anyhow::{Context, Result, ensure};
 use crate::apt;
 use crate::environment::Environment;
 use crate::files::{self, cannot};
-use crate::valgrind;
 use crate::vendors;
 use crate::wheels::{self, WheelSet};
 
@@ -89,9 +88,6 @@ pub fn provision(runtimes: &Path) -> Result<()> {
     let drivers = drivers(runtimes)?;
     vendors::write(&vendors_folder(runtimes), &drivers)?;
     print_versions(&drivers);
-    if let Err(error) = valgrind::command() {
-        eprintln!("warning: going without valgrind: {error:#}");
-    }
     Ok(())
 }
 
@@ -137,7 +133,7 @@ fn vendors_folder(runtimes: &Path) -> PathBuf {
 
 fn install_packages() -> Result<()> {
     let mut packages: Vec<_> = PACKAGED.iter().map(|driver| driver.package).collect();
-    packages.extend([LOADER, valgrind::PACKAGE]);
+    packages.push(LOADER);
     if !wheels::has_pip() {
         packages.push("python3-pip");
     }

@@ -20,7 +20,6 @@ mod files;
 mod oracle;
 mod process;
 mod sanitize;
-mod valgrind;
 mod vendors;
 mod wheels;
 mod workspace;
@@ -110,7 +109,7 @@ enum Task {
     /// PyPI into target/opencl. Runtimes that are installed already are kept. From then on, `matrix`,
     /// `test`, `env` and `bench` use these four, and `sanitize` uses PoCL. The expectations are for
     /// Debian 12: a warning names each runtime that has another version or is missing in the
-    /// release. Valgrind is installed as well.
+    /// release.
     Provision,
     /// Run `matrix` and `test` on the embedded default alone, as on a machine without OpenCL
     ///
