@@ -5,7 +5,7 @@ use std::env;
 use clmatrix::select::{DeviceInfo, Selection, platforms};
 use clmatrix::{Context, Device};
 
-/// A device to be measured, with what is needed to find it again.
+/// A device to be measured, and its position among the platforms.
 pub struct Subject {
     pub platform: usize,
     pub number: usize,
@@ -19,7 +19,7 @@ impl Subject {
         Context::from_device(&self.device).expect("a context")
     }
 
-    /// The device, its driver, and what this executable was made of and with.
+    /// The names and versions of the device, the driver, this crate and the compiler.
     pub fn header(&self) -> String {
         let Self { platform_name, info, .. } = self;
         format!(
@@ -33,14 +33,20 @@ impl Subject {
     }
 }
 
-/// What CLMATRIX_TEST says, else PoCL.
-pub fn chosen() -> Vec<Subject> {
-    let wish = env::var("CLMATRIX_TEST").unwrap_or_else(|_| "Portable Computing Language".into());
+/// The devices that CLMATRIX_TEST selects, else those of the platforms in `defaults` that the
+/// machine has.
+///
+/// # Panics
+/// If there is no such device.
+pub fn chosen(defaults: &[&str]) -> Vec<Subject> {
     let platforms = platforms().unwrap_or_else(|error| panic!("{error}"));
     let infos: Vec<_> = platforms.iter().map(|platform| platform.info.clone()).collect();
-    let found = Selection::parse_clmatrix(&wish)
-        .and_then(|selection| selection.resolve(&infos))
-        .unwrap_or_else(|error| panic!("CLMATRIX_TEST={wish}: {error}"));
+    let resolve = |wish: &str| Selection::parse_clmatrix(wish)?.resolve(&infos);
+    let found: Vec<_> = match env::var("CLMATRIX_TEST") {
+        Ok(wish) => resolve(&wish).unwrap_or_else(|error| panic!("CLMATRIX_TEST={wish}: {error}")),
+        Err(_) => defaults.iter().filter_map(|name| resolve(name).ok()).flatten().collect(),
+    };
+    assert!(!found.is_empty(), "no device of {defaults:?}: CLMATRIX_TEST selects others");
     let subject = |(platform, number): (usize, usize)| Subject {
         platform,
         number,
@@ -51,13 +57,16 @@ pub fn chosen() -> Vec<Subject> {
     found.into_iter().map(subject).collect()
 }
 
-/// Tells the way to other machines.
+/// The platform of the default device.
+pub const POCL: &str = "Portable Computing Language";
+
+/// Prints how to measure on another machine.
 pub fn print_where_this_is() {
     let path = env::current_exe().map_or_else(|_| "it".into(), |path| path.display().to_string());
     println!("\nTo measure on another machine: copy {path} there and run it; --help says how.");
 }
 
-/// The compiler's version, which it notes in what it makes.
+/// The version of the compiler, which it writes into executables.
 fn rustc_version() -> String {
     const NOTE: &[u8] = b"rustc version ";
     let executable = env::current_exe().and_then(std::fs::read).unwrap_or_default();

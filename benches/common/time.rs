@@ -1,4 +1,4 @@
-//! How long something takes.
+//! Times and their quantiles.
 
 use std::time::Instant;
 
@@ -8,13 +8,9 @@ pub fn nanoseconds(f: impl FnOnce()) -> f64 {
     begin.elapsed().as_secs_f64() * 1e9
 }
 
-pub fn median(values: &[f64]) -> f64 {
-    quantile(values, 2)
-}
-
-/// One of so many of the values are less.
-pub fn quantile(values: &[f64], of: usize) -> f64 {
+/// Returns the value that `part` of the values are less than. `values` is not empty.
+pub fn quantile(values: &[f64], part: f64) -> f64 {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
-    values[values.len() / of]
+    values[(values.len() as f64 * part) as usize]
 }

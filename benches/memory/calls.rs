@@ -1,282 +1,142 @@
-//! Calls of this crate beside the same calls of cl3, and what the former add.
+//! Times of this crate's calls beside the same calls of cl3.
 
-use std::ptr;
+use std::time::{Duration, Instant};
 
-use clmatrix::cl3::kernel::set_kernel_arg;
-use clmatrix::cl3::types::{CL_BLOCKING, cl_buffer_region};
-use clmatrix::cl3::{command_queue as cl, memory as cl_memory};
-use clmatrix::memory::{
-    Buffer, MapReadWrite, MemFlags, MemoryObject, enqueue_copy_buffer, enqueue_fill_buffer,
-    enqueue_map_buffer,
-};
-use clmatrix::{CommandQueue, Context, Event, Kernel, Launcher, Program};
+use crate::Subject;
+use crate::case::{Case, Samples, Side, Waits};
+use crate::place::{Place, Work};
+use crate::time::quantile;
 
-use crate::callgrind::Count;
-use crate::{Subject, allocations, instructions};
+/// Limit of the time of a call without a wait list: of cl3's time, or nanoseconds more than that,
+/// whichever is larger.
+const LIMIT: f64 = 1.1;
+const NANOSECONDS_MORE: f64 = 100.0;
 
-/// Instructions that may be added to each of the driver's calls.
-const LIMIT: f64 = 200.0;
+/// Limit of the time of a call with a wait list, of cl3's time.
+const LIMIT_WITH_WAIT_LIST: f64 = 1.25;
 
-/// How often each call is made while it is looked at, and before that.
-pub const TIMES: u32 = 1000;
-const BEFORE: u32 = 100;
+/// Limit of the heap allocations of a command: its event.
+const ALLOCATIONS: f64 = 1.0;
 
-/// A call of this crate, and the same of cl3.
-pub struct Call<'s> {
-    pub name: &'static str,
-    /// What is made of the driver's calls, apart from the release of events.
-    commands: u32,
-    pub safe: Box<dyn FnMut() + 's>,
-    pub raw: Box<dyn FnMut() + 's>,
-}
+/// Allocations per call that are not counted: lists that grow with the number of commands.
+const RARE_ALLOCATIONS: f64 = 0.02;
 
-const BYTES: usize = 64;
+/// Time for a row.
+const TIME: Duration = Duration::from_millis(500);
 
-/// What the calls work with.
-pub struct Setup {
-    queue: CommandQueue,
-    a: Buffer,
-    b: Buffer,
-    program: Program,
-}
+/// Time for a row that misses its limit: other load may have disturbed it.
+const PATIENCE: Duration = Duration::from_secs(2);
 
-impl Setup {
-    pub fn new(context: &Context) -> Self {
-        const SOURCE: &str =
-            "kernel void add(global int *sum, global const int *more, int number) {
-            sum[get_global_id(0)] += more[get_global_id(0)] + number;
-        }";
-        let buffer =
-            || Buffer::from_slice(context, MemFlags::READ_WRITE, &[0_u8; 4096]).expect("a buffer");
-        Self {
-            queue: CommandQueue::create_default(context, 0).expect("a queue"),
-            a: buffer(),
-            b: buffer(),
-            program: Program::create_and_build_from_source(context, SOURCE, "")
-                .expect("the program compiles"),
-        }
-    }
+const WORKS: [Work; 5] = [Work::Fill, Work::Copy, Work::Launch, Work::Map, Work::SubRegion];
 
-    pub fn calls(&self) -> Vec<Call<'_>> {
-        vec![self.fill(), self.copy(), self.map(), self.sub_region(), self.launch()]
-    }
+/// The works that a wait list is possible with. A map that blocks cannot wait for a later event.
+const WORKS_THAT_WAIT: [Work; 4] = [Work::Fill, Work::Copy, Work::Launch, Work::MapNonBlocking];
 
-    /// Makes a call so often that all that is done once has been done.
-    pub fn warm_up(&self, call: &mut dyn FnMut()) {
-        self.repeat(BEFORE, call);
-    }
+const THREADS: usize = 2;
 
-    /// Makes a call so often that it can be looked at.
-    pub fn repeat(&self, times: u32, mut call: impl FnMut()) {
-        for time in 1..=times {
-            call();
-            // Else the queue grows.
-            if time % 50 == 0 {
-                self.queue.finish().expect("the queue finishes");
-            }
-        }
-    }
-
-    fn fill(&self) -> Call<'_> {
-        let Self { queue, a, .. } = self;
-        Call {
-            name: "fill a buffer",
-            commands: 1,
-            safe: Box::new(|| {
-                enqueue_fill_buffer(queue, a, &7_u32, 0..BYTES, []).expect("it is filled");
-            }),
-            raw: Box::new(|| {
-                let pattern = 7_u32;
-                // SAFETY: the handles are alive and of one context, and the bytes are there.
-                let event = unsafe {
-                    cl::enqueue_fill_buffer(
-                        queue.get(),
-                        a.as_raw(),
-                        (&raw const pattern).cast(),
-                        size_of_val(&pattern),
-                        0,
-                        BYTES,
-                        0,
-                        ptr::null(),
-                    )
-                };
-                drop(Event::new(event.expect("it is filled")));
-            }),
-        }
-    }
-
-    fn copy(&self) -> Call<'_> {
-        let Self { queue, a, b, .. } = self;
-        Call {
-            name: "copy between buffers",
-            commands: 1,
-            safe: Box::new(|| {
-                enqueue_copy_buffer(queue, a, 0, b, 0, BYTES, []).expect("it is copied");
-            }),
-            raw: Box::new(|| {
-                let (a, b) = (a.as_raw(), b.as_raw());
-                // SAFETY: the handles are alive and of one context, and the bytes are there.
-                let event = unsafe {
-                    cl::enqueue_copy_buffer(queue.get(), a, b, 0, 0, BYTES, 0, ptr::null())
-                };
-                drop(Event::new(event.expect("it is copied")));
-            }),
-        }
-    }
-
-    fn map(&self) -> Call<'_> {
-        let Self { queue, a, .. } = self;
-        Call {
-            name: "map and unmap",
-            commands: 2,
-            safe: Box::new(|| {
-                let map = enqueue_map_buffer::<u32, _>(queue, a, MapReadWrite, 0..BYTES, []);
-                map.expect("it is mapped").unmap([]).expect("it is unmapped");
-            }),
-            raw: Box::new(|| {
-                let flags = cl_memory::CL_MAP_READ | cl_memory::CL_MAP_WRITE;
-                let mut at = ptr::null_mut();
-                let (queue, a) = (queue.get(), a.as_raw());
-                // SAFETY: the handles are alive and of one context, the bytes are there, and are
-                // unmapped once, from where they were mapped.
-                let (mapped, unmapped) = unsafe {
-                    let mapped = cl::enqueue_map_buffer(
-                        queue,
-                        a,
-                        CL_BLOCKING,
-                        flags,
-                        0,
-                        BYTES,
-                        &mut at,
-                        0,
-                        ptr::null(),
-                    );
-                    (mapped, cl::enqueue_unmap_mem_object(queue, a, at, 0, ptr::null()))
-                };
-                drop(Event::new(mapped.expect("it is mapped")));
-                drop(Event::new(unmapped.expect("it is unmapped")));
-            }),
-        }
-    }
-
-    fn sub_region(&self) -> Call<'_> {
-        let Self { a, .. } = self;
-        // A multiple of every device's alignment.
-        let bytes = 1024..2048;
-        let place = cl_buffer_region { origin: bytes.start, size: bytes.len() };
-        Call {
-            name: "create and drop a sub-region",
-            commands: 2,
-            safe: Box::new(move || drop(a.sub_region(bytes.clone()).expect("a region"))),
-            raw: Box::new(move || {
-                // SAFETY: the buffer is alive, the place has the type that its kind asks for, and
-                // the region is released once.
-                unsafe {
-                    let kind = cl_memory::CL_BUFFER_CREATE_TYPE_REGION;
-                    let place = (&raw const place).cast();
-                    let region = cl_memory::create_sub_buffer(a.as_raw(), 0, kind, place);
-                    cl_memory::release_mem_object(region.expect("a region"))
-                }
-                .expect("it is released");
-            }),
-        }
-    }
-
-    fn launch(&self) -> Call<'_> {
-        let Self { queue, a, b, program } = self;
-        let mut launcher = Launcher::create(program, "add").expect("a kernel");
-        let kernel = Kernel::create(program, "add").expect("a kernel");
-        Call {
-            name: "launch a kernel with 3 arguments",
-            commands: 4,
-            safe: Box::new(move || {
-                // SAFETY: the arguments are the kernel's, and large enough.
-                let event =
-                    unsafe { launcher.launch().arg(a).arg(b).arg(1).global(16).enqueue(queue) };
-                event.expect("it is launched");
-            }),
-            raw: Box::new(move || {
-                let (number, global) = (1_i32, [16_usize]);
-                // SAFETY: as above, and each value is as long as it is said to be.
-                let event = unsafe {
-                    for (index, buffer) in [(0, a.as_raw()), (1, b.as_raw())] {
-                        let value = (&raw const buffer).cast();
-                        set_kernel_arg(kernel.get(), index, size_of_val(&buffer), value)
-                            .expect("it is an argument");
-                    }
-                    let value = (&raw const number).cast();
-                    set_kernel_arg(kernel.get(), 2, size_of_val(&number), value)
-                        .expect("it is an argument");
-                    cl::enqueue_nd_range_kernel(
-                        queue.get(),
-                        kernel.get(),
-                        1,
-                        ptr::null(),
-                        global.as_ptr(),
-                        ptr::null(),
-                        0,
-                        ptr::null(),
-                    )
-                };
-                drop(Event::new(event.expect("it is launched")));
-            }),
-        }
-    }
-}
-
-/// Prints what the calls add on a device. `false` where it is too much.
+/// Prints the times of calls without a wait list. Returns false if a limit is missed.
 pub fn report(subject: &Subject) -> bool {
-    let setup = Setup::new(&subject.context());
-    let counts = instructions::count(subject);
-    if let Err(why) = &counts {
-        println!("{why}");
-    }
-    println!(
-        "\n{:<34} {:>7} {:>7} {:>7} {:>11} {:>7} {:>7}",
-        "instructions beside the driver's", "cl3", "ours", "added", "per command", "limit", "heap"
-    );
-    // A CPU's must be counted.
-    let mut is_met = counts.is_ok() || !subject.info.device_type.is_cpu_only();
-    for (position, mut call) in setup.calls().into_iter().enumerate() {
-        let allocations = allocations_added(&setup, &mut call);
-        let Call { name, commands, .. } = call;
-        print!("{name:<34} ");
-        let mut verdict = allocations <= 0.0;
-        if let Some([raw, safe]) = counts.as_ref().ok().map(|counts| &counts[position]) {
-            let added = added(raw, safe);
-            let per_command = added / f64::from(commands);
-            let [raw, safe] = [raw, safe].map(|count| count.own as f64 / f64::from(TIMES));
-            print!("{raw:>7.0} {safe:>7.0} {added:>7.0} {per_command:>11.0} {LIMIT:>7.0}");
-            verdict &= per_command <= LIMIT;
-        } else {
-            print!("{:>43}", "");
+    print_head("ns per call");
+    let context = subject.context();
+    let mut places = [Place::new(&context)];
+    let cases = WORKS.map(|work| Case { work, waits: Waits::Nothing, threads: 1 });
+    print_rows(&cases, &mut places)
+}
+
+/// Prints the times of calls with a wait list. Returns false if a limit is missed.
+pub fn report_waits(subject: &Subject) -> bool {
+    let context = subject.context();
+    let mut places = [(); THREADS].map(|()| Place::new(&context));
+    let mut is_met = true;
+    for threads in 1..=THREADS {
+        print_head(&format!("ns per call, after events, threads: {threads}"));
+        for waits in Waits::LISTS {
+            let cases = WORKS_THAT_WAIT.map(|work| Case { work, waits, threads });
+            is_met &= print_rows(&cases, &mut places);
         }
-        println!(" {allocations:>7.2}{}", if verdict { "" } else { "  MISSED" });
-        is_met &= verdict;
     }
     is_met
 }
 
-/// Instructions of a call of ours over those of cl3's, apart from what the driver does for both.
-fn added(raw: &Count, safe: &Count) -> f64 {
-    let own = safe.own as f64 - raw.own as f64;
-    let extra: f64 = safe
-        .driver
-        .iter()
-        .map(|(function, calls)| {
-            let asked = raw.driver.get(function).map_or(0, |calls| calls.number);
-            let extra = calls.number.saturating_sub(asked) as f64;
-            extra * calls.instructions as f64 / calls.number as f64
-        })
-        .sum();
-    (own + extra) / f64::from(TIMES)
+fn print_head(title: &str) {
+    println!(
+        "\n{title:<52} {:>8} {:>8} {:>6} {:>6}-{:<6} {:>5} {:>9} {:>6} {:>5}",
+        "cl3", "ours", "ratio", "from", "to", "limit", "no event", "ratio", "heap"
+    );
 }
 
-/// How many times a call of ours takes memory from the heap more than cl3's does.
-fn allocations_added(setup: &Setup, call: &mut Call<'_>) -> f64 {
-    let [raw, safe] = [&mut call.raw, &mut call.safe].map(|call| {
-        setup.warm_up(call);
-        allocations::count(|| setup.repeat(TIMES, call)) as f64
-    });
-    (safe - raw) / f64::from(TIMES)
+fn print_rows(cases: &[Case], places: &mut [Place<'_>]) -> bool {
+    let mut is_met = true;
+    for case in cases {
+        is_met &= Row::measure(case, places).print();
+    }
+    is_met
+}
+
+struct Row<'c> {
+    case: &'c Case,
+    samples: Samples,
+}
+
+impl<'c> Row<'c> {
+    fn measure(case: &'c Case, places: &mut [Place<'_>]) -> Self {
+        let mut row = Self { case, samples: Samples::default() };
+        let begin = Instant::now();
+        loop {
+            case.measure(places, &mut row.samples, TIME);
+            if row.ratio() <= row.limit() || begin.elapsed() >= PATIENCE {
+                return row;
+            }
+        }
+    }
+
+    /// Nanoseconds per call: other load only adds to it.
+    fn time(&self, side: Side) -> f64 {
+        quantile(&self.samples.times(side), 0.25)
+    }
+
+    /// Of cl3's time.
+    fn ratio(&self) -> f64 {
+        self.time(Side::Ours) / self.time(Side::Cl3)
+    }
+
+    fn limit(&self) -> f64 {
+        match self.case.waits {
+            Waits::Nothing => LIMIT.max(1.0 + NANOSECONDS_MORE / self.time(Side::Cl3)),
+            _ => LIMIT_WITH_WAIT_LIST,
+        }
+    }
+
+    /// The quartiles of the ratios in single rounds.
+    fn spread(&self) -> [f64; 2] {
+        let [cl3, ours] = [Side::Cl3, Side::Ours].map(|side| self.samples.times(side));
+        let ratios: Vec<_> = ours.iter().zip(cl3).map(|(ours, cl3)| ours / cl3).collect();
+        [0.25, 0.75].map(|part| quantile(&ratios, part))
+    }
+
+    /// Heap allocations per call beyond those of cl3.
+    fn allocations(&self) -> f64 {
+        self.samples.allocations(Side::Ours) - self.samples.allocations(Side::Cl3)
+    }
+
+    /// Returns false if a limit is missed.
+    fn print(&self) -> bool {
+        let &Case { work, waits, .. } = self.case;
+        let [cl3, ours] = [Side::Cl3, Side::Ours].map(|side| self.time(side));
+        let (ratio, limit, [from, to]) = (self.ratio(), self.limit(), self.spread());
+        let name = format!("{}{}", work.name(), waits.name());
+        print!("{name:<52} {cl3:>8.0} {ours:>8.0} {ratio:>6.2} {from:>6.2}-{to:<6.2} {limit:>5.2}");
+        match waits {
+            Waits::Nothing => {
+                let without_event = self.time(Side::WithoutEvent);
+                print!(" {without_event:>9.0} {:>6.2}", ours / without_event);
+            }
+            _ => print!(" {:>9} {:>6}", "-", "-"),
+        }
+        let allocations = self.allocations();
+        let allowed = ALLOCATIONS * f64::from(work.commands()) + RARE_ALLOCATIONS;
+        let is_met = ratio <= limit && allocations <= allowed;
+        println!(" {allocations:>5.2}{}", if is_met { "" } else { "  MISSED" });
+        is_met
+    }
 }

@@ -1,17 +1,20 @@
-//! What safety costs: `cargo xtask bench memory`.
+//! Cost of safe calls: `cargo xtask bench memory`.
 //!
-//! For every device chosen: what this crate's functions add to the driver's, in instructions and in
-//! memory from the heap, and how fast they move data, against the same calls of cl3 and of PyOpenCL
-//! (where Python has it). Figures with a limit that is missed make the exit status 1.
+//! For every device: the times and heap allocations of this crate's calls, and the speed of its
+//! transfers, beside the same calls of cl3 and of PyOpenCL (if Python has it). A missed limit makes the
+//! exit status 1.
 //!
 //! The executable needs nothing but itself, and can be carried to another machine.
 
 mod allocations;
-mod callgrind;
+#[path = "../common/barrier.rs"]
+mod barrier;
 mod calls;
+mod case;
+#[expect(dead_code, reason = "no file is named after a device")]
 #[path = "../common/device.rs"]
 mod device;
-mod instructions;
+mod place;
 mod pyopencl;
 #[path = "../common/time.rs"]
 mod time;
@@ -23,38 +26,41 @@ use std::process::ExitCode;
 use device::Subject;
 
 const HELP: &str = "\
-What clmatrix adds to OpenCL's calls, and how fast it moves data.
+Cost of safe calls, and the speed of transfers.
 
-Usage: memory [calls] [transfers]      both, if none is named
+Usage: memory [calls] [waits] [transfers]      all three, if none is named
 
-  calls       instructions (by valgrind, on CPU devices) and heap allocations that are added
+  calls       times of calls without a wait list, and their heap allocations, beside cl3's
+  waits       the same with a wait list
   transfers   GB/s to and from the device, beside cl3 and PyOpenCL
 
-  CLMATRIX_TEST          the devices, as for tests; PoCL if it is not set
-  CLMATRIX_BENCH_PYTHON  a Python that has PyOpenCL; python3 if it is not set
+  CLMATRIX_TEST          the devices, as for tests [default: PoCL and Intel's, if present]
+  CLMATRIX_BENCH_PYTHON  a Python that has PyOpenCL [default: python3]
 
 The executable can be copied to another machine with the same C library.";
 
+/// Returns false if a limit is missed.
+type Report = fn(&Subject) -> bool;
+
+const SECTIONS: [(&str, Report); 3] =
+    [("calls", calls::report), ("waits", calls::report_waits), ("transfers", transfers::report)];
+
+const DEVICES: [&str; 2] = [device::POCL, "Intel"];
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).filter(|arg| arg != "--bench").collect();
-    if let Some(unknown) = arguments.iter().find(|arg| !["calls", "transfers"].contains(&&***arg)) {
+    let is_section = |argument: &str| SECTIONS.iter().any(|(name, _)| *name == argument);
+    if let Some(unknown) = arguments.iter().find(|argument| !is_section(argument)) {
         println!("{HELP}");
         return if unknown == "--help" { ExitCode::SUCCESS } else { ExitCode::from(2) };
     }
-    let wants = |section: &str| arguments.is_empty() || arguments.iter().any(|arg| arg == section);
-    let subjects = device::chosen();
-    if let Some(subject) = instructions::to_be_counted(&subjects) {
-        instructions::run_under_valgrind(subject);
-        return ExitCode::SUCCESS;
-    }
     let mut is_met = true;
-    for subject in &subjects {
+    for subject in &device::chosen(&DEVICES) {
         println!("\n{}", subject.header());
-        if wants("calls") {
-            is_met &= calls::report(subject);
-        }
-        if wants("transfers") {
-            is_met &= transfers::report(subject);
+        for (name, report) in SECTIONS {
+            if arguments.is_empty() || arguments.iter().any(|argument| argument == name) {
+                is_met &= report(subject);
+            }
         }
     }
     device::print_where_this_is();

@@ -12,7 +12,7 @@ use crate::device::Subject;
 use crate::ours;
 use crate::report::Report;
 use crate::source::Source;
-use crate::time::{median, nanoseconds};
+use crate::time::{nanoseconds, quantile};
 
 const SIZES: [(&str, usize); 3] = [("4 KiB", 4 << 10), ("1 MiB", 1 << 20), ("64 MiB", 64 << 20)];
 
@@ -73,7 +73,7 @@ pub fn report(subject: &Subject, report: &mut Report) {
                 times.push(taken);
             }
         }
-        let [pool, driver, immediate] = times.map(|times| median(&times));
+        let [pool, driver, immediate] = times.map(|times| quantile(&times, 0.5));
         let over = |others: f64| format!("{:.0}", others / pool);
         let time = |time: f64| format!("{time:.0}");
         let cells = [time(pool), time(driver), over(driver), time(immediate), over(immediate)];

@@ -6,6 +6,8 @@
 //!
 //! The executable needs nothing but itself, and can be carried to another machine.
 
+#[path = "../common/barrier.rs"]
+mod barrier;
 #[path = "../common/device.rs"]
 mod device;
 mod driver;
@@ -50,7 +52,7 @@ fn main() -> ExitCode {
         }
     };
     let mut misses = vec![];
-    let subjects = device::chosen();
+    let subjects = device::chosen(&[device::POCL]);
     for subject in &subjects {
         let folder = match subjects.len() {
             1 => options.out.clone(),

@@ -40,7 +40,7 @@ impl Figure {
     fn typical(&self, times: &[f64]) -> f64 {
         let processors = thread::available_parallelism().map_or(1, usize::from);
         // Threads that wait for a processor leave more to the others.
-        quantile(times, if self.threads > processors { 2 } else { 4 })
+        quantile(times, if self.threads > processors { 0.5 } else { 0.25 })
     }
 
     /// Of the reference's time.

@@ -1,11 +1,11 @@
 //! Threads that use one of two sources at the same time, round by round.
 
-use std::hint::spin_loop;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::{Scope, available_parallelism, yield_now};
+use std::thread::{Scope, available_parallelism};
 
+use crate::barrier::SpinBarrier;
 use crate::source::Source;
 use crate::workload::{Pace, Worker, Workload};
 
@@ -18,9 +18,6 @@ pub struct Team {
     ends: Receiver<Pace>,
     round: Arc<Round>,
 }
-
-/// How often a thread looks for the others before it lets another run.
-const SPINS: usize = 100_000;
 
 /// How often a round is repeated at most in which others disturbed the threads.
 const TRIES: usize = 20;
@@ -35,32 +32,16 @@ pub enum Side {
     Ours,
 }
 
-#[derive(Default)]
 struct Round {
-    /// Threads that are not running yet.
-    missing: AtomicUsize,
+    barrier: SpinBarrier,
     one_has_ended: AtomicBool,
 }
 
 impl Round {
     fn of(&self, worker: &mut Worker<'_, impl Source>) -> Pace {
         worker.warm_up();
-        self.begin();
+        self.barrier.wait();
         worker.round(&self.one_has_ended)
-    }
-
-    /// Returns once all threads are running: one that sleeps until then would come late.
-    fn begin(&self) {
-        self.missing.fetch_sub(1, Ordering::AcqRel);
-        let mut spins = 0;
-        while self.missing.load(Ordering::Acquire) > 0 {
-            if spins < SPINS {
-                spins += 1;
-                spin_loop();
-            } else {
-                yield_now();
-            }
-        }
     }
 }
 
@@ -73,7 +54,8 @@ impl Team {
         workload: Workload,
         threads: usize,
     ) -> Self {
-        let round = Arc::new(Round::default());
+        let barrier = SpinBarrier::new(threads);
+        let round = Arc::new(Round { barrier, one_has_ended: AtomicBool::new(false) });
         let (end, ends) = channel();
         let mut starts = vec![];
         for number in 0..threads {
@@ -118,7 +100,6 @@ impl Team {
 
     fn try_round(&self, side: Side) -> Vec<Pace> {
         self.round.one_has_ended.store(false, Ordering::Relaxed);
-        self.round.missing.store(self.starts.len(), Ordering::Release);
         for start in &self.starts {
             start.send(side).expect("the thread waits");
         }

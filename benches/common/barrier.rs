@@ -1,0 +1,37 @@
+//! A barrier for threads that are about to be measured.
+
+use std::hint::spin_loop;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::yield_now;
+
+/// Spins before a thread yields its processor.
+const SPINS: usize = 100_000;
+
+/// Threads that wait here spin, so that all of them continue at the same time: a thread that sleeps
+/// would continue late.
+pub struct SpinBarrier {
+    threads: usize,
+    /// Calls of [`wait`](Self::wait) up to now.
+    arrived: AtomicUsize,
+}
+
+impl SpinBarrier {
+    pub fn new(threads: usize) -> Self {
+        Self { threads, arrived: AtomicUsize::new(0) }
+    }
+
+    /// Returns once all threads have called it as many times as this one.
+    pub fn wait(&self) {
+        let number = self.arrived.fetch_add(1, Ordering::AcqRel);
+        let all = (number / self.threads + 1) * self.threads;
+        let mut spins = 0;
+        while self.arrived.load(Ordering::Acquire) < all {
+            if spins < SPINS {
+                spins += 1;
+                spin_loop();
+            } else {
+                yield_now();
+            }
+        }
+    }
+}

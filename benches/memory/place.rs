@@ -1,0 +1,313 @@
+//! The calls that are measured: this crate's, and the same calls of cl3.
+
+use std::ptr;
+
+use clmatrix::cl3::event::{create_user_event, retain_event};
+use clmatrix::cl3::kernel::set_kernel_arg;
+use clmatrix::cl3::types::{
+    CL_BLOCKING, CL_NON_BLOCKING, cl_bool, cl_buffer_region, cl_event, cl_map_flags, cl_mem,
+    cl_uint,
+};
+use clmatrix::cl3::{self, command_queue as cl, memory as cl_memory};
+use clmatrix::memory::{
+    Buffer, MapReadWrite, MemFlags, MemoryObject, enqueue_copy_buffer, enqueue_fill_buffer,
+    enqueue_map_buffer, enqueue_map_buffer_nonblocking,
+};
+use clmatrix::{CommandQueue, Context, Event, Kernel, Launcher, Program, opencl3};
+
+/// Bytes that a command touches.
+const BYTES: usize = 64;
+
+static PATTERN: u32 = 7;
+
+/// Work items of a launch.
+static ITEMS: usize = 16;
+
+/// The bytes of a sub-region. A multiple of every device's alignment.
+static REGION: cl_buffer_region = cl_buffer_region { origin: 1024, size: 1024 };
+
+const MAP_FLAGS: cl_map_flags = cl_memory::CL_MAP_READ | cl_memory::CL_MAP_WRITE;
+
+const SOURCE: &str = "kernel void add(global int *sum, global const int *more, int number) {
+    sum[get_global_id(0)] += more[get_global_id(0)] + number;
+}";
+
+const SUCCESS: &str = "the call succeeds";
+
+/// What a call does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    Fill,
+    Copy,
+    /// With three arguments, which are set as well.
+    Launch,
+    /// A map that blocks, and its unmap.
+    Map,
+    /// A map that does not block, and its unmap.
+    MapNonBlocking,
+    /// Creates and releases a sub-region. Enqueues nothing.
+    SubRegion,
+}
+
+impl Work {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fill => "fill a buffer",
+            Self::Copy => "copy between buffers",
+            Self::Launch => "launch with 3 arguments",
+            Self::Map => "map and unmap",
+            Self::MapNonBlocking => "map, not blocking, and unmap",
+            Self::SubRegion => "sub-region",
+        }
+    }
+
+    /// The commands that a call enqueues.
+    pub const fn commands(self) -> u32 {
+        match self {
+            Self::SubRegion => 0,
+            Self::Fill | Self::Copy | Self::Launch => 1,
+            Self::Map | Self::MapNonBlocking => 2,
+        }
+    }
+}
+
+/// The objects that a thread works with.
+pub struct Place<'c> {
+    context: &'c Context,
+    queues: [CommandQueue; 2],
+    buffers: [Buffer; 2],
+    /// The kernel of this crate's launches.
+    launcher: Launcher,
+    /// The kernel of cl3's launches.
+    kernel: Kernel,
+}
+
+impl<'c> Place<'c> {
+    pub fn new(context: &'c Context) -> Self {
+        let queue = || CommandQueue::create_default(context, 0).expect("a queue");
+        let buffer =
+            || Buffer::from_slice(context, MemFlags::READ_WRITE, &[0_u8; 4096]).expect("a buffer");
+        let program = Program::create_and_build_from_source(context, SOURCE, "");
+        let program = program.expect("the program compiles");
+        Self {
+            queues: [queue(), queue()],
+            buffers: [buffer(), buffer()],
+            launcher: Launcher::create(&program, "add").expect("a kernel"),
+            kernel: Kernel::create(&program, "add").expect("a kernel"),
+            context,
+        }
+    }
+
+    /// Creates a user event, as a reference that the caller owns.
+    pub fn user_event(&self) -> cl_event {
+        create_user_event(self.context.get()).expect("a user event")
+    }
+
+    /// Waits for the end of all commands, without this crate.
+    pub fn finish(&self) {
+        let queues = self.queues.each_ref().map(CommandQueue::get);
+        queues.iter().for_each(|queue| cl::flush(*queue).expect(SUCCESS));
+        queues.iter().for_each(|queue| cl::finish(*queue).expect(SUCCESS));
+    }
+
+    /// The first buffer, and the second one for commands with two. Each queue has its own first one.
+    fn raw_buffers(&self, on: usize) -> [cl_mem; 2] {
+        [on, 1 - on].map(|number| self.buffers[number].as_raw())
+    }
+
+    fn set_kernel_args(&self, buffers: [cl_mem; 2]) {
+        fn set<T>(kernel: &Kernel, index: cl_uint, value: &T) {
+            // SAFETY: the kernel is alive, and `value` has the type of this argument.
+            unsafe {
+                set_kernel_arg(kernel.get(), index, size_of::<T>(), ptr::from_ref(value).cast())
+            }
+            .expect(SUCCESS);
+        }
+        set(&self.kernel, 0, &buffers[0]);
+        set(&self.kernel, 1, &buffers[1]);
+        set(&self.kernel, 2, &1_i32);
+    }
+}
+
+/// A library whose calls return events.
+pub trait Api {
+    type Event;
+
+    /// Does `work` on the queue number `on`, after `wait_for`. Returns the event of the last command
+    /// that has a wait list.
+    fn call<const N: usize>(
+        place: &mut Place<'_>,
+        work: Work,
+        on: usize,
+        wait_for: [&Self::Event; N],
+    ) -> Option<Self::Event>;
+
+    /// Takes over the reference that [`Place::user_event`] returned.
+    fn adopt(event: cl_event) -> Self::Event;
+}
+
+/// This crate.
+pub struct Ours;
+
+impl Api for Ours {
+    type Event = Event;
+
+    fn call<const N: usize>(
+        place: &mut Place<'_>,
+        work: Work,
+        on: usize,
+        wait_for: [&Event; N],
+    ) -> Option<Event> {
+        let Place { queues, buffers, launcher, .. } = place;
+        let (queue, first, second) = (&queues[on], &buffers[on], &buffers[1 - on]);
+        let event = match work {
+            Work::Fill => enqueue_fill_buffer(queue, first, &PATTERN, 0..BYTES, wait_for),
+            Work::Copy => enqueue_copy_buffer(queue, first, 0, second, 0, BYTES, wait_for),
+            Work::Launch => {
+                let mut launch = launcher.launch();
+                launch.arg(first).arg(second).arg(1).global(ITEMS);
+                if N > 0 {
+                    launch.wait_for(wait_for);
+                }
+                // SAFETY: the arguments have the kernel's types and are large enough.
+                unsafe { launch.enqueue(queue) }
+            }
+            Work::Map => {
+                enqueue_map_buffer::<u32, _>(queue, first, MapReadWrite, 0..BYTES, wait_for)
+                    .and_then(|map| map.unmap([]))
+            }
+            Work::MapNonBlocking => {
+                let (mode, bytes) = (MapReadWrite, 0..BYTES);
+                enqueue_map_buffer_nonblocking::<u32, _>(queue, first, mode, bytes, wait_for)
+                    .map(|map| retained(map.event()))
+            }
+            Work::SubRegion => {
+                let end = REGION.origin + REGION.size;
+                drop(first.sub_region(REGION.origin..end).expect("a region"));
+                return None;
+            }
+        };
+        Some(event.expect(SUCCESS))
+    }
+
+    fn adopt(event: cl_event) -> Event {
+        Event::new(event)
+    }
+}
+
+fn retained(event: &Event) -> Event {
+    // SAFETY: the event is alive.
+    unsafe { retain_event(event.get()) }.expect(SUCCESS);
+    Event::new(event.get())
+}
+
+/// cl3, with the release of the events.
+pub struct Cl3;
+
+impl Api for Cl3 {
+    type Event = opencl3::event::Event;
+
+    fn call<const N: usize>(
+        place: &mut Place<'_>,
+        work: Work,
+        on: usize,
+        wait_for: [&Self::Event; N],
+    ) -> Option<Self::Event> {
+        let queue = place.queues[on].get();
+        let [first, second] = place.raw_buffers(on);
+        let events = wait_for.map(Self::Event::get);
+        let list = if N == 0 { ptr::null() } else { events.as_ptr() };
+        let count = N as cl_uint;
+        let map = |blocking: cl_bool| {
+            let mut at = ptr::null_mut();
+            // SAFETY: as below; the bytes are unmapped once, from where they were mapped.
+            let [mapped, unmapped] = unsafe {
+                let mapped = cl::enqueue_map_buffer(
+                    queue, first, blocking, MAP_FLAGS, 0, BYTES, &mut at, count, list,
+                );
+                [mapped, cl::enqueue_unmap_mem_object(queue, first, at, 0, ptr::null())]
+            };
+            drop(Self::Event::new(unmapped.expect(SUCCESS)));
+            mapped
+        };
+        // SAFETY: the handles are alive and of one context, and the bytes are there.
+        let event = unsafe {
+            match work {
+                Work::Fill => {
+                    let pattern = (&raw const PATTERN).cast();
+                    let size = size_of_val(&PATTERN);
+                    cl::enqueue_fill_buffer(queue, first, pattern, size, 0, BYTES, count, list)
+                }
+                Work::Copy => {
+                    cl::enqueue_copy_buffer(queue, first, second, 0, 0, BYTES, count, list)
+                }
+                Work::Launch => {
+                    place.set_kernel_args([first, second]);
+                    let (kernel, none) = (place.kernel.get(), ptr::null());
+                    let items = &raw const ITEMS;
+                    cl::enqueue_nd_range_kernel(queue, kernel, 1, none, items, none, count, list)
+                }
+                Work::Map => map(CL_BLOCKING),
+                Work::MapNonBlocking => map(CL_NON_BLOCKING),
+                Work::SubRegion => {
+                    create_and_release_region(first);
+                    return None;
+                }
+            }
+        };
+        Some(Self::Event::new(event.expect(SUCCESS)))
+    }
+
+    fn adopt(event: cl_event) -> Self::Event {
+        Self::Event::new(event)
+    }
+}
+
+fn create_and_release_region(buffer: cl_mem) {
+    let kind = cl_memory::CL_BUFFER_CREATE_TYPE_REGION;
+    // SAFETY: the buffer is alive, the region has the type that its kind asks for, and it is released
+    // once.
+    unsafe {
+        let region = cl_memory::create_sub_buffer(buffer, 0, kind, (&raw const REGION).cast());
+        cl_memory::release_mem_object(region.expect("a region"))
+    }
+    .expect(SUCCESS);
+}
+
+/// Does `work` on the first queue without asking for an event, as cl3 cannot.
+pub fn call_without_event(place: &mut Place<'_>, work: Work) {
+    let api = cl3::load_library().as_ref().expect("an OpenCL library");
+    let queue = place.queues[0].get();
+    let [first, second] = place.raw_buffers(0);
+    let none = ptr::null();
+    let no_event = ptr::null_mut();
+    let map = |blocking: cl_bool| {
+        let mut status = 0;
+        let status = &raw mut status;
+        let at = api.clEnqueueMapBuffer(
+            queue, first, blocking, MAP_FLAGS, 0, BYTES, 0, none, no_event, status,
+        );
+        api.clEnqueueUnmapMemObject(queue, first, at.expect(SUCCESS), 0, none, no_event)
+    };
+    let status = match work {
+        Work::Fill => {
+            let pattern = (&raw const PATTERN).cast();
+            let size = size_of_val(&PATTERN);
+            api.clEnqueueFillBuffer(queue, first, pattern, size, 0, BYTES, 0, none, no_event)
+        }
+        Work::Copy => api.clEnqueueCopyBuffer(queue, first, second, 0, 0, BYTES, 0, none, no_event),
+        Work::Launch => {
+            place.set_kernel_args([first, second]);
+            let (kernel, items) = (place.kernel.get(), &raw const ITEMS);
+            let unset = ptr::null();
+            api.clEnqueueNDRangeKernel(queue, kernel, 1, unset, items, unset, 0, none, no_event)
+        }
+        Work::Map => map(CL_BLOCKING),
+        Work::MapNonBlocking => map(CL_NON_BLOCKING),
+        Work::SubRegion => {
+            create_and_release_region(first);
+            Some(0)
+        }
+    };
+    assert_eq!(status, Some(0), "{SUCCESS}");
+}
