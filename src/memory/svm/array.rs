@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use bytemuck::Pod;
@@ -13,16 +14,14 @@ use opencl3::command_queue::CommandQueue;
 use opencl3::context::Context;
 use opencl3::event::Event;
 
-use super::access::Accessing;
+use super::access::SvmAccess;
 use super::allocation::{LARGEST_ALIGNMENT, SvmAllocation, SvmAllocationBuilder};
 use super::flags::SvmFlags;
 use super::memory::SvmMemory;
 use super::pointer::SvmPointer;
 use super::sealed::Svm;
 use crate::error::{Error, Result};
-use crate::memory::map::mapping::Mapping;
-use crate::memory::map::slice::SliceMap;
-use crate::memory::map::{MapMode, MapRead, MapReadWrite, WritableMapMode};
+use crate::memory::map::{MapMode, MapRead, MapReadWrite, SvmMap};
 use crate::memory::wait_list::WaitList;
 
 /// An array of a shape and order in shared virtual memory (`pyopencl.SVM` of what `svm_empty`
@@ -205,29 +204,31 @@ impl<'a, T: Pod, D: Dimension> SvmArrayBuilder<'a, T, D> {
 
 /// An [`SvmArray`] that is mapped (`pyopencl.SVMMap`). Unmapped by [`unmap`](ArrayMap::unmap), or
 /// when dropped.
-pub type SvmArrayMap<T, M, D> = ArrayMap<Mapping<Arc<SvmMemory>>, T, M, D>;
+pub type SvmArrayMap<T, M, D> = ArrayMap<SvmMap<T, M>, D>;
 
-/// A fine-grain [`SvmArray`] that the host uses without a map: see
-/// [`SvmAccess`](super::SvmAccess).
-pub type SvmArrayAccess<T, M, D> = ArrayMap<Accessing, T, M, D>;
+/// A fine-grain [`SvmArray`] that the host uses without a map: see [`SvmAccess`].
+pub type SvmArrayAccess<T, M, D> = ArrayMap<SvmAccess<T, M>, D>;
 
-/// An array of the host's that something holds in place: [`SvmArrayMap`] or [`SvmArrayAccess`].
-pub struct ArrayMap<G, T: Pod, M: MapMode, D: Dimension> {
-    slice: SliceMap<G, T, M>,
+/// The elements of an [`SvmArray`], in its shape: [`SvmArrayMap`] or [`SvmArrayAccess`]. `S` is the
+/// slice of the elements.
+pub struct ArrayMap<S, D: Dimension> {
+    slice: S,
     shape: Shape<D>,
 }
 
-impl<G, T: Pod, M: MapMode, D: Dimension> ArrayMap<G, T, M, D> {
+impl<T, S: Deref<Target = [T]>, D: Dimension> ArrayMap<S, D> {
     /// The array.
     pub fn array(&self) -> ArrayView<'_, T, D> {
-        self.slice.array(strided(&self.shape)).expect("the memory was made for this shape")
+        ArrayView::from_shape(strided(&self.shape), &*self.slice)
+            .expect("the memory was made for this shape")
     }
 }
 
-impl<G, T: Pod, M: WritableMapMode, D: Dimension> ArrayMap<G, T, M, D> {
+impl<T, S: DerefMut<Target = [T]>, D: Dimension> ArrayMap<S, D> {
     /// The array, for writing.
     pub fn array_mut(&mut self) -> ArrayViewMut<'_, T, D> {
-        self.slice.array_mut(strided(&self.shape)).expect("the memory was made for this shape")
+        ArrayViewMut::from_shape(strided(&self.shape), &mut *self.slice)
+            .expect("the memory was made for this shape")
     }
 }
 
@@ -241,18 +242,18 @@ impl<T: Pod, M: MapMode, D: Dimension> SvmArrayMap<T, M, D> {
         self.slice.event()
     }
 
-    /// Gives the array back to the device: see [`SliceMap::unmap`].
+    /// Gives the array back to the device: see [`SvmMap::unmap`].
     ///
     /// # Errors
-    /// Those of [`SliceMap::unmap`].
+    /// Those of [`SvmMap::unmap`].
     pub fn unmap<'a>(self, wait_for: impl Into<WaitList<'a>>) -> Result<Event> {
         self.slice.unmap(wait_for)
     }
 
-    /// Gives the array back to the device on another queue: see [`SliceMap::unmap_on`].
+    /// Gives the array back to the device on another queue: see [`SvmMap::unmap_on`].
     ///
     /// # Errors
-    /// Those of [`SliceMap::unmap_on`].
+    /// Those of [`SvmMap::unmap_on`].
     pub fn unmap_on<'a>(
         self,
         queue: &CommandQueue,
@@ -262,7 +263,7 @@ impl<T: Pod, M: MapMode, D: Dimension> SvmArrayMap<T, M, D> {
     }
 }
 
-impl<G, T: Pod + fmt::Debug, M: MapMode, D: Dimension> fmt::Debug for ArrayMap<G, T, M, D> {
+impl<T: fmt::Debug, S: Deref<Target = [T]>, D: Dimension> fmt::Debug for ArrayMap<S, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.array(), f)
     }
