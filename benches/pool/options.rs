@@ -11,7 +11,7 @@ Usage: pool [speed] [waste] [driver] [uses] [--out FOLDER]      all four, if non
   speed    ns per allocate + drop pair, with several threads
   waste    reserved over active bytes on a trace, by options of the pool
   driver   ns per pair beside clCreateBuffer + clReleaseMemObject, and beside memory that exists at once
-  uses     ns per fill, drop and allocation, by whose queues a pool is for
+  uses     ns per fill, drop and allocation, by the queues that a pool is for
 
   --out FOLDER    where table.md, threads.svg and reserved.svg go, for several devices in a folder of
                   their own each; target/pool if it is not given

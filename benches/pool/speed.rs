@@ -1,7 +1,7 @@
 //! Nanoseconds per allocate + drop pair, beside the reference.
 //!
-//! The two take turns, and figures are lower quartiles as long as each thread has a processor: what else a
-//! machine does only adds time, then, and more to what waits for memory most.
+//! The two take turns. Other load on the machine only adds time, and more to code that waits for memory
+//! most. So the figures of a run are lower quartiles as long as each thread has a processor.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,40 +12,55 @@ use crate::team::{Side, Team};
 use crate::time::quantile;
 use crate::workload::Workload;
 
-/// Of each, at least.
-const ROUNDS: usize = 60;
+/// Runs of a figure, each with threads and pools of its own: the share of a pool that a thread works with
+/// does not change in a run.
+const RUNS: usize = 5;
 
-/// For how long rounds go on at least: what disturbs a machine often does so for a second or two.
-const TIME: Duration = Duration::from_secs(4);
+/// Rounds of a run, at least.
+const ROUNDS: usize = 12;
 
-/// What a number of threads takes, per thread.
+/// Time of a run, at least: other load often comes for a second or two.
+const TIME: Duration = Duration::from_millis(800);
+
+/// The times of a number of threads, per thread.
 pub struct Figure {
     pub workload: Workload,
     pub threads: usize,
+    runs: Vec<Run>,
+}
+
+/// Nanoseconds per pair, by round.
+#[derive(Default)]
+struct Run {
     reference: Vec<f64>,
     ours: Vec<f64>,
 }
 
 impl Figure {
-    /// Nanoseconds per pair.
+    /// Nanoseconds per pair, the median of the runs.
     pub fn reference(&self) -> f64 {
-        self.typical(&self.reference)
+        self.median(|run| self.typical(&run.reference))
     }
 
-    /// Nanoseconds per pair.
+    /// Nanoseconds per pair, the median of the runs.
     pub fn ours(&self) -> f64 {
-        self.typical(&self.ours)
+        self.median(|run| self.typical(&run.ours))
+    }
+
+    /// Of the reference's time, the median of the runs.
+    fn ratio(&self) -> f64 {
+        self.median(|run| self.typical(&run.ours) / self.typical(&run.reference))
+    }
+
+    fn median(&self, value: impl Fn(&Run) -> f64) -> f64 {
+        let values: Vec<_> = self.runs.iter().map(value).collect();
+        quantile(&values, 0.5)
     }
 
     fn typical(&self, times: &[f64]) -> f64 {
         let processors = thread::available_parallelism().map_or(1, usize::from);
         // Threads that wait for a processor leave more to the others.
         quantile(times, if self.threads > processors { 0.5 } else { 0.25 })
-    }
-
-    /// Of the reference's time.
-    fn ratio(&self) -> f64 {
-        self.ours() / self.reference()
     }
 
     fn limit(&self) -> Option<Limit> {
@@ -80,31 +95,38 @@ pub fn measure<R: Source, O: Source>(
     let mut figures = vec![];
     for workload in [Workload::Hot, Workload::Random] {
         for &threads in &counts {
-            let mut figure = Figure { workload, threads, reference: vec![], ours: vec![] };
+            let mut figure = Figure { workload, threads, runs: vec![] };
             eprintln!("{}", figure.name());
-            take_turns(&mut figure, &reference(), &ours());
+            let run = || take_turns(workload, threads, &reference(), &ours());
+            figure.runs = (0..RUNS).map(|_| run()).collect();
             figures.push(figure);
         }
     }
     figures
 }
 
-fn take_turns(figure: &mut Figure, reference: &impl Source, ours: &impl Source) {
-    let &mut Figure { workload, threads, .. } = figure;
+fn take_turns(
+    workload: Workload,
+    threads: usize,
+    reference: &impl Source,
+    ours: &impl Source,
+) -> Run {
+    let mut run = Run::default();
     thread::scope(|scope| {
         let team = Team::start(scope, reference, ours, workload, threads);
         let begun = Instant::now();
         for round in (0..).take_while(|round| *round < ROUNDS || begun.elapsed() < TIME) {
-            // Whoever comes second finds caches and frequencies as the first has left them.
+            // The second finds caches and frequencies as the first has left them.
             if round % 2 == 0 {
-                figure.reference.push(team.round(Side::Reference));
-                figure.ours.push(team.round(Side::Ours));
+                run.reference.push(team.round(Side::Reference));
+                run.ours.push(team.round(Side::Ours));
             } else {
-                figure.ours.push(team.round(Side::Ours));
-                figure.reference.push(team.round(Side::Reference));
+                run.ours.push(team.round(Side::Ours));
+                run.reference.push(team.round(Side::Reference));
             }
         }
     });
+    run
 }
 
 pub fn report(figures: &[Figure], report: &mut Report) {

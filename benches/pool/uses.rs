@@ -1,27 +1,32 @@
-//! Nanoseconds until the next block is there, where the one before may still be in use.
+//! Nanoseconds until the next block is allocated, while the one before may still be in use.
 
 use clmatrix::memory::{Buffer, MemFlags, enqueue_fill};
 use clmatrix::pool::{ImmediateAllocator, MemoryPool, PoolOptions};
 use clmatrix::{CommandQueue, Context};
 
-use crate::device::Subject;
+use crate::device::{self, Subject};
 use crate::ours;
-use crate::report::Report;
+use crate::report::{Limit, Report};
 use crate::time::{nanoseconds, quantile};
 
 const SIZES: [(&str, usize); 2] = [("4 KiB", 4 << 10), ("1 MiB", 1 << 20)];
 
-const ROUNDS: usize = 21;
+const ROUNDS: usize = 101;
 
-/// How many blocks are filled one after the other. They are waited for at the end, which does not count.
+/// Blocks that are filled in a round. The wait for the fills at its end does not count.
 const FILLS: usize = 64;
 
-/// Where what is filled comes from.
+const TWO_QUEUES: &str = "two queues in turn, pool";
+
+/// Limit of a pool that hands blocks from queue to queue, of the time without a pool. On PoCL.
+const ACROSS_QUEUES: Limit = Limit { at_most: 1.5, aim: None };
+
+/// The source of the memory that is filled.
 enum From {
     One(Buffer),
     /// Allocated for the queue on which it is filled.
     Pool(MemoryPool),
-    /// Allocated for none.
+    /// Allocated for no queue.
     PoolOfNone(MemoryPool),
 }
 
@@ -33,20 +38,27 @@ struct Case {
 }
 
 impl Case {
-    fn all(context: &Context, size: usize) -> [Self; 4] {
+    /// The cases. A case without a pool is the base of those after it.
+    fn all(context: &Context, size: usize) -> [Self; 5] {
         let queue = || ours::queue(context);
         let pool_for = |queues: &[CommandQueue]| {
             let allocator = ImmediateAllocator::new(&queues[0], MemFlags::READ_WRITE);
             From::Pool(MemoryPool::new(allocator.expect("an allocator")).expect("a pool"))
         };
-        let buffer = Buffer::new(context, MemFlags::READ_WRITE, size).expect("memory");
+        let no_pool =
+            || From::One(Buffer::new(context, MemFlags::READ_WRITE, size).expect("memory"));
         let of_none = From::PoolOfNone(ours::pool(context, PoolOptions::new()));
         let (own, two) = (vec![queue()], vec![queue(), queue()]);
         [
-            Self { name: "one buffer, no pool", from: From::One(buffer), queues: vec![queue()] },
+            Self { name: "no pool", from: no_pool(), queues: vec![queue()] },
             Self { name: "pool for the queue", from: pool_for(&own), queues: own },
-            Self { name: "pool for two queues in turn", from: pool_for(&two), queues: two },
             Self { name: "pool for no queue", from: of_none, queues: vec![queue()] },
+            Self {
+                name: "two queues in turn, no pool",
+                from: no_pool(),
+                queues: vec![queue(), queue()],
+            },
+            Self { name: TWO_QUEUES, from: pool_for(&two), queues: two },
         ]
     }
 
@@ -86,11 +98,19 @@ pub fn report(subject: &Subject, report: &mut Report) {
             }
         }
     }
-    let [small, large] = SIZES.map(|(name, _)| name);
-    report.table(&["ns per fill, drop and allocate", small, large]);
-    for (nth, case) in cases[0].iter().enumerate() {
-        let cells: Vec<_> =
-            times.iter().map(|times| format!("{:.0}", quantile(&times[nth], 0.5))).collect();
-        report.row(case.name, &cells);
+    report.table(&["ns per fill, drop and allocate", "ns", "of no pool", "limit"]);
+    let is_pocl = subject.platform_name == device::POCL;
+    for ((cases, (size, _)), times) in cases.iter().zip(SIZES).zip(&times) {
+        let mut no_pool = f64::NAN;
+        for (case, times) in cases.iter().zip(times) {
+            let time = quantile(times, 0.25);
+            if let From::One(_) = case.from {
+                no_pool = time;
+            }
+            let (name, ratio) = (format!("{size}, {}", case.name), time / no_pool);
+            let limit = (is_pocl && case.name == TWO_QUEUES).then_some(ACROSS_QUEUES);
+            let [limit, _] = report.check(&name, ratio, limit);
+            report.row(&name, &[format!("{time:.0}"), format!("{ratio:.2}"), limit]);
+        }
     }
 }
