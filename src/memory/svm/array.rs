@@ -219,7 +219,7 @@ pub struct ArrayMap<S, D: Dimension> {
 impl<T, S: Deref<Target = [T]>, D: Dimension> ArrayMap<S, D> {
     /// The array.
     pub fn array(&self) -> ArrayView<'_, T, D> {
-        ArrayView::from_shape(strided(&self.shape), &*self.slice)
+        ArrayView::from_shape(strided(&self.shape), &self.slice)
             .expect("the memory was made for this shape")
     }
 }
@@ -227,7 +227,7 @@ impl<T, S: Deref<Target = [T]>, D: Dimension> ArrayMap<S, D> {
 impl<T, S: DerefMut<Target = [T]>, D: Dimension> ArrayMap<S, D> {
     /// The array, for writing.
     pub fn array_mut(&mut self) -> ArrayViewMut<'_, T, D> {
-        ArrayViewMut::from_shape(strided(&self.shape), &mut *self.slice)
+        ArrayViewMut::from_shape(strided(&self.shape), &mut self.slice)
             .expect("the memory was made for this shape")
     }
 }

@@ -112,7 +112,7 @@ fn the_driver_answers_for_images(on_device: OnDevice) {
         // SAFETY: the context is alive, and there is no host data.
         let raw =
             unsafe { create_image(context.get(), flags.bits(), &format, &desc, ptr::null_mut()) };
-        check(Image::new(context, flags, RGBA_U32, &[7, 5]), flags, code(raw));
+        check(Image::new(context, flags, RGBA_U32, [7, 5]), flags, code(raw));
     }
 }
 

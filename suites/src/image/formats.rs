@@ -75,7 +75,7 @@ fn there_are_images_of_each(
 fn the_driver_counts_the_bytes_of_the_channels(on_device: OnDevice) -> Result<()> {
     let context = &on_device.context;
     for format in supported_image_formats(context, MemFlags::READ_ONLY, ImageType::Image2d)? {
-        let image = Image::new(context, MemFlags::READ_ONLY, format, &[7, 5])?;
+        let image = Image::new(context, MemFlags::READ_ONLY, format, [7, 5])?;
         let driver_says: usize =
             get_image_info(image.as_raw(), CL_IMAGE_ELEMENT_SIZE).unwrap().into();
         let numbers = if format.channel_type.is_packed() { 1 } else { format.channel_count() };
