@@ -2,10 +2,10 @@
 
 use std::thread;
 
-use clmatrix::Result;
 use clmatrix::memory::{
     Buffer, MapReadWrite, MemFlags, enqueue_fill_buffer, enqueue_map_buffer_nonblocking,
 };
+use clmatrix::{Event, Result};
 use rstest::rstest;
 
 use super::maps::{Way, check, map_buffer, old};
@@ -120,6 +120,31 @@ fn what_a_failed_command_waited_for_ends_later(on_device: OnDevice) -> Result<()
         fill.wait()?;
         open(&opened);
     }
+    assert_eq!(contents(on, &buffer)?, [7; 4]);
+    Ok(())
+}
+
+/// As above, where the event ends long after the failure: later failures on the same queue give the
+/// library the occasion to let go of the failed command.
+#[rstest]
+#[clmatrix_harness::test]
+fn what_a_failed_command_waited_for_ends_much_later(on_device: OnDevice) -> Result<()> {
+    let on = &on_device;
+    let buffer = Buffer::new(&on.context, MemFlags::READ_WRITE, 16)?;
+    let queue = on.another_queue();
+    let fails_behind = |opened: &Event| -> Result<()> {
+        let failed = gate(&on.context);
+        drop(enqueue_fill_buffer(&queue, &buffer, &OLD, .., [opened, &failed])?);
+        fail(&failed);
+        Ok(())
+    };
+    let opened = gate(&on.context);
+    (0..20).try_for_each(|_| fails_behind(&opened))?;
+    // Longer than a driver takes to notify the commands behind a failed one.
+    thread::sleep(6 * A_MOMENT);
+    (0..20).try_for_each(|_| fails_behind(&opened))?;
+    open(&opened);
+    enqueue_fill_buffer(&on.queue, &buffer, &7_u32, .., [])?;
     assert_eq!(contents(on, &buffer)?, [7; 4]);
     Ok(())
 }

@@ -4,6 +4,7 @@
 //! before it: markers, maps and frees overtake them. Maps and frees of the library must still be correct.
 // quirk: POCL-1, OCLGRIND-1, NVIDIA-1
 
+mod chain;
 mod frees;
 mod late;
 mod maps;
