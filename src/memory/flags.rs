@@ -74,8 +74,8 @@ impl MemFlags {
         let vendors = self.of_vendors();
         if !vendors.is_empty() && self.intersects(Self::USE_HOST_PTR | Self::COPY_HOST_PTR) {
             let why = format!(
-                "the vendor's flags {:#x} may change the type of the host memory; create the object \
-                 without host memory and write to it",
+                "the vendor's flags {:#x} may change the type of the host memory; leave them out, \
+                 or create the object without host memory",
                 vendors.bits()
             );
             return Err(Error::refused(call, CL_INVALID_VALUE, why));
@@ -97,7 +97,10 @@ impl MemFlags {
         let (kernel, host) = (Self::KERNEL_ACCESS, Self::HOST_ACCESS);
         for (group, all) in [(kernel, Self::READ_WRITE), (host, Self::empty())] {
             let (own, inherited) = (self & group, parent & group);
+            // A vendor's flag may stand for the access of the parent; the driver knows.
+            let is_unknown = group == kernel && inherited.is_empty();
             if !own.is_empty()
+                && !is_unknown
                 && inherited != all
                 && own != inherited
                 && !(group == host && own == Self::HOST_NO_ACCESS)
@@ -114,7 +117,8 @@ impl MemFlags {
             if own.is_empty() { parent & group } else { own }
         };
         let inherited = or_inherited(kernel) | or_inherited(host) | (parent & Self::HOST_MEMORY);
-        Ok((inherited | self.of_vendors()).with_default_access())
+        let flags = inherited | self.of_vendors();
+        Ok(if parent.of_vendors().is_empty() { flags.with_default_access() } else { flags })
     }
 
     /// Returns whether the host may read the object.
@@ -230,6 +234,9 @@ mod tests {
             (F::READ_WRITE, F::HOST_READ_ONLY, Ok(F::READ_WRITE | F::HOST_READ_ONLY)),
             (F::READ_ONLY, VENDORS, Ok(F::READ_ONLY | VENDORS)),
             (F::READ_ONLY | VENDORS, none, Ok(F::READ_ONLY)),
+            (VENDORS, none, Ok(none)),
+            (VENDORS, F::READ_ONLY, Ok(F::READ_ONLY)),
+            (VENDORS, F::READ_WRITE, Ok(F::READ_WRITE)),
         ] {
             let result =
                 flags.for_region_of("clCreateSubBuffer", parent).map_err(|error| error.code());

@@ -19,7 +19,6 @@ mod measure;
 mod migrate;
 mod object;
 mod on_device;
-
 mod pipe;
 mod pool;
 mod property;

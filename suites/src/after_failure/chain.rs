@@ -1,4 +1,4 @@
-//! Failures reach the commands that depend on them.
+//! Failures of the events in a wait list.
 
 use clmatrix::Result;
 use clmatrix::memory::enqueue_fill_buffer;
