@@ -299,22 +299,22 @@ pub fn flush_c_streams() {
     unsafe { libc::fflush(std::ptr::null_mut()) };
 }
 
-/// Whether LeakSanitizer, where this process is built with it, finds memory that nothing points to.
-/// Its report goes to standard error.
+/// Returns whether LeakSanitizer finds memory that nothing points to; `None` where this process is
+/// built without it. The report goes to standard error.
 ///
 /// Its own check comes when a process exits, which a worker never does: it is killed, or leaves by
 /// [`exit_now`]. The function is looked up by name, since only an instrumented build has it (one
 /// whose executable exports it: `-Wl,--export-dynamic-symbol=__lsan_do_recoverable_leak_check`).
-pub fn finds_leaks() -> bool {
+pub fn finds_leaks() -> Option<bool> {
     // SAFETY: the name is a C string, and looking it up runs no code.
     let check =
         unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__lsan_do_recoverable_leak_check".as_ptr()) };
     if check.is_null() {
-        return false;
+        return None;
     }
     // SAFETY: by lsan_interface.h the function of this name takes nothing and returns an int.
     let check: extern "C" fn() -> libc::c_int = unsafe { std::mem::transmute(check) };
-    check() != 0
+    Some(check() != 0)
 }
 
 /// Ends the process at once, without the drivers' exit handlers, which may hang.

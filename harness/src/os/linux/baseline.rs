@@ -43,6 +43,11 @@ impl Baseline {
         }
     }
 
+    /// Adds the children of this process to the baseline.
+    pub fn keep_children(&mut self) {
+        self.children.keep();
+    }
+
     /// Undoes what a test has changed, on the thread that the baseline was taken on.
     pub fn restore(&mut self) -> LeftBehind {
         let mut left = LeftBehind::default();

@@ -29,8 +29,14 @@ pub struct Children {
 
 impl Children {
     pub fn now() -> Self {
-        let known = ChildProcess::all().into_iter().map(|child| child.pid).collect();
-        Self { known, ended: Vec::new() }
+        let mut children = Self { known: Vec::new(), ended: Vec::new() };
+        children.keep();
+        children
+    }
+
+    /// Takes all present children for the driver's or the worker's own.
+    pub fn keep(&mut self) {
+        self.known = ChildProcess::all().into_iter().map(|child| child.pid).collect();
     }
 
     /// Kills the children that a test has left, and waits for those that have ended.
