@@ -95,7 +95,7 @@ impl<'c> Row<'c> {
         quantile(&self.samples.times(side), 0.25)
     }
 
-    /// Of cl3's time.
+    /// Our time divided by cl3's.
     fn ratio(&self) -> f64 {
         self.time(Side::Ours) / self.time(Side::Cl3)
     }

@@ -34,7 +34,7 @@ const SOURCE: &str = "kernel void add(global int *sum, global const int *more, i
 
 const SUCCESS: &str = "the call succeeds";
 
-/// What a call does.
+/// The kind of a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Work {
     Fill,

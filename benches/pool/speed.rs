@@ -47,7 +47,7 @@ impl Figure {
         self.median(|run| self.typical(&run.ours))
     }
 
-    /// Of the reference's time, the median of the runs.
+    /// Our time divided by the reference's, the median of the runs.
     fn ratio(&self) -> f64 {
         self.median(|run| self.typical(&run.ours) / self.typical(&run.reference))
     }

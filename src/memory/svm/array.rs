@@ -245,7 +245,7 @@ impl<T: Pod, M: MapMode, D: Dimension> SvmArrayMap<T, M, D> {
     /// Gives the array back to the device: see [`SvmMap::unmap`].
     ///
     /// # Errors
-    /// Those of [`SvmMap::unmap`].
+    /// The errors of [`SvmMap::unmap`].
     pub fn unmap<'a>(self, wait_for: impl Into<WaitList<'a>>) -> Result<Event> {
         self.slice.unmap(wait_for)
     }
@@ -253,7 +253,7 @@ impl<T: Pod, M: MapMode, D: Dimension> SvmArrayMap<T, M, D> {
     /// Gives the array back to the device on another queue: see [`SvmMap::unmap_on`].
     ///
     /// # Errors
-    /// Those of [`SvmMap::unmap_on`].
+    /// The errors of [`SvmMap::unmap_on`].
     pub fn unmap_on<'a>(
         self,
         queue: &CommandQueue,
