@@ -19,7 +19,7 @@
 //!
 //! # fn main() -> clmatrix::Result<()> {
 //! let context = clmatrix::create_some_context()?;
-//! let queue = CommandQueue::create_default(&context, 0)?;
+//! let queue = CommandQueue::new(&context)?;
 //! let buffer = Buffer::from_slice(&context, MemFlags::READ_ONLY, &[1.0_f32, 2.0, 3.0])?;
 //! let mut tail = [0.0_f32; 2];
 //! enqueue_copy(&queue, &mut tail, &buffer, Linear::default().src_offset(4), [])?;
@@ -38,26 +38,32 @@ mod pages {
     struct Pools;
 }
 
+mod after_failure;
 pub mod cache;
 pub mod characterize;
+mod driver;
 pub mod error;
+pub mod event;
 mod handle;
 pub mod launch;
+mod lock;
 pub mod memory;
 pub mod pool;
+pub mod queue;
 pub mod select;
+mod wait_list;
 
 pub use cache::{FirstArgCache, clear_first_arg_caches};
 pub use error::{Class, Error, Result};
+pub use event::{Event, Profile, Status, UserEvent, wait_for_events};
 pub use launch::{Launch, Launcher, LocalMemory};
+pub use queue::{CommandQueue, QueueProperties};
 pub use select::create_some_context;
 
 pub use cl3;
 pub use opencl3;
-pub use opencl3::command_queue::CommandQueue;
 pub use opencl3::context::Context;
 pub use opencl3::device::Device;
-pub use opencl3::event::Event;
-pub use opencl3::kernel::{ExecuteKernel, Kernel};
+pub use opencl3::kernel::Kernel;
 pub use opencl3::platform::Platform;
 pub use opencl3::program::Program;

@@ -2,7 +2,7 @@
 
 use std::ptr;
 
-use clmatrix::cl3::event::{create_user_event, retain_event};
+use clmatrix::cl3::event::create_user_event;
 use clmatrix::cl3::kernel::set_kernel_arg;
 use clmatrix::cl3::types::{
     CL_BLOCKING, CL_NON_BLOCKING, cl_bool, cl_buffer_region, cl_event, cl_map_flags, cl_mem,
@@ -84,7 +84,7 @@ pub struct Place<'c> {
 
 impl<'c> Place<'c> {
     pub fn new(context: &'c Context) -> Self {
-        let queue = || CommandQueue::create_default(context, 0).expect("a queue");
+        let queue = || CommandQueue::new(context).expect("a queue");
         let buffer =
             || Buffer::from_slice(context, MemFlags::READ_WRITE, &[0_u8; 4096]).expect("a buffer");
         let program = Program::create_and_build_from_source(context, SOURCE, "");
@@ -105,7 +105,7 @@ impl<'c> Place<'c> {
 
     /// Waits for the end of all commands, without this crate.
     pub fn finish(&self) {
-        let queues = self.queues.each_ref().map(CommandQueue::get);
+        let queues = self.queues.each_ref().map(CommandQueue::as_raw);
         queues.iter().for_each(|queue| cl::flush(*queue).expect(SUCCESS));
         queues.iter().for_each(|queue| cl::finish(*queue).expect(SUCCESS));
     }
@@ -191,14 +191,13 @@ impl Api for Ours {
     }
 
     fn adopt(event: cl_event) -> Event {
-        Event::new(event)
+        // SAFETY: the caller owns the reference.
+        unsafe { Event::from_raw(event, false) }.expect(SUCCESS)
     }
 }
 
 fn retained(event: &Event) -> Event {
-    // SAFETY: the event is alive.
-    unsafe { retain_event(event.get()) }.expect(SUCCESS);
-    Event::new(event.get())
+    event.clone()
 }
 
 /// cl3, with the release of the events.
@@ -213,7 +212,7 @@ impl Api for Cl3 {
         on: usize,
         wait_for: [&Self::Event; N],
     ) -> Option<Self::Event> {
-        let queue = place.queues[on].get();
+        let queue = place.queues[on].as_raw();
         let [first, second] = place.raw_buffers(on);
         let events = wait_for.map(Self::Event::get);
         let list = if N == 0 { ptr::null() } else { events.as_ptr() };
@@ -277,7 +276,7 @@ fn create_and_release_region(buffer: cl_mem) {
 /// Does `work` on the first queue without asking for an event, as cl3 cannot.
 pub fn call_without_event(place: &mut Place<'_>, work: Work) {
     let api = cl3::load_library().as_ref().expect("an OpenCL library");
-    let queue = place.queues[0].get();
+    let queue = place.queues[0].as_raw();
     let [first, second] = place.raw_buffers(0);
     let none = ptr::null();
     let no_event = ptr::null_mut();

@@ -4,13 +4,14 @@
 
 use std::ptr;
 
+use clmatrix::CommandQueue;
 use clmatrix::cl3::command_queue as cl;
+use clmatrix::cl3::event::release_event;
 use clmatrix::cl3::types::CL_BLOCKING;
 use clmatrix::memory::{
     Buffer, BufferMap, MapReadWrite, MemFlags, MemoryObject, enqueue_fill_buffer,
     enqueue_map_buffer, enqueue_read_buffer, enqueue_write_buffer,
 };
-use clmatrix::{CommandQueue, Event};
 
 use crate::Subject;
 use crate::pyopencl::PyOpenCl;
@@ -148,7 +149,7 @@ struct Place {
 impl Place {
     fn new(subject: &Subject, size: usize) -> Self {
         let context = subject.context();
-        let queue = CommandQueue::create_default(&context, 0).expect("a queue");
+        let queue = CommandQueue::new(&context).expect("a queue");
         let buffer = |flags| Buffer::new(&context, flags, size).expect("a buffer");
         let device = buffer(MemFlags::READ_WRITE);
         // Drivers take memory at first use.
@@ -179,7 +180,7 @@ impl Place {
 
     fn raw(&mut self, host: Host, direction: Direction) {
         let (queue, device, memory) = self.host(host);
-        let (queue, device) = (queue.get(), device.as_raw());
+        let (queue, device) = (queue.as_raw(), device.as_raw());
         let (size, memory) = (memory.len(), memory.as_mut_ptr().cast());
         let none = ptr::null();
         // SAFETY: the handles are alive and of one context, and both sides have `size` bytes, which
@@ -194,7 +195,8 @@ impl Place {
                 }
             }
         };
-        drop(Event::new(event.expect("it is copied")));
+        // SAFETY: the driver has just created the event, with one reference.
+        unsafe { release_event(event.expect("it is copied")) }.expect("the release");
     }
 }
 

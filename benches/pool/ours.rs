@@ -16,7 +16,7 @@ pub fn pool(context: &Context, options: PoolOptions) -> MemoryPool {
 }
 
 pub fn queue(context: &Context) -> CommandQueue {
-    CommandQueue::create_default(context, 0).expect("a queue")
+    CommandQueue::new(context).expect("a queue")
 }
 
 impl Source for MemoryPool {

@@ -51,7 +51,7 @@ fn trivial(
 }
 
 fn use_a_buffer(context: &Context) {
-    let _queue = CommandQueue::create_default(context, 0).expect("a queue");
+    let _queue = CommandQueue::new(context).expect("a queue");
     let _buffer = Buffer::new(context, MemFlags::READ_WRITE, 4096).expect("a buffer");
 }
 

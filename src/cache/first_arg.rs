@@ -1,12 +1,12 @@
 //! The OpenCL objects that caches know, and how an entry keeps one alive.
 
-use opencl3::command_queue::CommandQueue;
+use crate::queue::CommandQueue;
 use opencl3::context::Context;
 use opencl3::device::{Device, SubDevice};
 use opencl3::program::Program;
 
 use crate::error::Result;
-use crate::handle::{ContextRef, DeviceRef, ProgramRef, QueueRef};
+use crate::handle::{ContextRef, DeviceRef, ProgramRef};
 use crate::memory::{MemoryObject, Sampler};
 
 /// An OpenCL object that a [`FirstArgCache`](super::FirstArgCache) keeps values for: a context, a
@@ -78,7 +78,6 @@ macro_rules! counted {
 }
 
 counted!(Context, Context, get, ContextRef);
-counted!(CommandQueue, Queue, get, QueueRef);
 counted!(Program, Program, get, ProgramRef);
 counted!(Device, Device, id, DeviceRef);
 counted!(SubDevice, Device, id, DeviceRef);
@@ -86,6 +85,16 @@ counted!(SubDevice, Device, id, DeviceRef);
 impl<M: MemoryObject + 'static> sealed::Object for M {
     fn identity(&self) -> Identity {
         (Kind::Memory, self.as_raw().addr())
+    }
+
+    fn keep(&self) -> Result<Kept> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+impl sealed::Object for CommandQueue {
+    fn identity(&self) -> Identity {
+        (Kind::Queue, self.as_raw().addr())
     }
 
     fn keep(&self) -> Result<Kept> {

@@ -160,7 +160,7 @@ where
 ///
 /// # fn main() -> Result<()> {
 /// let queue = first_arg_dependent_memoize(|context: &Context, _number: &u32| -> Result<_> {
-///     Ok(CommandQueue::create_default(context, 0)?)
+///     Ok(CommandQueue::new(context)?)
 /// });
 /// let context = clmatrix::create_some_context()?;
 /// assert_eq!(queue(&context, &0)?.get(), queue(&context, &0)?.get());

@@ -8,7 +8,7 @@ use bytemuck::Pod;
 use ndarray::Dimension;
 
 use super::builder::Launch;
-use crate::memory::uses::Access;
+use crate::memory::track::Access;
 use crate::memory::{
     Buffer, HostMemory, Image, MemoryObject, Pipe, Sampler, SvmAllocation, SvmArray, SvmFlags,
     SvmPointer, SystemSvm,
@@ -40,7 +40,7 @@ pub trait MemoryArg<'a>: KernelArg<'a> + sealed::PassMemory<'a> {}
 /// use clmatrix::LocalMemory;
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
-/// # let queue = CommandQueue::create_default(&context, 0)?;
+/// # let queue = CommandQueue::new(&context)?;
 /// let source = "kernel void reverse(global int *x, local int *group) {
 ///     size_t i = get_local_id(0), last = get_local_size(0) - 1;
 ///     group[i] = x[get_global_id(0)];

@@ -4,6 +4,8 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
 
+use crate::event::Event;
+use crate::queue::CommandQueue;
 use cl3::command_queue::enqueue_nd_range_kernel;
 use cl3::error_codes::{
     CL_INVALID_ARG_SIZE, CL_INVALID_ARG_VALUE, CL_INVALID_CONTEXT, CL_INVALID_KERNEL_ARGS,
@@ -12,8 +14,6 @@ use cl3::kernel::{
     CL_KERNEL_EXEC_INFO_SVM_PTRS, set_kernel_arg, set_kernel_arg_svm_pointer, set_kernel_exec_info,
 };
 use cl3::types::cl_uint;
-use opencl3::command_queue::CommandQueue;
-use opencl3::event::Event;
 use opencl3::kernel::Kernel;
 use smallvec::SmallVec;
 
@@ -22,10 +22,10 @@ use super::arg_info::Parameter;
 use super::size::{self, WorkSize};
 use super::{Launcher, create_kernel};
 use crate::error::{Error, Result, in_call};
-use crate::memory::command::{Operand, enqueue_in};
+use crate::memory::command::{AccessedRange, enqueue};
 use crate::memory::context::MemContext;
 use crate::memory::svm::sealed::operand;
-use crate::memory::uses::Access;
+use crate::memory::track::Access;
 use crate::memory::{MemoryObject, Sampler, SvmPointer, WaitList};
 
 pub(super) const CALL: &str = "clEnqueueNDRangeKernel";
@@ -43,7 +43,7 @@ const ROOM: usize = 8;
 /// # use clmatrix::{CommandQueue, Launcher, Program};
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
-/// # let queue = CommandQueue::create_default(&context, 0)?;
+/// # let queue = CommandQueue::new(&context)?;
 /// let source = "kernel void sum(global const int *a, global const int *b, global int *c) {
 ///     size_t i = get_global_id(1) * get_global_size(0) + get_global_id(0);
 ///     c[i] = a[i] + b[i];
@@ -73,7 +73,7 @@ const ROOM: usize = 8;
 pub struct Launch<'k, 'a> {
     launcher: &'k mut Launcher,
     args: SmallVec<[Value; ROOM]>,
-    operands: SmallVec<[Operand<'a>; ROOM]>,
+    operands: SmallVec<[AccessedRange<'a>; ROOM]>,
     indirect: SmallVec<[*mut c_void; 1]>,
     wait_for: WaitList<'a>,
     global: WorkSize,
@@ -182,8 +182,9 @@ impl<'k, 'a> Launch<'k, 'a> {
     pub unsafe fn enqueue(&mut self, queue: &CommandQueue) -> Result<Event> {
         let Self { launcher, args, operands, indirect, wait_for, global, local, offset } = self;
         size::check(global, local, offset, launcher.uniform)?;
-        if operands.is_empty() {
-            launcher.queues.check_queue(CALL, queue, launcher.context.raw())?;
+        if queue.context_raw() != launcher.context.raw() {
+            let why = "the queue belongs to another context than the kernel";
+            return Err(Error::refused(CALL, CL_INVALID_CONTEXT, why));
         }
         // First, since it may be a fresh kernel then.
         if !indirect.is_empty() || launcher.has_indirect {
@@ -209,8 +210,7 @@ impl<'k, 'a> Launch<'k, 'a> {
                 )
             }
         };
-        let event = enqueue_in(CALL, queue, &launcher.context, operands, wait_for, issue)?;
-        Ok(event.into_event())
+        enqueue(CALL, queue, operands, wait_for, issue)
     }
 
     #[inline]
@@ -277,7 +277,7 @@ impl<'k, 'a> Launch<'k, 'a> {
 
     #[inline]
     fn is_foreign(&self, context: &Arc<MemContext>) -> bool {
-        !Arc::ptr_eq(context, &self.launcher.context)
+        context.raw() != self.launcher.context.raw()
     }
 }
 
@@ -323,10 +323,10 @@ impl Launcher {
     unsafe fn set_indirect(
         &mut self,
         pointers: &[*mut c_void],
-        operands: &[Operand<'_>],
+        operands: &[AccessedRange<'_>],
     ) -> Result<()> {
         const CALL: &str = "clSetKernelExecInfo";
-        if operands.iter().any(|operand| !ptr::eq(operand.context, &*self.context)) {
+        if operands.iter().any(|operand| operand.context != self.context.raw()) {
             let why =
                 format!("memory for {} belongs to another context than the kernel", self.name);
             return Err(Error::refused(CALL, CL_INVALID_CONTEXT, why));

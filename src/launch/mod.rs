@@ -42,7 +42,6 @@ pub use size::WorkSize;
 use crate::error::{Error, Result, in_call};
 use crate::handle::ProgramRef;
 use crate::memory::context::MemContext;
-use crate::memory::uses::Uses;
 use arg_info::Parameter;
 
 /// A kernel that is ready to be launched, with what is known of its arguments (PyOpenCL's `Kernel`).
@@ -53,7 +52,7 @@ use arg_info::Parameter;
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// let context = clmatrix::create_some_context()?;
-/// let queue = CommandQueue::create_default(&context, 0)?;
+/// let queue = CommandQueue::new(&context)?;
 /// let source = "kernel void scale(global float *values, float factor) {
 ///     values[get_global_id(0)] *= factor;
 /// }";
@@ -77,8 +76,6 @@ pub struct Launcher {
     parameters: Vec<Parameter>,
     infos: Vec<ArgInfo>,
     context: Arc<MemContext>,
-    /// Knows the queues of launches that use no memory.
-    queues: Arc<Uses>,
     /// The largest CL_DEVICE_LOCAL_MEM_SIZE of the context's devices, in bytes.
     local_memory: u64,
     /// True if the kernel was given pointers besides its arguments.
@@ -145,7 +142,6 @@ impl Launcher {
             uniform: size::must_be_uniform(kernel.get(), context.devices()),
             context,
             program,
-            queues: Uses::new(),
             has_indirect: false,
             values: Vec::new(),
             kernel,

@@ -1,102 +1,105 @@
-//! How every command goes to the driver: what it uses is entered, the driver is asked, and what came
-//! of it is noted.
+//! The path of every command to the driver: its accesses begin, the driver is called, and the result
+//! is recorded.
 //!
-//! What OpenCL forbids is refused before the driver sees it: a queue or event of another context,
-//! memory of two contexts, and bytes that are mapped.
+//! Commands that OpenCL forbids are refused before the driver sees them: a queue or event of another
+//! context, memory of two contexts, and bytes that are mapped.
 
-use std::cell::Cell;
 use std::ops::Range;
-use std::ptr;
 
 use cl3::error_codes::{CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_CONTEXT};
-use cl3::types::{cl_command_queue, cl_event, cl_uint};
-use opencl3::command_queue::CommandQueue;
+use cl3::types::{cl_command_queue, cl_context, cl_event};
+use smallvec::SmallVec;
 
-use super::context::MemContext;
-use super::uses::{Access, Entered, KnownQueue, Marked, Moment, Uses};
-use super::wait_list::WaitList;
+use super::track::{Access, AccessTracker};
 use crate::error::{Error, Result};
-use crate::handle::{EventRef, Outcome};
+use crate::event::{Event, Outcome};
+use crate::queue::{Arguments, CommandQueue, NotSubmitted};
+use crate::wait_list::WaitList;
+
+/// The number of accesses of a command that need no memory from the heap.
+const ROOM: usize = 8;
 
 /// Bytes that one command reads or writes.
 #[derive(Clone, Debug)]
-pub(crate) struct Operand<'a> {
-    pub uses: &'a Uses,
-    pub context: &'a MemContext,
-    /// As `uses` counts them.
+pub(crate) struct AccessedRange<'a> {
+    pub tracker: &'a AccessTracker,
+    pub context: cl_context,
+    /// As `tracker` counts the bytes.
     pub range: Range<usize>,
     pub access: Access,
-    /// While the driver is being asked for the command.
-    entered: Cell<Entered>,
 }
 
-impl<'a> Operand<'a> {
-    /// `range` is as `uses` counts the bytes.
-    #[inline]
-    pub fn new(
-        uses: &'a Uses,
-        context: &'a MemContext,
-        range: Range<usize>,
-        access: Access,
-    ) -> Self {
-        Self { uses, context, range, access, entered: Cell::new(Entered::Not) }
+/// The accesses of one command, from before the driver is called until the command has an event. A
+/// command that is enqueued again has new ones.
+#[must_use]
+struct Accesses<'a> {
+    accesses: &'a [AccessedRange<'a>],
+    /// The ids of the accesses that have begun.
+    begun: SmallVec<[u64; ROOM]>,
+}
+
+impl<'a> Accesses<'a> {
+    #[inline(always)]
+    fn begin(call: &'static str, accesses: &'a [AccessedRange<'a>]) -> Result<Self> {
+        let mut this = Self { accesses, begun: SmallVec::new() };
+        for AccessedRange { tracker, range, access, .. } in accesses {
+            match tracker.begin_command(call, range, *access) {
+                Ok(id) => this.begun.push(id),
+                Err(error) => {
+                    this.rejected();
+                    return Err(error);
+                }
+            }
+        }
+        Ok(this)
+    }
+
+    #[inline(always)]
+    fn end(mut self, end: impl Fn(&AccessTracker, u64)) {
+        for (access, id) in self.accesses.iter().zip(self.begun.drain(..)) {
+            end(access.tracker, id);
+        }
+    }
+
+    #[inline(always)]
+    fn submitted(self, event: &Event) {
+        self.end(|tracker, id| tracker.submitted(id, event));
+    }
+
+    #[cold]
+    fn rejected(self) {
+        self.end(AccessTracker::rejected);
+    }
+
+    #[cold]
+    fn untracked(self) {
+        self.end(AccessTracker::untracked);
     }
 }
 
-/// The queue, number of events and events that a driver's function takes.
-pub(crate) type Arguments = (cl_command_queue, cl_uint, *const cl_event);
+/// A panic during the call of the driver leaves the end of the command unknown.
+impl Drop for Accesses<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        for (access, id) in self.accesses.iter().zip(self.begun.drain(..)) {
+            access.tracker.untracked(id);
+        }
+    }
+}
 
-/// Enqueues a command that does not block: `issue` asks the driver for it.
+/// Enqueues a command that does not block: `submit` calls the driver.
 ///
-/// `issue` is given the queue and the wait list, which are alive and of the operands' context. The
-/// operands' bytes are not mapped then.
+/// `submit` is called with the queue and the wait list, which are alive and of the context of the
+/// accesses. The bytes of the accesses are not mapped then.
 #[inline(always)]
 pub(crate) fn enqueue(
     call: &'static str,
     queue: &CommandQueue,
-    operands: &[Operand<'_>],
+    accesses: &[AccessedRange<'_>],
     wait_for: &WaitList<'_>,
-    issue: impl FnOnce(Arguments) -> std::result::Result<cl_event, i32>,
-) -> Result<EventRef> {
-    enqueue_in(call, queue, operands[0].context, operands, wait_for, issue)
-}
-
-/// Enqueues a command as [`enqueue`] does, which is of `context` even if it has no operands. The
-/// caller then checks the queue.
-#[inline(always)]
-pub(crate) fn enqueue_in(
-    call: &'static str,
-    queue: &CommandQueue,
-    context: &MemContext,
-    operands: &[Operand<'_>],
-    wait_for: &WaitList<'_>,
-    issue: impl FnOnce(Arguments) -> std::result::Result<cl_event, i32>,
-) -> Result<EventRef> {
-    let (mark, arguments) = match prepare(call, queue, context, operands, wait_for) {
-        Ok(prepared) => prepared,
-        Err(error) => return Err(was_refused(operands, error)),
-    };
-    let asked = Moment::now();
-    let event = match issue(arguments) {
-        Ok(event) => event,
-        Err(code) => {
-            mark.was_refused();
-            return Err(was_refused(operands, Error::from_call(call, code)));
-        }
-    };
-    // SAFETY: the driver has just made it.
-    unsafe { mark.was_issued(event) };
-    // SAFETY: as above, with one reference.
-    match unsafe { EventRef::from_driver(call, event) } {
-        Ok(event) => {
-            if asked.was_disturbed() && wait_for.is_empty() {
-                mark_command(call, queue, context, &event);
-            }
-            was_issued(operands, &event);
-            Ok(event)
-        }
-        Err(error) => Err(was_lost(operands, error)),
-    }
+    submit: impl FnOnce(Arguments) -> std::result::Result<cl_event, i32>,
+) -> Result<Event> {
+    enqueue_then(call, queue, accesses, wait_for, submit, |_| ())
 }
 
 /// Enqueues a blocking command and returns its event if the command succeeded.
@@ -105,23 +108,58 @@ pub(crate) fn enqueue_in(
 pub(crate) fn enqueue_blocking(
     call: &'static str,
     queue: &CommandQueue,
-    operands: &[Operand<'_>],
+    accesses: &[AccessedRange<'_>],
     wait_for: &WaitList<'_>,
-    issue: impl FnOnce(cl_command_queue) -> std::result::Result<cl_event, i32>,
-) -> Result<EventRef> {
-    wait_for.wait(call, operands[0].context.raw())?;
-    let event = enqueue(call, queue, operands, &WaitList::default(), |(queue, _, _)| issue(queue))?;
+    submit: impl FnOnce(cl_command_queue) -> std::result::Result<cl_event, i32>,
+) -> Result<Event> {
+    wait_for.wait(call, queue.context_raw())?;
+    let submit = |(queue, _, _): Arguments| submit(queue);
+    // A command that is known to have ended need not be tracked.
+    let ask = |event: &Event| {
+        event.outcome();
+    };
+    let event = enqueue_then(call, queue, accesses, &WaitList::default(), submit, ask)?;
     check_not_failed(call, &event)?;
     Ok(event)
 }
 
-/// What is left of the wait list of a command that blocks.
-pub(crate) const NO_EVENTS: (cl_uint, *const cl_event) = (0, ptr::null());
+#[inline(always)]
+fn enqueue_then(
+    call: &'static str,
+    queue: &CommandQueue,
+    accesses: &[AccessedRange<'_>],
+    wait_for: &WaitList<'_>,
+    submit: impl FnOnce(Arguments) -> std::result::Result<cl_event, i32>,
+    then: impl FnOnce(&Event),
+) -> Result<Event> {
+    let context = queue.context_raw();
+    if accesses.iter().any(|access| access.context != context) {
+        return Err(two_contexts(call));
+    }
+    queue.state().check_usable(call)?;
+    let wait_list = wait_for.prepare(call, context)?;
+    let accesses = Accesses::begin(call, accesses)?;
+    match queue.state().submit(call, &wait_list, submit) {
+        Ok(event) => {
+            then(&event);
+            accesses.submitted(&event);
+            Ok(event)
+        }
+        Err(NotSubmitted::Rejected(error)) => {
+            accesses.rejected();
+            Err(error)
+        }
+        Err(NotSubmitted::NoEvent(error)) => {
+            accesses.untracked();
+            Err(error)
+        }
+    }
+}
 
 /// Returns an error if the command of `event` has failed. Drivers report a blocking command that did not
 /// run through its event only: the call itself succeeds.
 // quirk: DRIVER-1
-pub(crate) fn check_not_failed(call: &'static str, event: &EventRef) -> Result<()> {
+pub(crate) fn check_not_failed(call: &'static str, event: &Event) -> Result<()> {
     match event.outcome() {
         Some(Outcome::Failed) => {
             let why = "the command failed, or an earlier command of the queue";
@@ -131,91 +169,8 @@ pub(crate) fn check_not_failed(call: &'static str, event: &EventRef) -> Result<(
     }
 }
 
-/// Enters the command's uses, perhaps not all where it fails, and gives what the driver is asked with.
-#[inline(always)]
-fn prepare(
-    call: &'static str,
-    queue: &CommandQueue,
-    context: &MemContext,
-    operands: &[Operand<'_>],
-    wait_for: &WaitList<'_>,
-) -> Result<(Marked, Arguments)> {
-    enter(call, queue, context, operands)?;
-    let (count, events) = wait_for.arguments(call, context.raw())?;
-    let mark = if count == 0 { Marked::default() } else { mark(call, queue, context, wait_for)? };
-    Ok((mark, (queue.get(), count, events)))
-}
-
-#[cold]
-fn mark(
-    call: &'static str,
-    queue: &CommandQueue,
-    context: &MemContext,
-    wait_for: &WaitList<'_>,
-) -> Result<Marked> {
-    KnownQueue::of(call, queue, context.raw())?.mark(wait_for)
-}
-
-#[cold]
-fn mark_command(
-    call: &'static str,
-    queue: &CommandQueue,
-    context: &MemContext,
-    command: &EventRef,
-) {
-    match KnownQueue::of(call, queue, context.raw()) {
-        Ok(queue) => queue.mark_command(command),
-        Err(error) => log::error!("{error}"),
-    }
-}
-
-/// Enters the command's uses, perhaps not all where it fails.
-#[inline(always)]
-fn enter(
-    call: &'static str,
-    queue: &CommandQueue,
-    context: &MemContext,
-    operands: &[Operand<'_>],
-) -> Result<()> {
-    for Operand { uses, context: of, range, access, entered } in operands {
-        if !ptr::eq(*of, context) {
-            return Err(two_contexts(call));
-        }
-        match uses.enter_usual(queue, range, *access) {
-            Some(slot) => entered.set(Entered::OnQueue(slot)),
-            None => entered.set(uses.enter_unusual(call, queue, context.raw(), range, *access)?),
-        }
-    }
-    Ok(())
-}
-
-/// The driver took the command.
-#[inline(always)]
-fn was_issued(operands: &[Operand<'_>], event: &EventRef) {
-    for Operand { uses, entered, .. } in operands {
-        uses.was_issued(entered.get(), event);
-    }
-}
-
-/// The driver did not take the command because of `error`.
-#[cold]
-fn was_refused(operands: &[Operand<'_>], error: Error) -> Error {
-    for Operand { uses, entered, .. } in operands {
-        uses.was_refused(entered.get());
-    }
-    error
-}
-
-/// The driver may have taken the command, and nobody can tell when it ends because of `error`.
-#[cold]
-fn was_lost(operands: &[Operand<'_>], error: Error) -> Error {
-    for Operand { uses, range, access, entered, .. } in operands {
-        uses.was_lost(entered.get(), range, *access);
-    }
-    error
-}
-
 #[cold]
 fn two_contexts(call: &'static str) -> Error {
-    Error::refused(call, CL_INVALID_CONTEXT, "the memory objects belong to two contexts")
+    let why = "the queue and the memory objects belong to different contexts";
+    Error::refused(call, CL_INVALID_CONTEXT, why)
 }

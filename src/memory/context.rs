@@ -1,25 +1,19 @@
-//! What memory objects need to know of their context, asked for once.
+//! A context, as far as memory objects need it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cl3::context::{CL_CONTEXT_DEVICES, get_context_info};
 use cl3::device::{CL_DEVICE_MAX_MEM_ALLOC_SIZE, CL_DEVICE_MEM_BASE_ADDR_ALIGN, get_device_info};
 use cl3::types::{cl_context, cl_device_id};
 
-use crate::error::{Result, in_call};
+use crate::error::Result;
 use crate::handle::ContextRef;
-use crate::memory::registry::Registry;
 
-/// A context with what its devices allow. There is one per context as long as objects need it, so
-/// two that are the same context are the same `Arc`.
+/// A reference to a context, and the limits of its devices.
 #[derive(Debug)]
 pub struct MemContext {
     context: ContextRef,
-    devices: Vec<cl_device_id>,
-    /// CL_DEVICE_MEM_BASE_ADDR_ALIGN of each device, in bytes.
-    base_alignments: Vec<usize>,
-    /// The largest CL_DEVICE_MAX_MEM_ALLOC_SIZE in bytes; `None` where a device does not tell.
-    largest_allocation: Option<u64>,
+    devices: OnceLock<Vec<cl_device_id>>,
 }
 
 // SAFETY: device handles may be used from any thread, and are valid as long as their context.
@@ -27,45 +21,41 @@ unsafe impl Send for MemContext {}
 // SAFETY: as above.
 unsafe impl Sync for MemContext {}
 
-static KNOWN: Registry<MemContext> = Registry::new();
-
 impl MemContext {
+    /// Adds a reference to a context.
+    ///
     /// # Safety
     /// `context` is a valid context.
     pub(crate) unsafe fn of(context: cl_context) -> Result<Arc<Self>> {
         // SAFETY: the caller vouches for the handle.
-        KNOWN.find_or_ask(context.addr(), || Self::ask(unsafe { ContextRef::retain(context) }?))
+        let context = unsafe { ContextRef::retain(context) }?;
+        Ok(Arc::new(Self { context, devices: OnceLock::new() }))
     }
 
-    fn ask(context: ContextRef) -> Result<Self> {
-        let devices: Vec<isize> = get_context_info(context.get(), CL_CONTEXT_DEVICES)
-            .map_err(in_call("clGetContextInfo"))?
-            .into();
-        let devices: Vec<_> = devices.into_iter().map(|device| device as cl_device_id).collect();
-        let largest: Option<Vec<u64>> =
-            devices.iter().map(|device| largest_allocation(*device)).collect();
-        Ok(Self {
-            base_alignments: devices.iter().map(|&device| base_alignment(device)).collect(),
-            largest_allocation: largest.and_then(|sizes| sizes.into_iter().max()),
-            context,
-            devices,
-        })
-    }
-
+    #[inline]
     pub(crate) fn raw(&self) -> cl_context {
         self.context.get()
     }
 
+    /// CL_CONTEXT_DEVICES; none where the driver cannot tell.
     pub(crate) fn devices(&self) -> &[cl_device_id] {
-        &self.devices
+        self.devices.get_or_init(|| {
+            let devices: Vec<isize> =
+                get_context_info(self.raw(), CL_CONTEXT_DEVICES).map(Vec::from).unwrap_or_default();
+            devices.into_iter().map(|device| device as cl_device_id).collect()
+        })
     }
 
-    pub(crate) fn base_alignments(&self) -> &[usize] {
-        &self.base_alignments
+    /// CL_DEVICE_MEM_BASE_ADDR_ALIGN of each device, in bytes.
+    pub(crate) fn base_alignments(&self) -> impl Iterator<Item = usize> {
+        self.devices().iter().map(|device| base_alignment(*device))
     }
 
+    /// The largest CL_DEVICE_MAX_MEM_ALLOC_SIZE in bytes; `None` where a device does not tell.
     pub(crate) fn largest_allocation(&self) -> Option<u64> {
-        self.largest_allocation
+        let sizes: Option<Vec<u64>> =
+            self.devices().iter().map(|device| largest_allocation(*device)).collect();
+        sizes?.into_iter().max()
     }
 }
 

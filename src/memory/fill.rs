@@ -4,19 +4,19 @@
 
 use std::ops::{Range, RangeBounds};
 
+use crate::event::Event;
+use crate::queue::CommandQueue;
 use bytemuck::Pod;
 use cl3::command_queue as cl;
 use cl3::error_codes::CL_INVALID_VALUE;
-use opencl3::command_queue::CommandQueue;
-use opencl3::event::Event;
 
 use super::buffer::Buffer;
 use super::command::enqueue;
 use super::object::MemoryObject;
 use super::range::check_not_empty;
-use super::uses::Access;
-use super::wait_list::WaitList;
+use super::track::Access;
 use crate::error::{Error, Result};
+use crate::wait_list::WaitList;
 
 /// The longest pattern of `clEnqueueFillBuffer`, in bytes.
 const LONGEST_PATTERN: usize = 128;
@@ -82,7 +82,7 @@ impl sealed::Bytes for [u8] {
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
-/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 16)?;
 /// enqueue_fill(&queue, &buffer, &1.5_f32, .., [])?;
 /// enqueue_fill(&queue, &buffer, &b"ab"[..], 12.., [])?;
@@ -157,7 +157,7 @@ impl<P: Pattern + ?Sized, R: RangeBounds<usize>> FillTarget<&P, R> for &Buffer {
                 )
             }
         })?;
-        Ok(event.into_event())
+        Ok(event)
     }
 }
 

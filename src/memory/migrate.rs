@@ -1,20 +1,20 @@
 //! Where memory objects are: moving them before they are needed (OpenCL 3.0, 5.5.3;
 //! `pyopencl.enqueue_migrate_mem_objects`).
 
+use crate::event::Event;
+use crate::queue::CommandQueue;
 use cl3::command_queue as cl;
 use cl3::error_codes::CL_INVALID_VALUE;
 use cl3::memory::{CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, CL_MIGRATE_MEM_OBJECT_HOST};
 use cl3::types::{cl_mem, cl_uint};
-use opencl3::command_queue::CommandQueue;
-use opencl3::event::Event;
 use smallvec::SmallVec;
 
-use super::command::{Operand, enqueue};
+use super::command::{AccessedRange, enqueue};
 use super::object::MemoryObject;
 use super::object::sealed::Handle;
-use super::uses::Access;
-use super::wait_list::WaitList;
+use super::track::Access;
 use crate::error::{Error, Result};
+use crate::wait_list::WaitList;
 
 bitflags::bitflags! {
     /// Where to, and what of it matters (`cl_mem_migration_flags`; `pyopencl.mem_migration_flags`).
@@ -41,7 +41,7 @@ impl<M: MemoryObject> AnyMemoryObject for M {}
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
-/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// let (one, other) = (
 ///     Buffer::new(&context, MemFlags::READ_WRITE, 1 << 20)?,
 ///     Buffer::new(&context, MemFlags::READ_WRITE, 1 << 20)?,
@@ -77,7 +77,7 @@ pub fn enqueue_migrate_mem_objects<'a>(
             cl::enqueue_migrate_mem_object(queue, count, raw.as_ptr(), flags.bits(), events, list)
         }
     })?;
-    Ok(event.into_event())
+    Ok(event)
 }
 
 /// The number of objects, and what migrating does to them.
@@ -101,7 +101,7 @@ pub(crate) fn checked(
 }
 
 /// All bytes of an object for a command: drivers move it as a whole, a region with its buffer.
-fn whole_of(object: &dyn AnyMemoryObject, access: Access) -> Operand<'_> {
+fn whole_of(object: &dyn AnyMemoryObject, access: Access) -> AccessedRange<'_> {
     let object = object.object();
     object.operand(&(0..object.about().size), access)
 }

@@ -106,12 +106,11 @@ pub(crate) mod migrate;
 pub(crate) mod object;
 mod pipe;
 mod range;
-mod registry;
 mod sampler;
 pub(crate) mod svm;
-pub(crate) mod uses;
-mod wait_list;
+pub(crate) mod track;
 
+pub use crate::wait_list::WaitList;
 pub use buffer::{Buffer, BufferBuilder};
 pub use copy::{
     CopyArgs, HostRect, ImageBufferRegion, ImageCopy, ImageRegion, Linear, Origin, PendingTransfer,
@@ -140,4 +139,3 @@ pub use svm::{
     SvmArrayBuilder, SvmArrayMap, SvmFlags, SvmPointer, SystemSvm, enqueue_svm_memfill,
     enqueue_svm_migratemem,
 };
-pub use wait_list::WaitList;

@@ -11,11 +11,11 @@ use cl3::info_type::InfoType;
 use cl3::memory as cl;
 use cl3::types::{cl_context, cl_mem};
 
-use super::command::Operand;
+use super::command::AccessedRange;
 use super::context::MemContext;
 use super::flags::MemFlags;
 use super::svm::memory::SvmMemory;
-use super::uses::{Access, Uses};
+use super::track::{Access, AccessTracker};
 use crate::error::{Error, Result, in_call};
 
 /// What every memory object can tell (`clGetMemObjectInfo`; `pyopencl.MemoryObject`).
@@ -214,7 +214,7 @@ pub struct MemObject {
     raw: cl_mem,
     about: About,
     context: Arc<MemContext>,
-    uses: Arc<Uses>,
+    tracker: Arc<AccessTracker>,
     /// Where it begins in the bytes that `uses` counts.
     first_byte: usize,
     /// What it lives in, if that is shared virtual memory. Dropped after the release.
@@ -243,7 +243,7 @@ impl MemObject {
     /// is true of it.
     pub(crate) unsafe fn adopt(raw: cl_mem, context: Arc<MemContext>, about: About) -> Self {
         // SAFETY: as promised, and nobody else uses its bytes.
-        unsafe { Self::adopt_sharing(raw, context, about, Uses::new(), 0) }
+        unsafe { Self::adopt_sharing(raw, context, about, AccessTracker::new(), 0) }
     }
 
     /// Takes over one reference to `raw`, which lives in memory that others use, too: it begins at
@@ -255,10 +255,10 @@ impl MemObject {
         raw: cl_mem,
         context: Arc<MemContext>,
         about: About,
-        uses: Arc<Uses>,
+        tracker: Arc<AccessTracker>,
         first_byte: usize,
     ) -> Self {
-        Self { raw, about, context, uses, first_byte, _memory: None }
+        Self { raw, about, context, tracker, first_byte, _memory: None }
     }
 
     /// Keeps `memory` until its reference is released. Then the driver's destructor callback, in which
@@ -283,21 +283,21 @@ impl MemObject {
         &self.context
     }
 
-    pub(crate) fn uses(&self) -> &Arc<Uses> {
-        &self.uses
+    pub(crate) fn tracker(&self) -> &Arc<AccessTracker> {
+        &self.tracker
     }
 
     /// `range` of this object, as [`uses`](Self::uses) counts them.
-    pub(crate) fn in_uses(&self, range: &Range<usize>) -> Range<usize> {
+    pub(crate) fn in_tracker(&self, range: &Range<usize>) -> Range<usize> {
         // Neither overflows: it lies within what is counted.
         self.first_byte + range.start..self.first_byte + range.end
     }
 
     /// Bytes of this object for a command.
     #[inline]
-    pub(crate) fn operand(&self, range: &Range<usize>, access: Access) -> Operand<'_> {
-        let range = self.in_uses(range);
-        Operand::new(&self.uses, &self.context, range, access)
+    pub(crate) fn operand(&self, range: &Range<usize>, access: Access) -> AccessedRange<'_> {
+        let range = self.in_tracker(range);
+        AccessedRange { tracker: &self.tracker, context: self.context.raw(), range, access }
     }
 }
 
@@ -306,6 +306,11 @@ impl Drop for MemObject {
         // SAFETY: the reference is ours, and given up once.
         if let Err(code) = unsafe { cl::release_mem_object(self.raw) } {
             log::error!("{}", Error::from_call("clReleaseMemObject", code));
+        }
+        // Events of the tracker, which the memory owns, may keep the driver's object, which keeps the
+        // memory.
+        if self._memory.is_some() {
+            self.tracker.reap_when_ended();
         }
     }
 }

@@ -28,7 +28,7 @@ use crate::error::{Error, Result, in_call};
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
-/// # let queue = CommandQueue::create_default(&context, 0)?;
+/// # let queue = CommandQueue::new(&context)?;
 /// let pipe = match Pipe::new(&context, MemFlags::READ_WRITE, 4, 64, &[]) {
 ///     Err(error) if error.class() == Class::Unsupported => return Ok(()),
 ///     pipe => pipe?,

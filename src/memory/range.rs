@@ -88,6 +88,12 @@ fn no_bytes(call: &'static str) -> Error {
     Error::refused(call, CL_INVALID_VALUE, "the command has 0 bytes")
 }
 
+/// Returns whether two ranges have a byte in common.
+#[inline]
+pub(crate) fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.start.max(b.start) < a.end.min(b.end)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,11 +2,11 @@
 
 use std::ops::RangeFull;
 
+use crate::event::Event;
+use crate::queue::CommandQueue;
 use bytemuck::Pod;
 use cl3::types::{cl_context, cl_mem};
 use ndarray::Dimension;
-use opencl3::command_queue::CommandQueue;
-use opencl3::event::Event;
 
 use super::allocator::Allocator;
 use super::memory::Memory;
@@ -18,7 +18,7 @@ use crate::launch::{KernelArg, Launch, MemoryArg};
 use crate::memory::copy::{Everything, Part};
 use crate::memory::object::sealed::Handle;
 use crate::memory::object::{About, MemObject};
-use crate::memory::uses::Access;
+use crate::memory::track::Access;
 use crate::memory::{
     AnyMemoryObject, Buffer, CopyArgs, FillTarget, HostMemory, HostSource, Image, SvmAllocation,
     SvmArray, SystemSvm, WaitList,

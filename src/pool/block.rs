@@ -9,15 +9,16 @@ use super::shared::Shared;
 use super::shelf::Shelved;
 use super::split::Place;
 use super::stack::Linked;
-use crate::memory::uses::{KnownQueue, Uses};
+use crate::memory::track::AccessTracker;
+use crate::queue::CommandQueue;
 
 /// Memory from the allocator, as long as the pool has it.
 #[derive(Debug)]
 pub(super) struct Block<M: Memory> {
     /// Freed before its bytes are reserved no more.
     pub memory: M,
-    /// Of the memory, so that looking at them does not wait for where it keeps them.
-    pub uses: Arc<Uses>,
+    /// The memory's, at hand for the common case.
+    pub tracker: Arc<AccessTracker>,
     pub reserved: Reserved<M>,
     pub bin: u32,
     pub queue: BoundTo,
@@ -27,12 +28,15 @@ pub(super) struct Block<M: Memory> {
     pub below: Option<Box<Self>>,
 }
 
-/// The queue on which a block may be used in ways that nobody tells the pool of.
+/// The queue that a block is bound to.
 #[derive(Clone, Debug)]
 pub(super) enum BoundTo {
     /// The allocator's, if it has one.
     Home,
-    Other(Arc<KnownQueue>),
+    /// The queue for which it was allocated.
+    Other(CommandQueue),
+    /// The queue that the user bound it to: commands there may use it without the pool's knowledge.
+    Bound(CommandQueue),
     Nothing,
 }
 
@@ -60,13 +64,6 @@ impl<M: Memory> Drop for Reserved<M> {
 
 impl<M: Memory> Drop for Block<M> {
     fn drop(&mut self) {
-        // The allocator's own queue is that on which it is freed.
-        if !M::IS_KEPT_BY_COMMANDS
-            && let BoundTo::Other(queue) = &self.queue
-            && let Err(error) = self.record_queue(queue).or_else(|_| queue.finish())
-        {
-            log::error!("{error}: memory of a pool may be freed while a kernel uses it");
-        }
         // A region's bytes stay those of its root.
         if self.reserved.place.is_none() && self.pool().insight.is_some() {
             self.reserved.since = Some(Instant::now());

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 
 use crate::error::Result;
-use crate::memory::uses::lock::{Condvar, Mutex};
+use crate::lock::{Condvar, Mutex};
 
 /// Which threads have held blocks out of sight, and how often that was of use to others.
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@ use cl3::error_codes::CL_INVALID_OPERATION;
 
 use crate::error::{Error, Result};
 use crate::memory::context::MemContext;
-use crate::memory::uses::Uses;
+use crate::memory::track::AccessTracker;
 use crate::memory::{Buffer, MemoryObject, SvmAllocation, SvmPointer};
 
 /// Memory that a pool can hand out: a [`Buffer`], or an [`SvmAllocation`].
@@ -34,10 +34,10 @@ pub(crate) mod sealed {
         fn is_sole(&self) -> bool;
 
         /// Which uses of its bytes are known.
-        fn uses(&self) -> &Arc<Uses>;
+        fn tracker(&self) -> &Arc<AccessTracker>;
 
         /// Which of the bytes that these count are its own, all `size` of them.
-        fn in_uses(&self, size: usize) -> Range<usize>;
+        fn in_tracker(&self, size: usize) -> Range<usize>;
 
         fn context(&self) -> &Arc<MemContext>;
 
@@ -85,12 +85,12 @@ impl sealed::Block for Buffer {
     }
 
     #[inline]
-    fn uses(&self) -> &Arc<Uses> {
-        self.held().object().uses()
+    fn tracker(&self) -> &Arc<AccessTracker> {
+        self.held().object().tracker()
     }
 
-    fn in_uses(&self, size: usize) -> Range<usize> {
-        self.held().object().in_uses(&(self.offset()..self.offset() + size))
+    fn in_tracker(&self, size: usize) -> Range<usize> {
+        self.held().object().in_tracker(&(self.offset()..self.offset() + size))
     }
 
     fn context(&self) -> &Arc<MemContext> {
@@ -105,8 +105,7 @@ impl sealed::Block for Buffer {
         /// Of `long16` and `double16`: any type can begin there.
         const LARGEST_TYPE: usize = 128;
         // One that all devices can use. They are powers of two.
-        let alignments = self.context().base_alignments().iter().copied();
-        alignments.max().unwrap_or(1).max(LARGEST_TYPE)
+        self.context().base_alignments().max().unwrap_or(1).max(LARGEST_TYPE)
     }
 
     fn part(&self, start: usize, size: usize) -> Result<Self> {
@@ -139,11 +138,11 @@ impl sealed::Block for SvmAllocation {
     }
 
     #[inline]
-    fn uses(&self) -> &Arc<Uses> {
-        self.shared().uses()
+    fn tracker(&self) -> &Arc<AccessTracker> {
+        self.shared().tracker()
     }
 
-    fn in_uses(&self, size: usize) -> Range<usize> {
+    fn in_tracker(&self, size: usize) -> Range<usize> {
         0..size
     }
 

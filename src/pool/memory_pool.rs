@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use cl3::error_codes::CL_INVALID_COMMAND_QUEUE;
-use opencl3::command_queue::CommandQueue;
+use crate::queue::CommandQueue;
+use cl3::error_codes::{CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT};
 
 use super::allocator::Allocator;
 use super::memory::Memory;
@@ -14,7 +14,6 @@ use super::pooled::Pooled;
 use super::shared::Shared;
 use super::statistics::Statistics;
 use crate::error::{Error, Result};
-use crate::memory::uses::KnownQueue;
 use crate::memory::{Buffer, SvmAllocation};
 
 /// A pool of memory; see the [module documentation](super).
@@ -31,7 +30,7 @@ pub struct Pool<M: Memory>(Arc<Handle<M>>);
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
-/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// let pool = MemoryPool::new(DeferredAllocator::new(&context, MemFlags::READ_WRITE)?)?;
 /// for _ in 0..3 {
 ///     let buffer = pool.allocate(1000)?;
@@ -86,10 +85,10 @@ impl<M: Memory> Pool<M> {
                  shows only when a kernel uses it; take an immediate one"
             );
         }
-        let home = allocator
-            .queue()
-            .map(|queue| KnownQueue::of("MemoryPool::new", queue, allocator.context_raw()));
-        let home = home.transpose()?;
+        let home = allocator.queue().cloned();
+        if let Some(queue) = &home {
+            check_context("MemoryPool::new", queue, &allocator)?;
+        }
         if home.as_ref().is_some_and(|queue| !queue.is_in_order()) {
             let why = "the allocator's queue is out-of-order; return `None` from `queue()` for such a queue";
             return Err(Error::refused("MemoryPool::new", CL_INVALID_COMMAND_QUEUE, why));
@@ -130,12 +129,12 @@ impl<M: Memory> Pool<M> {
     /// CL_INVALID_CONTEXT for a queue of another context, and those of [`allocate`](Self::allocate).
     pub fn allocate_on(&self, queue: &CommandQueue, size: usize) -> Result<Pooled<M>> {
         let shared = self.shared();
-        if shared.home_key() == queue.get().addr() {
+        if shared.home.as_ref() == Some(queue) {
             return self.allocate(size);
         }
-        let context = shared.allocator.context_raw();
-        let queue = KnownQueue::of("MemoryPool::allocate_on", queue, context)?;
-        shared.watched(size, || shared.allocate_for(size, &Target::Other(queue)))
+        check_context("MemoryPool::allocate_on", queue, &*shared.allocator)?;
+        let target = Target::Other(queue.clone());
+        shared.watched(size, || shared.allocate_for(size, &target))
     }
 
     /// The number of blocks that wait to be used again.
@@ -193,6 +192,19 @@ impl<M: Memory> Pool<M> {
     pub fn alloc_size(&self, bin: u32) -> usize {
         self.shared().binning.size(bin)
     }
+}
+
+/// Refuses a queue of another context than the allocator's.
+fn check_context<M>(
+    call: &'static str,
+    queue: &CommandQueue,
+    allocator: &dyn Allocator<Memory = M>,
+) -> Result<()> {
+    if queue.context_raw() == allocator.context_raw() {
+        return Ok(());
+    }
+    let why = "the queue belongs to another context than the allocator";
+    Err(Error::refused(call, CL_INVALID_CONTEXT, why))
 }
 
 impl<M: Memory> Clone for Pool<M> {

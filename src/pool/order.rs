@@ -1,16 +1,14 @@
 //! Selects the held block for a request, and orders its next use after the earlier ones.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use super::block::{Block, BoundTo};
 use super::memory::Memory;
 use super::shared::{CALL, Shared, this_thread};
 use super::shelf::{Candidate, Wanted};
 use crate::error::Result;
-use crate::handle::EventRef;
-use crate::memory::WaitList;
-use crate::memory::uses::KnownQueue;
+use crate::event::Event;
+use crate::queue::CommandQueue;
 
 /// For whom a block is allocated.
 #[derive(Debug)]
@@ -18,14 +16,14 @@ pub(super) enum Target {
     /// Somebody on the allocator's queue, or on none if it has none.
     Home,
     /// Somebody on this queue, which is not the allocator's.
-    Other(Arc<KnownQueue>),
+    Other(CommandQueue),
 }
 
 impl Target {
     pub fn bound(&self) -> BoundTo {
         match self {
             Self::Home => BoundTo::Home,
-            Self::Other(queue) => BoundTo::Other(Arc::clone(queue)),
+            Self::Other(queue) => BoundTo::Other(queue.clone()),
         }
     }
 }
@@ -35,7 +33,7 @@ pub(super) enum State {
     /// It can be handed out at once.
     Ready,
     /// After these events.
-    After(Vec<EventRef>),
+    After(Vec<Event>),
     /// It has other handles, is mapped, or nobody can tell when it will not be used any more.
     InUse,
 }
@@ -44,7 +42,7 @@ pub(super) enum State {
 type Looked<'a, M> = Candidate<'a, Box<Block<M>>>;
 
 /// The one that is handed out after some events, and the others.
-type Choice<'a, M> = (Option<(Looked<'a, M>, Vec<EventRef>)>, Vec<Looked<'a, M>>);
+type Choice<'a, M> = (Option<(Looked<'a, M>, Vec<Event>)>, Vec<Looked<'a, M>>);
 
 /// How many held blocks are looked at.
 pub(super) const MOST: usize = 8;
@@ -55,9 +53,8 @@ impl<M: Memory> Shared<M> {
     #[inline]
     pub fn is_ready(&self, block: &Block<M>, size: usize) -> bool {
         block.reserved.bytes >= size
-            && matches!(block.queue, BoundTo::Home)
             && block.memory.is_sole()
-            && (!self.options.is_ordered || block.uses.are_all_on(self.home_key()))
+            && (!self.options.is_ordered || block.tracker.is_used_only_on(self.home.as_ref()))
     }
 
     fn wanted(&self, size: usize) -> Wanted {
@@ -69,9 +66,9 @@ impl<M: Memory> Shared<M> {
     }
 
     /// The queue for which it is.
-    pub fn queue_of<'a>(&'a self, target: &'a Target) -> Option<&'a KnownQueue> {
+    pub fn queue_of<'a>(&'a self, target: &'a Target) -> Option<&'a CommandQueue> {
         match target {
-            Target::Home => self.home.as_deref(),
+            Target::Home => self.home.as_ref(),
             Target::Other(queue) => Some(queue),
         }
     }
@@ -108,7 +105,7 @@ impl<M: Memory> Shared<M> {
         drop(others);
         let Some((candidate, events)) = chosen else { return Ok(None) };
         if let Some(queue) = queue
-            && let Err(error) = wait_on(queue, events)
+            && let Err(error) = queue.order_after(&events)
         {
             log::warn!("{error}: a block of a memory pool is freed instead of reused");
             return Ok(None);
@@ -123,7 +120,7 @@ impl<M: Memory> Shared<M> {
     fn choose<'a>(
         &self,
         candidates: Vec<Looked<'a, M>>,
-        queue: Option<&KnownQueue>,
+        queue: Option<&CommandQueue>,
     ) -> Choice<'a, M> {
         let (mut waiting, mut others) = (Vec::new(), Vec::new());
         let mut candidates = candidates.into_iter();
@@ -143,7 +140,7 @@ impl<M: Memory> Shared<M> {
     }
 
     /// What has to end before the block can be used on `queue`.
-    fn state(&self, block: &mut Block<M>, queue: Option<&KnownQueue>) -> State {
+    fn state(&self, block: &mut Block<M>, queue: Option<&CommandQueue>) -> State {
         if !block.memory.is_sole() {
             return State::InUse;
         }
@@ -154,84 +151,39 @@ impl<M: Memory> Shared<M> {
     }
 
     /// The same for one that nobody else has a handle to.
-    pub fn order(&self, block: &mut Block<M>, queue: Option<&KnownQueue>) -> State {
-        let range = block.memory.in_uses(block.reserved.bytes);
-        let unended = block
-            .record_bound_queue(queue)
-            .and_then(|()| block.memory.uses().unended(queue, &range));
-        match unended {
-            Ok(Some(events)) if events.is_empty() => State::Ready,
-            Ok(Some(events)) => State::After(events),
-            Ok(None) => State::InUse,
-            Err(error) => {
-                log::warn!("{error}: a block of a memory pool is freed instead of reused");
-                State::InUse
-            }
+    pub fn order(&self, block: &Block<M>, queue: Option<&CommandQueue>) -> State {
+        let range = block.memory.in_tracker(block.reserved.bytes);
+        match block.memory.tracker().pending(queue, &range) {
+            Some(events) if events.is_empty() => State::Ready,
+            Some(events) => State::After(events),
+            None => State::InUse,
         }
     }
 }
 
 impl<M: Memory> Block<M> {
-    /// The queue that it was bound to, unless it is `queue`, may have been given commands on it that
-    /// nobody told of.
-    fn record_bound_queue(&mut self, queue: Option<&KnownQueue>) -> Result<()> {
-        if let Some(bound) = self.bound().filter(|bound| !is_ordered(bound, queue)) {
-            self.record_queue(&bound)?;
-            self.queue = BoundTo::Nothing;
-        }
-        Ok(())
+    /// Waits for the commands on it. It has no other handle.
+    pub fn wait_until_unused(&self) -> Result<()> {
+        self.memory.tracker().wait_until_idle(CALL)
     }
 
-    /// Waits for all that may use it. Nobody else may have a handle to it.
-    pub fn wait_until_unused(&mut self) -> Result<()> {
-        self.record_bound_queue(None)?;
-        self.memory.uses().wait_until_idle(CALL)
+    /// Records that commands of the queue up to now may use it.
+    pub fn record_queue(&self, queue: &CommandQueue) -> Result<()> {
+        self.record_event(&queue.enqueue_marker([])?)
     }
 
-    /// What the queue has been given up to now may use it.
-    pub fn record_queue(&self, queue: &KnownQueue) -> Result<()> {
-        queue.last_commands()?.iter().try_for_each(|event| self.record_event(event))
-    }
-
-    /// What ends with the event may use it.
-    pub fn record_event(&self, event: &EventRef) -> Result<()> {
-        let range = self.memory.in_uses(self.reserved.bytes);
-        self.memory.uses().enter_event("MemoryPool::record_use", event, &range)
+    /// Records that the command of the event uses it.
+    pub fn record_event(&self, event: &Event) -> Result<()> {
+        let range = self.memory.in_tracker(self.reserved.bytes);
+        self.memory.tracker().record("MemoryPool::record_use", event, &range)
     }
 }
 
-/// Returns whether what `queue` is given comes after what `bound` has been given, without a wait.
-pub(super) fn is_ordered(bound: &KnownQueue, queue: Option<&KnownQueue>) -> bool {
-    bound.is_in_order() && queue.is_some_and(|queue| queue.get() == bound.get())
-}
-
-/// Spins up to 50 µs for a candidate whose events have completed (the marker of an idle queue completes
-/// at once). Otherwise returns the first candidate if `any` is set.
-fn first_to_end<B>(waiting: &[(B, Vec<EventRef>)], any: bool) -> Option<usize> {
-    const A_MOMENT: Duration = Duration::from_micros(50);
+/// Returns the first candidate whose commands have all ended; without one, the first of all if
+/// `may_wait`.
+fn first_to_end<B>(waiting: &[(B, Vec<Event>)], may_wait: bool) -> Option<usize> {
     let has_ended =
-        |(_, events): &(B, Vec<EventRef>)| events.iter().all(|event| event.outcome().is_some());
-    let started = Instant::now();
-    while !waiting.is_empty() {
-        if let Some(ended) = waiting.iter().position(has_ended) {
-            return Some(ended);
-        }
-        if started.elapsed() > A_MOMENT {
-            return any.then_some(0);
-        }
-        std::hint::spin_loop();
-    }
-    None
-}
-
-/// What `queue` is given from now on comes after these events.
-pub(super) fn wait_on(queue: &KnownQueue, mut events: Vec<EventRef>) -> Result<()> {
-    events.retain(|event| event.outcome().is_none());
-    if events.is_empty() {
-        return Ok(());
-    }
-    for event in &events {
-        event.flush_queue()?;
-    }
-    queue.wait_for(&events.iter().map(EventRef::as_event).collect::<WaitList<'_>>())
+        |(_, events): &(B, Vec<Event>)| events.iter().all(|event| event.known_outcome().is_some());
+    let ended = waiting.iter().position(has_ended);
+    ended.or_else(|| (may_wait && !waiting.is_empty()).then_some(0))
 }

@@ -6,22 +6,21 @@ use std::ops::{Deref, Range};
 use std::sync::Arc;
 use std::time::Instant;
 
-use opencl3::command_queue::CommandQueue;
-use opencl3::event::Event;
+use crate::event::Event;
+use crate::queue::CommandQueue;
 
 use super::block::{Block, BoundTo};
 use super::memory::Memory;
-use super::order::wait_on;
 use super::shared::{Shared, this_thread};
 use super::shelf;
 use super::split;
-use crate::error::Result;
-use crate::handle::EventRef;
-use crate::memory::command::{Operand, enqueue};
+use crate::error::{Error, Result};
+use crate::memory::command::{AccessedRange, enqueue};
 use crate::memory::svm::memory::SvmMemory;
 use crate::memory::svm::sealed::Svm;
-use crate::memory::uses::{Access, KnownQueue};
+use crate::memory::track::Access;
 use crate::memory::{Buffer, SvmAllocation, SvmPointer, WaitList};
+use cl3::error_codes::CL_INVALID_CONTEXT;
 
 /// Memory of a pool, which goes back to it when this is dropped (PyOpenCL's `PooledBuffer` and
 /// `PooledSVM`).
@@ -96,14 +95,19 @@ impl<M: Memory> Pooled<M> {
     ) -> Result<Event> {
         const CALL: &str = "clEnqueueMarkerWithWaitList";
         let memory = &self.block().memory;
-        let range = memory.in_uses(self.block_size());
-        let operand = Operand::new(memory.uses(), memory.context(), range, Access::Write);
+        let range = memory.in_tracker(self.block_size());
+        let operand = AccessedRange {
+            tracker: memory.tracker(),
+            context: memory.context().raw(),
+            range,
+            access: Access::Write,
+        };
         let event =
             enqueue(CALL, queue, &[operand], &wait_for.into(), |(queue, count, events)| {
                 // SAFETY: the handles are alive and of one context, and so is the list during the call.
                 unsafe { cl3::command_queue::enqueue_marker_with_wait_list(queue, count, events) }
             })?;
-        Ok(event.into_event())
+        Ok(event)
     }
 
     /// Tells of a use that this crate cannot see, by a kernel that was launched by other means, say: the
@@ -114,30 +118,37 @@ impl<M: Memory> Pooled<M> {
     /// and the driver's errors.
     pub fn record_use<'a>(&self, used: impl Into<RecordedUse<'a>>) -> Result<()> {
         match used.into() {
-            RecordedUse::Queue(queue) => self.block().record_queue(&*self.known(queue)?),
+            RecordedUse::Queue(queue) => {
+                self.check_queue(queue)?;
+                self.block().record_queue(queue)
+            }
             RecordedUse::Event(event) => {
                 let context = self.block().memory.context().raw();
                 WaitList::from(event).check_contexts("MemoryPool::record_use", context)?;
-                // SAFETY: the event is alive while it is borrowed.
-                self.block().record_event(&unsafe { EventRef::retain(event.get()) }?)
+                self.block().record_event(event)
             }
         }
     }
 
-    fn known(&self, queue: &CommandQueue) -> Result<Arc<KnownQueue>> {
-        let context = self.block().memory.context();
-        KnownQueue::of("MemoryPool::bind_to_queue", queue, context.raw())
+    /// Refuses a queue of another context.
+    fn check_queue(&self, queue: &CommandQueue) -> Result<()> {
+        if queue.context_raw() == self.block().memory.context().raw() {
+            return Ok(());
+        }
+        let why = "the queue belongs to another context than the memory";
+        Err(Error::refused("MemoryPool::bind_to_queue", CL_INVALID_CONTEXT, why))
     }
 
-    /// From now on, it is used on `queue`: what that is given comes after what the queue that it was bound
-    /// to has been given up to now (PyOpenCL's `bind_to_queue`). What the queue has been given when it goes back is taken for
-    /// uses of it. At first, it is bound to the queue for which it was allocated.
+    /// Binds the memory to `queue` (PyOpenCL's `bind_to_queue`): commands that the queue gets from now
+    /// on run after those that the queue it was bound to has got so far. When the memory goes back to
+    /// the pool, all commands of the queue count as uses of it. At first, it is bound to the queue for
+    /// which it was allocated; only the commands that the library knows count there.
     ///
     /// # Errors
     /// CL_INVALID_CONTEXT for a queue of another context, CL_INVALID_OPERATION where it is mapped, and
     /// the driver's errors.
     pub fn bind_to_queue(&mut self, queue: &CommandQueue) -> Result<()> {
-        let queue = self.known(queue)?;
+        self.check_queue(queue)?;
         self.block_mut().bind(queue)
     }
 
@@ -164,6 +175,11 @@ impl<M: Memory> Drop for Pooled<M> {
     #[inline]
     fn drop(&mut self) {
         let Some(block) = self.0.take() else { return };
+        if let BoundTo::Bound(queue) = &block.queue
+            && let Err(error) = block.record_queue(queue)
+        {
+            log::error!("{error}: a pool may use memory again before commands on it have ended");
+        }
         let back = Back(Some(block));
         if back.0.as_ref().is_some_and(|block| block.pool().looks_at_what_comes_back) {
             back.look();
@@ -246,22 +262,21 @@ impl<M: Memory + Hash> Hash for Pooled<M> {
 
 impl<M: Memory> Block<M> {
     /// The queue that it is bound to.
-    pub(super) fn bound(&self) -> Option<Arc<KnownQueue>> {
+    fn bound(&self) -> Option<&CommandQueue> {
         match &self.queue {
-            BoundTo::Home => self.pool().home.clone(),
-            BoundTo::Other(bound) => Some(Arc::clone(bound)),
+            BoundTo::Home => self.pool().home.as_ref(),
+            BoundTo::Other(bound) | BoundTo::Bound(bound) => Some(bound),
             BoundTo::Nothing => None,
         }
     }
 
-    fn bind(&mut self, queue: Arc<KnownQueue>) -> Result<()> {
-        if let Some(bound) = self.bound().filter(|bound| !Arc::ptr_eq(bound, &queue)) {
-            let events = bound.last_commands()?;
-            events.iter().try_for_each(|event| self.record_event(event))?;
-            wait_on(&queue, events)?;
+    fn bind(&mut self, queue: &CommandQueue) -> Result<()> {
+        if let Some(bound) = self.bound().filter(|bound| *bound != queue) {
+            let marker = bound.enqueue_marker([])?;
+            self.record_event(&marker)?;
+            queue.order_after(&[marker])?;
         }
-        let is_home = self.pool().home.as_ref().is_some_and(|home| Arc::ptr_eq(home, &queue));
-        self.queue = if is_home { BoundTo::Home } else { BoundTo::Other(queue) };
+        self.queue = BoundTo::Bound(queue.clone());
         Ok(())
     }
 

@@ -45,7 +45,7 @@ impl<M: Memory> Largest<M> {
     /// keep them, and to ask for new ones would be in vain.
     fn free(self) {
         let result = match self {
-            Self::Block(mut block) if block.memory.is_sole() => {
+            Self::Block(block) if block.memory.is_sole() => {
                 block.wait_until_unused().and_then(|()| block.memory.be_freed_at_once())
             }
             Self::Root(root) => root.wait_until_unused(),
@@ -88,8 +88,8 @@ impl<M: Memory> Shared<M> {
             Err(error) => return Ok(Err(error)),
         };
         let (bin, queue) = (self.binning.bin(size), target.bound());
-        let uses = Arc::clone(memory.uses());
-        let mut block = Block { memory, uses, reserved, bin, queue, is_new: true, below: None };
+        let tracker = Arc::clone(memory.tracker());
+        let mut block = Block { memory, tracker, reserved, bin, queue, is_new: true, below: None };
         block.hand_out(size, target.bound());
         let block = Box::new(block);
         self.shelves.add(this_thread(), &block);

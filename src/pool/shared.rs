@@ -19,7 +19,7 @@ use super::shelf::Shelves;
 use super::split::Split;
 use super::statistics::Statistics;
 use crate::error::Result;
-use crate::memory::uses::KnownQueue;
+use crate::queue::CommandQueue;
 
 pub(super) const CALL: &str = "MemoryPool::allocate";
 
@@ -27,7 +27,7 @@ pub(super) const CALL: &str = "MemoryPool::allocate";
 /// stops holding them.
 pub(super) struct Shared<M: Memory> {
     pub allocator: Box<dyn Allocator<Memory = M>>,
-    pub home: Option<Arc<KnownQueue>>,
+    pub home: Option<CommandQueue>,
     pub options: PoolOptions,
     pub binning: Binning,
     pub shelves: Shelves<Box<Block<M>>>,
@@ -48,7 +48,7 @@ const MOST_SHELVES: usize = 16;
 impl<M: Memory> Shared<M> {
     pub fn new(
         allocator: Box<dyn Allocator<Memory = M>>,
-        home: Option<Arc<KnownQueue>>,
+        home: Option<CommandQueue>,
         options: PoolOptions,
     ) -> Result<Self> {
         let binning = options.binning()?;
@@ -70,12 +70,6 @@ impl<M: Memory> Shared<M> {
             peak_managed: AtomicUsize::new(0),
             peak_active: AtomicUsize::new(0),
         })
-    }
-
-    /// What tells the home queue from others; 0 where there is none.
-    #[inline]
-    pub fn home_key(&self) -> usize {
-        self.home.as_ref().map_or(0, |queue| queue.get().addr())
     }
 
     /// A block of at least `size` bytes for somebody on the allocator's queue.

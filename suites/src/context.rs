@@ -44,7 +44,7 @@ fn fixtures_agree_on_the_device(ctx_factory: CtxFactory, device: Device) {
 fn contexts_come_and_go(ctx_factory: CtxFactory) -> Result<()> {
     for _ in 0..30 {
         let context = ctx_factory()?;
-        let queue = CommandQueue::create_default(&context, 0)?;
+        let queue = CommandQueue::new(&context)?;
         let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[7_u32])?;
         let mut back = [0_u32];
         enqueue_read_buffer(&queue, &buffer, 0, &mut back, [])?;

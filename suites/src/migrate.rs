@@ -82,7 +82,7 @@ fn waits_for_its_events(on_device: OnDevice) -> Result<()> {
     let gate = gate(&on_device.context);
     let flags = MigrationFlags::empty();
     let event = enqueue_migrate_mem_objects(&on_device.queue, &[&buffer], flags, &gate)?;
-    assert!(event.command_execution_status()?.0 > 0, "it did not wait");
+    assert!(!event.status()?.has_ended(), "it did not wait");
     meanwhile(&gate, open, || event.wait())?;
     assert_eq!(contents(&on_device, &buffer)?, counting(4));
     Ok(())
@@ -102,7 +102,7 @@ fn what_opencl_forbids_is_refused(on_device: OnDevice, ctx_factory: CtxFactory) 
     assert_eq!(refusal(migrate(queue, &buffer, unknown)), "CL_INVALID_VALUE");
 
     let context = ctx_factory()?;
-    let elsewhere = OnDevice { queue: CommandQueue::create_default(&context, 0)?, context };
+    let elsewhere = OnDevice { queue: CommandQueue::new(&context)?, context };
     let stranger = buffer_of(&elsewhere, &[1; 4])?;
     assert_eq!(refusal(migrate(queue, &stranger, none)), "CL_INVALID_CONTEXT");
     assert_eq!(refusal(migrate(&elsewhere.queue, &buffer, none)), "CL_INVALID_CONTEXT");

@@ -112,10 +112,10 @@ fn what_is_released_early_is_gone(on_device: OnDevice, device: Device) -> Result
 #[clmatrix_harness::test]
 fn objects_outlive_their_context_and_queue(ctx_factory: CtxFactory) -> Result<()> {
     let context = ctx_factory()?;
-    let queue = CommandQueue::create_default(&context, 0)?;
+    let queue = CommandQueue::new(&context)?;
     let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u32; 16])?;
     let copy = Buffer::new(&context, MemFlags::READ_WRITE, 64)?;
-    let other_queue = CommandQueue::create_default(&context, 0)?;
+    let other_queue = CommandQueue::new(&context)?;
     enqueue_fill_buffer(&queue, &buffer, &7_u32, ..32, [])?;
     queue.finish()?;
     drop(queue);
@@ -144,12 +144,12 @@ fn the_contexts_references_return(ctx_factory: CtxFactory, device: Device) -> Re
     let context = ctx_factory()?;
     let before = references(&context)?;
     {
-        let queue = CommandQueue::create_default(&context, 0)?;
+        let queue = CommandQueue::new(&context)?;
         let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 2 * part)?;
         let region = buffer.sub_region(part..)?;
         enqueue_fill_buffer(&queue, &buffer, &1_u32, .., [])?;
         enqueue_map_buffer::<u32, _>(&queue, &region, MapReadWrite, .., [])?.fill(2);
-        let other_queue = CommandQueue::create_default(&context, 0)?;
+        let other_queue = CommandQueue::new(&context)?;
         drop(enqueue_map_buffer::<u32, _>(&other_queue, &buffer, MapRead, .., [])?);
         queue.finish()?;
         other_queue.finish()?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clmatrix::cl3::command_queue::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
 use clmatrix::memory::Buffer;
-use clmatrix::{CommandQueue, Context, Device, Event, Launcher, Program, Result};
+use clmatrix::{CommandQueue, Context, Device, Event, Launcher, Program, QueueProperties, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory, skip};
 use rstest::fixture;
 
@@ -26,14 +26,14 @@ pub fn on_device(ctx_factory: CtxFactory) -> OnDevice {
     // What destructors have to say is part of a test's output.
     logger::init();
     let context = ctx_factory().expect("a context on the device under test");
-    let queue = CommandQueue::create_default(&context, 0).expect("a queue");
+    let queue = CommandQueue::new(&context).expect("a queue");
     OnDevice { context, queue }
 }
 
 impl OnDevice {
     /// Another in-order queue of the same context.
     pub fn another_queue(&self) -> CommandQueue {
-        CommandQueue::create_default(&self.context, 0).expect("a queue")
+        CommandQueue::new(&self.context).expect("a queue")
     }
 
     /// A queue of the same context that may reorder its commands; where there are none, the test is
@@ -42,8 +42,7 @@ impl OnDevice {
         if device.queue_on_host_properties()? & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE == 0 {
             skip!("the device has no out-of-order queues");
         }
-        let properties = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
-        let queue = CommandQueue::create_default_with_properties(&self.context, properties, 0)?;
+        let queue = CommandQueue::with_properties(&self.context, QueueProperties::OUT_OF_ORDER)?;
         Ok(OutOfOrderQueue(queue))
     }
 

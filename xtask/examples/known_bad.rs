@@ -40,12 +40,13 @@ fn leaks() {
 #[clmatrix_harness::test]
 fn lets_the_driver_write_past_the_end() -> Result<()> {
     let context = ctx_factory()()?;
-    let queue = CommandQueue::create_default(&context, 0)?;
+    let queue = CommandQueue::new(&context)?;
     let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u8; SIZE])?;
     let mut bytes = black_box(vec![0_u8; SIZE / 2]);
     let (from, to) = (buffer.as_raw(), bytes.as_mut_ptr().cast());
     // SAFETY: it is not: there is room for half of this. That is what has to be caught.
-    let read = unsafe { enqueue_read_buffer(queue.get(), from, CL_TRUE, 0, SIZE, to, 0, null()) };
+    let read =
+        unsafe { enqueue_read_buffer(queue.as_raw(), from, CL_TRUE, 0, SIZE, to, 0, null()) };
     read.expect("the driver takes the sizes as they are");
     black_box(&bytes);
     Ok(())

@@ -11,8 +11,8 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use clmatrix::memory::{Buffer, MemFlags, MemoryObject};
-use clmatrix::{CommandQueue, Device, ExecuteKernel, Kernel, Platform, Program};
+use clmatrix::memory::{Buffer, MemFlags};
+use clmatrix::{CommandQueue, Device, Launcher, Platform, Program};
 use clmatrix_harness::{CtxFactory, skip};
 
 /// Names the folder in which tests meet, whose extension says how many.
@@ -139,16 +139,14 @@ fn run_on_oclgrind(
         skip!("only Oclgrind says what is wrong with this kernel");
     }
     let context = ctx_factory()?;
-    let queue = CommandQueue::create_default(&context, 0)?;
+    let queue = CommandQueue::new(&context)?;
     let program = Program::create_and_build_from_source(&context, source, "").expect("it compiles");
-    let kernel = Kernel::create(&program, "k")?;
+    let mut kernel = Launcher::create(&program, "k")?;
     let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 64)?;
-    let mut launch = ExecuteKernel::new(&kernel);
+    let mut launch = kernel.launch();
+    launch.arg(&buffer).global(16).local(16);
     // SAFETY: the simulator checks each access and lets none through that is out of bounds.
-    unsafe {
-        launch.set_arg(&buffer.as_raw()).set_global_work_size(16).set_local_work_size(16);
-        launch.enqueue_nd_range(&queue)?;
-    }
+    unsafe { launch.enqueue(&queue)? };
     Ok(queue.finish()?)
 }
 

@@ -1,6 +1,6 @@
 //! How many operations in a second.
 
-use opencl3::event::Event;
+use crate::event::Event;
 
 use super::Recipe;
 use super::clock::Budget;

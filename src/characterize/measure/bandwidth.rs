@@ -1,6 +1,6 @@
 //! How fast kernels and the driver move large amounts of a device's own memory.
 
-use opencl3::event::Event;
+use crate::event::Event;
 
 use super::Recipe;
 use super::clock::Budget;

@@ -1,6 +1,6 @@
 //! Kernels that move contents which can be told from any others, and that check them.
 
-use opencl3::event::Event;
+use crate::event::Event;
 
 use super::finding::{Attempt, NotMeasurable};
 use super::workbench::Workbench;

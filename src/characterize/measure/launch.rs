@@ -2,9 +2,9 @@
 
 use std::ptr;
 
+use crate::queue::CommandQueue;
 use cl3::command_queue::enqueue_nd_range_kernel;
 use cl3::event::{release_event, wait_for_events};
-use opencl3::command_queue::CommandQueue;
 use opencl3::context::Context;
 use opencl3::kernel::Kernel;
 
@@ -53,7 +53,7 @@ struct Launches {
 impl Launches {
     fn new(bench: &Workbench) -> Attempt<Self> {
         let program = bench.program("kernel void nothing(void) {}", "")?;
-        let queue = CommandQueue::create_default(&bench.context, 0)?;
+        let queue = CommandQueue::new(&bench.context)?;
         Ok(Self { queue, kernel: Kernel::create(&program, "nothing")? })
     }
 
@@ -64,7 +64,7 @@ impl Launches {
         // has as many events as is said and they are alive.
         let event = unsafe {
             enqueue_nd_range_kernel(
-                self.queue.get(),
+                self.queue.as_raw(),
                 self.kernel.get(),
                 1,
                 ptr::null(),
@@ -145,7 +145,7 @@ fn event_overhead(launches: &Launches, budget: &Budget) -> Attempt<Taken> {
 
 fn queue(bench: &Workbench, budget: &Budget) -> Attempt<Taken> {
     times(budget, "time per queue", || {
-        let make = || CommandQueue::create_default(&bench.context, 0);
+        let make = || CommandQueue::new(&bench.context);
         let (time, made) = nanoseconds(budget.clock(), make);
         made?;
         Ok(time)

@@ -2,8 +2,8 @@
 
 use std::ffi::c_void;
 
+use crate::event::Event;
 use cl3::kernel::{CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, get_kernel_sub_group_info};
-use opencl3::event::Event;
 
 use super::Recipe;
 use super::clock::Budget;

@@ -1,6 +1,6 @@
 //! Whether the device tells times that have to do with its commands.
 
-use opencl3::event::Event;
+use crate::event::Event;
 
 use super::clock::nanoseconds;
 use super::finding::{Attempt, NotMeasurable};

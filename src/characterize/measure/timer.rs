@@ -27,7 +27,8 @@ fn resolution(bench: &Workbench, budget: &Budget) -> Attempt<Taken> {
     let points = sample(budget, COMMANDS, &[1_u32], |_| {
         let event = enqueue_fill(&bench.queue, &buffer, &0_u32, .., [])?;
         let time = bench.device_time(&event)?;
-        told.extend([event.profiling_command_start()?, event.profiling_command_end()?]);
+        let profile = event.profile()?;
+        told.extend([profile.started, profile.ended]);
         Ok(time)
     })?;
     let between = differences(told);

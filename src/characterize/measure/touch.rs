@@ -1,7 +1,6 @@
 //! Memory that really exists: each of its pages has been written to.
 
-use opencl3::error_codes::ClError;
-use opencl3::event::Event;
+use crate::event::Event;
 
 use super::finding::{Attempt, NotMeasurable, Unit};
 use super::workbench::Workbench;
@@ -57,7 +56,6 @@ impl Toucher<'_> {
     pub fn touched(&mut self, size: usize) -> Result<Buffer, (Stage, Error)> {
         let bench = self.bench;
         let at = |stage| move |error: Error| (stage, error);
-        let ended = |stage| move |error: ClError| (stage, error.into());
         let trying = |stage: Stage| (bench.trying)(stage.name());
         trying(Stage::Creation);
         let buffer =
@@ -66,10 +64,10 @@ impl Toucher<'_> {
         let flags = MigrationFlags::CONTENT_UNDEFINED;
         let event = enqueue_migrate_mem_objects(&bench.queue, &[&buffer], flags, [])
             .map_err(at(Stage::Migration))?;
-        event.wait().map_err(ended(Stage::Migration))?;
+        event.wait().map_err(at(Stage::Migration))?;
         trying(Stage::Use);
         let event = self.write(&buffer, size).map_err(at(Stage::Use))?;
-        event.wait().map_err(ended(Stage::Use))?;
+        event.wait().map_err(at(Stage::Use))?;
         let mut last = [0_u32];
         let last_page = size - PAGE as usize;
         enqueue_read_buffer(&bench.queue, &buffer, last_page, &mut last, [])

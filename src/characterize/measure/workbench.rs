@@ -2,11 +2,10 @@
 
 use std::cell::Cell;
 
-use cl3::command_queue::CL_QUEUE_PROFILING_ENABLE;
-use opencl3::command_queue::CommandQueue;
+use crate::event::{Event, Profile};
+use crate::queue::{CommandQueue, QueueProperties};
 use opencl3::context::Context;
 use opencl3::device::Device;
-use opencl3::event::Event;
 use opencl3::program::Program;
 
 use super::Settings;
@@ -38,7 +37,7 @@ impl<'a> Workbench<'a> {
         let budget = Budget::new(settings.clock, settings.budget);
         let facts = Facts::of(device)?;
         let context = Context::from_device(device)?;
-        let queue = CommandQueue::create_default(&context, CL_QUEUE_PROFILING_ENABLE)?;
+        let queue = CommandQueue::with_properties(&context, QueueProperties::PROFILING)?;
         let Settings { memory, trying, .. } = *settings;
         Ok(Self {
             device: *device,
@@ -95,7 +94,7 @@ impl<'a> Workbench<'a> {
     /// (CL_PROFILING_COMMAND_START to CL_PROFILING_COMMAND_END).
     pub fn device_time(&self, event: &Event) -> Attempt<f64> {
         event.wait()?;
-        let (begin, end) = (event.profiling_command_start()?, event.profiling_command_end()?);
+        let Profile { started: begin, ended: end, .. } = event.profile()?;
         match end.checked_sub(begin) {
             Some(time) => Ok(time as f64),
             None => {

@@ -5,10 +5,10 @@ use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::queue::CommandQueue;
 use bytemuck::Pod;
 use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_INVALID_HOST_PTR, CL_INVALID_OPERATION};
 use cl3::memory as cl;
-use opencl3::command_queue::CommandQueue;
 use opencl3::context::Context;
 
 use super::Buffer;
@@ -20,7 +20,7 @@ use crate::memory::host::{HostMemory, InUse, TransferError};
 use crate::memory::keep::keep_until_destroyed;
 use crate::memory::map::{BufferMap, MapMode, MapRead, enqueue_map_buffer};
 use crate::memory::object::{About, MemObject, MemoryObject};
-use crate::memory::wait_list::WaitList;
+use crate::wait_list::WaitList;
 
 /// Host memory in the hands of the driver.
 pub(super) struct HostBuffer {
@@ -83,7 +83,7 @@ impl Buffer {
     ///
     /// # fn main() -> clmatrix::Result<()> {
     /// # let context = clmatrix::create_some_context()?;
-    /// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+    /// # let queue = clmatrix::CommandQueue::new(&context)?;
     /// let buffer = Buffer::using_host_memory(&context, MemFlags::READ_WRITE, vec![1_u32; 8])?;
     /// enqueue_fill_buffer(&queue, &buffer, &7_u32, ..4, [])?;
     /// assert_eq!(buffer.hostbuf::<u32, _>(&queue, MapRead, [])?[..2], [7, 1]);
@@ -184,7 +184,7 @@ impl Buffer {
             let map = enqueue_map_buffer::<u8, _>(queue, self, MapRead, .., [])?;
             map.unmap([])?.wait()?;
         }
-        self.held.object().uses().wait_until_idle(call)?;
+        self.held.object().tracker().wait_until_idle(call)?;
         Ok(Arc::clone(host))
     }
 

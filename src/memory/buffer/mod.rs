@@ -20,13 +20,14 @@ pub(super) use builder::check_size;
 pub use held::Held;
 use host::HostBuffer;
 
-use super::command::Operand;
+use super::command::AccessedRange;
 use super::flags::MemFlags;
 use super::object::sealed::Handle;
 use super::object::{self, About, MemObject, MemoryObject, ObjectType, info};
 use super::range::{checked_range, checked_span};
-use super::uses::Access;
+use super::track::Access;
 use crate::error::{Error, Result, in_call};
+use smallvec::SmallVec;
 
 /// A buffer of bytes, or a region of one (`pyopencl.Buffer`).
 ///
@@ -146,7 +147,8 @@ impl Buffer {
         }
         let flags = flags.for_region_of(CALL, self.flags())?;
         let offset = self.offset() + origin;
-        check_alignment(CALL, offset, self.object().context().base_alignments())?;
+        let alignments: SmallVec<[usize; 4]> = self.object().context().base_alignments().collect();
+        check_alignment(CALL, offset, &alignments)?;
         let place = cl_buffer_region { origin: offset, size };
         // SAFETY: the whole buffer is alive, and the place has the type that its kind asks for.
         let raw = unsafe {
@@ -223,14 +225,14 @@ impl Buffer {
 
     /// A range of this buffer, as its object's uses count them.
     #[inline]
-    pub(super) fn in_uses(&self, range: &Range<usize>) -> Range<usize> {
-        self.object().in_uses(&self.in_whole(range))
+    pub(super) fn in_tracker(&self, range: &Range<usize>) -> Range<usize> {
+        self.object().in_tracker(&self.in_whole(range))
     }
 
     /// Returns whether it is of the same memory as `other`: of one buffer, or of two in one place.
     pub(super) fn shares_memory_with(&self, other: &Self) -> bool {
         self.whole_raw() == other.whole_raw()
-            || Arc::ptr_eq(self.object().uses(), other.object().uses())
+            || Arc::ptr_eq(self.object().tracker(), other.object().tracker())
     }
 
     /// The driver's handle of the whole buffer.
@@ -240,7 +242,7 @@ impl Buffer {
 
     /// Bytes of this buffer for a command.
     #[inline]
-    pub(crate) fn operand(&self, range: &Range<usize>, access: Access) -> Operand<'_> {
+    pub(crate) fn operand(&self, range: &Range<usize>, access: Access) -> AccessedRange<'_> {
         self.object().operand(&self.in_whole(range), access)
     }
 }

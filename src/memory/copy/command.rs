@@ -8,10 +8,10 @@ use cl3::types::cl_event;
 use super::rows::Rows;
 use crate::error::Result;
 use crate::memory::buffer::Buffer;
-use crate::memory::command::Operand;
+use crate::memory::command::AccessedRange;
 use crate::memory::host::{HostArguments, HostCommand};
 use crate::memory::object::{MemoryObject, check_host_access};
-use crate::memory::uses::Access;
+use crate::memory::track::Access;
 
 /// What of the buffer and of the host memory.
 #[derive(Clone, Debug)]
@@ -70,7 +70,7 @@ impl HostCommand for BufferCommand<'_> {
         self.call
     }
 
-    fn operand(&self) -> Operand<'_> {
+    fn operand(&self) -> AccessedRange<'_> {
         let range = match &self.part {
             Part::Linear(range) => range.clone(),
             Part::Rect { buffer, .. } => buffer.hull(),

@@ -2,24 +2,26 @@
 
 use std::ops::{Range, RangeFull};
 
+use crate::event::Event;
+use crate::queue::CommandQueue;
 use bytemuck::Pod;
 use cl3::command_queue as cl;
 use cl3::error_codes::{CL_INVALID_VALUE, CL_MEM_COPY_OVERLAP};
 use cl3::types::cl_event;
-use opencl3::command_queue::CommandQueue;
-use opencl3::event::Event;
 
 use super::command::{BufferCommand, Part, linear_call};
 use super::rows::Rows;
 use super::{CopyArgs, Everything};
 use crate::error::{Error, Result};
 use crate::memory::buffer::Buffer;
-use crate::memory::command::{Arguments, enqueue};
+use crate::memory::command::enqueue;
 use crate::memory::host::{HostSource, HostTarget, Layout, Place};
 use crate::memory::object::MemoryObject;
+use crate::memory::range::overlap;
 use crate::memory::range::{check_not_empty, checked_span};
-use crate::memory::uses::{Access, overlap};
-use crate::memory::wait_list::WaitList;
+use crate::memory::track::Access;
+use crate::queue::Arguments;
+use crate::wait_list::WaitList;
 
 /// Bytes in one piece: the offset on either side, and the number of bytes.
 ///
@@ -33,7 +35,7 @@ use crate::memory::wait_list::WaitList;
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
-/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, b"copy that")?;
 /// enqueue_copy(&queue, &buffer, b"this", Linear::default().dst_offset(5), [])?;
 /// let mut text = [0; 9];
@@ -268,7 +270,7 @@ pub(super) fn copy(
     check_not_empty(call, &from)?;
     check_no_overlap(call, (src, &from), (dst, &to))?;
     let operands = [src.operand(&from, Access::Read), dst.operand(&to, Access::Write)];
-    Ok(enqueue(call, queue, &operands, wait_for, issue)?.into_event())
+    Ok(enqueue(call, queue, &operands, wait_for, issue)?)
 }
 
 #[inline]
@@ -287,7 +289,7 @@ fn check_apart(
     (src, from): (&Buffer, &Range<usize>),
     (dst, to): (&Buffer, &Range<usize>),
 ) -> Result<()> {
-    let (from, to) = (src.in_uses(from), dst.in_uses(to));
+    let (from, to) = (src.in_tracker(from), dst.in_tracker(to));
     if !overlap(&from, &to) {
         return Ok(());
     }

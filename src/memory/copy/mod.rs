@@ -14,7 +14,7 @@ mod svm;
 
 use std::ops::RangeFull;
 
-use opencl3::command_queue::CommandQueue;
+use crate::queue::CommandQueue;
 
 pub use image::{ImageBufferRegion, ImageCopy, ImageRegion};
 pub use linear::{Linear, enqueue_copy_buffer, enqueue_read_buffer, enqueue_write_buffer};
@@ -24,7 +24,7 @@ pub use rect::{HostRect, Rect};
 pub(crate) use rows::Rows;
 pub use rows::{Origin, Pitches, Region};
 
-use super::wait_list::WaitList;
+use crate::wait_list::WaitList;
 
 /// How a copy from `Src` to `Dst` goes: which bytes, rows or pixels.
 #[diagnostic::on_unimplemented(

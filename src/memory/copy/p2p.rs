@@ -4,23 +4,21 @@
 use std::ffi::c_void;
 use std::{mem, ptr};
 
+use crate::event::Event;
+use crate::queue::CommandQueue;
 use cl3::error_codes::{
     CL_INVALID_OPERATION, CL_INVALID_PLATFORM, DLOPEN_FUNCTION_NOT_AVAILABLE,
     DLOPEN_RUNTIME_LOAD_FAILED,
 };
-use cl3::types::{
-    cl_command_queue, cl_device_id, cl_event, cl_int, cl_mem, cl_platform_id, cl_uint,
-};
-use cl3::{command_queue as cl, device, platform};
-use opencl3::command_queue::CommandQueue;
-use opencl3::event::Event;
+use cl3::types::{cl_command_queue, cl_event, cl_int, cl_mem, cl_platform_id, cl_uint};
+use cl3::{device, platform};
 use opencl3::platform::Platform;
 
 use super::linear::copy;
 use crate::error::{Error, Result, in_call};
 use crate::memory::buffer::Buffer;
 use crate::memory::object::MemoryObject;
-use crate::memory::wait_list::WaitList;
+use crate::wait_list::WaitList;
 
 const CALL: &str = "clEnqueueCopyBufferP2PAMD";
 const EXTENSION: &str = "cl_amd_copy_buffer_p2p";
@@ -49,7 +47,7 @@ type CopyBufferP2p = unsafe extern "system" fn(
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
-/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// # let device = clmatrix::Device::new(context.default_device());
 /// let platform = clmatrix::Platform::new(device.platform()?);
 /// let src = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u32, 2])?;
@@ -92,12 +90,9 @@ pub fn enqueue_copy_buffer_p2p_amd<'a>(
 
 /// The driver's function, where it has the extension.
 fn find(platform: cl_platform_id, queue: &CommandQueue) -> Result<CopyBufferP2p> {
-    let device: isize = cl::get_command_queue_info(queue.get(), cl::CL_QUEUE_DEVICE)
-        .map_err(in_call("clGetCommandQueueInfo"))?
-        .into();
-    let of_device = |info| {
-        device::get_device_info(device as cl_device_id, info).map_err(in_call("clGetDeviceInfo"))
-    };
+    let device = queue.device().id();
+    let of_device =
+        |info| device::get_device_info(device, info).map_err(in_call("clGetDeviceInfo"));
     let of_platform =
         |info| platform::get_platform_info(platform, info).map_err(in_call("clGetPlatformInfo"));
     if isize::from(of_device(device::CL_DEVICE_PLATFORM)?) as cl_platform_id != platform {

@@ -2,16 +2,15 @@
 
 use std::fmt;
 
+use crate::event::Event;
+use crate::queue::CommandQueue;
 use cl3::types::CL_NON_BLOCKING;
-use opencl3::command_queue::CommandQueue;
-use opencl3::event::Event;
 
 use crate::error::Result;
-use crate::handle::EventRef;
 use crate::memory::command::{check_not_failed, enqueue};
 use crate::memory::host::sealed::Stable;
 use crate::memory::host::{HostCommand, InUse, Place, TransferError};
-use crate::memory::wait_list::WaitList;
+use crate::wait_list::WaitList;
 
 /// A transfer that is under way, with the host memory that it reads or writes (PyOpenCL's
 /// `is_blocking=False` and `NannyEvent`).
@@ -24,7 +23,7 @@ use crate::memory::wait_list::WaitList;
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
-/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u32, 2, 3])?;
 /// let transfer = enqueue_copy(&queue, vec![0_u32; 3], &buffer, .., [])?;
 /// // ... something else meanwhile ...
@@ -37,9 +36,7 @@ pub struct PendingTransfer<H> {
     /// `None` once given back.
     memory: Option<InUse<H>>,
     call: &'static str,
-    event: EventRef,
-    /// What it fails with, besides its own event.
-    after: Vec<EventRef>,
+    event: Event,
 }
 
 impl<H: Stable> PendingTransfer<H> {
@@ -53,7 +50,7 @@ impl<H: Stable> PendingTransfer<H> {
         let mut memory = InUse::new(memory);
         let mut is_taken = false;
         match Self::issue(queue, wait_for, memory.as_mut(), plan, &mut is_taken) {
-            Ok((call, event, after)) => Ok(Self { memory: Some(memory), call, event, after }),
+            Ok((call, event)) => Ok(Self { memory: Some(memory), call, event }),
             // Nobody can tell when the driver is done with it.
             Err(error) if is_taken => Err(TransferError::new(error, None)),
             Err(error) => Err(TransferError::new(error, Some(*memory.end()))),
@@ -67,9 +64,8 @@ impl<H: Stable> PendingTransfer<H> {
         memory: &mut H,
         plan: impl FnOnce(Place) -> Result<C>,
         is_taken: &mut bool,
-    ) -> Result<(&'static str, EventRef, Vec<EventRef>)> {
+    ) -> Result<(&'static str, Event)> {
         let command = plan(Place::of(memory))?;
-        let after = wait_for.retained()?;
         let operands = [command.operand()];
         let issue = |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context; the memory stays where it is and is
@@ -79,14 +75,14 @@ impl<H: Stable> PendingTransfer<H> {
             event
         };
         let event = enqueue(command.call(), queue, &operands, wait_for, issue)?;
-        Ok((command.call(), event, after))
+        Ok((command.call(), event))
     }
 }
 
 impl<H> PendingTransfer<H> {
     /// The transfer's event, for wait lists and profiling.
     pub fn event(&self) -> &Event {
-        self.event.as_event()
+        &self.event
     }
 
     /// Waits until the transfer has ended, and gives the host memory back.
@@ -107,17 +103,10 @@ impl<H> PendingTransfer<H> {
             return Err(TransferError::new(error, None));
         }
         let memory = *memory.end();
-        match self.check() {
+        match check_not_failed(self.call, &self.event) {
             Ok(()) => Ok(memory),
             Err(error) => Err(TransferError::new(error, Some(memory))),
         }
-    }
-
-    /// Returns whether what has ended has ended well.
-    fn check(&self) -> Result<()> {
-        check_not_failed(self.call, &self.event)?;
-        // quirk: INTEL-1
-        self.after.iter().try_for_each(|event| check_not_failed(self.call, event))
     }
 }
 
@@ -145,11 +134,11 @@ mod tests {
     use cl3::types::cl_event;
 
     use super::PendingTransfer;
-    use crate::memory::command::Operand;
+    use crate::memory::command::AccessedRange;
     use crate::memory::host::{HostArguments, HostCommand};
-    use crate::memory::uses::Access;
-    use crate::memory::wait_list::WaitList;
+    use crate::memory::track::Access;
     use crate::memory::{Buffer, MemFlags};
+    use crate::wait_list::WaitList;
 
     /// A command after which something panics that noted it, such as a logger.
     struct Panicking<'a>(&'a Buffer);
@@ -159,7 +148,7 @@ mod tests {
             "clEnqueueWriteBuffer"
         }
 
-        fn operand(&self) -> Operand<'_> {
+        fn operand(&self) -> AccessedRange<'_> {
             self.0.operand(&(0..16), Access::Write)
         }
 
@@ -171,7 +160,7 @@ mod tests {
     #[test]
     fn what_unwinds_leaves_the_memory_to_the_driver() -> crate::Result<()> {
         let context = crate::create_some_context()?;
-        let queue = crate::CommandQueue::create_default(&context, 0)?;
+        let queue = crate::CommandQueue::new(&context)?;
         let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 16)?;
         let memory: Arc<[u32]> = Arc::new([7; 4]);
         let given = Arc::clone(&memory);

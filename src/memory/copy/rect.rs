@@ -1,10 +1,10 @@
 //! Rectangles of bytes: between host memory and buffers, and between buffers (OpenCL 3.0, 5.2.2 and
 //! 5.2.3).
 
+use crate::event::Event;
+use crate::queue::CommandQueue;
 use cl3::command_queue as cl;
 use cl3::error_codes::{CL_INVALID_VALUE, CL_MEM_COPY_OVERLAP};
-use opencl3::command_queue::CommandQueue;
-use opencl3::event::Event;
 
 use super::CopyArgs;
 use super::command::{BufferCommand, Part, rect_call};
@@ -14,8 +14,8 @@ use crate::memory::buffer::Buffer;
 use crate::memory::command::enqueue;
 use crate::memory::host::{HostSource, HostTarget, Place};
 use crate::memory::object::MemoryObject;
-use crate::memory::uses::Access;
-use crate::memory::wait_list::WaitList;
+use crate::memory::track::Access;
+use crate::wait_list::WaitList;
 
 /// A rectangle of bytes of a buffer and one of host memory, of the same size
 /// (`clEnqueueReadBufferRect`, `clEnqueueWriteBufferRect`).
@@ -27,7 +27,7 @@ use crate::memory::wait_list::WaitList;
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
-/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// // Three rows of four bytes.
 /// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, b"abcdefghijkl")?;
 /// let mut corner = [0; 4];
@@ -129,7 +129,7 @@ impl<S: HostSource> CopyArgs<&Buffer, S> for HostRect {
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
-/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// // Three rows of four bytes.
 /// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, b"abcdefghijkl")?;
 /// let column = Rect::new([1, 3]).dst_origin([3]).src_pitches([4]).dst_pitches([4]);
@@ -227,7 +227,7 @@ impl CopyArgs<&Buffer, &Buffer> for Rect {
                 )
             }
         })?;
-        Ok(event.into_event())
+        Ok(event)
     }
 }
 
@@ -248,7 +248,7 @@ fn check_apart(
         );
         return Err(Error::refused(call, CL_INVALID_VALUE, why));
     }
-    let start = |buffer: &Buffer| buffer.in_uses(&(0..0)).start;
+    let start = |buffer: &Buffer| buffer.in_tracker(&(0..0)).start;
     if overlap(&from.moved_by(start(src)), &to.moved_by(start(dst))) {
         let why = "the rectangles overlap: bytes would be copied onto themselves";
         return Err(Error::refused(call, CL_MEM_COPY_OVERLAP, why));

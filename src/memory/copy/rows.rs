@@ -5,7 +5,7 @@ use std::ops::Range;
 use cl3::error_codes::CL_INVALID_VALUE;
 
 use crate::error::{Error, Result};
-use crate::memory::uses::overlap as ranges_overlap;
+use crate::memory::range::overlap as ranges_overlap;
 
 /// Where a rectangle begins: x in bytes, y in rows, z in slices. What is left out is 0.
 ///

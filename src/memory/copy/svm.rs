@@ -4,24 +4,25 @@
 use std::ffi::c_void;
 use std::ops::{Range, RangeFull};
 
+use crate::event::Event;
+use crate::queue::CommandQueue;
 use bytemuck::Pod;
 use cl3::command_queue as cl;
 use cl3::error_codes::CL_MEM_COPY_OVERLAP;
 use cl3::types::{CL_NON_BLOCKING, cl_event};
 use ndarray::Dimension;
-use opencl3::command_queue::CommandQueue;
-use opencl3::event::Event;
 
 use super::linear::{Linear, check_no_host_offset};
 use super::{CopyArgs, Everything};
 use crate::error::{Error, Result};
-use crate::memory::command::{Operand, enqueue};
+use crate::memory::command::{AccessedRange, enqueue};
 use crate::memory::host::{HostArguments, HostCommand, HostMemory, HostSource, HostTarget, Place};
+use crate::memory::range::overlap;
 use crate::memory::range::{check_not_empty, checked_span};
 use crate::memory::svm::memory::SvmMemory;
 use crate::memory::svm::{SvmAllocation, SvmArray, SvmPointer, SystemSvm, sealed};
-use crate::memory::uses::{Access, overlap};
-use crate::memory::wait_list::WaitList;
+use crate::memory::track::Access;
+use crate::wait_list::WaitList;
 
 const CALL: &str = "clEnqueueSVMMemcpy";
 
@@ -155,7 +156,7 @@ fn copy(
             cl::enqueue_svm_mem_cpy(queue, blocking, target, source, size, count, events)
         }
     })?;
-    Ok(event.into_event())
+    Ok(event)
 }
 
 fn check_no_overlap(source: *mut c_void, target: *mut c_void, size: usize) -> Result<()> {
@@ -199,7 +200,7 @@ impl HostCommand for SvmCommand<'_> {
         CALL
     }
 
-    fn operand(&self) -> Operand<'_> {
+    fn operand(&self) -> AccessedRange<'_> {
         self.memory.operand(self.range.clone(), self.access)
     }
 

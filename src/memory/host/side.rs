@@ -1,20 +1,21 @@
 //! What can stand for the host in a transfer.
 #![expect(private_bounds, reason = "nobody else sees how a side transfers")]
 
+use std::ptr;
 use std::sync::Arc;
 
+use crate::event::Event;
+use crate::queue::CommandQueue;
 use bytemuck::Pod;
 use cl3::types::{CL_BLOCKING, cl_bool, cl_command_queue, cl_event, cl_uint};
 use ndarray::{ArrayBase, ArrayView, ArrayViewMut, Data, DataMut, Dimension};
-use opencl3::command_queue::CommandQueue;
-use opencl3::event::Event;
 
 use super::sealed::{self, Stable};
 use super::{HostMemory, Place, TransferError, array, bytes_of};
 use crate::error::Result;
-use crate::memory::command::{NO_EVENTS, Operand, enqueue_blocking};
+use crate::memory::command::{AccessedRange, enqueue_blocking};
 use crate::memory::copy::PendingTransfer;
-use crate::memory::wait_list::WaitList;
+use crate::wait_list::WaitList;
 
 /// Host memory of plain elements that a command can read.
 ///
@@ -32,7 +33,7 @@ use crate::memory::wait_list::WaitList;
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
-/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// let plane = Array2::from_shape_fn((3, 4), |(row, column)| (10 * row + column) as u8);
 /// let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 4)?;
 /// enqueue_copy(&queue, &buffer, plane.slice(s![1.., 1..3]), .., [])?;
@@ -59,7 +60,7 @@ pub trait HostSource: sealed::Side {}
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
-/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u8, 2])?;
 /// let mut plane = Array2::<u8>::zeros((2, 3));
 /// enqueue_copy(&queue, plane.slice_mut(s![.., 1..2]), &buffer, .., [])?;
@@ -78,7 +79,7 @@ pub(crate) trait HostCommand {
     fn call(&self) -> &'static str;
 
     /// What it does on the device.
-    fn operand(&self) -> Operand<'_>;
+    fn operand(&self) -> AccessedRange<'_>;
 
     /// Asks the driver for it.
     ///
@@ -110,13 +111,12 @@ fn blocking<C: HostCommand>(
     plan: impl FnOnce(Place) -> Result<C>,
 ) -> Result<Event> {
     let command = plan(place)?;
-    let (count, events) = NO_EVENTS;
     let event = enqueue_blocking(command.call(), queue, &[command.operand()], wait_for, |queue| {
         // SAFETY: the handles are alive and of one context; the memory is borrowed, and the call
         // returns when the command has ended.
-        unsafe { command.issue((queue, CL_BLOCKING, count, events)) }
+        unsafe { command.issue((queue, CL_BLOCKING, 0, ptr::null())) }
     })?;
-    Ok(event.into_event())
+    Ok(event)
 }
 
 macro_rules! lent {

@@ -14,7 +14,7 @@ use crate::error::Error;
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
-/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 4)?;
 /// let refused = enqueue_copy(&queue, &buffer, vec![1_u32, 2], .., []);
 /// let TransferError { error, memory } = refused.expect_err("the buffer has 4 bytes, not 8");

@@ -194,7 +194,7 @@ impl<'a> ImageBuilder<'a> {
         extent: Extent,
         buffer: &Buffer,
     ) -> Result<Image> {
-        if !Arc::ptr_eq(buffer.object().context(), &context) {
+        if buffer.object().context().raw() != context.raw() {
             let why = "the buffer belongs to another context";
             return Err(Error::refused(CALL, CL_INVALID_CONTEXT, why));
         }

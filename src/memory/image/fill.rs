@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
+use crate::event::Event;
+use crate::queue::CommandQueue;
 use cl3::command_queue as cl;
 use cl3::error_codes::CL_INVALID_VALUE;
-use opencl3::command_queue::CommandQueue;
-use opencl3::event::Event;
 
 use super::Image;
 use super::format::{ChannelKind, ChannelOrder, ImageFormat};
@@ -15,8 +15,8 @@ use crate::memory::command::enqueue;
 use crate::memory::copy::{CopyArgs, ImageBufferRegion, ImageRegion};
 use crate::memory::fill::FillTarget;
 use crate::memory::object::MemoryObject;
-use crate::memory::uses::Access;
-use crate::memory::wait_list::WaitList;
+use crate::memory::track::Access;
+use crate::wait_list::WaitList;
 
 const CALL: &str = "clEnqueueFillImage";
 
@@ -83,7 +83,7 @@ colors! {
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
-/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// let format = ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnormInt8);
 /// let image = Image::new(&context, MemFlags::READ_WRITE, format, [3, 1])?;
 /// enqueue_fill_image(&queue, &image, [0.0, 0.0, 0.0, 1.0], .., [])?;
@@ -141,7 +141,7 @@ impl<C: FillColor, Part: Into<ImageRegion>> FillTarget<C, Part> for &Image {
                 )
             }
         })?;
-        Ok(event.into_event())
+        Ok(event)
     }
 }
 
@@ -163,7 +163,7 @@ fn fill_row<C: FillColor>(
     for start in bytes.clone().step_by(step) {
         let pixels = step.min(bytes.end - start) / item_size;
         let part = ImageBufferRegion::new([pixels]).offset(start);
-        event = part.enqueue(queue, buffer, &row, &(&event).into())?;
+        event = part.enqueue(queue, buffer, &row, &WaitList::from(&event))?;
     }
     Ok(event)
 }

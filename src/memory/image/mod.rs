@@ -29,12 +29,12 @@ pub(crate) use shape::{Extent, Pixels, layer_pitches};
 pub use supported::supported_image_formats;
 
 use super::buffer::Buffer;
-use super::command::Operand;
+use super::command::AccessedRange;
 use super::copy::Rows;
 use super::flags::MemFlags;
 use super::object::sealed::Handle;
 use super::object::{self, MemObject, MemoryObject, ObjectType};
-use super::uses::Access;
+use super::track::Access;
 use crate::error::{Error, Result, in_call};
 
 /// An image: pixels along one to three axes, which kernels read and write through functions of
@@ -143,8 +143,8 @@ impl Image {
         about.size = about.size.max(pitches[1] * extent.pixels[2]);
         let object = match &buffer {
             Some(buffer) => {
-                let uses = Arc::clone(buffer.object().uses());
-                let first_byte = buffer.in_uses(&(0..0)).start;
+                let uses = Arc::clone(buffer.object().tracker());
+                let first_byte = buffer.in_tracker(&(0..0)).start;
                 // SAFETY: as promised; the buffer is kept below.
                 unsafe { MemObject::adopt_sharing(raw, context, about, uses, first_byte) }
             }
@@ -240,7 +240,7 @@ impl Image {
     /// Where the bytes of these pixels are, as the image's uses count them.
     pub(crate) fn rows(&self, pixels: &Pixels) -> Rows {
         let mut rows = pixels.rows(self.element_size(), self.0.pitches);
-        rows.origin[0] += self.0.object.in_uses(&(0..0)).start;
+        rows.origin[0] += self.0.object.in_tracker(&(0..0)).start;
         rows
     }
 
@@ -261,7 +261,7 @@ impl Image {
     }
 
     /// These pixels for a command.
-    pub(crate) fn operand(&self, pixels: &Pixels, access: Access) -> Operand<'_> {
+    pub(crate) fn operand(&self, pixels: &Pixels, access: Access) -> AccessedRange<'_> {
         let hull = pixels.rows(self.element_size(), self.0.pitches).hull();
         self.0.object.operand(&hull, access)
     }

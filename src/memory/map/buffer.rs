@@ -4,39 +4,38 @@ use std::ffi::c_void;
 use std::ops::{Range, RangeBounds};
 use std::sync::Arc;
 
+use crate::queue::{Arguments, CommandQueue};
 use bytemuck::Pod;
 use cl3::command_queue as cl;
-use cl3::types::{cl_command_queue, cl_event, cl_uint};
-use opencl3::command_queue::CommandQueue;
+use cl3::types::{cl_context, cl_event};
 
 use super::mapping::{MapArguments, Mappable, Mapping};
 use super::slice::{SliceMap, elements};
 use super::{MapMode, PendingMap, access, check_mode};
 use crate::error::Result;
 use crate::memory::buffer::{Buffer, Held};
-use crate::memory::context::MemContext;
 use crate::memory::object::MemoryObject;
 use crate::memory::range::check_not_empty;
-use crate::memory::uses::Uses;
-use crate::memory::wait_list::WaitList;
+use crate::memory::track::AccessTracker;
+use crate::wait_list::WaitList;
 
 impl Mappable for Held {
     const MAP: &'static str = "clEnqueueMapBuffer";
     const UNMAP: &'static str = "clEnqueueUnmapMemObject";
 
-    fn context(&self) -> &MemContext {
-        self.object().context()
+    fn context_raw(&self) -> cl_context {
+        self.object().context().raw()
     }
 
-    fn uses(&self) -> &Arc<Uses> {
-        self.object().uses()
+    fn tracker(&self) -> &Arc<AccessTracker> {
+        self.object().tracker()
     }
 
     #[inline]
-    unsafe fn ask_to_unmap(
+    unsafe fn submit_unmap(
         &self,
         pointer: *mut c_void,
-        (queue, count, events): (cl_command_queue, cl_uint, *const cl_event),
+        (queue, count, events): Arguments,
     ) -> std::result::Result<cl_event, i32> {
         // SAFETY: as the caller promises.
         unsafe { cl::enqueue_unmap_mem_object(queue, self.raw(), pointer, count, events) }
@@ -85,15 +84,15 @@ pub fn enqueue_map_buffer<'a, T: Pod, M: MapMode>(
     wait_for: impl Into<WaitList<'a>>,
 ) -> Result<BufferMap<T, M>> {
     let (range, len) = checked::<T, M>(buffer, range)?;
-    let mapped = Mapping::blocking(
+    let mapping = Mapping::blocking(
         queue,
         buffer.held(),
-        buffer.in_uses(&range),
+        buffer.in_tracker(&range),
         access::<M>(),
         &wait_for.into(),
         |arguments, pointer| ask::<M>(buffer, &range, arguments, pointer),
     )?;
-    SliceMap::mapped(mapped, buffer.held(), len)
+    SliceMap::mapped(mapping, len)
 }
 
 /// Has the bytes `range` of `buffer` mapped as elements of `T`, and returns at once: they can be used
@@ -106,7 +105,7 @@ pub fn enqueue_map_buffer<'a, T: Pod, M: MapMode>(
 /// # use clmatrix::memory::*;
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
-/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u32, 2, 3])?;
 /// let map = enqueue_map_buffer_nonblocking::<u32, _>(&queue, &buffer, MapRead, 4.., [])?;
 /// // ... something else ...
@@ -128,7 +127,7 @@ pub fn enqueue_map_buffer_nonblocking<'a, T: Pod, M: MapMode>(
     let mapping = Mapping::non_blocking(
         queue,
         buffer.held(),
-        buffer.in_uses(&range),
+        buffer.in_tracker(&range),
         access::<M>(),
         &wait_for.into(),
         |arguments, pointer| ask::<M>(buffer, &range, arguments, pointer),

@@ -6,43 +6,41 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use crate::event::Event;
+use crate::queue::{Arguments, CommandQueue};
 use bytemuck::Pod;
 use cl3::command_queue as cl;
 use cl3::error_codes::{CL_INVALID_VALUE, CL_MAP_FAILURE};
-use cl3::types::{cl_command_queue, cl_event, cl_uint};
+use cl3::types::{cl_context, cl_event};
 use ndarray::{ArrayView3, ArrayViewMut3, ShapeBuilder};
-use opencl3::command_queue::CommandQueue;
-use opencl3::event::Event;
 
 use super::mapping::{MapArguments, Mappable, Mapping};
 use super::sealed::Guard;
 use super::{MapMode, PendingMap, WritableMapMode, access, check_mode};
 use crate::error::{Error, Result};
-use crate::handle::EventRef;
-use crate::memory::context::MemContext;
 use crate::memory::copy::ImageRegion;
 use crate::memory::image::{Image, ImageType, Pixels};
 use crate::memory::object::MemoryObject;
 use crate::memory::object::sealed::Handle;
-use crate::memory::uses::Uses;
-use crate::memory::wait_list::WaitList;
+use crate::memory::track::AccessTracker;
+use crate::wait_list::WaitList;
 
 impl Mappable for Image {
     const MAP: &'static str = "clEnqueueMapImage";
     const UNMAP: &'static str = "clEnqueueUnmapMemObject";
 
-    fn context(&self) -> &MemContext {
-        self.object().context()
+    fn context_raw(&self) -> cl_context {
+        self.object().context().raw()
     }
 
-    fn uses(&self) -> &Arc<Uses> {
-        self.object().uses()
+    fn tracker(&self) -> &Arc<AccessTracker> {
+        self.object().tracker()
     }
 
-    unsafe fn ask_to_unmap(
+    unsafe fn submit_unmap(
         &self,
         pointer: *mut c_void,
-        (queue, count, events): (cl_command_queue, cl_uint, *const cl_event),
+        (queue, count, events): Arguments,
     ) -> std::result::Result<cl_event, i32> {
         // What was asked to map it.
         let raw = self.row_of_buffer().map_or_else(|| self.as_raw(), MemoryObject::as_raw);
@@ -109,7 +107,7 @@ impl<T: Pod, M: MapMode> ImageMap<T, M> {
     /// # Errors
     /// Those of [`SliceMap::unmap`](super::SliceMap::unmap).
     pub fn unmap<'a>(mut self, wait_for: impl Into<WaitList<'a>>) -> Result<Event> {
-        Ok(self.mapping.unmap(None, &wait_for.into())?.into_event())
+        Ok(self.mapping.unmap(None, &wait_for.into())?)
     }
 
     /// Gives the pixels back to the device as [`unmap`](Self::unmap) does, on another queue of the
@@ -122,7 +120,7 @@ impl<T: Pod, M: MapMode> ImageMap<T, M> {
         queue: &CommandQueue,
         wait_for: impl Into<WaitList<'a>>,
     ) -> Result<Event> {
-        Ok(self.mapping.unmap(Some(queue), &wait_for.into())?.into_event())
+        Ok(self.mapping.unmap(Some(queue), &wait_for.into())?)
     }
 }
 
@@ -140,12 +138,8 @@ impl<T: Pod, M: MapMode> Guard for ImageMap<T, M> {
         self.mapping.event()
     }
 
-    fn wait(&self, after: &[EventRef]) -> Result<()> {
-        self.mapping.wait(after)
-    }
-
-    fn leave_if_failed(&mut self) {
-        self.mapping.leave_if_failed();
+    fn wait(&self) -> Result<()> {
+        self.mapping.wait()
     }
 }
 
@@ -169,7 +163,7 @@ impl<T: Pod + fmt::Debug, M: MapMode> fmt::Debug for ImageMap<T, M> {
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
-/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// let format = ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnormInt8);
 /// let image = Image::builder(&context, format).shape([4, 3]).copy_from(&[1_u8; 48]).build()?;
 /// let last_row = ImageRegion::default().origin([0, 2]);
@@ -197,7 +191,7 @@ pub fn enqueue_map_image<'a, T: Pod, M: MapMode>(
 ) -> Result<ImageMap<T, M>> {
     let pixels = checked::<T, M>(image, part.into())?;
     let mut pitches = [0; 2];
-    let mapped = Mapping::blocking(
+    let mapping = Mapping::blocking(
         queue,
         image,
         image.operand(&pixels, access::<M>()).range,
@@ -205,7 +199,7 @@ pub fn enqueue_map_image<'a, T: Pod, M: MapMode>(
         &wait_for.into(),
         |arguments, pointer| ask::<M>(image, &pixels, arguments, pointer, &mut pitches),
     )?;
-    guard(Mapping::of(mapped, image.clone()), image, &pixels, pitches)
+    guard(mapping, image, &pixels, pitches)
 }
 
 /// Has pixels of `image` mapped as [`enqueue_map_image`] does, and returns at once: they can be used
@@ -222,7 +216,7 @@ pub fn enqueue_map_image_nonblocking<'a, T: Pod, M: MapMode>(
 ) -> Result<PendingMap<ImageMap<T, M>>> {
     let pixels = checked::<T, M>(image, part.into())?;
     let mut pitches = [0; 2];
-    let (mapping, after) = Mapping::non_blocking(
+    let mapping = Mapping::non_blocking(
         queue,
         image,
         image.operand(&pixels, access::<M>()).range,
@@ -230,7 +224,7 @@ pub fn enqueue_map_image_nonblocking<'a, T: Pod, M: MapMode>(
         &wait_for.into(),
         |arguments, pointer| ask::<M>(image, &pixels, arguments, pointer, &mut pitches),
     )?;
-    Ok(PendingMap::new(guard(mapping, image, &pixels, pitches)?, after))
+    guard(mapping, image, &pixels, pitches).map(PendingMap::new)
 }
 
 fn checked<T, M: MapMode>(image: &Image, part: ImageRegion) -> Result<Pixels> {

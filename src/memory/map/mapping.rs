@@ -6,17 +6,14 @@ use std::ops::Range;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use cl3::error_codes::{CL_INVALID_VALUE, CL_MAP_FAILURE};
-use cl3::types::{CL_BLOCKING, CL_NON_BLOCKING, cl_bool, cl_command_queue, cl_event, cl_uint};
-use opencl3::command_queue::CommandQueue;
-use opencl3::event::Event;
+use cl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_VALUE, CL_MAP_FAILURE};
+use cl3::types::{CL_NON_BLOCKING, cl_bool, cl_command_queue, cl_context, cl_event, cl_uint};
 
 use crate::error::{Error, Result};
-use crate::handle::{EventRef, Outcome};
-use crate::memory::command::{Arguments, check_not_failed};
-use crate::memory::context::MemContext;
-use crate::memory::uses::{Access, MapUse, Marked, Moment, Uses};
-use crate::memory::wait_list::WaitList;
+use crate::event::{Event, Outcome};
+use crate::memory::track::{Access, AccessTracker};
+use crate::queue::{Arguments, CommandQueue, NotSubmitted, QueueState};
+use crate::wait_list::WaitList;
 
 /// Memory that can be mapped. It is alive as long as this is.
 pub trait Mappable: Clone {
@@ -24,336 +21,232 @@ pub trait Mappable: Clone {
     const MAP: &'static str;
     const UNMAP: &'static str;
 
-    fn context(&self) -> &MemContext;
+    fn context_raw(&self) -> cl_context;
 
-    fn uses(&self) -> &Arc<Uses>;
+    fn tracker(&self) -> &Arc<AccessTracker>;
 
-    /// Asks the driver to unmap it.
+    /// Calls the driver for an unmap.
     ///
     /// # Safety
-    /// It is mapped at `pointer`, which nobody uses any more; all handles are valid and of its
+    /// The memory is mapped at `pointer`, which is not used any more; all handles are valid and of its
     /// context.
-    unsafe fn ask_to_unmap(
+    unsafe fn submit_unmap(
         &self,
         pointer: *mut c_void,
         arguments: Arguments,
     ) -> std::result::Result<cl_event, i32>;
 }
 
-/// What the driver is asked with to map: the queue, whether it blocks, and the wait list.
+/// The arguments of a map: the queue, whether the call blocks, and the wait list.
 pub(crate) type MapArguments = (cl_command_queue, cl_bool, cl_uint, *const cl_event);
 
-/// What the driver has mapped, or is about to, and nobody unmaps yet: [`Mapping::of`] does.
-#[must_use]
-pub(crate) struct Mapped {
-    pointer: NonNull<c_void>,
-    map_use: MapUse,
-    event: EventRef,
-}
-
-impl Mapped {
-    /// Where it is mapped, aligned for `T`.
-    #[inline]
-    pub(crate) fn pointer<K: Mappable, T>(&self) -> Result<NonNull<T>> {
-        aligned::<K, T>(self.pointer)
-    }
-}
-
-/// Bytes of `memory` in the host's address space. Unmapped when dropped; if it is forgotten, they
-/// stay mapped and closed for good, and the memory is never released.
+/// Bytes of `memory` in the host's address space, from the map on. Unmapped when dropped; if it is
+/// forgotten, the bytes stay mapped and closed for good, and the memory is never released.
 #[derive(Debug)]
 pub struct Mapping<K: Mappable> {
     pointer: NonNull<c_void>,
-    /// `None` once unmapped.
-    map_use: Option<MapUse>,
-    /// Of the map.
-    event: EventRef,
+    /// The bytes, as the tracker counts them.
+    range: Range<usize>,
+    /// The id of the map in the tracker; `None` once unmapped.
+    id: Option<u64>,
+    /// The event of the map.
+    event: Event,
     memory: K,
 }
 
-// SAFETY: the pointer is only handed out, and queues may be used from any thread; the rest says for
-// itself what it is.
+// SAFETY: the pointer is only handed out; the other fields are Send if `K` is.
 unsafe impl<K: Mappable + Send> Send for Mapping<K> {}
-// SAFETY: as above.
+// SAFETY: as above, for Sync.
 unsafe impl<K: Mappable + Sync> Sync for Mapping<K> {}
 
 impl<K: Mappable> Mapping<K> {
-    /// Maps bytes of `memory`, counted as its `uses` do, and returns when they can be used.
+    /// Maps bytes of `memory`, counted as its tracker does, and returns when they can be used.
     ///
-    /// `ask` asks the driver, and puts its pointer where it is told. It is given valid handles of
-    /// the memory's context.
-    #[inline(always)]
+    /// `submit` calls the driver and stores the driver's pointer. The handles that it gets are valid
+    /// and of the memory's context.
     pub(crate) fn blocking(
         queue: &CommandQueue,
         memory: &K,
         range: Range<usize>,
         access: Access,
         wait_for: &WaitList<'_>,
-        ask: impl FnOnce(MapArguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
-    ) -> Result<Mapped> {
-        let context = memory.context().raw();
-        wait_for.wait(K::MAP, context)?;
-        let (map_use, doubt) = memory.uses().enter_map(K::MAP, queue, context, &range, access)?;
-        let arguments = (queue.get(), CL_BLOCKING, 0, ptr::null());
-        let mapped = Self::ask(memory, map_use, arguments, None, ask)?;
-        if doubt.is_there() { Self::make_sure(mapped, memory) } else { Ok(mapped) }
-    }
-
-    /// Makes sure that a map that blocked is there, and has overtaken nothing. By value, so that what
-    /// most maps do not need costs them nothing.
-    #[cold]
-    fn make_sure(mapped: Mapped, memory: &K) -> Result<Mapped> {
-        let overtaken = Self::overtaken(memory, mapped.map_use);
-        match overtaken.and_then(|overtaken| check::<K>(&mapped.event, &overtaken)) {
-            Ok(()) => Ok(mapped),
-            Err(error) => Err(Self::give_back(mapped, memory, error)),
+        mut submit: impl FnMut(MapArguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
+    ) -> Result<Self> {
+        check_context::<K>(queue, memory)?;
+        wait_for.wait(K::MAP, queue.context_raw())?;
+        loop {
+            let (mapping, predecessors) =
+                Self::submit(queue, memory, &range, access, &WaitList::default(), &mut submit)?;
+            if mapping.event.wait_until_ended()? == Outcome::Complete {
+                return Ok(mapping);
+            }
+            // The bytes can be mapped although a command on them has failed.
+            let has_failed = |event: &Event| event.outcome() == Some(Outcome::Failed);
+            if !predecessors.iter().any(has_failed) {
+                return Err(mapping.event.failure(K::MAP));
+            }
         }
     }
 
-    /// What a map that has been asked for may have overtaken.
-    #[cold]
-    fn overtaken(memory: &K, map_use: MapUse) -> Result<Vec<EventRef>> {
-        memory.uses().queue_of(K::MAP, map_use)?.overtaken()
-    }
-
-    /// Unmaps a map that is not returned to the caller, and returns `error`.
-    #[cold]
-    pub(crate) fn give_back(mapped: Mapped, memory: &K, error: Error) -> Error {
-        let mut mapping = Self::of(mapped, memory.clone());
-        mapping.leave_if_failed();
-        drop(mapping);
-        error
-    }
-
-    /// What keeps the bytes mapped.
-    #[inline]
-    pub(crate) fn of(mapped: Mapped, memory: K) -> Self {
-        let Mapped { pointer, map_use, event } = mapped;
-        Self { pointer, map_use: Some(map_use), event, memory }
-    }
-
-    /// Maps bytes of `memory` some time after this has returned. Gives what the map has to come after,
-    /// and fails with, besides its own event.
+    /// Maps bytes of `memory` some time after this has returned.
     pub(crate) fn non_blocking(
         queue: &CommandQueue,
         memory: &K,
         range: Range<usize>,
         access: Access,
         wait_for: &WaitList<'_>,
-        ask: impl FnOnce(MapArguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
-    ) -> Result<(Self, Vec<EventRef>)> {
-        let context = memory.context().raw();
-        wait_for.arguments(K::MAP, context)?;
-        let mut after = wait_for.retained()?;
-        let (map_use, before) =
-            memory.uses().enter_map_after(K::MAP, queue, context, &range, access)?;
-        after.extend(before);
-        let events: WaitList<'_> = after.iter().map(EventRef::as_event).collect();
-        let arguments = events.arguments(K::MAP, context);
-        let (count, list) = arguments.inspect_err(|_| memory.uses().was_not_mapped(map_use))?;
-        let arguments = (queue.get(), CL_NON_BLOCKING, count, list);
-        let mapped = Self::ask(memory, map_use, arguments, Some(&events), ask)?;
-        let mapping = Self::of(mapped, memory.clone());
-        after.extend(Self::overtaken(memory, map_use)?);
-        Ok((mapping, after))
+        submit: impl FnMut(MapArguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
+    ) -> Result<Self> {
+        check_context::<K>(queue, memory)?;
+        Self::submit(queue, memory, &range, access, wait_for, submit).map(|(mapping, _)| mapping)
     }
 
-    /// Asks the driver for a map that has been entered. The wait list is that in `arguments`.
-    #[inline(always)]
-    fn ask(
+    /// Submits a map after `wait_for` and after the commands on its bytes, which it returns.
+    fn submit(
+        queue: &CommandQueue,
         memory: &K,
-        map_use: MapUse,
-        arguments: MapArguments,
-        wait_for: Option<&WaitList<'_>>,
-        ask: impl FnOnce(MapArguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
-    ) -> Result<Mapped> {
-        let mark = match wait_for {
-            Some(wait_for) if !wait_for.is_empty() => {
-                memory.uses().queue_of(K::MAP, map_use).and_then(|queue| queue.mark(wait_for))
-            }
-            _ => Ok(Marked::default()),
-        };
-        let mark = mark.inspect_err(|_| memory.uses().was_not_mapped(map_use))?;
+        range: &Range<usize>,
+        access: Access,
+        wait_for: &WaitList<'_>,
+        mut submit: impl FnMut(MapArguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
+    ) -> Result<(Self, Vec<Event>)> {
+        let queue = queue.state();
+        queue.check_usable(K::MAP)?;
+        let tracker = memory.tracker();
+        let begun;
+        let mut wait_list = wait_for.prepare(K::MAP, queue.context_raw())?;
+        begun = tracker.begin_map(K::MAP, range, access)?;
+        begun.predecessors.iter().for_each(|event| wait_list.push(event));
         let mut pointer = ptr::null_mut();
-        let event = match ask(arguments, &mut pointer) {
-            Ok(event) => event,
-            Err(code) => {
-                mark.was_refused();
-                memory.uses().was_not_mapped(map_use);
-                return Err(Error::from_call(K::MAP, code));
+        let submitted = queue.submit(K::MAP, &wait_list, |(queue, count, events)| {
+            submit((queue, CL_NON_BLOCKING, count, events), &mut pointer)
+        });
+        drop(wait_list);
+        let event = match (submitted, NonNull::new(pointer)) {
+            (Ok(event), Some(pointer)) => {
+                tracker.mapped(begun.id, &event, pointer.as_ptr().addr());
+                let (range, memory) = (range.clone(), memory.clone());
+                let mapping = Self { pointer, range, id: Some(begun.id), event, memory };
+                // The caller cannot know of them, so nothing else may ever flush them.
+                for event in &begun.predecessors {
+                    event.flush_queue(queue.raw())?;
+                }
+                return Ok((mapping, begun.predecessors));
             }
+            (Err(NotSubmitted::Rejected(error)), _) => {
+                tracker.remove_map(begun.id);
+                return Err(error);
+            }
+            (Err(NotSubmitted::NoEvent(error)), _) => Err(error),
+            (Ok(event), None) => Ok(event),
         };
-        // SAFETY: the driver has just made it.
-        unsafe { mark.was_issued(event) };
-        // SAFETY: as above, with one reference.
-        match (unsafe { EventRef::from_driver(K::MAP, event) }, NonNull::new(pointer)) {
-            (Ok(event), Some(pointer)) => Ok(Mapped { pointer, map_use, event }),
-            (event, _) => Err(Self::lost(memory, map_use, event)),
+        // The memory may be mapped at an unknown time or place: it must never be released.
+        tracker.poison(begun.id);
+        mem::forget(memory.clone());
+        let null = "the driver returned a null pointer";
+        Err(event.err().unwrap_or_else(|| Error::refused(K::MAP, CL_MAP_FAILURE, null)))
+    }
+
+    /// Returns the address of the bytes, aligned for `T`.
+    #[inline]
+    pub(crate) fn pointer<T>(&self) -> Result<NonNull<T>> {
+        let pointer = self.pointer.cast::<T>();
+        if pointer.is_aligned() { Ok(pointer) } else { Err(misaligned(K::MAP, pointer)) }
+    }
+
+    /// Returns the event of the map.
+    #[inline]
+    pub(crate) fn event(&self) -> &Event {
+        &self.event
+    }
+
+    /// Returns when the bytes can be used.
+    pub(crate) fn wait(&self) -> Result<()> {
+        match self.event.wait_until_ended()? {
+            Outcome::Complete => Ok(()),
+            Outcome::Failed => Err(self.event.failure(K::MAP)),
         }
     }
 
-    /// It may be mapped, and nobody can tell since when, or where.
-    #[cold]
-    fn lost(memory: &K, map_use: MapUse, event: Result<EventRef>) -> Error {
-        memory.uses().lose_map(map_use);
-        mem::forget(memory.clone());
-        let null = || Error::refused(K::MAP, CL_MAP_FAILURE, "the driver returned a null pointer");
-        event.err().unwrap_or_else(null)
-    }
-
-    /// Where it is mapped, aligned for `T`.
-    #[inline]
-    pub(crate) fn pointer<T>(&self) -> Result<NonNull<T>> {
-        aligned::<K, T>(self.pointer)
-    }
-
-    /// The event of the map.
-    pub(crate) fn event(&self) -> &Event {
-        self.event.as_event()
-    }
-
-    /// Returns when a map that does not block, and has to come `after` these, can be used.
-    pub(crate) fn wait(&self, after: &[EventRef]) -> Result<()> {
-        self.event.wait_until_ended()?;
-        check::<K>(&self.event, after)
-    }
-
-    /// Unmaps it on the queue that mapped it, or on `queue`. The caller has given up what it made
+    /// Unmaps the bytes on the queue that mapped them, or on `queue`. The caller has given up all uses
     /// of the pointer.
     #[inline]
     pub(crate) fn unmap(
         &mut self,
         queue: Option<&CommandQueue>,
         wait_for: &WaitList<'_>,
-    ) -> Result<EventRef> {
-        match (queue, self.map_use.take()) {
-            (None, Some(map_use)) if wait_for.is_empty() => {
-                let arguments = (map_use.queue(), 0, ptr::null());
-                let asked = Moment::now();
-                let event = self.ask_to_unmap(arguments, map_use, Marked::default())?;
-                self.memory.uses().was_unmapped(K::UNMAP, map_use, asked, &event);
-                Ok(event)
-            }
-            (queue, map_use) => self.unmap_after(queue, map_use, wait_for),
-        }
-    }
-
-    #[cold]
-    fn unmap_after(
-        &mut self,
-        queue: Option<&CommandQueue>,
-        map_use: Option<MapUse>,
-        wait_for: &WaitList<'_>,
-    ) -> Result<EventRef> {
-        // If this fails, it is still mapped.
-        self.map_use = map_use;
-        let Some(map_use) = map_use else {
+    ) -> Result<Event> {
+        let Some(id) = self.id else {
             return Err(Error::refused(K::UNMAP, CL_INVALID_VALUE, "the bytes are not mapped"));
         };
-        let (context, uses) = (self.memory.context().raw(), self.memory.uses());
-        let (count, events) = wait_for.arguments(K::UNMAP, context)?;
-        let after = wait_for.retained()?;
         let queue = match queue {
-            Some(queue) => uses.check_queue(K::UNMAP, queue, context)?,
-            None => uses.queue_of(K::UNMAP, map_use)?,
+            Some(queue) => {
+                check_context::<K>(queue, &self.memory)?;
+                Arc::clone(queue.state())
+            }
+            None => Arc::clone(self.queue()),
         };
-        let mark = if count == 0 { Marked::default() } else { queue.mark(wait_for)? };
-        self.map_use = None;
-        let event = self.ask_to_unmap((queue.get(), count, events), map_use, mark)?;
-        self.memory.uses().was_unmapped_by(map_use, &event, after);
-        Ok(event)
-    }
-
-    /// Asks the driver to unmap what has been mapped, and is not in use any more.
-    #[inline(always)]
-    fn ask_to_unmap(
-        &self,
-        arguments: Arguments,
-        map_use: MapUse,
-        mark: Marked,
-    ) -> Result<EventRef> {
-        // SAFETY: the handles are alive and of one context, and the bytes are mapped at this
-        // pointer, which is not used any more.
-        let asked = unsafe { self.memory.ask_to_unmap(self.pointer.as_ptr(), arguments) };
-        let lost = |error| {
-            self.memory.uses().lose_map(map_use);
-            Err(error)
-        };
-        match asked {
+        // If the wait list is refused, the bytes are still mapped.
+        let others;
+        let mut wait_list = wait_for.prepare(K::UNMAP, queue.context_raw())?;
+        let tracker = self.memory.tracker();
+        others = tracker.begin_unmap(id, &self.range);
+        // The end of a map that has been waited for is known.
+        if self.event.outcome().is_none() {
+            wait_list.push(&self.event);
+        }
+        others.iter().for_each(|event| wait_list.push(event));
+        let submitted = queue.submit(K::UNMAP, &wait_list, |arguments| {
+            // SAFETY: the handles are alive and of one context, and the bytes are mapped at this
+            // pointer, which is not used any more.
+            unsafe { self.memory.submit_unmap(self.pointer.as_ptr(), arguments) }
+        });
+        drop(wait_list);
+        self.id = None;
+        match submitted {
             Ok(event) => {
-                // SAFETY: the driver has just made it.
-                unsafe { mark.was_issued(event) };
-                // SAFETY: as above, with one reference.
-                unsafe { EventRef::from_driver(K::UNMAP, event) }.or_else(lost)
+                tracker.unmapped(id, &self.event, &event);
+                // The caller may not know of them, so nothing else may ever flush them.
+                self.event.flush_queue(queue.raw())?;
+                others.iter().try_for_each(|other| other.flush_queue(queue.raw()))?;
+                Ok(event)
             }
-            Err(code) => {
-                mark.was_refused();
-                lost(Error::from_call(K::UNMAP, code))
+            Err(NotSubmitted::Rejected(error) | NotSubmitted::NoEvent(error)) => {
+                tracker.poison(id);
+                Err(error)
             }
         }
     }
 
-    /// Unmaps it, where nobody is there to be told of an error.
-    #[cold]
-    fn end(&mut self) {
-        if let Err(error) = self.give_up() {
-            if let Some(map_use) = self.map_use.take() {
-                self.memory.uses().lose_map(map_use);
-            }
-            log::error!("{error}");
-        }
-    }
-
-    /// Takes it for unmapped if it has failed and an unmap would do harm.
-    #[cold]
-    pub(crate) fn leave_if_failed(&mut self) {
-        let Some(map_use) = self.map_use else { return };
-        let uses = self.memory.uses();
-        if self.event.outcome() == Some(Outcome::Failed)
-            && uses.queue_of(K::MAP, map_use).is_ok_and(|queue| !queue.unmaps_what_failed())
-        {
-            uses.was_not_mapped(map_use);
-            self.map_use = None;
-        }
-    }
-
-    /// Unmaps what may not be mapped yet.
-    fn give_up(&mut self) -> Result<EventRef> {
-        let in_order = self.map_use.is_none_or(|map_use| self.memory.uses().ends_in_order(map_use));
-        if in_order || self.event.outcome().is_some() {
-            self.unmap(None, &WaitList::default())
-        } else {
-            let mapped = self.event.try_clone()?;
-            self.unmap(None, &mapped.as_event().into())
-        }
+    /// The queue that mapped the bytes.
+    fn queue(&self) -> &Arc<QueueState> {
+        self.event.queue().expect("a map is a command of a queue")
     }
 }
 
 impl<K: Mappable> Drop for Mapping<K> {
     #[inline]
     fn drop(&mut self) {
-        if self.map_use.is_some() {
-            self.end();
+        let Some(id) = self.id else { return };
+        if self.event.outcome() == Some(Outcome::Failed)
+            && !self.queue().driver().unmaps_failed_maps
+        {
+            return self.memory.tracker().remove_map(id);
+        }
+        if let Err(error) = self.unmap(None, &WaitList::default()) {
+            log::error!("{error}");
         }
     }
 }
 
-/// Returns whether a map that has ended has ended well, with all that it had to come after.
-#[cold]
-fn check<K: Mappable>(event: &EventRef, after: &[EventRef]) -> Result<()> {
-    check_not_failed(K::MAP, event)?;
-    after.iter().try_for_each(|event| {
-        // If the map has overtaken it, it has not ended.
-        event.wait_until_ended()?;
-        // quirk: INTEL-1
-        check_not_failed(K::MAP, event)
-    })
-}
-
+/// Refuses a queue of another context than the memory.
 #[inline]
-fn aligned<K: Mappable, T>(pointer: NonNull<c_void>) -> Result<NonNull<T>> {
-    let pointer = pointer.cast::<T>();
-    if pointer.is_aligned() { Ok(pointer) } else { Err(misaligned(K::MAP, pointer)) }
+fn check_context<K: Mappable>(queue: &CommandQueue, memory: &K) -> Result<()> {
+    if queue.context_raw() == memory.context_raw() {
+        return Ok(());
+    }
+    let why = "the queue belongs to another context than the memory";
+    Err(Error::refused(K::MAP, CL_INVALID_CONTEXT, why))
 }
 
 #[cold]

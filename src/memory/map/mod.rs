@@ -20,7 +20,7 @@ pub use svm::SvmMap;
 
 use super::flags::MemFlags;
 use super::object::check_host_access;
-use super::uses::Access;
+use super::track::Access;
 use crate::error::Result;
 
 /// How bytes are mapped (`cl_map_flags`; `pyopencl.map_flags`): [`MapRead`], [`MapWrite`],
@@ -31,21 +31,17 @@ pub trait MapMode: Copy + sealed::Mode {}
 pub trait WritableMapMode: MapMode {}
 
 pub(crate) mod sealed {
-    use opencl3::event::Event;
+    use crate::event::Event;
 
     use crate::error::Result;
-    use crate::handle::EventRef;
 
     /// What keeps something mapped.
     pub trait Guard {
         /// The event of the map.
         fn event(&self) -> &Event;
 
-        /// Returns when a map that does not block, and has to come `after` these, can be used.
-        fn wait(&self, after: &[EventRef]) -> Result<()>;
-
-        /// Takes it for unmapped if it has failed and an unmap would do harm.
-        fn leave_if_failed(&mut self);
+        /// Returns when a map that does not block can be used.
+        fn wait(&self) -> Result<()>;
     }
 
     /// What a mode means to the driver and to the buffer's flags.

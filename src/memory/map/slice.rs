@@ -6,19 +6,18 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::slice;
 
+use crate::event::Event;
+use crate::queue::CommandQueue;
 use bytemuck::Pod;
 use cl3::error_codes::CL_INVALID_VALUE;
 use ndarray::{ArrayView, ArrayViewMut, Dimension, ShapeError, StrideShape};
-use opencl3::command_queue::CommandQueue;
-use opencl3::event::Event;
 
 use super::PendingMap;
-use super::mapping::{Mappable, Mapped, Mapping};
+use super::mapping::{Mappable, Mapping};
 use super::sealed::Guard;
 use super::{MapMode, WritableMapMode};
 use crate::error::{Error, Result};
-use crate::handle::EventRef;
-use crate::memory::wait_list::WaitList;
+use crate::wait_list::WaitList;
 
 /// Bytes of a memory object as a slice of the host's; `&mut` only if `M` writes. `G` keeps them there:
 /// it is named [`BufferMap`](super::BufferMap) for buffers, and [`SvmMap`](super::SvmMap) and
@@ -74,25 +73,19 @@ impl<G, T: Pod, M: MapMode> SliceMap<G, T, M> {
 }
 
 impl<K: Mappable, T: Pod, M: MapMode> SliceMap<Mapping<K>, T, M> {
-    /// `len` elements of `memory` that have been mapped in mode `M`.
+    /// Returns `len` elements that have been mapped in mode `M`.
     #[inline]
-    pub(crate) fn mapped(mapped: Mapped, memory: &K, len: usize) -> Result<Self> {
-        match mapped.pointer::<K, T>() {
-            // SAFETY: the driver keeps them mapped here until the mapping is dropped or unmapped,
-            // which takes the result; until then, it keeps commands and other maps away.
-            Ok(at) => Ok(unsafe { Self::new(Mapping::of(mapped, memory.clone()), at, len) }),
-            Err(error) => Err(Mapping::give_back(mapped, memory, error)),
-        }
+    pub(crate) fn mapped(mapping: Mapping<K>, len: usize) -> Result<Self> {
+        let pointer = mapping.pointer()?;
+        // SAFETY: the driver keeps them mapped here until the mapping is dropped or unmapped, which
+        // takes the result; until then, it keeps commands and other maps away.
+        Ok(unsafe { Self::new(mapping, pointer, len) })
     }
 
-    /// `len` elements that will have been mapped in mode `M`, after what comes with them.
-    pub(crate) fn pending(
-        (mapping, after): (Mapping<K>, Vec<EventRef>),
-        len: usize,
-    ) -> Result<PendingMap<Self>> {
-        let pointer = mapping.pointer()?;
-        // SAFETY: as in `mapped`; it is given out when it has been waited for.
-        Ok(PendingMap::new(unsafe { Self::new(mapping, pointer, len) }, after))
+    /// Returns `len` elements that will have been mapped in mode `M`.
+    pub(crate) fn pending(mapping: Mapping<K>, len: usize) -> Result<PendingMap<Self>> {
+        // They are reached only when the map has been waited for.
+        Self::mapped(mapping, len).map(PendingMap::new)
     }
 
     /// The event of the map.
@@ -109,7 +102,7 @@ impl<K: Mappable, T: Pod, M: MapMode> SliceMap<Mapping<K>, T, M> {
     /// given back without waiting. And the driver's errors; the bytes then stay closed for good,
     /// and so they do where an event that it waits for fails later on.
     pub fn unmap<'a>(mut self, wait_for: impl Into<WaitList<'a>>) -> Result<Event> {
-        Ok(self.guard.unmap(None, &wait_for.into())?.into_event())
+        Ok(self.guard.unmap(None, &wait_for.into())?)
     }
 
     /// Gives the bytes back to the device as [`unmap`](Self::unmap) does, on another queue of the
@@ -122,7 +115,7 @@ impl<K: Mappable, T: Pod, M: MapMode> SliceMap<Mapping<K>, T, M> {
         queue: &CommandQueue,
         wait_for: impl Into<WaitList<'a>>,
     ) -> Result<Event> {
-        Ok(self.guard.unmap(Some(queue), &wait_for.into())?.into_event())
+        Ok(self.guard.unmap(Some(queue), &wait_for.into())?)
     }
 }
 
@@ -150,12 +143,8 @@ impl<K: Mappable, T: Pod, M: MapMode> Guard for SliceMap<Mapping<K>, T, M> {
         self.guard.event()
     }
 
-    fn wait(&self, after: &[EventRef]) -> Result<()> {
-        self.guard.wait(after)
-    }
-
-    fn leave_if_failed(&mut self) {
-        self.guard.leave_if_failed();
+    fn wait(&self) -> Result<()> {
+        self.guard.wait()
     }
 }
 

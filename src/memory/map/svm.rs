@@ -4,38 +4,37 @@ use std::ffi::c_void;
 use std::ops::{Range, RangeBounds};
 use std::sync::Arc;
 
+use crate::queue::{Arguments, CommandQueue};
 use bytemuck::Pod;
 use cl3::command_queue as cl;
-use cl3::types::{cl_command_queue, cl_event, cl_uint};
-use opencl3::command_queue::CommandQueue;
+use cl3::types::{cl_context, cl_event};
 
 use super::mapping::{MapArguments, Mappable, Mapping};
 use super::slice::{SliceMap, elements};
 use super::{MapMode, PendingMap, access};
 use crate::error::Result;
-use crate::memory::context::MemContext;
 use crate::memory::range::check_not_empty;
 use crate::memory::svm::memory::SvmMemory;
 use crate::memory::svm::{SvmPointer, sealed};
-use crate::memory::uses::Uses;
-use crate::memory::wait_list::WaitList;
+use crate::memory::track::AccessTracker;
+use crate::wait_list::WaitList;
 
 impl Mappable for Arc<SvmMemory> {
     const MAP: &'static str = "clEnqueueSVMMap";
     const UNMAP: &'static str = "clEnqueueSVMUnmap";
 
-    fn context(&self) -> &MemContext {
-        SvmMemory::context(self)
+    fn context_raw(&self) -> cl_context {
+        SvmMemory::context(self).raw()
     }
 
-    fn uses(&self) -> &Arc<Uses> {
-        SvmMemory::uses(self)
+    fn tracker(&self) -> &Arc<AccessTracker> {
+        SvmMemory::tracker(self)
     }
 
-    unsafe fn ask_to_unmap(
+    unsafe fn submit_unmap(
         &self,
         pointer: *mut c_void,
-        (queue, count, events): (cl_command_queue, cl_uint, *const cl_event),
+        (queue, count, events): Arguments,
     ) -> std::result::Result<cl_event, i32> {
         // SAFETY: as the caller promises.
         unsafe { cl::enqueue_svm_unmap(queue, pointer, count, events) }
@@ -64,7 +63,7 @@ pub(crate) fn map<T: Pod, M: MapMode>(
     wait_for: &WaitList<'_>,
 ) -> Result<SvmMap<T, M>> {
     let (memory, range, len) = checked::<T>(svm, range)?;
-    let mapped = Mapping::blocking(
+    let mapping = Mapping::blocking(
         queue,
         &memory,
         range.clone(),
@@ -72,7 +71,7 @@ pub(crate) fn map<T: Pod, M: MapMode>(
         wait_for,
         |arguments, pointer| ask::<M>(&memory, &range, arguments, pointer),
     )?;
-    SliceMap::mapped(mapped, &memory, len)
+    SliceMap::mapped(mapping, len)
 }
 
 /// [`SvmPointer::map_nonblocking`].

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::memory::map::slice::{SliceMap, elements};
 use crate::memory::map::{self, MapMode};
 use crate::memory::range::check_not_empty;
-use crate::memory::uses::HostUse;
+use crate::memory::track::HostAccess;
 
 /// Bytes of fine-grain shared virtual memory as a slice of the host's; `&mut` only if `M` writes.
 ///
@@ -33,7 +33,7 @@ pub type SvmAccess<T, M> = SliceMap<Accessing, T, M>;
 /// Keeps commands and maps away from bytes that the host uses.
 #[derive(Debug)]
 pub struct Accessing {
-    _held: HostUse,
+    _held: HostAccess,
     /// Last: it must outlive its use.
     _memory: Arc<SvmMemory>,
 }
@@ -58,7 +58,7 @@ pub(super) fn access<T: Pod, M: MapMode>(
         let why = format!("elements must be at multiples of {} bytes", align_of::<T>());
         Error::refused(CALL, CL_INVALID_VALUE, why)
     })?;
-    let held = HostUse::enter(CALL, memory.uses(), &range, map::access::<M>())?;
+    let held = memory.tracker().access_by_host(CALL, &range, map::access::<M>())?;
     let accessing = Accessing { _held: held, _memory: Arc::clone(memory) };
     // SAFETY: the memory is alive as long as `accessing` is, which keeps commands and maps away;
     // what was under way has ended, and fine-grain memory is then as the devices left it.

@@ -5,10 +5,10 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
+use crate::queue::CommandQueue;
 use cl3::error_codes::{CL_INVALID_VALUE, CL_OUT_OF_RESOURCES};
 use cl3::memory as cl;
 use cl3::types::cl_uint;
-use opencl3::command_queue::CommandQueue;
 use opencl3::context::Context;
 
 use super::capabilities::check_flags;
@@ -20,7 +20,6 @@ use super::sealed::Svm;
 use crate::error::{Error, Result, in_call};
 use crate::memory::buffer::check_size;
 use crate::memory::context::MemContext;
-use crate::memory::uses::KnownQueue;
 
 const CALL: &str = "clSVMAlloc";
 
@@ -45,7 +44,7 @@ pub(super) const LARGEST_ALIGNMENT: usize = 128;
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
-/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// let memory = match SvmAllocation::builder(&context).size(1024).queue(&queue).build() {
 ///     Err(error) if error.class() == Class::Unsupported => return Ok(()), // take a buffer
 ///     memory => memory?,
@@ -175,6 +174,7 @@ impl<'a> SvmAllocationBuilder<'a> {
         check_flags(CALL, &context, flags)?;
         let alignment = checked_alignment(CALL, self.alignment)?;
         let queue = self.queue.map(|queue| release::in_order(CALL, queue, &context)).transpose()?;
+        let queue = queue.cloned();
         Ok(SvmKind { context, flags, alignment, queue })
     }
 }
@@ -183,7 +183,7 @@ impl<'a> SvmAllocationBuilder<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct SvmKind {
     // Goes before what keeps its context.
-    queue: Option<Arc<KnownQueue>>,
+    queue: Option<CommandQueue>,
     context: Arc<MemContext>,
     flags: SvmFlags,
     alignment: cl_uint,

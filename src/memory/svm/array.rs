@@ -5,14 +5,14 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
+use crate::event::Event;
+use crate::queue::CommandQueue;
 use bytemuck::Pod;
 use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_INVALID_VALUE};
 use ndarray::{
     ArrayBase, ArrayView, ArrayViewMut, Data, Dimension, Shape, ShapeBuilder, StrideShape,
 };
-use opencl3::command_queue::CommandQueue;
 use opencl3::context::Context;
-use opencl3::event::Event;
 
 use super::access::SvmAccess;
 use super::allocation::{LARGEST_ALIGNMENT, SvmAllocation, SvmAllocationBuilder};
@@ -22,7 +22,7 @@ use super::pointer::SvmPointer;
 use super::sealed::Svm;
 use crate::error::{Error, Result};
 use crate::memory::map::{MapMode, MapRead, MapReadWrite, SvmMap};
-use crate::memory::wait_list::WaitList;
+use crate::wait_list::WaitList;
 
 /// An array of a shape and order in shared virtual memory (`pyopencl.SVM` of what `svm_empty`
 /// gives). Clones share it.
@@ -40,7 +40,7 @@ use crate::memory::wait_list::WaitList;
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
-/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// let array = match SvmArray::<f32, _>::builder(&context, (2, 3)).build() {
 ///     Err(error) if error.class() == Class::Unsupported => return Ok(()),
 ///     array => array?,

@@ -16,7 +16,7 @@ use crate::memory::buffer::{Buffer, check_size};
 use crate::memory::flags::MemFlags;
 use crate::memory::keep::keep_until_destroyed;
 use crate::memory::object::{About, MemObject};
-use crate::memory::uses::{Access, HostUse};
+use crate::memory::track::Access;
 
 /// [`SvmPointer::as_buffer`].
 pub(super) fn as_buffer(
@@ -36,13 +36,13 @@ pub(super) fn as_buffer(
     let at = memory.at(range.start);
     // The driver may copy them to a device at once, whatever the flags; it writes them only in
     // commands.
-    let read = HostUse::enter(CALL, memory.uses(), &range, Access::Read)?;
+    let read = memory.tracker().access_by_host(CALL, &range, Access::Read)?;
     // SAFETY: the context is alive, and `size` bytes at `at` are memory that its devices share, which
     // nobody writes meanwhile; the destructor callback below keeps it for the driver.
     let raw = unsafe { cl::create_buffer(context.raw(), flags.bits(), size, at) }
         .map_err(in_call(CALL))?;
     drop(read);
-    let (about, uses) = (About { flags, size }, Arc::clone(memory.uses()));
+    let (about, uses) = (About { flags, size }, Arc::clone(memory.tracker()));
     // SAFETY: the driver has just made it in this context, with one reference, in memory whose uses
     // these are, and which the callback keeps alive.
     let object =

@@ -2,10 +2,10 @@
 
 use std::ops::RangeBounds;
 
+use crate::event::Event;
+use crate::queue::CommandQueue;
 use cl3::command_queue as cl;
 use cl3::error_codes::CL_INVALID_VALUE;
-use opencl3::command_queue::CommandQueue;
-use opencl3::event::Event;
 
 use super::pointer::SvmPointer;
 use super::sealed;
@@ -13,8 +13,8 @@ use crate::error::{Error, Result};
 use crate::memory::command::enqueue;
 use crate::memory::fill::{FillTarget, Pattern, check_pattern};
 use crate::memory::range::check_not_empty;
-use crate::memory::uses::Access;
-use crate::memory::wait_list::WaitList;
+use crate::memory::track::Access;
+use crate::wait_list::WaitList;
 
 /// Repeats `pattern` over the bytes `range` of `svm` (`clEnqueueSVMMemFill`;
 /// `pyopencl.enqueue_svm_memfill`). Does not block.
@@ -76,6 +76,6 @@ impl<S: SvmPointer, P: Pattern + ?Sized, R: RangeBounds<usize>> FillTarget<&P, R
                 cl::enqueue_svm_mem_fill(queue, at, bytes, len, size, count, events)
             }
         })?;
-        Ok(event.into_event())
+        Ok(event)
     }
 }

@@ -12,10 +12,11 @@ use cl3::memory as cl;
 use super::flags::SvmFlags;
 use super::release;
 use crate::error::{Result, in_call};
-use crate::memory::command::Operand;
+use crate::memory::command::AccessedRange;
 use crate::memory::context::MemContext;
-use crate::memory::uses::{Access, KnownQueue, Uses};
-use crate::memory::wait_list::WaitList;
+use crate::memory::track::{Access, AccessTracker};
+use crate::queue::CommandQueue;
+use crate::wait_list::WaitList;
 
 /// Memory that host and device share. Freed when the last that stands for it is dropped, once what
 /// is known to use it has ended; if that cannot be told, never.
@@ -26,9 +27,9 @@ pub struct SvmMemory {
     size: usize,
     flags: SvmFlags,
     context: Arc<MemContext>,
-    uses: Arc<Uses>,
+    tracker: Arc<AccessTracker>,
     /// An in-order queue on which the memory is freed.
-    queue: Mutex<Option<Arc<KnownQueue>>>,
+    queue: Mutex<Option<CommandQueue>>,
     /// `None` when it has been freed. Only who takes it out drops it: as long as commands may use the
     /// memory, nothing that unwinds does.
     origin: ManuallyDrop<Option<Origin>>,
@@ -59,9 +60,9 @@ impl SvmMemory {
         context: Arc<MemContext>,
         origin: Origin,
     ) -> Self {
-        let (uses, queue) = (Uses::new(), Mutex::new(None));
+        let (tracker, queue) = (AccessTracker::new(), Mutex::new(None));
         let origin = ManuallyDrop::new(Some(origin));
-        Self { pointer, size, flags, context, uses, queue, origin }
+        Self { pointer, size, flags, context, tracker, queue, origin }
     }
 
     pub(crate) fn pointer(&self) -> *mut c_void {
@@ -80,12 +81,12 @@ impl SvmMemory {
         &self.context
     }
 
-    pub(crate) fn uses(&self) -> &Arc<Uses> {
-        &self.uses
+    pub(crate) fn tracker(&self) -> &Arc<AccessTracker> {
+        &self.tracker
     }
 
     /// The queue on which it is freed.
-    pub(super) fn queue(&self) -> MutexGuard<'_, Option<Arc<KnownQueue>>> {
+    pub(super) fn queue(&self) -> MutexGuard<'_, Option<CommandQueue>> {
         // Nothing panics while it is changed.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -96,8 +97,8 @@ impl SvmMemory {
     }
 
     /// Bytes of it for a command.
-    pub(crate) fn operand(&self, range: Range<usize>, access: Access) -> Operand<'_> {
-        Operand::new(&self.uses, &self.context, range, access)
+    pub(crate) fn operand(&self, range: Range<usize>, access: Access) -> AccessedRange<'_> {
+        AccessedRange { tracker: &self.tracker, context: self.context.raw(), range, access }
     }
 
     /// Returns whether it has not been freed.
@@ -118,7 +119,9 @@ impl SvmMemory {
     /// Frees it after its uses: on its queue, or here and now.
     fn free(&mut self) -> Result<()> {
         let bound = self.queue().take();
-        if let Some(queue) = bound {
+        if let Some(queue) =
+            bound.filter(|queue| queue.state().check_usable("clEnqueueSVMFree").is_ok())
+        {
             let freed = release::when_unused(&queue, self, &WaitList::default());
             if !self.is_there() {
                 return freed.map(drop);
@@ -130,7 +133,7 @@ impl SvmMemory {
 
     fn free_now(&mut self) -> Result<()> {
         const CALL: &str = "clSVMFree";
-        self.uses.wait_until_idle(CALL)?;
+        self.tracker.wait_until_idle(CALL)?;
         match self.end() {
             Some(Origin::Driver) => {
                 // SAFETY: it comes from `clSVMAlloc` in this context, nobody has it any more, and

@@ -2,22 +2,21 @@
 
 use std::ffi::c_void;
 
+use crate::event::Event;
+use crate::queue::CommandQueue;
 use cl3::command_queue as cl;
 use cl3::device::{CL_DEVICE_VERSION, get_device_info};
 use cl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_VALUE};
-use opencl3::command_queue::CommandQueue;
-use opencl3::event::Event;
 use smallvec::SmallVec;
 
 use super::pointer::SvmPointer;
 use super::sealed::operand;
 use crate::error::{Error, Result, in_call};
-use crate::handle::device_of;
 use crate::memory::command::enqueue;
 use crate::memory::migrate::{MigrationFlags, checked};
 use crate::memory::range::check_not_empty;
-use crate::memory::wait_list::WaitList;
 use crate::select::Version;
+use crate::wait_list::WaitList;
 
 const CALL: &str = "clEnqueueSVMMigrateMem";
 
@@ -29,7 +28,7 @@ const CALL: &str = "clEnqueueSVMMigrateMem";
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
-/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// let memory = SvmAllocation::new(&context, 1 << 20, 0, SvmFlags::READ_WRITE)?;
 /// enqueue_svm_migratemem(&queue, &[&memory], MigrationFlags::CONTENT_UNDEFINED, [])?.wait()?;
 /// # Ok(())
@@ -69,14 +68,14 @@ pub fn enqueue_svm_migratemem<'a>(
         // bytes there and is not freed before the command has ended.
         unsafe { cl::enqueue_svm_migrate_mem(queue, count, at, sizes, flags.bits(), events, list) }
     })?;
-    Ok(event.into_event())
+    Ok(event)
 }
 
 /// Refuses devices before OpenCL 2.1: their drivers may lack the function, and the loader then calls a
 /// null pointer.
 // quirk: LOADER-2
 fn check_version(queue: &CommandQueue) -> Result<()> {
-    let text: String = get_device_info(device_of(queue)?, CL_DEVICE_VERSION)
+    let text: String = get_device_info(queue.device().id(), CL_DEVICE_VERSION)
         .map_err(in_call("clGetDeviceInfo"))?
         .into();
     check_text(&text)

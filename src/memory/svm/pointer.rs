@@ -4,8 +4,8 @@ use std::ffi::c_void;
 use std::fmt;
 use std::ops::RangeBounds;
 
+use crate::queue::CommandQueue;
 use bytemuck::Pod;
-use opencl3::command_queue::CommandQueue;
 
 use super::access::{self, SvmAccess};
 use super::buffer;
@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::memory::buffer::Buffer;
 use crate::memory::flags::MemFlags;
 use crate::memory::map::{self, MapMode, MapRead, MapReadWrite, PendingMap, SvmMap};
-use crate::memory::wait_list::WaitList;
+use crate::wait_list::WaitList;
 
 /// Shared virtual memory, or a part of it (`pyopencl.SVMPointer`).
 ///
@@ -196,10 +196,10 @@ pub(crate) mod sealed {
     use std::sync::Arc;
 
     use crate::error::Result;
-    use crate::memory::command::Operand;
+    use crate::memory::command::AccessedRange;
     use crate::memory::range::checked_range;
     use crate::memory::svm::memory::SvmMemory;
-    use crate::memory::uses::Access;
+    use crate::memory::track::Access;
 
     /// Where shared virtual memory is.
     pub trait Svm {
@@ -225,7 +225,7 @@ pub(crate) mod sealed {
     }
 
     /// All of `svm` for a command.
-    pub(crate) fn operand<'a>(svm: &'a (impl Svm + ?Sized), access: Access) -> Operand<'a> {
+    pub(crate) fn operand<'a>(svm: &'a (impl Svm + ?Sized), access: Access) -> AccessedRange<'a> {
         svm.memory().operand(svm.window(), access)
     }
 }

@@ -4,22 +4,20 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use crate::event::Event;
+use crate::queue::CommandQueue;
 use cl3::command_queue as cl;
-use cl3::error_codes::{CL_INVALID_COMMAND_QUEUE, CL_INVALID_OPERATION};
+use cl3::error_codes::{CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT, CL_INVALID_OPERATION};
 use cl3::memory::svm_free;
 use cl3::types::{cl_command_queue, cl_event, cl_uint};
-use opencl3::command_queue::CommandQueue;
-use opencl3::event::Event;
 
 use super::allocation::SvmAllocation;
 use super::memory::SvmMemory;
-use crate::error::{Error, Result, in_call};
-use crate::handle::EventRef;
-use crate::memory::command::Arguments;
+use crate::error::{Error, Result};
 use crate::memory::context::MemContext;
 use crate::memory::host::TransferError;
-use crate::memory::uses::{KnownQueue, Marked};
-use crate::memory::wait_list::WaitList;
+use crate::queue::{Arguments, NotSubmitted};
+use crate::wait_list::WaitList;
 
 const CALL: &str = "clEnqueueSVMFree";
 
@@ -46,7 +44,7 @@ impl SvmAllocation {
             TransferError::new(error, Some(Self::of(memory)))
         })?;
         match enqueue_free(&mut memory, queue, &wait_for.into()) {
-            Ok(event) => Ok(event.into_event()),
+            Ok(event) => Ok(event),
             Err(error) => {
                 let left = memory.is_there().then(|| Self::of(Arc::new(memory)));
                 Err(TransferError::new(error, left))
@@ -59,9 +57,9 @@ fn enqueue_free(
     memory: &mut SvmMemory,
     queue: Option<&CommandQueue>,
     wait_for: &WaitList<'_>,
-) -> Result<EventRef> {
+) -> Result<Event> {
     let queue = match queue {
-        Some(queue) => in_order(CALL, queue, memory.context())?,
+        Some(queue) => in_order(CALL, queue, memory.context())?.clone(),
         None => memory.queue().clone().ok_or_else(|| {
             let why = "the memory is bound to no queue; pass one";
             Error::refused(CALL, CL_INVALID_OPERATION, why)
@@ -70,45 +68,38 @@ fn enqueue_free(
     when_unused(&queue, memory, wait_for)
 }
 
-/// Enqueues the end of `memory`, which nobody can reach any more, after its uses. If the driver was
-/// asked, `memory` is over, even where this fails.
+/// Enqueues the free of `memory`, which has no other handle, after the commands on it. If the driver
+/// was called, the memory is given up, even if there is an error.
 pub(super) fn when_unused(
-    queue: &KnownQueue,
+    queue: &CommandQueue,
     memory: &mut SvmMemory,
     wait_for: &WaitList<'_>,
-) -> Result<EventRef> {
+) -> Result<Event> {
     let context = Arc::clone(memory.context());
-    wait_for.arguments(CALL, context.raw())?;
-    let mut after = memory.uses().events_before_end(CALL, queue)?;
-    after.extend(wait_for.retained()?);
-    let after: WaitList<'_> = after.iter().map(EventRef::as_event).collect();
-    let (count, events) = after.arguments(CALL, context.raw())?;
-    let arguments = (queue.get(), count, events);
+    let pending = memory.tracker().events_before_free(CALL)?;
+    let mut wait_list = wait_for.prepare(CALL, context.raw())?;
+    pending.iter().for_each(|event| wait_list.push(event));
     let pointer = NonNull::new(memory.pointer());
-    let mark = if count == 0 { Marked::default() } else { queue.mark(&after)? };
-    let event = match pointer {
-        // SAFETY: the handles are alive and of one context; the memory is of that, too, nobody can
-        // reach it, and what uses it is on this in-order queue or in the wait list.
-        Some(pointer) => unsafe { ask(arguments, pointer, context) },
+    let submitted = queue.state().submit(CALL, &wait_list, |arguments| match pointer {
+        // SAFETY: the handles are alive and of one context; the memory is of that context, too,
+        // nothing can reach it any more, and the commands on it are in the wait list.
+        Some(pointer) => unsafe { submit(arguments, pointer, context) },
         // SAFETY: the handles are alive and of one context.
-        None => unsafe { cl::enqueue_marker_with_wait_list(queue.get(), count, events) },
-    }
-    .map_err(in_call(CALL));
-    let event = match event {
-        Ok(event) => event,
-        Err(error) => {
-            mark.was_refused();
-            return Err(error);
-        }
+        None => unsafe {
+            let (queue, count, events) = arguments;
+            cl::enqueue_marker_with_wait_list(queue, count, events)
+        },
+    });
+    let event = match submitted {
+        Ok(event) => Ok(event),
+        Err(NotSubmitted::Rejected(error)) => return Err(error),
+        Err(NotSubmitted::NoEvent(error)) => Err(error),
     };
-    // At once: nobody else may free it, whatever comes.
+    // At once: nothing else may free it, whatever follows.
     memory.end();
-    // SAFETY: the driver has just made it.
-    unsafe { mark.was_issued(event) };
-    // SAFETY: the driver has just made it, with one reference.
-    let event = unsafe { EventRef::from_driver(CALL, event) };
-    // Nobody else may ever flush it.
+    // The caller may not know of these queues, so nothing else may ever flush them.
     queue.flush()?;
+    pending.iter().try_for_each(|event| event.flush_queue(queue.as_raw()))?;
     event
 }
 
@@ -118,11 +109,11 @@ struct Freed {
     context: Arc<MemContext>,
 }
 
-/// Asks the driver to free what is at `pointer`.
+/// Calls the driver to free the memory at `pointer`.
 ///
 /// # Safety
 /// It was allocated in `context`, which all handles are of, and is not used any more by then.
-unsafe fn ask(
+unsafe fn submit(
     (queue, count, events): Arguments,
     pointer: NonNull<c_void>,
     context: Arc<MemContext>,
@@ -147,7 +138,7 @@ unsafe extern "C" fn free(
     _: *mut *mut c_void,
     freed: *mut c_void,
 ) {
-    // SAFETY: it comes from `ask`, and the driver calls once.
+    // SAFETY: it comes from `submit`, and the driver calls once.
     let freed = unsafe { Box::from_raw(freed.cast::<Freed>()) };
     // SAFETY: the memory is of this context, and what used it has ended.
     if let Err(code) = unsafe { svm_free(freed.context.raw(), freed.pointer.as_ptr()) } {
@@ -155,13 +146,16 @@ unsafe extern "C" fn free(
     }
 }
 
-/// `queue`, which runs its commands in order and is of `context`.
-pub(super) fn in_order(
+/// Returns `queue` if it is in-order and of `context`.
+pub(super) fn in_order<'a>(
     call: &'static str,
-    queue: &CommandQueue,
+    queue: &'a CommandQueue,
     context: &MemContext,
-) -> Result<Arc<KnownQueue>> {
-    let queue = KnownQueue::of(call, queue, context.raw())?;
+) -> Result<&'a CommandQueue> {
+    if queue.context_raw() != context.raw() {
+        let why = "the queue belongs to another context than the memory";
+        return Err(Error::refused(call, CL_INVALID_CONTEXT, why));
+    }
     if !queue.is_in_order() {
         let why = "the queue is out-of-order; memory can be freed on in-order queues only";
         return Err(Error::refused(call, CL_INVALID_COMMAND_QUEUE, why));
@@ -169,20 +163,18 @@ pub(super) fn in_order(
     Ok(queue)
 }
 
-/// Has `memory` freed on `queue` from now on.
+/// Binds `memory` to `queue`, on which it is freed from now on.
 pub(super) fn bind(memory: &SvmMemory, queue: &CommandQueue) -> Result<()> {
     let new = in_order(CALL, queue, memory.context())?;
     let mut bound = memory.queue();
-    if let Some(old) = bound.as_ref().filter(|old| old.get() != new.get()) {
-        let mut before = old.last_commands()?;
-        before.retain(|event| event.outcome().is_none());
-        new.wait_for(&before.iter().map(EventRef::as_event).collect())?;
+    if let Some(old) = bound.as_ref().filter(|old| *old != new) {
+        new.order_after(&[old.enqueue_marker([])?])?;
     }
-    *bound = Some(new);
+    *bound = Some(new.clone());
     Ok(())
 }
 
-/// Has `memory` freed at once from now on.
+/// Binds `memory` to no queue: it is freed at once from now on.
 pub(super) fn unbind(memory: &SvmMemory) -> Result<()> {
     let bound = memory.queue().take();
     bound.map_or(Ok(()), |queue| queue.finish())

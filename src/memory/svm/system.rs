@@ -34,7 +34,7 @@ const CALL: &str = "clSetKernelArgSVMPointer";
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
-/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// let memory = match SystemSvm::new(&context, vec![0_u32; 8]) {
 ///     Err(back) if back.error.class() == Class::Unsupported => return Ok(()),
 ///     memory => memory?,
@@ -110,7 +110,7 @@ impl<H: HostMemory> SystemSvm<H> {
 impl SvmMemory {
     /// The host's memory, when it is not used any more.
     fn take_host<H: HostMemory>(&mut self) -> Result<H> {
-        self.uses().wait_until_idle(CALL)?;
+        self.tracker().wait_until_idle(CALL)?;
         match self.end() {
             Some(Origin::Host(memory)) => memory.downcast::<H>().ok(),
             Some(Origin::Driver) | None => None,

@@ -1,15 +1,13 @@
 //! Buffers whose memory is there at once (`pyopencl.tools.ImmediateAllocator`).
 
+use crate::queue::CommandQueue;
 use cl3::error_codes::CL_INVALID_BUFFER_SIZE;
 use cl3::types::cl_context;
-use opencl3::command_queue::CommandQueue;
 
 use super::touch::Toucher;
 use super::{Allocator, DeferredAllocator};
 use crate::error::{Error, Result};
-use crate::handle::{OwnedQueue, context_of, device_of};
 use crate::memory::context::{MemContext, largest_allocation};
-use crate::memory::uses::KnownQueue;
 use crate::memory::{Buffer, MemFlags};
 
 /// Allocates buffers, and has the driver make their memory exist on a queue's device then and there
@@ -27,7 +25,7 @@ use crate::memory::{Buffer, MemFlags};
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
-/// let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// let queue = clmatrix::CommandQueue::new(&context)?;
 /// let allocator = ImmediateAllocator::new(&queue, MemFlags::READ_WRITE)?;
 /// let buffer = allocator.allocate(1 << 20)?.expect("more than 0 bytes");
 /// enqueue_fill(&queue, &buffer, &1.0_f32, .., [])?;
@@ -37,7 +35,7 @@ use crate::memory::{Buffer, MemFlags};
 #[derive(Debug)]
 pub struct ImmediateAllocator {
     // The queues go before what keeps their context.
-    queue: Option<OwnedQueue>,
+    queue: Option<CommandQueue>,
     toucher: Toucher,
     buffers: DeferredAllocator,
     /// CL_DEVICE_MAX_MEM_ALLOC_SIZE of the queue's device, in bytes.
@@ -56,13 +54,12 @@ impl ImmediateAllocator {
     /// the driver's errors.
     pub fn new(queue: &CommandQueue, flags: MemFlags) -> Result<Self> {
         // SAFETY: the queue's context is alive as long as the queue, which is borrowed.
-        let context = unsafe { MemContext::of(context_of(queue)?) }?;
-        let known = KnownQueue::of("clCreateBuffer", queue, context.raw())?;
+        let context = unsafe { MemContext::of(queue.context_raw()) }?;
         Ok(Self {
-            queue: known.is_in_order().then(|| OwnedQueue::retain(queue)).transpose()?,
+            queue: queue.is_in_order().then(|| queue.clone()),
             buffers: DeferredAllocator::in_context(context, flags)?,
             toucher: Toucher::beside(queue)?,
-            max_size: largest_allocation(device_of(queue)?)
+            max_size: largest_allocation(queue.device().id())
                 .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
         })
     }
@@ -86,7 +83,7 @@ impl Allocator for ImmediateAllocator {
     }
 
     fn queue(&self) -> Option<&CommandQueue> {
-        self.queue.as_deref()
+        self.queue.as_ref()
     }
 
     fn max_size(&self) -> Option<usize> {

@@ -8,8 +8,8 @@ mod touch;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::queue::CommandQueue;
 use cl3::types::cl_context;
-use opencl3::command_queue::CommandQueue;
 
 pub use deferred::DeferredAllocator;
 pub use immediate::ImmediateAllocator;

@@ -1,12 +1,11 @@
 //! Shared virtual memory (`pyopencl.tools.SVMAllocator`).
 
+use crate::queue::CommandQueue;
 use cl3::types::cl_context;
-use opencl3::command_queue::CommandQueue;
 use opencl3::context::Context;
 
 use super::{Allocator, max_size};
 use crate::error::Result;
-use crate::handle::OwnedQueue;
 use crate::memory::svm::SvmKind;
 use crate::memory::{SvmAllocation, SvmFlags};
 
@@ -21,7 +20,7 @@ use crate::memory::{SvmAllocation, SvmFlags};
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
-/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// let allocator = match SvmAllocator::new(&context, 0, SvmFlags::READ_WRITE, Some(&queue)) {
 ///     Err(error) if error.class() == Class::Unsupported => return Ok(()), // allocate buffers
 ///     allocator => allocator?,
@@ -34,7 +33,7 @@ use crate::memory::{SvmAllocation, SvmFlags};
 #[derive(Debug)]
 pub struct SvmAllocator {
     // Goes before what keeps its context.
-    queue: Option<OwnedQueue>,
+    queue: Option<CommandQueue>,
     kind: SvmKind,
 }
 
@@ -56,7 +55,7 @@ impl SvmAllocator {
     ) -> Result<Self> {
         let builder = SvmAllocation::builder(context).alignment(alignment).flags(flags);
         let kind = queue.map_or(builder, |queue| builder.queue(queue)).kind()?;
-        Ok(Self { kind, queue: queue.map(OwnedQueue::retain).transpose()? })
+        Ok(Self { kind, queue: queue.cloned() })
     }
 }
 
@@ -68,7 +67,7 @@ impl Allocator for SvmAllocator {
     }
 
     fn queue(&self) -> Option<&CommandQueue> {
-        self.queue.as_deref()
+        self.queue.as_ref()
     }
 
     fn max_size(&self) -> Option<usize> {

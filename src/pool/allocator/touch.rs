@@ -2,22 +2,22 @@
 
 use std::ptr;
 
+use crate::queue::{CommandQueue, QueueProperties};
 use cl3::command_queue as cl;
 use cl3::device::{CL_DEVICE_PLATFORM, CL_DEVICE_VERSION, get_device_info};
 use cl3::memory::CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
 use cl3::platform::{CL_PLATFORM_VERSION, get_platform_info};
 use cl3::types::{CL_FALSE, cl_platform_id};
-use opencl3::command_queue::CommandQueue;
 
 use crate::error::{Error, Result, in_call};
-use crate::handle::{EventRef, Outcome, OwnedQueue, device_of};
+use crate::event::{Event, Outcome};
 use crate::memory::{Buffer, MemoryObject};
 use crate::select::Version;
 
-/// Uses new buffers on a queue of its own, so that nothing that the program does makes it wait.
+/// AccessTracker new buffers on a queue of its own, so that nothing that the program does makes it wait.
 #[derive(Debug)]
 pub(super) struct Toucher {
-    queue: OwnedQueue,
+    queue: CommandQueue,
     by: By,
 }
 
@@ -42,7 +42,7 @@ impl By {
     }
 
     fn of(queue: &CommandQueue) -> Result<Self> {
-        let device = device_of(queue)?;
+        let device = queue.device().id();
         let info = |name| get_device_info(device, name).map_err(in_call("clGetDeviceInfo"));
         let platform = isize::from(info(CL_DEVICE_PLATFORM)?) as cl_platform_id;
         let platform_version = get_platform_info(platform, CL_PLATFORM_VERSION)
@@ -62,7 +62,10 @@ impl By {
 impl Toucher {
     /// On the device of `queue`.
     pub(super) fn beside(queue: &CommandQueue) -> Result<Self> {
-        Ok(Self { queue: OwnedQueue::beside(queue)?, by: By::of(queue)? })
+        let (context, device) = (queue.context_raw(), queue.device().id());
+        // SAFETY: the context and the device are alive while the queue is borrowed.
+        let queue = unsafe { CommandQueue::create(context, device, QueueProperties::empty()) }?;
+        Ok(Self { by: By::of(&queue)?, queue })
     }
 
     /// Makes the memory of a buffer exist that nobody else has, and returns when it does.
@@ -76,41 +79,41 @@ impl Toucher {
         wait(self.by.call(), &event)
     }
 
-    fn migrate(&self, buffer: &Buffer) -> Result<EventRef> {
+    fn migrate(&self, buffer: &Buffer) -> Result<Event> {
         let (call, raw) = (By::Migrating.call(), buffer.as_raw());
         let flags = CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
         // SAFETY: the queue and the buffer are alive and of one context; there is no wait list.
         let event = unsafe {
-            cl::enqueue_migrate_mem_object(self.queue.get(), 1, &raw, flags, 0, ptr::null())
+            cl::enqueue_migrate_mem_object(self.queue.as_raw(), 1, &raw, flags, 0, ptr::null())
         }
         .map_err(in_call(call))?;
         // SAFETY: the driver has just made it, with one reference.
-        unsafe { EventRef::from_driver(call, event) }
+        unsafe { self.queue.event_from_raw(event) }
     }
 
-    fn write(&self, buffer: &Buffer) -> Result<EventRef> {
+    fn write(&self, buffer: &Buffer) -> Result<Event> {
         static ZERO: [u8; 4] = [0; 4];
         let call = By::Writing.call();
         let (size, from) = (buffer.size().min(ZERO.len()), ZERO.as_ptr().cast_mut().cast());
         // SAFETY: the queue and the buffer are alive and of one context, the buffer has that many
         // bytes, and so does what is written, which is there for good; there is no wait list.
         let event = unsafe {
-            let (queue, to) = (self.queue.get(), buffer.as_raw());
+            let (queue, to) = (self.queue.as_raw(), buffer.as_raw());
             cl::enqueue_write_buffer(queue, to, CL_FALSE, 0, size, from, 0, ptr::null())
         }
         .map_err(in_call(call))?;
         // SAFETY: the driver has just made it, with one reference.
-        unsafe { EventRef::from_driver(call, event) }
+        unsafe { self.queue.event_from_raw(event) }
     }
 }
 
 /// Waits for a command and returns the code that it failed with. Some drivers report that memory ran out
 /// through the event only.
 // quirk: DRIVER-7
-fn wait(call: &'static str, event: &EventRef) -> Result<()> {
+fn wait(call: &'static str, event: &Event) -> Result<()> {
     match event.wait_until_ended()? {
         Outcome::Complete => Ok(()),
-        Outcome::Failed => Err(Error::from_call(call, event.status()?)),
+        Outcome::Failed => Err(Error::from_call(call, event.raw_status()?)),
     }
 }
 
@@ -121,16 +124,20 @@ mod tests {
     #[test]
     fn memory_that_ran_out_in_the_command_is_out_of_memory() -> Result<()> {
         use cl3::error_codes::CL_MEM_OBJECT_ALLOCATION_FAILURE as RAN_OUT;
-        use cl3::event::{CL_COMPLETE, create_user_event, set_user_event_status};
+        use cl3::event::CL_COMPLETE;
+
+        use crate::event::UserEvent;
 
         let context = crate::create_some_context()?;
         for (status, expected) in
             [(CL_COMPLETE, Ok(())), (RAN_OUT, Err((crate::Class::OutOfMemory, RAN_OUT)))]
         {
-            let event = create_user_event(context.get()).map_err(in_call("clCreateUserEvent"))?;
-            // SAFETY: the driver has just made it, with one reference.
-            let event = unsafe { EventRef::from_driver("clCreateUserEvent", event) }?;
-            set_user_event_status(event.get(), status).map_err(in_call("clSetUserEventStatus"))?;
+            let user = UserEvent::new(&context)?;
+            let event = Event::clone(&user);
+            match status {
+                CL_COMPLETE => user.set_complete(),
+                code => user.set_failed(code),
+            }?;
             let found = wait("clEnqueueMigrateMemObjects", &event);
             assert_eq!(found.map_err(|error| (error.class(), error.code())), expected);
         }
@@ -157,7 +164,7 @@ mod tests {
         use crate::memory::{MemFlags, enqueue_read_buffer};
 
         let context = crate::create_some_context()?;
-        let queue = CommandQueue::create_default(&context, 0)?;
+        let queue = CommandQueue::new(&context)?;
         let toucher = Toucher { by: By::Writing, ..Toucher::beside(&queue)? };
         for size in [1, 3, 4, 5] {
             let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[7_u8; 5][..size])?;

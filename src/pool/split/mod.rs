@@ -12,18 +12,18 @@ use std::time::Instant;
 
 use super::block::Block;
 use super::shelf::Counts;
-use crate::memory::uses::lock::Mutex;
+use crate::lock::Mutex;
 pub(super) use parts::give_back;
 use ranges::Note;
 pub(super) use ranges::Place;
-use root::{Queues, Removed, Whole};
+use root::{Removed, Whole};
 use state::State;
 
 /// The roots of a pool that splits them.
-pub(super) type Split<M> = Roots<Whole<M>, Box<Block<M>>, Queues>;
+pub(super) type Split<M> = Roots<Whole<M>, Box<Block<M>>, ()>;
 
 /// A root of such a pool that the pool has no more.
-pub(super) type RemovedRoot<M> = Removed<Whole<M>, Box<Block<M>>, Queues>;
+pub(super) type RemovedRoot<M> = Removed<Whole<M>, Box<Block<M>>, ()>;
 
 /// Roots, each made of a `W`, of which parts are handed out; of free bytes, an `N` is known.
 #[derive(Debug)]

@@ -6,13 +6,13 @@ use std::time::Instant;
 use super::Split;
 use super::lending::{self, Part};
 use super::ranges::Place;
-use super::root::{Queues, Whole};
+use super::root::Whole;
 use crate::error::Result;
-use crate::memory::uses::KnownQueue;
 use crate::pool::block::{Block, BoundTo, Reserved};
 use crate::pool::memory::Memory;
-use crate::pool::order::{MOST, State, Target, is_ordered, wait_on};
+use crate::pool::order::{MOST, State, Target};
 use crate::pool::shared::Shared;
+use crate::queue::CommandQueue;
 
 impl<M: Memory> Shared<M> {
     /// The roots, if parts of them are for so many bytes.
@@ -49,7 +49,7 @@ impl<M: Memory> Shared<M> {
             }
         }
         let (Some(queue), Some((looked, events))) = (queue, later) else { return Ok(None) };
-        if let Err(error) = wait_on(queue, events) {
+        if let Err(error) = queue.order_after(&events) {
             log::warn!("{error}: a sub-buffer of a memory pool is freed instead of reused");
             return Ok(None);
         }
@@ -75,7 +75,7 @@ impl<M: Memory> Shared<M> {
             out.is_of_use(true);
             return Ok(None);
         };
-        let note = Queues::new();
+        let note = ();
         let mut looked = Looked { roots: split, out: &out, place, note, part: None };
         self.make_part(&mut looked, memory, size)?.is_new = true;
         match self.state_of_part(&mut looked, self.queue_of(target)) {
@@ -99,26 +99,18 @@ impl<M: Memory> Shared<M> {
         let (pool, bytes, place) = (Arc::clone(self), place.len, Some(Box::new(place)));
         let reserved = Reserved { pool, bytes, place, since: None };
         let (bin, queue) = (self.binning.bin(size), BoundTo::Nothing);
-        let uses = Arc::clone(memory.uses());
-        let block = Block { memory, uses, reserved, bin, queue, is_new: false, below: None };
+        let tracker = Arc::clone(memory.tracker());
+        let block = Block { memory, tracker, reserved, bin, queue, is_new: false, below: None };
         Ok(looked.part.insert(Box::new(block)))
     }
 
     /// What has to end before a part can be used on `queue`. Nobody else has a handle to it.
-    fn state_of_part(&self, looked: &mut Looked<'_, M>, queue: Option<&KnownQueue>) -> State {
+    fn state_of_part(&self, looked: &mut Looked<'_, M>, queue: Option<&CommandQueue>) -> State {
         let Some(block) = &mut looked.part else { return State::InUse };
         if !self.options.is_ordered {
             return State::Ready;
         }
-        let others = looked.note.iter().filter(|bound| !is_ordered(bound, queue));
-        for bound in others {
-            if let Err(error) = block.record_queue(bound) {
-                log::warn!("{error}: bytes of a memory pool are lost until its slab is freed");
-                return State::InUse;
-            }
-        }
-        let key = queue.map_or(0, |queue| queue.get().addr());
-        if block.memory.uses().are_all_on(key) { State::Ready } else { self.order(block, queue) }
+        if block.tracker.is_used_only_on(queue) { State::Ready } else { self.order(block, queue) }
     }
 }
 
@@ -138,10 +130,10 @@ fn hand_out<M: Memory>(looked: Looked<'_, M>, size: usize, target: &Target) -> B
 }
 
 /// What the driver has made of bytes of a root.
-type Looked<'a, M> = lending::Looked<'a, Whole<M>, Box<Block<M>>, Queues>;
+type Looked<'a, M> = lending::Looked<'a, Whole<M>, Box<Block<M>>, ()>;
 
 impl<M: Memory> Part for Box<Block<M>> {
-    type Note = Queues;
+    type Note = ();
 
     fn place(&self) -> Place {
         **self.reserved.place.as_ref().expect("it is a part")
@@ -155,7 +147,5 @@ impl<M: Memory> Part for Box<Block<M>> {
         self.memory.is_sole_part()
     }
 
-    fn note(&self) -> Queues {
-        self.bound().into_iter().collect()
-    }
+    fn note(&self) {}
 }

@@ -6,7 +6,6 @@ use std::time::Instant;
 use super::RemovedRoot;
 use super::ranges::{Free, Note};
 use crate::error::Result;
-use crate::memory::uses::KnownQueue;
 use crate::pool::block::Reserved;
 use crate::pool::memory::Memory;
 use crate::pool::shared::CALL;
@@ -45,12 +44,12 @@ impl<W, P> Root<W, P> {
 #[derive(Debug)]
 pub(in crate::pool) struct Removed<W, P, N> {
     root: Root<W, P>,
-    free: Free<N>,
+    _free: Free<N>,
 }
 
 impl<W, P, N> Removed<W, P, N> {
     pub(super) fn new(root: Root<W, P>, free: Free<N>) -> Self {
-        Self { root, free }
+        Self { root, _free: free }
     }
 
     pub fn bytes(&self) -> usize {
@@ -79,22 +78,10 @@ impl<M: Memory> RemovedRoot<M> {
         if !memory.is_sole() {
             return Ok(());
         }
-        let mut queues = Queues::new();
-        self.free.values().for_each(|(_, more)| queues.join(more.clone()));
-        queues.iter().try_for_each(|queue| queue.finish())?;
-        memory.uses().wait_until_idle(CALL)
+        memory.tracker().wait_until_idle(CALL)
     }
 }
 
-/// The queues that bytes were bound to since they were new: what these have been given may use them.
-pub(in crate::pool) type Queues = Vec<Arc<KnownQueue>>;
-
-impl Note for Queues {
-    fn join(&mut self, other: Self) {
-        for queue in other {
-            if !self.iter().any(|known| Arc::ptr_eq(known, &queue)) {
-                self.push(queue);
-            }
-        }
-    }
+impl Note for () {
+    fn join(&mut self, (): Self) {}
 }

@@ -113,7 +113,7 @@ fn what_a_failed_command_waited_for_ends_later(on_device: OnDevice) -> Result<()
     for _ in 0..50 {
         let queue = on.another_queue();
         let [opened, failed, other] = [(); 3].map(|()| gate(&on.context));
-        drop(enqueue_fill_buffer(&queue, &buffer, &OLD, .., [&opened, &failed])?);
+        drop(enqueue_fill_buffer(&queue, &buffer, &OLD, .., [&*opened, &*failed])?);
         fail(&failed);
         let fill = enqueue_fill_buffer(&on.queue, &buffer, &7_u32, .., &other)?;
         open(&other);

@@ -2,6 +2,7 @@
 
 use std::ops::DerefMut;
 
+use clmatrix::cl3::command_queue::enqueue_marker_with_wait_list;
 use clmatrix::memory::{
     Buffer, BufferMap, MapReadWrite, MemFlags, SvmAllocation, SvmFlags, SvmMap, SvmPointer,
     enqueue_copy, enqueue_fill_buffer, enqueue_map_buffer, enqueue_map_buffer_nonblocking,
@@ -9,7 +10,7 @@ use clmatrix::memory::{
 use clmatrix::{CommandQueue, Result};
 use rstest::rstest;
 
-use super::{By, LEN, OLD, On, behind_a_slow_kernel, fails};
+use super::{By, LEN, OLD, On, WAIT_LIST_FAILED, behind_a_slow_kernel, fails};
 use crate::buffer::{buffer_of, contents, refusal};
 use crate::gate::{fail, gate};
 use crate::on_device::{OnDevice, on_device};
@@ -66,7 +67,7 @@ pub(super) fn check(map: Result<impl DerefMut<Target = [u32]>>, written: u32) ->
             1000
         }
         Err(error) => {
-            assert_eq!(refusal::<()>(Err(error)), "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST");
+            assert_eq!(refusal::<()>(Err(error)), WAIT_LIST_FAILED);
             written
         }
     }
@@ -186,6 +187,34 @@ fn after_an_unmap_that_failed(
     let failed = behind_a_slow_kernel(on, by, &buffer, |queue| {
         let gate = gate(&on.context);
         elsewhere.pop().expect("a kernel that is slow").unmap_on(queue, &gate)?;
+        fail(&gate);
+        Ok(())
+    })?;
+    let queue = queue.of(on, &failed);
+    let left = failed.meanwhile(|| check(map_buffer(queue, &buffer, way), failed.value));
+    failed.slow.wait()?;
+    assert_eq!(contents(on, &buffer)?, vec![left; LEN]);
+    Ok(())
+}
+
+/// The command that fails is a marker that the library has not enqueued.
+#[rstest]
+#[clmatrix_harness::test]
+fn after_a_marker_of_the_caller(
+    on_device: OnDevice,
+    #[values(By::Work, By::Gate)] by: By,
+    #[values(On::Same, On::Another)] queue: On,
+    #[values(Way::Blocking, Way::NonBlocking)] way: Way,
+) -> Result<()> {
+    let on = &on_device;
+    let buffer = buffer_of(on, &old())?;
+    let mut markers = Vec::new();
+    let failed = behind_a_slow_kernel(on, by, &buffer, |queue| {
+        let gate = gate(&on.context);
+        // SAFETY: the queue and the event of the wait list are valid.
+        let marker = unsafe { enqueue_marker_with_wait_list(queue.as_raw(), 1, &gate.as_raw()) };
+        // SAFETY: the marker is a command of this queue, and the reference is the test's.
+        markers.push(unsafe { queue.event_from_raw(marker.expect("a marker")) }?);
         fail(&gate);
         Ok(())
     })?;

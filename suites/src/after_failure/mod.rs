@@ -13,10 +13,9 @@ mod race;
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use clmatrix::cl3::event::CL_COMPLETE;
 use clmatrix::launch::KernelArg;
 use clmatrix::memory::{Buffer, MemFlags, enqueue_fill_buffer};
-use clmatrix::{CommandQueue, Event, Launcher, Result};
+use clmatrix::{CommandQueue, Event, Launcher, Result, UserEvent};
 
 use crate::gate::{fail, gate, meanwhile, open};
 use crate::on_device::OnDevice;
@@ -26,6 +25,8 @@ const LEN: usize = 1 << 12;
 
 /// What the memory holds before.
 const OLD: u32 = 1;
+
+const WAIT_LIST_FAILED: &str = "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST";
 
 /// Where something is enqueued.
 #[derive(Clone, Copy, Debug)]
@@ -117,7 +118,7 @@ struct Failed {
     /// The kernel.
     slow: Event,
     /// What the kernel waits for.
-    gate: Cell<Option<Event>>,
+    gate: Cell<Option<UserEvent>>,
     /// What the kernel writes.
     value: u32,
 }
@@ -137,7 +138,7 @@ where
     loop {
         let queue = on.another_queue();
         let gate = (by == By::Gate).then(|| gate(&on.context));
-        let slow = kernel.enqueue(&queue, memory, gate.as_ref())?;
+        let slow = kernel.enqueue(&queue, memory, gate.as_deref())?;
         after(&queue)?;
         if !is_over(&slow)? {
             if by == By::Work {
@@ -161,7 +162,7 @@ fn fails(on: &OnDevice, queue: &CommandQueue) -> Result<()> {
 }
 
 fn is_over(event: &Event) -> Result<bool> {
-    Ok(event.command_execution_status()?.0 <= CL_COMPLETE)
+    Ok(event.status()?.has_ended())
 }
 
 impl Failed {

@@ -10,8 +10,8 @@ use clmatrix::memory::{
 use clmatrix::{CommandQueue, Event, Result};
 use rstest::rstest;
 
-use super::{LEN, OLD, Slow};
-use crate::buffer::{buffer_of, refusal};
+use super::{LEN, OLD, Slow, WAIT_LIST_FAILED};
+use crate::buffer::{buffer_of, contents, refusal};
 use crate::gate::{fail, gate, open};
 use crate::on_device::{OnDevice, on_device};
 
@@ -52,7 +52,7 @@ fn shows(map: Result<BufferMap<u32, MapReadWrite>>, value: u32, round: u32) -> u
             1
         }
         Err(error) => {
-            assert_eq!(refusal::<()>(Err(error)), "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST");
+            assert_eq!(refusal::<()>(Err(error)), WAIT_LIST_FAILED);
             0
         }
     }
@@ -152,5 +152,65 @@ fn a_map_comes_after_what_was_before_an_unmap_that_failed(on_device: OnDevice) -
         shown += shows(map.wait(), 7, round);
     }
     assert_ne!(shown, 0, "no map could be used");
+    Ok(())
+}
+
+/// An event fails while another thread enqueues commands that depend on it: each of them ends.
+#[rstest]
+#[clmatrix_harness::test]
+fn an_event_fails_while_its_commands_are_enqueued(
+    on_device: OnDevice,
+    #[values(0, 1, 2)] between: usize,
+) -> Result<()> {
+    let on = &on_device;
+    let buffer = buffer_of(on, &[OLD; 4])?;
+    for round in 0..ROUNDS {
+        let queue = on.another_queue();
+        let failed = gate(&on.context);
+        let before = (0..between).try_fold(None, |before: Option<Event>, _| {
+            gated_fill(&on.another_queue(), &buffer, 7, before.as_ref().unwrap_or(&failed))
+                .map(Some)
+        })?;
+        let (enqueued, ()) = at_once(
+            round,
+            || {
+                // One is refused if the event has failed by then.
+                let fill =
+                    || gated_fill(&queue, &buffer, 7, before.as_ref().unwrap_or(&failed)).ok();
+                [(); 4].map(|()| fill())
+            },
+            || fail(&failed),
+        );
+        for event in enqueued.into_iter().flatten().chain(before) {
+            assert!(event.wait().is_err(), "in round {round}");
+        }
+    }
+    assert_eq!(contents(on, &buffer)?, [OLD; 4]);
+    Ok(())
+}
+
+/// As above, of commands without a wait list behind one that fails.
+#[rstest]
+#[clmatrix_harness::test]
+fn an_event_fails_while_commands_behind_are_enqueued(on_device: OnDevice) -> Result<()> {
+    let on = &on_device;
+    let (buffer, elsewhere) = (buffer_of(on, &[OLD; 4])?, buffer_of(on, &[OLD; 4])?);
+    for round in 0..ROUNDS {
+        let queue = on.another_queue();
+        let failed = gate(&on.context);
+        let first = gated_fill(&queue, &elsewhere, 7, &failed)?;
+        let (enqueued, ()) = at_once(
+            round,
+            || [(); 4].map(|()| enqueue_fill_buffer(&queue, &buffer, &7_u32, .., [])),
+            || fail(&failed),
+        );
+        // They may fail with the first, or be refused after it, and end in any case.
+        for event in enqueued.into_iter().flatten() {
+            _ = event.wait();
+        }
+        assert!(first.wait().is_err(), "in round {round}");
+    }
+    enqueue_fill_buffer(&on.queue, &buffer, &8_u32, .., [])?;
+    assert_eq!(contents(on, &buffer)?, [8; 4]);
     Ok(())
 }

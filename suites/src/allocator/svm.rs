@@ -53,11 +53,11 @@ fn it_is_aligned_and_has_the_flags_asked_for(
 fn it_is_bound_to_the_queue(on_device: OnDevice) -> Result<()> {
     let OnDevice { context, queue } = &on_device;
     let allocator = svm_allocator(context, Some(queue))?;
-    assert_eq!(allocator.queue().map(|queue| queue.get()), Some(queue.get()));
+    assert_eq!(allocator.queue().map(|queue| queue.as_raw()), Some(queue.as_raw()));
     for _ in 0..2 {
         let released = allocate(&allocator, 64)?.enqueue_release(None, [])?;
         released.wait()?;
-        assert_eq!(released.command_queue()?, queue.get());
+        assert_eq!(released.queue_raw()?, queue.as_raw());
     }
     let unbound = svm(context, None, 64)?.enqueue_release(None, []);
     assert_eq!(refusal(unbound.map_err(|back| back.error)), "CL_INVALID_OPERATION");
@@ -79,7 +79,7 @@ fn a_queue_that_may_reorder_is_refused(on_device: OnDevice, device: Device) -> R
 fn what_opencl_forbids_is_refused(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
     let context = &on_device.context;
     let other: Context = ctx_factory()?;
-    let foreign = CommandQueue::create_default(&other, 0)?;
+    let foreign = CommandQueue::new(&other)?;
     assert_eq!(refusal(svm_allocator(context, Some(&foreign))), "CL_INVALID_CONTEXT");
     for (alignment, flags) in [
         (3, SvmFlags::READ_WRITE),

@@ -2,12 +2,11 @@
 // quirk: OCLGRIND-9
 
 use clmatrix::Result;
-use clmatrix::cl3::event::{CL_COMPLETE, create_user_event, set_user_event_status};
 use clmatrix::memory::{
     MapRead, enqueue_copy_buffer, enqueue_fill_buffer, enqueue_map_buffer, enqueue_read_buffer,
     enqueue_write_buffer,
 };
-use clmatrix::{CommandQueue, Event};
+use clmatrix::{CommandQueue, UserEvent};
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
@@ -21,7 +20,7 @@ fn buffers_of_another_context_are_refused(
     ctx_factory: CtxFactory,
 ) -> Result<()> {
     let context = ctx_factory()?;
-    let queue = CommandQueue::create_default(&context, 0)?;
+    let queue = CommandQueue::new(&context)?;
     let elsewhere = OnDevice { context, queue };
     let (stranger, own) = (buffer_of(&elsewhere, &[1; 4])?, buffer_of(&on_device, &[1; 4])?);
     let queue = &on_device.queue;
@@ -47,8 +46,8 @@ fn events_of_another_context_are_refused(
     ctx_factory: CtxFactory,
 ) -> Result<()> {
     let elsewhere = ctx_factory()?;
-    let event = Event::new(create_user_event(elsewhere.get()).expect("a user event"));
-    set_user_event_status(event.get(), CL_COMPLETE).expect("it is complete");
+    let event = UserEvent::new(&elsewhere)?;
+    event.set_complete()?;
     let (buffer, other) = (buffer_of(&on_device, &[1; 4])?, buffer_of(&on_device, &[1; 4])?);
     let queue = &on_device.queue;
     let mut data = counting(4);

@@ -3,12 +3,11 @@
 
 use std::thread;
 
-use clmatrix::cl3::event::CL_COMPLETE;
 use clmatrix::memory::{
     MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, enqueue_fill_buffer, enqueue_map_buffer,
     enqueue_map_buffer_nonblocking, enqueue_read_buffer, enqueue_write_buffer,
 };
-use clmatrix::{CommandQueue, Result};
+use clmatrix::{CommandQueue, Result, Status};
 use clmatrix_harness::CtxFactory;
 use clmatrix_harness::ctx_factory;
 use ndarray::{ShapeBuilder, array};
@@ -53,7 +52,7 @@ fn does_not_wait_for_its_events_until_told(on_device: OnDevice) -> Result<()> {
     let map =
         enqueue_map_buffer_nonblocking::<u32, _>(&on_device.queue, &buffer, MapRead, .., &filled)?;
     thread::sleep(A_MOMENT);
-    assert!(map.event().command_execution_status()?.0 > CL_COMPLETE, "it did not wait");
+    assert!(!map.event().status()?.has_ended(), "it did not wait");
     let map = meanwhile(&gate, open, || map.wait())?;
     assert_eq!(map[..], [7; 4]);
     Ok(())
@@ -144,7 +143,7 @@ fn does_not_end_on_a_queue_of_another_context(
 ) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let foreign = ctx_factory()?;
-    let foreign_queue = CommandQueue::create_default(&foreign, 0)?;
+    let foreign_queue = CommandQueue::new(&foreign)?;
     let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, .., [])?;
     assert_eq!(refusal(map.unmap_on(&foreign_queue, [])), "CL_INVALID_CONTEXT");
     // It was given back on its own queue instead.
@@ -176,11 +175,44 @@ fn is_an_array_of_a_shape_and_an_order(on_device: OnDevice) -> Result<()> {
 fn its_event_ends_before_the_data_is_reached(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])?;
-    assert_eq!(map.event().command_execution_status()?.0, CL_COMPLETE);
+    assert_eq!(map.event().status()?, Status::Complete);
     let later =
         enqueue_map_buffer_nonblocking::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])?
             .wait()?;
-    assert_eq!(later.event().command_execution_status()?.0, CL_COMPLETE);
+    assert_eq!(later.event().status()?, Status::Complete);
     assert_eq!(map[..], later[..]);
+    Ok(())
+}
+
+/// Ends a map before one of the same bytes that waits for a gate, which opens afterwards: neither call
+/// waits on the host for the map that has not ended.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_map_for_reading_ends_before_an_earlier_one(
+    on_device: OnDevice,
+    #[values(false, true)] of_a_region: bool,
+    #[values(false, true)] dropped: bool,
+) -> Result<()> {
+    let whole = buffer_of(&on_device, &counting(64))?;
+    let part = if of_a_region { whole.sub_region(..128)? } else { whole.clone() };
+    let elsewhere = buffer_of(&on_device, &[0; 4])?;
+    let gate = gate(&on_device.context);
+    enqueue_fill_buffer(&on_device.queue, &elsewhere, &7_u32, .., &gate)?;
+    let first =
+        enqueue_map_buffer_nonblocking::<u32, _>(&on_device.queue, &part, MapRead, ..128, [])?;
+    let other_queue = on_device.another_queue();
+    let second = enqueue_map_buffer::<u32, _>(&other_queue, &whole, MapRead, ..64, [])?;
+    assert_eq!(second[..], counting(16));
+    if dropped {
+        drop(second);
+    } else {
+        second.unmap([])?;
+    }
+    open(&gate);
+    let first = first.wait()?;
+    assert_eq!(first[..], counting(32));
+    drop(first);
+    enqueue_fill_buffer(&on_device.queue, &whole, &7_u32, .., [])?;
+    assert_eq!(contents(&on_device, &whole)?, [7; 64]);
     Ok(())
 }

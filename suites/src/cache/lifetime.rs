@@ -96,7 +96,7 @@ fn a_new_context_does_not_get_an_old_ones_value(device: Device) -> Result<()> {
 fn a_new_queue_does_not_get_an_old_ones_value(on_device: OnDevice) -> Result<()> {
     static CACHE: FirstArgCache<(), u32> = FirstArgCache::new();
     for round in 0..20 {
-        let queue = CommandQueue::create_default(&on_device.context, 0)?;
+        let queue = CommandQueue::new(&on_device.context)?;
         assert_eq!(*CACHE.get_or_compute(&queue, &(), || round)?, round);
         drop(queue);
         if round % 5 == 4 {

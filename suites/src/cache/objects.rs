@@ -37,7 +37,17 @@ fn check<O: FirstArg>(objects: [&O; 2], count: impl Fn() -> Result<u32>) -> Resu
 #[clmatrix_harness::test]
 fn queues_have_values(on_device: OnDevice) -> Result<()> {
     let queues = [on_device.another_queue(), on_device.another_queue()];
-    check([&queues[0], &queues[1]], || Ok(queues[0].reference_count()?))
+    for _ in 0..2 {
+        assert_eq!((number(&queues[0], 1)?, number(&queues[1], 2)?), (1, 2));
+    }
+    // A queue keeps its context, and the cache keeps the queues.
+    let count = || -> Result<u32> { Ok(on_device.context.reference_count()?) };
+    let before = count()?;
+    drop(queues);
+    assert_eq!(count()?, before);
+    clear_first_arg_caches();
+    assert!(soon(|| Ok(count()? < before))?, "{} references", count()?);
+    Ok(())
 }
 
 #[rstest]

@@ -67,7 +67,7 @@ fn arguments_and_contexts_have_programs_of_their_own(ctx_factory: CtxFactory) ->
     let kernels = Kernels::new();
     // All contexts first: the factory clears caches.
     let on_devices = [ctx_factory()?, ctx_factory()?].map(|context| {
-        let queue = CommandQueue::create_default(&context, 0).expect("a queue");
+        let queue = CommandQueue::new(&context).expect("a queue");
         OnDevice { context, queue }
     });
     for _ in 0..2 {

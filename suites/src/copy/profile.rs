@@ -1,10 +1,9 @@
 //! The event of each call has the command's times.
 
-use clmatrix::cl3::command_queue::CL_QUEUE_PROFILING_ENABLE;
 use clmatrix::memory::{
     HostRect, MigrationFlags, Rect, enqueue_copy, enqueue_fill, enqueue_migrate_mem_objects,
 };
-use clmatrix::{CommandQueue, Event, Result};
+use clmatrix::{CommandQueue, Event, Profile, QueueProperties, Result};
 use rstest::rstest;
 
 use crate::buffer::buffer_of;
@@ -13,12 +12,8 @@ use crate::on_device::{OnDevice, on_device};
 /// Returns whether the command was queued, submitted, started and ended in this order.
 fn check(event: &Event, what: &str) -> Result<()> {
     event.wait()?;
-    let times = [
-        event.profiling_command_queued()?,
-        event.profiling_command_submit()?,
-        event.profiling_command_start()?,
-        event.profiling_command_end()?,
-    ];
+    let Profile { queued, submitted, started, ended } = event.profile()?;
+    let times = [queued, submitted, started, ended];
     assert!(times.is_sorted(), "{what}: {times:?}");
     assert!(times[3] > 0, "{what}: {times:?}");
     Ok(())
@@ -27,7 +22,7 @@ fn check(event: &Event, what: &str) -> Result<()> {
 #[rstest]
 #[clmatrix_harness::test]
 fn events_tell_when_a_command_ran(on_device: OnDevice) -> Result<()> {
-    let queue = CommandQueue::create_default(&on_device.context, CL_QUEUE_PROFILING_ENABLE)?;
+    let queue = CommandQueue::with_properties(&on_device.context, QueueProperties::PROFILING)?;
     let (buffer, other) = (buffer_of(&on_device, &[1; 64])?, buffer_of(&on_device, &[2; 64])?);
     let (mut data, rows) = ([0_u32; 64], HostRect::new([16, 4]));
     for (what, event) in [

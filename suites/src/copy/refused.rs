@@ -1,11 +1,10 @@
 //! What OpenCL forbids is refused before the driver sees it, whichever way a copy goes.
 
-use clmatrix::cl3::event::{CL_COMPLETE, create_user_event, set_user_event_status};
 use clmatrix::memory::{
     Buffer, HostRect, Linear, MapRead, MapReadWrite, MemFlags, Rect, WaitList, enqueue_copy,
     enqueue_map_buffer,
 };
-use clmatrix::{CommandQueue, Event, Result};
+use clmatrix::{CommandQueue, Result, UserEvent};
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
@@ -123,10 +122,10 @@ fn all_of_these_are_copies(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test]
 fn objects_of_another_context(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
     let context = ctx_factory()?;
-    let queue = CommandQueue::create_default(&context, 0)?;
+    let queue = CommandQueue::new(&context)?;
     let elsewhere = OnDevice { context, queue };
-    let event = Event::new(create_user_event(elsewhere.context.get()).expect("a user event"));
-    set_user_event_status(event.get(), CL_COMPLETE).expect("it is complete");
+    let event = UserEvent::new(&elsewhere.context)?;
+    event.set_complete()?;
     let stranger = buffer_of(&elsewhere, &[1; 4])?;
     let (own, other) = (buffer_of(&on_device, &[1; 4])?, buffer_of(&on_device, &[1; 4])?);
     for way in Way::ALL {

@@ -20,7 +20,7 @@ use crate::on_device::OnDevice;
 /// The operands of another context.
 fn elsewhere(ctx_factory: CtxFactory) -> Result<Objects> {
     let context = ctx_factory()?;
-    let queue = CommandQueue::create_default(&context, 0)?;
+    let queue = CommandQueue::new(&context)?;
     Ok(Objects::new(OnDevice { context, queue }))
 }
 

@@ -27,16 +27,17 @@ fn code<T>(result: Answer<T>) -> cl_int {
 fn event_of_a_command(on_device: &OnDevice) -> Event {
     let queue = &on_device.queue;
     // SAFETY: the wait list is empty.
-    let marker = unsafe { enqueue_marker_with_wait_list(queue.get(), 0, ptr::null()) };
+    let marker = unsafe { enqueue_marker_with_wait_list(queue.as_raw(), 0, ptr::null()) };
     queue.finish().expect("the marker completes");
-    Event::new(marker.expect("a marker"))
+    // SAFETY: the driver has just created the event on this queue, with one reference.
+    unsafe { queue.event_from_raw(marker.expect("a marker")) }.expect("an event")
 }
 
 #[rstest]
 #[clmatrix_harness::test]
 fn a_user_event_that_begins(on_device: OnDevice) {
     let event = gate(&on_device.context);
-    let found = code(set_user_event_status(event.get(), CL_RUNNING));
+    let found = code(set_user_event_status(event.as_raw(), CL_RUNNING));
     // A driver may wait for the event when the context is released.
     open(&event);
     assert_code(found, CL_INVALID_VALUE);
@@ -49,14 +50,14 @@ fn a_user_event_that_begins(on_device: OnDevice) {
 fn a_user_event_that_ends_twice(on_device: OnDevice, #[case] status: cl_int) {
     let event = gate(&on_device.context);
     open(&event);
-    assert_code(code(set_user_event_status(event.get(), status)), CL_INVALID_OPERATION);
+    assert_code(code(set_user_event_status(event.as_raw(), status)), CL_INVALID_OPERATION);
 }
 
 #[rstest]
 #[clmatrix_harness::test]
 fn a_status_for_the_event_of_a_command(on_device: OnDevice) {
     let event = event_of_a_command(&on_device);
-    assert_code(code(set_user_event_status(event.get(), CL_COMPLETE)), CL_INVALID_EVENT);
+    assert_code(code(set_user_event_status(event.as_raw(), CL_COMPLETE)), CL_INVALID_EVENT);
 }
 
 #[rstest]
@@ -69,7 +70,7 @@ fn a_wait_for_no_events(#[from(on_device)] _on_device: OnDevice) {
 #[clmatrix_harness::test]
 fn a_wait_for_a_null_event(on_device: OnDevice) {
     let event = event_of_a_command(&on_device);
-    assert_code(code(wait_for_events(&[event.get(), ptr::null_mut()])), CL_INVALID_EVENT);
+    assert_code(code(wait_for_events(&[event.as_raw(), ptr::null_mut()])), CL_INVALID_EVENT);
 }
 
 #[rstest]
@@ -78,7 +79,7 @@ fn a_wait_for_events_of_two_contexts(on_device: OnDevice, ctx_factory: CtxFactor
     let elsewhere = ctx_factory()?;
     let events = [gate(&on_device.context), gate(&elsewhere)];
     events.iter().for_each(open);
-    let found = wait_for_events(&events.each_ref().map(Event::get));
+    let found = wait_for_events(&events.each_ref().map(|event| event.as_raw()));
     assert_code(code(found), CL_INVALID_CONTEXT);
     Ok(())
 }
@@ -87,5 +88,5 @@ fn a_wait_for_events_of_two_contexts(on_device: OnDevice, ctx_factory: CtxFactor
 #[clmatrix_harness::test]
 fn an_unknown_query(on_device: OnDevice) {
     let event = event_of_a_command(&on_device);
-    assert_code(code(get_event_data(event.get(), 0x1234)), CL_INVALID_VALUE);
+    assert_code(code(get_event_data(event.as_raw(), 0x1234)), CL_INVALID_VALUE);
 }

@@ -41,7 +41,7 @@ impl Objects {
     }
 
     pub fn queue(&self) -> cl_command_queue {
-        self.on_device.queue.get()
+        self.on_device.queue.as_raw()
     }
 
     pub fn buffer(&self) -> cl_mem {

@@ -7,7 +7,7 @@ use clmatrix::cl3::error_codes::{
     CL_SUCCESS,
 };
 use clmatrix::cl3::types::{cl_event, cl_int};
-use clmatrix::{Context, Event, Result};
+use clmatrix::{Context, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
@@ -49,7 +49,7 @@ impl WaitList {
         open(&event);
         let events: [cl_event; 1] = match self {
             Self::NullEvent => [ptr::null_mut()],
-            _ => [event.get()],
+            _ => [event.as_raw()],
         };
         let common = command.common();
         common.count = if let Self::NoEvents = self { 0 } else { 1 };
@@ -138,9 +138,9 @@ fn of_svm(
 
 /// Checks the code of a command that blocks, and waits for an event that has failed.
 fn check_failed(mut command: Box<dyn Command + '_>, context: &Context) {
-    let failed: Event = gate(context);
+    let failed = gate(context);
     fail(&failed);
-    let events = [failed.get()];
+    let events = [failed.as_raw()];
     (command.common().count, command.common().events) = (1, events.as_ptr());
     assert_code(command.code(), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
 }

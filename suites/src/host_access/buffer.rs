@@ -60,7 +60,7 @@ fn object_of(
     let all = [&vec![255; origin], bytes].concat();
     // SAFETY: the host memory has all bytes.
     let create = |flags, data| unsafe { create_buffer(on.context.get(), flags, all.len(), data) };
-    let object = Object::new(on.queue.get(), host, memory, &all, create);
+    let object = Object::new(on.queue.as_raw(), host, memory, &all, create);
     Ok(match of {
         Of::Buffer => object,
         Of::SubBuffer => object.into_part(origin, bytes.len()),

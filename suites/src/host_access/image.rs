@@ -126,7 +126,7 @@ impl Image {
         let context = on.context.get();
         // SAFETY: the host memory has the bytes of all pixels.
         let create = |flags, data| unsafe { create_image(context, flags, &format, &shape, data) };
-        Self { object: Object::new(on.queue.get(), host, memory, bytes, create), image_type }
+        Self { object: Object::new(on.queue.as_raw(), host, memory, bytes, create), image_type }
     }
 
     /// The distances of rows and of layers without gaps.

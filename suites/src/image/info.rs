@@ -163,8 +163,8 @@ fn equals_itself_and_its_clones_only(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test(requires(images))]
 fn outlives_its_context_and_queue(ctx_factory: CtxFactory) -> Result<()> {
     let context = ctx_factory()?;
-    let queue = CommandQueue::create_default(&context, 0)?;
-    let other_queue = CommandQueue::create_default(&context, 0)?;
+    let queue = CommandQueue::new(&context)?;
+    let other_queue = CommandQueue::new(&context)?;
     let new = || Image::new(&context, MemFlags::READ_WRITE, RGBA_U32, [7, 5]);
     let (image, copy) = (new()?, new()?);
     enqueue_copy(&queue, &image, &places(&[7, 5]), .., [])?;
@@ -187,7 +187,7 @@ fn the_contexts_references_return(
 ) -> Result<()> {
     let context = ctx_factory()?;
     let before = context.reference_count()?;
-    let queue = CommandQueue::create_default(&context, 0)?;
+    let queue = CommandQueue::new(&context)?;
     let on_device = OnDevice { context, queue };
     {
         let image = image_of(&on_device, image_type, MemFlags::READ_WRITE)?;

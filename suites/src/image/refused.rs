@@ -249,7 +249,7 @@ fn what_the_flags_forbid_the_host(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test(requires(images))]
 fn what_is_of_another_context(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
     let other = ctx_factory()?;
-    let foreign_queue = CommandQueue::create_default(&other, 0)?;
+    let foreign_queue = CommandQueue::new(&other)?;
     let image = Image::new(&on_device.context, MemFlags::READ_WRITE, RGBA_U8, [4, 4])?;
     let foreign = Image::new(&other, MemFlags::READ_WRITE, RGBA_U8, [4, 4])?;
     let buffer = Buffer::new(&other, MemFlags::READ_WRITE, 64)?;

@@ -208,7 +208,7 @@ fn memory_mapped_for_reading_is_not_where_it_is_only_read(on_device: OnDevice) -
 #[clmatrix_harness::test]
 fn what_is_of_another_context(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
     let context = ctx_factory()?;
-    let queue = CommandQueue::create_default(&context, 0)?;
+    let queue = CommandQueue::new(&context)?;
     let elsewhere = OnDevice { context, queue };
     let (stranger, own) = (buffer_of(&elsewhere, &[1; 4])?, buffer_of(&on_device, &[1; 4])?);
     let mut kernel = known(&on_device, DOUBLE)?;

@@ -2,11 +2,17 @@
 
 use std::thread;
 
-use clmatrix::{Kernel, Launcher, Program, Result};
+use clmatrix::memory::{
+    MapReadWrite, SvmAllocation, SvmFlags, SvmPointer, enqueue_map_buffer,
+    enqueue_map_buffer_nonblocking, enqueue_svm_memfill,
+};
+use clmatrix::{CommandQueue, Kernel, Launcher, Program, Result};
+use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
 use super::known;
-use crate::buffer::{DOUBLE, buffer_of, contents, counting};
+use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
+use crate::gate::{gate, meanwhile, open, soon_open};
 use crate::on_device::{OnDevice, on_device};
 
 const ADD: &str = "kernel void k(global uint *x, uint n) { x[get_global_id(0)] += n; }";
@@ -41,6 +47,100 @@ fn a_launch_is_enqueued_again(on_device: OnDevice) -> Result<()> {
     // SAFETY: as above.
     unsafe { launch.enqueue(&on_device.queue)? };
     assert_eq!(contents(&on_device, &buffer)?, [18, 18, 15, 15]);
+    Ok(())
+}
+
+/// The second enqueue is refused because its queue is of another context.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_map_waits_for_the_first_enqueue_if_the_second_is_refused(
+    on_device: OnDevice,
+    ctx_factory: CtxFactory,
+) -> Result<()> {
+    let mut add = known(&on_device, ADD)?;
+    let buffer = buffer_of(&on_device, &[0; 4])?;
+    let elsewhere = CommandQueue::new(&ctx_factory()?)?;
+    let gate = gate(&on_device.context);
+    let mut launch = add.launch();
+    launch.arg(&buffer).arg(3_u32).global(4).wait_for(&gate);
+    // SAFETY: the arguments are what the kernel declares, with an element for each work item.
+    unsafe { launch.enqueue(&on_device.queue)? };
+    // SAFETY: as above.
+    let refused = unsafe { launch.enqueue(&elsewhere) };
+    assert_eq!(refusal(refused), "CL_INVALID_CONTEXT");
+    let queue = on_device.another_queue();
+    let map = meanwhile(&gate, open, || {
+        enqueue_map_buffer::<u32, _>(&queue, &buffer, MapReadWrite, .., [])
+    })?;
+    assert_eq!(map[..], [3; 4]);
+    drop(map);
+    assert_eq!(contents(&on_device, &buffer)?, [3; 4]);
+    Ok(())
+}
+
+/// The second enqueue is refused because a map of its first argument is pending by then.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_map_waits_for_the_first_enqueue_if_the_second_finds_a_map(on_device: OnDevice) -> Result<()> {
+    let source = "kernel void k(global uint *x, global uint *y) {
+        y[get_global_id(0)] = x[get_global_id(0)];
+    }";
+    let mut kernel = known(&on_device, source)?;
+    let (x, y) = (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &[9; 4])?);
+    let gate = gate(&on_device.context);
+    let mut launch = kernel.launch();
+    launch.arg(&x).arg(&y).global(4).wait_for(&gate);
+    // SAFETY: the arguments are what the kernel declares, with an element for each work item.
+    unsafe { launch.enqueue(&on_device.queue)? };
+    let queues = [on_device.another_queue(), on_device.another_queue()];
+    let (pending, map) = soon_open(&gate, || -> Result<_> {
+        let pending =
+            enqueue_map_buffer_nonblocking::<u32, _>(&queues[0], &x, MapReadWrite, .., [])?;
+        // SAFETY: as above.
+        let refused = unsafe { launch.enqueue(&on_device.queue) };
+        assert_eq!(refusal(refused), "CL_INVALID_OPERATION");
+        let map = enqueue_map_buffer::<u32, _>(&queues[1], &y, MapReadWrite, .., [])?;
+        Ok((pending, map))
+    })?;
+    assert_eq!(map[..], [0, 1, 2, 3]);
+    drop((map, pending.wait()?));
+    assert_eq!(contents(&on_device, &y)?, [0, 1, 2, 3]);
+    Ok(())
+}
+
+/// The second enqueue is refused because its queue is of another context.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn memory_is_freed_after_the_first_enqueue_if_the_second_is_refused(
+    on_device: OnDevice,
+    ctx_factory: CtxFactory,
+) -> Result<()> {
+    const LEN: usize = 1 << 12;
+    let source = "kernel void k(global uint *x) { x[get_global_id(0)] = 1; }";
+    let mut kernel = known(&on_device, source)?;
+    let allocate = || -> Result<SvmAllocation> {
+        let svm = SvmAllocation::new(&on_device.context, 4 * LEN, 0, SvmFlags::READ_WRITE)?;
+        enqueue_svm_memfill(&on_device.another_queue(), &svm, &7_u32, .., [])?.wait()?;
+        Ok(svm)
+    };
+    let elsewhere = CommandQueue::new(&ctx_factory()?)?;
+    let svm = allocate()?;
+    let gate = gate(&on_device.context);
+    let mut launch = kernel.launch();
+    launch.arg(&svm).global(LEN).wait_for(&gate);
+    // SAFETY: the argument is what the kernel declares, with an element for each work item.
+    unsafe { launch.enqueue(&on_device.queue)? };
+    // SAFETY: as above.
+    let refused = unsafe { launch.enqueue(&elsewhere) };
+    assert_eq!(refusal(refused), "CL_INVALID_CONTEXT");
+    drop(launch);
+    meanwhile(&gate, open, || drop(svm));
+    // They take the bytes that were freed too early.
+    let others = (0..4).map(|_| allocate()).collect::<Result<Vec<_>>>()?;
+    on_device.queue.finish()?;
+    for other in &others {
+        assert_eq!(other.map_ro::<u32>(&on_device.queue, [])?[..], [7; LEN]);
+    }
     Ok(())
 }
 

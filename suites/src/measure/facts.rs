@@ -2,10 +2,9 @@
 
 use clmatrix::Device;
 use clmatrix::characterize::measure::{Confidence, Finding, Topic, Value};
-use clmatrix::cl3::command_queue::CL_QUEUE_PROFILING_ENABLE;
 use clmatrix::cl3::device::{CL_DEVICE_TYPE_CPU, CL_GLOBAL};
 use clmatrix::memory::{Buffer, MemFlags, enqueue_fill};
-use clmatrix::{CommandQueue, Context, Platform, Result};
+use clmatrix::{CommandQueue, Context, Platform, QueueProperties, Result};
 use clmatrix_harness::{device, platform};
 use rstest::rstest;
 
@@ -35,12 +34,15 @@ fn times_of_commands_are_steps_of_the_timer(device: Device) -> Result<()> {
     let Some(step) = number(&all, "profiling_timer_resolution") else { return Ok(()) };
     // Of commands that it has not seen.
     let context = Context::from_device(&device)?;
-    let queue = CommandQueue::create_default(&context, CL_QUEUE_PROFILING_ENABLE)?;
+    let queue = CommandQueue::with_properties(&context, QueueProperties::PROFILING)?;
     let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 4096)?;
     for _ in 0..COMMANDS {
         let event = enqueue_fill(&queue, &buffer, &1_u32, .., [])?;
         event.wait()?;
-        let time = event.profiling_command_end()? - event.profiling_command_start()?;
+        let time = {
+            let profile = event.profile()?;
+            profile.ended - profile.started
+        };
         assert_eq!(time % step as u64, 0, "{time} ns in steps of {step} ns");
     }
     Ok(())

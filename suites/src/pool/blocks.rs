@@ -123,7 +123,7 @@ fn what_is_not_held_is_freed_at_once(ctx_factory: CtxFactory) -> Result<()> {
 #[clmatrix_harness::test]
 fn free_held_frees_what_is_held_and_nothing_else(ctx_factory: CtxFactory) -> Result<()> {
     let context = ctx_factory()?;
-    let queue = CommandQueue::create_default(&context, 0)?;
+    let queue = CommandQueue::new(&context)?;
     let pool = pool_in(&context, PoolOptions::new())?;
     let active = pool.allocate(100)?;
     enqueue_fill(&queue, &*active, &7_u32, .., [])?;

@@ -10,7 +10,7 @@ use clmatrix::memory::{MemoryObject, SvmFlags, enqueue_fill, enqueue_svm_memfill
 use clmatrix::pool::{
     Allocator, Memory, MemoryPool, PoolOptions, Pooled, PooledBuffer, SvmAllocator, SvmPool,
 };
-use clmatrix::{Class, Error, Event, Result};
+use clmatrix::{Class, Error, Result, UserEvent};
 use rstest::rstest;
 
 use super::faulty::{Answer, Capped, Faulty, buffers, error};
@@ -486,11 +486,14 @@ fn what_has_been_held_for_too_long_is_freed(on_device: OnDevice) -> Result<()> {
 }
 
 /// Tells of the gate at each call whether it was closed.
-fn told_of(gate: &Arc<Event>, closed: &Arc<Mutex<Vec<bool>>>) -> impl Fn() + Send + Sync + 'static {
+fn told_of(
+    gate: &Arc<UserEvent>,
+    closed: &Arc<Mutex<Vec<bool>>>,
+) -> impl Fn() + Send + Sync + 'static {
     let (gate, closed) = (Arc::clone(gate), Arc::clone(closed));
     move || {
-        let status = gate.command_execution_status().expect("the gate's status").0;
-        closed.lock().unwrap().push(status > 0);
+        let status = gate.status().expect("the gate's status");
+        closed.lock().unwrap().push(!status.has_ended());
     }
 }
 

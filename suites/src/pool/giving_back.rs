@@ -20,13 +20,14 @@ const BLOCK: usize = 4351;
 
 /// Fills the buffer with 1 when the gate opens, by a command that this crate does not see.
 fn fill_later(queue: &CommandQueue, buffer: &Buffer, gate: &Event) {
-    let (one, events) = (1_u32, [gate.get()]);
+    let (one, events) = (1_u32, [gate.as_raw()]);
     // SAFETY: the handles are alive and of one context, the buffer is as large, and the pattern is copied.
     let event = unsafe {
         let pattern = (&raw const one).cast();
-        fill_unseen(queue.get(), buffer.as_raw(), pattern, 4, 0, SIZE, 1, events.as_ptr())
+        fill_unseen(queue.as_raw(), buffer.as_raw(), pattern, 4, 0, SIZE, 1, events.as_ptr())
     };
-    drop(Event::new(event.expect("the driver takes it")));
+    // SAFETY: the driver has just created the event on this queue, with one reference.
+    drop(unsafe { queue.event_from_raw(event.expect("the driver takes it")) });
 }
 
 fn content(queue: &CommandQueue, buffer: &Buffer) -> Result<Vec<u32>> {
@@ -99,7 +100,7 @@ fn it_is_not_released_on_queues_and_after_events_of_others(
     ctx_factory: CtxFactory,
 ) -> Result<()> {
     let foreign = ctx_factory()?;
-    let foreign_queue = CommandQueue::create_default(&foreign, 0)?;
+    let foreign_queue = CommandQueue::new(&foreign)?;
     let foreign_event = gate(&foreign);
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     let refused = pool.allocate(SIZE)?.enqueue_release(&foreign_queue, []);
@@ -232,7 +233,7 @@ fn without_a_home_it_is_bound_and_unbound_too(on_device: OnDevice) -> Result<()>
 #[rstest]
 #[clmatrix_harness::test]
 fn it_is_not_bound_to_queues_of_others(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
-    let foreign = CommandQueue::create_default(&ctx_factory()?, 0)?;
+    let foreign = CommandQueue::new(&ctx_factory()?)?;
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     let mut block = pool.allocate(SIZE)?;
     assert_eq!(refusal(block.bind_to_queue(&foreign)), "CL_INVALID_CONTEXT");

@@ -359,12 +359,12 @@ fn a_pool_is_an_allocator(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test]
 fn a_pool_answers_as_its_allocator(ctx_factory: CtxFactory) -> Result<()> {
     let context = ctx_factory()?;
-    let queue = CommandQueue::create_default(&context, 0)?;
+    let queue = CommandQueue::new(&context)?;
     let (deferred, immediate) =
         (pool_in(&context, PoolOptions::new())?, pool_on(&queue, PoolOptions::new())?);
     assert!(deferred.is_deferred() && !immediate.is_deferred());
     assert!(Allocator::queue(&deferred).is_none());
-    assert_eq!(Allocator::queue(&immediate).map(|queue| queue.get()), Some(queue.get()));
+    assert_eq!(Allocator::queue(&immediate).map(|queue| queue.as_raw()), Some(queue.as_raw()));
     for pool in [deferred, immediate] {
         assert_eq!(Allocator::context_raw(&pool), context.get());
         let most = pool.max_size().expect("the device tells");

@@ -3,14 +3,12 @@
 use std::ptr;
 
 use clmatrix::cl3::command_queue as cl3;
-use clmatrix::cl3::command_queue::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
-use clmatrix::cl3::event::CL_COMPLETE;
 use clmatrix::cl3::types::cl_context;
 use clmatrix::memory::{
     Buffer, MemFlags, MemoryObject, enqueue_copy, enqueue_fill, enqueue_fill_buffer,
 };
 use clmatrix::pool::{Allocator, DeferredAllocator, MemoryPool, PoolOptions};
-use clmatrix::{CommandQueue, Device, Event, Result};
+use clmatrix::{CommandQueue, Device, Event, QueueProperties, Result, Status};
 use clmatrix_harness::{CtxFactory, ctx_factory, device};
 use rstest::rstest;
 
@@ -30,14 +28,24 @@ fn fill(queue: &CommandQueue, buffer: &Buffer, value: u32, gate: Option<&Event>)
 
 /// Fills it in a way that this crate cannot see.
 fn fill_unseen(queue: &CommandQueue, buffer: &Buffer, value: u32, gate: Option<&Event>) -> Event {
-    let wait_for = gate.map_or(ptr::null_mut(), Event::get);
+    let wait_for = gate.map_or(ptr::null_mut(), Event::as_raw);
     let events = if gate.is_some() { &raw const wait_for } else { ptr::null() };
     // SAFETY: the handles are alive and of one context, the buffer is as large, and the pattern is copied.
     let event = unsafe {
         let (count, pattern) = (u32::from(gate.is_some()), (&raw const value).cast());
-        cl3::enqueue_fill_buffer(queue.get(), buffer.as_raw(), pattern, 4, 0, SIZE, count, events)
+        cl3::enqueue_fill_buffer(
+            queue.as_raw(),
+            buffer.as_raw(),
+            pattern,
+            4,
+            0,
+            SIZE,
+            count,
+            events,
+        )
     };
-    Event::new(event.expect("the driver takes it"))
+    // SAFETY: the driver has just created the event on this queue, with one reference.
+    unsafe { queue.event_from_raw(event.expect("the driver takes it")) }.expect("an event")
 }
 
 fn content(queue: &CommandQueue, buffer: &Buffer) -> Result<Vec<u32>> {
@@ -158,7 +166,7 @@ fn a_block_whose_event_is_complete_is_preferred(on_device: OnDevice) -> Result<(
     // It would go first.
     drop(busy);
     let found = soon_open(&gate, || pool.allocate_on(&other, SIZE))?.as_raw();
-    assert!(found == raw || ends.command_execution_status()?.0 == CL_COMPLETE);
+    assert!(found == raw || ends.status()? == Status::Complete);
     ends.wait()?;
     Ok(())
 }
@@ -173,7 +181,7 @@ fn without_a_queue_a_block_in_use_is_not_handed_out(on_device: OnDevice) -> Resu
     let raw = busy.as_raw();
     drop(busy);
     let other = soon_open(&gate, || pool.allocate(SIZE))?;
-    assert!(other.as_raw() != raw || ends.command_execution_status()?.0 == CL_COMPLETE);
+    assert!(other.as_raw() != raw || ends.status()? == Status::Complete);
     drop(other);
     ends.wait()?;
     // The pool may hear of it later than this thread.
@@ -186,7 +194,7 @@ fn without_a_queue_a_block_in_use_is_not_handed_out(on_device: OnDevice) -> Resu
     Ok(())
 }
 
-/// Uses that this crate cannot see: commands through opencl3 or cl3.
+/// AccessTracker that this crate cannot see: commands through opencl3 or cl3.
 #[rstest]
 #[case::by_an_event(true)]
 #[case::by_its_queue(false)]
@@ -265,7 +273,7 @@ fn no_event_is_left_behind(on_device: OnDevice, ctx_factory: CtxFactory) -> Resu
     }
     drop(pool);
     let context = ctx_factory()?;
-    let elsewhere = OnDevice { queue: CommandQueue::create_default(&context, 0)?, context };
+    let elsewhere = OnDevice { queue: CommandQueue::new(&context)?, context };
     let is_left = || -> Result<bool> {
         // Where drivers need marks in queues, those of others that have ended go with this.
         elsewhere.queue.finish()?;
@@ -286,7 +294,7 @@ fn an_event_of_another_context_is_no_use_of_a_block(
 ) -> Result<()> {
     let elsewhere = gate(&ctx_factory()?);
     let buffer = pool_on(&on_device.queue, PoolOptions::new())?.allocate(SIZE)?;
-    assert_eq!(refusal(buffer.record_use(&elsewhere)), "CL_INVALID_CONTEXT");
+    assert_eq!(refusal(buffer.record_use(&*elsewhere)), "CL_INVALID_CONTEXT");
     open(&elsewhere);
     Ok(())
 }
@@ -325,8 +333,8 @@ fn an_allocator_for_an_out_of_order_queue_is_refused(
     device: Device,
 ) -> Result<()> {
     drop(on_device.out_of_order_queue(device)?);
-    let (context, properties) = (&on_device.context, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-    let queue = CommandQueue::create_default_with_properties(context, properties, 0)?;
+    let context = &on_device.context;
+    let queue = CommandQueue::with_properties(context, QueueProperties::OUT_OF_ORDER)?;
     let buffers = DeferredAllocator::new(context, MemFlags::READ_WRITE)?;
     let refused = refusal(MemoryPool::new(Loose { buffers, queue }));
     assert_eq!(refused, "CL_INVALID_COMMAND_QUEUE");

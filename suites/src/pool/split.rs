@@ -3,13 +3,12 @@
 use std::thread;
 use std::time::Duration;
 
-use clmatrix::cl3::event::CL_COMPLETE;
 use clmatrix::memory::{
     Buffer, MapRead, MemFlags, MemoryObject, SvmFlags, enqueue_copy, enqueue_fill,
     enqueue_fill_buffer, enqueue_map_buffer,
 };
 use clmatrix::pool::{MemoryPool, PoolOptions, PooledBuffer, SvmAllocator, SvmPool};
-use clmatrix::{Class, CommandQueue, Device, Result};
+use clmatrix::{Class, CommandQueue, Device, Result, Status};
 use clmatrix_harness::device;
 use rstest::rstest;
 
@@ -305,6 +304,7 @@ fn what_nobody_saw_comes_first(on_device: OnDevice) -> Result<()> {
     let elsewhere = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
     // As if it was a use of the region.
     enqueue_fill_buffer(&other, &elsewhere, &1_u32, .., &gate)?;
+    old.record_use(&other)?;
     drop(old);
     meanwhile(&gate, open, || -> Result<_> {
         let new = pool.allocate(256)?;
@@ -345,7 +345,7 @@ fn for_no_queue_bytes_in_use_are_left_alone(on_device: OnDevice) -> Result<()> {
     let ends = enqueue_fill_buffer(&on_device.queue, &old, &1_u32, .., &gate)?;
     drop(old);
     let new = soon_open(&gate, || pool.allocate(4096))?;
-    let has_ended = ends.command_execution_status()?.0 == CL_COMPLETE;
+    let has_ended = ends.status()? == Status::Complete;
     assert!((root(&new), place(&new)) != (whole, at) || has_ended);
     enqueue_fill(&other, &*new, &2_u32, .., [])?;
     other.finish()?;

@@ -142,7 +142,7 @@ fn is_released_as_its_memory(on_device: OnDevice) -> Result<()> {
     drop(clone);
     let released = allocation.enqueue_release(None, [])?;
     released.wait()?;
-    assert_eq!(released.command_queue()?, queue.get());
+    assert_eq!(released.queue_raw()?, queue.as_raw());
     Ok(())
 }
 

@@ -1,12 +1,11 @@
 //! Shared virtual memory seen as a buffer (PyOpenCL's `as_buffer`).
 
-use clmatrix::Result;
-use clmatrix::cl3::event::CL_COMPLETE;
 use clmatrix::memory::{
     MapRead, MapReadWrite, MemFlags, MemoryObject, SvmAllocation, SvmPointer, enqueue_copy,
     enqueue_copy_buffer, enqueue_fill_buffer, enqueue_map_buffer, enqueue_svm_memfill,
 };
 use clmatrix::pool::{SvmAllocator, SvmPool};
+use clmatrix::{Result, Status};
 use rstest::rstest;
 
 use super::{COARSE, FINE, assert_on_device, bytes_in, contents, svm_of, svm_with};
@@ -149,7 +148,7 @@ fn waits_for_what_writes_its_bytes(
         }
     };
     let buffer = meanwhile(&gate, open, || svm.as_buffer(MemFlags::READ_WRITE, ..))?;
-    assert_eq!(written.command_execution_status()?.0, CL_COMPLETE, "it did not wait");
+    assert_eq!(written.status()?, Status::Complete, "it did not wait");
     let mut found = [0_u32; 4];
     enqueue_copy(&on_device.queue, &mut found, &buffer, .., [])?;
     assert_eq!(found, [8; 4]);
@@ -226,7 +225,7 @@ fn the_last_handle_waits_for_what_uses_the_memory(on_device: OnDevice) -> Result
     let filled = enqueue_svm_memfill(&on_device.queue, &svm, &7_u32, .., &gate)?;
     drop(svm);
     meanwhile(&gate, open, || drop(buffer));
-    assert_eq!(filled.command_execution_status()?.0, CL_COMPLETE, "it did not wait");
+    assert_eq!(filled.status()?, Status::Complete, "it did not wait");
     Ok(())
 }
 

@@ -71,7 +71,7 @@ fn the_context_is_let_go_of(
 #[clmatrix_harness::test(requires(svm))]
 fn a_command_outlives_its_queues_handle(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
-    let queue = CommandQueue::create_default(&on_device.context, 0)?;
+    let queue = CommandQueue::new(&on_device.context)?;
     let gate = gate(&on_device.context);
     let filled = enqueue_svm_memfill(&queue, &svm, &7_u32, .., &gate)?;
     queue.flush()?;

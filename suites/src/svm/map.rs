@@ -190,15 +190,9 @@ fn may_end_on_another_queue(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test(requires(svm))]
 fn outlives_its_memorys_handles_and_its_queue(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
-    // The memory keeps the queue that it is bound to as long as it lives.
-    let home = on_device.another_queue();
-    let without_memory = home.reference_count()?;
-    svm.bind_to_queue(&home)?;
     let queue = on_device.another_queue();
     let mut map = svm.map_rw::<u32>(&queue, [])?;
     drop((svm, queue));
-    home.finish()?;
-    assert!(home.reference_count()? > without_memory, "the memory is gone");
     map[0] = 7;
     assert_eq!(map[..], [7, 1, 2, 3]);
     Ok(())
@@ -209,7 +203,7 @@ fn outlives_its_memorys_handles_and_its_queue(on_device: OnDevice) -> Result<()>
 fn refuses_a_queue_of_another_context(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let context: Context = ctx_factory().expect("another context");
-    let queue = CommandQueue::create_default(&context, 0)?;
+    let queue = CommandQueue::new(&context)?;
     assert_eq!(refusal(svm.map_rw::<u32>(&queue, [])), "CL_INVALID_CONTEXT");
     let filled = enqueue_svm_memfill(&queue, &svm, &0_u8, .., []);
     assert_eq!(refusal(filled), "CL_INVALID_CONTEXT");
@@ -249,5 +243,48 @@ fn that_is_forgotten_keeps_its_bytes_closed(on_device: OnDevice) -> Result<()> {
     enqueue_svm_memfill(&other_queue, &svm, &0_u32, 8.., [])?;
     let Err(back) = svm.enqueue_release(Some(&on_device.queue), []) else { panic!("released") };
     assert!(back.memory.is_some());
+    Ok(())
+}
+
+/// The queue has used bytes before and behind those of the map, and its commands wait for a gate that
+/// opens after the map.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn a_map_does_not_wait_for_commands_on_other_bytes(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, COARSE, &counting(1024))?;
+    let gate = gate(&on_device.context);
+    enqueue_svm_memfill(&on_device.queue, &svm, &7_u32, ..16, &gate)?;
+    enqueue_svm_memfill(&on_device.queue, &svm, &7_u32, 4080.., [])?;
+    let queue = on_device.another_queue();
+    let map = svm.map::<u32, _>(&queue, MapReadWrite, 1024..2048, [])?;
+    assert_eq!(map[..], counting(1024)[256..512]);
+    drop(map);
+    open(&gate);
+    on_device.queue.finish()?;
+    let mut expected = counting(1024);
+    expected[..4].fill(7);
+    expected[1020..].fill(7);
+    assert_eq!(contents(&on_device, &svm)?, expected);
+    Ok(())
+}
+
+/// Ends a map before one of the same bytes that waits for a gate, which opens afterwards: dropping the
+/// guard does not wait on the host for the map that has not ended.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn a_map_for_reading_ends_before_an_earlier_one(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, COARSE, &counting(64))?;
+    let elsewhere = svm_of(&on_device, COARSE, &[0; 4])?;
+    let gate = gate(&on_device.context);
+    enqueue_svm_memfill(&on_device.queue, &elsewhere, &7_u32, .., &gate)?;
+    let first = svm.map_nonblocking::<u32, _>(&on_device.queue, MapRead, .., [])?;
+    let other_queue = on_device.another_queue();
+    let second = svm.map::<u32, _>(&other_queue, MapRead, ..64, [])?;
+    assert_eq!(second[..], counting(16));
+    drop(second);
+    open(&gate);
+    assert_eq!(first.wait()?[..], counting(64));
+    enqueue_svm_memfill(&on_device.queue, &svm, &7_u32, .., [])?;
+    assert_eq!(contents(&on_device, &svm)?, [7; 64]);
     Ok(())
 }

@@ -99,8 +99,7 @@ fn dropped_it_waits_for_commands(on_device: OnDevice) -> Result<()> {
     let gate = gate(&on_device.context);
     let filled = enqueue_svm_memfill(&on_device.queue, &svm, &7_u32, .., &gate)?;
     meanwhile(&gate, open, || drop(svm));
-    let status = filled.command_execution_status()?.0;
-    assert_eq!(status, clmatrix::cl3::event::CL_COMPLETE, "it did not wait");
+    assert_eq!(filled.status()?, clmatrix::Status::Complete, "it did not wait");
     Ok(())
 }
 

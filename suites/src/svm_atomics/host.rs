@@ -4,7 +4,6 @@
 use std::hint;
 use std::sync::atomic::Ordering;
 
-use clmatrix::cl3::event::CL_COMPLETE;
 use clmatrix::{Device, Event, Result};
 use clmatrix_harness::{device, skip};
 use rstest::rstest;
@@ -14,7 +13,7 @@ use crate::on_device::{OnDevice, on_device};
 
 /// Returns whether the command has completed.
 fn is_complete(event: &Event) -> Result<bool> {
-    Ok(event.command_execution_status()?.0 <= CL_COMPLETE)
+    Ok(event.status()?.has_ended())
 }
 
 #[rstest]

@@ -100,7 +100,7 @@ fn a_limit_is_one_for_shared_memory_too(on_device: OnDevice) -> Result<()> {
 fn is_an_allocator(on_device: OnDevice, #[values(true, false)] has_queue: bool) -> Result<()> {
     let queue = has_queue.then_some(&on_device.queue);
     let pool = pool(&on_device, queue)?;
-    let raw = |queue: &CommandQueue| queue.get();
+    let raw = |queue: &CommandQueue| queue.as_raw();
     assert_eq!(Allocator::queue(&pool).map(raw), queue.map(raw));
     assert!(!pool.is_deferred());
     assert_eq!(Allocator::context_raw(&pool), on_device.context.get());

@@ -1,10 +1,9 @@
 //! How blocks go back: as in a pool of buffers.
 
 use clmatrix::cl3::command_queue::enqueue_svm_mem_fill as fill_unseen;
-use clmatrix::cl3::event::CL_COMPLETE;
 use clmatrix::memory::{MapReadWrite, SvmPointer, enqueue_fill};
 use clmatrix::pool::PooledSvm;
-use clmatrix::{CommandQueue, Event, Result};
+use clmatrix::{CommandQueue, Event, Result, Status};
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
@@ -19,13 +18,14 @@ const BLOCK: usize = 4351;
 
 /// Fills the memory with 1 when the gate opens, by a command that this crate does not see.
 fn fill_later(queue: &CommandQueue, memory: &PooledSvm, gate: &Event) {
-    let (one, events) = (1_u32, [gate.get()]);
+    let (one, events) = (1_u32, [gate.as_raw()]);
     // SAFETY: the handles are alive and of one context, the memory is as large, and the pattern is copied.
     let event = unsafe {
         let pattern = (&raw const one).cast();
-        fill_unseen(queue.get(), memory.svm_ptr(), pattern, 4, SIZE, 1, events.as_ptr())
+        fill_unseen(queue.as_raw(), memory.svm_ptr(), pattern, 4, SIZE, 1, events.as_ptr())
     };
-    drop(Event::new(event.expect("the driver takes it")));
+    // SAFETY: the driver has just created the event on this queue, with one reference.
+    drop(unsafe { queue.event_from_raw(event.expect("the driver takes it")) });
 }
 
 /// The block that is there, filled with 2, when the other queue's commands have ended.
@@ -56,7 +56,7 @@ fn released_on_a_queue_it_is_used_again_after_that(on_device: OnDevice) -> Resul
     assert_eq!(counts(&pool), (1, 0, BLOCK, 0));
     let block = meanwhile(&gate, open, || used_again(&pool, at, home, &other))?;
     assert_on_device(&on_device, &block, &[2; SIZE / 4]);
-    assert_eq!(released.command_execution_status()?.0, CL_COMPLETE);
+    assert_eq!(released.status()?, Status::Complete);
     Ok(())
 }
 
@@ -98,7 +98,7 @@ fn queues_and_events_of_others_are_refused(
     ctx_factory: CtxFactory,
 ) -> Result<()> {
     let foreign = ctx_factory()?;
-    let foreign_queue = CommandQueue::create_default(&foreign, 0)?;
+    let foreign_queue = CommandQueue::new(&foreign)?;
     let foreign_event = gate(&foreign);
     let pool = pool(&on_device, Some(&on_device.queue))?;
     let mut block = pool.allocate(SIZE)?;
@@ -139,6 +139,7 @@ fn it_is_not_freed_under_what_its_queue_was_given(on_device: OnDevice) -> Result
     let gate = gate(&on_device.context);
     let block = pool.allocate_on(&other, SIZE)?;
     fill_later(&other, &block, &gate);
+    block.record_use(&other)?;
     drop(block);
     meanwhile(&gate, open, || pool.free_held());
     assert_eq!(counts(&pool), (0, 0, 0, 0));

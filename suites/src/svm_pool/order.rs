@@ -3,10 +3,9 @@
 use std::ptr;
 
 use clmatrix::cl3::command_queue as cl3;
-use clmatrix::cl3::event::CL_COMPLETE;
 use clmatrix::memory::{SvmAllocation, SvmPointer, enqueue_svm_memfill};
 use clmatrix::pool::{PoolOptions, SvmPool};
-use clmatrix::{CommandQueue, Device, Event, Result};
+use clmatrix::{CommandQueue, Device, Event, Result, Status};
 use clmatrix_harness::{CtxFactory, ctx_factory, device};
 use rstest::rstest;
 
@@ -36,15 +35,16 @@ fn fill_unseen(
     value: u32,
     gate: Option<&Event>,
 ) -> Event {
-    let wait_for = gate.map_or(ptr::null_mut(), Event::get);
+    let wait_for = gate.map_or(ptr::null_mut(), Event::as_raw);
     let events = if gate.is_some() { &raw const wait_for } else { ptr::null() };
     // SAFETY: the handles are alive and of one context, the memory is as large, and the pattern is copied.
     let event = unsafe {
         let (count, pattern) = (u32::from(gate.is_some()), (&raw const value).cast());
-        let (queue, to) = (queue.get(), memory.svm_ptr());
+        let (queue, to) = (queue.as_raw(), memory.svm_ptr());
         cl3::enqueue_svm_mem_fill(queue, to, pattern, 4, SIZE, count, events)
     };
-    Event::new(event.expect("the driver takes it"))
+    // SAFETY: the driver has just created the event on this queue, with one reference.
+    unsafe { queue.event_from_raw(event.expect("the driver takes it")) }.expect("an event")
 }
 
 /// Somebody fills a block with 1 as soon as the gate opens, and gives it back.
@@ -151,7 +151,7 @@ fn a_block_whose_event_is_complete_is_preferred(on_device: OnDevice) -> Result<(
     // It would go first.
     drop(busy);
     let found = soon_open(&gate, || pool.allocate_on(&other, SIZE))?;
-    assert!(found.svm_ptr() == at || ends.command_execution_status()?.0 == CL_COMPLETE);
+    assert!(found.svm_ptr() == at || ends.status()? == Status::Complete);
     ends.wait()?;
     Ok(())
 }
@@ -166,7 +166,7 @@ fn without_a_queue_a_block_in_use_is_not_handed_out(on_device: OnDevice) -> Resu
     let at = busy.svm_ptr();
     drop(busy);
     let other = soon_open(&gate, || pool.allocate(SIZE))?;
-    assert!(other.svm_ptr() != at || ends.command_execution_status()?.0 == CL_COMPLETE);
+    assert!(other.svm_ptr() != at || ends.status()? == Status::Complete);
     drop(other);
     ends.wait()?;
     // The pool may hear of it later than this thread.
@@ -179,7 +179,7 @@ fn without_a_queue_a_block_in_use_is_not_handed_out(on_device: OnDevice) -> Resu
     Ok(())
 }
 
-/// Uses that this crate cannot see: commands through opencl3 or cl3.
+/// AccessTracker that this crate cannot see: commands through opencl3 or cl3.
 #[rstest]
 #[case::by_an_event(true)]
 #[case::by_its_queue(false)]
@@ -255,7 +255,7 @@ fn no_event_is_left_behind(on_device: OnDevice, ctx_factory: CtxFactory) -> Resu
     }
     drop(pool);
     let context = ctx_factory()?;
-    let elsewhere = OnDevice { queue: CommandQueue::create_default(&context, 0)?, context };
+    let elsewhere = OnDevice { queue: CommandQueue::new(&context)?, context };
     let is_left = || -> Result<bool> {
         // Where drivers need marks in queues, those of others that have ended go with this.
         elsewhere.queue.finish()?;

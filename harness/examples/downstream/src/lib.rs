@@ -10,7 +10,7 @@ const SOURCE: &str = "
 
 /// Multiplies each of `values` by `factor` on the context's first device.
 pub fn scale(context: &Context, values: &[f32], factor: f32) -> Result<Vec<f32>> {
-    let queue = CommandQueue::create_default(context, 0)?;
+    let queue = CommandQueue::new(context)?;
     let program = Program::create_and_build_from_source(context, SOURCE, "")
         .unwrap_or_else(|log| panic!("the kernel does not compile:\n{log}"));
     let mut kernel = Launcher::create(&program, "scale")?;

@@ -1,6 +1,6 @@
 //! Accesses of local memory that wait for each other, by one group of work items that go in step.
 
-use opencl3::event::Event;
+use crate::event::Event;
 
 use super::super::clock::Budget;
 use super::super::finding::Attempt;

@@ -1,6 +1,6 @@
 //! The largest part of local memory with which a kernel really runs.
 
-use opencl3::event::Event;
+use crate::event::Event;
 
 use super::super::finding::{Attempt, Confidence, Finding, NotMeasurable, Taken, Unit, Value};
 use super::super::series::{Point, Series};

@@ -3,10 +3,10 @@
 use std::ops::{Range, RangeFull};
 use std::sync::Arc;
 
+use crate::event::Event;
+use crate::queue::CommandQueue;
 use cl3::command_queue as cl;
 use cl3::error_codes::{CL_IMAGE_FORMAT_MISMATCH, CL_MEM_COPY_OVERLAP};
-use opencl3::command_queue::CommandQueue;
-use opencl3::event::Event;
 
 use super::super::linear::Linear;
 use super::super::rows::{Origin, Region, Rows, overlap};
@@ -18,8 +18,8 @@ use crate::memory::command::enqueue;
 use crate::memory::image::{Image, Pixels};
 use crate::memory::object::MemoryObject;
 use crate::memory::object::sealed::Handle;
-use crate::memory::uses::Access;
-use crate::memory::wait_list::WaitList;
+use crate::memory::track::Access;
+use crate::wait_list::WaitList;
 
 /// A box of an image's pixels, and where they lie in a buffer, without gaps
 /// (`clEnqueueCopyImageToBuffer`, `clEnqueueCopyBufferToImage`).
@@ -32,7 +32,7 @@ use crate::memory::wait_list::WaitList;
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
-/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// let grey = ImageFormat::new(ChannelOrder::R, ChannelType::UnsignedInt8);
 /// let image = Image::builder(&context, grey).shape([4, 3]).copy_from(b"abcdefghijkl").build()?;
 /// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, b"........")?;
@@ -81,7 +81,7 @@ impl ImageBufferRegion {
         let size = pixels.size(image.element_size());
         let range = buffer.span(call, self.offset, size)?;
         let bytes = Rows {
-            origin: [buffer.in_uses(&range).start, 0, 0],
+            origin: [buffer.in_tracker(&range).start, 0, 0],
             region: [size, 1, 1],
             row_pitch: size,
             slice_pitch: size,
@@ -102,7 +102,7 @@ fn bytes_from_to(bytes: Range<usize>, dst_offset: usize) -> Linear {
 
 /// Returns whether two objects may have bytes in common.
 fn shares_bytes(a: &impl Handle, b: &impl Handle) -> bool {
-    Arc::ptr_eq(a.object().uses(), b.object().uses()) || a.handle() == b.handle()
+    Arc::ptr_eq(a.object().tracker(), b.object().tracker()) || a.handle() == b.handle()
 }
 
 impl CopyArgs<&Buffer, &Image> for ImageBufferRegion {
@@ -137,7 +137,7 @@ impl CopyArgs<&Buffer, &Image> for ImageBufferRegion {
                 )
             }
         })?;
-        Ok(event.into_event())
+        Ok(event)
     }
 }
 
@@ -173,7 +173,7 @@ impl CopyArgs<&Image, &Buffer> for ImageBufferRegion {
                 )
             }
         })?;
-        Ok(event.into_event())
+        Ok(event)
     }
 }
 
@@ -189,7 +189,7 @@ impl CopyArgs<&Image, &Buffer> for ImageBufferRegion {
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
-/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// let grey = ImageFormat::new(ChannelOrder::R, ChannelType::UnsignedInt8);
 /// let image = Image::builder(&context, grey).shape([4, 3]).copy_from(b"abcdefghijkl").build()?;
 /// let column = ImageCopy::new([1, 3]).dst_origin([3]);
@@ -271,7 +271,7 @@ impl CopyArgs<&Image, &Image> for ImageCopy {
                 )
             }
         })?;
-        Ok(event.into_event())
+        Ok(event)
     }
 }
 

@@ -2,22 +2,22 @@
 
 use std::ops::RangeFull;
 
+use crate::queue::CommandQueue;
 use cl3::command_queue as cl;
 use cl3::error_codes::CL_INVALID_VALUE;
 use cl3::types::cl_event;
-use opencl3::command_queue::CommandQueue;
 
 use super::super::command::{BufferCommand, Part};
 use super::super::rows::{Origin, Pitches, Region, Rows};
 use super::super::{CopyArgs, Everything};
 use super::pixels_of;
 use crate::error::{Error, Result};
-use crate::memory::command::Operand;
+use crate::memory::command::AccessedRange;
 use crate::memory::host::{HostArguments, HostCommand, HostSource, HostTarget, Layout, Place};
 use crate::memory::image::{Image, ImageType, Pixels, layer_pitches};
 use crate::memory::object::{MemoryObject, check_host_access};
-use crate::memory::uses::Access;
-use crate::memory::wait_list::WaitList;
+use crate::memory::track::Access;
+use crate::wait_list::WaitList;
 
 /// A box of an image's pixels (`clEnqueueReadImage`, `clEnqueueWriteImage`, `clEnqueueFillImage`).
 ///
@@ -34,7 +34,7 @@ use crate::memory::wait_list::WaitList;
 ///
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
-/// # let queue = clmatrix::CommandQueue::create_default(&context, 0)?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// let grey = ImageFormat::new(ChannelOrder::R, ChannelType::UnsignedInt8);
 /// let image = Image::new(&context, MemFlags::READ_WRITE, grey, [4, 3])?;
 /// enqueue_copy(&queue, &image, b"abcdefghijkl", .., [])?;
@@ -172,7 +172,7 @@ impl HostCommand for Command<'_> {
         }
     }
 
-    fn operand(&self) -> Operand<'_> {
+    fn operand(&self) -> AccessedRange<'_> {
         match self {
             Self::Image(command) => command.operand(),
             Self::Buffer(command) => command.operand(),
@@ -219,7 +219,7 @@ impl HostCommand for ImageCommand<'_> {
         call_for(self.access)
     }
 
-    fn operand(&self) -> Operand<'_> {
+    fn operand(&self) -> AccessedRange<'_> {
         self.image.operand(&self.pixels, self.access)
     }
 

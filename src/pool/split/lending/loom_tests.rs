@@ -12,7 +12,7 @@ use loom::sync::Arc;
 use loom::thread;
 
 use super::*;
-use crate::memory::uses::lock;
+use crate::lock;
 use crate::pool::freeing::Freeing;
 use crate::pool::shelf::Counts;
 

@@ -11,10 +11,6 @@ impl Note for BTreeSet<usize> {
     }
 }
 
-impl Note for () {
-    fn join(&mut self, (): Self) {}
-}
-
 /// Numbers that look random (SplitMix64).
 struct Random(u64);
 

@@ -1,0 +1,431 @@
+//! Tracks which commands and maps use which bytes of a memory object.
+//!
+//! # What is tracked
+//! Each memory object has one [`AccessTracker`], shared by everything that uses the same bytes:
+//! clones, regions, images of buffers, buffers in shared virtual memory. It records
+//! - every command that the library enqueues on the object, with its range of bytes, its
+//!   [`Access`] and its event;
+//! - every map, from before the driver is called until the unmap has completed;
+//! - every access of the host that needs no map.
+//!
+//! One rule follows from it: a map, a free, an access of the host and the reuse by a memory pool wait
+//! for exactly the commands on their bytes, each by its own event. No wait relies on the order of a
+//! queue, because queues of some drivers lose their order when a command fails. Commands do not wait
+//! for each other: their order is that of the queues and the wait lists, as in C.
+//!
+//! # The life of a command
+//! ```text
+//!             begin_command                submitted            reaped
+//!  (nothing) ---------------> Submitting ------------> Submitted ------> (nothing)
+//!                                 |  |                  its event tells when it has ended
+//!                      rejected   |  |   no event
+//!             (nothing) <---------'  '----------> Untracked   maps and frees are refused
+//! ```
+//! A command on bytes that are mapped is refused, unless both only read.
+//!
+//! # The life of a map
+//! ```text
+//!             begin_map               mapped           begin_unmap             unmapped
+//!  (nothing) -----------> Submitting --------> Mapped -------------> Submitting --------> Unmapping
+//!                             |                                          |                 |     |
+//!                  rejected   |                                rejected  |         failed  |     | completed
+//!             (nothing) <-----'                            Poisoned <----'  Poisoned <-----'     '--> (nothing)
+//! ```
+//! The bytes of a poisoned map stay closed: the driver may still have them mapped.
+//!
+//! # Locks
+//! One mutex per object protects its [`Table`](table::Table). It is never held during a call of the
+//! driver. A thread that needs the events of commands which other threads are submitting waits on a
+//! condition variable until the driver has returned; such calls do not block.
+//!
+//! A command that has ended is removed when its end is noticed: when the number of commands has
+//! doubled since the last look, and when a map, a free or a pool looks at the bytes.
+
+mod table;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use cl3::error_codes::CL_INVALID_OPERATION;
+use parking_lot::{Condvar, Mutex, MutexGuard};
+
+use crate::error::{Error, Result};
+use crate::event::{Event, Outcome};
+use crate::queue::CommandQueue;
+use table::{Conflict, Predecessor, Table, TrackedEvent};
+
+/// The kind of an access to bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// The bytes are read.
+    Read,
+    /// The bytes are written, and perhaps read.
+    Write,
+}
+
+impl TrackedEvent for Event {
+    #[inline]
+    fn known_outcome(&self) -> Option<Outcome> {
+        self.known_outcome()
+    }
+}
+
+/// The bytes of an object, however many there are.
+const ALL: Range<usize> = 0..usize::MAX;
+
+/// The commands and maps of one memory object. Ranges are in bytes from its start.
+#[derive(Debug, Default)]
+pub struct AccessTracker {
+    table: Mutex<Table<Event>>,
+    /// Notified when a submission has ended, if a thread waits for one.
+    submitted: Condvar,
+}
+
+/// A map that is being submitted, with the commands that it has to come after.
+#[derive(Debug)]
+pub(crate) struct BegunMap {
+    pub id: u64,
+    pub predecessors: Vec<Event>,
+}
+
+/// An access of the host to bytes that need no map. Ends when dropped.
+#[derive(Debug)]
+pub(crate) struct HostAccess {
+    tracker: Arc<AccessTracker>,
+    id: u64,
+}
+
+impl Drop for HostAccess {
+    fn drop(&mut self) {
+        self.tracker.remove_map(self.id);
+    }
+}
+
+impl AccessTracker {
+    /// Returns the tracker of an object that nothing uses yet.
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    #[inline]
+    fn lock(&self) -> MutexGuard<'_, Table<Event>> {
+        self.table.lock()
+    }
+
+    /// Changes the table, and wakes the threads that wait for the end of a submission.
+    #[inline]
+    fn change<T>(&self, change: impl FnOnce(&mut Table<Event>) -> T) -> T {
+        let mut table = self.lock();
+        let result = change(&mut table);
+        let is_awaited = table.waiting > 0;
+        drop(table);
+        // A system call.
+        if is_awaited {
+            self.submitted.notify_all();
+        }
+        result
+    }
+
+    /// Waits while `is_submitting`.
+    fn wait_while(
+        &self,
+        table: &mut MutexGuard<'_, Table<Event>>,
+        is_submitting: impl Fn(&Table<Event>) -> bool,
+    ) {
+        while is_submitting(table) {
+            table.waiting += 1;
+            self.submitted.wait(table);
+            table.waiting -= 1;
+        }
+    }
+
+    /// Adds a command that is about to be submitted, and returns its id. The caller passes the id to
+    /// [`submitted`](Self::submitted), [`rejected`](Self::rejected) or
+    /// [`untracked`](Self::untracked).
+    ///
+    /// # Errors
+    /// CL_INVALID_OPERATION where the bytes are mapped.
+    #[inline]
+    pub(crate) fn begin_command(
+        &self,
+        call: &'static str,
+        range: &Range<usize>,
+        access: Access,
+    ) -> Result<u64> {
+        let begun = self.lock().begin_command(range, access, false);
+        match begun {
+            Ok(id) => Ok(id),
+            Err(conflict) => self.begin_after(call, range, conflict, |table| {
+                table.begin_command(range, access, true)
+            }),
+        }
+    }
+
+    /// Calls `begin` after the driver was asked about the events of `conflict`.
+    #[cold]
+    fn begin_after<T>(
+        &self,
+        call: &'static str,
+        range: &Range<usize>,
+        conflict: Conflict<Event>,
+        begin: impl FnOnce(&mut Table<Event>) -> std::result::Result<T, Conflict<Event>>,
+    ) -> Result<T> {
+        if let Conflict::Ask(events) = &conflict {
+            ask(events);
+            let begun = begin(&mut self.lock());
+            return begun.map_err(|conflict| in_use(call, range, &conflict));
+        }
+        Err(in_use(call, range, &conflict))
+    }
+
+    /// Records the event of a command.
+    #[inline]
+    pub(crate) fn submitted(&self, id: u64, event: &Event) {
+        if self.change(|table| table.submitted(id, event)) {
+            self.reap();
+        }
+    }
+
+    /// Removes a command that the driver did not take.
+    #[cold]
+    pub(crate) fn rejected(&self, id: u64) {
+        self.change(|table| table.remove_command(id));
+    }
+
+    /// Records that the end of a command is unknown: the driver returned no event.
+    #[cold]
+    pub(crate) fn untracked(&self, id: u64) {
+        self.change(|table| table.untracked(id));
+    }
+
+    /// Removes the commands that have ended.
+    #[cold]
+    fn reap(&self) {
+        // The last reference to an event is dropped without the lock.
+        let events = self.lock().events();
+        ask(&events);
+        self.lock().reap();
+    }
+
+    /// Removes each command when it has ended, although nothing may ever look at the bytes again.
+    #[cold]
+    pub(crate) fn reap_when_ended(self: &Arc<Self>) {
+        self.reap();
+        let pending = self.lock().events();
+        for event in pending {
+            let tracker = Arc::downgrade(self);
+            let reap = move |_| {
+                if let Some(tracker) = tracker.upgrade() {
+                    tracker.reap();
+                }
+            };
+            if let Err(error) = event.on_complete(reap) {
+                log::warn!("{error}: memory may be freed late");
+            }
+        }
+    }
+
+    /// Records a command that other code has enqueued on these bytes.
+    ///
+    /// # Errors
+    /// CL_INVALID_OPERATION where the bytes are mapped.
+    pub(crate) fn record(
+        &self,
+        call: &'static str,
+        event: &Event,
+        range: &Range<usize>,
+    ) -> Result<()> {
+        self.change(|table| table.add_command(range, Access::Write, event.clone()))
+            .map_err(|conflict| in_use(call, range, &conflict))
+    }
+
+    /// Begins a map, and returns the commands that it has to come after. The caller passes the id to
+    /// [`mapped`](Self::mapped), [`remove_map`](Self::remove_map) or [`poison`](Self::poison).
+    ///
+    /// # Errors
+    /// CL_INVALID_OPERATION where the bytes are mapped and one of the maps writes, and where a command
+    /// without an event uses them.
+    pub(crate) fn begin_map(
+        &self,
+        call: &'static str,
+        range: &Range<usize>,
+        access: Access,
+    ) -> Result<BegunMap> {
+        let begin = |table: &mut MutexGuard<'_, Table<Event>>, asked| {
+            // Waits also for unmaps of maps that do not conflict: PoCL finds maps by their address.
+            // quirk: POCL-13
+            self.wait_while(table, |table| table.is_submitting_map(range));
+            table.begin_map(range, access, asked)
+        };
+        let mut table = self.lock();
+        let mut begun = begin(&mut table, false);
+        if let Err(Conflict::Ask(events)) = begun {
+            drop(table);
+            ask(&events);
+            table = self.lock();
+            begun = begin(&mut table, true);
+        }
+        let id = begun.map_err(|conflict| in_use(call, range, &conflict))?;
+        self.predecessors(call, table, id, range, access)
+            .map(|predecessors| BegunMap { id, predecessors })
+    }
+
+    /// Returns the commands that the map `id` has to come after, without those that are known to have
+    /// ended. Removes the map if there is an error.
+    fn predecessors(
+        &self,
+        call: &'static str,
+        mut table: MutexGuard<'_, Table<Event>>,
+        id: u64,
+        range: &Range<usize>,
+        access: Access,
+    ) -> Result<Vec<Event>> {
+        self.wait_while(&mut table, |table| table.is_submitting(range, access));
+        let found = table.predecessors(id, range, access);
+        drop(table);
+        let pending = found.map_err(|conflict| in_use(call, range, &conflict)).and_then(|found| {
+            let mut pending = Vec::new();
+            for Predecessor { event, unmaps } in found {
+                match (event.outcome(), unmaps) {
+                    (None, _) => pending.push(event),
+                    (Some(Outcome::Failed), Some(map)) if self.lock().is_poisoned(map) => {
+                        return Err(in_use(call, range, &poisoned(range)));
+                    }
+                    (Some(_), _) => {}
+                }
+            }
+            Ok(pending)
+        });
+        pending.inspect_err(|_| self.remove_map(id))
+    }
+
+    /// Records that the driver maps the bytes from `address` on, with this event.
+    pub(crate) fn mapped(&self, id: u64, event: &Event, address: usize) {
+        self.change(|table| table.mapped(id, event, address));
+    }
+
+    /// Removes a map that the driver did not take or that has failed.
+    pub(crate) fn remove_map(&self, id: u64) {
+        self.change(|table| table.remove_map(id));
+    }
+
+    /// Closes the bytes of a map for good: the driver may have them mapped.
+    #[cold]
+    pub(crate) fn poison(&self, id: u64) {
+        self.change(|table| table.poison(id));
+    }
+
+    /// Begins the unmap of a map of these bytes, and returns the events that it has to come after:
+    /// those of other maps that begin at the same address. PoCL finds the record of a map by the
+    /// address alone, and may remove that of a map that has not run.
+    // quirk: POCL-13
+    pub(crate) fn begin_unmap(&self, id: u64, range: &Range<usize>) -> Vec<Event> {
+        let mut table = self.lock();
+        self.wait_while(&mut table, |table| table.is_submitting_map(range));
+        table.begin_unmap(id)
+    }
+
+    /// Records the unmap of a map, with the events of both.
+    pub(crate) fn unmapped(&self, id: u64, mapped: &Event, unmapped: &Event) {
+        self.change(|table| table.unmapping(id, mapped, unmapped));
+    }
+
+    /// Begins an access of the host, and waits for the commands on the bytes.
+    ///
+    /// # Errors
+    /// CL_INVALID_OPERATION where the bytes are mapped and the map or the access writes, and the
+    /// driver's errors.
+    pub(crate) fn access_by_host(
+        self: &Arc<Self>,
+        call: &'static str,
+        range: &Range<usize>,
+        access: Access,
+    ) -> Result<HostAccess> {
+        let BegunMap { id, predecessors } = self.begin_map(call, range, access)?;
+        self.change(|table| table.accessing(id));
+        let access = HostAccess { tracker: Arc::clone(self), id };
+        for event in predecessors {
+            event.wait_until_ended()?;
+        }
+        Ok(access)
+    }
+
+    /// Returns whether nothing is mapped, and every command that is not known to have ended is on the
+    /// in-order queue `queue`.
+    #[inline]
+    pub(crate) fn is_used_only_on(&self, queue: Option<&CommandQueue>) -> bool {
+        let raw = queue.filter(|queue| queue.is_in_order()).map(CommandQueue::as_raw);
+        self.lock().has_only(|event| {
+            raw.is_some_and(|raw| event.is_of(raw)) || event.known_outcome().is_some()
+        })
+    }
+
+    /// Returns the events of the commands on these bytes that have not ended, other than those on the
+    /// in-order queue `queue`; `None` if bytes are mapped or the end of a command is unknown. The
+    /// caller makes sure that no command begins.
+    #[cold]
+    pub(crate) fn pending(
+        &self,
+        queue: Option<&CommandQueue>,
+        range: &Range<usize>,
+    ) -> Option<Vec<Event>> {
+        let raw = queue.filter(|queue| queue.is_in_order()).map(CommandQueue::as_raw);
+        let mut pending = self.lock().pending(range)?;
+        pending
+            .retain(|event| !raw.is_some_and(|raw| event.is_of(raw)) && event.outcome().is_none());
+        // The end of an unmap that has failed is a poisoned map.
+        self.lock().pending(range).map(|_| pending)
+    }
+
+    /// Waits until all commands have ended. The caller makes sure that no command begins.
+    ///
+    /// # Errors
+    /// CL_INVALID_OPERATION where bytes are mapped or the end of a command is unknown, and the
+    /// driver's errors.
+    pub(crate) fn wait_until_idle(&self, call: &'static str) -> Result<()> {
+        for event in self.events_before_free(call)? {
+            event.wait_until_ended()?;
+        }
+        // An unmap may have failed.
+        self.events_before_free(call).map(drop)
+    }
+
+    /// Returns the events of all commands that have not ended. The caller makes sure that no command
+    /// begins.
+    ///
+    /// # Errors
+    /// CL_INVALID_OPERATION where bytes are mapped or the end of a command is unknown.
+    pub(crate) fn events_before_free(&self, call: &'static str) -> Result<Vec<Event>> {
+        let table = self.lock();
+        if table.has_maps() {
+            return Err(Error::refused(
+                call,
+                CL_INVALID_OPERATION,
+                "bytes are mapped; unmap them first",
+            ));
+        }
+        // No map has this id.
+        self.predecessors(call, table, 0, &ALL, Access::Write)
+    }
+}
+
+/// Asks the driver for the ends of these commands.
+fn ask(events: &[Event]) {
+    for event in events {
+        event.outcome();
+    }
+}
+
+fn in_use(call: &'static str, wanted: &Range<usize>, conflict: &Conflict<Event>) -> Error {
+    let why = match conflict {
+        Conflict::InUse(held, why) => {
+            format!("bytes {wanted:?} overlap bytes {held:?}, which {why}")
+        }
+        Conflict::Ask(_) => format!("bytes {wanted:?} are being unmapped"),
+    };
+    Error::refused(call, CL_INVALID_OPERATION, why)
+}
+
+fn poisoned(range: &Range<usize>) -> Conflict<Event> {
+    Conflict::InUse(range.clone(), table::IS_POISONED)
+}

@@ -1,0 +1,405 @@
+//! The rules of the tracker, free of drivers and locks.
+
+use std::ops::Range;
+
+use super::Access;
+use crate::event::Outcome;
+use crate::memory::range::overlap;
+
+/// An event, as far as the rules go.
+pub(super) trait TrackedEvent: Clone {
+    /// Returns the end of the command as far as it is known without a call of the driver.
+    fn known_outcome(&self) -> Option<Outcome>;
+}
+
+/// A command on a range of bytes.
+#[derive(Debug)]
+struct Command<E> {
+    id: u64,
+    range: Range<usize>,
+    access: Access,
+    state: CommandState<E>,
+}
+
+#[derive(Debug)]
+enum CommandState<E> {
+    /// The driver is being called.
+    Submitting,
+    /// The driver has the command.
+    Submitted(E),
+    /// The driver has the command and returned no event.
+    Untracked,
+}
+
+/// A map of a range of bytes, or an access of the host.
+#[derive(Debug)]
+struct Map<E> {
+    id: u64,
+    range: Range<usize>,
+    access: Access,
+    /// The address of the first byte; 0 where it is unknown, and for accesses of the host.
+    address: usize,
+    state: MapState<E>,
+}
+
+#[derive(Debug)]
+enum MapState<E> {
+    /// The driver is being called for the map or for the unmap.
+    Submitting,
+    /// Mapped by a command with this event; without an event, an access of the host.
+    Mapped(Option<E>),
+    /// Unmapped by the second event; mapped by the first.
+    Unmapping(E, E),
+    /// The driver may still have the map.
+    Poisoned,
+}
+
+/// A reason why a range of bytes cannot be used.
+#[derive(Debug)]
+pub(super) enum Conflict<E> {
+    /// The bytes `0` are in use for the reason `1`.
+    InUse(Range<usize>, &'static str),
+    /// The driver has to be asked about these events first.
+    Ask(Vec<E>),
+}
+
+/// A command, or an unmap, that has to end first.
+#[derive(Clone, Debug)]
+pub(super) struct Predecessor<E> {
+    pub event: E,
+    /// The id of the map that the event unmaps.
+    pub unmaps: Option<u64>,
+}
+
+const IS_MAPPED: &str = "are mapped, or about to be; unmap them first";
+pub(super) const IS_POISONED: &str = "can no longer be used, because an unmap of them failed";
+const IS_UNTRACKED: &str = "are used by a command for which the driver returned no event";
+
+/// The commands and maps of one memory object.
+#[derive(Debug)]
+pub(super) struct Table<E> {
+    commands: Vec<Command<E>>,
+    maps: Vec<Map<E>>,
+    last_id: u64,
+    /// The number of commands at which those that have ended are removed.
+    reap_at: usize,
+    /// The number of threads that wait for a submission to end.
+    pub waiting: u32,
+}
+
+impl<E> Default for Table<E> {
+    fn default() -> Self {
+        Self { commands: vec![], maps: vec![], last_id: 0, reap_at: Self::REAP_AT, waiting: 0 }
+    }
+}
+
+#[inline]
+fn conflict(a: (&Range<usize>, Access), b: (&Range<usize>, Access)) -> bool {
+    overlap(a.0, b.0) && (a.1 == Access::Write || b.1 == Access::Write)
+}
+
+impl<E> Table<E> {
+    /// The fewest commands that are worth a look for those that have ended.
+    const REAP_AT: usize = 16;
+
+    #[inline]
+    fn new_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+}
+
+impl<E: TrackedEvent> Table<E> {
+    /// Adds a command that is about to be submitted. Without `asked`, unmaps whose end is unknown are
+    /// a conflict; with it, their order is left to the queues.
+    #[inline]
+    pub fn begin_command(
+        &mut self,
+        range: &Range<usize>,
+        access: Access,
+        asked: bool,
+    ) -> Result<u64, Conflict<E>> {
+        if !self.maps.is_empty() {
+            self.check_maps(range, access, asked)?;
+        }
+        let (id, range) = (self.new_id(), range.clone());
+        self.commands.push(Command { id, range, access, state: CommandState::Submitting });
+        Ok(id)
+    }
+
+    /// Records the event of a command. Returns whether the commands should be reaped.
+    #[inline]
+    pub fn submitted(&mut self, id: u64, event: &E) -> bool {
+        if event.known_outcome() == Some(Outcome::Complete) {
+            // A blocking command: earlier ones have often ended, too.
+            self.remove_command(id);
+            return !self.commands.is_empty();
+        }
+        if let Some(command) = self.command(id) {
+            command.state = CommandState::Submitted(event.clone());
+        }
+        self.commands.len() >= self.reap_at
+    }
+
+    /// Adds a command that the driver has.
+    pub fn add_command(
+        &mut self,
+        range: &Range<usize>,
+        access: Access,
+        event: E,
+    ) -> Result<(), Conflict<E>> {
+        let id = self.begin_command(range, access, true)?;
+        self.submitted(id, &event);
+        Ok(())
+    }
+
+    /// Records that the driver has a command without an event.
+    pub fn untracked(&mut self, id: u64) {
+        if let Some(command) = self.command(id) {
+            command.state = CommandState::Untracked;
+        }
+    }
+
+    #[inline]
+    fn command(&mut self, id: u64) -> Option<&mut Command<E>> {
+        self.commands.iter_mut().rev().find(|command| command.id == id)
+    }
+
+    /// Removes a command that the driver did not take, or that has completed.
+    #[inline]
+    pub fn remove_command(&mut self, id: u64) {
+        if let Some(position) = self.commands.iter().rposition(|command| command.id == id) {
+            self.commands.swap_remove(position);
+        }
+    }
+
+    /// Returns the events of all commands and unmaps.
+    pub fn events(&self) -> Vec<E> {
+        let mut events = Vec::with_capacity(self.commands.len() + self.maps.len());
+        events.extend(self.commands.iter().filter_map(|command| match &command.state {
+            CommandState::Submitted(event) => Some(event.clone()),
+            CommandState::Submitting | CommandState::Untracked => None,
+        }));
+        events.extend(self.maps.iter().filter_map(|map| match &map.state {
+            MapState::Unmapping(_, event) => Some(event.clone()),
+            MapState::Submitting | MapState::Mapped(_) | MapState::Poisoned => None,
+        }));
+        events
+    }
+
+    /// Removes the commands and maps whose end is known.
+    pub fn reap(&mut self) {
+        self.commands.retain(|command| match &command.state {
+            CommandState::Submitted(event) => event.known_outcome().is_none(),
+            CommandState::Submitting | CommandState::Untracked => true,
+        });
+        self.reap_at = Self::REAP_AT.max(2 * self.commands.len());
+        self.reap_maps();
+    }
+
+    fn reap_maps(&mut self) {
+        self.maps.retain_mut(|map| match &map.state {
+            MapState::Unmapping(mapped, unmapped) => {
+                match (mapped.known_outcome(), unmapped.known_outcome()) {
+                    (_, None) => true,
+                    (_, Some(Outcome::Complete)) => false,
+                    // Never mapped.
+                    (Some(Outcome::Failed), Some(Outcome::Failed)) => false,
+                    (_, Some(Outcome::Failed)) => {
+                        map.state = MapState::Poisoned;
+                        true
+                    }
+                }
+            }
+            MapState::Submitting | MapState::Mapped(_) | MapState::Poisoned => true,
+        });
+    }
+
+    fn check_maps(
+        &mut self,
+        range: &Range<usize>,
+        access: Access,
+        asked: bool,
+    ) -> Result<(), Conflict<E>> {
+        self.reap_maps();
+        let mut unknown = Vec::new();
+        for map in &self.maps {
+            if !conflict((&map.range, map.access), (range, access)) {
+                continue;
+            }
+            match &map.state {
+                MapState::Unmapping(mapped, unmapped) => {
+                    unknown.extend([mapped.clone(), unmapped.clone()]);
+                }
+                MapState::Poisoned => return Err(Conflict::InUse(map.range.clone(), IS_POISONED)),
+                MapState::Submitting | MapState::Mapped(_) => {
+                    return Err(Conflict::InUse(map.range.clone(), IS_MAPPED));
+                }
+            }
+        }
+        if asked || unknown.is_empty() { Ok(()) } else { Err(Conflict::Ask(unknown)) }
+    }
+
+    /// Adds a map that is about to be submitted.
+    #[inline]
+    pub fn begin_map(
+        &mut self,
+        range: &Range<usize>,
+        access: Access,
+        asked: bool,
+    ) -> Result<u64, Conflict<E>> {
+        if !self.maps.is_empty() {
+            self.check_maps(range, access, asked)?;
+        }
+        let (id, range) = (self.new_id(), range.clone());
+        self.maps.push(Map { id, range, access, address: 0, state: MapState::Submitting });
+        Ok(id)
+    }
+
+    /// Returns whether a conflicting command is being submitted.
+    pub fn is_submitting(&self, range: &Range<usize>, access: Access) -> bool {
+        self.commands.iter().any(|command| {
+            matches!(command.state, CommandState::Submitting)
+                && conflict((&command.range, command.access), (range, access))
+        })
+    }
+
+    /// Returns whether a map of some of these bytes, or an unmap of one, is being submitted.
+    pub fn is_submitting_map(&self, range: &Range<usize>) -> bool {
+        let mut maps = self.maps.iter();
+        maps.any(|map| matches!(map.state, MapState::Submitting) && overlap(&map.range, range))
+    }
+
+    fn map(&self, id: u64) -> Option<&Map<E>> {
+        self.maps.iter().rev().find(|map| map.id == id)
+    }
+
+    fn map_mut(&mut self, id: u64) -> Option<&mut Map<E>> {
+        self.maps.iter_mut().rev().find(|map| map.id == id)
+    }
+
+    /// Returns the commands and unmaps that conflict with an access to these bytes and are not known
+    /// to have ended, other than the map `id`.
+    pub fn predecessors(
+        &self,
+        id: u64,
+        range: &Range<usize>,
+        access: Access,
+    ) -> Result<Vec<Predecessor<E>>, Conflict<E>> {
+        let mut predecessors = Vec::new();
+        for command in &self.commands {
+            if !conflict((&command.range, command.access), (range, access)) {
+                continue;
+            }
+            match &command.state {
+                CommandState::Submitted(event) if event.known_outcome().is_none() => {
+                    predecessors.push(Predecessor { event: event.clone(), unmaps: None });
+                }
+                CommandState::Untracked => {
+                    return Err(Conflict::InUse(command.range.clone(), IS_UNTRACKED));
+                }
+                CommandState::Submitted(_) | CommandState::Submitting => {}
+            }
+        }
+        for map in &self.maps {
+            if map.id == id || !conflict((&map.range, map.access), (range, access)) {
+                continue;
+            }
+            match &map.state {
+                MapState::Unmapping(_, event) => {
+                    predecessors.push(Predecessor { event: event.clone(), unmaps: Some(map.id) });
+                }
+                MapState::Poisoned => return Err(Conflict::InUse(map.range.clone(), IS_POISONED)),
+                MapState::Submitting | MapState::Mapped(_) => {
+                    return Err(Conflict::InUse(map.range.clone(), IS_MAPPED));
+                }
+            }
+        }
+        Ok(predecessors)
+    }
+
+    /// Records that the driver maps the bytes from `address` on, with this event.
+    pub fn mapped(&mut self, id: u64, event: &E, address: usize) {
+        if let Some(map) = self.map_mut(id) {
+            (map.state, map.address) = (MapState::Mapped(Some(event.clone())), address);
+        }
+    }
+
+    /// Records that an access of the host has begun.
+    pub fn accessing(&mut self, id: u64) {
+        if let Some(map) = self.map_mut(id) {
+            map.state = MapState::Mapped(None);
+        }
+    }
+
+    /// Removes a map that the driver did not take, or an access of the host that has ended.
+    pub fn remove_map(&mut self, id: u64) {
+        self.maps.retain(|map| map.id != id);
+    }
+
+    /// Returns the events of the other maps that begin at the same address as the map `id` and are not
+    /// known to have ended. Until the map is unmapped, no overlapping map can be submitted.
+    pub fn begin_unmap(&mut self, id: u64) -> Vec<E> {
+        let Some(map) = self.map_mut(id) else { return Vec::new() };
+        let address = map.address;
+        map.state = MapState::Submitting;
+        let others = self.maps.iter().filter(|map| map.id != id && map.address == address);
+        let pending = others.filter_map(|map| match &map.state {
+            MapState::Mapped(Some(event)) | MapState::Unmapping(event, _) => {
+                event.known_outcome().is_none().then(|| event.clone())
+            }
+            MapState::Submitting | MapState::Mapped(None) | MapState::Poisoned => None,
+        });
+        pending.collect()
+    }
+
+    /// Records that the driver unmaps a map, with the events of the map and of the unmap.
+    pub fn unmapping(&mut self, id: u64, mapped: &E, unmapped: &E) {
+        if unmapped.known_outcome() == Some(Outcome::Complete) {
+            self.remove_map(id);
+        } else if let Some(map) = self.map_mut(id) {
+            map.state = MapState::Unmapping(mapped.clone(), unmapped.clone());
+        }
+    }
+
+    /// Closes the bytes of a map for good.
+    pub fn poison(&mut self, id: u64) {
+        if let Some(map) = self.map_mut(id) {
+            map.state = MapState::Poisoned;
+        }
+    }
+
+    /// Returns whether the unmap of a map has failed although the bytes were mapped.
+    pub fn is_poisoned(&mut self, id: u64) -> bool {
+        self.reap_maps();
+        self.map(id).is_some_and(|map| matches!(map.state, MapState::Poisoned))
+    }
+
+    /// Returns whether there are no maps, and all commands and unmaps have been submitted and are
+    /// `expected`.
+    pub fn has_only(&self, expected: impl Fn(&E) -> bool) -> bool {
+        self.commands.iter().all(|command| match &command.state {
+            CommandState::Submitted(event) => expected(event),
+            CommandState::Submitting | CommandState::Untracked => false,
+        }) && self.maps.iter().all(|map| match &map.state {
+            MapState::Unmapping(_, event) => expected(event),
+            MapState::Submitting | MapState::Mapped(_) | MapState::Poisoned => false,
+        })
+    }
+
+    /// Returns the events of the commands and unmaps on these bytes that are not known to have ended;
+    /// `None` if bytes are mapped, poisoned or used by a command without an event.
+    pub fn pending(&mut self, range: &Range<usize>) -> Option<Vec<E>> {
+        self.predecessors(0, range, Access::Write)
+            .ok()
+            .map(|found| found.into_iter().map(|found| found.event).collect())
+    }
+
+    /// Returns whether bytes are mapped.
+    pub fn has_maps(&self) -> bool {
+        self.maps.iter().any(|map| matches!(map.state, MapState::Submitting | MapState::Mapped(_)))
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -1,0 +1,417 @@
+//! Command queues (OpenCL 3.0, 5.1; `pyopencl.CommandQueue`).
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::ptr;
+use std::sync::Arc;
+
+use bitflags::bitflags;
+use cl3::command_queue as cl;
+use cl3::error_codes::{CL_INVALID_COMMAND_QUEUE, CL_INVALID_DEVICE};
+use cl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event};
+use opencl3::context::Context;
+use opencl3::device::Device;
+
+use crate::after_failure::{AfterFailure, exclude_failures};
+use crate::driver::Driver;
+use crate::error::{Error, Result, in_call};
+use crate::event::Event;
+use crate::handle::ContextRef;
+use crate::wait_list::{RawWaitList, WaitList};
+
+bitflags! {
+    /// Properties of a queue (`cl_command_queue_properties`; `pyopencl.command_queue_properties`).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct QueueProperties: u64 {
+        /// Commands may run in any order (CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE).
+        const OUT_OF_ORDER = cl::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+        /// Events have times (CL_QUEUE_PROFILING_ENABLE).
+        const PROFILING = cl::CL_QUEUE_PROFILING_ENABLE;
+        const _ = !0;
+    }
+}
+
+/// A command queue (`pyopencl.CommandQueue`).
+///
+/// Clones are handles to the same queue. Dropping the last handle flushes the queue; the driver's
+/// queue is released when the last event of its commands is dropped, too.
+///
+/// ```
+/// use clmatrix::{CommandQueue, QueueProperties};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// let context = clmatrix::create_some_context()?;
+/// let queue = CommandQueue::new(&context)?;
+/// let profiled = CommandQueue::with_properties(&context, QueueProperties::PROFILING)?;
+/// let written = profiled.enqueue_marker([])?;
+/// let barrier = queue.enqueue_barrier(&written)?;
+/// profiled.flush()?;
+/// barrier.wait()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct CommandQueue(Arc<Handle>);
+
+/// The handles that users have, all together.
+struct Handle(Arc<QueueState>);
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // The release of the driver's queue flushes it. Events may delay the release.
+        if Arc::strong_count(&self.0) > 1
+            && !self.0.driver.flush_blocks
+            && let Err(error) = self.0.flush()
+        {
+            log::error!("{error}");
+        }
+    }
+}
+
+/// The driver's queue, which lives as long as its last handle or event.
+#[derive(Debug)]
+pub(crate) struct QueueState {
+    raw: cl_command_queue,
+    context: ContextRef,
+    device: cl_device_id,
+    properties: QueueProperties,
+    driver: Driver,
+    after_failure: AfterFailure,
+}
+
+// SAFETY: OpenCL's objects other than kernels may be used from any thread at once (OpenCL 3.0,
+// appendix A.2).
+unsafe impl Send for QueueState {}
+// SAFETY: as above.
+unsafe impl Sync for QueueState {}
+
+/// The reason why a command has no event.
+pub(crate) enum NotSubmitted {
+    /// The driver did not take the command.
+    Rejected(Error),
+    /// The driver took the command and returned no event, so its end is unknown.
+    NoEvent(Error),
+}
+
+impl QueueState {
+    #[inline]
+    pub fn raw(&self) -> cl_command_queue {
+        self.raw
+    }
+
+    #[inline]
+    pub fn context_raw(&self) -> cl_context {
+        self.context.get()
+    }
+
+    #[inline]
+    pub fn is_in_order(&self) -> bool {
+        !self.properties.contains(QueueProperties::OUT_OF_ORDER)
+    }
+
+    #[inline]
+    pub fn driver(&self) -> Driver {
+        self.driver
+    }
+
+    #[inline]
+    pub fn after_failure(&self) -> &AfterFailure {
+        &self.after_failure
+    }
+
+    pub fn flush(&self) -> Result<()> {
+        cl::flush(self.raw).map_err(in_call("clFlush"))
+    }
+
+    /// Refuses a command if the order of the queue was lost after a failure.
+    #[inline]
+    pub fn check_usable(&self, call: &'static str) -> Result<()> {
+        if self.after_failure.is_poisoned() { Err(poisoned(call)) } else { Ok(()) }
+    }
+
+    /// Calls the driver for a command with this wait list, and returns the command's event.
+    #[inline(always)]
+    pub fn submit(
+        self: &Arc<Self>,
+        call: &'static str,
+        wait_list: &RawWaitList<'_>,
+        submit: impl FnOnce(Arguments) -> std::result::Result<cl_event, i32>,
+    ) -> std::result::Result<Event, NotSubmitted> {
+        let (count, events) = wait_list.arguments();
+        let _guard = exclude_failures(self.driver);
+        if self.driver.misses_failures && count > 0 {
+            // An event may have failed since the list was made.
+            wait_list.check_none_failed(call).map_err(NotSubmitted::Rejected)?;
+        }
+        match submit((self.raw, count, events)) {
+            // SAFETY: the driver has just created the event for a command of this queue.
+            Ok(event) => unsafe { Event::of_command(call, event, self, wait_list) }
+                .map_err(NotSubmitted::NoEvent),
+            Err(code) => Err(NotSubmitted::Rejected(Error::from_call(call, code))),
+        }
+    }
+}
+
+impl Drop for QueueState {
+    fn drop(&mut self) {
+        self.after_failure.release_all();
+        // SAFETY: the reference is this struct's, and released once.
+        if let Err(code) = unsafe { cl::release_command_queue(self.raw) } {
+            log::error!("{}", Error::from_call("clReleaseCommandQueue", code));
+        }
+    }
+}
+
+#[cold]
+fn poisoned(call: &'static str) -> Error {
+    let why = "a command of this queue has failed, and its driver does not keep the order of later \
+               commands: create another queue";
+    Error::refused(call, CL_INVALID_COMMAND_QUEUE, why)
+}
+
+/// The queue, number of events and events that a function of the driver takes.
+pub(crate) type Arguments = (cl_command_queue, u32, *const cl_event);
+
+impl CommandQueue {
+    /// Creates an in-order queue on the first device of `context` (`clCreateCommandQueue`).
+    ///
+    /// # Errors
+    /// The driver's errors.
+    pub fn new(context: &Context) -> Result<Self> {
+        Self::with_properties(context, QueueProperties::empty())
+    }
+
+    /// Creates a queue with `properties` on the first device of `context`.
+    ///
+    /// # Errors
+    /// CL_INVALID_QUEUE_PROPERTIES where the device lacks a property, and the driver's other errors.
+    pub fn with_properties(context: &Context, properties: QueueProperties) -> Result<Self> {
+        let device = context.devices().first().ok_or_else(|| {
+            let why = "the context has no device";
+            Error::refused("clCreateCommandQueue", CL_INVALID_DEVICE, why)
+        })?;
+        // SAFETY: the context and its device are alive while the context is borrowed.
+        unsafe { Self::create(context.get(), *device, properties) }
+    }
+
+    /// Creates a queue with `properties` on `device`.
+    ///
+    /// # Errors
+    /// CL_INVALID_DEVICE for a device that is not in `context`, and those of
+    /// [`with_properties`](Self::with_properties).
+    pub fn on_device(
+        context: &Context,
+        device: &Device,
+        properties: QueueProperties,
+    ) -> Result<Self> {
+        // SAFETY: the context and the device are alive while they are borrowed.
+        unsafe { Self::create(context.get(), device.id(), properties) }
+    }
+
+    /// # Safety
+    /// `context` and `device` are valid.
+    pub(crate) unsafe fn create(
+        context: cl_context,
+        device: cl_device_id,
+        properties: QueueProperties,
+    ) -> Result<Self> {
+        // SAFETY: the caller vouches for the handles.
+        let raw = unsafe { cl::create_command_queue(context, device, properties.bits()) }
+            .map_err(in_call("clCreateCommandQueue"))?;
+        // SAFETY: the driver has just created the queue, with one reference.
+        unsafe { Self::from_raw(raw, false) }
+    }
+
+    /// Wraps a driver's handle. With `retain`, a reference is added; without, the caller's reference
+    /// is taken over, unless this fails.
+    ///
+    /// # Errors
+    /// The driver's errors.
+    ///
+    /// # Safety
+    /// `raw` is a valid queue, and without `retain` the caller owns a reference to it. Commands that
+    /// other code enqueues on it are subject to the rules of [`as_raw`](Self::as_raw).
+    pub unsafe fn from_raw(raw: cl_command_queue, retain: bool) -> Result<Self> {
+        let info =
+            |name| cl::get_command_queue_info(raw, name).map_err(in_call("clGetCommandQueueInfo"));
+        let context = isize::from(info(cl::CL_QUEUE_CONTEXT)?) as cl_context;
+        let device = isize::from(info(cl::CL_QUEUE_DEVICE)?) as cl_device_id;
+        let properties = QueueProperties::from_bits_retain(info(cl::CL_QUEUE_PROPERTIES)?.into());
+        // SAFETY: the driver says that it is the context of a valid queue.
+        let context = unsafe { ContextRef::retain(context) }?;
+        if retain {
+            // SAFETY: the caller vouches for the handle.
+            unsafe { cl::retain_command_queue(raw) }.map_err(in_call("clRetainCommandQueue"))?;
+        }
+        let driver = Driver::of(device);
+        let after_failure = AfterFailure::new(driver);
+        let state = QueueState { raw, context, device, properties, driver, after_failure };
+        Ok(Self(Arc::new(Handle(Arc::new(state)))))
+    }
+
+    #[inline]
+    pub(crate) fn state(&self) -> &Arc<QueueState> {
+        &self.0.0
+    }
+
+    /// Returns the driver's handle, valid as long as `self` lives (PyOpenCL's `int_ptr`).
+    ///
+    /// Commands that other code enqueues through this handle are unknown to the library: maps, frees
+    /// and memory pools do not wait for them. A call of `record_use` on each memory object that such a
+    /// command uses makes the command known; see the guide on soundness.
+    #[inline]
+    pub fn as_raw(&self) -> cl_command_queue {
+        self.state().raw
+    }
+
+    /// Returns the driver's handle of the context, valid as long as `self` lives.
+    #[inline]
+    pub fn context_raw(&self) -> cl_context {
+        self.state().context_raw()
+    }
+
+    /// Returns CL_QUEUE_DEVICE.
+    pub fn device(&self) -> Device {
+        Device::new(self.state().device)
+    }
+
+    /// Returns CL_QUEUE_PROPERTIES.
+    #[inline]
+    pub fn properties(&self) -> QueueProperties {
+        self.state().properties
+    }
+
+    /// Returns whether the queue runs its commands one after the other.
+    #[inline]
+    pub fn is_in_order(&self) -> bool {
+        self.state().is_in_order()
+    }
+
+    /// Returns CL_QUEUE_REFERENCE_COUNT, for debugging: the handles of this crate share one
+    /// reference.
+    ///
+    /// # Errors
+    /// The driver's errors.
+    pub fn reference_count(&self) -> Result<u32> {
+        cl::get_command_queue_info(self.as_raw(), cl::CL_QUEUE_REFERENCE_COUNT)
+            .map(u32::from)
+            .map_err(in_call("clGetCommandQueueInfo"))
+    }
+
+    /// Submits all enqueued commands to the device (`clFlush`).
+    ///
+    /// # Errors
+    /// The driver's errors.
+    pub fn flush(&self) -> Result<()> {
+        self.state().flush()
+    }
+
+    /// Waits until all enqueued commands have ended (`clFinish`).
+    ///
+    /// # Errors
+    /// The driver's errors.
+    pub fn finish(&self) -> Result<()> {
+        cl::finish(self.as_raw()).map_err(in_call("clFinish"))?;
+        self.state().after_failure.release_completed();
+        Ok(())
+    }
+
+    /// Enqueues a marker, which completes after the events of `wait_for`, or after all commands
+    /// enqueued before it if there are none (`clEnqueueMarkerWithWaitList`;
+    /// `pyopencl.enqueue_marker`).
+    ///
+    /// # Errors
+    /// CL_INVALID_CONTEXT for an event of another context,
+    /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that has failed, and the driver's
+    /// errors.
+    pub fn enqueue_marker<'a>(&self, wait_for: impl Into<WaitList<'a>>) -> Result<Event> {
+        self.synchronize(
+            "clEnqueueMarkerWithWaitList",
+            &wait_for.into(),
+            |(queue, count, events)| {
+                // SAFETY: the handles are alive and of one context.
+                unsafe { cl::enqueue_marker_with_wait_list(queue, count, events) }
+            },
+        )
+    }
+
+    /// Enqueues a barrier: later commands run after it, and it completes as a marker does
+    /// (`clEnqueueBarrierWithWaitList`; `pyopencl.enqueue_barrier`).
+    ///
+    /// # Errors
+    /// Those of [`enqueue_marker`](Self::enqueue_marker).
+    pub fn enqueue_barrier<'a>(&self, wait_for: impl Into<WaitList<'a>>) -> Result<Event> {
+        self.synchronize(
+            "clEnqueueBarrierWithWaitList",
+            &wait_for.into(),
+            |(queue, count, events)| {
+                // SAFETY: the handles are alive and of one context.
+                unsafe { cl::enqueue_barrier_with_wait_list(queue, count, events) }
+            },
+        )
+    }
+
+    fn synchronize(
+        &self,
+        call: &'static str,
+        wait_for: &WaitList<'_>,
+        submit: impl FnOnce(Arguments) -> std::result::Result<cl_event, i32>,
+    ) -> Result<Event> {
+        // An empty list stands for all earlier commands, so completed events stay in the list.
+        let wait_list = wait_for.prepare_all(call, self.context_raw())?;
+        self.state().check_usable(call)?;
+        self.state().submit(call, &wait_list, submit).map_err(|error| match error {
+            NotSubmitted::Rejected(error) | NotSubmitted::NoEvent(error) => error,
+        })
+    }
+
+    /// Wraps the event of a command that other code enqueued on this queue, and takes over the
+    /// caller's reference to it.
+    ///
+    /// # Errors
+    /// CL_OUT_OF_RESOURCES for null.
+    ///
+    /// # Safety
+    /// `raw` is null, or a valid event of a command of this queue, and the caller owns a reference
+    /// to it.
+    pub unsafe fn event_from_raw(&self, raw: cl_event) -> Result<Event> {
+        // SAFETY: as the caller promises.
+        unsafe { Event::of_command("clRetainEvent", raw, self.state(), &RawWaitList::default()) }
+    }
+
+    /// Orders what the queue is given from now on after `events`, of its context.
+    pub(crate) fn order_after(&self, events: &[Event]) -> Result<()> {
+        let pending: Vec<_> = events.iter().filter(|event| event.outcome().is_none()).collect();
+        if pending.is_empty() {
+            return Ok(());
+        }
+        for event in &pending {
+            event.flush_queue(self.as_raw())?;
+        }
+        // A barrier also orders out-of-order queues.
+        self.enqueue_barrier(&pending[..]).map(drop)
+    }
+}
+
+impl PartialEq for CommandQueue {
+    fn eq(&self, other: &Self) -> bool {
+        ptr::eq(self.as_raw(), other.as_raw())
+    }
+}
+
+impl Eq for CommandQueue {}
+
+impl Hash for CommandQueue {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_raw().hash(state);
+    }
+}
+
+impl fmt::Debug for CommandQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CommandQueue")
+            .field("raw", &self.as_raw())
+            .field("properties", &self.properties())
+            .finish()
+    }
+}
