@@ -163,8 +163,8 @@ where
 ///     Ok(CommandQueue::new(context)?)
 /// });
 /// let context = clmatrix::create_some_context()?;
-/// assert_eq!(queue(&context, &0)?.get(), queue(&context, &0)?.get());
-/// assert_ne!(queue(&context, &0)?.get(), queue(&context, &1)?.get());
+/// assert_eq!(queue(&context, &0)?.as_raw(), queue(&context, &0)?.as_raw());
+/// assert_ne!(queue(&context, &0)?.as_raw(), queue(&context, &1)?.as_raw());
 /// # Ok(())
 /// # }
 /// ```

@@ -205,6 +205,7 @@ impl<E: TrackedEvent> Table<E> {
                     (_, Some(Outcome::Complete)) => false,
                     // Never mapped.
                     (Some(Outcome::Failed), Some(Outcome::Failed)) => false,
+                    // quirk: DRIVER-10
                     (_, Some(Outcome::Failed)) => {
                         map.state = MapState::Poisoned;
                         true

@@ -1,4 +1,5 @@
-//! One thread enqueues what fails while another enqueues what must not be overtaken.
+//! One thread makes an event fail while another enqueues commands that must keep their order.
+// quirk: POCL-2
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{hint, thread};
