@@ -10,9 +10,10 @@ use ndarray::Dimension;
 use super::builder::Launch;
 use crate::memory::track::Access;
 use crate::memory::{
-    Buffer, HostMemory, Image, MemoryObject, Pipe, Sampler, SvmAllocation, SvmArray, SvmFlags,
-    SvmPointer, SystemSvm,
+    AsMemory, Buffer, HostMemory, Image, MemFlags, MemoryObject, Pipe, Sampler, SvmAllocation,
+    SvmArray, SvmFlags, SvmPointer, SystemSvm,
 };
+use crate::pool::{PooledBuffer, PooledSvm};
 
 /// What can be passed to a kernel, by [`Launch::arg`]:
 ///
@@ -22,14 +23,11 @@ use crate::memory::{
 /// - `&buffer`, `&svm` of any shared virtual memory, or [`NullBuffer`];
 /// - `&image`, `&pipe`, `&sampler`;
 /// - [`LocalMemory`].
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be passed to a kernel",
-    note = "memory objects are passed by reference, numbers and `bytemuck::Pod` structures by value"
-)]
 pub trait KernelArg<'a>: sealed::Pass<'a> {}
 
-/// Memory that can be passed to a kernel, by [`Launch::arg`] and [`Launch::arg_read`].
-pub trait MemoryArg<'a>: KernelArg<'a> + sealed::PassMemory<'a> {}
+/// Memory that can be passed to a kernel, by [`Launch::arg`] and [`Launch::arg_read`]: `&buffer`, `&svm` of
+/// any shared virtual memory, `&image`, `&pipe`.
+pub trait MemoryArg<'a>: AsMemory<Kind: sealed::PassMemory<'a>> {}
 
 /// Memory that each work group has for itself, for an argument that points to `local` memory
 /// (PyOpenCL's `LocalMemory`).
@@ -146,22 +144,29 @@ impl Value {
 pub(crate) mod sealed {
     use super::{Access, Launch};
 
-    /// What can be passed.
+    /// An argument.
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` cannot be passed to a kernel",
+        note = "memory objects are passed by reference, numbers and `bytemuck::Pod` structures by value"
+    )]
     pub trait Pass<'a> {
         /// Makes it the next argument.
         fn pass(self, launch: &mut Launch<'_, 'a>);
     }
 
-    /// What can be passed for reading alone.
-    pub trait PassMemory<'a>: Pass<'a> {
-        /// Makes it the next argument, of which the kernel makes this use.
+    /// A kind of memory that is an argument.
+    pub trait PassMemory<'a>: Copy {
+        /// Returns the access of a kernel, as far as the memory's flags tell.
+        fn default_access(self) -> Access;
+
+        /// Makes it the next argument, to which the kernel has this access.
         fn pass_for(self, launch: &mut Launch<'_, 'a>, access: Access);
     }
 }
 
 use sealed::{Pass, PassMemory};
 
-impl<'a, T: Pod> KernelArg<'a> for T {}
+impl<'a, P: Pass<'a>> KernelArg<'a> for P {}
 
 impl<'a, T: Pod> Pass<'a> for T {
     #[inline]
@@ -170,16 +175,12 @@ impl<'a, T: Pod> Pass<'a> for T {
     }
 }
 
-impl<'a> KernelArg<'a> for LocalMemory {}
-
 impl<'a> Pass<'a> for LocalMemory {
     #[inline]
     fn pass(self, launch: &mut Launch<'_, 'a>) {
         launch.push_local(self.size);
     }
 }
-
-impl<'a> KernelArg<'a> for NullBuffer {}
 
 impl<'a> Pass<'a> for NullBuffer {
     #[inline]
@@ -188,20 +189,49 @@ impl<'a> Pass<'a> for NullBuffer {
     }
 }
 
-macro_rules! memory_objects {
-    ($($object:ty: $kind:ident;)*) => {$(
-        impl<'a> KernelArg<'a> for &'a $object {}
+impl<'a> Pass<'a> for &'a Sampler {
+    #[inline]
+    fn pass(self, launch: &mut Launch<'_, 'a>) {
+        launch.push_sampler(self);
+    }
+}
 
-        impl<'a> Pass<'a> for &'a $object {
+impl<'a, M: AsMemory<Kind: PassMemory<'a>>> MemoryArg<'a> for M {}
+
+/// Passes references to memory as memory of its kind. One implementation for all would overlap with the
+/// one for plain values.
+macro_rules! memory {
+    ($([$($generics:tt)*] $memory:ty;)*) => {$(
+        impl<'a, $($generics)*> Pass<'a> for &'a $memory {
             #[inline]
             fn pass(self, launch: &mut Launch<'_, 'a>) {
-                self.pass_for(launch, access(self));
+                let memory = self.as_memory();
+                memory.pass_for(launch, memory.default_access());
             }
         }
+    )*};
+}
 
-        impl<'a> MemoryArg<'a> for &'a $object {}
+memory! {
+    [] Buffer;
+    [] PooledBuffer;
+    [] Image;
+    [] Pipe;
+    [] SvmAllocation;
+    [] PooledSvm;
+    [T: Pod, D: Dimension] SvmArray<T, D>;
+    [H: HostMemory] SystemSvm<H>;
+}
 
+macro_rules! memory_objects {
+    ($($object:ty: $kind:ident;)*) => {$(
         impl<'a> PassMemory<'a> for &'a $object {
+            #[inline]
+            fn default_access(self) -> Access {
+                let is_read_only = self.flags().contains(MemFlags::READ_ONLY);
+                if is_read_only { Access::Read } else { Access::Write }
+            }
+
             #[inline]
             fn pass_for(self, launch: &mut Launch<'_, 'a>, access: Access) {
                 launch.push_memory(self, Kinds::$kind, access);
@@ -216,51 +246,17 @@ memory_objects! {
     Pipe: PIPE;
 }
 
-impl<'a> KernelArg<'a> for &'a Sampler {}
-
-impl<'a> Pass<'a> for &'a Sampler {
+impl<'a> PassMemory<'a> for &'a dyn SvmPointer {
     #[inline]
-    fn pass(self, launch: &mut Launch<'_, 'a>) {
-        launch.push_sampler(self);
+    fn default_access(self) -> Access {
+        let is_read_only = self.svm_flags().contains(SvmFlags::READ_ONLY);
+        if is_read_only { Access::Read } else { Access::Write }
     }
-}
 
-macro_rules! shared_virtual_memory {
-    ($([$($generics:tt)*] $pointer:ty;)*) => {$(
-        impl<'a, $($generics)*> KernelArg<'a> for &'a $pointer {}
-
-        impl<'a, $($generics)*> Pass<'a> for &'a $pointer {
-            #[inline]
-            fn pass(self, launch: &mut Launch<'_, 'a>) {
-                let is_read_only = self.svm_flags().contains(SvmFlags::READ_ONLY);
-                let access = if is_read_only { Access::Read } else { Access::Write };
-                launch.push_svm(self, access);
-            }
-        }
-
-        impl<'a, $($generics)*> MemoryArg<'a> for &'a $pointer {}
-
-        impl<'a, $($generics)*> PassMemory<'a> for &'a $pointer {
-            #[inline]
-            fn pass_for(self, launch: &mut Launch<'_, 'a>, access: Access) {
-                launch.push_svm(self, access);
-            }
-        }
-    )*};
-}
-
-shared_virtual_memory! {
-    [] SvmAllocation;
-    [T: Pod, D: Dimension] SvmArray<T, D>;
-    [H: HostMemory] SystemSvm<H>;
-}
-
-/// What a kernel does to an object, as far as its flags say.
-#[inline]
-fn access(object: &impl MemoryObject) -> Access {
-    use crate::memory::MemFlags;
-    let is_read_only = object.flags().contains(MemFlags::READ_ONLY);
-    if is_read_only { Access::Read } else { Access::Write }
+    #[inline]
+    fn pass_for(self, launch: &mut Launch<'_, 'a>, access: Access) {
+        launch.push_svm(self, access);
+    }
 }
 
 /// What `T` is made of. The compiler works it out.

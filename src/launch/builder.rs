@@ -17,6 +17,7 @@ use cl3::types::cl_uint;
 use opencl3::kernel::Kernel;
 use smallvec::SmallVec;
 
+use super::arg::sealed::PassMemory;
 use super::arg::{Data, KernelArg, Kinds, MemoryArg, Value};
 use super::arg_info::Parameter;
 use super::size::{self, WorkSize};
@@ -112,7 +113,7 @@ impl<'k, 'a> Launch<'k, 'a> {
     /// meanwhile.
     #[inline]
     pub fn arg_read(&mut self, arg: impl MemoryArg<'a>) -> &mut Self {
-        arg.pass_for(self, Access::Read);
+        arg.as_memory().pass_for(self, Access::Read);
         self
     }
 
@@ -247,7 +248,7 @@ impl<'k, 'a> Launch<'k, 'a> {
     }
 
     #[inline]
-    pub(super) fn push_svm(&mut self, svm: &'a impl SvmPointer, access: Access) {
+    pub(super) fn push_svm(&mut self, svm: &'a dyn SvmPointer, access: Access) {
         let kind =
             if self.is_foreign(svm.memory().context()) { Kinds::FOREIGN } else { Kinds::SVM };
         self.push(Value { kind, size: 0, data: Data::Svm(svm.svm_ptr()) });

@@ -10,6 +10,7 @@ use bytemuck::Pod;
 use cl3::command_queue as cl;
 use cl3::error_codes::CL_INVALID_VALUE;
 
+use super::as_memory::AsMemory;
 use super::buffer::Buffer;
 use super::command::enqueue;
 use super::object::MemoryObject;
@@ -21,12 +22,12 @@ use crate::wait_list::WaitList;
 /// The longest pattern of `clEnqueueFillBuffer`, in bytes.
 const LONGEST_PATTERN: usize = 128;
 
-/// Memory that can be filled with a `P`, all of it or the part that `Part` tells.
+/// A kind of memory that can be filled with a `P`, over all of it or over a `Part`.
 ///
 /// | memory | with | part |
 /// |---|---|---|
 /// | `&`[`Buffer`] | a `&`[`Pattern`] | a range of bytes, such as `..` and `16..32` |
-/// | `&`[`SvmPointer`](super::SvmPointer) | a `&`[`Pattern`] | a range of bytes |
+/// | `&dyn `[`SvmPointer`](super::SvmPointer) | a `&`[`Pattern`] | a range of bytes |
 /// | `&`[`Image`](super::Image) | a [`FillColor`](super::FillColor) | `..`, [`ImageRegion`](super::ImageRegion) |
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be filled with `{P}` over `{Part}`",
@@ -98,14 +99,14 @@ impl sealed::Bytes for [u8] {
 /// For buffers, those of [`enqueue_fill_buffer`]; for shared virtual memory, those of
 /// [`enqueue_svm_memfill`](super::enqueue_svm_memfill); for images, those of
 /// [`enqueue_fill_image`](super::enqueue_fill_image).
-pub fn enqueue_fill<'a, P, Part, Dst: FillTarget<P, Part>>(
+pub fn enqueue_fill<'a, P, Part>(
     queue: &CommandQueue,
-    dst: Dst,
+    dst: impl AsMemory<Kind: FillTarget<P, Part>>,
     pattern: P,
     part: Part,
     wait_for: impl Into<WaitList<'a>>,
 ) -> Result<Event> {
-    dst.enqueue_fill(queue, pattern, part, &wait_for.into())
+    dst.as_memory().enqueue_fill(queue, pattern, part, &wait_for.into())
 }
 
 /// Repeats `pattern` over the bytes `range` of `buffer` (`clEnqueueFillBuffer`, OpenCL 1.2;

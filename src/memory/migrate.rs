@@ -28,10 +28,18 @@ bitflags::bitflags! {
     }
 }
 
-/// Any [`MemoryObject`], in a list of different ones.
-pub trait AnyMemoryObject: Handle {}
+/// Any [`MemoryObject`] or pooled buffer, in a list of different ones.
+pub trait AnyMemoryObject {
+    /// Returns the handle of the memory object.
+    #[doc(hidden)]
+    fn as_handle(&self) -> &dyn Handle;
+}
 
-impl<M: MemoryObject> AnyMemoryObject for M {}
+impl<M: MemoryObject> AnyMemoryObject for M {
+    fn as_handle(&self) -> &dyn Handle {
+        self
+    }
+}
 
 /// Moves `objects` to the queue's device or to the host (`clEnqueueMigrateMemObjects`, OpenCL 1.2).
 /// Does not block. Many drivers take memory for an object only now.
@@ -67,9 +75,10 @@ pub fn enqueue_migrate_mem_objects<'a>(
 ) -> Result<Event> {
     const CALL: &str = "clEnqueueMigrateMemObjects";
     let (count, access) = checked(CALL, objects.len(), flags)?;
+    let handles = objects.iter().map(|object| object.as_handle());
     let operands: SmallVec<[_; 4]> =
-        objects.iter().map(|object| whole_of(*object, access)).collect();
-    let raw: SmallVec<[cl_mem; 4]> = objects.iter().map(|object| object.handle()).collect();
+        handles.clone().map(|handle| whole_of(handle, access)).collect();
+    let raw: SmallVec<[cl_mem; 4]> = handles.map(Handle::handle).collect();
     let event = enqueue(CALL, queue, &operands, &wait_for.into(), |(queue, events, list)| {
         // SAFETY: the handles are alive and of one context, and the driver keeps the objects until
         // the command has ended.
@@ -101,7 +110,7 @@ pub(crate) fn checked(
 }
 
 /// All bytes of an object for a command: drivers move it as a whole, a region with its buffer.
-fn whole_of(object: &dyn AnyMemoryObject, access: Access) -> AccessedRange<'_> {
-    let object = object.object();
+fn whole_of(handle: &dyn Handle, access: Access) -> AccessedRange<'_> {
+    let object = handle.object();
     object.operand(&(0..object.about().size), access)
 }

@@ -92,6 +92,7 @@
 //! # }
 //! ```
 
+mod as_memory;
 mod buffer;
 pub(crate) mod command;
 pub(crate) mod context;
@@ -111,11 +112,12 @@ pub(crate) mod svm;
 pub(crate) mod track;
 
 pub use crate::wait_list::WaitList;
+pub use as_memory::{AsMemory, Host};
 pub use buffer::{Buffer, BufferBuilder};
 pub use copy::{
-    CopyArgs, HostRect, ImageBufferRegion, ImageCopy, ImageRegion, Linear, Origin, PendingTransfer,
-    Pitches, Rect, Region, enqueue_copy, enqueue_copy_buffer, enqueue_copy_buffer_p2p_amd,
-    enqueue_read_buffer, enqueue_write_buffer,
+    BufferPart, CopyFrom, HostRect, ImageBufferRegion, ImageCopy, ImageRegion, Linear, Origin,
+    PendingTransfer, Pitches, Rect, Region, enqueue_copy, enqueue_copy_buffer,
+    enqueue_copy_buffer_p2p_amd, enqueue_read_buffer, enqueue_write_buffer,
 };
 pub use fill::{FillTarget, Pattern, enqueue_fill, enqueue_fill_buffer};
 pub use flags::MemFlags;

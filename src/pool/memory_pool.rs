@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::queue::CommandQueue;
 use cl3::error_codes::{CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT};
+use cl3::types::cl_context;
 
 use super::allocator::Allocator;
 use super::memory::Memory;
@@ -191,6 +192,31 @@ impl<M: Memory> Pool<M> {
     /// The size in bytes of the blocks of a bin (PyOpenCL's `alloc_size`).
     pub fn alloc_size(&self, bin: u32) -> usize {
         self.shared().binning.size(bin)
+    }
+}
+
+/// Allocates from the pool. All else is as its own allocator says.
+impl<M: Memory> Allocator for Pool<M> {
+    type Memory = Pooled<M>;
+
+    fn allocate(&self, size: usize) -> Result<Option<Pooled<M>>> {
+        if size == 0 { Ok(None) } else { Pool::allocate(self, size).map(Some) }
+    }
+
+    fn queue(&self) -> Option<&CommandQueue> {
+        self.allocator().queue()
+    }
+
+    fn is_deferred(&self) -> bool {
+        self.allocator().is_deferred()
+    }
+
+    fn max_size(&self) -> Option<usize> {
+        self.allocator().max_size()
+    }
+
+    fn context_raw(&self) -> cl_context {
+        self.allocator().context_raw()
     }
 }
 

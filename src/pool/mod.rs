@@ -27,7 +27,6 @@
 //! that, reserves about one and a half times what is in use.
 
 mod allocator;
-mod as_memory;
 mod bin;
 mod bins;
 mod block;

@@ -16,10 +16,11 @@ use super::shelf;
 use super::split;
 use crate::error::{Error, Result};
 use crate::memory::command::{AccessedRange, enqueue};
+use crate::memory::object::sealed::Handle;
 use crate::memory::svm::memory::SvmMemory;
 use crate::memory::svm::sealed::Svm;
 use crate::memory::track::Access;
-use crate::memory::{Buffer, SvmAllocation, SvmPointer, WaitList};
+use crate::memory::{AnyMemoryObject, AsMemory, Buffer, SvmAllocation, SvmPointer, WaitList};
 use cl3::error_codes::CL_INVALID_CONTEXT;
 
 /// Memory of a pool, which goes back to it when this is dropped (PyOpenCL's `PooledBuffer` and
@@ -222,6 +223,30 @@ impl<M: Memory> Drop for Back<M> {
 #[cold]
 fn free<M: Memory>(block: Box<Block<M>>) {
     drop(block);
+}
+
+impl<'a> AsMemory for &'a PooledBuffer {
+    type Kind = &'a Buffer;
+
+    #[inline]
+    fn as_memory(self) -> &'a Buffer {
+        self
+    }
+}
+
+impl<'a> AsMemory for &'a PooledSvm {
+    type Kind = &'a dyn SvmPointer;
+
+    #[inline]
+    fn as_memory(self) -> &'a dyn SvmPointer {
+        &**self
+    }
+}
+
+impl AnyMemoryObject for PooledBuffer {
+    fn as_handle(&self) -> &dyn Handle {
+        &**self
+    }
 }
 
 impl SvmPointer for PooledSvm {}

@@ -10,12 +10,12 @@ use cl3::error_codes::{CL_INVALID_VALUE, CL_MEM_COPY_OVERLAP};
 use cl3::types::cl_event;
 
 use super::command::{BufferCommand, Part, linear_call};
+use super::enqueue_copy;
 use super::rows::Rows;
-use super::{CopyArgs, Everything};
 use crate::error::{Error, Result};
 use crate::memory::buffer::Buffer;
 use crate::memory::command::enqueue;
-use crate::memory::host::{HostSource, HostTarget, Layout, Place};
+use crate::memory::host::{Layout, Place};
 use crate::memory::object::MemoryObject;
 use crate::memory::range::overlap;
 use crate::memory::range::{check_not_empty, checked_span};
@@ -71,69 +71,93 @@ impl Linear {
         self.byte_count = Some(bytes);
         self
     }
-}
 
-impl<D: HostTarget> CopyArgs<D, &Buffer> for Linear {
-    type Output = D::Output;
-
-    fn enqueue(
-        self,
-        queue: &CommandQueue,
-        dst: D,
-        src: &Buffer,
-        wait_for: &WaitList<'_>,
-    ) -> Self::Output {
-        dst.transfer(queue, wait_for, |place| {
-            check_no_host_offset(linear_call(Access::Read), self.dst_offset)?;
-            plan(src, Access::Read, self.src_offset, self.byte_count, place)
-        })
+    /// Returns the offset in device memory of a command that does `access` to it. The other side is host
+    /// memory, for which an offset is refused.
+    pub(super) fn device_offset(self, call: &'static str, access: Access) -> Result<usize> {
+        let (device, host) = match access {
+            Access::Read => (self.src_offset, self.dst_offset),
+            Access::Write => (self.dst_offset, self.src_offset),
+        };
+        if host == 0 {
+            return Ok(device);
+        }
+        let why = "an offset is one of device memory; of host memory, give the part that is meant";
+        Err(Error::refused(call, CL_INVALID_VALUE, why))
     }
-}
 
-impl<S: HostSource> CopyArgs<&Buffer, S> for Linear {
-    type Output = S::Output;
+    /// Returns the command that does `access` to `buffer`; the other side is at `place`.
+    pub(super) fn plan(
+        self,
+        buffer: &Buffer,
+        access: Access,
+        place: Place,
+    ) -> Result<BufferCommand<'_>> {
+        let call = linear_call(access);
+        let offset = self.device_offset(call, access)?;
+        let part = match (place.layout(call)?, self.byte_count) {
+            (Layout::Rows(host), None) => {
+                let [row, rows, _] = host.region;
+                // Neither overflows: the array has more bytes.
+                let buffer_rows = Rows {
+                    origin: [offset, 0, 0],
+                    region: host.region,
+                    row_pitch: row,
+                    slice_pitch: row * rows,
+                };
+                buffer.span(call, offset, host.region.iter().product())?;
+                Part::Rect { buffer: buffer_rows, host }
+            }
+            (_, byte_count) => {
+                let available = place.size(call)?;
+                let host = match byte_count {
+                    Some(size) => checked_span(call, "host memory", available, 0, size)?,
+                    None => 0..available,
+                };
+                let range = buffer.span(call, offset, host.len())?;
+                check_not_empty(call, &range)?;
+                Part::Linear(range)
+            }
+        };
+        BufferCommand::new(buffer, access, part, place.pointer)
+    }
 
-    fn enqueue(
+    /// Copies between two buffers.
+    pub(super) fn copy(
         self,
         queue: &CommandQueue,
         dst: &Buffer,
-        src: S,
-        wait_for: &WaitList<'_>,
-    ) -> Self::Output {
-        src.transfer(queue, wait_for, |place| {
-            check_no_host_offset(linear_call(Access::Write), self.src_offset)?;
-            plan(dst, Access::Write, self.dst_offset, self.byte_count, place)
-        })
-    }
-}
-
-impl CopyArgs<&Buffer, &Buffer> for Linear {
-    type Output = Result<Event>;
-
-    fn enqueue(
-        self,
-        queue: &CommandQueue,
-        dst: &Buffer,
         src: &Buffer,
         wait_for: &WaitList<'_>,
-    ) -> Self::Output {
-        let Self { src_offset, dst_offset, byte_count } = self;
-        let left = |buffer: &Buffer, offset| buffer.size().saturating_sub(offset);
-        let size = byte_count.unwrap_or_else(|| left(src, src_offset).min(left(dst, dst_offset)));
-        copy_linear(queue, src, dst, (src_offset, dst_offset, size), wait_for)
+    ) -> Result<Event> {
+        let Self { src_offset, dst_offset, .. } = self;
+        let size = self.size_between(src.size(), dst.size());
+        let sides = ((src, src_offset), (dst, dst_offset));
+        copy("clEnqueueCopyBuffer", queue, sides, size, wait_for, |(queue, count, events)| {
+            let (from, to) = (src.as_raw(), dst.as_raw());
+            // SAFETY: the handles are alive and of one context, the bytes are within the buffers and
+            // apart, and the driver keeps the buffers until the command has ended.
+            unsafe {
+                cl::enqueue_copy_buffer(
+                    queue, from, to, src_offset, dst_offset, size, count, events,
+                )
+            }
+        })
+    }
+
+    /// Returns the number of bytes to copy between device memories of these sizes.
+    pub(super) fn size_between(self, src: usize, dst: usize) -> usize {
+        let left = |size: usize, offset| size.saturating_sub(offset);
+        self.byte_count
+            .unwrap_or_else(|| left(src, self.src_offset).min(left(dst, self.dst_offset)))
     }
 }
 
-impl<D: HostTarget> Everything<D, &Buffer> for RangeFull {
-    type Args = Linear;
-}
-
-impl<S: HostSource> Everything<&Buffer, S> for RangeFull {
-    type Args = Linear;
-}
-
-impl Everything<&Buffer, &Buffer> for RangeFull {
-    type Args = Linear;
+/// As many bytes as there are.
+impl From<RangeFull> for Linear {
+    fn from(_: RangeFull) -> Self {
+        Self::default()
+    }
 }
 
 /// Fills `data` from byte `offset` of `buffer` on, and returns when that is done
@@ -152,8 +176,7 @@ pub fn enqueue_read_buffer<'a, T: Pod>(
     data: &mut [T],
     wait_for: impl Into<WaitList<'a>>,
 ) -> Result<Event> {
-    let bytes = Linear::default().src_offset(offset);
-    bytes.enqueue(queue, data, buffer, &wait_for.into())
+    enqueue_copy(queue, data, buffer, Linear::default().src_offset(offset), wait_for)
 }
 
 /// Writes `data` from byte `offset` of `buffer` on, and returns when `data` has been read
@@ -168,8 +191,7 @@ pub fn enqueue_write_buffer<'a, T: Pod>(
     data: &[T],
     wait_for: impl Into<WaitList<'a>>,
 ) -> Result<Event> {
-    let bytes = Linear::default().dst_offset(offset);
-    bytes.enqueue(queue, buffer, data, &wait_for.into())
+    enqueue_copy(queue, buffer, data, Linear::default().dst_offset(offset), wait_for)
 }
 
 /// Copies `size` bytes of `src` from `src_offset` on to `dst_offset` of `dst`
@@ -188,75 +210,11 @@ pub fn enqueue_copy_buffer<'a>(
     size: usize,
     wait_for: impl Into<WaitList<'a>>,
 ) -> Result<Event> {
-    copy_linear(queue, src, dst, (src_offset, dst_offset, size), &wait_for.into())
+    let linear = Linear { src_offset, dst_offset, byte_count: Some(size) };
+    linear.copy(queue, dst, src, &wait_for.into())
 }
 
-/// The command between `offset` of `buffer` and the host memory at `place`.
-fn plan(
-    buffer: &Buffer,
-    access: Access,
-    offset: usize,
-    byte_count: Option<usize>,
-    place: Place,
-) -> Result<BufferCommand<'_>> {
-    let call = linear_call(access);
-    let part = match (place.layout(call)?, byte_count) {
-        (Layout::Rows(host), None) => {
-            let [row, rows, _] = host.region;
-            // Neither overflows: the array has more bytes.
-            let buffer_rows = Rows {
-                origin: [offset, 0, 0],
-                region: host.region,
-                row_pitch: row,
-                slice_pitch: row * rows,
-            };
-            buffer.span(call, offset, host.region.iter().product())?;
-            Part::Rect { buffer: buffer_rows, host }
-        }
-        (_, byte_count) => {
-            let available = place.size(call)?;
-            let host = match byte_count {
-                Some(size) => checked_span(call, "host memory", available, 0, size)?,
-                None => 0..available,
-            };
-            let range = buffer.span(call, offset, host.len())?;
-            check_not_empty(call, &range)?;
-            Part::Linear(range)
-        }
-    };
-    BufferCommand::new(buffer, access, part, place.pointer)
-}
-
-pub(super) fn check_no_host_offset(call: &'static str, offset: usize) -> Result<()> {
-    if offset == 0 {
-        return Ok(());
-    }
-    let why = "an offset is one of device memory; of host memory, give the part that is meant";
-    Err(Error::refused(call, CL_INVALID_VALUE, why))
-}
-
-/// `clEnqueueCopyBuffer`, which blocks nobody.
-fn copy_linear(
-    queue: &CommandQueue,
-    src: &Buffer,
-    dst: &Buffer,
-    bytes: (usize, usize, usize),
-    wait_for: &WaitList<'_>,
-) -> Result<Event> {
-    let (src_offset, dst_offset, size) = bytes;
-    let sides = ((src, src_offset), (dst, dst_offset));
-    copy("clEnqueueCopyBuffer", queue, sides, size, wait_for, |(queue, count, events)| {
-        let (from, to) = (src.as_raw(), dst.as_raw());
-        // SAFETY: the handles are alive and of one context, the bytes are within the buffers and
-        // apart, and the driver keeps the buffers until the command has ended.
-        unsafe {
-            cl::enqueue_copy_buffer(queue, from, to, src_offset, dst_offset, size, count, events)
-        }
-    })
-}
-
-/// Copies `size` bytes between two buffers, each with the byte to begin at, as `issue` asks the
-/// driver for it.
+/// Copies `size` bytes between two buffers, each with the byte to begin at; `issue` calls the driver.
 pub(super) fn copy(
     call: &'static str,
     queue: &CommandQueue,

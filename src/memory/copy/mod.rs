@@ -1,8 +1,8 @@
 //! `enqueue_copy`: bytes and pixels from one place to another (`pyopencl.enqueue_copy`).
 //!
-//! What can be copied where is a matter of types: [`CopyArgs`] is implemented for the arguments of
-//! each pair that there is.
+//! [`CopyFrom`] is implemented for each pair of kinds of memory between which OpenCL copies.
 
+mod buffer;
 mod command;
 mod image;
 mod linear;
@@ -12,10 +12,11 @@ mod rect;
 mod rows;
 mod svm;
 
-use std::ops::RangeFull;
-
+use crate::memory::as_memory::AsMemory;
 use crate::queue::CommandQueue;
+use crate::wait_list::WaitList;
 
+pub use buffer::BufferPart;
 pub use image::{ImageBufferRegion, ImageCopy, ImageRegion};
 pub use linear::{Linear, enqueue_copy_buffer, enqueue_read_buffer, enqueue_write_buffer};
 pub use p2p::enqueue_copy_buffer_p2p_amd;
@@ -24,62 +25,27 @@ pub use rect::{HostRect, Rect};
 pub(crate) use rows::Rows;
 pub use rows::{Origin, Pitches, Region};
 
-use crate::wait_list::WaitList;
-
-/// How a copy from `Src` to `Dst` goes: which bytes, rows or pixels.
+/// A pair of kinds of memory between which [`enqueue_copy`] copies, from `Src` to `Self`.
 #[diagnostic::on_unimplemented(
-    message = "nothing can be copied from `{Src}` to `{Dst}` with `{Self}`",
-    note = "the documentation of `enqueue_copy` has a table of the supported combinations"
+    message = "nothing can be copied from `{Src}` to `{Self}`",
+    note = "the documentation of `enqueue_copy` has a table of the pairs of memory"
 )]
-pub trait CopyArgs<Dst, Src> {
-    /// What the call gives: an event, or the host memory that the copy owns until it has ended.
+pub trait CopyFrom<Src>: Sized {
+    /// The bytes, rows or pixels that a copy moves.
+    type Part;
+
+    /// The result of the call: an event, or a transfer that owns the host memory.
     type Output;
 
     /// Enqueues the copy.
-    fn enqueue(
-        self,
+    #[doc(hidden)]
+    fn copy(
         queue: &CommandQueue,
-        dst: Dst,
+        dst: Self,
         src: Src,
+        part: Self::Part,
         wait_for: &WaitList<'_>,
     ) -> Self::Output;
-}
-
-/// What `..` stands for.
-#[diagnostic::on_unimplemented(
-    message = "nothing can be copied from `{Src}` to `{Dst}` with `..`",
-    note = "the documentation of `enqueue_copy` has a table of the supported combinations"
-)]
-pub trait Everything<Dst, Src> {
-    /// Copies as much as there is by default.
-    type Args: Part + CopyArgs<Dst, Src> + Default;
-}
-
-/// What says which part is copied, as `..` does not.
-pub trait Part {}
-
-impl Part for Linear {}
-impl Part for Rect {}
-impl Part for HostRect {}
-impl Part for ImageRegion {}
-impl Part for ImageBufferRegion {}
-impl Part for ImageCopy {}
-
-impl<Dst, Src> CopyArgs<Dst, Src> for RangeFull
-where
-    Self: Everything<Dst, Src>,
-{
-    type Output = <<Self as Everything<Dst, Src>>::Args as CopyArgs<Dst, Src>>::Output;
-
-    fn enqueue(
-        self,
-        queue: &CommandQueue,
-        dst: Dst,
-        src: Src,
-        wait_for: &WaitList<'_>,
-    ) -> Self::Output {
-        <Self as Everything<Dst, Src>>::Args::default().enqueue(queue, dst, src, wait_for)
-    }
 }
 
 /// Copies from `src` to `dst`. `..` stands for all of the host memory, which must have room on the
@@ -144,12 +110,16 @@ where
 /// CL_INVALID_OPERATION where flags or a map forbid it;
 /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where an event of the wait list has failed; and the
 /// driver's errors.
-pub fn enqueue_copy<'a, Dst, Src, Args: CopyArgs<Dst, Src>>(
+pub fn enqueue_copy<'a, Dst, Src>(
     queue: &CommandQueue,
     dst: Dst,
     src: Src,
-    args: Args,
+    part: impl Into<<Dst::Kind as CopyFrom<Src::Kind>>::Part>,
     wait_for: impl Into<WaitList<'a>>,
-) -> Args::Output {
-    args.enqueue(queue, dst, src, &wait_for.into())
+) -> <Dst::Kind as CopyFrom<Src::Kind>>::Output
+where
+    Src: AsMemory,
+    Dst: AsMemory<Kind: CopyFrom<Src::Kind>>,
+{
+    CopyFrom::copy(queue, dst.as_memory(), src.as_memory(), part.into(), &wait_for.into())
 }

@@ -6,13 +6,12 @@ use crate::queue::CommandQueue;
 use cl3::command_queue as cl;
 use cl3::error_codes::{CL_INVALID_VALUE, CL_MEM_COPY_OVERLAP};
 
-use super::CopyArgs;
 use super::command::{BufferCommand, Part, rect_call};
 use super::rows::{Origin, Pitches, Region, Rows, overlap};
 use crate::error::{Error, Result};
 use crate::memory::buffer::Buffer;
 use crate::memory::command::enqueue;
-use crate::memory::host::{HostSource, HostTarget, Place};
+use crate::memory::host::Place;
 use crate::memory::object::MemoryObject;
 use crate::memory::track::Access;
 use crate::wait_list::WaitList;
@@ -83,40 +82,18 @@ impl HostRect {
         self
     }
 
-    fn plan(self, buffer: &Buffer, access: Access, place: Place) -> Result<BufferCommand<'_>> {
+    /// Returns the command that does `access` to `buffer`; the other side is at `place`.
+    pub(super) fn plan(
+        self,
+        buffer: &Buffer,
+        access: Access,
+        place: Place,
+    ) -> Result<BufferCommand<'_>> {
         let call = rect_call(access);
         let rows = |side, origin, pitches| Rows::checked(call, side, origin, self.region, pitches);
         let device = rows(("buffer", buffer.size()), self.buffer_origin, self.buffer_pitches)?;
         let host = rows(("host memory", place.size(call)?), self.host_origin, self.host_pitches)?;
         BufferCommand::new(buffer, access, Part::Rect { buffer: device, host }, place.pointer)
-    }
-}
-
-impl<D: HostTarget> CopyArgs<D, &Buffer> for HostRect {
-    type Output = D::Output;
-
-    fn enqueue(
-        self,
-        queue: &CommandQueue,
-        dst: D,
-        src: &Buffer,
-        wait_for: &WaitList<'_>,
-    ) -> Self::Output {
-        dst.transfer(queue, wait_for, |place| self.plan(src, Access::Read, place))
-    }
-}
-
-impl<S: HostSource> CopyArgs<&Buffer, S> for HostRect {
-    type Output = S::Output;
-
-    fn enqueue(
-        self,
-        queue: &CommandQueue,
-        dst: &Buffer,
-        src: S,
-        wait_for: &WaitList<'_>,
-    ) -> Self::Output {
-        src.transfer(queue, wait_for, |place| self.plan(dst, Access::Write, place))
     }
 }
 
@@ -185,18 +162,15 @@ impl Rect {
         self.dst_pitches = pitches.into();
         self
     }
-}
 
-impl CopyArgs<&Buffer, &Buffer> for Rect {
-    type Output = Result<Event>;
-
-    fn enqueue(
+    /// Copies between two buffers.
+    pub(super) fn copy(
         self,
         queue: &CommandQueue,
         dst: &Buffer,
         src: &Buffer,
         wait_for: &WaitList<'_>,
-    ) -> Self::Output {
+    ) -> Result<Event> {
         const CALL: &str = "clEnqueueCopyBufferRect";
         let rows = |side, origin, pitches| Rows::checked(CALL, side, origin, self.region, pitches);
         let from = rows(("source", src.size()), self.src_origin, self.src_pitches)?;

@@ -25,8 +25,6 @@ pub use transfer_error::TransferError;
 pub trait HostMemory: sealed::Stable + Send + 'static {}
 
 pub(crate) mod sealed {
-    pub use super::side::Side;
-
     /// # Safety
     /// The bytes are initialised, any bytes are valid in their place, and they stay where they are
     /// as long as the owner is not touched. They may be written if the owner is a

@@ -1,8 +1,7 @@
-//! What can stand for the host in a transfer.
-#![expect(private_bounds, reason = "nobody else sees how a side transfers")]
+//! Host memory in a copy.
+#![expect(private_bounds, reason = "`transfer` is hidden: it is for this crate alone")]
 
 use std::ptr;
-use std::sync::Arc;
 
 use crate::event::Event;
 use crate::queue::CommandQueue;
@@ -10,7 +9,7 @@ use bytemuck::Pod;
 use cl3::types::{CL_BLOCKING, cl_bool, cl_command_queue, cl_event, cl_uint};
 use ndarray::{ArrayBase, ArrayView, ArrayViewMut, Data, DataMut, Dimension};
 
-use super::sealed::{self, Stable};
+use super::sealed::Stable;
 use super::{HostMemory, Place, TransferError, array, bytes_of};
 use crate::error::Result;
 use crate::memory::command::{AccessedRange, enqueue_blocking};
@@ -43,7 +42,20 @@ use crate::wait_list::WaitList;
 /// # Ok(())
 /// # }
 /// ```
-pub trait HostSource: sealed::Side {}
+pub trait HostSource: Sized {
+    /// The result of the copy: [`Result`]`<`[`Event`]`>` of memory that is lent, else
+    /// `Result<`[`PendingTransfer`]`<Self>, `[`TransferError`]`<Option<Self>>>`.
+    type Output;
+
+    /// Enqueues the command that `plan` makes for where the memory is.
+    #[doc(hidden)]
+    fn transfer<C: HostCommand>(
+        self,
+        queue: &CommandQueue,
+        wait_for: &WaitList<'_>,
+        plan: impl FnOnce(Place) -> Result<C>,
+    ) -> Self::Output;
+}
 
 /// Host memory of plain elements that a command can write.
 ///
@@ -68,9 +80,14 @@ pub trait HostSource: sealed::Side {}
 /// # Ok(())
 /// # }
 /// ```
-pub trait HostTarget: sealed::Side {}
+#[diagnostic::on_unimplemented(
+    message = "nothing can be copied to `{Self}`, which cannot be written",
+    note = "host memory is lent as `&mut [T]`, `&mut Vec<T>` or a view that can be written, or given as \
+            `Vec<T>`, `Box<[T]>` or `Array`"
+)]
+pub trait HostTarget: HostSource {}
 
-/// What the driver is asked with: the queue, whether it blocks, and the wait list.
+/// The arguments of a call of the driver: the queue, whether the call blocks, and the wait list.
 pub(crate) type HostArguments = (cl_command_queue, cl_bool, cl_uint, *const cl_event);
 
 /// A command that moves bytes between host memory and a device.
@@ -78,29 +95,15 @@ pub(crate) trait HostCommand {
     /// The driver's function.
     fn call(&self) -> &'static str;
 
-    /// What it does on the device.
+    /// The bytes on the device.
     fn operand(&self) -> AccessedRange<'_>;
 
-    /// Asks the driver for it.
+    /// Calls the driver.
     ///
     /// # Safety
     /// The handles are alive and of the operand's context. The host memory stays in place until the
-    /// command has ended; nobody changes it until then, and nobody reads it if it is written.
+    /// command has ended; no thread changes it until then, and none reads it if the command writes it.
     unsafe fn issue(&self, arguments: HostArguments) -> std::result::Result<cl_event, i32>;
-}
-
-/// One side of a transfer.
-pub trait Side: Sized {
-    /// What the transfer gives.
-    type Output;
-
-    /// Enqueues the command that `plan` makes for where the memory is.
-    fn transfer<C: HostCommand>(
-        self,
-        queue: &CommandQueue,
-        wait_for: &WaitList<'_>,
-        plan: impl FnOnce(Place) -> Result<C>,
-    ) -> Self::Output;
 }
 
 /// A transfer from or to memory at `place`, which is borrowed until this returns.
@@ -111,20 +114,18 @@ fn blocking<C: HostCommand>(
     plan: impl FnOnce(Place) -> Result<C>,
 ) -> Result<Event> {
     let command = plan(place)?;
-    let event = enqueue_blocking(command.call(), queue, &[command.operand()], wait_for, |queue| {
+    enqueue_blocking(command.call(), queue, &[command.operand()], wait_for, |queue| {
         // SAFETY: the handles are alive and of one context; the memory is borrowed, and the call
         // returns when the command has ended.
         unsafe { command.issue((queue, CL_BLOCKING, 0, ptr::null())) }
-    })?;
-    Ok(event)
+    })
 }
 
+/// Memory that is lent for a call that blocks, and where its bytes are.
 macro_rules! lent {
-    ($(impl[$($generics:tt)*] $trait:ident for $memory:ty { |$this:ident| $place:expr })*) => {
+    ($([$($generics:tt)*] $memory:ty: |$this:ident| $place:expr;)*) => {
         $(
-            impl<$($generics)*> $trait for $memory {}
-
-            impl<$($generics)*> sealed::Side for $memory {
+            impl<$($generics)*> HostSource for $memory {
                 type Output = Result<Event>;
 
                 fn transfer<C: HostCommand>(
@@ -142,24 +143,25 @@ macro_rules! lent {
 }
 
 lent! {
-    impl[T: Pod] HostSource for &[T] { |elements| slice(elements) }
-    impl[T: Pod] HostSource for &Vec<T> { |elements| slice(elements) }
-    impl[T: Pod, const N: usize] HostSource for &[T; N] { |elements| slice(elements) }
-    impl[T: Pod, S: Data<Elem = T>, D: Dimension] HostSource for &ArrayBase<S, D> {
-        |array| array_place(array)
-    }
-    impl[T: Pod, D: Dimension] HostSource for ArrayView<'_, T, D> { |array| array_place(&array) }
+    [T: Pod] &[T]: |elements| slice(elements);
+    [T: Pod] &Vec<T>: |elements| slice(elements);
+    [T: Pod, const N: usize] &[T; N]: |elements| slice(elements);
+    [T: Pod, S: Data<Elem = T>, D: Dimension] &ArrayBase<S, D>: |array| array_place(array);
+    [T: Pod, D: Dimension] ArrayView<'_, T, D>: |array| array_place(&array);
 
-    impl[T: Pod] HostTarget for &mut [T] { |elements| slice_mut(elements) }
-    impl[T: Pod] HostTarget for &mut Vec<T> { |elements| slice_mut(elements) }
-    impl[T: Pod, const N: usize] HostTarget for &mut [T; N] { |elements| slice_mut(elements) }
-    impl[T: Pod, S: DataMut<Elem = T>, D: Dimension] HostTarget for &mut ArrayBase<S, D> {
-        |array| array_place_mut(array)
-    }
-    impl[T: Pod, D: Dimension] HostTarget for ArrayViewMut<'_, T, D> {
-        |array| { let mut array = array; array_place_mut(&mut array) }
-    }
+    [T: Pod] &mut [T]: |elements| slice_mut(elements);
+    [T: Pod] &mut Vec<T>: |elements| slice_mut(elements);
+    [T: Pod, const N: usize] &mut [T; N]: |elements| slice_mut(elements);
+    [T: Pod, S: DataMut<Elem = T>, D: Dimension] &mut ArrayBase<S, D>: |array| array_place_mut(array);
+    [T: Pod, D: Dimension] ArrayViewMut<'_, T, D>:
+        |array| { let mut array = array; array_place_mut(&mut array) };
 }
+
+impl<T: Pod> HostTarget for &mut [T] {}
+impl<T: Pod> HostTarget for &mut Vec<T> {}
+impl<T: Pod, const N: usize> HostTarget for &mut [T; N] {}
+impl<T: Pod, S: DataMut<Elem = T>, D: Dimension> HostTarget for &mut ArrayBase<S, D> {}
+impl<T: Pod, D: Dimension> HostTarget for ArrayViewMut<'_, T, D> {}
 
 fn slice<T: Pod>(elements: &[T]) -> Place {
     Place::packed(elements.as_ptr().cast(), size_of_val(elements))
@@ -183,11 +185,8 @@ fn array_place_mut<T: Pod, S: DataMut<Elem = T>, D: Dimension>(
     Place { pointer, layout: array::layout(array) }
 }
 
-impl<H: HostMemory> HostSource for H {}
-impl<H: HostMemory> HostTarget for H {}
-impl<T: Pod + Send + Sync> HostSource for Arc<[T]> {}
-
-impl<H: Stable> sealed::Side for H {
+#[diagnostic::do_not_recommend]
+impl<H: Stable> HostSource for H {
     type Output = std::result::Result<PendingTransfer<H>, TransferError<Option<H>>>;
 
     fn transfer<C: HostCommand>(
@@ -199,3 +198,6 @@ impl<H: Stable> sealed::Side for H {
         PendingTransfer::enqueue(queue, wait_for, self, plan)
     }
 }
+
+#[diagnostic::do_not_recommend]
+impl<H: HostMemory> HostTarget for H {}

@@ -40,10 +40,11 @@ pub fn enqueue_svm_memfill<'a, P: Pattern + ?Sized>(
     range: impl RangeBounds<usize>,
     wait_for: impl Into<WaitList<'a>>,
 ) -> Result<Event> {
+    let svm: &dyn SvmPointer = svm;
     svm.enqueue_fill(queue, pattern, range, &wait_for.into())
 }
 
-impl<S: SvmPointer, P: Pattern + ?Sized, R: RangeBounds<usize>> FillTarget<&P, R> for &S {
+impl<P: Pattern + ?Sized, R: RangeBounds<usize>> FillTarget<&P, R> for &dyn SvmPointer {
     fn enqueue_fill(
         self,
         queue: &CommandQueue,

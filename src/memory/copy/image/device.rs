@@ -8,9 +8,9 @@ use crate::queue::CommandQueue;
 use cl3::command_queue as cl;
 use cl3::error_codes::{CL_IMAGE_FORMAT_MISMATCH, CL_MEM_COPY_OVERLAP};
 
+use super::super::CopyFrom;
 use super::super::linear::Linear;
 use super::super::rows::{Origin, Region, Rows, overlap};
-use super::super::{CopyArgs, Everything};
 use super::pixels_of;
 use crate::error::{Error, Result};
 use crate::memory::buffer::Buffer;
@@ -50,6 +50,13 @@ pub struct ImageBufferRegion {
     offset: usize,
     origin: Origin,
     region: Option<Region>,
+}
+
+/// As many pixels as there are.
+impl From<RangeFull> for ImageBufferRegion {
+    fn from(_: RangeFull) -> Self {
+        Self::default()
+    }
 }
 
 impl ImageBufferRegion {
@@ -105,20 +112,21 @@ fn shares_bytes(a: &impl Handle, b: &impl Handle) -> bool {
     Arc::ptr_eq(a.object().tracker(), b.object().tracker()) || a.handle() == b.handle()
 }
 
-impl CopyArgs<&Buffer, &Image> for ImageBufferRegion {
+impl CopyFrom<&Image> for &Buffer {
+    type Part = ImageBufferRegion;
     type Output = Result<Event>;
 
-    fn enqueue(
-        self,
+    fn copy(
         queue: &CommandQueue,
-        dst: &Buffer,
+        dst: Self,
         src: &Image,
+        part: ImageBufferRegion,
         wait_for: &WaitList<'_>,
     ) -> Self::Output {
         const CALL: &str = "clEnqueueCopyImageToBuffer";
-        let (pixels, range) = self.checked(CALL, src, dst)?;
+        let (pixels, range) = part.checked(CALL, src, dst)?;
         if let Some((buffer, bytes)) = src.in_buffer(&pixels) {
-            return bytes_from_to(bytes, range.start).enqueue(queue, dst, buffer, wait_for);
+            return bytes_from_to(bytes, range.start).copy(queue, dst, buffer, wait_for);
         }
         let operands = [src.operand(&pixels, Access::Read), dst.operand(&range, Access::Write)];
         let event = enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
@@ -141,20 +149,21 @@ impl CopyArgs<&Buffer, &Image> for ImageBufferRegion {
     }
 }
 
-impl CopyArgs<&Image, &Buffer> for ImageBufferRegion {
+impl CopyFrom<&Buffer> for &Image {
+    type Part = ImageBufferRegion;
     type Output = Result<Event>;
 
-    fn enqueue(
-        self,
+    fn copy(
         queue: &CommandQueue,
-        dst: &Image,
+        dst: Self,
         src: &Buffer,
+        part: ImageBufferRegion,
         wait_for: &WaitList<'_>,
     ) -> Self::Output {
         const CALL: &str = "clEnqueueCopyBufferToImage";
-        let (pixels, range) = self.checked(CALL, dst, src)?;
+        let (pixels, range) = part.checked(CALL, dst, src)?;
         if let Some((buffer, bytes)) = dst.in_buffer(&pixels) {
-            return bytes_from_to(range, bytes.start).enqueue(queue, buffer, src, wait_for);
+            return bytes_from_to(range, bytes.start).copy(queue, buffer, src, wait_for);
         }
         let operands = [src.operand(&range, Access::Read), dst.operand(&pixels, Access::Write)];
         let event = enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
@@ -208,6 +217,13 @@ pub struct ImageCopy {
     region: Option<Region>,
 }
 
+/// As many pixels as there are.
+impl From<RangeFull> for ImageCopy {
+    fn from(_: RangeFull) -> Self {
+        Self::default()
+    }
+}
+
 impl ImageCopy {
     /// `region` pixels from the first on of either image.
     pub fn new(region: impl Into<Region>) -> Self {
@@ -227,20 +243,21 @@ impl ImageCopy {
     }
 }
 
-impl CopyArgs<&Image, &Image> for ImageCopy {
+impl CopyFrom<&Image> for &Image {
+    type Part = ImageCopy;
     type Output = Result<Event>;
 
-    fn enqueue(
-        self,
+    fn copy(
         queue: &CommandQueue,
-        dst: &Image,
+        dst: Self,
         src: &Image,
+        part: ImageCopy,
         wait_for: &WaitList<'_>,
     ) -> Self::Output {
         const CALL: &str = "clEnqueueCopyImage";
         check_same_format(CALL, src, dst)?;
-        let from = pixels_of(CALL, "source", src, self.src_origin, self.region)?;
-        let to = pixels_of(CALL, "destination", dst, self.dst_origin, Some(Region(from.region)))?;
+        let from = pixels_of(CALL, "source", src, part.src_origin, part.region)?;
+        let to = pixels_of(CALL, "destination", dst, part.dst_origin, Some(Region(from.region)))?;
         if shares_bytes(src, dst) && overlap(&src.rows(&from), &dst.rows(&to)) {
             let why = "the boxes overlap: pixels would be copied onto themselves";
             return Err(Error::refused(CALL, CL_MEM_COPY_OVERLAP, why));
@@ -249,10 +266,10 @@ impl CopyArgs<&Image, &Image> for ImageCopy {
             ImageBufferRegion::new(pixels.region).origin(pixels.origin).offset(bytes.start)
         };
         if let Some((buffer, bytes)) = src.in_buffer(&from) {
-            return with_buffer(bytes, &to).enqueue(queue, dst, buffer, wait_for);
+            return CopyFrom::copy(queue, dst, buffer, with_buffer(bytes, &to), wait_for);
         }
         if let Some((buffer, bytes)) = dst.in_buffer(&to) {
-            return with_buffer(bytes, &from).enqueue(queue, buffer, src, wait_for);
+            return CopyFrom::copy(queue, buffer, src, with_buffer(bytes, &from), wait_for);
         }
         let operands = [src.operand(&from, Access::Read), dst.operand(&to, Access::Write)];
         let event = enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
@@ -285,16 +302,4 @@ fn check_same_format(call: &'static str, src: &Image, dst: &Image) -> Result<()>
         dst.format()
     );
     Err(Error::refused(call, CL_IMAGE_FORMAT_MISMATCH, why))
-}
-
-impl Everything<&Buffer, &Image> for RangeFull {
-    type Args = ImageBufferRegion;
-}
-
-impl Everything<&Image, &Buffer> for RangeFull {
-    type Args = ImageBufferRegion;
-}
-
-impl Everything<&Image, &Image> for RangeFull {
-    type Args = ImageCopy;
 }

@@ -7,11 +7,12 @@ use cl3::command_queue as cl;
 use cl3::error_codes::CL_INVALID_VALUE;
 use cl3::types::cl_event;
 
+use super::super::CopyFrom;
 use super::super::command::{BufferCommand, Part};
 use super::super::rows::{Origin, Pitches, Region, Rows};
-use super::super::{CopyArgs, Everything};
 use super::pixels_of;
 use crate::error::{Error, Result};
+use crate::memory::as_memory::Host;
 use crate::memory::command::AccessedRange;
 use crate::memory::host::{HostArguments, HostCommand, HostSource, HostTarget, Layout, Place};
 use crate::memory::image::{Image, ImageType, Pixels, layer_pitches};
@@ -267,40 +268,34 @@ impl HostCommand for ImageCommand<'_> {
     }
 }
 
-impl<D: HostTarget> CopyArgs<D, &Image> for ImageRegion {
+impl<D: HostTarget> CopyFrom<&Image> for Host<D> {
+    type Part = ImageRegion;
     type Output = D::Output;
 
-    fn enqueue(
-        self,
+    fn copy(
         queue: &CommandQueue,
-        dst: D,
+        dst: Self,
         src: &Image,
+        part: ImageRegion,
         wait_for: &WaitList<'_>,
     ) -> Self::Output {
-        dst.transfer(queue, wait_for, |place| self.plan(src, Access::Read, place))
+        dst.0.transfer(queue, wait_for, |place| part.plan(src, Access::Read, place))
     }
 }
 
-impl<S: HostSource> CopyArgs<&Image, S> for ImageRegion {
+impl<S: HostSource> CopyFrom<Host<S>> for &Image {
+    type Part = ImageRegion;
     type Output = S::Output;
 
-    fn enqueue(
-        self,
+    fn copy(
         queue: &CommandQueue,
-        dst: &Image,
-        src: S,
+        dst: Self,
+        src: Host<S>,
+        part: ImageRegion,
         wait_for: &WaitList<'_>,
     ) -> Self::Output {
-        src.transfer(queue, wait_for, |place| self.plan(dst, Access::Write, place))
+        src.0.transfer(queue, wait_for, |place| part.plan(dst, Access::Write, place))
     }
-}
-
-impl<D: HostTarget> Everything<D, &Image> for RangeFull {
-    type Args = ImageRegion;
-}
-
-impl<S: HostSource> Everything<&Image, S> for RangeFull {
-    type Args = ImageRegion;
 }
 
 #[cfg(test)]
