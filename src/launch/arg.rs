@@ -1,4 +1,4 @@
-//! What can be passed to a kernel, and how it reaches the driver.
+//! Arguments of kernels, and how they reach the driver.
 
 use std::any::TypeId;
 use std::ffi::c_void;
@@ -15,18 +15,26 @@ use crate::memory::{
 };
 use crate::pool::{PooledBuffer, PooledSvm};
 
-/// What can be passed to a kernel, by [`Launch::arg`]:
+/// An argument of a kernel, for [`Launch::arg`]:
 ///
 /// - numbers, arrays of 2, 4, 8 or 16 of them for vectors (a vector of 3 takes the place of one of
 ///   4), and structures: whatever is [`Pod`]. They are laid out as in C, which is right for
 ///   `#[repr(C)]` alone;
-/// - `&buffer`, `&svm` of any shared virtual memory, or [`NullBuffer`];
+/// - `&buffer`, `&svm` of any shared virtual memory, both also of a pool, or [`NullBuffer`];
 /// - `&image`, `&pipe`, `&sampler`;
 /// - [`LocalMemory`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be passed to a kernel",
+    note = "memory objects are passed by reference, numbers and `bytemuck::Pod` structures by value"
+)]
 pub trait KernelArg<'a>: sealed::Pass<'a> {}
 
-/// Memory that can be passed to a kernel, by [`Launch::arg`] and [`Launch::arg_read`]: `&buffer`, `&svm` of
-/// any shared virtual memory, `&image`, `&pipe`.
+/// Memory that is an argument of a kernel, for [`Launch::arg`] and [`Launch::arg_read`]: `&buffer`, `&svm`
+/// of any shared virtual memory, both also of a pool, `&image`, `&pipe`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not memory that can be passed to a kernel",
+    note = "memory is passed by reference: `&buffer`, `&image`, `&svm`"
+)]
 pub trait MemoryArg<'a>: AsMemory<Kind: sealed::PassMemory<'a>> {}
 
 /// Memory that each work group has for itself, for an argument that points to `local` memory
@@ -145,10 +153,6 @@ pub(crate) mod sealed {
     use super::{Access, Launch};
 
     /// An argument.
-    #[diagnostic::on_unimplemented(
-        message = "`{Self}` cannot be passed to a kernel",
-        note = "memory objects are passed by reference, numbers and `bytemuck::Pod` structures by value"
-    )]
     pub trait Pass<'a> {
         /// Makes it the next argument.
         fn pass(self, launch: &mut Launch<'_, 'a>);
@@ -166,8 +170,10 @@ pub(crate) mod sealed {
 
 use sealed::{Pass, PassMemory};
 
+#[diagnostic::do_not_recommend]
 impl<'a, P: Pass<'a>> KernelArg<'a> for P {}
 
+#[diagnostic::do_not_recommend]
 impl<'a, T: Pod> Pass<'a> for T {
     #[inline]
     fn pass(self, launch: &mut Launch<'_, 'a>) {
@@ -196,6 +202,7 @@ impl<'a> Pass<'a> for &'a Sampler {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<'a, M: AsMemory<Kind: PassMemory<'a>>> MemoryArg<'a> for M {}
 
 /// Passes references to memory as memory of its kind. One implementation for all would overlap with the

@@ -115,7 +115,7 @@ pub use crate::wait_list::WaitList;
 pub use as_memory::{AsMemory, Host};
 pub use buffer::{Buffer, BufferBuilder};
 pub use copy::{
-    BufferPart, CopyFrom, HostRect, ImageBufferRegion, ImageCopy, ImageRegion, Linear, Origin,
+    BufferPart, CopyTo, HostRect, ImageBufferRegion, ImageCopy, ImageRegion, Linear, Origin,
     PendingTransfer, Pitches, Rect, Region, enqueue_copy, enqueue_copy_buffer,
     enqueue_copy_buffer_p2p_amd, enqueue_read_buffer, enqueue_write_buffer,
 };

@@ -44,4 +44,8 @@ fn an_argument_that_is_no_plain_value(launcher: &mut Launcher) {
     let _ = launcher.launch().arg("text"); //~ E0277
 }
 
+fn host_memory(launcher: &mut Launcher) {
+    launcher.launch().arg_read(&[0_u8; 4]); //~ E0277
+}
+
 fn main() {}

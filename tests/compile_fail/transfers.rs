@@ -1,6 +1,11 @@
 //! Transfers and the host memory that they use.
 
-use clmatrix::memory::{Buffer, HostMemory, MemFlags, PendingTransfer, enqueue_copy};
+use std::sync::Arc;
+
+use clmatrix::memory::{
+    Buffer, HostMemory, HostRect, Image, ImageBufferRegion, ImageCopy, ImageRegion, Linear, MemFlags,
+    PendingTransfer, Rect, SvmAllocation, SystemSvm, enqueue_copy, enqueue_fill,
+};
 use clmatrix::{CommandQueue, Context, Result};
 
 fn a_borrow_where_the_transfer_does_not_block(queue: &CommandQueue, buffer: &Buffer) -> Result<()> {
@@ -32,6 +37,50 @@ fn from_host_to_host(queue: &CommandQueue) {
 
 fn to_memory_that_cannot_be_written(queue: &CommandQueue, buffer: &Buffer) {
     let _ = enqueue_copy(queue, &[0_u8; 4], buffer, .., []); //~ E0277
+}
+
+fn from_host_to_host_that_is_given(queue: &CommandQueue) {
+    let _ = enqueue_copy(queue, vec![0_u8; 4], &[1_u8; 4], .., []); //~ E0277
+    let _ = enqueue_copy(queue, vec![0_u8; 4], vec![1_u8; 4], .., []); //~ E0277
+}
+
+fn to_memory_that_is_shared(queue: &CommandQueue, buffer: &Buffer) {
+    let _ = enqueue_copy(queue, Arc::<[u8]>::from([0; 4]), buffer, .., []); //~ E0277
+}
+
+fn elements_that_are_not_plain(queue: &CommandQueue, buffer: &Buffer) {
+    let _ = enqueue_copy(queue, buffer, &["text"], .., []); //~ E0277
+}
+
+fn buffers_and_shared_memory(queue: &CommandQueue, buffer: &Buffer, svm: &SystemSvm<Vec<u8>>) {
+    let _ = enqueue_copy(queue, buffer, svm, .., []); //~ E0277
+    let _ = enqueue_copy(queue, svm, buffer, .., []); //~ E0277
+}
+
+fn parts_of_buffers(queue: &CommandQueue, buffer: &Buffer) {
+    let _ = enqueue_copy(queue, buffer, &[0_u8; 4], ImageRegion::new([4]), []); //~ E0277
+    let _ = enqueue_copy(queue, buffer, buffer, HostRect::new([4]), []); //~ E0277
+    let _ = enqueue_copy(queue, buffer, buffer, 0..4, []); //~ E0277
+}
+
+fn parts_of_shared_memory(queue: &CommandQueue, svm: &SvmAllocation) {
+    let _ = enqueue_copy(queue, svm, &[0_u8; 4], HostRect::new([4]), []); //~ E0277
+    let _ = enqueue_copy(queue, svm, svm, Rect::new([4]), []); //~ E0277
+}
+
+fn parts_of_images(queue: &CommandQueue, image: &Image, buffer: &Buffer) {
+    let _ = enqueue_copy(queue, image, &[0_u8; 4], Linear::default(), []); //~ E0277
+    let _ = enqueue_copy(queue, image, buffer, ImageRegion::new([4]), []); //~ E0277
+    let _ = enqueue_copy(queue, buffer, image, ImageCopy::new([4]), []); //~ E0277
+    let _ = enqueue_copy(queue, image, image, ImageBufferRegion::new([4]), []); //~ E0277
+}
+
+fn device_memory_by_value(queue: &CommandQueue, buffer: Buffer) {
+    let _ = enqueue_copy(queue, &mut [0_u8; 4], buffer, .., []); //~ E0277
+}
+
+fn a_fill_of_host_memory(queue: &CommandQueue) {
+    let _ = enqueue_fill(queue, &mut [0_u8; 4], &1_u8, .., []); //~ E0277
 }
 
 fn main() {}

@@ -2,7 +2,7 @@
 
 use std::ops::RangeFull;
 
-use super::CopyFrom;
+use super::CopyTo;
 use super::command::BufferCommand;
 use super::linear::Linear;
 use super::rect::{HostRect, Rect};
@@ -59,14 +59,14 @@ impl BufferPart<HostRect> {
     }
 }
 
-impl<D: HostTarget> CopyFrom<&Buffer> for Host<D> {
+impl<D: HostTarget> CopyTo<Host<D>> for &Buffer {
     type Part = BufferPart<HostRect>;
     type Output = D::Output;
 
     fn copy(
         queue: &CommandQueue,
-        dst: Self,
-        src: &Buffer,
+        dst: Host<D>,
+        src: Self,
         part: Self::Part,
         wait_for: &WaitList<'_>,
     ) -> Self::Output {
@@ -74,14 +74,14 @@ impl<D: HostTarget> CopyFrom<&Buffer> for Host<D> {
     }
 }
 
-impl<S: HostSource> CopyFrom<Host<S>> for &Buffer {
+impl<S: HostSource> CopyTo<&Buffer> for Host<S> {
     type Part = BufferPart<HostRect>;
     type Output = S::Output;
 
     fn copy(
         queue: &CommandQueue,
-        dst: Self,
-        src: Host<S>,
+        dst: &Buffer,
+        src: Self,
         part: Self::Part,
         wait_for: &WaitList<'_>,
     ) -> Self::Output {
@@ -89,14 +89,14 @@ impl<S: HostSource> CopyFrom<Host<S>> for &Buffer {
     }
 }
 
-impl CopyFrom<&Buffer> for &Buffer {
+impl CopyTo<&Buffer> for &Buffer {
     type Part = BufferPart<Rect>;
     type Output = Result<Event>;
 
     fn copy(
         queue: &CommandQueue,
-        dst: Self,
-        src: &Buffer,
+        dst: &Buffer,
+        src: Self,
         part: Self::Part,
         wait_for: &WaitList<'_>,
     ) -> Self::Output {

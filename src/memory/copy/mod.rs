@@ -1,6 +1,6 @@
 //! `enqueue_copy`: bytes and pixels from one place to another (`pyopencl.enqueue_copy`).
 //!
-//! [`CopyFrom`] is implemented for each pair of kinds of memory between which OpenCL copies.
+//! [`CopyTo`] is implemented for each pair of kinds of memory between which OpenCL copies.
 
 mod buffer;
 mod command;
@@ -25,12 +25,12 @@ pub use rect::{HostRect, Rect};
 pub(crate) use rows::Rows;
 pub use rows::{Origin, Pitches, Region};
 
-/// A pair of kinds of memory between which [`enqueue_copy`] copies, from `Src` to `Self`.
+/// A pair of kinds of memory between which [`enqueue_copy`] copies, from `Self` to `Dst`.
 #[diagnostic::on_unimplemented(
-    message = "nothing can be copied from `{Src}` to `{Self}`",
+    message = "nothing can be copied from `{Self}` to `{Dst}`",
     note = "the documentation of `enqueue_copy` has a table of the pairs of memory"
 )]
-pub trait CopyFrom<Src>: Sized {
+pub trait CopyTo<Dst>: Sized {
     /// The bytes, rows or pixels that a copy moves.
     type Part;
 
@@ -41,37 +41,40 @@ pub trait CopyFrom<Src>: Sized {
     #[doc(hidden)]
     fn copy(
         queue: &CommandQueue,
-        dst: Self,
-        src: Src,
+        dst: Dst,
+        src: Self,
         part: Self::Part,
         wait_for: &WaitList<'_>,
     ) -> Self::Output;
 }
 
-/// Copies from `src` to `dst`. `..` stands for all of the host memory, which must have room on the
-/// device; between two on the device, for as much as both have. Elements of arrays go in the order in
-/// which they lie in memory.
+/// Copies from `src` to `dst` (`pyopencl.enqueue_copy`). `..` is all of the host memory, which must have
+/// room on the device; between two on the device, as much as both have. Elements of arrays are copied in
+/// the order in which they lie in memory.
 ///
-/// | from, to | arguments | gives |
-/// |---|---|---|
-/// | [`HostSource`](super::HostSource), `&`[`Buffer`](super::Buffer) | `..`, [`Linear`], [`HostRect`] | see below |
-/// | `&`[`Buffer`](super::Buffer), [`HostTarget`](super::HostTarget) | `..`, [`Linear`], [`HostRect`] | see below |
-/// | `&`[`Buffer`](super::Buffer), `&`[`Buffer`](super::Buffer) | `..`, [`Linear`], [`Rect`] | an event; does not block |
-/// | `&`[`SvmPointer`](super::SvmPointer), [`HostTarget`](super::HostTarget) | `..`, [`Linear`] | see below |
-/// | [`HostSource`](super::HostSource), `&`[`SvmPointer`](super::SvmPointer) | `..`, [`Linear`] | see below |
-/// | `&`[`SvmPointer`](super::SvmPointer), `&`[`SvmPointer`](super::SvmPointer) | `..`, [`Linear`] | an event; does not block |
-/// | [`HostSource`](super::HostSource), `&`[`Image`](super::Image) | `..`, [`ImageRegion`] | see below |
-/// | `&`[`Image`](super::Image), [`HostTarget`](super::HostTarget) | `..`, [`ImageRegion`] | see below |
-/// | `&`[`Image`](super::Image), `&`[`Buffer`](super::Buffer) | `..`, [`ImageBufferRegion`] | an event; does not block |
-/// | `&`[`Buffer`](super::Buffer), `&`[`Image`](super::Image) | `..`, [`ImageBufferRegion`] | an event; does not block |
-/// | `&`[`Image`](super::Image), `&`[`Image`](super::Image) | `..`, [`ImageCopy`] | an event; does not block |
+/// | from | to | `part` | result |
+/// |---|---|---|---|
+/// | [`HostSource`](super::HostSource) | `&`[`Buffer`](super::Buffer) | `..`, [`Linear`], [`HostRect`] | of the host memory |
+/// | `&`[`Buffer`](super::Buffer) | [`HostTarget`](super::HostTarget) | `..`, [`Linear`], [`HostRect`] | of the host memory |
+/// | `&`[`Buffer`](super::Buffer) | `&`[`Buffer`](super::Buffer) | `..`, [`Linear`], [`Rect`] | an event; does not block |
+/// | [`HostSource`](super::HostSource) | `&`[`SvmPointer`](super::SvmPointer) | `..`, [`Linear`] | of the host memory |
+/// | `&`[`SvmPointer`](super::SvmPointer) | [`HostTarget`](super::HostTarget) | `..`, [`Linear`] | of the host memory |
+/// | `&`[`SvmPointer`](super::SvmPointer) | `&`[`SvmPointer`](super::SvmPointer) | `..`, [`Linear`] | an event; does not block |
+/// | [`HostSource`](super::HostSource) | `&`[`Image`](super::Image) | `..`, [`ImageRegion`] | of the host memory |
+/// | `&`[`Image`](super::Image) | [`HostTarget`](super::HostTarget) | `..`, [`ImageRegion`] | of the host memory |
+/// | `&`[`Image`](super::Image) | `&`[`Buffer`](super::Buffer) | `..`, [`ImageBufferRegion`] | an event; does not block |
+/// | `&`[`Buffer`](super::Buffer) | `&`[`Image`](super::Image) | `..`, [`ImageBufferRegion`] | an event; does not block |
+/// | `&`[`Image`](super::Image) | `&`[`Image`](super::Image) | `..`, [`ImageCopy`] | an event; does not block |
 ///
-/// Of images, `..` is all of the source, or of the only one.
+/// A [`PooledBuffer`](crate::pool::PooledBuffer) is copied as a [`Buffer`](super::Buffer), and any shared
+/// virtual memory, pooled or not, as an [`SvmPointer`](super::SvmPointer): [`AsMemory`] lists the kinds. Of
+/// images, `..` is all of the source, or of the only one.
 ///
-/// With host memory that is lent, the copy blocks and gives its event. Host memory that is given
-/// away comes back from the [`PendingTransfer`], or in the error.
+/// With host memory that is lent, the copy blocks and returns its event. With host memory that is given,
+/// it does not block, and the [`PendingTransfer`] or the error returns the memory.
 ///
-/// Nothing is copied from host to host:
+/// # What does not compile
+/// A copy from host to host:
 ///
 /// ```compile_fail,E0277
 /// # fn f(queue: &clmatrix::CommandQueue) {
@@ -79,7 +82,7 @@ pub trait CopyFrom<Src>: Sized {
 /// # }
 /// ```
 ///
-/// to host memory that cannot be written:
+/// A copy to host memory that cannot be written:
 ///
 /// ```compile_fail,E0277
 /// # fn f(queue: &clmatrix::CommandQueue, buffer: &clmatrix::memory::Buffer) {
@@ -87,7 +90,16 @@ pub trait CopyFrom<Src>: Sized {
 /// # }
 /// ```
 ///
-/// or with arguments of another pair:
+/// A pair that OpenCL does not copy:
+///
+/// ```compile_fail,E0277
+/// # use clmatrix::memory::{Buffer, SvmAllocation, enqueue_copy};
+/// # fn f(queue: &clmatrix::CommandQueue, buffer: &Buffer, svm: &SvmAllocation) {
+/// enqueue_copy(queue, buffer, svm, .., []);
+/// # }
+/// ```
+///
+/// A `part` of another pair:
 ///
 /// ```compile_fail,E0277
 /// # use clmatrix::memory::{Buffer, Rect, enqueue_copy};
@@ -103,6 +115,14 @@ pub trait CopyFrom<Src>: Sized {
 /// # }
 /// ```
 ///
+/// Device memory by value:
+///
+/// ```compile_fail,E0277
+/// # fn f(queue: &clmatrix::CommandQueue, buffer: clmatrix::memory::Buffer) {
+/// clmatrix::memory::enqueue_copy(queue, &mut [0_u8; 4], buffer, .., []);
+/// # }
+/// ```
+///
 /// # Errors
 /// CL_INVALID_CONTEXT where queue, memory and events are not of one context; CL_INVALID_VALUE for 0
 /// bytes and for bytes that are not there; CL_MEM_COPY_OVERLAP where bytes of one buffer would be
@@ -114,12 +134,12 @@ pub fn enqueue_copy<'a, Dst, Src>(
     queue: &CommandQueue,
     dst: Dst,
     src: Src,
-    part: impl Into<<Dst::Kind as CopyFrom<Src::Kind>>::Part>,
+    part: impl Into<<Src::Kind as CopyTo<Dst::Kind>>::Part>,
     wait_for: impl Into<WaitList<'a>>,
-) -> <Dst::Kind as CopyFrom<Src::Kind>>::Output
+) -> <Src::Kind as CopyTo<Dst::Kind>>::Output
 where
-    Src: AsMemory,
-    Dst: AsMemory<Kind: CopyFrom<Src::Kind>>,
+    Dst: AsMemory,
+    Src: AsMemory<Kind: CopyTo<Dst::Kind>>,
 {
-    CopyFrom::copy(queue, dst.as_memory(), src.as_memory(), part.into(), &wait_for.into())
+    CopyTo::copy(queue, dst.as_memory(), src.as_memory(), part.into(), &wait_for.into())
 }

@@ -8,7 +8,7 @@ use cl3::command_queue as cl;
 use cl3::error_codes::CL_MEM_COPY_OVERLAP;
 use cl3::types::{CL_NON_BLOCKING, cl_event};
 
-use super::CopyFrom;
+use super::CopyTo;
 use super::linear::Linear;
 use crate::error::{Error, Result};
 use crate::event::Event;
@@ -24,14 +24,14 @@ use crate::wait_list::WaitList;
 
 const CALL: &str = "clEnqueueSVMMemcpy";
 
-impl<D: HostTarget> CopyFrom<&dyn SvmPointer> for Host<D> {
+impl<D: HostTarget> CopyTo<Host<D>> for &dyn SvmPointer {
     type Part = Linear;
     type Output = D::Output;
 
     fn copy(
         queue: &CommandQueue,
-        dst: Self,
-        src: &dyn SvmPointer,
+        dst: Host<D>,
+        src: Self,
         part: Linear,
         wait_for: &WaitList<'_>,
     ) -> Self::Output {
@@ -39,14 +39,14 @@ impl<D: HostTarget> CopyFrom<&dyn SvmPointer> for Host<D> {
     }
 }
 
-impl<S: HostSource> CopyFrom<Host<S>> for &dyn SvmPointer {
+impl<S: HostSource> CopyTo<&dyn SvmPointer> for Host<S> {
     type Part = Linear;
     type Output = S::Output;
 
     fn copy(
         queue: &CommandQueue,
-        dst: Self,
-        src: Host<S>,
+        dst: &dyn SvmPointer,
+        src: Self,
         part: Linear,
         wait_for: &WaitList<'_>,
     ) -> Self::Output {
@@ -54,14 +54,14 @@ impl<S: HostSource> CopyFrom<Host<S>> for &dyn SvmPointer {
     }
 }
 
-impl CopyFrom<&dyn SvmPointer> for &dyn SvmPointer {
+impl CopyTo<&dyn SvmPointer> for &dyn SvmPointer {
     type Part = Linear;
     type Output = Result<Event>;
 
     fn copy(
         queue: &CommandQueue,
-        dst: Self,
-        src: &dyn SvmPointer,
+        dst: &dyn SvmPointer,
+        src: Self,
         part: Linear,
         wait_for: &WaitList<'_>,
     ) -> Self::Output {

@@ -3,7 +3,7 @@
 mod array;
 mod in_use;
 mod place;
-mod side;
+mod transfer;
 mod transfer_error;
 
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use ndarray::{Array, Dimension};
 
 pub(crate) use in_use::InUse;
 pub(crate) use place::{Layout, Place};
-pub(crate) use side::{HostArguments, HostCommand};
-pub use side::{HostSource, HostTarget};
+pub(crate) use transfer::{HostArguments, HostCommand};
+pub use transfer::{HostSource, HostTarget};
 pub use transfer_error::TransferError;
 
 /// Host memory of plain elements that stays where it is while its owner moves: `Vec<T>`, `Box<[T]>`,

@@ -12,7 +12,7 @@ use super::format::{ChannelKind, ChannelOrder, ImageFormat};
 use crate::error::{Error, Result};
 use crate::memory::buffer::Buffer;
 use crate::memory::command::enqueue;
-use crate::memory::copy::{CopyFrom, ImageBufferRegion, ImageRegion};
+use crate::memory::copy::{CopyTo, ImageBufferRegion, ImageRegion};
 use crate::memory::fill::FillTarget;
 use crate::memory::object::MemoryObject;
 use crate::memory::track::Access;
@@ -163,7 +163,7 @@ fn fill_row<C: FillColor>(
     for start in bytes.clone().step_by(step) {
         let pixels = step.min(bytes.end - start) / item_size;
         let part = ImageBufferRegion::new([pixels]).offset(start);
-        event = CopyFrom::copy(queue, buffer, &row, part, &WaitList::from(&event))?;
+        event = CopyTo::copy(queue, buffer, &row, part, &WaitList::from(&event))?;
     }
     Ok(event)
 }

@@ -14,10 +14,11 @@ use crate::support::pattern::{SIZES, assert_moved, assert_same, before, bytes, s
 fn slices_arrays_and_vectors_go_there_and_back(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 16)?;
-    let there: [&dyn Fn() -> Result<clmatrix::Event>; 3] = [
+    let there: [&dyn Fn() -> Result<clmatrix::Event>; 4] = [
         &|| enqueue_copy(queue, &buffer, &[1_u32, 2, 3, 4], .., []),
         &|| enqueue_copy(queue, &buffer, &vec![1_u32, 2, 3, 4], .., []),
         &|| enqueue_copy(queue, &buffer, &[1_u32, 2, 3, 4][..], .., []),
+        &|| enqueue_copy(queue, &buffer, &mut [1_u32, 2, 3, 4], .., []),
     ];
     for write in there {
         write()?;

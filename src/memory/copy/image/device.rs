@@ -8,7 +8,7 @@ use crate::queue::CommandQueue;
 use cl3::command_queue as cl;
 use cl3::error_codes::{CL_IMAGE_FORMAT_MISMATCH, CL_MEM_COPY_OVERLAP};
 
-use super::super::CopyFrom;
+use super::super::CopyTo;
 use super::super::linear::Linear;
 use super::super::rows::{Origin, Region, Rows, overlap};
 use super::pixels_of;
@@ -112,14 +112,14 @@ fn shares_bytes(a: &impl Handle, b: &impl Handle) -> bool {
     Arc::ptr_eq(a.object().tracker(), b.object().tracker()) || a.handle() == b.handle()
 }
 
-impl CopyFrom<&Image> for &Buffer {
+impl CopyTo<&Buffer> for &Image {
     type Part = ImageBufferRegion;
     type Output = Result<Event>;
 
     fn copy(
         queue: &CommandQueue,
-        dst: Self,
-        src: &Image,
+        dst: &Buffer,
+        src: Self,
         part: ImageBufferRegion,
         wait_for: &WaitList<'_>,
     ) -> Self::Output {
@@ -149,14 +149,14 @@ impl CopyFrom<&Image> for &Buffer {
     }
 }
 
-impl CopyFrom<&Buffer> for &Image {
+impl CopyTo<&Image> for &Buffer {
     type Part = ImageBufferRegion;
     type Output = Result<Event>;
 
     fn copy(
         queue: &CommandQueue,
-        dst: Self,
-        src: &Buffer,
+        dst: &Image,
+        src: Self,
         part: ImageBufferRegion,
         wait_for: &WaitList<'_>,
     ) -> Self::Output {
@@ -243,14 +243,14 @@ impl ImageCopy {
     }
 }
 
-impl CopyFrom<&Image> for &Image {
+impl CopyTo<&Image> for &Image {
     type Part = ImageCopy;
     type Output = Result<Event>;
 
     fn copy(
         queue: &CommandQueue,
-        dst: Self,
-        src: &Image,
+        dst: &Image,
+        src: Self,
         part: ImageCopy,
         wait_for: &WaitList<'_>,
     ) -> Self::Output {
@@ -266,10 +266,10 @@ impl CopyFrom<&Image> for &Image {
             ImageBufferRegion::new(pixels.region).origin(pixels.origin).offset(bytes.start)
         };
         if let Some((buffer, bytes)) = src.in_buffer(&from) {
-            return CopyFrom::copy(queue, dst, buffer, with_buffer(bytes, &to), wait_for);
+            return CopyTo::copy(queue, dst, buffer, with_buffer(bytes, &to), wait_for);
         }
         if let Some((buffer, bytes)) = dst.in_buffer(&to) {
-            return CopyFrom::copy(queue, buffer, src, with_buffer(bytes, &from), wait_for);
+            return CopyTo::copy(queue, buffer, src, with_buffer(bytes, &from), wait_for);
         }
         let operands = [src.operand(&from, Access::Read), dst.operand(&to, Access::Write)];
         let event = enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {

@@ -7,7 +7,7 @@ use cl3::command_queue as cl;
 use cl3::error_codes::CL_INVALID_VALUE;
 use cl3::types::cl_event;
 
-use super::super::CopyFrom;
+use super::super::CopyTo;
 use super::super::command::{BufferCommand, Part};
 use super::super::rows::{Origin, Pitches, Region, Rows};
 use super::pixels_of;
@@ -268,14 +268,14 @@ impl HostCommand for ImageCommand<'_> {
     }
 }
 
-impl<D: HostTarget> CopyFrom<&Image> for Host<D> {
+impl<D: HostTarget> CopyTo<Host<D>> for &Image {
     type Part = ImageRegion;
     type Output = D::Output;
 
     fn copy(
         queue: &CommandQueue,
-        dst: Self,
-        src: &Image,
+        dst: Host<D>,
+        src: Self,
         part: ImageRegion,
         wait_for: &WaitList<'_>,
     ) -> Self::Output {
@@ -283,14 +283,14 @@ impl<D: HostTarget> CopyFrom<&Image> for Host<D> {
     }
 }
 
-impl<S: HostSource> CopyFrom<Host<S>> for &Image {
+impl<S: HostSource> CopyTo<&Image> for Host<S> {
     type Part = ImageRegion;
     type Output = S::Output;
 
     fn copy(
         queue: &CommandQueue,
-        dst: Self,
-        src: Host<S>,
+        dst: &Image,
+        src: Self,
         part: ImageRegion,
         wait_for: &WaitList<'_>,
     ) -> Self::Output {

@@ -18,9 +18,9 @@ use crate::wait_list::WaitList;
 
 /// Host memory of plain elements that a command can read.
 ///
-/// - Lent, in calls that block and give their event: `&[T]`, `&[T; N]`, `&Vec<T>`, a reference to
-///   any array of ndarray, and its views.
-/// - Given, in calls that do not block and give a [`PendingTransfer`]: `Vec<T>`, `Box<[T]>`,
+/// - Lent, for calls that block and return their event: `&[T]`, `&[T; N]`, `&Vec<T>`, a reference to
+///   any array of ndarray, its views, and the same with `&mut`.
+/// - Given, for calls that do not block and return a [`PendingTransfer`]: `Vec<T>`, `Box<[T]>`,
 ///   `Arc<[T]>` and ndarray's `Array`.
 ///
 /// Arrays may be in any order, and go in that of memory. With gaps, they have to be rows of even
@@ -59,12 +59,12 @@ pub trait HostSource: Sized {
 
 /// Host memory of plain elements that a command can write.
 ///
-/// - Lent, in calls that block and give their event: `&mut [T]`, `&mut [T; N]`, `&mut Vec<T>`, a
+/// - Lent, for calls that block and return their event: `&mut [T]`, `&mut [T; N]`, `&mut Vec<T>`, a
 ///   `&mut` to any array of ndarray, and its views that can be written.
-/// - Given, in calls that do not block and give a [`PendingTransfer`]: `Vec<T>`, `Box<[T]>` and
+/// - Given, for calls that do not block and return a [`PendingTransfer`]: `Vec<T>`, `Box<[T]>` and
 ///   ndarray's `Array`.
 ///
-/// Arrays are as for [`HostSource`]. What is between the rows of a view is not touched.
+/// Arrays are as for [`HostSource`]. The bytes between the rows of a view do not change.
 ///
 /// ```
 /// use clmatrix::memory::{Buffer, MemFlags, enqueue_copy};
