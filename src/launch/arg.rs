@@ -10,7 +10,7 @@ use ndarray::Dimension;
 use super::builder::Launch;
 use crate::memory::track::Access;
 use crate::memory::{
-    AsMemory, Buffer, HostMemory, Image, MemFlags, MemoryObject, Pipe, Sampler, SvmAllocation,
+    Buffer, HostMemory, Image, IntoMemory, MemFlags, MemoryObject, Pipe, Sampler, SvmAllocation,
     SvmArray, SvmFlags, SvmPointer, SystemSvm,
 };
 use crate::pool::{PooledBuffer, PooledSvm};
@@ -35,7 +35,7 @@ pub trait KernelArg<'a>: sealed::Pass<'a> {}
     message = "`{Self}` is not memory that can be passed to a kernel",
     note = "memory is passed by reference: `&buffer`, `&image`, `&svm`"
 )]
-pub trait MemoryArg<'a>: AsMemory<Kind: sealed::PassMemory<'a>> {}
+pub trait MemoryArg<'a>: IntoMemory<Kind: sealed::PassMemory<'a>> {}
 
 /// Memory that each work group has for itself, for an argument that points to `local` memory
 /// (PyOpenCL's `LocalMemory`).
@@ -203,7 +203,7 @@ impl<'a> Pass<'a> for &'a Sampler {
 }
 
 #[diagnostic::do_not_recommend]
-impl<'a, M: AsMemory<Kind: PassMemory<'a>>> MemoryArg<'a> for M {}
+impl<'a, M: IntoMemory<Kind: PassMemory<'a>>> MemoryArg<'a> for M {}
 
 /// Passes references to memory as memory of its kind. One implementation for all would overlap with the
 /// one for plain values.
@@ -212,7 +212,7 @@ macro_rules! memory {
         impl<'a, $($generics)*> Pass<'a> for &'a $memory {
             #[inline]
             fn pass(self, launch: &mut Launch<'_, 'a>) {
-                let memory = self.as_memory();
+                let memory = self.into_memory();
                 memory.pass_for(launch, memory.default_access());
             }
         }

@@ -113,7 +113,7 @@ impl<'k, 'a> Launch<'k, 'a> {
     /// meanwhile.
     #[inline]
     pub fn arg_read(&mut self, arg: impl MemoryArg<'a>) -> &mut Self {
-        arg.as_memory().pass_for(self, Access::Read);
+        arg.into_memory().pass_for(self, Access::Read);
         self
     }
 

@@ -10,9 +10,9 @@ use bytemuck::Pod;
 use cl3::command_queue as cl;
 use cl3::error_codes::CL_INVALID_VALUE;
 
-use super::as_memory::AsMemory;
 use super::buffer::Buffer;
 use super::command::enqueue;
+use super::into_memory::IntoMemory;
 use super::object::MemoryObject;
 use super::range::check_not_empty;
 use super::track::Access;
@@ -101,12 +101,12 @@ impl sealed::Bytes for [u8] {
 /// [`enqueue_fill_image`](super::enqueue_fill_image).
 pub fn enqueue_fill<'a, P, Part>(
     queue: &CommandQueue,
-    dst: impl AsMemory<Kind: FillTarget<P, Part>>,
+    dst: impl IntoMemory<Kind: FillTarget<P, Part>>,
     pattern: P,
     part: Part,
     wait_for: impl Into<WaitList<'a>>,
 ) -> Result<Event> {
-    dst.as_memory().enqueue_fill(queue, pattern, part, &wait_for.into())
+    dst.into_memory().enqueue_fill(queue, pattern, part, &wait_for.into())
 }
 
 /// Repeats `pattern` over the bytes `range` of `buffer` (`clEnqueueFillBuffer`, OpenCL 1.2;
@@ -142,7 +142,7 @@ impl<P: Pattern + ?Sized, R: RangeBounds<usize>> FillTarget<&P, R> for &Buffer {
         check_not_empty(CALL, &range)?;
         check_pattern(CALL, pattern.len(), &range)?;
         let operand = self.operand(&range, Access::Write);
-        let event = enqueue(CALL, queue, &[operand], wait_for, |(queue, count, events)| {
+        enqueue(CALL, queue, &[operand], wait_for, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the range is within the buffer, and
             // the driver has copied the pattern when the call returns.
             unsafe {
@@ -157,8 +157,7 @@ impl<P: Pattern + ?Sized, R: RangeBounds<usize>> FillTarget<&P, R> for &Buffer {
                     events,
                 )
             }
-        })?;
-        Ok(event)
+        })
     }
 }
 

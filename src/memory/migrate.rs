@@ -79,14 +79,13 @@ pub fn enqueue_migrate_mem_objects<'a>(
     let operands: SmallVec<[_; 4]> =
         handles.clone().map(|handle| whole_of(handle, access)).collect();
     let raw: SmallVec<[cl_mem; 4]> = handles.map(Handle::handle).collect();
-    let event = enqueue(CALL, queue, &operands, &wait_for.into(), |(queue, events, list)| {
+    enqueue(CALL, queue, &operands, &wait_for.into(), |(queue, events, list)| {
         // SAFETY: the handles are alive and of one context, and the driver keeps the objects until
         // the command has ended.
         unsafe {
             cl::enqueue_migrate_mem_object(queue, count, raw.as_ptr(), flags.bits(), events, list)
         }
-    })?;
-    Ok(event)
+    })
 }
 
 /// The number of objects, and what migrating does to them.

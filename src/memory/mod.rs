@@ -92,7 +92,6 @@
 //! # }
 //! ```
 
-mod as_memory;
 mod buffer;
 pub(crate) mod command;
 pub(crate) mod context;
@@ -101,6 +100,7 @@ mod fill;
 mod flags;
 mod host;
 mod image;
+mod into_memory;
 mod keep;
 mod map;
 pub(crate) mod migrate;
@@ -112,7 +112,6 @@ pub(crate) mod svm;
 pub(crate) mod track;
 
 pub use crate::wait_list::WaitList;
-pub use as_memory::{AsMemory, Host};
 pub use buffer::{Buffer, BufferBuilder};
 pub use copy::{
     BufferPart, CopyTo, HostRect, ImageBufferRegion, ImageCopy, ImageRegion, Linear, Origin,
@@ -127,6 +126,7 @@ pub use image::{
     ImageElement, ImageFormat, ImageType, Integers, enqueue_fill_image, image_from_array,
     supported_image_formats,
 };
+pub use into_memory::{Host, IntoMemory};
 pub use map::{
     BufferMap, ImageMap, MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, PendingMap,
     SliceMap, SvmMap, WritableMapMode, enqueue_map_buffer, enqueue_map_buffer_nonblocking,

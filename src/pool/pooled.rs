@@ -20,7 +20,7 @@ use crate::memory::object::sealed::Handle;
 use crate::memory::svm::memory::SvmMemory;
 use crate::memory::svm::sealed::Svm;
 use crate::memory::track::Access;
-use crate::memory::{AnyMemoryObject, AsMemory, Buffer, SvmAllocation, SvmPointer, WaitList};
+use crate::memory::{AnyMemoryObject, Buffer, IntoMemory, SvmAllocation, SvmPointer, WaitList};
 use cl3::error_codes::CL_INVALID_CONTEXT;
 
 /// Memory of a pool, which goes back to it when this is dropped (PyOpenCL's `PooledBuffer` and
@@ -225,20 +225,20 @@ fn free<M: Memory>(block: Box<Block<M>>) {
     drop(block);
 }
 
-impl<'a> AsMemory for &'a PooledBuffer {
+impl<'a> IntoMemory for &'a PooledBuffer {
     type Kind = &'a Buffer;
 
     #[inline]
-    fn as_memory(self) -> &'a Buffer {
+    fn into_memory(self) -> &'a Buffer {
         self
     }
 }
 
-impl<'a> AsMemory for &'a PooledSvm {
+impl<'a> IntoMemory for &'a PooledSvm {
     type Kind = &'a dyn SvmPointer;
 
     #[inline]
-    fn as_memory(self) -> &'a dyn SvmPointer {
+    fn into_memory(self) -> &'a dyn SvmPointer {
         &**self
     }
 }

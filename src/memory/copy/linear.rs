@@ -228,7 +228,7 @@ pub(super) fn copy(
     check_not_empty(call, &from)?;
     check_no_overlap(call, (src, &from), (dst, &to))?;
     let operands = [src.operand(&from, Access::Read), dst.operand(&to, Access::Write)];
-    Ok(enqueue(call, queue, &operands, wait_for, issue)?)
+    enqueue(call, queue, &operands, wait_for, issue)
 }
 
 #[inline]

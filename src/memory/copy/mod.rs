@@ -12,7 +12,7 @@ mod rect;
 mod rows;
 mod svm;
 
-use crate::memory::as_memory::AsMemory;
+use crate::memory::into_memory::IntoMemory;
 use crate::queue::CommandQueue;
 use crate::wait_list::WaitList;
 
@@ -67,7 +67,7 @@ pub trait CopyTo<Dst>: Sized {
 /// | `&`[`Image`](super::Image) | `&`[`Image`](super::Image) | `..`, [`ImageCopy`] | an event; does not block |
 ///
 /// A [`PooledBuffer`](crate::pool::PooledBuffer) is copied as a [`Buffer`](super::Buffer), and any shared
-/// virtual memory, pooled or not, as an [`SvmPointer`](super::SvmPointer): [`AsMemory`] lists the kinds. Of
+/// virtual memory, pooled or not, as an [`SvmPointer`](super::SvmPointer): [`IntoMemory`] lists the kinds. Of
 /// images, `..` is all of the source, or of the only one.
 ///
 /// With host memory that is lent, the copy blocks and returns its event. With host memory that is given,
@@ -138,8 +138,8 @@ pub fn enqueue_copy<'a, Dst, Src>(
     wait_for: impl Into<WaitList<'a>>,
 ) -> <Src::Kind as CopyTo<Dst::Kind>>::Output
 where
-    Dst: AsMemory,
-    Src: AsMemory<Kind: CopyTo<Dst::Kind>>,
+    Dst: IntoMemory,
+    Src: IntoMemory<Kind: CopyTo<Dst::Kind>>,
 {
-    CopyTo::copy(queue, dst.as_memory(), src.as_memory(), part.into(), &wait_for.into())
+    CopyTo::copy(queue, dst.into_memory(), src.into_memory(), part.into(), &wait_for.into())
 }

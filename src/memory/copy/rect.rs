@@ -181,7 +181,7 @@ impl Rect {
         // Sub-buffers are replaced by their whole buffers: PoCL 3.1 crashes on sub-buffers here.
         // quirk: POCL-5
         let (from, to) = (from.moved_by(src.offset()), to.moved_by(dst.offset()));
-        let event = enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
+        enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the rectangles are within the
             // buffers and apart, and the driver keeps the buffers until the command has ended.
             unsafe {
@@ -200,8 +200,7 @@ impl Rect {
                     events,
                 )
             }
-        })?;
-        Ok(event)
+        })
     }
 }
 

@@ -126,7 +126,7 @@ impl<C: FillColor, Part: Into<ImageRegion>> FillTarget<C, Part> for &Image {
         }
         let color = color.bits();
         let operand = self.operand(&pixels, Access::Write);
-        let event = enqueue(CALL, queue, &[operand], wait_for, |(queue, count, events)| {
+        enqueue(CALL, queue, &[operand], wait_for, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the pixels are within the image,
             // and the driver has copied the colour when the call returns.
             unsafe {
@@ -140,8 +140,7 @@ impl<C: FillColor, Part: Into<ImageRegion>> FillTarget<C, Part> for &Image {
                     events,
                 )
             }
-        })?;
-        Ok(event)
+        })
     }
 }
 

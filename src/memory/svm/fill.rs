@@ -68,7 +68,7 @@ impl<P: Pattern + ?Sized, R: RangeBounds<usize>> FillTarget<&P, R> for &dyn SvmP
             return Err(Error::refused(CALL, CL_INVALID_VALUE, why));
         }
         let operand = memory.operand(range, Access::Write);
-        let event = enqueue(CALL, queue, &[operand], wait_for, |(queue, count, events)| {
+        enqueue(CALL, queue, &[operand], wait_for, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, as is the memory, which has `size`
             // bytes there and is not freed before the command has ended; the driver has copied the
             // pattern when the call returns.
@@ -76,7 +76,6 @@ impl<P: Pattern + ?Sized, R: RangeBounds<usize>> FillTarget<&P, R> for &dyn SvmP
                 let (bytes, len) = (pattern.as_ptr().cast(), pattern.len());
                 cl::enqueue_svm_mem_fill(queue, at, bytes, len, size, count, events)
             }
-        })?;
-        Ok(event)
+        })
     }
 }

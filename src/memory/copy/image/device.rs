@@ -129,7 +129,7 @@ impl CopyTo<&Buffer> for &Image {
             return bytes_from_to(bytes, range.start).copy(queue, dst, buffer, wait_for);
         }
         let operands = [src.operand(&pixels, Access::Read), dst.operand(&range, Access::Write)];
-        let event = enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
+        enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the pixels are within image and
             // buffer, and the driver keeps both until the command has ended.
             unsafe {
@@ -144,8 +144,7 @@ impl CopyTo<&Buffer> for &Image {
                     events,
                 )
             }
-        })?;
-        Ok(event)
+        })
     }
 }
 
@@ -166,7 +165,7 @@ impl CopyTo<&Image> for &Buffer {
             return bytes_from_to(range, bytes.start).copy(queue, buffer, src, wait_for);
         }
         let operands = [src.operand(&range, Access::Read), dst.operand(&pixels, Access::Write)];
-        let event = enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
+        enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the pixels are within image and
             // buffer, and the driver keeps both until the command has ended.
             unsafe {
@@ -181,8 +180,7 @@ impl CopyTo<&Image> for &Buffer {
                     events,
                 )
             }
-        })?;
-        Ok(event)
+        })
     }
 }
 
@@ -272,7 +270,7 @@ impl CopyTo<&Image> for &Image {
             return CopyTo::copy(queue, buffer, src, with_buffer(bytes, &from), wait_for);
         }
         let operands = [src.operand(&from, Access::Read), dst.operand(&to, Access::Write)];
-        let event = enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
+        enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the boxes are within the images and
             // apart, and the driver keeps the images until the command has ended.
             unsafe {
@@ -287,8 +285,7 @@ impl CopyTo<&Image> for &Image {
                     events,
                 )
             }
-        })?;
-        Ok(event)
+        })
     }
 }
 

@@ -24,12 +24,12 @@ use super::svm::{SvmAllocation, SvmArray, SvmPointer, SystemSvm};
     note = "device memory is passed by reference: `&buffer`, `&image`, `&svm`",
     note = "host memory is lent (`&[T]`, `&mut [T]`, arrays) or given (`Vec<T>`, `Box<[T]>`, `Array`)"
 )]
-pub trait AsMemory {
+pub trait IntoMemory {
     /// The kind of memory.
     type Kind;
 
     /// Returns this memory as memory of its kind.
-    fn as_memory(self) -> Self::Kind;
+    fn into_memory(self) -> Self::Kind;
 }
 
 /// Host memory, as one side of a copy.
@@ -37,22 +37,22 @@ pub trait AsMemory {
 pub struct Host<H>(pub(super) H);
 
 #[diagnostic::do_not_recommend]
-impl<H: HostSource> AsMemory for H {
+impl<H: HostSource> IntoMemory for H {
     type Kind = Host<H>;
 
     #[inline]
-    fn as_memory(self) -> Host<H> {
+    fn into_memory(self) -> Host<H> {
         Host(self)
     }
 }
 
 macro_rules! device_memory {
     ($([$($generics:tt)*] $memory:ty: $kind:ty;)*) => {$(
-        impl<'a, $($generics)*> AsMemory for &'a $memory {
+        impl<'a, $($generics)*> IntoMemory for &'a $memory {
             type Kind = &'a $kind;
 
             #[inline]
-            fn as_memory(self) -> &'a $kind {
+            fn into_memory(self) -> &'a $kind {
                 self
             }
         }
