@@ -48,10 +48,6 @@ fn to_memory_that_is_shared(queue: &CommandQueue, buffer: &Buffer) {
     let _ = enqueue_copy(queue, Arc::<[u8]>::from([0; 4]), buffer, .., []); //~ E0277
 }
 
-fn elements_that_are_not_plain(queue: &CommandQueue, buffer: &Buffer) {
-    let _ = enqueue_copy(queue, buffer, &["text"], .., []); //~ E0277
-}
-
 fn buffers_and_shared_memory(queue: &CommandQueue, buffer: &Buffer, svm: &SystemSvm<Vec<u8>>) {
     let _ = enqueue_copy(queue, buffer, svm, .., []); //~ E0277
     let _ = enqueue_copy(queue, svm, buffer, .., []); //~ E0277
