@@ -93,12 +93,12 @@ impl LocalMemory {
 pub struct NullBuffer;
 
 bitflags::bitflags! {
-    /// What an argument is, or what a kernel declares that it may be.
+    /// The kind of an argument, or the kinds that a kernel declares.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) struct Kinds: u32 {
         const INTEGERS = 1;
         const FLOATS = 1 << 1;
-        /// Numbers of which nobody tells whether they are integers, or a structure.
+        /// A structure, or numbers of an unknown type.
         const OTHER_VALUE = 1 << 2;
         const BUFFER = 1 << 3;
         const NULL = 1 << 4;
@@ -129,7 +129,7 @@ pub(crate) struct Value {
     pub data: Data,
 }
 
-/// What the driver copies.
+/// The bytes that the driver copies.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Data {
     Here([u64; 2]),
@@ -266,7 +266,7 @@ impl<'a> PassMemory<'a> for &'a dyn SvmPointer {
     }
 }
 
-/// What `T` is made of. The compiler works it out.
+/// Returns the kind of the numbers in `T`. The compiler works it out.
 #[inline]
 fn kind_of<T: 'static>() -> Kinds {
     macro_rules! is_one_of {

@@ -164,7 +164,7 @@ impl<P: Pattern + ?Sized, R: RangeBounds<usize>> FillTarget<&P, R> for &Buffer {
 #[inline]
 pub(crate) fn check_pattern(call: &'static str, size: usize, range: &Range<usize>) -> Result<()> {
     let is_legal = size.is_power_of_two() && size <= LONGEST_PATTERN;
-    // Of a power of two, a multiple is what has none of the bits below it.
+    // A multiple of a power of two has none of the bits below it.
     if is_legal && (range.start | range.len()) & (size - 1) == 0 {
         return Ok(());
     }

@@ -17,13 +17,13 @@ use crate::error::{Error, Result};
 use crate::wait_list::WaitList;
 
 bitflags::bitflags! {
-    /// Where to, and what of it matters (`cl_mem_migration_flags`; `pyopencl.mem_migration_flags`).
+    /// The place to move to, and whether the content matters (`cl_mem_migration_flags`; `pyopencl.mem_migration_flags`).
     /// None of them: to the queue's device, with the content.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct MigrationFlags: u64 {
         /// To the host, whichever device the queue is of.
         const HOST = CL_MIGRATE_MEM_OBJECT_HOST;
-        /// What is in them is not needed, and undefined afterwards.
+        /// Their content is not needed, and undefined afterwards.
         const CONTENT_UNDEFINED = CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
     }
 }
@@ -88,7 +88,7 @@ pub fn enqueue_migrate_mem_objects<'a>(
     })
 }
 
-/// The number of objects, and what migrating does to them.
+/// Returns the number of objects, and the access of the migration to them.
 pub(crate) fn checked(
     call: &'static str,
     count: usize,

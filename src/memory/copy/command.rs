@@ -13,7 +13,7 @@ use crate::memory::host::{HostArguments, HostCommand};
 use crate::memory::object::{MemoryObject, check_host_access};
 use crate::memory::track::Access;
 
-/// What of the buffer and of the host memory.
+/// The bytes of the buffer and of the host memory.
 #[derive(Clone, Debug)]
 pub(super) enum Part {
     /// These bytes of the buffer, and as many from the pointer on.
@@ -32,7 +32,7 @@ pub(super) struct BufferCommand<'a> {
     pointer: *mut u8,
 }
 
-/// The function that does `access` to a buffer.
+/// Returns the name of the call that does `access` to a buffer.
 pub(super) fn linear_call(access: Access) -> &'static str {
     match access {
         Access::Read => "clEnqueueReadBuffer",
@@ -40,7 +40,7 @@ pub(super) fn linear_call(access: Access) -> &'static str {
     }
 }
 
-/// The function that does `access` to rectangles of a buffer.
+/// Returns the name of the call that does `access` to rectangles of a buffer.
 pub(super) fn rect_call(access: Access) -> &'static str {
     match access {
         Access::Read => "clEnqueueReadBufferRect",

@@ -51,7 +51,7 @@ impl<H: Stable> PendingTransfer<H> {
         let mut is_taken = false;
         match Self::issue(queue, wait_for, memory.as_mut(), plan, &mut is_taken) {
             Ok((call, event)) => Ok(Self { memory: Some(memory), call, event }),
-            // Nobody can tell when the driver is done with it.
+            // The end of the command is unknown.
             Err(error) if is_taken => Err(TransferError::new(error, None)),
             Err(error) => Err(TransferError::new(error, Some(*memory.end()))),
         }

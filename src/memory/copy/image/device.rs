@@ -77,7 +77,7 @@ impl ImageBufferRegion {
         self
     }
 
-    /// What of the image and of the buffer.
+    /// Returns the pixels of the image and the bytes of the buffer.
     fn checked(
         self,
         call: &'static str,

@@ -158,7 +158,7 @@ fn call_for(access: Access) -> &'static str {
     }
 }
 
-/// What is asked of the driver: for one row of a buffer's bytes, the buffer's own commands.
+/// The command for the driver: one of the buffer's where the pixels are a row of a buffer's bytes.
 #[derive(Debug)]
 enum Command<'a> {
     Image(ImageCommand<'a>),
