@@ -107,7 +107,7 @@ impl<T: Pod, M: MapMode> ImageMap<T, M> {
     /// # Errors
     /// Those of [`SliceMap::unmap`](super::SliceMap::unmap).
     pub fn unmap<'a>(mut self, wait_for: impl Into<WaitList<'a>>) -> Result<Event> {
-        Ok(self.mapping.unmap(None, &wait_for.into())?)
+        self.mapping.unmap(None, &wait_for.into())
     }
 
     /// Gives the pixels back to the device as [`unmap`](Self::unmap) does, on another queue of the
@@ -120,7 +120,7 @@ impl<T: Pod, M: MapMode> ImageMap<T, M> {
         queue: &CommandQueue,
         wait_for: impl Into<WaitList<'a>>,
     ) -> Result<Event> {
-        Ok(self.mapping.unmap(Some(queue), &wait_for.into())?)
+        self.mapping.unmap(Some(queue), &wait_for.into())
     }
 }
 

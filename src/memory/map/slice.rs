@@ -102,7 +102,7 @@ impl<K: Mappable, T: Pod, M: MapMode> SliceMap<Mapping<K>, T, M> {
     /// given back without waiting. And the driver's errors; the bytes then stay closed for good,
     /// and so they do where an event that it waits for fails later on.
     pub fn unmap<'a>(mut self, wait_for: impl Into<WaitList<'a>>) -> Result<Event> {
-        Ok(self.guard.unmap(None, &wait_for.into())?)
+        self.guard.unmap(None, &wait_for.into())
     }
 
     /// Gives the bytes back to the device as [`unmap`](Self::unmap) does, on another queue of the
@@ -115,7 +115,7 @@ impl<K: Mappable, T: Pod, M: MapMode> SliceMap<Mapping<K>, T, M> {
         queue: &CommandQueue,
         wait_for: impl Into<WaitList<'a>>,
     ) -> Result<Event> {
-        Ok(self.guard.unmap(Some(queue), &wait_for.into())?)
+        self.guard.unmap(Some(queue), &wait_for.into())
     }
 }
 
