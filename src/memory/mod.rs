@@ -110,13 +110,14 @@ mod range;
 mod sampler;
 pub(crate) mod svm;
 pub(crate) mod track;
+mod units;
 
 pub use crate::wait_list::WaitList;
 pub use buffer::{Buffer, BufferBuilder};
 pub use copy::{
-    BufferPart, CopyTo, HostRect, ImageBufferRegion, ImageCopy, ImageRegion, Linear, Origin,
-    PendingTransfer, Pitches, Rect, Region, enqueue_copy, enqueue_copy_buffer,
-    enqueue_copy_buffer_p2p_amd, enqueue_read_buffer, enqueue_write_buffer,
+    BufferPart, CopyTo, HostRect, ImageBufferRegion, ImageCopy, ImageRegion, Linear,
+    PendingTransfer, Rect, enqueue_copy, enqueue_copy_buffer, enqueue_copy_buffer_p2p_amd,
+    enqueue_read_buffer, enqueue_write_buffer,
 };
 pub use fill::{FillTarget, Pattern, enqueue_fill, enqueue_fill_buffer};
 pub use flags::MemFlags;
@@ -141,3 +142,4 @@ pub use svm::{
     SvmArrayBuilder, SvmArrayMap, SvmFlags, SvmPointer, SystemSvm, enqueue_svm_memfill,
     enqueue_svm_migratemem,
 };
+pub use units::{ByteOrigin, ByteRegion, Pitches, PixelOrigin, PixelRegion};

@@ -23,7 +23,6 @@ pub use p2p::enqueue_copy_buffer_p2p_amd;
 pub use pending::PendingTransfer;
 pub use rect::{HostRect, Rect};
 pub(crate) use rows::Rows;
-pub use rows::{Origin, Pitches, Region};
 
 /// A pair of kinds of memory between which [`enqueue_copy`] copies, from `Self` to `Dst`.
 #[diagnostic::on_unimplemented(

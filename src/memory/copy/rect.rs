@@ -7,19 +7,20 @@ use cl3::command_queue as cl;
 use cl3::error_codes::{CL_INVALID_VALUE, CL_MEM_COPY_OVERLAP};
 
 use super::command::{BufferCommand, Part, rect_call};
-use super::rows::{Origin, Pitches, Region, Rows, overlap};
+use super::rows::{Rows, overlap};
 use crate::error::{Error, Result};
 use crate::memory::buffer::Buffer;
 use crate::memory::command::enqueue;
 use crate::memory::host::Place;
 use crate::memory::object::MemoryObject;
 use crate::memory::track::Access;
+use crate::memory::units::{ByteOrigin, ByteRegion, Pitches};
 use crate::wait_list::WaitList;
 
 /// A rectangle of bytes of a buffer and one of host memory, of the same size
 /// (`clEnqueueReadBufferRect`, `clEnqueueWriteBufferRect`).
 ///
-/// The host memory has to be without gaps: the rectangle is one of its bytes.
+/// The host memory has to be without gaps.
 ///
 /// ```
 /// use clmatrix::memory::{Buffer, HostRect, MemFlags, enqueue_copy};
@@ -39,44 +40,44 @@ use crate::wait_list::WaitList;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct HostRect {
-    region: Region,
-    buffer_origin: Origin,
-    host_origin: Origin,
+    region: ByteRegion,
+    buffer_origin: ByteOrigin,
+    host_origin: ByteOrigin,
     buffer_pitches: Pitches,
     host_pitches: Pitches,
 }
 
 impl HostRect {
-    /// `region` at the start of either side, without gaps.
-    pub fn new(region: impl Into<Region>) -> Self {
+    /// Returns a rectangle of `region` bytes, rows and slices, at the start of either side, without gaps.
+    pub fn new(region: impl Into<ByteRegion>) -> Self {
         Self {
             region: region.into(),
-            buffer_origin: Origin::default(),
-            host_origin: Origin::default(),
+            buffer_origin: ByteOrigin::default(),
+            host_origin: ByteOrigin::default(),
             buffer_pitches: Pitches::default(),
             host_pitches: Pitches::default(),
         }
     }
 
-    /// Where it begins in the buffer.
-    pub fn buffer_origin(mut self, origin: impl Into<Origin>) -> Self {
+    /// Sets its origin in the buffer.
+    pub fn buffer_origin(mut self, origin: impl Into<ByteOrigin>) -> Self {
         self.buffer_origin = origin.into();
         self
     }
 
-    /// Where it begins in the host memory.
-    pub fn host_origin(mut self, origin: impl Into<Origin>) -> Self {
+    /// Sets its origin in the host memory.
+    pub fn host_origin(mut self, origin: impl Into<ByteOrigin>) -> Self {
         self.host_origin = origin.into();
         self
     }
 
-    /// How far apart the buffer's rows and slices are.
+    /// Sets the distances of the buffer's rows and slices, in bytes.
     pub fn buffer_pitches(mut self, pitches: impl Into<Pitches>) -> Self {
         self.buffer_pitches = pitches.into();
         self
     }
 
-    /// How far apart the host memory's rows and slices are.
+    /// Sets the distances of the host memory's rows and slices, in bytes.
     pub fn host_pitches(mut self, pitches: impl Into<Pitches>) -> Self {
         self.host_pitches = pitches.into();
         self
@@ -120,44 +121,44 @@ impl HostRect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Rect {
-    region: Region,
-    src_origin: Origin,
-    dst_origin: Origin,
+    region: ByteRegion,
+    src_origin: ByteOrigin,
+    dst_origin: ByteOrigin,
     src_pitches: Pitches,
     dst_pitches: Pitches,
 }
 
 impl Rect {
-    /// `region` at the start of either side, without gaps.
-    pub fn new(region: impl Into<Region>) -> Self {
+    /// Returns a rectangle of `region` bytes, rows and slices, at the start of either side, without gaps.
+    pub fn new(region: impl Into<ByteRegion>) -> Self {
         Self {
             region: region.into(),
-            src_origin: Origin::default(),
-            dst_origin: Origin::default(),
+            src_origin: ByteOrigin::default(),
+            dst_origin: ByteOrigin::default(),
             src_pitches: Pitches::default(),
             dst_pitches: Pitches::default(),
         }
     }
 
-    /// Where it begins in the source.
-    pub fn src_origin(mut self, origin: impl Into<Origin>) -> Self {
+    /// Sets its origin in the source.
+    pub fn src_origin(mut self, origin: impl Into<ByteOrigin>) -> Self {
         self.src_origin = origin.into();
         self
     }
 
-    /// Where it begins in the destination.
-    pub fn dst_origin(mut self, origin: impl Into<Origin>) -> Self {
+    /// Sets its origin in the destination.
+    pub fn dst_origin(mut self, origin: impl Into<ByteOrigin>) -> Self {
         self.dst_origin = origin.into();
         self
     }
 
-    /// How far apart the source's rows and slices are.
+    /// Sets the distances of the source's rows and slices, in bytes.
     pub fn src_pitches(mut self, pitches: impl Into<Pitches>) -> Self {
         self.src_pitches = pitches.into();
         self
     }
 
-    /// How far apart the destination's rows and slices are.
+    /// Sets the distances of the destination's rows and slices, in bytes.
     pub fn dst_pitches(mut self, pitches: impl Into<Pitches>) -> Self {
         self.dst_pitches = pitches.into();
         self
@@ -204,6 +205,7 @@ impl Rect {
     }
 }
 
+/// Refuses rectangles of one memory that overlap or have different pitches.
 fn check_apart(
     call: &'static str,
     (src, from): (&Buffer, &Rows),

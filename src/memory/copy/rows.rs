@@ -6,63 +6,7 @@ use cl3::error_codes::CL_INVALID_VALUE;
 
 use crate::error::{Error, Result};
 use crate::memory::range::overlap as ranges_overlap;
-
-/// Where a rectangle begins: x in bytes, y in rows, z in slices. What is left out is 0.
-///
-/// ```
-/// use clmatrix::memory::Origin;
-///
-/// assert_eq!(Origin::from([4]), Origin::from([4, 0, 0]));
-/// ```
-///
-/// There are no more than three:
-///
-/// ```compile_fail,E0277
-/// clmatrix::memory::Origin::from([4, 0, 0, 0]);
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Origin(pub(crate) [usize; 3]);
-
-/// How large a rectangle is: bytes of a row, rows of a slice, slices. What is left out is 1.
-///
-/// ```
-/// use clmatrix::memory::Region;
-///
-/// assert_eq!(Region::from([64, 8]), Region::from([64, 8, 1]));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Region(pub(crate) [usize; 3]);
-
-/// How far apart the beginnings of rows and of slices are, in bytes. What is left out, or 0, has no
-/// gaps: rows as long as the region's, slices as many rows as the region's.
-///
-/// ```
-/// use clmatrix::memory::Pitches;
-///
-/// assert_eq!(Pitches::from([128]), Pitches::from([128, 0]));
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pitches(pub(crate) [usize; 2]);
-
-macro_rules! from_shorter_arrays {
-    ($($name:ident: [$($len:literal)*] of $full:literal, else $default:literal;)*) => {
-        $($(
-            impl From<[usize; $len]> for $name {
-                fn from(given: [usize; $len]) -> Self {
-                    let mut all = [$default; $full];
-                    all[..$len].copy_from_slice(&given);
-                    Self(all)
-                }
-            }
-        )*)*
-    };
-}
-
-from_shorter_arrays! {
-    Origin: [1 2 3] of 3, else 0;
-    Region: [1 2 3] of 3, else 1;
-    Pitches: [1 2] of 2, else 0;
-}
+use crate::memory::units::{ByteOrigin, ByteRegion, Pitches};
 
 /// A rectangle of bytes in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +19,7 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// A rectangle with the pitches filled in, or why there is none.
+    /// Returns a rectangle with the pitches filled in, or the reason why there is none.
     pub(crate) fn new(
         origin: [usize; 3],
         region: [usize; 3],
@@ -104,12 +48,12 @@ impl Rows {
         Ok(rows)
     }
 
-    /// The rectangle in the `size` bytes of `what`.
+    /// Returns a rectangle that lies within the `size` bytes of `what`.
     pub(crate) fn checked(
         call: &'static str,
         (what, size): (&str, usize),
-        origin: Origin,
-        region: Region,
+        origin: ByteOrigin,
+        region: ByteRegion,
         pitches: Pitches,
     ) -> Result<Self> {
         let refused = |why: String| Error::refused(call, CL_INVALID_VALUE, why);
@@ -123,13 +67,13 @@ impl Rows {
         Ok(rows)
     }
 
-    /// From the first byte to after the last.
+    /// Returns the range from the first byte to the last.
     pub(crate) fn hull(&self) -> Range<usize> {
-        self.checked_hull().expect("it was there when this was made")
+        self.checked_hull().expect("`new` has checked it")
     }
 
-    /// The same rectangle in memory that begins `bytes` earlier, with the smallest possible x and y: PoCL
-    /// 3.1 reports an overlap between rectangles of one buffer if x + width exceeds the row pitch.
+    /// Returns the same rectangle in memory that begins `bytes` earlier, with the smallest possible x and
+    /// y: PoCL 3.1 reports an overlap between rectangles of one buffer if x + width exceeds the row pitch.
     // quirk: POCL-6
     pub(super) fn moved_by(self, bytes: usize) -> Self {
         // It does not overflow: the rectangle is within a buffer.
@@ -140,7 +84,7 @@ impl Rows {
         Self { origin: [in_slice % self.row_pitch, in_slice / self.row_pitch, z], ..self }
     }
 
-    /// The bytes of each row, the first first.
+    /// Returns the bytes of each row, in order.
     fn each(&self) -> impl Iterator<Item = Range<usize>> {
         let start = self.hull().start;
         let [size, rows, slices] = self.region;
@@ -166,7 +110,7 @@ pub(super) fn overlap(a: &Rows, b: &Rows) -> bool {
     if !ranges_overlap(&a.hull(), &b.hull()) {
         return false;
     }
-    // Both run forwards.
+    // The rows of both are in ascending order.
     let (mut rows_of_a, mut rows_of_b) = (a.each().peekable(), b.each().peekable());
     while let (Some(in_a), Some(in_b)) = (rows_of_a.peek(), rows_of_b.peek()) {
         if ranges_overlap(in_a, in_b) {
@@ -186,13 +130,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_out_is_filled_in() {
+    fn missing_pitches_are_filled_in() {
         let rows = |region, pitches: [usize; 2]| {
             Rows::new([0; 3], region, pitches).map(|rows| [rows.row_pitch, rows.slice_pitch])
         };
-        assert_eq!(Origin::from([1]), Origin([1, 0, 0]));
-        assert_eq!(Region::from([4, 2]), Region([4, 2, 1]));
-        assert_eq!(Pitches::from([8]), Pitches([8, 0]));
         assert_eq!(rows([4, 3, 2], [0, 0]), Ok([4, 12]));
         assert_eq!(rows([4, 3, 2], [8, 0]), Ok([8, 24]));
         assert_eq!(rows([4, 3, 2], [0, 16]), Ok([4, 16]));
@@ -247,9 +188,9 @@ mod tests {
     }
 
     #[test]
-    fn rectangles_are_in_what_they_are_of() {
+    fn a_rectangle_lies_within_its_memory() {
         let checked = |size| {
-            let (origin, region) = (Origin::from([3, 2, 1]), Region::from([4, 2, 2]));
+            let (origin, region) = (ByteOrigin::from([3, 2, 1]), ByteRegion::from([4, 2, 2]));
             let pitches = Pitches::from([10, 50]);
             Rows::checked("clEnqueueCopyBufferRect", ("source", size), origin, region, pitches)
         };

@@ -20,10 +20,11 @@ use super::shape::{Extent, ImageType, layer_pitches};
 use crate::error::{Error, Result};
 use crate::memory::buffer::Buffer;
 use crate::memory::context::MemContext;
-use crate::memory::copy::{Pitches, Rows};
+use crate::memory::copy::Rows;
 use crate::memory::flags::MemFlags;
 use crate::memory::object::MemoryObject;
 use crate::memory::object::sealed::Handle;
+use crate::memory::units::Pitches;
 
 /// Says what an image is to be like; [`build`](Self::build) makes it (`pyopencl.create_image`).
 ///

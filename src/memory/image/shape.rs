@@ -1,12 +1,13 @@
-//! How many pixels an image has along which axes, and boxes of them.
+//! The axes of images, their lengths in pixels, and boxes of pixels.
 
 use cl3::error_codes::CL_INVALID_VALUE;
 
 use crate::error::{Error, Result};
-use crate::memory::copy::{Origin, Region, Rows};
+use crate::memory::copy::Rows;
 use crate::memory::object::ObjectType;
+use crate::memory::units::{PixelOrigin, PixelRegion};
 
-/// Which axes an image has (`cl_mem_object_type`; `pyopencl.mem_object_type`).
+/// The type of an image: its axes (`cl_mem_object_type`; `pyopencl.mem_object_type`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ImageType {
     /// One row.
@@ -24,7 +25,7 @@ pub enum ImageType {
 }
 
 impl ImageType {
-    /// All that there are.
+    /// All image types.
     pub const ALL: [Self; 6] = [
         Self::Image1d,
         Self::Image1dBuffer,
@@ -34,7 +35,7 @@ impl ImageType {
         Self::Image3d,
     ];
 
-    /// The same among the types of all objects.
+    /// Returns the same type among those of all objects.
     pub const fn object_type(self) -> ObjectType {
         match self {
             Self::Image1d => ObjectType::Image1d,
@@ -46,17 +47,17 @@ impl ImageType {
         }
     }
 
-    /// OpenCL's number.
+    /// Returns OpenCL's number.
     pub fn as_raw(self) -> u32 {
         self.object_type().as_raw()
     }
 
-    /// The image type among the types of all objects.
+    /// Returns the image type of a type of objects; `None` for objects other than images.
     pub fn from_object_type(object_type: ObjectType) -> Option<Self> {
         Self::ALL.into_iter().find(|image_type| image_type.object_type() == object_type)
     }
 
-    /// How many numbers a shape has, the number of layers included.
+    /// Returns the number of axes of a shape, that of the layers included.
     pub const fn dimensions(self) -> usize {
         match self {
             Self::Image1d | Self::Image1dBuffer => 1,
@@ -71,7 +72,7 @@ impl ImageType {
     }
 }
 
-/// An image's type, and how many pixels it has along x, y and z: 1 along the axes that it has not.
+/// An image's type and its pixels along x, y and z: 1 along an axis that the type does not have.
 /// The layers of an array lie along its last axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Extent {
@@ -80,13 +81,14 @@ pub(crate) struct Extent {
 }
 
 impl Extent {
-    /// `shape` has the number of dimensions that the type has, none of them 0.
+    /// Returns the extent of an image. `shape` has the type's number of axes, none of length 0.
     pub(super) fn new(image_type: ImageType, shape: &[usize]) -> Self {
         let mut pixels = [1; 3];
         pixels[..shape.len()].copy_from_slice(shape);
         Self { image_type, pixels }
     }
 
+    /// Returns the lengths of the axes that the type has.
     pub(crate) fn shape(&self) -> &[usize] {
         &self.pixels[..self.image_type.dimensions()]
     }
@@ -96,7 +98,7 @@ impl Extent {
         self.pixels[0]
     }
 
-    /// CL_IMAGE_HEIGHT: 0 for what has none.
+    /// CL_IMAGE_HEIGHT: 0 for images without rows.
     pub(super) fn height(&self) -> usize {
         match self.image_type {
             ImageType::Image2d | ImageType::Image2dArray | ImageType::Image3d => self.pixels[1],
@@ -104,23 +106,23 @@ impl Extent {
         }
     }
 
-    /// CL_IMAGE_DEPTH: 0 for what has none.
+    /// CL_IMAGE_DEPTH: 0 for images without slices.
     pub(super) fn depth(&self) -> usize {
         if self.image_type == ImageType::Image3d { self.pixels[2] } else { 0 }
     }
 
-    /// CL_IMAGE_ARRAY_SIZE: 0 for what is no array.
+    /// CL_IMAGE_ARRAY_SIZE: 0 for images without layers.
     pub(super) fn array_size(&self) -> usize {
         if self.image_type.is_array() { self.pixels[self.image_type.dimensions() - 1] } else { 0 }
     }
 
-    /// The box of `region` pixels from `origin` on.
+    /// Returns the box of `region` pixels from `origin` on, which has to lie within the image `what`.
     pub(crate) fn checked(
         &self,
         call: &'static str,
         what: &str,
-        origin: Origin,
-        region: Region,
+        origin: PixelOrigin,
+        region: PixelRegion,
     ) -> Result<Pixels> {
         let (origin, region) = (origin.0, region.0);
         let is_within = (0..3).all(|axis| {
@@ -152,23 +154,23 @@ pub(crate) struct Pixels {
 }
 
 impl Pixels {
-    /// Where its bytes are in an image whose rows and slices are so far apart.
+    /// Returns its bytes in an image with these pitches.
     pub(super) fn rows(&self, item_size: usize, [row_pitch, slice_pitch]: [usize; 2]) -> Rows {
-        // Nothing overflows: the box is within the image.
+        // No product overflows: the box is within the image.
         let in_bytes = |[x, y, z]: [usize; 3]| [x * item_size, y, z];
         let (origin, region) = (in_bytes(self.origin), in_bytes(self.region));
         Rows { origin, region, row_pitch, slice_pitch }
     }
 
-    /// How many bytes they are.
+    /// Returns the number of its bytes.
     pub(crate) fn size(&self, item_size: usize) -> usize {
-        // It does not overflow: the box is within the image.
+        // The product does not overflow: the box is within the image.
         self.region.iter().product::<usize>() * item_size
     }
 }
 
-/// How far apart rows are along y, and slices along z, where these are the pitches of rows and of
-/// slices or layers: the layers of 1D images lie along y.
+/// Returns the distances along y and along z, in bytes, for these pitches of rows and of slices or layers:
+/// the layers of 1D images lie along y.
 pub(crate) fn layer_pitches(
     image_type: ImageType,
     [row_pitch, slice_pitch]: [usize; 2],
@@ -229,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_where_the_pitches_say() {
+    fn the_bytes_of_a_box_follow_from_the_pitches() {
         let pixels = Pixels { origin: [1, 2, 1], region: [3, 2, 2] };
         assert_eq!(pixels.size(4), 48);
         // From the pixel (1, 2, 1) to the end of (3, 3, 2).

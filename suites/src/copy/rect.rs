@@ -1,7 +1,7 @@
 //! Rectangles of bytes (OpenCL 3.0, 5.2.2 and 5.2.3).
 
 use clmatrix::memory::{
-    Buffer, HostRect, MemFlags, MemoryObject, Origin, Pitches, Rect, Region, enqueue_copy,
+    Buffer, ByteOrigin, ByteRegion, HostRect, MemFlags, MemoryObject, Pitches, Rect, enqueue_copy,
 };
 use clmatrix::{Device, Result};
 use clmatrix_harness::device;
@@ -140,7 +140,7 @@ fn of_a_region(on_device: OnDevice, device: Device) -> Result<()> {
 }
 
 /// The origin, region and pitches of one side of 12 bytes.
-type Side = (Origin, Region, Pitches);
+type Side = (ByteOrigin, ByteRegion, Pitches);
 
 fn side<const O: usize, const R: usize, const P: usize>(
     origin: [usize; O],
@@ -148,8 +148,8 @@ fn side<const O: usize, const R: usize, const P: usize>(
     pitches: [usize; P],
 ) -> Side
 where
-    Origin: From<[usize; O]>,
-    Region: From<[usize; R]>,
+    ByteOrigin: From<[usize; O]>,
+    ByteRegion: From<[usize; R]>,
     Pitches: From<[usize; P]>,
 {
     (origin.into(), region.into(), pitches.into())

@@ -10,7 +10,7 @@ use cl3::error_codes::{CL_IMAGE_FORMAT_MISMATCH, CL_MEM_COPY_OVERLAP};
 
 use super::super::CopyTo;
 use super::super::linear::Linear;
-use super::super::rows::{Origin, Region, Rows, overlap};
+use super::super::rows::{Rows, overlap};
 use super::pixels_of;
 use crate::error::{Error, Result};
 use crate::memory::buffer::Buffer;
@@ -19,6 +19,7 @@ use crate::memory::image::{Image, Pixels};
 use crate::memory::object::MemoryObject;
 use crate::memory::object::sealed::Handle;
 use crate::memory::track::Access;
+use crate::memory::units::{PixelOrigin, PixelRegion};
 use crate::wait_list::WaitList;
 
 /// A box of an image's pixels, and where they lie in a buffer, without gaps
@@ -48,8 +49,8 @@ use crate::wait_list::WaitList;
 #[must_use]
 pub struct ImageBufferRegion {
     offset: usize,
-    origin: Origin,
-    region: Option<Region>,
+    origin: PixelOrigin,
+    region: Option<PixelRegion>,
 }
 
 /// As many pixels as there are.
@@ -60,19 +61,20 @@ impl From<RangeFull> for ImageBufferRegion {
 }
 
 impl ImageBufferRegion {
-    /// `region` pixels from the image's first on, at the start of the buffer.
-    pub fn new(region: impl Into<Region>) -> Self {
+    /// Returns a box of `region` pixels, rows and slices, from the image's first pixel on, at the start of
+    /// the buffer.
+    pub fn new(region: impl Into<PixelRegion>) -> Self {
         Self { region: Some(region.into()), ..Self::default() }
     }
 
-    /// The first byte in the buffer.
+    /// Sets the first byte in the buffer.
     pub fn offset(mut self, bytes: usize) -> Self {
         self.offset = bytes;
         self
     }
 
-    /// The first pixel.
-    pub fn origin(mut self, origin: impl Into<Origin>) -> Self {
+    /// Sets the first pixel.
+    pub fn origin(mut self, origin: impl Into<PixelOrigin>) -> Self {
         self.origin = origin.into();
         self
     }
@@ -210,9 +212,9 @@ impl CopyTo<&Image> for &Buffer {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub struct ImageCopy {
-    src_origin: Origin,
-    dst_origin: Origin,
-    region: Option<Region>,
+    src_origin: PixelOrigin,
+    dst_origin: PixelOrigin,
+    region: Option<PixelRegion>,
 }
 
 /// As many pixels as there are.
@@ -223,19 +225,19 @@ impl From<RangeFull> for ImageCopy {
 }
 
 impl ImageCopy {
-    /// `region` pixels from the first on of either image.
-    pub fn new(region: impl Into<Region>) -> Self {
+    /// Returns a box of `region` pixels, rows and slices, from the first pixel of either image on.
+    pub fn new(region: impl Into<PixelRegion>) -> Self {
         Self { region: Some(region.into()), ..Self::default() }
     }
 
-    /// The first pixel of the source.
-    pub fn src_origin(mut self, origin: impl Into<Origin>) -> Self {
+    /// Sets the first pixel in the source.
+    pub fn src_origin(mut self, origin: impl Into<PixelOrigin>) -> Self {
         self.src_origin = origin.into();
         self
     }
 
-    /// The first pixel of the destination.
-    pub fn dst_origin(mut self, origin: impl Into<Origin>) -> Self {
+    /// Sets the first pixel in the destination.
+    pub fn dst_origin(mut self, origin: impl Into<PixelOrigin>) -> Self {
         self.dst_origin = origin.into();
         self
     }
@@ -255,7 +257,8 @@ impl CopyTo<&Image> for &Image {
         const CALL: &str = "clEnqueueCopyImage";
         check_same_format(CALL, src, dst)?;
         let from = pixels_of(CALL, "source", src, part.src_origin, part.region)?;
-        let to = pixels_of(CALL, "destination", dst, part.dst_origin, Some(Region(from.region)))?;
+        let to =
+            pixels_of(CALL, "destination", dst, part.dst_origin, Some(PixelRegion(from.region)))?;
         if shares_bytes(src, dst) && overlap(&src.rows(&from), &dst.rows(&to)) {
             let why = "the boxes overlap: pixels would be copied onto themselves";
             return Err(Error::refused(CALL, CL_MEM_COPY_OVERLAP, why));

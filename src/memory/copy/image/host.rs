@@ -9,7 +9,7 @@ use cl3::types::cl_event;
 
 use super::super::CopyTo;
 use super::super::command::{BufferCommand, Part};
-use super::super::rows::{Origin, Pitches, Region, Rows};
+use super::super::rows::Rows;
 use super::pixels_of;
 use crate::error::{Error, Result};
 use crate::memory::command::AccessedRange;
@@ -18,12 +18,13 @@ use crate::memory::image::{Image, ImageType, Pixels, layer_pitches};
 use crate::memory::into_memory::Host;
 use crate::memory::object::{MemoryObject, check_host_access};
 use crate::memory::track::Access;
+use crate::memory::units::{Pitches, PixelOrigin, PixelRegion};
 use crate::wait_list::WaitList;
 
 /// A box of an image's pixels (`clEnqueueReadImage`, `clEnqueueWriteImage`, `clEnqueueFillImage`).
 ///
-/// Origin and region count pixels, rows and slices; the layers of an array are counted along its
-/// last axis. Without a region, it is all from the origin on.
+/// Origin and region count pixels, rows and slices: see [`PixelOrigin`]. Without a region, the box goes
+/// from the origin to the end of the image.
 ///
 /// In host memory, the pixels lie from the first byte on, row by row. An array of ndarray with gaps
 /// between its rows or slices is taken as it is.
@@ -49,24 +50,24 @@ use crate::wait_list::WaitList;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub struct ImageRegion {
-    origin: Origin,
-    region: Option<Region>,
+    origin: PixelOrigin,
+    region: Option<PixelRegion>,
     pitches: Pitches,
 }
 
 impl ImageRegion {
-    /// `region` pixels from the image's first on.
-    pub fn new(region: impl Into<Region>) -> Self {
+    /// Returns a box of `region` pixels, rows and slices, from the image's first pixel on.
+    pub fn new(region: impl Into<PixelRegion>) -> Self {
         Self { region: Some(region.into()), ..Self::default() }
     }
 
-    /// The first pixel.
-    pub fn origin(mut self, origin: impl Into<Origin>) -> Self {
+    /// Sets the first pixel.
+    pub fn origin(mut self, origin: impl Into<PixelOrigin>) -> Self {
         self.origin = origin.into();
         self
     }
 
-    /// How far apart rows, and slices or layers, are in host memory.
+    /// Sets the distances of rows, and of slices or layers, in host memory, in bytes.
     pub fn pitches(mut self, pitches: impl Into<Pitches>) -> Self {
         self.pitches = pitches.into();
         self

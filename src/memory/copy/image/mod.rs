@@ -6,19 +6,19 @@ mod host;
 pub use device::{ImageBufferRegion, ImageCopy};
 pub use host::ImageRegion;
 
-use super::rows::{Origin, Region};
 use crate::error::Result;
 use crate::memory::image::{Image, Pixels};
+use crate::memory::units::{PixelOrigin, PixelRegion};
 
 /// The box of `region` pixels from `origin` on, or of all that there are from there on.
 pub(crate) fn pixels_of(
     call: &'static str,
     what: &str,
     image: &Image,
-    origin: Origin,
-    region: Option<Region>,
+    origin: PixelOrigin,
+    region: Option<PixelRegion>,
 ) -> Result<Pixels> {
     let all = image.extent().pixels;
-    let rest = || Region(std::array::from_fn(|axis| all[axis].saturating_sub(origin.0[axis])));
+    let rest = || PixelRegion(std::array::from_fn(|axis| all[axis].saturating_sub(origin.0[axis])));
     image.extent().checked(call, what, origin, region.unwrap_or_else(rest))
 }
