@@ -173,14 +173,17 @@ impl Api for Ours {
                 unsafe { launch.enqueue(queue) }
             }
             Work::Map => {
-                enqueue_map_buffer::<u32, _>(queue, first, MapReadWrite, 0..BYTES, wait_for)
+                enqueue_map_buffer::<u32, _>(queue, first, MapReadWrite, ..BYTES / 4, wait_for)
                     .and_then(|map| map.unmap([]))
             }
-            Work::MapNonBlocking => {
-                let (mode, bytes) = (MapReadWrite, 0..BYTES);
-                enqueue_map_buffer_nonblocking::<u32, _>(queue, first, mode, bytes, wait_for)
-                    .map(|map| retained(map.event()))
-            }
+            Work::MapNonBlocking => enqueue_map_buffer_nonblocking::<u32, _>(
+                queue,
+                first,
+                MapReadWrite,
+                ..BYTES / 4,
+                wait_for,
+            )
+            .map(|map| retained(map.event())),
             Work::SubRegion => {
                 let end = REGION.origin + REGION.size;
                 drop(first.sub_region(REGION.origin..end).expect("a region"));

@@ -1,7 +1,8 @@
 //! Memory objects and what moves data between them and the host, after OpenCL 3.0, chapter 5, and
 //! PyOpenCL's "OpenCL Runtime: Memory".
 //!
-//! Offsets and sizes are in bytes throughout; where elements are meant, it says so.
+//! Offsets, sizes and ranges of buffers and shared virtual memory are in bytes; ranges of maps, which
+//! have a type, are in elements of that type. Origins and regions of images are in pixels.
 //!
 //! # What keeps this safe
 //! - A borrow of host memory is used in blocking calls only. Calls that do not block own their host
@@ -26,7 +27,7 @@
 //! # use clmatrix::memory::*;
 //! # fn f(queue: &clmatrix::CommandQueue, buffer: &Buffer) -> clmatrix::Result<f32> {
 //! let view = {
-//!     let map = enqueue_map_buffer::<f32, _>(queue, buffer, MapRead, .., [])?;
+//!     let map = buffer.map_read::<f32>(queue, ..)?;
 //!     map.array((2, 3))?
 //! };
 //! # Ok(view[[0, 0]])
@@ -36,7 +37,7 @@
 //! ```compile_fail,E0505
 //! # use clmatrix::memory::*;
 //! # fn f(queue: &clmatrix::CommandQueue, buffer: &Buffer) -> clmatrix::Result<f32> {
-//! let map = enqueue_map_buffer::<f32, _>(queue, buffer, MapRead, .., [])?;
+//! let map = buffer.map_read::<f32>(queue, ..)?;
 //! let first = &map[0];
 //! map.unmap([])?;
 //! # Ok(*first)
@@ -129,8 +130,9 @@ pub use image::{
 };
 pub use into_memory::{Host, IntoMemory};
 pub use map::{
-    BufferMap, ImageMap, MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, PendingMap,
-    SliceMap, SvmMap, WritableMapMode, enqueue_map_buffer, enqueue_map_buffer_nonblocking,
+    BufferMap, BufferMapKind, ImageMap, MapGuard, MapKind, MapMode, MapRead, MapReadWrite,
+    MapWrite, MapWriteInvalidate, MappedKind, PendingMap, SliceMap, SvmAccessKind, SvmMap,
+    SvmMapKind, WritableMapMode, enqueue_map_buffer, enqueue_map_buffer_nonblocking,
     enqueue_map_image, enqueue_map_image_nonblocking,
 };
 pub use migrate::{AnyMemoryObject, MigrationFlags, enqueue_migrate_mem_objects};

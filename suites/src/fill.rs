@@ -112,11 +112,11 @@ fn bytes_that_are_mapped_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &counting(4))?;
     let fill = |range| enqueue_fill(queue, &buffer, &5_u32, range, []);
-    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, 8..12, [])?;
+    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, 2..3, [])?;
     assert_eq!(refusal(fill(0..16)), "CL_INVALID_OPERATION");
     fill(0..8)?;
     drop(map);
-    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, ..8, [])?;
+    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, ..2, [])?;
     assert_eq!(refusal(fill(4..12)), "CL_INVALID_OPERATION");
     fill(12..16)?;
     drop(map);

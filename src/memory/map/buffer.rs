@@ -1,4 +1,4 @@
-//! Maps of buffers.
+//! Maps of buffers (OpenCL 3.0, 5.2.4; `pyopencl.enqueue_map_buffer`).
 
 use std::ffi::c_void;
 use std::ops::{Range, RangeBounds};
@@ -9,13 +9,16 @@ use bytemuck::Pod;
 use cl3::command_queue as cl;
 use cl3::types::{cl_context, cl_event};
 
+use super::kind::BufferMapKind;
 use super::mapping::{MapArguments, Mappable, Mapping};
-use super::slice::{SliceMap, elements};
-use super::{MapMode, PendingMap, access, check_mode};
+use super::slice::SliceMap;
+use super::{
+    MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, PendingMap, access, check_mode,
+};
 use crate::error::Result;
 use crate::memory::buffer::{Buffer, Held};
 use crate::memory::object::MemoryObject;
-use crate::memory::range::check_not_empty;
+use crate::memory::range::checked_elements;
 use crate::memory::track::AccessTracker;
 use crate::wait_list::WaitList;
 
@@ -42,10 +45,11 @@ impl Mappable for Held {
     }
 }
 
-/// Bytes of a buffer as a slice of the host's; `&mut` only if `M` writes.
+/// Elements of a buffer as a slice of the host's; `&mut` only if `M` writes
+/// (`pyopencl.MemoryMap`).
 ///
-/// Unmapped by [`unmap`](SliceMap::unmap), or when dropped; what goes wrong then is logged. If it is
-/// forgotten, its bytes stay mapped for good, and the buffer is never released.
+/// Unmapped by [`unmap`](SliceMap::unmap), or by a drop, which logs errors. If it is forgotten, its
+/// bytes stay mapped for good, and the buffer is never released.
 ///
 /// ```compile_fail,E0596
 /// # use clmatrix::memory::*;
@@ -53,13 +57,95 @@ impl Mappable for Held {
 ///     map[0] = 1.0;
 /// }
 /// ```
-pub type BufferMap<T, M> = SliceMap<Mapping<Held>, T, M>;
+pub type BufferMap<T, M> = SliceMap<BufferMapKind, T, M>;
 
-/// Maps the bytes `range` of `buffer` as elements of `T`, and returns when they can be used
-/// (`clEnqueueMapBuffer`).
+/// Maps that block and wait for no events. [`enqueue_map_buffer`] and
+/// [`enqueue_map_buffer_nonblocking`] take a wait list.
+impl Buffer {
+    /// Maps the elements `range` for reading, and returns when they can be used. The range is in
+    /// elements of `T`.
+    ///
+    /// ```
+    /// # use clmatrix::memory::*;
+    /// # fn main() -> clmatrix::Result<()> {
+    /// # let context = clmatrix::create_some_context()?;
+    /// # let queue = clmatrix::CommandQueue::new(&context)?;
+    /// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u32, 2, 3, 4])?;
+    /// assert_eq!(buffer.map_read::<u32>(&queue, 1..3)?[..], [2, 3]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`enqueue_map_buffer`].
+    pub fn map_read<T: Pod>(
+        &self,
+        queue: &CommandQueue,
+        range: impl RangeBounds<usize>,
+    ) -> Result<BufferMap<T, MapRead>> {
+        enqueue_map_buffer(queue, self, MapRead, range, [])
+    }
+
+    /// Maps the elements `range` for writing, and returns when they can be used. Elements that the host
+    /// does not write keep their values. The range is in elements of `T`.
+    ///
+    /// # Errors
+    /// Those of [`enqueue_map_buffer`].
+    pub fn map_write<T: Pod>(
+        &self,
+        queue: &CommandQueue,
+        range: impl RangeBounds<usize>,
+    ) -> Result<BufferMap<T, MapWrite>> {
+        enqueue_map_buffer(queue, self, MapWrite, range, [])
+    }
+
+    /// Maps the elements `range` for reading and writing, and returns when they can be used. The range
+    /// is in elements of `T`.
+    ///
+    /// ```
+    /// # use clmatrix::memory::*;
+    /// # fn main() -> clmatrix::Result<()> {
+    /// # let context = clmatrix::create_some_context()?;
+    /// # let queue = clmatrix::CommandQueue::new(&context)?;
+    /// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u32, 2, 3, 4])?;
+    /// buffer.map_read_write::<u32>(&queue, ..2)?.iter_mut().for_each(|x| *x *= 10);
+    /// assert_eq!(buffer.map_read::<u32>(&queue, ..)?[..], [10, 20, 3, 4]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`enqueue_map_buffer`].
+    pub fn map_read_write<T: Pod>(
+        &self,
+        queue: &CommandQueue,
+        range: impl RangeBounds<usize>,
+    ) -> Result<BufferMap<T, MapReadWrite>> {
+        enqueue_map_buffer(queue, self, MapReadWrite, range, [])
+    }
+
+    /// Maps the elements `range` with undefined values for writing all of them, and returns when they
+    /// can be used. The range is in elements of `T`.
+    ///
+    /// # Errors
+    /// Those of [`enqueue_map_buffer`].
+    pub fn map_write_invalidate<T: Pod>(
+        &self,
+        queue: &CommandQueue,
+        range: impl RangeBounds<usize>,
+    ) -> Result<BufferMap<T, MapWriteInvalidate>> {
+        enqueue_map_buffer(queue, self, MapWriteInvalidate, range, [])
+    }
+}
+
+/// Maps the elements `range` of `buffer`, and returns when they can be used (`clEnqueueMapBuffer`).
 ///
-/// Waits for what this crate has enqueued on these bytes, on any queue, where it or the map
-/// writes. `..` maps the whole buffer.
+/// The range is in elements of `T`, which follow each other from the buffer's first byte. `..` maps
+/// the whole buffer, whose size then has to be a multiple of an element's; a range with an end leaves
+/// the bytes behind it out.
+///
+/// Waits for the commands that this crate has enqueued on these bytes, on any queue, where the command
+/// or the map writes. [`Buffer::map_read`] and its kin are shorter, without a wait list.
 ///
 /// ```no_run
 /// # use clmatrix::memory::*;
@@ -72,10 +158,11 @@ pub type BufferMap<T, M> = SliceMap<Mapping<Held>, T, M>;
 /// ```
 ///
 /// # Errors
-/// CL_INVALID_CONTEXT, CL_INVALID_VALUE for bytes that are not there or are no whole number of
-/// elements, CL_INVALID_OPERATION where the flags forbid it, or where the bytes are mapped and either
-/// map writes; CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where a command that it waited for
-/// failed; CL_MAP_FAILURE where the driver's pointer does not suit `T`, and the driver's errors.
+/// CL_INVALID_CONTEXT; CL_INVALID_VALUE for no elements, for elements that exceed the buffer, and for a
+/// range without an end of a buffer that is not a whole number of elements; CL_INVALID_OPERATION where
+/// the flags forbid the map, or where the bytes are mapped and either map writes;
+/// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where a command that the map waited for failed;
+/// CL_MAP_FAILURE where the driver's pointer does not suit `T`; and the driver's errors.
 pub fn enqueue_map_buffer<'a, T: Pod, M: MapMode>(
     queue: &CommandQueue,
     buffer: &Buffer,
@@ -83,23 +170,24 @@ pub fn enqueue_map_buffer<'a, T: Pod, M: MapMode>(
     range: impl RangeBounds<usize>,
     wait_for: impl Into<WaitList<'a>>,
 ) -> Result<BufferMap<T, M>> {
-    let (range, len) = checked::<T, M>(buffer, range)?;
+    let bytes = checked::<T, M>(buffer, range)?;
     let mapping = Mapping::blocking(
         queue,
         buffer.held(),
-        buffer.in_tracker(&range),
+        buffer.in_tracker(&bytes),
         access::<M>(),
         &wait_for.into(),
-        |arguments, pointer| ask::<M>(buffer, &range, arguments, pointer),
+        |arguments, pointer| submit::<M>(buffer, &bytes, arguments, pointer),
     )?;
-    SliceMap::mapped(mapping, len)
+    SliceMap::mapped(mapping, bytes.len())
 }
 
-/// Has the bytes `range` of `buffer` mapped as elements of `T`, and returns at once: they can be used
-/// when the result has been waited for (PyOpenCL's `is_blocking=False`).
+/// Enqueues a map of the elements `range` of `buffer`, and returns at once: they can be used after
+/// [`PendingMap::wait`] (PyOpenCL's `is_blocking=False`). The range is in elements of `T`, as that of
+/// [`enqueue_map_buffer`].
 ///
-/// The map comes after what this crate has enqueued on these bytes, on any queue, where it or the
-/// map writes.
+/// The map comes after the commands that this crate has enqueued on these bytes, on any queue, where
+/// the command or the map writes.
 ///
 /// ```
 /// # use clmatrix::memory::*;
@@ -107,7 +195,7 @@ pub fn enqueue_map_buffer<'a, T: Pod, M: MapMode>(
 /// # let context = clmatrix::create_some_context()?;
 /// # let queue = clmatrix::CommandQueue::new(&context)?;
 /// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u32, 2, 3])?;
-/// let map = enqueue_map_buffer_nonblocking::<u32, _>(&queue, &buffer, MapRead, 4.., [])?;
+/// let map = enqueue_map_buffer_nonblocking::<u32, _>(&queue, &buffer, MapRead, 1.., [])?;
 /// // ... something else ...
 /// assert_eq!(map.wait()?[..], [2, 3]);
 /// # Ok(())
@@ -115,7 +203,7 @@ pub fn enqueue_map_buffer<'a, T: Pod, M: MapMode>(
 /// ```
 ///
 /// # Errors
-/// Those of [`enqueue_map_buffer`]; what fails later on, [`wait`](PendingMap::wait) reports.
+/// Those of [`enqueue_map_buffer`]; [`wait`](PendingMap::wait) reports later failures.
 pub fn enqueue_map_buffer_nonblocking<'a, T: Pod, M: MapMode>(
     queue: &CommandQueue,
     buffer: &Buffer,
@@ -123,40 +211,35 @@ pub fn enqueue_map_buffer_nonblocking<'a, T: Pod, M: MapMode>(
     range: impl RangeBounds<usize>,
     wait_for: impl Into<WaitList<'a>>,
 ) -> Result<PendingMap<BufferMap<T, M>>> {
-    let (range, len) = checked::<T, M>(buffer, range)?;
+    let bytes = checked::<T, M>(buffer, range)?;
     let mapping = Mapping::non_blocking(
         queue,
         buffer.held(),
-        buffer.in_tracker(&range),
+        buffer.in_tracker(&bytes),
         access::<M>(),
         &wait_for.into(),
-        |arguments, pointer| ask::<M>(buffer, &range, arguments, pointer),
+        |arguments, pointer| submit::<M>(buffer, &bytes, arguments, pointer),
     )?;
-    SliceMap::pending(mapping, len)
+    SliceMap::pending(mapping, bytes.len())
 }
 
-/// The bytes, and how many elements they are.
+/// Returns the bytes of the elements `range`, if the flags allow the map.
 #[inline]
-fn checked<T, M: MapMode>(
-    buffer: &Buffer,
-    range: impl RangeBounds<usize>,
-) -> Result<(Range<usize>, usize)> {
-    let range = buffer.bytes(Held::MAP, range)?;
-    check_not_empty(Held::MAP, &range)?;
-    let len = elements::<T>(Held::MAP, range.len())?;
+fn checked<T, M: MapMode>(buffer: &Buffer, range: impl RangeBounds<usize>) -> Result<Range<usize>> {
+    let bytes = checked_elements::<T>(Held::MAP, "buffer", buffer.size(), range)?;
     check_mode::<M>(Held::MAP, buffer.flags())?;
-    Ok((range, len))
+    Ok(bytes)
 }
 
-fn ask<M: MapMode>(
+fn submit<M: MapMode>(
     buffer: &Buffer,
-    range: &Range<usize>,
+    bytes: &Range<usize>,
     (queue, blocking, count, events): MapArguments,
     pointer: &mut *mut c_void,
 ) -> std::result::Result<cl_event, i32> {
     let raw = buffer.as_raw();
-    let (offset, size) = (range.start, range.len());
-    // SAFETY: the handles are alive and of one context, the range is within the buffer, and the
+    let (offset, size) = (bytes.start, bytes.len());
+    // SAFETY: the handles are alive and of one context, the bytes are within the buffer, and the
     // result goes where a pointer fits.
     unsafe {
         cl::enqueue_map_buffer(queue, raw, blocking, M::FLAGS, offset, size, pointer, count, events)

@@ -16,7 +16,10 @@ use ndarray::{ArrayView3, ArrayViewMut3, ShapeBuilder};
 
 use super::mapping::{MapArguments, Mappable, Mapping};
 use super::sealed::Guard;
-use super::{MapMode, PendingMap, WritableMapMode, access, check_mode};
+use super::{
+    MapGuard, MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, PendingMap,
+    WritableMapMode, access, check_mode,
+};
 use crate::error::{Error, Result};
 use crate::memory::copy::ImageRegion;
 use crate::memory::image::{Image, ImageType, Pixels};
@@ -42,7 +45,7 @@ impl Mappable for Image {
         pointer: *mut c_void,
         (queue, count, events): Arguments,
     ) -> std::result::Result<cl_event, i32> {
-        // What was asked to map it.
+        // The object that mapped it.
         let raw = self.row_of_buffer().map_or_else(|| self.as_raw(), MemoryObject::as_raw);
         // SAFETY: as the caller promises.
         unsafe { cl::enqueue_unmap_mem_object(queue, raw, pointer, count, events) }
@@ -50,29 +53,30 @@ impl Mappable for Image {
 }
 
 /// Pixels of an image as an array of the host's; mutable only if `M` writes
-/// (`pyopencl.MemoryMap`). What lies between rows and slices is out of reach.
+/// (`pyopencl.MemoryMap`). Bytes between rows and slices are out of reach.
 ///
-/// Unmapped by [`unmap`](Self::unmap), or when dropped; what goes wrong then is logged. If it is
-/// forgotten, the pixels stay mapped for good, and the image is never released.
+/// Unmapped by [`unmap`](Self::unmap), or by a drop, which logs errors. If it is forgotten, the pixels
+/// stay mapped for good, and the image is never released.
 pub struct ImageMap<T: Pod, M: MapMode> {
     pointer: NonNull<T>,
     /// Slices or layers, rows, pixels of a row.
     shape: [usize; 3],
-    /// How far apart they are, in bytes.
+    /// In bytes.
     row_pitch: usize,
+    /// In bytes.
     slice_pitch: usize,
     mapping: Mapping<Image>,
     mode: PhantomData<M>,
 }
 
-// SAFETY: it stands for its pixels like a `Box<[T]>`; the rest may go anywhere.
+// SAFETY: it stands for its pixels like a `Box<[T]>`; all else is Send.
 unsafe impl<T: Pod + Send, M: MapMode> Send for ImageMap<T, M> {}
-// SAFETY: as above.
+// SAFETY: as above; all else is Sync.
 unsafe impl<T: Pod + Sync, M: MapMode> Sync for ImageMap<T, M> {}
 
 impl<T: Pod, M: MapMode> ImageMap<T, M> {
-    /// The pixels: `[slice, row, x]`. The layers of an array of 1D images are its rows, those of 2D
-    /// images its slices.
+    /// Returns the pixels: `[slice, row, x]`. The layers of an array of 1D images are its rows, the layers
+    /// of an array of 2D images its slices.
     pub fn pixels(&self) -> ArrayView3<'_, T> {
         // SAFETY: the driver keeps these pixels mapped here until they are unmapped, which takes
         // `self`, and they have been waited for; the pointer is aligned, the strides are checked;
@@ -80,29 +84,31 @@ impl<T: Pod, M: MapMode> ImageMap<T, M> {
         unsafe { ArrayView3::from_shape_ptr(self.strided(), self.pointer.as_ptr()) }
     }
 
+    /// Returns the shape, with its strides in pixels.
     fn strided(&self) -> ndarray::StrideShape<ndarray::Ix3> {
         let [slices, rows, width] = self.shape;
         let in_pixels = |pitch: usize| pitch / size_of::<T>();
         (slices, rows, width).strides((in_pixels(self.slice_pitch), in_pixels(self.row_pitch), 1))
     }
 
-    /// How many bytes the beginnings of rows are apart in host memory.
+    /// Returns the distance of rows in host memory, in bytes.
     pub fn row_pitch(&self) -> usize {
         self.row_pitch
     }
 
-    /// How many bytes the beginnings of slices are apart in host memory.
+    /// Returns the distance of slices in host memory, in bytes.
     pub fn slice_pitch(&self) -> usize {
         self.slice_pitch
     }
 
-    /// The event of the map.
+    /// Returns the event of the map.
     pub fn event(&self) -> &Event {
         self.mapping.event()
     }
 
     /// Gives the pixels back to the device (`clEnqueueUnmapMemObject`; PyOpenCL's
-    /// `MemoryMap.release`), on the queue that mapped them. The event says when they are there.
+    /// `MemoryMap.release`), on the queue that mapped them. Returns the event of the unmap, after whose end
+    /// the device has them.
     ///
     /// # Errors
     /// Those of [`SliceMap::unmap`](super::SliceMap::unmap).
@@ -125,13 +131,15 @@ impl<T: Pod, M: MapMode> ImageMap<T, M> {
 }
 
 impl<T: Pod, M: WritableMapMode> ImageMap<T, M> {
-    /// As [`pixels`](Self::pixels), for writing.
+    /// Returns the pixels as [`pixels`](Self::pixels) does, for writing.
     pub fn pixels_mut(&mut self) -> ArrayViewMut3<'_, T> {
         // SAFETY: as for `pixels`; for a mode that writes, the mapping keeps away all commands and
         // all other maps, and no two pixels have a byte in common.
         unsafe { ArrayViewMut3::from_shape_ptr(self.strided(), self.pointer.as_ptr()) }
     }
 }
+
+impl<T: Pod, M: MapMode> MapGuard for ImageMap<T, M> {}
 
 impl<T: Pod, M: MapMode> Guard for ImageMap<T, M> {
     fn event(&self) -> &Event {
@@ -149,11 +157,80 @@ impl<T: Pod + fmt::Debug, M: MapMode> fmt::Debug for ImageMap<T, M> {
     }
 }
 
+/// Maps that block and wait for no events. [`enqueue_map_image`] and
+/// [`enqueue_map_image_nonblocking`] take a wait list.
+impl Image {
+    /// Maps pixels for reading, and returns when they can be used. The part is `..` or an
+    /// [`ImageRegion`]; `T` has the size of a pixel.
+    ///
+    /// ```
+    /// # use clmatrix::memory::*;
+    /// # fn main() -> clmatrix::Result<()> {
+    /// # let context = clmatrix::create_some_context()?;
+    /// # let queue = clmatrix::CommandQueue::new(&context)?;
+    /// let grey = ImageFormat::new(ChannelOrder::R, ChannelType::UnsignedInt8);
+    /// let image = Image::builder(&context, grey).shape([4, 2]).copy_from(b"abcdefgh").build()?;
+    /// assert_eq!(image.map_read::<u8>(&queue, ..)?.pixels()[[0, 1, 2]], b'g');
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`enqueue_map_image`].
+    pub fn map_read<T: Pod>(
+        &self,
+        queue: &CommandQueue,
+        part: impl Into<ImageRegion>,
+    ) -> Result<ImageMap<T, MapRead>> {
+        enqueue_map_image(queue, self, MapRead, part, [])
+    }
+
+    /// Maps pixels for writing, and returns when they can be used. Pixels that the host does not write
+    /// keep their values. The part is `..` or an [`ImageRegion`]; `T` has the size of a pixel.
+    ///
+    /// # Errors
+    /// Those of [`enqueue_map_image`].
+    pub fn map_write<T: Pod>(
+        &self,
+        queue: &CommandQueue,
+        part: impl Into<ImageRegion>,
+    ) -> Result<ImageMap<T, MapWrite>> {
+        enqueue_map_image(queue, self, MapWrite, part, [])
+    }
+
+    /// Maps pixels for reading and writing, and returns when they can be used. The part is `..` or an
+    /// [`ImageRegion`]; `T` has the size of a pixel.
+    ///
+    /// # Errors
+    /// Those of [`enqueue_map_image`].
+    pub fn map_read_write<T: Pod>(
+        &self,
+        queue: &CommandQueue,
+        part: impl Into<ImageRegion>,
+    ) -> Result<ImageMap<T, MapReadWrite>> {
+        enqueue_map_image(queue, self, MapReadWrite, part, [])
+    }
+
+    /// Maps pixels with undefined values for writing all of them, and returns when they can be used.
+    /// The part is `..` or an [`ImageRegion`]; `T` has the size of a pixel.
+    ///
+    /// # Errors
+    /// Those of [`enqueue_map_image`].
+    pub fn map_write_invalidate<T: Pod>(
+        &self,
+        queue: &CommandQueue,
+        part: impl Into<ImageRegion>,
+    ) -> Result<ImageMap<T, MapWriteInvalidate>> {
+        enqueue_map_image(queue, self, MapWriteInvalidate, part, [])
+    }
+}
+
 /// Maps pixels of `image` as elements of `T`, which has the size of a pixel, and returns when they
 /// can be used (`clEnqueueMapImage`; `pyopencl.enqueue_map_image`).
 ///
-/// The part is `..`, or an [`ImageRegion`] without pitches: the driver chooses those. Waits for what
-/// this crate has enqueued on the rows of these pixels, on any queue, where it or the map writes.
+/// The part is `..`, or an [`ImageRegion`] without pitches, which the driver chooses. Waits for the
+/// commands that this crate has enqueued on the rows of these pixels, on any queue, where the command or
+/// the map writes. [`Image::map_read`] and its kin are shorter, without a wait list.
 ///
 /// ```
 /// use clmatrix::memory::{
@@ -177,10 +254,10 @@ impl<T: Pod + fmt::Debug, M: MapMode> fmt::Debug for ImageMap<T, M> {
 /// ```
 ///
 /// # Errors
-/// CL_INVALID_CONTEXT, CL_INVALID_VALUE for pixels that are not there or are not of the size of `T`,
-/// CL_INVALID_OPERATION where the flags forbid it, or where rows of these pixels are mapped and
-/// either map writes; CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where a command that it waited for
-/// failed; CL_MAP_FAILURE where the driver's pointer or pitches do not suit `T`, and the driver's
+/// CL_INVALID_CONTEXT; CL_INVALID_VALUE for pixels that exceed the image or have another size than `T`;
+/// CL_INVALID_OPERATION where the flags forbid the map, or where rows of these pixels are mapped and
+/// either map writes; CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where a command that the map waited
+/// for failed; CL_MAP_FAILURE where the driver's pointer or pitches do not suit `T`, and the driver's
 /// errors.
 pub fn enqueue_map_image<'a, T: Pod, M: MapMode>(
     queue: &CommandQueue,
@@ -197,16 +274,16 @@ pub fn enqueue_map_image<'a, T: Pod, M: MapMode>(
         image.operand(&pixels, access::<M>()).range,
         access::<M>(),
         &wait_for.into(),
-        |arguments, pointer| ask::<M>(image, &pixels, arguments, pointer, &mut pitches),
+        |arguments, pointer| submit::<M>(image, &pixels, arguments, pointer, &mut pitches),
     )?;
     guard(mapping, image, &pixels, pitches)
 }
 
-/// Has pixels of `image` mapped as [`enqueue_map_image`] does, and returns at once: they can be used
-/// when the result has been waited for (PyOpenCL's `is_blocking=False`).
+/// Enqueues a map of pixels of `image`, as [`enqueue_map_image`] does, and returns at once: they can be
+/// used after [`PendingMap::wait`] (PyOpenCL's `is_blocking=False`).
 ///
 /// # Errors
-/// Those of [`enqueue_map_image`]; what fails later on, [`wait`](PendingMap::wait) reports.
+/// Those of [`enqueue_map_image`]; [`wait`](PendingMap::wait) reports later failures.
 pub fn enqueue_map_image_nonblocking<'a, T: Pod, M: MapMode>(
     queue: &CommandQueue,
     image: &Image,
@@ -222,11 +299,12 @@ pub fn enqueue_map_image_nonblocking<'a, T: Pod, M: MapMode>(
         image.operand(&pixels, access::<M>()).range,
         access::<M>(),
         &wait_for.into(),
-        |arguments, pointer| ask::<M>(image, &pixels, arguments, pointer, &mut pitches),
+        |arguments, pointer| submit::<M>(image, &pixels, arguments, pointer, &mut pitches),
     )?;
     guard(mapping, image, &pixels, pitches).map(PendingMap::new)
 }
 
+/// Returns the pixels, if they have the size of `T` and the flags allow the map.
 fn checked<T, M: MapMode>(image: &Image, part: ImageRegion) -> Result<Pixels> {
     let pixels = part.on_device(Image::MAP, image)?;
     if size_of::<T>() != image.element_size() {
@@ -242,7 +320,7 @@ fn checked<T, M: MapMode>(image: &Image, part: ImageRegion) -> Result<Pixels> {
     Ok(pixels)
 }
 
-fn ask<M: MapMode>(
+fn submit<M: MapMode>(
     image: &Image,
     pixels: &Pixels,
     (queue, blocking, count, events): MapArguments,
@@ -289,7 +367,7 @@ fn ask<M: MapMode>(
     }
 }
 
-/// The guard of pixels that are mapped with these pitches of the driver's.
+/// Returns the guard of pixels that are mapped with the driver's pitches.
 fn guard<T: Pod, M: MapMode>(
     mapping: Mapping<Image>,
     image: &Image,
@@ -308,8 +386,8 @@ fn guard<T: Pod, M: MapMode>(
     Ok(ImageMap { pointer, shape, row_pitch, slice_pitch, mapping, mode: PhantomData })
 }
 
-/// The distances of rows along y and of slices along z, so that no two pixels of `size` bytes
-/// overlap. `region` is the bytes of a row, rows and slices.
+/// Returns the distances of rows along y and of slices along z, in bytes, at which no two pixels of `size`
+/// bytes overlap. The region is the bytes of a row, rows and slices.
 fn checked_pitches(
     image_type: ImageType,
     [row, rows, slices]: [usize; 3],
@@ -317,11 +395,11 @@ fn checked_pitches(
     size: usize,
 ) -> Result<[usize; 2]> {
     let row_pitch = match image_type {
-        // Its layers are rows here.
+        // The layers are rows of the map.
         ImageType::Image1dArray if given[1] != 0 => given[1],
         _ => given[0],
     };
-    // Of what there is only one, nobody needs to know.
+    // A single row or slice needs no distance.
     let row_pitch = if rows == 1 && row_pitch < row { row } else { row_pitch };
     let slice = row_pitch.saturating_mul(rows);
     let slice_pitch = if slices == 1 { slice } else { given[1] };

@@ -1,4 +1,4 @@
-//! Bytes that the driver has mapped, or is about to, until they are unmapped.
+//! Bytes that are mapped, or whose map has been enqueued, until they are unmapped.
 
 use std::ffi::c_void;
 use std::mem;
@@ -15,14 +15,17 @@ use crate::memory::track::{Access, AccessTracker};
 use crate::queue::{Arguments, CommandQueue, NotSubmitted, QueueState};
 use crate::wait_list::WaitList;
 
-/// Memory that can be mapped. It is alive as long as this is.
-pub trait Mappable: Clone {
-    /// The driver's functions that map it and unmap it.
+/// A handle to memory that can be mapped. It keeps the memory alive.
+pub trait Mappable: Clone + Send + Sync {
+    /// The driver's function for maps.
     const MAP: &'static str;
+    /// The driver's function for unmaps.
     const UNMAP: &'static str;
 
+    /// Returns the driver's handle of the memory's context.
     fn context_raw(&self) -> cl_context;
 
+    /// Returns the tracker of the memory's commands and maps.
     fn tracker(&self) -> &Arc<AccessTracker>;
 
     /// Calls the driver for an unmap.
@@ -54,10 +57,10 @@ pub struct Mapping<K: Mappable> {
     memory: K,
 }
 
-// SAFETY: the pointer is only handed out; the other fields are Send if `K` is.
-unsafe impl<K: Mappable + Send> Send for Mapping<K> {}
-// SAFETY: as above, for Sync.
-unsafe impl<K: Mappable + Sync> Sync for Mapping<K> {}
+// SAFETY: the pointer is only handed out; the other fields are Send.
+unsafe impl<K: Mappable> Send for Mapping<K> {}
+// SAFETY: as above; the other fields are Sync.
+unsafe impl<K: Mappable> Sync for Mapping<K> {}
 
 impl<K: Mappable> Mapping<K> {
     /// Maps bytes of `memory`, counted as its tracker does, and returns when they can be used.
@@ -160,7 +163,7 @@ impl<K: Mappable> Mapping<K> {
         &self.event
     }
 
-    /// Returns when the bytes can be used.
+    /// Waits until the bytes can be used.
     pub(crate) fn wait(&self) -> Result<()> {
         match self.event.wait_until_ended()? {
             Outcome::Complete => Ok(()),
@@ -218,7 +221,7 @@ impl<K: Mappable> Mapping<K> {
         }
     }
 
-    /// The queue that mapped the bytes.
+    /// Returns the queue that mapped the bytes.
     fn queue(&self) -> &Arc<QueueState> {
         self.event.queue().expect("a map is a command of a queue")
     }

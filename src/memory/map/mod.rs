@@ -1,20 +1,22 @@
 //! Memory in the host's address space (OpenCL 3.0, 5.5.2; `pyopencl.enqueue_map_buffer`,
 //! `pyopencl.MemoryMap`, `pyopencl.SVMMap`).
 //!
-//! [`Mapping`](mapping::Mapping) is what all guards have in common.
+//! All guards of maps have a [`Mapping`](mapping::Mapping).
 
 mod buffer;
 mod image;
-pub(crate) mod mapping;
+mod kind;
+mod mapping;
 mod pending;
-pub(crate) mod slice;
+mod slice;
 pub(crate) mod svm;
 
 use cl3::memory::{CL_MAP_READ, CL_MAP_WRITE, CL_MAP_WRITE_INVALIDATE_REGION};
 
 pub use buffer::{BufferMap, enqueue_map_buffer, enqueue_map_buffer_nonblocking};
 pub use image::{ImageMap, enqueue_map_image, enqueue_map_image_nonblocking};
-pub use pending::PendingMap;
+pub use kind::{BufferMapKind, MapKind, MappedKind, SvmAccessKind, SvmMapKind};
+pub use pending::{MapGuard, PendingMap};
 pub use slice::SliceMap;
 pub use svm::SvmMap;
 
@@ -23,28 +25,40 @@ use super::object::check_host_access;
 use super::track::Access;
 use crate::error::Result;
 
-/// How bytes are mapped (`cl_map_flags`; `pyopencl.map_flags`): [`MapRead`], [`MapWrite`],
+/// The mode of a map (`cl_map_flags`; `pyopencl.map_flags`): [`MapRead`], [`MapWrite`],
 /// [`MapReadWrite`] or [`MapWriteInvalidate`].
 pub trait MapMode: Copy + sealed::Mode {}
 
-/// A mode in which the host may write what is mapped.
+/// A mode in which the host may write.
 pub trait WritableMapMode: MapMode {}
 
 pub(crate) mod sealed {
+    use super::mapping::{Mappable, Mapping};
+    use crate::error::Result;
     use crate::event::Event;
 
-    use crate::error::Result;
-
-    /// What keeps something mapped.
+    /// A guard that keeps data mapped.
     pub trait Guard {
-        /// The event of the map.
+        /// Returns the event of the map.
         fn event(&self) -> &Event;
 
-        /// Returns when a map that does not block can be used.
+        /// Waits until the data can be used.
         fn wait(&self) -> Result<()>;
     }
 
-    /// What a mode means to the driver and to the buffer's flags.
+    /// A kind of memory.
+    pub trait Kind {
+        /// Keeps the memory alive, and conflicting accesses away.
+        type Guard: Send + Sync;
+    }
+
+    /// A kind of memory that is mapped.
+    pub trait MappedKind: Kind<Guard = Mapping<Self::Memory>> {
+        /// The memory.
+        type Memory: Mappable;
+    }
+
+    /// The driver's flags of a mode, and the accesses that it allows.
     pub trait Mode {
         const FLAGS: u64;
         const HOST_READS: bool;
@@ -52,12 +66,12 @@ pub(crate) mod sealed {
     }
 }
 
-/// What a map in mode `M` does to its bytes.
+/// Returns the access of a map in mode `M`.
 pub(crate) const fn access<M: MapMode>() -> Access {
     if M::HOST_WRITES { Access::Write } else { Access::Read }
 }
 
-/// Refuses what `flags` forbid a map in mode `M`.
+/// Refuses a map in mode `M` of an object whose `flags` forbid it.
 #[inline]
 pub(crate) fn check_mode<M: MapMode>(call: &'static str, flags: MemFlags) -> Result<()> {
     if M::HOST_READS {
@@ -90,11 +104,12 @@ macro_rules! map_modes {
 map_modes! {
     /// The host reads (CL_MAP_READ).
     MapRead: CL_MAP_READ, reads true, writes false;
-    /// The host writes, and finds what is on the device (CL_MAP_WRITE).
+    /// The host writes, and bytes that it does not write keep their values (CL_MAP_WRITE).
     MapWrite: CL_MAP_WRITE, reads false, writes true;
     /// The host reads and writes (CL_MAP_READ | CL_MAP_WRITE): PyOpenCL's default.
     MapReadWrite: CL_MAP_READ | CL_MAP_WRITE, reads true, writes true;
-    /// The host writes all of it, and finds anything (CL_MAP_WRITE_INVALIDATE_REGION, OpenCL 1.2).
+    /// The host writes all bytes, whose values are undefined until then
+    /// (CL_MAP_WRITE_INVALIDATE_REGION, OpenCL 1.2).
     MapWriteInvalidate: CL_MAP_WRITE_INVALIDATE_REGION, reads false, writes true;
 }
 

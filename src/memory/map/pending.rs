@@ -2,23 +2,27 @@
 
 use std::fmt;
 
-use super::sealed::Guard;
+use super::sealed;
 use crate::error::Result;
 use crate::event::Event;
 
-/// A map that has been enqueued: its data can be reached once it has been waited for (PyOpenCL's
+/// The guard of a map: a [`BufferMap`](super::BufferMap), an [`ImageMap`](super::ImageMap) or an
+/// [`SvmMap`](super::SvmMap).
+pub trait MapGuard: sealed::Guard {}
+
+/// A map that has been enqueued: its data can be reached after [`wait`](Self::wait) (PyOpenCL's
 /// `is_blocking=False`).
 ///
-/// Dropped, it is unmapped, after the map has ended.
+/// A drop unmaps the data after the map has ended.
 #[must_use]
-pub struct PendingMap<G: Guard>(G);
+pub struct PendingMap<G: MapGuard>(G);
 
-impl<G: Guard> PendingMap<G> {
+impl<G: MapGuard> PendingMap<G> {
     pub(crate) fn new(guard: G) -> Self {
         Self(guard)
     }
 
-    /// Returns the map's event. It ends when [`wait`](Self::wait) does not have to wait any more.
+    /// Returns the map's event. After its end, [`wait`](Self::wait) returns at once.
     pub fn event(&self) -> &Event {
         self.0.event()
     }
@@ -34,7 +38,7 @@ impl<G: Guard> PendingMap<G> {
     }
 }
 
-impl<G: Guard> fmt::Debug for PendingMap<G> {
+impl<G: MapGuard> fmt::Debug for PendingMap<G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PendingMap").field("event", self.event()).finish_non_exhaustive()
     }

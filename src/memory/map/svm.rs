@@ -9,11 +9,11 @@ use bytemuck::Pod;
 use cl3::command_queue as cl;
 use cl3::types::{cl_context, cl_event};
 
+use super::kind::SvmMapKind;
 use super::mapping::{MapArguments, Mappable, Mapping};
-use super::slice::{SliceMap, elements};
+use super::slice::SliceMap;
 use super::{MapMode, PendingMap, access};
 use crate::error::Result;
-use crate::memory::range::check_not_empty;
 use crate::memory::svm::memory::SvmMemory;
 use crate::memory::svm::{SvmPointer, sealed};
 use crate::memory::track::AccessTracker;
@@ -41,11 +41,11 @@ impl Mappable for Arc<SvmMemory> {
     }
 }
 
-/// Bytes of shared virtual memory as a slice of the host's; `&mut` only if `M` writes
+/// Elements of shared virtual memory as a slice of the host's; `&mut` only if `M` writes
 /// (`pyopencl.SVMMap`).
 ///
-/// Unmapped by [`unmap`](SliceMap::unmap), or when dropped; what goes wrong then is logged. If it is
-/// forgotten, its bytes stay mapped for good, and the memory is never freed.
+/// Unmapped by [`unmap`](SliceMap::unmap), or by a drop, which logs errors. If it is forgotten, its
+/// bytes stay mapped for good, and the memory is never freed.
 ///
 /// ```compile_fail,E0596
 /// # use clmatrix::memory::*;
@@ -53,7 +53,7 @@ impl Mappable for Arc<SvmMemory> {
 ///     map[0] = 1.0;
 /// }
 /// ```
-pub type SvmMap<T, M> = SliceMap<Mapping<Arc<SvmMemory>>, T, M>;
+pub type SvmMap<T, M> = SliceMap<SvmMapKind, T, M>;
 
 /// [`SvmPointer::map`].
 pub(crate) fn map<T: Pod, M: MapMode>(
@@ -62,16 +62,16 @@ pub(crate) fn map<T: Pod, M: MapMode>(
     range: impl RangeBounds<usize>,
     wait_for: &WaitList<'_>,
 ) -> Result<SvmMap<T, M>> {
-    let (memory, range, len) = checked::<T>(svm, range)?;
+    let (memory, bytes) = checked::<T>(svm, range)?;
     let mapping = Mapping::blocking(
         queue,
-        &memory,
-        range.clone(),
+        memory,
+        bytes.clone(),
         access::<M>(),
         wait_for,
-        |arguments, pointer| ask::<M>(&memory, &range, arguments, pointer),
+        |arguments, pointer| submit::<M>(memory, &bytes, arguments, pointer),
     )?;
-    SliceMap::mapped(mapping, len)
+    SliceMap::mapped(mapping, bytes.len())
 }
 
 /// [`SvmPointer::map_nonblocking`].
@@ -81,37 +81,34 @@ pub(crate) fn map_nonblocking<T: Pod, M: MapMode>(
     range: impl RangeBounds<usize>,
     wait_for: &WaitList<'_>,
 ) -> Result<PendingMap<SvmMap<T, M>>> {
-    let (memory, range, len) = checked::<T>(svm, range)?;
+    let (memory, bytes) = checked::<T>(svm, range)?;
     let mapping = Mapping::non_blocking(
         queue,
-        &memory,
-        range.clone(),
+        memory,
+        bytes.clone(),
         access::<M>(),
         wait_for,
-        |arguments, pointer| ask::<M>(&memory, &range, arguments, pointer),
+        |arguments, pointer| submit::<M>(memory, &bytes, arguments, pointer),
     )?;
-    SliceMap::pending(mapping, len)
+    SliceMap::pending(mapping, bytes.len())
 }
 
-/// The memory, which bytes of it, and how many elements they are.
+/// Returns the memory, and the bytes of the elements `range` in it.
 fn checked<T>(
     svm: &impl SvmPointer,
     range: impl RangeBounds<usize>,
-) -> Result<(Arc<SvmMemory>, Range<usize>, usize)> {
-    const CALL: &str = Arc::<SvmMemory>::MAP;
-    let range = sealed::bytes(CALL, svm, range)?;
-    check_not_empty(CALL, &range)?;
-    let len = elements::<T>(CALL, range.len())?;
-    Ok((Arc::clone(svm.memory()), range, len))
+) -> Result<(&Arc<SvmMemory>, Range<usize>)> {
+    let bytes = sealed::elements::<T>(Arc::<SvmMemory>::MAP, svm, range)?;
+    Ok((svm.memory(), bytes))
 }
 
-fn ask<M: MapMode>(
+fn submit<M: MapMode>(
     memory: &SvmMemory,
-    range: &Range<usize>,
+    bytes: &Range<usize>,
     (queue, blocking, count, events): MapArguments,
     pointer: &mut *mut c_void,
 ) -> std::result::Result<cl_event, i32> {
-    *pointer = memory.at(range.start);
-    // SAFETY: the handles are alive and of one context, and the range is within memory of that.
-    unsafe { cl::enqueue_svm_map(queue, blocking, M::FLAGS, *pointer, range.len(), count, events) }
+    *pointer = memory.at(bytes.start);
+    // SAFETY: the handles are alive and of one context, and the bytes are within memory of that.
+    unsafe { cl::enqueue_svm_map(queue, blocking, M::FLAGS, *pointer, bytes.len(), count, events) }
 }

@@ -18,6 +18,7 @@ mod pointer;
 mod release;
 mod system;
 
+pub(crate) use access::Accessing;
 pub use access::SvmAccess;
 pub(crate) use allocation::SvmKind;
 pub use allocation::{SvmAllocation, SvmAllocationBuilder};

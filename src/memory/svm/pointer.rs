@@ -1,4 +1,4 @@
-//! What all that points to shared virtual memory has in common (`pyopencl.SVMPointer`).
+//! The common trait of handles to shared virtual memory (`pyopencl.SVMPointer`).
 
 use std::ffi::c_void;
 use std::fmt;
@@ -13,7 +13,9 @@ use super::flags::SvmFlags;
 use crate::error::Result;
 use crate::memory::buffer::Buffer;
 use crate::memory::flags::MemFlags;
-use crate::memory::map::{self, MapMode, MapRead, MapReadWrite, PendingMap, SvmMap};
+use crate::memory::map::{
+    self, MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, PendingMap, SvmMap,
+};
 use crate::wait_list::WaitList;
 
 /// Shared virtual memory, or a part of it (`pyopencl.SVMPointer`).
@@ -33,22 +35,24 @@ use crate::wait_list::WaitList;
 /// # }
 /// ```
 pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
-    /// Where it is, for the host and for devices (PyOpenCL's `svm_ptr`); null for 0 bytes. Valid as
-    /// long as `self` lives.
+    /// Returns its address, for the host and for devices (PyOpenCL's `svm_ptr`); null for 0 bytes. Valid
+    /// as long as `self` lives.
     fn svm_ptr(&self) -> *mut c_void {
         self.memory().at(self.window().start)
     }
 
-    /// Its size in bytes.
+    /// Returns its size in bytes.
     fn size(&self) -> usize {
         self.window().len()
     }
 
-    /// Maps the bytes `range` as elements of `T`, and returns when they can be used
-    /// (`clEnqueueSVMMap`; PyOpenCL's `map`). `..` maps all of it.
+    /// Maps the elements `range`, and returns when they can be used (`clEnqueueSVMMap`; PyOpenCL's
+    /// `map`). The range is in elements of `T`, which follow each other from the first byte. `..` maps
+    /// all of the memory, whose size then has to be a multiple of an element's.
     ///
-    /// Waits for what this crate has enqueued on these bytes, on any queue, where it or the map
-    /// writes. Fine-grain memory can be mapped, too; [`access`](Self::access) needs no queue.
+    /// Waits for the commands that this crate has enqueued on these bytes, on any queue, where the
+    /// command or the map writes. Fine-grain memory can be mapped, too; [`access`](Self::access) needs
+    /// no queue.
     ///
     /// ```no_run
     /// # use clmatrix::memory::*;
@@ -61,10 +65,11 @@ pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// CL_INVALID_CONTEXT, CL_INVALID_VALUE for bytes that are not there, for none, and for no whole
-    /// number of elements; CL_INVALID_OPERATION where the bytes are mapped and either map writes;
-    /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where a command that it waited for failed;
-    /// CL_MAP_FAILURE where the bytes are not where a `T` may be, and the driver's errors.
+    /// CL_INVALID_CONTEXT; CL_INVALID_VALUE for no elements, for elements that exceed the memory, and for
+    /// a range without an end of memory that is not a whole number of elements; CL_INVALID_OPERATION
+    /// where the bytes are mapped and either map writes;
+    /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where a command that the map waited for failed;
+    /// CL_MAP_FAILURE where the address of the bytes does not suit `T`; and the driver's errors.
     fn map<'a, T: Pod, M: MapMode>(
         &self,
         queue: &CommandQueue,
@@ -78,11 +83,11 @@ pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
         map::svm::map(queue, self, range, &wait_for.into())
     }
 
-    /// Has the bytes `range` mapped as [`map`](Self::map) does, and returns at once: they can be
-    /// used when the result has been waited for (PyOpenCL's `is_blocking=False`).
+    /// Enqueues a map of the elements `range`, and returns at once: they can be used after
+    /// [`PendingMap::wait`] (PyOpenCL's `is_blocking=False`). The range is in elements of `T`.
     ///
     /// # Errors
-    /// Those of [`map`](Self::map); what fails later on, [`PendingMap::wait`] reports.
+    /// Those of [`map`](Self::map); [`PendingMap::wait`] reports later failures.
     fn map_nonblocking<'a, T: Pod, M: MapMode>(
         &self,
         queue: &CommandQueue,
@@ -94,6 +99,78 @@ pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
         Self: Sized,
     {
         map::svm::map_nonblocking(queue, self, range, &wait_for.into())
+    }
+
+    /// Maps the elements `range` for reading, without a wait list, and returns when they can be used. The
+    /// range is in elements of `T`.
+    ///
+    /// ```no_run
+    /// # use clmatrix::memory::*;
+    /// # fn f(queue: &clmatrix::CommandQueue, svm: &SvmAllocation) -> clmatrix::Result<()> {
+    /// let sum: f32 = svm.map_read::<f32>(queue, ..64)?.iter().sum();
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`map`](Self::map).
+    fn map_read<T: Pod>(
+        &self,
+        queue: &CommandQueue,
+        range: impl RangeBounds<usize>,
+    ) -> Result<SvmMap<T, MapRead>>
+    where
+        Self: Sized,
+    {
+        self.map(queue, MapRead, range, [])
+    }
+
+    /// Maps the elements `range` for writing, without a wait list, and returns when they can be used.
+    /// Elements that the host does not write keep their values. The range is in elements of `T`.
+    ///
+    /// # Errors
+    /// Those of [`map`](Self::map).
+    fn map_write<T: Pod>(
+        &self,
+        queue: &CommandQueue,
+        range: impl RangeBounds<usize>,
+    ) -> Result<SvmMap<T, MapWrite>>
+    where
+        Self: Sized,
+    {
+        self.map(queue, MapWrite, range, [])
+    }
+
+    /// Maps the elements `range` for reading and writing, without a wait list, and returns when they can
+    /// be used. The range is in elements of `T`.
+    ///
+    /// # Errors
+    /// Those of [`map`](Self::map).
+    fn map_read_write<T: Pod>(
+        &self,
+        queue: &CommandQueue,
+        range: impl RangeBounds<usize>,
+    ) -> Result<SvmMap<T, MapReadWrite>>
+    where
+        Self: Sized,
+    {
+        self.map(queue, MapReadWrite, range, [])
+    }
+
+    /// Maps the elements `range` with undefined values for writing all of them, without a wait list, and
+    /// returns when they can be used. The range is in elements of `T`.
+    ///
+    /// # Errors
+    /// Those of [`map`](Self::map).
+    fn map_write_invalidate<T: Pod>(
+        &self,
+        queue: &CommandQueue,
+        range: impl RangeBounds<usize>,
+    ) -> Result<SvmMap<T, MapWriteInvalidate>>
+    where
+        Self: Sized,
+    {
+        self.map(queue, MapWriteInvalidate, range, [])
     }
 
     /// Maps all of it for reading (PyOpenCL's `map_ro`).
@@ -126,11 +203,13 @@ pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
         self.map(queue, MapReadWrite, .., wait_for)
     }
 
-    /// The bytes `range` of fine-grain memory as elements of `T`, without a map.
+    /// Returns the elements `range` of fine-grain memory, without a map. The range is in elements of
+    /// `T`, as that of [`map`](Self::map).
     ///
-    /// Waits for what this crate has enqueued on these bytes, on any queue, where it or the access
-    /// writes, and keeps away what comes until it is dropped. Host and kernels that use memory at the
-    /// same time, with atomics, do that through [`svm_ptr`](Self::svm_ptr), in `unsafe` code.
+    /// Waits for the commands that this crate has enqueued on these bytes, on any queue, where the
+    /// command or the access writes. Commands and maps that conflict with the access are refused until
+    /// it is dropped. For simultaneous use by host and kernels, with atomics, `unsafe` code uses
+    /// [`svm_ptr`](Self::svm_ptr).
     ///
     /// ```no_run
     /// # use clmatrix::memory::*;
@@ -142,9 +221,9 @@ pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// CL_INVALID_OPERATION for coarse-grain memory, and where the bytes are mapped and either use
-    /// writes; CL_INVALID_VALUE for bytes that are not there, for none, for no whole number of
-    /// elements, and where no `T` may be; and the driver's errors.
+    /// CL_INVALID_OPERATION for coarse-grain memory, and where the bytes are mapped and either the map or
+    /// the access writes; CL_INVALID_VALUE for ranges that [`map`](Self::map) refuses, and for an address
+    /// that does not suit `T`; and the driver's errors.
     fn access<T: Pod, M: MapMode>(
         &self,
         _mode: M,
@@ -156,13 +235,13 @@ pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
         access::access(self, range)
     }
 
-    /// The bytes `range` as a buffer, which shares them (`clCreateBuffer` with
-    /// CL_MEM_USE_HOST_PTR). It keeps the memory, and what is mapped of one is mapped of the other.
-    /// Where nothing else stands for the memory any more, dropping its last handle waits as dropping
-    /// the memory does.
+    /// Returns the bytes `range` as a buffer, which shares them (`clCreateBuffer` with
+    /// CL_MEM_USE_HOST_PTR). The buffer keeps the memory alive, and a map of either is a map of both. A
+    /// drop of the buffer's last handle waits as a drop of the memory's last handle does, if the memory
+    /// has no other handles.
     ///
-    /// The driver may read the bytes at once, so this waits for what this crate has enqueued that
-    /// writes them, on any queue.
+    /// The driver may read the bytes at once, so this waits for the commands that this crate has
+    /// enqueued, on any queue, and that write them.
     ///
     /// ```no_run
     /// # use clmatrix::memory::*;
@@ -175,8 +254,8 @@ pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// CL_INVALID_VALUE for flags that exclude each other and for bytes that are not there,
-    /// CL_INVALID_BUFFER_SIZE for none and for more than CL_DEVICE_MAX_MEM_ALLOC_SIZE of every
+    /// CL_INVALID_VALUE for flags that exclude each other and for bytes that exceed the memory,
+    /// CL_INVALID_BUFFER_SIZE for 0 bytes and for more than CL_DEVICE_MAX_MEM_ALLOC_SIZE of every
     /// device, CL_INVALID_OPERATION where they are mapped for writing, and the driver's errors.
     fn as_buffer(&self, flags: MemFlags, range: impl RangeBounds<usize>) -> Result<Buffer>
     where
@@ -185,7 +264,7 @@ pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
         buffer::as_buffer(self, flags, range)
     }
 
-    /// What it was made with. The host's own memory is [`SvmFlags::FINE_GRAIN_BUFFER`], too.
+    /// Returns the flags of its creation. The host's own memory is [`SvmFlags::FINE_GRAIN_BUFFER`], too.
     fn svm_flags(&self) -> SvmFlags {
         self.memory().flags()
     }
@@ -197,34 +276,54 @@ pub(crate) mod sealed {
 
     use crate::error::Result;
     use crate::memory::command::AccessedRange;
-    use crate::memory::range::checked_range;
+    use crate::memory::range::{checked_elements, checked_range};
     use crate::memory::svm::memory::SvmMemory;
     use crate::memory::track::Access;
 
-    /// Where shared virtual memory is.
+    /// A handle to shared virtual memory.
     pub trait Svm {
-        /// What handles share.
+        /// Returns the memory, which handles share.
         fn memory(&self) -> &Arc<SvmMemory>;
 
-        /// Which bytes of it this is.
+        /// Returns the bytes of the memory that this is a handle to.
         fn window(&self) -> Range<usize> {
             0..self.memory().size()
         }
     }
 
-    /// `range` of `svm` with its ends filled in, checked, and counted as its uses do.
+    /// Returns the bytes `range` of `svm` with its ends filled in, checked, as its tracker counts them.
     pub(crate) fn bytes(
         call: &'static str,
         svm: &(impl Svm + ?Sized),
         range: impl RangeBounds<usize>,
     ) -> Result<Range<usize>> {
         let window = svm.window();
-        let range = checked_range(call, "shared allocation", window.len(), range)?;
-        // Neither overflows: it lies within the window.
-        Ok(window.start + range.start..window.start + range.end)
+        let range = checked_range(call, WHAT, window.len(), range)?;
+        Ok(in_memory(&window, &range))
     }
 
-    /// All of `svm` for a command.
+    /// Returns the bytes of the elements `range` of `svm`, of which there are some, as its tracker counts
+    /// them.
+    pub(crate) fn elements<T>(
+        call: &'static str,
+        svm: &impl Svm,
+        range: impl RangeBounds<usize>,
+    ) -> Result<Range<usize>> {
+        let window = svm.window();
+        let bytes = checked_elements::<T>(call, WHAT, window.len(), range)?;
+        Ok(in_memory(&window, &bytes))
+    }
+
+    /// The name of shared virtual memory in errors.
+    const WHAT: &str = "shared allocation";
+
+    /// Returns a range of `window` as one of the memory.
+    fn in_memory(window: &Range<usize>, range: &Range<usize>) -> Range<usize> {
+        // Neither sum overflows: the range lies within the window.
+        window.start + range.start..window.start + range.end
+    }
+
+    /// Returns all bytes of `svm` for a command.
     pub(crate) fn operand<'a>(svm: &'a (impl Svm + ?Sized), access: Access) -> AccessedRange<'a> {
         svm.memory().operand(svm.window(), access)
     }

@@ -152,7 +152,7 @@ fn after_an_unmap(
     let buffer = buffer_of(&on_device, &[OLD; 2 * LEN])?;
     let part = buffer.sub_region(..4 * LEN)?;
     let mut rest =
-        enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, 4 * LEN.., [])?;
+        enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, LEN.., [])?;
     let failed = behind_a_slow_kernel(&on_device, by, &part, |queue| fails(&on_device, queue))?;
     rest.fill(500);
     rest.unmap_on(&failed.queue, [])?;

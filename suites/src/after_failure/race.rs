@@ -136,7 +136,7 @@ fn a_map_comes_after_what_was_before_an_unmap_that_failed(on_device: OnDevice) -
         for other in &others[..5] {
             used_by(other)?;
         }
-        let mapped = enqueue_map_buffer::<u32, _>(&on.queue, &elsewhere, MapReadWrite, ..8, [])?;
+        let mapped = enqueue_map_buffer::<u32, _>(&on.queue, &elsewhere, MapReadWrite, ..2, [])?;
         let (opened, failed) = (gate(&on.context), gate(&on.context));
         let filled = gated_fill(&queue, &buffer, 7, &opened)?;
         let (used, unmapped) = at_once(

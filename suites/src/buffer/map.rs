@@ -1,18 +1,25 @@
 //! `clEnqueueMapBuffer` and `clEnqueueUnmapMemObject` (OpenCL 3.0, 5.2.4 and 5.5.2;
 //! `pyopencl.MemoryMap`).
 
-use clmatrix::Result;
 use clmatrix::memory::{
     Buffer, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, MemFlags, MemoryObject,
-    enqueue_copy_buffer, enqueue_fill_buffer, enqueue_map_buffer, enqueue_read_buffer,
-    enqueue_write_buffer,
+    enqueue_copy_buffer, enqueue_fill_buffer, enqueue_map_buffer, enqueue_map_buffer_nonblocking,
+    enqueue_read_buffer, enqueue_write_buffer,
 };
+use clmatrix::{Device, Result};
+use clmatrix_harness::device;
 use rstest::rstest;
 
 use super::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
 use crate::inverter::Inverter;
 use crate::on_device::{OnDevice, on_device, soon};
+use crate::support::mib::MiB;
 use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
+
+/// A multiple of the device's CL_DEVICE_MEM_BASE_ADDR_ALIGN and of 64, in bytes.
+fn alignment(device: &Device) -> Result<usize> {
+    Ok((device.mem_base_addr_align()? as usize / 8).max(64))
+}
 
 #[rstest]
 #[clmatrix_harness::test]
@@ -111,15 +118,15 @@ fn is_undone_when_dropped(on_device: OnDevice) -> Result<()> {
 fn mapped_bytes_are_closed_to_whatever_would_change_them(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(8))?;
     let queue = &on_device.queue;
-    let written = enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, ..16, [])?;
-    let again = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, 12..20, []);
+    let written = enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, ..4, [])?;
+    let again = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, 3..5, []);
     assert_eq!(refusal(again), "CL_INVALID_OPERATION");
     let mut data = [0_u32; 8];
     assert_eq!(
         refusal(enqueue_read_buffer(queue, &buffer, 0, &mut data, [])),
         "CL_INVALID_OPERATION"
     );
-    let beside = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, 16.., [])?;
+    let beside = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, 4.., [])?;
     assert_eq!(beside[..], [4, 5, 6, 7]);
     drop((written, beside));
     assert_eq!(contents(&on_device, &buffer)?, counting(8));
@@ -142,7 +149,7 @@ fn several_may_read_the_same_bytes(on_device: OnDevice) -> Result<()> {
 fn a_forgotten_map_keeps_its_bytes_closed(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(8))?;
     let queue = &on_device.queue;
-    std::mem::forget(enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, ..16, [])?);
+    std::mem::forget(enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, ..4, [])?);
     assert_eq!(
         refusal(enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, .., [])),
         "CL_INVALID_OPERATION"
@@ -150,15 +157,91 @@ fn a_forgotten_map_keeps_its_bytes_closed(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
+/// The elements of a buffer, a region of it and a type of another size.
 #[rstest]
 #[clmatrix_harness::test]
-fn refuses_ranges_that_hold_no_whole_elements(on_device: OnDevice) -> Result<()> {
+fn a_range_counts_elements_from_the_first_byte(on_device: OnDevice, device: Device) -> Result<()> {
+    let queue = &on_device.queue;
+    let first = alignment(&device)? / 4;
+    let buffer = buffer_of(&on_device, &counting(first as u32 + 8))?;
+    assert_eq!(enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, 1..3, [])?[..], [1, 2]);
+    let later = enqueue_map_buffer_nonblocking::<u32, _>(queue, &buffer, MapRead, 3..=4, [])?;
+    assert_eq!(later.wait()?[..], [3, 4]);
+    assert_eq!(enqueue_map_buffer::<[u32; 2], _>(queue, &buffer, MapRead, 1..2, [])?[..], [[2, 3]]);
+    let region = buffer.sub_region(4 * first..4 * first + 32)?;
+    enqueue_map_buffer::<u32, _>(queue, &region, MapReadWrite, 2..4, [])?.fill(99);
+    let mut expected = counting(first as u32 + 8);
+    expected[first + 2..first + 4].fill(99);
+    assert_eq!(contents(&on_device, &buffer)?, expected);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn refuses_elements_that_exceed_the_buffer(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
-    for range in [0..6, 0..0, 8..20] {
-        let map =
-            enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, range.clone(), []);
+    let queue = &on_device.queue;
+    for range in [0..5, 0..0, 5..5, 2..usize::MAX / 4 + 3] {
+        let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, range.clone(), []);
         assert_eq!(refusal(map), "CL_INVALID_VALUE", "{range:?}");
+        let map = enqueue_map_buffer_nonblocking::<u32, _>(queue, &buffer, MapRead, range, []);
+        assert_eq!(refusal(map), "CL_INVALID_VALUE");
     }
+    let error = buffer.map_read::<u32>(queue, 2..5).expect_err("there are 4");
+    assert_eq!(error.detail(), "elements 2..5 exceed a buffer of 4 elements of 4 bytes");
+    assert_eq!(contents(&on_device, &buffer)?, counting(4), "nothing is left mapped");
+    Ok(())
+}
+
+/// Two bytes behind the last whole element.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_range_without_an_end_needs_whole_elements(on_device: OnDevice) -> Result<()> {
+    let (queue, bytes) = (&on_device.queue, source(18));
+    let buffer = buffer_with(&on_device, &bytes)?;
+    assert_eq!(refusal(buffer.map_read::<u32>(queue, ..)), "CL_INVALID_VALUE");
+    assert_eq!(refusal(buffer.map_read::<u32>(queue, 1..)), "CL_INVALID_VALUE");
+    assert_eq!(refusal(buffer.map_read::<u32>(queue, ..5)), "CL_INVALID_VALUE");
+    let elements = buffer.map_read::<u32>(queue, ..4)?;
+    assert_same(bytemuck::cast_slice(&elements), &bytes[..16], "the map");
+    drop(elements);
+    buffer.map_write_invalidate::<[u8; 9]>(queue, 1..)?[0] = [77; 9];
+    assert_moved(&bytes_in(&on_device, &buffer)?, &bytes, 9, &[77; 9]);
+    Ok(())
+}
+
+/// The whole buffer and a region of it cannot both begin at a multiple of 1 MiB.
+#[rstest]
+#[clmatrix_harness::test]
+fn an_address_that_does_not_suit_the_elements_is_refused(
+    on_device: OnDevice,
+    device: Device,
+) -> Result<()> {
+    let (queue, offset) = (&on_device.queue, alignment(&device)?);
+    let size = size_of::<MiB>() + offset;
+    let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, size)?;
+    enqueue_fill_buffer(queue, &buffer, &7_u8, .., [])?;
+    let region = buffer.sub_region(offset..)?;
+    let whole = buffer.map_read::<MiB>(queue, ..1).map(drop);
+    let part = region.map_read::<MiB>(queue, ..).map(drop);
+    let refused = whole.and(part).expect_err("one of them does not suit");
+    assert_eq!(refused.code_name(), "CL_MAP_FAILURE");
+    assert!(buffer.map_read_write::<u8>(queue, ..)?.iter().all(|byte| *byte == 7));
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn methods_map_as_their_names_say(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let buffer = buffer_of(&on_device, &counting(8))?;
+    on_device.run(DOUBLE, &[&buffer], 8)?;
+    assert_eq!(buffer.map_read::<u32>(queue, 1..4)?[..], [2, 4, 6]);
+    buffer.map_write::<u32>(queue, ..)?[1] = 10;
+    buffer.map_read_write::<u32>(queue, 2..4)?.iter_mut().for_each(|x| *x += 1);
+    buffer.map_write_invalidate::<u32>(queue, 6..)?.copy_from_slice(&[20, 30]);
+    on_device.run(DOUBLE, &[&buffer], 8)?;
+    assert_eq!(contents(&on_device, &buffer)?, [0, 20, 10, 14, 16, 20, 40, 60]);
     Ok(())
 }
 
@@ -181,7 +264,7 @@ fn keeps_to_the_hosts_access(on_device: OnDevice) -> Result<()> {
 fn bytes_mapped_for_reading_are_closed_to_what_writes(on_device: OnDevice) -> Result<()> {
     let (buffer, other) = (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &[9; 4])?);
     let queue = &on_device.queue;
-    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, 4..12, [])?;
+    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, 1..3, [])?;
     for refused in [
         enqueue_write_buffer(queue, &buffer, 0, &[5_u32; 2], []),
         enqueue_fill_buffer(queue, &buffer, &5_u32, .., []),
@@ -202,7 +285,7 @@ fn bytes_mapped_for_reading_are_closed_to_what_writes(on_device: OnDevice) -> Re
 fn bytes_mapped_for_writing_are_closed_to_all_commands(on_device: OnDevice) -> Result<()> {
     let (buffer, other) = (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &[9; 4])?);
     let queue = &on_device.queue;
-    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapWrite, 4..12, [])?;
+    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapWrite, 1..3, [])?;
     for refused in [
         enqueue_write_buffer(queue, &buffer, 8, &[5_u32], []),
         enqueue_fill_buffer(queue, &buffer, &5_u32, 4..8, []),
@@ -224,8 +307,8 @@ fn a_region_and_its_parent_know_of_each_others_maps(on_device: OnDevice) -> Resu
     let queue = &on_device.queue;
     for (one, other) in [(&buffer, &region), (&region, &buffer), (&region, &buffer.sub_region(..)?)]
     {
-        let map = enqueue_map_buffer::<u32, _>(queue, one, MapReadWrite, ..4, [])?;
-        let again = enqueue_map_buffer::<u32, _>(queue, other, MapRead, ..8, []);
+        let map = enqueue_map_buffer::<u32, _>(queue, one, MapReadWrite, ..1, [])?;
+        let again = enqueue_map_buffer::<u32, _>(queue, other, MapRead, ..2, []);
         assert_eq!(refusal(again), "CL_INVALID_OPERATION");
         let written = enqueue_write_buffer(queue, other, 0, &[5_u32], []);
         assert_eq!(refusal(written), "CL_INVALID_OPERATION");

@@ -19,8 +19,8 @@ fn a_map_waits_for_each_command_on_its_bytes(on_device: OnDevice, device: Device
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     enqueue_fill_buffer(&queue, &buffer, &7_u32, ..8, &gate)?;
-    // For what is under way on its bytes, and no more.
-    let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, 8.., [])?;
+    // The map does not wait for the fill, which is on other bytes.
+    let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, 2.., [])?;
     assert_eq!(map[..], [2, 3]);
     enqueue_fill_buffer(&queue, &buffer, &8_u32, 4..8, [])?;
     let map = meanwhile(&gate, open, || {

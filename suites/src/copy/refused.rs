@@ -144,12 +144,12 @@ fn objects_of_another_context(on_device: OnDevice, ctx_factory: CtxFactory) -> R
 fn bytes_that_are_mapped(on_device: OnDevice) -> Result<()> {
     let (buffer, other) = (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &[0; 4])?);
     let queue = &on_device.queue;
-    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, 12.., [])?;
+    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, 3.., [])?;
     for way in Way::ALL {
         assert_eq!(refusal(way.go(queue, &buffer, &other, [])), "CL_INVALID_OPERATION", "{way:?}");
     }
     drop(map);
-    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, ..4, [])?;
+    let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, ..1, [])?;
     for way in Way::ALL {
         let result = way.go(queue, &buffer, &other, []);
         if way.changes() {

@@ -230,11 +230,35 @@ fn keeps_maps_off_the_buffer_that_it_shows(on_device: OnDevice) -> Result<()> {
     let buffer = image.buffer().expect("it shows one").clone();
     let part = ImageRegion::new([2]).origin([3]);
     let map = enqueue_map_image::<[u32; 4], _>(queue, &image, MapReadWrite, part, [])?;
-    let of_buffer = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, 40..52, []);
+    let of_buffer = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, 10..13, []);
     assert_eq!(refusal(of_buffer), "CL_INVALID_OPERATION");
-    drop(enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, 32..48, [])?);
+    drop(enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, 8..12, [])?);
     drop(map);
     drop(enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, .., [])?);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn methods_map_as_their_names_say(on_device: OnDevice) -> Result<()> {
+    let queue = &on_device.queue;
+    let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
+    write_places(&on_device, &image)?;
+    let column = |x: usize| ImageRegion::new([1, image.shape()[1]]).origin([x]);
+    assert_eq!(image.map_read::<[u32; 4]>(queue, column(2))?.pixels()[[0, 1, 0]], place(2, 1, 0));
+    image.map_write::<[u32; 4]>(queue, ..)?.pixels_mut()[[0, 1, 3]] = words([3; 4]);
+    image.map_read_write::<[u32; 4]>(queue, column(4))?.pixels_mut()[[0, 1, 0]][3] = word(4);
+    image.map_write_invalidate::<[u32; 4]>(queue, column(0))?.pixels_mut().fill(words([5; 4]));
+    let mut expected = places(image.shape());
+    for (pixel, [x, y, _]) in expected.iter_mut().zip(positions(image.shape())) {
+        match [x, y] {
+            [0, _] => *pixel = words([5; 4]),
+            [3, 1] => *pixel = words([3; 4]),
+            [4, 1] => pixel[3] = word(4),
+            _ => {}
+        }
+    }
+    assert_eq!(seen(&on_device, &image)?, expected);
     Ok(())
 }
 

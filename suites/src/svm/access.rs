@@ -6,10 +6,11 @@ use clmatrix::memory::{
 };
 use rstest::rstest;
 
-use super::{COARSE, FINE, assert_on_device, bytes_in, double, svm_of, svm_with};
+use super::{COARSE, FINE, assert_on_device, bytes_in, double, misaligned, svm_of, svm_with};
 use crate::buffer::{counting, refusal};
 use crate::gate::{fail, gate, meanwhile, open};
 use crate::on_device::{OnDevice, on_device};
+use crate::support::mib::MiB;
 use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
 
 #[rstest]
@@ -45,8 +46,8 @@ fn the_host_waits_for_what_is_under_way(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, FINE, &counting(4))?;
     let gate = gate(&on_device.context);
     enqueue_svm_memfill(&on_device.another_queue(), &svm, &7_u32, ..8, &gate)?;
-    // For what it needs, and no more.
-    assert_eq!(svm.access::<u32, _>(MapRead, 8..)?[..], [2, 3]);
+    // The access does not wait for the fill, which is on other bytes.
+    assert_eq!(svm.access::<u32, _>(MapRead, 2..)?[..], [2, 3]);
     let found = meanwhile(&gate, open, || svm.access::<u32, _>(MapRead, ..).map(|x| x.to_vec()))?;
     assert_eq!(found, [7, 7, 2, 3]);
     Ok(())
@@ -67,7 +68,7 @@ fn the_host_may_read_what_is_only_read(on_device: OnDevice) -> Result<()> {
 
 fn refused<M: MapMode>(on: &OnDevice, mode: M, reads_too: bool) -> Result<()> {
     let svm = svm_of(on, FINE, &counting(4))?;
-    let held = svm.access::<u32, _>(mode, ..8)?;
+    let held = svm.access::<u32, _>(mode, ..2)?;
     let refused = "CL_INVALID_OPERATION";
     assert_eq!(refusal(enqueue_svm_memfill(&on.queue, &svm, &0_u32, .., [])), refused);
     assert_eq!(refusal(double(on, &svm)), refused);
@@ -117,16 +118,36 @@ fn coarse_grain_memory_has_to_be_mapped(on_device: OnDevice) -> Result<()> {
 }
 
 #[rstest]
-#[case::ends_behind(8..20)]
-#[case::nothing(4..4)]
-#[case::no_whole_element(0..6)]
-#[case::between_elements(2..6)]
+#[case::ends_behind(2..5)]
+#[case::begins_behind(5..5)]
+#[case::nothing(1..1)]
+#[case::overflows(0..usize::MAX / 4 + 2)]
 #[clmatrix_harness::test(requires(svm = "fine"))]
-fn bytes_that_are_no_elements_are_refused(
+fn elements_that_exceed_the_memory_are_refused(
     on_device: OnDevice,
     #[case] range: std::ops::Range<usize>,
 ) -> Result<()> {
     let svm = svm_of(&on_device, FINE, &counting(4))?;
     assert_eq!(refusal(svm.access::<u32, _>(MapRead, range)), "CL_INVALID_VALUE");
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "fine"))]
+fn an_address_that_does_not_suit_the_elements_is_refused(on_device: OnDevice) -> Result<()> {
+    let svm = misaligned(&on_device, FINE)?;
+    assert_eq!(refusal(svm.access::<MiB, _>(MapRead, ..)), "CL_INVALID_VALUE");
+    Ok(())
+}
+
+/// A range without an end would have to take the two bytes behind the last whole element.
+#[rstest]
+#[clmatrix_harness::test(requires(svm = "fine"))]
+fn a_range_without_an_end_needs_whole_elements(on_device: OnDevice) -> Result<()> {
+    let bytes = source(18);
+    let svm = svm_with(&on_device, FINE, &bytes)?;
+    assert_eq!(refusal(svm.access::<u32, _>(MapRead, 1..)), "CL_INVALID_VALUE");
+    let elements = svm.access::<u32, _>(MapRead, 1..4)?;
+    assert_same(bytemuck::cast_slice(&elements), &bytes[4..16], "the memory");
     Ok(())
 }

@@ -90,11 +90,11 @@ fn threads_may_use_their_own_parts_at_once(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &[0; THREADS as usize * EACH])?;
     let work = |thread: u32| -> Result<()> {
         let queue = on_device.another_queue();
-        let start = thread as usize * EACH * 4;
-        let range = start..start + EACH * 4;
+        let start = thread as usize * EACH;
+        let (elements, bytes) = (start..start + EACH, start * 4..(start + EACH) * 4);
         for round in 0..20 {
-            enqueue_svm_memfill(&queue, &svm, &(round * THREADS + thread), range.clone(), [])?;
-            let mut map = svm.map::<u32, _>(&queue, MapReadWrite, range.clone(), [])?;
+            enqueue_svm_memfill(&queue, &svm, &(round * THREADS + thread), bytes.clone(), [])?;
+            let mut map = svm.map::<u32, _>(&queue, MapReadWrite, elements.clone(), [])?;
             assert!(map.iter().all(|x| *x == round * THREADS + thread), "{map:?}");
             map.fill(thread);
         }

@@ -25,6 +25,7 @@ use clmatrix::memory::{
 use clmatrix::{Event, Result};
 
 use crate::on_device::OnDevice;
+use crate::support::mib::MiB;
 
 pub(crate) const COARSE: SvmFlags = SvmFlags::READ_WRITE;
 const FINE: SvmFlags = SvmFlags::READ_WRITE.union(SvmFlags::FINE_GRAIN_BUFFER);
@@ -41,6 +42,15 @@ fn svm_with(on_device: &OnDevice, flags: SvmFlags, bytes: &[u8]) -> Result<SvmAl
     let svm = SvmAllocation::new(&on_device.context, bytes.len(), 0, flags)?;
     enqueue_copy(&on_device.queue, &svm, bytes, .., [])?;
     Ok(svm)
+}
+
+/// Memory for one [`MiB`] at an address that does not suit it: drivers align to less than 1 MiB, and so not
+/// all of several blocks begin at a multiple of that.
+fn misaligned(on_device: &OnDevice, flags: SvmFlags) -> Result<SvmAllocation> {
+    let block = |_| SvmAllocation::new(&on_device.context, size_of::<MiB>(), 0, flags);
+    let blocks = (0..8).map(block).collect::<Result<Vec<_>>>()?;
+    let suits = |svm: &SvmAllocation| svm.svm_ptr().cast::<MiB>().is_aligned();
+    Ok(blocks.into_iter().find(|svm| !suits(svm)).expect("one of them"))
 }
 
 /// The bytes of the memory, by way of a copy.
