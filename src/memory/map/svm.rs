@@ -55,7 +55,7 @@ impl Mappable for Arc<SvmMemory> {
 /// ```
 pub type SvmMap<T, M> = SliceMap<SvmMapKind, T, M>;
 
-/// [`SvmPointer::map`].
+/// Implements [`SvmPointer::map`].
 pub(crate) fn map<T: Pod, M: MapMode>(
     queue: &CommandQueue,
     svm: &impl SvmPointer,
@@ -74,7 +74,7 @@ pub(crate) fn map<T: Pod, M: MapMode>(
     SliceMap::mapped(mapping, bytes.len())
 }
 
-/// [`SvmPointer::map_nonblocking`].
+/// Implements [`SvmPointer::map_nonblocking`].
 pub(crate) fn map_nonblocking<T: Pod, M: MapMode>(
     queue: &CommandQueue,
     svm: &impl SvmPointer,

@@ -120,10 +120,10 @@ fn may_have_no_elements(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn parts_of_it_are_bytes(on_device: OnDevice) -> Result<()> {
+fn a_part_of_it_is_elements(on_device: OnDevice) -> Result<()> {
     let svm = SvmArray::<u32, _>::builder(&on_device.context, (2, 2)).build()?;
     enqueue_svm_memfill(&on_device.queue, &svm, &7_u32, .., [])?;
-    SvmPointer::map::<u32, _>(&svm, &on_device.queue, MapReadWrite, 4..8, [])?[0] = 9;
+    svm.map_read_write::<u32>(&on_device.queue, 1..2)?[0] = 9;
     assert_eq!(svm.map_ro(&on_device.queue, [])?.array(), array![[7, 9], [7, 7]]);
     Ok(())
 }
