@@ -3,9 +3,10 @@
 //!
 //! - NVIDIA 580 fails later commands of an in-order queue, or lets them overtake earlier ones. The
 //!   queue is poisoned: later commands are refused, as CUDA refuses calls after a sticky error.
-//! - PoCL 3.1 uses the event of a failed command after the failure is visible,
-//!   until all commands before it have ended. The queue keeps the last reference to such an event
-//!   until it is released itself.
+//! - PoCL 3.1 uses the event of a failed command after the failure is visible, until all commands
+//!   before it have ended, and no function tells when that is. The queue keeps the last reference to
+//!   the event of a command that has not completed and may fail; the process keeps it when the queue
+//!   is released.
 //! - On PoCL 3.1 a command hangs if a command that it depends on fails while it is enqueued. A lock
 //!   excludes that, as long as there are user events that have not been set: a failure begins with
 //!   one of them, and PoCL hands it on before `clSetUserEventStatus` returns.
@@ -13,8 +14,6 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
-use std::time::Duration;
 
 use cl3::event::{CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, get_event_info, release_event};
 use cl3::types::cl_event;
@@ -55,8 +54,8 @@ impl Drop for KeptEvent {
     }
 }
 
-/// The time that a driver may take to notify dependent commands after a status has changed.
-const PATIENCE: Duration = Duration::from_millis(10);
+/// The events of released queues: commands that had not completed by then.
+static KEPT: Mutex<Vec<KeptEvent>> = Mutex::new(Vec::new());
 
 impl AfterFailure {
     pub fn new(driver: Driver) -> Self {
@@ -89,27 +88,37 @@ impl AfterFailure {
     #[cold]
     pub unsafe fn keep(&self, raw: cl_event) {
         self.kept.lock().push(KeptEvent(raw));
-        self.release_completed();
+        self.release_unused();
     }
 
-    /// Releases the events of commands that have completed.
+    /// Releases the events of commands that have completed or cannot fail any more.
     #[inline]
-    pub fn release_completed(&self) {
+    pub fn release_unused(&self) {
         if self.driver.uses_failed_events {
-            let has_completed = |event: &mut KeptEvent| event.status() == CL_COMPLETE;
-            let completed: Vec<_> = self.kept.lock().extract_if(.., has_completed).collect();
-            drop(completed);
+            release_unused(&self.kept);
         }
     }
 
-    /// Releases all events, before the queue is released.
-    pub fn release_all(&mut self) {
-        let kept = self.kept.get_mut();
-        if kept.iter().any(|event| event.status() < 0) {
-            thread::sleep(PATIENCE);
+    /// Gives the events to the process, before the queue is released.
+    pub fn hand_over(&mut self) {
+        if self.driver.uses_failed_events {
+            KEPT.lock().append(self.kept.get_mut());
+            release_unused(&KEPT);
         }
-        kept.clear();
     }
+}
+
+/// Releases the events of commands that have completed or cannot fail any more.
+fn release_unused(kept: &Mutex<Vec<KeptEvent>>) {
+    // Before the statuses: a command that exists depends on no later user event.
+    let can_fail = UNSET.load(Ordering::SeqCst) > 0;
+    let is_unused = |event: &mut KeptEvent| match event.status() {
+        CL_COMPLETE => true,
+        status => status > 0 && !can_fail,
+    };
+    let unused: Vec<_> = kept.lock().extract_if(.., is_unused).collect();
+    // Released without the lock.
+    drop(unused);
 }
 
 /// Held for reading while a command is enqueued, and for writing while a user event fails.

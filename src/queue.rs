@@ -154,7 +154,7 @@ impl QueueState {
 
 impl Drop for QueueState {
     fn drop(&mut self) {
-        self.after_failure.release_all();
+        self.after_failure.hand_over();
         // SAFETY: the reference is this struct's, and released once.
         if let Err(code) = unsafe { cl::release_command_queue(self.raw) } {
             log::error!("{}", Error::from_call("clReleaseCommandQueue", code));
@@ -312,7 +312,7 @@ impl CommandQueue {
     /// The driver's errors.
     pub fn finish(&self) -> Result<()> {
         cl::finish(self.as_raw()).map_err(in_call("clFinish"))?;
-        self.state().after_failure.release_completed();
+        self.state().after_failure.release_unused();
         Ok(())
     }
 

@@ -5,11 +5,12 @@ use clmatrix::{Event, Result};
 use rstest::rstest;
 
 use super::{By, Failed, LEN, OLD, behind_a_slow_kernel, fails, is_over};
+use crate::gate::{fail, gate};
 use crate::on_device::{OnDevice, on_device};
 
 /// How it is given up.
 #[derive(Clone, Copy, Debug)]
-enum Way {
+pub(super) enum Way {
     Drop,
     /// Bound to the kernel's queue.
     DropBound,
@@ -41,7 +42,8 @@ impl Way {
     }
 }
 
-fn allocate(on: &OnDevice) -> Result<SvmAllocation> {
+/// Allocates memory that holds `OLD`.
+pub(super) fn allocate(on: &OnDevice) -> Result<SvmAllocation> {
     let svm = SvmAllocation::new(&on.context, 4 * LEN, 0, SvmFlags::READ_WRITE)?;
     enqueue_svm_memfill(&on.another_queue(), &svm, &OLD, .., [])?.wait()?;
     Ok(svm)
@@ -63,9 +65,19 @@ fn whatever_way_it_goes(
 ) -> Result<()> {
     let svm = allocate(&on_device)?;
     let failed = behind_a_slow_kernel(&on_device, by, &svm, |queue| fails(&on_device, queue))?;
-    let freed = way.give_up(&on_device, &failed, svm)?;
+    is_freed_afterwards(&on_device, svm, &failed, way)
+}
+
+/// Gives `svm` up, which the slow command of `failed` writes, and checks that it is freed afterwards.
+pub(super) fn is_freed_afterwards(
+    on: &OnDevice,
+    svm: SvmAllocation,
+    failed: &Failed,
+    way: Way,
+) -> Result<()> {
+    let freed = way.give_up(on, failed, svm)?;
     // They take what has been freed too early.
-    let others = (0..4).map(|_| allocate(&on_device)).collect::<Result<Vec<_>>>()?;
+    let others = (0..4).map(|_| allocate(on)).collect::<Result<Vec<_>>>()?;
     if let Some(freed) = freed {
         // Where a command failed, it may never be freed.
         if failed.meanwhile(|| freed.wait()).is_ok() {
@@ -76,7 +88,35 @@ fn whatever_way_it_goes(
     }
     failed.slow.wait()?;
     for other in &others {
-        let found = other.map_ro::<u32>(&on_device.another_queue(), [])?;
+        let found = other.map_ro::<u32>(&on.another_queue(), [])?;
+        assert_eq!(found[..], vec![OLD; LEN], "the command wrote to what it was not given");
+    }
+    Ok(())
+}
+
+/// The free waits for the slow kernel and for a command on the memory that fails.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn a_command_on_the_memory_fails_later(
+    on_device: OnDevice,
+    #[values(By::Work, By::Gate)] by: By,
+    #[values(Way::DropBound, Way::DropBoundElsewhere, Way::Release, Way::ReleaseElsewhere)]
+    way: Way,
+) -> Result<()> {
+    let on = &on_device;
+    let svm = allocate(on)?;
+    let closed = gate(&on.context);
+    let failed = behind_a_slow_kernel(on, by, &svm, |_| {
+        enqueue_svm_memfill(&on.another_queue(), &svm, &OLD, .., &closed).map(drop)
+    })?;
+    let freed = way.give_up(on, &failed, svm)?;
+    fail(&closed);
+    let others = (0..4).map(|_| allocate(on)).collect::<Result<Vec<_>>>()?;
+    failed.meanwhile(|| failed.slow.wait())?;
+    // It is never freed.
+    assert!(freed.is_none_or(|freed| freed.wait().is_err()));
+    for other in &others {
+        let found = other.map_ro::<u32>(&on.another_queue(), [])?;
         assert_eq!(found[..], vec![OLD; LEN], "the kernel wrote to what it was not given");
     }
     Ok(())

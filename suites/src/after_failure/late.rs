@@ -148,3 +148,46 @@ fn what_a_failed_command_waited_for_ends_much_later(on_device: OnDevice) -> Resu
     assert_eq!(contents(on, &buffer)?, [7; 4]);
     Ok(())
 }
+
+/// The program has dropped the queue, the memory and the event when the command fails.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_command_fails_whose_queue_has_been_dropped(on_device: OnDevice) -> Result<()> {
+    let on = &on_device;
+    let closed = gate(&on.context);
+    let mut used = Vec::new();
+    for _ in 0..20 {
+        let (queue, buffer) = (on.another_queue(), buffer_of(on, &[OLD; 4])?);
+        drop(enqueue_fill_buffer(&queue, &buffer, &7_u32, .., &closed)?);
+        drop(enqueue_fill_buffer(&queue, &buffer, &7_u32, .., [])?);
+        used.push((queue, buffer));
+    }
+    thread::scope(|scope| {
+        // The release of a queue blocks on Oclgrind, as a flush does.
+        // quirk: OCLGRIND-2
+        scope.spawn(|| {
+            thread::sleep(A_MOMENT);
+            fail(&closed);
+        });
+        drop(used);
+    });
+    assert_eq!(contents(on, &buffer_of(on, &old())?)?, old());
+    Ok(())
+}
+
+/// As above, dropped between the failure and the end of another event of the wait list.
+#[rstest]
+#[clmatrix_harness::test]
+fn what_a_failed_command_waited_for_ends_after_its_queue(on_device: OnDevice) -> Result<()> {
+    let on = &on_device;
+    let opened = gate(&on.context);
+    for _ in 0..20 {
+        let (queue, buffer) = (on.another_queue(), buffer_of(on, &[OLD; 4])?);
+        let failed = gate(&on.context);
+        drop(enqueue_fill_buffer(&queue, &buffer, &7_u32, .., [&*opened, &*failed])?);
+        fail(&failed);
+    }
+    open(&opened);
+    assert_eq!(contents(on, &buffer_of(on, &old())?)?, old());
+    Ok(())
+}
