@@ -2,7 +2,8 @@
 //!
 //! An event knows the wait list of its command until the command has ended. A command has failed if
 //! the driver says so, or if an event of its wait list has failed, however long the chain is: Intel's
-//! runtime reports commands as complete that it has cancelled.
+//! runtime reports commands as complete that it has cancelled. The wait list of a command that other
+//! code enqueued is unknown; `clWaitForEvents` reports such a command as failed.
 // quirk: INTEL-1
 
 use std::ffi::c_void;
@@ -87,6 +88,8 @@ struct Inner {
     outcome: AtomicU8,
     /// The wait list of the command, until the command has ended.
     wait_list: Mutex<SmallVec<[Event; 2]>>,
+    /// False where other code enqueued the command.
+    is_wait_list_known: bool,
 }
 
 /// The object that an event belongs to, which the events of some drivers do not keep.
@@ -107,7 +110,8 @@ unsafe impl Send for Inner {}
 unsafe impl Sync for Inner {}
 
 impl Event {
-    /// Wraps the event of a command of `queue` with this wait list, and takes over a reference.
+    /// Wraps the event of a command of `queue` with this wait list, if it is known, and takes over a
+    /// reference.
     ///
     /// # Errors
     /// CL_OUT_OF_RESOURCES for no event: the end of the command is unknown.
@@ -119,19 +123,20 @@ impl Event {
         call: &'static str,
         raw: cl_event,
         queue: &Arc<QueueState>,
-        wait_list: &RawWaitList<'_>,
+        wait_list: Option<&RawWaitList<'_>>,
     ) -> Result<Self> {
         if raw.is_null() {
             return Err(Error::refused(call, CL_OUT_OF_RESOURCES, "the driver returned no event"));
         }
-        let wait_list = wait_list.events().cloned().collect();
+        let wait_list = wait_list.map(|list| list.events().cloned().collect());
         Ok(Self::with(raw, Origin::Queue(Arc::clone(queue)), wait_list))
     }
 
     #[inline]
-    fn with(raw: cl_event, origin: Origin, wait_list: SmallVec<[Self; 2]>) -> Self {
-        let outcome = AtomicU8::new(PENDING);
-        Self(Arc::new(Inner { raw, origin, outcome, wait_list: Mutex::new(wait_list) }))
+    fn with(raw: cl_event, origin: Origin, wait_list: Option<SmallVec<[Self; 2]>>) -> Self {
+        let (outcome, is_wait_list_known) = (AtomicU8::new(PENDING), wait_list.is_some());
+        let wait_list = Mutex::new(wait_list.unwrap_or_default());
+        Self(Arc::new(Inner { raw, origin, outcome, wait_list, is_wait_list_known }))
     }
 
     /// Wraps a driver's handle. With `retain`, a reference is added; without, the caller's reference
@@ -152,7 +157,7 @@ impl Event {
             // SAFETY: the caller vouches for the handle.
             unsafe { cl::retain_event(raw) }.map_err(in_call("clRetainEvent"))?;
         }
-        Ok(Self::with(raw, Origin::Context(context), SmallVec::new()))
+        Ok(Self::with(raw, Origin::Context(context), None))
     }
 
     /// Returns the driver's handle, valid as long as `self` lives (PyOpenCL's `int_ptr`).
@@ -344,6 +349,11 @@ impl Event {
             return Ok(outcome);
         }
         let outcome = match self.raw_status() {
+            Ok(cl::CL_COMPLETE) if !self.0.is_wait_list_known => {
+                // The command has ended: the call does not block.
+                let waited = cl::wait_for_events(&[self.as_raw()]);
+                if waited.is_ok() { Outcome::Complete } else { Outcome::Failed }
+            }
             Ok(cl::CL_COMPLETE) => {
                 let mut outcome = Outcome::Complete;
                 for event in &*self.0.wait_list.lock() {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use bitflags::bitflags;
 use cl3::command_queue as cl;
 use cl3::error_codes::{CL_INVALID_COMMAND_QUEUE, CL_INVALID_DEVICE};
+use cl3::event::retain_event;
 use cl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event};
 use opencl3::context::Context;
 use opencl3::device::Device;
@@ -145,7 +146,7 @@ impl QueueState {
         }
         match submit((self.raw, count, events)) {
             // SAFETY: the driver has just created the event for a command of this queue.
-            Ok(event) => unsafe { Event::of_command(call, event, self, wait_list) }
+            Ok(event) => unsafe { Event::of_command(call, event, self, Some(wait_list)) }
                 .map_err(NotSubmitted::NoEvent),
             Err(code) => Err(NotSubmitted::Rejected(Error::from_call(call, code))),
         }
@@ -258,7 +259,7 @@ impl CommandQueue {
     ///
     /// Commands that other code enqueues through this handle are unknown to the library: maps, frees
     /// and memory pools do not wait for them. A call of `record_use` on each memory object that such a
-    /// command uses makes the command known; see the guide on soundness.
+    /// command uses makes the command known: see `docs/guide/soundness.md`.
     #[inline]
     pub fn as_raw(&self) -> cl_command_queue {
         self.state().raw
@@ -365,18 +366,22 @@ impl CommandQueue {
         })
     }
 
-    /// Wraps the event of a command that other code enqueued on this queue, and takes over the
-    /// caller's reference to it.
+    /// Wraps the event of a command that other code enqueued on this queue. With `retain`, a
+    /// reference is added; without, the caller's reference is taken over, unless this fails.
     ///
     /// # Errors
-    /// CL_OUT_OF_RESOURCES for null.
+    /// CL_OUT_OF_RESOURCES for null, and the driver's errors.
     ///
     /// # Safety
-    /// `raw` is null, or a valid event of a command of this queue, and the caller owns a reference
-    /// to it.
-    pub unsafe fn event_from_raw(&self, raw: cl_event) -> Result<Event> {
+    /// `raw` is null, or a valid event of a command of this queue, and without `retain` the caller
+    /// owns a reference to it.
+    pub unsafe fn event_from_raw(&self, raw: cl_event, retain: bool) -> Result<Event> {
+        if retain && !raw.is_null() {
+            // SAFETY: the caller vouches for the handle.
+            unsafe { retain_event(raw) }.map_err(in_call("clRetainEvent"))?;
+        }
         // SAFETY: as the caller promises.
-        unsafe { Event::of_command("clRetainEvent", raw, self.state(), &RawWaitList::default()) }
+        unsafe { Event::of_command("clRetainEvent", raw, self.state(), None) }
     }
 
     /// Orders what the queue is given from now on after `events`, of its context.

@@ -25,6 +25,7 @@ use super::{Launcher, create_kernel};
 use crate::error::{Error, Result, in_call};
 use crate::memory::command::{AccessedRange, enqueue};
 use crate::memory::context::MemContext;
+use crate::memory::object::all_bytes;
 use crate::memory::svm::sealed::operand;
 use crate::memory::track::Access;
 use crate::memory::{MemoryObject, Sampler, SvmPointer, WaitList};
@@ -270,10 +271,7 @@ impl<'k, 'a> Launch<'k, 'a> {
     ) {
         let is_foreign = self.is_foreign(memory.object().context());
         self.push(Value::handle(memory.handle(), kind, is_foreign));
-        let first = memory.first_byte();
-        // It does not overflow: the object is within what is counted.
-        let range = first..first + memory.about().size;
-        self.operands.push(memory.object().operand(&range, access));
+        self.operands.push(all_bytes(memory, access));
     }
 
     #[inline]

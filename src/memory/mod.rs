@@ -108,6 +108,7 @@ pub(crate) mod migrate;
 pub(crate) mod object;
 mod pipe;
 mod range;
+mod recorded_use;
 mod sampler;
 pub(crate) mod svm;
 pub(crate) mod track;
@@ -138,6 +139,7 @@ pub use map::{
 pub use migrate::{AnyMemoryObject, MigrationFlags, enqueue_migrate_mem_objects};
 pub use object::{MemoryObject, ObjectType};
 pub use pipe::{Pipe, PipeProperty};
+pub use recorded_use::RecordedUse;
 pub use sampler::{AddressingMode, FilterMode, Sampler, SamplerProperty};
 pub use svm::{
     ArrayMap, SvmAccess, SvmAllocation, SvmAllocationBuilder, SvmArray, SvmArrayAccess,

@@ -14,6 +14,7 @@ use cl3::types::{cl_context, cl_mem};
 use super::command::AccessedRange;
 use super::context::MemContext;
 use super::flags::MemFlags;
+use super::recorded_use::RecordedUse;
 use super::svm::memory::SvmMemory;
 use super::track::{Access, AccessTracker};
 use crate::error::{Error, Result, in_call};
@@ -119,6 +120,44 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
         Ok(info(self.handle(), cl::CL_MEM_PROPERTIES)?.into())
     }
 
+    /// Records that commands which the library did not enqueue use the object, such as a kernel
+    /// that was launched with the object's handle through opencl3: an event or a queue.
+    ///
+    /// Maps, accesses of the host, frees of shared virtual memory and memory pools wait for these
+    /// commands from then on. Call it before any of those can begin, right after the commands have
+    /// been enqueued.
+    /// `docs/guide/soundness.md` says which code has to call this.
+    ///
+    /// ```
+    /// use clmatrix::cl3::command_queue::enqueue_fill_buffer;
+    /// use clmatrix::memory::{Buffer, MapRead, MemFlags, MemoryObject, enqueue_map_buffer};
+    ///
+    /// # fn main() -> clmatrix::Result<()> {
+    /// # let context = clmatrix::create_some_context()?;
+    /// # let queue = clmatrix::CommandQueue::new(&context)?;
+    /// let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 16)?;
+    /// let (raw, pattern) = (queue.as_raw(), (&raw const 7_u32).cast());
+    /// // SAFETY: the handles are valid and of one context; the event is recorded below.
+    /// let filled = unsafe {
+    ///     let event = enqueue_fill_buffer(raw, buffer.as_raw(), pattern, 4, 0, 16, 0, std::ptr::null());
+    ///     queue.event_from_raw(event.expect("the driver accepts the command"), false)?
+    /// };
+    /// buffer.record_use(&filled)?;
+    /// assert_eq!(enqueue_map_buffer::<u32, _>(&queue, &buffer, MapRead, .., [])?[..], [7; 4]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// CL_INVALID_CONTEXT for an event or queue of another context, CL_INVALID_OPERATION where the
+    /// object is mapped, and the driver's errors.
+    fn record_use<'a>(&self, used: impl Into<RecordedUse<'a>>) -> Result<()>
+    where
+        Self: Sized,
+    {
+        used.into().record(&all_bytes(self, Access::Write))
+    }
+
     /// Gives this handle up. The driver's object goes with the last handle to it, and with the
     /// commands that still use it.
     fn release(self)
@@ -151,6 +190,14 @@ pub(crate) mod sealed {
             0
         }
     }
+}
+
+/// Returns all bytes of `memory` for a command.
+#[inline]
+pub(crate) fn all_bytes(memory: &impl sealed::Handle, access: Access) -> AccessedRange<'_> {
+    let first = memory.first_byte();
+    // It does not overflow: the object is within what is counted.
+    memory.object().operand(&(first..first + memory.about().size), access)
 }
 
 /// CL_MEM_TYPE (`cl_mem_object_type`; `pyopencl.mem_object_type`).

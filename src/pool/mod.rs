@@ -17,8 +17,8 @@
 //!   them is enqueued before the block is handed out;
 //! - without a queue, it has to be one whose uses have ended.
 //!
-//! The uses are those of this crate's transfers, fills, launches and maps, the queue for which the block
-//! was allocated, and what [`Pooled::record_use`] tells.
+//! The uses are those of this crate's transfers, fills, launches and maps, and those that
+//! [`MemoryObject::record_use`](crate::memory::MemoryObject::record_use) records.
 //!
 //! # Memory that is reserved and not in use
 //! As in PyOpenCL, blocks of one size are no use for others: programs that ask for many sizes reserve two to
@@ -50,5 +50,5 @@ pub use insight::{PoolEvent, PoolEventKind};
 pub use memory::Memory;
 pub use memory_pool::{MemoryPool, Pool, SvmPool};
 pub use options::PoolOptions;
-pub use pooled::{Pooled, PooledBuffer, PooledSvm, RecordedUse};
+pub use pooled::{Pooled, PooledBuffer, PooledSvm};
 pub use statistics::Statistics;

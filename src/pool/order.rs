@@ -8,6 +8,8 @@ use super::shared::{CALL, Shared, this_thread};
 use super::shelf::{Candidate, Wanted};
 use crate::error::Result;
 use crate::event::Event;
+use crate::memory::command::AccessedRange;
+use crate::memory::track::Access;
 use crate::queue::CommandQueue;
 
 /// For whom a block is allocated.
@@ -167,15 +169,14 @@ impl<M: Memory> Block<M> {
         self.memory.tracker().wait_until_idle(CALL)
     }
 
-    /// Records that commands of the queue up to now may use it.
-    pub fn record_queue(&self, queue: &CommandQueue) -> Result<()> {
-        self.record_event(&queue.enqueue_marker([])?)
-    }
-
-    /// Records that the command of the event uses it.
-    pub fn record_event(&self, event: &Event) -> Result<()> {
-        let range = self.memory.in_tracker(self.reserved.bytes);
-        self.memory.tracker().record("MemoryPool::record_use", event, &range)
+    /// Returns all of its bytes for a command that may write them.
+    pub fn bytes(&self) -> AccessedRange<'_> {
+        AccessedRange {
+            tracker: self.memory.tracker(),
+            context: self.memory.context().raw(),
+            range: self.memory.in_tracker(self.reserved.bytes),
+            access: Access::Write,
+        }
     }
 }
 

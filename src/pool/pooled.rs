@@ -15,12 +15,13 @@ use super::shared::{Shared, this_thread};
 use super::shelf;
 use super::split;
 use crate::error::{Error, Result};
-use crate::memory::command::{AccessedRange, enqueue};
+use crate::memory::command::enqueue;
 use crate::memory::object::sealed::Handle;
 use crate::memory::svm::memory::SvmMemory;
 use crate::memory::svm::sealed::Svm;
-use crate::memory::track::Access;
-use crate::memory::{AnyMemoryObject, Buffer, IntoMemory, SvmAllocation, SvmPointer, WaitList};
+use crate::memory::{
+    AnyMemoryObject, Buffer, IntoMemory, RecordedUse, SvmAllocation, SvmPointer, WaitList,
+};
 use cl3::error_codes::CL_INVALID_CONTEXT;
 
 /// Memory of a pool, which goes back to it when this is dropped (PyOpenCL's `PooledBuffer` and
@@ -36,29 +37,6 @@ pub type PooledBuffer = Pooled<Buffer>;
 
 /// Shared virtual memory of a pool.
 pub type PooledSvm = Pooled<SvmAllocation>;
-
-/// A use of memory that this crate cannot see: by what a queue has been given up to now, or by what ends
-/// with an event.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub enum RecordedUse<'a> {
-    /// By commands on this queue.
-    Queue(&'a CommandQueue),
-    /// By what ends with this event.
-    Event(&'a Event),
-}
-
-impl<'a> From<&'a CommandQueue> for RecordedUse<'a> {
-    fn from(queue: &'a CommandQueue) -> Self {
-        Self::Queue(queue)
-    }
-}
-
-impl<'a> From<&'a Event> for RecordedUse<'a> {
-    fn from(event: &'a Event) -> Self {
-        Self::Event(event)
-    }
-}
 
 impl<M: Memory> Pooled<M> {
     #[inline]
@@ -95,40 +73,11 @@ impl<M: Memory> Pooled<M> {
         wait_for: impl Into<WaitList<'a>>,
     ) -> Result<Event> {
         const CALL: &str = "clEnqueueMarkerWithWaitList";
-        let memory = &self.block().memory;
-        let range = memory.in_tracker(self.block_size());
-        let operand = AccessedRange {
-            tracker: memory.tracker(),
-            context: memory.context().raw(),
-            range,
-            access: Access::Write,
-        };
-        let event =
-            enqueue(CALL, queue, &[operand], &wait_for.into(), |(queue, count, events)| {
-                // SAFETY: the handles are alive and of one context, and so is the list during the call.
-                unsafe { cl3::command_queue::enqueue_marker_with_wait_list(queue, count, events) }
-            })?;
-        Ok(event)
-    }
-
-    /// Tells of a use that this crate cannot see, by a kernel that was launched by other means, say: the
-    /// block is used again after it.
-    ///
-    /// # Errors
-    /// CL_INVALID_CONTEXT for a queue or event of another context, CL_INVALID_OPERATION where it is mapped,
-    /// and the driver's errors.
-    pub fn record_use<'a>(&self, used: impl Into<RecordedUse<'a>>) -> Result<()> {
-        match used.into() {
-            RecordedUse::Queue(queue) => {
-                self.check_queue(queue)?;
-                self.block().record_queue(queue)
-            }
-            RecordedUse::Event(event) => {
-                let context = self.block().memory.context().raw();
-                WaitList::from(event).check_contexts("MemoryPool::record_use", context)?;
-                self.block().record_event(event)
-            }
-        }
+        let bytes = [self.block().bytes()];
+        enqueue(CALL, queue, &bytes, &wait_for.into(), |(queue, count, events)| {
+            // SAFETY: the handles are alive and of one context, and so is the list during the call.
+            unsafe { cl3::command_queue::enqueue_marker_with_wait_list(queue, count, events) }
+        })
     }
 
     /// Refuses a queue of another context.
@@ -177,7 +126,7 @@ impl<M: Memory> Drop for Pooled<M> {
     fn drop(&mut self) {
         let Some(block) = self.0.take() else { return };
         if let BoundTo::Bound(queue) = &block.queue
-            && let Err(error) = block.record_queue(queue)
+            && let Err(error) = RecordedUse::Queue(queue).record(&block.bytes())
         {
             log::error!("{error}: a pool may use memory again before commands on it have ended");
         }
@@ -298,7 +247,7 @@ impl<M: Memory> Block<M> {
     fn bind(&mut self, queue: &CommandQueue) -> Result<()> {
         if let Some(bound) = self.bound().filter(|bound| *bound != queue) {
             let marker = bound.enqueue_marker([])?;
-            self.record_event(&marker)?;
+            RecordedUse::Event(&marker).record(&self.bytes())?;
             queue.order_after(&[marker])?;
         }
         self.queue = BoundTo::Bound(queue.clone());

@@ -11,11 +11,13 @@ use super::access::{self, SvmAccess};
 use super::buffer;
 use super::flags::SvmFlags;
 use crate::error::Result;
+use crate::memory::RecordedUse;
 use crate::memory::buffer::Buffer;
 use crate::memory::flags::MemFlags;
 use crate::memory::map::{
     self, MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, PendingMap, SvmMap,
 };
+use crate::memory::track::Access;
 use crate::wait_list::WaitList;
 
 /// Shared virtual memory, or a part of it (`pyopencl.SVMPointer`).
@@ -262,6 +264,20 @@ pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
         Self: Sized,
     {
         buffer::as_buffer(self, flags, range)
+    }
+
+    /// Records that commands which the library did not enqueue use the memory, as
+    /// [`MemoryObject::record_use`](crate::memory::MemoryObject::record_use) does: an event or a
+    /// queue.
+    ///
+    /// # Errors
+    /// CL_INVALID_CONTEXT for an event or queue of another context, CL_INVALID_OPERATION where the
+    /// memory is mapped, and the driver's errors.
+    fn record_use<'a>(&self, used: impl Into<RecordedUse<'a>>) -> Result<()>
+    where
+        Self: Sized,
+    {
+        used.into().record(&sealed::operand(self, Access::Write))
     }
 
     /// Returns the flags of its creation. The host's own memory is [`SvmFlags::FINE_GRAIN_BUFFER`], too.

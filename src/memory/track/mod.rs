@@ -235,8 +235,9 @@ impl AccessTracker {
         event: &Event,
         range: &Range<usize>,
     ) -> Result<()> {
-        self.change(|table| table.add_command(range, Access::Write, event.clone()))
-            .map_err(|conflict| in_use(call, range, &conflict))
+        let id = self.begin_command(call, range, Access::Write)?;
+        self.submitted(id, event);
+        Ok(())
     }
 
     /// Begins a map, and returns the commands that it has to come after. The caller passes the id to

@@ -141,18 +141,6 @@ impl<E: TrackedEvent> Table<E> {
         self.commands.len() >= self.reap_at
     }
 
-    /// Adds a command that the driver has.
-    pub fn add_command(
-        &mut self,
-        range: &Range<usize>,
-        access: Access,
-        event: E,
-    ) -> Result<(), Conflict<E>> {
-        let id = self.begin_command(range, access, true)?;
-        self.submitted(id, &event);
-        Ok(())
-    }
-
     /// Records that the driver has a command without an event.
     pub fn untracked(&mut self, id: u64) {
         if let Some(command) = self.command(id) {

@@ -88,7 +88,7 @@ impl Toucher {
         }
         .map_err(in_call(call))?;
         // SAFETY: the driver has just made it, with one reference.
-        unsafe { self.queue.event_from_raw(event) }
+        unsafe { self.queue.event_from_raw(event, false) }
     }
 
     fn write(&self, buffer: &Buffer) -> Result<Event> {
@@ -103,7 +103,7 @@ impl Toucher {
         }
         .map_err(in_call(call))?;
         // SAFETY: the driver has just made it, with one reference.
-        unsafe { self.queue.event_from_raw(event) }
+        unsafe { self.queue.event_from_raw(event, false) }
     }
 }
 

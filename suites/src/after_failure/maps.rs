@@ -28,7 +28,7 @@ pub(super) fn old() -> Vec<u32> {
     vec![OLD; LEN]
 }
 
-fn svm_of(on: &OnDevice, flags: SvmFlags) -> Result<SvmAllocation> {
+pub(super) fn svm_of(on: &OnDevice, flags: SvmFlags) -> Result<SvmAllocation> {
     let svm = SvmAllocation::new(&on.context, 4 * LEN, 0, flags)?;
     enqueue_copy(&on.queue, &svm, &old()[..], .., [])?;
     Ok(svm)
@@ -47,7 +47,7 @@ pub(super) fn map_buffer(
     }
 }
 
-fn map_svm(
+pub(super) fn map_svm(
     queue: &CommandQueue,
     svm: &SvmAllocation,
     way: Way,
@@ -214,7 +214,7 @@ fn after_a_marker_of_the_caller(
         // SAFETY: the queue and the event of the wait list are valid.
         let marker = unsafe { enqueue_marker_with_wait_list(queue.as_raw(), 1, &gate.as_raw()) };
         // SAFETY: the marker is a command of this queue, and the reference is the test's.
-        markers.push(unsafe { queue.event_from_raw(marker.expect("a marker")) }?);
+        markers.push(unsafe { queue.event_from_raw(marker.expect("a marker"), false) }?);
         fail(&gate);
         Ok(())
     })?;

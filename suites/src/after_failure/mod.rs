@@ -9,6 +9,7 @@ mod frees;
 mod late;
 mod maps;
 mod race;
+mod unseen;
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};

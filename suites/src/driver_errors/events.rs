@@ -30,7 +30,7 @@ fn event_of_a_command(on_device: &OnDevice) -> Event {
     let marker = unsafe { enqueue_marker_with_wait_list(queue.as_raw(), 0, ptr::null()) };
     queue.finish().expect("the marker completes");
     // SAFETY: the driver has just created the event on this queue, with one reference.
-    unsafe { queue.event_from_raw(marker.expect("a marker")) }.expect("an event")
+    unsafe { queue.event_from_raw(marker.expect("a marker"), false) }.expect("an event")
 }
 
 #[rstest]

@@ -27,7 +27,7 @@ fn fill_later(queue: &CommandQueue, buffer: &Buffer, gate: &Event) {
         fill_unseen(queue.as_raw(), buffer.as_raw(), pattern, 4, 0, SIZE, 1, events.as_ptr())
     };
     // SAFETY: the driver has just created the event on this queue, with one reference.
-    drop(unsafe { queue.event_from_raw(event.expect("the driver takes it")) });
+    drop(unsafe { queue.event_from_raw(event.expect("the driver takes it"), false) });
 }
 
 fn content(queue: &CommandQueue, buffer: &Buffer) -> Result<Vec<u32>> {

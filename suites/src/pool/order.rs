@@ -45,7 +45,7 @@ fn fill_unseen(queue: &CommandQueue, buffer: &Buffer, value: u32, gate: Option<&
         )
     };
     // SAFETY: the driver has just created the event on this queue, with one reference.
-    unsafe { queue.event_from_raw(event.expect("the driver takes it")) }.expect("an event")
+    unsafe { queue.event_from_raw(event.expect("the driver takes it"), false) }.expect("an event")
 }
 
 fn content(queue: &CommandQueue, buffer: &Buffer) -> Result<Vec<u32>> {

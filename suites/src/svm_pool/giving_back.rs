@@ -25,7 +25,7 @@ fn fill_later(queue: &CommandQueue, memory: &PooledSvm, gate: &Event) {
         fill_unseen(queue.as_raw(), memory.svm_ptr(), pattern, 4, SIZE, 1, events.as_ptr())
     };
     // SAFETY: the driver has just created the event on this queue, with one reference.
-    drop(unsafe { queue.event_from_raw(event.expect("the driver takes it")) });
+    drop(unsafe { queue.event_from_raw(event.expect("the driver takes it"), false) });
 }
 
 /// The block that is there, filled with 2, when the other queue's commands have ended.

@@ -44,7 +44,7 @@ fn fill_unseen(
         cl3::enqueue_svm_mem_fill(queue, to, pattern, 4, SIZE, count, events)
     };
     // SAFETY: the driver has just created the event on this queue, with one reference.
-    unsafe { queue.event_from_raw(event.expect("the driver takes it")) }.expect("an event")
+    unsafe { queue.event_from_raw(event.expect("the driver takes it"), false) }.expect("an event")
 }
 
 /// Somebody fills a block with 1 as soon as the gate opens, and gives it back.

@@ -1,0 +1,297 @@
+//! Commands that the library did not enqueue: what is recorded is waited for, although a command
+//! behind it fails that the library does not know.
+
+use clmatrix::cl3::command_queue::{
+    enqueue_fill_buffer, enqueue_fill_image, enqueue_marker_with_wait_list, enqueue_svm_mem_fill,
+    retain_command_queue,
+};
+use clmatrix::cl3::types::cl_event;
+use clmatrix::memory::{
+    Buffer, Image, MapRead, MapReadWrite, MemFlags, MemoryObject, RecordedUse, SvmAllocation,
+    SvmFlags, SvmPointer, enqueue_copy, enqueue_map_buffer, enqueue_map_image,
+};
+use clmatrix::opencl3::command_queue::CommandQueue as Opencl3Queue;
+use clmatrix::opencl3::kernel::ExecuteKernel;
+use clmatrix::{CommandQueue, Event, Kernel, Program, Result, UserEvent};
+use clmatrix_harness::{CtxFactory, ctx_factory};
+use rstest::rstest;
+
+use super::frees::{Way as Free, allocate, is_freed_afterwards};
+use super::maps::{Way, check, map_buffer, map_svm, old, svm_of};
+use super::{Failed, LEN, OLD, On, WAIT_LIST_FAILED};
+use crate::buffer::{buffer_of, contents, refusal};
+use crate::gate::{fail, gate, meanwhile, open};
+use crate::image::RGBA_U32;
+use crate::on_device::{OnDevice, on_device};
+
+/// The value that the fills of this file write.
+const NEW: u32 = 7;
+
+/// The command that fails, of which the library has no record.
+#[derive(Clone, Copy, Debug)]
+enum Fails {
+    Marker,
+    Kernel,
+}
+
+impl Fails {
+    fn enqueue(self, on: &OnDevice, queue: &CommandQueue) -> Result<()> {
+        let gate = gate(&on.context);
+        let wait_for = gate.as_raw();
+        let event = match self {
+            Self::Marker => {
+                // SAFETY: the queue and the event of the wait list are valid.
+                let event = unsafe { enqueue_marker_with_wait_list(queue.as_raw(), 1, &wait_for) };
+                event_of(queue, event)
+            }
+            Self::Kernel => {
+                let source = "kernel void k(global uint *x) { x[get_global_id(0)] = 0; }";
+                let program = Program::create_and_build_from_source(&on.context, source, "");
+                let kernel = Kernel::create(&program.expect("it compiles"), "k").expect("a kernel");
+                let elsewhere = Buffer::new(&on.context, MemFlags::READ_WRITE, 4)?;
+                // SAFETY: the queue is valid, and the reference is the wrapper's.
+                unsafe { retain_command_queue(queue.as_raw()) }.expect("a reference");
+                let theirs = Opencl3Queue::new(queue.as_raw(), 3);
+                let mut launch = ExecuteKernel::new(&kernel);
+                launch.set_event_wait_list(&[wait_for]).set_global_work_size(1);
+                // SAFETY: the argument is what the kernel declares, and has one element. The
+                // driver keeps it until the command has ended; nothing else uses it.
+                let event =
+                    unsafe { launch.set_arg(&elsewhere.as_raw()).enqueue_nd_range(&theirs) };
+                let event = event.expect("the driver accepts the kernel");
+                // SAFETY: the kernel is a command of this queue.
+                unsafe { queue.event_from_raw(event.get(), true) }?
+            }
+        };
+        fail(&gate);
+        // The driver may still use the event: the library keeps it.
+        // quirk: POCL-3
+        drop(event);
+        Ok(())
+    }
+}
+
+/// The event of a command of `queue` that cl3 enqueued.
+fn event_of(queue: &CommandQueue, event: std::result::Result<cl_event, i32>) -> Event {
+    // SAFETY: the driver has just created the event on this queue, with one reference.
+    unsafe { queue.event_from_raw(event.expect("the driver accepts the command"), false) }
+        .expect("an event")
+}
+
+/// Fills all of a buffer with `NEW` behind a gate.
+fn fill_buffer(queue: &CommandQueue, buffer: &Buffer, gate: &UserEvent) -> Event {
+    let (pattern, gate) = (NEW, gate.as_raw());
+    // SAFETY: the handles are valid and of one context, the pattern is copied, and the buffer has
+    // that many bytes. The test records the command.
+    let event = unsafe {
+        let (size, pattern) = (buffer.size(), (&raw const pattern).cast());
+        enqueue_fill_buffer(queue.as_raw(), buffer.as_raw(), pattern, 4, 0, size, 1, &gate)
+    };
+    event_of(queue, event)
+}
+
+/// The same for shared virtual memory.
+fn fill_svm(queue: &CommandQueue, svm: &SvmAllocation, gate: &UserEvent) -> Event {
+    let (pattern, gate) = (NEW, gate.as_raw());
+    // SAFETY: as in `fill_buffer`.
+    let event = unsafe {
+        let (size, pattern) = (svm.size(), (&raw const pattern).cast());
+        enqueue_svm_mem_fill(queue.as_raw(), svm.svm_ptr(), pattern, 4, size, 1, &gate)
+    };
+    event_of(queue, event)
+}
+
+/// The same for an image of the shape 7, 5.
+fn fill_image(queue: &CommandQueue, image: &Image, gate: &UserEvent) -> Event {
+    let (color, gate) = ([NEW; 4], gate.as_raw());
+    let (origin, region) = ([0_usize; 3], [7_usize, 5, 1]);
+    // SAFETY: the handles are valid and of one context, the color is copied, and the image has
+    // these pixels. The test records the command.
+    let event = unsafe {
+        let (color, origin, region) = (color.as_ptr().cast(), origin.as_ptr(), region.as_ptr());
+        enqueue_fill_image(queue.as_raw(), image.as_raw(), color, origin, region, 1, &gate)
+    };
+    event_of(queue, event)
+}
+
+/// How a use is recorded.
+#[derive(Clone, Copy, Debug)]
+enum Record {
+    Event,
+    Queue,
+}
+
+impl Record {
+    fn of<'a>(self, queue: &'a CommandQueue, event: &'a Event) -> RecordedUse<'a> {
+        match self {
+            Self::Event => event.into(),
+            Self::Queue => queue.into(),
+        }
+    }
+}
+
+/// Has `fill` enqueue a fill behind a gate on a new queue, `record` record it, and a command fail
+/// behind it.
+fn behind_a_fill(
+    on: &OnDevice,
+    fails: Fails,
+    fill: impl FnOnce(&CommandQueue, &UserEvent) -> Event,
+    record: impl FnOnce(&CommandQueue, &Event) -> Result<()>,
+) -> Result<Failed> {
+    let queue = on.another_queue();
+    let gate = gate(&on.context);
+    let slow = fill(&queue, &gate);
+    record(&queue, &slow)?;
+    fails.enqueue(on, &queue)?;
+    Ok(Failed { queue, slow, gate: Some(gate).into(), value: NEW })
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn maps_of_a_buffer(
+    on_device: OnDevice,
+    #[values(Fails::Marker, Fails::Kernel)] fails: Fails,
+    #[values(Record::Event, Record::Queue)] record: Record,
+    #[values(On::Same, On::Another)] queue: On,
+    #[values(Way::Blocking, Way::NonBlocking)] way: Way,
+) -> Result<()> {
+    let on = &on_device;
+    let buffer = buffer_of(on, &old())?;
+    let failed = behind_a_fill(
+        on,
+        fails,
+        |queue, gate| fill_buffer(queue, &buffer, gate),
+        |queue, event| buffer.record_use(record.of(queue, event)),
+    )?;
+    let queue = queue.of(on, &failed);
+    let left = failed.meanwhile(|| check(map_buffer(queue, &buffer, way), failed.value));
+    failed.slow.wait()?;
+    assert_eq!(contents(on, &buffer)?, vec![left; LEN]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn maps_of_shared_virtual_memory(
+    on_device: OnDevice,
+    #[values(Fails::Marker, Fails::Kernel)] fails: Fails,
+    #[values(Record::Event, Record::Queue)] record: Record,
+    #[values((On::Same, Way::NonBlocking), (On::Another, Way::Blocking))] (queue, way): (On, Way),
+) -> Result<()> {
+    let on = &on_device;
+    let svm = svm_of(on, SvmFlags::READ_WRITE)?;
+    let failed = behind_a_fill(
+        on,
+        fails,
+        |queue, gate| fill_svm(queue, &svm, gate),
+        |queue, event| svm.record_use(record.of(queue, event)),
+    )?;
+    let queue = queue.of(on, &failed);
+    let left = failed.meanwhile(|| check(map_svm(queue, &svm, way), failed.value));
+    failed.slow.wait()?;
+    assert_eq!(svm.map_ro::<u32>(&on.queue, [])?[..], vec![left; LEN]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn maps_of_an_image(
+    on_device: OnDevice,
+    #[values(Record::Event, Record::Queue)] record: Record,
+    #[values(On::Same, On::Another)] queue: On,
+) -> Result<()> {
+    let on = &on_device;
+    let image = Image::new(&on.context, MemFlags::READ_WRITE, RGBA_U32, [7, 5])?;
+    let failed = behind_a_fill(
+        on,
+        Fails::Marker,
+        |queue, gate| fill_image(queue, &image, gate),
+        |queue, event| image.record_use(record.of(queue, event)),
+    )?;
+    let queue = queue.of(on, &failed);
+    failed.meanwhile(|| -> Result<()> {
+        let map = enqueue_map_image::<[u32; 4], _>(queue, &image, MapRead, .., [])?;
+        assert!(map.pixels().iter().all(|pixel| *pixel == [NEW; 4]));
+        Ok(())
+    })
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn frees(
+    on_device: OnDevice,
+    #[values(Fails::Marker, Fails::Kernel)] fails: Fails,
+    #[values(Record::Event, Record::Queue)] record: Record,
+    #[values(
+        Free::Drop,
+        Free::DropBound,
+        Free::DropBoundElsewhere,
+        Free::Release,
+        Free::ReleaseElsewhere
+    )]
+    way: Free,
+) -> Result<()> {
+    let svm = allocate(&on_device)?;
+    let failed = behind_a_fill(
+        &on_device,
+        fails,
+        |queue, gate| fill_svm(queue, &svm, gate),
+        |queue, event| svm.record_use(record.of(queue, event)),
+    )?;
+    is_freed_afterwards(&on_device, svm, &failed, way)
+}
+
+/// A region stands for its own bytes only.
+#[rstest]
+#[clmatrix_harness::test]
+fn other_bytes_are_not_waited_for(on_device: OnDevice) -> Result<()> {
+    let on = &on_device;
+    let buffer = buffer_of(on, &[OLD; 2 * LEN])?;
+    let region = buffer.sub_region(4 * LEN..)?;
+    let (queue, gate) = (on.another_queue(), gate(&on.context));
+    let fill = fill_buffer(&queue, &region, &gate);
+    region.record_use(&fill)?;
+    let map = enqueue_map_buffer::<u32, _>(&on.queue, &buffer, MapReadWrite, ..LEN, [])?;
+    assert_eq!(map[..], [OLD; LEN]);
+    drop(map);
+    let map = meanwhile(&gate, open, || {
+        enqueue_map_buffer::<u32, _>(&on.queue, &buffer, MapRead, .., [])
+    })?;
+    assert_eq!(map[..], [[OLD; LEN], [NEW; LEN]].concat());
+    Ok(())
+}
+
+/// A driver may report a cancelled command as complete, and the library does not know its wait list.
+// quirk: INTEL-1
+#[rstest]
+#[clmatrix_harness::test]
+fn the_event_of_a_cancelled_command_has_failed(on_device: OnDevice) -> Result<()> {
+    let on = &on_device;
+    let buffer = buffer_of(on, &[OLD; 4])?;
+    let (queue, closed) = (on.another_queue(), gate(&on.context));
+    let fill = fill_buffer(&queue, &buffer, &closed);
+    buffer.record_use(&fill)?;
+    let elsewhere = buffer_of(on, &[OLD; 4])?;
+    let read = enqueue_copy(&on.queue, vec![NEW; 4], &elsewhere, .., &fill)?;
+    fail(&closed);
+    assert_eq!(refusal(fill.wait()), WAIT_LIST_FAILED);
+    assert_eq!(refusal(read.wait().map(drop).map_err(|back| back.error)), WAIT_LIST_FAILED);
+    assert_eq!(contents(on, &buffer)?, [OLD; 4]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn refusals(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
+    let on = &on_device;
+    let elsewhere = ctx_factory()?;
+    let (foreign_event, foreign_queue) = (gate(&elsewhere), CommandQueue::new(&elsewhere)?);
+    let buffer = buffer_of(on, &[OLD; 4])?;
+    assert_eq!(refusal(buffer.record_use(&*foreign_event)), "CL_INVALID_CONTEXT");
+    assert_eq!(refusal(buffer.record_use(&foreign_queue)), "CL_INVALID_CONTEXT");
+    let marker = on.queue.enqueue_marker([])?;
+    let map = enqueue_map_buffer::<u32, _>(&on.queue, &buffer, MapRead, .., [])?;
+    assert_eq!(refusal(buffer.record_use(&marker)), "CL_INVALID_OPERATION");
+    drop(map);
+    buffer.record_use(&marker)
+}
