@@ -60,15 +60,16 @@ impl Pipe {
     /// What the host cannot do is not asked for.
     const FLAGS: MemFlags = MemFlags::READ_WRITE.union(MemFlags::HOST_NO_ACCESS);
 
-    /// A pipe for at most `max_packets` packets of `packet_size` bytes (`clCreatePipe`, OpenCL 2.0).
+    /// Creates a pipe for at most `max_packets` packets of `packet_size` bytes (`clCreatePipe`,
+    /// OpenCL 2.0).
     ///
     /// `flags` may hold [`READ_WRITE`](MemFlags::READ_WRITE) and
-    /// [`HOST_NO_ACCESS`](MemFlags::HOST_NO_ACCESS), and a pipe is always both. There are no
-    /// properties yet: `&[]`.
+    /// [`HOST_NO_ACCESS`](MemFlags::HOST_NO_ACCESS), and a pipe is always both; flags of vendors are
+    /// passed to the driver. There are no properties yet: `&[]`.
     ///
     /// # Errors
     /// CL_INVALID_OPERATION, of class [`Unsupported`](crate::Class::Unsupported), where no device of
-    /// the context has pipes; CL_INVALID_VALUE for other flags; CL_INVALID_PIPE_SIZE for packets of
+    /// the context has pipes; CL_INVALID_VALUE for other flags of OpenCL; CL_INVALID_PIPE_SIZE for packets of
     /// 0 bytes or more than CL_DEVICE_PIPE_MAX_PACKET_SIZE of every device, for no packets, and for
     /// more of them than the devices or the driver can hold; and the driver's errors.
     pub fn new(

@@ -27,7 +27,8 @@ pub struct BufferBuilder<'a> {
 }
 
 impl<'a> BufferBuilder<'a> {
-    /// Kernel access, host access and place; [`MemFlags::READ_WRITE`] where no access is given.
+    /// Kernel access, host access, place and flags of vendors. Without a kernel access and flags of
+    /// vendors, [`MemFlags::READ_WRITE`] is added.
     pub fn flags(mut self, flags: MemFlags) -> Self {
         self.flags = flags;
         self
@@ -49,7 +50,8 @@ impl<'a> BufferBuilder<'a> {
     /// Makes the buffer (`clCreateBuffer`).
     ///
     /// # Errors
-    /// CL_INVALID_VALUE for flags that exclude each other, CL_INVALID_HOST_PTR for flags that ask
+    /// CL_INVALID_VALUE for flags that exclude each other and for flags of vendors together with host
+    /// data, CL_INVALID_HOST_PTR for flags that ask
     /// for host data where there is none, CL_INVALID_BUFFER_SIZE for 0 bytes, for more bytes than
     /// the host data has, and for more than CL_DEVICE_MAX_MEM_ALLOC_SIZE of every device; and the
     /// driver's errors, of class [`OutOfMemory`](crate::Class::OutOfMemory) where memory ran

@@ -81,7 +81,8 @@ impl<'a> ImageBuilder<'a> {
         }
     }
 
-    /// Kernel access, host access and place; [`MemFlags::READ_WRITE`] where no access is given.
+    /// Kernel access, host access, place and flags of vendors. Without a kernel access and flags of
+    /// vendors, [`MemFlags::READ_WRITE`] is added.
     pub fn flags(mut self, flags: MemFlags) -> Self {
         self.flags = flags;
         self
@@ -151,7 +152,8 @@ impl<'a> ImageBuilder<'a> {
     /// - CL_INVALID_HOST_PTR for host data that is too small, is an array of something else than
     ///   pixels, or is asked for by the flags and not there.
     /// - CL_IMAGE_FORMAT_NOT_SUPPORTED for a format that the devices do not have, which the message
-    ///   names; CL_INVALID_VALUE for flags that exclude each other or those of the buffer.
+    ///   names; CL_INVALID_VALUE for flags that exclude each other or those of the buffer, and for
+    ///   flags of vendors together with host data.
     /// - CL_INVALID_CONTEXT for a buffer of another context.
     ///
     /// And the driver's errors, of class [`OutOfMemory`](crate::Class::OutOfMemory) where memory

@@ -97,6 +97,8 @@ pub(super) fn check_format(
     image_type: ImageType,
     format: ImageFormat,
 ) -> Result<()> {
+    // The driver looks at flags of vendors when it creates the image.
+    let flags = flags.difference(flags.of_vendors());
     // SAFETY: the context is alive.
     let supported = unsafe { formats(context.raw(), flags, image_type) }?;
     if supported.contains(&format) {

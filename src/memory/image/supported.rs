@@ -1,4 +1,4 @@
-//! Which formats a context's devices know (OpenCL 3.0, 5.3.2;
+//! The image formats of a context's devices (OpenCL 3.0, 5.3.2;
 //! `pyopencl.get_supported_image_formats`).
 
 use cl3::error_codes::CL_INVALID_VALUE;
@@ -11,11 +11,11 @@ use super::shape::ImageType;
 use crate::error::{Error, Result};
 use crate::memory::flags::MemFlags;
 
-/// The formats that an image of this type can have in `context` if kernels are to use it as `flags`
-/// say (`clGetSupportedImageFormats`; `pyopencl.get_supported_image_formats`).
+/// Returns the formats of images of this type with the kernel access of `flags`
+/// (`clGetSupportedImageFormats`; `pyopencl.get_supported_image_formats`).
 ///
-/// [`MemFlags::KERNEL_READ_AND_WRITE`] asks for images that one kernel both reads and writes.
-/// A vendor's own formats are left out.
+/// [`MemFlags::KERNEL_READ_AND_WRITE`] stands for images that one kernel both reads and writes.
+/// Flags of vendors are passed to the driver. A vendor's own formats are left out.
 ///
 /// ```
 /// use clmatrix::memory::{
@@ -31,7 +31,8 @@ use crate::memory::flags::MemFlags;
 /// ```
 ///
 /// # Errors
-/// CL_INVALID_VALUE for flags that exclude each other, and the driver's errors.
+/// CL_INVALID_VALUE for flags that exclude each other and, with flags of vendors, where there are no
+/// formats; and the driver's errors.
 pub fn supported_image_formats(
     context: &Context,
     flags: MemFlags,
@@ -45,7 +46,7 @@ pub fn supported_image_formats(
     unsafe { formats(context.get(), flags, image_type) }
 }
 
-/// As [`supported_image_formats`], for flags that have been checked.
+/// Returns the formats for flags that have been checked.
 ///
 /// # Safety
 /// `context` is a valid context.
@@ -56,15 +57,16 @@ pub(super) unsafe fn formats(
 ) -> Result<Vec<ImageFormat>> {
     const CALL: &str = "clGetSupportedImageFormats";
     let kernel_use = MemFlags::KERNEL_ACCESS | MemFlags::KERNEL_READ_AND_WRITE;
-    let mut used = flags & kernel_use;
+    let vendors = flags.of_vendors();
+    let mut used = flags & kernel_use | vendors;
     if used.is_empty() {
         used = MemFlags::READ_WRITE;
     }
     match cl::get_supported_image_formats(context, used.bits(), image_type.as_raw()) {
         Ok(raw) => Ok(raw.into_iter().filter_map(|raw| raw.try_into().ok()).collect()),
-        // Where there are none: cl3 then asks for 0 of them, which OpenCL forbids. All else that it
-        // is given is right.
-        Err(CL_INVALID_VALUE) => Ok(Vec::new()),
+        // There are none: cl3 then asks for 0 of them, which OpenCL forbids. All other arguments are
+        // right, unless the driver refuses a vendor's flag.
+        Err(CL_INVALID_VALUE) if vendors.is_empty() => Ok(Vec::new()),
         Err(code) => Err(Error::from_call(CALL, code)),
     }
 }

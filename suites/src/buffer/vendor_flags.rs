@@ -6,10 +6,13 @@ use std::ptr;
 
 use clmatrix::cl3::memory::{
     CL_BUFFER_CREATE_TYPE_REGION, CL_MEM_OBJECT_IMAGE2D, create_buffer, create_image, create_pipe,
-    create_sub_buffer, release_mem_object,
+    create_sub_buffer, get_supported_image_formats, release_mem_object,
 };
 use clmatrix::cl3::types::{cl_buffer_region, cl_image_desc, cl_image_format, cl_mem};
-use clmatrix::memory::{Buffer, Image, MemFlags, MemoryObject, Pipe, enqueue_fill};
+use clmatrix::memory::{
+    Buffer, Image, ImageFormat, ImageType, MemFlags, MemoryObject, Pipe, SvmAllocation, SvmFlags,
+    SvmPointer, enqueue_fill, supported_image_formats,
+};
 use clmatrix::pool::{Allocator, DeferredAllocator};
 use clmatrix::{Context, Result};
 use rstest::rstest;
@@ -141,6 +144,25 @@ fn the_driver_answers_for_allocators(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn the_driver_answers_for_formats(on_device: OnDevice) {
+    let context = &on_device.context;
+    for flags in flags() {
+        let (raw, image_type) = (flags.bits(), CL_MEM_OBJECT_IMAGE2D);
+        let answer = get_supported_image_formats(context.get(), raw, image_type);
+        let formats = supported_image_formats(context, flags, ImageType::Image2d);
+        match (formats, answer) {
+            (Ok(formats), Ok(answer)) => {
+                let known = answer.into_iter().filter_map(|raw| ImageFormat::try_from(raw).ok());
+                assert!(formats.into_iter().eq(known), "{flags:?}");
+            }
+            (Err(error), Err(code)) => assert_eq!(error.code(), code, "{flags:?}"),
+            (formats, answer) => panic!("{flags:?}: {formats:?}, and the driver: {answer:?}"),
+        }
+    }
+}
+
 /// Such a flag may make the driver take the host data for another type.
 #[rstest]
 #[clmatrix_harness::test]
@@ -152,5 +174,25 @@ fn they_do_not_go_with_host_memory(on_device: OnDevice) {
         let used = Buffer::using_host_memory(context, flags, vec![1_u32]);
         let used = used.map_err(|returned| returned.error);
         assert_eq!(refusal(used), "CL_INVALID_VALUE", "{flags:?}");
+    }
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn they_do_not_go_with_shared_virtual_memory(on_device: OnDevice) -> Result<()> {
+    let svm = SvmAllocation::new(&on_device.context, 16, 0, SvmFlags::READ_WRITE)?;
+    for flags in flags() {
+        assert_eq!(refusal(svm.as_buffer(flags, ..)), "CL_INVALID_VALUE", "{flags:?}");
+    }
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn they_do_not_go_with_host_data_of_images(on_device: OnDevice) {
+    for flags in flags() {
+        let image = Image::builder(&on_device.context, RGBA_U32).flags(flags).shape([1, 1]);
+        let image = image.copy_from(&[0_u32; 4]).build();
+        assert_eq!(refusal(image), "CL_INVALID_VALUE", "{flags:?}");
     }
 }
