@@ -128,6 +128,7 @@ impl Case {
         is_leader: bool,
         time: Duration,
     ) -> Vec<[Sample; 3]> {
+        let _member = barrier.member();
         let mut rounds = vec![];
         let begin = Instant::now();
         loop {

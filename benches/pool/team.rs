@@ -63,6 +63,7 @@ impl Team {
             starts.push(start);
             let (end, round) = (end.clone(), Arc::clone(&round));
             scope.spawn(move || {
+                let _member = round.barrier.member();
                 let mut reference = Worker::new(reference, workload, number as u64);
                 let mut ours = Worker::new(ours, workload, number as u64);
                 let _ = end.send(ours.round(&AtomicBool::new(true)));
