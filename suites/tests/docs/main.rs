@@ -4,6 +4,7 @@ mod links;
 mod pyopencl;
 mod quirks;
 mod readme;
+mod soundness;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -31,13 +31,13 @@ fn ids(line: &str) -> Option<impl Iterator<Item = &str>> {
 }
 
 /// A row of the page.
-struct Row<'a> {
-    id: &'a str,
+pub(super) struct Row<'a> {
+    pub(super) id: &'a str,
     places: BTreeSet<String>,
     tests: &'a str,
 }
 
-fn rows(page: &str) -> Vec<Row<'_>> {
+pub(super) fn rows(page: &str) -> Vec<Row<'_>> {
     let lines = page.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| id |"));
     let row = |line| {
         let [id, behaviour, evidence, places, tests] = cells(line)[..] else {
