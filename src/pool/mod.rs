@@ -44,6 +44,7 @@ mod shelf;
 mod split;
 mod stack;
 mod statistics;
+mod thread_number;
 
 pub use allocator::{Allocator, DeferredAllocator, ImmediateAllocator, SvmAllocator};
 pub use insight::{PoolEvent, PoolEventKind};

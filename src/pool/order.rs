@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::block::{Block, BoundTo};
 use super::memory::Memory;
-use super::shared::{CALL, Shared, this_thread};
+use super::shared::{CALL, Shared};
 use super::shelf::{Candidate, Wanted};
+use super::thread_number::thread_number;
 use crate::error::Result;
 use crate::event::Event;
 use crate::memory::command::AccessedRange;
@@ -93,13 +94,13 @@ impl<M: Memory> Shared<M> {
         if let Target::Home = target {
             let ready = |block: &Box<_>| self.is_ready(block, size);
             let hand_out = |block: &mut Box<Block<M>>| block.hand_out(size, BoundTo::Home);
-            if let Some(block) = self.shelves.take_any(this_thread(), &wanted, ready, hand_out) {
+            if let Some(block) = self.shelves.take_any(thread_number(), &wanted, ready, hand_out) {
                 return Ok(Some(block));
             }
         }
         let queue = self.queue_of(target);
         let out = self.freeing.begin();
-        let candidates = self.shelves.candidates(this_thread(), &wanted, MOST);
+        let candidates = self.shelves.candidates(thread_number(), &wanted, MOST);
         // Also where something unwinds.
         out.is_of_use(!candidates.is_empty());
         let (chosen, others) = self.choose(candidates, queue);

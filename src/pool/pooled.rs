@@ -11,9 +11,10 @@ use crate::queue::CommandQueue;
 
 use super::block::{Block, BoundTo};
 use super::memory::Memory;
-use super::shared::{Shared, this_thread};
+use super::shared::Shared;
 use super::shelf;
 use super::split;
+use super::thread_number::thread_number;
 use crate::error::{Error, Result};
 use crate::memory::command::enqueue;
 use crate::memory::object::sealed::Handle;
@@ -161,7 +162,7 @@ impl<M: Memory> Drop for Back<M> {
         let pool: *const Shared<M> = Arc::as_ptr(block.pool());
         // SAFETY: the block keeps the pool. Once the block is on the shelf, others can free the pool, when
         // they have had the shelf's lock: nothing but that is touched any more.
-        let shelf = unsafe { (*pool).shelves.of(this_thread()) };
+        let shelf = unsafe { (*pool).shelves.of(thread_number()) };
         if let Some(block) = shelf::give_back(shelf, block) {
             free(block);
         }

@@ -10,8 +10,9 @@ use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_MEM_OBJECT_ALLOCATION_FAILURE}
 use super::block::{Block, Reserved};
 use super::memory::Memory;
 use super::order::Target;
-use super::shared::{CALL, Shared, this_thread};
+use super::shared::{CALL, Shared};
 use super::split::{RemovedRoot, Split};
+use super::thread_number::thread_number;
 use crate::error::{Class, Error, Result};
 
 /// A block, or the error that says that memory has run out.
@@ -92,7 +93,7 @@ impl<M: Memory> Shared<M> {
         let mut block = Block { memory, tracker, reserved, bin, queue, is_new: true, below: None };
         block.hand_out(size, target.bound());
         let block = Box::new(block);
-        self.shelves.add(this_thread(), &block);
+        self.shelves.add(thread_number(), &block);
         // Raises the peaks.
         self.statistics();
         Ok(Ok(block))

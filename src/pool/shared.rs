@@ -1,6 +1,5 @@
 //! What a pool and its blocks have in common.
 
-use std::cell::Cell;
 use std::fmt;
 use std::num::NonZero;
 use std::sync::Arc;
@@ -18,6 +17,7 @@ use super::order::Target;
 use super::shelf::Shelves;
 use super::split::Split;
 use super::statistics::Statistics;
+use super::thread_number::thread_number;
 use crate::error::Result;
 use crate::queue::CommandQueue;
 
@@ -42,7 +42,8 @@ pub(super) struct Shared<M: Memory> {
     pub looks_at_what_comes_back: bool,
 }
 
-/// More would make the statistics slow, and help few.
+/// The largest number of shelves. A pool has two per processor, because threads that are idle have
+/// shelves as well; more than these would make the statistics slow.
 const MOST_SHELVES: usize = 16;
 
 impl<M: Memory> Shared<M> {
@@ -63,7 +64,7 @@ impl<M: Memory> Shared<M> {
             home,
             options,
             binning,
-            shelves: Shelves::new(threads.min(MOST_SHELVES), binning),
+            shelves: Shelves::new((2 * threads).min(MOST_SHELVES), binning),
             split,
             reserved: AtomicUsize::new(0),
             freeing: Freeing::default(),
@@ -77,7 +78,7 @@ impl<M: Memory> Shared<M> {
     pub fn allocate(self: &Arc<Self>, size: usize) -> Result<Box<Block<M>>> {
         let bin = self.binning.bin(size);
         let block = self.shelves.take(
-            this_thread(),
+            thread_number(),
             bin,
             |block| self.is_ready(block, size),
             |block| block.hand_out(size, BoundTo::Home),
@@ -130,20 +131,6 @@ impl<M: Memory> Shared<M> {
         self.reserved.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).ok()?;
         Some(Reserved { pool: Arc::clone(self), bytes, place: None, since: None })
     }
-}
-
-/// A number for each thread.
-#[inline]
-pub(super) fn this_thread() -> usize {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    const NONE: usize = usize::MAX;
-    thread_local!(static NUMBER: Cell<usize> = const { Cell::new(NONE) });
-    NUMBER.with(|number| {
-        if number.get() == NONE {
-            number.set(NEXT.fetch_add(1, Ordering::Relaxed));
-        }
-        number.get()
-    })
 }
 
 impl<M: Memory> fmt::Debug for Shared<M> {

@@ -13,6 +13,7 @@ mod looking;
 mod maximum;
 mod model;
 mod order;
+mod shards;
 mod split;
 
 use clmatrix::memory::MemFlags;
