@@ -46,7 +46,6 @@ pub mod error;
 pub mod event;
 mod handle;
 pub mod launch;
-mod lock;
 pub mod memory;
 pub mod pool;
 pub mod queue;

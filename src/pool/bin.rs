@@ -1,26 +1,26 @@
 //! Bins: classes of sizes that share their leading bits (PyOpenCL's `leading_bits_in_bin_id`).
 
-/// Which sizes share a bin: those with the same highest bit and the same `bits` bits below it.
+/// The rule for bins: sizes with the same highest bit and the same `bits` bits below it share a bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Binning {
     bits: u32,
 }
 
 impl Binning {
-    /// With more, bin numbers would not fit into 32 bits.
+    /// The most leading bits with which bin numbers fit into 32 bits.
     pub const MOST_BITS: u32 = 26;
 
-    /// `None` for more than [`MOST_BITS`](Self::MOST_BITS).
+    /// Returns `None` for more than [`MOST_BITS`](Self::MOST_BITS).
     pub fn new(bits: u32) -> Option<Self> {
         (bits <= Self::MOST_BITS).then_some(Self { bits })
     }
 
-    /// The number of leading bits.
+    /// Returns the number of leading bits.
     pub fn bits(self) -> u32 {
         self.bits
     }
 
-    /// The bin of `size` bytes.
+    /// Returns the bin of `size` bytes.
     #[inline]
     pub fn bin(self, size: usize) -> u32 {
         let exponent = size.max(1).ilog2();
@@ -34,7 +34,7 @@ impl Binning {
         (exponent << self.bits) | mantissa as u32
     }
 
-    /// The largest size of a bin, in bytes: what its blocks have.
+    /// Returns the largest size of a bin in bytes, which is the size of its blocks.
     #[inline]
     pub fn size(self, bin: u32) -> usize {
         let exponent = bin >> self.bits;
@@ -52,7 +52,7 @@ impl Binning {
 mod tests {
     use super::*;
 
-    /// What PyOpenCL 2026.1.4 answers (`_TestMemoryPool`): leading bits, size, bin, its size.
+    /// PyOpenCL 2026.1.4's answers (`_TestMemoryPool`): leading bits, size, bin, size of the bin.
     const PYOPENCL: &[(u32, usize, u32, usize)] = &include!("bin/pyopencl.in");
 
     #[test]

@@ -1,203 +1,152 @@
-//! Stacks of blocks, by bin.
+//! Held blocks by bin.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use super::bin::Binning;
-use super::stack::{Linked, Stack};
 
-/// What is held of each bin; what came last goes first.
+/// The held blocks of each bin; the last block of a bin came last.
 #[derive(Debug)]
-pub(super) struct Bins<B: Linked> {
-    stacks: Stacks<B>,
-    /// What lies below a stack that is not empty; what came first goes first.
-    below: BTreeMap<u32, VecDeque<B>>,
+pub(super) enum Bins<B> {
+    /// All bins up to the highest that ever had a block.
+    Dense(Vec<Vec<B>>),
+    /// The bins that had a block, for so many leading bits that most bins stay empty.
+    Sparse(BTreeMap<u32, Vec<B>>),
 }
 
-#[derive(Debug)]
-enum Stacks<B: Linked> {
-    /// For so few leading bits that all bins have a place.
-    Dense(Dense<B>),
-    /// For more.
-    Sparse(BTreeMap<u32, Stack<B>>),
-}
-
-/// The stacks of all bins up to the highest that was ever used, and which have something.
-#[derive(Debug)]
-struct Dense<B: Linked> {
-    stacks: Vec<Stack<B>>,
-    occupied: Vec<u64>,
-}
-
-impl<B: Linked> Bins<B> {
-    /// Up to which number of leading bits a place for each bin is no waste: 32 KiB at most.
+impl<B> Bins<B> {
+    /// The most leading bits with a place for each bin: 96 KiB at most.
     const DENSE_BITS: u32 = 6;
 
     pub fn new(binning: Binning) -> Self {
-        let stacks = if binning.bits() <= Self::DENSE_BITS {
-            Stacks::Dense(Dense { stacks: Vec::new(), occupied: Vec::new() })
+        if binning.bits() <= Self::DENSE_BITS {
+            Self::Dense(Vec::new())
         } else {
-            Stacks::Sparse(BTreeMap::new())
-        };
-        Self { stacks, below: BTreeMap::new() }
+            Self::Sparse(BTreeMap::new())
+        }
     }
 
     #[inline]
     pub fn push(&mut self, bin: u32, block: B) {
-        self.stacks.push(bin, block);
+        match self {
+            Self::Dense(bins) => match bins.get_mut(bin as usize) {
+                Some(blocks) => blocks.push(block),
+                None => push_new(bins, bin as usize, block),
+            },
+            Self::Sparse(bins) => bins.entry(bin).or_default().push(block),
+        }
     }
 
-    /// Where it goes last.
-    pub fn push_below(&mut self, bin: u32, block: B) {
-        match self.stacks.get(bin) {
-            Some(stack) if !stack.is_empty() => {
-                self.below.entry(bin).or_default().push_back(block);
+    /// Removes the block of the bin that came last, if it is selected.
+    #[inline]
+    pub fn pop_if(&mut self, bin: u32, is_selected: impl FnOnce(&B) -> bool) -> Option<B> {
+        let blocks = match self {
+            Self::Dense(bins) => bins.get_mut(bin as usize),
+            Self::Sparse(bins) => bins.get_mut(&bin),
+        };
+        blocks?.pop_if(|block| is_selected(block))
+    }
+
+    /// Returns the blocks of these bins, the lowest bin first.
+    fn range(
+        &self,
+        bins: RangeInclusive<u32>,
+    ) -> Box<dyn DoubleEndedIterator<Item = &Vec<B>> + '_> {
+        match self {
+            Self::Dense(all) => {
+                let first = all.len().min(*bins.start() as usize);
+                let end = all.len().min((*bins.end() as usize).saturating_add(1));
+                Box::new(all[first..end.max(first)].iter())
             }
-            _ => self.stacks.push(bin, block),
+            Self::Sparse(all) => Box::new(all.range(bins).map(|(_, blocks)| blocks)),
         }
     }
 
-    /// The block that goes first, if it is one like this.
-    #[inline]
-    pub fn pop_if(&mut self, bin: u32, is_one: impl FnOnce(&B) -> bool) -> Option<B> {
-        let stack = self.stacks.get(bin)?;
-        let block = stack.pop_if(is_one)?;
-        if stack.is_empty() {
-            self.was_emptied(bin);
-        }
-        Some(block)
-    }
-
-    /// Takes out all of the bin that are like this.
-    pub fn extract(&mut self, bin: u32, is_one: impl Fn(&B) -> bool, out: &mut Vec<B>) {
-        let Some(stack) = self.stacks.get(bin) else { return };
-        stack.extract(&is_one, out);
-        let is_empty = stack.is_empty();
-        if let Some(below) = self.below.remove(&bin) {
-            let (extracted, left): (VecDeque<_>, VecDeque<_>) = below.into_iter().partition(is_one);
-            out.extend(extracted);
-            if !left.is_empty() {
-                self.below.insert(bin, left);
+    fn range_mut(
+        &mut self,
+        bins: RangeInclusive<u32>,
+    ) -> Box<dyn Iterator<Item = &mut Vec<B>> + '_> {
+        match self {
+            Self::Dense(all) => {
+                let first = all.len().min(*bins.start() as usize);
+                let end = all.len().min((*bins.end() as usize).saturating_add(1));
+                Box::new(all[first..end.max(first)].iter_mut())
             }
-        }
-        if is_empty {
-            self.was_emptied(bin);
+            Self::Sparse(all) => Box::new(all.range_mut(bins).map(|(_, blocks)| blocks)),
         }
     }
 
-    /// A stack has nothing any more: what lies below it is raised, or the bin has nothing.
-    #[inline]
-    fn was_emptied(&mut self, bin: u32) {
-        if self.below.is_empty() || !self.raise(bin) {
-            self.stacks.was_emptied(bin);
-        }
+    /// Returns up to `most` blocks, lower bins first, and those of a bin that came last first.
+    pub fn last(&self, bins: RangeInclusive<u32>, most: usize) -> impl Iterator<Item = &B> {
+        self.range(bins).flat_map(|blocks| blocks.iter().rev()).take(most)
     }
 
-    #[cold]
-    fn raise(&mut self, bin: u32) -> bool {
-        let Some(below) = self.below.get_mut(&bin) else { return false };
-        let first = below.pop_front();
-        if below.is_empty() {
-            self.below.remove(&bin);
-        }
-        first.map(|block| self.stacks.push(bin, block)).is_some()
-    }
-
-    /// The lowest of these bins that has something.
-    pub fn lowest(&self, mut bins: RangeInclusive<u32>) -> Option<u32> {
-        match &self.stacks {
-            _ if bins.is_empty() => None,
-            Stacks::Dense(dense) => bins.find(|bin| dense.is_occupied(*bin as usize)),
-            Stacks::Sparse(stacks) => stacks.range(bins).next().map(|(bin, _)| *bin),
-        }
-    }
-
-    /// The highest bin that has something.
-    pub fn highest(&self) -> Option<u32> {
-        match &self.stacks {
-            Stacks::Dense(dense) => dense.highest(),
-            Stacks::Sparse(stacks) => stacks.last_key_value().map(|(bin, _)| *bin),
-        }
-    }
-
-    /// All of them, for good.
-    pub fn drain(&mut self) -> Vec<B> {
-        let mut drained = self.stacks.drain();
-        drained.extend(std::mem::take(&mut self.below).into_values().flatten());
-        drained
-    }
-}
-
-impl<B: Linked> Stacks<B> {
-    #[inline]
-    fn get(&mut self, bin: u32) -> Option<&mut Stack<B>> {
-        match self {
-            Self::Dense(dense) => dense.stacks.get_mut(bin as usize),
-            Self::Sparse(stacks) => stacks.get_mut(&bin),
-        }
-    }
-
-    #[inline]
-    fn push(&mut self, bin: u32, block: B) {
-        match self {
-            Self::Dense(dense) => dense.push(bin as usize, block),
-            Self::Sparse(stacks) => push_sparse(stacks, bin, block),
-        }
-    }
-
-    #[inline]
-    fn was_emptied(&mut self, bin: u32) {
-        match self {
-            Self::Dense(dense) => dense.occupied[bin as usize / 64] &= !(1 << (bin % 64)),
-            Self::Sparse(stacks) => remove_sparse(stacks, bin),
-        }
-    }
-
-    fn drain(&mut self) -> Vec<B> {
-        match self {
-            Self::Dense(dense) => {
-                dense.occupied.clear();
-                std::mem::take(&mut dense.stacks).into_iter().flatten().collect()
+    /// Removes the first of the blocks that [`last`](Self::last) returns which is selected. Moves the blocks
+    /// before it behind the others of their bins, so that other blocks are looked at next.
+    pub fn take_last(
+        &mut self,
+        bins: RangeInclusive<u32>,
+        most: usize,
+        is_selected: impl Fn(&B) -> bool,
+    ) -> Option<B> {
+        let mut left = most;
+        for blocks in self.range_mut(bins) {
+            let looked_at = blocks.len().min(left);
+            let found = blocks.iter().rev().take(looked_at).position(&is_selected);
+            let taken = found.map(|nth| blocks.remove(blocks.len() - 1 - nth));
+            blocks.rotate_right(found.unwrap_or(looked_at));
+            if taken.is_some() {
+                return taken;
             }
-            Self::Sparse(stacks) => std::mem::take(stacks).into_values().flatten().collect(),
+            left -= looked_at;
         }
+        None
+    }
+
+    /// Returns a block of the highest bin that has one.
+    pub fn highest(&self) -> Option<&B> {
+        self.range(0..=u32::MAX).rev().find_map(|blocks| blocks.last())
+    }
+
+    /// Removes the selected blocks.
+    pub fn extract(&mut self, is_selected: impl Fn(&B) -> bool) -> Vec<B> {
+        let bins = self.range_mut(0..=u32::MAX);
+        bins.flat_map(|blocks| blocks.extract_if(.., |block| is_selected(block))).collect()
     }
 }
 
-// By themselves, so that what is done with dense stacks is short.
-
-#[inline(never)]
-fn push_sparse<B: Linked>(stacks: &mut BTreeMap<u32, Stack<B>>, bin: u32, block: B) {
-    stacks.entry(bin).or_default().push(block);
+#[cold]
+fn push_new<B>(bins: &mut Vec<Vec<B>>, bin: usize, block: B) {
+    bins.resize_with(bin + 1, Vec::new);
+    bins[bin].push(block);
 }
 
-#[inline(never)]
-fn remove_sparse<B: Linked>(stacks: &mut BTreeMap<u32, Stack<B>>, bin: u32) {
-    stacks.remove(&bin);
-}
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
 
-impl<B: Linked> Dense<B> {
-    fn is_occupied(&self, bin: usize) -> bool {
-        self.occupied.get(bin / 64).is_some_and(|word| word >> (bin % 64) & 1 != 0)
+    fn all(bins: &Bins<i32>) -> Vec<i32> {
+        bins.last(0..=u32::MAX, usize::MAX).copied().collect()
     }
 
-    #[inline]
-    fn push(&mut self, bin: usize, block: B) {
-        if bin >= self.stacks.len() {
-            self.grow(bin);
+    #[test]
+    fn blocks_that_are_not_selected_are_looked_at_last() {
+        for bits in [4, Binning::MOST_BITS] {
+            let mut bins = Bins::new(Binning::new(bits).unwrap());
+            (0..6).for_each(|block| bins.push(7, block));
+            (10..12).for_each(|block| bins.push(9, block));
+            assert_eq!(all(&bins), [5, 4, 3, 2, 1, 0, 11, 10]);
+            assert_eq!(bins.take_last(7..=9, 4, |block| *block == 3), Some(3));
+            assert_eq!(all(&bins), [2, 1, 0, 5, 4, 11, 10]);
+            assert_eq!(bins.take_last(7..=9, 3, |block| *block > 5), None);
+            assert_eq!(all(&bins), [5, 4, 2, 1, 0, 11, 10]);
+            assert_eq!(bins.take_last(7..=9, 6, |block| *block > 5), Some(11));
+            assert_eq!(bins.highest(), Some(&10));
+            assert_eq!(bins.take_last(8..=9, 6, |_| true), Some(10));
+            assert_eq!((bins.highest().is_some(), all(&bins).len()), (true, 5));
+            assert_eq!([bins.pop_if(8, |_| true), bins.pop_if(700, |_| true)], [None; 2]);
+            assert_eq!(bins.extract(|block| block % 2 == 0), [0, 2, 4]);
+            assert_eq!([bins.pop_if(7, |_| false), bins.pop_if(7, |_| true)], [None, Some(5)]);
         }
-        self.stacks[bin].push(block);
-        self.occupied[bin / 64] |= 1 << (bin % 64);
-    }
-
-    #[cold]
-    fn grow(&mut self, bin: usize) {
-        self.stacks.resize_with(bin + 1, Stack::default);
-        self.occupied.resize(bin / 64 + 1, 0);
-    }
-
-    fn highest(&self) -> Option<u32> {
-        let word = self.occupied.iter().rposition(|word| *word != 0)?;
-        Some(word as u32 * 64 + self.occupied[word].ilog2())
     }
 }

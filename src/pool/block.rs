@@ -1,109 +1,124 @@
-//! The blocks of a pool, from the allocator and back.
+//! The blocks of a pool.
 
+use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use super::memory::Memory;
-use super::shared::Shared;
-use super::shelf::Shelved;
-use super::split::Place;
-use super::stack::Linked;
-use crate::memory::track::AccessTracker;
+use super::shared::{CALL, Shared};
+use super::slabs::Place;
+use crate::error::Result;
+use crate::memory::RecordedUse;
+use crate::memory::command::AccessedRange;
+use crate::memory::track::{Access, AccessTracker};
 use crate::queue::CommandQueue;
 
-/// Memory from the allocator, as long as the pool has it.
+/// Memory from the allocator, or a part of such memory, as long as the pool has it.
 #[derive(Debug)]
 pub(super) struct Block<M: Memory> {
     /// Freed before its bytes are reserved no more.
     pub memory: M,
-    /// The memory's, at hand for the common case.
+    /// The tracker of `memory`.
     pub tracker: Arc<AccessTracker>,
     pub reserved: Reserved<M>,
+    pub bytes: usize,
     pub bin: u32,
-    pub queue: BoundTo,
-    /// True if its bytes are such as the allocator has just made, until a pool has told of that.
+    /// The position of a part in its slab.
+    pub place: Option<Box<Place>>,
+    /// The queue for which the block was handed out, or to which the user has bound it.
+    pub queue: Option<CommandQueue>,
+    /// True if the user has bound the block: commands on `queue` may use it without the pool's knowledge.
+    pub is_bound: bool,
+    /// True until a block that the allocator has just made has been handed out.
     pub is_new: bool,
-    /// What lies below it on a shelf.
-    pub below: Option<Box<Self>>,
 }
 
-/// The queue that a block is bound to.
-#[derive(Clone, Debug)]
-pub(super) enum BoundTo {
-    /// The allocator's, if it has one.
-    Home,
-    /// The queue for which it was allocated.
-    Other(CommandQueue),
-    /// The queue that the user bound it to: commands there may use it without the pool's knowledge.
-    Bound(CommandQueue),
-    Nothing,
-}
-
-/// Bytes of a pool's limit, or of one of its roots, which has them from there.
+/// Bytes of a pool's limit.
 #[derive(Debug)]
 pub(super) struct Reserved<M: Memory> {
     pub pool: Arc<Shared<M>>,
+    /// 0 for parts: their slab has reserved the bytes.
     pub bytes: usize,
-    /// Where they are in a root, if they are.
-    pub place: Option<Box<Place>>,
-    /// Since when the memory that has them is held, or being freed, for those pools that want to know.
+    /// False until the allocator has made the block.
+    pub is_made: bool,
+    /// The time since when the block is held or being freed, for pools that need it.
     pub since: Option<Instant>,
 }
 
 impl<M: Memory> Drop for Reserved<M> {
     fn drop(&mut self) {
-        if self.place.is_none() {
-            self.pool.reserved.fetch_sub(self.bytes, Ordering::Relaxed);
-            if let Some(began) = self.since {
-                self.pool.was_freed(self.bytes, began);
-            }
+        if self.bytes > 0 {
+            self.pool.was_given_up(self);
         }
     }
 }
 
 impl<M: Memory> Drop for Block<M> {
     fn drop(&mut self) {
-        // A region's bytes stay those of its root.
-        if self.reserved.place.is_none() && self.pool().insight.is_some() {
+        if self.pool().insight.is_some() {
             self.reserved.since = Some(Instant::now());
         }
     }
 }
 
 impl<M: Memory> Block<M> {
-    /// Makes it one of `size` bytes for somebody on a queue.
-    #[inline]
-    pub fn hand_out(&mut self, size: usize, queue: BoundTo) {
-        self.memory.shrink(size);
-        self.queue = queue;
-    }
-
     pub fn pool(&self) -> &Arc<Shared<M>> {
         &self.reserved.pool
     }
-}
 
-impl<M: Memory> Linked for Box<Block<M>> {
+    /// Makes this a block of `size` bytes for `queue`.
     #[inline]
-    fn below(&mut self) -> &mut Option<Self> {
-        &mut self.below
-    }
-}
-
-impl<M: Memory> Shelved for Box<Block<M>> {
-    #[inline]
-    fn bin(&self) -> u32 {
-        self.bin
+    pub fn hand_out(&mut self, size: usize, queue: Option<&CommandQueue>) {
+        self.memory.shrink(size);
+        if self.queue.as_ref() != queue {
+            self.queue = queue.cloned();
+        }
+        self.is_bound = false;
     }
 
-    #[inline]
-    fn size(&self) -> usize {
-        self.reserved.bytes
+    /// The bytes of the block, as its tracker counts them.
+    pub fn range(&self) -> Range<usize> {
+        self.memory.in_tracker(0..self.bytes)
     }
 
-    #[inline]
-    fn requested(&self) -> usize {
-        self.memory.size()
+    /// Frees a block that was held, and returns when its bytes are there for others: drivers keep memory as
+    /// long as commands may use it.
+    pub fn free_now(self) {
+        if self.memory.is_sole()
+            && let Err(error) =
+                self.tracker.wait_until_idle(CALL).and_then(|()| self.memory.be_freed_at_once())
+        {
+            log::warn!("{error}: memory that a pool frees may become available late");
+        }
+    }
+
+    /// Returns all bytes of the block for a command that may write them.
+    pub fn accessed(&self) -> AccessedRange<'_> {
+        AccessedRange {
+            tracker: &self.tracker,
+            context: self.memory.context().raw(),
+            range: self.range(),
+            access: Access::Write,
+        }
+    }
+
+    /// Binds the block to `queue`, whose later commands run after those of the queue that it was bound to.
+    pub fn bind(&mut self, queue: &CommandQueue) -> Result<()> {
+        if let Some(bound) = self.queue.as_ref().filter(|bound| *bound != queue) {
+            let marker = bound.enqueue_marker([])?;
+            RecordedUse::Event(&marker).record(&self.accessed())?;
+            queue.order_after(&[marker])?;
+        }
+        (self.queue, self.is_bound) = (Some(queue.clone()), true);
+        Ok(())
+    }
+
+    /// Waits for the commands of the queue that the block is bound to, and unbinds the block.
+    pub fn unbind(&mut self) -> Result<()> {
+        if let Some(bound) = &self.queue {
+            bound.finish()?;
+        }
+        (self.queue, self.is_bound) = (None, false);
+        Ok(())
     }
 }

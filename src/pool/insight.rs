@@ -1,4 +1,4 @@
-//! What a pool tells of what it does, and of what has not come back to it: for those that ask.
+//! Events and leaks of a pool, for pools that report them.
 
 use std::backtrace::Backtrace;
 use std::borrow::Cow;
@@ -18,36 +18,36 @@ use super::pooled::Pooled;
 use super::shared::Shared;
 use crate::error::{Class, Result};
 
-/// Something that a pool has done, for [`PoolOptions::on_event`](super::PoolOptions::on_event). Its
-/// `Display` is a line of a trace.
+/// An action of a pool, for [`PoolOptions::on_event`](super::PoolOptions::on_event). `Display`
+/// prints a line of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PoolEvent<'a> {
-    /// What.
+    /// The kind of action.
     pub kind: PoolEventKind,
-    /// The bytes that were asked for; of a block or a root that is freed, all that it had.
+    /// The requested bytes; all bytes of a block or slab that is freed.
     pub size: usize,
-    /// The bin of these.
+    /// The bin of `size`.
     pub bin: u32,
-    /// How long it took; of a block that comes back, how long it was away.
+    /// The time that the action took; for a block that comes back, the time that it was active.
     pub time: Duration,
-    /// What [`Pooled::named`] called it, where it comes back.
+    /// The name of a block that comes back, from [`Pooled::named`].
     pub name: Option<&'a str>,
 }
 
-/// What a pool has done.
+/// The kind of an action of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PoolEventKind {
-    /// It has handed out memory that its allocator has just made: a block, or the first region of a root.
+    /// The pool has handed out new memory from its allocator: a block, or the first part of a slab.
     Allocated,
-    /// It has handed out a block that it held, or a region of a root that it had.
+    /// The pool has handed out a held block, or a part of a slab that it had.
     Reused,
     /// A block comes back.
     Returned,
-    /// The memory of a block or of a root has been given up.
+    /// The memory of a block or slab has been freed.
     Freed,
-    /// It has nothing to hand out.
+    /// Memory has run out.
     OutOfMemory,
 }
 
@@ -59,24 +59,24 @@ impl fmt::Display for PoolEvent<'_> {
     }
 }
 
-/// Who is told of what a pool does.
+/// The hook that gets the events of a pool.
 pub(super) type Hook = Arc<dyn Fn(&PoolEvent<'_>) + Send + Sync>;
 
-/// What a pool that tells keeps in mind.
+/// The records of a pool that reports events or leaks.
 pub(super) struct Insight {
     hook: Option<Hook>,
     reports_leaks: bool,
     active: Mutex<Active>,
 }
 
-/// The blocks that are away, by where they are in memory.
+/// The active blocks, by address.
 #[derive(Default)]
 struct Active {
     blocks: BTreeMap<usize, Record>,
     bytes: usize,
 }
 
-/// What is known of a block that is away.
+/// The record of an active block.
 struct Record {
     size: usize,
     since: Instant,
@@ -85,7 +85,7 @@ struct Record {
 }
 
 impl Insight {
-    /// For a pool that is to tell something.
+    /// Returns the records of a pool that reports events or leaks.
     pub fn new(hook: Option<Hook>, reports_leaks: bool) -> Option<Self> {
         let active = Mutex::default();
         (hook.is_some() || reports_leaks).then_some(Self { hook, reports_leaks, active })
@@ -99,7 +99,7 @@ impl Insight {
         }
     }
 
-    /// Gives how many bytes are away now.
+    /// Records a block that is handed out, and returns the active bytes.
     fn goes<M: Memory>(&self, block: &Block<M>) -> usize {
         let backtrace = self.reports_leaks.then(Backtrace::force_capture);
         let (size, since) = (block.memory.size(), Instant::now());
@@ -116,7 +116,7 @@ impl Insight {
         }
     }
 
-    /// A block that is about to be held again, or freed.
+    /// Reports a block that comes back.
     pub fn comes_back<M: Memory>(&self, block: &Block<M>) {
         let mut active = self.active.lock();
         let Some(record) = active.blocks.remove(&key(block)) else { return };
@@ -131,7 +131,14 @@ impl Insight {
         });
     }
 
-    /// The pool has gone: logs what is still away.
+    /// Reports that a block of the allocator's has been freed, which began at `since`.
+    #[cold]
+    pub fn freed(&self, size: usize, bin: u32, since: Instant) {
+        let (kind, time) = (PoolEventKind::Freed, since.elapsed());
+        self.tell(&PoolEvent { kind, size, bin, time, name: None });
+    }
+
+    /// Logs the active blocks of a pool whose last handle is dropped.
     pub fn report_leaks(&self) {
         if !self.reports_leaks {
             return;
@@ -145,7 +152,7 @@ impl Insight {
     }
 }
 
-/// No other block of the pool is there while this one is away.
+/// The address of a block, which no other block has while this one is active.
 fn key<M: Memory>(block: &Block<M>) -> usize {
     (&raw const *block).addr()
 }
@@ -159,7 +166,7 @@ fn report(active: &Active) -> String {
         format!("memory pool: dropped while {count} blocks with {bytes} bytes are in use");
     for Record { size, name, backtrace, .. } in leaks {
         let name = name.as_ref().map_or("without a name".to_owned(), |name| format!("{name:?}"));
-        // Nothing goes wrong where text is written to memory.
+        // Writing to a `String` does not fail.
         _ = write!(text, "\n{size} bytes, {name}, allocated at");
         if let Some(backtrace) = backtrace {
             _ = write!(text, "\n{backtrace}");
@@ -169,15 +176,15 @@ fn report(active: &Active) -> String {
 }
 
 impl<M: Memory> Shared<M> {
-    /// Hands out what `allocate` gives.
+    /// Reports the result of `allocate`, if the pool reports events or leaks.
     #[inline]
     pub fn watched(
         &self,
         size: usize,
-        allocate: impl FnOnce() -> Result<Box<Block<M>>>,
+        allocate: impl FnOnce() -> Result<Pooled<M>>,
     ) -> Result<Pooled<M>> {
         match &self.insight {
-            None => allocate().map(Pooled::new),
+            None => allocate(),
             Some(insight) => self.watch(insight, size, allocate),
         }
     }
@@ -187,7 +194,7 @@ impl<M: Memory> Shared<M> {
         &self,
         insight: &Insight,
         size: usize,
-        allocate: impl FnOnce() -> Result<Box<Block<M>>>,
+        allocate: impl FnOnce() -> Result<Pooled<M>>,
     ) -> Result<Pooled<M>> {
         let began = Instant::now();
         let result = allocate();
@@ -197,12 +204,10 @@ impl<M: Memory> Shared<M> {
         };
         match result {
             Ok(mut block) => {
-                self.raise_peak_active(insight.goes(&block));
-                let is_new = mem::replace(&mut block.is_new, false);
-                // From here on, it goes back where something unwinds.
-                let pooled = Pooled::new(block);
+                self.raise_peak_active(insight.goes(block.block()));
+                let is_new = mem::replace(&mut block.block_mut().is_new, false);
                 event(if is_new { PoolEventKind::Allocated } else { PoolEventKind::Reused });
-                Ok(pooled)
+                Ok(block)
             }
             Err(error) => {
                 if error.class() == Class::OutOfMemory {
@@ -212,22 +217,13 @@ impl<M: Memory> Shared<M> {
             }
         }
     }
-
-    /// The memory of a block or of a root has been given up since then.
-    #[cold]
-    pub fn was_freed(&self, size: usize, began: Instant) {
-        if let Some(insight) = &self.insight {
-            let (kind, bin, time) = (PoolEventKind::Freed, self.binning.bin(size), began.elapsed());
-            insight.tell(&PoolEvent { kind, size, bin, time, name: None });
-        }
-    }
 }
 
 impl<M: Memory> Pooled<M> {
-    /// Gives it a name, which the pool tells with what it tells of this memory until that comes back:
-    /// in the event of that ([`PoolOptions::on_event`](super::PoolOptions::on_event)), and where it is
-    /// reported as a leak ([`PoolOptions::report_leaks`](super::PoolOptions::report_leaks)). A pool that
-    /// does neither keeps no names.
+    /// Names the block until it comes back. The name appears in the event of its return
+    /// ([`PoolOptions::on_event`](super::PoolOptions::on_event)) and in the report of leaks
+    /// ([`PoolOptions::report_leaks`](super::PoolOptions::report_leaks)). A pool that reports neither keeps
+    /// no names.
     ///
     /// ```
     /// use clmatrix::memory::MemFlags;

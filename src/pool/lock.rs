@@ -1,8 +1,10 @@
-//! The lock of a shelf: held for some ten instructions, and released by one store.
+//! The lock of a shard: held for some ten instructions, and released by one store.
 //!
-//! Why not a library's: whoever gives the last block back may find the pool freed by another thread as
-//! soon as the lock is released, so the release must be the last that touches it. Others do not promise
-//! that.
+//! The release must be the last access to the lock: as soon as a shard is unlocked, another thread can take
+//! the block that has just come back, and free the pool with the shard. `parking_lot` and the standard
+//! library do not promise that for their locks, so a handle would have to keep the pool by an `Arc` during
+//! the release. `parking_lot`'s lock also takes 3 ns more for an allocation and a drop (21 instead of 18 ns,
+//! 0.49 instead of 0.43 of the reference of `cargo xtask bench pool`), without that `Arc`.
 
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -22,18 +24,18 @@ use std::thread::yield_now;
 
 /// A lock around a `T`.
 ///
-/// All of it is in a cell, the bytes that it is padded with, too: a reference is promised to outlive the
-/// function that it is given to, but for what is in a cell.
+/// All bytes are in a cell, also those of the padding: the compiler may assume that a reference outlives the
+/// function that gets it, except for bytes in a cell.
 pub(super) struct Lock<T>(UnsafeCell<Padded<T>>);
 
-/// It fills its cache lines, so that threads with different ones do not disturb each other.
+/// A lock that fills its cache lines, so that threads with different locks do not disturb each other.
 #[repr(align(128))]
 struct Padded<T> {
     is_taken: AtomicBool,
     value: UnsafeTracked<T>,
 }
 
-// SAFETY: the value is reached by one thread at a time.
+// SAFETY: one thread at a time accesses the value.
 unsafe impl<T: Send> Send for Lock<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Lock<T> {}
@@ -44,14 +46,14 @@ impl<T> Lock<T> {
         Self(UnsafeCell::new(Padded { is_taken, value }))
     }
 
-    /// Runs `f`, which must not take long and must not lock this again, with the value.
+    /// Runs `f` with the value. `f` must be short and must not lock this lock again.
     #[inline]
     pub fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
-        // SAFETY: while it is borrowed, it is reached only by references like these.
+        // SAFETY: while the lock is borrowed, its bytes are accessed only through such references.
         let Padded { is_taken, value } = unsafe { &*self.0.get() };
         take(is_taken);
         let release = Release(is_taken);
-        // SAFETY: nobody else has it until it is released.
+        // SAFETY: this thread alone accesses the value until the release.
         #[cfg(not(loom))]
         let result = f(unsafe { &mut *value.get() });
         // SAFETY: as above, which loom checks.
@@ -76,7 +78,7 @@ fn try_take(is_taken: &AtomicBool) -> bool {
 
 #[cold]
 fn wait(is_taken: &AtomicBool) {
-    /// How often it is looked at before another thread may run: its holder may be one.
+    /// The number of spins before a yield to the thread that may hold the lock.
     const SPINS: u32 = if cfg!(loom) { 0 } else { 64 };
     let mut spins = 0;
     while !try_take(is_taken) {
@@ -87,7 +89,7 @@ fn wait(is_taken: &AtomicBool) {
             } else {
                 yield_now();
             }
-            // Loom would have it see what was there before for as long as it likes.
+            // In loom's models, the load may return an old value forever.
             if cfg!(loom) || !is_taken.load(Ordering::Relaxed) {
                 break;
             }
@@ -95,7 +97,7 @@ fn wait(is_taken: &AtomicBool) {
     }
 }
 
-/// Releases the lock, also where something unwinds.
+/// Releases the lock when dropped, also during unwinding.
 struct Release<'a>(&'a AtomicBool);
 
 impl Drop for Release<'_> {
@@ -105,13 +107,13 @@ impl Drop for Release<'_> {
     }
 }
 
-/// Has loom complain of threads that touch it when it has been dropped.
+/// Makes loom report threads that access a lock after its drop.
 #[cfg(loom)]
 impl<T> Drop for Lock<T> {
     fn drop(&mut self) {
         let Padded { is_taken, value } = self.0.get_mut();
         value.with_mut(|_| ());
-        // SAFETY: it is borrowed mutably, which loom checks.
+        // SAFETY: the lock is borrowed mutably, which loom checks.
         assert!(!unsafe { is_taken.unsync_load() });
     }
 }
@@ -121,3 +123,6 @@ impl<T> fmt::Debug for Lock<T> {
         f.debug_struct("Lock").finish_non_exhaustive()
     }
 }
+
+#[cfg(all(test, loom))]
+mod loom_tests;

@@ -1,4 +1,4 @@
-//! What a pool needs to know of the memory that it hands out.
+//! The kinds of memory that a pool hands out.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,51 +11,48 @@ use crate::memory::context::MemContext;
 use crate::memory::track::AccessTracker;
 use crate::memory::{Buffer, MemoryObject, SvmAllocation, SvmPointer};
 
-/// Memory that a pool can hand out: a [`Buffer`], or an [`SvmAllocation`].
+/// Memory that a pool hands out: a [`Buffer`], or an [`SvmAllocation`].
 pub trait Memory: sealed::Block {}
 
 pub(crate) mod sealed {
     use super::*;
 
     pub trait Block: Send + Sync + Sized + 'static {
-        /// True if it can be handed out in parts.
+        /// True if memory can be handed out in parts.
         const HAS_PARTS: bool;
 
-        /// True if the driver keeps it until the commands on it have ended, whoever enqueued them.
-        const IS_KEPT_BY_COMMANDS: bool;
-
-        /// Its size in bytes.
+        /// Returns the size in bytes.
         fn size(&self) -> usize;
 
-        /// Makes handles say that it is smaller than it is.
+        /// Makes this handle one to the first `size` bytes.
         fn shrink(&mut self, size: usize);
 
-        /// Returns whether nobody else has a handle to it or to a part of it, or a map.
+        /// Returns whether there is no other handle to the memory or to a part of it, and no map.
         fn is_sole(&self) -> bool;
 
-        /// Which uses of its bytes are known.
+        /// Returns the tracker of the memory.
         fn tracker(&self) -> &Arc<AccessTracker>;
 
-        /// Which of the bytes that these count are its own, all `size` of them.
-        fn in_tracker(&self, size: usize) -> Range<usize>;
+        /// Returns the bytes of `range`, as the tracker counts them.
+        fn in_tracker(&self, range: Range<usize>) -> Range<usize>;
 
         fn context(&self) -> &Arc<MemContext>;
 
-        /// From now on, it is freed at once when it is dropped, not when it is a queue's turn.
+        /// Makes the drop free the memory at once, instead of in the order of a queue.
         fn be_freed_at_once(&self) -> Result<()>;
 
-        /// At multiples of how many bytes a part of it may begin.
+        /// Returns the alignment of parts in bytes.
         fn alignment_of_parts(&self) -> usize;
 
-        /// A handle to `size` bytes of it, which may be used by itself.
+        /// Returns a handle to `size` bytes from `start` on (`clCreateSubBuffer`).
         fn part(&self, start: usize, size: usize) -> Result<Self>;
 
-        /// Returns whether nobody else has a handle to this part, or to a part of it, or a map.
+        /// Returns whether there is no other handle to this part or to a part of it, and no map.
         fn is_sole_part(&self) -> bool;
     }
 }
 
-/// Returns whether this is the only handle. What others did with theirs comes before what follows.
+/// Returns whether this is the only handle. The uses of other handles happen before the return.
 #[inline]
 fn is_only<T>(handle: &Arc<T>) -> bool {
     let is_only = Arc::strong_count(handle) == 1;
@@ -68,7 +65,6 @@ impl Memory for Buffer {}
 
 impl sealed::Block for Buffer {
     const HAS_PARTS: bool = true;
-    const IS_KEPT_BY_COMMANDS: bool = true;
 
     fn size(&self) -> usize {
         MemoryObject::size(self)
@@ -89,8 +85,9 @@ impl sealed::Block for Buffer {
         self.held().object().tracker()
     }
 
-    fn in_tracker(&self, size: usize) -> Range<usize> {
-        self.held().object().in_tracker(&(self.offset()..self.offset() + size))
+    fn in_tracker(&self, range: Range<usize>) -> Range<usize> {
+        let offset = self.offset();
+        self.held().object().in_tracker(&(offset + range.start..offset + range.end))
     }
 
     fn context(&self) -> &Arc<MemContext> {
@@ -102,9 +99,9 @@ impl sealed::Block for Buffer {
     }
 
     fn alignment_of_parts(&self) -> usize {
-        /// Of `long16` and `double16`: any type can begin there.
+        /// The alignment of `long16` and `double16`, the largest of any type.
         const LARGEST_TYPE: usize = 128;
-        // One that all devices can use. They are powers of two.
+        // All devices can use the largest: alignments are powers of two.
         self.context().base_alignments().max().unwrap_or(1).max(LARGEST_TYPE)
     }
 
@@ -121,7 +118,6 @@ impl Memory for SvmAllocation {}
 
 impl sealed::Block for SvmAllocation {
     const HAS_PARTS: bool = false;
-    const IS_KEPT_BY_COMMANDS: bool = false;
 
     fn size(&self) -> usize {
         SvmPointer::size(self)
@@ -142,8 +138,8 @@ impl sealed::Block for SvmAllocation {
         self.shared().tracker()
     }
 
-    fn in_tracker(&self, size: usize) -> Range<usize> {
-        0..size
+    fn in_tracker(&self, range: Range<usize>) -> Range<usize> {
+        range
     }
 
     fn context(&self) -> &Arc<MemContext> {

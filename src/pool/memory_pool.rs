@@ -10,7 +10,6 @@ use cl3::types::cl_context;
 use super::allocator::Allocator;
 use super::memory::Memory;
 use super::options::PoolOptions;
-use super::order::Target;
 use super::pooled::Pooled;
 use super::shared::Shared;
 use super::statistics::Statistics;
@@ -19,8 +18,8 @@ use crate::memory::{Buffer, SvmAllocation};
 
 /// A pool of memory; see the [module documentation](super).
 ///
-/// Clones are the same pool. When the last is dropped, what it holds is freed, and what is active when it
-/// is dropped.
+/// Clones are handles to the same pool. The pool frees its held blocks when the last handle is dropped, and
+/// its active blocks when their handles are dropped.
 pub struct Pool<M: Memory>(Arc<Handle<M>>);
 
 /// A pool of buffers (PyOpenCL's `MemoryPool`).
@@ -47,7 +46,7 @@ pub type MemoryPool = Pool<Buffer>;
 /// A pool of shared virtual memory (PyOpenCL's `SVMPool`).
 pub type SvmPool = Pool<SvmAllocation>;
 
-/// What users have of a pool: blocks that are held keep the pool, until the last of these goes.
+/// The handles that users have, all together. Held blocks keep the pool until the last handle is dropped.
 #[derive(Debug)]
 struct Handle<M: Memory>(Arc<Shared<M>>);
 
@@ -61,21 +60,22 @@ impl<M: Memory> Drop for Handle<M> {
 }
 
 impl<M: Memory> Pool<M> {
-    /// A pool as PyOpenCL's, but ordered across queues.
+    /// Returns a pool like PyOpenCL's, but ordered across queues.
     ///
-    /// A deferred allocator draws a warning: the pool cannot know when memory has run out.
+    /// A deferred allocator draws a warning: the pool does not learn when memory has run out.
     ///
     /// # Errors
-    /// CL_INVALID_CONTEXT where the allocator's queue is of another context, and CL_INVALID_COMMAND_QUEUE
-    /// where it may reorder its commands.
+    /// CL_INVALID_CONTEXT if the allocator's queue is of another context, and CL_INVALID_COMMAND_QUEUE if it
+    /// is out-of-order.
     pub fn new(allocator: impl Allocator<Memory = M> + 'static) -> Result<Self> {
         Self::with_options(allocator, PoolOptions::default())
     }
 
-    /// A pool that is as `options` say.
+    /// Returns a pool with `options`.
     ///
     /// # Errors
-    /// CL_INVALID_VALUE for more than 26 leading bits, and where shared virtual memory is to be split; those of [`new`](Self::new).
+    /// CL_INVALID_VALUE for more than 26 leading bits, and for slabs of shared virtual memory; those of
+    /// [`new`](Self::new).
     pub fn with_options(
         allocator: impl Allocator<Memory = M> + 'static,
         options: PoolOptions,
@@ -106,90 +106,87 @@ impl<M: Memory> Pool<M> {
         &*self.shared().allocator
     }
 
-    /// `size` bytes of undefined content, for the allocator's queue, or for any if it has none.
+    /// Returns `size` bytes of undefined content, for the allocator's queue, or for no queue if it has none.
     ///
-    /// Where memory has run out, the pool frees what it holds, the largest blocks first, and asks its
-    /// allocator again after each. It waits for the commands that use a block that it frees, and for other
-    /// threads that free blocks or look at whether some can be used: what lets these run must not come
-    /// after this call.
+    /// If memory has run out, the pool frees its held blocks, the largest first, and asks its allocator
+    /// again after each. One thread does so at a time; others that are out of memory wait for it. The
+    /// thread waits for the commands on each block that it frees, so events that let these commands run
+    /// must not be set after this call. The request may fail although another thread gives a block back
+    /// at the same time.
     ///
     /// # Errors
-    /// CL_INVALID_BUFFER_SIZE for more than CL_DEVICE_MAX_MEM_ALLOC_SIZE of every device; what class
-    /// [`OutOfMemory`](crate::Class::OutOfMemory) is where memory has run out although the pool has freed
-    /// all that it held; and what the allocator and the driver answer.
+    /// CL_INVALID_BUFFER_SIZE for more than CL_DEVICE_MAX_MEM_ALLOC_SIZE of every device; an error of class
+    /// [`OutOfMemory`](crate::Class::OutOfMemory) if memory has run out although the pool has freed all
+    /// held blocks; and the errors of the allocator and the driver.
     #[inline]
     pub fn allocate(&self, size: usize) -> Result<Pooled<M>> {
         let shared = self.shared();
-        shared.watched(size, || shared.allocate(size))
+        shared.watched(size, || shared.allocate(size, shared.home.as_ref()))
     }
 
-    /// `size` bytes of undefined content, for `queue`: what is enqueued there comes after what the block
-    /// was used for before.
+    /// Returns `size` bytes of undefined content for `queue`: commands that are enqueued there run after
+    /// the earlier uses of the block.
     ///
     /// # Errors
     /// CL_INVALID_CONTEXT for a queue of another context, and those of [`allocate`](Self::allocate).
     pub fn allocate_on(&self, queue: &CommandQueue, size: usize) -> Result<Pooled<M>> {
         let shared = self.shared();
-        if shared.home.as_ref() == Some(queue) {
-            return self.allocate(size);
-        }
         check_context("MemoryPool::allocate_on", queue, &*shared.allocator)?;
-        let target = Target::Other(queue.clone());
-        shared.watched(size, || shared.allocate_for(size, &target))
+        shared.watched(size, || shared.allocate(size, Some(queue)))
     }
 
-    /// The number of blocks that wait to be used again.
+    /// Returns the number of held blocks.
     pub fn held_blocks(&self) -> usize {
         self.statistics().held_blocks
     }
 
-    /// The number of blocks in use.
+    /// Returns the number of active blocks.
     pub fn active_blocks(&self) -> usize {
         self.statistics().active_blocks
     }
 
-    /// The size of all blocks in bytes, held and active.
+    /// Returns the size of all blocks in bytes, held and active.
     pub fn managed_bytes(&self) -> usize {
         self.statistics().managed_bytes
     }
 
-    /// How many bytes were asked for of the blocks in use.
+    /// Returns the requested bytes of active blocks.
     pub fn active_bytes(&self) -> usize {
         self.statistics().active_bytes
     }
 
-    /// All counts, at one moment.
+    /// Returns all counts, at one moment.
     pub fn statistics(&self) -> Statistics {
         self.shared().statistics()
     }
 
-    /// Frees all that is held; shared virtual memory that is bound to a queue, when it is its turn there.
+    /// Frees all held blocks; shared virtual memory that is bound to a queue, in the order of that queue.
     pub fn free_held(&self) {
         self.shared().free_held();
     }
 
-    /// Frees all that is held, and from now on what comes back, at once.
+    /// Frees all held blocks, and from now on each block as soon as it comes back.
     pub fn stop_holding(&self) {
         self.shared().stop_holding();
     }
 
-    /// Frees held blocks, the largest first, until the pool has no more than `bytes` from its allocator, or
-    /// holds nothing.
+    /// Frees held blocks, the largest first, until the pool has at most `bytes` bytes from its allocator, or
+    /// holds no block.
     pub fn trim_to(&self, bytes: usize) {
         self.shared().trim_to(bytes);
     }
 
-    /// Frees what has been held for longer than [`PoolOptions::idle_age`].
+    /// Frees the blocks that have been held for longer than [`PoolOptions::idle_age`].
     pub fn trim_idle(&self) {
         self.shared().trim_idle();
     }
 
-    /// The number of the bin of `size` bytes (PyOpenCL's `bin_number`).
+    /// Returns the number of the bin of `size` bytes (PyOpenCL's `bin_number`).
     pub fn bin_number(&self, size: usize) -> u32 {
         self.shared().binning.bin(size)
     }
 
-    /// The size in bytes of the blocks of a bin (PyOpenCL's `alloc_size`).
+    /// Returns the size in bytes of the blocks of a bin (PyOpenCL's `alloc_size`).
     pub fn alloc_size(&self, bin: u32) -> usize {
         self.shared().binning.size(bin)
     }

@@ -1,48 +1,50 @@
 //! Allocators and memory pools (PyOpenCL's "Memory Pools").
 //!
-//! A pool keeps the blocks that it hands out and gets back, and uses them again: most programs ask for
-//! the same sizes over and over, and drivers take microseconds to make memory.
+//! A pool holds the blocks that come back to it, and reuses them: most programs request the same sizes over
+//! and over, and drivers need microseconds to create memory.
 //!
-//! - [`Allocator`]: what makes memory: [`DeferredAllocator`], [`ImmediateAllocator`], [`SvmAllocator`], or
-//!   a pool.
+//! - [`Allocator`]: a source of new memory: [`DeferredAllocator`], [`ImmediateAllocator`],
+//!   [`SvmAllocator`], or a pool.
 //! - [`MemoryPool`] and [`SvmPool`] hand out [`PooledBuffer`] and [`PooledSvm`].
 //!
-//! # How a block is used again
-//! Dropping a handle is all that it takes, and costs no call to the driver. What matters comes when the
-//! block is handed out again:
-//! - while a clone, a region or a map of it lives, it is not ([`parent`](crate::memory::Buffer::parent) of a part of a
-//!   [split](PoolOptions::split) root is a handle to the root, not to the part);
-//! - to the in-order queue that it was used on, it is, at once;
-//! - to another queue, one whose uses have ended is preferred. If there is none, a command that waits for
-//!   them is enqueued before the block is handed out;
-//! - without a queue, it has to be one whose uses have ended.
+//! # Reuse
+//! A block comes back when its handle is dropped, without a call of the driver. The pool reuses a block
+//! - never while a clone, a region or a map of it lives ([`parent`](crate::memory::Buffer::parent) of a
+//!   part of a [slab](PoolOptions::split) is a handle to the slab, not to the part);
+//! - at once for the in-order queue that has used it, and if its uses have ended;
+//! - for another queue, if that queue has had the block before: a command that waits for the uses on other
+//!   queues is enqueued first. Otherwise the queue gets a new block, so that queues do not wait for each
+//!   other, and each size has as many blocks as its queues use at the same time;
+//! - for any queue, in the same way, before a request fails because memory has run out or the
+//!   [limit](PoolOptions::limit) is reached.
+//!
+//! Without a queue, only blocks are reused whose uses have ended.
 //!
 //! The uses are those of this crate's transfers, fills, launches and maps, and those that
 //! [`MemoryObject::record_use`](crate::memory::MemoryObject::record_use) records.
 //!
-//! # Memory that is reserved and not in use
-//! As in PyOpenCL, blocks of one size are no use for others: programs that ask for many sizes reserve two to
-//! three times what they use. [`PoolOptions::reuse_larger`] and [`PoolOptions::split`] bound that; a pool of
-//! buffers that [splits](PoolOptions::split) roots as large as the largest usual size, 64 MiB for sizes up to
-//! that, reserves about one and a half times what is in use.
+//! # Reserved memory
+//! As in PyOpenCL, a block of one size is not used for others: programs that request many sizes reserve two
+//! to three times the memory in use. [`PoolOptions::reuse_larger`] and [`PoolOptions::split`] bound that; a
+//! pool of buffers with slabs as large as the largest usual size, 64 MiB for sizes up to that, reserves
+//! about one and a half times the memory in use.
 
 mod allocator;
 mod bin;
 mod bins;
 mod block;
-mod freeing;
+mod counts;
 mod insight;
 mod lock;
 mod memory;
 mod memory_pool;
 mod options;
-mod order;
 mod pooled;
-mod reclaim;
+mod request;
+mod shards;
 mod shared;
-mod shelf;
-mod split;
-mod stack;
+mod slabs;
+mod source;
 mod statistics;
 mod thread_number;
 

@@ -1,4 +1,4 @@
-//! What a pool is to be like.
+//! The options of a pool.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::insight::{Hook, PoolEvent};
 use super::memory::Memory;
 use crate::error::{Error, Result};
 
-/// What a pool is to be like. The default is PyOpenCL's pool, ordered across queues.
+/// The options of a pool. The default is PyOpenCL's pool, ordered across queues.
 ///
 /// ```
 /// use clmatrix::memory::MemFlags;
@@ -33,7 +33,7 @@ pub struct PoolOptions {
     pub(super) larger_percent: u32,
     pub(super) limit: usize,
     pub(super) idle_age: Option<Duration>,
-    pub(super) root_size: Option<usize>,
+    pub(super) slab_size: Option<usize>,
     pub(super) is_ordered: bool,
     pub(super) reclaim: Option<Arc<dyn Fn() + Send + Sync>>,
     pub(super) on_event: Option<Hook>,
@@ -47,7 +47,7 @@ impl Default for PoolOptions {
             larger_percent: 0,
             limit: usize::MAX,
             idle_age: None,
-            root_size: None,
+            slab_size: None,
             is_ordered: true,
             reclaim: None,
             on_event: None,
@@ -76,7 +76,8 @@ impl PoolOptions {
         self
     }
 
-    /// Limits the memory from the allocator to `bytes` bytes; a request beyond the limit is out of memory.
+    /// Limits the memory from the allocator to `bytes` bytes; a request beyond the limit is out of memory. A
+    /// queue waits for other queues rather than to get a block beyond the limit.
     /// Freed memory does not count, even if clones, regions or maps still keep it.
     pub fn limit(mut self, bytes: usize) -> Self {
         self.limit = bytes;
@@ -90,21 +91,21 @@ impl PoolOptions {
         self
     }
 
-    /// Allocates roots, large blocks of `root_bytes` bytes, and serves requests with regions of them
+    /// Allocates slabs, large blocks of `slab_bytes` bytes, and serves requests with regions of them
     /// (`clCreateSubBuffer`). A region has the requested bytes, rounded up to the devices' base address
-    /// alignment (128 or more). Adjacent free regions are merged. A request larger than a root gets a
-    /// block of its own, and so does each request if no further root can be allocated.
+    /// alignment (128 or more). Adjacent free regions are merged. A request larger than a slab gets a
+    /// block of its own, and so does each request if no further slab can be allocated.
     ///
     /// The largest size that is requested often is recommended: larger requests waste as much as without
-    /// this option, and larger roots leave more memory free. For sizes up to 64 MiB, each power of two as
-    /// often as the next, roots of 64 MiB halve the memory of the pool. Roots are no larger than
+    /// this option, and larger slabs leave more memory free. For sizes up to 64 MiB, each power of two as
+    /// often as the next, slabs of 64 MiB halve the memory of the pool. Slabs are no larger than
     /// CL_DEVICE_MAX_MEM_ALLOC_SIZE.
     ///
-    /// A region has an offset, and its [`parent`](crate::memory::Buffer::parent) is the whole root, which
+    /// A region has an offset, and its [`parent`](crate::memory::Buffer::parent) is the whole slab, which
     /// also holds the regions of other handles. Each region is a driver call, which takes some ten times
-    /// as long as the reuse of a block. An unused root counts as one held block.
-    pub fn split(mut self, root_bytes: usize) -> Self {
-        self.root_size = Some(root_bytes);
+    /// as long as the reuse of a block. An unused slab counts as one held block.
+    pub fn split(mut self, slab_bytes: usize) -> Self {
+        self.slab_size = Some(slab_bytes);
         self
     }
 
@@ -119,7 +120,7 @@ impl PoolOptions {
     /// Calls `hook` for each action of the pool, in the thread that caused it. Each call reads the clock.
     /// No lock is held. A panic of the hook is logged.
     ///
-    /// Threads that wait for memory wait until the hook has returned from
+    /// If memory has run out, other threads without memory wait until the hook has returned from
     /// [`Freed`](super::PoolEventKind::Freed), so the hook must not wait for them.
     ///
     /// ```
@@ -149,22 +150,23 @@ impl PoolOptions {
         self
     }
 
-    /// Hands blocks on without a look at what still uses them, as PyOpenCL does.
+    /// Reuses blocks without regard to the commands that still use them, as PyOpenCL does.
     ///
     /// # Safety
-    /// What uses a block ends before what uses it next begins, or is on the same in-order queue.
+    /// The commands on a block end before its next user's commands begin, or are on the same in-order
+    /// queue.
     pub unsafe fn unordered(mut self) -> Self {
         self.is_ordered = false;
         self
     }
 
-    /// What [`split`](Self::split) was given. Refuses memory that cannot be split.
-    pub(super) fn root_size_for<M: Memory>(&self) -> Result<Option<usize>> {
-        if self.root_size.is_some() && !M::HAS_PARTS {
+    /// Returns the size of slabs in bytes. Refuses memory that cannot be split.
+    pub(super) fn slab_size_for<M: Memory>(&self) -> Result<Option<usize>> {
+        if self.slab_size.is_some() && !M::HAS_PARTS {
             let why = "only a pool of buffers can split its blocks; leave out `split`";
             return Err(Error::refused("MemoryPool", CL_INVALID_VALUE, why));
         }
-        Ok(self.root_size)
+        Ok(self.slab_size)
     }
 
     pub(super) fn binning(&self) -> Result<Binning> {
@@ -186,7 +188,7 @@ impl fmt::Debug for PoolOptions {
             .field("larger_percent", &self.larger_percent)
             .field("limit", &self.limit)
             .field("idle_age", &self.idle_age)
-            .field("root_size", &self.root_size)
+            .field("slab_size", &self.slab_size)
             .field("is_ordered", &self.is_ordered)
             .finish_non_exhaustive()
     }

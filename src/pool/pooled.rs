@@ -1,4 +1,4 @@
-//! What a pool hands out.
+//! Memory that a pool has handed out.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -9,12 +9,10 @@ use std::time::Instant;
 use crate::event::Event;
 use crate::queue::CommandQueue;
 
-use super::block::{Block, BoundTo};
+use super::block::Block;
 use super::memory::Memory;
+use super::shards;
 use super::shared::Shared;
-use super::shelf;
-use super::split;
-use super::thread_number::thread_number;
 use crate::error::{Error, Result};
 use crate::memory::command::enqueue;
 use crate::memory::object::sealed::Handle;
@@ -25,12 +23,12 @@ use crate::memory::{
 };
 use cl3::error_codes::CL_INVALID_CONTEXT;
 
-/// Memory of a pool, which goes back to it when this is dropped (PyOpenCL's `PooledBuffer` and
+/// Memory of a pool, which goes back to the pool when this handle is dropped (PyOpenCL's `PooledBuffer` and
 /// `PooledSVM`).
 ///
-/// It has the size that was asked for, and is usable as what it dereferences to is. Clones and regions of
-/// that are, too, when this has been dropped: the pool uses the block again when the last of them is
-/// gone.
+/// The handle has the requested size, and dereferences to a [`Buffer`] or an [`SvmAllocation`]. Clones and
+/// regions of these stay usable when the handle has been dropped: the pool reuses the block when the last
+/// of them is gone.
 pub struct Pooled<M: Memory>(Option<Box<Block<M>>>);
 
 /// A buffer of a pool.
@@ -50,32 +48,32 @@ impl<M: Memory> Pooled<M> {
         self.0.as_ref().expect("it is there until it is dropped")
     }
 
-    fn block_mut(&mut self) -> &mut Block<M> {
+    pub(super) fn block_mut(&mut self) -> &mut Block<M> {
         self.0.as_mut().expect("it is there until it is dropped")
     }
 
-    /// The size of the block in bytes, which may be larger than what was asked for.
+    /// Returns the size of the block in bytes, which may be larger than the requested size.
     pub fn block_size(&self) -> usize {
-        self.block().reserved.bytes
+        self.block().bytes
     }
 
-    /// Gives it back to the pool.
+    /// Gives the block back to the pool.
     pub fn release(self) {}
 
-    /// Gives it back to the pool: what uses it next comes after `wait_for`, on `queue` and after what this
-    /// crate has enqueued on it (PyOpenCL's `enqueue_release`). The event says when that is.
+    /// Gives the block back to the pool; its next uses come after a marker on `queue` that waits for
+    /// `wait_for` (PyOpenCL's `enqueue_release`). Returns the event of the marker.
     ///
     /// # Errors
-    /// CL_INVALID_CONTEXT for a queue or event of another context, CL_INVALID_OPERATION where it is
-    /// mapped, and the driver's errors. It goes back to the pool all the same.
+    /// CL_INVALID_CONTEXT for a queue or event of another context, CL_INVALID_OPERATION if the block is
+    /// mapped, and the driver's errors. The block goes back to the pool even so.
     pub fn enqueue_release<'a>(
         self,
         queue: &CommandQueue,
         wait_for: impl Into<WaitList<'a>>,
     ) -> Result<Event> {
         const CALL: &str = "clEnqueueMarkerWithWaitList";
-        let bytes = [self.block().bytes()];
-        enqueue(CALL, queue, &bytes, &wait_for.into(), |(queue, count, events)| {
+        let accessed = [self.block().accessed()];
+        enqueue(CALL, queue, &accessed, &wait_for.into(), |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, and so is the list during the call.
             unsafe { cl3::command_queue::enqueue_marker_with_wait_list(queue, count, events) }
         })
@@ -103,8 +101,8 @@ impl<M: Memory> Pooled<M> {
         self.block_mut().bind(queue)
     }
 
-    /// From now on, it is bound to no queue (PyOpenCL's `unbind_from_queue`): only the uses that this crate
-    /// knows of are waited for. Waits for all that the queue that it was bound to has been given.
+    /// Binds the memory to no queue (PyOpenCL's `unbind_from_queue`), after a wait for all commands of the
+    /// queue that it was bound to. From now on, only the uses count that this crate knows.
     ///
     /// # Errors
     /// The driver's errors.
@@ -126,19 +124,20 @@ impl<M: Memory> Drop for Pooled<M> {
     #[inline]
     fn drop(&mut self) {
         let Some(block) = self.0.take() else { return };
-        if let BoundTo::Bound(queue) = &block.queue
-            && let Err(error) = RecordedUse::Queue(queue).record(&block.bytes())
+        if block.is_bound
+            && let Some(queue) = &block.queue
+            && let Err(error) = RecordedUse::Queue(queue).record(&block.accessed())
         {
             log::error!("{error}: a pool may use memory again before commands on it have ended");
         }
         let back = Back(Some(block));
-        if back.0.as_ref().is_some_and(|block| block.pool().looks_at_what_comes_back) {
+        if back.0.as_ref().is_some_and(|block| block.pool().records_returns) {
             back.look();
         }
     }
 }
 
-/// A block that goes back when this is dropped, also where what looks at it before unwinds.
+/// A block that goes back when this is dropped, even if the hook for its return panics.
 struct Back<M: Memory>(Option<Box<Block<M>>>);
 
 impl<M: Memory> Back<M> {
@@ -156,20 +155,31 @@ impl<M: Memory> Drop for Back<M> {
     #[inline]
     fn drop(&mut self) {
         let Some(block) = self.0.take() else { return };
-        if block.reserved.place.is_some() {
-            return split::give_back(block);
+        if block.place.is_some() {
+            return give_back_part(block);
         }
         let pool: *const Shared<M> = Arc::as_ptr(block.pool());
-        // SAFETY: the block keeps the pool. Once the block is on the shelf, others can free the pool, when
-        // they have had the shelf's lock: nothing but that is touched any more.
-        let shelf = unsafe { (*pool).shelves.of(thread_number()) };
-        if let Some(block) = shelf::give_back(shelf, block) {
+        // SAFETY: the block keeps the pool. As soon as the block is in the shard and the shard is unlocked,
+        // another thread may free the pool; this thread does not touch the pool any more.
+        let shard = unsafe { (*pool).shards.own() };
+        if let Some(block) = shards::give_back(shard, block) {
             free(block);
         }
     }
 }
 
-/// By itself, so that giving back is short.
+/// Gives a part back to its slab.
+#[cold]
+fn give_back_part<M: Memory>(part: Box<Block<M>>) {
+    // The part may be the last that keeps the pool.
+    let pool = Arc::clone(part.pool());
+    let now = pool.options.idle_age.map(|_| Instant::now());
+    if let Some(slabs) = &pool.slabs {
+        slabs.give_back(part, now);
+    }
+}
+
+/// A function of its own, so that the code that gives a block back stays short.
 #[cold]
 fn free<M: Memory>(block: Box<Block<M>>) {
     drop(block);
@@ -220,7 +230,7 @@ impl<M: Memory + fmt::Debug> fmt::Debug for Pooled<M> {
     }
 }
 
-/// By the driver's handle, or where the memory is.
+/// Compares the driver's handles, or the addresses of shared virtual memory.
 impl<M: Memory + PartialEq> PartialEq for Pooled<M> {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
@@ -232,34 +242,5 @@ impl<M: Memory + Eq> Eq for Pooled<M> {}
 impl<M: Memory + Hash> Hash for Pooled<M> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (**self).hash(state);
-    }
-}
-
-impl<M: Memory> Block<M> {
-    /// The queue that it is bound to.
-    fn bound(&self) -> Option<&CommandQueue> {
-        match &self.queue {
-            BoundTo::Home => self.pool().home.as_ref(),
-            BoundTo::Other(bound) | BoundTo::Bound(bound) => Some(bound),
-            BoundTo::Nothing => None,
-        }
-    }
-
-    fn bind(&mut self, queue: &CommandQueue) -> Result<()> {
-        if let Some(bound) = self.bound().filter(|bound| *bound != queue) {
-            let marker = bound.enqueue_marker([])?;
-            RecordedUse::Event(&marker).record(&self.bytes())?;
-            queue.order_after(&[marker])?;
-        }
-        self.queue = BoundTo::Bound(queue.clone());
-        Ok(())
-    }
-
-    fn unbind(&mut self) -> Result<()> {
-        if let Some(bound) = self.bound() {
-            bound.finish()?;
-        }
-        self.queue = BoundTo::Nothing;
-        Ok(())
     }
 }

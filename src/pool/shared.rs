@@ -1,50 +1,68 @@
-//! What a pool and its blocks have in common.
+//! The core of a pool: allocate, reuse, create, reclaim.
 
+use std::cell::Cell;
 use std::fmt;
+use std::mem;
 use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::Instant;
+
+use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_MEM_OBJECT_ALLOCATION_FAILURE};
+use parking_lot::ReentrantMutex;
 
 use super::allocator::Allocator;
 use super::bin::Binning;
-use super::block::{Block, BoundTo, Reserved};
-use super::freeing::Freeing;
+use super::block::{Block, Reserved};
 use super::insight::Insight;
 use super::memory::Memory;
 use super::options::PoolOptions;
-use super::order::Target;
-use super::shelf::Shelves;
-use super::split::Split;
+use super::pooled::Pooled;
+use super::request::{Request, Reuse};
+use super::shards::Shards;
+use super::slabs::Slabs;
+use super::source::Source;
 use super::statistics::Statistics;
-use super::thread_number::thread_number;
-use crate::error::Result;
+use crate::error::{Class, Error, Result};
 use crate::queue::CommandQueue;
 
 pub(super) const CALL: &str = "MemoryPool::allocate";
 
-/// What a pool and its blocks have in common. Each block keeps it, those that it holds, too, until it
-/// stops holding them.
+/// The core of a pool. Each block keeps it, held blocks too, until the pool stops holding them.
 pub(super) struct Shared<M: Memory> {
     pub allocator: Box<dyn Allocator<Memory = M>>,
     pub home: Option<CommandQueue>,
     pub options: PoolOptions,
     pub binning: Binning,
-    pub shelves: Shelves<Box<Block<M>>>,
-    pub split: Option<Split<M>>,
-    /// The bytes of all blocks, and of those that are just being allocated.
-    pub reserved: AtomicUsize,
-    pub freeing: Freeing,
-    pub peak_managed: AtomicUsize,
-    pub peak_active: AtomicUsize,
+    pub shards: Shards<M>,
+    pub slabs: Option<Slabs<M>>,
+    /// The bytes of all blocks, and of blocks that are just being allocated.
+    reserved: AtomicUsize,
+    /// The number of blocks that have been freed.
+    frees: AtomicUsize,
+    /// Locked while a thread frees held blocks because memory has run out.
+    reclaiming: ReentrantMutex<()>,
+    peak_managed: AtomicUsize,
+    peak_active: AtomicUsize,
     pub insight: Option<Insight>,
-    /// True if it matters when a block comes back.
-    pub looks_at_what_comes_back: bool,
+    /// True if a block that comes back is recorded.
+    pub records_returns: bool,
 }
 
-/// The largest number of shelves. A pool has two per processor, because threads that are idle have
-/// shelves as well; more than these would make the statistics slow.
-const MOST_SHELVES: usize = 16;
+/// Memory, or the error that says that memory has run out.
+type OrOutOfMemory<T> = std::result::Result<T, Error>;
+
+/// The blocks that were freed because memory had run out.
+#[derive(Default)]
+struct Freed {
+    blocks: usize,
+    bytes: usize,
+}
+
+/// The largest number of shards. A pool has two per processor, because threads that are idle have shards as
+/// well; more than these would make the statistics slow.
+const MOST_SHARDS: usize = 16;
 
 impl<M: Memory> Shared<M> {
     pub fn new(
@@ -54,83 +72,358 @@ impl<M: Memory> Shared<M> {
     ) -> Result<Self> {
         let binning = options.binning()?;
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
-        let most = allocator.max_size().unwrap_or(usize::MAX).min(isize::MAX as usize);
-        let split = options.root_size_for::<M>()?.map(|size| Split::new(size.min(most)));
+        let most = most_bytes(&*allocator);
+        let slabs = options.slab_size_for::<M>()?.map(|size| Slabs::new(size.min(most)));
         let insight = Insight::new(options.on_event.clone(), options.reports_leaks);
         Ok(Self {
-            looks_at_what_comes_back: insight.is_some() || options.idle_age.is_some(),
+            records_returns: insight.is_some() || options.idle_age.is_some(),
             insight,
             allocator,
             home,
             options,
             binning,
-            shelves: Shelves::new((2 * threads).min(MOST_SHELVES), binning),
-            split,
+            shards: Shards::new((2 * threads).min(MOST_SHARDS), binning),
+            slabs,
             reserved: AtomicUsize::new(0),
-            freeing: Freeing::default(),
+            frees: AtomicUsize::new(0),
+            reclaiming: ReentrantMutex::new(()),
             peak_managed: AtomicUsize::new(0),
             peak_active: AtomicUsize::new(0),
         })
     }
 
-    /// A block of at least `size` bytes for somebody on the allocator's queue.
+    /// Hands out at least `size` bytes for `queue`.
     #[inline]
-    pub fn allocate(self: &Arc<Self>, size: usize) -> Result<Box<Block<M>>> {
+    pub fn allocate(
+        self: &Arc<Self>,
+        size: usize,
+        queue: Option<&CommandQueue>,
+    ) -> Result<Pooled<M>> {
         let bin = self.binning.bin(size);
-        let block = self.shelves.take(
-            thread_number(),
-            bin,
-            |block| self.is_ready(block, size),
-            |block| block.hand_out(size, BoundTo::Home),
-        );
-        match block {
-            Some(block) => Ok(block),
-            None => self.allocate_for(size, &Target::Home),
+        let is_ready = |block: &Block<M>| {
+            block.bytes >= size
+                && block.memory.is_sole()
+                && (!self.options.is_ordered || block.tracker.is_used_only_on(queue))
+        };
+        match self.shards.take_last(bin, size, is_ready) {
+            Some(mut block) => {
+                block.hand_out(size, queue);
+                Ok(Pooled::new(block))
+            }
+            None => self.allocate_slowly(size, queue),
         }
     }
 
-    /// The same for somebody on any queue.
     #[cold]
-    pub fn allocate_for(self: &Arc<Self>, size: usize, target: &Target) -> Result<Box<Block<M>>> {
-        let size_of_new = self.size_of_new(size)?;
-        if let Some(block) = self.reuse(size, target)? {
+    fn allocate_slowly(
+        self: &Arc<Self>,
+        size: usize,
+        queue: Option<&CommandQueue>,
+    ) -> Result<Pooled<M>> {
+        let request = self.request(size, queue)?;
+        if let Some(block) = self.reuse(&request, Reuse::Own)? {
             return Ok(block);
         }
         self.trim_idle();
-        let times_freed = self.freeing.times();
-        match self.try_new(size, size_of_new, target)? {
+        let frees = self.frees.load(Ordering::Acquire);
+        match self.create(&request)? {
             Ok(block) => Ok(block),
-            Err(error) => self.after_reclaiming(size, size_of_new, target, times_freed, error),
+            Err(error) => self.reclaim(&request, error, frees),
         }
     }
 
-    /// Statistics at one moment.
+    /// Refuses a size that no device can allocate, because freeing memory would not help.
+    fn request<'a>(&self, size: usize, queue: Option<&'a CommandQueue>) -> Result<Request<'a>> {
+        let most = most_bytes(&*self.allocator);
+        if size > most {
+            let why =
+                format!("{size} bytes; the context's devices allocate at most {most} at once");
+            return Err(Error::refused(CALL, CL_INVALID_BUFFER_SIZE, why));
+        }
+        let bin = self.binning.bin(size);
+        let of_bin = self.binning.size(bin);
+        let more = of_bin as u128 * u128::from(self.options.larger_percent) / 100;
+        let at_most = of_bin.saturating_add(usize::try_from(more).unwrap_or(usize::MAX));
+        Ok(Request {
+            size,
+            bin,
+            // All sizes of the bin that are ever requested fit into `most`, too.
+            new_size: of_bin.min(most),
+            at_most,
+            last_bin: self.binning.bin(at_most),
+            queue,
+            is_ordered: self.options.is_ordered,
+        })
+    }
+
+    fn sources(&self) -> impl DoubleEndedIterator<Item = &dyn Source<M>> {
+        let slabs = self.slabs.as_ref().map(|slabs| slabs as &dyn Source<M>);
+        slabs.into_iter().chain([&self.shards as &dyn Source<M>])
+    }
+
+    /// Hands out held memory; preferably such that the queue does not have to wait.
+    fn reuse(&self, request: &Request<'_>, reuse: Reuse) -> Result<Option<Pooled<M>>> {
+        if let Some(slabs) = &self.slabs {
+            slabs.tidy();
+        }
+        for source in self.sources() {
+            if let Some(block) = source.take(request, Reuse::Ready)? {
+                return Ok(Some(block));
+            }
+            for (tracker, range) in source.candidates(request) {
+                // Asks the driver, and lets the events know. The source is not locked meanwhile.
+                tracker.pending(request.queue, &range);
+            }
+            if let Some(block) = source.take(request, Reuse::Ready)? {
+                return Ok(Some(block));
+            }
+            if let Some(queue) = request.queue
+                && let Some(block) = source.take(request, reuse)?
+            {
+                match self.order_after_uses(queue, block.block()) {
+                    Ok(()) => return Ok(Some(block)),
+                    Err(error) => log::warn!("{error}: a block of a memory pool is not reused"),
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Orders the later commands of `queue` after the commands on the block.
+    fn order_after_uses(&self, queue: &CommandQueue, block: &Block<M>) -> Result<()> {
+        if !self.options.is_ordered {
+            return Ok(());
+        }
+        match block.tracker.pending(Some(queue), &block.range()) {
+            Some(events) => queue.order_after(&events),
+            None => {
+                let why = "an unmap of the block has failed";
+                Err(Error::refused(CALL, CL_MEM_OBJECT_ALLOCATION_FAILURE, why))
+            }
+        }
+    }
+
+    /// Hands out memory that the allocator makes.
+    fn create(self: &Arc<Self>, request: &Request<'_>) -> Result<OrOutOfMemory<Pooled<M>>> {
+        if let Some(slabs) = self.slabs_for(request.size)
+            && let Ok(slab) = self.new_block(slabs.slab_size)?
+            && let Some(part) = slabs.add(slab, request)?
+        {
+            self.raise_peaks();
+            return Ok(Ok(part));
+        }
+        let mut block = match self.new_block(request.new_size)? {
+            Ok(block) => block,
+            Err(error) => return Ok(Err(error)),
+        };
+        block.bin = request.bin;
+        block.hand_out(request.size, request.queue);
+        self.shards.add(&block);
+        self.raise_peaks();
+        Ok(Ok(Pooled::new(block)))
+    }
+
+    /// Returns the slabs, if they have parts of so many bytes.
+    fn slabs_for(&self, size: usize) -> Option<&Slabs<M>> {
+        self.slabs.as_ref().filter(|slabs| slabs.have_room_for(size))
+    }
+
+    /// Asks the allocator for a block.
+    fn new_block(self: &Arc<Self>, bytes: usize) -> Result<OrOutOfMemory<Box<Block<M>>>> {
+        let limit = self.options.limit;
+        let add = |reserved: usize| reserved.checked_add(bytes).filter(|sum| *sum <= limit);
+        if self.reserved.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_err() {
+            let why = format!("the pool's limit is {limit} bytes");
+            return Ok(Err(Error::refused(CALL, CL_MEM_OBJECT_ALLOCATION_FAILURE, why)));
+        }
+        let pool = Arc::clone(self);
+        let mut reserved = Reserved { pool, bytes, is_made: false, since: None };
+        let why = match self.allocator.allocate(bytes) {
+            // The allocator may be the user's.
+            Ok(Some(memory)) if memory.size() >= bytes => {
+                reserved.is_made = true;
+                return Ok(Ok(Box::new(Block {
+                    tracker: Arc::clone(memory.tracker()),
+                    memory,
+                    reserved,
+                    bytes,
+                    bin: self.binning.bin(bytes),
+                    place: None,
+                    queue: None,
+                    is_bound: false,
+                    is_new: true,
+                })));
+            }
+            Ok(Some(_)) => {
+                format!("the allocator returned less than the requested {bytes} bytes")
+            }
+            Ok(None) => format!("the allocator returned no memory for {bytes} bytes"),
+            Err(error) if error.class() == Class::OutOfMemory => return Ok(Err(error)),
+            Err(error) => return Err(error),
+        };
+        Err(Error::refused(CALL, CL_INVALID_BUFFER_SIZE, why))
+    }
+
+    /// Memory has run out, with `error`, when `frees` blocks had been freed: calls the user's hook, then
+    /// reuses blocks for which the queue has to wait, then frees held blocks, the largest first, and asks
+    /// the allocator again after each.
+    #[cold]
+    fn reclaim(
+        self: &Arc<Self>,
+        request: &Request<'_>,
+        mut error: Error,
+        mut frees: usize,
+    ) -> Result<Pooled<M>> {
+        let mut freed = Freed::default();
+        if request.new_size > self.options.limit && self.slabs_for(request.size).is_none() {
+            // No block that could be freed makes room for that.
+            return Err(self.out_of_memory(request, &freed, &error));
+        }
+        let mut is_retried = self.call_hook();
+        if let Some(block) = self.reuse(request, Reuse::Any)? {
+            return Ok(block);
+        }
+        // One thread at a time: a thread must not give up while another one frees the last held block.
+        let _reclaiming = self.reclaiming.lock();
+        loop {
+            let now = self.frees.load(Ordering::Acquire);
+            if mem::take(&mut is_retried) || now != frees {
+                frees = now;
+                match self.create(request)? {
+                    Ok(block) => return Ok(block),
+                    Err(again) => error = again,
+                }
+            }
+            if let Some(block) = self.take_largest() {
+                freed.blocks += 1;
+                freed.bytes += block.bytes;
+                block.free_now();
+            } else if self.frees.load(Ordering::Acquire) == frees {
+                return Err(self.out_of_memory(request, &freed, &error));
+            }
+        }
+    }
+
+    /// Calls the user's hook, if there is one, and returns whether it was called. Where memory runs out in
+    /// a hook, none is called: it would never come to an end.
+    fn call_hook(&self) -> bool {
+        thread_local!(static IS_IN_HOOK: Cell<bool> = const { Cell::new(false) });
+        struct Leave;
+        impl Drop for Leave {
+            fn drop(&mut self) {
+                IS_IN_HOOK.set(false);
+            }
+        }
+        let Some(reclaim) = &self.options.reclaim else { return false };
+        if IS_IN_HOOK.replace(true) {
+            return false;
+        }
+        let _leave = Leave;
+        reclaim();
+        true
+    }
+
+    fn out_of_memory(&self, request: &Request<'_>, freed: &Freed, error: &Error) -> Error {
+        let statistics = self.statistics();
+        let why = format!(
+            "{} bytes were asked for, which takes a block of {}; {} blocks that were held have been \
+             freed, with {} bytes, and {} are held; {} are active with {} bytes; {} bytes are managed \
+             in all ({error})",
+            request.size,
+            request.new_size,
+            freed.blocks,
+            freed.bytes,
+            statistics.held_blocks,
+            statistics.active_blocks,
+            statistics.active_bytes,
+            statistics.managed_bytes,
+        );
+        Error::refused(CALL, error.code(), why)
+    }
+
+    /// Removes the largest held block.
+    fn take_largest(&self) -> Option<Box<Block<M>>> {
+        let mut sources: Vec<_> = self.sources().map(|source| (source.largest(), source)).collect();
+        sources.sort_by_key(|(largest, _)| *largest);
+        sources.iter().rev().find_map(|(_, source)| source.take_largest())
+    }
+
+    /// Frees the selected blocks of those that are held.
+    fn free(&self, is_selected: impl Fn(&Block<M>) -> bool) {
+        for source in self.sources().rev() {
+            drop(source.take_all(&is_selected));
+        }
+    }
+
+    /// Frees all that is held.
+    pub fn free_held(&self) {
+        self.free(|_| true);
+    }
+
+    /// Frees the blocks that have been held for too long.
+    pub fn trim_idle(&self) {
+        if let Some(age) = self.options.idle_age {
+            let now = Instant::now();
+            let is_old = |since: Instant| now.saturating_duration_since(since) >= age;
+            self.free(|block| block.reserved.since.is_some_and(is_old));
+        }
+    }
+
+    /// Frees all that is held, and from now on every block that comes back.
+    pub fn stop_holding(&self) {
+        self.sources().for_each(Source::stop_holding);
+        self.free_held();
+    }
+
+    /// Frees held blocks, the largest first, until no more than `bytes` are managed.
+    pub fn trim_to(&self, bytes: usize) {
+        while self.reserved.load(Ordering::Relaxed) > bytes
+            && let Some(block) = self.take_largest()
+        {
+            drop(block);
+        }
+    }
+
+    /// Takes back reserved bytes: the allocator's block has been freed, or was never made.
+    pub fn was_given_up(&self, reserved: &Reserved<M>) {
+        let bytes = reserved.bytes;
+        self.reserved.fetch_sub(bytes, Ordering::Relaxed);
+        if reserved.is_made {
+            self.frees.fetch_add(1, Ordering::Release);
+        }
+        if let (Some(insight), Some(since)) = (&self.insight, reserved.since) {
+            insight.freed(bytes, self.binning.bin(bytes), since);
+        }
+    }
+
+    /// Returns the statistics at one moment.
     pub fn statistics(&self) -> Statistics {
-        let (counts, peak_in_roots) = match &self.split {
-            Some(split) => split.counts_with(|| self.shelves.counts()),
-            None => (self.shelves.counts(), 0),
+        let (counts, peak_in_slabs) = match &self.slabs {
+            Some(slabs) => slabs.counts_with(|| self.shards.counts()),
+            None => (self.shards.counts(), 0),
         };
         let mut statistics = Statistics::new(counts);
         let raised =
             |peak: &AtomicUsize, now: usize| peak.fetch_max(now, Ordering::Relaxed).max(now);
-        let active = statistics.active_bytes.max(peak_in_roots);
+        let active = statistics.active_bytes.max(peak_in_slabs);
         statistics.peak_active_bytes = raised(&self.peak_active, active);
         statistics.peak_managed_bytes = raised(&self.peak_managed, statistics.managed_bytes);
         statistics
     }
 
-    /// So many bytes are in use, or were at a moment.
+    fn raise_peaks(&self) {
+        self.statistics();
+    }
+
+    /// Records that so many bytes are active, or were at a moment.
     pub fn raise_peak_active(&self, bytes: usize) {
         self.peak_active.fetch_max(bytes, Ordering::Relaxed);
     }
+}
 
-    /// Reserves bytes of the limit, if there are as many left.
-    pub fn reserve(self: &Arc<Self>, bytes: usize) -> Option<Reserved<M>> {
-        let limit = self.options.limit;
-        let add = |reserved: usize| reserved.checked_add(bytes).filter(|sum| *sum <= limit);
-        self.reserved.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).ok()?;
-        Some(Reserved { pool: Arc::clone(self), bytes, place: None, since: None })
-    }
+/// The largest number of bytes that the allocator makes at once.
+fn most_bytes<M>(allocator: &dyn Allocator<Memory = M>) -> usize {
+    allocator.max_size().unwrap_or(usize::MAX).min(isize::MAX as usize)
 }
 
 impl<M: Memory> fmt::Debug for Shared<M> {

@@ -1,26 +1,26 @@
-//! What a pool has, at one moment.
+//! The statistics of a pool.
 
 use std::fmt;
 
-use super::shelf::Counts;
+use super::counts::Counts;
 
-/// What a pool has, at one moment. Its `Display` is a table.
+/// The statistics of a pool at one moment. `Display` prints a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Statistics {
-    /// Blocks that wait to be used again.
+    /// Held blocks.
     pub held_blocks: usize,
-    /// Blocks that are in use.
+    /// Active blocks.
     pub active_blocks: usize,
     /// The size of all blocks in bytes, held and active.
     pub managed_bytes: usize,
-    /// What was asked for of the active blocks, in bytes.
+    /// The requested bytes of active blocks.
     pub active_bytes: usize,
-    /// The most that `managed_bytes` has been.
+    /// The largest `managed_bytes` up to now.
     pub peak_managed_bytes: usize,
-    /// The most that `active_bytes` was seen to be, whenever the pool asked its allocator for memory and
-    /// whenever somebody asked for this. A pool that tells of its events or reports leaks sees all.
+    /// The largest `active_bytes` at a request to the allocator or a call of this function. A pool that
+    /// reports its events or leaks observes every allocation.
     pub peak_active_bytes: usize,
 }
 

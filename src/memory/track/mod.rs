@@ -355,8 +355,20 @@ impl AccessTracker {
     /// in-order queue `queue`.
     #[inline]
     pub(crate) fn is_used_only_on(&self, queue: Option<&CommandQueue>) -> bool {
+        self.is_free_for(queue, &ALL) == Some(true)
+    }
+
+    /// Returns whether every command on these bytes that is not known to have ended is on the in-order
+    /// queue `queue`; `None` if bytes are mapped or the end of a command is unknown. Does not call the
+    /// driver.
+    #[inline]
+    pub(crate) fn is_free_for(
+        &self,
+        queue: Option<&CommandQueue>,
+        range: &Range<usize>,
+    ) -> Option<bool> {
         let raw = queue.filter(|queue| queue.is_in_order()).map(CommandQueue::as_raw);
-        self.lock().has_only(|event| {
+        self.lock().has_only(range, |event| {
             raw.is_some_and(|raw| event.is_of(raw)) || event.known_outcome().is_some()
         })
     }

@@ -364,16 +364,32 @@ impl<E: TrackedEvent> Table<E> {
         self.map(id).is_some_and(|map| matches!(map.state, MapState::Poisoned))
     }
 
-    /// Returns whether there are no maps, and all commands and unmaps have been submitted and are
-    /// `expected`.
-    pub fn has_only(&self, expected: impl Fn(&E) -> bool) -> bool {
-        self.commands.iter().all(|command| match &command.state {
-            CommandState::Submitted(event) => expected(event),
-            CommandState::Submitting | CommandState::Untracked => false,
-        }) && self.maps.iter().all(|map| match &map.state {
-            MapState::Unmapping(_, event) => expected(event),
-            MapState::Submitting | MapState::Mapped(_) | MapState::Poisoned => false,
-        })
+    /// Returns whether all commands and unmaps on these bytes are `expected`; `None` if bytes are mapped
+    /// or poisoned, or a command is being submitted or has no event.
+    #[inline]
+    pub fn has_only(
+        &mut self,
+        range: &Range<usize>,
+        expected: impl Fn(&E) -> bool,
+    ) -> Option<bool> {
+        let mut has_only = true;
+        for command in &self.commands {
+            if overlap(&command.range, range) {
+                let CommandState::Submitted(event) = &command.state else { return None };
+                has_only &= expected(event);
+            }
+        }
+        if !self.maps.is_empty() {
+            // The end of an unmap that has failed is a poisoned map.
+            self.reap_maps();
+        }
+        for map in &self.maps {
+            if overlap(&map.range, range) {
+                let MapState::Unmapping(_, event) = &map.state else { return None };
+                has_only &= expected(event);
+            }
+        }
+        Some(has_only)
     }
 
     /// Returns the events of the commands and unmaps on these bytes that are not known to have ended;

@@ -72,11 +72,11 @@ fn released_on_a_queue_it_is_used_again_after_that(on_device: OnDevice) -> Resul
     Ok(())
 }
 
-/// On the allocator's own queue, and after an event of nobody's.
+/// On the allocator's own queue, and after a user event.
 #[rstest]
 #[clmatrix_harness::test]
 fn released_after_an_event_it_is_used_again_after_that(on_device: OnDevice) -> Result<()> {
-    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    let pool = pool_on(&on_device.queue, PoolOptions::new().limit(BLOCK))?;
     let gate = gate(&on_device.context);
     let block = pool.allocate(SIZE)?;
     let raw = block.as_raw();
@@ -141,7 +141,7 @@ fn it_is_not_released_while_it_is_mapped(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test]
 fn what_its_queue_has_been_given_comes_first(on_device: OnDevice) -> Result<()> {
     let (home, other) = (&on_device.queue, on_device.another_queue());
-    let pool = pool_on(home, PoolOptions::new())?;
+    let pool = pool_on(home, PoolOptions::new().limit(BLOCK))?;
     let gate = gate(&on_device.context);
     let mut block = pool.allocate(SIZE)?;
     let raw = block.as_raw();

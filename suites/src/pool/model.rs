@@ -2,6 +2,7 @@
 //! block that is used again is the one that should be.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use clmatrix::memory::{Buffer, MemoryObject};
 use clmatrix::pool::{MemoryPool, PoolOptions, PooledBuffer};
@@ -44,6 +45,7 @@ type Stack = Vec<Block>;
 /// What should be so.
 struct Model {
     kind: Kind,
+    has_queue: bool,
     held: BTreeMap<u32, Stack>,
     /// With what was asked for.
     active: Vec<(Block, usize)>,
@@ -62,9 +64,9 @@ enum Outcome {
 }
 
 impl Model {
-    fn new(kind: Kind) -> Self {
+    fn new(kind: Kind, has_queue: bool) -> Self {
         let (held, active, cloned) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Self { kind, held, active, cloned, has_stopped: false, peaks: [0; 2] }
+        Self { kind, has_queue, held, active, cloned, has_stopped: false, peaks: [0; 2] }
     }
 
     fn bytes_managed(&self) -> usize {
@@ -90,6 +92,11 @@ impl Model {
         if of_bin(bin) > limit {
             return Outcome::OutOfMemory;
         }
+        if self.bytes_managed() + of_bin(bin) > limit
+            && let Some(block) = self.look(bin..=pool.bin_number(at_most), at_most)
+        {
+            return Outcome::Reused(block);
+        }
         while self.bytes_managed() + of_bin(bin) > limit {
             if !self.free_largest() {
                 return Outcome::OutOfMemory;
@@ -98,30 +105,34 @@ impl Model {
         Outcome::New(of_bin(bin))
     }
 
-    /// The first that has no clone. Where that is not the very first one, up to eight are looked at, and
-    /// those that are not taken go below the others.
-    fn take(&mut self, bins: std::ops::RangeInclusive<u32>, at_most: usize) -> Option<Block> {
-        let lowest = self.held.range(bins.clone()).next().map(|(bin, _)| *bin)?;
-        let mut looked_at = Vec::new();
-        for (bin, stack) in self.held.range_mut(bins) {
-            while looked_at.len() < 8
-                && let Some(block) = stack.pop_if(|(_, bytes)| *bytes <= at_most)
-            {
-                looked_at.push((*bin, block));
-                // That one is taken without a look at others.
-                if *bin == lowest && looked_at.len() == 1 && !self.cloned.contains(&block.0) {
-                    self.tidy();
-                    return Some(block);
+    /// Takes the block of the bin that came last, if it has no clone, or else another.
+    fn take(&mut self, bins: RangeInclusive<u32>, at_most: usize) -> Option<Block> {
+        let cloned = &self.cloned;
+        let last = self.held.get_mut(bins.start());
+        let last = last.and_then(|stack| stack.pop_if(|(raw, _)| !cloned.contains(raw)));
+        let found = last.or_else(|| self.look(bins, at_most));
+        self.tidy();
+        found
+    }
+
+    /// Takes the first block without a clone of the eight blocks that came last, of the lowest bins. Blocks
+    /// before it go below the others of their bins. A pool for no queue tries this twice, one for a queue three times.
+    fn look(&mut self, bins: RangeInclusive<u32>, at_most: usize) -> Option<Block> {
+        for _ in 0..if self.has_queue { 3 } else { 2 } {
+            let mut left = 8;
+            for (_, stack) in self.held.range_mut(bins.clone()) {
+                for _ in 0..stack.len().min(left) {
+                    let block = stack.pop()?;
+                    if block.1 <= at_most && !self.cloned.contains(&block.0) {
+                        self.tidy();
+                        return Some(block);
+                    }
+                    stack.insert(0, block);
+                    left -= 1;
                 }
             }
         }
-        let chosen = looked_at.iter().position(|(_, (raw, _))| !self.cloned.contains(raw));
-        let chosen = chosen.map(|nth| looked_at.remove(nth).1);
-        for (bin, block) in looked_at {
-            self.held.entry(bin).or_default().insert(0, block);
-        }
-        self.tidy();
-        chosen
+        None
     }
 
     fn tidy(&mut self) {
@@ -285,7 +296,7 @@ fn a_pool_is_as_a_simple_model(on_device: OnDevice, #[values(true, false)] has_q
             Some(queue) => pool_on(queue, options)?,
             None => pool_in(&on_device.context, options)?,
         };
-        let (blocks, clones, model) = (Vec::new(), Vec::new(), Model::new(*kind));
+        let (blocks, clones, model) = (Vec::new(), Vec::new(), Model::new(*kind, queue.is_some()));
         let mut pair = Pair { pool, queue, blocks, clones, model };
         for (nth, step) in steps.iter().enumerate() {
             for step in (*stop == Some(nth)).then_some(Step::StopHolding).iter().chain([step]) {

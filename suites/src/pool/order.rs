@@ -19,6 +19,14 @@ use crate::on_device::{OnDevice, on_device, soon};
 
 const SIZE: usize = 4096;
 
+/// Bytes of a block for `SIZE`.
+const BLOCK: usize = 4351;
+
+/// A pool of one block: every queue has to wait for the last use of it.
+fn one_block() -> PoolOptions {
+    PoolOptions::new().limit(BLOCK)
+}
+
 fn fill(queue: &CommandQueue, buffer: &Buffer, value: u32, gate: Option<&Event>) -> Result<Event> {
     match gate {
         Some(gate) => enqueue_fill_buffer(queue, buffer, &value, .., gate),
@@ -84,7 +92,7 @@ fn without_order_the_new_owners_data_is_overwritten(on_device: OnDevice) -> Resu
 #[clmatrix_harness::test]
 fn with_order_the_new_owners_data_is_its_own(on_device: OnDevice) -> Result<()> {
     let (first, other) = (&on_device.queue, on_device.another_queue());
-    let pool = pool_on(first, PoolOptions::new())?;
+    let pool = pool_on(first, one_block())?;
     let gate = gate(&on_device.context);
     let raw = used(&pool, first, &gate)?;
     let (buffer, found) = meanwhile(&gate, open, || -> Result<_> {
@@ -105,7 +113,7 @@ fn with_order_the_new_owners_data_is_its_own(on_device: OnDevice) -> Result<()> 
 #[clmatrix_harness::test]
 fn a_kernel_of_the_old_owner_comes_first(on_device: OnDevice) -> Result<()> {
     let other = on_device.another_queue();
-    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    let pool = pool_on(&on_device.queue, one_block())?;
     let gate = gate(&on_device.context);
     let add = "kernel void k(global uint *x) { x[get_global_id(0)] += 5; }";
     let mut add = on_device.launcher(add, "")?;
@@ -147,6 +155,56 @@ fn on_the_same_queue_nothing_is_waited_for(on_device: OnDevice) -> Result<()> {
     open(&gate);
     assert_eq!(content(queue, &buffer)?, [2; SIZE / 4]);
     Ok(())
+}
+
+/// The block of the pool's own queue is still in use, so another queue gets a block of its own, and keeps
+/// it.
+#[rstest]
+#[clmatrix_harness::test]
+fn queues_have_blocks_of_their_own(on_device: OnDevice) -> Result<()> {
+    let (first, other) = (&on_device.queue, on_device.another_queue());
+    let pool = pool_on(first, PoolOptions::new())?;
+    let (gate, other_gate) = (gate(&on_device.context), self::gate(&on_device.context));
+    let raw = used(&pool, first, &gate)?;
+    let own = used(&pool, &other, &other_gate)?;
+    assert_ne!(own, raw);
+    for _ in 0..3 {
+        for (queue, raw) in [(first, raw), (&other, own)] {
+            let buffer = pool.allocate_on(queue, SIZE)?;
+            assert_eq!(buffer.as_raw().addr(), raw);
+            fill(queue, &buffer, 2, None)?;
+        }
+    }
+    assert_eq!((pool.held_blocks(), pool.managed_bytes()), (2, 2 * BLOCK));
+    open(&gate);
+    open(&other_gate);
+    first.finish()?;
+    other.finish()
+}
+
+/// A queue that has had a block waits for its uses on other queues, so that the pool does not grow.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_queue_waits_for_other_queues_to_use_its_block(on_device: OnDevice) -> Result<()> {
+    let (first, other) = (&on_device.queue, on_device.another_queue());
+    let pool = pool_on(first, PoolOptions::new())?;
+    let gate = gate(&on_device.context);
+    let mut raws = Vec::new();
+    let (last, found) = meanwhile(&gate, open, || -> Result<_> {
+        for value in 1..=4 {
+            let buffer = pool.allocate(SIZE)?;
+            raws.push(buffer.as_raw());
+            fill(&other, &buffer, value, (value == 1).then_some(&*gate))?;
+        }
+        let last = pool.allocate(SIZE)?;
+        raws.push(last.as_raw());
+        let found = content(first, &last)?;
+        Ok((last, found))
+    })?;
+    assert!(raws.iter().all(|raw| *raw == raws[0]), "{raws:?}");
+    assert_eq!((found, pool.managed_bytes()), (vec![4; SIZE / 4], BLOCK));
+    drop(last);
+    other.finish()
 }
 
 #[rstest]
@@ -201,7 +259,7 @@ fn without_a_queue_a_block_in_use_is_not_handed_out(on_device: OnDevice) -> Resu
 #[clmatrix_harness::test]
 fn a_use_that_is_recorded_comes_first(on_device: OnDevice, #[case] by_event: bool) -> Result<()> {
     let (unseen, other) = (on_device.another_queue(), on_device.another_queue());
-    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    let pool = pool_on(&on_device.queue, one_block())?;
     let gate = gate(&on_device.context);
     let old = pool.allocate(SIZE)?;
     let event = fill_unseen(&unseen, &old, 1, Some(&gate));
@@ -346,7 +404,7 @@ fn an_allocator_for_an_out_of_order_queue_is_refused(
 #[clmatrix_harness::test]
 fn an_out_of_order_queue_waits_too(on_device: OnDevice, device: Device) -> Result<()> {
     let loose = on_device.out_of_order_queue(device)?;
-    let pool = pool_on(&on_device.queue, PoolOptions::new())?;
+    let pool = pool_on(&on_device.queue, one_block())?;
     let gate = gate(&on_device.context);
     let raw = used(&pool, &on_device.queue, &gate)?;
     let found = meanwhile(&gate, open, || -> Result<_> {

@@ -2,12 +2,12 @@
 
 use clmatrix::cl3::command_queue::enqueue_svm_mem_fill as fill_unseen;
 use clmatrix::memory::{MapReadWrite, SvmPointer, enqueue_fill};
-use clmatrix::pool::PooledSvm;
+use clmatrix::pool::{PoolOptions, PooledSvm};
 use clmatrix::{CommandQueue, Event, Result, Status};
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
-use super::{counts, pool};
+use super::{counts, pool, pool_with};
 use crate::buffer::refusal;
 use crate::gate::{gate, meanwhile, open};
 use crate::on_device::{OnDevice, on_device};
@@ -64,7 +64,7 @@ fn released_on_a_queue_it_is_used_again_after_that(on_device: OnDevice) -> Resul
 #[clmatrix_harness::test(requires(svm))]
 fn what_its_queue_has_been_given_comes_first(on_device: OnDevice) -> Result<()> {
     let (home, other) = (&on_device.queue, on_device.another_queue());
-    let pool = pool(&on_device, Some(home))?;
+    let pool = pool_with(&on_device, Some(home), PoolOptions::new().limit(BLOCK))?;
     let gate = gate(&on_device.context);
     let mut block = pool.allocate(SIZE)?;
     let at = block.svm_ptr().addr();

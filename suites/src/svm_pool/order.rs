@@ -16,6 +16,11 @@ use crate::svm::contents;
 
 const SIZE: usize = 4096;
 
+/// A pool of one block for `SIZE`: every queue has to wait for the last use of it.
+fn one_block(on: &OnDevice, queue: Option<&CommandQueue>) -> Result<SvmPool> {
+    pool_with(on, queue, PoolOptions::new().limit(4351))
+}
+
 fn fill(
     queue: &CommandQueue,
     memory: &SvmAllocation,
@@ -76,7 +81,7 @@ fn without_order_the_new_owners_data_is_overwritten(on_device: OnDevice) -> Resu
 #[clmatrix_harness::test(requires(svm))]
 fn with_order_the_new_owners_data_is_its_own(on_device: OnDevice) -> Result<()> {
     let (first, other) = (&on_device.queue, on_device.another_queue());
-    let pool = pool(&on_device, Some(first))?;
+    let pool = one_block(&on_device, Some(first))?;
     let gate = gate(&on_device.context);
     let at = used(&pool, first, &gate)?;
     let memory = meanwhile(&gate, open, || -> Result<_> {
@@ -95,7 +100,7 @@ fn with_order_the_new_owners_data_is_its_own(on_device: OnDevice) -> Result<()> 
 #[clmatrix_harness::test(requires(svm))]
 fn a_kernel_of_the_old_owner_comes_first(on_device: OnDevice) -> Result<()> {
     let other = on_device.another_queue();
-    let pool = pool(&on_device, Some(&on_device.queue))?;
+    let pool = one_block(&on_device, Some(&on_device.queue))?;
     let gate = gate(&on_device.context);
     let add = "kernel void k(global uint *x) { x[get_global_id(0)] += 5; }";
     let mut add = on_device.launcher(add, "")?;
@@ -186,7 +191,7 @@ fn without_a_queue_a_block_in_use_is_not_handed_out(on_device: OnDevice) -> Resu
 #[clmatrix_harness::test(requires(svm))]
 fn a_use_that_is_recorded_comes_first(on_device: OnDevice, #[case] by_event: bool) -> Result<()> {
     let (unseen, other) = (on_device.another_queue(), on_device.another_queue());
-    let pool = pool(&on_device, Some(&on_device.queue))?;
+    let pool = one_block(&on_device, Some(&on_device.queue))?;
     let gate = gate(&on_device.context);
     let old = pool.allocate(SIZE)?;
     let event = fill_unseen(&unseen, &old, 1, Some(&gate));
@@ -268,7 +273,7 @@ fn no_event_is_left_behind(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test(requires(svm))]
 fn an_out_of_order_queue_waits_too(on_device: OnDevice, device: Device) -> Result<()> {
     let loose = on_device.out_of_order_queue(device)?;
-    let pool = pool(&on_device, Some(&on_device.queue))?;
+    let pool = one_block(&on_device, Some(&on_device.queue))?;
     let gate = gate(&on_device.context);
     let at = used(&pool, &on_device.queue, &gate)?;
     let memory = meanwhile(&gate, open, || -> Result<_> {

@@ -175,7 +175,7 @@ fn a_command_without_an_event_keeps_its_bytes_from_maps_and_frees() {
     assert!(table.predecessors(0, &(0..4), Write).is_err());
     assert!(table.predecessors(0, &(0..4), Read).is_ok(), "two reads do not conflict");
     assert!(table.predecessors(0, &(8..9), Write).is_ok());
-    assert!(table.pending(&(0..8)).is_none() && !table.has_only(|_| true));
+    assert!(table.pending(&(0..8)).is_none() && table.has_only(&(0..8), |_| true).is_none());
 }
 
 #[test]
@@ -205,13 +205,18 @@ fn commands_that_have_ended_are_reaped_when_their_number_has_doubled() {
 fn pools_see_the_uses_on_other_queues() {
     let mut table = Table::default();
     let own = command(&mut table, 0..8, Write);
-    assert!(table.has_only(|event| event.is(&own)));
+    assert_eq!(table.has_only(&(0..8), |event| event.is(&own)), Some(true));
     let other = command(&mut table, 0..8, Read);
-    assert!(!table.has_only(|event| event.is(&own)));
+    assert_eq!(table.has_only(&(0..8), |event| event.is(&own)), Some(false));
+    assert_eq!(table.has_only(&(8..9), |_| false), Some(true));
     assert!(are(&table.pending(&(0..8)).expect("no map"), &[&own, &other]));
     let mapped = map(&mut table, 0..8, Read);
     assert!(table.has_maps() && table.pending(&(0..8)).is_none());
+    assert_eq!(table.has_only(&(0..8), |_| true), None);
     let unmapped = unmap(&mut table, mapped);
     assert!(!table.has_maps() && table.pending(&(0..8)).expect("no map").len() == 3);
-    assert!(table.has_only(|event| [&own, &other, &unmapped].iter().any(|one| event.is(one))));
+    let known = |event: &Fake| [&own, &other, &unmapped].iter().any(|one| event.is(one));
+    assert_eq!(table.has_only(&(0..8), known), Some(true));
+    unmapped.fails();
+    assert_eq!(table.has_only(&(0..8), |_| true), None, "the bytes may still be mapped");
 }

@@ -1,0 +1,50 @@
+//! All interleavings of two threads at the lock of a shard: `cargo xtask loom`.
+
+use loom::sync::Arc;
+use loom::thread;
+
+use super::*;
+
+#[test]
+fn threads_exclude_each_other() {
+    loom::model(|| {
+        let lock = Arc::new(Lock::new(0));
+        let other = Arc::clone(&lock);
+        let adds = thread::spawn(move || other.with(|value| *value += 1));
+        lock.with(|value| *value += 1);
+        adds.join().expect("no panic");
+        assert_eq!(lock.with(|value| *value), 2);
+    });
+}
+
+/// A lock that counts the threads which have used it. The last of two frees the lock.
+#[derive(Clone, Copy)]
+struct Shared(*mut Lock<usize>);
+
+// SAFETY: the lock is `Sync`, and one thread frees it.
+unsafe impl Send for Shared {}
+
+impl Shared {
+    fn use_and_free(self) {
+        // SAFETY: the lock is alive until two threads have used it.
+        let lock = unsafe { &*self.0 };
+        let users = lock.with(|users| {
+            *users += 1;
+            *users
+        });
+        if users == 2 {
+            // SAFETY: the other thread has released the lock, and does not touch it any more.
+            drop(unsafe { Box::from_raw(self.0) });
+        }
+    }
+}
+
+#[test]
+fn the_release_is_the_last_access_of_a_thread() {
+    loom::model(|| {
+        let shared = Shared(Box::into_raw(Box::new(Lock::new(0))));
+        let other = thread::spawn(move || shared.use_and_free());
+        shared.use_and_free();
+        other.join().expect("no panic");
+    });
+}
