@@ -11,7 +11,7 @@ use cl3::types::{CL_NON_BLOCKING, cl_bool, cl_command_queue, cl_context, cl_even
 
 use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
-use crate::memory::track::{Access, AccessTracker};
+use crate::memory::track::{Access, AccessTracker, Few};
 use crate::queue::{Arguments, CommandQueue, NotSubmitted, QueueState};
 use crate::wait_list::WaitList;
 
@@ -112,7 +112,7 @@ impl<K: Mappable> Mapping<K> {
         access: Access,
         wait_for: &WaitList<'_>,
         mut submit: impl FnMut(MapArguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
-    ) -> Result<(Self, Vec<Event>)> {
+    ) -> Result<(Self, Few<Event>)> {
         let queue = queue.state();
         queue.check_usable(K::MAP)?;
         let tracker = memory.tracker();

@@ -52,6 +52,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
 use crate::queue::CommandQueue;
+pub(crate) use table::Few;
 use table::{Conflict, Predecessor, Table, TrackedEvent};
 
 /// The kind of an access to bytes.
@@ -85,7 +86,7 @@ pub struct AccessTracker {
 #[derive(Debug)]
 pub(crate) struct BegunMap {
     pub id: u64,
-    pub predecessors: Vec<Event>,
+    pub predecessors: Few<Event>,
 }
 
 /// An access of the host to bytes that need no map. Ends when dropped.
@@ -240,8 +241,9 @@ impl AccessTracker {
         Ok(())
     }
 
-    /// Begins a map, and returns the commands that it has to come after. The caller passes the id to
-    /// [`mapped`](Self::mapped), [`remove_map`](Self::remove_map) or [`poison`](Self::poison).
+    /// Begins a map, and returns the commands that it has to come after, without those that others of
+    /// them wait for. The caller passes the id to [`mapped`](Self::mapped),
+    /// [`remove_map`](Self::remove_map) or [`poison`](Self::poison).
     ///
     /// # Errors
     /// CL_INVALID_OPERATION where the bytes are mapped and one of the maps writes, and where a command
@@ -252,52 +254,61 @@ impl AccessTracker {
         range: &Range<usize>,
         access: Access,
     ) -> Result<BegunMap> {
-        let begin = |table: &mut MutexGuard<'_, Table<Event>>, asked| {
-            // Waits also for unmaps of maps that do not conflict: PoCL finds maps by their address.
-            // quirk: POCL-13
-            self.wait_while(table, |table| table.is_submitting_map(range));
-            table.begin_map(range, access, asked)
-        };
-        let mut table = self.lock();
-        let mut begun = begin(&mut table, false);
-        if let Err(Conflict::Ask(events)) = begun {
-            drop(table);
-            ask(&events);
-            table = self.lock();
-            begun = begin(&mut table, true);
-        }
-        let id = begun.map_err(|conflict| in_use(call, range, &conflict))?;
-        self.predecessors(call, table, id, range, access)
-            .map(|predecessors| BegunMap { id, predecessors })
+        let id = self.begin(call, range, access)?;
+        let find = |table: &mut Table<_>| table.last_predecessors(id, range, access);
+        let predecessors = self
+            .predecessors(call, range, access, find)
+            .inspect_err(|_| self.remove_map(id))?;
+        Ok(BegunMap { id, predecessors })
     }
 
-    /// Returns the commands that the map `id` has to come after, without those that are known to have
-    /// ended. Removes the map if there is an error.
+    /// Adds a map that is about to be submitted.
+    fn begin(&self, call: &'static str, range: &Range<usize>, access: Access) -> Result<u64> {
+        let begin = |asked| {
+            let mut table = self.lock();
+            // Waits also for unmaps of maps that do not conflict: PoCL finds maps by their address.
+            // quirk: POCL-13
+            self.wait_while(&mut table, |table| table.is_submitting_map(range));
+            table.begin_map(range, access, asked)
+        };
+        let mut begun = begin(false);
+        if let Err(Conflict::Ask(events)) = begun {
+            ask(&events);
+            begun = begin(true);
+        }
+        begun.map_err(|conflict| in_use(call, range, &conflict))
+    }
+
+    /// Returns the commands before an access to these bytes that `find` finds, without those that have
+    /// ended.
     fn predecessors(
         &self,
         call: &'static str,
-        mut table: MutexGuard<'_, Table<Event>>,
-        id: u64,
         range: &Range<usize>,
         access: Access,
-    ) -> Result<Vec<Event>> {
-        self.wait_while(&mut table, |table| table.is_submitting(range, access));
-        let found = table.predecessors(id, range, access);
-        drop(table);
-        let pending = found.map_err(|conflict| in_use(call, range, &conflict)).and_then(|found| {
-            let mut pending = Vec::new();
+        find: impl Fn(&mut Table<Event>) -> std::result::Result<Few<Predecessor<Event>>, Conflict<Event>>,
+    ) -> Result<Few<Event>> {
+        loop {
+            let mut table = self.lock();
+            self.wait_while(&mut table, |table| table.is_submitting(range, access));
+            let found = find(&mut table).map_err(|conflict| in_use(call, range, &conflict))?;
+            drop(table);
+            let mut pending = Few::new();
+            let mut has_failed = false;
             for Predecessor { event, unmaps } in found {
                 match (event.outcome(), unmaps) {
                     (None, _) => pending.push(event),
                     (Some(Outcome::Failed), Some(map)) if self.lock().is_poisoned(map) => {
                         return Err(in_use(call, range, &poisoned(range)));
                     }
-                    (Some(_), _) => {}
+                    (Some(outcome), _) => has_failed |= outcome == Outcome::Failed,
                 }
             }
-            Ok(pending)
-        });
-        pending.inspect_err(|_| self.remove_map(id))
+            // The commands before one that has failed may be left out although they have not ended.
+            if !has_failed {
+                return Ok(pending);
+            }
+        }
     }
 
     /// Records that the driver maps the bytes from `address` on, with this event.
@@ -320,7 +331,7 @@ impl AccessTracker {
     /// those of other maps that begin at the same address. PoCL finds the record of a map by the
     /// address alone, and may remove that of a map that has not run.
     // quirk: POCL-13
-    pub(crate) fn begin_unmap(&self, id: u64, range: &Range<usize>) -> Vec<Event> {
+    pub(crate) fn begin_unmap(&self, id: u64, range: &Range<usize>) -> Few<Event> {
         let mut table = self.lock();
         self.wait_while(&mut table, |table| table.is_submitting_map(range));
         table.begin_unmap(id)
@@ -342,13 +353,14 @@ impl AccessTracker {
         range: &Range<usize>,
         access: Access,
     ) -> Result<HostAccess> {
-        let BegunMap { id, predecessors } = self.begin_map(call, range, access)?;
+        let id = self.begin(call, range, access)?;
         self.change(|table| table.accessing(id));
-        let access = HostAccess { tracker: Arc::clone(self), id };
-        for event in predecessors {
+        let begun = HostAccess { tracker: Arc::clone(self), id };
+        let find = |table: &mut Table<_>| table.predecessors(id, range, access);
+        for event in self.predecessors(call, range, access, find)? {
             event.wait_until_ended()?;
         }
-        Ok(access)
+        Ok(begun)
     }
 
     /// Returns whether nothing is mapped, and every command that is not known to have ended is on the
@@ -408,17 +420,17 @@ impl AccessTracker {
     ///
     /// # Errors
     /// CL_INVALID_OPERATION where bytes are mapped or the end of a command is unknown.
-    pub(crate) fn events_before_free(&self, call: &'static str) -> Result<Vec<Event>> {
-        let table = self.lock();
-        if table.has_maps() {
+    pub(crate) fn events_before_free(&self, call: &'static str) -> Result<Few<Event>> {
+        if self.lock().has_maps() {
             return Err(Error::refused(
                 call,
                 CL_INVALID_OPERATION,
                 "bytes are mapped; unmap them first",
             ));
         }
-        // No map has this id.
-        self.predecessors(call, table, 0, &ALL, Access::Write)
+        // No map has the id 0.
+        let find = |table: &mut Table<_>| table.predecessors(0, &ALL, Access::Write);
+        self.predecessors(call, &ALL, Access::Write, find)
     }
 }
 

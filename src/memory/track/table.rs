@@ -1,6 +1,9 @@
 //! The rules of the tracker, free of drivers and locks.
 
+use std::mem;
 use std::ops::Range;
+
+use smallvec::SmallVec;
 
 use super::Access;
 use crate::event::Outcome;
@@ -19,6 +22,8 @@ struct Command<E> {
     range: Range<usize>,
     access: Access,
     state: CommandState<E>,
+    /// The last map that comes after the command.
+    followed_by: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -40,6 +45,8 @@ struct Map<E> {
     /// The address of the first byte; 0 where it is unknown, and for accesses of the host.
     address: usize,
     state: MapState<E>,
+    /// The last map that comes after the unmap.
+    followed_by: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -60,8 +67,14 @@ pub(super) enum Conflict<E> {
     /// The bytes `0` are in use for the reason `1`.
     InUse(Range<usize>, &'static str),
     /// The driver has to be asked about these events first.
-    Ask(Vec<E>),
+    Ask(Few<E>),
 }
+
+/// A list that is short as a rule.
+pub(crate) type Few<T> = SmallVec<[T; 4]>;
+
+/// Events that are asked for together.
+pub(super) type Batch<E> = SmallVec<[E; 16]>;
 
 /// A command, or an unmap, that has to end first.
 #[derive(Clone, Debug)]
@@ -123,7 +136,8 @@ impl<E: TrackedEvent> Table<E> {
             self.check_maps(range, access, asked)?;
         }
         let (id, range) = (self.new_id(), range.clone());
-        self.commands.push(Command { id, range, access, state: CommandState::Submitting });
+        let state = CommandState::Submitting;
+        self.commands.push(Command { id, range, access, state, followed_by: None });
         Ok(id)
     }
 
@@ -162,8 +176,8 @@ impl<E: TrackedEvent> Table<E> {
     }
 
     /// Returns the events of all commands and unmaps.
-    pub fn events(&self) -> Vec<E> {
-        let mut events = Vec::with_capacity(self.commands.len() + self.maps.len());
+    pub fn events(&self) -> Batch<E> {
+        let mut events = Batch::with_capacity(self.commands.len() + self.maps.len());
         events.extend(self.commands.iter().filter_map(|command| match &command.state {
             CommandState::Submitted(event) => Some(event.clone()),
             CommandState::Submitting | CommandState::Untracked => None,
@@ -211,12 +225,14 @@ impl<E: TrackedEvent> Table<E> {
         asked: bool,
     ) -> Result<(), Conflict<E>> {
         self.reap_maps();
-        let mut unknown = Vec::new();
+        let mut unknown = Few::new();
         for map in &self.maps {
             if !conflict((&map.range, map.access), (range, access)) {
                 continue;
             }
             match &map.state {
+                // Its failure would be a failure of the later unmap.
+                MapState::Unmapping(..) if self.is_awaited(map.followed_by, range, access) => {}
                 MapState::Unmapping(mapped, unmapped) => {
                     unknown.extend([mapped.clone(), unmapped.clone()]);
                 }
@@ -227,6 +243,18 @@ impl<E: TrackedEvent> Table<E> {
             }
         }
         if asked || unknown.is_empty() { Ok(()) } else { Err(Conflict::Ask(unknown)) }
+    }
+
+    /// Returns whether an access to these bytes comes after the map `id` and its unmap. Unless one of
+    /// the two fails, the commands before them have ended then.
+    fn is_awaited(&self, id: Option<u64>, range: &Range<usize>, access: Access) -> bool {
+        id.and_then(|id| self.map(id)).is_some_and(|map| {
+            let MapState::Unmapping(mapped, unmapped) = &map.state else { return false };
+            let has_failed = |event: &E| event.known_outcome() == Some(Outcome::Failed);
+            conflict((&map.range, map.access), (range, access))
+                && !has_failed(mapped)
+                && !has_failed(unmapped)
+        })
     }
 
     /// Adds a map that is about to be submitted.
@@ -241,7 +269,8 @@ impl<E: TrackedEvent> Table<E> {
             self.check_maps(range, access, asked)?;
         }
         let (id, range) = (self.new_id(), range.clone());
-        self.maps.push(Map { id, range, access, address: 0, state: MapState::Submitting });
+        let state = MapState::Submitting;
+        self.maps.push(Map { id, range, access, address: 0, state, followed_by: None });
         Ok(id)
     }
 
@@ -274,14 +303,48 @@ impl<E: TrackedEvent> Table<E> {
         id: u64,
         range: &Range<usize>,
         access: Access,
-    ) -> Result<Vec<Predecessor<E>>, Conflict<E>> {
-        let mut predecessors = Vec::new();
+    ) -> Result<Few<Predecessor<E>>, Conflict<E>> {
+        self.predecessors_except(id, range, access, |_| false)
+    }
+
+    /// Returns the predecessors of the map `id`, without those that other predecessors wait for.
+    pub fn last_predecessors(
+        &mut self,
+        id: u64,
+        range: &Range<usize>,
+        access: Access,
+    ) -> Result<Few<Predecessor<E>>, Conflict<E>> {
+        let is_awaited = |followed_by| self.is_awaited(followed_by, range, access);
+        let found = self.predecessors_except(id, range, access, is_awaited)?;
+        for command in &mut self.commands {
+            if conflict((&command.range, command.access), (range, access)) {
+                command.followed_by = Some(id);
+            }
+        }
+        for map in &mut self.maps {
+            if map.id != id && conflict((&map.range, map.access), (range, access)) {
+                map.followed_by = Some(id);
+            }
+        }
+        Ok(found)
+    }
+
+    fn predecessors_except(
+        &self,
+        id: u64,
+        range: &Range<usize>,
+        access: Access,
+        is_excepted: impl Fn(Option<u64>) -> bool,
+    ) -> Result<Few<Predecessor<E>>, Conflict<E>> {
+        let mut predecessors = Few::new();
         for command in &self.commands {
             if !conflict((&command.range, command.access), (range, access)) {
                 continue;
             }
             match &command.state {
-                CommandState::Submitted(event) if event.known_outcome().is_none() => {
+                CommandState::Submitted(event)
+                    if event.known_outcome().is_none() && !is_excepted(command.followed_by) =>
+                {
                     predecessors.push(Predecessor { event: event.clone(), unmaps: None });
                 }
                 CommandState::Untracked => {
@@ -295,6 +358,7 @@ impl<E: TrackedEvent> Table<E> {
                 continue;
             }
             match &map.state {
+                MapState::Unmapping(..) if is_excepted(map.followed_by) => {}
                 MapState::Unmapping(_, event) => {
                     predecessors.push(Predecessor { event: event.clone(), unmaps: Some(map.id) });
                 }
@@ -327,13 +391,19 @@ impl<E: TrackedEvent> Table<E> {
     }
 
     /// Returns the events of the other maps that begin at the same address as the map `id` and are not
-    /// known to have ended. Until the map is unmapped, no overlapping map can be submitted.
-    pub fn begin_unmap(&mut self, id: u64) -> Vec<E> {
-        let Some(map) = self.map_mut(id) else { return Vec::new() };
+    /// known to have ended, without those that the map `id` waits for. Until the map is unmapped, no
+    /// overlapping map can be submitted.
+    pub fn begin_unmap(&mut self, id: u64) -> Few<E> {
+        let Some(map) = self.map_mut(id) else { return Few::new() };
         let address = map.address;
-        map.state = MapState::Submitting;
-        let others = self.maps.iter().filter(|map| map.id != id && map.address == address);
-        let pending = others.filter_map(|map| match &map.state {
+        let has_failed = match mem::replace(&mut map.state, MapState::Submitting) {
+            MapState::Mapped(Some(event)) => event.known_outcome() == Some(Outcome::Failed),
+            _ => false,
+        };
+        let is_other = |map: &&Map<E>| {
+            map.id != id && map.address == address && (map.followed_by != Some(id) || has_failed)
+        };
+        let pending = self.maps.iter().filter(is_other).filter_map(|map| match &map.state {
             MapState::Mapped(Some(event)) | MapState::Unmapping(event, _) => {
                 event.known_outcome().is_none().then(|| event.clone())
             }

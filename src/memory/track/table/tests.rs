@@ -47,7 +47,15 @@ fn map(table: &mut Table<Fake>, range: Range<usize>, access: Access) -> (u64, Fa
     (id, event)
 }
 
-/// Unmaps a map that has completed.
+/// Maps bytes of which maps are being unmapped.
+fn map_asked(table: &mut Table<Fake>, range: Range<usize>, access: Access) -> (u64, Fake) {
+    let event = Fake::default();
+    let id = table.begin_map(&range, access, true).expect("no conflict");
+    table.mapped(id, &event, 0x1000 + range.start);
+    (id, event)
+}
+
+/// Unmaps a map.
 fn unmap(table: &mut Table<Fake>, (id, mapped): (u64, Fake)) -> Fake {
     let event = Fake::default();
     table.begin_unmap(id);
@@ -151,6 +159,46 @@ fn an_unmap_waits_for_the_other_maps_at_its_address() {
     first.1.completes();
     table.mapped(second.0, &second.1, 0x1000);
     assert!(are(&table.begin_unmap(second.0), &[]), "a map that has ended");
+}
+
+/// Begins a map and returns what it waits for.
+fn map_after(table: &mut Table<Fake>, access: Access) -> ((u64, Fake), Vec<Fake>) {
+    let mapped = map_asked(table, 0..8, access);
+    let found = table.last_predecessors(mapped.0, &(0..8), access).expect("no conflict");
+    (mapped, found.into_iter().map(|found| found.event).collect())
+}
+
+#[test]
+fn a_map_waits_for_the_last_of_a_chain_of_maps() {
+    let mut table = Table::default();
+    let fill = command(&mut table, 0..8, Write);
+    let beside = command(&mut table, 8..16, Write);
+    let (first, before) = map_after(&mut table, Write);
+    assert!(are(&before, &[&fill]));
+    let first = unmap(&mut table, first);
+    let (second, before) = map_after(&mut table, Read);
+    assert!(are(&before, &[&first]), "the map before waits for the command");
+    assert!(are(&table.begin_unmap(second.0), &[]), "the map has come after the other one");
+    let unmapped = Fake::default();
+    table.unmapping(second.0, &second.1, &unmapped);
+    let (_, before) = map_after(&mut table, Write);
+    assert!(are(&before, &[&unmapped]));
+    assert!(are(&before_map(&table, 8..9, Read), &[&beside]), "bytes that no map has");
+}
+
+#[test]
+fn a_map_waits_for_a_whole_chain_after_a_failure() {
+    let mut table = Table::default();
+    let fill = command(&mut table, 0..8, Write);
+    let (mapped, _) = map_after(&mut table, Write);
+    let event = mapped.1.clone();
+    let unmapped = unmap(&mut table, mapped);
+    event.fails();
+    let (next, before) = map_after(&mut table, Read);
+    assert!(are(&before, &[&fill, &unmapped]), "the map may have failed before the command ended");
+    next.1.fails();
+    table.unmapping(next.0, &next.1, &Fake::default());
+    assert!(are(&before_map(&table, 0..8, Write)[..1], &[&fill]));
 }
 
 #[test]
