@@ -7,12 +7,12 @@ use crate::case::{Case, Samples, Side, Waits};
 use crate::place::{Place, Work};
 use crate::time::quantile;
 
-/// Limit of the time of a call without a wait list: of cl3's time, or nanoseconds more than that,
-/// whichever is larger.
+/// Limit of the time of a call without a wait list: of the time of cl3 with events that are kept as
+/// this crate keeps them, or nanoseconds more than that, whichever is larger.
 const LIMIT: f64 = 1.1;
 const NANOSECONDS_MORE: f64 = 100.0;
 
-/// Limit of the time of a call with a wait list, of cl3's time.
+/// Limit of the time of a call with a wait list, of the time of cl3.
 const LIMIT_WITH_WAIT_LIST: f64 = 1.25;
 
 /// Limit of the heap allocations of a command: its event.
@@ -60,8 +60,8 @@ pub fn report_waits(subject: &Subject) -> bool {
 
 fn print_head(title: &str) {
     println!(
-        "\n{title:<52} {:>8} {:>8} {:>6} {:>6}-{:<6} {:>5} {:>9} {:>6} {:>5}",
-        "cl3", "ours", "ratio", "from", "to", "limit", "no event", "ratio", "heap"
+        "\n{title:<52} {:>8} {:>8} {:>8} {:>6} {:>6}-{:<6} {:>5} {:>8} {:>8} {:>5}",
+        "cl3", "kept", "ours", "ratio", "from", "to", "limit", "to cl3", "no event", "heap"
     );
 }
 
@@ -95,22 +95,28 @@ impl<'c> Row<'c> {
         quantile(&self.samples.times(side), 0.25)
     }
 
-    /// Our time divided by cl3's.
+    /// The side that limits our time.
+    fn reference(&self) -> Side {
+        if self.case.waits == Waits::Nothing { Side::Kept } else { Side::Cl3 }
+    }
+
+    /// Our time divided by that of the reference.
     fn ratio(&self) -> f64 {
-        self.time(Side::Ours) / self.time(Side::Cl3)
+        self.time(Side::Ours) / self.time(self.reference())
     }
 
     fn limit(&self) -> f64 {
         match self.case.waits {
-            Waits::Nothing => LIMIT.max(1.0 + NANOSECONDS_MORE / self.time(Side::Cl3)),
+            Waits::Nothing => LIMIT.max(1.0 + NANOSECONDS_MORE / self.time(Side::Kept)),
             _ => LIMIT_WITH_WAIT_LIST,
         }
     }
 
     /// The quartiles of the ratios in single rounds.
     fn spread(&self) -> [f64; 2] {
-        let [cl3, ours] = [Side::Cl3, Side::Ours].map(|side| self.samples.times(side));
-        let ratios: Vec<_> = ours.iter().zip(cl3).map(|(ours, cl3)| ours / cl3).collect();
+        let [reference, ours] =
+            [self.reference(), Side::Ours].map(|side| self.samples.times(side));
+        let ratios: Vec<_> = ours.iter().zip(reference).map(|(ours, other)| ours / other).collect();
         [0.25, 0.75].map(|part| quantile(&ratios, part))
     }
 
@@ -119,20 +125,22 @@ impl<'c> Row<'c> {
         self.samples.allocations(Side::Ours) - self.samples.allocations(Side::Cl3)
     }
 
+    fn column(&self, side: Side) -> String {
+        format!("{:.0}", self.time(side))
+    }
+
     /// Returns false if a limit is missed.
     fn print(&self) -> bool {
         let &Case { work, waits, .. } = self.case;
         let [cl3, ours] = [Side::Cl3, Side::Ours].map(|side| self.time(side));
+        let [kept, without_event] = match waits {
+            Waits::Nothing => [Side::Kept, Side::WithoutEvent].map(|side| self.column(side)),
+            _ => ["-", "-"].map(String::from),
+        };
         let (ratio, limit, [from, to]) = (self.ratio(), self.limit(), self.spread());
         let name = format!("{}{}", work.name(), waits.name());
-        print!("{name:<52} {cl3:>8.0} {ours:>8.0} {ratio:>6.2} {from:>6.2}-{to:<6.2} {limit:>5.2}");
-        match waits {
-            Waits::Nothing => {
-                let without_event = self.time(Side::WithoutEvent);
-                print!(" {without_event:>9.0} {:>6.2}", ours / without_event);
-            }
-            _ => print!(" {:>9} {:>6}", "-", "-"),
-        }
+        print!("{name:<52} {cl3:>8.0} {kept:>8} {ours:>8.0} {ratio:>6.2} {from:>6.2}-{to:<6.2}");
+        print!(" {limit:>5.2} {:>8.2} {without_event:>8}", ours / cl3);
         let allocations = self.allocations();
         let allowed = ALLOCATIONS * f64::from(work.commands()) + RARE_ALLOCATIONS;
         let is_met = ratio <= limit && allocations <= allowed;

@@ -4,7 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use clmatrix::cl3::event::{CL_COMPLETE, set_user_event_status};
+use clmatrix::cl3::event::{
+    CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, get_event_info, set_user_event_status,
+};
+use clmatrix::cl3::types::cl_event;
 
 use crate::allocations;
 use crate::barrier::SpinBarrier;
@@ -58,11 +61,14 @@ pub struct Case {
 pub enum Side {
     WithoutEvent,
     Cl3,
+    /// cl3, with each event kept until the driver has said that its command has ended.
+    Kept,
     Ours,
 }
 
 impl Side {
-    const ALL: [Self; 3] = [Self::WithoutEvent, Self::Cl3, Self::Ours];
+    const ALL: [Self; 4] = [Self::WithoutEvent, Self::Cl3, Self::Kept, Self::Ours];
+    const WITH_WAIT_LIST: [Self; 2] = [Self::Cl3, Self::Ours];
 }
 
 /// Averages per call.
@@ -74,7 +80,7 @@ struct Sample {
 
 /// The batches of each side. The sides take turns: batches with the same index are of the same round.
 #[derive(Default)]
-pub struct Samples([Vec<Sample>; 3]);
+pub struct Samples([Vec<Sample>; Side::ALL.len()]);
 
 impl Samples {
     /// Nanoseconds per call.
@@ -116,7 +122,7 @@ impl Case {
 
     /// A wait list needs events.
     fn sides(&self) -> &'static [Side] {
-        if self.waits == Waits::Nothing { &Side::ALL } else { &Side::ALL[1..] }
+        if self.waits == Waits::Nothing { &Side::ALL } else { &Side::WITH_WAIT_LIST }
     }
 
     /// The batches of one thread, by round and side. The leader ends the rounds of all threads.
@@ -127,7 +133,7 @@ impl Case {
         is_over: &AtomicBool,
         is_leader: bool,
         time: Duration,
-    ) -> Vec<[Sample; 3]> {
+    ) -> Vec<[Sample; Side::ALL.len()]> {
         let _member = barrier.member();
         let mut rounds = vec![];
         let begin = Instant::now();
@@ -144,11 +150,12 @@ impl Case {
             if rounds.len() % 2 == 1 {
                 order.reverse();
             }
-            let mut round = [Sample::default(); 3];
+            let mut round = [Sample::default(); Side::ALL.len()];
             for side in order {
                 round[side as usize] = match side {
                     Side::WithoutEvent => self.batch_without_event(place, barrier),
                     Side::Cl3 => self.batch::<Cl3>(place, barrier),
+                    Side::Kept => self.batch_kept(place, barrier),
                     Side::Ours => self.batch::<Ours>(place, barrier),
                 };
                 place.finish();
@@ -210,6 +217,22 @@ impl Case {
         })
     }
 
+    /// Keeps the events in a list, and looks for those that have ended when it has doubled.
+    fn batch_kept(&self, place: &mut Place<'_>, barrier: &SpinBarrier) -> Sample {
+        const FEWEST: usize = 16;
+        let mut kept = Vec::with_capacity(CALLS);
+        let mut look_at = FEWEST;
+        sample(CALLS, place, barrier, |place| {
+            for _ in 0..CALLS {
+                kept.extend(Cl3::call(place, self.work, 0, []));
+                if kept.len() >= look_at {
+                    kept.retain(|event| is_pending(event.get()));
+                    look_at = FEWEST.max(2 * kept.len());
+                }
+            }
+        })
+    }
+
     fn batch_without_event(&self, place: &mut Place<'_>, barrier: &SpinBarrier) -> Sample {
         sample(CALLS, place, barrier, |place| {
             for _ in 0..CALLS {
@@ -217,6 +240,11 @@ impl Case {
             }
         })
     }
+}
+
+fn is_pending(event: cl_event) -> bool {
+    let status = get_event_info(event, CL_EVENT_COMMAND_EXECUTION_STATUS);
+    i32::from(status.expect("a status")) > CL_COMPLETE
 }
 
 fn first_event<A: Api>(place: &mut Place<'_>) -> A::Event {
