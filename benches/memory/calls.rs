@@ -114,8 +114,7 @@ impl<'c> Row<'c> {
 
     /// The quartiles of the ratios in single rounds.
     fn spread(&self) -> [f64; 2] {
-        let [reference, ours] =
-            [self.reference(), Side::Ours].map(|side| self.samples.times(side));
+        let [reference, ours] = [self.reference(), Side::Ours].map(|side| self.samples.times(side));
         let ratios: Vec<_> = ours.iter().zip(reference).map(|(ours, other)| ours / other).collect();
         [0.25, 0.75].map(|part| quantile(&ratios, part))
     }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use crate::queue::CommandQueue;
 use cl3::error_codes::{CL_INVALID_VALUE, CL_OUT_OF_RESOURCES};
-use cl3::memory as cl;
 use cl3::types::cl_uint;
 use opencl3::context::Context;
 
+use super::calls;
 use super::capabilities::check_flags;
 use super::flags::SvmFlags;
 use super::memory::{Origin, SvmMemory};
@@ -202,7 +202,7 @@ impl SvmKind {
             ptr::null_mut()
         } else {
             // SAFETY: the context is alive.
-            unsafe { cl::svm_alloc(context.raw(), flags.bits(), size, *alignment) }
+            unsafe { calls::alloc(context.raw(), *flags, size, *alignment) }
                 .map_err(|code| not_allocated(CALL, code, size))?
         };
         let context = Arc::clone(context);

@@ -7,8 +7,7 @@ use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cl3::memory as cl;
-
+use super::calls;
 use super::flags::SvmFlags;
 use super::release;
 use crate::error::{Result, in_call};
@@ -138,7 +137,7 @@ impl SvmMemory {
             Some(Origin::Driver) => {
                 // SAFETY: it comes from `clSVMAlloc` in this context, nobody has it any more, and
                 // the commands on it have ended.
-                unsafe { cl::svm_free(self.context.raw(), self.pointer) }.map_err(in_call(CALL))
+                unsafe { calls::free(self.context.raw(), self.pointer) }.map_err(in_call(CALL))
             }
             Some(Origin::Host(_)) | None => Ok(()),
         }

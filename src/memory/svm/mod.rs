@@ -9,6 +9,7 @@ mod access;
 mod allocation;
 mod array;
 mod buffer;
+mod calls;
 mod capabilities;
 mod fill;
 mod flags;

@@ -8,10 +8,10 @@ use crate::event::Event;
 use crate::queue::CommandQueue;
 use cl3::command_queue as cl;
 use cl3::error_codes::{CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT, CL_INVALID_OPERATION};
-use cl3::memory::svm_free;
 use cl3::types::{cl_command_queue, cl_event, cl_uint};
 
 use super::allocation::SvmAllocation;
+use super::calls;
 use super::memory::SvmMemory;
 use crate::error::{Error, Result};
 use crate::memory::context::MemContext;
@@ -141,7 +141,7 @@ unsafe extern "C" fn free(
     // SAFETY: it comes from `submit`, and the driver calls once.
     let freed = unsafe { Box::from_raw(freed.cast::<Freed>()) };
     // SAFETY: the memory is of this context, and what used it has ended.
-    if let Err(code) = unsafe { svm_free(freed.context.raw(), freed.pointer.as_ptr()) } {
+    if let Err(code) = unsafe { calls::free(freed.context.raw(), freed.pointer.as_ptr()) } {
         log::error!("{}", Error::from_call("clSVMFree", code));
     }
 }

@@ -256,9 +256,8 @@ impl AccessTracker {
     ) -> Result<BegunMap> {
         let id = self.begin(call, range, access)?;
         let find = |table: &mut Table<_>| table.last_predecessors(id, range, access);
-        let predecessors = self
-            .predecessors(call, range, access, find)
-            .inspect_err(|_| self.remove_map(id))?;
+        let predecessors =
+            self.predecessors(call, range, access, find).inspect_err(|_| self.remove_map(id))?;
         Ok(BegunMap { id, predecessors })
     }
 
@@ -286,7 +285,9 @@ impl AccessTracker {
         call: &'static str,
         range: &Range<usize>,
         access: Access,
-        find: impl Fn(&mut Table<Event>) -> std::result::Result<Few<Predecessor<Event>>, Conflict<Event>>,
+        find: impl Fn(
+            &mut Table<Event>,
+        ) -> std::result::Result<Few<Predecessor<Event>>, Conflict<Event>>,
     ) -> Result<Few<Event>> {
         loop {
             let mut table = self.lock();

@@ -57,7 +57,9 @@ fn a_read_fails(on_device: OnDevice, #[values(1, 2, 3)] length: usize) -> Result
     let buffer = buffer_of(on, &[OLD; 4])?;
     let closed = gate(&on.context);
     let last = chain(on, length, &closed)?;
-    let read = enqueue_copy(&on.queue, vec![7_u32; 4], &buffer, .., &last)?;
+    // The queue may be unusable afterwards.
+    let queue = on.another_queue();
+    let read = enqueue_copy(&queue, vec![7_u32; 4], &buffer, .., &last)?;
     fail(&closed);
     let error = read.wait().map(drop).map_err(|back| back.error);
     assert_eq!(refusal(error), WAIT_LIST_FAILED);
@@ -71,7 +73,8 @@ fn two_events_of_a_wait_list_fail(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
     let buffer = buffer_of(on, &[OLD; 4])?;
     let gates = [gate(&on.context), gate(&on.context)];
-    let fill = enqueue_fill_buffer(&on.queue, &buffer, &7_u32, .., [&*gates[0], &*gates[1]])?;
+    let queue = on.another_queue();
+    let fill = enqueue_fill_buffer(&queue, &buffer, &7_u32, .., [&*gates[0], &*gates[1]])?;
     gates.iter().for_each(fail);
     assert!(fill.wait().is_err());
     assert_eq!(contents(on, &buffer)?, [OLD; 4]);

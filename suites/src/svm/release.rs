@@ -13,7 +13,7 @@ use rstest::rstest;
 use super::{COARSE, FINE, svm_of};
 use crate::buffer::{counting, refusal};
 use crate::gate::{A_MOMENT, fail, gate, meanwhile, open};
-use crate::on_device::{OnDevice, on_device};
+use crate::on_device::{OnDevice, on_device, soon};
 
 /// Enough for the driver to take it from the system, and give it back.
 const MANY: u32 = 1 << 18;
@@ -186,7 +186,7 @@ fn the_release_gives_back_what_it_refuses(
     Ok(())
 }
 
-/// Nobody knows whether the map has ended.
+/// It is unknown whether the bytes are still mapped.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn memory_whose_unmap_failed_is_not_released(
@@ -196,12 +196,14 @@ fn memory_whose_unmap_failed_is_not_released(
     let queue = &on_device.queue;
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let gate = gate(&on_device.context);
-    svm.map_rw::<u32>(queue, [])?.unmap(&gate)?;
+    let unmapped = svm.map_rw::<u32>(queue, [])?.unmap(&gate)?;
     fail(&gate);
+    assert!(soon(|| Ok(unmapped.status()?.has_ended()))?);
+    let other = on_device.another_queue();
     if noticed {
-        assert_eq!(refusal(svm.map_ro::<u32>(queue, [])), "CL_INVALID_OPERATION");
+        assert_eq!(refusal(svm.map_ro::<u32>(&other, [])), "CL_INVALID_OPERATION");
     }
-    let released = svm.enqueue_release(Some(&on_device.another_queue()), []);
+    let released = svm.enqueue_release(Some(&other), []);
     assert_eq!(refusal(released.map_err(|back| back.error)), "CL_INVALID_OPERATION");
     Ok(())
 }
