@@ -84,8 +84,7 @@ impl<K: Mappable> Mapping<K> {
                 return Ok(mapping);
             }
             // The bytes can be mapped although a command on them has failed.
-            let has_failed = |event: &Event| event.outcome() == Some(Outcome::Failed);
-            if !predecessors.iter().any(has_failed) {
+            if !has_any_failed(&predecessors) {
                 return Err(mapping.event.failure(K::MAP));
             }
         }
@@ -116,15 +115,25 @@ impl<K: Mappable> Mapping<K> {
         let queue = queue.state();
         queue.check_usable(K::MAP)?;
         let tracker = memory.tracker();
-        let begun;
-        let mut wait_list = wait_for.prepare(K::MAP, queue.context_raw())?;
-        begun = tracker.begin_map(K::MAP, range, access)?;
-        begun.predecessors.iter().for_each(|event| wait_list.push(event));
-        let mut pointer = ptr::null_mut();
-        let submitted = queue.submit(K::MAP, &wait_list, |(queue, count, events)| {
-            submit((queue, CL_NON_BLOCKING, count, events), &mut pointer)
-        });
-        drop(wait_list);
+        let (begun, pointer, submitted) = loop {
+            let begun;
+            let mut wait_list = wait_for.prepare(K::MAP, queue.context_raw())?;
+            begun = tracker.begin_map(K::MAP, range, access)?;
+            begun.predecessors.iter().for_each(|event| wait_list.push(event));
+            let mut pointer = ptr::null_mut();
+            let submitted = queue.submit(K::MAP, &wait_list, |(queue, count, events)| {
+                submit((queue, CL_NON_BLOCKING, count, events), &mut pointer)
+            });
+            drop(wait_list);
+            // A command on the bytes may have failed since it was listed.
+            if matches!(submitted, Err(NotSubmitted::Rejected(_)))
+                && has_any_failed(&begun.predecessors)
+            {
+                tracker.remove_map(begun.id);
+                continue;
+            }
+            break (begun, pointer, submitted);
+        };
         let event = match (submitted, NonNull::new(pointer)) {
             (Ok(event), Some(pointer)) => {
                 tracker.mapped(begun.id, &event, pointer.as_ptr().addr());
@@ -240,6 +249,10 @@ impl<K: Mappable> Drop for Mapping<K> {
             log::error!("{error}");
         }
     }
+}
+
+fn has_any_failed(events: &[Event]) -> bool {
+    events.iter().any(|event| event.outcome() == Some(Outcome::Failed))
 }
 
 /// Refuses a queue of another context than the memory.
