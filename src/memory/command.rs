@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use cl3::error_codes::{CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_CONTEXT};
-use cl3::types::{cl_command_queue, cl_context, cl_event};
+use cl3::types::{CL_BLOCKING, CL_NON_BLOCKING, cl_bool, cl_command_queue, cl_context, cl_event};
 use smallvec::SmallVec;
 
 use super::track::{Access, AccessTracker};
@@ -104,21 +104,40 @@ pub(crate) fn enqueue(
 
 /// Enqueues a blocking command and returns its event if the command succeeded.
 ///
-/// Waits for the wait list before it calls the driver.
+/// Waits for the wait list before it calls the driver. `submit` calls the driver with the queue and
+/// whether the call blocks. Returns when the command has ended in either case.
 pub(crate) fn enqueue_blocking(
     call: &'static str,
     queue: &CommandQueue,
     accesses: &[AccessedRange<'_>],
     wait_for: &WaitList<'_>,
-    submit: impl FnOnce(cl_command_queue) -> std::result::Result<cl_event, i32>,
+    submit: impl FnOnce(cl_command_queue, cl_bool) -> std::result::Result<cl_event, i32>,
 ) -> Result<Event> {
     wait_for.wait(call, queue.context_raw())?;
-    let submit = |(queue, _, _): Arguments| submit(queue);
-    // A command that is known to have ended need not be tracked.
-    let ask = |event: &Event| {
-        event.outcome();
+    // A call that excludes failures must not wait for a command that another thread lets fail.
+    // quirk: POCL-14
+    let excludes_failures = queue.state().driver().misses_failures;
+    let submit = |(queue, _, _): Arguments| {
+        if !excludes_failures {
+            return submit(queue, CL_BLOCKING);
+        }
+        let event = submit(queue, CL_NON_BLOCKING)?;
+        if event.is_null() {
+            // Nothing else tells the end of the command.
+            cl3::command_queue::finish(queue)?;
+        }
+        Ok(event)
     };
-    let event = enqueue_then(call, queue, accesses, &WaitList::default(), submit, ask)?;
+    // A command that is known to have ended need not be tracked.
+    let wait = |event: &Event| {
+        while event.outcome().is_none() && excludes_failures {
+            // The driver uses the host memory until then.
+            if let Err(error) = event.wait_until_ended() {
+                log::error!("{error}");
+            }
+        }
+    };
+    let event = enqueue_then(call, queue, accesses, &WaitList::default(), submit, wait)?;
     check_not_failed(call, &event)?;
     Ok(event)
 }

@@ -6,7 +6,7 @@ use std::ptr;
 use crate::event::Event;
 use crate::queue::CommandQueue;
 use bytemuck::Pod;
-use cl3::types::{CL_BLOCKING, cl_bool, cl_command_queue, cl_event, cl_uint};
+use cl3::types::{cl_bool, cl_command_queue, cl_event, cl_uint};
 use ndarray::{ArrayBase, ArrayView, ArrayViewMut, Data, DataMut, Dimension};
 
 use super::sealed::Stable;
@@ -114,10 +114,10 @@ fn blocking<C: HostCommand>(
     plan: impl FnOnce(Place) -> Result<C>,
 ) -> Result<Event> {
     let command = plan(place)?;
-    enqueue_blocking(command.call(), queue, &[command.operand()], wait_for, |queue| {
-        // SAFETY: the handles are alive and of one context; the memory is borrowed, and the call
-        // returns when the command has ended.
-        unsafe { command.issue((queue, CL_BLOCKING, 0, ptr::null())) }
+    enqueue_blocking(command.call(), queue, &[command.operand()], wait_for, |queue, blocks| {
+        // SAFETY: the handles are alive and of one context; the memory is borrowed, and
+        // `enqueue_blocking` returns when the command has ended.
+        unsafe { command.issue((queue, blocks, 0, ptr::null())) }
     })
 }
 

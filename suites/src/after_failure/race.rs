@@ -6,14 +6,14 @@ use std::{hint, thread};
 
 use clmatrix::memory::{
     Buffer, BufferMap, MapReadWrite, MemFlags, enqueue_fill_buffer, enqueue_map_buffer,
-    enqueue_map_buffer_nonblocking,
+    enqueue_map_buffer_nonblocking, enqueue_read_buffer,
 };
 use clmatrix::{CommandQueue, Event, Result};
 use rstest::rstest;
 
 use super::{LEN, OLD, Slow, WAIT_LIST_FAILED};
 use crate::buffer::{buffer_of, contents, refusal};
-use crate::gate::{fail, gate, open};
+use crate::gate::{fail, gate, meanwhile, open};
 use crate::on_device::{OnDevice, on_device};
 
 const ROUNDS: u32 = 300;
@@ -213,5 +213,23 @@ fn an_event_fails_while_commands_behind_are_enqueued(on_device: OnDevice) -> Res
     }
     enqueue_fill_buffer(&on.queue, &buffer, &8_u32, .., [])?;
     assert_eq!(contents(on, &buffer)?, [8; 4]);
+    Ok(())
+}
+
+/// The call does not wait for what the failure waits for.
+#[rstest]
+#[clmatrix_harness::test]
+fn an_event_fails_while_a_call_behind_it_blocks(on_device: OnDevice) -> Result<()> {
+    let on = &on_device;
+    let (buffer, elsewhere) = (buffer_of(on, &[OLD; 4])?, buffer_of(on, &[OLD; 4])?);
+    let failed = gate(&on.context);
+    gated_fill(&on.queue, &elsewhere, 7, &failed)?;
+    let mut data = [0; 4];
+    let read =
+        meanwhile(&failed, fail, || enqueue_read_buffer(&on.queue, &buffer, 0, &mut data, []));
+    match read {
+        Ok(_) => assert_eq!(data, [OLD; 4]),
+        Err(error) => assert_eq!(refusal::<()>(Err(error)), WAIT_LIST_FAILED),
+    }
     Ok(())
 }
