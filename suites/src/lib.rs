@@ -24,6 +24,7 @@ mod pool;
 mod property;
 mod sampler;
 mod selection;
+mod stress;
 mod support;
 mod svm;
 mod svm_atomics;

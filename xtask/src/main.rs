@@ -20,6 +20,7 @@ mod files;
 mod oracle;
 mod process;
 mod sanitize;
+mod stress;
 mod vendors;
 mod wheels;
 mod workspace;
@@ -84,6 +85,17 @@ enum Task {
         /// Arguments of `clmatrix run`
         #[arg(last = true, value_name = "ARGS")]
         arguments: Vec<String>,
+    },
+    /// Run random commands of several threads on every device: the suite `stress`
+    ///
+    /// A seed determines the commands of each thread. A run that fails prints its seed and the last
+    /// commands of the threads, and ends this command. The exit status is that of `clmatrix run`.
+    #[command(after_help = STRESS_EXAMPLES)]
+    Stress {
+        #[command(flatten)]
+        devices: Devices,
+        #[command(flatten)]
+        options: stress::Options,
     },
     /// Check all interleavings of the library's lock-free code, with loom
     ///
@@ -157,6 +169,12 @@ const SANITIZE_EXAMPLES: &str = "Examples:
   cargo xtask sanitize                        everything
   cargo xtask sanitize -- buffer              tests with `buffer` in their names";
 
+const STRESS_EXAMPLES: &str = "Examples:
+  cargo xtask stress --minutes 10             new seeds, on every device
+  cargo xtask stress --failures               user events that fail, too
+  cargo xtask stress --seed 5 --threads 1 --device 'pocl-*' --trace
+                                              one seed again, with each command";
+
 const ORACLE_EXAMPLES: &str = "Examples:
   cargo xtask oracle                          on every device
   cargo xtask oracle --record suites/src/characterize/recorded
@@ -229,6 +247,7 @@ fn dispatch(task: Task) -> Result<ExitCode> {
     let done = match task {
         Task::Matrix { devices, arguments } => matrix(&workspace, &devices, &arguments),
         Task::Test { devices, arguments } => return test(&workspace, &devices, &arguments),
+        Task::Stress { devices, options } => return stress(&workspace, &devices, &options),
         Task::Loom => {
             let passes = cargo_test::loom(&workspace)?;
             return Ok(ExitCode::from(u8::from(!passes)));
@@ -280,6 +299,12 @@ fn sanitize(workspace: &Workspace, no_provision: bool, arguments: &[String]) -> 
         None => embedded_environment(workspace, no_provision)?,
     };
     sanitize::run(workspace, &environment, arguments)
+}
+
+fn stress(workspace: &Workspace, devices: &Devices, options: &stress::Options) -> Result<ExitCode> {
+    let clmatrix = workspace.build_clmatrix()?;
+    let environment = set_up(workspace, devices, || Ok(clmatrix.clone()))?;
+    stress::run(workspace, &clmatrix, &environment, options)
 }
 
 fn oracle(workspace: &Workspace, devices: &Devices, record: Option<&Path>) -> Result<ExitCode> {

@@ -1,11 +1,12 @@
 //! Objects of another context. The library must refuse them: Oclgrind does not.
 // quirk: OCLGRIND-9
 
+use clmatrix::Result;
 use clmatrix::memory::{
-    MapRead, WaitList, enqueue_copy, enqueue_copy_buffer, enqueue_fill_buffer, enqueue_map_buffer,
-    enqueue_read_buffer, enqueue_write_buffer,
+    MapRead, enqueue_copy_buffer, enqueue_fill_buffer, enqueue_map_buffer, enqueue_read_buffer,
+    enqueue_write_buffer,
 };
-use clmatrix::{CommandQueue, Event, Result, UserEvent};
+use clmatrix::{CommandQueue, UserEvent};
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
@@ -63,49 +64,5 @@ fn events_of_another_context_are_refused(
     let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, .., [])?;
     assert_eq!(refusal(map.unmap(&event)), "CL_INVALID_CONTEXT");
     enqueue_write_buffer(queue, &buffer, 0, &counting(4), [])?;
-    Ok(())
-}
-
-/// The forms of a wait list, each with an event of another context. The refusal names its position.
-#[rstest]
-#[clmatrix_harness::test]
-fn every_form_of_a_wait_list_has_its_events(
-    on_device: OnDevice,
-    ctx_factory: CtxFactory,
-) -> Result<()> {
-    let context = ctx_factory()?;
-    let queue = CommandQueue::new(&context)?;
-    let elsewhere = OnDevice { context, queue };
-    let stranger = buffer_of(&elsewhere, &[1; 4])?;
-    let transfer = enqueue_copy(&elsewhere.queue, vec![0_u32; 4], &stranger, .., [])?;
-    let (own, user) = (UserEvent::new(&on_device.context)?, UserEvent::new(&elsewhere.context)?);
-    own.set_complete()?;
-    user.set_complete()?;
-    let events: Vec<Event> = vec![own.clone(), user.clone()];
-    let [first, second] = [&events[0], &events[1]];
-    let buffer = buffer_of(&on_device, &[1; 4])?;
-    let fill = |wait_for: WaitList<'_>| {
-        enqueue_fill_buffer(&on_device.queue, &buffer, &7_u32, .., wait_for)
-    };
-    for (position, wait_for) in [
-        (0, WaitList::from(second)),
-        (0, WaitList::from(Some(second))),
-        (0, WaitList::from(&user)),
-        (0, WaitList::from(&transfer)),
-        (1, WaitList::from([first, second])),
-        (1, WaitList::from(&events[..])),
-        (1, WaitList::from(&[first, second][..])),
-        (1, WaitList::from(&events)),
-        (1, events.iter().collect()),
-    ] {
-        let error = fill(wait_for).expect_err("an event is of another context");
-        assert_eq!(error.code_name(), "CL_INVALID_CONTEXT");
-        let expected = format!("event {position} of the wait list belongs to another context");
-        assert_eq!(error.detail(), expected);
-    }
-    for empty in [WaitList::from([]), WaitList::from(None), WaitList::from(&events[..0])] {
-        fill(empty)?.wait()?;
-    }
-    transfer.wait()?;
     Ok(())
 }

@@ -1,0 +1,57 @@
+//! Legal commands that a driver does not survive, and that are therefore left out.
+
+use clmatrix::{Platform, Result};
+
+/// The faults of a driver, as far as they matter here.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Driver {
+    /// Commands of two threads at once end the process.
+    // quirk: OCLGRIND-10
+    pub one_thread: bool,
+    /// A barrier does not order the commands of an out-of-order queue.
+    // quirk: OCLGRIND-12
+    pub ignores_barriers: bool,
+    /// A flush does not return as long as a command of the queue waits for a user event.
+    // quirk: OCLGRIND-2
+    pub flush_blocks: bool,
+    /// A kernel must not use a buffer of which other bytes are mapped.
+    // quirk: OCLGRIND-11
+    pub mistakes_maps: bool,
+    /// A call that blocks keeps other threads from its queue.
+    // quirk: RUSTICL-5
+    pub blocks_queues: bool,
+    /// A command that fails may end the process, in ways that no legal program can avoid.
+    // quirk: POCL-2
+    pub crashes_after_failures: bool,
+    /// An unmap may be refused although the map has ended.
+    // quirk: INTEL-6
+    pub refuses_unmaps: bool,
+    /// A map has to run before it can be unmapped.
+    // quirk: RUSTICL-3
+    pub unmaps_ended_maps_only: bool,
+}
+
+impl Driver {
+    pub fn of(platform: Platform) -> Result<Self> {
+        Ok(match platform.name()?.as_str() {
+            "Oclgrind" => Self {
+                one_thread: true,
+                ignores_barriers: true,
+                flush_blocks: true,
+                mistakes_maps: true,
+                ..Self::default()
+            },
+            "rusticl" => {
+                Self { blocks_queues: true, unmaps_ended_maps_only: true, ..Self::default() }
+            }
+            "Portable Computing Language" => {
+                Self { crashes_after_failures: true, ..Self::default() }
+            }
+            // Two failed events of one wait list: see config/expectations/intel.toml.
+            name if name.starts_with("Intel(R) OpenCL") => {
+                Self { crashes_after_failures: true, refuses_unmaps: true, ..Self::default() }
+            }
+            _ => Self::default(),
+        })
+    }
+}

@@ -1,0 +1,260 @@
+//! Buffers and shared virtual memory behind one interface.
+
+use std::ops::Range;
+
+use clmatrix::memory::{
+    Buffer, BufferMap, Linear, MapRead, MapReadWrite, MapWriteInvalidate, PendingMap,
+    PendingTransfer, SvmAllocation, SvmMap, SvmPointer, enqueue_copy, enqueue_fill,
+    enqueue_map_buffer, enqueue_map_buffer_nonblocking,
+};
+use clmatrix::pool::{PooledBuffer, PooledSvm};
+use clmatrix::{CommandQueue, Event, Launcher, Result};
+
+use super::plan::Mode;
+
+/// A handle that keeps memory.
+pub enum Handle {
+    Buffer(Buffer),
+    Svm(SvmAllocation),
+    PooledBuffer(PooledBuffer),
+    PooledSvm(PooledSvm),
+}
+
+impl Handle {
+    pub fn memory(&self) -> Memory<'_> {
+        match self {
+            Self::Buffer(buffer) => Memory::Buffer(buffer),
+            Self::Svm(svm) => Memory::Svm(svm),
+            Self::PooledBuffer(pooled) => Memory::Buffer(pooled),
+            Self::PooledSvm(pooled) => Memory::Svm(pooled),
+        }
+    }
+}
+
+/// Memory that commands use. Ranges and offsets are in bytes.
+#[derive(Clone, Copy)]
+pub enum Memory<'a> {
+    Buffer(&'a Buffer),
+    Svm(&'a SvmAllocation),
+}
+
+impl Memory<'_> {
+    pub fn cloned(self) -> Handle {
+        match self {
+            Self::Buffer(buffer) => Handle::Buffer(buffer.clone()),
+            Self::Svm(svm) => Handle::Svm(svm.clone()),
+        }
+    }
+
+    pub fn fill(
+        self,
+        queue: &CommandQueue,
+        value: u8,
+        bytes: Range<usize>,
+        wait_for: &[Event],
+    ) -> Result<Event> {
+        match self {
+            Self::Buffer(buffer) => enqueue_fill(queue, buffer, &value, bytes, wait_for),
+            Self::Svm(svm) => enqueue_fill(queue, svm, &value, bytes, wait_for),
+        }
+    }
+
+    /// Launches a kernel that adds `value` to each byte.
+    pub fn add(
+        self,
+        queue: &CommandQueue,
+        kernel: &mut Launcher,
+        value: u8,
+        bytes: Range<usize>,
+        wait_for: &[Event],
+    ) -> Result<Event> {
+        let mut launch = kernel.launch();
+        match self {
+            Self::Buffer(buffer) => launch.arg(buffer),
+            Self::Svm(svm) => launch.arg(svm),
+        };
+        launch.arg(bytes.start as u32).arg(value).global(bytes.len()).wait_for(wait_for);
+        // SAFETY: the kernel takes memory, the first byte and the number; each work item changes a
+        // byte of its own, and all of the bytes are within the memory.
+        unsafe { launch.enqueue(queue) }
+    }
+
+    /// Copies `len` bytes; `None` if there is no such copy.
+    pub fn copy(
+        self,
+        queue: &CommandQueue,
+        to: Self,
+        offsets: (usize, usize),
+        len: usize,
+        wait_for: &[Event],
+    ) -> Option<Result<Event>> {
+        let bytes = Linear::default().src_offset(offsets.0).dst_offset(offsets.1).byte_count(len);
+        match (self, to) {
+            (Self::Buffer(from), Self::Buffer(to)) => {
+                Some(enqueue_copy(queue, to, from, bytes, wait_for))
+            }
+            (Self::Svm(from), Self::Svm(to)) => {
+                Some(enqueue_copy(queue, to, from, bytes, wait_for))
+            }
+            _ => None,
+        }
+    }
+
+    pub fn read(
+        self,
+        queue: &CommandQueue,
+        bytes: &mut [u8],
+        start: usize,
+        wait_for: &[Event],
+    ) -> Result<Event> {
+        let from = Linear::default().src_offset(start);
+        match self {
+            Self::Buffer(buffer) => enqueue_copy(queue, bytes, buffer, from, wait_for),
+            Self::Svm(svm) => enqueue_copy(queue, bytes, svm, from, wait_for),
+        }
+    }
+
+    pub fn write(
+        self,
+        queue: &CommandQueue,
+        bytes: &[u8],
+        start: usize,
+        wait_for: &[Event],
+    ) -> Result<Event> {
+        let to = Linear::default().dst_offset(start);
+        match self {
+            Self::Buffer(buffer) => enqueue_copy(queue, buffer, bytes, to, wait_for),
+            Self::Svm(svm) => enqueue_copy(queue, svm, bytes, to, wait_for),
+        }
+    }
+
+    pub fn read_later(
+        self,
+        queue: &CommandQueue,
+        bytes: Vec<u8>,
+        start: usize,
+        wait_for: &[Event],
+    ) -> Result<PendingTransfer<Vec<u8>>> {
+        let from = Linear::default().src_offset(start);
+        Ok(match self {
+            Self::Buffer(buffer) => enqueue_copy(queue, bytes, buffer, from, wait_for)?,
+            Self::Svm(svm) => enqueue_copy(queue, bytes, svm, from, wait_for)?,
+        })
+    }
+
+    pub fn write_later(
+        self,
+        queue: &CommandQueue,
+        bytes: Vec<u8>,
+        start: usize,
+        wait_for: &[Event],
+    ) -> Result<PendingTransfer<Vec<u8>>> {
+        let to = Linear::default().dst_offset(start);
+        Ok(match self {
+            Self::Buffer(buffer) => enqueue_copy(queue, buffer, bytes, to, wait_for)?,
+            Self::Svm(svm) => enqueue_copy(queue, svm, bytes, to, wait_for)?,
+        })
+    }
+
+    pub fn map(
+        self,
+        queue: &CommandQueue,
+        mode: Mode,
+        bytes: Range<usize>,
+        blocks: bool,
+        wait_for: &[Event],
+    ) -> Result<NewMap> {
+        macro_rules! map {
+            ($blocking:expr, $nonblocking:expr) => {
+                if blocks {
+                    NewMap::Ready(Box::new($blocking))
+                } else {
+                    NewMap::Pending(Box::new($nonblocking))
+                }
+            };
+        }
+        macro_rules! map_as {
+            ($mode:expr) => {
+                match self {
+                    Self::Buffer(buffer) => map!(
+                        enqueue_map_buffer::<u8, _>(queue, buffer, $mode, bytes, wait_for)?,
+                        enqueue_map_buffer_nonblocking::<u8, _>(
+                            queue, buffer, $mode, bytes, wait_for
+                        )?
+                    ),
+                    Self::Svm(svm) => map!(
+                        svm.map::<u8, _>(queue, $mode, bytes, wait_for)?,
+                        svm.map_nonblocking::<u8, _>(queue, $mode, bytes, wait_for)?
+                    ),
+                }
+            };
+        }
+        Ok(match mode {
+            Mode::Read => map_as!(MapRead),
+            Mode::ReadWrite => map_as!(MapReadWrite),
+            Mode::Invalidate => map_as!(MapWriteInvalidate),
+        })
+    }
+}
+
+/// A map, as it begins.
+pub enum NewMap {
+    Pending(Box<dyn Pending>),
+    Ready(Box<dyn Mapped>),
+}
+
+/// A map that may not have run.
+pub trait Pending {
+    fn wait(self: Box<Self>) -> Result<Box<dyn Mapped>>;
+}
+
+/// Mapped bytes.
+pub trait Mapped {
+    fn bytes(&self) -> &[u8];
+    /// Overwrites all bytes; does nothing for a map that only reads.
+    fn write(&mut self, value: u8);
+    fn unmap(self: Box<Self>, queue: Option<&CommandQueue>, wait_for: &[Event]) -> Result<Event>;
+}
+
+macro_rules! maps {
+    ($($map:ident<$mode:ident> writes $writes:expr;)*) => {
+        $(
+            impl Pending for PendingMap<$map<u8, $mode>> {
+                fn wait(self: Box<Self>) -> Result<Box<dyn Mapped>> {
+                    Ok(Box::new(PendingMap::wait(*self)?))
+                }
+            }
+
+            impl Mapped for $map<u8, $mode> {
+                fn bytes(&self) -> &[u8] {
+                    self
+                }
+
+                fn write(&mut self, value: u8) {
+                    let write: fn(&mut Self, u8) = $writes;
+                    write(self, value);
+                }
+
+                fn unmap(
+                    self: Box<Self>,
+                    queue: Option<&CommandQueue>,
+                    wait_for: &[Event],
+                ) -> Result<Event> {
+                    match queue {
+                        Some(queue) => (*self).unmap_on(queue, wait_for),
+                        None => (*self).unmap(wait_for),
+                    }
+                }
+            }
+        )*
+    };
+}
+
+maps! {
+    BufferMap<MapRead> writes |_, _| ();
+    BufferMap<MapReadWrite> writes |map, value| map.fill(value);
+    BufferMap<MapWriteInvalidate> writes |map, value| map.fill(value);
+    SvmMap<MapRead> writes |_, _| ();
+    SvmMap<MapReadWrite> writes |map, value| map.fill(value);
+    SvmMap<MapWriteInvalidate> writes |map, value| map.fill(value);
+}

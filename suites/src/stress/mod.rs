@@ -1,0 +1,131 @@
+//! Random commands of several threads, through safe functions only but for launches.
+//!
+//! A seed determines the commands of each thread, whatever the timing. The checks:
+//! - mapped bytes do not change, and commands on them are refused;
+//! - a map, a read or a transfer finds what the commands before it have written, where the order of
+//!   the commands is determined;
+//! - a pool hands out no block that is in use;
+//! - host memory that no command uses does not change.
+
+mod driver;
+mod memory;
+mod object;
+mod plan;
+mod runner;
+mod trace;
+mod world;
+
+use std::env;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use clmatrix::{Platform, Result};
+use clmatrix_harness::{CtxFactory, ctx_factory, platform, skip};
+use rstest::rstest;
+
+use crate::logger;
+use driver::Driver;
+use plan::Plan;
+use runner::Thread;
+use trace::Trace;
+use world::World;
+
+/// The number of commands of a thread for one seed.
+const COMMANDS: usize = 2000;
+
+/// The time after which commands that do not end are printed. The time limit of the test follows.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The seeds and threads of a run: those of the environment, which `cargo xtask stress` sets.
+struct Settings {
+    first_seed: u64,
+    seeds: u64,
+    threads: usize,
+    /// Whether each command is printed before it runs.
+    prints: bool,
+}
+
+impl Settings {
+    fn from_environment() -> Self {
+        let number = |name: &str, default| match env::var(name) {
+            Ok(value) => {
+                value.parse().unwrap_or_else(|_| panic!("{name} is not a number: {value}"))
+            }
+            Err(_) => default,
+        };
+        Self {
+            first_seed: number("CLMATRIX_STRESS_SEED", 1),
+            seeds: number("CLMATRIX_STRESS_SEEDS", 20),
+            threads: number("CLMATRIX_STRESS_THREADS", 3) as usize,
+            prints: env::var_os("CLMATRIX_STRESS_TRACE").is_some(),
+        }
+    }
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn random_commands(ctx_factory: CtxFactory, platform: Platform) -> Result<()> {
+    run_all(ctx_factory, Driver::of(platform)?, false)
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn random_failures(ctx_factory: CtxFactory, platform: Platform) -> Result<()> {
+    let driver = Driver::of(platform)?;
+    if driver.crashes_after_failures {
+        skip!("the driver may crash after a failure");
+    }
+    run_all(ctx_factory, driver, true)
+}
+
+fn run_all(ctx_factory: CtxFactory, driver: Driver, failures: bool) -> Result<()> {
+    logger::init();
+    let Settings { first_seed, seeds, threads, prints } = Settings::from_environment();
+    let threads = if driver.one_thread { 1 } else { threads };
+    for seed in first_seed..first_seed + seeds {
+        let flag = if failures { " --failures" } else { "" };
+        eprintln!("cargo xtask stress --seed {seed} --threads {threads}{flag}");
+        let world = World::new(ctx_factory, driver, failures)?;
+        let traces: Vec<_> = (0..threads).map(|number| Trace::new(number, prints)).collect();
+        thread::scope(|scope| {
+            let (ends, all_ended) = mpsc::channel::<()>();
+            for trace in &traces {
+                let (world, ends) = (&world, ends.clone());
+                scope.spawn(move || {
+                    let _ends = ends;
+                    run_thread(world, seed, trace);
+                });
+            }
+            drop(ends);
+            let mut seen = 0;
+            while let Err(RecvTimeoutError::Timeout) = all_ended.recv_timeout(PATIENCE) {
+                let count = traces.iter().map(Trace::count).sum();
+                if count == seen {
+                    eprintln!("no thread ends its command");
+                    traces.iter().for_each(Trace::print);
+                }
+                seen = count;
+            }
+        });
+    }
+    Ok(())
+}
+
+fn run_thread(world: &World, seed: u64, trace: &Trace) {
+    let done = catch_unwind(AssertUnwindSafe(|| {
+        let mut plan = Plan::new(seed, trace.thread, world.queues.len() + 1);
+        let mut thread = Thread::new(world).expect("a thread");
+        for _ in 0..COMMANDS {
+            let command = plan.next();
+            trace.push(&command);
+            thread.run(&command).unwrap_or_else(|error| panic!("{error}"));
+        }
+        thread.end().unwrap_or_else(|error| panic!("{error}"));
+    }));
+    if let Err(panic) = done {
+        trace.print();
+        resume_unwind(panic);
+    }
+}

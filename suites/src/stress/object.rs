@@ -1,0 +1,146 @@
+//! A memory object with the bytes that it must have.
+
+use std::mem;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use clmatrix::memory::{MemoryObject, SvmPointer};
+use clmatrix::{CommandQueue, Event, Result, Status};
+
+use super::memory::{Handle, Memory};
+use super::plan::{CELLS, LANES, Place};
+
+/// Memory of one thread, or of all.
+pub struct Object {
+    /// Dropped before the memory.
+    pub block: Option<Arc<LiveBlock>>,
+    pub handle: Handle,
+    /// Whether the drop of the last handle or map waits for the commands on the memory.
+    pub drop_blocks: bool,
+    /// The bytes of a cell.
+    pub cell: usize,
+    /// The order of the commands on each lane; `None` for objects of all threads.
+    pub lanes: Option<[Lane; LANES]>,
+    /// Differs from the number of every other object of the thread.
+    pub number: u64,
+}
+
+impl Object {
+    /// The bytes of a place, from the start of the object.
+    pub fn bytes(&self, place: &Place) -> Range<usize> {
+        let lane = place.lane * CELLS;
+        (lane + place.cells.start) * self.cell..(lane + place.cells.end) * self.cell
+    }
+
+    pub fn lane_bytes(&self, lane: usize) -> Range<usize> {
+        lane * CELLS * self.cell..(lane + 1) * CELLS * self.cell
+    }
+}
+
+/// The commands on a lane, and its bytes after them.
+pub struct Lane {
+    pub bytes: Vec<u8>,
+    /// False if the bytes cannot be known.
+    pub is_known: bool,
+    /// The last command that writes.
+    pub writer: Option<Link>,
+    /// The commands after it that read.
+    pub readers: Vec<Link>,
+    /// Commands that may fail, after which the bytes are unknown.
+    pub may_fail: Vec<Event>,
+}
+
+/// A command on a lane.
+#[derive(Clone)]
+pub struct Link {
+    pub event: Event,
+    pub queue: CommandQueue,
+    pub cells: Range<usize>,
+}
+
+impl Link {
+    /// Whether commands of `queue` run after this one by themselves.
+    pub fn is_before_all_on(&self, queue: &CommandQueue) -> bool {
+        self.queue == *queue && queue.is_in_order()
+    }
+}
+
+impl Lane {
+    pub fn new(bytes: Vec<u8>) -> Self {
+        Self { bytes, is_known: true, writer: None, readers: vec![], may_fail: vec![] }
+    }
+
+    /// The commands that come before another command.
+    pub fn before(&self, writes: bool) -> impl Iterator<Item = &Link> {
+        let readers = if writes { &self.readers[..] } else { &[] };
+        self.writer.iter().chain(readers)
+    }
+
+    /// Looks at the commands that may fail.
+    pub fn look_for_failures(&mut self) -> Result<()> {
+        for event in mem::take(&mut self.may_fail) {
+            match event.status()? {
+                Status::Complete => {}
+                Status::Failed(_) => self.is_known = false,
+                _ => self.may_fail.push(event),
+            }
+        }
+        Ok(())
+    }
+
+    pub fn record(&mut self, writes: bool, link: Link) {
+        if writes {
+            self.readers.clear();
+            self.writer = Some(link);
+        } else {
+            self.readers.push(link);
+        }
+    }
+}
+
+/// The blocks that pools have handed out.
+#[derive(Debug, Default)]
+pub struct LiveBlocks(Mutex<Vec<(usize, Range<usize>)>>);
+
+/// A block that a pool has handed out, until all handles to it are about to be dropped.
+#[derive(Debug)]
+pub struct LiveBlock {
+    blocks: Arc<LiveBlocks>,
+    block: (usize, Range<usize>),
+}
+
+impl LiveBlocks {
+    /// Adds a block.
+    ///
+    /// # Panics
+    /// If a part of it has been handed out before.
+    pub fn add(self: &Arc<Self>, memory: Memory<'_>) -> Arc<LiveBlock> {
+        let block = match memory {
+            Memory::Buffer(buffer) => {
+                let whole = buffer.parent().map_or(buffer.as_raw(), |parent| parent.as_raw());
+                (whole.addr(), buffer.offset()..buffer.offset() + buffer.size())
+            }
+            Memory::Svm(svm) => {
+                let start = svm.svm_ptr().addr();
+                (0, start..start + svm.size())
+            }
+        };
+        let mut blocks = self.0.lock().unwrap();
+        let is_taken = |(object, bytes): &(usize, Range<usize>)| {
+            *object == block.0 && bytes.start < block.1.end && block.1.start < bytes.end
+        };
+        if let Some(other) = blocks.iter().find(|other| is_taken(other)) {
+            panic!("a pool hands out {block:x?} although {other:x?} is in use");
+        }
+        blocks.push(block.clone());
+        Arc::new(LiveBlock { blocks: Arc::clone(self), block })
+    }
+}
+
+impl Drop for LiveBlock {
+    fn drop(&mut self) {
+        if let Ok(mut blocks) = self.blocks.0.lock() {
+            blocks.retain(|block| *block != self.block);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The objects that all threads use.
+
+use std::sync::Arc;
+
+use clmatrix::cl3::command_queue::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+use clmatrix::memory::{Buffer, MemFlags, SvmAllocation, SvmFlags, enqueue_fill};
+use clmatrix::pool::{ImmediateAllocator, MemoryPool, PoolOptions, SvmAllocator, SvmPool};
+use clmatrix::{Class, CommandQueue, Context, Device, Program, QueueProperties, Result};
+use clmatrix_harness::CtxFactory;
+
+use super::driver::Driver;
+use super::memory::Handle;
+use super::object::{LiveBlocks, Object};
+use super::plan::{CELLS, LANES};
+
+const ADD: &str = "kernel void k(global uchar *x, uint start, uchar value) {
+    x[start + get_global_id(0)] += value;
+}";
+
+/// The bytes of a cell of the objects that are shared.
+const CELL: usize = 64;
+
+/// A context with the objects of all threads.
+pub struct World {
+    pub context: Context,
+    pub program: Program,
+    pub queues: Vec<CommandQueue>,
+    pub shared: Vec<Object>,
+    /// A pool whose allocator has the first queue.
+    pub pool: MemoryPool,
+    /// A pool that hands out parts of larger buffers.
+    pub parts: MemoryPool,
+    /// `None` without shared virtual memory.
+    pub svm_pool: Option<SvmPool>,
+    pub blocks: Arc<LiveBlocks>,
+    pub failures: bool,
+    pub driver: Driver,
+}
+
+impl World {
+    pub fn new(ctx_factory: CtxFactory, driver: Driver, failures: bool) -> Result<Self> {
+        let context = ctx_factory()?;
+        let device = ctx_factory.device();
+        let program = Program::create_and_build_from_source(&context, ADD, "")
+            .unwrap_or_else(|log| panic!("the kernel does not compile:\n{log}"));
+        let queues = new_queues(&context, device, driver)?;
+        let size = LANES * CELLS * CELL;
+        let svm = match SvmAllocation::builder(&context).size(size).build() {
+            Ok(svm) => Some(svm),
+            Err(error) if error.class() == Class::Unsupported => None,
+            Err(error) => return Err(error),
+        };
+        let svm_pool = svm
+            .as_ref()
+            .map(|_| SvmPool::new(SvmAllocator::new(&context, 0, SvmFlags::READ_WRITE, None)?));
+        let buffer = Buffer::new(&context, MemFlags::READ_WRITE, size)?;
+        enqueue_fill(&queues[0], &buffer, &0_u8, .., [])?;
+        if let Some(svm) = &svm {
+            enqueue_fill(&queues[0], svm, &0_u8, .., [])?;
+        }
+        queues[0].finish()?;
+        let second = match svm {
+            Some(svm) => Handle::Svm(svm),
+            None => Handle::Buffer(Buffer::from_slice(
+                &context,
+                MemFlags::READ_WRITE,
+                &vec![0_u8; size],
+            )?),
+        };
+        let shared = [Handle::Buffer(buffer), second].map(|handle| Object {
+            block: None,
+            handle,
+            drop_blocks: false,
+            cell: CELL,
+            lanes: None,
+            number: 0,
+        });
+        let allocator = || ImmediateAllocator::new(&queues[0], MemFlags::READ_WRITE);
+        let (pool, parts) = (allocator()?, allocator()?);
+        Ok(Self {
+            program,
+            shared: shared.into(),
+            pool: MemoryPool::new(pool)?,
+            parts: MemoryPool::with_options(parts, PoolOptions::new().split(1 << 20))?,
+            svm_pool: svm_pool.transpose()?,
+            blocks: Arc::default(),
+            failures,
+            driver,
+            queues,
+            context,
+        })
+    }
+
+    /// Flushes a queue, so that commands of other queues can wait for its commands.
+    pub fn flush(&self, queue: &CommandQueue) -> Result<()> {
+        if self.driver.flush_blocks { Ok(()) } else { queue.flush() }
+    }
+
+    pub fn free_held(&self) {
+        self.pool.free_held();
+        self.parts.free_held();
+        if let Some(pool) = &self.svm_pool {
+            pool.free_held();
+        }
+    }
+}
+
+/// Makes two in-order queues, and an out-of-order queue if the device has them.
+pub fn new_queues(context: &Context, device: Device, driver: Driver) -> Result<Vec<CommandQueue>> {
+    let mut queues = vec![CommandQueue::new(context)?, CommandQueue::new(context)?];
+    let properties = device.queue_on_host_properties()?;
+    if properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0 && !driver.ignores_barriers {
+        queues.push(CommandQueue::with_properties(context, QueueProperties::OUT_OF_ORDER)?);
+    }
+    Ok(queues)
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        // quirk: INTEL-4
+        for queue in &self.queues {
+            _ = queue.finish();
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! `cargo xtask stress`: the suite `stress` with new seeds until the time is up, or with one seed.
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::environment::Environment;
+use crate::process;
+use crate::workspace::Workspace;
+
+/// The number of seeds of one run of the suite.
+const SEEDS: u64 = 10;
+
+/// The options of `cargo xtask stress`.
+#[derive(Args)]
+pub struct Options {
+    /// Run for this time with new seeds [default: 1, or one seed if there is a `--seed`]
+    #[arg(long, value_name = "N", conflicts_with = "seconds")]
+    minutes: Option<u64>,
+    /// As `--minutes`, in seconds
+    #[arg(long, value_name = "N")]
+    seconds: Option<u64>,
+    /// The first seed [default: from the clock]
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
+    /// The number of threads; with 1, the same commands run in the same order [default: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    threads: Option<u64>,
+    /// Let user events fail
+    #[arg(long)]
+    failures: bool,
+    /// Run on the devices whose ids match this glob
+    #[arg(long, value_name = "GLOB", default_value = "*")]
+    device: String,
+    /// Print each command before it runs, on standard error
+    #[arg(long)]
+    trace: bool,
+}
+
+impl Options {
+    /// The time for new seeds; `None` for one seed.
+    fn time(&self) -> Option<Duration> {
+        let minutes = self.minutes.map(|minutes| Duration::from_secs(60 * minutes));
+        let time = minutes.or(self.seconds.map(Duration::from_secs));
+        time.or(self.seed.is_none().then_some(Duration::from_secs(60)))
+    }
+
+    fn first_seed(&self) -> u64 {
+        self.seed.unwrap_or_else(|| {
+            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+            now.map_or(0, |now| now.as_secs())
+        })
+    }
+
+    /// The command for one run of the suite.
+    fn command(&self, clmatrix: &Path, seed: u64, seeds: u64) -> Command {
+        let test = if self.failures { "random_failures" } else { "random_commands" };
+        let mut command = Command::new(clmatrix);
+        command.args(["run", "--quiet", &format!("stress::{test}@{}", self.device)]);
+        if self.trace {
+            command.arg("--no-capture").env("CLMATRIX_STRESS_TRACE", "1");
+        }
+        if let Some(threads) = self.threads {
+            command.env("CLMATRIX_STRESS_THREADS", threads.to_string());
+        }
+        command.env("CLMATRIX_STRESS_SEED", seed.to_string());
+        command.env("CLMATRIX_STRESS_SEEDS", seeds.to_string());
+        command
+    }
+}
+
+/// Runs the suite until the time is up or a run fails.
+pub fn run(
+    workspace: &Workspace,
+    clmatrix: &Path,
+    environment: &Environment,
+    options: &Options,
+) -> Result<ExitCode> {
+    let begin = Instant::now();
+    let time = options.time();
+    let seeds = if time.is_some() { SEEDS } else { 1 };
+    let mut seed = options.first_seed();
+    loop {
+        let mut command = options.command(clmatrix, seed, seeds);
+        command.current_dir(&workspace.root);
+        environment.apply(&mut command);
+        println!("seeds from {seed} on: {seeds}");
+        let status = process::status(&mut command)?;
+        if !status.success() || time.is_none_or(|time| begin.elapsed() >= time) {
+            return Ok(process::exit_code(status, true));
+        }
+        seed = seed.wrapping_add(seeds);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    fn options(line: &str) -> Options {
+        Line::parse_from(format!("stress {line}").split_whitespace()).options
+    }
+
+    #[test]
+    fn a_seed_alone_is_one_run() {
+        for (line, seconds) in [
+            ("", Some(60)),
+            ("--minutes 2", Some(120)),
+            ("--seconds 20", Some(20)),
+            ("--seed 5", None),
+            ("--seed 5 --seconds 20", Some(20)),
+        ] {
+            assert_eq!(options(line).time(), seconds.map(Duration::from_secs), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_suite_gets_its_seed_and_threads() {
+        let options = options("--seed 5 --threads 1 --failures --device pocl-*");
+        let command = options.command(Path::new("clmatrix"), 5, 1);
+        assert!(command.get_args().any(|arg| arg == "stress::random_failures@pocl-*"));
+        let variable = |name: &str| {
+            let found = command.get_envs().find(|(found, _)| *found == name);
+            found.and_then(|(_, value)| value?.to_str())
+        };
+        assert_eq!(variable("CLMATRIX_STRESS_SEED"), Some("5"));
+        assert_eq!(variable("CLMATRIX_STRESS_SEEDS"), Some("1"));
+        assert_eq!(variable("CLMATRIX_STRESS_THREADS"), Some("1"));
+        assert_eq!(variable("CLMATRIX_STRESS_TRACE"), None);
+    }
+}
