@@ -2,15 +2,16 @@
 
 use std::thread;
 
+use clmatrix::cl3::command_queue::enqueue_fill_buffer as cl3_fill_buffer;
 use clmatrix::memory::{
-    Buffer, MapRead, MapReadWrite, MemFlags, enqueue_copy_buffer, enqueue_fill_buffer,
-    enqueue_map_buffer, enqueue_read_buffer, enqueue_write_buffer,
+    Buffer, MapRead, MapReadWrite, MemFlags, MemoryObject, enqueue_copy_buffer,
+    enqueue_fill_buffer, enqueue_map_buffer, enqueue_read_buffer, enqueue_write_buffer,
 };
 use clmatrix::{Event, Result};
 use rstest::rstest;
 
 use super::{buffer_of, contents, counting, refusal};
-use crate::gate::{A_MOMENT, fail, gate, meanwhile, open};
+use crate::gate::{A_MOMENT, fail, gate, meanwhile, open, soon_open};
 use crate::on_device::{OnDevice, on_device};
 
 const WAIT_LIST_FAILED: &str = "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST";
@@ -293,5 +294,37 @@ fn a_map_does_not_wait_for_commands_on_other_bytes(on_device: OnDevice) -> Resul
     expected[256..512].fill(8);
     expected[1020..].fill(7);
     assert_eq!(contents(&on_device, &buffer)?, expected);
+    Ok(())
+}
+
+/// PoCL and rusticl count the commands of a queue that have not ended as references to it.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_call_with_a_wait_list_is_one_command(on_device: OnDevice) -> Result<()> {
+    let on = &on_device;
+    let (queue, buffer) = (on.another_queue(), buffer_of(on, &[1_u32; 4])?);
+    let ended = enqueue_fill_buffer(&on.queue, &buffer, &1_u32, .., [])?;
+    ended.wait()?;
+    let gate = gate(&on.context);
+    let busy = enqueue_fill_buffer(&queue, &buffer, &2_u32, .., &gate)?;
+    for event in [&*gate, &busy, &ended] {
+        let before = queue.reference_count()?;
+        let (pattern, wait_for) = (3_u32, event.as_raw());
+        // SAFETY: the handles are valid and of one context, the pattern is copied, the buffer has
+        // that many bytes, and the command is recorded.
+        let theirs = unsafe {
+            let (raw, pattern) = (queue.as_raw(), (&raw const pattern).cast());
+            let event = cl3_fill_buffer(raw, buffer.as_raw(), pattern, 4, 0, 16, 1, &wait_for);
+            queue.event_from_raw(event.expect("the driver accepts the command"), false)?
+        };
+        buffer.record_use(&theirs)?;
+        let between = queue.reference_count()?;
+        let ours = enqueue_fill_buffer(&queue, &buffer, &4_u32, .., event)?;
+        let after = queue.reference_count()?;
+        assert_eq!(after - between, between - before, "more commands than cl3's call");
+        drop(ours);
+    }
+    soon_open(&gate, || queue.finish())?;
+    assert_eq!(contents(on, &buffer)?, [4; 4]);
     Ok(())
 }
