@@ -136,10 +136,11 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
     /// # let context = clmatrix::create_some_context()?;
     /// # let queue = clmatrix::CommandQueue::new(&context)?;
     /// let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 16)?;
-    /// let (raw, pattern) = (queue.as_raw(), (&raw const 7_u32).cast());
+    /// let (raw, pattern) = (queue.as_raw(), 7_u32);
     /// // SAFETY: the handles are valid and of one context; the event is recorded below.
     /// let filled = unsafe {
-    ///     let event = enqueue_fill_buffer(raw, buffer.as_raw(), pattern, 4, 0, 16, 0, std::ptr::null());
+    ///     let (object, pattern) = (buffer.as_raw(), (&raw const pattern).cast());
+    ///     let event = enqueue_fill_buffer(raw, object, pattern, 4, 0, 16, 0, std::ptr::null());
     ///     queue.event_from_raw(event.expect("the driver accepts the command"), false)?
     /// };
     /// buffer.record_use(&filled)?;
