@@ -57,6 +57,9 @@ impl Drop for KeptEvent {
 /// The events of released queues: commands that had not completed by then.
 static KEPT: Mutex<Vec<KeptEvent>> = Mutex::new(Vec::new());
 
+/// The events of commands that have failed, which stay for good.
+static FAILED: Mutex<Vec<KeptEvent>> = Mutex::new(Vec::new());
+
 impl AfterFailure {
     pub fn new(driver: Driver) -> Self {
         Self { driver, has_failed: AtomicBool::new(false), kept: Mutex::default() }
@@ -112,12 +115,16 @@ impl AfterFailure {
 fn release_unused(kept: &Mutex<Vec<KeptEvent>>) {
     // Before the statuses: a command that exists depends on no later user event.
     let can_fail = UNSET.load(Ordering::SeqCst) > 0;
+    let has_failed = |event: &mut KeptEvent| event.status() < 0;
     let is_unused = |event: &mut KeptEvent| match event.status() {
         CL_COMPLETE => true,
         status => status > 0 && !can_fail,
     };
-    let unused: Vec<_> = kept.lock().extract_if(.., is_unused).collect();
+    let mut kept = kept.lock();
+    FAILED.lock().extend(kept.extract_if(.., has_failed));
+    let unused: Vec<_> = kept.extract_if(.., is_unused).collect();
     // Released without the lock.
+    drop(kept);
     drop(unused);
 }
 
@@ -132,7 +139,8 @@ thread_local! {
     static IS_FAILING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Excludes failures until the guard is dropped, where the driver misses them and there can be one.
+/// Excludes failures until the guard is dropped, where the driver misses them and there can be one. Does
+/// not exclude those of user events that other threads create and fail during the call.
 #[inline]
 pub(crate) fn exclude_failures(driver: Driver) -> Option<RwLockReadGuard<'static, ()>> {
     let is_needed = driver.misses_failures && UNSET.load(Ordering::SeqCst) > 0;

@@ -282,8 +282,8 @@ impl Event {
     /// (`clSetEventCallback`; `pyopencl.Event.set_callback`). `Ok(())` stands for CL_COMPLETE.
     ///
     /// The callback runs on a thread of the driver, or on the thread that sets a user event. It must
-    /// not call functions that block, and must not drop the last handle to a queue, context or
-    /// memory object. A panic of the callback is logged.
+    /// not call functions that block, and must not drop a map, or the last handle to a queue, context
+    /// or memory object. A panic of the callback is logged.
     ///
     /// # Errors
     /// The driver's errors; the callback is not called then.
@@ -356,13 +356,19 @@ impl Event {
             }
             Ok(cl::CL_COMPLETE) => {
                 let mut outcome = Outcome::Complete;
-                for event in &*self.0.wait_list.lock() {
+                let wait_list = self.0.wait_list.lock();
+                // Another thread may have taken the list with the end of the command.
+                if let Some(known) = self.known_outcome() {
+                    return Ok(known);
+                }
+                for event in &*wait_list {
                     match event.known_outcome() {
                         Some(Outcome::Complete) => {}
                         Some(Outcome::Failed) => outcome = Outcome::Failed,
                         None => return Err(Unknown::DependsOn(event.clone())),
                     }
                 }
+                drop(wait_list);
                 outcome
             }
             Ok(..0) => Outcome::Failed,
@@ -397,7 +403,7 @@ impl Event {
             };
             let waited = cl::wait_for_events(&[pending.as_raw()]);
             if let (Err(code), None) = (waited, pending.outcome())
-                && pending.raw_status().is_ok_and(|status| status > 0)
+                && !pending.raw_status().is_ok_and(|status| status <= 0)
             {
                 return Err(Error::from_call("clWaitForEvents", code));
             }

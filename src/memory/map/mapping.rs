@@ -198,22 +198,33 @@ impl<K: Mappable> Mapping<K> {
             }
             None => Arc::clone(self.queue()),
         };
-        // If the wait list is refused, the bytes are still mapped.
-        let others;
-        let mut wait_list = wait_for.prepare(K::UNMAP, queue.context_raw())?;
         let tracker = self.memory.tracker();
-        others = tracker.begin_unmap(id, &self.range);
-        // The end of a map that has been waited for is known.
-        if self.event.outcome().is_none() {
-            wait_list.push(&self.event);
-        }
-        others.iter().for_each(|event| wait_list.push(event));
-        let submitted = queue.submit(K::UNMAP, &wait_list, |arguments| {
-            // SAFETY: the handles are alive and of one context, and the bytes are mapped at this
-            // pointer, which is not used any more.
-            unsafe { self.memory.submit_unmap(self.pointer.as_ptr(), arguments) }
-        });
-        drop(wait_list);
+        let (others, submitted) = loop {
+            let others;
+            // If the wait list is refused, the bytes are still mapped.
+            let mut wait_list = wait_for.prepare(K::UNMAP, queue.context_raw())?;
+            // The end of a map that has been waited for is known.
+            let outcome = self.event.outcome();
+            others = tracker.begin_unmap(id, &self.range, outcome == Some(Outcome::Failed));
+            if outcome.is_none() {
+                wait_list.push(&self.event);
+            }
+            others.iter().for_each(|event| wait_list.push(event));
+            let submitted = queue.submit(K::UNMAP, &wait_list, |arguments| {
+                // SAFETY: the handles are alive and of one context, and the bytes are mapped at this
+                // pointer, which is not used any more.
+                unsafe { self.memory.submit_unmap(self.pointer.as_ptr(), arguments) }
+            });
+            drop(wait_list);
+            // This map or another one may have failed since it was listed.
+            let is_known_now = outcome.is_none() && self.event.outcome() == Some(Outcome::Failed);
+            if matches!(submitted, Err(NotSubmitted::Rejected(_)))
+                && (is_known_now || has_any_failed(&others))
+            {
+                continue;
+            }
+            break (others, submitted);
+        };
         self.id = None;
         match submitted {
             Ok(event) => {

@@ -45,6 +45,7 @@
 mod table;
 
 use std::ops::Range;
+use std::ptr;
 use std::sync::Arc;
 
 use cl3::error_codes::CL_INVALID_OPERATION;
@@ -157,25 +158,29 @@ impl AccessTracker {
         let begun = self.lock().begin_command(range, access, false);
         match begun {
             Ok(id) => Ok(id),
-            Err(conflict) => self.begin_after(call, range, conflict, |table| {
-                table.begin_command(range, access, true)
+            Err(conflict) => self.begin_after(call, range, conflict, |asked| {
+                self.lock().begin_command(range, access, asked)
             }),
         }
     }
 
-    /// Calls `begin` after the driver was asked about the events of `conflict`.
+    /// Calls `begin` after the driver was asked about the events of `conflict`, until it has no more to
+    /// ask about.
     #[cold]
-    fn begin_after<T>(
+    fn begin_after(
         &self,
         call: &'static str,
         range: &Range<usize>,
-        conflict: Conflict<Event>,
-        begin: impl FnOnce(&mut Table<Event>) -> std::result::Result<T, Conflict<Event>>,
-    ) -> Result<T> {
-        if let Conflict::Ask(events) = &conflict {
+        mut conflict: Conflict<Event>,
+        begin: impl Fn(bool) -> std::result::Result<u64, Conflict<Event>>,
+    ) -> Result<u64> {
+        while let Conflict::Ask(events) = &conflict {
             ask(events);
-            let begun = begin(&mut self.lock());
-            return begun.map_err(|conflict| in_use(call, range, &conflict));
+            let asked = events.iter().all(|event| event.known_outcome().is_none());
+            match begin(asked) {
+                Ok(id) => return Ok(id),
+                Err(next) => conflict = next,
+            }
         }
         Err(in_use(call, range, &conflict))
     }
@@ -271,12 +276,7 @@ impl AccessTracker {
             self.wait_while(&mut table, |table| table.is_submitting_map(range));
             table.begin_map(range, access, asked)
         };
-        let mut begun = begin(false);
-        if let Err(Conflict::Ask(events)) = begun {
-            ask(&events);
-            begun = begin(true);
-        }
-        begun.map_err(|conflict| in_use(call, range, &conflict))
+        begin(false).or_else(|conflict| self.begin_after(call, range, conflict, begin))
     }
 
     /// Returns the commands before an access to these bytes that `find` finds, without those that have
@@ -298,12 +298,17 @@ impl AccessTracker {
             let mut pending = Few::new();
             let mut has_failed = false;
             for Predecessor { event, unmaps } in found {
-                match (event.outcome(), unmaps) {
-                    (None, _) => pending.push(event),
-                    (Some(Outcome::Failed), Some(map)) if self.lock().is_poisoned(map) => {
-                        return Err(in_use(call, range, &poisoned(range)));
+                match event.outcome() {
+                    None => pending.push(event),
+                    Some(Outcome::Complete) => {}
+                    Some(Outcome::Failed) => {
+                        has_failed = true;
+                        if let Some((map, mapped)) = unmaps
+                            && self.is_poisoned(map, &mapped)?
+                        {
+                            return Err(in_use(call, range, &poisoned(range)));
+                        }
                     }
-                    (Some(outcome), _) => has_failed |= outcome == Outcome::Failed,
                 }
             }
             // The commands before one that has failed may be left out although they have not ended.
@@ -311,6 +316,15 @@ impl AccessTracker {
                 return Ok(pending);
             }
         }
+    }
+
+    /// Returns whether the failed unmap of the map `id` leaves bytes mapped.
+    fn is_poisoned(&self, id: u64, mapped: &Event) -> Result<bool> {
+        if mapped.outcome().is_none() {
+            // Nothing else may ever flush it.
+            mapped.flush_queue(ptr::null_mut())?;
+        }
+        Ok(self.lock().is_poisoned(id))
     }
 
     /// Records that the driver maps the bytes from `address` on, with this event.
@@ -333,15 +347,22 @@ impl AccessTracker {
     /// those of other maps that begin at the same address. PoCL finds the record of a map by the
     /// address alone, and may remove that of a map that has not run.
     // quirk: POCL-13
-    pub(crate) fn begin_unmap(&self, id: u64, range: &Range<usize>) -> Few<Event> {
+    pub(crate) fn begin_unmap(
+        &self,
+        id: u64,
+        range: &Range<usize>,
+        has_failed: bool,
+    ) -> Few<Event> {
         let mut table = self.lock();
         self.wait_while(&mut table, |table| table.is_submitting_map(range));
-        table.begin_unmap(id)
+        table.begin_unmap(id, has_failed)
     }
 
     /// Records the unmap of a map, with the events of both.
     pub(crate) fn unmapped(&self, id: u64, mapped: &Event, unmapped: &Event) {
-        self.change(|table| table.unmapping(id, mapped, unmapped));
+        if self.change(|table| table.unmapping(id, mapped, unmapped)) {
+            self.reap();
+        }
     }
 
     /// Begins an access of the host, and waits for the commands on the bytes.
@@ -397,11 +418,13 @@ impl AccessTracker {
         range: &Range<usize>,
     ) -> Option<Vec<Event>> {
         let raw = queue.filter(|queue| queue.is_in_order()).map(CommandQueue::as_raw);
+        let events = self.lock().events();
+        ask(&events);
         let mut pending = self.lock().pending(range)?;
-        pending
-            .retain(|event| !raw.is_some_and(|raw| event.is_of(raw)) && event.outcome().is_none());
-        // The end of an unmap that has failed is a poisoned map.
-        self.lock().pending(range).map(|_| pending)
+        pending.retain(|event| {
+            !raw.is_some_and(|raw| event.is_of(raw)) && event.known_outcome().is_none()
+        });
+        Some(pending)
     }
 
     /// Waits until all commands have ended. The caller makes sure that no command begins.

@@ -1,6 +1,5 @@
 //! The rules of the tracker, free of drivers and locks.
 
-use std::mem;
 use std::ops::Range;
 
 use smallvec::SmallVec;
@@ -80,8 +79,8 @@ pub(super) type Batch<E> = SmallVec<[E; 16]>;
 #[derive(Clone, Debug)]
 pub(super) struct Predecessor<E> {
     pub event: E,
-    /// The id of the map that the event unmaps.
-    pub unmaps: Option<u64>,
+    /// The map that the event unmaps: its id and its event.
+    pub unmaps: Option<(u64, E)>,
 }
 
 const IS_MAPPED: &str = "are mapped, or about to be; unmap them first";
@@ -94,7 +93,7 @@ pub(super) struct Table<E> {
     commands: Vec<Command<E>>,
     maps: Vec<Map<E>>,
     last_id: u64,
-    /// The number of commands at which those that have ended are removed.
+    /// The number of commands and maps at which those that have ended are removed.
     reap_at: usize,
     /// The number of threads that wait for a submission to end.
     pub waiting: u32,
@@ -111,8 +110,21 @@ fn conflict(a: (&Range<usize>, Access), b: (&Range<usize>, Access)) -> bool {
     overlap(a.0, b.0) && (a.1 == Access::Write || b.1 == Access::Write)
 }
 
+impl<E: TrackedEvent> Map<E> {
+    /// Returns whether the unmap has failed and the map is not known to have failed.
+    fn has_failed_unmap(&self) -> bool {
+        match &self.state {
+            MapState::Unmapping(mapped, unmapped) => {
+                unmapped.known_outcome() == Some(Outcome::Failed)
+                    && mapped.known_outcome() != Some(Outcome::Failed)
+            }
+            MapState::Submitting | MapState::Mapped(_) | MapState::Poisoned => false,
+        }
+    }
+}
+
 impl<E> Table<E> {
-    /// The fewest commands that are worth a look for those that have ended.
+    /// The fewest commands and maps that are worth a look for those that have ended.
     const REAP_AT: usize = 16;
 
     #[inline]
@@ -152,7 +164,7 @@ impl<E: TrackedEvent> Table<E> {
         if let Some(command) = self.command(id) {
             command.state = CommandState::Submitted(event.clone());
         }
-        self.commands.len() >= self.reap_at
+        self.len() >= self.reap_at
     }
 
     /// Records that the driver has a command without an event.
@@ -175,17 +187,18 @@ impl<E: TrackedEvent> Table<E> {
         }
     }
 
-    /// Returns the events of all commands and unmaps.
+    /// Returns the events of all commands, unmaps, and maps that are being unmapped.
     pub fn events(&self) -> Batch<E> {
         let mut events = Batch::with_capacity(self.commands.len() + self.maps.len());
         events.extend(self.commands.iter().filter_map(|command| match &command.state {
             CommandState::Submitted(event) => Some(event.clone()),
             CommandState::Submitting | CommandState::Untracked => None,
         }));
-        events.extend(self.maps.iter().filter_map(|map| match &map.state {
-            MapState::Unmapping(_, event) => Some(event.clone()),
-            MapState::Submitting | MapState::Mapped(_) | MapState::Poisoned => None,
-        }));
+        for map in &self.maps {
+            if let MapState::Unmapping(mapped, unmapped) = &map.state {
+                events.extend([mapped.clone(), unmapped.clone()]);
+            }
+        }
         events
     }
 
@@ -195,8 +208,14 @@ impl<E: TrackedEvent> Table<E> {
             CommandState::Submitted(event) => event.known_outcome().is_none(),
             CommandState::Submitting | CommandState::Untracked => true,
         });
-        self.reap_at = Self::REAP_AT.max(2 * self.commands.len());
         self.reap_maps();
+        self.reap_at = Self::REAP_AT.max(2 * self.len());
+    }
+
+    /// The number of commands and maps.
+    #[inline]
+    fn len(&self) -> usize {
+        self.commands.len() + self.maps.len()
     }
 
     fn reap_maps(&mut self) {
@@ -208,10 +227,11 @@ impl<E: TrackedEvent> Table<E> {
                     // Never mapped.
                     (Some(Outcome::Failed), Some(Outcome::Failed)) => false,
                     // quirk: DRIVER-10
-                    (_, Some(Outcome::Failed)) => {
+                    (Some(Outcome::Complete), Some(Outcome::Failed)) => {
                         map.state = MapState::Poisoned;
                         true
                     }
+                    (None, Some(Outcome::Failed)) => true,
                 }
             }
             MapState::Submitting | MapState::Mapped(_) | MapState::Poisoned => true,
@@ -233,8 +253,12 @@ impl<E: TrackedEvent> Table<E> {
             match &map.state {
                 // Its failure would be a failure of the later unmap.
                 MapState::Unmapping(..) if self.is_awaited(map.followed_by, range, access) => {}
+                MapState::Unmapping(..) if asked && map.has_failed_unmap() => {
+                    return Err(Conflict::InUse(map.range.clone(), IS_POISONED));
+                }
                 MapState::Unmapping(mapped, unmapped) => {
-                    unknown.extend([mapped.clone(), unmapped.clone()]);
+                    let events = [mapped, unmapped].into_iter();
+                    unknown.extend(events.filter(|event| event.known_outcome().is_none()).cloned());
                 }
                 MapState::Poisoned => return Err(Conflict::InUse(map.range.clone(), IS_POISONED)),
                 MapState::Submitting | MapState::Mapped(_) => {
@@ -359,8 +383,9 @@ impl<E: TrackedEvent> Table<E> {
             }
             match &map.state {
                 MapState::Unmapping(..) if is_excepted(map.followed_by) => {}
-                MapState::Unmapping(_, event) => {
-                    predecessors.push(Predecessor { event: event.clone(), unmaps: Some(map.id) });
+                MapState::Unmapping(mapped, event) => {
+                    let unmaps = Some((map.id, mapped.clone()));
+                    predecessors.push(Predecessor { event: event.clone(), unmaps });
                 }
                 MapState::Poisoned => return Err(Conflict::InUse(map.range.clone(), IS_POISONED)),
                 MapState::Submitting | MapState::Mapped(_) => {
@@ -391,15 +416,12 @@ impl<E: TrackedEvent> Table<E> {
     }
 
     /// Returns the events of the other maps that begin at the same address as the map `id` and are not
-    /// known to have ended, without those that the map `id` waits for. Until the map is unmapped, no
-    /// overlapping map can be submitted.
-    pub fn begin_unmap(&mut self, id: u64) -> Few<E> {
+    /// known to have ended, without those that the map `id` waits for unless it `has_failed`. Until the
+    /// map is unmapped, no overlapping map can be submitted.
+    pub fn begin_unmap(&mut self, id: u64, has_failed: bool) -> Few<E> {
         let Some(map) = self.map_mut(id) else { return Few::new() };
         let address = map.address;
-        let has_failed = match mem::replace(&mut map.state, MapState::Submitting) {
-            MapState::Mapped(Some(event)) => event.known_outcome() == Some(Outcome::Failed),
-            _ => false,
-        };
+        map.state = MapState::Submitting;
         let is_other = |map: &&Map<E>| {
             map.id != id && map.address == address && (map.followed_by != Some(id) || has_failed)
         };
@@ -412,13 +434,15 @@ impl<E: TrackedEvent> Table<E> {
         pending.collect()
     }
 
-    /// Records that the driver unmaps a map, with the events of the map and of the unmap.
-    pub fn unmapping(&mut self, id: u64, mapped: &E, unmapped: &E) {
+    /// Records that the driver unmaps a map, with the events of the map and of the unmap. Returns
+    /// whether the commands and maps should be reaped.
+    pub fn unmapping(&mut self, id: u64, mapped: &E, unmapped: &E) -> bool {
         if unmapped.known_outcome() == Some(Outcome::Complete) {
             self.remove_map(id);
         } else if let Some(map) = self.map_mut(id) {
             map.state = MapState::Unmapping(mapped.clone(), unmapped.clone());
         }
+        self.len() >= self.reap_at
     }
 
     /// Closes the bytes of a map for good.
@@ -428,10 +452,11 @@ impl<E: TrackedEvent> Table<E> {
         }
     }
 
-    /// Returns whether the unmap of a map has failed although the bytes were mapped.
+    /// Returns whether the unmap of a map has failed although the bytes were mapped, or may be yet.
     pub fn is_poisoned(&mut self, id: u64) -> bool {
         self.reap_maps();
-        self.map(id).is_some_and(|map| matches!(map.state, MapState::Poisoned))
+        self.map(id)
+            .is_some_and(|map| matches!(map.state, MapState::Poisoned) || map.has_failed_unmap())
     }
 
     /// Returns whether all commands and unmaps on these bytes are `expected`; `None` if bytes are mapped
@@ -456,6 +481,9 @@ impl<E: TrackedEvent> Table<E> {
         for map in &self.maps {
             if overlap(&map.range, range) {
                 let MapState::Unmapping(_, event) = &map.state else { return None };
+                if map.has_failed_unmap() {
+                    return None;
+                }
                 has_only &= expected(event);
             }
         }
@@ -465,9 +493,13 @@ impl<E: TrackedEvent> Table<E> {
     /// Returns the events of the commands and unmaps on these bytes that are not known to have ended;
     /// `None` if bytes are mapped, poisoned or used by a command without an event.
     pub fn pending(&mut self, range: &Range<usize>) -> Option<Vec<E>> {
-        self.predecessors(0, range, Access::Write)
-            .ok()
-            .map(|found| found.into_iter().map(|found| found.event).collect())
+        let found = self.predecessors(0, range, Access::Write).ok()?;
+        let leaves_bytes_mapped =
+            |map: &Map<E>| overlap(&map.range, range) && map.has_failed_unmap();
+        if self.maps.iter().any(leaves_bytes_mapped) {
+            return None;
+        }
+        Some(found.into_iter().map(|found| found.event).collect())
     }
 
     /// Returns whether bytes are mapped.

@@ -1,6 +1,9 @@
 //! Failures of the events in a wait list, and how far they reach.
 // quirk: INTEL-1
 
+use std::sync::Barrier;
+use std::thread;
+
 use clmatrix::memory::{
     Buffer, MapReadWrite, MemFlags, enqueue_copy, enqueue_fill_buffer,
     enqueue_map_buffer_nonblocking,
@@ -78,6 +81,56 @@ fn two_events_of_a_wait_list_fail(on_device: OnDevice) -> Result<()> {
     gates.iter().for_each(fail);
     assert!(fill.wait().is_err());
     assert_eq!(contents(on, &buffer)?, [OLD; 4]);
+    Ok(())
+}
+
+/// Several threads find the end of a cancelled command at the same time.
+#[rstest]
+#[clmatrix_harness::test]
+fn threads_agree_on_the_end_of_a_command(on_device: OnDevice) -> Result<()> {
+    const THREADS: usize = 4;
+    let on = &on_device;
+    let buffer = buffer_of(on, &[OLD; 4])?;
+    for round in 0..300 {
+        let closed = gate(&on.context);
+        let fill = enqueue_fill_buffer(&on.another_queue(), &buffer, &7_u32, .., &closed)?;
+        // Before any thread waits for it.
+        // quirk: POCL-10
+        fail(&closed);
+        let start = Barrier::new(THREADS);
+        let has_completed = thread::scope(|scope| {
+            let wait = || {
+                start.wait();
+                (0..3).any(|_| fill.wait().is_ok())
+            };
+            let threads = [(); THREADS].map(|()| scope.spawn(wait));
+            threads.map(|thread| thread.join().unwrap())
+        });
+        assert_eq!(has_completed, [false; THREADS], "in round {round}");
+    }
+    Ok(())
+}
+
+/// Drops the guards of two maps, the second of which comes after the first, before the first fails.
+#[rstest]
+#[clmatrix_harness::test]
+fn bytes_of_maps_that_failed_are_open(on_device: OnDevice) -> Result<()> {
+    let on = &on_device;
+    let buffer = buffer_of(on, &[OLD; 4])?;
+    let closed = gate(&on.context);
+    let queues = [on.another_queue(), on.another_queue()];
+    let map = |queue, wait_for: Option<&Event>| {
+        let map =
+            enqueue_map_buffer_nonblocking::<u32, _>(queue, &buffer, MapReadWrite, .., wait_for);
+        map.map(|map| map.event().clone())
+    };
+    let maps = [map(&queues[0], Some(&closed))?, map(&queues[1], None)?];
+    fail(&closed);
+    for event in &maps {
+        _ = event.wait();
+    }
+    enqueue_fill_buffer(&on.queue, &buffer, &7_u32, .., [])?;
+    assert_eq!(contents(on, &buffer)?, [7; 4]);
     Ok(())
 }
 

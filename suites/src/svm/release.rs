@@ -3,8 +3,8 @@
 use std::thread;
 
 use clmatrix::memory::{
-    Buffer, MapRead, MemFlags, SvmAllocation, SvmPointer, enqueue_copy, enqueue_map_buffer,
-    enqueue_svm_memfill,
+    Buffer, MapRead, MapReadWrite, MemFlags, SvmAllocation, SvmPointer, enqueue_copy,
+    enqueue_map_buffer, enqueue_svm_memfill,
 };
 use clmatrix::{CommandQueue, Context, Device, Event, Result, Status};
 use clmatrix_harness::{CtxFactory, ctx_factory, device};
@@ -206,6 +206,23 @@ fn memory_whose_unmap_failed_is_not_released(
     let released = svm.enqueue_release(Some(&other), []);
     assert_eq!(refusal(released.map_err(|back| back.error)), "CL_INVALID_OPERATION");
     Ok(())
+}
+
+/// The guard of a map is dropped before the map fails.
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn memory_whose_map_failed_is_released(on_device: OnDevice) -> Result<()> {
+    let svm = svm_of(&on_device, COARSE, &counting(4))?;
+    let gate = gate(&on_device.context);
+    let map = svm.map_nonblocking::<u32, _>(&on_device.another_queue(), MapReadWrite, .., &gate)?;
+    let mapped = map.event().clone();
+    drop(map);
+    fail(&gate);
+    assert!(mapped.wait().is_err());
+    // Comes after the unmap, which has failed as well.
+    drop(svm.map_rw::<u32>(&on_device.queue, [])?);
+    let released = svm.enqueue_release(Some(&on_device.queue), []);
+    released.map_err(|back| back.error)?.wait()
 }
 
 #[rstest]

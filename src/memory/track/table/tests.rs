@@ -58,7 +58,7 @@ fn map_asked(table: &mut Table<Fake>, range: Range<usize>, access: Access) -> (u
 /// Unmaps a map.
 fn unmap(table: &mut Table<Fake>, (id, mapped): (u64, Fake)) -> Fake {
     let event = Fake::default();
-    table.begin_unmap(id);
+    table.begin_unmap(id, false);
     table.unmapping(id, &mapped, &event);
     event
 }
@@ -149,16 +149,52 @@ fn a_map_that_never_was_leaves_no_trace() {
 }
 
 #[test]
+fn an_unmap_that_fails_before_its_map_has_ended_closes_the_bytes_until_then() {
+    let mut table = Table::default();
+    let mapped = map(&mut table, 0..8, Write);
+    let (id, event) = (mapped.0, mapped.1.clone());
+    unmap(&mut table, mapped).fails();
+    table.reap();
+    let Err(Conflict::Ask(asked)) = table.begin_command(&(0..8), Write, false) else {
+        panic!("the end of the map is unknown")
+    };
+    assert!(are(&asked, &[&event]));
+    assert!(matches!(table.begin_command(&(0..8), Write, true), Err(Conflict::InUse(..))));
+    assert!(table.is_poisoned(id) && table.pending(&(0..8)).is_none());
+    assert!(table.has_only(&(0..8), |_| true).is_none());
+    event.fails();
+    assert!(!table.is_poisoned(id));
+    assert!(table.begin_command(&(0..8), Write, false).is_ok(), "never mapped");
+}
+
+#[test]
+fn maps_that_only_read_are_reaped() {
+    let mut table = Table::default();
+    for _ in 0..100 {
+        let mapped = map(&mut table, 0..8, Read);
+        mapped.1.completes();
+        let (id, event, unmapped) = (mapped.0, mapped.1, Fake::default());
+        table.begin_unmap(id, false);
+        let is_full = table.unmapping(id, &event, &unmapped);
+        unmapped.completes();
+        if is_full {
+            table.reap();
+        }
+        assert!(table.maps.len() <= Table::<Fake>::REAP_AT);
+    }
+}
+
+#[test]
 fn an_unmap_waits_for_the_other_maps_at_its_address() {
     let mut table = Table::default();
     let first = map(&mut table, 0..8, Read);
     let second = map(&mut table, 0..4, Read);
     let elsewhere = map(&mut table, 2..8, Read);
-    assert!(are(&table.begin_unmap(second.0), &[&first.1]));
-    assert!(are(&table.begin_unmap(elsewhere.0), &[]));
+    assert!(are(&table.begin_unmap(second.0, false), &[&first.1]));
+    assert!(are(&table.begin_unmap(elsewhere.0, false), &[]));
     first.1.completes();
     table.mapped(second.0, &second.1, 0x1000);
-    assert!(are(&table.begin_unmap(second.0), &[]), "a map that has ended");
+    assert!(are(&table.begin_unmap(second.0, false), &[]), "a map that has ended");
 }
 
 /// Begins a map and returns what it waits for.
@@ -178,7 +214,7 @@ fn a_map_waits_for_the_last_of_a_chain_of_maps() {
     let first = unmap(&mut table, first);
     let (second, before) = map_after(&mut table, Read);
     assert!(are(&before, &[&first]), "the map before waits for the command");
-    assert!(are(&table.begin_unmap(second.0), &[]), "the map has come after the other one");
+    assert!(are(&table.begin_unmap(second.0, false), &[]), "the map has come after the other one");
     let unmapped = Fake::default();
     table.unmapping(second.0, &second.1, &unmapped);
     let (_, before) = map_after(&mut table, Write);
