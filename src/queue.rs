@@ -340,7 +340,7 @@ impl CommandQueue {
     /// (`clEnqueueBarrierWithWaitList`; `pyopencl.enqueue_barrier`).
     ///
     /// # Errors
-    /// Those of [`enqueue_marker`](Self::enqueue_marker).
+    /// The errors of [`enqueue_marker`](Self::enqueue_marker).
     pub fn enqueue_barrier<'a>(&self, wait_for: impl Into<WaitList<'a>>) -> Result<Event> {
         self.synchronize(
             "clEnqueueBarrierWithWaitList",

@@ -87,7 +87,7 @@ impl fmt::Display for BankConflict {
 }
 
 impl Facts {
-    /// Whether work items that access an array in local memory side by side meet at a bank, along any
+    /// True if work items that access an array in local memory side by side meet at a bank, along any
     /// axis of the array, and where most of them do (PyOpenCL's
     /// `why_not_local_access_conflict_free`).
     ///

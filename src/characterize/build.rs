@@ -58,7 +58,7 @@ impl Facts {
         if takes_aliasing { WITH_ALIASING } else { &WITH_ALIASING[..3] }
     }
 
-    /// Whether the driver keeps what it has built from source; `None` where that is not known
+    /// True if the driver keeps what it has built from source; `None` where that is not known
     /// (PyOpenCL's `has_src_build_cache`).
     pub fn has_src_build_cache(&self) -> Option<bool> {
         if self.is_pocl() || self.nv_compute_capability.is_some() {
@@ -67,7 +67,7 @@ impl Facts {
         (self.platform_name == "AMD Accelerated Parallel Processing").then_some(false)
     }
 
-    /// Whether the driver takes each member of a structure for an argument, so that a kernel that is
+    /// True if the driver takes each member of a structure for an argument, so that a kernel that is
     /// given one has too many (PyOpenCL's `has_struct_arg_count_bug`, PoCL's issue 197).
     ///
     /// # Errors

@@ -19,7 +19,7 @@ impl Facts {
         Ok(self.svm()?.coarse_grain_buffer())
     }
 
-    /// Whether there is fine-grain shared virtual memory (PyOpenCL's `has_fine_grain_buffer_svm`).
+    /// True if there is fine-grain shared virtual memory (PyOpenCL's `has_fine_grain_buffer_svm`).
     ///
     /// # Errors
     /// As of [`has_coarse_grain_buffer_svm`](Self::has_coarse_grain_buffer_svm).
@@ -27,7 +27,7 @@ impl Facts {
         Ok(self.svm()?.fine_grain_buffer())
     }
 
-    /// Whether kernels can use any memory of the host (PyOpenCL's `has_fine_grain_system_svm`).
+    /// True if kernels can use any memory of the host (PyOpenCL's `has_fine_grain_system_svm`).
     ///
     /// # Errors
     /// As of [`has_coarse_grain_buffer_svm`](Self::has_coarse_grain_buffer_svm).
@@ -35,7 +35,7 @@ impl Facts {
         Ok(self.svm()?.fine_grain_system())
     }
 
-    /// Whether host and device can use atomics on fine-grain shared virtual memory (PyOpenCL's
+    /// True if host and device can use atomics on fine-grain shared virtual memory (PyOpenCL's
     /// `has_fine_grain_buffer_svm_atomics`).
     ///
     /// # Errors

@@ -54,7 +54,7 @@ impl Verdict {
 }
 
 impl Finding {
-    /// Whether another measurement found the same: a number of the same unit that is not farther
+    /// True if another measurement found the same: a number of the same unit that is not farther
     /// away than both spreads together, or what is not a matter of degree alike.
     pub fn agrees_with(&self, other: &Self) -> bool {
         if self.unit != other.unit {

@@ -130,7 +130,7 @@ fn what_is_wrong(global: &WorkSize, local: &WorkSize, offset: &WorkSize) -> Erro
     refused(CL_INVALID_WORK_GROUP_SIZE, why)
 }
 
-/// Whether the kernel's program is known to be OpenCL C 1.x, in which groups have one size. In doubt
+/// True if the kernel's program is known to be OpenCL C 1.x, in which groups have one size. In doubt
 /// the driver decides.
 pub(super) fn must_be_uniform(kernel: cl_kernel, devices: &[cl_device_id]) -> bool {
     let Ok(program) = get_kernel_info(kernel, CL_KERNEL_PROGRAM) else { return false };

@@ -37,7 +37,7 @@ pub trait FillTarget<P, Part> {
     /// Enqueues the fill.
     ///
     /// # Errors
-    /// Those of [`enqueue_fill`].
+    /// The errors of [`enqueue_fill`].
     fn enqueue_fill(
         self,
         queue: &CommandQueue,

@@ -54,7 +54,7 @@ pub struct DeviceInfo {
     pub max_mem_alloc_size: u64,
     /// CL_DEVICE_LOCAL_MEM_SIZE.
     pub local_mem_size: u64,
-    /// Whether work items form sub-groups (CL_DEVICE_MAX_NUM_SUB_GROUPS is not zero, or an extension
+    /// True if work items form sub-groups (CL_DEVICE_MAX_NUM_SUB_GROUPS is not zero, or an extension
     /// that has them is listed).
     #[cfg_attr(feature = "serde", serde(default))]
     pub sub_groups: bool,

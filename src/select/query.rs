@@ -72,7 +72,7 @@ impl Query<'_> {
             .then(|| [0, bus.into(), device.into(), function.into()])
     }
 
-    /// Whether work items form sub-groups. OpenCL 2.1 has them, 3.0 may have them, and any version
+    /// True if work items form sub-groups. OpenCL 2.1 has them, 3.0 may have them, and any version
     /// may by an extension.
     pub(crate) fn sub_groups(&self, opencl: Version, extensions: &[String]) -> bool {
         let may_tell = opencl >= (Version { major: 2, minor: 1 });

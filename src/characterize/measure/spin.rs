@@ -24,7 +24,7 @@ const MOST_STEPS: u32 = 60_000;
 /// Nanoseconds of a long command: far above what the host needs to start any and to wait for it.
 const LONG: f64 = 8e6;
 
-/// Whether a long command is as much longer than a short one by the device's clock as it is by the
+/// True if a long command is as much longer than a short one by the device's clock as it is by the
 /// host's. By how much either is off all the time makes no difference.
 pub(super) fn device_tells_time(bench: &Workbench) -> Attempt<bool> {
     /// How far the growths may be apart, as a share of the host's: others use the host, too.

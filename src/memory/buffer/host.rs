@@ -94,7 +94,7 @@ impl Buffer {
     /// ```
     ///
     /// # Errors
-    /// Those of [`BufferBuilder::build`](super::BufferBuilder::build), and CL_INVALID_HOST_PTR for an
+    /// The errors of [`BufferBuilder::build`](super::BufferBuilder::build), CL_INVALID_HOST_PTR for an
     /// array whose elements are not one after the other; each with the memory.
     pub fn using_host_memory<H: HostMemory>(
         context: &Context,

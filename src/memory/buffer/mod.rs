@@ -53,7 +53,7 @@ impl Buffer {
     /// A buffer of `size` bytes of undefined content (`clCreateBuffer`).
     ///
     /// # Errors
-    /// Those of [`BufferBuilder::build`].
+    /// The errors of [`BufferBuilder::build`].
     pub fn new(context: &Context, flags: MemFlags, size: usize) -> Result<Self> {
         Self::builder(context).flags(flags).size(size).build()
     }
@@ -62,7 +62,7 @@ impl Buffer {
     /// CL_MEM_COPY_HOST_PTR).
     ///
     /// # Errors
-    /// Those of [`BufferBuilder::build`].
+    /// The errors of [`BufferBuilder::build`].
     pub fn from_slice<T: Pod>(context: &Context, flags: MemFlags, data: &[T]) -> Result<Self> {
         Self::builder(context).flags(flags).copy_from(data).build()
     }
@@ -124,7 +124,7 @@ impl Buffer {
     /// (`pyopencl.Buffer.get_sub_region`, and `buffer[start:stop]`).
     ///
     /// # Errors
-    /// Those of [`sub_buffer`](Self::sub_buffer).
+    /// The errors of [`sub_buffer`](Self::sub_buffer).
     pub fn sub_region(&self, range: impl RangeBounds<usize>) -> Result<Self> {
         let range = self.bytes("clCreateSubBuffer", range)?;
         self.sub_buffer(range.start, range.len(), MemFlags::empty())

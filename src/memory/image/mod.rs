@@ -72,7 +72,7 @@ impl Image {
     /// A 1D, 2D or 3D image of undefined content (`clCreateImage`; `pyopencl.create_image`).
     ///
     /// # Errors
-    /// Those of [`ImageBuilder::build`].
+    /// The errors of [`ImageBuilder::build`].
     pub fn new(
         context: &Context,
         flags: MemFlags,

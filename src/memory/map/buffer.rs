@@ -77,7 +77,7 @@ impl Buffer {
     /// ```
     ///
     /// # Errors
-    /// Those of [`enqueue_map_buffer`].
+    /// The errors of [`enqueue_map_buffer`].
     pub fn map_read<T: Pod>(
         &self,
         queue: &CommandQueue,
@@ -90,7 +90,7 @@ impl Buffer {
     /// does not write keep their values. The range is in elements of `T`.
     ///
     /// # Errors
-    /// Those of [`enqueue_map_buffer`].
+    /// The errors of [`enqueue_map_buffer`].
     pub fn map_write<T: Pod>(
         &self,
         queue: &CommandQueue,
@@ -115,7 +115,7 @@ impl Buffer {
     /// ```
     ///
     /// # Errors
-    /// Those of [`enqueue_map_buffer`].
+    /// The errors of [`enqueue_map_buffer`].
     pub fn map_read_write<T: Pod>(
         &self,
         queue: &CommandQueue,
@@ -128,7 +128,7 @@ impl Buffer {
     /// can be used. The range is in elements of `T`.
     ///
     /// # Errors
-    /// Those of [`enqueue_map_buffer`].
+    /// The errors of [`enqueue_map_buffer`].
     pub fn map_write_invalidate<T: Pod>(
         &self,
         queue: &CommandQueue,
@@ -203,7 +203,7 @@ pub fn enqueue_map_buffer<'a, T: Pod, M: MapMode>(
 /// ```
 ///
 /// # Errors
-/// Those of [`enqueue_map_buffer`]; [`wait`](PendingMap::wait) reports later failures.
+/// The errors of [`enqueue_map_buffer`]; [`wait`](PendingMap::wait) reports later failures.
 pub fn enqueue_map_buffer_nonblocking<'a, T: Pod, M: MapMode>(
     queue: &CommandQueue,
     buffer: &Buffer,

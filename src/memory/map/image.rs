@@ -111,7 +111,7 @@ impl<T: Pod, M: MapMode> ImageMap<T, M> {
     /// the device has them.
     ///
     /// # Errors
-    /// Those of [`SliceMap::unmap`](super::SliceMap::unmap).
+    /// The errors of [`SliceMap::unmap`](super::SliceMap::unmap).
     pub fn unmap<'a>(mut self, wait_for: impl Into<WaitList<'a>>) -> Result<Event> {
         self.mapping.unmap(None, &wait_for.into())
     }
@@ -120,7 +120,7 @@ impl<T: Pod, M: MapMode> ImageMap<T, M> {
     /// same context.
     ///
     /// # Errors
-    /// Those of [`unmap`](Self::unmap), and CL_INVALID_CONTEXT for a queue of another context.
+    /// The errors of [`unmap`](Self::unmap), and CL_INVALID_CONTEXT for a queue of another context.
     pub fn unmap_on<'a>(
         mut self,
         queue: &CommandQueue,
@@ -176,7 +176,7 @@ impl Image {
     /// ```
     ///
     /// # Errors
-    /// Those of [`enqueue_map_image`].
+    /// The errors of [`enqueue_map_image`].
     pub fn map_read<T: Pod>(
         &self,
         queue: &CommandQueue,
@@ -189,7 +189,7 @@ impl Image {
     /// keep their values. The part is `..` or an [`ImageRegion`]; `T` has the size of a pixel.
     ///
     /// # Errors
-    /// Those of [`enqueue_map_image`].
+    /// The errors of [`enqueue_map_image`].
     pub fn map_write<T: Pod>(
         &self,
         queue: &CommandQueue,
@@ -202,7 +202,7 @@ impl Image {
     /// [`ImageRegion`]; `T` has the size of a pixel.
     ///
     /// # Errors
-    /// Those of [`enqueue_map_image`].
+    /// The errors of [`enqueue_map_image`].
     pub fn map_read_write<T: Pod>(
         &self,
         queue: &CommandQueue,
@@ -215,7 +215,7 @@ impl Image {
     /// The part is `..` or an [`ImageRegion`]; `T` has the size of a pixel.
     ///
     /// # Errors
-    /// Those of [`enqueue_map_image`].
+    /// The errors of [`enqueue_map_image`].
     pub fn map_write_invalidate<T: Pod>(
         &self,
         queue: &CommandQueue,
@@ -283,7 +283,7 @@ pub fn enqueue_map_image<'a, T: Pod, M: MapMode>(
 /// used after [`PendingMap::wait`] (PyOpenCL's `is_blocking=False`).
 ///
 /// # Errors
-/// Those of [`enqueue_map_image`]; [`wait`](PendingMap::wait) reports later failures.
+/// The errors of [`enqueue_map_image`]; [`wait`](PendingMap::wait) reports later failures.
 pub fn enqueue_map_image_nonblocking<'a, T: Pod, M: MapMode>(
     queue: &CommandQueue,
     image: &Image,

@@ -98,7 +98,7 @@ impl<K: MappedKind, T: Pod, M: MapMode> SliceMap<K, T, M> {
     /// same context.
     ///
     /// # Errors
-    /// Those of [`unmap`](Self::unmap), and CL_INVALID_CONTEXT for a queue of another context.
+    /// The errors of [`unmap`](Self::unmap), and CL_INVALID_CONTEXT for a queue of another context.
     pub fn unmap_on<'a>(
         mut self,
         queue: &CommandQueue,
@@ -112,7 +112,7 @@ impl<K: MapKind, T: Pod, M: WritableMapMode> SliceMap<K, T, M> {
     /// Returns the elements as [`array`](Self::array) does, for writing.
     ///
     /// # Errors
-    /// Those of [`array`](Self::array).
+    /// The errors of [`array`](Self::array).
     pub fn array_mut<D: Dimension>(
         &mut self,
         shape: impl Into<StrideShape<D>>,

@@ -81,7 +81,7 @@ impl SvmAllocation {
     /// `size` bytes of undefined content at a multiple of `alignment` bytes, bound to no queue.
     ///
     /// # Errors
-    /// Those of [`SvmAllocationBuilder::build`].
+    /// The errors of [`SvmAllocationBuilder::build`].
     pub fn new(context: &Context, size: usize, alignment: usize, flags: SvmFlags) -> Result<Self> {
         Self::builder(context).size(size).alignment(alignment).flags(flags).build()
     }

@@ -122,7 +122,7 @@ impl<T: Pod, D: Dimension> SvmArray<T, D> {
     /// Maps the array (PyOpenCL's `SVM.map`; `clEnqueueSVMMap`), and returns when it can be used.
     ///
     /// # Errors
-    /// Those of [`SvmPointer::map`].
+    /// The errors of [`SvmPointer::map`].
     pub fn map<'a, M: MapMode>(
         &self,
         queue: &CommandQueue,
@@ -136,7 +136,7 @@ impl<T: Pod, D: Dimension> SvmArray<T, D> {
     /// Maps the array for reading.
     ///
     /// # Errors
-    /// Those of [`SvmPointer::map`].
+    /// The errors of [`SvmPointer::map`].
     pub fn map_ro<'a>(
         &self,
         queue: &CommandQueue,
@@ -148,7 +148,7 @@ impl<T: Pod, D: Dimension> SvmArray<T, D> {
     /// Maps the array for reading and writing.
     ///
     /// # Errors
-    /// Those of [`SvmPointer::map`].
+    /// The errors of [`SvmPointer::map`].
     pub fn map_rw<'a>(
         &self,
         queue: &CommandQueue,
@@ -160,7 +160,7 @@ impl<T: Pod, D: Dimension> SvmArray<T, D> {
     /// The array without a map, if it is fine-grain: see [`SvmPointer::access`].
     ///
     /// # Errors
-    /// Those of [`SvmPointer::access`].
+    /// The errors of [`SvmPointer::access`].
     pub fn access<M: MapMode>(&self, mode: M) -> Result<SvmArrayAccess<T, M, D>> {
         let slice = SvmPointer::access(self, mode, ..)?;
         Ok(ArrayMap { slice, shape: self.shape.clone() })
@@ -190,7 +190,7 @@ impl<'a, T: Pod, D: Dimension> SvmArrayBuilder<'a, T, D> {
     /// Makes the array, with elements of undefined value (`clSVMAlloc`).
     ///
     /// # Errors
-    /// Those of [`SvmAllocationBuilder::build`].
+    /// The errors of [`SvmAllocationBuilder::build`].
     pub fn build(self) -> Result<SvmArray<T, D>> {
         let Self { allocation, shape, element } = self;
         let len = shape.raw_dim().size_checked();

@@ -89,7 +89,7 @@ pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
     /// [`PendingMap::wait`] (PyOpenCL's `is_blocking=False`). The range is in elements of `T`.
     ///
     /// # Errors
-    /// Those of [`map`](Self::map); [`PendingMap::wait`] reports later failures.
+    /// The errors of [`map`](Self::map); [`PendingMap::wait`] reports later failures.
     fn map_nonblocking<'a, T: Pod, M: MapMode>(
         &self,
         queue: &CommandQueue,
@@ -115,7 +115,7 @@ pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
     /// ```
     ///
     /// # Errors
-    /// Those of [`map`](Self::map).
+    /// The errors of [`map`](Self::map).
     fn map_read<T: Pod>(
         &self,
         queue: &CommandQueue,
@@ -131,7 +131,7 @@ pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
     /// Elements that the host does not write keep their values. The range is in elements of `T`.
     ///
     /// # Errors
-    /// Those of [`map`](Self::map).
+    /// The errors of [`map`](Self::map).
     fn map_write<T: Pod>(
         &self,
         queue: &CommandQueue,
@@ -147,7 +147,7 @@ pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
     /// be used. The range is in elements of `T`.
     ///
     /// # Errors
-    /// Those of [`map`](Self::map).
+    /// The errors of [`map`](Self::map).
     fn map_read_write<T: Pod>(
         &self,
         queue: &CommandQueue,
@@ -163,7 +163,7 @@ pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
     /// returns when they can be used. The range is in elements of `T`.
     ///
     /// # Errors
-    /// Those of [`map`](Self::map).
+    /// The errors of [`map`](Self::map).
     fn map_write_invalidate<T: Pod>(
         &self,
         queue: &CommandQueue,
@@ -178,7 +178,7 @@ pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
     /// Maps all of it for reading (PyOpenCL's `map_ro`).
     ///
     /// # Errors
-    /// Those of [`map`](Self::map).
+    /// The errors of [`map`](Self::map).
     fn map_ro<'a, T: Pod>(
         &self,
         queue: &CommandQueue,
@@ -193,7 +193,7 @@ pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
     /// Maps all of it for reading and writing (PyOpenCL's `map_rw`).
     ///
     /// # Errors
-    /// Those of [`map`](Self::map).
+    /// The errors of [`map`](Self::map).
     fn map_rw<'a, T: Pod>(
         &self,
         queue: &CommandQueue,

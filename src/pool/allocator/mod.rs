@@ -57,7 +57,7 @@ pub trait Allocator: Send + Sync + fmt::Debug {
         None
     }
 
-    /// Whether memory may come to exist only when it is used, so that running out shows there, and
+    /// True if memory may come to exist only when it is used, so that running out shows there, and
     /// not in [`allocate`](Self::allocate).
     fn is_deferred(&self) -> bool {
         false

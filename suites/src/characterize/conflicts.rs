@@ -63,7 +63,7 @@ impl Model<'_> {
         (byte / self.granularity as u128 % self.banks as u128) as usize
     }
 
-    /// Whether the answer is right: as many conflicts as there are at worst, and where it says.
+    /// True if the answer is right: as many conflicts as there are at worst, and where it says.
     fn check(&self, found: &LocalAccess) -> std::result::Result<(), String> {
         let axes: Vec<_> = (0..self.dimensions()).map(|axis| self.at_banks(axis)).collect();
         let worst = axes.iter().flatten().map(Vec::len).max().unwrap_or(1);

@@ -43,7 +43,7 @@ struct Settings {
     first_seed: u64,
     seeds: u64,
     threads: usize,
-    /// Whether each command is printed before it runs.
+    /// True if each command is printed before it runs.
     prints: bool,
 }
 

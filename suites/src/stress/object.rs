@@ -15,7 +15,7 @@ pub struct Object {
     /// Dropped before the memory.
     pub block: Option<Arc<LiveBlock>>,
     pub handle: Handle,
-    /// Whether the drop of the last handle or map waits for the commands on the memory.
+    /// True if the drop of the last handle or map waits for the commands on the memory.
     pub drop_blocks: bool,
     /// The bytes of a cell.
     pub cell: usize,
@@ -59,7 +59,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// Whether commands of `queue` run after this one by themselves.
+    /// True if commands of `queue` run after this one by themselves.
     pub fn is_before_all_on(&self, queue: &CommandQueue) -> bool {
         self.queue == *queue && queue.is_in_order()
     }

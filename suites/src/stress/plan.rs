@@ -24,7 +24,7 @@ pub struct Place {
     pub object: usize,
     pub lane: usize,
     pub cells: Range<usize>,
-    /// Whether the command uses a region of the lane, which is dropped at once.
+    /// True if the command uses a region of the lane, which is dropped at once.
     pub as_region: bool,
 }
 
@@ -79,7 +79,7 @@ pub enum End {
 #[derive(Clone, Debug)]
 pub struct MapRequest {
     pub place: Place,
-    /// Whether the map is of the whole object.
+    /// True if the map is of the whole object.
     pub whole: bool,
     pub mode: Mode,
     /// The byte that is written to all of it.
@@ -87,7 +87,7 @@ pub struct MapRequest {
     pub blocks: bool,
 }
 
-/// What a command does.
+/// The work of a command.
 #[derive(Clone, Debug)]
 pub enum Action {
     Fill(Place, u8),

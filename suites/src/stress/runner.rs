@@ -46,7 +46,7 @@ struct Map {
     /// The byte that is written to all of it.
     value: u8,
     queue: CommandQueue,
-    /// Whether the drop of the last handle to the memory blocks.
+    /// True if the drop of the last handle to the memory blocks.
     drop_blocks: bool,
 }
 
@@ -330,7 +330,7 @@ impl<'w> Thread<'w> {
         })
     }
 
-    /// Whether a map of this thread keeps a command away.
+    /// True if a map of this thread keeps a command away.
     fn is_mapped(&self, uses: &Uses) -> bool {
         uses.iter().any(|(used, writes)| {
             let Some(object) = self.objects.get(used.object) else { return false };
@@ -431,7 +431,7 @@ impl<'w> Thread<'w> {
         }
     }
 
-    /// Whether an error follows from a user event that failed: in a wait list, in the unmap of bytes
+    /// True if an error follows from a user event that failed: in a wait list, in the unmap of bytes
     /// that cannot be used any more, or on a queue that cannot.
     fn has_failed(&self, error: &Error) -> bool {
         let codes = [

@@ -11,7 +11,7 @@ const SHOWN: usize = 20;
 /// The last commands of a thread.
 pub struct Trace {
     pub thread: usize,
-    /// Whether each command is printed before it runs.
+    /// True if each command is printed before it runs.
     prints: bool,
     /// The number of commands, and the last ones.
     commands: Mutex<(usize, VecDeque<Command>)>,

@@ -96,7 +96,7 @@ fn commands_on_what_the_host_uses_are_refused(on_device: OnDevice) -> Result<()>
     refused(&on_device, MapReadWrite, true)
 }
 
-/// Whether the map ended is not known: the bytes stay closed, and the memory is never freed.
+/// True if the map ended is not known: the bytes stay closed, and the memory is never freed.
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
 fn memory_whose_unmap_failed_stays_closed_for_good(on_device: OnDevice) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use super::Summary;
 
-/// Whether `warm` times are those of something that was kept, `None` if that cannot be told.
+/// True if `warm` times are those of something that was kept, `None` if that cannot be told.
 pub fn is_cached(cold: Summary, warm: Summary) -> Option<bool> {
     /// What is kept takes less than this share of the time, else there was no use in keeping it.
     const FASTER: f64 = 0.5;

@@ -43,7 +43,7 @@ impl Scale {
         Summary::of(times).map(|time| self.lanes - (self.full - time) / self.each)
     }
 
-    /// Whether as many meet as was predicted. That is sure if the samples' middle half says so with
+    /// True if as many meet as was predicted. That is sure if the samples' middle half says so with
     /// all that the scale may be off, and if the scale is long beside that.
     pub fn verdict(&self, predicted: f64, times: &[f64]) -> Verdict {
         /// What there is beside the meeting takes a part of the time, too.
