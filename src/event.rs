@@ -95,8 +95,12 @@ struct Inner {
 /// The object that an event belongs to, which the events of some drivers do not keep.
 // quirk: DRIVER-9
 enum Origin {
+    /// The queue of the command.
     Queue(Arc<QueueState>),
+    /// The context of an event that other code created.
     Context(ContextRef),
+    /// The context of a [`UserEvent`], which has not ended before it is set here.
+    User(ContextRef),
 }
 
 const PENDING: u8 = 0;
@@ -150,9 +154,8 @@ impl Event {
     /// # Safety
     /// `raw` is a valid event, and without `retain` the caller owns a reference to it.
     pub unsafe fn from_raw(raw: cl_event, retain: bool) -> Result<Self> {
-        let context = isize::from(info(raw, cl::CL_EVENT_CONTEXT)?) as cl_context;
-        // SAFETY: the driver says that it is the context of a valid event.
-        let context = unsafe { ContextRef::retain(context) }?;
+        // SAFETY: as the caller promises.
+        let context = unsafe { context_of(raw) }?;
         if retain {
             // SAFETY: the caller vouches for the handle.
             unsafe { cl::retain_event(raw) }.map_err(in_call("clRetainEvent"))?;
@@ -171,7 +174,7 @@ impl Event {
     pub fn context_raw(&self) -> cl_context {
         match &self.0.origin {
             Origin::Queue(queue) => queue.context_raw(),
-            Origin::Context(context) => context.get(),
+            Origin::Context(context) | Origin::User(context) => context.get(),
         }
     }
 
@@ -180,7 +183,7 @@ impl Event {
     pub(crate) fn queue(&self) -> Option<&Arc<QueueState>> {
         match &self.0.origin {
             Origin::Queue(queue) => Some(queue),
-            Origin::Context(_) => None,
+            Origin::Context(_) | Origin::User(_) => None,
         }
     }
 
@@ -348,6 +351,9 @@ impl Event {
         if let Some(outcome) = self.known_outcome() {
             return Ok(outcome);
         }
+        if let Origin::User(_) = self.0.origin {
+            return Err(Unknown::Pending);
+        }
         let outcome = match self.raw_status() {
             Ok(cl::CL_COMPLETE) if !self.0.is_wait_list_known => {
                 // The command has ended: the call does not block.
@@ -428,6 +434,14 @@ enum Unknown {
     /// The driver says that the command has completed; the end of this event of its wait list is
     /// unknown.
     DependsOn(Event),
+}
+
+/// # Safety
+/// `event` is valid.
+unsafe fn context_of(event: cl_event) -> Result<ContextRef> {
+    let context = isize::from(info(event, cl::CL_EVENT_CONTEXT)?) as cl_context;
+    // SAFETY: the driver says that it is the context of a valid event.
+    unsafe { ContextRef::retain(context) }
 }
 
 fn info(event: cl_event, name: u32) -> Result<cl3::info_type::InfoType> {
@@ -544,7 +558,8 @@ impl UserEvent {
         let unset = Mutex::new(Some(Unset::new(driver)));
         let raw = cl::create_user_event(context.get()).map_err(in_call("clCreateUserEvent"))?;
         // SAFETY: the driver has just created the event, with one reference.
-        let event = unsafe { Event::from_raw(raw, false) }?;
+        let context = unsafe { context_of(raw) }?;
+        let event = Event::with(raw, Origin::User(context), Some(SmallVec::new()));
         Ok(Self { event, unset })
     }
 
@@ -574,9 +589,15 @@ impl UserEvent {
             let why = "the event has been set before";
             return Err(Error::refused(SET_STATUS, CL_INVALID_OPERATION, why));
         };
-        let raw = self.event.as_raw();
-        let set = || cl::set_user_event_status(raw, status).map_err(in_call(SET_STATUS));
-        if status < 0 { unset.fail(set) } else { set() }
+        let set = |outcome| {
+            // Before the driver knows: callbacks run within the call.
+            self.event.0.outcome.store(outcome, Ordering::Release);
+            cl::set_user_event_status(self.event.as_raw(), status).map_err(|code| {
+                self.event.0.outcome.store(PENDING, Ordering::Release);
+                Error::from_call(SET_STATUS, code)
+            })
+        };
+        if status < 0 { unset.fail(|| set(FAILED)) } else { set(COMPLETE) }
     }
 }
 

@@ -39,8 +39,8 @@
 //! driver. A thread that needs the events of commands which other threads are submitting waits on a
 //! condition variable until the driver has returned; such calls do not block.
 //!
-//! A command that has ended is removed when its end is noticed: when the number of commands has
-//! doubled since the last look, and when a map, a free or a pool looks at the bytes.
+//! A command that has ended is removed when its end is noticed: when 16 commands have begun since the
+//! last look at the 32 oldest, and when a map, a free or a pool looks at the bytes.
 
 mod table;
 
@@ -55,7 +55,7 @@ use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
 use crate::queue::CommandQueue;
 pub(crate) use table::Few;
-use table::{Conflict, Predecessor, Table, TrackedEvent};
+use table::{Conflict, OLDEST, Predecessor, Table, TrackedEvent};
 
 /// The kind of an access to bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,7 +175,9 @@ impl AccessTracker {
         begin: impl Fn(bool) -> std::result::Result<u64, Conflict<Event>>,
     ) -> Result<u64> {
         while let Conflict::Ask(events) = &conflict {
-            ask(events);
+            for event in events {
+                event.outcome();
+            }
             let asked = events.iter().all(|event| event.known_outcome().is_none());
             match begin(asked) {
                 Ok(id) => return Ok(id),
@@ -189,7 +191,7 @@ impl AccessTracker {
     #[inline]
     pub(crate) fn submitted(&self, id: u64, event: &Event) {
         if self.change(|table| table.submitted(id, event)) {
-            self.reap();
+            self.reap(OLDEST);
         }
     }
 
@@ -205,25 +207,25 @@ impl AccessTracker {
         self.change(|table| table.untracked(id));
     }
 
-    /// Removes the commands that have ended.
+    /// Removes those of the `count` oldest commands and maps that have ended.
     #[cold]
-    fn reap(&self) {
+    fn reap(&self, count: usize) {
         // The last reference to an event is dropped without the lock.
-        let events = self.lock().events();
-        ask(&events);
-        self.lock().reap();
+        let events = self.lock().events(count);
+        ask_in_order(&events);
+        self.lock().reap(count);
     }
 
     /// Removes each command when it has ended, although nothing may ever look at the bytes again.
     #[cold]
     pub(crate) fn reap_when_ended(self: &Arc<Self>) {
-        self.reap();
-        let pending = self.lock().events();
+        self.reap(usize::MAX);
+        let pending = self.lock().events(usize::MAX);
         for event in pending {
             let tracker = Arc::downgrade(self);
             let reap = move |_| {
                 if let Some(tracker) = tracker.upgrade() {
-                    tracker.reap();
+                    tracker.reap(usize::MAX);
                 }
             };
             if let Err(error) = event.on_complete(reap) {
@@ -361,7 +363,7 @@ impl AccessTracker {
     /// Records the unmap of a map, with the events of both.
     pub(crate) fn unmapped(&self, id: u64, mapped: &Event, unmapped: &Event) {
         if self.change(|table| table.unmapping(id, mapped, unmapped)) {
-            self.reap();
+            self.reap(OLDEST);
         }
     }
 
@@ -418,8 +420,8 @@ impl AccessTracker {
         range: &Range<usize>,
     ) -> Option<Vec<Event>> {
         let raw = queue.filter(|queue| queue.is_in_order()).map(CommandQueue::as_raw);
-        let events = self.lock().events();
-        ask(&events);
+        let events = self.lock().events(usize::MAX);
+        ask_in_order(&events);
         let mut pending = self.lock().pending(range)?;
         pending.retain(|event| {
             !raw.is_some_and(|raw| event.is_of(raw)) && event.known_outcome().is_none()
@@ -459,10 +461,15 @@ impl AccessTracker {
     }
 }
 
-/// Asks the driver for the ends of these commands.
-fn ask(events: &[Event]) {
+/// Asks the driver for the ends of these commands, but for those behind a command of their in-order
+/// queue that has not ended: they have rarely ended, and count as pending.
+fn ask_in_order(events: &[Event]) {
+    let mut pending = Few::new();
     for event in events {
-        event.outcome();
+        let queue = event.queue().filter(|queue| queue.is_in_order()).map(|queue| queue.raw());
+        if !queue.is_some_and(|queue| pending.contains(&queue)) && event.outcome().is_none() {
+            pending.extend(queue);
+        }
     }
 }
 

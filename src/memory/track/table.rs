@@ -1,5 +1,6 @@
 //! The rules of the tracker, free of drivers and locks.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use smallvec::SmallVec;
@@ -72,8 +73,15 @@ pub(super) enum Conflict<E> {
 /// A list that is short as a rule.
 pub(crate) type Few<T> = SmallVec<[T; 4]>;
 
-/// Events that are asked for together.
-pub(super) type Batch<E> = SmallVec<[E; 16]>;
+/// The events of as many commands and maps as one look takes, without memory from the heap.
+pub(super) type Batch<E> = SmallVec<[E; 3 * OLDEST]>;
+
+/// The fewest commands and maps that are worth a look for those that have ended.
+const REAP_AT: usize = 16;
+
+/// The number of commands, and of maps, that a look takes: more than begin between two looks, so that
+/// the table shrinks when commands end.
+pub(super) const OLDEST: usize = 2 * REAP_AT;
 
 /// A command, or an unmap, that has to end first.
 #[derive(Clone, Debug)]
@@ -90,7 +98,8 @@ const IS_UNTRACKED: &str = "are used by a command for which the driver returned 
 /// The commands and maps of one memory object.
 #[derive(Debug)]
 pub(super) struct Table<E> {
-    commands: Vec<Command<E>>,
+    /// The commands; those at the front have not been looked at for the longest time.
+    commands: VecDeque<Command<E>>,
     maps: Vec<Map<E>>,
     last_id: u64,
     /// The number of commands and maps at which those that have ended are removed.
@@ -101,7 +110,8 @@ pub(super) struct Table<E> {
 
 impl<E> Default for Table<E> {
     fn default() -> Self {
-        Self { commands: vec![], maps: vec![], last_id: 0, reap_at: Self::REAP_AT, waiting: 0 }
+        let commands = VecDeque::new();
+        Self { commands, maps: vec![], last_id: 0, reap_at: REAP_AT, waiting: 0 }
     }
 }
 
@@ -123,10 +133,18 @@ impl<E: TrackedEvent> Map<E> {
     }
 }
 
-impl<E> Table<E> {
-    /// The fewest commands and maps that are worth a look for those that have ended.
-    const REAP_AT: usize = 16;
+impl<E> Command<E> {
+    /// The event, if the driver has returned one.
+    #[inline]
+    fn event(&self) -> Option<&E> {
+        match &self.state {
+            CommandState::Submitted(event) => Some(event),
+            CommandState::Submitting | CommandState::Untracked => None,
+        }
+    }
+}
 
+impl<E> Table<E> {
     #[inline]
     fn new_id(&mut self) -> u64 {
         self.last_id += 1;
@@ -149,7 +167,7 @@ impl<E: TrackedEvent> Table<E> {
         }
         let (id, range) = (self.new_id(), range.clone());
         let state = CommandState::Submitting;
-        self.commands.push(Command { id, range, access, state, followed_by: None });
+        self.commands.push_back(Command { id, range, access, state, followed_by: None });
         Ok(id)
     }
 
@@ -183,18 +201,16 @@ impl<E: TrackedEvent> Table<E> {
     #[inline]
     pub fn remove_command(&mut self, id: u64) {
         if let Some(position) = self.commands.iter().rposition(|command| command.id == id) {
-            self.commands.swap_remove(position);
+            self.commands.swap_remove_back(position);
         }
     }
 
-    /// Returns the events of all commands, unmaps, and maps that are being unmapped.
-    pub fn events(&self) -> Batch<E> {
-        let mut events = Batch::with_capacity(self.commands.len() + self.maps.len());
-        events.extend(self.commands.iter().filter_map(|command| match &command.state {
-            CommandState::Submitted(event) => Some(event.clone()),
-            CommandState::Submitting | CommandState::Untracked => None,
-        }));
-        for map in &self.maps {
+    /// Returns the events of the commands, the unmaps, and the maps that are being unmapped, among the
+    /// first `count` commands and the first `count` maps.
+    pub fn events(&self, count: usize) -> Batch<E> {
+        let commands = self.commands.iter().take(count);
+        let mut events: Batch<E> = commands.filter_map(Command::event).cloned().collect();
+        for map in self.maps.iter().take(count) {
             if let MapState::Unmapping(mapped, unmapped) = &map.state {
                 events.extend([mapped.clone(), unmapped.clone()]);
             }
@@ -202,14 +218,20 @@ impl<E: TrackedEvent> Table<E> {
         events
     }
 
-    /// Removes the commands and maps whose end is known.
-    pub fn reap(&mut self) {
-        self.commands.retain(|command| match &command.state {
-            CommandState::Submitted(event) => event.known_outcome().is_none(),
-            CommandState::Submitting | CommandState::Untracked => true,
-        });
+    /// Removes the maps whose end is known, and such commands among the first `count`. The other
+    /// commands and maps of these go to the end.
+    pub fn reap(&mut self, count: usize) {
+        for _ in 0..count.min(self.commands.len()) {
+            if let Some(command) = self.commands.pop_front()
+                && command.event().is_none_or(|event| event.known_outcome().is_none())
+            {
+                self.commands.push_back(command);
+            }
+        }
         self.reap_maps();
-        self.reap_at = Self::REAP_AT.max(2 * self.len());
+        let looked_at = count.min(self.maps.len());
+        self.maps.rotate_left(looked_at);
+        self.reap_at = self.len() + REAP_AT;
     }
 
     /// The number of commands and maps.

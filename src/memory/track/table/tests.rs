@@ -154,7 +154,7 @@ fn an_unmap_that_fails_before_its_map_has_ended_closes_the_bytes_until_then() {
     let mapped = map(&mut table, 0..8, Write);
     let (id, event) = (mapped.0, mapped.1.clone());
     unmap(&mut table, mapped).fails();
-    table.reap();
+    table.reap(OLDEST);
     let Err(Conflict::Ask(asked)) = table.begin_command(&(0..8), Write, false) else {
         panic!("the end of the map is unknown")
     };
@@ -178,9 +178,9 @@ fn maps_that_only_read_are_reaped() {
         let is_full = table.unmapping(id, &event, &unmapped);
         unmapped.completes();
         if is_full {
-            table.reap();
+            table.reap(OLDEST);
         }
-        assert!(table.maps.len() <= Table::<Fake>::REAP_AT);
+        assert!(table.maps.len() <= REAP_AT);
     }
 }
 
@@ -263,26 +263,42 @@ fn a_command_without_an_event_keeps_its_bytes_from_maps_and_frees() {
 }
 
 #[test]
-fn commands_that_have_ended_are_reaped_when_their_number_has_doubled() {
+fn the_oldest_commands_are_reaped() {
     let mut table = Table::default();
     let mut events = Vec::new();
-    let mut looks = 0;
     for _ in 0..1000 {
         let event = Fake::default();
         let id = table.begin_command(&(0..8), Write, false).expect("no conflict");
         if table.submitted(id, &event) {
-            looks += 1;
-            table.reap();
-            assert_eq!(table.events().len(), events.len() + 1, "nothing has ended");
+            assert_eq!(table.events(OLDEST).len(), OLDEST.min(table.commands.len()));
+            table.reap(OLDEST);
         }
         events.push(event);
     }
-    assert!(looks <= 7, "{looks} looks at 1000 commands that have not ended");
+    assert_eq!(table.commands.len(), 1000, "nothing has ended");
     events[..990].iter().for_each(Fake::completes);
     events[990].fails();
-    table.reap();
-    assert_eq!(table.events().len(), 9);
+    table.reap(usize::MAX);
+    assert_eq!(table.events(usize::MAX).len(), 9);
     assert!(are(&before_map(&table, 0..8, Write), &events[991..].iter().collect::<Vec<_>>()));
+}
+
+#[test]
+fn commands_that_have_ended_are_reaped_behind_others_that_have_not() {
+    let mut table = Table::default();
+    for _ in 0..100 {
+        let id = table.begin_command(&(0..8), Write, false).expect("no conflict");
+        table.submitted(id, &Fake::default());
+    }
+    for _ in 0..1000 {
+        let event = Fake::default();
+        let id = table.begin_command(&(0..8), Write, false).expect("no conflict");
+        if table.submitted(id, &event) {
+            table.reap(OLDEST);
+        }
+        event.completes();
+    }
+    assert!(table.commands.len() <= 300, "{} commands for 100 that pend", table.commands.len());
 }
 
 #[test]
