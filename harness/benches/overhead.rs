@@ -16,12 +16,12 @@ use clmatrix::select::{DeviceInfo, Selection, platforms};
 use clmatrix::{CommandQueue, Context, Device};
 use clmatrix_harness::devices::TestDevice;
 use clmatrix_harness::devices::icd::Driver;
-use clmatrix_harness::events::{PlatformName, RunDevice};
-use clmatrix_harness::front::{Target, libtest};
+use clmatrix_harness::devices::run_device::{PlatformName, RunDevice};
 use clmatrix_harness::registry::{Ignore, ShouldPanic, Test};
 use clmatrix_harness::setup::{Options, Setup};
 use clmatrix_harness::worker::protocol::DeviceAddress;
 use clmatrix_harness::{CtxFactory, ctx_factory};
+use clmatrix_harness::{Target, cargo_test};
 use rstest::rstest;
 
 const TARGET: Target = Target {
@@ -64,7 +64,7 @@ fn main() -> ExitCode {
     if std::env::args().any(|argument| argument == "--bench") {
         benchmark()
     } else {
-        libtest::main(TARGET)
+        cargo_test::main(TARGET)
     }
 }
 
@@ -117,8 +117,8 @@ fn list_a_large_plan() -> ExitCode {
         })
         .collect();
     let devices = (0..100).map(simulated_device).collect();
-    let command_line = libtest::CommandLine::parse_from(["overhead", "--list"]);
-    libtest::list(&command_line.plan("overhead", &tests, devices), std::io::stdout().lock())
+    let command_line = cargo_test::CommandLine::parse_from(["overhead", "--list"]);
+    cargo_test::list(&command_line.plan("overhead", &tests, devices), std::io::stdout().lock())
         .expect("the list can be printed");
     let status = std::fs::read_to_string("/proc/self/status").expect("/proc is there");
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("VmHWM");

@@ -16,46 +16,40 @@
 //! clmatrix_harness::main!(); // in Cargo.toml: [[test]] harness = false
 //! ```
 //!
-//! The way of a run, a module for each step:
+//! The stages of a run, a module each:
 //!
 //! ```text
-//! devices -> plan -> schedule -> worker -> recorder, events -> verdict -> run_log, report
+//! cli, cargo_test -> setup -> devices -> run -> worker -> log -> verdict, report
 //! ```
 //!
-//! [`devices`] finds and selects, [`plan`] multiplies tests by devices, [`schedule`] hands each to a
-//! [`worker`] process, [`recorder`] writes the event log, [`report`] turns the log that was read
-//! back into JUnit files and the terminal's matrix. [`front`] holds the ways in.
+//! [`cli`] and [`cargo_test`] read the command line, [`setup`] reads the configuration, [`devices`]
+//! finds and selects devices, [`run`] plans the tests and hands each to a [`worker`] process, [`log`]
+//! writes the event log and reads it back, [`report`] writes JUnit files and prints the matrix.
 
+pub mod cargo_test;
 pub mod characterize;
+pub mod cli;
 pub mod config;
 pub mod devices;
-mod echo;
-pub mod events;
-mod execution;
 pub mod fixtures;
-pub mod front;
-mod header;
-mod interrupt;
+pub mod log;
 mod os;
-pub mod plan;
-mod progress;
-mod property;
-pub mod recorder;
 pub mod registry;
 pub mod report;
 pub mod requirement;
-pub mod run_log;
-#[cfg(test)]
-mod sample;
-pub mod schedule;
+pub mod run;
+mod serde_time;
 pub mod setup;
+mod target;
+mod terminal;
 pub mod verdict;
 pub mod worker;
 
 pub use clmatrix_harness_macros::{command, main, test};
 pub use fixtures::{CtxFactory, ctx_factory, device, platform};
 pub use os::AddressSpaceEnd;
-pub use property::record_property;
+pub use target::Target;
+pub use worker::property::record_property;
 
 /// Ends the running test as skipped, with a reason for the report.
 ///

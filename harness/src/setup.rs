@@ -1,4 +1,4 @@
-//! From options and environment to the devices under test and their settings, for all fronts.
+//! From options and environment to the devices under test and their settings.
 
 use std::ffi::OsString;
 use std::io;
@@ -10,8 +10,9 @@ use crate::devices::failure::FailedDriver;
 use crate::devices::probe::Probe;
 use crate::devices::selection::{Choices, NoDevices, select};
 use crate::devices::{Machine, TestDevice};
-use crate::plan::{Plan, Planned};
-use crate::schedule::{LaneSettings, Run};
+use crate::registry::Test;
+use crate::run::plan::{Plan, Planned};
+use crate::run::schedule::{LaneSettings, Run};
 use crate::verdict::Expectation;
 use crate::worker::parent::Launch;
 use crate::worker::protocol::{DeviceAddress, Role};
@@ -172,6 +173,13 @@ impl Setup {
             let expectations = entry.device.map_or(&host, |device| &devices[device as usize]);
             expectations.lookup(&plan.path(entry)).cloned()
         }
+    }
+
+    /// Returns the `test` globs of the expectations that match none of `tests`, all tests of this
+    /// target.
+    pub fn unmatched_expectations(&self, tests: &[&'static Test], home: &str) -> Vec<&str> {
+        let paths: Vec<String> = tests.iter().map(|test| test.path(home)).collect();
+        self.config.expectations.without_test(paths.iter().map(String::as_str))
     }
 
     /// Where reports go: the folder that CLMATRIX_REPORT_DIR names, else the profile's, else

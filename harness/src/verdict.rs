@@ -26,7 +26,7 @@ pub enum Outcome {
     /// It did not end in time.
     TimedOut {
         /// The limit that it was given.
-        #[serde(rename = "limit_ns", with = "crate::events::nanoseconds")]
+        #[serde(rename = "limit_ns", with = "crate::serde_time::nanoseconds")]
         limit: Duration,
     },
     /// It did not run, since the device lacks something or the configuration says so.

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use clmatrix_harness::run_log::RunLog;
+use clmatrix_harness::log::read::RunLog;
 use clmatrix_harness::verdict::Verdict;
 
 /// Two tests that `config/expectations/pocl.toml` expects to fail on every version of PoCL.

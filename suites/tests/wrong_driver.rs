@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use clmatrix_harness::run_log::RunLog;
+use clmatrix_harness::log::read::RunLog;
 use clmatrix_harness::verdict::Verdict;
 
 /// The faults of the loader, and the tests that must notice them. Each stands for its cases as well, of

@@ -13,7 +13,7 @@ use clmatrix::cl3::types::CL_TRUE;
 use clmatrix::memory::{Buffer, MemFlags, MemoryObject};
 use clmatrix::{CommandQueue, Result};
 use clmatrix_harness::ctx_factory;
-use clmatrix_harness::front::{Target, command};
+use clmatrix_harness::{Target, cli};
 
 /// Bytes of each allocation here: all of them are on the heap, and none is of a size that an
 /// allocator would round up far.
@@ -54,7 +54,7 @@ fn lets_the_driver_write_past_the_end() -> Result<()> {
 
 // What `command!` makes. It insists on `cfg(test)`, for rstest's cases, of which there are none here.
 fn main() -> ExitCode {
-    command::main(Target {
+    cli::main(Target {
         home: "known_bad",
         package: "xtask",
         version: "0",

@@ -55,8 +55,8 @@ pub fn expand(input: TokenStream, front: Front, lost: Vec<String>) -> Result<Tok
         None => quote!(::core::module_path!()),
     };
     let entry = match front {
-        Front::Libtest => quote!(::clmatrix_harness::front::libtest::main),
-        Front::Command => quote!(::clmatrix_harness::front::command::main),
+        Front::Libtest => quote!(::clmatrix_harness::cargo_test::main),
+        Front::Command => quote!(::clmatrix_harness::cli::main),
     };
     let config = match config {
         Some(folder) => embedded::expand(&folder)?,
@@ -75,7 +75,7 @@ pub fn expand(input: TokenStream, front: Front, lost: Vec<String>) -> Result<Tok
         );
 
         fn main() -> ::std::process::ExitCode {
-            #entry(::clmatrix_harness::front::Target {
+            #entry(::clmatrix_harness::Target {
                 home: #home,
                 package: ::core::env!("CARGO_PKG_NAME"),
                 version: ::core::env!("CARGO_PKG_VERSION"),

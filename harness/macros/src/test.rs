@@ -103,7 +103,7 @@ fn register(options: &Options, mut function: ItemFn) -> Result<TokenStream> {
         #[::core::prelude::v1::test]
         #ignore
         fn #name() {
-            ::clmatrix_harness::front::everywhere::run(::core::module_path!(), #test_name)
+            ::clmatrix_harness::cargo_test::std_main::run(::core::module_path!(), #test_name)
         }
     })
 }

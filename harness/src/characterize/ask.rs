@@ -10,7 +10,7 @@ use clmatrix::characterize::measure::{
 use super::{Characterization, unmeasured};
 use crate::devices::TestDevice;
 use crate::os::StopSignal;
-use crate::schedule::LaneSettings;
+use crate::run::schedule::LaneSettings;
 use crate::worker::parent::{Worker, WorkerLost};
 use crate::worker::protocol::Builds;
 

@@ -5,9 +5,9 @@ use std::io;
 use std::path::PathBuf;
 
 use super::{Devices, svg};
-use crate::front::AnyError;
-use crate::recorder::remove_reports;
+use crate::log::recorder::remove_reports;
 use crate::report::file_name;
+use crate::terminal::AnyError;
 
 /// A folder with `characterize.json` and `curves/DEVICE/NAME.svg`. What an earlier call has left stays
 /// until there is something new.

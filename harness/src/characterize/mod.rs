@@ -23,7 +23,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use crate::devices::TestDevice;
-use crate::events::RunDevice;
+use crate::devices::run_device::RunDevice;
 use crate::fixtures;
 use crate::worker::protocol::Builds;
 

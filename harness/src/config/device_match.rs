@@ -1,8 +1,8 @@
 //! The devices that an override or an expectation is for.
 
 use super::value::{IdPattern, NamePattern, PlatformName};
-use crate::events::RunDevice;
-use crate::plan::HOST;
+use crate::devices::run_device::HOST;
+use crate::devices::run_device::RunDevice;
 
 /// Patterns. A device matches if each given pattern does; without any, every device and the host
 /// match.

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use super::device_match::DeviceMatch;
 use super::error::ConfigError;
 use super::value::{IdPattern, NamePattern, PlatformName, Reason, TestPattern};
-use crate::events::RunDevice;
+use crate::devices::run_device::RunDevice;
 use crate::verdict::{Expectation, ExpectedStatus};
 
 /// All expectations, in the order in which they were read.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::device_match::DeviceMatch;
 use super::value::{Count, Diagnostics, IdPattern, Leftovers, NamePattern, PlatformName, Timeout};
-use crate::events::RunDevice;
+use crate::devices::run_device::RunDevice;
 
 /// The settings of a run.
 #[derive(Clone, Debug)]

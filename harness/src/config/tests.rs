@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::sample::device;
+use crate::log::sample::device;
 use crate::verdict::ExpectedStatus;
 
 /// A project in a temporary folder.

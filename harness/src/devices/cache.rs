@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::icd::{Driver, LoaderVariables, drivers};
-use crate::events::RunDevice;
+use crate::devices::run_device::RunDevice;
 
 /// How long an entry is believed.
 const MAX_AGE: Duration = Duration::from_secs(600);
@@ -144,7 +144,7 @@ mod tests {
     use clmatrix::select::DeviceInfo;
 
     use super::*;
-    use crate::events::PlatformName;
+    use crate::devices::run_device::PlatformName;
 
     #[test]
     fn an_entry_is_read_back_until_it_is_old_or_broken() {

@@ -10,6 +10,7 @@ pub mod failure;
 pub mod icd;
 pub mod ids;
 pub mod probe;
+pub mod run_device;
 pub mod selection;
 
 use std::path::PathBuf;
@@ -17,10 +18,10 @@ use std::path::PathBuf;
 use clmatrix::select::PlatformInfo;
 use serde::{Deserialize, Serialize};
 
-use crate::events::{PlatformName, RunDevice};
 use crate::worker::protocol::DeviceAddress;
 use failure::FailedDriver;
 use icd::Driver;
+use run_device::{PlatformName, RunDevice};
 
 /// The platforms and drivers of this machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

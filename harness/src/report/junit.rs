@@ -17,8 +17,9 @@ use quick_xml::{Reader, Writer};
 use super::text::{clean, one_line};
 use super::{headline, rerun};
 use crate::characterize::{Characterization, TableAnswer};
-use crate::events::{RunDevice, TestResult, left_behind_text};
-use crate::run_log::RunLog;
+use crate::devices::run_device::RunDevice;
+use crate::log::events::{TestResult, left_behind_text};
+use crate::log::read::RunLog;
 use crate::verdict::Verdict;
 
 /// The results on `device` as a JUnit file.

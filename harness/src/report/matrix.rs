@@ -10,8 +10,8 @@ use super::table::{self, Color, Column, Group, MIN_WIDTH, cut, wrap};
 use super::text::{clean, first_line, one_line};
 use super::{devices, headline, junit_path, rerun, without_message};
 use crate::devices::failure::FailedDriver;
-use crate::events::{TestResult, left_behind_text};
-use crate::run_log::RunLog;
+use crate::log::events::{TestResult, left_behind_text};
+use crate::log::read::RunLog;
 use crate::verdict::{Location, Outcome, Verdict};
 
 /// The columns of a device and the counts of the summary, in this order. Capitals are for verdicts

@@ -13,8 +13,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::events::TestResult;
-use crate::run_log::RunLog;
+use crate::log::events::TestResult;
+use crate::log::read::RunLog;
 use crate::verdict::{Outcome, Verdict};
 
 pub(crate) use text::shell_quoted;
@@ -137,7 +137,7 @@ fn without_message<'a>(stderr: &'a str, outcome: &Outcome) -> Cow<'a, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{judged, result};
+    use crate::log::sample::{judged, result};
     use crate::verdict::{Expectation, ExpectedStatus};
 
     #[test]

@@ -12,6 +12,7 @@ use clmatrix::characterize::measure::{Settings, SystemClock};
 use clmatrix::cl3::error_codes::CL_PLATFORM_NOT_FOUND_KHR;
 use clmatrix::select::FoundPlatform;
 
+use super::property;
 use super::protocol::{
     Answer, DeviceAddress, Ended, Enumerated, ROLE_VARIABLE, Request, Role, Task,
 };
@@ -20,7 +21,7 @@ use crate::devices::failure::{DriverFailure, FailureKind};
 use crate::devices::icd::LoaderVariables;
 use crate::registry::{self, ShouldPanic, Test, TestReturn};
 use crate::verdict::{Location, Outcome};
-use crate::{characterize, fixtures, os, property};
+use crate::{characterize, fixtures, os};
 
 /// Becomes a worker if the environment says so, and then never returns.
 ///

@@ -7,4 +7,5 @@
 pub mod capture;
 pub mod child;
 pub mod parent;
+pub(crate) mod property;
 pub mod protocol;

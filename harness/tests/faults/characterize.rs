@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use clmatrix::characterize::measure::{Measured, Topic};
 use clmatrix::characterize::{Answer, Verdict};
 use clmatrix_harness::characterize::{Devices, TableAnswer};
-use clmatrix_harness::events::Event;
+use clmatrix_harness::log::events::Event;
 use indexmap::IndexMap;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::process::Output;
 
-use clmatrix_harness::run_log::RunLog;
+use clmatrix_harness::log::read::RunLog;
 use clmatrix_harness::verdict::Verdict;
 
 use crate::Check;

@@ -19,7 +19,7 @@ mod terminal;
 
 use std::process::ExitCode;
 
-use clmatrix_harness::front::{Target, command};
+use clmatrix_harness::{Target, cli};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 const TARGET: Target = Target {
@@ -35,8 +35,8 @@ type Check = (&'static str, fn());
 
 fn main() -> ExitCode {
     match std::env::var(support::ROLE).as_deref() {
-        Ok(support::COMMAND) => return command::main(TARGET),
-        Ok(support::LIBTEST) => return clmatrix_harness::front::libtest::main(TARGET),
+        Ok(support::COMMAND) => return cli::main(TARGET),
+        Ok(support::LIBTEST) => return clmatrix_harness::cargo_test::main(TARGET),
         _ => {}
     }
     let checks = [

@@ -3,7 +3,7 @@
 use std::process::Output;
 use std::sync::LazyLock;
 
-use clmatrix_harness::run_log::RunLog;
+use clmatrix_harness::log::read::RunLog;
 use clmatrix_harness::verdict::{Outcome, Verdict};
 
 use crate::Check;

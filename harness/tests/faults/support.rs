@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use clmatrix_harness::events::TestResult;
-use clmatrix_harness::run_log::RunLog;
+use clmatrix_harness::log::events::TestResult;
+use clmatrix_harness::log::read::RunLog;
 
 /// The variable that makes a child of this executable, and its values.
 pub const ROLE: &str = "CLMATRIX_FAULTS";

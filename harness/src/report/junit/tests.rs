@@ -7,8 +7,8 @@ use indexmap::IndexMap;
 use proptest::prelude::*;
 
 use super::*;
+use crate::log::sample::{TIME, device, failed_driver, header, judged, result};
 use crate::report::{file_name, write_all};
-use crate::sample::{TIME, device, failed_driver, header, judged, result};
 use crate::verdict::{Expectation, ExpectedStatus, Location, Outcome};
 
 /// An element as a reader sees it.

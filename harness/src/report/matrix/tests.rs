@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use unicode_width::UnicodeWidthStr;
 
 use super::*;
-use crate::events::RunHeader;
-use crate::sample::{device, failed_driver, header, judged, result};
+use crate::log::events::RunHeader;
+use crate::log::sample::{device, failed_driver, header, judged, result};
 use crate::verdict::{Expectation, ExpectedStatus};
 
 fn log(devices: &[&str], results: Vec<TestResult>) -> RunLog {

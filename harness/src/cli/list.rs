@@ -6,9 +6,11 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::{Filter, TableFormat};
-use crate::front::{AnyError, Target, print};
+use super::TableFormat;
+use super::filter::Filter;
 use crate::registry::{self, Ignore, Test};
+use crate::target::Target;
+use crate::terminal::{AnyError, print};
 
 /// Lists the tests in the order of the sources. The requirements of a test are checked for each device
 /// when it runs.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use crate::characterize::Characterization;
-use crate::events::{Event, TestResult};
+use crate::log::events::{Event, TestResult};
 use crate::os::Source;
 use crate::verdict::Outcome;
 

@@ -10,8 +10,15 @@ use serde::Serialize;
 
 use super::{Common, TableFormat};
 use crate::devices::{FoundPlatform, Machine};
-use crate::front::{AnyError, Target, print};
 use crate::report::sheet::aligned;
+use crate::target::Target;
+use crate::terminal::{AnyError, print};
+
+pub const EXAMPLES: &str = "\
+Examples:
+  clmatrix devices                          list all devices; `*` marks the selected ones
+  clmatrix devices --devices '*:gpu*'       try a selection
+  clmatrix devices --format json --all      for other programs, with the drivers that failed";
 
 /// Lists each device with its id. `*` marks the selected devices.
 #[derive(Args)]

@@ -5,9 +5,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use crate::front::{AnyError, tell};
 use crate::os::{self, StopSignal};
-use crate::progress;
+use crate::terminal::{self, AnyError, status_line};
 
 /// The time that a terminal has to take output.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -18,12 +17,14 @@ pub fn stop_on_signals() -> Result<StopSignal, AnyError> {
     let seen = AtomicBool::new(false);
     ctrlc::set_handler(move || {
         if seen.swap(true, Ordering::Relaxed) {
-            try_to(progress::clear);
+            try_to(terminal::clear_bars);
             os::exit_now(130);
         }
         switch.stop();
         try_to(|| {
-            tell("\nstopping: writing the reports for what has finished (again to leave at once)");
+            status_line(
+                "\nstopping: writing the reports for what has finished (again to leave at once)",
+            );
         });
     })?;
     Ok(signal)

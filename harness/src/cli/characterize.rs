@@ -10,18 +10,19 @@ use clap::{Args, ValueEnum};
 use clmatrix::characterize::measure::{Settings, Shares};
 use serde::Serialize;
 
-use super::{Common, UNEXPECTED};
+use super::Common;
 use crate::characterize::ask::Asked;
 use crate::characterize::files::Report;
 use crate::characterize::only::Only;
 use crate::characterize::{CharacterizedDevice, Devices, compare, terminal};
 use crate::devices::TestDevice;
-use crate::front::{AnyError, Target, print, tell};
-use crate::interrupt;
 use crate::os::StopSignal;
 use crate::report::sheet::Sheet;
-use crate::schedule::LaneSettings;
+use crate::run::interrupt;
+use crate::run::schedule::LaneSettings;
 use crate::setup::Setup;
+use crate::target::{Target, UNEXPECTED};
+use crate::terminal::{AnyError, print, status_line};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -134,7 +135,7 @@ impl Survey<'_> {
             }
             Err(lost) => {
                 let reason = lost.reason().ok_or(STOPPED)?;
-                tell(&format!("{id}: {reason}"));
+                status_line(&format!("{id}: {reason}"));
                 found.error = Some(reason);
             }
         }
@@ -146,7 +147,7 @@ impl Survey<'_> {
         let topics = only.topics();
         let shares = Shares::new(&topics, &settings);
         for (position, topic) in topics.iter().enumerate() {
-            tell(&format!("{id}: {} ({} of {})", topic.name(), position + 1, topics.len()));
+            status_line(&format!("{id}: {} ({} of {})", topic.name(), position + 1, topics.len()));
             let measured = asked.measured(*topic, &shares.of(*topic)).ok_or(STOPPED)?;
             devices[id].add(measured.into_iter().filter(|measured| only.has(&measured.name)));
             // What ends this process costs no more than what is under way.
@@ -170,7 +171,7 @@ impl Survey<'_> {
             report.save(&self.devices)?;
         }
         if let Some(folder) = report.finish(&self.devices)? {
-            tell(&format!("Reports: {}", folder.display()));
+            status_line(&format!("Reports: {}", folder.display()));
         }
         printed
     }
@@ -229,7 +230,7 @@ impl CharacterizeArguments {
         for (file, devices, others) in [(a, &ours, &theirs), (b, &theirs, &ours)] {
             if pairs.len() < devices.len() {
                 let alone = compare::without_pair(devices, others).join(", ");
-                tell(&format!("only in {}: {alone}", file.display()));
+                status_line(&format!("only in {}: {alone}", file.display()));
             }
         }
         Ok(ExitCode::SUCCESS)

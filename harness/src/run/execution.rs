@@ -1,20 +1,21 @@
-//! A run from its first event to its reports, whatever front shows it.
+//! A run from its first event to its reports.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::events::Event;
-use crate::front::{AnyError, CANNOT_RUN, Target, output_result};
-use crate::header::header;
-use crate::interrupt;
+use crate::log::events::Event;
+use crate::log::header::header;
+use crate::log::read::RunLog;
+use crate::log::recorder::{EventLog, Observer, Recorder};
 use crate::os;
-use crate::plan::Plan;
-use crate::recorder::{EventLog, Observer, Recorder};
 use crate::report;
-use crate::run_log::RunLog;
-use crate::schedule::{self, Run};
+use crate::run::interrupt;
+use crate::run::plan::Plan;
+use crate::run::schedule::{self, Run};
 use crate::setup::Setup;
+use crate::target::{CANNOT_RUN, Target};
+use crate::terminal::{AnyError, output_result};
 
 /// A run that is ready to begin.
 pub struct Execution<'a> {

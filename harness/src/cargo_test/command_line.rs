@@ -8,12 +8,12 @@ use libtest_mimic::{Arguments, ColorSetting, FormatSetting};
 
 use super::under_nextest;
 use crate::devices::TestDevice;
-use crate::front::Target;
-use crate::plan::Plan;
 use crate::registry::{Ignore, ShouldPanic, Test};
 use crate::report;
 use crate::requirement::missing;
+use crate::run::plan::Plan;
 use crate::setup::Setup;
+use crate::target::Target;
 
 const AFTER_HELP: &str = "\
 A test's name is `suite::test::case@device`. Each device runs its tests one after the other in \

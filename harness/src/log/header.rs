@@ -2,11 +2,11 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::events::{Event, RunHeader};
-use crate::front::Target;
+use crate::log::events::{Event, RunHeader};
+use crate::log::read::FORMAT;
 use crate::os;
-use crate::plan::Plan;
-use crate::run_log::FORMAT;
+use crate::run::plan::Plan;
+use crate::target::Target;
 
 /// The header of a run that begins now.
 pub fn header(target: &Target, plan: &Plan, rerun_command: String) -> RunHeader {

@@ -20,12 +20,12 @@ use crate::config::{DeviceSettings, Leftovers};
 use crate::devices::TestDevice;
 use crate::devices::cache::Entry;
 use crate::devices::selection::NO_DEVICE_FOUND;
-use crate::events::{self, TestResult};
+use crate::log::events::{self, TestResult};
+use crate::log::recorder::Recorder;
 use crate::os::StopSignal;
-use crate::plan::{Plan, Planned};
-use crate::recorder::Recorder;
 use crate::registry::{Ignore, Test};
 use crate::requirement;
+use crate::run::plan::{Plan, Planned};
 use crate::verdict::{Expectation, ExpectedStatus, Outcome, judge};
 use crate::worker::parent::{Attempt, KILLED_FROM_OUTSIDE, Launch, Worker};
 

@@ -3,40 +3,23 @@
 
 use std::collections::HashMap;
 use std::io::{IsTerminal, Write};
-use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::echo::Echo;
-use crate::events::TestResult;
-use crate::front::{tell, terminal_is_dumb};
+use crate::devices::run_device::HOST;
+use crate::log::events::TestResult;
+use crate::log::recorder::Observer;
 use crate::os::Source;
-use crate::plan::{HOST, Plan};
-use crate::recorder::Observer;
 use crate::report;
+use crate::run::echo::Echo;
+use crate::run::plan::Plan;
+use crate::terminal::{self, BARS, status_line};
 use crate::verdict::Verdict;
-
-/// The bars of this process; hidden while there are none.
-static BARS: LazyLock<MultiProgress> =
-    LazyLock::new(|| MultiProgress::with_draw_target(ProgressDrawTarget::hidden()));
 
 /// The time between two updates of the bars.
 const TICK: Duration = Duration::from_secs(1);
-
-/// Writes a line to standard error, above the bars. Errors are ignored.
-pub fn print_above(line: &str) {
-    let _ = match BARS.is_hidden() {
-        true => writeln!(std::io::stderr(), "{line}"),
-        false => BARS.println(line),
-    };
-}
-
-/// Removes the bars.
-pub fn clear() {
-    let _ = BARS.clear();
-    BARS.set_draw_target(ProgressDrawTarget::hidden());
-}
 
 /// The amount of output while a run goes on.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -143,7 +126,7 @@ impl Progress {
         }
         let status = self.status(lane, &state);
         match BARS.is_hidden() {
-            true => tell(&status.line(&lane.name)),
+            true => status_line(&status.line(&lane.name)),
             false => lane.bar.set_message(status.message()),
         }
     }
@@ -213,7 +196,7 @@ impl Observer for Progress {
             Detail::Verbose => result.verdict != Verdict::NotRun,
         };
         if is_shown {
-            tell(&report::result_line(result));
+            status_line(&report::result_line(result));
         }
         let lane = self.lane(position);
         let mut state = lane.state();
@@ -224,7 +207,7 @@ impl Observer for Progress {
         let status = self.status(lane, &state);
         lane.bar.set_message(status.message());
         if state.settled == lane.total && BARS.is_hidden() && self.detail != Detail::Quiet {
-            tell(&status.last_line(&lane.name, state.not_run));
+            status_line(&status.last_line(&lane.name, state.not_run));
         }
         drop(state);
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
@@ -317,7 +300,7 @@ fn clock(time: Duration) -> String {
 
 /// Returns whether standard error is a terminal whose cursor can be moved.
 fn has_cursor() -> bool {
-    std::io::stderr().is_terminal() && !terminal_is_dumb()
+    std::io::stderr().is_terminal() && !terminal::is_dumb()
 }
 
 fn style(width: usize) -> ProgressStyle {

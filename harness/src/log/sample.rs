@@ -5,7 +5,8 @@ use std::time::{Duration, SystemTime};
 use clmatrix::select::{DeviceInfo, DeviceType, Svm, Version};
 
 use crate::devices::failure::{DriverFailure, FailedDriver, FailureKind};
-use crate::events::{PlatformName, RunDevice, RunHeader, TestResult};
+use crate::devices::run_device::{PlatformName, RunDevice};
+use crate::log::events::{RunHeader, TestResult};
 use crate::verdict::{Expectation, Outcome, judge};
 
 /// 2026-01-02T03:04:05Z.
@@ -57,7 +58,7 @@ pub(crate) fn device(id: &str, platform: &str) -> RunDevice {
 /// The first line of a log.
 pub(crate) fn header(devices: Vec<RunDevice>) -> RunHeader {
     RunHeader {
-        format: crate::run_log::FORMAT,
+        format: crate::log::read::FORMAT,
         run_id: "run-1".to_owned(),
         time: SystemTime::UNIX_EPOCH + TIME,
         host: "bench".to_owned(),

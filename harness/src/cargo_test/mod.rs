@@ -1,5 +1,5 @@
-//! The front that `cargo test` and `cargo nextest` know: libtest's options, output and exit
-//! status, through libtest-mimic.
+//! `cargo test` and `cargo nextest`: libtest's options, output and exit status, through
+//! libtest-mimic. [`std_main`] is for targets whose `main` is libtest's own.
 //!
 //! libtest-mimic runs trials from one queue, so a trial that waited for its device would keep
 //! others from theirs. Here trials run nothing: the schedule fills in results device by device,
@@ -7,6 +7,7 @@
 
 mod cells;
 mod command_line;
+pub mod std_main;
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -20,13 +21,14 @@ use libtest_mimic::{Completion, Failed, FormatSetting, Trial};
 
 use self::cells::Cells;
 pub use self::command_line::CommandLine;
-use super::{AnyError, CANNOT_RUN, Target, output_result, tell, unmatched_expectations};
-use crate::events::TestResult;
-use crate::execution::Execution;
-use crate::plan::Plan;
+use crate::log::events::TestResult;
 use crate::registry;
 use crate::report;
+use crate::run::execution::Execution;
+use crate::run::plan::Plan;
 use crate::setup::{Options, Setup};
+use crate::target::{CANNOT_RUN, Target};
+use crate::terminal::{AnyError, output_result, status_line};
 use crate::verdict::{Outcome, Verdict};
 use crate::worker::child;
 
@@ -36,7 +38,7 @@ pub fn main(target: Target) -> ExitCode {
     match run(target, &CommandLine::parse()) {
         Ok(code) => code,
         Err(error) => {
-            tell(&format!("error: {error}"));
+            status_line(&format!("error: {error}"));
             ExitCode::from(CANNOT_RUN)
         }
     }
@@ -60,8 +62,8 @@ fn run(target: Target, command_line: &CommandLine) -> Result<ExitCode, AnyError>
     }
     // nextest runs each test in a process of its own: it would repeat these lines.
     if !under_nextest() {
-        tell(&setup.config.summary());
-        tell_unmatched(&unmatched_expectations(&setup, &tests, target.home));
+        status_line(&setup.config.summary());
+        warn_of_unmatched(&setup.unmatched_expectations(&tests, target.home));
     }
     run_plan(target, &setup, &plan, command_line)
 }
@@ -81,7 +83,7 @@ pub fn list(plan: &Plan, out: impl Write) -> io::Result<()> {
 
 /// Warns in one line about expectations without a test: other targets of the same crate, which share
 /// its configuration, may have the test.
-fn tell_unmatched(expectations: &[&str]) {
+fn warn_of_unmatched(expectations: &[&str]) {
     const SHOWN: usize = 3;
     if expectations.is_empty() {
         return;
@@ -92,7 +94,9 @@ fn tell_unmatched(expectations: &[&str]) {
         shown.push("...".to_owned());
     }
     let (count, shown) = (expectations.len(), shown.join(", "));
-    tell(&format!("warning: no test of this target matches these expectations ({count}): {shown}"));
+    status_line(&format!(
+        "warning: no test of this target matches these expectations ({count}): {shown}"
+    ));
 }
 
 fn under_nextest() -> bool {
@@ -128,16 +132,16 @@ fn run_plan(
         panic::catch_unwind(AssertUnwindSafe(|| show(setup, plan, page, &cells))).ok()
     })?;
     for failed in &setup.machine.failed {
-        tell(&format!("warning: driver {failed}"));
+        status_line(&format!("warning: driver {failed}"));
     }
     if let Some(folder) = &report_dir {
         // Not on standard output: that belongs to libtest's format.
-        tell(&format!("reports: {}", folder.display()));
+        status_line(&format!("reports: {}", folder.display()));
     }
     let leave_something = |result: &&TestResult| !result.left_behind.is_empty();
     let count = log.map_or(0, |log| log.results.iter().filter(leave_something).count());
     if count > 0 {
-        tell(&format!(
+        status_line(&format!(
             "tests that left something behind in their process: {count} (see the reports)"
         ));
     }

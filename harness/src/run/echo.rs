@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use crate::devices::run_device::HOST;
 use crate::os::Source;
-use crate::plan::{HOST, Plan};
+use crate::run::plan::Plan;
 
 /// The longest line, in bytes. A longer one is broken.
 const LONGEST_LINE: usize = 8 * 1024;

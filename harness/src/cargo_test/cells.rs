@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::echo::Echo;
-use crate::events::TestResult;
+use crate::log::events::TestResult;
+use crate::log::recorder::Observer;
 use crate::os::Source;
-use crate::plan::Plan;
-use crate::recorder::Observer;
+use crate::run::echo::Echo;
+use crate::run::plan::Plan;
 
 /// The results and the lines of output of all tests, until they are printed.
 pub struct Cells {

@@ -10,7 +10,7 @@ use indexmap::IndexMap;
 
 use crate::characterize::Characterization;
 use crate::devices::failure::FailedDriver;
-use crate::events::{Event, RunHeader, TestResult};
+use crate::log::events::{Event, RunHeader, TestResult};
 use crate::verdict::{Outcome, Verdict};
 
 /// The version of the event log's format that is written and read.
@@ -219,7 +219,7 @@ mod tests {
     use clmatrix::characterize::Facts;
 
     use super::*;
-    use crate::sample::{TIME, device, failed_driver, header, result};
+    use crate::log::sample::{TIME, device, failed_driver, header, result};
 
     fn begin() -> Event {
         Event::Run(header(vec![device("pocl-cpu", "PoCL")]))

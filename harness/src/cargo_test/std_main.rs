@@ -6,12 +6,12 @@
 use std::ffi::OsString;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::events::{TestResult, left_behind_text};
+use crate::log::events::{TestResult, left_behind_text};
+use crate::log::recorder::{Observer, Recorder};
 use crate::os;
-use crate::plan::Plan;
-use crate::recorder::{Observer, Recorder};
 use crate::registry::{self, Test};
-use crate::schedule;
+use crate::run::plan::Plan;
+use crate::run::schedule;
 use crate::setup::{Options, Setup, SetupError};
 use crate::worker::child;
 

@@ -2,15 +2,16 @@
 //!
 //! One JSON object a line, appended as things happen, so that a runner that is killed loses
 //! nothing that had finished. The terminal's matrix and the JUnit files are functions of
-//! [`RunLog`](crate::run_log::RunLog), which is what reading the log back gives.
+//! [`RunLog`](super::read::RunLog), which is what reading the log back gives.
 
 use std::time::{Duration, SystemTime};
 
-use clmatrix::select::DeviceInfo;
 use serde::{Deserialize, Serialize};
 
 use crate::characterize::Characterization;
 use crate::devices::failure::FailedDriver;
+use crate::devices::run_device::RunDevice;
+use crate::serde_time::{nanoseconds, rfc3339};
 use crate::verdict::{ExpectedStatus, Outcome, Verdict};
 
 /// One line of the log.
@@ -90,28 +91,6 @@ pub struct RunHeader {
     pub rerun_command: String,
     /// The selected devices.
     pub devices: Vec<RunDevice>,
-}
-
-/// A device under test, with the platform that it belongs to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RunDevice {
-    /// The stable slug, the part after `@` of a test's id.
-    pub id: String,
-    /// CL_PLATFORM_NAME, CL_PLATFORM_VENDOR and CL_PLATFORM_VERSION.
-    pub platform: PlatformName,
-    /// All that the device says of itself.
-    pub info: DeviceInfo,
-}
-
-/// The strings that name a platform.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PlatformName {
-    /// CL_PLATFORM_NAME.
-    pub name: String,
-    /// CL_PLATFORM_VENDOR.
-    pub vendor: String,
-    /// CL_PLATFORM_VERSION.
-    pub version: String,
 }
 
 /// The result of one test on one device.
@@ -196,40 +175,10 @@ pub(crate) fn left_behind_text(notes: &[String]) -> String {
     lines.join("\n")
 }
 
-/// Times as text that people and other programs read.
-mod rfc3339 {
-    use std::time::SystemTime;
-
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    pub fn serialize<S: Serializer>(time: &SystemTime, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(&humantime::format_rfc3339_micros(*time))
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<SystemTime, D::Error> {
-        humantime::parse_rfc3339(&String::deserialize(from)?).map_err(D::Error::custom)
-    }
-}
-
-/// Durations as whole nanoseconds.
-pub(crate) mod nanoseconds {
-    use std::time::Duration;
-
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub fn serialize<S: Serializer>(duration: &Duration, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_u64(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
-        u64::deserialize(from).map(Duration::from_nanos)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::judged;
+    use crate::log::sample::judged;
     use crate::verdict::Expectation;
 
     /// `outcome` where `status` was expected.

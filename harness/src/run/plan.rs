@@ -1,10 +1,8 @@
 //! The plan of a run: tests x devices, as far as the filters accept them.
 
 use crate::devices::TestDevice;
+use crate::devices::run_device::HOST;
 use crate::registry::Test;
-
-/// The device part of the id of a test that needs none.
-pub const HOST: &str = "host";
 
 /// The device part of the id of a test that needs a device on a machine without one.
 pub const NO_DEVICE: &str = "no-device";

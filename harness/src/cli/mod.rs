@@ -1,0 +1,145 @@
+//! The command line `clmatrix`: `run`, `list`, `devices`, `characterize`, `completions`.
+
+mod characterize;
+mod devices;
+mod filter;
+mod list;
+mod run;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+use crate::setup::{Options, Setup, SetupError};
+use crate::target::{CANNOT_RUN, Target};
+use crate::terminal::{self, AnyError, print, status_line};
+use crate::worker::child;
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  clmatrix completions bash > ~/.local/share/bash-completion/completions/clmatrix
+  clmatrix completions zsh > ~/.zfunc/_clmatrix
+  clmatrix completions fish > ~/.config/fish/completions/clmatrix.fish";
+
+/// Runs test suites on every OpenCL device of this machine and reports for each device which tests
+/// passed, failed, crashed, timed out or were skipped, and why.
+///
+/// The tests of a device run in a process of their own that loads only the driver of that device. A
+/// crash or a hang costs one test and not the run.
+#[derive(Parser)]
+#[command(
+    name = "clmatrix",
+    version,
+    after_help = "Exit status: 0 all results are as expected, 1 some are not, 2 the command could not be carried out.\n\n\
+        The devices are selected by the first of these that is set: --devices, CLMATRIX_TEST, \
+        PYOPENCL_TEST, `devices` of the profile. Otherwise all devices are selected."
+)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+    /// Use colours; `auto`: on a terminal, unless NO_COLOR is set or TERM is `dumb`.
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = ColorChoice::Auto)]
+    color: ColorChoice,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the suites on the selected devices and write the reports.
+    #[command(after_help = run::EXAMPLES)]
+    Run(run::RunArguments),
+    /// List the tests and their requirements.
+    List(list::ListArguments),
+    /// List the platforms, the devices, and the drivers that failed.
+    #[command(after_help = devices::EXAMPLES)]
+    Devices(devices::DevicesArguments),
+    /// Show the properties of the devices, and measure them.
+    #[command(after_help = characterize::EXAMPLES)]
+    Characterize(characterize::CharacterizeArguments),
+    /// Print the completions of this command for a shell.
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+}
+
+/// The options of all commands that need devices.
+#[derive(Args)]
+struct Common {
+    /// Select devices: `platform` or `platform:device,device`; separate several with `;`. A name is an
+    /// index, or a part of 'name vendor type', which selects the first match, or a glob (`intel:*`,
+    /// `*:*gpu*`), which selects all matches.
+    #[arg(long, value_name = "SEL", allow_hyphen_values = true)]
+    devices: Option<String>,
+    /// Use this profile of the configuration [default: CLMATRIX_PROFILE, else `default`].
+    #[arg(long, value_name = "P")]
+    profile: Option<String>,
+    /// Read this configuration file, which adds to the built-in configuration [default:
+    /// CLMATRIX_CONFIG, else clmatrix.toml or config/clmatrix.toml here or in a folder above].
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Add a driver: its library or an .icd file; may be repeated. CLMATRIX_ICD is a list of such
+    /// paths, separated by `:`.
+    #[arg(long, value_name = "PATH")]
+    icd: Vec<PathBuf>,
+}
+
+impl Common {
+    fn options(&self, target: Target) -> Options {
+        Options {
+            embedded: target.config,
+            config: self.config.clone(),
+            profile: self.profile.clone(),
+            devices: self.devices.clone(),
+            icd: self.icd.clone(),
+            ..Options::default()
+        }
+    }
+
+    fn setup(&self, target: Target) -> Result<Setup, SetupError> {
+        Setup::new(self.options(target))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum TableFormat {
+    Table,
+    Json,
+}
+
+/// The entry point that `clmatrix_harness::command!` expands to.
+pub fn main(target: Target) -> ExitCode {
+    child::enter_if_asked();
+    let command_line = CommandLine::parse();
+    color_choice(command_line.color).write_global();
+    let result = match &command_line.command {
+        Command::Run(arguments) => run::run(target, arguments),
+        Command::List(arguments) => list::list(target, arguments),
+        Command::Devices(arguments) => devices::devices(target, arguments),
+        Command::Characterize(arguments) => characterize::characterize(target, arguments),
+        Command::Completions { shell } => completions(*shell, target),
+    };
+    result.unwrap_or_else(|error| {
+        status_line(&format!("error: {error}"));
+        ExitCode::from(CANNOT_RUN)
+    })
+}
+
+fn color_choice(choice: ColorChoice) -> anstream::ColorChoice {
+    match choice {
+        // anstream takes colours for granted where CI is set.
+        ColorChoice::Auto if terminal::is_dumb() => anstream::ColorChoice::Never,
+        ColorChoice::Auto => anstream::ColorChoice::Auto,
+        ColorChoice::Always => anstream::ColorChoice::Always,
+        ColorChoice::Never => anstream::ColorChoice::Never,
+    }
+}
+
+fn completions(shell: Shell, target: Target) -> Result<ExitCode, AnyError> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut CommandLine::command(), target.name, &mut script);
+    print(&String::from_utf8(script)?)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,198 @@
+//! `clmatrix run`.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anstream::AutoStream;
+use clap::{Args, ValueEnum};
+
+use super::Common;
+use super::filter::Filter;
+use crate::devices::TestDevice;
+use crate::log::read::RunLog;
+use crate::registry;
+use crate::report::matrix::{Layout, ShownOutput};
+use crate::report::{self, shell_quoted};
+use crate::run::execution::Execution;
+use crate::run::plan::Plan;
+use crate::run::progress::{Detail, Progress};
+use crate::setup::{Options, Setup};
+use crate::target::{Target, UNEXPECTED};
+use crate::terminal::{self, AnyError, print, status_line};
+
+pub const EXAMPLES: &str = "\
+Examples:
+  clmatrix run                              all tests on all devices
+  clmatrix run buffer::                     one suite
+  clmatrix run 'buffer::fill*@pocl-cpu'     tests and devices by a glob
+  clmatrix run buffer::fill@                one test on every device
+  clmatrix run --devices 'nvidia:*;pocl'    on some devices
+  clmatrix run --icd /opt/lib/libpocl.so    with a driver that has no .icd file
+  clmatrix run --profile ci                 fail if an expected device is absent";
+
+#[derive(Args)]
+pub struct RunArguments {
+    /// Tests to run: parts of the id (`suite::test::case@device`), whole ids (with an `@`;
+    /// `suite::test@` is the test on every device), or globs [default: all tests].
+    filter: Vec<String>,
+    #[command(flatten)]
+    common: Common,
+    /// Write events.jsonl and junit/DEVICE.xml to this folder; with a FILTER or without a device, to
+    /// its folder `partial`
+    /// [default: CLMATRIX_REPORT_DIR, else the profile's, else target/clmatrix].
+    #[arg(long, value_name = "DIR")]
+    report_dir: Option<PathBuf>,
+    /// Print the matrix after the run, or each event as a line of JSON when it happens.
+    #[arg(long, value_enum, default_value_t = RunFormat::Matrix)]
+    format: RunFormat,
+    /// Fail the run if a driver of this machine shows no platform [default: the profile's
+    /// `strict-drivers`].
+    #[arg(long)]
+    strict_drivers: bool,
+    /// Also run the tests that are marked `#[ignore]`.
+    #[arg(long)]
+    include_ignored: bool,
+    /// Show the output of running tests at once, line by line, on standard error.
+    #[arg(long, visible_alias = "nocapture")]
+    no_capture: bool,
+    /// Show the end of the captured output of all tests, also of those that pass [default: of
+    /// unexpected results, if there are at most ten].
+    #[arg(long)]
+    show_output: bool,
+    /// Print only the unexpected results and the summary.
+    #[arg(short, long, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Print each result when its test has ended.
+    #[arg(short, long)]
+    verbose: bool,
+    /// Print a line per device at this interval, where standard error is not a terminal; 0s: never.
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "30s")]
+    progress_interval: Duration,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum RunFormat {
+    Matrix,
+    Json,
+}
+
+pub fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
+    let options = arguments.common.options(target);
+    let setup = Setup::new(Options { strict_drivers: arguments.strict_drivers, ..options })?;
+    if !arguments.quiet {
+        status_line(&setup.config.summary());
+    }
+    let tests = registry::tests()?;
+    let devices = setup.devices_if_any()?;
+    let filter = Filter::new(&arguments.filter)?;
+    let plan = Plan::new(target.home, &tests, devices, |id, _, _| filter.accepts(id));
+    if plan.entries.is_empty() {
+        return Err(no_test_matches(&arguments.filter, &plan.devices).into());
+    }
+    warn_of_failed_drivers(&setup);
+    for test in setup.unmatched_expectations(&tests, target.home) {
+        status_line(&format!(
+            "warning: no test of this target matches the expectation for {test:?}"
+        ));
+    }
+    let expectation = setup.expectations(&plan);
+    let mut run = setup.run(&plan, &expectation)?;
+    run.include_ignored = arguments.include_ignored;
+    run.echo = arguments.no_capture;
+    let folder = arguments.report_folder(&setup, &plan);
+    let execution = Execution {
+        target,
+        setup: &setup,
+        plan: &plan,
+        run,
+        rerun_command: arguments.rerun_command(),
+        report_dir: Some(folder.clone()),
+        print_events: arguments.format == RunFormat::Json,
+    };
+    let progress = arguments.progress(&plan);
+    let finished = execution.run(&progress, || progress.watch());
+    terminal::clear_bars();
+    let (log, ()) = finished?;
+    let log = log.expect("a run with a report folder has a log");
+    if arguments.format == RunFormat::Matrix {
+        arguments.print_matrix(&log, &folder)?;
+    }
+    setup.require_devices(&plan)?;
+    Ok(if log.is_success() { ExitCode::SUCCESS } else { ExitCode::from(UNEXPECTED) })
+}
+
+/// Warns about drivers that do not show in the matrix.
+fn warn_of_failed_drivers(setup: &Setup) {
+    for failed in &setup.machine.failed {
+        status_line(&format!("warning: driver {failed}"));
+    }
+}
+
+fn no_test_matches(filter: &[String], devices: &[TestDevice]) -> String {
+    let mut ids: Vec<&str> = devices.iter().map(|device| device.run.id.as_str()).collect();
+    if ids.is_empty() {
+        ids.push("none");
+    }
+    match filter {
+        [] => "there is no test in this executable".to_owned(),
+        filter => format!(
+            "no test matches {} (devices: {}); `clmatrix list` shows all tests",
+            filter.join(" or "),
+            ids.join(", "),
+        ),
+    }
+}
+
+impl RunArguments {
+    /// Returns the folder of the reports.
+    fn report_folder(&self, setup: &Setup, plan: &Plan) -> PathBuf {
+        let folder = self.report_dir.clone().unwrap_or_else(|| setup.report_folder());
+        let is_whole = self.filter.is_empty() && !plan.lacks_devices();
+        if is_whole { folder } else { report::partial(&folder) }
+    }
+
+    /// Returns the command that selects the same devices and expectations again. CLMATRIX_RERUN holds
+    /// the command of a wrapper that has set the environment up.
+    fn rerun_command(&self) -> String {
+        let mut command =
+            std::env::var("CLMATRIX_RERUN").unwrap_or_else(|_| "clmatrix run".to_owned());
+        let mut add = |option: &str, value: &str| {
+            command += &format!(" {option} {}", shell_quoted(value));
+        };
+        for icd in &self.common.icd {
+            add("--icd", &icd.display().to_string());
+        }
+        if let Some(config) = &self.common.config {
+            add("--config", &config.display().to_string());
+        }
+        if let Some(profile) = &self.common.profile {
+            add("--profile", profile);
+        }
+        if self.include_ignored {
+            command += " --include-ignored";
+        }
+        command
+    }
+
+    fn progress(&self, plan: &Plan) -> Progress {
+        let detail = match self {
+            Self { quiet: true, .. } => Detail::Quiet,
+            Self { verbose: true, .. } => Detail::Verbose,
+            _ => Detail::Normal,
+        };
+        Progress::new(plan, detail, self.progress_interval, self.no_capture)
+    }
+
+    fn print_matrix(&self, log: &RunLog, folder: &Path) -> Result<(), AnyError> {
+        let output = match self {
+            Self { show_output: true, .. } => ShownOutput::All,
+            // The output has been shown already.
+            Self { no_capture: true, .. } => ShownOutput::Hidden,
+            _ => ShownOutput::FewUnexpected,
+        };
+        let color = AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
+        let layout = Layout { width: 80, color, reports: folder, output, quiet: self.quiet };
+        print(&report::matrix::matrix(log, layout))
+    }
+}

@@ -1,0 +1,24 @@
+//! The executable that runs tests, and its exit statuses.
+
+use crate::config::EmbeddedConfig;
+
+/// The exit status of a run with an unexpected result.
+pub(crate) const UNEXPECTED: u8 = 1;
+
+/// The exit status of a run that could not be made.
+pub(crate) const CANNOT_RUN: u8 = 2;
+
+/// The description of a target, filled in by `main!` and `command!`.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// The crate whose name is left out of the tests' ids.
+    pub home: &'static str,
+    /// The package.
+    pub package: &'static str,
+    /// Its version.
+    pub version: &'static str,
+    /// The binary's or test target's name.
+    pub name: &'static str,
+    /// The configuration in the executable.
+    pub config: Option<EmbeddedConfig>,
+}
