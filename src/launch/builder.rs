@@ -188,8 +188,8 @@ impl<'k, 'a> Launch<'k, 'a> {
             let why = "the queue belongs to another context than the kernel";
             return Err(Error::refused(CALL, CL_INVALID_CONTEXT, why));
         }
-        // First, since it may be a fresh kernel then.
-        if !indirect.is_empty() || launcher.has_indirect {
+        launcher.forget_settings(args, !indirect.is_empty())?;
+        if !indirect.is_empty() {
             // SAFETY: the memory is there while the launch borrows it.
             unsafe { launcher.set_indirect(indirect, operands) }?;
         }
@@ -291,11 +291,11 @@ impl Launcher {
             return Err(self.wrong_count(args.len()));
         }
         let kernel = self.kernel.get();
-        for (index, (arg, parameter)) in args.iter().zip(&self.parameters).enumerate() {
+        for (position, (arg, parameter)) in args.iter().zip(&self.parameters).enumerate() {
             if !parameter.takes(arg) {
-                return Err(self.what_is_wrong(index, arg, *parameter));
+                return Err(self.what_is_wrong(position, arg, *parameter));
             }
-            let index = index as cl_uint;
+            let index = position as cl_uint;
             let value = match &arg.data {
                 Data::Here(bytes) => bytes.as_ptr().cast(),
                 Data::There(start) => self.values[*start..].as_ptr().cast(),
@@ -305,6 +305,7 @@ impl Launcher {
                     // SAFETY: the memory is there while the launch borrows it.
                     unsafe { set_kernel_arg_svm_pointer(kernel, index, *pointer) }
                         .map_err(in_call("clSetKernelArgSVMPointer"))?;
+                    self.has_svm[position] = true;
                     continue;
                 }
             };
@@ -330,14 +331,6 @@ impl Launcher {
                 format!("memory for {} belongs to another context than the kernel", self.name);
             return Err(Error::refused(CALL, CL_INVALID_CONTEXT, why));
         }
-        if pointers.is_empty() {
-            // A fresh kernel has no pointers. OpenCL has no call that removes them, and NVIDIA's driver
-            // crashes on an empty list.
-            // quirk: NVIDIA-4
-            self.kernel = self.fresh_kernel()?;
-            self.has_indirect = false;
-            return Ok(());
-        }
         // SAFETY: there are so many pointers to be read; the rest is the caller's promise.
         unsafe {
             set_kernel_exec_info(
@@ -352,9 +345,20 @@ impl Launcher {
         Ok(())
     }
 
-    /// The same kernel, as if it had never been launched.
-    fn fresh_kernel(&self) -> Result<Kernel> {
-        Ok(Kernel::new(create_kernel(self.program.get(), &self.name)?))
+    /// Replaces the kernel object if it has settings that a launch with these arguments cannot change:
+    /// OpenCL has no call that removes pointers besides the arguments, and NVIDIA's driver crashes on an
+    /// empty list of them. An argument that was a pointer cannot become a memory object there.
+    // quirk: NVIDIA-4, NVIDIA-7
+    #[inline]
+    fn forget_settings(&mut self, args: &[Value], has_indirect: bool) -> Result<()> {
+        let mut pointers = args.iter().zip(&self.has_svm);
+        let was_pointer = pointers.any(|(arg, had)| *had && !matches!(arg.data, Data::Svm(_)));
+        if was_pointer || self.has_indirect && !has_indirect {
+            self.kernel = Kernel::new(create_kernel(self.program.get(), &self.name)?);
+            self.has_indirect = false;
+            self.has_svm.fill(false);
+        }
+        Ok(())
     }
 
     #[cold]

@@ -80,6 +80,8 @@ pub struct Launcher {
     local_memory: u64,
     /// True if the kernel was given pointers besides its arguments.
     has_indirect: bool,
+    /// For each argument, true if the kernel was given a pointer for it.
+    has_svm: Vec<bool>,
     /// True if the work groups of a launch all have the same size.
     uniform: bool,
     /// The values among the arguments of the launch that is being put together.
@@ -143,6 +145,7 @@ impl Launcher {
             context,
             program,
             has_indirect: false,
+            has_svm: vec![false; count as usize],
             values: Vec::new(),
             kernel,
         })

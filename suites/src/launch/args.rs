@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 use clmatrix::launch::{AddressQualifier, NullBuffer};
 use clmatrix::memory::{
-    Buffer, MemFlags, SvmAllocation, SvmFlags, SvmPointer, enqueue_read_buffer,
+    Buffer, MemFlags, SvmAllocation, SvmFlags, SvmPointer, enqueue_fill, enqueue_read_buffer,
 };
 use clmatrix::{Device, LocalMemory, Result};
 use clmatrix_harness::device;
@@ -243,6 +243,29 @@ fn shared_virtual_memory_behind_pointers(on_device: OnDevice) -> Result<()> {
     }
     let expected: Vec<u32> = (0..16).map(|i| 3 + 2 * (7 * i + 1)).collect();
     assert_eq!(contents(&on_device, &other)?, expected);
+    Ok(())
+}
+
+/// An argument may be a pointer and a memory object in turn.
+// quirk: NVIDIA-7
+#[rstest]
+#[clmatrix_harness::test(requires(svm))]
+fn shared_virtual_memory_and_buffers_in_turn(on_device: OnDevice) -> Result<()> {
+    let source = "kernel void k(global uint *x, global uint *y) { x[0] += 1; y[0] += 10; }";
+    let mut kernel = known(&on_device, source)?;
+    let queue = &on_device.queue;
+    let buffer = buffer_of(&on_device, &[0])?;
+    let svm = SvmAllocation::new(&on_device.context, 4, 0, SvmFlags::READ_WRITE)?;
+    enqueue_fill(queue, &svm, &0_u32, .., [])?;
+    for _ in 0..3 {
+        // SAFETY: the arguments are those that the kernel declares, with an element each.
+        unsafe {
+            kernel.launch().arg(&svm).arg(&buffer).global(1).enqueue(queue)?;
+            kernel.launch().arg(&buffer).arg(&svm).global(1).enqueue(queue)?;
+        }
+    }
+    assert_eq!(contents(&on_device, &buffer)?, [33]);
+    assert_eq!(svm.map_ro::<u32>(queue, [])?[..], [33]);
     Ok(())
 }
 
