@@ -5,7 +5,7 @@ use clmatrix::{CommandQueue, Context, Device, Platform, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory, device, platform};
 use rstest::rstest;
 
-use crate::on_device::{OnDevice, on_device, soon};
+use crate::support::on_device::{OnDevice, on_device, soon};
 
 #[rstest]
 #[clmatrix_harness::test]

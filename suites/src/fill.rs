@@ -10,10 +10,10 @@ use proptest::prelude::*;
 use rstest::rstest;
 
 use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
-use crate::inverter::Inverter;
-use crate::on_device::{OnDevice, on_device};
-use crate::property::holds_for;
+use crate::support::inverter::Inverter;
+use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{before, check_moved, source};
+use crate::support::property::holds_for;
 
 /// A pattern, and where it goes in a buffer, in patterns.
 #[derive(Clone, Debug)]

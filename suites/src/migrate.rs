@@ -9,8 +9,8 @@ use clmatrix_harness::{CtxFactory, ctx_factory, device};
 use rstest::rstest;
 
 use crate::buffer::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
-use crate::gate::{fail, gate, meanwhile, open};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::gate::{fail, gate, meanwhile, open};
+use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{SIZES, assert_same, before, source};
 
 #[rstest]

@@ -10,7 +10,7 @@ use clmatrix::{CommandQueue, Context, Device, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory, device};
 use rstest::rstest;
 
-use crate::on_device::{OnDevice, on_device, soon};
+use crate::support::on_device::{OnDevice, on_device, soon};
 
 /// A multiple of every device's CL_DEVICE_MEM_BASE_ADDR_ALIGN in bytes.
 fn part(device: Device) -> Result<usize> {

@@ -10,7 +10,7 @@ use clmatrix_harness::{CtxFactory, ctx_factory, device};
 use rstest::rstest;
 
 use crate::buffer::{buffer_of, contents, refusal};
-use crate::on_device::{OnDevice, on_device, soon};
+use crate::support::on_device::{OnDevice, on_device, soon};
 
 const CL_2: &str = "-cl-std=CL2.0 -cl-kernel-arg-info";
 

@@ -12,7 +12,7 @@ use clmatrix_harness::{CtxFactory, ctx_factory, device};
 use rstest::rstest;
 
 use crate::buffer::{buffer_of, refusal};
-use crate::on_device::{OnDevice, on_device, soon};
+use crate::support::on_device::{OnDevice, on_device, soon};
 
 /// Reads pixels at each of the coordinates.
 const READ: &str = "

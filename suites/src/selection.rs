@@ -8,7 +8,7 @@ use clmatrix::{Device, Result};
 use clmatrix_harness::device;
 use rstest::{fixture, rstest};
 
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// Where the device under test stands among all that this process sees.
 struct Seen {

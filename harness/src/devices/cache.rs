@@ -13,31 +13,12 @@ use std::time::{Duration, SystemTime};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::environment::driver_variables;
 use super::icd::{Driver, LoaderVariables, drivers};
 use crate::devices::run_device::RunDevice;
 
 /// How long an entry is believed.
 const MAX_AGE: Duration = Duration::from_secs(600);
-
-/// Prefixes of the variables that loaders and drivers read.
-const PREFIXES: [&str; 16] = [
-    "OCL_",
-    "OPENCL_",
-    "POCL_",
-    "PYOPENCL_HOME",
-    "RUSTICL_",
-    "MESA_",
-    "LP_",
-    "CUDA_",
-    "NVIDIA_",
-    "GPU_",
-    "ROCR_",
-    "HIP_",
-    "ZE_",
-    "CL_",
-    "OCLGRIND_",
-    "LD_LIBRARY_PATH",
-];
 
 /// What this process' drivers answered, by a name for each answer.
 #[derive(Debug)]
@@ -75,13 +56,7 @@ impl Cache {
 fn key(added: &[PathBuf]) -> u64 {
     let mut hasher = DefaultHasher::new();
     env!("CARGO_PKG_VERSION").hash(&mut hasher);
-    let mut variables: Vec<_> = std::env::vars_os()
-        .filter(|(name, _)| {
-            name.to_str().is_some_and(|name| PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
-        })
-        .collect();
-    variables.sort();
-    variables.hash(&mut hasher);
+    driver_variables().hash(&mut hasher);
     let found = drivers(&LoaderVariables::from_environment(), added);
     found.failed.iter().for_each(|failed| failed.driver.hash(&mut hasher));
     for candidate in found.drivers {

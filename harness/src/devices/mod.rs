@@ -6,6 +6,7 @@
 
 pub mod cache;
 pub mod diagnose;
+pub mod environment;
 pub mod failure;
 pub mod icd;
 pub mod ids;

@@ -14,8 +14,8 @@ use rstest::rstest;
 use super::maps::{check, old};
 use super::{By, LEN, OLD, On, WAIT_LIST_FAILED, behind_a_slow_kernel};
 use crate::buffer::{buffer_of, contents, refusal};
-use crate::gate::{fail, gate};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::gate::{fail, gate};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// Enqueues `length` fills of other memory, each on a queue of its own, the first behind `gate` and each
 /// other behind the one before. Returns the last.

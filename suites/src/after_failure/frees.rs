@@ -5,8 +5,8 @@ use clmatrix::{Event, Result};
 use rstest::rstest;
 
 use super::{By, Failed, LEN, OLD, behind_a_slow_kernel, fails, is_over};
-use crate::gate::{fail, gate};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::gate::{fail, gate};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// How it is given up.
 #[derive(Clone, Copy, Debug)]

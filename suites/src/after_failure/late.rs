@@ -11,8 +11,8 @@ use rstest::rstest;
 use super::maps::{Way, check, map_buffer, old};
 use super::{By, LEN, OLD, On, behind_a_slow_kernel};
 use crate::buffer::{buffer_of, contents};
-use crate::gate::{A_MOMENT, fail, gate, open};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::gate::{A_MOMENT, fail, gate, open};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// What is enqueued behind the command that fails.
 #[derive(Clone, Copy, Debug)]

@@ -12,8 +12,8 @@ use rstest::rstest;
 
 use super::{By, LEN, OLD, On, WAIT_LIST_FAILED, behind_a_slow_kernel, fails};
 use crate::buffer::{buffer_of, contents, refusal};
-use crate::gate::{fail, gate};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::gate::{fail, gate};
+use crate::support::on_device::{OnDevice, on_device};
 
 const FINE: SvmFlags = SvmFlags::READ_WRITE.union(SvmFlags::FINE_GRAIN_BUFFER);
 

@@ -18,8 +18,8 @@ use clmatrix::launch::KernelArg;
 use clmatrix::memory::{Buffer, MemFlags, enqueue_fill_buffer};
 use clmatrix::{CommandQueue, Event, Launcher, Result, UserEvent};
 
-use crate::gate::{fail, gate, meanwhile, open};
-use crate::on_device::OnDevice;
+use crate::support::gate::{fail, gate, meanwhile, open};
+use crate::support::on_device::OnDevice;
 
 /// The elements of the memory that the slow kernel writes.
 const LEN: usize = 1 << 12;

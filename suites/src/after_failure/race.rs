@@ -13,8 +13,8 @@ use rstest::rstest;
 
 use super::{LEN, OLD, Slow, WAIT_LIST_FAILED};
 use crate::buffer::{buffer_of, contents, refusal};
-use crate::gate::{fail, gate, meanwhile, open};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::gate::{fail, gate, meanwhile, open};
+use crate::support::on_device::{OnDevice, on_device};
 
 const ROUNDS: u32 = 300;
 

@@ -20,9 +20,9 @@ use super::frees::{Way as Free, allocate, is_freed_afterwards};
 use super::maps::{Way, check, map_buffer, map_svm, old, svm_of};
 use super::{Failed, LEN, OLD, On, WAIT_LIST_FAILED};
 use crate::buffer::{buffer_of, contents, refusal};
-use crate::gate::{fail, gate, meanwhile, open};
 use crate::image::RGBA_U32;
-use crate::on_device::{OnDevice, on_device};
+use crate::support::gate::{fail, gate, meanwhile, open};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// The value that the fills of this file write.
 const NEW: u32 = 7;

@@ -10,7 +10,7 @@ use rstest::rstest;
 use super::Kind::{self, Deferred, Immediate};
 use super::{BufferAllocator, allocate};
 use crate::buffer::{DOUBLE, contents, counting, refusal};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 const WRITE: &str = "kernel void k(global uint *x) { x[get_global_id(0)] = get_global_id(0); }";
 

@@ -11,8 +11,8 @@ use rstest::rstest;
 
 use super::allocate;
 use crate::buffer::{DOUBLE, contents};
-use crate::gate::{gate, open};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::gate::{gate, open};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// Pages of this process, on Linux: all that it has been promised.
 fn pages() -> usize {

@@ -8,7 +8,7 @@ use rstest::rstest;
 use super::Kind::{self, Deferred, Immediate};
 use super::{allocate, svm_allocator};
 use crate::buffer::DOUBLE;
-use crate::on_device::{OnDevice, on_device, soon};
+use crate::support::on_device::{OnDevice, on_device, soon};
 
 /// The allocator's queue and context are given up first.
 #[rstest]

@@ -9,7 +9,7 @@ use rstest::rstest;
 use super::Kind::{self, Deferred, Immediate};
 use super::svm_allocator;
 use crate::buffer::refusal;
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// The allocator says what its largest size is, refuses more, and can be used all the same.
 fn check<M>(allocator: &dyn Allocator<Memory = M>, device: Device) -> Result<()> {

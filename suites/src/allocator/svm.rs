@@ -8,7 +8,7 @@ use rstest::rstest;
 
 use super::{allocate, svm, svm_allocator};
 use crate::buffer::{DOUBLE, counting, refusal};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]

@@ -9,7 +9,7 @@ use rstest::rstest;
 use super::Kind::{self, Deferred, Immediate};
 use super::{allocate, svm_allocator};
 use crate::buffer::{DOUBLE, contents};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// What each of some threads does with a queue of its own, given its number.
 fn on_threads<T: Send>(

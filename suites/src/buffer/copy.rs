@@ -5,8 +5,8 @@ use clmatrix::memory::{Buffer, MemFlags, MemoryObject, enqueue_copy_buffer};
 use rstest::rstest;
 
 use super::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
-use crate::inverter::Inverter;
-use crate::on_device::{OnDevice, on_device};
+use crate::support::inverter::Inverter;
+use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
 
 /// A kernel has written the source, and a kernel reads the destination.

@@ -9,8 +9,8 @@ use clmatrix_harness::device;
 use rstest::rstest;
 
 use super::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
-use crate::inverter::Inverter;
-use crate::on_device::{OnDevice, on_device, soon};
+use crate::support::inverter::Inverter;
+use crate::support::on_device::{OnDevice, on_device, soon};
 use crate::support::pattern::{SIZES, assert_same, source};
 
 #[rstest]

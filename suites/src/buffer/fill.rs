@@ -6,8 +6,8 @@ use clmatrix::memory::enqueue_fill_buffer;
 use rstest::rstest;
 
 use super::{buffer_of, buffer_with, bytes_in, contents, refusal};
-use crate::inverter::Inverter;
-use crate::on_device::{OnDevice, on_device};
+use crate::support::inverter::Inverter;
+use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{SIZES, assert_moved, before, source};
 
 #[rstest]

@@ -11,7 +11,7 @@ use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
 use super::{buffer_of, counting, refusal};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 #[rstest]
 #[clmatrix_harness::test]

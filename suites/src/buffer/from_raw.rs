@@ -6,7 +6,7 @@ use clmatrix_harness::device;
 use rstest::rstest;
 
 use super::{buffer_of, contents, counting};
-use crate::on_device::{OnDevice, on_device, soon};
+use crate::support::on_device::{OnDevice, on_device, soon};
 
 #[rstest]
 #[clmatrix_harness::test]

@@ -11,8 +11,8 @@ use clmatrix::{Event, Result};
 use rstest::rstest;
 
 use super::{buffer_of, contents, counting, refusal};
-use crate::gate::{A_MOMENT, fail, gate, meanwhile, open, soon_open};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::gate::{A_MOMENT, fail, gate, meanwhile, open, soon_open};
+use crate::support::on_device::{OnDevice, on_device};
 
 const WAIT_LIST_FAILED: &str = "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST";
 

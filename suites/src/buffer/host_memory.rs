@@ -10,8 +10,8 @@ use ndarray::{Array2, ShapeBuilder, array};
 use rstest::rstest;
 
 use super::{DOUBLE, buffer_of, bytes_in, contents, counting, refusal};
-use crate::gate::{gate, open};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::gate::{gate, open};
+use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
 
 fn counting_in_place(on_device: &OnDevice, n: u32) -> Result<Buffer> {

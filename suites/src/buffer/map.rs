@@ -11,9 +11,9 @@ use clmatrix_harness::device;
 use rstest::rstest;
 
 use super::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
-use crate::inverter::Inverter;
-use crate::on_device::{OnDevice, on_device, soon};
+use crate::support::inverter::Inverter;
 use crate::support::mib::MiB;
+use crate::support::on_device::{OnDevice, on_device, soon};
 use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
 
 /// A multiple of the device's CL_DEVICE_MEM_BASE_ADDR_ALIGN and of 64, in bytes.

@@ -14,8 +14,8 @@ use ndarray::{ShapeBuilder, array};
 use rstest::rstest;
 
 use super::{DOUBLE, buffer_of, contents, counting, refusal};
-use crate::gate::{A_MOMENT, fail, gate, meanwhile, open};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::gate::{A_MOMENT, fail, gate, meanwhile, open};
+use crate::support::on_device::{OnDevice, on_device};
 
 #[rstest]
 #[clmatrix_harness::test]

@@ -21,7 +21,7 @@ mod vendor_flags;
 use clmatrix::memory::{Buffer, MemFlags, MemoryObject, enqueue_read_buffer};
 use clmatrix::{Error, Result};
 
-use crate::on_device::OnDevice;
+use crate::support::on_device::OnDevice;
 
 /// Doubles each element, on the device.
 pub(crate) const DOUBLE: &str = "kernel void k(global uint *x) { x[get_global_id(0)] *= 2; }";

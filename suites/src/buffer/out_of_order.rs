@@ -9,8 +9,8 @@ use clmatrix_harness::device;
 use rstest::rstest;
 
 use super::{buffer_of, contents, counting, refusal};
-use crate::gate::{fail, gate, meanwhile, open};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::gate::{fail, gate, meanwhile, open};
+use crate::support::on_device::{OnDevice, on_device};
 
 #[rstest]
 #[clmatrix_harness::test]

@@ -8,8 +8,8 @@ use clmatrix::memory::{Buffer, MemFlags, enqueue_read_buffer, enqueue_write_buff
 use rstest::rstest;
 
 use super::{DOUBLE, buffer_of, buffer_with, contents, counting, refusal};
-use crate::inverter::Inverter;
-use crate::on_device::{OnDevice, on_device};
+use crate::support::inverter::Inverter;
+use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{SIZES, assert_moved, before, bytes, source};
 
 #[rstest]

@@ -12,7 +12,7 @@ use rstest::rstest;
 
 use super::sub_region::alignment;
 use super::{buffer_with, bytes_in};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{SIZES, assert_moved, assert_same, before, bytes, source};
 
 /// The handle that a command gets.

@@ -7,8 +7,8 @@ use clmatrix_harness::device;
 use rstest::rstest;
 
 use super::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
-use crate::inverter::Inverter;
-use crate::on_device::{OnDevice, on_device};
+use crate::support::inverter::Inverter;
+use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{assert_moved, assert_same, source};
 
 /// CL_DEVICE_MEM_BASE_ADDR_ALIGN in bytes; OpenCL gives it in bits.

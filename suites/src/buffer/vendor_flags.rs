@@ -19,7 +19,7 @@ use rstest::rstest;
 
 use super::{DOUBLE, contents, refusal};
 use crate::image::RGBA_U32;
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// Bits that OpenCL 3.0 does not define for memory objects. The first is CL_MEM_SVM_FINE_GRAIN_BUFFER.
 const BITS: [u64; 5] = [1 << 10, 1 << 18, 1 << 29, 1 << 36, 1 << 63];

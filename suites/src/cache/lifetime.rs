@@ -10,7 +10,7 @@ use clmatrix::{CommandQueue, Context, Device, FirstArgCache, Result, clear_first
 use clmatrix_harness::{CtxFactory, ctx_factory, device};
 use rstest::rstest;
 
-use crate::on_device::{OnDevice, on_device, soon};
+use crate::support::on_device::{OnDevice, on_device, soon};
 
 fn references(context: &Context) -> Result<u32> {
     Ok(context.reference_count()?)

@@ -8,7 +8,7 @@ use clmatrix::{Device, FirstArgCache, Program, Result, clear_first_arg_caches};
 use clmatrix_harness::device;
 use rstest::rstest;
 
-use crate::on_device::{OnDevice, on_device, soon};
+use crate::support::on_device::{OnDevice, on_device, soon};
 
 /// Values of any object, each computed with the next number.
 static NUMBERS: FirstArgCache<(), u32> = FirstArgCache::new();

@@ -12,7 +12,7 @@ use clmatrix::{
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// Kernels that are launched by one thread at a time, by the number that they add.
 type Kernels = FirstArgCache<u32, Mutex<Launcher>>;

@@ -9,7 +9,7 @@ use rstest::rstest;
 use super::entry::LocalArray;
 use super::facts;
 use super::synthetic;
-use crate::property::holds_for;
+use crate::support::property::holds_for;
 
 /// Work items with their elements.
 type Accesses = Vec<(usize, Vec<usize>)>;

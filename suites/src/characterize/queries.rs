@@ -9,7 +9,7 @@ use clmatrix_harness::{device, platform};
 use rstest::rstest;
 
 use super::facts;
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 #[rstest]
 #[clmatrix_harness::test]

@@ -5,7 +5,7 @@ use clmatrix::{Device, Result};
 use clmatrix_harness::device;
 use rstest::rstest;
 
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// Work items of the only work group.
 const ITEMS: usize = 64;

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
 use super::entry::{Builds, Entry, LocalArray};
-use crate::property::samples;
+use crate::support::property::samples;
 
 /// Name, vendor and version of platforms.
 const PLATFORMS: [(&str, &str, &str); 15] = [

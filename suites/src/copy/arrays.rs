@@ -9,7 +9,7 @@ use ndarray::{
 use rstest::rstest;
 
 use crate::buffer::{buffer_of, contents, refusal};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{INVERT, counting, word, words};
 
 /// The words of 0, 1, 2, ... in five rows of six.

@@ -6,7 +6,7 @@ use rstest::rstest;
 
 use super::linear;
 use crate::buffer::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{SIZES, assert_moved, assert_same, before, bytes, source};
 
 #[rstest]

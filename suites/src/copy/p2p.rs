@@ -6,7 +6,7 @@ use clmatrix_harness::device;
 use rstest::rstest;
 
 use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 const EXTENSION: &str = "cl_amd_copy_buffer_p2p";
 

@@ -13,8 +13,8 @@ use ndarray::{Array2, s};
 use rstest::rstest;
 
 use crate::buffer::{DOUBLE, buffer_of, buffer_with, bytes_in, contents, counting, refusal};
-use crate::gate::{fail, gate, meanwhile, open};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::gate::{fail, gate, meanwhile, open};
+use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{SIZES, assert_moved, before, bytes, source};
 
 const WAIT_LIST_FAILED: &str = "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST";

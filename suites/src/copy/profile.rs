@@ -7,7 +7,7 @@ use clmatrix::{CommandQueue, Event, Profile, QueueProperties, Result};
 use rstest::rstest;
 
 use crate::buffer::buffer_of;
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// Returns whether the command was queued, submitted, started and ended in this order.
 fn check(event: &Event, what: &str) -> Result<()> {

@@ -9,10 +9,10 @@ use ndarray::{Array3, ArrayView3, ArrayViewMut3, ShapeBuilder, s};
 use proptest::prelude::*;
 use rstest::rstest;
 
-use crate::inverter::Inverter;
-use crate::on_device::{OnDevice, on_device};
-use crate::property::holds_for;
+use crate::support::inverter::Inverter;
+use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{bytes, same};
+use crate::support::property::holds_for;
 
 /// One side of a copy: bytes, and a rectangle of them.
 #[derive(Clone, Debug)]

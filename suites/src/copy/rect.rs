@@ -8,7 +8,7 @@ use clmatrix_harness::device;
 use rstest::rstest;
 
 use crate::buffer::{buffer_of, buffer_with, bytes_in, contents, counting, refusal};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{assert_same, before, bytes, copy_rows, source};
 
 /// Turns each byte round, on the device.

@@ -9,7 +9,7 @@ use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
 use crate::buffer::{buffer_of, contents, counting, refusal};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// A way to copy 16 bytes from a buffer, or to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,8 +189,8 @@ fn what_the_host_must_not_do(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test]
 fn an_event_that_has_failed(on_device: OnDevice) -> Result<()> {
     let (buffer, other) = (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &[0; 4])?);
-    let failed = crate::gate::gate(&on_device.context);
-    crate::gate::fail(&failed);
+    let failed = crate::support::gate::gate(&on_device.context);
+    crate::support::gate::fail(&failed);
     for way in Way::ALL {
         let refused = refusal(way.go(&on_device.queue, &buffer, &other, &failed));
         assert_eq!(refused, "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST", "{way:?}");

@@ -15,7 +15,7 @@ use super::kinds::{OnBuffers, OnImages};
 use super::migrate::Migrate;
 use super::objects::{Objects, objects};
 use super::rect::CopyRect;
-use crate::on_device::OnDevice;
+use crate::support::on_device::OnDevice;
 
 /// The operands of another context.
 fn elsewhere(ctx_factory: CtxFactory) -> Result<Objects> {

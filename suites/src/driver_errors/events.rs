@@ -15,8 +15,8 @@ use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
 use super::{Answer, assert_code};
-use crate::gate::{gate, open};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::gate::{gate, open};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// The code of a call that returns nothing else.
 fn code<T>(result: Answer<T>) -> cl_int {

@@ -16,7 +16,7 @@ use clmatrix::cl3::types::cl_int;
 use rstest::rstest;
 
 use super::{Answer, assert_code};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// A function that takes a handle of any kind.
 type OfHandle = unsafe fn(*mut c_void) -> Answer<()>;

@@ -7,7 +7,7 @@ use clmatrix::cl3::types::{cl_command_queue, cl_context, cl_mem};
 use clmatrix::memory::{Buffer, MemFlags, MemoryObject};
 use rstest::fixture;
 
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// The size in bytes of each buffer and of the host memory.
 pub const SIZE: usize = 4096;

@@ -13,7 +13,7 @@ use clmatrix::cl3::types::{CL_FALSE, CL_TRUE, cl_int, cl_sampler};
 use rstest::rstest;
 
 use super::{Answer, assert_code};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// The code of a call that creates a sampler, which is released.
 fn code(created: Answer<cl_sampler>) -> cl_int {

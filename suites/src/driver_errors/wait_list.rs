@@ -17,7 +17,7 @@ use super::images::{Images, images};
 use super::kinds::{OnBuffers, OnImages, OnSvm};
 use super::objects::{Objects, objects};
 use super::svm::{Svm, svm};
-use crate::gate::{fail, gate, open};
+use crate::support::gate::{fail, gate, open};
 
 /// A wait list.
 #[derive(Clone, Copy, Debug)]

@@ -17,7 +17,7 @@ use rstest::rstest;
 
 use super::object::Object;
 use super::{Answer, Host, Memory, Read, Write};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{assert_moved, assert_same, before, source};
 
 /// The size in bytes of an object, the bytes that commands move, and where these begin.

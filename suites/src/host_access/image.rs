@@ -19,7 +19,7 @@ use rstest::rstest;
 
 use super::object::Object;
 use super::{Answer, Host, Memory, Read, Write};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{assert_same, before, source};
 
 /// Bytes of a pixel.

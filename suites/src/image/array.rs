@@ -12,7 +12,7 @@ use rstest::rstest;
 
 use super::{pixels, places, positions, seen, write_places};
 use crate::buffer::refusal;
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// The x, y and z of the pixels of `shape` as small numbers.
 fn numbers(shape: &[usize]) -> Vec<[u32; 4]> {

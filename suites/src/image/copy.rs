@@ -12,8 +12,8 @@ use rstest::rstest;
 use super::{
     RGBA_U32, image_of, pixel_count, pixels, place, places, positions, seen, write_places,
 };
-use crate::gate::{gate, open};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::gate::{gate, open};
+use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::words;
 
 const GREY: ImageFormat = ImageFormat::new(ChannelOrder::R, ChannelType::UnsignedInt8);

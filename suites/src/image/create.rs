@@ -8,7 +8,7 @@ use ndarray::{Array2, Array3, ShapeBuilder, s};
 use rstest::rstest;
 
 use super::{RGBA_U8, RGBA_U32, image_of, pixels, places, positions, seen, shape, write_places};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 const GREY: ImageFormat = ImageFormat::new(ChannelOrder::R, ChannelType::UnsignedInt8);
 

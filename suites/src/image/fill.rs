@@ -10,7 +10,7 @@ use rstest::rstest;
 
 use super::{RGBA_U32, image_of, pixel_count, pixels, places, positions, seen};
 use crate::buffer::refusal;
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::word;
 
 const COLOR: [u32; 4] = [word(11), word(22), word(33), word(44)];

@@ -11,7 +11,7 @@ use clmatrix::opencl3::memory::{CL_IMAGE_ELEMENT_SIZE, get_image_info};
 use rstest::rstest;
 
 use crate::buffer::refusal;
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// What every device with images has, for reading as for writing (OpenCL 3.0, 5.3.2.1).
 const REQUIRED: [ChannelType; 10] = [

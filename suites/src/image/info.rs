@@ -14,7 +14,7 @@ use rstest::rstest;
 
 use super::{RGBA_U32, image_of, places, shape};
 use crate::buffer::refusal;
-use crate::on_device::{OnDevice, on_device, soon};
+use crate::support::on_device::{OnDevice, on_device, soon};
 
 fn driver_says(image: &Image, name: u32) -> usize {
     cl::get_image_info(image.as_raw(), name).expect("the driver tells").into()

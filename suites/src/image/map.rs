@@ -13,8 +13,8 @@ use rstest::rstest;
 
 use super::{RGBA_U8, image_of, pixels, place, places, positions, seen, write_places};
 use crate::buffer::{buffer_of, refusal};
-use crate::gate::{gate, open};
-use crate::on_device::{OnDevice, on_device, soon};
+use crate::support::gate::{gate, open};
+use crate::support::on_device::{OnDevice, on_device, soon};
 use crate::support::pattern::{word, words};
 
 /// The shape of a map of the whole image: slices, rows, pixels.

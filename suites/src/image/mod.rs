@@ -22,7 +22,7 @@ use clmatrix::memory::{
     enqueue_copy,
 };
 
-use crate::on_device::OnDevice;
+use crate::support::on_device::OnDevice;
 use crate::support::pattern::words;
 
 /// What every device with images has.

@@ -13,7 +13,7 @@ use rstest::rstest;
 
 use super::{RGBA_U32, pixels, places, seen, write_places};
 use crate::buffer::refusal;
-use crate::on_device::{OnDevice, on_device, soon};
+use crate::support::on_device::{OnDevice, on_device, soon};
 use crate::support::pattern::words;
 
 /// A buffer of the places of so many pixels.

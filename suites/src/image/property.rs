@@ -9,9 +9,9 @@ use ndarray::{Array3, ArrayViewMut3, ShapeBuilder, s};
 use proptest::prelude::*;
 use rstest::rstest;
 
-use crate::on_device::{OnDevice, on_device};
-use crate::property::holds_for;
+use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{bytes, same};
+use crate::support::property::holds_for;
 
 /// Two images, and a box of pixels that goes from host memory to the first, from there to the
 /// second, and back to the host.

@@ -11,7 +11,7 @@ use rstest::rstest;
 
 use super::{RGBA_U8, RGBA_U32, image_of};
 use crate::buffer::refusal;
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]

@@ -9,7 +9,7 @@ use rstest::rstest;
 
 use super::RGBA_U8;
 use crate::buffer::{buffer_with, bytes_in};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{assert_moved, assert_same, before, bytes, copy_rows, source};
 
 /// Bytes of a pixel.

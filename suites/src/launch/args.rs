@@ -11,7 +11,7 @@ use rstest::rstest;
 
 use super::{ARG_INFO, known};
 use crate::buffer::{buffer_of, contents, counting};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// With and without what the driver tells of arguments.
 #[rstest]

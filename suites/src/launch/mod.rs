@@ -10,7 +10,7 @@ mod sizes;
 
 use clmatrix::{Launcher, Result};
 
-use crate::on_device::OnDevice;
+use crate::support::on_device::OnDevice;
 
 /// With this option, every driver tells what the arguments are.
 const ARG_INFO: &str = "-cl-kernel-arg-info";

@@ -7,8 +7,8 @@ use rstest::rstest;
 
 use super::known;
 use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
-use crate::gate::{fail, gate, meanwhile, open};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::gate::{fail, gate, meanwhile, open};
+use crate::support::on_device::{OnDevice, on_device};
 
 const WAIT_LIST_FAILED: &str = "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST";
 

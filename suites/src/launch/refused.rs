@@ -10,8 +10,8 @@ use rstest::rstest;
 
 use super::{ARG_INFO, known};
 use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
-use crate::gate::{fail, gate};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::gate::{fail, gate};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// Takes one argument of each kind.
 const EACH_KIND: &str = "

@@ -12,8 +12,8 @@ use rstest::rstest;
 
 use super::known;
 use crate::buffer::{DOUBLE, buffer_of, contents, counting, refusal};
-use crate::gate::{gate, meanwhile, open, soon_open};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::gate::{gate, meanwhile, open, soon_open};
+use crate::support::on_device::{OnDevice, on_device};
 
 const ADD: &str = "kernel void k(global uint *x, uint n) { x[get_global_id(0)] += n; }";
 

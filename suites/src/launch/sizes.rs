@@ -7,7 +7,7 @@ use rstest::rstest;
 
 use super::known;
 use crate::buffer::{buffer_of, buffer_with, bytes_in, contents, counting};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{assert_moved, assert_same, before, source};
 
 /// Each work item writes its id, and those of its group, to a place of its own.

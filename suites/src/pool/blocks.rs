@@ -12,8 +12,8 @@ use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
 use super::{counts, pool_in, pool_on};
-use crate::logger::panics_as_it_logs;
-use crate::on_device::{OnDevice, on_device};
+use crate::support::logger::panics_as_it_logs;
+use crate::support::on_device::{OnDevice, on_device};
 
 #[rstest]
 #[clmatrix_harness::test]

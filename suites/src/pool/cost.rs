@@ -10,7 +10,7 @@ use clmatrix_harness::record_property;
 use rstest::rstest;
 
 use super::{counts, pool_on};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 const SIZE: usize = 1 << 20;
 

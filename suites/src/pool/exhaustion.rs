@@ -12,7 +12,7 @@ use clmatrix_harness::{AddressSpaceEnd, device, skip};
 use rstest::rstest;
 
 use crate::buffer::contents;
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 const MIB: usize = 1 << 20;
 const GIB: usize = 1 << 30;

@@ -15,8 +15,8 @@ use rstest::rstest;
 
 use super::faulty::{Answer, Capped, Faulty, buffers, error};
 use crate::buffer::{contents, counting, refusal};
-use crate::gate::{gate, meanwhile, open};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::gate::{gate, meanwhile, open};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// Sizes that are those of their blocks.
 const SMALL: usize = 127;

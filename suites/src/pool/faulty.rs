@@ -12,7 +12,7 @@ use clmatrix::opencl3::error_codes::ClError;
 use clmatrix::pool::{Allocator, DeferredAllocator, Memory};
 use clmatrix::{CommandQueue, Error, Result};
 
-use crate::on_device::OnDevice;
+use crate::support::on_device::OnDevice;
 
 /// What it answers to a call.
 #[derive(Clone, Copy, Debug)]

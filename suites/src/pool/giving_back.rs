@@ -12,8 +12,8 @@ use rstest::rstest;
 
 use super::{counts, pool_in, pool_on};
 use crate::buffer::refusal;
-use crate::gate::{gate, meanwhile, open};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::gate::{gate, meanwhile, open};
+use crate::support::on_device::{OnDevice, on_device};
 
 const SIZE: usize = 4096;
 const BLOCK: usize = 4351;

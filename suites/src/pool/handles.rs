@@ -16,7 +16,7 @@ use rstest::rstest;
 use super::{counts, pool_in, pool_on};
 use crate::buffer::{DOUBLE, buffer_of, bytes_in, contents, counting, refusal};
 use crate::image::{RGBA_U32, places, seen};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{SIZES, assert_moved, before, source};
 
 const COUNT: u32 = 250;

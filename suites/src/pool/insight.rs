@@ -10,8 +10,8 @@ use clmatrix::pool::{MemoryPool, PoolEvent, PoolEventKind, PoolOptions, PooledBu
 use rstest::rstest;
 
 use super::{counts, pool_on};
-use crate::logger::panics_as_it_logs;
-use crate::on_device::{OnDevice, on_device};
+use crate::support::logger::panics_as_it_logs;
+use crate::support::on_device::{OnDevice, on_device};
 
 /// What, the bytes, and the name.
 type Told = (PoolEventKind, usize, Option<String>);

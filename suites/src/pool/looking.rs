@@ -10,8 +10,8 @@ use clmatrix::{Class, Result};
 use rstest::rstest;
 
 use super::faulty::{Answer, buffers};
-use crate::gate::{gate, soon_open};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::gate::{gate, soon_open};
+use crate::support::on_device::{OnDevice, on_device};
 
 const SIZE: usize = 65536;
 const LARGE: usize = 10 * SIZE;

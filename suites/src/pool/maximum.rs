@@ -11,7 +11,7 @@ use rstest::rstest;
 
 use super::counts;
 use crate::buffer::refusal;
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// Allocates so many bytes at most, which may change.
 #[derive(Debug)]

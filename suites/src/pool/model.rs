@@ -11,8 +11,8 @@ use proptest::prelude::*;
 use rstest::rstest;
 
 use super::{pool_in, pool_on};
-use crate::on_device::{OnDevice, on_device};
-use crate::property::holds_for;
+use crate::support::on_device::{OnDevice, on_device};
+use crate::support::property::holds_for;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {

@@ -14,8 +14,8 @@ use rstest::rstest;
 
 use super::{pool_in, pool_on};
 use crate::buffer::refusal;
-use crate::gate::{gate, meanwhile, open, soon_open};
-use crate::on_device::{OnDevice, on_device, soon};
+use crate::support::gate::{gate, meanwhile, open, soon_open};
+use crate::support::on_device::{OnDevice, on_device, soon};
 
 const SIZE: usize = 4096;
 

@@ -9,7 +9,7 @@ use clmatrix::pool::{MemoryPool, PoolOptions, PooledBuffer};
 use rstest::rstest;
 
 use super::pool_in;
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// More than a pool has shards.
 const MOST: usize = 32;

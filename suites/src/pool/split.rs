@@ -14,8 +14,8 @@ use rstest::rstest;
 
 use super::{counts, pool_in, pool_on};
 use crate::buffer::{bytes_in, refusal};
-use crate::gate::{gate, meanwhile, open, soon_open};
-use crate::on_device::{OnDevice, on_device, soon};
+use crate::support::gate::{gate, meanwhile, open, soon_open};
+use crate::support::on_device::{OnDevice, on_device, soon};
 use crate::support::pattern::{assert_same, before, source};
 
 /// Bytes: a multiple of every alignment.

@@ -25,7 +25,7 @@ use clmatrix::{Platform, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory, platform, skip};
 use rstest::rstest;
 
-use crate::logger;
+use crate::support::logger;
 use driver::Driver;
 use plan::Plan;
 use runner::Thread;

@@ -8,9 +8,9 @@ use rstest::rstest;
 
 use super::{COARSE, FINE, assert_on_device, bytes_in, double, misaligned, svm_of, svm_with};
 use crate::buffer::{counting, refusal};
-use crate::gate::{fail, gate, meanwhile, open};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::gate::{fail, gate, meanwhile, open};
 use crate::support::mib::MiB;
+use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
 
 #[rstest]

@@ -11,7 +11,7 @@ use rstest::rstest;
 
 use super::{COARSE, FINE, assert_on_device, double};
 use crate::buffer::refusal;
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// Elements in the order in which they lie in memory.
 #[rstest]

@@ -10,8 +10,8 @@ use rstest::rstest;
 
 use super::{COARSE, FINE, assert_on_device, bytes_in, contents, svm_of, svm_with};
 use crate::buffer::{DOUBLE, buffer_with, counting, refusal};
-use crate::gate::{gate, meanwhile, open};
-use crate::on_device::{OnDevice, on_device, soon};
+use crate::support::gate::{gate, meanwhile, open};
+use crate::support::on_device::{OnDevice, on_device, soon};
 use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
 use crate::svm_pool::is_free;
 

@@ -7,8 +7,8 @@ use rstest::rstest;
 use super::{COARSE, FINE, assert_on_device, bytes_in, double, svm_of, svm_with};
 use crate::buffer::{counting, refusal};
 use crate::copy::linear;
-use crate::gate::{A_MOMENT, fail, gate, meanwhile, open};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::gate::{A_MOMENT, fail, gate, meanwhile, open};
+use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{SIZES, assert_moved, assert_same, before, bytes, source};
 
 #[rstest]

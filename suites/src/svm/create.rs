@@ -12,7 +12,7 @@ use rstest::rstest;
 
 use super::{COARSE, FINE, assert_on_device, double, svm_of};
 use crate::buffer::{counting, refusal};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]

@@ -9,10 +9,10 @@ use rstest::rstest;
 
 use super::{COARSE, FINE, assert_on_device, bytes_in, contents, svm_of, svm_with};
 use crate::buffer::{counting, refusal};
-use crate::gate::{gate, open};
-use crate::on_device::{OnDevice, on_device};
-use crate::property::holds_for;
+use crate::support::gate::{gate, open};
+use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{SIZES, assert_moved, before, check_moved, source};
+use crate::support::property::holds_for;
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]

@@ -10,8 +10,8 @@ use rstest::rstest;
 
 use super::{COARSE, FINE, assert_on_device, contents, double, svm_of};
 use crate::buffer::counting;
-use crate::gate::{gate, open};
-use crate::on_device::{OnDevice, on_device, soon};
+use crate::support::gate::{gate, open};
+use crate::support::on_device::{OnDevice, on_device, soon};
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]

@@ -12,9 +12,9 @@ use super::{
     COARSE, FINE, assert_on_device, bytes_in, contents, double, misaligned, svm_of, svm_with,
 };
 use crate::buffer::{counting, refusal};
-use crate::gate::{fail, gate, meanwhile, open};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::gate::{fail, gate, meanwhile, open};
 use crate::support::mib::MiB;
+use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
 
 #[rstest]

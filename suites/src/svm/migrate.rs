@@ -10,8 +10,8 @@ use rstest::rstest;
 
 use super::{COARSE, FINE, assert_on_device, bytes_in, svm_of, svm_with};
 use crate::buffer::{counting, refusal};
-use crate::gate::{gate, meanwhile, open};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::gate::{gate, meanwhile, open};
+use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{SIZES, assert_same, source};
 
 #[rstest]

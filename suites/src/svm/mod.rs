@@ -24,8 +24,8 @@ use clmatrix::memory::{
 };
 use clmatrix::{Event, Result};
 
-use crate::on_device::OnDevice;
 use crate::support::mib::MiB;
+use crate::support::on_device::OnDevice;
 
 pub(crate) const COARSE: SvmFlags = SvmFlags::READ_WRITE;
 const FINE: SvmFlags = SvmFlags::READ_WRITE.union(SvmFlags::FINE_GRAIN_BUFFER);

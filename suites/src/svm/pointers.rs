@@ -8,7 +8,7 @@ use clmatrix::memory::{MapReadWrite, SvmAllocation, SvmFlags, SvmPointer};
 use rstest::rstest;
 
 use super::{COARSE, FINE, contents};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// Made by the host, with what the kernels say of it.
 #[repr(C)]

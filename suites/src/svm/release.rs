@@ -12,8 +12,8 @@ use rstest::rstest;
 
 use super::{COARSE, FINE, svm_of};
 use crate::buffer::{counting, refusal};
-use crate::gate::{A_MOMENT, fail, gate, meanwhile, open};
-use crate::on_device::{OnDevice, on_device, soon};
+use crate::support::gate::{A_MOMENT, fail, gate, meanwhile, open};
+use crate::support::on_device::{OnDevice, on_device, soon};
 
 /// Enough for the driver to take it from the system, and give it back.
 const MANY: u32 = 1 << 18;

@@ -11,9 +11,9 @@ use rstest::rstest;
 
 use super::{assert_on_device, double};
 use crate::buffer::{counting, refusal};
-use crate::gate::{fail, gate, meanwhile, open};
-use crate::logger::panics_as_it_logs;
-use crate::on_device::{OnDevice, on_device};
+use crate::support::gate::{fail, gate, meanwhile, open};
+use crate::support::logger::panics_as_it_logs;
+use crate::support::on_device::{OnDevice, on_device};
 use crate::support::pattern::{SIZES, assert_moved, before, source};
 
 #[rstest]

@@ -6,7 +6,7 @@ use clmatrix_harness::{device, skip};
 use rstest::rstest;
 
 use super::{COARSE, FINE};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// CL_DEVICE_SVM_CAPABILITIES: coarse-grain buffers, and the host's own memory.
 const ANY: u64 = 1;

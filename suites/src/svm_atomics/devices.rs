@@ -5,7 +5,7 @@ use clmatrix_harness::device;
 use rstest::rstest;
 
 use super::{ATOMICS, Scope, Words, kernel};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "atomics"))]

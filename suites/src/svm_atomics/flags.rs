@@ -8,7 +8,7 @@ use clmatrix_harness::{device, skip};
 use rstest::rstest;
 
 use super::{ATOMICS, SVM_ATOMICS, Scope, Words, kernel};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 use crate::svm::{COARSE, contents, svm_of};
 
 /// Each work item adds 1.

@@ -9,7 +9,7 @@ use clmatrix_harness::{device, skip};
 use rstest::rstest;
 
 use super::{ATOMICS, Scope, Words, kernel};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// Returns whether the command has completed.
 fn is_complete(event: &Event) -> Result<bool> {

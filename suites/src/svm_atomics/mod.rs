@@ -17,7 +17,7 @@ use clmatrix::memory::{SvmAllocation, SvmFlags, SvmPointer};
 use clmatrix::{Device, Launcher, Result};
 use clmatrix_harness::skip;
 
-use crate::on_device::OnDevice;
+use crate::support::on_device::OnDevice;
 
 /// Memory whose atomic operations the host and all devices see.
 const ATOMICS: SvmFlags =

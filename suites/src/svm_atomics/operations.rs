@@ -5,7 +5,7 @@ use clmatrix_harness::device;
 use rstest::rstest;
 
 use super::{ATOMICS, Scope, Words, kernel};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 /// Enough for several work groups on each compute unit.
 const WORK_ITEMS: usize = 4096;

@@ -7,7 +7,7 @@ use clmatrix_harness::{CtxFactory, ctx_factory, device, skip};
 use rstest::rstest;
 
 use super::{counts, pool};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::on_device::{OnDevice, on_device};
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]

@@ -9,8 +9,8 @@ use rstest::rstest;
 
 use super::{counts, pool, pool_with};
 use crate::buffer::refusal;
-use crate::gate::{gate, meanwhile, open};
-use crate::on_device::{OnDevice, on_device};
+use crate::support::gate::{gate, meanwhile, open};
+use crate::support::on_device::{OnDevice, on_device};
 use crate::svm::{assert_on_device, contents};
 
 const SIZE: usize = 4096;

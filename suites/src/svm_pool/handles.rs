@@ -12,7 +12,7 @@ use rstest::rstest;
 
 use super::{counts, is_free, pool};
 use crate::buffer::{DOUBLE, counting, refusal};
-use crate::on_device::{OnDevice, on_device, soon};
+use crate::support::on_device::{OnDevice, on_device, soon};
 use crate::support::pattern::{SIZES, assert_moved, before, source};
 use crate::svm::{COARSE, assert_on_device, contents, double, svm_of};
 

@@ -9,8 +9,8 @@ use clmatrix::pool::{PoolEvent, PoolOptions, PooledSvm, SvmPool};
 use rstest::rstest;
 
 use super::pool_with;
-use crate::logger::panics_as_it_logs;
-use crate::on_device::{OnDevice, on_device};
+use crate::support::logger::panics_as_it_logs;
+use crate::support::on_device::{OnDevice, on_device};
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]

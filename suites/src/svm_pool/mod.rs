@@ -10,7 +10,7 @@ use clmatrix::memory::{SvmFlags, SvmPointer};
 use clmatrix::pool::{PoolOptions, SvmAllocator, SvmPool};
 use clmatrix::{CommandQueue, Result};
 
-use crate::on_device::OnDevice;
+use crate::support::on_device::OnDevice;
 
 /// A pool for the queue, if there is one.
 fn pool(on: &OnDevice, queue: Option<&CommandQueue>) -> Result<SvmPool> {

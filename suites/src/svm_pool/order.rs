@@ -10,8 +10,8 @@ use clmatrix_harness::device;
 use rstest::rstest;
 
 use super::{pool, pool_with};
-use crate::gate::{gate, meanwhile, open, soon_open};
-use crate::on_device::{OnDevice, on_device, soon};
+use crate::support::gate::{gate, meanwhile, open, soon_open};
+use crate::support::on_device::{OnDevice, on_device, soon};
 use crate::svm::contents;
 
 const SIZE: usize = 4096;

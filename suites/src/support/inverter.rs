@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use clmatrix::memory::{Buffer, MemFlags, MemoryObject, enqueue_copy};
 use clmatrix::{Launcher, Result};
 
-use crate::on_device::OnDevice;
+use crate::support::on_device::OnDevice;
 
 /// A kernel that inverts each byte of a buffer, and one that copies a buffer.
 pub struct Inverter<'a> {

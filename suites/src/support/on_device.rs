@@ -10,7 +10,7 @@ use clmatrix::{CommandQueue, Context, Device, Event, Launcher, Program, QueuePro
 use clmatrix_harness::{CtxFactory, ctx_factory, skip};
 use rstest::fixture;
 
-use crate::logger;
+use crate::support::logger;
 
 /// A fresh context and an in-order queue on it.
 pub struct OnDevice {
