@@ -36,7 +36,8 @@
 //!
 //! # Locks
 //! One mutex per object protects its [`Table`](table::Table). It is never held during a call of the
-//! driver. A thread that needs the events of commands which other threads are submitting waits on a
+//! driver. A flag beside it tells a pool, which has the only handle to the object then, that the table is
+//! empty. A thread that needs the events of commands which other threads are submitting waits on a
 //! condition variable until the driver has returned; such calls do not block.
 //!
 //! A command that has ended is removed when its end is noticed: when 16 commands have begun since the
@@ -47,6 +48,7 @@ mod table;
 use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cl3::error_codes::CL_INVALID_OPERATION;
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -82,6 +84,8 @@ pub struct AccessTracker {
     table: Mutex<Table<Event>>,
     /// Notified when a submission has ended, if a thread waits for one.
     submitted: Condvar,
+    /// False only if the table is empty. Changes with the table locked.
+    is_used: AtomicBool,
 }
 
 /// A map that is being submitted, with the commands that it has to come after.
@@ -121,6 +125,7 @@ impl AccessTracker {
         let mut table = self.lock();
         let result = change(&mut table);
         let is_awaited = table.waiting > 0;
+        self.is_used.store(!table.is_empty(), Ordering::Release);
         drop(table);
         // A system call.
         if is_awaited {
@@ -155,11 +160,11 @@ impl AccessTracker {
         range: &Range<usize>,
         access: Access,
     ) -> Result<u64> {
-        let begun = self.lock().begin_command(range, access, false);
+        let begun = self.change(|table| table.begin_command(range, access, false));
         match begun {
             Ok(id) => Ok(id),
             Err(conflict) => self.begin_after(call, range, conflict, |asked| {
-                self.lock().begin_command(range, access, asked)
+                self.change(|table| table.begin_command(range, access, asked))
             }),
         }
     }
@@ -213,7 +218,7 @@ impl AccessTracker {
         // The last reference to an event is dropped without the lock.
         let events = self.lock().events(count);
         ask_in_order(&events);
-        self.lock().reap(count);
+        self.change(|table| table.reap(count));
     }
 
     /// Removes each command when it has ended, although nothing may ever look at the bytes again.
@@ -276,7 +281,9 @@ impl AccessTracker {
             // Waits also for unmaps of maps that do not conflict: PoCL finds maps by their address.
             // quirk: POCL-13
             self.wait_while(&mut table, |table| table.is_submitting_map(range));
-            table.begin_map(range, access, asked)
+            let begun = table.begin_map(range, access, asked);
+            self.is_used.store(!table.is_empty(), Ordering::Release);
+            begun
         };
         begin(false).or_else(|conflict| self.begin_after(call, range, conflict, begin))
     }
@@ -392,7 +399,7 @@ impl AccessTracker {
     /// in-order queue `queue`.
     #[inline]
     pub(crate) fn is_used_only_on(&self, queue: Option<&CommandQueue>) -> bool {
-        self.is_free_for(queue, &ALL) == Some(true)
+        !self.is_used.load(Ordering::Acquire) || self.is_free_for(queue, &ALL) == Some(true)
     }
 
     /// Returns whether every command on these bytes that is not known to have ended is on the in-order

@@ -240,6 +240,12 @@ impl<E: TrackedEvent> Table<E> {
         self.commands.len() + self.maps.len()
     }
 
+    /// Returns whether nothing uses the bytes.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     fn reap_maps(&mut self) {
         self.maps.retain_mut(|map| match &map.state {
             MapState::Unmapping(mapped, unmapped) => {
