@@ -27,6 +27,9 @@ pub(crate) struct Driver {
     /// `clFlush` returns when the commands of the queue have ended (Oclgrind 21.10).
     // quirk: OCLGRIND-2
     pub flush_blocks: bool,
+    /// An argument of a kernel that was set to a pointer cannot be set to a memory object (NVIDIA 580).
+    // quirk: NVIDIA-7
+    pub keeps_pointers: bool,
 }
 
 impl Driver {
@@ -37,6 +40,7 @@ impl Driver {
         misses_failures: true,
         unmaps_failed_maps: true,
         flush_blocks: false,
+        keeps_pointers: true,
     };
 
     /// A driver that keeps the order of its commands after a failure.
@@ -44,6 +48,7 @@ impl Driver {
         poisons_queues: false,
         uses_failed_events: false,
         misses_failures: false,
+        keeps_pointers: false,
         ..Self::UNKNOWN
     };
 
@@ -58,11 +63,16 @@ impl Driver {
 
     fn of_platform(name: &str) -> Self {
         match name {
-            "Portable Computing Language" => Self { poisons_queues: false, ..Self::UNKNOWN },
-            "Oclgrind" => Self { flush_blocks: true, ..Self::ORDERLY },
-            "NVIDIA CUDA" => {
-                Self { poisons_queues: true, unmaps_failed_maps: false, ..Self::ORDERLY }
+            "Portable Computing Language" => {
+                Self { poisons_queues: false, keeps_pointers: false, ..Self::UNKNOWN }
             }
+            "Oclgrind" => Self { flush_blocks: true, ..Self::ORDERLY },
+            "NVIDIA CUDA" => Self {
+                poisons_queues: true,
+                unmaps_failed_maps: false,
+                keeps_pointers: true,
+                ..Self::ORDERLY
+            },
             "rusticl" => Self::ORDERLY,
             name if name.starts_with("Intel(R) OpenCL") => Self::ORDERLY,
             _ => Self::UNKNOWN,
@@ -77,9 +87,15 @@ mod tests {
     #[test]
     fn an_unknown_platform_gets_every_workaround() {
         let Driver {
-            poisons_queues, uses_failed_events, misses_failures, unmaps_failed_maps, ..
+            poisons_queues,
+            uses_failed_events,
+            misses_failures,
+            unmaps_failed_maps,
+            keeps_pointers,
+            ..
         } = Driver::of_platform("Another Platform");
         assert!(poisons_queues && uses_failed_events && misses_failures && unmaps_failed_maps);
+        assert!(keeps_pointers);
         assert_eq!(Driver::of_platform(""), Driver::UNKNOWN);
     }
 

@@ -22,7 +22,7 @@ use cl3::event as cl;
 use cl3::types::{cl_command_queue, cl_context, cl_event, cl_int};
 use opencl3::context::Context;
 use parking_lot::Mutex;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use crate::after_failure::Unset;
 use crate::driver::Driver;
@@ -335,7 +335,7 @@ impl Event {
             Err(Unknown::DependsOn(other)) => other,
         };
         // Chains of wait lists can be long: no recursion.
-        let mut path = vec![self.clone(), depends_on];
+        let mut path: SmallVec<[Self; 8]> = smallvec![self.clone(), depends_on];
         while let Some(event) = path.last() {
             match event.ask_once() {
                 Ok(_) => drop(path.pop()),
@@ -354,6 +354,10 @@ impl Event {
         if let Origin::User(_) = self.0.origin {
             return Err(Unknown::Pending);
         }
+        self.ask_driver()
+    }
+
+    fn ask_driver(&self) -> std::result::Result<Outcome, Unknown> {
         let outcome = match self.raw_status() {
             Ok(cl::CL_COMPLETE) if !self.0.is_wait_list_known => {
                 // The command has ended: the call does not block.
@@ -408,7 +412,8 @@ impl Event {
                 Err(pending) => pending,
             };
             let waited = cl::wait_for_events(&[pending.as_raw()]);
-            if let (Err(code), None) = (waited, pending.outcome())
+            // Other code may have set a user event.
+            if let (Err(code), Err(_)) = (waited, pending.ask_driver())
                 && !pending.raw_status().is_ok_and(|status| status <= 0)
             {
                 return Err(Error::from_call("clWaitForEvents", code));
@@ -597,7 +602,11 @@ impl UserEvent {
                 Error::from_call(SET_STATUS, code)
             })
         };
-        if status < 0 { unset.fail(|| set(FAILED)) } else { set(COMPLETE) }
+        let result = if status < 0 { unset.fail(|| set(FAILED)) } else { set(COMPLETE) };
+        if result.is_err() {
+            *self.unset.lock() = Some(unset);
+        }
+        result
     }
 }
 

@@ -188,6 +188,7 @@ impl<'k, 'a> Launch<'k, 'a> {
             let why = "the queue belongs to another context than the kernel";
             return Err(Error::refused(CALL, CL_INVALID_CONTEXT, why));
         }
+        // First, as it may replace the kernel object.
         launcher.forget_settings(args, !indirect.is_empty())?;
         if !indirect.is_empty() {
             // SAFETY: the memory is there while the launch borrows it.
@@ -305,7 +306,7 @@ impl Launcher {
                     // SAFETY: the memory is there while the launch borrows it.
                     unsafe { set_kernel_arg_svm_pointer(kernel, index, *pointer) }
                         .map_err(in_call("clSetKernelArgSVMPointer"))?;
-                    self.has_svm[position] = true;
+                    self.has_svm[position] = self.driver.keeps_pointers;
                     continue;
                 }
             };

@@ -39,6 +39,7 @@ pub use arg_info::{AddressQualifier, ArgInfo};
 pub use builder::Launch;
 pub use size::WorkSize;
 
+use crate::driver::Driver;
 use crate::error::{Error, Result, in_call};
 use crate::handle::ProgramRef;
 use crate::memory::context::MemContext;
@@ -80,8 +81,9 @@ pub struct Launcher {
     local_memory: u64,
     /// True if the kernel was given pointers besides its arguments.
     has_indirect: bool,
-    /// For each argument, true if the kernel was given a pointer for it.
+    /// For each argument, true if it was set to a pointer and cannot be set to a memory object.
     has_svm: Vec<bool>,
+    driver: Driver,
     /// True if the work groups of a launch all have the same size.
     uniform: bool,
     /// The values among the arguments of the launch that is being put together.
@@ -133,6 +135,8 @@ impl Launcher {
         let program = unsafe { ProgramRef::retain(program) }?;
         let count: u32 = info(CL_KERNEL_NUM_ARGS)?.into();
         let infos = arg_info::ask(kernel.get(), count);
+        let driver =
+            context.devices().first().map_or(Driver::UNKNOWN, |device| Driver::of(*device));
         let local_memory = |&device: &_| {
             get_device_info(device, CL_DEVICE_LOCAL_MEM_SIZE).map_or(u64::MAX, u64::from)
         };
@@ -146,6 +150,7 @@ impl Launcher {
             program,
             has_indirect: false,
             has_svm: vec![false; count as usize],
+            driver,
             values: Vec::new(),
             kernel,
         })
@@ -174,13 +179,15 @@ impl Launcher {
         &self.infos
     }
 
-    /// opencl3's kernel, for all else that can be asked of it. Its arguments are those of the last
-    /// launch.
+    /// Returns opencl3's kernel, for other queries. Its arguments are those of the last launch. A launch
+    /// replaces the kernel object where OpenCL or the driver cannot change a setting of the last launch:
+    /// pointers of [`Launch::indirect`], and on NVIDIA a pointer as an argument that becomes a memory
+    /// object.
     pub fn kernel(&self) -> &Kernel {
         &self.kernel
     }
 
-    /// Gives the kernel back.
+    /// Returns the kernel object that the last launch used.
     pub fn into_kernel(self) -> Kernel {
         self.kernel
     }

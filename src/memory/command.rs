@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use cl3::error_codes::{CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_CONTEXT};
-use cl3::types::{CL_BLOCKING, CL_NON_BLOCKING, cl_bool, cl_command_queue, cl_context, cl_event};
+use cl3::types::{cl_command_queue, cl_context, cl_event};
 use smallvec::SmallVec;
 
 use super::track::{Access, AccessTracker};
@@ -99,58 +99,6 @@ pub(crate) fn enqueue(
     wait_for: &WaitList<'_>,
     submit: impl FnOnce(Arguments) -> std::result::Result<cl_event, i32>,
 ) -> Result<Event> {
-    enqueue_then(call, queue, accesses, wait_for, submit, |_| ())
-}
-
-/// Enqueues a blocking command and returns its event if the command succeeded.
-///
-/// Waits for the wait list before it calls the driver. `submit` calls the driver with the queue and
-/// whether the call blocks. Returns when the command has ended in either case.
-pub(crate) fn enqueue_blocking(
-    call: &'static str,
-    queue: &CommandQueue,
-    accesses: &[AccessedRange<'_>],
-    wait_for: &WaitList<'_>,
-    submit: impl FnOnce(cl_command_queue, cl_bool) -> std::result::Result<cl_event, i32>,
-) -> Result<Event> {
-    wait_for.wait(call, queue.context_raw())?;
-    // A call that excludes failures must not wait for a command that another thread lets fail.
-    // quirk: POCL-14
-    let excludes_failures = queue.state().driver().misses_failures;
-    let submit = |(queue, _, _): Arguments| {
-        if !excludes_failures {
-            return submit(queue, CL_BLOCKING);
-        }
-        let event = submit(queue, CL_NON_BLOCKING)?;
-        if event.is_null() {
-            // Nothing else tells the end of the command.
-            cl3::command_queue::finish(queue)?;
-        }
-        Ok(event)
-    };
-    // A command that is known to have ended need not be tracked.
-    let wait = |event: &Event| {
-        while event.outcome().is_none() && excludes_failures {
-            // The driver uses the host memory until then.
-            if let Err(error) = event.wait_until_ended() {
-                log::error!("{error}");
-            }
-        }
-    };
-    let event = enqueue_then(call, queue, accesses, &WaitList::default(), submit, wait)?;
-    check_not_failed(call, &event)?;
-    Ok(event)
-}
-
-#[inline(always)]
-fn enqueue_then(
-    call: &'static str,
-    queue: &CommandQueue,
-    accesses: &[AccessedRange<'_>],
-    wait_for: &WaitList<'_>,
-    submit: impl FnOnce(Arguments) -> std::result::Result<cl_event, i32>,
-    then: impl FnOnce(&Event),
-) -> Result<Event> {
     let context = queue.context_raw();
     if accesses.iter().any(|access| access.context != context) {
         return Err(two_contexts(call));
@@ -160,7 +108,6 @@ fn enqueue_then(
     let accesses = Accesses::begin(call, accesses)?;
     match queue.state().submit(call, &wait_list, submit) {
         Ok(event) => {
-            then(&event);
             accesses.submitted(&event);
             Ok(event)
         }
@@ -173,6 +120,37 @@ fn enqueue_then(
             Err(error)
         }
     }
+}
+
+/// Enqueues a command and returns its event when the command has ended, if it succeeded.
+///
+/// Waits for the wait list before it calls the driver. `submit` calls the driver with the queue, without
+/// blocking: other threads can map the bytes behind the command meanwhile.
+pub(crate) fn enqueue_blocking(
+    call: &'static str,
+    queue: &CommandQueue,
+    accesses: &[AccessedRange<'_>],
+    wait_for: &WaitList<'_>,
+    submit: impl FnOnce(cl_command_queue) -> std::result::Result<cl_event, i32>,
+) -> Result<Event> {
+    wait_for.wait(call, queue.context_raw())?;
+    let submit = |(queue, _, _): Arguments| {
+        let event = submit(queue)?;
+        if event.is_null() {
+            // Nothing else tells the end of the command.
+            cl3::command_queue::finish(queue)?;
+        }
+        Ok(event)
+    };
+    let event = enqueue(call, queue, accesses, &WaitList::default(), submit)?;
+    // The driver uses the host memory until then.
+    while let Err(error) = event.wait_until_ended() {
+        log::error!("{error}");
+    }
+    // Events of some drivers keep the memory.
+    accesses.iter().for_each(|access| access.tracker.reap());
+    check_not_failed(call, &event)?;
+    Ok(event)
 }
 
 /// Returns an error if the command of `event` has failed. Drivers report a blocking command that did not

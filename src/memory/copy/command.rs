@@ -3,15 +3,16 @@
 use std::ops::Range;
 
 use cl3::command_queue as cl;
-use cl3::types::cl_event;
+use cl3::types::{CL_NON_BLOCKING, cl_event};
 
 use super::rows::Rows;
 use crate::error::Result;
 use crate::memory::buffer::Buffer;
 use crate::memory::command::AccessedRange;
-use crate::memory::host::{HostArguments, HostCommand};
+use crate::memory::host::HostCommand;
 use crate::memory::object::{MemoryObject, check_host_access};
 use crate::memory::track::Access;
+use crate::queue::Arguments;
 
 /// The bytes of the buffer and of the host memory.
 #[derive(Clone, Debug)]
@@ -80,7 +81,7 @@ impl HostCommand for BufferCommand<'_> {
 
     unsafe fn issue(
         &self,
-        (queue, blocking, count, events): HostArguments,
+        (queue, count, events): Arguments,
     ) -> std::result::Result<cl_event, i32> {
         let raw = self.buffer.as_raw();
         let pointer = self.pointer.cast();
@@ -88,19 +89,37 @@ impl HostCommand for BufferCommand<'_> {
             // SAFETY: the caller vouches for the handles and the memory, and the part is within both.
             (Access::Read, Part::Linear(range)) => unsafe {
                 let (offset, size) = (range.start, range.len());
-                cl::enqueue_read_buffer(queue, raw, blocking, offset, size, pointer, count, events)
+                cl::enqueue_read_buffer(
+                    queue,
+                    raw,
+                    CL_NON_BLOCKING,
+                    offset,
+                    size,
+                    pointer,
+                    count,
+                    events,
+                )
             },
             // SAFETY: as above.
             (Access::Write, Part::Linear(range)) => unsafe {
                 let (offset, size) = (range.start, range.len());
-                cl::enqueue_write_buffer(queue, raw, blocking, offset, size, pointer, count, events)
+                cl::enqueue_write_buffer(
+                    queue,
+                    raw,
+                    CL_NON_BLOCKING,
+                    offset,
+                    size,
+                    pointer,
+                    count,
+                    events,
+                )
             },
             // SAFETY: as above.
             (Access::Read, Part::Rect { buffer, host }) => unsafe {
                 cl::enqueue_read_buffer_rect(
                     queue,
                     raw,
-                    blocking,
+                    CL_NON_BLOCKING,
                     buffer.origin.as_ptr(),
                     host.origin.as_ptr(),
                     buffer.region.as_ptr(),
@@ -118,7 +137,7 @@ impl HostCommand for BufferCommand<'_> {
                 cl::enqueue_write_buffer_rect(
                     queue,
                     raw,
-                    blocking,
+                    CL_NON_BLOCKING,
                     buffer.origin.as_ptr(),
                     host.origin.as_ptr(),
                     buffer.region.as_ptr(),

@@ -4,7 +4,6 @@ use std::fmt;
 
 use crate::event::Event;
 use crate::queue::CommandQueue;
-use cl3::types::CL_NON_BLOCKING;
 
 use crate::error::Result;
 use crate::memory::command::{check_not_failed, enqueue};
@@ -70,7 +69,7 @@ impl<H: Stable> PendingTransfer<H> {
         let issue = |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context; the memory stays where it is and is
             // not touched until the command has ended, or for good.
-            let event = unsafe { command.issue((queue, CL_NON_BLOCKING, count, events)) };
+            let event = unsafe { command.issue((queue, count, events)) };
             *is_taken = event.is_ok();
             event
         };
@@ -135,9 +134,10 @@ mod tests {
 
     use super::PendingTransfer;
     use crate::memory::command::AccessedRange;
-    use crate::memory::host::{HostArguments, HostCommand};
+    use crate::memory::host::HostCommand;
     use crate::memory::track::Access;
     use crate::memory::{Buffer, MemFlags};
+    use crate::queue::Arguments;
     use crate::wait_list::WaitList;
 
     /// A command after which something panics that noted it, such as a logger.
@@ -152,7 +152,7 @@ mod tests {
             self.0.operand(&(0..16), Access::Write)
         }
 
-        unsafe fn issue(&self, _: HostArguments) -> Result<cl_event, i32> {
+        unsafe fn issue(&self, _: Arguments) -> Result<cl_event, i32> {
             panic!("the driver has it");
         }
     }

@@ -13,13 +13,13 @@ use super::linear::Linear;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::memory::command::{AccessedRange, enqueue};
-use crate::memory::host::{HostArguments, HostCommand, HostSource, HostTarget, Place};
+use crate::memory::host::{HostCommand, HostSource, HostTarget, Place};
 use crate::memory::into_memory::Host;
 use crate::memory::range::{check_not_empty, checked_span, overlap};
 use crate::memory::svm::SvmPointer;
 use crate::memory::svm::memory::SvmMemory;
 use crate::memory::track::Access;
-use crate::queue::CommandQueue;
+use crate::queue::{Arguments, CommandQueue};
 use crate::wait_list::WaitList;
 
 const CALL: &str = "clEnqueueSVMMemcpy";
@@ -161,7 +161,7 @@ impl HostCommand for SvmCommand<'_> {
 
     unsafe fn issue(
         &self,
-        (queue, blocking, count, events): HostArguments,
+        (queue, count, events): Arguments,
     ) -> std::result::Result<cl_event, i32> {
         let (svm, host) = (self.svm.start(), self.host.cast());
         let (target, source) = match self.access {
@@ -171,6 +171,8 @@ impl HostCommand for SvmCommand<'_> {
         let size = self.svm.size();
         // SAFETY: the caller vouches for the handles and the host memory, which has `size` bytes, as
         // has the shared memory there; that is not freed before the command has ended.
-        unsafe { cl::enqueue_svm_mem_cpy(queue, blocking, target, source, size, count, events) }
+        unsafe {
+            cl::enqueue_svm_mem_cpy(queue, CL_NON_BLOCKING, target, source, size, count, events)
+        }
     }
 }

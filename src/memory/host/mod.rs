@@ -13,7 +13,7 @@ use ndarray::{Array, Dimension};
 
 pub(crate) use in_use::InUse;
 pub(crate) use place::{Layout, Place};
-pub(crate) use transfer::{HostArguments, HostCommand};
+pub(crate) use transfer::HostCommand;
 pub use transfer::{HostSource, HostTarget};
 pub use transfer_error::TransferError;
 

@@ -4,9 +4,9 @@
 use std::ptr;
 
 use crate::event::Event;
-use crate::queue::CommandQueue;
+use crate::queue::{Arguments, CommandQueue};
 use bytemuck::Pod;
-use cl3::types::{cl_bool, cl_command_queue, cl_event, cl_uint};
+use cl3::types::cl_event;
 use ndarray::{ArrayBase, ArrayView, ArrayViewMut, Data, DataMut, Dimension};
 
 use super::sealed::Stable;
@@ -87,9 +87,6 @@ pub trait HostSource: Sized {
 )]
 pub trait HostTarget: HostSource {}
 
-/// The arguments of a call of the driver: the queue, whether the call blocks, and the wait list.
-pub(crate) type HostArguments = (cl_command_queue, cl_bool, cl_uint, *const cl_event);
-
 /// A command that moves bytes between host memory and a device.
 pub(crate) trait HostCommand {
     /// The driver's function.
@@ -98,12 +95,12 @@ pub(crate) trait HostCommand {
     /// The bytes on the device.
     fn operand(&self) -> AccessedRange<'_>;
 
-    /// Calls the driver.
+    /// Calls the driver, with CL_FALSE for blocking.
     ///
     /// # Safety
     /// The handles are alive and of the operand's context. The host memory stays in place until the
     /// command has ended; no thread changes it until then, and none reads it if the command writes it.
-    unsafe fn issue(&self, arguments: HostArguments) -> std::result::Result<cl_event, i32>;
+    unsafe fn issue(&self, arguments: Arguments) -> std::result::Result<cl_event, i32>;
 }
 
 /// A transfer from or to memory at `place`, which is borrowed until this returns.
@@ -114,10 +111,10 @@ fn blocking<C: HostCommand>(
     plan: impl FnOnce(Place) -> Result<C>,
 ) -> Result<Event> {
     let command = plan(place)?;
-    enqueue_blocking(command.call(), queue, &[command.operand()], wait_for, |queue, blocks| {
+    enqueue_blocking(command.call(), queue, &[command.operand()], wait_for, |queue| {
         // SAFETY: the handles are alive and of one context; the memory is borrowed, and
         // `enqueue_blocking` returns when the command has ended.
-        unsafe { command.issue((queue, blocks, 0, ptr::null())) }
+        unsafe { command.issue((queue, 0, ptr::null())) }
     })
 }
 

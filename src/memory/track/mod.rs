@@ -35,13 +35,13 @@
 //! The bytes of a poisoned map stay closed: the driver may still have them mapped.
 //!
 //! # Locks
-//! One mutex per object protects its [`Table`](table::Table). It is never held during a call of the
-//! driver. A flag beside it tells a pool, which has the only handle to the object then, that the table is
+//! One mutex per object protects its [`Table`](table::Table). The driver is not called meanwhile, but for the
+//! release of events. A flag beside it tells a pool, which has the only handle to the object then, that the table is
 //! empty. A thread that needs the events of commands which other threads are submitting waits on a
 //! condition variable until the driver has returned; such calls do not block.
 //!
 //! A command that has ended is removed when its end is noticed: when 16 commands have begun since the
-//! last look at the 32 oldest, and when a map, a free or a pool looks at the bytes.
+//! last look at 32 others, and when a map, a free or a pool looks at the bytes.
 
 mod table;
 
@@ -55,9 +55,10 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
-use crate::queue::CommandQueue;
+use crate::queue::{CommandQueue, QueueState};
+use table::Batch;
 pub(crate) use table::Few;
-use table::{Conflict, OLDEST, Predecessor, Table, TrackedEvent};
+use table::{Conflict, Predecessor, Table, TrackedEvent};
 
 /// The kind of an access to bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,13 +161,25 @@ impl AccessTracker {
         range: &Range<usize>,
         access: Access,
     ) -> Result<u64> {
-        let begun = self.change(|table| table.begin_command(range, access, false));
+        let begun = self.begin_now(range, access, false);
         match begun {
             Ok(id) => Ok(id),
-            Err(conflict) => self.begin_after(call, range, conflict, |asked| {
-                self.change(|table| table.begin_command(range, access, asked))
-            }),
+            Err(conflict) => self
+                .begin_after(call, range, conflict, |asked| self.begin_now(range, access, asked)),
         }
+    }
+
+    #[inline]
+    fn begin_now(
+        &self,
+        range: &Range<usize>,
+        access: Access,
+        asked: bool,
+    ) -> std::result::Result<u64, Conflict<Event>> {
+        let mut table = self.lock();
+        let begun = table.begin_command(range, access, asked);
+        self.is_used.store(!table.is_empty(), Ordering::Release);
+        begun
     }
 
     /// Calls `begin` after the driver was asked about the events of `conflict`, until it has no more to
@@ -196,7 +209,7 @@ impl AccessTracker {
     #[inline]
     pub(crate) fn submitted(&self, id: u64, event: &Event) {
         if self.change(|table| table.submitted(id, event)) {
-            self.reap(OLDEST);
+            self.reap();
         }
     }
 
@@ -212,25 +225,31 @@ impl AccessTracker {
         self.change(|table| table.untracked(id));
     }
 
-    /// Removes those of the `count` oldest commands and maps that have ended.
+    /// Removes commands and maps that have ended, among those that the look is at.
     #[cold]
-    fn reap(&self, count: usize) {
-        // The last reference to an event is dropped without the lock.
-        let events = self.lock().events(count);
+    pub(crate) fn reap(&self) {
+        // Drops the last references to most events without the lock.
+        let events = self.lock().events();
         ask_in_order(&events);
-        self.change(|table| table.reap(count));
+        self.change(Table::reap);
+    }
+
+    /// Removes the commands and maps that have ended, and returns the events of the others.
+    fn reap_all(&self) -> Batch<Event> {
+        let events = self.lock().events_on(&ALL);
+        ask_in_order(&events);
+        self.change(Table::reap_all);
+        self.lock().events_on(&ALL)
     }
 
     /// Removes each command when it has ended, although nothing may ever look at the bytes again.
     #[cold]
     pub(crate) fn reap_when_ended(self: &Arc<Self>) {
-        self.reap(usize::MAX);
-        let pending = self.lock().events(usize::MAX);
-        for event in pending {
+        for event in self.reap_all() {
             let tracker = Arc::downgrade(self);
             let reap = move |_| {
                 if let Some(tracker) = tracker.upgrade() {
-                    tracker.reap(usize::MAX);
+                    tracker.reap_all();
                 }
             };
             if let Err(error) = event.on_complete(reap) {
@@ -370,7 +389,7 @@ impl AccessTracker {
     /// Records the unmap of a map, with the events of both.
     pub(crate) fn unmapped(&self, id: u64, mapped: &Event, unmapped: &Event) {
         if self.change(|table| table.unmapping(id, mapped, unmapped)) {
-            self.reap(OLDEST);
+            self.reap();
         }
     }
 
@@ -427,8 +446,9 @@ impl AccessTracker {
         range: &Range<usize>,
     ) -> Option<Vec<Event>> {
         let raw = queue.filter(|queue| queue.is_in_order()).map(CommandQueue::as_raw);
-        let events = self.lock().events(usize::MAX);
-        ask_in_order(&events);
+        for event in self.lock().events_on(range) {
+            event.outcome();
+        }
         let mut pending = self.lock().pending(range)?;
         pending.retain(|event| {
             !raw.is_some_and(|raw| event.is_of(raw)) && event.known_outcome().is_none()
@@ -469,11 +489,13 @@ impl AccessTracker {
 }
 
 /// Asks the driver for the ends of these commands, but for those behind a command of their in-order
-/// queue that has not ended: they have rarely ended, and count as pending.
+/// queue that has not ended: they have rarely ended. On drivers that poison queues they may have failed.
 fn ask_in_order(events: &[Event]) {
     let mut pending = Few::new();
     for event in events {
-        let queue = event.queue().filter(|queue| queue.is_in_order()).map(|queue| queue.raw());
+        let is_ordered =
+            |queue: &&Arc<QueueState>| queue.is_in_order() && !queue.driver().poisons_queues;
+        let queue = event.queue().filter(is_ordered).map(|queue| queue.raw());
         if !queue.is_some_and(|queue| pending.contains(&queue)) && event.outcome().is_none() {
             pending.extend(queue);
         }

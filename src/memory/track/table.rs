@@ -74,14 +74,14 @@ pub(super) enum Conflict<E> {
 pub(crate) type Few<T> = SmallVec<[T; 4]>;
 
 /// The events of as many commands and maps as one look takes, without memory from the heap.
-pub(super) type Batch<E> = SmallVec<[E; 3 * OLDEST]>;
+pub(super) type Batch<E> = SmallVec<[E; 3 * LOOK]>;
 
 /// The fewest commands and maps that are worth a look for those that have ended.
 const REAP_AT: usize = 16;
 
-/// The number of commands, and of maps, that a look takes: more than begin between two looks, so that
-/// the table shrinks when commands end.
-pub(super) const OLDEST: usize = 2 * REAP_AT;
+/// The number of commands, and of maps, that a look is at: more than begin between two looks, so that the
+/// table shrinks when commands end.
+const LOOK: usize = 2 * REAP_AT;
 
 /// A command, or an unmap, that has to end first.
 #[derive(Clone, Debug)]
@@ -98,9 +98,11 @@ const IS_UNTRACKED: &str = "are used by a command for which the driver returned 
 /// The commands and maps of one memory object.
 #[derive(Debug)]
 pub(super) struct Table<E> {
-    /// The commands; those at the front have not been looked at for the longest time.
+    /// The commands, in the order in which they began.
     commands: VecDeque<Command<E>>,
     maps: Vec<Map<E>>,
+    /// The positions of the command and of the map that the next look begins with.
+    next_look: (usize, usize),
     last_id: u64,
     /// The number of commands and maps at which those that have ended are removed.
     reap_at: usize,
@@ -111,7 +113,7 @@ pub(super) struct Table<E> {
 impl<E> Default for Table<E> {
     fn default() -> Self {
         let commands = VecDeque::new();
-        Self { commands, maps: vec![], last_id: 0, reap_at: REAP_AT, waiting: 0 }
+        Self { commands, maps: vec![], next_look: (0, 0), last_id: 0, reap_at: REAP_AT, waiting: 0 }
     }
 }
 
@@ -121,6 +123,13 @@ fn conflict(a: (&Range<usize>, Access), b: (&Range<usize>, Access)) -> bool {
 }
 
 impl<E: TrackedEvent> Map<E> {
+    /// Adds the events of the map and of the unmap, if the unmap has been submitted.
+    fn add_events(&self, events: &mut Batch<E>) {
+        if let MapState::Unmapping(mapped, unmapped) = &self.state {
+            events.extend([mapped.clone(), unmapped.clone()]);
+        }
+    }
+
     /// Returns whether the unmap has failed and the map is not known to have failed.
     fn has_failed_unmap(&self) -> bool {
         match &self.state {
@@ -141,6 +150,13 @@ impl<E> Command<E> {
             CommandState::Submitted(event) => Some(event),
             CommandState::Submitting | CommandState::Untracked => None,
         }
+    }
+}
+
+impl<E: TrackedEvent> Command<E> {
+    #[inline]
+    fn has_ended(&self) -> bool {
+        self.event().is_some_and(|event| event.known_outcome().is_some())
     }
 }
 
@@ -201,37 +217,56 @@ impl<E: TrackedEvent> Table<E> {
     #[inline]
     pub fn remove_command(&mut self, id: u64) {
         if let Some(position) = self.commands.iter().rposition(|command| command.id == id) {
-            self.commands.swap_remove_back(position);
+            self.commands.remove(position);
         }
     }
 
-    /// Returns the events of the commands, the unmaps, and the maps that are being unmapped, among the
-    /// first `count` commands and the first `count` maps.
-    pub fn events(&self, count: usize) -> Batch<E> {
-        let commands = self.commands.iter().take(count);
+    /// Returns the events that the next look is at: those of the commands, the unmaps, and the maps that
+    /// are being unmapped.
+    pub fn events(&self) -> Batch<E> {
+        let commands = self.commands.iter().skip(self.next_look.0).take(LOOK);
         let mut events: Batch<E> = commands.filter_map(Command::event).cloned().collect();
-        for map in self.maps.iter().take(count) {
-            if let MapState::Unmapping(mapped, unmapped) = &map.state {
-                events.extend([mapped.clone(), unmapped.clone()]);
-            }
-        }
+        self.maps
+            .iter()
+            .skip(self.next_look.1)
+            .take(LOOK)
+            .for_each(|map| map.add_events(&mut events));
         events
     }
 
-    /// Removes the maps whose end is known, and such commands among the first `count`. The other
-    /// commands and maps of these go to the end.
-    pub fn reap(&mut self, count: usize) {
-        for _ in 0..count.min(self.commands.len()) {
-            if let Some(command) = self.commands.pop_front()
-                && command.event().is_none_or(|event| event.known_outcome().is_none())
-            {
-                self.commands.push_back(command);
+    /// Returns the events of all commands and unmaps on these bytes, and of the maps that are being
+    /// unmapped.
+    pub fn events_on(&self, range: &Range<usize>) -> Batch<E> {
+        let commands = self.commands.iter().filter(|command| overlap(&command.range, range));
+        let mut events: Batch<E> = commands.filter_map(Command::event).cloned().collect();
+        let maps = self.maps.iter().filter(|map| overlap(&map.range, range));
+        maps.for_each(|map| map.add_events(&mut events));
+        events
+    }
+
+    /// Removes the maps whose end is known, and such commands among those of the look.
+    pub fn reap(&mut self) {
+        let (mut command, map) = self.next_look;
+        for _ in 0..LOOK {
+            let Some(found) = self.commands.get(command) else { break };
+            if found.has_ended() {
+                self.commands.remove(command);
+            } else {
+                command += 1;
             }
         }
         self.reap_maps();
-        let looked_at = count.min(self.maps.len());
-        self.maps.rotate_left(looked_at);
+        let or_first = |next, len| if next < len { next } else { 0 };
+        self.next_look =
+            (or_first(command, self.commands.len()), or_first(map + LOOK, self.maps.len()));
         self.reap_at = self.len() + REAP_AT;
+    }
+
+    /// Removes the commands and maps whose end is known.
+    pub fn reap_all(&mut self) {
+        self.commands.retain(|command| !command.has_ended());
+        self.reap_maps();
+        (self.next_look, self.reap_at) = ((0, 0), self.len() + REAP_AT);
     }
 
     /// The number of commands and maps.

@@ -58,6 +58,26 @@ fn does_not_wait_for_its_events_until_told(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
+/// Another thread writes to the bytes, behind an event that this thread sets later.
+#[rstest]
+#[clmatrix_harness::test]
+fn is_enqueued_while_a_call_that_blocks_waits(on_device: OnDevice) -> Result<()> {
+    let (buffer, elsewhere) =
+        (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &counting(4))?);
+    let (other_queue, gate) = (on_device.another_queue(), gate(&on_device.context));
+    enqueue_fill_buffer(&other_queue, &elsewhere, &7_u32, .., &gate)?;
+    thread::scope(|scope| {
+        let written =
+            scope.spawn(|| enqueue_write_buffer(&other_queue, &buffer, 0, &[7_u32; 4], []));
+        thread::sleep(A_MOMENT);
+        let queue = &on_device.queue;
+        let map = enqueue_map_buffer_nonblocking::<u32, _>(queue, &buffer, MapRead, .., []);
+        open(&gate);
+        assert_eq!(map?.wait()?[..], [7; 4]);
+        written.join().expect("the thread does not panic").map(drop)
+    })
+}
+
 /// On any queue, and without being told.
 #[rstest]
 #[clmatrix_harness::test]

@@ -2,10 +2,10 @@
 
 use std::ops::RangeFull;
 
-use crate::queue::CommandQueue;
+use crate::queue::{Arguments, CommandQueue};
 use cl3::command_queue as cl;
 use cl3::error_codes::CL_INVALID_VALUE;
-use cl3::types::cl_event;
+use cl3::types::{CL_NON_BLOCKING, cl_event};
 
 use super::super::CopyTo;
 use super::super::command::{BufferCommand, Part};
@@ -13,7 +13,7 @@ use super::super::rows::Rows;
 use super::pixels_of;
 use crate::error::{Error, Result};
 use crate::memory::command::AccessedRange;
-use crate::memory::host::{HostArguments, HostCommand, HostSource, HostTarget, Layout, Place};
+use crate::memory::host::{HostCommand, HostSource, HostTarget, Layout, Place};
 use crate::memory::image::{Image, ImageType, Pixels, layer_pitches};
 use crate::memory::into_memory::Host;
 use crate::memory::object::{MemoryObject, check_host_access};
@@ -181,7 +181,7 @@ impl HostCommand for Command<'_> {
         }
     }
 
-    unsafe fn issue(&self, arguments: HostArguments) -> std::result::Result<cl_event, i32> {
+    unsafe fn issue(&self, arguments: Arguments) -> std::result::Result<cl_event, i32> {
         match self {
             // SAFETY: as the caller promises.
             Self::Image(command) => unsafe { command.issue(arguments) },
@@ -227,7 +227,7 @@ impl HostCommand for ImageCommand<'_> {
 
     unsafe fn issue(
         &self,
-        (queue, blocking, count, events): HostArguments,
+        (queue, count, events): Arguments,
     ) -> std::result::Result<cl_event, i32> {
         let raw = self.image.as_raw();
         let (origin, region) = (self.pixels.origin.as_ptr(), self.pixels.region.as_ptr());
@@ -240,7 +240,7 @@ impl HostCommand for ImageCommand<'_> {
                 cl::enqueue_read_image(
                     queue,
                     raw,
-                    blocking,
+                    CL_NON_BLOCKING,
                     origin,
                     region,
                     row_pitch,
@@ -255,7 +255,7 @@ impl HostCommand for ImageCommand<'_> {
                 cl::enqueue_write_image(
                     queue,
                     raw,
-                    blocking,
+                    CL_NON_BLOCKING,
                     origin,
                     region,
                     row_pitch,

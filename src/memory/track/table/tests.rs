@@ -154,7 +154,7 @@ fn an_unmap_that_fails_before_its_map_has_ended_closes_the_bytes_until_then() {
     let mapped = map(&mut table, 0..8, Write);
     let (id, event) = (mapped.0, mapped.1.clone());
     unmap(&mut table, mapped).fails();
-    table.reap(OLDEST);
+    table.reap();
     let Err(Conflict::Ask(asked)) = table.begin_command(&(0..8), Write, false) else {
         panic!("the end of the map is unknown")
     };
@@ -178,7 +178,7 @@ fn maps_that_only_read_are_reaped() {
         let is_full = table.unmapping(id, &event, &unmapped);
         unmapped.completes();
         if is_full {
-            table.reap(OLDEST);
+            table.reap();
         }
         assert!(table.maps.len() <= REAP_AT);
     }
@@ -270,16 +270,16 @@ fn the_oldest_commands_are_reaped() {
         let event = Fake::default();
         let id = table.begin_command(&(0..8), Write, false).expect("no conflict");
         if table.submitted(id, &event) {
-            assert_eq!(table.events(OLDEST).len(), OLDEST.min(table.commands.len()));
-            table.reap(OLDEST);
+            assert!(table.events().len() <= LOOK);
+            table.reap();
         }
         events.push(event);
     }
     assert_eq!(table.commands.len(), 1000, "nothing has ended");
     events[..990].iter().for_each(Fake::completes);
     events[990].fails();
-    table.reap(usize::MAX);
-    assert_eq!(table.events(usize::MAX).len(), 9);
+    table.reap_all();
+    assert_eq!(table.events_on(&(0..8)).len(), 9);
     assert!(are(&before_map(&table, 0..8, Write), &events[991..].iter().collect::<Vec<_>>()));
 }
 
@@ -294,7 +294,7 @@ fn commands_that_have_ended_are_reaped_behind_others_that_have_not() {
         let event = Fake::default();
         let id = table.begin_command(&(0..8), Write, false).expect("no conflict");
         if table.submitted(id, &event) {
-            table.reap(OLDEST);
+            table.reap();
         }
         event.completes();
     }
