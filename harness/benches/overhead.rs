@@ -129,6 +129,7 @@ fn list_a_large_plan() -> ExitCode {
 fn simulated_device(number: usize) -> TestDevice {
     let name = format!("Simulated {number}");
     TestDevice {
+        library: None,
         run: RunDevice {
             id: format!("simulated-device-{number}"),
             platform: PlatformName {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::config::{Config, ConfigError, EmbeddedConfig, Profile};
+use crate::config::{Config, ConfigError, DEFAULT_PROFILE, EmbeddedConfig, Profile};
 use crate::devices::cache::{Cache, Entry};
 use crate::devices::failure::FailedDriver;
 use crate::devices::probe::Probe;
@@ -70,6 +70,8 @@ pub struct Setup {
     pub config: Config,
     /// The chosen profile.
     pub profile: Profile,
+    /// Its name.
+    pub profile_name: String,
     options: Options,
     choices: Choices,
     state: PathBuf,
@@ -83,10 +85,8 @@ impl Setup {
             let paths = std::env::split_paths(&added);
             options.icd.extend(paths.filter(|path| !path.as_os_str().is_empty()));
         }
-        let config = Config::load(options.config.as_deref(), options.embedded)?;
-        let profile_name =
-            options.profile.clone().or_else(|| std::env::var("CLMATRIX_PROFILE").ok());
-        let profile = config.profile(profile_name.as_deref().unwrap_or("default"))?;
+        let (config, profile_name) = options.configuration()?;
+        let profile = config.profile(&profile_name)?;
         let devices = profile.devices().map(str::to_owned);
         let choices = Choices::from_environment(options.devices.clone(), devices);
         choices.refuse_empty_entries()?;
@@ -108,7 +108,7 @@ impl Setup {
             machine
         });
         let absent = profile.absent(machine.platforms.iter().flat_map(|p| &p.ids));
-        Ok(Self { machine, absent, config, profile, options, choices, state, cache })
+        Ok(Self { machine, absent, config, profile, profile_name, options, choices, state, cache })
     }
 
     /// The devices under test.
@@ -182,12 +182,9 @@ impl Setup {
         self.config.expectations.without_test(paths.iter().map(String::as_str))
     }
 
-    /// Where reports go: the folder that CLMATRIX_REPORT_DIR names, else the profile's, else
-    /// `clmatrix` in the target folder.
+    /// Where reports go.
     pub fn report_folder(&self) -> PathBuf {
-        folder_variable("CLMATRIX_REPORT_DIR")
-            .or_else(|| self.profile.report_dir().map(Path::to_path_buf))
-            .unwrap_or_else(|| cargo_target().unwrap_or_else(|| "target".into()).join("clmatrix"))
+        report_folder(&self.profile)
     }
 
     /// The plan with the settings of its lanes.
@@ -227,6 +224,28 @@ impl Setup {
     fn launch(&self, role: Role, environment: Vec<(OsString, Option<OsString>)>) -> Launch {
         Launch { role, arguments: self.options.worker_arguments.clone(), environment }
     }
+}
+
+impl Options {
+    /// Reads the configuration, and finds the name of the profile.
+    fn configuration(&self) -> Result<(Config, String), ConfigError> {
+        let config = Config::load(self.config.as_deref(), self.embedded)?;
+        let name = self.profile.clone().or_else(|| std::env::var("CLMATRIX_PROFILE").ok());
+        Ok((config, name.unwrap_or_else(|| DEFAULT_PROFILE.to_owned())))
+    }
+
+    /// Where reports go, found without asking any driver.
+    pub(crate) fn report_folder(&self) -> Result<PathBuf, ConfigError> {
+        let (config, profile) = self.configuration()?;
+        Ok(report_folder(&config.profile(&profile)?))
+    }
+}
+
+/// The folder that CLMATRIX_REPORT_DIR names, else the profile's, else `clmatrix` in the target folder.
+fn report_folder(profile: &Profile) -> PathBuf {
+    folder_variable("CLMATRIX_REPORT_DIR")
+        .or_else(|| profile.report_dir().map(Path::to_path_buf))
+        .unwrap_or_else(|| cargo_target().unwrap_or_else(|| "target".into()).join("clmatrix"))
 }
 
 fn cannot_use(drivers: &[FailedDriver]) -> String {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What one execution of one test on one device did, before anyone judges it.
@@ -44,6 +45,11 @@ pub enum Outcome {
         /// Why.
         reason: String,
     },
+    /// An outcome that this version does not know; read from a log.
+    Unknown {
+        /// Its name.
+        name: String,
+    },
 }
 
 impl fmt::Display for Outcome {
@@ -60,6 +66,7 @@ impl fmt::Display for Outcome {
                 write!(f, "did not end within {}", humantime::format_duration(*limit))
             }
             Self::Ignored { reason: None } => f.write_str("ignored"),
+            Self::Unknown { name } => write!(f, "unknown outcome `{name}`"),
             Self::Skipped { reason }
             | Self::Ignored { reason: Some(reason) }
             | Self::NotRun { reason } => f.write_str(reason),
@@ -68,7 +75,7 @@ impl fmt::Display for Outcome {
 }
 
 /// A place in a source file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Location {
     /// Path as the compiler saw it.
     pub file: String,
@@ -77,7 +84,7 @@ pub struct Location {
 }
 
 /// What a result means for the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Ran and passed.
@@ -98,6 +105,9 @@ pub enum Verdict {
     UnexpectedPass,
     /// The run ended before its turn came.
     NotRun,
+    /// A verdict that this version does not know; read from a log.
+    #[serde(other)]
+    Unknown,
 }
 
 impl Verdict {
@@ -105,7 +115,12 @@ impl Verdict {
     pub fn is_as_expected(self) -> bool {
         match self {
             Self::Pass | Self::Skip | Self::Ignored | Self::ExpectedFail => true,
-            Self::Fail | Self::Crash | Self::Timeout | Self::UnexpectedPass | Self::NotRun => false,
+            Self::Fail
+            | Self::Crash
+            | Self::Timeout
+            | Self::UnexpectedPass
+            | Self::NotRun
+            | Self::Unknown => false,
         }
     }
 
@@ -121,6 +136,7 @@ impl Verdict {
             Self::ExpectedFail => "expected-fail",
             Self::UnexpectedPass => "unexpected-pass",
             Self::NotRun => "not-run",
+            Self::Unknown => "unknown",
         }
     }
 }
@@ -128,6 +144,8 @@ impl Verdict {
 /// What the configuration says that a test will do on a device, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expectation {
+    /// Its number among the expectations of the run, from 1.
+    pub number: u32,
     /// How it goes wrong there.
     pub status: ExpectedStatus,
     /// The evidence: what the driver does, and how that was found out.
@@ -135,7 +153,7 @@ pub struct Expectation {
 }
 
 /// The ways in which a test can be expected to go wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExpectedStatus {
     /// A failed assertion, a returned error, or a driver's diagnostic.
@@ -170,6 +188,7 @@ pub fn judge(outcome: &Outcome, expectation: Option<&Expectation>) -> Verdict {
         (Outcome::Skipped { .. }, _) => Verdict::Skip,
         (Outcome::Ignored { .. }, _) => Verdict::Ignored,
         (Outcome::NotRun { .. }, _) => Verdict::NotRun,
+        (Outcome::Unknown { .. }, _) => Verdict::Unknown,
         (Outcome::Passed, None | Some(Expected::Skip)) => Verdict::Pass,
         (Outcome::Passed, Some(_)) => Verdict::UnexpectedPass,
         (Outcome::Failed { .. }, Some(Expected::Fail))
@@ -216,8 +235,11 @@ mod tests {
             (not_run, [Verdict::NotRun; 4]),
         ] {
             for (status, verdict) in all.into_iter().zip(verdicts) {
-                let expectation =
-                    status.map(|status| Expectation { status, reason: "known".to_owned() });
+                let expectation = status.map(|status| Expectation {
+                    number: 1,
+                    status,
+                    reason: "known".to_owned(),
+                });
                 let found = judge(&outcome, expectation.as_ref());
                 assert_eq!(found, verdict, "{outcome:?}, expected {status:?}");
             }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use clmatrix_harness::log::read::RunLog;
+use clmatrix_harness::log::store;
 use clmatrix_harness::verdict::Verdict;
 
 /// Two tests that `config/expectations/pocl.toml` expects to fail on every version of PoCL.
@@ -51,7 +52,8 @@ fn has_pocl() -> bool {
 fn run(folder: &Path) -> (Output, Verdict, Verdict) {
     let arguments = ["run", "--devices", "pocl", "--report-dir", "reports", ADJACENT, REGION];
     let output = clmatrix(folder, &arguments);
-    let log = RunLog::read(&folder.join("reports/partial/events.jsonl")).expect("a log");
+    let log = store::find(&folder.join("reports"), "latest").expect("a run");
+    let log = RunLog::read(&log).expect("a log");
     let verdict = |test: &str| {
         let result = log.results.iter().find(|result| result.test_and_device().0 == test);
         result.expect("a result").verdict

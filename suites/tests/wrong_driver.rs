@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clmatrix_harness::log::read::RunLog;
+use clmatrix_harness::log::store;
 use clmatrix_harness::verdict::Verdict;
 
 /// The faults of the loader, and the tests that must notice them. Each stands for its cases as well, of
@@ -130,9 +131,9 @@ fn not_passed(
         .env_remove("CLMATRIX_PROFILE")
         .output()
         .expect("it starts");
-    let log = [reports.path(), &reports.path().join("partial")]
-        .into_iter()
-        .find_map(|folder| RunLog::read(&folder.join("events.jsonl")).ok())
+    let log = store::find(reports.path(), "latest")
+        .ok()
+        .and_then(|log| RunLog::read(&log).ok())
         .unwrap_or_else(|| panic!("{fault}: {}", String::from_utf8_lossy(&output.stderr)));
     let has_not_passed = |test: &&str| {
         let of_test = |path: &str| {

@@ -20,6 +20,7 @@ mod files;
 mod oracle;
 mod process;
 mod sanitize;
+mod schema;
 mod stress;
 mod vendors;
 mod wheels;
@@ -141,6 +142,14 @@ enum Task {
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
+    /// Write the JSON Schema of the event log to docs/log.schema.json
+    ///
+    /// The schema is made from the types of the harness.
+    Schema {
+        /// Write nothing; fail if the file is out of date
+        #[arg(long)]
+        check: bool,
+    },
     /// Run a benchmark with devices: `cargo bench`
     Bench {
         /// The benchmark
@@ -255,6 +264,7 @@ fn dispatch(task: Task) -> Result<ExitCode> {
         Task::CiEmbedded => return ci_embedded::run(&workspace),
         Task::Provision => ci_matrix::provision(&workspace.runtimes),
         Task::Env { devices, format } => print_environment(&workspace, &devices, format),
+        Task::Schema { check } => schema::run(&workspace, check),
         Task::Bench { benchmark, devices, arguments } => {
             bench(&workspace, benchmark, &devices, &arguments)
         }

@@ -1,15 +1,15 @@
 //! The options of a target of `cargo test`: those of libtest, with their meaning here.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 
 use clap::Parser;
 use libtest_mimic::{Arguments, ColorSetting, FormatSetting};
 
 use super::under_nextest;
 use crate::devices::TestDevice;
+use crate::log::run_header::RunCommand;
+use crate::log::store::Place;
 use crate::registry::{Ignore, ShouldPanic, Test};
-use crate::report;
 use crate::requirement::missing;
 use crate::run::plan::Plan;
 use crate::setup::Setup;
@@ -178,15 +178,28 @@ impl CommandLine {
     ///
     /// nextest runs each test in a process of its own, and writes its own report. `cargo test
     /// FILTER` starts every target, and most have no test that matches.
-    pub fn report_folder(&self, target: Target, setup: &Setup, plan: &Plan) -> Option<PathBuf> {
-        let folder = || setup.report_folder().join(target.package).join(target.name);
-        match self.is_filtered() {
-            _ if under_nextest() => None,
-            true if plan.entries.is_empty() => None,
-            true => Some(report::partial(&folder())),
-            false if plan.lacks_devices() => Some(report::partial(&folder())),
-            false => Some(folder()),
+    pub(crate) fn place(
+        &self,
+        target: Target,
+        setup: &Setup,
+        plan: &Plan,
+        command: &RunCommand,
+    ) -> Option<Place> {
+        if under_nextest() || self.is_filtered() && plan.entries.is_empty() {
+            return None;
         }
+        Some(Place {
+            folder: setup.report_folder().join(target.package).join(target.name),
+            run_id: command.run_id.clone(),
+            is_full: !self.is_filtered() && !plan.lacks_devices(),
+        })
+    }
+
+    /// Returns the arguments that select a part of the target's tests.
+    pub(crate) fn selection(&self) -> Vec<String> {
+        let skipped = self.skip.iter().map(|filter| format!("--skip={filter}"));
+        let ignored = self.ignored.then(|| "--ignored".to_owned());
+        self.filters.iter().cloned().chain(skipped).chain(ignored).collect()
     }
 
     /// Returns whether the command line asks for a part of the target's tests.

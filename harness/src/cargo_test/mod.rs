@@ -21,10 +21,13 @@ use libtest_mimic::{Completion, Failed, FormatSetting, Trial};
 
 use self::cells::Cells;
 pub use self::command_line::CommandLine;
+use crate::config::DEFAULT_PROFILE;
 use crate::log::events::TestResult;
+use crate::log::run_header::RunCommand;
+use crate::log::store::Place;
 use crate::registry;
 use crate::report;
-use crate::run::execution::Execution;
+use crate::run::execution::{Execution, Finished};
 use crate::run::plan::Plan;
 use crate::setup::{Options, Setup};
 use crate::target::{CANNOT_RUN, Target};
@@ -114,20 +117,14 @@ fn run_plan(
     let mut run = setup.run(plan, &expectation)?;
     run.include_ignored = command_line.include_ignored || command_line.ignored;
     run.echo = command_line.echoes();
-    let report_dir = command_line.report_folder(target, setup, plan);
-    let rerun = format!("cargo test -p {} --test {} -- --exact", target.package, target.name);
-    let execution = Execution {
-        target,
-        setup,
-        plan,
-        run,
-        rerun_command: rerun.clone(),
-        report_dir: report_dir.clone(),
-        print_events: false,
-    };
+    let rerun = rerun_command(target, setup);
+    let command = RunCommand::new(rerun.clone(), command_line.selection());
+    let place = command_line.place(target, setup, plan, &command);
+    let report_dir = place.as_ref().map(Place::run_folder);
+    let execution = Execution { target, setup, plan, run, command, place, print_events: false };
     let cells = Cells::new(plan, command_line.echoes());
     let page = Page { command_line, rerun: &rerun, report_dir: report_dir.as_deref() };
-    let (log, conclusion) = execution.run(&*cells, || {
+    let finished = execution.run(&*cells, || {
         // libtest-mimic panics on a closed pipe; the tests and their reports go on.
         panic::catch_unwind(AssertUnwindSafe(|| show(setup, plan, page, &cells))).ok()
     })?;
@@ -139,14 +136,27 @@ fn run_plan(
         status_line(&format!("reports: {}", folder.display()));
     }
     let leave_something = |result: &&TestResult| !result.left_behind.is_empty();
+    let Finished { log, shown: conclusion, trouble } = finished;
     let count = log.map_or(0, |log| log.results.iter().filter(leave_something).count());
     if count > 0 {
         status_line(&format!(
             "tests that left something behind in their process: {count} (see the reports)"
         ));
     }
+    if let Some(trouble) = trouble {
+        return Err(trouble);
+    }
     setup.require_devices(plan)?;
     Ok(conclusion.map_or(ExitCode::FAILURE, |conclusion| conclusion.exit_code()))
+}
+
+/// The command that reruns a test; its id is appended.
+fn rerun_command(target: Target, setup: &Setup) -> String {
+    let command = format!("cargo test -p {} --test {} -- --exact", target.package, target.name);
+    match setup.profile_name.as_str() {
+        DEFAULT_PROFILE => command,
+        name => format!("CLMATRIX_PROFILE={} {command}", report::shell_quoted(name)),
+    }
 }
 
 /// How results are printed.

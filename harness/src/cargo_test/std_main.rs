@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use crate::config::Sync;
 use crate::log::events::{TestResult, left_behind_text};
 use crate::log::recorder::{Observer, Recorder};
 use crate::os;
@@ -69,7 +70,7 @@ fn run_on_all_devices(setup: &Setup, test: &'static Test) -> Result<Vec<TestResu
     run.include_ignored = true;
 
     let results = Results::default();
-    let recorder = Recorder::new(None, false, &results);
+    let recorder = Recorder::new(None, Sync::Off, false, &results);
     let (never, _switch) = os::stop_signal().expect("a socket pair can be made");
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     schedule::execute(&run, &recorder, &never);

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::{Devices, svg};
-use crate::log::recorder::remove_reports;
+use crate::log::store::remove_reports;
 use crate::report::file_name;
 use crate::terminal::AnyError;
 

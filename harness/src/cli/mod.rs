@@ -1,10 +1,12 @@
-//! The command line `clmatrix`: `run`, `list`, `devices`, `characterize`, `completions`.
+//! The command line `clmatrix`: `run`, `report`, `runs`, `list`, `devices`, `characterize`, `completions`.
 
 mod characterize;
 mod devices;
 mod filter;
 mod list;
+mod report;
 mod run;
+mod runs;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,6 +14,7 @@ use std::process::ExitCode;
 use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::config::ConfigError;
 use crate::setup::{Options, Setup, SetupError};
 use crate::target::{CANNOT_RUN, Target};
 use crate::terminal::{self, AnyError, print, status_line};
@@ -32,7 +35,7 @@ Examples:
 #[command(
     name = "clmatrix",
     version,
-    after_help = "Exit status: 0 all results are as expected, 1 some are not, 2 the command could not be carried out.\n\n\
+    after_help = "Exit status: 0 all results are as expected, 1 some are not, 2 the command could not be carried out, 3 nothing was unexpected, but not all tests were run.\n\n\
         The devices are selected by the first of these that is set: --devices, CLMATRIX_TEST, \
         PYOPENCL_TEST, `devices` of the profile. Otherwise all devices are selected."
 )]
@@ -49,6 +52,11 @@ enum Command {
     /// Run the suites on the selected devices and write the reports.
     #[command(after_help = run::EXAMPLES)]
     Run(run::RunArguments),
+    /// Print the matrix and write the JUnit files of a stored run.
+    #[command(after_help = report::EXAMPLES)]
+    Report(report::ReportArguments),
+    /// List the stored runs.
+    Runs(runs::RunsArguments),
     /// List the tests and their requirements.
     List(list::ListArguments),
     /// List the platforms, the devices, and the drivers that failed.
@@ -86,6 +94,36 @@ struct Common {
     icd: Vec<PathBuf>,
 }
 
+/// The options that lead to the report folder.
+#[derive(Args)]
+struct ReportPlace {
+    /// The report folder [default: CLMATRIX_REPORT_DIR, else the profile's, else target/clmatrix].
+    #[arg(long, value_name = "DIR")]
+    report_dir: Option<PathBuf>,
+    /// Use this profile of the configuration [default: CLMATRIX_PROFILE, else `default`].
+    #[arg(long, value_name = "P")]
+    profile: Option<String>,
+    /// Read this configuration file [default: CLMATRIX_CONFIG, else clmatrix.toml or
+    /// config/clmatrix.toml here or in a folder above].
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+impl ReportPlace {
+    fn folder(&self, target: Target) -> Result<PathBuf, ConfigError> {
+        if let Some(folder) = &self.report_dir {
+            return Ok(folder.clone());
+        }
+        let options = Options {
+            embedded: target.config,
+            config: self.config.clone(),
+            profile: self.profile.clone(),
+            ..Options::default()
+        };
+        options.report_folder()
+    }
+}
+
 impl Common {
     fn options(&self, target: Target) -> Options {
         Options {
@@ -116,6 +154,8 @@ pub fn main(target: Target) -> ExitCode {
     color_choice(command_line.color).write_global();
     let result = match &command_line.command {
         Command::Run(arguments) => run::run(target, arguments),
+        Command::Report(arguments) => report::report(target, arguments),
+        Command::Runs(arguments) => runs::runs(target, arguments),
         Command::List(arguments) => list::list(target, arguments),
         Command::Devices(arguments) => devices::devices(target, arguments),
         Command::Characterize(arguments) => characterize::characterize(target, arguments),

@@ -4,21 +4,23 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anstream::AutoStream;
 use clap::{Args, ValueEnum};
 
 use super::Common;
 use super::filter::Filter;
+use crate::config::DEFAULT_PROFILE;
 use crate::devices::TestDevice;
 use crate::log::read::RunLog;
+use crate::log::run_header::RunCommand;
+use crate::log::store::Place;
 use crate::registry;
 use crate::report::matrix::{Layout, ShownOutput};
 use crate::report::{self, shell_quoted};
-use crate::run::execution::Execution;
+use crate::run::execution::{Execution, Finished};
 use crate::run::plan::Plan;
 use crate::run::progress::{Detail, Progress};
 use crate::setup::{Options, Setup};
-use crate::target::{Target, UNEXPECTED};
+use crate::target::Target;
 use crate::terminal::{self, AnyError, print, status_line};
 
 pub const EXAMPLES: &str = "\
@@ -38,8 +40,8 @@ pub struct RunArguments {
     filter: Vec<String>,
     #[command(flatten)]
     common: Common,
-    /// Write events.jsonl and junit/DEVICE.xml to this folder; with a FILTER or without a device, to
-    /// its folder `partial`
+    /// Write events.jsonl and junit/DEVICE.xml to the folder `runs/RUN_ID` in this folder; a run
+    /// without a FILTER also shows them in this folder itself
     /// [default: CLMATRIX_REPORT_DIR, else the profile's, else target/clmatrix].
     #[arg(long, value_name = "DIR")]
     report_dir: Option<PathBuf>,
@@ -60,6 +62,9 @@ pub struct RunArguments {
     /// unexpected results, if there are at most ten].
     #[arg(long)]
     show_output: bool,
+    /// Show all unexpected results, not only the first 20 of each device.
+    #[arg(long)]
+    all: bool,
     /// Print only the unexpected results and the summary.
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
@@ -100,26 +105,31 @@ pub fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyErro
     let mut run = setup.run(&plan, &expectation)?;
     run.include_ignored = arguments.include_ignored;
     run.echo = arguments.no_capture;
-    let folder = arguments.report_folder(&setup, &plan);
+    let command = RunCommand::new(arguments.rerun_command(&setup), arguments.filter.clone());
+    let place = arguments.place(&setup, &plan, &command);
+    let folder = place.run_folder();
     let execution = Execution {
         target,
         setup: &setup,
         plan: &plan,
         run,
-        rerun_command: arguments.rerun_command(),
-        report_dir: Some(folder.clone()),
+        command,
+        place: Some(place),
         print_events: arguments.format == RunFormat::Json,
     };
     let progress = arguments.progress(&plan);
     let finished = execution.run(&progress, || progress.watch());
     terminal::clear_bars();
-    let (log, ()) = finished?;
+    let Finished { log, trouble, .. } = finished?;
     let log = log.expect("a run with a report folder has a log");
     if arguments.format == RunFormat::Matrix {
         arguments.print_matrix(&log, &folder)?;
     }
+    if let Some(trouble) = trouble {
+        return Err(trouble);
+    }
     setup.require_devices(&plan)?;
-    Ok(if log.is_success() { ExitCode::SUCCESS } else { ExitCode::from(UNEXPECTED) })
+    Ok(ExitCode::from(log.exit_status()))
 }
 
 /// Warns about drivers that do not show in the matrix.
@@ -145,16 +155,18 @@ fn no_test_matches(filter: &[String], devices: &[TestDevice]) -> String {
 }
 
 impl RunArguments {
-    /// Returns the folder of the reports.
-    fn report_folder(&self, setup: &Setup, plan: &Plan) -> PathBuf {
-        let folder = self.report_dir.clone().unwrap_or_else(|| setup.report_folder());
-        let is_whole = self.filter.is_empty() && !plan.lacks_devices();
-        if is_whole { folder } else { report::partial(&folder) }
+    /// Returns the place of the reports.
+    fn place(&self, setup: &Setup, plan: &Plan, command: &RunCommand) -> Place {
+        Place {
+            folder: self.report_dir.clone().unwrap_or_else(|| setup.report_folder()),
+            run_id: command.run_id.clone(),
+            is_full: self.filter.is_empty() && !plan.lacks_devices(),
+        }
     }
 
     /// Returns the command that selects the same devices and expectations again. CLMATRIX_RERUN holds
     /// the command of a wrapper that has set the environment up.
-    fn rerun_command(&self) -> String {
+    fn rerun_command(&self, setup: &Setup) -> String {
         let mut command =
             std::env::var("CLMATRIX_RERUN").unwrap_or_else(|_| "clmatrix run".to_owned());
         let mut add = |option: &str, value: &str| {
@@ -166,8 +178,8 @@ impl RunArguments {
         if let Some(config) = &self.common.config {
             add("--config", &config.display().to_string());
         }
-        if let Some(profile) = &self.common.profile {
-            add("--profile", profile);
+        if setup.profile_name != DEFAULT_PROFILE {
+            add("--profile", &setup.profile_name);
         }
         if self.include_ignored {
             command += " --include-ignored";
@@ -191,8 +203,7 @@ impl RunArguments {
             Self { no_capture: true, .. } => ShownOutput::Hidden,
             _ => ShownOutput::FewUnexpected,
         };
-        let color = AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
-        let layout = Layout { width: 80, color, reports: folder, output, quiet: self.quiet };
+        let layout = Layout::of_terminal(folder, output, self.quiet, self.all);
         print(&report::matrix::matrix(log, layout))
     }
 }

@@ -25,7 +25,7 @@ impl EmbeddedConfig {
 
     /// Reads the expectations.
     pub(super) fn read_expectations(&self) -> Result<Vec<ExpectationsFile>, ConfigError> {
-        let read = |(name, text): &(&str, &str)| parse_toml(&path(name), text);
+        let read = |(name, text): &(&str, &str)| ExpectationsFile::parse(&path(name), text);
         self.expectations.iter().map(read).collect()
     }
 }

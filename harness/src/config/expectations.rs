@@ -5,13 +5,15 @@
 //! first. The last entry that matches a test and a device counts: general entries come first,
 //! exceptions for one version of a driver below them.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use globset::{GlobSet, GlobSetBuilder};
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::device_match::DeviceMatch;
 use super::error::ConfigError;
@@ -25,6 +27,8 @@ pub struct Expectations {
     /// The `test` glob of each entry, in the same order.
     tests: GlobSet,
     entries: Vec<Entry>,
+    /// Each entry as it is written, in the same order.
+    written: Vec<WrittenExpectation>,
     /// The number of entries from files on disk, which are the last ones.
     pub(super) own: usize,
 }
@@ -50,6 +54,32 @@ struct Entry {
 pub(super) struct ExpectationsFile {
     #[serde(default)]
     expect: Vec<EntryKeys>,
+    #[serde(skip)]
+    written: Vec<WrittenExpectation>,
+}
+
+/// An expectation as it is written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WrittenExpectation {
+    /// Its number among the expectations of the run, from 1.
+    pub number: u32,
+    /// The file.
+    pub file: String,
+    /// The line in it, from 1.
+    pub line: u64,
+    /// The patterns for tests and devices, by their keys.
+    pub keys: BTreeMap<String, String>,
+    /// The expected status.
+    pub status: String,
+    /// The reason.
+    pub reason: String,
+}
+
+/// The keys of an expectation and their values, with their place in the file.
+#[derive(Deserialize)]
+struct WrittenFile {
+    #[serde(default)]
+    expect: Vec<toml::Spanned<BTreeMap<String, String>>>,
 }
 
 #[derive(Deserialize)]
@@ -69,7 +99,36 @@ struct EntryKeys {
 pub(super) fn read_folder(folder: &Path) -> Result<Vec<ExpectationsFile>, ConfigError> {
     let files =
         toml_files(folder).map_err(|error| ConfigError::Read { path: folder.to_owned(), error })?;
-    files.iter().map(|path| super::read_toml(path)).collect()
+    let read = |path: &PathBuf| {
+        let text = fs::read_to_string(path)
+            .map_err(|error| ConfigError::Read { path: path.clone(), error })?;
+        ExpectationsFile::parse(path, &text)
+    };
+    files.iter().map(read).collect()
+}
+
+impl ExpectationsFile {
+    /// Reads the text of the file `path`.
+    pub(super) fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
+        let mut file: Self = super::parse_toml(path, text)?;
+        let written: WrittenFile = super::parse_toml(path, text)?;
+        let written = written.expect.into_iter().map(|entry| {
+            let line = text[..entry.span().start].matches('\n').count() as u64 + 1;
+            let mut keys = entry.into_inner();
+            let mut take = |key| keys.remove(key).unwrap_or_default();
+            let (status, reason) = (take("status"), take("reason"));
+            WrittenExpectation {
+                number: 0,
+                file: path.display().to_string(),
+                line,
+                keys,
+                status,
+                reason,
+            }
+        });
+        file.written = written.collect();
+        Ok(file)
+    }
 }
 
 impl Expectations {
@@ -81,13 +140,23 @@ impl Expectations {
         let own_count = own.iter().map(|file| file.expect.len()).sum();
         let mut tests = GlobSetBuilder::new();
         let mut entries = Vec::new();
-        for keys in builtin.into_iter().chain(own).flat_map(|file| file.expect) {
-            let (test, entry) = keys.split();
-            tests.add(test.0);
-            entries.push(entry);
+        let mut written = Vec::new();
+        for file in builtin.into_iter().chain(own) {
+            for (keys, text) in file.expect.into_iter().zip(file.written) {
+                let number = entries.len() as u32 + 1;
+                let (test, entry) = keys.split(number);
+                tests.add(test.0);
+                entries.push(entry);
+                written.push(WrittenExpectation { number, ..text });
+            }
         }
         let tests = tests.build().map_err(ConfigError::Globs)?;
-        Ok(Self { tests, entries, own: own_count })
+        Ok(Self { tests, entries, written, own: own_count })
+    }
+
+    /// All entries as they are written.
+    pub fn written(&self) -> &[WrittenExpectation] {
+        &self.written
     }
 
     /// The number of entries.
@@ -133,10 +202,10 @@ impl<'a> DeviceExpectations<'a> {
 }
 
 impl EntryKeys {
-    fn split(self) -> (TestPattern, Entry) {
+    fn split(self, number: u32) -> (TestPattern, Entry) {
         let Self { id, platform, device, vendor, driver_version, .. } = self;
         let on = DeviceMatch { id, platform, device, vendor, driver_version };
-        let expectation = Expectation { status: self.status, reason: self.reason.0 };
+        let expectation = Expectation { number, status: self.status, reason: self.reason.0 };
         let test = self.test.0.glob().to_owned();
         (self.test, Entry { test, on, expectation })
     }

@@ -8,6 +8,8 @@
 //! slots = 1                        # tests at a time on one device
 //! tests-per-worker = 100           # then a new process; no limit without the key
 //! leftovers = "note"               # or "fail": tests that change their process for the next one
+//! sync = "1s"                      # how often the log goes to the disk; "each": before each test; "off"
+//! keep-runs = 10                   # runs in the report folder
 //! devices = "pocl;nvidia:0"        # in the grammar of CLMATRIX_TEST; all without the key
 //! report-dir = "reports"           # `clmatrix` in cargo's target folder without the key
 //!
@@ -41,6 +43,7 @@ mod embedded;
 mod error;
 mod expectations;
 mod profile;
+mod sync;
 mod value;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,15 +58,17 @@ use serde::de::DeserializeOwned;
 
 pub use embedded::EmbeddedConfig;
 pub use error::{ConfigError, Mistake};
+pub use expectations::WrittenExpectation;
 pub use expectations::{DeviceExpectations, Expectations};
 pub use profile::{DeviceSettings, Profile};
 use profile::{Override, ProfileKeys};
+pub use sync::Sync;
 pub use value::Leftovers;
 
 const BUILTIN: &str = include_str!("builtin.toml");
 
 /// The profile that all others fall back to.
-const DEFAULT_PROFILE: &str = "default";
+pub(crate) const DEFAULT_PROFILE: &str = "default";
 
 /// Profiles, overrides and expectations, read and checked.
 #[derive(Clone, Debug)]
@@ -144,6 +149,11 @@ impl Config {
             overrides: overrides.into(),
             expectations: Expectations::new(builtin, own)?,
         })
+    }
+
+    /// The configuration file, if one was named or found.
+    pub fn file(&self) -> Option<&Path> {
+        self.source.file.as_deref()
     }
 
     /// The sources of the configuration and the number of expectations, on one line.

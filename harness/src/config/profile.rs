@@ -8,6 +8,7 @@ use regex::RegexSet;
 use serde::Deserialize;
 
 use super::device_match::DeviceMatch;
+use super::sync::Sync;
 use super::value::{Count, Diagnostics, IdPattern, Leftovers, NamePattern, PlatformName, Timeout};
 use crate::devices::run_device::RunDevice;
 
@@ -18,6 +19,8 @@ pub struct Profile {
     expected_devices: Vec<IdPattern>,
     report_dir: Option<PathBuf>,
     strict_drivers: bool,
+    sync: Sync,
+    keep_runs: usize,
     /// The settings of a device that no override matches.
     settings: DeviceSettings,
     overrides: Arc<[Override]>,
@@ -46,6 +49,8 @@ pub(super) struct ProfileKeys {
     expected_devices: Option<Vec<IdPattern>>,
     report_dir: Option<PathBuf>,
     strict_drivers: Option<bool>,
+    sync: Option<Sync>,
+    keep_runs: Option<Count>,
     timeout: Option<Timeout>,
     slots: Option<Count>,
     tests_per_worker: Option<Count>,
@@ -88,6 +93,8 @@ impl Profile {
             expected_devices: Vec::new(),
             report_dir: None,
             strict_drivers: false,
+            sync: Sync::default(),
+            keep_runs: 10,
             settings: DeviceSettings {
                 timeout: Duration::from_secs(60),
                 slots: 1,
@@ -111,6 +118,8 @@ impl Profile {
             self.report_dir = Some(root.join(folder));
         }
         self.strict_drivers = keys.strict_drivers.unwrap_or(self.strict_drivers);
+        self.sync = keys.sync.unwrap_or(self.sync);
+        self.keep_runs = keys.keep_runs.map_or(self.keep_runs, |runs| runs.0);
         self.settings.apply(keys.timeout, keys.slots, keys.tests_per_worker, keys.leftovers, None);
     }
 
@@ -136,6 +145,16 @@ impl Profile {
     /// Returns whether a driver that shows no platform fails the run.
     pub fn strict_drivers(&self) -> bool {
         self.strict_drivers
+    }
+
+    /// How often the event log is written to the disk.
+    pub fn sync(&self) -> Sync {
+        self.sync
+    }
+
+    /// The number of runs that a report folder keeps.
+    pub fn keep_runs(&self) -> usize {
+        self.keep_runs
     }
 
     /// The settings for `device`: those of the profile, then those of each override that matches.

@@ -8,8 +8,9 @@ use std::time::Duration;
 use clmatrix::select::PlatformPattern;
 use globset::{Glob, GlobBuilder, GlobMatcher};
 use regex::RegexSet;
-use serde::Deserialize;
+use schemars::JsonSchema;
 use serde::de::{Deserializer, Error, Unexpected, Visitor};
+use serde::{Deserialize, Serialize};
 
 /// A glob for the ids of devices. Case does not matter.
 #[derive(Clone, Debug)]
@@ -155,7 +156,7 @@ impl Visitor<'_> for CountVisitor {
 }
 
 /// The verdict on a change that a test leaves behind in its process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Leftovers {
     /// It is a note in the result.

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A driver that shows no platform.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FailedDriver {
     /// The `.icd` file, library or variable that names the driver.
     pub driver: String,
@@ -24,7 +25,7 @@ impl fmt::Display for FailedDriver {
 }
 
 /// Why a driver shows no platform.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DriverFailure {
     /// The kind, for programs.
     pub kind: FailureKind,
@@ -46,7 +47,7 @@ impl DriverFailure {
 }
 
 /// The ways in which a driver can fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureKind {
     /// The `.icd` file is empty, or the file or its folder cannot be read.

@@ -57,6 +57,8 @@ pub struct TestDevice {
     pub driver: Driver,
     /// Its place there.
     pub address: DeviceAddress,
+    /// The file of the driver's code, where that is known.
+    pub library: Option<PathBuf>,
 }
 
 impl Machine {
@@ -66,6 +68,7 @@ impl Machine {
         let info = found.info.devices[device].clone();
         TestDevice {
             driver: found.driver.clone(),
+            library: found.library.clone(),
             address: DeviceAddress { platform: found.position, device, name: info.name.clone() },
             run: RunDevice {
                 id: found.ids[device].clone(),

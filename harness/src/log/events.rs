@@ -2,99 +2,161 @@
 //!
 //! One JSON object a line, appended as things happen, so that a runner that is killed loses
 //! nothing that had finished. The terminal's matrix and the JUnit files are functions of
-//! [`RunLog`](super::read::RunLog), which is what reading the log back gives.
+//! [`RunLog`](super::read::RunLog), which is what reading the log back gives. `docs/log.md` describes
+//! the format.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::device_record::DeviceRecord;
+use super::finished::FinishedLine;
+use super::plan::{PlannedDevice, PlannedTests};
+use super::run_header::RunHeader;
 use crate::characterize::Characterization;
+use crate::config::WrittenExpectation;
 use crate::devices::failure::FailedDriver;
-use crate::devices::run_device::RunDevice;
 use crate::serde_time::{nanoseconds, rfc3339};
 use crate::verdict::{ExpectedStatus, Outcome, Verdict};
 
 /// One line of the log.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "event")]
 pub enum Event {
-    /// The first line: what is run, where, and on what.
-    Run(RunHeader),
-    /// Every test that is to run, so that a log that ends early tells what is missing.
-    Plan {
-        /// Their ids, `suite::test::case@device`.
-        tests: Vec<String>,
-    },
+    /// The first line: how the run was made.
+    Run(Box<RunHeader>),
+    /// An expectation of the configuration.
+    Expectation(WrittenExpectation),
+    /// A selected device.
+    Device(Box<DeviceRecord>),
+    /// The next part of the list of tests.
+    Plan(PlannedTests),
+    /// The tests of the list that are to run on one device, or a part of them.
+    PlanDevice(PlannedDevice),
     /// A device that the profile expects is not there.
-    DeviceAbsent {
-        /// The id or glob from the profile.
-        expected: String,
-    },
+    DeviceAbsent(DeviceAbsent),
     /// A driver of this machine shows no platform.
-    DriverFailed {
-        /// The driver and the reason.
-        #[serde(flatten)]
-        failed: FailedDriver,
-        /// True if this fails the run (`strict-drivers`).
-        strict: bool,
-    },
-    /// What a device is like; for each device on which a test is run, before its first, as far as the
-    /// driver tells without building anything, and again after its last, with what takes a build; once,
-    /// with all, where an earlier run has found that. What is said last counts.
-    Characterized {
-        /// Its id.
-        device: String,
-        /// What is known.
-        #[serde(flatten)]
-        characterization: Option<Box<Characterization>>,
-        /// Why nothing is.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        error: Option<String>,
-    },
+    DriverFailed(DriverFailed),
+    /// The characteristics of a device.
+    Characterized(Characterized),
     /// A test was handed to a worker.
-    Started {
-        /// Its id.
-        test: String,
-        /// When.
-        #[serde(with = "rfc3339")]
-        time: SystemTime,
-    },
-    /// A test ended, in whatever way. A later line for the same test replaces an earlier one.
-    Finished(TestResult),
+    Started(Started),
+    /// A test ended, in whatever way. The last line for a test has its result.
+    Finished(#[schemars(with = "FinishedLine")] Box<TestResult>),
+    /// A crash was attributed to another test. The next `finished` of that test has the new result.
+    Charged(Charged),
     /// The run is over.
-    End {
-        /// True if it was cut short (Ctrl-C).
-        interrupted: bool,
-        /// Wall time of the run.
-        #[serde(rename = "duration_ns", with = "nanoseconds")]
-        duration: Duration,
-    },
+    End(End),
 }
 
-/// What was run, where, when, and on which devices.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RunHeader {
-    /// Version of this format.
-    pub format: u32,
-    /// Unique per run.
-    pub run_id: String,
-    /// When the run began.
+/// A device that the profile expects is not there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DeviceAbsent {
+    /// The id or glob from the profile.
+    pub expected: String,
+}
+
+/// A driver of this machine shows no platform.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DriverFailed {
+    /// The driver and the reason.
+    #[serde(flatten)]
+    pub failed: FailedDriver,
+    /// True if this fails the run (`strict-drivers`).
+    pub strict: bool,
+}
+
+/// The characteristics of a device. The last line of a device counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Characterized {
+    /// Its id.
+    pub device: String,
+    /// The characteristics, if known.
+    #[serde(flatten)]
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    pub characterization: Option<Box<Characterization>>,
+    /// Why they are unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// A test was handed to a worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Started {
+    /// The test: its position in the list of tests.
+    pub test: TestName,
+    /// The device: its id, `host` or `no-device`. Absent in format 1, whose ids include the device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// The time.
     #[serde(with = "rfc3339")]
+    #[schemars(with = "String")]
     pub time: SystemTime,
-    /// The machine's name.
-    pub host: String,
-    /// Names and versions of what ran the tests (`clmatrix-harness`, the tests' crate).
-    pub versions: Vec<(String, String)>,
-    /// The command line, word by word.
-    pub command_line: Vec<String>,
-    /// How a person reruns one test; its id is appended, quoted.
-    pub rerun_command: String,
-    /// The selected devices.
-    pub devices: Vec<RunDevice>,
+    /// Counts the executions of this test on this device, from 1.
+    #[serde(default = "first_attempt")]
+    pub attempt: u32,
+    /// The number of the worker, unique in the run, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<u32>,
+    /// The slot of the device, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slot: Option<u32>,
+    /// The process id of the worker.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+}
+
+/// A test in a `started` event.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum TestName {
+    /// Its position in the list of tests, from 0.
+    Position(u32),
+    /// Its id, `suite::test::case@device` (format 1).
+    Id(String),
+}
+
+pub(super) fn first_attempt() -> u32 {
+    1
+}
+
+/// A crash was attributed to another test than the one that was running.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Charged {
+    /// The id of the test that caused the crash.
+    pub test: String,
+    /// The attempt of that test.
+    pub attempt: u32,
+    /// The id of the test that was running.
+    pub by: String,
+    /// Its attempt that crashed.
+    pub by_attempt: u32,
+    /// The evidence.
+    pub why: String,
+}
+
+/// The run is over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct End {
+    /// True if it was cut short (Ctrl-C).
+    pub interrupted: bool,
+    /// Wall time of the run.
+    #[serde(rename = "duration_ns", with = "nanoseconds")]
+    #[schemars(with = "u64")]
+    pub duration: Duration,
+    /// The exit status of `clmatrix run`. Absent in format 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_status: Option<u8>,
+    /// The number of results of each verdict.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counts: BTreeMap<String, u64>,
 }
 
 /// The result of one test on one device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "FinishedLine")]
 pub struct TestResult {
     /// `suite::test::case@device`; tests that need no device have the device `host`.
     pub test: String,
@@ -110,6 +172,17 @@ pub struct TestResult {
     /// The reason that the configuration gives for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expectation: Option<String>,
+    /// The number of that expectation in the log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expectation_number: Option<u32>,
+    /// The number of this execution of the test, from 1.
+    pub attempt: u32,
+    /// The number of the worker that ran it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<u32>,
+    /// The slot of the device, where a worker ran it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slot: Option<u32>,
     /// Wall time of the test itself.
     #[serde(rename = "duration_ns", with = "nanoseconds")]
     pub duration: Duration,
@@ -128,9 +201,12 @@ pub struct TestResult {
     /// The changes that the test left behind in its process, a line each: `RLIMIT_NOFILE 1024 -> 0`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_behind: Vec<String>,
-    /// Where the test stands in the source, if known.
+    /// Where the test stands in the source. In the log, the plan has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<crate::verdict::Location>,
+    /// The bytes of the line in the log, if the outputs are there alone.
+    #[serde(skip)]
+    pub(crate) output_at: Option<std::ops::Range<u64>>,
 }
 
 impl TestResult {
@@ -183,7 +259,11 @@ mod tests {
 
     /// `outcome` where `status` was expected.
     fn result(outcome: Outcome, status: ExpectedStatus) -> TestResult {
-        judged("s::t@d", outcome, Some(Expectation { status, reason: "bug 7".to_owned() }))
+        judged(
+            "s::t@d",
+            outcome,
+            Some(Expectation { number: 1, status, reason: "bug 7".to_owned() }),
+        )
     }
 
     fn failed() -> Outcome {

@@ -1,8 +1,21 @@
-//! The event log: [`events`] has its lines, [`recorder`] writes them, [`read`] reads them back.
+//! The event log: [`events`] has its lines, [`recorder`] writes them, [`read`] reads them back, and
+//! [`store`] has the folders of the runs.
 
+pub mod device_record;
 pub mod events;
-pub(crate) mod header;
+mod finished;
+mod line;
+pub(crate) mod lock;
+pub mod plan;
 pub mod read;
 pub mod recorder;
+pub mod run_header;
 #[cfg(test)]
 pub(crate) mod sample;
+pub mod store;
+mod system;
+
+/// The JSON Schema of a line of the event log.
+pub fn schema() -> schemars::Schema {
+    schemars::schema_for!(events::Event)
+}

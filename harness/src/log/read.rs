@@ -1,25 +1,35 @@
-//! Reads an event log back: from what happened, in its order, to one result for each test.
+//! Reads an event log back: from the events, in their order, to one result for each test.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use indexmap::IndexMap;
 
+use super::line::Line;
 use crate::characterize::Characterization;
 use crate::devices::failure::FailedDriver;
-use crate::log::events::{Event, RunHeader, TestResult};
-use crate::verdict::{Outcome, Verdict};
+use crate::devices::run_device::HOST;
+use crate::log::events::{Charged, Event, Started, TestName, TestResult};
+use crate::log::plan::PlannedTest;
+use crate::log::run_header::RunHeader;
+use crate::target::{NOT_ALL_RUN, SUCCESS, UNEXPECTED};
+use crate::verdict::{Location, Outcome, Verdict};
 
-/// The version of the event log's format that is written and read.
-pub const FORMAT: u32 = 1;
+/// The version of the event log's format that is written. All up to it are read.
+pub const FORMAT: u32 = 2;
 
-/// A log, read back: the input of every report.
+/// Longer outputs stay in the file, in bytes.
+const LONG_OUTPUT: usize = 4 * 1024;
+
+/// The sum of a log: the input of every report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunLog {
-    /// The first line.
+    /// The first line, with all devices.
     pub header: RunHeader,
     /// Expected devices that are not there.
     pub absent: Vec<String>,
@@ -27,14 +37,27 @@ pub struct RunLog {
     pub failed_drivers: Vec<FailedDriver>,
     /// True if one of them fails the run.
     pub strict_drivers: bool,
-    /// What each device is like, by its id, or why that is not known; none where no test was run.
+    /// The characteristics of each device, by its id, or why they are unknown; none where no test was
+    /// run.
     pub characterizations: IndexMap<String, Result<Box<Characterization>, String>>,
     /// One result for each planned test, in the plan's order; `NotRun` where the log has none.
     pub results: Vec<TestResult>,
+    /// The crashes that were attributed to other tests.
+    pub charges: Vec<Charged>,
     /// True if the run was cut short, or its log ends early.
     pub interrupted: bool,
+    /// True if the log has an end.
+    pub has_ended: bool,
+    /// The exit status in the log.
+    pub recorded_status: Option<u8>,
     /// Wall time of the run; zero where the log ends early.
     pub duration: Duration,
+    /// The number of events that this version does not know.
+    pub unknown_events: u64,
+    /// The number of fields that this version does not know.
+    pub unknown_fields: u64,
+    /// The file, if long outputs stay there.
+    pub(crate) file: Option<PathBuf>,
 }
 
 /// A log that cannot be read.
@@ -45,7 +68,7 @@ pub enum ReadError {
     Io {
         /// The log.
         path: PathBuf,
-        /// What happened.
+        /// The reason.
         error: io::Error,
     },
     /// A line is not an event.
@@ -55,7 +78,7 @@ pub enum ReadError {
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The reason.
         error: serde_json::Error,
     },
     /// The events do not make a log.
@@ -63,7 +86,7 @@ pub enum ReadError {
     Log {
         /// The log.
         path: PathBuf,
-        /// What is wrong with them.
+        /// The reason.
         error: LogError,
     },
 }
@@ -77,173 +100,410 @@ pub enum LogError {
     /// Two logs in one file.
     #[error("the log of more than one run: it has a second `run` event")]
     SecondHeader,
-    /// Written by another version.
-    #[error("the log has format {0}, but this version reads format {FORMAT}")]
+    /// Written by a later version, and this version would misread it.
+    #[error("the log has format {0}, but this version reads formats 1 to {FORMAT}")]
     Format(u32),
 }
 
 impl RunLog {
-    /// Reads the log of a run, whether or not that run came to its end.
+    /// Reads the log of a run, whether or not that run came to its end. Long outputs stay in the file.
     ///
     /// A last line without its newline was being written when the runner was killed, and does not
     /// count unless it is whole.
     pub fn read(path: &Path) -> Result<Self, ReadError> {
+        let file =
+            File::open(path).map_err(|error| ReadError::Io { path: path.to_owned(), error })?;
+        let mut log = Self::read_from(BufReader::new(file), path, true)?;
+        log.file = Some(path.to_owned());
+        Ok(log)
+    }
+
+    /// Reads a log from a stream, which `name` names in errors. All outputs are kept.
+    pub fn read_stream(stream: impl BufRead, name: &Path) -> Result<Self, ReadError> {
+        Self::read_from(stream, name, false)
+    }
+
+    /// Reads the first line alone.
+    pub(crate) fn read_header(path: &Path) -> Result<RunHeader, ReadError> {
         let io = |error| ReadError::Io { path: path.to_owned(), error };
-        let mut reader = BufReader::new(File::open(path).map_err(io)?);
-        let mut events = Vec::new();
         let mut line = Vec::new();
+        BufReader::new(File::open(path).map_err(io)?).read_until(b'\n', &mut line).map_err(io)?;
+        serde_json::from_slice(&line).map_err(|error| ReadError::Line {
+            path: path.to_owned(),
+            line: 1,
+            error,
+        })
+    }
+
+    fn read_from(
+        mut stream: impl BufRead,
+        path: &Path,
+        outputs_stay: bool,
+    ) -> Result<Self, ReadError> {
+        let io = |error| ReadError::Io { path: path.to_owned(), error };
+        let of_log = |error| ReadError::Log { path: path.to_owned(), error };
+        let (mut sum, mut line, mut end) = (Sum::default(), Vec::new(), 0);
         for number in 1.. {
             line.clear();
-            if reader.read_until(b'\n', &mut line).map_err(io)? == 0 {
+            let length = stream.read_until(b'\n', &mut line).map_err(io)? as u64;
+            if length == 0 {
                 break;
             }
-            match serde_json::from_slice(&line) {
-                Ok(event) => events.push(event),
+            let place = end..end + length;
+            end += length;
+            match Line::read(&line) {
+                Ok(Line { event: Some(event), unknown_fields }) => {
+                    sum.add(event, outputs_stay.then_some(place)).map_err(of_log)?;
+                    sum.unknown_fields += unknown_fields;
+                }
+                Ok(Line { event: None, .. }) => sum.unknown_events += 1,
                 Err(_) if !line.ends_with(b"\n") => break,
                 Err(error) => {
                     return Err(ReadError::Line { path: path.to_owned(), line: number, error });
                 }
             }
         }
-        Self::from_events(events).map_err(|error| ReadError::Log { path: path.to_owned(), error })
+        if sum.log.is_none() {
+            return Err(of_log(LogError::NoHeader));
+        }
+        Ok(sum.finish())
     }
 
-    /// Sums up the events of a run.
-    ///
-    /// A later result of a test replaces an earlier one. A test that was started but did not
-    /// finish has not run: whether it would have passed is not known.
+    /// Sums up the events of a run. See [`Sum`].
     pub fn from_events(events: impl IntoIterator<Item = Event>) -> Result<Self, LogError> {
-        let mut events = events.into_iter();
-        let Some(Event::Run(header)) = events.next() else {
+        let mut sum = Sum::default();
+        for event in events {
+            sum.add(event, None)?;
+        }
+        if sum.log.is_none() {
             return Err(LogError::NoHeader);
+        }
+        Ok(sum.finish())
+    }
+
+    /// The result with its outputs, which may be in the file. Outputs that cannot be read are empty.
+    pub fn with_output<'a>(&self, result: &'a TestResult) -> Cow<'a, TestResult> {
+        let (Some(path), Some(place)) = (&self.file, &result.output_at) else {
+            return Cow::Borrowed(result);
         };
-        if header.format != FORMAT {
+        match read_line(path, place) {
+            Some(TestResult { stdout, stderr, .. }) => {
+                Cow::Owned(TestResult { stdout, stderr, ..result.clone() })
+            }
+            None => Cow::Borrowed(result),
+        }
+    }
+
+    /// Returns whether all went as expected: to the end, with every expected device present and no
+    /// driver failed that must not, and at least one result.
+    pub fn is_success(&self) -> bool {
+        self.status() == SUCCESS
+    }
+
+    /// The exit status of the run: the one in the log, else the one that its results give.
+    pub fn exit_status(&self) -> u8 {
+        self.recorded_status.unwrap_or_else(|| self.status())
+    }
+
+    /// The exit status that the results give.
+    pub fn status(&self) -> u8 {
+        self.status_of(&self.results, self.interrupted)
+    }
+
+    fn status_of(&self, results: &[TestResult], interrupted: bool) -> u8 {
+        let is_unexpected = |result: &TestResult| {
+            result.verdict != Verdict::NotRun && !result.verdict.is_as_expected()
+        };
+        if !self.absent.is_empty()
+            || !self.failed_drivers.is_empty() && self.strict_drivers
+            || results.iter().any(is_unexpected)
+        {
+            UNEXPECTED
+        } else if interrupted
+            || results.is_empty()
+            || results.iter().any(|result| result.verdict == Verdict::NotRun)
+        {
+            NOT_ALL_RUN
+        } else {
+            SUCCESS
+        }
+    }
+}
+
+fn read_line(path: &Path, place: &Range<u64>) -> Option<TestResult> {
+    let mut file = File::open(path).ok()?;
+    file.seek(SeekFrom::Start(place.start)).ok()?;
+    let mut line = vec![0; usize::try_from(place.end - place.start).ok()?];
+    file.read_exact(&mut line).ok()?;
+    serde_json::from_slice(&line).ok()
+}
+
+/// Adds up the events of a run, while it goes on or from its log.
+///
+/// A later result of a test replaces an earlier one. A test that was started but did not finish has
+/// not run: its result is unknown.
+#[derive(Default)]
+pub struct Sum {
+    /// All but the results; none before the first event.
+    log: Option<RunLog>,
+    results: Results,
+    unknown_events: u64,
+    unknown_fields: u64,
+}
+
+impl Sum {
+    /// Adds an event. `in_file` is the place of its line, if a report can read it again.
+    pub fn add(&mut self, event: Event, in_file: Option<Range<u64>>) -> Result<(), LogError> {
+        let Some(log) = &mut self.log else { return self.begin(event) };
+        match event {
+            Event::Run(_) => return Err(LogError::SecondHeader),
+            Event::Expectation(_) => {}
+            Event::Device(record) => log.header.devices.push(record.device),
+            Event::Plan(part) => part.tests.into_iter().for_each(|test| self.results.plan(test)),
+            Event::PlanDevice(part) => self.results.plan_on(part.device, part.ranges),
+            Event::DeviceAbsent(absent) => log.absent.push(absent.expected),
+            Event::DriverFailed(failed) => {
+                log.failed_drivers.push(failed.failed);
+                log.strict_drivers |= failed.strict;
+            }
+            Event::Characterized(known) => {
+                let error = known.error;
+                let unknown = || error.unwrap_or_else(|| "the log does not say".to_owned());
+                let characterization = known.characterization.ok_or_else(unknown);
+                log.characterizations.insert(known.device, characterization);
+            }
+            Event::Started(started) => self.results.start(started),
+            Event::Finished(mut result) => {
+                if result.stdout.len() + result.stderr.len() > LONG_OUTPUT
+                    && let Some(place) = in_file
+                {
+                    result.stdout = String::new();
+                    result.stderr = String::new();
+                    result.output_at = Some(place);
+                }
+                self.results.finish(*result);
+            }
+            Event::Charged(charged) => log.charges.push(charged),
+            Event::End(end) => {
+                log.interrupted = end.interrupted;
+                log.has_ended = true;
+                log.duration = end.duration;
+                log.recorded_status = end.exit_status;
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, event: Event) -> Result<(), LogError> {
+        let Event::Run(header) = event else { return Err(LogError::NoHeader) };
+        if header.format > FORMAT {
             return Err(LogError::Format(header.format));
         }
-        let mut results = Results::new(header.time);
-        let mut log = Self {
-            header,
+        self.results.run_started = Some(header.time);
+        self.log = Some(RunLog {
+            header: *header,
             absent: Vec::new(),
             failed_drivers: Vec::new(),
             strict_drivers: false,
             characterizations: IndexMap::new(),
             results: Vec::new(),
+            charges: Vec::new(),
             interrupted: true,
+            has_ended: false,
+            recorded_status: None,
             duration: Duration::ZERO,
-        };
-        for event in events {
-            match event {
-                Event::Run(_) => return Err(LogError::SecondHeader),
-                Event::Plan { tests } => tests.into_iter().for_each(|test| {
-                    results.of(test);
-                }),
-                Event::DeviceAbsent { expected } => log.absent.push(expected),
-                Event::DriverFailed { failed, strict } => {
-                    log.failed_drivers.push(failed);
-                    log.strict_drivers |= strict;
-                }
-                Event::Characterized { device, characterization, error } => {
-                    let unknown = || error.unwrap_or_else(|| "the log does not say".to_owned());
-                    log.characterizations.insert(device, characterization.ok_or_else(unknown));
-                }
-                Event::Started { test, time } => results.of(test).started = time,
-                Event::Finished(result) => {
-                    let place = results.of(result.test.clone());
-                    *place = result;
-                }
-                Event::End { interrupted, duration } => {
-                    log.interrupted = interrupted;
-                    log.duration = duration;
-                }
-            }
-        }
-        log.results = results.in_order;
-        Ok(log)
+            unknown_events: 0,
+            unknown_fields: 0,
+            file: None,
+        });
+        Ok(())
     }
 
-    /// Whether all went as expected: to the end, with every expected device present and no driver
-    /// failed that must not, and at least one result.
-    pub fn is_success(&self) -> bool {
-        !self.interrupted
-            && self.absent.is_empty()
-            && (self.failed_drivers.is_empty() || !self.strict_drivers)
-            && !self.results.is_empty()
-            && self.results.iter().all(|result| result.verdict.is_as_expected())
+    /// The results so far.
+    pub(crate) fn results(&self) -> &[TestResult] {
+        &self.results.in_order
+    }
+
+    /// The exit status if the run ends now.
+    pub(crate) fn status(&self, interrupted: bool) -> u8 {
+        let Some(log) = &self.log else { return NOT_ALL_RUN };
+        log.status_of(&self.results.in_order, interrupted)
+    }
+
+    /// The sum. The first event must have been added.
+    pub fn finish(mut self) -> RunLog {
+        self.results.lay_out();
+        RunLog {
+            results: self.results.in_order,
+            unknown_events: self.unknown_events,
+            unknown_fields: self.unknown_fields,
+            ..self.log.expect("a log begins with its header")
+        }
     }
 }
 
-/// The results so far, in the order in which the tests were first named: the plan's.
+/// The results so far, in the plan's order; tests that are not in the plan follow.
+#[derive(Default)]
 struct Results {
-    run_started: SystemTime,
+    run_started: Option<SystemTime>,
     in_order: Vec<TestResult>,
-    positions: HashMap<String, usize>,
+    /// The tests by their paths.
+    tests: IndexMap<String, PlannedTest>,
+    /// For each device, the place in `in_order` of each test.
+    places: IndexMap<String, HashMap<u32, u32>>,
+    /// Tests, and devices, that have no place yet.
+    planned: Vec<(u32, u32)>,
 }
 
 impl Results {
-    fn new(run_started: SystemTime) -> Self {
-        Self { run_started, in_order: Vec::new(), positions: HashMap::new() }
+    /// Adds a test to the list. A test of format 1 has its device in its id.
+    fn plan(&mut self, test: PlannedTest) {
+        if test.path.contains('@') {
+            self.of(&test.path);
+        } else {
+            self.tests.insert(test.path.clone(), test);
+        }
     }
 
-    /// The place for the result of `test`; `NotRun` until it is known.
-    fn of(&mut self, test: String) -> &mut TestResult {
-        let next = self.in_order.len();
-        let position = *self.positions.entry(test).or_insert_with_key(|test| {
-            self.in_order.push(not_run(test, self.run_started));
-            next
+    fn plan_on(&mut self, device: String, ranges: Vec<(u32, u32)>) {
+        let device = self.device(&device);
+        let known = self.tests.len() as u32;
+        for (first, last) in ranges {
+            self.planned
+                .extend((first..=last).take_while(|test| *test < known).map(|test| (test, device)));
+        }
+    }
+
+    fn device(&mut self, device: &str) -> u32 {
+        let position = self.places.get_index_of(device);
+        position.unwrap_or_else(|| self.places.insert_full(device.to_owned(), HashMap::new()).0)
+            as u32
+    }
+
+    /// Gives each planned test its place: test by test, in the order of the devices.
+    fn lay_out(&mut self) {
+        let mut planned = std::mem::take(&mut self.planned);
+        planned.sort_unstable();
+        for (test, device) in planned {
+            self.at(test, device);
+        }
+    }
+
+    /// The place for the result of a test on a device.
+    fn at(&mut self, test: u32, device: u32) -> &mut TestResult {
+        let (path, planned) = self.tests.get_index(test as usize).expect("a known test");
+        let (id, places) = self.places.get_index_mut(device as usize).expect("a known device");
+        let in_order = &mut self.in_order;
+        let started = self.run_started.unwrap_or(SystemTime::UNIX_EPOCH);
+        let place = *places.entry(test).or_insert_with(|| {
+            in_order.push(not_run(format!("{path}@{id}"), planned, started));
+            in_order.len() as u32 - 1
         });
-        &mut self.in_order[position]
+        &mut in_order[place as usize]
+    }
+
+    /// The place for the result of the test with this id.
+    fn of(&mut self, id: &str) -> &mut TestResult {
+        self.lay_out();
+        let (path, device) = id.rsplit_once('@').unwrap_or((id, HOST));
+        let device = self.device(device);
+        let test = self.tests.get_index_of(path).unwrap_or_else(|| {
+            self.tests.insert_full(path.to_owned(), PlannedTest::unplanned(path)).0
+        });
+        self.at(test as u32, device)
+    }
+
+    fn start(&mut self, started: Started) {
+        let result = match (started.test, started.device) {
+            (TestName::Id(id), _) => self.of(&id),
+            (TestName::Position(test), Some(device)) if (test as usize) < self.tests.len() => {
+                self.lay_out();
+                let device = self.device(&device);
+                self.at(test, device)
+            }
+            (TestName::Position(_), _) => return,
+        };
+        result.started = started.time;
+    }
+
+    fn finish(&mut self, result: TestResult) {
+        let place = self.of(&result.test);
+        let source = result.source.clone().or_else(|| place.source.take());
+        *place = TestResult { source, ..result };
     }
 }
 
-fn not_run(test: &str, started: SystemTime) -> TestResult {
+fn not_run(test: String, planned: &PlannedTest, started: SystemTime) -> TestResult {
+    let source = planned.file.clone().zip(planned.line);
     TestResult {
-        test: test.to_owned(),
+        test,
         outcome: Outcome::NotRun { reason: "the log has no result of it".to_owned() },
         verdict: Verdict::NotRun,
         expected_status: None,
         expectation: None,
+        expectation_number: None,
+        attempt: 1,
+        worker: None,
+        slot: None,
         duration: Duration::ZERO,
         started,
         stdout: String::new(),
         stderr: String::new(),
         properties: Vec::new(),
         left_behind: Vec::new(),
-        source: None,
+        source: source.map(|(file, line)| Location { file, line }),
+        output_at: None,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::fs;
 
     use clmatrix::characterize::Facts;
 
     use super::*;
+    use crate::log::events::{Characterized, DeviceAbsent, DriverFailed, End};
+    use crate::log::plan::PlannedTests;
     use crate::log::sample::{TIME, device, failed_driver, header, result};
 
     fn begin() -> Event {
-        Event::Run(header(vec![device("pocl-cpu", "PoCL")]))
+        Event::Run(Box::new(header(vec![device("pocl-cpu", "PoCL")])))
     }
 
     fn plan(tests: &[&str]) -> Event {
-        Event::Plan { tests: tests.iter().map(|&test| test.to_owned()).collect() }
+        let tests = tests.iter().map(|test| PlannedTest::unplanned(test)).collect();
+        Event::Plan(PlannedTests { tests })
     }
 
     fn started(test: &str) -> Event {
-        Event::Started { test: test.to_owned(), time: SystemTime::UNIX_EPOCH + 2 * TIME }
+        Event::Started(Started {
+            test: TestName::Id(test.to_owned()),
+            device: None,
+            time: SystemTime::UNIX_EPOCH + 2 * TIME,
+            attempt: 1,
+            worker: None,
+            slot: None,
+            pid: None,
+        })
     }
 
     fn passed(test: &str) -> Event {
-        Event::Finished(result(test, Outcome::Passed))
+        Event::Finished(Box::new(result(test, Outcome::Passed)))
     }
 
     fn failed(test: &str) -> Event {
         let outcome = Outcome::Failed { message: "no".to_owned(), location: None };
-        Event::Finished(result(test, outcome))
+        Event::Finished(Box::new(result(test, outcome)))
     }
 
     fn end() -> Event {
-        Event::End { interrupted: false, duration: Duration::from_secs(9) }
+        end_after(false, Duration::from_secs(9))
+    }
+
+    fn end_after(interrupted: bool, duration: Duration) -> Event {
+        Event::End(End { interrupted, duration, exit_status: None, counts: BTreeMap::new() })
     }
 
     fn verdicts(log: &RunLog) -> Vec<(&str, Verdict)> {
@@ -295,8 +555,10 @@ mod tests {
                 let device = device.to_owned();
                 let characterization = characterization.cloned().map(Box::new);
                 let error = error.map(str::to_owned);
-                let event = Event::Characterized { device, characterization, error };
-                serde_json::from_str(&serde_json::to_string(&event).unwrap()).unwrap()
+                let known = Characterized { device, characterization, error };
+                let event = Event::Characterized(known);
+                let line = serde_json::to_vec(&event).unwrap();
+                Line::read(&line).unwrap().event.expect("a known event")
             };
         let events = [
             begin(),
@@ -311,7 +573,7 @@ mod tests {
 
     #[test]
     fn events_that_are_no_log() {
-        let other = Event::Run(RunHeader { format: FORMAT + 1, ..header(Vec::new()) });
+        let other = Event::Run(Box::new(RunHeader { format: FORMAT + 1, ..header(Vec::new()) }));
         let cases = [
             (vec![], LogError::NoHeader),
             (vec![end(), begin()], LogError::NoHeader),
@@ -325,10 +587,10 @@ mod tests {
 
     #[test]
     fn success_needs_an_end_a_result_and_nothing_unexpected() {
-        let no_device = Event::Run(header(Vec::new()));
-        let absent = Event::DeviceAbsent { expected: "intel-*".to_owned() };
-        let driver = |strict| Event::DriverFailed { failed: failed_driver(), strict };
-        let cut_short = Event::End { interrupted: true, duration: Duration::ZERO };
+        let no_device = Event::Run(Box::new(header(Vec::new())));
+        let absent = Event::DeviceAbsent(DeviceAbsent { expected: "intel-*".to_owned() });
+        let driver = |strict| Event::DriverFailed(DriverFailed { failed: failed_driver(), strict });
+        let cut_short = end_after(true, Duration::ZERO);
         let cases = [
             (vec![begin(), passed("s::a@d"), end()], true),
             (vec![begin(), passed("s::a@d")], false),
@@ -353,12 +615,12 @@ mod tests {
         let events = [
             begin(),
             plan(&["s::a@d", "s::b@d"]),
-            Event::DeviceAbsent { expected: "intel-*".to_owned() },
-            Event::DriverFailed { failed: failed_driver(), strict: true },
+            Event::DeviceAbsent(DeviceAbsent { expected: "intel-*".to_owned() }),
+            Event::DriverFailed(DriverFailed { failed: failed_driver(), strict: true }),
             started("s::a@d"),
             passed("s::a@d"),
             started("s::b@d"),
-            Event::Finished(result("s::b@d", crashed)),
+            Event::Finished(Box::new(result("s::b@d", crashed))),
             end(),
         ];
         let line = |event| serde_json::to_string(event).unwrap() + "\n";

@@ -1,19 +1,20 @@
-//! Writes results to the event log at once, and passes them to the observer when they are settled.
+//! Writes events to the log at once, adds them up, and passes results to the observer when they are
+//! settled.
 
-use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::SystemTime;
+use std::fs::File;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::characterize::Characterization;
-use crate::log::events::{Event, TestResult};
+use crate::config::Sync;
+use crate::log::events::{Characterized, Charged, End, Event, Started, TestResult};
+use crate::log::read::{RunLog, Sum};
 use crate::os::Source;
 use crate::verdict::Outcome;
 
 /// Follows a run. Threads that run tests call the methods, with positions in the plan.
-pub trait Observer: Sync {
+pub trait Observer: std::marker::Sync {
     /// A worker starts a test.
     fn started(&self, _position: usize) {}
 
@@ -34,39 +35,95 @@ pub trait Observer: Sync {
 /// Writes the log and notifies the observer.
 pub struct Recorder<'a> {
     sinks: Mutex<Sinks>,
+    sync: Sync,
+    /// True if the log has lines that are not synced.
+    is_dirty: AtomicBool,
     /// True if some test was not run.
     lacks_results: AtomicBool,
+    /// The number of workers so far.
+    workers: AtomicU32,
     observer: &'a dyn Observer,
 }
 
 struct Sinks {
-    log: Option<EventLog>,
+    log: Option<File>,
+    /// The bytes of whole lines in the log.
+    length: u64,
+    /// The sum of all events, if there is a log.
+    sum: Option<Sum>,
     /// True if each event goes to standard output as well, until the first error there.
     to_stdout: bool,
     /// The first error of standard output.
     stdout_error: Option<io::Error>,
     /// The first error of the log; after it no more is written there.
-    error: Option<io::Error>,
+    loss: Option<Loss>,
+}
+
+/// The end of a log that could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("the event log cannot be written: {error}{}", missing(.first.as_deref()))]
+pub(crate) struct Loss {
+    error: io::Error,
+    /// The first test whose result is not in the log.
+    first: Option<String>,
+}
+
+fn missing(first: Option<&str>) -> String {
+    first.map_or_else(String::new, |test| format!("; it has no results from {test} on"))
 }
 
 impl<'a> Recorder<'a> {
     /// Writes to `log`, if there is one.
-    pub fn new(log: Option<EventLog>, to_stdout: bool, observer: &'a dyn Observer) -> Self {
-        let sinks = Sinks { log, to_stdout, stdout_error: None, error: None };
-        Self { sinks: Mutex::new(sinks), lacks_results: AtomicBool::new(false), observer }
+    pub fn new(log: Option<File>, sync: Sync, to_stdout: bool, observer: &'a dyn Observer) -> Self {
+        let sum = log.as_ref().map(|_| Sum::default());
+        let sinks = Sinks { log, length: 0, sum, to_stdout, stdout_error: None, loss: None };
+        Self {
+            sinks: Mutex::new(sinks),
+            sync,
+            is_dirty: AtomicBool::new(false),
+            lacks_results: AtomicBool::new(false),
+            workers: AtomicU32::new(0),
+            observer,
+        }
     }
 
     /// Adds a line to the log.
-    pub fn record(&self, event: &Event) {
-        let mut line = serde_json::to_vec(event).expect("events are plain data");
+    pub fn record(&self, event: Event) {
+        let mut line = serde_json::to_vec(&event).expect("events are plain data");
         line.push(b'\n');
-        self.sinks.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).write(&line);
+        let is_start = matches!(event, Event::Started(_));
+        let mut sinks = self.sinks();
+        sinks.write(&line, event);
+        match self.sync {
+            Sync::Each if is_start => sinks.sync(),
+            _ => self.is_dirty.store(true, Ordering::Relaxed),
+        }
+    }
+
+    fn sinks(&self) -> MutexGuard<'_, Sinks> {
+        self.sinks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Syncs the log if it has new lines and the profile asks for a sync from time to time.
+    pub fn sync_if_dirty(&self) {
+        if self.sync == Sync::Off || !self.is_dirty.swap(false, Ordering::Relaxed) {
+            return;
+        }
+        // Outside the lock: other threads write meanwhile.
+        let log = self.sinks().log.as_ref().and_then(|log| log.try_clone().ok());
+        // An error shows at the next write.
+        let _ = log.map(|log| log.sync_data());
     }
 
     /// Returns whether events go anywhere.
     pub fn is_kept(&self) -> bool {
-        let sinks = self.sinks.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let sinks = self.sinks();
         sinks.log.is_some() || sinks.to_stdout
+    }
+
+    /// Returns the number of a new worker, unique in the run.
+    pub fn number_worker(&self) -> u32 {
+        self.workers.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Records the characteristics of a device, or why they are unknown.
@@ -80,13 +137,17 @@ impl<'a> Recorder<'a> {
             Ok(characterization) => (Some(characterization), None),
             Err(error) => (None, Some(error)),
         };
-        self.record(&Event::Characterized { device, characterization, error });
+        self.record(Event::Characterized(Characterized { device, characterization, error }));
+    }
+
+    /// Tells the observer that a test begins.
+    pub fn begun(&self, position: usize) {
+        self.observer.started(position);
     }
 
     /// Records that a test goes to a worker.
-    pub fn started(&self, position: usize, test: &str, time: SystemTime) {
-        self.record(&Event::Started { test: test.to_owned(), time });
-        self.observer.started(position);
+    pub fn started(&self, started: Started) {
+        self.record(Event::Started(started));
     }
 
     /// Passes the output of a running test to the observer.
@@ -94,9 +155,15 @@ impl<'a> Recorder<'a> {
         self.observer.wrote(position, from, bytes);
     }
 
-    /// Tells the observer that a test is run again.
-    pub fn repeated(&self, position: usize) {
+    /// Records the result of an attempt, and tells the observer that the test is run again.
+    pub fn repeated(&self, position: usize, result: TestResult) {
+        self.record(Event::Finished(Box::new(result)));
         self.observer.repeated(position);
+    }
+
+    /// Records that a crash is attributed to another test.
+    pub fn charged(&self, charged: Charged) {
+        self.record(Event::Charged(charged));
     }
 
     /// Records the result of a test; a later result of the same test replaces it.
@@ -104,7 +171,7 @@ impl<'a> Recorder<'a> {
         if let Outcome::NotRun { .. } = result.outcome {
             self.lacks_results.store(true, Ordering::Relaxed);
         }
-        self.record(&Event::Finished(result.clone()));
+        self.record(Event::Finished(Box::new(result.clone())));
         self.observer.finished(position);
     }
 
@@ -118,86 +185,110 @@ impl<'a> Recorder<'a> {
         self.observer.settled(position, result);
     }
 
-    /// Takes the first error of standard output.
-    pub fn take_stdout_error(&self) -> Option<io::Error> {
-        self.sinks.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).stdout_error.take()
+    /// Records the end that `end` makes of the sum of all events so far.
+    pub(crate) fn record_end(&self, end: impl FnOnce(Option<&Sum>) -> End) {
+        let end = end(self.sinks().sum.as_ref());
+        self.record(Event::End(end));
     }
 
-    /// Returns the log, still locked, or the first error of writing it.
-    pub fn finish(self) -> io::Result<Option<EventLog>> {
-        let sinks = self.sinks.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-        sinks.error.map_or(Ok(sinks.log), Err)
+    /// Takes the first error of standard output.
+    pub fn take_stdout_error(&self) -> Option<io::Error> {
+        self.sinks().stdout_error.take()
+    }
+
+    /// Returns the sum of all events, if there is a log, and the end of the log that is lost.
+    pub(crate) fn finish(self) -> (Option<RunLog>, Option<Loss>) {
+        let sinks = self.sinks.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (sinks.sum.map(Sum::finish), sinks.loss)
     }
 }
 
 impl Sinks {
-    fn write(&mut self, line: &[u8]) {
-        if let Some(log) = self.log.as_mut().filter(|_| self.error.is_none()) {
+    fn write(&mut self, line: &[u8], event: Event) {
+        let start = self.length;
+        if let Some(log) = &mut self.log
+            && self.loss.is_none()
+        {
             // One call a line, so that a log that ends early ends at a line, or within its last.
-            self.error = log.file.write_all(line).err();
+            match log.write_all(line) {
+                Ok(()) => self.length += line.len() as u64,
+                Err(error) => {
+                    let _ = log.set_len(start);
+                    self.loss = Some(Loss { error, first: None });
+                }
+            }
+        }
+        if let (Some(Loss { first: first @ None, .. }), Event::Finished(result)) =
+            (&mut self.loss, &event)
+        {
+            *first = Some(result.test.clone());
+        }
+        if let Some(sum) = &mut self.sum {
+            let in_file = self.loss.is_none().then_some(start..self.length);
+            sum.add(event, in_file).expect("the events of a run make a log");
         }
         if self.to_stdout {
             self.stdout_error = io::stdout().write_all(line).err();
             self.to_stdout = self.stdout_error.is_none();
         }
     }
-}
 
-/// The file `events.jsonl` of a report folder, locked against other runs.
-pub struct EventLog {
-    file: File,
-}
-
-impl EventLog {
-    /// Starts a new log in `folder`; the reports of an earlier run are removed with theirs.
-    pub fn create(folder: &Path) -> io::Result<Self> {
-        fs::create_dir_all(folder)?;
-        let file = File::options().create(true).append(true).open(Self::path(folder))?;
-        if file.try_lock().is_err() {
-            return Err(io::Error::new(
-                io::ErrorKind::ResourceBusy,
-                "another run writes its reports there; give this run a folder of its own with \
-                 --report-dir or CLMATRIX_REPORT_DIR",
-            ));
-        }
-        if !is_a_log(&Self::path(folder))? {
-            return Err(io::Error::new(
-                io::ErrorKind::AlreadyExists,
-                "its events.jsonl is not a log of clmatrix; it is left alone",
-            ));
-        }
-        file.set_len(0)?;
-        remove_reports(&folder.join("junit"), "xml")?;
-        Ok(Self { file })
-    }
-
-    /// Where the log of a report folder stands.
-    pub fn path(folder: &Path) -> PathBuf {
-        folder.join("events.jsonl")
+    fn sync(&self) {
+        // An error shows at the next write.
+        let _ = self.log.as_ref().map(File::sync_data);
     }
 }
 
-/// Returns whether a file is empty or begins as a log does.
-fn is_a_log(file: &Path) -> io::Result<bool> {
-    let mut first_line = String::new();
-    BufReader::new(File::open(file)?).read_line(&mut first_line)?;
-    Ok(first_line.is_empty()
-        || matches!(serde_json::from_str(&first_line), Ok(Event::Run(_)))
-        // An earlier run was killed while it wrote this line.
-        || !first_line.ends_with('\n') && first_line.starts_with("{\"event\":\"run\""))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::events::Event;
+    use crate::log::sample::{device, header, result};
 
-/// Removes the files in `folder` that have this extension: reports of what this run may not have.
-pub(crate) fn remove_reports(folder: &Path, extension: &str) -> io::Result<()> {
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries?,
-    };
-    for entry in entries {
-        let file = entry?.path();
-        if file.extension().is_some_and(|its| its == extension) {
-            fs::remove_file(file)?;
-        }
+    struct NoObserver;
+
+    impl Observer for NoObserver {
+        fn settled(&self, _position: usize, _result: &TestResult) {}
     }
-    Ok(())
+
+    /// Records a run into `log`, with a result whose output is long.
+    fn record(log: File) -> (RunLog, Option<Loss>) {
+        let recorder = Recorder::new(Some(log), Sync::Off, false, &NoObserver);
+        recorder.record(Event::Run(Box::new(header(vec![device("d", "PoCL")]))));
+        recorder.finished(0, &result("s::short@d", Outcome::Passed));
+        let mut long = result("s::long@d", Outcome::Passed);
+        long.stdout = "long ".repeat(1000);
+        recorder.finished(1, &long);
+        recorder.record_end(|sum| End {
+            interrupted: false,
+            duration: std::time::Duration::ZERO,
+            exit_status: sum.map(|sum| sum.status(false)),
+            counts: std::collections::BTreeMap::new(),
+        });
+        let (sum, loss) = recorder.finish();
+        (sum.expect("there is a log"), loss)
+    }
+
+    #[test]
+    fn the_sum_of_a_run_is_that_of_its_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("events.jsonl");
+        let (mut sum, loss) = record(File::create(&path).unwrap());
+        assert!(loss.is_none());
+        sum.file = Some(path.clone());
+        let read = RunLog::read(&path).unwrap();
+        assert_eq!(sum, read);
+        let long = &read.results[1];
+        assert_eq!(long.stdout, "");
+        assert_eq!(read.with_output(long).stdout, "long ".repeat(1000));
+    }
+
+    #[test]
+    fn outputs_stay_in_memory_if_the_log_is_lost() {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let (sum, loss) = record(full);
+        assert_eq!(sum.results[1].stdout, "long ".repeat(1000));
+        let message = loss.unwrap().to_string();
+        assert!(message.contains("it has no results from s::short@d on"), "{message}");
+    }
 }

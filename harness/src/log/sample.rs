@@ -6,7 +6,8 @@ use clmatrix::select::{DeviceInfo, DeviceType, Svm, Version};
 
 use crate::devices::failure::{DriverFailure, FailedDriver, FailureKind};
 use crate::devices::run_device::{PlatformName, RunDevice};
-use crate::log::events::{RunHeader, TestResult};
+use crate::log::events::TestResult;
+use crate::log::run_header::RunHeader;
 use crate::verdict::{Expectation, Outcome, judge};
 
 /// 2026-01-02T03:04:05Z.
@@ -66,6 +67,17 @@ pub(crate) fn header(devices: Vec<RunDevice>) -> RunHeader {
         command_line: vec!["clmatrix".to_owned(), "run".to_owned()],
         rerun_command: "clmatrix run --exact".to_owned(),
         devices,
+        profile: Some("default".to_owned()),
+        configuration: None,
+        host_settings: None,
+        environment: std::collections::BTreeMap::new(),
+        kernel: None,
+        cpu: None,
+        cpus: None,
+        memory: None,
+        build_id: None,
+        filter: Vec::new(),
+        parent: None,
     }
 }
 
@@ -81,6 +93,10 @@ pub(crate) fn judged(test: &str, outcome: Outcome, expectation: Option<Expectati
         verdict: judge(&outcome, expectation.as_ref()),
         outcome,
         expected_status: expectation.as_ref().map(|expectation| expectation.status),
+        expectation_number: expectation.as_ref().map(|expectation| expectation.number),
+        attempt: 1,
+        worker: Some(1),
+        slot: Some(0),
         expectation: expectation.map(|expectation| expectation.reason),
         duration: Duration::from_millis(250),
         started: SystemTime::UNIX_EPOCH + TIME,
@@ -89,5 +105,6 @@ pub(crate) fn judged(test: &str, outcome: Outcome, expectation: Option<Expectati
         properties: Vec::new(),
         left_behind: Vec::new(),
         source: None,
+        output_at: None,
     }
 }

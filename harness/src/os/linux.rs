@@ -91,6 +91,11 @@ impl Process {
         Ok(Self { death: death_of(pid), child: Some(child), pid, socket, stdout, stderr })
     }
 
+    /// The process id.
+    pub fn id(&self) -> u32 {
+        self.pid.as_raw().cast_unsigned()
+    }
+
     /// Waits until something can be read, the deadline passes, or the run is stopped.
     pub fn wait(&self, deadline: Instant, stop: &StopSignal) -> Wakeup {
         let descriptors = [

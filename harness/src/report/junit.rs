@@ -10,6 +10,7 @@
 use std::io;
 use std::time::{Duration, SystemTime};
 
+use indexmap::IndexMap;
 use junit_report::{OffsetDateTime, Report, TestCase, TestSuite};
 use quick_xml::events::{BytesEnd, BytesStart, Event};
 use quick_xml::{Reader, Writer};
@@ -22,7 +23,7 @@ use crate::log::events::{TestResult, left_behind_text};
 use crate::log::read::RunLog;
 use crate::verdict::Verdict;
 
-/// The results on `device` as a JUnit file.
+/// The `results` on `device` as a JUnit file.
 ///
 /// A failed test and an unexpected pass are a `failure`; a crash, a timeout and a test that was not
 /// run are an `error`; what was skipped, ignored or failed as expected is `skipped`, with the
@@ -31,12 +32,12 @@ use crate::verdict::Verdict;
 /// # Errors
 ///
 /// None is known: what is written goes to memory.
-pub fn junit(log: &RunLog, device: &str) -> io::Result<Vec<u8>> {
-    let suites = by_suite(log, device)
+pub fn junit(log: &RunLog, device: &str, results: &[&TestResult]) -> io::Result<Vec<u8>> {
+    let suites = by_suite(results)
         .into_iter()
         .map(|(name, results)| suite(log, name, device, &results))
         .collect();
-    file(&format!("clmatrix on {device}"), suites, &properties(log, device))
+    file(&format!("clmatrix on {device}"), suites, &properties(log, device, results))
 }
 
 /// The expected devices that are absent, each as a failed test.
@@ -86,14 +87,11 @@ pub fn failed_drivers(log: &RunLog) -> io::Result<Vec<u8>> {
     file("clmatrix: drivers", vec![suite], &properties)
 }
 
-/// The results on `device`, in the order in which the run has their suites.
-fn by_suite<'a>(log: &'a RunLog, device: &str) -> Vec<(&'a str, Vec<&'a TestResult>)> {
-    let mut suites: Vec<(&str, Vec<&TestResult>)> = Vec::new();
-    for result in log.results.iter().filter(|result| result.test_and_device().1 == device) {
-        match suites.iter_mut().find(|(name, _)| *name == result.suite()) {
-            Some((_, results)) => results.push(result),
-            None => suites.push((result.suite(), vec![result])),
-        }
+/// The results of each suite, in the order in which the run has them.
+fn by_suite<'a>(results: &[&'a TestResult]) -> IndexMap<&'a str, Vec<&'a TestResult>> {
+    let mut suites: IndexMap<&str, Vec<&TestResult>> = IndexMap::new();
+    for result in results {
+        suites.entry(result.suite()).or_default().push(result);
     }
     suites
 }
@@ -118,6 +116,7 @@ fn case(log: &RunLog, result: &TestResult) -> TestCase {
     if let Some(source) = &result.source {
         case.set_filepath(&one_line(&source.file));
     }
+    let result = &*log.with_output(result);
     if !result.stdout.is_empty() {
         case.set_system_out(&cdata(&result.stdout));
     }
@@ -148,7 +147,7 @@ fn verdict(log: &RunLog, result: &TestResult) -> junit_report::TestResult {
             let cause = Some(cdata(&result.outcome.to_string()));
             Junit::SkippedWithCause { type_, message, cause }
         }
-        Verdict::Fail | Verdict::UnexpectedPass => {
+        Verdict::Fail | Verdict::UnexpectedPass | Verdict::Unknown => {
             Junit::Failure { type_, message, cause: Some(explanation(log, result)) }
         }
         Verdict::Crash | Verdict::Timeout | Verdict::NotRun => {
@@ -188,7 +187,7 @@ fn timestamp(time: SystemTime) -> OffsetDateTime {
 }
 
 /// What ran the tests, what they ran on, and what they recorded.
-fn properties(log: &RunLog, device: &str) -> Vec<(String, String)> {
+fn properties(log: &RunLog, device: &str, results: &[&TestResult]) -> Vec<(String, String)> {
     let header = &log.header;
     let mut properties = vec![
         ("run.id".to_owned(), header.run_id.clone()),
@@ -202,8 +201,7 @@ fn properties(log: &RunLog, device: &str) -> Vec<(String, String)> {
     }
     let version = |(name, version): &(String, String)| (format!("version.{name}"), version.clone());
     properties.extend(header.versions.iter().map(version));
-    let results = log.results.iter().filter(|result| result.test_and_device().1 == device);
-    properties.extend(results.flat_map(|result| result.properties.iter().cloned()));
+    properties.extend(results.iter().flat_map(|result| result.properties.iter().cloned()));
     properties
 }
 

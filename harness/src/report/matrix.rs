@@ -5,23 +5,28 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use anstream::AutoStream;
+use indexmap::IndexMap;
+
 use super::excerpt;
 use super::table::{self, Color, Column, Group, MIN_WIDTH, cut, wrap};
 use super::text::{clean, first_line, one_line};
-use super::{devices, headline, junit_path, rerun, without_message};
+use super::{counted, devices, headline, human, junit_path, rerun, shell_quoted, without_message};
 use crate::devices::failure::FailedDriver;
 use crate::log::events::{TestResult, left_behind_text};
 use crate::log::read::RunLog;
+use crate::target::NOT_ALL_RUN;
 use crate::verdict::{Location, Outcome, Verdict};
 
 /// The columns of a device and the counts of the summary, in this order. Capitals are for verdicts
 /// that make a run fail.
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 10] = [
     Kind::new(Verdict::Pass, "ok", "passed", Some(Color::Green)),
     Kind::new(Verdict::Fail, "FAIL", "failed", Some(Color::Red)),
     Kind::new(Verdict::Crash, "CRASH", "crashed", Some(Color::Red)),
     Kind::new(Verdict::Timeout, "TIMEOUT", "timed out", Some(Color::Red)),
     Kind::new(Verdict::UnexpectedPass, "XPASS", "unexpectedly passed", Some(Color::Red)),
+    Kind::new(Verdict::Unknown, "UNKNOWN", "unknown", Some(Color::Red)),
     Kind::new(Verdict::NotRun, "NOT-RUN", "not run", Some(Color::Red)),
     Kind::new(Verdict::ExpectedFail, "xfail", "failed as expected", Some(Color::Yellow)),
     Kind::new(Verdict::Skip, "skip", "skipped", None),
@@ -56,6 +61,21 @@ pub struct Layout<'a> {
     pub output: ShownOutput,
     /// True to leave out the table.
     pub quiet: bool,
+    /// True to show all unexpected results of a device, not only the first.
+    pub all: bool,
+}
+
+impl<'a> Layout<'a> {
+    /// The layout for standard output.
+    pub(crate) fn of_terminal(
+        reports: &'a Path,
+        output: ShownOutput,
+        quiet: bool,
+        all: bool,
+    ) -> Self {
+        let color = AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
+        Self { width: 80, color, reports, output, quiet, all }
+    }
 }
 
 /// The tests whose captured output a page shows.
@@ -71,6 +91,9 @@ pub enum ShownOutput {
 
 /// More unexpected results than these are shown without their output.
 const FEW: usize = 10;
+
+/// The most unexpected results of a device, unless all are shown.
+const MOST_UNEXPECTED: usize = 20;
 
 /// The most lines of a message, and of the output of a stream.
 const LINES: usize = 20;
@@ -190,16 +213,38 @@ impl Page<'_> {
             ShownOutput::FewUnexpected => unexpected <= FEW,
             ShownOutput::All => true,
         };
-        let has_output =
-            |result: &TestResult| !result.stdout.is_empty() || !result.stderr.is_empty();
+        let has_output = |result: &TestResult| {
+            !result.stdout.is_empty() || !result.stderr.is_empty() || result.output_at.is_some()
+        };
         let is_shown = |result: &&TestResult| {
             !result.verdict.is_as_expected()
                 || self.layout.output == ShownOutput::All && has_output(result)
         };
-        let shown = ran.into_iter().filter(is_shown);
-        let mut blocks: Vec<_> = shown.map(|result| self.result(result, with_output)).collect();
+        let mut left_out: IndexMap<&str, usize> = IndexMap::new();
+        let mut blocks = Vec::new();
+        for result in ran.into_iter().filter(is_shown) {
+            let count = left_out.entry(result.test_and_device().1).or_default();
+            *count += usize::from(!result.verdict.is_as_expected());
+            if self.layout.all || result.verdict.is_as_expected() || *count <= MOST_UNEXPECTED {
+                blocks.push(self.result(&self.log.with_output(result), with_output));
+            }
+        }
+        blocks.extend(self.left_out(&left_out));
         blocks.extend(self.not_run(&not_run));
         blocks.join("\n")
+    }
+
+    /// Returns the number of unexpected results that are not shown, and the command that shows them.
+    fn left_out(&self, unexpected: &IndexMap<&str, usize>) -> Vec<String> {
+        let describe = |(device, count): (&&str, &usize)| {
+            let more = count.checked_sub(MOST_UNEXPECTED).filter(|more| *more > 0)?;
+            let title =
+                format!("{} on {}", counted(more, "more unexpected result"), one_line(device));
+            let report = shell_quoted(&self.layout.reports.display().to_string()).into_owned();
+            let command = format!("  all:   clmatrix report --all {report}\n");
+            Some(self.titled("NOT SHOWN:", &title) + &command)
+        };
+        if self.layout.all { Vec::new() } else { unexpected.iter().filter_map(describe).collect() }
     }
 
     fn result(&self, result: &TestResult, with_output: bool) -> String {
@@ -311,6 +356,7 @@ impl Page<'_> {
         let RunLog { header, absent, failed_drivers, results, .. } = self.log;
         let (word, color) = match self.log {
             log if log.interrupted => ("CUT SHORT", Color::Red),
+            log if log.status() == NOT_ALL_RUN => ("NOT ALL RUN", Color::Red),
             log if !log.is_success() => ("FAILED", Color::Red),
             _ => ("PASSED", Color::Green),
         };
@@ -320,11 +366,7 @@ impl Page<'_> {
             counted(header.devices.len(), "device"),
             human(self.log.duration)
         );
-        let mut parts: Vec<_> = self
-            .total()
-            .counts()
-            .map(|(kind, count)| format!("{count} {}", kind.meaning))
-            .collect();
+        let mut parts = self.total().parts();
         if !absent.is_empty() {
             parts.push(format!("{} absent", counted(absent.len(), "expected device")));
         }
@@ -345,9 +387,7 @@ impl Page<'_> {
     }
 
     fn total(&self) -> Tally {
-        let mut total = Tally::default();
-        self.log.results.iter().for_each(|result| total.add(result.verdict));
-        total
+        total(self.log)
     }
 
     /// A line that begins with what is wrong.
@@ -400,6 +440,13 @@ impl Tally {
     }
 }
 
+impl Tally {
+    /// Returns the count of each verdict that occurs, in words.
+    fn parts(&self) -> Vec<String> {
+        self.counts().map(|(kind, count)| format!("{count} {}", kind.meaning)).collect()
+    }
+}
+
 impl std::iter::Sum for Tally {
     fn sum<I: Iterator<Item = Self>>(tallies: I) -> Self {
         let mut sum = Self::default();
@@ -408,6 +455,17 @@ impl std::iter::Sum for Tally {
         }
         sum
     }
+}
+
+fn total(log: &RunLog) -> Tally {
+    let mut total = Tally::default();
+    log.results.iter().for_each(|result| total.add(result.verdict));
+    total
+}
+
+/// Returns the number of results of each verdict that occurs: `7 passed, 1 failed`.
+pub(crate) fn counts(log: &RunLog) -> String {
+    total(log).parts().join(", ")
 }
 
 /// Returns the time from the first start of a test on `device` to the last end.
@@ -431,19 +489,6 @@ fn place(result: &TestResult) -> Option<&Location> {
         _ => None,
     };
     failed_at.or(result.source.as_ref())
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
-fn human(duration: Duration) -> String {
-    let seconds = duration.as_secs();
-    match seconds {
-        0..60 => format!("{:.1} s", duration.as_secs_f64()),
-        60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
-        _ => format!("{} h {:02} min", seconds / 3600, seconds / 60 % 60),
-    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,9 @@ use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use indexmap::IndexMap;
 
 use crate::log::events::TestResult;
 use crate::log::read::RunLog;
@@ -32,8 +35,10 @@ pub fn write_all(log: &RunLog, folder: &Path) -> io::Result<Vec<PathBuf>> {
         written.push(path);
         io::Result::Ok(())
     };
-    for device in devices_with_results(log) {
-        write(&file_name(device), junit::junit(log, device)?)?;
+    for (device, results) in by_device(log) {
+        if !results.is_empty() {
+            write(&file_name(device), junit::junit(log, device, &results)?)?;
+        }
     }
     if !log.absent.is_empty() {
         write("absent-devices", junit::absent_devices(log)?)?;
@@ -44,29 +49,19 @@ pub fn write_all(log: &RunLog, folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(written)
 }
 
-/// The folder for the reports of a run of some of the tests, or without a device, which must not
-/// replace those of the whole run in `folder`. A run of all tests on some of the devices is a whole
-/// run.
-pub(crate) fn partial(folder: &Path) -> PathBuf {
-    folder.join("partial")
-}
-
 /// The devices in the order of the run's, then what else results name: the host.
 fn devices(log: &RunLog) -> Vec<&str> {
-    let mut devices: Vec<_> = log.header.devices.iter().map(|device| device.id.as_str()).collect();
-    for result in &log.results {
-        let (_, device) = result.test_and_device();
-        if !devices.contains(&device) {
-            devices.push(device);
-        }
-    }
-    devices
+    by_device(log).into_keys().collect()
 }
 
-fn devices_with_results(log: &RunLog) -> Vec<&str> {
-    let mut devices = devices(log);
-    devices.retain(|device| log.results.iter().any(|r| r.test_and_device().1 == *device));
-    devices
+/// The results of each device, in the order of [`devices`].
+fn by_device(log: &RunLog) -> IndexMap<&str, Vec<&TestResult>> {
+    let devices = log.header.devices.iter().map(|device| (device.id.as_str(), Vec::new()));
+    let mut results: IndexMap<&str, Vec<&TestResult>> = devices.collect();
+    for result in &log.results {
+        results.entry(result.test_and_device().1).or_default().push(result);
+    }
+    results
 }
 
 /// Returns the path of a device's JUnit file in a report folder.
@@ -112,6 +107,21 @@ pub(crate) fn result_line(result: &TestResult) -> String {
     format!("{line}: {}", text::first_line(&reason))
 }
 
+/// Returns `2 tests`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Returns a duration as `1.5 s`, `2 min 03 s` or `1 h 05 min`.
+pub(crate) fn human(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match seconds {
+        0..60 => format!("{:.1} s", duration.as_secs_f64()),
+        60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {:02} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
 /// The command that runs this test alone.
 fn rerun(log: &RunLog, result: &TestResult) -> String {
     format!("{} {}", log.header.rerun_command, shell_quoted(&result.test))
@@ -143,7 +153,11 @@ mod tests {
     #[test]
     fn a_result_on_one_line() {
         let failed = Outcome::Failed { message: "\nleft: 1\nright: 2".to_owned(), location: None };
-        let known = Expectation { status: ExpectedStatus::Fail, reason: "bug 7\nmore".to_owned() };
+        let known = Expectation {
+            number: 1,
+            status: ExpectedStatus::Fail,
+            reason: "bug 7\nmore".to_owned(),
+        };
         let cases = [
             (result("s::t@d", Outcome::Passed), "PASS s::t@d (0.25 s)"),
             (result("s::t@d", failed.clone()), "FAIL s::t@d (0.25 s): left: 1"),

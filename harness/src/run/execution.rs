@@ -1,13 +1,19 @@
 //! A run from its first event to its reports.
 
+use std::collections::BTreeMap;
+use std::fs::File;
 use std::panic::{self, AssertUnwindSafe};
-use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
-use crate::log::events::Event;
-use crate::log::header::header;
-use crate::log::read::RunLog;
-use crate::log::recorder::{EventLog, Observer, Recorder};
+use crate::log::device_record::DeviceRecord;
+use crate::log::events::{DeviceAbsent, DriverFailed, End, Event};
+use crate::log::plan::plan_events;
+use crate::log::read::{RunLog, Sum};
+use crate::log::recorder::{Observer, Recorder};
+use crate::log::run_header::{RunCommand, RunHeader};
+use crate::log::store::{LOG, Place, RunFolder};
 use crate::os;
 use crate::report;
 use crate::run::interrupt;
@@ -16,6 +22,9 @@ use crate::run::schedule::{self, Run};
 use crate::setup::Setup;
 use crate::target::{CANNOT_RUN, Target};
 use crate::terminal::{AnyError, output_result};
+
+/// The shortest time between two syncs of the log, unless each test asks for one.
+const SYNC_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A run that is ready to begin.
 pub struct Execution<'a> {
@@ -27,78 +36,130 @@ pub struct Execution<'a> {
     pub plan: &'a Plan,
     /// The settings of workers, and the expectations.
     pub run: Run<'a>,
-    /// The command that reruns one test; its id is appended.
-    pub rerun_command: String,
+    /// The command.
+    pub command: RunCommand,
     /// Where the log and the reports go; without it there are none.
-    pub report_dir: Option<PathBuf>,
+    pub(crate) place: Option<Place>,
     /// True if each event goes to standard output as well.
     pub print_events: bool,
+}
+
+/// A run that has ended.
+pub struct Finished<T> {
+    /// The sum of its log, if there is one.
+    pub log: Option<RunLog>,
+    /// The result of the function that ran meanwhile.
+    pub shown: T,
+    /// The log, the reports or standard output could not be written.
+    pub trouble: Option<AnyError>,
 }
 
 impl Execution<'_> {
     /// Runs everything while `meanwhile` runs on this thread, then writes the reports.
     ///
-    /// Returns the log as it was read back, if there is one. A panic in the schedule ends the
-    /// process, since `meanwhile` may wait for a result that never comes.
+    /// A panic in the schedule ends the process, since `meanwhile` may wait for a result that never
+    /// comes.
     ///
     /// # Errors
     ///
-    /// The report folder cannot be written, or, after the reports are complete, standard output.
+    /// The report folder cannot be used. Nothing was run.
     pub fn run<T>(
         self,
         observer: &dyn Observer,
         meanwhile: impl FnOnce() -> T,
-    ) -> Result<(Option<RunLog>, T), AnyError> {
-        let log = self.report_dir.as_deref().map(create_log).transpose()?;
-        let recorder = Recorder::new(log, self.print_events, observer);
+    ) -> Result<Finished<T>, AnyError> {
+        let folder = self.place.as_ref().map(|place| self.create(place)).transpose()?;
+        let (folder, file) = folder.unzip();
+        let recorder = Recorder::new(file, self.setup.profile.sync(), self.print_events, observer);
         let stop = interrupt::stop_on_signals()?;
         let started = Instant::now();
-        recorder.record(&Event::Run(header(&self.target, self.plan, self.rerun_command)));
-        recorder.record(&Event::plan(self.plan));
-        for expected in &self.setup.absent {
-            recorder.record(&Event::DeviceAbsent { expected: expected.clone() });
-        }
-        for failed in &self.setup.machine.failed {
-            let strict = self.setup.strict_drivers();
-            recorder.record(&Event::DriverFailed { failed: failed.clone(), strict });
-        }
+        self.record_head(&recorder);
         let shown = std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let run = || schedule::execute(&self.run, &recorder, &stop);
+            let (ended, end) = mpsc::channel::<()>();
+            scope.spawn(|| sync_until(end, &recorder));
+            let (run, recorder, stop) = (&self.run, &recorder, &stop);
+            scope.spawn(move || {
+                let run = || schedule::execute(run, recorder, stop);
                 panic::catch_unwind(AssertUnwindSafe(run))
-                    .unwrap_or_else(|_| os::exit_now(i32::from(CANNOT_RUN)))
+                    .unwrap_or_else(|_| os::exit_now(i32::from(CANNOT_RUN)));
+                drop(ended);
             });
             meanwhile()
         });
         // Ctrl-C after the last test is not an interruption: all results are there.
         let interrupted = stop.is_set() && recorder.lacks_results();
-        recorder.record(&Event::End { interrupted, duration: started.elapsed() });
+        recorder.record_end(|sum| self.end(sum, interrupted, started.elapsed()));
+        recorder.sync_if_dirty();
         let printed = recorder.take_stdout_error().map_or(Ok(()), Err);
-        let log = match &self.report_dir {
-            Some(folder) => Some(finish_log(recorder, folder)?),
-            None => None,
-        };
-        output_result(printed)?;
-        Ok((log, shown))
+        let (log, loss) = recorder.finish();
+        let mut trouble = output_result(printed).err();
+        let log = log.zip(folder).map(|(mut log, folder)| {
+            log.file = Some(folder.path.join(LOG));
+            if let Err(error) = write_reports(&log, &folder) {
+                trouble = Some(in_folder(&folder.path, &error));
+            }
+            log
+        });
+        if let Some(loss) = loss {
+            trouble = Some(self.in_report_folder(&loss));
+        }
+        Ok(Finished { log, shown, trouble })
+    }
+
+    fn create(&self, place: &Place) -> Result<(RunFolder, File), AnyError> {
+        let keep = self.setup.profile.keep_runs();
+        place.create(keep).map_err(|error| self.in_report_folder(&error))
+    }
+
+    fn in_report_folder(&self, error: &dyn std::error::Error) -> AnyError {
+        let folder = self.place.as_ref().map(|place| place.folder.as_path());
+        in_folder(folder.unwrap_or(Path::new("")), error)
+    }
+
+    /// Records all that is known before the first test.
+    fn record_head(&self, recorder: &Recorder<'_>) {
+        let Self { target, setup, run, .. } = self;
+        let header = RunHeader::new(target, setup, run, self.command.clone());
+        recorder.record(Event::Run(Box::new(header)));
+        for expectation in setup.config.expectations.written() {
+            recorder.record(Event::Expectation(expectation.clone()));
+        }
+        for (device, lane) in self.plan.devices.iter().zip(&run.lanes) {
+            recorder.record(Event::Device(Box::new(DeviceRecord::new(device, &lane.settings))));
+        }
+        plan_events(self.plan).into_iter().for_each(|event| recorder.record(event));
+        for expected in &setup.absent {
+            recorder.record(Event::DeviceAbsent(DeviceAbsent { expected: expected.clone() }));
+        }
+        for failed in &setup.machine.failed {
+            let (failed, strict) = (failed.clone(), setup.strict_drivers());
+            recorder.record(Event::DriverFailed(DriverFailed { failed, strict }));
+        }
+    }
+
+    fn end(&self, sum: Option<&Sum>, interrupted: bool, duration: Duration) -> End {
+        let mut counts = BTreeMap::new();
+        for result in sum.iter().flat_map(|sum| sum.results()) {
+            *counts.entry(result.verdict.name().to_owned()).or_default() += 1;
+        }
+        let status = sum.map(|sum| sum.status(interrupted));
+        let exit_status = if self.plan.lacks_devices() { Some(CANNOT_RUN) } else { status };
+        End { interrupted, duration, exit_status, counts }
     }
 }
 
-fn create_log(folder: &Path) -> Result<EventLog, AnyError> {
-    EventLog::create(folder).map_err(|error| in_folder(folder, &error))
-}
-
-/// Writes the reports; the log stays locked until they are complete.
-fn finish_log(recorder: Recorder<'_>, folder: &Path) -> Result<RunLog, AnyError> {
-    let _lock = recorder.finish().map_err(|error| in_folder(folder, &error))?;
-    write_reports(folder).map_err(|error| in_folder(folder, &*error))
+/// Syncs the log at most once a second, until `end`.
+fn sync_until(end: mpsc::Receiver<()>, recorder: &Recorder<'_>) {
+    while end.recv_timeout(SYNC_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+        recorder.sync_if_dirty();
+    }
 }
 
 fn in_folder(folder: &Path, error: &dyn std::error::Error) -> AnyError {
     format!("the report folder {}: {error}", folder.display()).into()
 }
 
-fn write_reports(folder: &Path) -> Result<RunLog, AnyError> {
-    let log = RunLog::read(&EventLog::path(folder))?;
-    report::write_all(&log, folder)?;
-    Ok(log)
+fn write_reports(log: &RunLog, folder: &RunFolder) -> std::io::Result<()> {
+    report::write_all(log, &folder.path)?;
+    folder.publish()
 }

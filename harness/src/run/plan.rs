@@ -71,6 +71,22 @@ impl Plan {
         Self { devices, entries, home }
     }
 
+    /// The position of each entry's test among the tests of the plan, without regard to devices.
+    pub fn test_positions(&self) -> Vec<u32> {
+        let mut last: Option<(&Test, u32)> = None;
+        let mut position = |test: &'static Test| {
+            // The entries of a test stand together.
+            let position = match last {
+                None => 0,
+                Some((before, position)) if std::ptr::eq(before, test) => position,
+                Some((_, position)) => position + 1,
+            };
+            last = Some((test, position));
+            position
+        };
+        self.entries.iter().map(|entry| position(entry.test)).collect()
+    }
+
     /// Returns whether a test needs a device on a machine without one.
     pub fn lacks_devices(&self) -> bool {
         self.entries.iter().any(Planned::lacks_device)
@@ -79,9 +95,13 @@ impl Plan {
     /// `suite::test::case@device`.
     pub fn id(&self, entry: &Planned) -> String {
         let mut id = String::new();
-        let device = self.device(entry).map_or(entry.without_device(), |device| &device.run.id);
-        write_id(&mut id, &entry.test.path(self.home), device);
+        write_id(&mut id, &entry.test.path(self.home), self.device_id(entry));
         id
+    }
+
+    /// The device part of the id.
+    pub fn device_id(&self, entry: &Planned) -> &str {
+        self.device(entry).map_or(entry.without_device(), |device| &device.run.id)
     }
 
     /// The id without its device.

@@ -20,7 +20,7 @@ use crate::config::{DeviceSettings, Leftovers};
 use crate::devices::TestDevice;
 use crate::devices::cache::Entry;
 use crate::devices::selection::NO_DEVICE_FOUND;
-use crate::log::events::{self, TestResult};
+use crate::log::events::{self, Charged, Started, TestName, TestResult};
 use crate::log::recorder::Recorder;
 use crate::os::StopSignal;
 use crate::registry::{Ignore, Test};
@@ -61,14 +61,17 @@ pub struct LaneSettings {
 
 /// Runs everything; returns when each entry of the plan has a settled result.
 pub fn execute(run: &Run<'_>, recorder: &Recorder<'_>, stop: &StopSignal) {
+    let tests = &run.plan.test_positions()[..];
     std::thread::scope(|scope| {
         for lane in lanes(run) {
             let lane = std::sync::Arc::new(lane);
             let slots = lane.settings.settings.slots.min(lane.entries.len());
             lane.working.store(slots, Ordering::Relaxed);
-            for _ in 0..slots {
+            for number in 0..slots {
                 let lane = lane.clone();
-                scope.spawn(move || Slot::new(run, &lane, recorder, stop).work());
+                scope.spawn(move || {
+                    Slot::new(run, tests, &lane, number as u32, recorder, stop).work()
+                });
             }
         }
     });
@@ -121,10 +124,16 @@ fn lanes<'a>(run: &'a Run<'_>) -> Vec<Lane<'a>> {
 /// One worker's place and the thread that serves it.
 struct Slot<'a> {
     run: &'a Run<'a>,
+    /// The position of each entry's test in the log.
+    tests: &'a [u32],
     lane: &'a Lane<'a>,
+    /// The number of this slot of the device, from 0.
+    number: u32,
     recorder: &'a Recorder<'a>,
     stop: &'a StopSignal,
     worker: Option<Worker>,
+    /// The number of the last worker.
+    worker_number: u32,
     /// How many tests this worker has run.
     served: usize,
     /// The last result of this worker, which a delayed crash may still change.
@@ -134,11 +143,24 @@ struct Slot<'a> {
 impl<'a> Slot<'a> {
     fn new(
         run: &'a Run<'a>,
+        tests: &'a [u32],
         lane: &'a Lane<'a>,
+        number: u32,
         recorder: &'a Recorder<'a>,
         stop: &'a StopSignal,
     ) -> Self {
-        Self { run, lane, recorder, stop, worker: None, served: 0, unsettled: None }
+        Self {
+            run,
+            tests,
+            lane,
+            number,
+            recorder,
+            stop,
+            worker: None,
+            worker_number: 0,
+            served: 0,
+            unsettled: None,
+        }
     }
 
     fn work(mut self) {
@@ -162,9 +184,9 @@ impl<'a> Slot<'a> {
             self.recorder.settled(position, &result);
             return;
         }
-        self.recorder.started(position, &self.run.plan.id(entry), started);
+        self.recorder.begun(position);
         let limit = entry.test.timeout.unwrap_or(self.lane.settings.settings.timeout);
-        let attempt = self.attempt_with_crashes_attributed(position, limit);
+        let attempt = self.attempt_with_crashes_attributed(position, started, limit);
         let worker_survived = attempt.worker_survived;
         let result = self.result(entry, started, attempt);
         self.recorder.finished(position, &result);
@@ -204,15 +226,21 @@ impl<'a> Slot<'a> {
     }
 
     /// Runs a test; if it crashes after another one in the same worker, finds out whose crash it is.
-    fn attempt_with_crashes_attributed(&mut self, position: usize, limit: Duration) -> Attempt {
-        let attempt = self.attempt(position, limit);
+    fn attempt_with_crashes_attributed(
+        &mut self,
+        position: usize,
+        started: SystemTime,
+        limit: Duration,
+    ) -> Attempt {
+        let attempt = self.attempt(position, 1, limit);
         let Some(Outcome::Crashed { how }) = &attempt.outcome else { return attempt };
         if how == KILLED_FROM_OUTSIDE {
             return attempt;
         }
         let Some((previous, mut suspect)) = self.unsettled.take() else { return attempt };
-        self.recorder.repeated(position);
-        let rerun = self.attempt(position, limit);
+        let entry = &self.run.plan.entries[position];
+        self.recorder.repeated(position, self.result(entry, started, attempt.clone()));
+        let rerun = self.attempt(position, 2, limit);
         match rerun.outcome {
             // Its own, then.
             Some(Outcome::Crashed { .. }) => {
@@ -231,6 +259,13 @@ impl<'a> Slot<'a> {
                         "{how}, delayed: it struck `{victim}`, which does not crash alone"
                     ),
                 };
+                self.recorder.charged(Charged {
+                    test: suspect.test.clone(),
+                    attempt: suspect.attempt,
+                    by: victim,
+                    by_attempt: attempt.number,
+                    why: how.clone(),
+                });
                 suspect.stdout += &attempt.stdout;
                 suspect.stderr += &attempt.stderr;
                 self.charge(previous, suspect);
@@ -239,21 +274,36 @@ impl<'a> Slot<'a> {
         }
     }
 
-    fn attempt(&mut self, position: usize, limit: Duration) -> Attempt {
+    fn attempt(&mut self, position: usize, number: u32, limit: Duration) -> Attempt {
         let mut worker = match self.worker.take() {
             Some(worker) => worker,
             None => match self.start_prepared_worker() {
                 Ok(worker) => worker,
-                Err(reason) => return Attempt::without_running(Outcome::NotRun { reason }),
+                Err(reason) => {
+                    let outcome = Outcome::NotRun { reason };
+                    return Attempt { number, ..Attempt::without_running(outcome) };
+                }
             },
         };
         self.served += 1;
-        let test = self.run.plan.entries[position].test;
+        let entry = &self.run.plan.entries[position];
+        let test = entry.test;
+        self.recorder.started(Started {
+            test: TestName::Position(self.tests[position]),
+            device: Some(self.run.plan.device_id(entry).to_owned()),
+            time: SystemTime::now(),
+            attempt: number,
+            worker: Some(self.worker_number),
+            slot: Some(self.number),
+            pid: Some(worker.process_id()),
+        });
         let mut attempt = worker.run(test, limit, self.stop, &mut |from, bytes| {
             if self.run.echo {
                 self.recorder.wrote(position, from, bytes);
             }
         });
+        attempt.number = number;
+        attempt.worker = Some(self.worker_number);
         let settings = &self.lane.settings.settings;
         if let Some(Outcome::Passed) = attempt.outcome {
             Self::fail_by_settings(settings, test, &mut attempt);
@@ -308,6 +358,7 @@ impl<'a> Slot<'a> {
             Ok(worker) => {
                 self.lane.failed_starts.store(0, Ordering::Relaxed);
                 self.served = 0;
+                self.worker_number = self.recorder.number_worker();
                 // The worker may die while it is characterized; the next worker is not asked again.
                 self.characterized(worker).map_or_else(|| self.start_worker(), Ok)
             }
@@ -345,14 +396,20 @@ impl<'a> Slot<'a> {
             verdict: judge(&outcome, expectation.as_ref()),
             outcome,
             expected_status: expectation.as_ref().map(|expectation| expectation.status),
+            expectation_number: expectation.as_ref().map(|expectation| expectation.number),
             expectation: expectation.map(|expectation| expectation.reason),
+            attempt: attempt.number,
+            worker: attempt.worker,
+            slot: attempt.worker.map(|_| self.number),
             duration: attempt.duration,
             started,
             stdout: attempt.stdout,
             properties: attempt.properties,
             left_behind: attempt.left_behind,
             stderr: attempt.stderr,
-            source: Some(entry.test.location()),
+            // The plan has it.
+            source: None,
+            output_at: None,
         }
     }
 }

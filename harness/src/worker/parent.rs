@@ -89,7 +89,7 @@ pub enum Exchange {
 }
 
 /// One execution of a test.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Attempt {
     /// What it did, or `None` where the run was stopped.
     pub outcome: Option<Outcome>,
@@ -105,12 +105,16 @@ pub struct Attempt {
     pub left_behind: Vec<String>,
     /// True if the worker is still good for another test.
     pub worker_survived: bool,
+    /// The number of this execution of the test, from 1.
+    pub number: u32,
+    /// The number of the worker, unless none was needed or could be started.
+    pub worker: Option<u32>,
 }
 
 impl Attempt {
     /// For a test that was decided without a worker.
     pub fn without_running(outcome: Outcome) -> Self {
-        Self { outcome: Some(outcome), ..Self::default() }
+        Self { outcome: Some(outcome), number: 1, ..Self::default() }
     }
 }
 
@@ -198,6 +202,11 @@ impl Worker {
             Answer::Prepared { .. } => Ok(()),
             other => Err(other),
         })
+    }
+
+    /// The process id.
+    pub fn process_id(&self) -> u32 {
+        self.process.id()
     }
 
     /// Runs one test; afterwards the worker is only good for another if the attempt says so.

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use clmatrix::characterize::measure::{Measured, Topic};
 use clmatrix::characterize::{Answer, Verdict};
 use clmatrix_harness::characterize::{Devices, TableAnswer};
-use clmatrix_harness::log::events::Event;
+use clmatrix_harness::log::events::Characterized;
 use indexmap::IndexMap;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -306,8 +306,9 @@ fn logged(folder: &Path, function: &str) -> IndexMap<String, Vec<Option<TableAns
     for line in
         std::fs::read_to_string(reports(folder).join("events.jsonl")).expect("a log").lines()
     {
-        let event = serde_json::from_str(line).expect("an event");
-        if let Event::Characterized { device, characterization, .. } = event {
+        if line.starts_with(r#"{"event":"characterized""#) {
+            let known: Characterized = serde_json::from_str(line).expect("an event");
+            let Characterized { device, characterization, .. } = known;
             let answer = characterization.and_then(|known| known.table.get(function).cloned());
             answers.entry(device).or_insert_with(Vec::new).push(answer);
         }

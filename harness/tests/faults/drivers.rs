@@ -319,7 +319,7 @@ fn tests_that_need_no_device_run_without() {
     );
     assert!(passes.summary().contains("no OpenCL device was found"), "{}", passes.summary());
     for report in ["host.xml", "no-device.xml"] {
-        assert!(folder.path().join("partial/junit").join(report).is_file(), "{report}");
+        assert!(reports(folder.path()).join("junit").join(report).is_file(), "{report}");
     }
     let whole = folder.path().join("events.jsonl");
     assert!(!whole.exists(), "the report of a run with devices stays");

@@ -3,11 +3,10 @@
 use std::collections::HashSet;
 use std::process::Output;
 
-use clmatrix_harness::log::read::RunLog;
 use clmatrix_harness::verdict::Verdict;
 
 use crate::Check;
-use crate::support::{LIBTEST, child, output, results, without_devices};
+use crate::support::{LIBTEST, child, log, output, results, without_devices};
 
 pub const CHECKS: &[Check] = &[
     ("libtest::lists_every_test_on_every_device", lists_every_test_on_every_device),
@@ -283,8 +282,7 @@ fn without_a_device_host_tests_run() {
 
     let folder = folder.path().join("clmatrix-harness/faults");
     assert!(!folder.join("events.jsonl").exists(), "the report of a run with devices stays");
-    let log = RunLog::read(&folder.join("partial/events.jsonl"));
-    let log = log.expect("CLMATRIX_REPORT_DIR has a folder for the target");
+    let log = log(&folder);
     assert_eq!(results(&log, "needs_no_device")[0].verdict, Verdict::Pass);
     assert_eq!(results(&log, "passes")[0].verdict, Verdict::NotRun);
 }

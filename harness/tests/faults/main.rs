@@ -6,6 +6,7 @@
 
 mod characterize;
 mod drivers;
+mod event_log;
 mod expectations;
 mod faulty;
 mod leftovers;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         expectations::CHECKS,
         side_by_side::CHECKS,
         stop::CHECKS,
+        event_log::CHECKS,
         characterize::CHECKS,
         drivers::CHECKS,
         leftovers::CHECKS,

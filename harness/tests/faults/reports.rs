@@ -56,20 +56,27 @@ fn a_list_for_nobody_is_no_failure() {
 
 fn files_of_others_are_left_alone() {
     let folder = tempfile::tempdir().expect("a folder");
-    let at = |name: &str| folder.path().join("partial").join(name);
+    let at = |name: &str| folder.path().join(name);
     std::fs::create_dir_all(at("junit")).expect("a folder");
     std::fs::write(at("junit/data.txt"), "mine").expect("a file");
     std::fs::write(at("junit/old-device.xml"), "<testsuites/>").expect("a file");
+    let config = at("clmatrix.toml");
+    let skip_all = "[[expect]]\ntest = \"*\"\nstatus = \"skip\"\nreason = \"quick\"\n";
+    std::fs::create_dir(at("expectations")).expect("a folder");
+    std::fs::write(at("expectations/all.toml"), skip_all).expect("a file");
+    std::fs::write(&config, "").expect("a file");
     let run = || {
-        let mut command = child(COMMAND, &["run", "faulty::passes@", "--report-dir"]);
-        command.arg(folder.path());
+        let mut command = child(COMMAND, &["run", "--report-dir"]);
+        command.arg(folder.path()).env("CLMATRIX_CONFIG", &config);
         output(command)
     };
     assert_eq!(run().status.code(), Some(0));
+    assert!(at("junit/host.xml").exists() && at("events.jsonl").is_symlink());
     assert_eq!(std::fs::read_to_string(at("junit/data.txt")).unwrap(), "mine");
     assert!(!at("junit/old-device.xml").exists(), "a device that this run did not have");
     assert_eq!(run().status.code(), Some(0), "again into the same folder");
 
+    std::fs::remove_file(at("events.jsonl")).expect("the link");
     std::fs::write(at("events.jsonl"), "my own notes\n").expect("a file");
     let refused = run();
     assert_eq!(refused.status.code(), Some(2));
@@ -113,7 +120,7 @@ fn a_filtered_run_keeps_the_reports_of_the_whole_run() {
         are_kept();
     };
     libtest(&["no::such::test"]);
-    assert!(!of_target.join("partial").exists(), "there is nothing to report");
+    assert!(!of_target.join("runs").exists(), "there is nothing to report");
     libtest(&["--ignored", "is_ignored"]);
     libtest(&["--skip", "::"]);
     libtest(&["--exact", "faulty::passes"]);

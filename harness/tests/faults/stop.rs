@@ -6,6 +6,7 @@ use std::process::Child;
 use clmatrix_harness::verdict::Verdict;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use serde_json::Value;
 
 use crate::Check;
 use crate::support::{
@@ -39,17 +40,26 @@ fn start_a_run_that_never_ends(folder: &Path) -> Child {
     let mut run = start(child(COMMAND, &arguments));
     wait_while_running(&mut run, "every device to hang", || {
         let log = std::fs::read_to_string(reports(folder).join("events.jsonl")).ok()?;
-        let planned = log.lines().nth(1)?.matches("waits_for_ever").count();
-        let begun = log.lines().filter(|line| is_start_of_the_endless_test(line)).count();
-        (begun == planned).then_some(())
+        let events: Vec<Value> =
+            log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let planned = events.iter().filter(|event| event["event"] == "plan-device").count();
+        let tests = events.iter().find(|event| event["event"] == "plan")?;
+        let is_endless = |path: &Value| path == "faulty::waits_for_ever";
+        let endless =
+            tests["tests"].as_array()?.iter().position(|test| is_endless(&test["path"]))?;
+        let is_start = |event: &&Value| event["event"] == "started" && event["test"] == endless;
+        (events.iter().filter(is_start).count() == planned).then_some(())
     });
     run
 }
 
-fn is_start_of_the_endless_test(line: &str) -> bool {
-    line.contains("\"started\"")
-        && line.contains("waits_for_ever")
-        && !line.contains("\"finished\"")
+/// Starts a run of all tests and waits until it has its log.
+fn start_a_full_run(folder: &Path) -> Child {
+    let mut command = child(COMMAND, &["run", "--report-dir"]);
+    command.arg(folder);
+    let mut run = start(command);
+    wait_while_running(&mut run, "the log", || folder.join("events.jsonl").exists().then_some(()));
+    run
 }
 
 /// All processes of such a run, a daemon beside each worker among them.
@@ -74,7 +84,7 @@ fn ctrl_c_keeps_what_has_finished() {
     let processes = processes(&run, folder.path());
     signal(&run, Signal::SIGINT);
     let status = run.wait().expect("the run ends");
-    assert_eq!(status.code(), Some(1));
+    assert_eq!(status.code(), Some(3), "nothing was unexpected, but not all was run");
     assert!(processes.iter().all(|process| !is_running(*process)), "no process is left");
 
     let log = log(folder.path());
@@ -90,16 +100,21 @@ fn ctrl_c_keeps_what_has_finished() {
 
 fn a_second_run_into_the_same_folder_is_exit_2() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut run = start_a_run_that_never_ends(folder.path());
-    let mut second = child(COMMAND, &["run", "faulty::passes", "--report-dir"]);
+    let mut run = start_a_full_run(folder.path());
+    let mut beside = child(COMMAND, &["run", "faulty::passes", "--report-dir"]);
+    beside.arg(folder.path());
+    let beside = output(beside);
+    let mut second = child(COMMAND, &["run", "--report-dir"]);
     second.arg(folder.path());
     let refused = output(second);
     signal(&run, Signal::SIGKILL);
     run.wait().expect("the run ends");
+    assert_eq!(beside.status.code(), Some(0), "a run of some tests is no obstacle");
     assert_eq!(refused.status.code(), Some(2));
     let stderr = String::from_utf8_lossy(&refused.stderr);
     let advice = "with --report-dir or CLMATRIX_REPORT_DIR";
     assert!(stderr.contains("another run") && stderr.contains(advice), "{stderr}");
+    assert!(stderr.contains(&format!("process {} on ", run.id())), "{stderr}");
 }
 
 fn a_killed_runner_loses_nothing_and_leaves_nobody() {

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use clmatrix_harness::log::events::TestResult;
 use clmatrix_harness::log::read::RunLog;
+use clmatrix_harness::log::store;
 
 /// The variable that makes a child of this executable, and its values.
 pub const ROLE: &str = "CLMATRIX_FAULTS";
@@ -117,11 +118,10 @@ pub fn compile(mut command: Command) {
     assert!(status.success(), "{command:?}: {status}");
 }
 
-/// The folder that a run with `--report-dir FOLDER` reports to. Each test has a `folder` of its own
-/// for each run, so one of the two is there.
+/// The folder of the last run with `--report-dir FOLDER`; FOLDER if there is none yet.
 pub fn reports(folder: &Path) -> PathBuf {
-    let partial = folder.join("partial");
-    if partial.is_dir() { partial } else { folder.to_path_buf() }
+    let log = store::find(folder, "latest").ok();
+    log.as_deref().and_then(Path::parent).unwrap_or(folder).to_path_buf()
 }
 
 /// Reads the log of the run that reports to `folder`.

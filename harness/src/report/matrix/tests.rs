@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use unicode_width::UnicodeWidthStr;
 
 use super::*;
-use crate::log::events::RunHeader;
+use crate::log::run_header::RunHeader;
 use crate::log::sample::{device, failed_driver, header, judged, result};
 use crate::verdict::{Expectation, ExpectedStatus};
 
@@ -18,6 +18,12 @@ fn log(devices: &[&str], results: Vec<TestResult>) -> RunLog {
         characterizations: IndexMap::new(),
         results,
         interrupted: false,
+        charges: Vec::new(),
+        has_ended: true,
+        recorded_status: None,
+        unknown_events: 0,
+        unknown_fields: 0,
+        file: None,
         duration: Duration::from_millis(12_345),
     }
 }
@@ -29,6 +35,7 @@ fn layout() -> Layout<'static> {
         reports: Path::new("target/clmatrix"),
         output: ShownOutput::FewUnexpected,
         quiet: false,
+        all: false,
     }
 }
 
@@ -42,7 +49,7 @@ fn failed(message: &str) -> Outcome {
 }
 
 fn known(status: ExpectedStatus) -> Option<Expectation> {
-    Some(Expectation { status, reason: "driver bug 7".to_owned() })
+    Some(Expectation { number: 1, status, reason: "driver bug 7".to_owned() })
 }
 
 /// One result of each kind.
@@ -134,7 +141,7 @@ fn summaries() {
             log(&["pocl-cpu"], passed("pocl-cpu")),
             "PASSED: 1 test on 1 device in 12.3 s: 1 passed\n",
         ),
-        (log(&[], vec![]), "FAILED: 0 tests on 0 devices in 12.3 s\n"),
+        (log(&[], vec![]), "NOT ALL RUN: 0 tests on 0 devices in 12.3 s\n"),
         (log(&[], passed("host")), "PASSED: 1 test on 0 devices in 12.3 s: 1 passed\n"),
         (
             RunLog { interrupted: true, ..log(&["pocl-cpu"], vec![]) },
@@ -173,7 +180,7 @@ fn leftovers() {
 
 #[test]
 fn a_run_without_tests_has_no_table() {
-    let expected = "FAILED: 0 tests on 0 devices in 12.3 s\nReports: target/clmatrix\n";
+    let expected = "NOT ALL RUN: 0 tests on 0 devices in 12.3 s\nReports: target/clmatrix\n";
     assert_eq!(page(&log(&[], vec![])), expected);
 }
 
@@ -352,4 +359,21 @@ proptest! {
             prop_assert!(line.width() <= width.max(MIN_WIDTH), "{line:?}");
         }
     }
+}
+
+#[test]
+fn the_first_twenty_unexpected_results_of_a_device_are_shown() {
+    let failures = |device: &str, count: usize| {
+        let fail = |n| result(&format!("s::t{n}@{device}"), failed("no"));
+        (0..count).map(fail).collect::<Vec<_>>()
+    };
+    let log = log(&["a", "b"], [failures("a", 25), failures("b", 20)].concat());
+    let page = page(&log);
+    assert_eq!(page.matches("\nFAIL s::").count(), 40);
+    let note = "NOT SHOWN: 5 more unexpected results on a\n  \
+                all:   clmatrix report --all target/clmatrix\n";
+    assert!(page.contains(note) && !page.contains("results on b"), "{page}");
+    let all = matrix(&log, Layout { all: true, ..layout() });
+    assert_eq!(all.matches("\nFAIL s::").count(), 45);
+    assert!(!all.contains("NOT SHOWN"), "{all}");
 }

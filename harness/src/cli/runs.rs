@@ -1,0 +1,56 @@
+//! `clmatrix runs`.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::ReportPlace;
+use crate::log::read::RunLog;
+use crate::log::store;
+use crate::report::{self, sheet};
+use crate::target::Target;
+use crate::terminal::{AnyError, print};
+
+/// Lists the runs in the report folder, the newest last: id, time, state, duration, devices, and the
+/// number of results of each verdict.
+///
+/// The state is `done`, `cut short` (by Ctrl-C), `running`, or `unfinished` (killed).
+#[derive(Args)]
+pub struct RunsArguments {
+    #[command(flatten)]
+    place: ReportPlace,
+}
+
+pub fn runs(target: Target, arguments: &RunsArguments) -> Result<ExitCode, AnyError> {
+    let folder = arguments.place.folder(target)?;
+    let runs = store::runs(&folder)
+        .map_err(|error| format!("the report folder {}: {error}", folder.display()))?;
+    let rows: Vec<Vec<String>> = runs.iter().map(|run| row(run)).collect();
+    let head = ["run", "time", "state", "duration", "devices", "results"].map(str::to_owned);
+    print(&sheet::aligned(&[vec![head.to_vec()], rows].concat()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn row(run: &Path) -> Vec<String> {
+    let id = run.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let log = match RunLog::read(&run.join(store::LOG)) {
+        Ok(log) => log,
+        Err(error) => return vec![id, error.to_string()],
+    };
+    let state = match &log {
+        _ if store::is_running(run) => "running",
+        log if !log.has_ended => "unfinished",
+        log if log.interrupted => "cut short",
+        _ => "done",
+    };
+    let devices = log.header.devices.iter().map(|device| device.id.as_str());
+    vec![
+        id,
+        humantime::format_rfc3339_seconds(log.header.time).to_string(),
+        state.to_owned(),
+        report::human(log.duration),
+        devices.collect::<Vec<_>>().join(","),
+        report::matrix::counts(&log),
+    ]
+}

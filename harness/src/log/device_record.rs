@@ -1,0 +1,137 @@
+//! A selected device as the event log has it: with its driver and its settings.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::system;
+use crate::config::{DeviceSettings, Leftovers};
+use crate::devices::TestDevice;
+use crate::devices::icd::Driver;
+use crate::devices::run_device::RunDevice;
+use crate::os;
+use crate::serde_time::{nanoseconds, rfc3339};
+
+/// A selected device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DeviceRecord {
+    /// The device and its platform.
+    pub device: RunDevice,
+    /// Names the device on this host, whatever else is visible: `HOST/uuid`, else `HOST/pci`, else
+    /// `HOST/id`.
+    pub key: String,
+    /// The library of the driver, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<DriverFile>,
+    /// The settings of its tests.
+    pub settings: SettingsRecord,
+}
+
+/// The library of a driver.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DriverFile {
+    /// The path, with links resolved.
+    pub file: String,
+    /// The size in bytes.
+    pub size: u64,
+    /// The time of the last change.
+    #[serde(with = "rfc3339")]
+    #[schemars(with = "String")]
+    pub modified: SystemTime,
+    /// The build id, in hexadecimal digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build_id: Option<String>,
+}
+
+/// The settings of the tests of a device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SettingsRecord {
+    /// The time limit of a test that has none of its own.
+    #[serde(rename = "timeout_ns", with = "nanoseconds")]
+    #[schemars(with = "u64")]
+    pub timeout: Duration,
+    /// The number of tests that may run at the same time.
+    pub slots: u64,
+    /// The number of tests after which a new worker replaces the old one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests_per_worker: Option<u64>,
+    /// The verdict on changes that a test leaves behind in its process.
+    pub leftovers: Leftovers,
+    /// The lines on standard error by which the driver reports an error.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diagnostics: Vec<String>,
+}
+
+impl DeviceRecord {
+    /// Describes a device that is run with these settings.
+    pub fn new(device: &TestDevice, settings: &DeviceSettings) -> Self {
+        Self {
+            device: device.run.clone(),
+            key: key(&os::host_name(), &device.run),
+            driver: device
+                .library
+                .as_deref()
+                .or(named_library(&device.driver))
+                .and_then(DriverFile::new),
+            settings: SettingsRecord::new(settings),
+        }
+    }
+}
+
+/// The library that the `.icd` file names by its path.
+fn named_library(driver: &Driver) -> Option<&Path> {
+    match driver {
+        Driver::Icd { library, .. } => Some(Path::new(library)).filter(|path| path.is_absolute()),
+        Driver::AsIs => None,
+    }
+}
+
+fn key(host: &str, device: &RunDevice) -> String {
+    let info = &device.info;
+    let name = info.uuid.as_ref().or(info.pci_address.as_ref()).unwrap_or(&device.id);
+    format!("{host}/{name}")
+}
+
+impl DriverFile {
+    fn new(file: &Path) -> Option<Self> {
+        let file = file.canonicalize().ok()?;
+        let metadata = file.metadata().ok()?;
+        Some(Self {
+            size: metadata.len(),
+            modified: metadata.modified().ok()?,
+            build_id: system::build_id(&file),
+            file: file.display().to_string(),
+        })
+    }
+}
+
+impl SettingsRecord {
+    /// Describes these settings.
+    pub fn new(settings: &DeviceSettings) -> Self {
+        Self {
+            timeout: settings.timeout,
+            slots: settings.slots as u64,
+            tests_per_worker: settings.tests_per_worker.map(|tests| tests as u64),
+            leftovers: settings.leftovers,
+            diagnostics: settings.diagnostics.patterns().to_vec(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::sample::device;
+
+    #[test]
+    fn a_key_prefers_the_uuid_to_the_address_to_the_id() {
+        let mut device = device("pocl-cpu", "PoCL");
+        assert_eq!(key("bench", &device), "bench/pocl-cpu");
+        device.info.pci_address = Some("0000:01:00.0".to_owned());
+        assert_eq!(key("bench", &device), "bench/0000:01:00.0");
+        device.info.uuid = Some("aa-bb".to_owned());
+        assert_eq!(key("bench", &device), "bench/aa-bb");
+    }
+}

@@ -1,0 +1,52 @@
+//! One line of an event log, of this or another version.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::events::Event;
+
+/// A line that has been read.
+pub(super) struct Line {
+    /// The event; `None` if this version does not know it.
+    pub(super) event: Option<Event>,
+    /// The number of fields that this version does not know.
+    pub(super) unknown_fields: u64,
+}
+
+#[derive(Deserialize)]
+struct Tag {
+    event: String,
+}
+
+impl Line {
+    pub(super) fn read(text: &[u8]) -> serde_json::Result<Self> {
+        let Tag { event: tag } = serde_json::from_slice(text)?;
+        let mut unknown_fields = 0;
+        let count = &mut unknown_fields;
+        let event = match tag.as_str() {
+            "run" => Event::Run(parse(text, count)?),
+            "expectation" => Event::Expectation(parse(text, count)?),
+            "device" => Event::Device(parse(text, count)?),
+            "plan" => Event::Plan(parse(text, count)?),
+            "plan-device" => Event::PlanDevice(parse(text, count)?),
+            "device-absent" => Event::DeviceAbsent(parse(text, count)?),
+            "driver-failed" => Event::DriverFailed(parse(text, count)?),
+            "characterized" => Event::Characterized(parse(text, count)?),
+            "started" => Event::Started(parse(text, count)?),
+            "finished" => Event::Finished(parse(text, count)?),
+            "charged" => Event::Charged(parse(text, count)?),
+            "end" => Event::End(parse(text, count)?),
+            _ => return Ok(Self { event: None, unknown_fields: 0 }),
+        };
+        Ok(Self { event: Some(event), unknown_fields })
+    }
+}
+
+/// Parses an event and counts the fields that it does not have. An event with flattened fields takes
+/// them all.
+fn parse<T: DeserializeOwned>(text: &[u8], unknown_fields: &mut u64) -> serde_json::Result<T> {
+    let mut deserializer = serde_json::Deserializer::from_slice(text);
+    serde_ignored::deserialize(&mut deserializer, |path| {
+        *unknown_fields += u64::from(path.to_string() != "event");
+    })
+}

@@ -1,0 +1,129 @@
+//! The first line of an event log: how the run was made.
+
+use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::device_record::SettingsRecord;
+use super::system;
+use crate::devices::environment::driver_variables;
+use crate::devices::run_device::RunDevice;
+use crate::log::read::FORMAT;
+use crate::os;
+use crate::run::schedule::Run;
+use crate::serde_time::rfc3339;
+use crate::setup::Setup;
+use crate::target::Target;
+
+/// How, where and when a run was made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunHeader {
+    /// The version of the format.
+    pub format: u32,
+    /// The id of the run. Ids sort by time.
+    pub run_id: String,
+    /// The time of the start.
+    #[serde(with = "rfc3339")]
+    #[schemars(with = "String")]
+    pub time: SystemTime,
+    /// The machine's name.
+    pub host: String,
+    /// Names and versions of the packages that ran the tests (`clmatrix-harness`, the tests' crate).
+    pub versions: Vec<(String, String)>,
+    /// The command line, word by word.
+    pub command_line: Vec<String>,
+    /// The command that reruns one test; its id is appended, quoted.
+    pub rerun_command: String,
+    /// The selected devices (format 1; later formats have `device` events).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<RunDevice>,
+    /// The profile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// The configuration file, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub configuration: Option<String>,
+    /// The settings of tests that need no device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_settings: Option<SettingsRecord>,
+    /// The environment variables that loaders and drivers read.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
+    /// The kernel's name, release and version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
+    /// The model of the first processor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<String>,
+    /// The number of processors that this process may use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<u32>,
+    /// The memory of the machine, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
+    /// The build id of the executable, in hexadecimal digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build_id: Option<String>,
+    /// The arguments that select a part of the tests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filter: Vec<String>,
+    /// The id of the run that this run continues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+}
+
+/// The command that makes a run.
+#[derive(Clone, Debug)]
+pub struct RunCommand {
+    /// The id of the run.
+    pub run_id: String,
+    /// The command that reruns one test; its id is appended.
+    pub rerun: String,
+    /// The arguments that select a part of the tests.
+    pub filter: Vec<String>,
+}
+
+impl RunCommand {
+    /// A command that is started now.
+    pub fn new(rerun: String, filter: Vec<String>) -> Self {
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let run_id = format!("{:x}-{:x}", since_epoch.as_millis(), std::process::id());
+        Self { run_id, rerun, filter }
+    }
+}
+
+impl RunHeader {
+    /// Describes a run that begins now.
+    pub fn new(target: &Target, setup: &Setup, run: &Run<'_>, command: RunCommand) -> Self {
+        let package = |name: &str, version: &str| (name.to_owned(), version.to_owned());
+        let mut versions = vec![package("clmatrix-harness", env!("CARGO_PKG_VERSION"))];
+        if target.package != env!("CARGO_PKG_NAME") {
+            versions.push(package(target.package, target.version));
+        }
+        let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+        let variables = driver_variables().into_iter();
+        Self {
+            format: FORMAT,
+            run_id: command.run_id,
+            time: SystemTime::now(),
+            host: os::host_name(),
+            versions,
+            command_line: std::env::args_os().map(text).collect(),
+            rerun_command: command.rerun,
+            devices: Vec::new(),
+            profile: Some(setup.profile_name.clone()),
+            configuration: setup.config.file().map(|file| file.display().to_string()),
+            host_settings: Some(SettingsRecord::new(&run.host.settings)),
+            environment: variables.map(|(name, value)| (text(name), text(value))).collect(),
+            kernel: system::kernel(),
+            cpu: system::cpu(),
+            cpus: system::cpus(),
+            memory: system::memory(),
+            build_id: std::env::current_exe().ok().and_then(|exe| system::build_id(&exe)),
+            filter: command.filter,
+            parent: None,
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! The folder of reports: a folder for each run, and links to the last full one.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use super::lock::Lock;
+use super::read::RunLog;
+use super::run_header::RunHeader;
+
+/// The name of the event log in its folder.
+pub(crate) const LOG: &str = "events.jsonl";
+
+/// The folder of a run that is being written.
+pub(crate) struct RunFolder {
+    /// `REPORT_DIR/runs/RUN_ID`.
+    pub(crate) path: PathBuf,
+    /// REPORT_DIR, if its links are to show this run.
+    full: Option<(PathBuf, Lock)>,
+    _lock: Lock,
+}
+
+/// Where a run writes its reports.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    /// REPORT_DIR.
+    pub(crate) folder: PathBuf,
+    /// The id of the run.
+    pub(crate) run_id: String,
+    /// True for a run of all tests, which the links of REPORT_DIR are to show.
+    pub(crate) is_full: bool,
+}
+
+impl Place {
+    /// `REPORT_DIR/runs/RUN_ID`.
+    pub(crate) fn run_folder(&self) -> PathBuf {
+        run_folder(&self.folder, &self.run_id)
+    }
+
+    /// Creates the folder and the log in it, and removes the oldest runs beyond `keep`.
+    ///
+    /// # Errors
+    ///
+    /// Another full run writes there, or the folder cannot be written.
+    pub(crate) fn create(&self, keep: usize) -> io::Result<(RunFolder, File)> {
+        let path = self.run_folder();
+        fs::create_dir_all(&path)?;
+        let created = self.create_in(&path);
+        if created.is_err() {
+            let _ = fs::remove_dir_all(&path);
+        }
+        let created = created?;
+        remove_old_runs(&self.folder, keep);
+        Ok(created)
+    }
+
+    fn create_in(&self, path: &Path) -> io::Result<(RunFolder, File)> {
+        let lock = acquire(&lock_path(path))?;
+        let full = match self.is_full {
+            true => {
+                Some((self.folder.clone(), acquire(&runs_folder(&self.folder).join("full.lock"))?))
+            }
+            false => None,
+        };
+        let log = File::options().create_new(true).append(true).open(path.join(LOG))?;
+        if self.is_full {
+            self.link()?;
+        }
+        Ok((RunFolder { path: path.to_owned(), full, _lock: lock }, log))
+    }
+
+    /// Makes `REPORT_DIR/events.jsonl` a link to this run's log, and removes the JUnit files of an
+    /// earlier run.
+    fn link(&self) -> io::Result<()> {
+        let link = self.folder.join(LOG);
+        if link.is_file() && !link.is_symlink() && !is_a_log(&link)? {
+            return Err(io::Error::new(
+                io::ErrorKind::AlreadyExists,
+                "its events.jsonl is not a log of clmatrix; it is left alone",
+            ));
+        }
+        let temporary = self.run_folder().join("link");
+        symlink(Path::new("runs").join(&self.run_id).join(LOG), &temporary)?;
+        fs::rename(&temporary, &link)?;
+        remove_reports(&self.folder.join("junit"), "xml")
+    }
+}
+
+impl RunFolder {
+    /// Shows the JUnit files of a full run in `REPORT_DIR/junit`, each put in place by a rename.
+    pub(crate) fn publish(&self) -> io::Result<()> {
+        let Some((folder, _)) = &self.full else { return Ok(()) };
+        let shown = folder.join("junit");
+        fs::create_dir_all(&shown)?;
+        for entry in fs::read_dir(self.path.join("junit"))? {
+            let entry = entry?;
+            let temporary = shown.join(format!(".{}", entry.file_name().to_string_lossy()));
+            fs::copy(entry.path(), &temporary)?;
+            fs::rename(&temporary, shown.join(entry.file_name()))?;
+        }
+        Ok(())
+    }
+}
+
+fn acquire(path: &Path) -> io::Result<Lock> {
+    Lock::acquire(path)?.map_err(|holder| {
+        let holder = holder.map_or_else(String::new, |holder| format!(" ({holder})"));
+        io::Error::new(
+            io::ErrorKind::ResourceBusy,
+            format!(
+                "another run of all tests writes there{holder}; give this run a folder of its own \
+                 with --report-dir or CLMATRIX_REPORT_DIR"
+            ),
+        )
+    })
+}
+
+/// The folder of the run with this id.
+pub(crate) fn run_folder(folder: &Path, run_id: &str) -> PathBuf {
+    runs_folder(folder).join(run_id)
+}
+
+fn runs_folder(folder: &Path) -> PathBuf {
+    folder.join("runs")
+}
+
+fn lock_path(run: &Path) -> PathBuf {
+    run.join("lock")
+}
+
+/// The folders of the stored runs, oldest first.
+pub(crate) fn runs(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(runs_folder(folder)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut runs = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    runs.retain(|run| run.join(LOG).is_file());
+    runs.sort();
+    Ok(runs)
+}
+
+/// Returns whether a process writes to the folder of a run.
+pub(crate) fn is_running(run: &Path) -> bool {
+    Lock::is_held(&lock_path(run))
+}
+
+/// Finds the log of a run: the path of a file or folder, an id or its beginning, or `latest`.
+///
+/// # Errors
+///
+/// There is no such run, or more than one.
+pub fn find(folder: &Path, run: &str) -> Result<PathBuf, String> {
+    let path = Path::new(run);
+    if path.is_file() {
+        return Ok(path.to_owned());
+    }
+    if path.join(LOG).is_file() {
+        return Ok(path.join(LOG));
+    }
+    let shown = folder.display();
+    let mut stored = runs(folder).map_err(|error| format!("the report folder {shown}: {error}"))?;
+    if run == "latest" {
+        let latest = stored.pop().ok_or_else(|| format!("the report folder {shown} has no run"))?;
+        return Ok(latest.join(LOG));
+    }
+    let is_meant = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(run))
+    };
+    stored.retain(is_meant);
+    match &stored[..] {
+        [one] => Ok(one.join(LOG)),
+        [] => Err(format!("no run {run:?} in {shown}; `clmatrix runs` shows all")),
+        _ => Err(format!("several runs begin with {run:?}; `clmatrix runs` shows all")),
+    }
+}
+
+/// Removes the oldest runs beyond `keep`, but none that is being written, that is the parent of one
+/// that stays, or that the link of the folder shows. Errors are ignored: the next run tries again.
+fn remove_old_runs(folder: &Path, keep: usize) {
+    let Ok(mut old) = runs(folder) else { return };
+    let kept = old.split_off(old.len().saturating_sub(keep));
+    let parent = |run: &PathBuf| Some(RunLog::read_header(&run.join(LOG)).ok()?.parent);
+    let parents: Vec<String> = kept.iter().filter_map(parent).flatten().collect();
+    let shown = folder.join(LOG).canonicalize().ok();
+    for run in old {
+        let is_parent = parents.iter().any(|parent| run.ends_with(parent));
+        let is_shown = shown
+            .as_ref()
+            .is_some_and(|log| run.join(LOG).canonicalize().ok().as_ref() == Some(log));
+        if !is_parent && !is_shown && !is_running(&run) {
+            let _ = fs::remove_dir_all(&run);
+        }
+    }
+}
+
+/// Returns whether a file is empty or begins as a log does.
+fn is_a_log(file: &Path) -> io::Result<bool> {
+    let mut first_line = String::new();
+    BufReader::new(File::open(file)?).read_line(&mut first_line)?;
+    Ok(first_line.is_empty()
+        || serde_json::from_str::<RunHeader>(&first_line).is_ok()
+        // An earlier run was killed while it wrote this line.
+        || !first_line.ends_with('\n') && first_line.starts_with("{\"event\":\"run\""))
+}
+
+/// Removes the files in `folder` that have this extension.
+pub(crate) fn remove_reports(folder: &Path, extension: &str) -> io::Result<()> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let file = entry?.path();
+        if file.extension().is_some_and(|its| its == extension) {
+            fs::remove_file(file)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Stores a run that has ended.
+    fn store(folder: &Path, id: &str, is_full: bool, parent: Option<&str>, keep: usize) {
+        let place = Place { folder: folder.to_owned(), run_id: id.to_owned(), is_full };
+        let (_folder, mut log) = place.create(keep).unwrap();
+        let header = RunHeader {
+            parent: parent.map(str::to_owned),
+            ..crate::log::sample::header(Vec::new())
+        };
+        let event = crate::log::events::Event::Run(Box::new(header));
+        io::Write::write_all(&mut log, &serde_json::to_vec(&event).unwrap()).unwrap();
+    }
+
+    fn ids(folder: &Path) -> Vec<String> {
+        let name = |run: PathBuf| run.file_name().unwrap().to_string_lossy().into_owned();
+        runs(folder).unwrap().into_iter().map(name).collect()
+    }
+
+    #[test]
+    fn the_newest_runs_stay_with_their_parents_and_the_full_one() {
+        let folder = tempfile::tempdir().unwrap();
+        store(folder.path(), "1-a", true, None, 9);
+        store(folder.path(), "2-a", false, None, 9);
+        store(folder.path(), "3-a", false, None, 9);
+        store(folder.path(), "4-a", false, Some("2-a"), 9);
+        store(folder.path(), "5-a", false, None, 2);
+        assert_eq!(ids(folder.path()), ["1-a", "2-a", "4-a", "5-a"]);
+        let link = fs::read_link(folder.path().join(LOG)).unwrap();
+        assert_eq!(link, Path::new("runs/1-a/events.jsonl"));
+    }
+
+    #[test]
+    fn a_run_that_is_being_written_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let place =
+            Place { folder: folder.path().to_owned(), run_id: "1-a".to_owned(), is_full: false };
+        let written = place.create(9).unwrap();
+        store(folder.path(), "2-a", false, None, 1);
+        assert_eq!(ids(folder.path()), ["1-a", "2-a"]);
+        drop(written);
+        store(folder.path(), "3-a", false, None, 1);
+        assert_eq!(ids(folder.path()), ["3-a"]);
+    }
+
+    #[test]
+    fn a_run_is_found_by_the_beginning_of_its_id() {
+        let folder = tempfile::tempdir().unwrap();
+        store(folder.path(), "1a-7", false, None, 9);
+        store(folder.path(), "1b-7", false, None, 9);
+        let found =
+            |run: &str| find(folder.path(), run).map(|log| log.parent().unwrap().to_owned());
+        let at = |id| folder.path().join("runs").join(id);
+        assert_eq!(found("1a"), Ok(at("1a-7")));
+        assert_eq!(found("latest"), Ok(at("1b-7")));
+        assert_eq!(found(at("1a-7").to_str().unwrap()), Ok(at("1a-7")));
+        assert!(found("1").unwrap_err().contains("several runs"));
+        assert!(found("2").unwrap_err().contains("no run"));
+    }
+}

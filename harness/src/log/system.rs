@@ -1,0 +1,47 @@
+//! The machine and the files that a run depends on.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use object::read::{Object, ReadCache};
+
+/// The kernel's name, release and version.
+pub(super) fn kernel() -> Option<String> {
+    let name = nix::sys::utsname::uname().ok()?;
+    let parts = [name.sysname(), name.release(), name.version()];
+    Some(parts.map(|part| part.to_string_lossy().into_owned()).join(" "))
+}
+
+/// The model of the first processor.
+pub(super) fn cpu() -> Option<String> {
+    value_of("/proc/cpuinfo", "model name")
+}
+
+/// The number of processors that this process may use.
+pub(super) fn cpus() -> Option<u32> {
+    std::thread::available_parallelism().ok()?.get().try_into().ok()
+}
+
+/// The memory of the machine, in bytes.
+pub(super) fn memory() -> Option<u64> {
+    let text = value_of("/proc/meminfo", "MemTotal")?;
+    let kib: u64 = text.split_whitespace().next()?.parse().ok()?;
+    Some(1024 * kib)
+}
+
+/// The value of the first line `NAME: VALUE`.
+fn value_of(file: &str, name: &str) -> Option<String> {
+    let text = fs::read_to_string(file).ok()?;
+    text.lines().find_map(|line| {
+        let (its, value) = line.split_once(':')?;
+        (its.trim() == name).then(|| value.trim().to_owned())
+    })
+}
+
+/// The build id of an executable or a library, in hexadecimal digits.
+pub(super) fn build_id(file: &Path) -> Option<String> {
+    let cache = ReadCache::new(File::open(file).ok()?);
+    let object = object::File::parse(&cache).ok()?;
+    let id = object.build_id().ok()??;
+    Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
+}

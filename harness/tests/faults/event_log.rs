@@ -1,0 +1,396 @@
+//! The event log: its content, its safety, its place, and the commands that read it.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use clmatrix_harness::log::read::RunLog;
+use clmatrix_harness::verdict::Verdict;
+use serde_json::Value;
+
+use crate::Check;
+use crate::support::{
+    COMMAND, LIBTEST, child, compile, descendants_of, is_running, log, output, reports, results,
+    shared_library, start, wait_for, wait_while_running,
+};
+
+pub const CHECKS: &[Check] = &[
+    ("event_log::a_stored_run_is_reported_again", a_stored_run_is_reported_again),
+    ("event_log::a_killed_run_is_reported", a_killed_run_is_reported),
+    ("event_log::a_full_disk_costs_the_log_alone", a_full_disk_costs_the_log_alone),
+    ("event_log::a_file_system_may_lack_locks", a_file_system_may_lack_locks),
+    ("event_log::each_test_may_wait_for_the_disk", each_test_may_wait_for_the_disk),
+    ("event_log::a_charge_has_both_attempts", a_charge_has_both_attempts),
+    ("event_log::the_profile_of_the_environment_is_kept", the_profile_of_the_environment_is_kept),
+    ("event_log::a_run_is_described", a_run_is_described),
+    ("event_log::each_line_is_valid_against_the_schema", each_line_is_valid_against_the_schema),
+    ("event_log::unknown_events_are_passed_over", unknown_events_are_passed_over),
+];
+
+/// A run with `--report-dir FOLDER`.
+fn run(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = child(COMMAND, &["run", "--report-dir"]);
+    command.arg(folder).args(arguments);
+    command
+}
+
+/// Another command with `--report-dir FOLDER`.
+fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = child(COMMAND, arguments);
+    command.arg("--report-dir").arg(folder);
+    command
+}
+
+/// The events of the last run.
+fn events(folder: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(reports(folder).join("events.jsonl")).expect("a log");
+    text.lines().map(|line| serde_json::from_str(line).expect("an event")).collect()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn a_stored_run_is_reported_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let first = output(run(folder.path(), &["faulty::fails_an_assertion@", "faulty::floods@"]));
+    assert_eq!(first.status.code(), Some(1));
+    let first_id = log(folder.path()).header.run_id;
+    let second = output(run(folder.path(), &["faulty::passes@"]));
+    assert_eq!(second.status.code(), Some(0));
+    let second_id = log(folder.path()).header.run_id;
+
+    let listed = output(command(folder.path(), &["runs"]));
+    let listed = text(&listed.stdout);
+    let lines: Vec<&str> = listed.lines().collect();
+    assert_eq!(lines.len(), 3, "{listed}");
+    assert!(lines[1].starts_with(&first_id) && lines[2].starts_with(&second_id), "{listed}");
+    assert!(lines[1].contains(" done ") && lines[1].contains(" failed"), "{listed}");
+
+    let again = output(command(folder.path(), &["report", &first_id]));
+    assert_eq!(again.status.code(), Some(1));
+    assert_eq!(text(&again.stdout), text(&first.stdout));
+    assert_eq!(output(command(folder.path(), &["report"])).status.code(), Some(0));
+}
+
+/// Tests that pass or skip themselves on every device.
+const PASSING: [&str; 7] = [
+    "faulty::passes@",
+    "faulty::reads_standard_input@",
+    "faulty::panics_as_announced@",
+    "faulty::skips_itself@",
+    "faulty::records_and_passes@",
+    "faulty::run@",
+    "faulty::closes_standard_output@",
+];
+
+fn a_killed_run_is_reported() {
+    for k in 1..=10 {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut command = run(folder.path(), &PASSING);
+        command.args(["--format", "json"]).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("the child starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let is_result = |line: &String| line.starts_with(r#"{"event":"finished""#);
+        let printed = lines.by_ref().map(|line| line.expect("text")).filter(is_result).take(k);
+        assert_eq!(printed.count(), k);
+        let processes = descendants_of(child.id());
+        child.kill().expect("it can be killed");
+        child.wait().expect("it ends");
+        wait_for("workers to follow their runner", || {
+            processes.iter().all(|process| !is_running(*process)).then_some(())
+        });
+        let report = output(self::command(folder.path(), &["report"]));
+        assert_eq!(report.status.code(), Some(3), "{}", text(&report.stderr));
+        let log = log(folder.path());
+        let count = |verdict| log.results.iter().filter(|r| r.verdict == verdict).count();
+        let not_run = count(Verdict::NotRun);
+        assert!(not_run > 0 && log.results.len() - not_run >= k, "{not_run} after {k}");
+        assert_eq!(log.results.len(), PASSING.len() * log.header.devices.len());
+        for device in &log.header.devices {
+            let file = reports(folder.path()).join("junit").join(format!("{}.xml", device.id));
+            assert!(file.is_file(), "{}", file.display());
+        }
+        let listed = output(self::command(folder.path(), &["runs"]));
+        assert!(text(&listed.stdout).contains(" unfinished "), "{}", text(&listed.stdout));
+    }
+}
+
+/// Compiles a library that is loaded before all others.
+fn preloaded(folder: &Path, code: &str) -> PathBuf {
+    let (source, library) = (folder.join("preloaded.c"), folder.join("preloaded.so"));
+    let head = "#define _GNU_SOURCE\n#include <dlfcn.h>\n#include <errno.h>\n#include <stdio.h>\n\
+                #include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n";
+    std::fs::write(&source, format!("{head}{code}")).expect("the source can be written");
+    compile(shared_library(&library, &source));
+    library
+}
+
+/// Whether a descriptor is the log.
+const IS_LOG: &str = r#"
+static int is_log(int fd) {
+    char link[64], path[4096];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    if (length < 0) return 0;
+    path[length] = 0;
+    return strstr(path, "/events.jsonl") != NULL;
+}
+"#;
+
+const FULL_DISK: &str = r#"
+static long used;
+ssize_t write(int fd, const void *bytes, size_t count) {
+    static ssize_t (*next)(int, const void *, size_t);
+    if (!next) next = dlsym(RTLD_NEXT, "write");
+    if (is_log(fd)) {
+        long room = atol(getenv("FAULTS_ROOM")) - used;
+        if (room <= 0) { errno = ENOSPC; return -1; }
+        if ((long)count > room) count = room;
+        used += count;
+    }
+    return next(fd, bytes, count);
+}
+"#;
+
+fn a_full_disk_costs_the_log_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let tests = ["faulty::passes@", "faulty::panics_as_announced@", "faulty::run@"];
+    let arguments = [&tests[..], &["--devices", "pocl"]].concat();
+    assert_eq!(output(run(folder.path(), &arguments)).status.code(), Some(0));
+    let whole =
+        std::fs::read_to_string(reports(folder.path()).join("events.jsonl")).expect("a log");
+    // Room up to the middle of the second result.
+    let second = whole.match_indices(r#"{"event":"finished""#).nth(1).expect("results").0;
+    let whole = log(folder.path());
+
+    let library = preloaded(folder.path(), &[IS_LOG, FULL_DISK].concat());
+    let mut command = run(folder.path(), &arguments);
+    command.env("LD_PRELOAD", library).env("FAULTS_ROOM", (second + 100).to_string());
+    let full = output(command);
+    assert_eq!(full.status.code(), Some(2));
+    let matrix = text(&full.stdout);
+    assert!(matrix.contains(&format!("PASSED: {} tests", whole.results.len())), "{matrix}");
+    let message = text(&full.stderr);
+    let cut = log(folder.path());
+    let first = cut.results.iter().find(|result| result.verdict == Verdict::NotRun).expect("one");
+    assert!(message.contains("No space left on device"), "{message}");
+    assert!(message.contains(&format!("it has no results from {} on", first.test)), "{message}");
+    let (_, device) = first.test_and_device();
+    assert!(reports(folder.path()).join("junit").join(format!("{device}.xml")).is_file());
+}
+
+const NO_LOCKS: &str = "int flock(int fd, int how) { errno = ENOSYS; return -1; }\n";
+
+fn a_file_system_may_lack_locks() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let library = preloaded(folder.path(), NO_LOCKS);
+    let full_run = || {
+        let mut command = run(folder.path(), &[]);
+        command.env("LD_PRELOAD", &library);
+        command
+    };
+    let mut first = start(full_run());
+    wait_while_running(&mut first, "the log", || {
+        folder.path().join("events.jsonl").exists().then_some(())
+    });
+    let refused = output(full_run());
+    let listed = output(command(folder.path(), &["runs"]));
+    first.kill().expect("it can be killed");
+    first.wait().expect("it ends");
+    assert_eq!(refused.status.code(), Some(2));
+    let host = log(folder.path()).header.host;
+    let message = text(&refused.stderr);
+    assert!(message.contains("another run of all tests writes there"), "{message}");
+    assert!(message.contains(&format!("process {} on {host}", first.id())), "{message}");
+    assert!(text(&listed.stdout).contains(" running "), "{}", text(&listed.stdout));
+    let mut alone = run(folder.path(), &["faulty::passes@"]);
+    alone.env("LD_PRELOAD", &library);
+    assert_eq!(output(alone).status.code(), Some(0));
+}
+
+/// Writes a line with the number of lines of the log to a file at each sync.
+const COUNT_SYNCS: &str = r#"
+int fdatasync(int fd) {
+    static int (*next)(int);
+    if (!next) next = dlsym(RTLD_NEXT, "fdatasync");
+    if (is_log(fd)) {
+        FILE *counts = fopen(getenv("FAULTS_SYNCS"), "a");
+        fputs("sync\n", counts);
+        fclose(counts);
+    }
+    return next(fd);
+}
+"#;
+
+fn each_test_may_wait_for_the_disk() {
+    let syncs = |sync: &str| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let config = folder.path().join("clmatrix.toml");
+        let profile = format!("[profile.default]\nsync = {sync:?}\n");
+        std::fs::write(&config, profile).expect("it is written");
+        let library = preloaded(folder.path(), &[IS_LOG, COUNT_SYNCS].concat());
+        let counts = folder.path().join("syncs");
+        let mut command = run(folder.path(), &PASSING);
+        command.env("CLMATRIX_CONFIG", &config);
+        command.env("LD_PRELOAD", library).env("FAULTS_SYNCS", &counts);
+        assert_eq!(output(command).status.code(), Some(0));
+        let count = std::fs::read_to_string(counts).unwrap_or_default().lines().count();
+        let events = events(folder.path());
+        let started = events.iter().filter(|event| event["event"] == "started").count();
+        (count, started, log(folder.path()).duration.as_secs() as usize)
+    };
+    let (count, started, _) = syncs("each");
+    assert!(started > 0 && count >= started, "{count} syncs for {started} tests");
+    let (count, _, seconds) = syncs("1s");
+    // The last one is at the end of the run.
+    assert!((1..=seconds + 1).contains(&count), "{count} syncs in {seconds} s");
+    assert_eq!(syncs("off").0, 0);
+}
+
+fn a_charge_has_both_attempts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let arguments = ["faulty::leaves_a_time_bomb@", "faulty::is_the_victim_of_the_bomb@"];
+    let arguments = [&arguments[..], &["--devices", "pocl"]].concat();
+    assert_eq!(output(run(folder.path(), &arguments)).status.code(), Some(1));
+    let events = events(folder.path());
+    let of = |event: &Value| {
+        let number = |key: &str| event[key].as_u64().unwrap_or_default();
+        let kind = event["event"].as_str().expect("a name").to_owned();
+        let outcome = event["outcome"].as_str().unwrap_or_default().to_owned();
+        (kind, outcome, number("attempt"), number("worker"))
+    };
+    let found: Vec<_> = events
+        .iter()
+        .filter(|event| {
+            ["started", "finished", "charged"].iter().any(|kind| event["event"] == *kind)
+        })
+        .map(of)
+        .collect();
+    let expected = [
+        ("started", "", 1, 1),
+        ("finished", "passed", 1, 1),
+        ("started", "", 1, 1),
+        ("finished", "crashed", 1, 1),
+        ("started", "", 2, 2),
+        ("charged", "", 1, 0),
+        ("finished", "crashed", 1, 1),
+        ("finished", "passed", 2, 2),
+    ]
+    .map(|(kind, outcome, attempt, worker)| (kind.to_owned(), outcome.to_owned(), attempt, worker));
+    assert_eq!(found, expected);
+    let log = log(folder.path());
+    let [charge] = &log.charges[..] else { panic!("{:?}", log.charges) };
+    assert_eq!(charge.test, results(&log, "leaves_a_time_bomb")[0].test);
+    assert_eq!(charge.by, results(&log, "is_the_victim_of_the_bomb")[0].test);
+    assert_eq!((charge.attempt, charge.by_attempt), (1, 1));
+}
+
+fn the_profile_of_the_environment_is_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = folder.path().join("clmatrix.toml");
+    std::fs::write(&config, "[profile.ci]\ntimeout = \"50s\"\n").expect("it is written");
+    let with_profile = |mut command: Command| {
+        command.env("CLMATRIX_CONFIG", &config).env("CLMATRIX_PROFILE", "ci");
+        assert_ne!(output(command).status.code(), Some(2));
+    };
+    with_profile(run(folder.path(), &["faulty::passes@"]));
+    let header = log(folder.path()).header;
+    assert_eq!(header.profile.as_deref(), Some("ci"));
+    assert!(header.rerun_command.ends_with(" --profile ci"), "{}", header.rerun_command);
+    assert_eq!(header.configuration.as_deref(), config.to_str());
+
+    let mut libtest = child(LIBTEST, &["faulty::passes"]);
+    libtest.env("CLMATRIX_REPORT_DIR", folder.path());
+    with_profile(libtest);
+    let header = log(&folder.path().join("clmatrix-harness/faults")).header;
+    assert_eq!(header.profile.as_deref(), Some("ci"));
+    assert!(header.rerun_command.starts_with("CLMATRIX_PROFILE=ci cargo test "));
+}
+
+fn a_run_is_described() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = folder.path().join("clmatrix.toml");
+    std::fs::write(&config, "[profile.default]\nslots = 2\n").expect("it is written");
+    std::fs::create_dir(folder.path().join("expectations")).expect("a folder");
+    let expected = "\n[[expect]]\ntest = \"faulty::fails*\"\nid = \"*\"\nstatus = \"fail\"\nreason = \"bug 7\"\n";
+    std::fs::write(folder.path().join("expectations/all.toml"), expected).expect("it is written");
+    let mut command = run(folder.path(), &["faulty::fails_an_assertion@", "needs_no_device"]);
+    command.env("CLMATRIX_CONFIG", &config);
+    command.env("POCL_FAULTS", "seen").env("SECRET_FAULTS", "hidden");
+    assert_eq!(output(command).status.code(), Some(0));
+    let events = events(folder.path());
+    let header = &events[0];
+    assert_eq!(header["format"], 2);
+    assert_eq!(header["environment"]["POCL_FAULTS"], "seen");
+    assert!(!header.to_string().contains("SECRET_FAULTS"));
+    assert_eq!(header["filter"].as_array().map(Vec::len), Some(2));
+    assert!(header["kernel"].as_str().is_some_and(|kernel| kernel.starts_with("Linux ")));
+    assert!(header["memory"].as_u64() > Some(1 << 20) && header["cpus"].as_u64() > Some(0));
+    let of = |kind: &str| events.iter().filter(|event| event["event"] == kind).collect::<Vec<_>>();
+    let [expectation] = of("expectation")[..] else { panic!("one expectation") };
+    assert_eq!((&expectation["number"], &expectation["line"]), (&1.into(), &2.into()));
+    assert_eq!(expectation["keys"]["test"], "faulty::fails*");
+    let host = header["host"].as_str().expect("a name");
+    for device in of("device") {
+        assert_eq!(device["settings"]["slots"], 2);
+        assert!(device["key"].as_str().is_some_and(|key| key.starts_with(&format!("{host}/"))));
+        assert!(device["driver"]["size"].as_u64() > Some(0), "{device}");
+    }
+    let [plan] = of("plan")[..] else { panic!("one part") };
+    assert_eq!(plan["tests"][0]["path"], "faulty::fails_an_assertion");
+    assert_eq!(of("plan-device").len(), of("device").len() + 1, "the host, too");
+    for result in of("finished") {
+        let is_of_host = result["test"].as_str().is_some_and(|test| test.ends_with("@host"));
+        let number = if is_of_host { Value::Null } else { 1.into() };
+        assert_eq!(result["expectation_number"], number);
+    }
+    let end = events.last().expect("an end");
+    assert_eq!((&end["event"], &end["exit_status"]), (&"end".into(), &0.into()));
+    assert_eq!(end["counts"]["expected-fail"], of("device").len());
+    assert_eq!(end["counts"]["pass"], 1);
+}
+
+fn each_line_is_valid_against_the_schema() {
+    let folder = tempfile::tempdir().expect("a folder");
+    assert_eq!(output(run(folder.path(), &[])).status.code(), Some(1));
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/log.schema.json");
+    let schema = std::fs::read_to_string(file).expect("the schema is there");
+    let schema = serde_json::from_str(&schema).expect("JSON");
+    assert_eq!(schema, *clmatrix_harness::log::schema().as_value(), "run `cargo xtask schema`");
+    let schema = jsonschema::validator_for(&schema).expect("a schema");
+    let events = events(folder.path());
+    assert!(
+        ["charged", "characterized", "end"]
+            .iter()
+            .all(|kind| events.iter().any(|event| event["event"] == *kind))
+    );
+    for event in &events {
+        if let Err(error) = schema.validate(event) {
+            panic!("{error}: {event}");
+        }
+    }
+    let broken = serde_json::json!({ "event": "charged", "test": "s::t@d" });
+    assert!(!schema.is_valid(&broken), "a line without its fields");
+}
+
+fn unknown_events_are_passed_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let logs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/logs");
+    for (name, unknown) in [("format-1", None), ("format-2", None), ("unknown", Some(()))] {
+        let path = folder.path().join(format!("{name}.jsonl"));
+        std::fs::copy(logs.join(format!("{name}.jsonl")), &path).expect("the log is there");
+        let report = output(command(folder.path(), &["report", path.to_str().expect("text")]));
+        let expected = RunLog::read(&path).expect("it can be read").exit_status();
+        assert_eq!(report.status.code(), Some(i32::from(expected)), "{name}");
+        let message = text(&report.stderr);
+        let says = message.contains("1 unknown event, 1 unknown field passed over");
+        assert_eq!(says, unknown.is_some(), "{name}: {message}");
+        assert!(text(&report.stdout).contains("pocl"), "{name}");
+    }
+    let page = output(command(
+        folder.path(),
+        &["report", folder.path().join("unknown.jsonl").to_str().expect("text")],
+    ));
+    assert!(text(&page.stdout).contains("1 unknown"), "{}", text(&page.stdout));
+}
