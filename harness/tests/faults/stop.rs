@@ -6,12 +6,11 @@ use std::process::Child;
 use clmatrix_harness::verdict::Verdict;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use serde_json::Value;
 
 use crate::Check;
 use crate::support::{
-    COMMAND, child, descendants_of, is_running, log, output, reports, results, start, wait_for,
-    wait_while_running,
+    COMMAND, child, descendants_of, is_running, log, output, planned_and_begun, reports, results,
+    start, wait_for, wait_while_running,
 };
 
 pub const CHECKS: &[Check] = &[
@@ -39,16 +38,8 @@ fn start_a_run_that_never_ends(folder: &Path) -> Child {
     ];
     let mut run = start(child(COMMAND, &arguments));
     wait_while_running(&mut run, "every device to hang", || {
-        let log = std::fs::read_to_string(reports(folder).join("events.jsonl")).ok()?;
-        let events: Vec<Value> =
-            log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        let planned = events.iter().filter(|event| event["event"] == "plan-device").count();
-        let tests = events.iter().find(|event| event["event"] == "plan")?;
-        let is_endless = |path: &Value| path == "faulty::waits_for_ever";
-        let endless =
-            tests["tests"].as_array()?.iter().position(|test| is_endless(&test["path"]))?;
-        let is_start = |event: &&Value| event["event"] == "started" && event["test"] == endless;
-        (events.iter().filter(is_start).count() == planned).then_some(())
+        let (planned, begun) = planned_and_begun(folder, "faulty::waits_for_ever")?;
+        (begun == planned).then_some(())
     });
     run
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use clmatrix_harness::log::events::TestResult;
 use clmatrix_harness::log::read::RunLog;
 use clmatrix_harness::log::store;
+use serde_json::Value;
 
 /// The variable that makes a child of this executable, and its values.
 pub const ROLE: &str = "CLMATRIX_FAULTS";
@@ -122,6 +123,19 @@ pub fn compile(mut command: Command) {
 pub fn reports(folder: &Path) -> PathBuf {
     let log = store::find(folder, "latest").ok();
     log.as_deref().and_then(Path::parent).unwrap_or(folder).to_path_buf()
+}
+
+/// The number of devices of the last run with tests, and of `started` events of a test; `None` if the
+/// log does not say yet.
+pub fn planned_and_begun(folder: &Path, test: &str) -> Option<(usize, usize)> {
+    let log = std::fs::read_to_string(reports(folder).join("events.jsonl")).ok()?;
+    let events: Vec<Value> =
+        log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let planned = events.iter().filter(|event| event["event"] == "plan-device").count();
+    let plan = events.iter().find(|event| event["event"] == "plan")?;
+    let position = plan["tests"].as_array()?.iter().position(|planned| planned["path"] == test)?;
+    let is_start = |event: &&Value| event["event"] == "started" && event["test"] == position;
+    Some((planned, events.iter().filter(is_start).count()))
 }
 
 /// Reads the log of the run that reports to `folder`.

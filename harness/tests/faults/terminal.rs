@@ -14,7 +14,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, ttyname};
 
 use crate::Check;
-use crate::support::{COMMAND, child, log, output, reports, wait_for, wait_while_running};
+use crate::support::{
+    COMMAND, child, log, output, planned_and_begun, wait_for, wait_while_running,
+};
 
 pub const CHECKS: &[Check] = &[
     ("terminal::colors_are_used_on_demand", colors_are_used_on_demand),
@@ -215,9 +217,8 @@ fn a_second_ctrl_c_ends_a_run_whose_terminal_takes_no_output() {
     command.stdout(Stdio::null()).stderr(Stdio::from(pty.slave));
     let mut run = command.spawn().expect("the child starts");
     wait_while_running(&mut run, "a test that hangs", || {
-        let log = std::fs::read_to_string(reports(folder.path()).join("events.jsonl")).ok()?;
-        let mut begun = log.lines().filter(|line| line.contains("\"event\":\"started\""));
-        begun.any(|line| line.contains("waits_for_ever")).then_some(())
+        let (_, begun) = planned_and_begun(folder.path(), "faulty::waits_for_ever")?;
+        (begun > 0).then_some(())
     });
     // A description of its own, so that the child's writes still block.
     let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
@@ -242,8 +243,7 @@ fn devices_have_lines_without_a_terminal() {
     command.stdout(Stdio::null()).stderr(File::create(&stderr).expect("a file"));
     let mut run = command.spawn().expect("the child starts");
     wait_while_running(&mut run, "a line of each device", || {
-        let log = std::fs::read_to_string(reports(folder.path()).join("events.jsonl")).ok()?;
-        let planned = log.lines().nth(1)?.matches("waits_for_ever").count();
+        let (planned, _) = planned_and_begun(folder.path(), "faulty::waits_for_ever")?;
         let text = std::fs::read_to_string(&stderr).ok()?;
         let mut devices: Vec<&str> = text.lines().filter_map(device_of_line).collect();
         devices.sort_unstable();
