@@ -134,6 +134,8 @@ pub(crate) fn enqueue_blocking(
     submit: impl FnOnce(cl_command_queue) -> std::result::Result<cl_event, i32>,
 ) -> Result<Event> {
     wait_for.wait(call, queue.context_raw())?;
+    // A call of the driver that blocks would also exclude the failures that it waits for.
+    // quirk: POCL-14
     let submit = |(queue, _, _): Arguments| {
         let event = submit(queue)?;
         if event.is_null() {
