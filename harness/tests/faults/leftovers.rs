@@ -65,9 +65,10 @@ fn run(filter: &str, folder: &Path) -> Command {
     command
 }
 
-/// The results of one of these tests, one for each device.
-fn results<'a>(log: &'a RunLog, test: &str) -> Vec<&'a TestResult> {
-    support::results(log, &format!("leftovers::{test}"))
+/// The results of one of these tests with their outputs, one for each device.
+fn results(log: &RunLog, test: &str) -> Vec<TestResult> {
+    let results = support::results(log, &format!("leftovers::{test}"));
+    results.into_iter().map(|result| log.with_output(result).into_owned()).collect()
 }
 
 /// The process id that a test has printed in its first line.
@@ -117,7 +118,7 @@ fn each_change_is_a_note() {
     }
     for test in ["leaves_a_daemon", "leaves_a_child"] {
         for result in results(&RUN.log, test) {
-            let note = format!("process {} (sleep)", printed_id(result));
+            let note = format!("process {} (sleep)", printed_id(&result));
             assert_eq!(result.left_behind, [note], "{}", result.test);
         }
     }
@@ -140,12 +141,12 @@ fn a_change_that_stays_costs_the_worker() {
         assert_eq!(lowered.verdict, Verdict::Pass, "{}: {:?}", lowered.test, lowered.outcome);
         let is_note = |note: &String| note.starts_with("RLIMIT_NOFILE hard limit ");
         assert!(lowered.left_behind.iter().any(is_note), "{:?}", lowered.left_behind);
-        assert_eq!(printed_id(before), printed_id(lowered));
-        assert_ne!(printed_id(lowered), printed_id(after));
+        assert_eq!(printed_id(&before), printed_id(&lowered));
+        assert_ne!(printed_id(&lowered), printed_id(&after));
         let without_id = |result: &TestResult| {
             result.stdout.split_once('\n').expect("several lines").1.to_owned()
         };
-        assert_eq!(without_id(before), without_id(after), "{}", after.test);
+        assert_eq!(without_id(&before), without_id(&after), "{}", after.test);
     }
 }
 
@@ -157,7 +158,7 @@ fn a_variable_that_stays_costs_the_worker() {
         assert_eq!(put.verdict, Verdict::Pass, "{}: {:?}", put.test, put.outcome);
         let note = "environment variable =CLMATRIX set to \"1\"";
         assert_eq!(put.left_behind, [note], "{}", put.test);
-        assert_ne!(printed_id(put), printed_id(after));
+        assert_ne!(printed_id(&put), printed_id(&after));
         assert!(!after.stdout.contains("=CLMATRIX\""), "{}: {}", after.test, after.stdout);
     }
 }
@@ -172,7 +173,7 @@ fn daemons_end_with_their_test() {
     ] {
         for result in results(&RUN.log, test) {
             assert_eq!(result.verdict, verdict, "{}: {:?}", result.test, result.outcome);
-            let daemon = printed_id(result).parse().expect("a process id");
+            let daemon = printed_id(&result).parse().expect("a process id");
             assert!(!is_running(daemon), "{}", result.test);
         }
     }
@@ -183,7 +184,8 @@ fn reports_show_the_notes() {
     let first = "LEFT BEHIND by faulty::leftovers::changes_variables@";
     let note = "\n  environment variable CLMATRIX_CONFIG removed\n";
     assert!(page.contains(first) && page.contains(note), "{page}");
-    let id = printed_id(results(&RUN.log, "fails_and_leaves_a_daemon")[0]);
+    let results = results(&RUN.log, "fails_and_leaves_a_daemon");
+    let id = printed_id(&results[0]);
     assert!(page.contains(&format!("\n  left behind: process {id} (sleep)\n")), "{page}");
     for device in &RUN.log.header.devices {
         let junit =
@@ -252,8 +254,8 @@ fn children_that_a_driver_starts_with_its_first_context_stay() {
     };
     let first = results(&log, "shows_its_process_first");
     for (first, last) in first.into_iter().zip(results(&log, "shows_its_process_last")) {
-        assert_ne!(children(first), "[]", "{}", first.test);
-        assert_eq!(children(first), children(last), "{}", last.test);
+        assert_ne!(children(&first), "[]", "{}", first.test);
+        assert_eq!(children(&first), children(&last), "{}", last.test);
         assert_eq!(first.left_behind, [""; 0], "{}", first.test);
     }
 }
@@ -296,7 +298,7 @@ fn handlers_that_a_driver_installs_later_stay() {
         assert_eq!(result.left_behind, [""; 0], "{}", result.test);
     }
     for result in results(&log, "shows_its_process_after_the_buffer") {
-        assert!(handles_sigurg(result), "{}: {}", result.test, result.stdout);
+        assert!(handles_sigurg(&result), "{}: {}", result.test, result.stdout);
     }
 }
 
@@ -311,7 +313,7 @@ fn a_driver_may_remove_its_own_handler() {
         assert_eq!(result.left_behind, [""; 0], "{}", result.test);
     }
     for result in results(&log, "shows_its_process_after_the_buffer") {
-        assert!(!handles_sigurg(result), "{}: {}", result.test, result.stdout);
+        assert!(!handles_sigurg(&result), "{}: {}", result.test, result.stdout);
     }
 }
 
