@@ -10,6 +10,7 @@ use clmatrix_harness::verdict::{Outcome, Verdict};
 
 use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::stat::{Mode, umask};
+use tempfile::TempDir;
 
 use crate::Check;
 use crate::characterize::faulty_loader;
@@ -219,17 +220,17 @@ fn a_profile_makes_them_failures() {
     }
 }
 
-/// Runs tests with a driver whose function `function` does `body` first.
-fn run_with_driver(filter: &str, function: &str, body: &str) -> (Output, RunLog) {
+/// Runs tests with a driver whose function `function` does `body` first. The outputs are in the folder.
+fn run_with_driver(filter: &str, function: &str, body: &str) -> (Output, RunLog, TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     let reports = folder.path().join("reports");
     let mut command = run(filter, &reports);
     command.env("OPENCL_DYLIB_PATH", faulty_loader(folder.path(), function, body));
-    (output(command), support::log(&reports))
+    (output(command), support::log(&reports), folder)
 }
 
 fn what_a_driver_changes_with_its_first_context_is_no_test_s() {
-    let (output, log) = run_with_driver(
+    let (output, log, _folder) = run_with_driver(
         "faulty::leftovers::shows_its_process_first",
         "clCreateContext",
         "setenv(\"DRIVER_WAS_HERE\", \"1\", 1); signal(SIGURG, SIG_IGN);",
@@ -242,7 +243,7 @@ fn what_a_driver_changes_with_its_first_context_is_no_test_s() {
 }
 
 fn children_that_a_driver_starts_with_its_first_context_stay() {
-    let (output, log) = run_with_driver(
+    let (output, log, _folder) = run_with_driver(
         "faulty::leftovers::shows_its_process_*st@*",
         "clCreateContext",
         "static int started; if (!started++ && fork() == 0) for (;;) pause();",
@@ -288,7 +289,7 @@ fn handles_sigurg(result: &TestResult) -> bool {
 }
 
 fn handlers_that_a_driver_installs_later_stay() {
-    let (output, log) = run_with_driver(
+    let (output, log, _folder) = run_with_driver(
         "faulty::leftovers::*_buffer@*",
         "clCreateBuffer",
         "signal(SIGURG, (void (*)(int))clCreateBuffer);",
@@ -303,7 +304,7 @@ fn handlers_that_a_driver_installs_later_stay() {
 }
 
 fn a_driver_may_remove_its_own_handler() {
-    let (output, log) = run_with_driver(
+    let (output, log, _folder) = run_with_driver(
         "faulty::leftovers::*_buffer@*",
         "clCreateContext",
         "static int made; signal(SIGURG, made++ ? SIG_DFL : (void (*)(int))clCreateContext);",
@@ -318,7 +319,7 @@ fn a_driver_may_remove_its_own_handler() {
 }
 
 fn a_driver_that_crashes_over_a_context_crashes_the_test() {
-    let (output, log) = run_with_driver("faulty::passes", "clCreateContext", "abort();");
+    let (output, log, _folder) = run_with_driver("faulty::passes", "clCreateContext", "abort();");
     assert_eq!(output.status.code(), Some(1));
     for result in support::results(&log, "passes") {
         let expected = Outcome::Crashed { how: "SIGABRT".to_owned() };
