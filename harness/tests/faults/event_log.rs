@@ -74,7 +74,7 @@ fn a_stored_run_is_reported_again() {
 }
 
 /// Tests that pass or skip themselves on every device.
-const PASSING: [&str; 7] = [
+const PASSING: [&str; 10] = [
     "faulty::passes@",
     "faulty::reads_standard_input@",
     "faulty::panics_as_announced@",
@@ -82,12 +82,17 @@ const PASSING: [&str; 7] = [
     "faulty::records_and_passes@",
     "faulty::run@",
     "faulty::closes_standard_output@",
+    "faulty::is_ignored@",
+    "faulty::prints_after_the_one_that_closed_it@",
+    "faulty::forks_and_both_return@",
 ];
 
 fn a_killed_run_is_reported() {
     for k in 1..=10 {
         let folder = tempfile::tempdir().expect("a folder");
         let mut command = run(folder.path(), &PASSING);
+        // A test that does not end keeps the runner from ending first.
+        command.args(["faulty::waits_for_ever@", "--include-ignored"]);
         command.args(["--format", "json"]).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("the child starts");
         let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
@@ -106,7 +111,7 @@ fn a_killed_run_is_reported() {
         let count = |verdict| log.results.iter().filter(|r| r.verdict == verdict).count();
         let not_run = count(Verdict::NotRun);
         assert!(not_run > 0 && log.results.len() - not_run >= k, "{not_run} after {k}");
-        assert_eq!(log.results.len(), PASSING.len() * log.header.devices.len());
+        assert_eq!(log.results.len(), (PASSING.len() + 1) * log.header.devices.len());
         for device in &log.header.devices {
             let file = reports(folder.path()).join("junit").join(format!("{}.xml", device.id));
             assert!(file.is_file(), "{}", file.display());
