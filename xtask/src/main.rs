@@ -145,10 +145,18 @@ enum Task {
     /// Write the JSON Schema of the event log to docs/log.schema.json
     ///
     /// The schema is made from the types of the harness.
+    #[command(after_help = SCHEMA_EXAMPLES)]
     Schema {
         /// Write nothing; fail if the file is out of date
         #[arg(long)]
         check: bool,
+        /// Fail if a log is not of a run with this profile
+        #[arg(long, requires = "logs")]
+        profile: Option<String>,
+        /// Also fail if a line of these logs is not valid, or if one is not of a whole run on all devices
+        /// that its profile expects
+        #[arg(requires = "check", value_name = "LOG")]
+        logs: Vec<PathBuf>,
     },
     /// Run a benchmark with devices: `cargo bench`
     Bench {
@@ -192,6 +200,11 @@ const ORACLE_EXAMPLES: &str = "Examples:
 const ENV_EXAMPLES: &str = "Examples:
   eval \"$(cargo xtask env)\"                   then `cargo test --workspace` by hand
   cargo xtask env --format json               one object; null stands for a variable to unset";
+
+const SCHEMA_EXAMPLES: &str = "Examples:
+  cargo xtask schema                          after a change of the log's types
+  cargo xtask schema --check target/clmatrix/events.jsonl
+                                              the file, and the log of the last full `matrix`";
 
 #[derive(Args)]
 struct Devices {
@@ -264,7 +277,9 @@ fn dispatch(task: Task) -> Result<ExitCode> {
         Task::CiEmbedded => return ci_embedded::run(&workspace),
         Task::Provision => ci_matrix::provision(&workspace.runtimes),
         Task::Env { devices, format } => print_environment(&workspace, &devices, format),
-        Task::Schema { check } => schema::run(&workspace, check),
+        Task::Schema { check, profile, logs } => {
+            schema::run(&workspace, check, profile.as_deref(), &logs)
+        }
         Task::Bench { benchmark, devices, arguments } => {
             bench(&workspace, benchmark, &devices, &arguments)
         }

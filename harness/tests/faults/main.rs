@@ -17,6 +17,8 @@ mod side_by_side;
 mod stop;
 mod support;
 mod terminal;
+#[path = "../../examples/log_schema/valid.rs"]
+mod valid;
 
 use std::process::ExitCode;
 

@@ -12,6 +12,8 @@ use clmatrix_harness::log::read::RunLog;
 use clmatrix_harness::log::store;
 use serde_json::Value;
 
+use crate::valid::validate;
+
 /// The variable that makes a child of this executable, and its values.
 pub const ROLE: &str = "CLMATRIX_FAULTS";
 pub const COMMAND: &str = "command";
@@ -138,9 +140,15 @@ pub fn planned_and_begun(folder: &Path, test: &str) -> Option<(usize, usize)> {
     Some((planned, events.iter().filter(is_start).count()))
 }
 
-/// Reads the log of the run that reports to `folder`.
+/// Reads the log of the run that reports to `folder`. All its lines are valid; a runner that is killed may
+/// leave a part of a line.
 pub fn log(folder: &Path) -> RunLog {
-    RunLog::read(&reports(folder).join("events.jsonl")).expect("the log can be read")
+    let path = reports(folder).join("events.jsonl");
+    let log = RunLog::read(&path).expect("the log can be read");
+    if log.has_ended {
+        validate(&path).expect("lines of the schema");
+    }
+    log
 }
 
 /// The results of one test, one for each device.
