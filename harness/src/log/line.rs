@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::events::Event;
+use super::plan::{PlannedIds, PlannedTests};
 
 /// A line that has been read.
 pub(super) struct Line {
@@ -27,7 +28,7 @@ impl Line {
             "run" => Event::Run(parse(text, count)?),
             "expectation" => Event::Expectation(parse(text, count)?),
             "device" => Event::Device(parse(text, count)?),
-            "plan" => Event::Plan(parse(text, count)?),
+            "plan" => Event::Plan(plan(text, count)?),
             "plan-device" => Event::PlanDevice(parse(text, count)?),
             "device-absent" => Event::DeviceAbsent(parse(text, count)?),
             "driver-failed" => Event::DriverFailed(parse(text, count)?),
@@ -42,11 +43,39 @@ impl Line {
     }
 }
 
-/// Parses an event and counts the fields that it does not have. An event with flattened fields takes
-/// them all.
+/// Parses a part of a plan of any format.
+fn plan(text: &[u8], unknown_fields: &mut u64) -> serde_json::Result<PlannedTests> {
+    parse(text, unknown_fields).or_else(|error| {
+        let ids = parse::<PlannedIds>(text, unknown_fields);
+        ids.map(PlannedTests::from).map_err(|_| error)
+    })
+}
+
+/// Parses an event and counts the fields that it does not have.
 fn parse<T: DeserializeOwned>(text: &[u8], unknown_fields: &mut u64) -> serde_json::Result<T> {
+    *unknown_fields = 0;
     let mut deserializer = serde_json::Deserializer::from_slice(text);
     serde_ignored::deserialize(&mut deserializer, |path| {
         *unknown_fields += u64::from(path.to_string() != "event");
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_fields_are_counted_in_each_event() {
+        let test = r#"{"path":"s::t","file":"t.rs","line":1,"color":"red"}"#;
+        let failure = r#""driver":"x.icd","kind":"hung","reason":"no answer""#;
+        let lines = [
+            format!(r#"{{"event":"plan","tests":[{{"path":"s::a"}},{test}]}}"#),
+            r#"{"event":"plan","color":"red","tests":["s::t@d"]}"#.to_owned(),
+            format!(r#"{{"event":"driver-failed",{failure},"strict":true,"color":"red"}}"#),
+        ];
+        for line in lines {
+            let read = Line::read(line.as_bytes()).unwrap();
+            assert!(read.event.is_some() && read.unknown_fields == 1, "{line}");
+        }
+    }
 }

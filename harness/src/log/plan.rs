@@ -23,7 +23,6 @@ pub struct PlannedTests {
 
 /// One test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(from = "WrittenTest")]
 pub struct PlannedTest {
     /// `suite::test::case`; in format 1 `suite::test::case@device`.
     pub path: String,
@@ -45,21 +44,6 @@ impl PlannedTest {
     }
 }
 
-/// A test as each format writes it.
-#[derive(Deserialize, JsonSchema)]
-#[serde(untagged)]
-enum WrittenTest {
-    /// Format 1.
-    Id(String),
-    Test {
-        path: String,
-        file: Option<String>,
-        line: Option<u32>,
-        #[serde(default)]
-        requires: Vec<String>,
-    },
-}
-
 /// The tests that are to run on one device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedDevice {
@@ -69,12 +53,15 @@ pub struct PlannedDevice {
     pub ranges: Vec<(u32, u32)>,
 }
 
-impl From<WrittenTest> for PlannedTest {
-    fn from(written: WrittenTest) -> Self {
-        match written {
-            WrittenTest::Id(path) => Self::unplanned(&path),
-            WrittenTest::Test { path, file, line, requires } => Self { path, file, line, requires },
-        }
+/// The tests of format 1.
+#[derive(Deserialize)]
+pub(super) struct PlannedIds {
+    tests: Vec<String>,
+}
+
+impl From<PlannedIds> for PlannedTests {
+    fn from(ids: PlannedIds) -> Self {
+        Self { tests: ids.tests.iter().map(|id| PlannedTest::unplanned(id)).collect() }
     }
 }
 

@@ -263,8 +263,8 @@ impl Sum {
             Event::PlanDevice(part) => self.results.plan_on(part.device, part.ranges),
             Event::DeviceAbsent(absent) => log.absent.push(absent.expected),
             Event::DriverFailed(failed) => {
-                log.failed_drivers.push(failed.failed);
                 log.strict_drivers |= failed.strict;
+                log.failed_drivers.push(failed.into());
             }
             Event::Characterized(known) => {
                 let error = known.error;
@@ -589,7 +589,7 @@ mod tests {
     fn success_needs_an_end_a_result_and_nothing_unexpected() {
         let no_device = Event::Run(Box::new(header(Vec::new())));
         let absent = Event::DeviceAbsent(DeviceAbsent { expected: "intel-*".to_owned() });
-        let driver = |strict| Event::DriverFailed(DriverFailed { failed: failed_driver(), strict });
+        let driver = |strict| Event::DriverFailed(DriverFailed::new(failed_driver(), strict));
         let cut_short = end_after(true, Duration::ZERO);
         let cases = [
             (vec![begin(), passed("s::a@d"), end()], true),
@@ -616,7 +616,7 @@ mod tests {
             begin(),
             plan(&["s::a@d", "s::b@d"]),
             Event::DeviceAbsent(DeviceAbsent { expected: "intel-*".to_owned() }),
-            Event::DriverFailed(DriverFailed { failed: failed_driver(), strict: true }),
+            Event::DriverFailed(DriverFailed::new(failed_driver(), true)),
             started("s::a@d"),
             passed("s::a@d"),
             started("s::b@d"),

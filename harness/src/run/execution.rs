@@ -132,8 +132,8 @@ impl Execution<'_> {
             recorder.record(Event::DeviceAbsent(DeviceAbsent { expected: expected.clone() }));
         }
         for failed in &setup.machine.failed {
-            let (failed, strict) = (failed.clone(), setup.strict_drivers());
-            recorder.record(Event::DriverFailed(DriverFailed { failed, strict }));
+            let failed = DriverFailed::new(failed.clone(), setup.strict_drivers());
+            recorder.record(Event::DriverFailed(failed));
         }
     }
 

@@ -362,7 +362,7 @@ fn unknown_events_are_passed_over() {
     for (name, unknown) in [("format-1", None), ("format-2", None), ("unknown", Some(()))] {
         let path = folder.path().join(format!("{name}.jsonl"));
         std::fs::copy(logs.join(format!("{name}.jsonl")), &path).expect("the log is there");
-        assert_eq!(validate(&path).is_err(), unknown.is_some(), "{name}");
+        assert_eq!(validate(&path).is_ok(), name == "format-2");
         let report = output(command(folder.path(), &["report", path.to_str().expect("text")]));
         let expected = RunLog::read(&path).expect("it can be read").exit_status();
         assert_eq!(report.status.code(), Some(i32::from(expected)), "{name}");
