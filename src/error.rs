@@ -78,24 +78,20 @@ impl Class {
 }
 
 impl Error {
-    /// What the driver or the loader answered to `call`.
-    pub(crate) fn from_call(call: &'static str, code: i32) -> Self {
+    /// Returns the error that the driver or the loader reported for `call`.
+    pub fn from_call(call: &'static str, code: i32) -> Self {
         Self { call: Some(call), code, class: Class::of(code), detail: advice(code).into() }
     }
 
-    /// An argument of `call` that OpenCL forbids with `code`; `detail` says what is wrong with it
-    /// and what would be right.
-    pub(crate) fn refused(
-        call: &'static str,
-        code: i32,
-        detail: impl Into<Cow<'static, str>>,
-    ) -> Self {
+    /// Returns the error for an argument of `call` that OpenCL forbids with `code`; `detail` says what
+    /// is wrong with the argument and what would be right.
+    pub fn refused(call: &'static str, code: i32, detail: impl Into<Cow<'static, str>>) -> Self {
         Self { call: Some(call), code, class: Class::of(code), detail: detail.into() }
     }
 
-    /// What `call` asks for and the device, the driver or the loader cannot do, which OpenCL answers
-    /// with `code`; `detail` says who lacks what, and what to do.
-    pub(crate) fn unsupported(
+    /// Returns the error of class [`Unsupported`](Class::Unsupported) for a `call` that the device, the
+    /// driver or the loader cannot carry out; `detail` says what is missing and what to do.
+    pub fn unsupported(
         call: &'static str,
         code: i32,
         detail: impl Into<Cow<'static, str>>,
@@ -178,7 +174,7 @@ impl From<ClError> for Error {
 }
 
 /// Names the call in which cl3 reported a code: `.map_err(in_call("clFlush"))`.
-pub(crate) fn in_call(call: &'static str) -> impl Fn(i32) -> Error {
+pub fn in_call(call: &'static str) -> impl Fn(i32) -> Error {
     move |code| Error::from_call(call, code)
 }
 

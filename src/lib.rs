@@ -6,7 +6,6 @@
 //! - [`pool`]: allocators and memory pools;
 //! - [`launch`]: kernels, launched with memory objects as arguments;
 //! - [`cache`]: values that are computed once per context, queue or device, such as programs;
-//! - [`characterize`]: properties of devices, for code that adapts to them;
 //! - [`Error`] and its [`Class`]: the failed call, the reason, and the kind of error.
 //!
 //! Contexts, queues, programs, kernels and events are those of [`opencl3`]; memory objects are
@@ -40,7 +39,6 @@ mod pages {
 
 mod after_failure;
 pub mod cache;
-pub mod characterize;
 mod driver;
 pub mod error;
 pub mod event;

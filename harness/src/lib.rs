@@ -27,7 +27,6 @@
 //! writes the event log and reads it back, [`report`] writes JUnit files and prints the matrix.
 
 pub mod cargo_test;
-pub mod characterize;
 pub mod cli;
 pub mod config;
 pub mod devices;

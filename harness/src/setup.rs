@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::config::{Config, ConfigError, DEFAULT_PROFILE, EmbeddedConfig, Profile};
-use crate::devices::cache::{Cache, Entry};
+use crate::devices::cache::MachineCache;
 use crate::devices::failure::FailedDriver;
 use crate::devices::probe::Probe;
 use crate::devices::selection::{Choices, NoDevices, select};
@@ -75,7 +75,6 @@ pub struct Setup {
     options: Options,
     choices: Choices,
     state: PathBuf,
-    cache: Option<Cache>,
 }
 
 impl Setup {
@@ -91,24 +90,24 @@ impl Setup {
         let choices = Choices::from_environment(options.devices.clone(), devices);
         choices.refuse_empty_entries()?;
         let state = state_folder()?;
-        let cache = Cache::new(&state, &options.icd);
+        let cache = MachineCache::new(&state, &options.icd);
         let probe =
             Probe { added: &options.icd, arguments: &options.worker_arguments, state: &state };
-        let known = cache.as_ref().map(|cache| cache.machine());
-        let remembered = known.as_ref().filter(|_| options.cached_devices).and_then(Entry::read);
+        let remembered =
+            cache.as_ref().filter(|_| options.cached_devices).and_then(MachineCache::read);
         let machine = remembered.unwrap_or_else(|| {
             let machine = probe.machine();
             // A driver that failed may work the next time.
-            if let Some(known) = &known
+            if let Some(cache) = &cache
                 && machine.failed.is_empty()
                 && machine.positions().next().is_some()
             {
-                known.write(&machine);
+                cache.write(&machine);
             }
             machine
         });
         let absent = profile.absent(machine.platforms.iter().flat_map(|p| &p.ids));
-        Ok(Self { machine, absent, config, profile, profile_name, options, choices, state, cache })
+        Ok(Self { machine, absent, config, profile, profile_name, options, choices, state })
     }
 
     /// The devices under test.
@@ -198,9 +197,16 @@ impl Setup {
         let host = LaneSettings {
             launch: self.launch(Role::Host, Vec::new()),
             settings: self.profile.host_settings(),
-            known: None,
         };
-        Ok(Run { plan, lanes, host, expectation, include_ignored: false, echo: false })
+        Ok(Run {
+            plan,
+            lanes,
+            host,
+            expectation,
+            include_ignored: false,
+            echo: false,
+            characterize: false,
+        })
     }
 
     /// The settings for the workers of a device.
@@ -217,7 +223,6 @@ impl Setup {
         Ok(LaneSettings {
             launch: self.launch(Role::Device(device.address.clone()), environment),
             settings: self.profile.settings_for(&device.run),
-            known: self.cache.as_ref().map(|cache| cache.device(&device.run)),
         })
     }
 

@@ -7,7 +7,7 @@ mod catalog;
 mod enumerate;
 mod error;
 mod platform_pattern;
-pub(crate) mod query;
+pub mod query;
 #[cfg(test)]
 mod sample;
 mod selection;

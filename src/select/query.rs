@@ -1,4 +1,4 @@
-//! One query to a device at a time: what it answers, or nothing where it does not.
+//! Single queries of a device. A query that the driver does not answer is empty or `None`.
 
 use bytemuck::AnyBitPattern;
 use cl3::device as cl;
@@ -15,12 +15,13 @@ const CL_DEVICE_SUB_GROUP_SIZES_INTEL: u32 = 0x4108;
 /// CL_DEVICE_TOPOLOGY_TYPE_PCIE_AMD of cl_amd_device_attribute_query.
 const CL_DEVICE_TOPOLOGY_TYPE_PCIE_AMD: u32 = 1;
 
-/// clGetDeviceInfo on one device.
-pub(crate) struct Query<'a>(pub &'a Device);
+/// `clGetDeviceInfo` on one device.
+#[derive(Clone, Copy, Debug)]
+pub struct Query<'a>(pub &'a Device);
 
 impl Query<'_> {
-    /// CL_DEVICE_EXTENSIONS.
-    pub(crate) fn extensions(&self) -> Vec<String> {
+    /// Returns the words of CL_DEVICE_EXTENSIONS.
+    pub fn extensions(&self) -> Vec<String> {
         self.text(cl::CL_DEVICE_EXTENSIONS).split_whitespace().map(str::to_owned).collect()
     }
 
@@ -28,12 +29,13 @@ impl Query<'_> {
         cl::get_device_data(self.0.id(), name)
     }
 
-    pub(crate) fn text(&self, name: u32) -> String {
+    /// Returns a string, without the blanks that some drivers add; empty where the driver has none.
+    pub fn text(&self, name: u32) -> String {
         text(self.data(name))
     }
 
-    /// `None` where the driver does not know the name, or answers with another size.
-    pub(crate) fn value<T: AnyBitPattern>(&self, name: u32) -> Option<T> {
+    /// Returns a value, or `None` where the driver does not know the name or has another size for it.
+    pub fn value<T: AnyBitPattern>(&self, name: u32) -> Option<T> {
         bytemuck::try_pod_read_unaligned(&self.data(name).ok()?).ok()
     }
 
@@ -49,7 +51,8 @@ impl Query<'_> {
         }
     }
 
-    pub(crate) fn pci_address(&self, extensions: &[String]) -> Option<String> {
+    /// Returns `domain:bus:device.function`, where the driver has it.
+    pub fn pci_address(&self, extensions: &[String]) -> Option<String> {
         let [domain, bus, device, function] = if lists(extensions, "cl_khr_pci_bus_info") {
             self.value::<[u32; 4]>(cl::CL_DEVICE_PCI_BUS_INFO_KHR)?
         } else if lists(extensions, "cl_nv_device_attribute_query") {
@@ -116,7 +119,7 @@ fn lists(extensions: &[String], name: &str) -> bool {
 
 /// Converts a driver's string; removes the terminator and the blanks that some drivers add.
 // quirk: DRIVER-6
-pub(crate) fn text(data: std::result::Result<Vec<u8>, i32>) -> String {
+pub fn text(data: std::result::Result<Vec<u8>, i32>) -> String {
     let data = data.unwrap_or_default();
     String::from_utf8_lossy(&data).trim_matches(|c: char| c == '\0' || c.is_whitespace()).to_owned()
 }

@@ -1,4 +1,4 @@
-//! All answers of `clmatrix::characterize`, as JSON, for the devices that are here and for some that
+//! All answers of `clmatrix_characterize`, as JSON, for the devices that are here and for some that
 //! are not: one side of `cargo xtask oracle`.
 
 use clmatrix::select::platforms;

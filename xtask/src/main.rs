@@ -245,7 +245,7 @@ impl Benchmark {
             Self::Harness => ("clmatrix-harness", "overhead"),
             Self::Memory => ("clmatrix", "memory"),
             Self::Pool => ("clmatrix", "pool"),
-            Self::Characterize => ("clmatrix", "characterize"),
+            Self::Characterize => ("clmatrix-characterize", "repeat"),
         }
     }
 }

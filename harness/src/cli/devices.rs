@@ -6,11 +6,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 use clmatrix::select::DeviceInfo;
+use clmatrix_characterize::show::text_table::aligned;
 use serde::Serialize;
 
 use super::{Common, TableFormat};
 use crate::devices::{FoundPlatform, Machine};
-use crate::report::sheet::aligned;
 use crate::target::Target;
 use crate::terminal::{AnyError, print};
 

@@ -52,6 +52,9 @@ pub struct RunArguments {
     /// `strict-drivers`].
     #[arg(long)]
     strict_drivers: bool,
+    /// Also record the properties of devices that need the build of a kernel.
+    #[arg(long)]
+    characterize: bool,
     /// Also run the tests that are marked `#[ignore]`.
     #[arg(long)]
     include_ignored: bool,
@@ -105,6 +108,7 @@ pub fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyErro
     let mut run = setup.run(&plan, &expectation)?;
     run.include_ignored = arguments.include_ignored;
     run.echo = arguments.no_capture;
+    run.characterize = arguments.characterize;
     let command = RunCommand::new(arguments.rerun_command(&setup), arguments.filter.clone());
     let place = arguments.place(&setup, &plan, &command);
     let folder = place.run_folder();

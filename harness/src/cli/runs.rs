@@ -4,11 +4,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
+use clmatrix_characterize::show::text_table;
 
 use super::ReportPlace;
 use crate::log::read::RunLog;
 use crate::log::store;
-use crate::report::{self, sheet};
+use crate::report;
 use crate::target::Target;
 use crate::terminal::{AnyError, print};
 
@@ -28,7 +29,7 @@ pub fn runs(target: Target, arguments: &RunsArguments) -> Result<ExitCode, AnyEr
         .map_err(|error| format!("the report folder {}: {error}", folder.display()))?;
     let rows: Vec<Vec<String>> = runs.iter().map(|run| row(run)).collect();
     let head = ["run", "time", "state", "duration", "devices", "results"].map(str::to_owned);
-    print(&sheet::aligned(&[vec![head.to_vec()], rows].concat()))?;
+    print(&text_table::aligned(&[vec![head.to_vec()], rows].concat()))?;
     Ok(ExitCode::SUCCESS)
 }
 

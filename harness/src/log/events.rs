@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
+use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +16,6 @@ use super::device_record::DeviceRecord;
 use super::finished::FinishedLine;
 use super::plan::{PlannedDevice, PlannedTests};
 use super::run_header::RunHeader;
-use crate::characterize::Characterization;
 use crate::config::WrittenExpectation;
 use crate::devices::failure::{DriverFailure, FailedDriver, FailureKind};
 use crate::serde_time::{nanoseconds, rfc3339};
@@ -39,7 +39,8 @@ pub enum Event {
     DeviceAbsent(DeviceAbsent),
     /// A driver of this machine shows no platform.
     DriverFailed(DriverFailed),
-    /// The characteristics of a device.
+    /// The properties of a device, queried once, before its first test. A device on which no test is run
+    /// has none.
     Characterized(Characterized),
     /// A test was handed to a worker.
     Started(Started),
@@ -86,16 +87,16 @@ impl From<DriverFailed> for FailedDriver {
     }
 }
 
-/// The characteristics of a device. The last line of a device counts.
+/// The properties of a device, or the reason why they are unknown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Characterized {
-    /// Its id.
+    /// The device's id.
     pub device: String,
-    /// The characteristics, if known.
-    #[serde(flatten)]
-    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
-    pub characterization: Option<Box<Characterization>>,
-    /// Why they are unknown.
+    /// The values by their names.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, String>")]
+    pub properties: IndexMap<String, String>,
+    /// The reason why there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

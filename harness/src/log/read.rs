@@ -11,10 +11,9 @@ use std::time::{Duration, SystemTime};
 use indexmap::IndexMap;
 
 use super::line::Line;
-use crate::characterize::Characterization;
 use crate::devices::failure::FailedDriver;
 use crate::devices::run_device::HOST;
-use crate::log::events::{Charged, Event, Started, TestName, TestResult};
+use crate::log::events::{Characterized, Charged, Event, Started, TestName, TestResult};
 use crate::log::plan::PlannedTest;
 use crate::log::run_header::RunHeader;
 use crate::target::{NOT_ALL_RUN, SUCCESS, UNEXPECTED};
@@ -37,9 +36,9 @@ pub struct RunLog {
     pub failed_drivers: Vec<FailedDriver>,
     /// True if one of them fails the run.
     pub strict_drivers: bool,
-    /// The characteristics of each device, by its id, or why they are unknown; none where no test was
-    /// run.
-    pub characterizations: IndexMap<String, Result<Box<Characterization>, String>>,
+    /// The properties of each device on which a test was run, by its id, or the reason why they are
+    /// unknown.
+    pub properties: IndexMap<String, Result<IndexMap<String, String>, String>>,
     /// One result for each planned test, in the plan's order; `NotRun` where the log has none.
     pub results: Vec<TestResult>,
     /// The crashes that were attributed to other tests.
@@ -267,10 +266,8 @@ impl Sum {
                 log.failed_drivers.push(failed.into());
             }
             Event::Characterized(known) => {
-                let error = known.error;
-                let unknown = || error.unwrap_or_else(|| "the log does not say".to_owned());
-                let characterization = known.characterization.ok_or_else(unknown);
-                log.characterizations.insert(known.device, characterization);
+                let Characterized { device, properties, error } = known;
+                log.properties.insert(device, error.map_or(Ok(properties), Err));
             }
             Event::Started(started) => self.results.start(started),
             Event::Finished(mut result) => {
@@ -305,7 +302,7 @@ impl Sum {
             absent: Vec::new(),
             failed_drivers: Vec::new(),
             strict_drivers: false,
-            characterizations: IndexMap::new(),
+            properties: IndexMap::new(),
             results: Vec::new(),
             charges: Vec::new(),
             interrupted: true,
@@ -461,8 +458,6 @@ mod tests {
     use std::collections::BTreeMap;
     use std::fs;
 
-    use clmatrix::characterize::Facts;
-
     use super::*;
     use crate::log::events::{Characterized, DeviceAbsent, DriverFailed, End};
     use crate::log::plan::PlannedTests;
@@ -544,31 +539,24 @@ mod tests {
     }
 
     #[test]
-    fn characterizations_are_read_back() {
-        let known = Characterization {
-            facts: Facts { local_mem_size: 32 << 10, ..Facts::default() },
-            table: serde_json::from_str(r#"{"get_pocl_version": {"value": null, "warnings": []}}"#)
-                .unwrap(),
+    fn properties_of_devices_are_read_back() {
+        let known = IndexMap::from([("get_pocl_version".to_owned(), "7.0".to_owned())]);
+        let event = |device: &str, properties: &IndexMap<_, _>, error: Option<&str>| {
+            let (device, properties) = (device.to_owned(), properties.clone());
+            let error = error.map(str::to_owned);
+            let event = Event::Characterized(Characterized { device, properties, error });
+            let line = serde_json::to_vec(&event).unwrap();
+            Line::read(&line).unwrap().event.expect("a known event")
         };
-        let event =
-            |device: &str, characterization: Option<&Characterization>, error: Option<&str>| {
-                let device = device.to_owned();
-                let characterization = characterization.cloned().map(Box::new);
-                let error = error.map(str::to_owned);
-                let known = Characterized { device, characterization, error };
-                let event = Event::Characterized(known);
-                let line = serde_json::to_vec(&event).unwrap();
-                Line::read(&line).unwrap().event.expect("a known event")
-            };
         let events = [
             begin(),
-            event("pocl-cpu", Some(&known), None),
-            event("intel-cpu", None, Some("it hung")),
+            event("pocl-cpu", &known, None),
+            event("intel-cpu", &IndexMap::new(), Some("it hung")),
             end(),
         ];
         let log = RunLog::from_events(events).unwrap();
-        assert_eq!(log.characterizations["pocl-cpu"], Ok(Box::new(known)));
-        assert_eq!(log.characterizations["intel-cpu"], Err("it hung".to_owned()));
+        assert_eq!(log.properties["pocl-cpu"], Ok(known));
+        assert_eq!(log.properties["intel-cpu"], Err("it hung".to_owned()));
     }
 
     #[test]

@@ -6,7 +6,8 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::characterize::Characterization;
+use indexmap::IndexMap;
+
 use crate::config::Sync;
 use crate::log::events::{Characterized, Charged, End, Event, Started, TestResult};
 use crate::log::read::{RunLog, Sum};
@@ -126,18 +127,18 @@ impl<'a> Recorder<'a> {
         self.workers.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Records the characteristics of a device, or why they are unknown.
+    /// Records the properties of a device, or the reason why they are unknown.
     pub fn characterized(
         &self,
         device: &str,
-        characterization: Result<Box<Characterization>, String>,
+        properties: Result<IndexMap<String, String>, String>,
     ) {
         let device = device.to_owned();
-        let (characterization, error) = match characterization {
-            Ok(characterization) => (Some(characterization), None),
-            Err(error) => (None, Some(error)),
+        let (properties, error) = match properties {
+            Ok(properties) => (properties, None),
+            Err(error) => (IndexMap::new(), Some(error)),
         };
-        self.record(Event::Characterized(Characterized { device, characterization, error }));
+        self.record(Event::Characterized(Characterized { device, properties, error }));
     }
 
     /// Tells the observer that a test begins.

@@ -17,7 +17,6 @@ use quick_xml::{Reader, Writer};
 
 use super::text::{clean, one_line};
 use super::{headline, rerun};
-use crate::characterize::{Characterization, TableAnswer};
 use crate::devices::run_device::RunDevice;
 use crate::log::events::{TestResult, left_behind_text};
 use crate::log::read::RunLog;
@@ -196,8 +195,8 @@ fn properties(log: &RunLog, device: &str, results: &[&TestResult]) -> Vec<(Strin
     if let Some(device) = header.devices.iter().find(|known| known.id == device) {
         properties.extend(driver_properties(device));
     }
-    if let Some(characterization) = log.characterizations.get(device) {
-        properties.extend(characterization_properties(characterization));
+    if let Some(known) = log.properties.get(device) {
+        properties.extend(characterized_properties(known));
     }
     let version = |(name, version): &(String, String)| (format!("version.{name}"), version.clone());
     properties.extend(header.versions.iter().map(version));
@@ -221,18 +220,17 @@ fn driver_properties(device: &RunDevice) -> impl Iterator<Item = (String, String
     properties.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.clone())))
 }
 
-/// `characterize.get_simd_group_size = 32`, and why there is no answer where that is so.
-fn characterization_properties(
-    characterization: &Result<Box<Characterization>, String>,
+/// Returns the properties of a device, such as `characterize.get_simd_group_size`, or the error.
+fn characterized_properties(
+    properties: &Result<IndexMap<String, String>, String>,
 ) -> Vec<(String, String)> {
-    let known = match characterization {
-        Ok(known) => known,
-        Err(error) => return vec![("characterize.error".to_owned(), error.clone())],
-    };
-    let property = |(name, answer): (&String, &TableAnswer)| {
-        (format!("characterize.{name}"), answer.to_string())
-    };
-    known.table.iter().map(property).collect()
+    match properties {
+        Ok(properties) => properties
+            .iter()
+            .map(|(name, value)| (format!("characterize.{name}"), value.clone()))
+            .collect(),
+        Err(error) => vec![("characterize.error".to_owned(), error.clone())],
+    }
 }
 
 /// The whole file.

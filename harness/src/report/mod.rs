@@ -4,7 +4,6 @@
 mod excerpt;
 pub mod junit;
 pub mod matrix;
-pub(crate) mod sheet;
 mod table;
 mod text;
 

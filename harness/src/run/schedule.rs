@@ -12,13 +12,11 @@
 mod characterize;
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
-use crate::characterize::Characterization;
 use crate::config::{DeviceSettings, Leftovers};
 use crate::devices::TestDevice;
-use crate::devices::cache::Entry;
 use crate::devices::selection::NO_DEVICE_FOUND;
 use crate::log::events::{self, Charged, Started, TestName, TestResult};
 use crate::log::recorder::Recorder;
@@ -47,6 +45,8 @@ pub struct Run<'a> {
     pub include_ignored: bool,
     /// Pass the output of running tests to the observer.
     pub echo: bool,
+    /// Build kernels for the properties of devices that need that.
+    pub characterize: bool,
 }
 
 /// How the tests of one device are run.
@@ -55,8 +55,6 @@ pub struct LaneSettings {
     pub launch: Launch,
     /// Limits, slots and the driver's diagnostics.
     pub settings: DeviceSettings,
-    /// Where it is kept for the next run what the device is like.
-    pub known: Option<Entry>,
 }
 
 /// Runs everything; returns when each entry of the plan has a settled result.
@@ -66,7 +64,6 @@ pub fn execute(run: &Run<'_>, recorder: &Recorder<'_>, stop: &StopSignal) {
         for lane in lanes(run) {
             let lane = std::sync::Arc::new(lane);
             let slots = lane.settings.settings.slots.min(lane.entries.len());
-            lane.working.store(slots, Ordering::Relaxed);
             for number in 0..slots {
                 let lane = lane.clone();
                 scope.spawn(move || {
@@ -82,12 +79,8 @@ struct Lane<'a> {
     settings: &'a LaneSettings,
     /// `None` for tests that need none.
     device: Option<&'a TestDevice>,
-    /// True if some worker of it has been asked what the device is like.
-    was_asked: AtomicBool,
-    /// What is known of the device, as long as what takes a build is still to be asked.
-    lacking: Mutex<Option<Box<Characterization>>>,
-    /// Slots that are not done.
-    working: AtomicUsize,
+    /// True if the properties of the device are recorded.
+    is_characterized: Mutex<bool>,
     /// Positions in the plan.
     entries: Vec<usize>,
     next: AtomicUsize,
@@ -105,9 +98,7 @@ fn lanes<'a>(run: &'a Run<'_>) -> Vec<Lane<'a>> {
         .map(|(settings, device)| Lane {
             settings,
             device,
-            was_asked: AtomicBool::new(false),
-            lacking: Mutex::new(None),
-            working: AtomicUsize::new(0),
+            is_characterized: Mutex::new(false),
             entries: Vec::new(),
             next: AtomicUsize::new(0),
             failed_starts: AtomicUsize::new(0),
@@ -170,9 +161,6 @@ impl<'a> Slot<'a> {
             self.take(position);
         }
         self.settle();
-        if self.lane.working.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.characterize_with_builds();
-        }
     }
 
     fn take(&mut self, position: usize) {

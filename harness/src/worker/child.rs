@@ -6,11 +6,12 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::LazyLock;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use clmatrix::characterize::measure::{Settings, SystemClock};
 use clmatrix::cl3::error_codes::CL_PLATFORM_NOT_FOUND_KHR;
 use clmatrix::select::FoundPlatform;
+use clmatrix_characterize::Characterization;
+use clmatrix_characterize::measure::{Measured, Settings, SystemClock, Topic, measure};
 
 use super::property;
 use super::protocol::{
@@ -21,7 +22,10 @@ use crate::devices::failure::{DriverFailure, FailureKind};
 use crate::devices::icd::LoaderVariables;
 use crate::registry::{self, ShouldPanic, Test, TestReturn};
 use crate::verdict::{Location, Outcome};
-use crate::{characterize, fixtures, os};
+use crate::{fixtures, os};
+
+/// The reason of measurements that need an end of memory.
+const NO_END_OF_MEMORY: &str = "the memory of the process cannot be limited here";
 
 /// Becomes a worker if the environment says so, and then never returns.
 ///
@@ -74,18 +78,20 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
                 let Some(answer) = home.test(number, test) else { return 0 };
                 answer
             }
-            Task::Characterize(builds) => {
-                let result = characterize::of(&fixtures::device(), builds).map(Box::new);
+            Task::Characterize { with_builds } => {
+                let result =
+                    Characterization::query(&fixtures::device(), with_builds).map(Box::new);
                 Answer::Characterized { number, result: result.map_err(|error| error.to_string()) }
             }
             Task::Measure { topic, budget, memory, room } => {
                 let trying =
                     |step: &str| runner.tell(&Answer::Trying { number, step: step.to_owned() });
                 let settings = Settings { budget, memory, clock: &SystemClock, trying: &trying };
+                let topic = Topic::from_name(&topic).expect("runner and worker are one executable");
                 let measured = match room.map(os::AddressSpaceEnd::after) {
-                    Some(None) => characterize::without_end(&topic),
+                    Some(None) => topic.unmeasured(NO_END_OF_MEMORY, Duration::ZERO),
                     // The end stays until all is measured.
-                    None | Some(Some(_)) => characterize::measured(&topic, &settings),
+                    None | Some(Some(_)) => measured(topic, &settings),
                 };
                 Answer::Measured { number, measured }
             }
@@ -96,6 +102,13 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
         runner.tell(&answer);
     }
     0
+}
+
+/// Measures a topic; the answers can be written as JSON.
+fn measured(topic: Topic, settings: &Settings) -> Vec<Measured> {
+    let mut measured = measure(&fixtures::device(), topic, settings);
+    measured.iter_mut().for_each(Measured::keep_finite);
+    measured
 }
 
 /// A worker before its first test.

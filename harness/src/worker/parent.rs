@@ -5,11 +5,11 @@ use std::io::Write;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use clmatrix::characterize::measure::{Measured, Settings, Topic};
+use clmatrix_characterize::Characterization;
+use clmatrix_characterize::measure::{Measured, Settings, Topic};
 
 use super::capture::Capture;
-use super::protocol::{Answer, Builds, ROLE_VARIABLE, Request, Role, Task};
-use crate::characterize::Characterization;
+use super::protocol::{Answer, ROLE_VARIABLE, Request, Role, Task};
 use crate::os::{Ending, Process, Source, StopSignal, Wakeup};
 use crate::registry::Test;
 use crate::verdict::Outcome;
@@ -256,14 +256,14 @@ impl Worker {
         attempt
     }
 
-    /// What the device is like. A driver may end or hang the worker over it.
+    /// Queries the properties of the device. The driver may end or hang the worker.
     pub fn characterize(
         &mut self,
-        builds: Builds,
+        with_builds: bool,
         limit: Duration,
         stop: &StopSignal,
     ) -> Result<Result<Box<Characterization>, String>, WorkerLost> {
-        self.ask(Task::Characterize(builds), limit, stop, |answer| match answer {
+        self.ask(Task::Characterize { with_builds }, limit, stop, |answer| match answer {
             Answer::Characterized { result, .. } => Ok(result),
             other => Err(other),
         })

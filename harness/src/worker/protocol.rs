@@ -5,11 +5,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clmatrix::characterize::measure::Measured;
 use clmatrix::select::PlatformInfo;
+use clmatrix_characterize::Characterization;
+use clmatrix_characterize::measure::Measured;
 use serde::{Deserialize, Serialize};
 
-use crate::characterize::Characterization;
 use crate::devices::failure::DriverFailure;
 use crate::verdict::Outcome;
 
@@ -63,8 +63,11 @@ pub enum Task {
         /// `Test::name`.
         name: String,
     },
-    /// Say what the device is like.
-    Characterize(Builds),
+    /// Query the properties of the device.
+    Characterize {
+        /// True if kernels are built for the answers that need that; else these are left out.
+        with_builds: bool,
+    },
     /// Measure one topic.
     Measure {
         /// `Topic::name`.
@@ -76,15 +79,6 @@ pub enum Task {
         /// After how many bytes more than now the process's memory ends, if it does.
         room: Option<u64>,
     },
-}
-
-/// True if kernels are built for the answers that take that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Builds {
-    /// They are.
-    Made,
-    /// These answers are left out.
-    LeftOut,
 }
 
 /// From the worker.
@@ -108,11 +102,11 @@ pub enum Answer {
         /// How.
         ended: Box<Ended>,
     },
-    /// What the device is like.
+    /// The properties of the device.
     Characterized {
         /// The number of the request.
         number: u64,
-        /// Or why nothing is known.
+        /// The properties, or the reason why there are none.
         result: Result<Box<Characterization>, String>,
     },
     /// Before a step that some drivers end the process over; the answer is still to come.

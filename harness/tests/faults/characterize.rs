@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use clmatrix::characterize::measure::{Measured, Topic};
-use clmatrix::characterize::{Answer, Verdict};
-use clmatrix_harness::characterize::{Devices, TableAnswer};
-use clmatrix_harness::log::events::Characterized;
+use clmatrix_characterize::measure::{Measured, Topic};
+use clmatrix_characterize::{Answer, Devices, TableAnswer, Verdict};
+use clmatrix_harness::log::events::{Characterized, TestResult};
 use indexmap::IndexMap;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -36,25 +35,12 @@ pub const CHECKS: &[Check] = &[
     ),
     ("characterize::a_run_says_what_its_devices_are_like", a_run_says_what_its_devices_are_like),
     (
-        "characterize::what_takes_a_build_is_asked_after_the_tests",
-        what_takes_a_build_is_asked_after_the_tests,
+        "characterize::builds_are_asked_for_with_an_option_only",
+        builds_are_asked_for_with_an_option_only,
     ),
     (
-        "characterize::what_an_earlier_run_has_found_is_there_at_once",
-        what_an_earlier_run_has_found_is_there_at_once,
-    ),
-    (
-        "characterize::who_stops_a_run_after_its_last_test_has_all_results",
-        who_stops_a_run_after_its_last_test_has_all_results,
-    ),
-    (
-        "characterize::a_build_that_kills_its_process_costs_one_answer",
-        a_build_that_kills_its_process_costs_one_answer,
-    ),
-    ("characterize::a_build_that_failed_is_tried_again", a_build_that_failed_is_tried_again),
-    (
-        "characterize::a_device_that_says_no_more_is_known_as_before",
-        a_device_that_says_no_more_is_known_as_before,
+        "characterize::a_build_that_kills_its_process_costs_no_test",
+        a_build_that_kills_its_process_costs_no_test,
     ),
     (
         "characterize::a_device_that_does_not_say_is_tested_all_the_same",
@@ -264,23 +250,22 @@ fn run(folder: &Path) -> Command {
 
 fn a_run_says_what_its_devices_are_like() {
     let folder = tempfile::tempdir().expect("a folder");
-    printed(run(folder.path()));
+    let mut command = run(folder.path());
+    command.arg("--characterize");
+    printed(command);
     let log = log(folder.path());
-    let mut devices = devices(characterize(&["--format", "json"]));
-    assert_eq!(log.characterizations.len(), devices.len());
-    for (id, known) in &log.characterizations {
-        let known = known.as_ref().expect("the driver answers");
-        let device = devices.shift_remove(id).expect("it is one of this machine");
-        assert_eq!(Some(&**known), device.characterization.as_ref(), "{id}");
-        let size = known.facts.local_mem_size;
+    let devices = devices(characterize(&["--format", "json"]));
+    assert_eq!(log.properties.len(), devices.len());
+    for (id, device) in devices {
+        let known = log.properties[&id].as_ref().expect("the driver answers");
+        let characterization = device.characterization.expect("the driver answers");
+        assert_eq!(*known, characterization.properties(), "{id}");
+        let size = characterization.facts.local_mem_size;
         let junit = reports(folder.path()).join("junit").join(format!("{id}.xml"));
         let junit = std::fs::read_to_string(junit).expect("the device has a report");
         let property =
             format!("<property name=\"characterize.usable_local_mem_size\" value=\"{size}\"/>");
         assert!(junit.contains(&property), "{id}");
-        let info =
-            &log.header.devices.iter().find(|device| device.id == *id).expect("a device").info;
-        assert_eq!(size, info.local_mem_size, "{id}");
     }
 }
 
@@ -294,131 +279,64 @@ fn a_device_that_does_not_say_is_tested_all_the_same() {
     printed(command);
     let log = log(&folder.path().join("reports"));
     assert_eq!(log.results.len(), ids().len());
-    for (id, known) in &log.characterizations {
+    for (id, known) in &log.properties {
         let error = known.as_ref().expect_err("it cannot be known");
         assert!(error.starts_with("the driver ended the process (SIGABRT)"), "{id}: {error}");
     }
 }
 
-/// The answers of each device in the order in which the log has them.
-fn logged(folder: &Path, function: &str) -> IndexMap<String, Vec<Option<TableAnswer>>> {
-    let mut answers = IndexMap::new();
-    for line in
-        std::fs::read_to_string(reports(folder).join("events.jsonl")).expect("a log").lines()
-    {
+/// The properties in the log, by device. Each device has one event with them, before the
+/// end of its first test.
+fn logged(folder: &Path) -> IndexMap<String, IndexMap<String, String>> {
+    let mut logged = IndexMap::new();
+    let text = std::fs::read_to_string(reports(folder).join("events.jsonl")).expect("a log");
+    for line in text.lines() {
         if line.starts_with(r#"{"event":"characterized""#) {
-            let known: Characterized = serde_json::from_str(line).expect("an event");
-            let Characterized { device, characterization, .. } = known;
-            let answer = characterization.and_then(|known| known.table.get(function).cloned());
-            answers.entry(device).or_insert_with(Vec::new).push(answer);
+            let Characterized { device, properties, .. } =
+                serde_json::from_str(line).expect("an event");
+            assert_eq!(logged.insert(device.clone(), properties), None, "{device}");
+        } else if line.starts_with(r#"{"event":"finished""#) {
+            let result: TestResult = serde_json::from_str(line).expect("an event");
+            let (_, device) = result.test_and_device();
+            assert!(logged.contains_key(device), "{}", result.test);
         }
     }
-    answers
+    logged
 }
 
-const MULTIPLE: &str = "reasonable_work_group_size_multiple";
+/// An answer that needs the build of a kernel, unless the device is one of NVIDIA's.
+const BUILT: &str = "reasonable_work_group_size_multiple";
 
-fn failed(error: &str) -> Option<TableAnswer> {
-    Some(TableAnswer::Failed { error: error.to_owned() })
-}
-
-fn what_takes_a_build_is_asked_after_the_tests() {
+fn builds_are_asked_for_with_an_option_only() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut command = run(folder.path());
-    command.env("CLMATRIX_CACHE", "0");
-    printed(command);
-    let answers = logged(folder.path(), MULTIPLE);
-    assert_eq!(answers.len(), ids().len());
-    for (id, answers) in answers {
-        let [before, after] = &answers[..] else { panic!("{id}: {answers:?}") };
-        let later = "pending: needs a kernel build, done after the last test";
-        assert_eq!(*before, failed(later), "{id}");
-        assert!(matches!(after, Some(TableAnswer::Known(_))), "{id}: {after:?}");
+    let folders = ["without", "with"].map(|name| folder.path().join(name));
+    printed(run(&folders[0]));
+    let mut with_builds = run(&folders[1]);
+    with_builds.arg("--characterize");
+    printed(with_builds);
+    let [without, with] = folders.map(|folder| logged(&folder));
+    assert_eq!(with.len(), ids().len());
+    for (id, all) in with {
+        let mut few = all.clone();
+        few.retain(|name, _| without[&id].contains_key(name));
+        assert_eq!(few, without[&id], "{id}");
+        assert!(few.contains_key("usable_local_mem_size"), "{id}");
+        assert!(all.contains_key(BUILT) && !few.contains_key(BUILT), "{id}: {few:?}");
     }
 }
 
-fn what_an_earlier_run_has_found_is_there_at_once() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let reports = ["first", "second"].map(|name| folder.path().join(name));
-    for reports in &reports {
-        let mut command = run(reports);
-        // No run before these has had this variable, which a driver might read.
-        command.env("CL_CLMATRIX_TEST", folder.path());
-        printed(command);
-    }
-    let [first, second] = reports.map(|folder| logged(&folder, MULTIPLE));
-    assert_eq!(second.len(), ids().len());
-    for (id, answers) in second {
-        assert_eq!((first[&id].len(), answers.len()), (2, 1), "{id}: {answers:?}");
-        assert!(matches!(answers[0], Some(TableAnswer::Known(_))), "{id}: {answers:?}");
-        assert_eq!(answers.last(), first[&id].last(), "{id}");
-    }
-}
-
-fn a_build_that_kills_its_process_costs_one_answer() {
-    let why = "needs a kernel build: the driver ended the process (SIGABRT)";
-    one_answer_is_missing("clBuildProgram", "abort();", why);
-}
-
-fn a_device_that_says_no_more_is_known_as_before() {
-    // CL_DEVICE_LOCAL_MEM_TYPE: nothing else asks for it. Told once, and then CL_OUT_OF_RESOURCES.
-    let body = "static int asked; if ((int)name == 0x1022 && asked++) return -5;";
-    one_answer_is_missing("clGetDeviceInfo", body, "needs a kernel build: ");
-}
-
-/// A run with a fault that comes with the builds after its last test.
-fn one_answer_is_missing(function: &str, body: &str, why: &str) {
+fn a_build_that_kills_its_process_costs_no_test() {
     let folder = tempfile::tempdir().expect("a folder");
     let reports = folder.path().join("reports");
     let mut command = run(&reports);
-    command.env("OPENCL_DYLIB_PATH", faulty_loader(folder.path(), function, body));
+    command.arg("--characterize");
+    command.env("OPENCL_DYLIB_PATH", faulty_loader(folder.path(), "clBuildProgram", "abort();"));
     printed(command);
-    let answers = logged(&reports, MULTIPLE);
-    assert_eq!(answers.len(), ids().len());
-    for (id, answers) in answers {
-        let Some(Some(TableAnswer::Failed { error })) = answers.last() else {
-            panic!("{id}: {answers:?}")
-        };
-        assert!(error.starts_with(why), "{id}: {error}");
-    }
-    for (id, known) in log(&reports).characterizations {
-        let table = known.expect("it is known").table;
-        assert!(matches!(table["usable_local_mem_size"], TableAnswer::Known(_)), "{id}");
-    }
-}
-
-fn a_build_that_failed_is_tried_again() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let fault = folder.path().join("fault");
-    std::fs::write(&fault, "").expect("a file");
-    let body = format!("if (access({fault:?}, F_OK) == 0) return -6;");
-    let loader = faulty_loader(folder.path(), "clBuildProgram", &body);
-    let last = |name: &str| {
-        let reports = folder.path().join(name);
-        let mut command = run(&reports);
-        command.env("OPENCL_DYLIB_PATH", &loader);
-        printed(command);
-        let answers = logged(&reports, MULTIPLE);
-        assert_eq!(answers.len(), ids().len());
-        answers.into_iter().map(|(_, mut answers)| answers.pop().flatten()).collect::<Vec<_>>()
-    };
-    for answer in last("first") {
-        assert!(matches!(answer, Some(TableAnswer::Failed { .. })), "{answer:?}");
-    }
-    std::fs::remove_file(fault).expect("it is there");
-    for answer in last("second") {
-        assert!(matches!(answer, Some(TableAnswer::Known(_))), "{answer:?}");
-    }
-}
-
-fn who_stops_a_run_after_its_last_test_has_all_results() {
-    let reports = tempfile::tempdir().expect("a folder");
-    let output = stopped_in(run(reports.path()), "clBuildProgram", ids().len());
-    assert_eq!(output.status.code(), Some(0));
-    let log = log(reports.path());
-    assert!(!log.interrupted);
-    for (id, known) in log.characterizations {
-        assert!(known.is_ok(), "{id}");
+    let log = log(&reports);
+    assert_eq!(log.properties.len(), ids().len());
+    for (id, known) in log.properties {
+        let error = known.expect_err("it cannot be known");
+        assert!(error.starts_with("the driver ended the process (SIGABRT)"), "{id}: {error}");
     }
 }
 

@@ -1,8 +1,8 @@
 //! Conflicts in local memory, against a model that lets all work items access all of the array.
 
-use clmatrix::characterize::{CharacterizationWarning, Facts, LocalAccess};
 use clmatrix::select::Version;
 use clmatrix::{Class, Result};
+use clmatrix_characterize::{CharacterizationWarning, Facts, LocalAccess};
 use proptest::prelude::*;
 use rstest::rstest;
 

@@ -2,8 +2,8 @@
 //! and by `cargo xtask oracle`.
 
 use clmatrix::Result;
-use clmatrix::characterize::{Characterized, Facts, TrialBuild, table};
 use clmatrix::select::{FoundPlatform, Version};
+use clmatrix_characterize::{Characterized, Facts, TrialBuild, table};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 

@@ -10,7 +10,7 @@ mod rules;
 pub mod synthetic;
 
 use clmatrix::Device;
-use clmatrix::characterize::Facts;
+use clmatrix_characterize::Facts;
 use clmatrix_harness::device;
 use rstest::fixture;
 

@@ -1,10 +1,10 @@
 //! Each answer against what the driver itself says.
 
-use clmatrix::characterize::{Answer, Facts, LocalMemType, TrialBuild, table};
 use clmatrix::opencl3::device::{CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU};
 use clmatrix::opencl3::kernel::Kernel;
 use clmatrix::select::Version;
 use clmatrix::{Class, Context, Device, Platform, Program, Result};
+use clmatrix_characterize::{Answer, Facts, LocalMemType, TrialBuild, table};
 use clmatrix_harness::{device, platform};
 use rstest::rstest;
 

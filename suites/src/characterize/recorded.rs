@@ -1,7 +1,7 @@
 //! PyOpenCL's answers as `cargo xtask oracle --record` has written them down.
 
-use clmatrix::characterize::Facts;
 use clmatrix::{Device, Result};
+use clmatrix_characterize::Facts;
 use clmatrix_harness::{device, skip};
 use rstest::rstest;
 use serde::Deserialize;

@@ -1,10 +1,10 @@
 //! What the rules make of devices that are not here, one vendor after the other.
 
-use clmatrix::characterize::{
-    CharacterizationWarning, Facts, LocalMemType, StructArgCountBug, table,
-};
 use clmatrix::select::{DeviceType, Svm, Version};
 use clmatrix::{Class, Result};
+use clmatrix_characterize::{
+    CharacterizationWarning, Facts, LocalMemType, StructArgCountBug, table,
+};
 
 use serde_json::json;
 

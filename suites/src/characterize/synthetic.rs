@@ -1,8 +1,8 @@
 //! Devices that are not here: all combinations of what the rules ask for, and of what they should not
 //! mind.
 
-use clmatrix::characterize::{Facts, LocalMemType};
 use clmatrix::select::{DeviceType, Svm, Version};
+use clmatrix_characterize::{Facts, LocalMemType};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};

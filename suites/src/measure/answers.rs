@@ -1,7 +1,7 @@
 //! What every answer must be, whatever it is.
 
 use clmatrix::Device;
-use clmatrix::characterize::measure::{Finding, Topic, Value};
+use clmatrix_characterize::measure::{Finding, Topic, Value};
 use clmatrix_harness::device;
 use rstest::rstest;
 

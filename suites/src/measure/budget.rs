@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use clmatrix::Device;
-use clmatrix::characterize::measure::{Clock, Measured, Settings, Topic, measure};
+use clmatrix_characterize::measure::{Clock, Measured, Settings, Topic, measure};
 use clmatrix_harness::device;
 use rstest::rstest;
 

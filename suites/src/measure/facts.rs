@@ -1,10 +1,10 @@
 //! Measured answers beside what the driver itself says.
 
 use clmatrix::Device;
-use clmatrix::characterize::measure::{Confidence, Finding, Topic, Value};
 use clmatrix::cl3::device::{CL_DEVICE_TYPE_CPU, CL_GLOBAL};
 use clmatrix::memory::{Buffer, MemFlags, enqueue_fill};
 use clmatrix::{CommandQueue, Context, Platform, QueueProperties, Result};
+use clmatrix_characterize::measure::{Confidence, Finding, Topic, Value};
 use clmatrix_harness::{device, platform};
 use rstest::rstest;
 

@@ -1,7 +1,7 @@
 //! What is measured of global memory, beside what cannot be otherwise.
 
-use clmatrix::characterize::measure::{Topic, Value};
 use clmatrix::{Device, Result};
+use clmatrix_characterize::measure::{Topic, Value};
 use clmatrix_harness::device;
 use rstest::rstest;
 

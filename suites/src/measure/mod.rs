@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use clmatrix::Device;
-use clmatrix::characterize::measure::{Finding, Measured, Settings, Topic, Value, measure};
+use clmatrix_characterize::measure::{Finding, Measured, Settings, Topic, Value, measure};
 
 /// Measures one topic in a few seconds, and once in each process: a process has one device.
 fn measured(device: Device, topic: Topic) -> Vec<Measured> {

@@ -15,7 +15,7 @@ fn log(devices: &[&str], results: Vec<TestResult>) -> RunLog {
         absent: Vec::new(),
         failed_drivers: Vec::new(),
         strict_drivers: false,
-        characterizations: IndexMap::new(),
+        properties: IndexMap::new(),
         results,
         interrupted: false,
         charges: Vec::new(),

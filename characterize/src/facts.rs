@@ -1,0 +1,166 @@
+//! What the driver tells of a device, as far as guesses depend on it.
+
+use cl3::device as cl;
+use cl3::platform as clp;
+use cl3::types::cl_platform_id;
+use opencl3::device::Device;
+use opencl3::platform::Platform;
+
+use clmatrix::error::{Error, Result};
+use clmatrix::select::query::{Query, text};
+use clmatrix::select::{DeviceType, Svm, Version};
+
+/// What the driver tells of a device and its platform. Sizes are in bytes.
+///
+/// ```
+/// use clmatrix_characterize::Facts;
+/// use clmatrix::select::{DeviceType, Version};
+///
+/// // A device that is not here.
+/// let h200 = Facts {
+///     platform_name: "NVIDIA CUDA".to_owned(),
+///     vendor: "NVIDIA Corporation".to_owned(),
+///     device_type: DeviceType(1 << 2),
+///     nv_compute_capability: Some(Version { major: 9, minor: 0 }),
+///     nv_warp_size: Some(32),
+///     ..Facts::default()
+/// };
+/// let banks = h200.local_memory_bank_count().unwrap();
+/// assert_eq!((banks.value, banks.warnings.len()), (32, 1));
+/// assert_eq!(h200.has_src_build_cache(), Some(true));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Facts {
+    /// CL_PLATFORM_NAME.
+    pub platform_name: String,
+    /// CL_PLATFORM_VENDOR.
+    pub platform_vendor: String,
+    /// CL_PLATFORM_VERSION, the whole string.
+    pub platform_version: String,
+    /// CL_DEVICE_NAME.
+    pub name: String,
+    /// CL_DEVICE_VENDOR.
+    pub vendor: String,
+    /// CL_DEVICE_TYPE.
+    pub device_type: DeviceType,
+    /// CL_DEVICE_EXTENSIONS.
+    pub extensions: Vec<String>,
+    /// CL_DEVICE_MAX_COMPUTE_UNITS.
+    pub max_compute_units: u32,
+    /// CL_DEVICE_HOST_UNIFIED_MEMORY: its memory is the host's.
+    #[serde(default)]
+    pub host_unified_memory: bool,
+    /// CL_DEVICE_LOCAL_MEM_TYPE.
+    pub local_mem_type: LocalMemType,
+    /// CL_DEVICE_LOCAL_MEM_SIZE.
+    pub local_mem_size: u64,
+    /// CL_DEVICE_SVM_CAPABILITIES; `None` where the driver does not know the question.
+    pub svm_capabilities: Option<Svm>,
+    /// `domain:bus:device.function`, where the driver tells it.
+    pub pci_address: Option<String>,
+    /// CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV and CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV.
+    pub nv_compute_capability: Option<Version>,
+    /// CL_DEVICE_WARP_SIZE_NV.
+    pub nv_warp_size: Option<u32>,
+    /// CL_DEVICE_BOARD_NAME_AMD.
+    pub amd_board_name: Option<String>,
+    /// CL_DEVICE_WAVEFRONT_WIDTH_AMD.
+    pub amd_wavefront_width: Option<u32>,
+}
+
+/// CL_DEVICE_LOCAL_MEM_TYPE.
+///
+/// ```
+/// use clmatrix_characterize::{Facts, LocalMemType};
+/// use clmatrix::select::DeviceType;
+///
+/// let cpu = |local_mem_type| Facts {
+///     device_type: DeviceType(1 << 1),
+///     local_mem_type,
+///     ..Facts::default()
+/// };
+/// assert!(cpu(LocalMemType::Local).local_memory_bank_count().is_ok());
+/// assert!(cpu(LocalMemType::Global).local_memory_bank_count().is_err());
+/// ```
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
+pub enum LocalMemType {
+    /// CL_NONE: custom devices may have no local memory.
+    #[default]
+    None,
+    /// CL_LOCAL: memory of its own.
+    Local,
+    /// CL_GLOBAL: a part of global memory, which caches make fast.
+    Global,
+}
+
+impl LocalMemType {
+    fn from_raw(raw: u32) -> Self {
+        match raw {
+            cl::CL_LOCAL => Self::Local,
+            cl::CL_GLOBAL => Self::Global,
+            _ => Self::None,
+        }
+    }
+}
+
+impl Facts {
+    /// Asks the driver (`clGetDeviceInfo`, `clGetPlatformInfo`).
+    ///
+    /// # Errors
+    /// The driver's errors where it does not tell the platform of the device, or what every
+    /// device has.
+    pub fn of(device: &Device) -> Result<Self> {
+        let ask = Query(device);
+        let platform = platform(device)?;
+        let platform_text = |name| text(clp::get_platform_data(platform.id(), name));
+        let extensions = ask.extensions();
+        let has_amd_queries = extensions.iter().any(|name| name == "cl_amd_device_attribute_query");
+        let svm: Option<u64> = ask.value(cl::CL_DEVICE_SVM_CAPABILITIES);
+        let board_name = has_amd_queries.then(|| ask.text(cl::CL_DEVICE_BOARD_NAME_AMD));
+        let wavefront_width = || ask.value(cl::CL_DEVICE_WAVEFRONT_WIDTH_AMD);
+        Ok(Self {
+            platform_name: platform_text(clp::CL_PLATFORM_NAME),
+            platform_vendor: platform_text(clp::CL_PLATFORM_VENDOR),
+            platform_version: platform_text(clp::CL_PLATFORM_VERSION),
+            name: ask.text(cl::CL_DEVICE_NAME),
+            vendor: ask.text(cl::CL_DEVICE_VENDOR),
+            device_type: DeviceType(device.dev_type().map_err(unanswered)?),
+            max_compute_units: device.max_compute_units().map_err(unanswered)?,
+            host_unified_memory: ask.value(cl::CL_DEVICE_HOST_UNIFIED_MEMORY) == Some(1_u32),
+            local_mem_type: LocalMemType::from_raw(device.local_mem_type().map_err(unanswered)?),
+            local_mem_size: device.local_mem_size().map_err(unanswered)?,
+            svm_capabilities: svm.map(Svm),
+            pci_address: ask.pci_address(&extensions),
+            // These are asked for without the extension that has them, as PyOpenCL does: some
+            // drivers answer without listing it.
+            nv_compute_capability: compute_capability(&ask),
+            nv_warp_size: ask.value(cl::CL_DEVICE_WARP_SIZE_NV),
+            amd_board_name: board_name.filter(|name| !name.is_empty()),
+            amd_wavefront_width: has_amd_queries.then(wavefront_width).flatten(),
+            extensions,
+        })
+    }
+
+    /// Returns whether CL_DEVICE_EXTENSIONS lists `extension`.
+    pub fn has_extension(&self, extension: &str) -> bool {
+        self.extensions.iter().any(|listed| listed == extension)
+    }
+}
+
+fn platform(device: &Device) -> Result<Platform> {
+    let id: cl_platform_id = device.platform().map_err(unanswered)?;
+    Ok(Platform::new(id))
+}
+
+fn compute_capability(ask: &Query) -> Option<Version> {
+    Some(Version {
+        major: ask.value(cl::CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV)?,
+        minor: ask.value(cl::CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV)?,
+    })
+}
+
+fn unanswered(error: opencl3::error_codes::ClError) -> Error {
+    Error::from_call("clGetDeviceInfo", error.0)
+}

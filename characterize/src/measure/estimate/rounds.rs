@@ -1,0 +1,43 @@
+//! Samples that were taken in rounds, without what was different from one round to the next.
+
+use super::Summary;
+use crate::measure::series::Point;
+
+/// The samples of each point. What made a whole round slower, such as a clock that falls, is taken
+/// out of it: half of a round's points lie above what they are in the middle, and half below.
+pub fn undrifted(points: &[Point]) -> Vec<Vec<f64>> {
+    let middles: Vec<f64> = points.iter().map(|point| Summary::of(&point.samples).median).collect();
+    let rounds = points.iter().map(|point| point.samples.len()).min().unwrap_or(0);
+    let factor = |round: usize| {
+        let ratios =
+            points.iter().zip(&middles).map(|(point, middle)| point.samples[round] / middle);
+        Summary::of(&ratios.collect::<Vec<_>>()).median
+    };
+    let factors: Vec<f64> = (0..rounds).map(factor).collect();
+    let of = |point: &Point| {
+        point.samples.iter().zip(&factors).map(|(sample, factor)| sample / factor).collect()
+    };
+    points.iter().map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_all_points_share_is_taken_out() {
+        let samples = |level: f64| [1.0, 1.5, 2.0].map(|drift| level * drift).to_vec();
+        let points = [10.0, 20.0, 40.0].map(|level| Point { x: level, samples: samples(level) });
+        for (point, samples) in points.iter().zip(undrifted(&points)) {
+            assert!(samples.iter().all(|sample| (sample - samples[0]).abs() < 1e-9), "{point:?}");
+        }
+    }
+
+    #[test]
+    fn one_outlier_changes_no_other_point() {
+        let mut points = [1.0, 2.0, 3.0].map(|level| Point { x: level, samples: vec![level; 5] });
+        points[1].samples[3] = 100.0;
+        let undrifted = undrifted(&points);
+        assert_eq!((&undrifted[0], &undrifted[2]), (&points[0].samples, &points[2].samples));
+    }
+}

@@ -1,0 +1,343 @@
+//! What a measurement found, or why it found nothing.
+
+use std::fmt;
+use std::time::Duration;
+
+use opencl3::error_codes::ClError;
+
+use super::series::Series;
+
+/// One measurement's answer, with what it rests on.
+///
+/// ```
+/// use clmatrix::Device;
+/// use clmatrix_characterize::measure::{Settings, Topic, measure};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// let context = clmatrix::create_some_context()?;
+/// let device = Device::new(context.default_device());
+/// for measured in measure(&device, Topic::Timer, &Settings::for_device(&device)?) {
+///     match &measured.answer {
+///         Ok(finding) => println!("{}: {finding}", measured.name),
+///         Err(why) => println!("{}: {why}", measured.name),
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Measured {
+    /// PyOpenCL's name for the question, where it has one.
+    pub name: String,
+    /// What was found.
+    #[serde(flatten, with = "answer_as_map")]
+    pub answer: Result<Finding, NotMeasurable>,
+    /// All samples that the answer rests on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<Series>,
+    /// How long its topic's measurements took together.
+    #[serde(default)]
+    pub took: Duration,
+}
+
+impl Measured {
+    /// Removes samples that are not finite, and an answer with such a number: JSON has none.
+    pub fn keep_finite(&mut self) {
+        let is_finite = match &self.answer {
+            Ok(Finding { value: Value::Number(number), spread, .. }) => {
+                (number + spread).is_finite()
+            }
+            Ok(Finding { value: Value::Numbers(numbers), spread, .. }) => {
+                (numbers.iter().sum::<f64>() + spread).is_finite()
+            }
+            _ => true,
+        };
+        if !is_finite {
+            self.answer = Err(NotMeasurable::new("the measured value is not a finite number"));
+        }
+        for point in self.series.iter_mut().flat_map(|series| &mut series.points) {
+            point.samples.retain(|sample| sample.is_finite());
+        }
+    }
+}
+
+/// What a step of a measurement comes to.
+pub(super) type MeasureResult<T> = Result<T, NotMeasurable>;
+
+/// An answer without its name.
+pub(super) struct Sampled {
+    pub answer: Result<Finding, NotMeasurable>,
+    pub series: Vec<Series>,
+}
+
+impl Sampled {
+    /// What samples mean, or why they mean nothing.
+    pub fn new(
+        answer: Result<Finding, NotMeasurable>,
+        series: impl IntoIterator<Item = Series>,
+    ) -> Self {
+        Self { answer, series: series.into_iter().collect() }
+    }
+}
+
+/// Without samples.
+impl From<NotMeasurable> for Sampled {
+    fn from(why: NotMeasurable) -> Self {
+        Self::new(Err(why), [])
+    }
+}
+
+/// A measured value.
+///
+/// ```
+/// use clmatrix_characterize::measure::{Confidence, Finding, Unit, Value};
+///
+/// let latency = Finding {
+///     value: Value::Number(296.4),
+///     unit: Unit::Nanoseconds,
+///     spread: 3.0,
+///     confidence: Confidence::High,
+/// };
+/// assert_eq!(latency.to_string(), "296 ns ± 3 ns");
+/// assert!(latency.agrees_with(&Finding { value: Value::Number(300.0), ..latency.clone() }));
+/// ```
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Finding {
+    /// What it is.
+    pub value: Value,
+    /// Of numbers.
+    pub unit: Unit,
+    /// Of a number, in its unit; 0 for what is not a matter of degree. Half of the range that the
+    /// middle half of the samples takes, and half of that of the medians of their consecutive
+    /// quarters; of times and rates at least 1 %, or 15 % where the host's clock tells them. Another
+    /// run is expected to find a number not farther away than both runs' spreads together.
+    pub spread: f64,
+    /// How much speaks for it.
+    pub confidence: Confidence,
+}
+
+/// What a measurement can find.
+///
+/// ```
+/// use clmatrix_characterize::measure::Value;
+///
+/// let caches = Value::Numbers(vec![32768.0, 1048576.0]);
+/// assert_ne!(caches, Value::Number(32768.0));
+/// ```
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// Yes or no.
+    Flag(bool),
+    /// A number.
+    Number(f64),
+    /// Several numbers, such as the sizes of caches.
+    Numbers(Vec<f64>),
+    /// One of several ways.
+    Name(String),
+}
+
+/// What a number counts.
+///
+/// ```
+/// use clmatrix_characterize::measure::Unit;
+///
+/// assert_eq!(Unit::OperationsPerSecond.write(30.5e12), "30.5 Top/s");
+/// assert_eq!(Unit::Ratio.write(0.5), "0.5 x");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Things: banks, work items, or no number at all.
+    Count,
+    /// Bytes.
+    Bytes,
+    /// Bytes in a second.
+    BytesPerSecond,
+    /// Nanoseconds.
+    Nanoseconds,
+    /// Operations in a second.
+    OperationsPerSecond,
+    /// A multiple of something else.
+    Ratio,
+}
+
+/// How much speaks for an answer.
+///
+/// ```
+/// use clmatrix_characterize::measure::Confidence;
+///
+/// assert!(Confidence::Low < Confidence::Medium && Confidence::Medium < Confidence::High);
+/// ```
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    /// Better than nothing.
+    Low,
+    /// Some samples speak against it.
+    Medium,
+    /// All samples agree.
+    High,
+}
+
+/// There is no answer here.
+///
+/// ```
+/// use clmatrix_characterize::measure::NotMeasurable;
+///
+/// let why = NotMeasurable { reason: "the device has no local memory".to_owned() };
+/// assert_eq!(why.to_string(), "not measurable here: the device has no local memory");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct NotMeasurable {
+    /// Why.
+    pub reason: String,
+}
+
+impl NotMeasurable {
+    pub(super) fn new(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into() }
+    }
+}
+
+impl From<clmatrix::Error> for NotMeasurable {
+    fn from(error: clmatrix::Error) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+impl From<ClError> for NotMeasurable {
+    fn from(error: ClError) -> Self {
+        clmatrix::Error::from(error).into()
+    }
+}
+
+impl std::error::Error for NotMeasurable {}
+
+impl fmt::Display for NotMeasurable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "not measurable here: {}", self.reason)
+    }
+}
+
+impl Finding {
+    /// What is not a matter of degree.
+    pub(super) fn exact(value: Value, unit: Unit, confidence: Confidence) -> Self {
+        Self { value, unit, spread: 0.0, confidence }
+    }
+
+    /// With no more confidence than `most`.
+    pub(super) fn at_most(self, most: Confidence) -> Self {
+        Self { confidence: self.confidence.min(most), ..self }
+    }
+}
+
+/// `53.4 ns ± 0.2`.
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.value {
+            Value::Flag(flag) => f.write_str(if *flag { "yes" } else { "no" }),
+            Value::Name(name) => f.write_str(name),
+            Value::Number(number) => f.write_str(&self.unit.write(*number)),
+            Value::Numbers(numbers) => {
+                let numbers: Vec<_> = numbers.iter().map(|n| self.unit.write(*n)).collect();
+                f.write_str(&numbers.join(", "))
+            }
+        }?;
+        if self.spread > 0.0 { write!(f, " ± {}", self.unit.write(self.spread)) } else { Ok(()) }
+    }
+}
+
+impl Unit {
+    /// `number` of this unit, as a person reads it: three digits, with the unit's symbol.
+    ///
+    /// ```
+    /// use clmatrix_characterize::measure::Unit;
+    ///
+    /// assert_eq!(Unit::BytesPerSecond.write(4.281e12), "4.28 TB/s");
+    /// assert_eq!(Unit::BytesPerSecond.write(5300.0), "5.3 kB/s");
+    /// assert_eq!(Unit::Bytes.write(32768.0), "32 KiB");
+    /// assert_eq!(Unit::Nanoseconds.write(296.4e6), "296 ms");
+    /// assert_eq!(Unit::Nanoseconds.write(999.7), "1 µs");
+    /// assert_eq!(Unit::Count.write(32.0), "32");
+    /// assert_eq!(Unit::Ratio.write(0.005), "0.005 x");
+    /// ```
+    pub fn write(self, number: f64) -> String {
+        const SIZES: [(f64, &str); 5] = [
+            (1024.0 * 1024.0 * 1024.0 * 1024.0, " TiB"),
+            (1024.0 * 1024.0 * 1024.0, " GiB"),
+            (1024.0 * 1024.0, " MiB"),
+            (1024.0, " KiB"),
+            (1.0, " bytes"),
+        ];
+        const TIMES: [(f64, &str); 4] = [(1e9, " s"), (1e6, " ms"), (1e3, " µs"), (1.0, " ns")];
+        const BANDWIDTHS: [(f64, &str); 5] =
+            [(1e12, " TB/s"), (1e9, " GB/s"), (1e6, " MB/s"), (1e3, " kB/s"), (1.0, " B/s")];
+        const RATES: [(f64, &str); 5] =
+            [(1e12, " Top/s"), (1e9, " Gop/s"), (1e6, " Mop/s"), (1e3, " kop/s"), (1.0, " op/s")];
+        let scales: &[(f64, &str)] = match self {
+            Self::Count => &[(1.0, "")],
+            Self::Ratio => &[(1.0, " x")],
+            Self::Bytes => &SIZES,
+            Self::Nanoseconds => &TIMES,
+            Self::BytesPerSecond => &BANDWIDTHS,
+            Self::OperationsPerSecond => &RATES,
+        };
+        // What is rounded up to the next scale is of that: 1 µs, not 1000 ns.
+        let lower = scales.iter().skip(1).chain(scales.last());
+        let reaches = |((scale, _), (lower, _)): &(&(f64, &str), &(f64, &str))| {
+            (number / lower).abs().round() * lower >= *scale
+        };
+        let fits = scales.iter().zip(lower).find(reaches).map(|(fits, _)| fits);
+        let (scale, symbol) = fits.or(scales.last()).expect("there are scales");
+        format!("{}{symbol}", three_digits(number / scale))
+    }
+}
+
+/// `1.23`, `12.3`, `123`, `1234`, and no zeros behind the point.
+fn three_digits(number: f64) -> String {
+    let digits = match number.abs() {
+        size if size < 0.1 => 4,
+        size if size < 10.0 => 2,
+        size if size < 100.0 => 1,
+        _ => 0,
+    };
+    let text = format!("{number:.digits$}");
+    if digits == 0 { text } else { text.trim_end_matches('0').trim_end_matches('.').to_owned() }
+}
+
+/// `{"value": .., "unit": ..}`, or `{"not_measurable": reason}`.
+mod answer_as_map {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{Finding, NotMeasurable};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum Answer {
+        Found(Finding),
+        Not { not_measurable: String },
+    }
+
+    pub fn serialize<S: Serializer>(
+        answer: &Result<Finding, NotMeasurable>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match answer {
+            Ok(finding) => Answer::Found(finding.clone()),
+            Err(why) => Answer::Not { not_measurable: why.reason.clone() },
+        }
+        .serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Result<Finding, NotMeasurable>, D::Error> {
+        Ok(match Answer::deserialize(deserializer)? {
+            Answer::Found(finding) => Ok(finding),
+            Answer::Not { not_measurable } => Err(NotMeasurable::new(not_measurable)),
+        })
+    }
+}

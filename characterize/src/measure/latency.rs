@@ -1,0 +1,251 @@
+//! How long a single access takes, and what that tells of caches.
+
+use super::TopicSpec;
+use super::chase::{Chase, Cycle, GROUP, MOST_LOOPS, STEPS};
+use super::clock::Budget;
+use super::estimate::{Hierarchy, line_size};
+use super::finding::{Confidence, Finding, MeasureResult, NotMeasurable, Sampled, Unit, Value};
+use super::sampling::{ROUNDS, sample, steps_for};
+use super::series::{Point, Series};
+use super::workbench::Workbench;
+
+pub(super) const SPEC: TopicSpec = TopicSpec {
+    name: "latency",
+    measurements: &["global_memory_latency", "cache_sizes", "cache_line_size"],
+    weight: 5.0,
+    take: |bench| Ok(Footprints::new(bench)?.measure()),
+};
+
+/// The size of a number, in bytes.
+const WORD: u64 = size_of::<u32>() as u64;
+/// Nodes of a cycle are so many words apart: no more than a line of most caches.
+const STRIDE: u32 = 16;
+/// Footprints begin with this, in bytes,
+const SMALLEST: u64 = 4 << 10;
+/// and end with this.
+const LARGEST: u64 = 512 << 20;
+
+/// How much more time samples may take than is planned for.
+const REST: f64 = 0.5;
+/// For so many rounds samples are planned: enough, and those that warm up and find out how long
+/// they may be.
+const PLANNED: usize = 10;
+
+/// The nanoseconds of each of so many samples.
+fn target(budget: &Budget, points: usize) -> f64 {
+    budget.left().as_secs_f64() * 1e9 * REST / (points * PLANNED) as f64
+}
+
+/// What all measurements use.
+struct Footprints<'b> {
+    bench: &'b Workbench<'b>,
+    chase: Chase<'b>,
+    /// In bytes: powers of two, and what lies half way between them.
+    sizes: Vec<u64>,
+    /// Where each cycle begins, in words.
+    bases: Vec<u32>,
+}
+
+/// A cycle, and how it is sampled.
+struct Walk {
+    footprint: u64,
+    cycle: Cycle,
+    /// True if all of it is read before.
+    touch: bool,
+    loops: u32,
+}
+
+impl<'b> Footprints<'b> {
+    fn new(bench: &'b Workbench<'b>) -> MeasureResult<Self> {
+        let most = (bench.memory.min(bench.device.max_mem_alloc_size()?) / 2).min(LARGEST);
+        let powers = (0..).map(|power| SMALLEST << power);
+        let sizes = powers.flat_map(|size| [size, size / 2 * 3]);
+        let sizes: Vec<u64> = sizes.take_while(|size| *size <= most).collect();
+        if sizes.is_empty() {
+            return Err(NotMeasurable::new(format!("{most} bytes of memory are too few")));
+        }
+        let (bases, words) = places(&sizes);
+        Ok(Self { bench, chase: Chase::new(bench, words)?, sizes, bases })
+    }
+
+    fn measure(mut self) -> Vec<Sampled> {
+        let bench = self.bench;
+        let budget = bench.budget.share(0.85);
+        let (found, series) = match self.hierarchy(&budget) {
+            Ok((found, series)) => (found, vec![series]),
+            Err(why) => (Err(why), Vec::new()),
+        };
+        let latency = found.as_ref().map_err(Clone::clone).and_then(|found| {
+            let largest = found.largest_cache().unwrap_or_default();
+            let most = bench.most_confidence(found.largest_footprint(), largest)?;
+            Ok(found.latency()?.at_most(most))
+        });
+        let caches = found.as_ref().map_err(Clone::clone).and_then(Hierarchy::cache_sizes);
+        let budget = bench.budget.share(0.15);
+        let line = found.and_then(|found| self.line(&found, &budget)).unwrap_or_else(Sampled::from);
+        let caches = Sampled::new(caches.map(not_without_doubt), series.clone());
+        vec![Sampled::new(latency, series), caches, line]
+    }
+
+    fn hierarchy(&mut self, budget: &Budget) -> MeasureResult<(MeasureResult<Hierarchy>, Series)> {
+        let walks = self.prepare(budget)?;
+        let chase = &mut self.chase;
+        let numbers: Vec<u32> = (0..walks.len() as u32).collect();
+        let points = sample(budget, ROUNDS, &numbers, |number| {
+            let walk = &walks[number as usize];
+            if walk.touch {
+                chase.touch(&walk.cycle)?;
+            }
+            chase.walk(&walk.cycle, walk.loops)
+        })?;
+        let sizes = walks.iter().map(|walk| walk.footprint as f64);
+        let points: Vec<Point> =
+            points.into_iter().zip(sizes).map(|(point, x)| Point { x, ..point }).collect();
+        let found = Hierarchy::of(&points);
+        let y = ("time per access", Unit::Nanoseconds);
+        Ok((found, Series::new(("footprint", Unit::Bytes), y, points)))
+    }
+
+    /// Lays the cycles, from the smallest footprint to the largest for which there is time.
+    fn prepare(&mut self, budget: &Budget) -> MeasureResult<Vec<Walk>> {
+        /// The part of the time that this may take.
+        const PART: f64 = 0.4;
+        /// What of a cache is not there any more is read again, if it takes no longer than so many
+        /// samples. What takes longer is no cache's.
+        const WORTHWHILE: f64 = 4.0;
+        let target = target(budget, self.sizes.len());
+        let chase = &mut self.chase;
+        chase.warm_up()?;
+        let mut walks: Vec<Walk> = Vec::new();
+        for (footprint, base) in self.sizes.iter().zip(&self.bases) {
+            let begin = budget.spent();
+            let cycle = chase.lay(*base, (footprint / WORD) as u32 / STRIDE, STRIDE, 0)?;
+            let touch = chase.touch(&cycle)? < WORTHWHILE * target;
+            let laid = budget.spent() - begin;
+            let loops = loops_for(chase, &cycle, budget, target, MOST_LOOPS)?;
+            walks.push(Walk { footprint: *footprint, cycle, touch, loops });
+            // The next takes longer than this one.
+            if budget.spent() + laid * 3 > budget.whole().mul_f64(PART) {
+                break;
+            }
+        }
+        Ok(walks)
+    }
+
+    /// Accesses in pairs, the second of which is so far behind the first. There are so many that
+    /// they are not in the smallest cache any more, and no more, so that the next one has them: what
+    /// is fetched from there is fetched alone.
+    fn line(&mut self, found: &Hierarchy, budget: &Budget) -> MeasureResult<Sampled> {
+        /// If a pair has lines of 64 bytes, all have twice as many as the cache.
+        const FOOTPRINT: f64 = 16.0;
+        let Some(cache) = found.smallest_cache() else {
+            return Err(NotMeasurable::new("no cache with measurable lines was found"));
+        };
+        let most = self.sizes[self.sizes.len() - 1] / 2;
+        let nodes = (FOOTPRINT * cache).min(most as f64) as u32 / (BLOCK * WORD as u32);
+        let nodes = nodes / GROUP * GROUP;
+        if nodes == 0 {
+            return Err(NotMeasurable::new("the memory is too small for pairs of accesses"));
+        }
+        let chase = &mut self.chase;
+        let target = target(budget, PAIRS.len());
+        let lay = |(first, apart)| chase.lay(first, nodes, BLOCK, apart);
+        let cycles = PAIRS.into_iter().map(lay).collect::<MeasureResult<Vec<_>>>()?;
+        let loops = loops_for(chase, &cycles[0], budget, target, MOST_LOOPS)?;
+        let numbers: Vec<u32> = (0..PAIRS.len() as u32).collect();
+        let points = sample(budget, ROUNDS, &numbers, |number| {
+            Ok(chase.walk(&cycles[number as usize], loops)? * 2.0)
+        })?;
+        let bytes = PAIRS.map(|(_, apart)| f64::from(apart) * WORD as f64);
+        let points: Vec<Point> =
+            points.into_iter().zip(bytes).map(|(point, x)| Point { x, ..point }).collect();
+        let y = ("time of two accesses", Unit::Nanoseconds);
+        let told = f64::from(self.bench.device.global_mem_cacheline_size()?);
+        let found = line_size(&points).map(|found| doubted_unless(found, told));
+        Ok(Sampled::new(found, [Series::new(("distance", Unit::Bytes), y, points)]))
+    }
+}
+
+/// Pairs are in blocks of their own, in words.
+const BLOCK: u32 = 256;
+/// Where a block has the first of two places, and how far behind it the second one, in words. All
+/// begin in the same line, share no words, and lie in one line of a power of two of words if, and
+/// only if, it has more words than they are apart.
+const PAIRS: [(u32, u32); 8] =
+    [(0, 1), (4, 2), (3, 4), (2, 8), (5, 16), (8, 32), (9, 64), (11, 128)];
+
+/// How many loops make a sample of about `target` nanoseconds.
+fn loops_for(
+    chase: &mut Chase,
+    cycle: &Cycle,
+    budget: &Budget,
+    target: f64,
+    most: u32,
+) -> MeasureResult<u32> {
+    const TRIES: usize = 4;
+    steps_for(budget, target, most, |loops| {
+        let mut time = f64::INFINITY;
+        // One that seems to be long enough may have been late.
+        for _ in 0..TRIES {
+            time = time.min(chase.walk(cycle, loops)?);
+            if time * f64::from(loops * STEPS) < target / 2.0 {
+                break;
+            }
+        }
+        Ok(time * f64::from(loops * STEPS))
+    })
+}
+
+/// A cache may fetch parts of a line, or its neighbours, too: only the driver knows.
+fn doubted_unless(found: Finding, told: f64) -> Finding {
+    if found.value == Value::Number(told) { found } else { not_without_doubt(found) }
+}
+
+/// What tables of pages take to read looks like another cache.
+fn not_without_doubt(found: Finding) -> Finding {
+    found.at_most(Confidence::Medium)
+}
+
+/// Where cycles of these footprints begin, and how many words all have. 16 at a time share their
+/// nodes, of which each has its own word.
+fn places(footprints: &[u64]) -> (Vec<u32>, u32) {
+    let mut bases = Vec::new();
+    let mut begin = 0;
+    for group in footprints.rchunks(STRIDE as usize) {
+        bases.extend((begin..begin + group.len() as u32).rev());
+        begin += group.last().map_or(0, |largest| (largest / WORD) as u32);
+    }
+    bases.reverse();
+    (bases, begin)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_share_lines_by_their_distance_alone() {
+        let mut words: Vec<u32> = PAIRS.iter().flat_map(|(at, apart)| [*at, at + apart]).collect();
+        words.sort();
+        words.dedup();
+        assert_eq!(words.len(), 2 * PAIRS.len());
+        for line in (3..8).map(|power| 1 << power) {
+            for (at, apart) in PAIRS {
+                assert_eq!(at / line == (at + apart) / line, line > apart, "{line} {at} {apart}");
+            }
+        }
+    }
+
+    #[test]
+    fn cycles_share_nodes_but_no_words() {
+        let footprints: Vec<u64> = (0..20).map(|power| SMALLEST << power).collect();
+        let (bases, words) = places(&footprints);
+        let mut owners = vec![0_u8; words as usize];
+        for (footprint, base) in footprints.iter().zip(bases) {
+            let nodes = footprint / WORD / u64::from(STRIDE);
+            (0..nodes).for_each(|node| owners[(base + node as u32 * STRIDE) as usize] += 1);
+        }
+        assert!(owners.iter().all(|owners| *owners <= 1));
+        assert!(u64::from(words) * WORD < SMALLEST * (1 << 19) * 11 / 10);
+    }
+}

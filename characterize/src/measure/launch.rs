@@ -1,0 +1,173 @@
+//! What it takes to launch a kernel, to wait for it, and to make what that needs.
+
+use std::ptr;
+
+use cl3::command_queue::enqueue_nd_range_kernel;
+use cl3::event::{release_event, wait_for_events};
+use clmatrix::queue::CommandQueue;
+use opencl3::context::Context;
+use opencl3::kernel::Kernel;
+
+use super::clock::{Budget, nanoseconds};
+use super::estimate::{Floor, repeatable};
+use super::finding::{MeasureResult, NotMeasurable, Sampled, Unit};
+use super::sampling::{ROUNDS, sample};
+use super::series::Series;
+use super::workbench::Workbench;
+use super::{TopicSpec, run_each};
+use clmatrix::error::in_call;
+
+pub(super) const SPEC: TopicSpec = TopicSpec {
+    name: "launch",
+    measurements: &[
+        "launch_latency",
+        "launch_and_wait",
+        "event_overhead",
+        "queue_creation",
+        "context_creation",
+    ],
+    weight: 4.0,
+    take,
+};
+
+fn take(bench: &Workbench) -> MeasureResult<Vec<Sampled>> {
+    let launches = Launches::new(bench)?;
+    let timed = |time: fn(&Launches, &Budget) -> MeasureResult<Sampled>| {
+        time(&launches, &bench.budget.share(0.2)).unwrap_or_else(Sampled::from)
+    };
+    let mut taken = Vec::from([latency, launch_and_wait, event_overhead].map(timed));
+    taken.extend(run_each(bench, [queue, context]));
+    Ok(taken)
+}
+
+/// So many launches are timed together: a host's clock may not tell a single one.
+const BATCH: usize = 64;
+
+/// Launches of a kernel without arguments, by the driver's call alone.
+struct Launches {
+    /// Takes no times of commands, which costs.
+    queue: CommandQueue,
+    kernel: Kernel,
+}
+
+impl Launches {
+    fn new(bench: &Workbench) -> MeasureResult<Self> {
+        let program = bench.program("kernel void nothing(void) {}", "")?;
+        let queue = CommandQueue::new(&bench.context)?;
+        Ok(Self { queue, kernel: Kernel::create(&program, "nothing")? })
+    }
+
+    /// One work item, behind the event if there is one.
+    fn launch(&self, behind: Option<Event>) -> MeasureResult<Event> {
+        let list = behind.as_ref().map_or(ptr::null(), |event| &raw const event.0);
+        // SAFETY: queue and kernel are alive and of one context, the kernel takes nothing, the list
+        // has as many events as is said and they are alive.
+        let event = unsafe {
+            enqueue_nd_range_kernel(
+                self.queue.as_raw(),
+                self.kernel.get(),
+                1,
+                ptr::null(),
+                &1,
+                ptr::null(),
+                behind.is_some().into(),
+                list,
+            )
+        };
+        Ok(event.map(Event).map_err(in_call("clEnqueueNDRangeKernel"))?)
+    }
+
+    fn finish(&self) -> MeasureResult<()> {
+        Ok(self.queue.finish()?)
+    }
+}
+
+/// An event that is not looked at.
+struct Event(cl3::types::cl_event);
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // SAFETY: it is this handle's own reference.
+        if let Err(code) = unsafe { release_event(self.0) } {
+            log::error!("{}", clmatrix::Error::from_call("clReleaseEvent", code));
+        }
+    }
+}
+
+/// What a call of `clEnqueueNDRangeKernel` takes while the queue has room.
+fn latency(launches: &Launches, budget: &Budget) -> MeasureResult<Sampled> {
+    times(budget, "time per launch", || {
+        let (time, launched) = nanoseconds(budget.clock(), || {
+            (0..BATCH).try_for_each(|_| launches.launch(None).map(drop))
+        });
+        launched?;
+        launches.finish()?;
+        Ok(time / BATCH as f64)
+    })
+}
+
+/// From before a launch until the host knows that the kernel has run.
+fn launch_and_wait(launches: &Launches, budget: &Budget) -> MeasureResult<Sampled> {
+    times(budget, "time per launch and wait", || {
+        let (time, launched) = nanoseconds(budget.clock(), || {
+            (0..BATCH).try_for_each(|_| {
+                let event = launches.launch(None)?;
+                wait_for_events(&[event.0]).map_err(in_call("clWaitForEvents"))?;
+                Ok::<_, NotMeasurable>(())
+            })
+        });
+        launched?;
+        Ok(time / BATCH as f64)
+    })
+}
+
+/// What a launch takes longer if it waits for the event of the one before, in whose order it comes
+/// anyway.
+fn event_overhead(launches: &Launches, budget: &Budget) -> MeasureResult<Sampled> {
+    let mut with_first = false;
+    times(budget, "time per event", || {
+        let batch = |with_event: bool| {
+            let (time, launched) = nanoseconds(budget.clock(), || {
+                let mut last = None;
+                for _ in 0..BATCH {
+                    last = Some(launches.launch(last.filter(|_| with_event))?);
+                }
+                launches.finish()
+            });
+            launched.map(|()| time / BATCH as f64)
+        };
+        // What comes second may find the device more awake.
+        with_first = !with_first;
+        let (first, second) = (batch(with_first)?, batch(!with_first)?);
+        Ok(if with_first { first - second } else { second - first })
+    })
+}
+
+fn queue(bench: &Workbench, budget: &Budget) -> MeasureResult<Sampled> {
+    times(budget, "time per queue", || {
+        let make = || CommandQueue::new(&bench.context);
+        let (time, made) = nanoseconds(budget.clock(), make);
+        made?;
+        Ok(time)
+    })
+}
+
+fn context(bench: &Workbench, budget: &Budget) -> MeasureResult<Sampled> {
+    times(budget, "time per context", || {
+        let (time, made) = nanoseconds(budget.clock(), || Context::from_device(&bench.device));
+        made?;
+        Ok(time)
+    })
+}
+
+/// Samples of nanoseconds as they are.
+fn times(
+    budget: &Budget,
+    name: &str,
+    mut take: impl FnMut() -> MeasureResult<f64>,
+) -> MeasureResult<Sampled> {
+    let points = sample(budget, ROUNDS, &[1_u32], |_| take())?;
+    let finding = repeatable(&points[0].samples, Unit::Nanoseconds, Floor::HOST);
+    let series = Series::new(("rounds", Unit::Count), (name, Unit::Nanoseconds), points);
+    Ok(Sampled::new(finding, [series]))
+}

@@ -1,0 +1,139 @@
+//! The largest part of local memory with which a kernel really runs.
+
+use clmatrix::event::Event;
+
+use super::super::finding::{
+    Confidence, Finding, MeasureResult, NotMeasurable, Sampled, Unit, Value,
+};
+use super::super::series::{Point, Series};
+use super::super::workbench::Workbench;
+use clmatrix::launch::{Launcher, LocalMemory};
+use clmatrix::memory::{Buffer, enqueue_read_buffer};
+
+/// Fills local memory with numbers, and counts those that another work item finds otherwise.
+const SOURCE: &str = "
+kernel void fill(uint steps, uint words, local uint *memory, global uint *taken,
+                 global uint *wrong) {
+    uint i = get_local_id(0), n = get_local_size(0), step = 0, found = 0;
+    for (; step < steps; step++) {
+        uint at = step * n + i;
+        if (at < words) memory[at] = at * 2654435761u + words;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint other = 0; other < steps; other++) {
+        uint at = other * n + (n - 1 - i);
+        if (at < words) found += memory[at] != at * 2654435761u + words;
+    }
+    taken[i] = step;
+    wrong[i] = found;
+}";
+
+const WORD: u64 = size_of::<u32>() as u64;
+const MOST_WORK_ITEMS: usize = 64;
+/// Iterations of the kernel's loop at most; rusticl ends any loop after 65,535.
+// quirk: RUSTICL-2
+const MOST_STEPS: u64 = 60_000;
+
+/// Refused sizes and those with wrong contents are too large.
+pub(super) fn usable(bench: &Workbench, share: f64) -> MeasureResult<Sampled> {
+    let mut fill = Fill::new(bench)?;
+    // From here on: a build takes as long as it takes.
+    let budget = bench.budget.share(share);
+    let most = MOST_STEPS * fill.work_items as u64;
+    let all = bench.facts.local_mem_size / WORD;
+    let mut tried = Vec::new();
+    let words = largest(all.min(most), |words| {
+        if budget.is_spent() {
+            let why = "the budget ended before a size was found; increase it";
+            return Err(NotMeasurable::new(why));
+        }
+        let runs = fill.runs(words)?;
+        tried.push(Point::trial(words * WORD, runs));
+        Ok(runs)
+    });
+    tried.sort_by(|a, b| a.x.total_cmp(&b.x));
+    let answer = words.map(|words| {
+        let bytes = Value::Number((words * WORD) as f64);
+        // More is not tried: there may be more.
+        let confidence =
+            if words == most && most < all { Confidence::Low } else { Confidence::High };
+        Finding::exact(bytes, Unit::Bytes, confidence)
+    });
+    let series = Series::new(("local memory", Unit::Bytes), ("runs", Unit::Count), tried);
+    Ok(Sampled::new(answer, (!series.points.is_empty()).then_some(series)))
+}
+
+/// The largest number from 1 to `most` that will do, where those below one that does do, too. Most
+/// often it is `most`, and else not far below.
+fn largest(most: u64, mut does: impl FnMut(u64) -> MeasureResult<bool>) -> MeasureResult<u64> {
+    if most > 0 && does(most)? {
+        return Ok(most);
+    }
+    let (mut good, mut bad) = (0, most);
+    while good + 1 < bad {
+        let middle = good.midpoint(bad);
+        *(if does(middle)? { &mut good } else { &mut bad }) = middle;
+    }
+    match good {
+        0 => Err(NotMeasurable::new("no kernel runs with local memory")),
+        good => Ok(good),
+    }
+}
+
+struct Fill<'a> {
+    bench: &'a Workbench<'a>,
+    kernel: Launcher,
+    work_items: usize,
+    taken: Buffer,
+    wrong: Buffer,
+}
+
+impl<'a> Fill<'a> {
+    fn new(bench: &'a Workbench<'a>) -> MeasureResult<Self> {
+        let kernel = bench.kernel(SOURCE, "", "fill")?;
+        let most = kernel.kernel().get_work_group_size(bench.device.id())?;
+        let work_items = most.min(MOST_WORK_ITEMS);
+        let numbers = || bench.buffer(work_items * size_of::<u32>());
+        Ok(Self { bench, kernel, work_items, taken: numbers()?, wrong: numbers()? })
+    }
+
+    /// Returns whether so many words can be written and read.
+    fn runs(&mut self, words: u64) -> MeasureResult<bool> {
+        let steps = words.div_ceil(self.work_items as u64) as u32;
+        let launched = self.launch(words, steps).and_then(|event| Ok(event.wait()?));
+        if let Err(why) = launched {
+            log::debug!("{} bytes of local memory are refused: {}", words * WORD, why.reason);
+            return Ok(false);
+        }
+        self.bench.check_steps(&self.taken, self.work_items, steps)?;
+        let mut wrong = vec![0_u32; self.work_items];
+        enqueue_read_buffer(&self.bench.queue, &self.wrong, 0, &mut wrong, [])?;
+        Ok(wrong.iter().all(|wrong| *wrong == 0))
+    }
+
+    fn launch(&mut self, words: u64, steps: u32) -> MeasureResult<Event> {
+        let mut launch = self.kernel.launch();
+        launch.arg(steps).arg(words as u32).arg(LocalMemory::bytes((words * WORD) as usize));
+        launch.arg(&self.taken).arg(&self.wrong).global(self.work_items).local(self.work_items);
+        // SAFETY: the arguments are those that the kernel declares, local memory has as many words
+        // as it is told, and each work item has its number in both buffers.
+        Ok(unsafe { launch.enqueue(&self.bench.queue) }?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_is_found() {
+        for most in 1..50 {
+            for limit in 1..=60 {
+                assert_eq!(largest(most, |words| Ok(words <= limit)), Ok(limit.min(most)));
+            }
+            assert!(largest(most, |_| Ok(false)).is_err());
+        }
+        assert!(largest(0, |_| Ok(true)).is_err());
+        assert!(largest(9, |_| Err(NotMeasurable::new("no time"))).is_err());
+    }
+}

@@ -1,0 +1,91 @@
+//! Samples over what was varied.
+
+use super::estimate::Summary;
+use super::finding::Unit;
+
+/// Samples over what was varied.
+///
+/// ```
+/// use clmatrix::Device;
+/// use clmatrix_characterize::measure::{Settings, Topic, Unit, measure};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// let context = clmatrix::create_some_context()?;
+/// let device = Device::new(context.default_device());
+/// for measured in measure(&device, Topic::Timer, &Settings::for_device(&device)?) {
+///     for series in &measured.series {
+///         assert_eq!(series.y.unit, Unit::Nanoseconds);
+///         println!("{}: {} over {}", measured.name, series.y.name, series.x.name);
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Series {
+    /// What was varied, such as `stride`.
+    pub x: Axis,
+    /// What was sampled, such as `time per access`.
+    pub y: Axis,
+    /// The samples, in the order of x.
+    pub points: Vec<Point>,
+}
+
+/// What a number of a [`Series`] is.
+///
+/// ```
+/// use clmatrix_characterize::measure::{Axis, Unit};
+///
+/// let footprint = Axis { name: "footprint".to_owned(), unit: Unit::Bytes };
+/// assert_eq!(footprint.unit.write(4096.0), "4 KiB");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Axis {
+    /// What it is called.
+    pub name: String,
+    /// What it counts.
+    pub unit: Unit,
+}
+
+/// The samples for one value of what was varied.
+///
+/// ```
+/// use clmatrix_characterize::measure::Point;
+///
+/// let point = Point { x: 32.0, samples: vec![46.0, 46.2, 45.9] };
+/// assert_eq!(point.quartiles().map(|[_, median, _]| median), Some(46.0));
+/// ```
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Point {
+    /// That value.
+    pub x: f64,
+    /// In the order in which they were taken.
+    pub samples: Vec<f64>,
+}
+
+impl Series {
+    pub(super) fn new(x: (&str, Unit), y: (&str, Unit), points: Vec<Point>) -> Self {
+        let axis = |(name, unit): (&str, Unit)| Axis { name: name.to_owned(), unit };
+        Self { x: axis(x), y: axis(y), points }
+    }
+}
+
+impl Point {
+    /// Returns whether something of that size works.
+    pub(super) fn trial(size: u64, works: bool) -> Self {
+        Self { x: size as f64, samples: vec![f64::from(u8::from(works))] }
+    }
+
+    /// The lower quartile, the median and the upper quartile of the samples, if there are any.
+    ///
+    /// ```
+    /// use clmatrix_characterize::measure::Point;
+    ///
+    /// let point = Point { x: 32.0, samples: vec![4.0, 1.0, 3.0, 2.0, 5.0] };
+    /// assert_eq!(point.quartiles(), Some([2.0, 3.0, 4.0]));
+    /// ```
+    pub fn quartiles(&self) -> Option<[f64; 3]> {
+        let summary = (!self.samples.is_empty()).then(|| Summary::of(&self.samples))?;
+        Some([summary.low, summary.median, summary.high])
+    }
+}

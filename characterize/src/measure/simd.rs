@@ -1,0 +1,174 @@
+//! How many work items go in step.
+
+use std::ffi::c_void;
+
+use cl3::kernel::{CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, get_kernel_sub_group_info};
+use clmatrix::event::Event;
+
+use super::TopicSpec;
+use super::clock::Budget;
+use super::estimate::{Fall, fall};
+use super::finding::{Confidence, Finding, MeasureResult, NotMeasurable, Sampled, Unit, Value};
+use super::sampling::{Rounds, sample, steps_for};
+use super::series::Series;
+use super::workbench::Workbench;
+use clmatrix::launch::Launcher;
+use clmatrix::memory::Buffer;
+use clmatrix::select::Version;
+use clmatrix::select::query::Query;
+
+pub(super) const SPEC: TopicSpec = TopicSpec {
+    name: "simd",
+    measurements: &["get_simd_group_size"],
+    weight: 1.0,
+    take: |bench| Ok(vec![Lanes::measure(bench, &bench.budget)?.taken()]),
+};
+
+/// How many work items go in step, by what the driver tells and by what divergence costs.
+pub(super) struct Lanes {
+    told: Option<u32>,
+    /// Where the times fall.
+    fall: MeasureResult<Fall>,
+    series: Option<Series>,
+}
+
+impl Lanes {
+    pub fn measure(bench: &Workbench, budget: &Budget) -> MeasureResult<Self> {
+        let mut divergence = Divergence::new(bench)?;
+        let told = divergence.sub_group_size();
+        let series = divergence.sample(budget);
+        let fall = series.as_ref().map_err(Clone::clone).and_then(|series| {
+            fall(&series.points, LEAST_GAIN, MOST_GAIN).map_err(|why| {
+                let why = why.reason;
+                NotMeasurable::new(format!(
+                    "divergence of neighbouring work items has no clear effect on the time: {why}"
+                ))
+            })
+        });
+        Ok(Self { told, fall, series: series.ok() })
+    }
+
+    /// How many, and how sure that is. What the driver tells comes first.
+    pub fn found(&self) -> MeasureResult<(u32, Confidence)> {
+        match (self.told, &self.fall) {
+            (Some(told), Ok(fall)) if f64::from(told) != fall.at => Ok((told, Confidence::Medium)),
+            (Some(told), _) => Ok((told, Confidence::High)),
+            (None, Ok(fall)) => Ok((fall.at as u32, fall.confidence)),
+            (None, Err(why)) => Err(why.clone()),
+        }
+    }
+
+    fn taken(self) -> Sampled {
+        let answer = self.found().map(|(count, confidence)| {
+            Finding::exact(Value::Number(count.into()), Unit::Count, confidence)
+        });
+        Sampled::new(answer, self.series)
+    }
+}
+
+/// Work items in step that do not all take the same way take both ways, one after the other. It is
+/// not twice the time exactly: the ways differ, and there is the launch.
+const LEAST_GAIN: f64 = 1.4;
+const MOST_GAIN: f64 = 2.6;
+
+/// Two ways that take about as long: loops of operations that wait for each other. Neighbours go
+/// the same way by `run`s.
+const SOURCE: &str = "
+#define EIGHT(step) step step step step step step step step
+kernel void diverge(uint steps, uint run, global uint *taken, global uint *kept) {
+    uint i = get_local_id(0), x = i + run, step = 0;
+    if (i / run % 2 == 0) {
+        for (; step < steps; step++) { EIGHT(x = (x ^ (x >> 13)) * 0x85ebca6bu;) }
+    } else {
+        for (; step < steps; step++) { EIGHT(x = (x ^ (x << 7)) * 0xc2b2ae35u;) }
+    }
+    taken[i] = step;
+    kept[i] = x;
+}";
+
+/// Iterations of both loops of the kernel together; rusticl ends any loop after 65,535.
+// quirk: RUSTICL-2
+const MOST_STEPS: u32 = 30_000;
+/// Nanoseconds of a sample: long beside a launch.
+const SAMPLE: f64 = 2e6;
+const ROUNDS: Rounds = Rounds { least: 5, most: 11 };
+const MOST_WORK_ITEMS: usize = 256;
+
+/// A kernel whose work items take two ways.
+struct Divergence<'a> {
+    bench: &'a Workbench<'a>,
+    kernel: Launcher,
+    /// One work group.
+    work_items: usize,
+    taken: Buffer,
+    kept: Buffer,
+}
+
+impl<'a> Divergence<'a> {
+    fn new(bench: &'a Workbench<'a>) -> MeasureResult<Self> {
+        let kernel = bench.kernel(SOURCE, "", "diverge")?;
+        let most = kernel.kernel().get_work_group_size(bench.device.id())?;
+        if most < 2 {
+            return Err(NotMeasurable::new("a work group has one work item only"));
+        }
+        // A power of two, so that runs come out even.
+        let work_items = 1 << most.min(MOST_WORK_ITEMS).ilog2();
+        let size = work_items * size_of::<u32>();
+        let (taken, kept) = (bench.buffer(size)?, bench.buffer(size)?);
+        Ok(Self { bench, kernel, work_items, taken, kept })
+    }
+
+    /// CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, where the driver tells it, and tells the same of
+    /// work groups of any size.
+    fn sub_group_size(&self) -> Option<u32> {
+        const FIRST_WITH_SUB_GROUPS: Version = Version { major: 2, minor: 1 };
+        let version = Query(&self.bench.device).text(cl3::device::CL_DEVICE_VERSION);
+        // quirk: LOADER-2
+        if Version::parse(&version).is_none_or(|version| version < FIRST_WITH_SUB_GROUPS) {
+            return None;
+        }
+        let of_group = |work_items: usize| {
+            let info = get_kernel_sub_group_info(
+                self.kernel.kernel().get(),
+                self.bench.device.id(),
+                CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE,
+                size_of::<usize>(),
+                (&raw const work_items).cast::<c_void>(),
+            );
+            info.ok().map(|info| info.to_size()).filter(|size| *size > 0)
+        };
+        let size = of_group(self.work_items)?;
+        // PoCL reports the whole work group as one sub-group.
+        // quirk: POCL-9
+        let is_group = of_group(self.work_items / 2) != Some(size) || size == self.work_items;
+        if is_group { None } else { size.try_into().ok() }
+    }
+
+    /// The time against how many neighbours go the same way.
+    fn sample(&mut self, budget: &Budget) -> MeasureResult<Series> {
+        let runs: Vec<u32> = (0..=self.work_items.ilog2()).map(|power| 1 << power).collect();
+        let steps = steps_for(budget, SAMPLE, MOST_STEPS, |steps| self.time(steps, 1))?;
+        let points = sample(budget, ROUNDS, &runs, |run| self.time(steps, run))?;
+        Ok(Series::new(
+            ("neighbours on one branch", Unit::Count),
+            ("time", Unit::Nanoseconds),
+            points,
+        ))
+    }
+
+    fn time(&mut self, steps: u32, run: u32) -> MeasureResult<f64> {
+        let bench = self.bench;
+        let time = bench.command_time(|| self.launch(steps, run))?;
+        self.bench.check_steps(&self.taken, self.work_items, steps)?;
+        Ok(time)
+    }
+
+    fn launch(&mut self, steps: u32, run: u32) -> MeasureResult<Event> {
+        let mut launch = self.kernel.launch();
+        launch.arg(steps).arg(run).arg(&self.taken).arg(&self.kept);
+        launch.global(self.work_items).local(self.work_items);
+        // SAFETY: the arguments are those that the kernel declares, and each work item has its
+        // number in both buffers; runs are not 0.
+        Ok(unsafe { launch.enqueue(&self.bench.queue) }?)
+    }
+}

@@ -1,0 +1,128 @@
+//! What measurements work with: a device, a context and a queue of their own, and time.
+
+use std::cell::Cell;
+
+use clmatrix::event::{Event, Profile};
+use clmatrix::queue::{CommandQueue, QueueProperties};
+use opencl3::context::Context;
+use opencl3::device::Device;
+use opencl3::program::Program;
+
+use super::Settings;
+use super::clock::{Budget, nanoseconds};
+use super::finding::{Confidence, MeasureResult, NotMeasurable};
+use super::spin::device_tells_time;
+use crate::Facts;
+use clmatrix::launch::Launcher;
+use clmatrix::memory::{Buffer, MemFlags, enqueue_read_buffer};
+
+/// What one topic works with.
+pub(super) struct Workbench<'a> {
+    pub device: Device,
+    pub facts: Facts,
+    pub context: Context,
+    /// In order, and takes times.
+    pub queue: CommandQueue,
+    /// How much memory of the device may be used at a time, in bytes.
+    pub memory: u64,
+    pub budget: Budget<'a>,
+    /// Told of each step that some drivers end the process over.
+    pub trying: &'a dyn Fn(&str),
+    /// As soon as it is known.
+    device_tells_time: Cell<Option<bool>>,
+}
+
+impl<'a> Workbench<'a> {
+    pub fn new(device: &Device, settings: &Settings<'a>) -> MeasureResult<Self> {
+        let budget = Budget::new(settings.clock, settings.budget);
+        let facts = Facts::of(device)?;
+        let context = Context::from_device(device)?;
+        let queue = CommandQueue::with_properties(&context, QueueProperties::PROFILING)?;
+        let Settings { memory, trying, .. } = *settings;
+        Ok(Self {
+            device: *device,
+            facts,
+            context,
+            queue,
+            memory,
+            budget,
+            trying,
+            device_tells_time: Cell::new(None),
+        })
+    }
+
+    /// The kernels of a program, with the build's log where it fails.
+    pub fn program(&self, source: &str, options: &str) -> MeasureResult<Program> {
+        Program::create_and_build_from_source(&self.context, source, options)
+            .map_err(|log| NotMeasurable::new(format!("its kernel does not build: {log}")))
+    }
+
+    /// A kernel of a program of its own.
+    pub fn kernel(&self, source: &str, options: &str, name: &str) -> MeasureResult<Launcher> {
+        Ok(Launcher::create(&self.program(source, options)?, name)?)
+    }
+
+    /// A buffer of `size` bytes, of which nothing is known.
+    pub fn buffer(&self, size: usize) -> MeasureResult<Buffer> {
+        Ok(Buffer::new(&self.context, MemFlags::READ_WRITE, size)?)
+    }
+
+    /// How sure an answer on global memory can be at most that rests on so many bytes: caches may
+    /// have room for a good part of them, those of which the driver tells or those that were found.
+    pub fn most_confidence(&self, bytes: f64, found: f64) -> MeasureResult<Confidence> {
+        /// The caches of a device that tells of none, in bytes.
+        const CACHES: f64 = (4 << 20) as f64;
+        let told = self.device.global_mem_cache_size()? as f64;
+        let may_be_cached = bytes < 2.0 * told.max(found).max(CACHES);
+        Ok(if may_be_cached { Confidence::Low } else { Confidence::High })
+    }
+
+    /// Fails unless all of the first `count` numbers are `expected`: how many steps each work item
+    /// took. Some compilers end long loops early.
+    pub fn check_steps(&self, steps: &Buffer, count: usize, expected: u32) -> MeasureResult<()> {
+        let mut taken = vec![0_u32; count];
+        enqueue_read_buffer(&self.queue, steps, 0, &mut taken, [])?;
+        match taken.iter().find(|taken| **taken != expected) {
+            None => Ok(()),
+            Some(taken) => Err(NotMeasurable::new(format!(
+                "the device took {taken} of {expected} steps of a loop"
+            ))),
+        }
+    }
+
+    /// Waits for a command, and returns how many nanoseconds the device says that it took
+    /// (CL_PROFILING_COMMAND_START to CL_PROFILING_COMMAND_END).
+    pub fn device_time(&self, event: &Event) -> MeasureResult<f64> {
+        event.wait()?;
+        let Profile { started: begin, ended: end, .. } = event.profile()?;
+        match end.checked_sub(begin) {
+            Some(time) => Ok(time as f64),
+            None => {
+                Err(NotMeasurable::new("the device reports that a command ended before it started"))
+            }
+        }
+    }
+
+    /// Nanoseconds of a command, all by the same clock: by the device's, unless the times that it
+    /// tells have nothing to do with its commands, and else by the host's.
+    pub fn command_time(&self, start: impl FnOnce() -> MeasureResult<Event>) -> MeasureResult<f64> {
+        let device_tells = self.device_tells_time()?;
+        self.queue.finish()?;
+        let (host, event) = nanoseconds(self.budget.clock(), || {
+            let event = start()?;
+            event.wait()?;
+            Ok::<_, NotMeasurable>(event)
+        });
+        let event = event?;
+        if device_tells { self.device_time(&event) } else { Ok(host) }
+    }
+
+    fn device_tells_time(&self) -> MeasureResult<bool> {
+        if let Some(tells) = self.device_tells_time.get() {
+            return Ok(tells);
+        }
+        let tells = device_tells_time(self)?;
+        self.device_tells_time.set(Some(tells));
+        Ok(tells)
+    }
+}

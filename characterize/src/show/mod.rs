@@ -1,0 +1,8 @@
+//! Characterizations as text, tables and curves.
+
+pub mod compare;
+pub mod curve;
+mod side_by_side;
+pub mod svg;
+pub mod terminal;
+pub mod text_table;

@@ -1,0 +1,84 @@
+//! Shared virtual memory, by what platform and device say.
+
+use cl3::error_codes::CL_INVALID_VALUE;
+
+use super::facts::Facts;
+use clmatrix::error::{Error, Result};
+use clmatrix::select::{Svm, Version};
+
+const CALL: &str = "clGetDeviceInfo";
+
+impl Facts {
+    /// Returns whether there is coarse-grain shared virtual memory (PyOpenCL's
+    /// `has_coarse_grain_buffer_svm`).
+    ///
+    /// # Errors
+    /// Of class [`Unsupported`](clmatrix::Class::Unsupported) where the platform's version cannot be
+    /// read, or the driver knows nothing of CL_DEVICE_SVM_CAPABILITIES although its version has it.
+    pub fn has_coarse_grain_buffer_svm(&self) -> Result<bool> {
+        Ok(self.svm()?.coarse_grain_buffer())
+    }
+
+    /// True if there is fine-grain shared virtual memory (PyOpenCL's `has_fine_grain_buffer_svm`).
+    ///
+    /// # Errors
+    /// As of [`has_coarse_grain_buffer_svm`](Self::has_coarse_grain_buffer_svm).
+    pub fn has_fine_grain_buffer_svm(&self) -> Result<bool> {
+        Ok(self.svm()?.fine_grain_buffer())
+    }
+
+    /// True if kernels can use any memory of the host (PyOpenCL's `has_fine_grain_system_svm`).
+    ///
+    /// # Errors
+    /// As of [`has_coarse_grain_buffer_svm`](Self::has_coarse_grain_buffer_svm).
+    pub fn has_fine_grain_system_svm(&self) -> Result<bool> {
+        Ok(self.svm()?.fine_grain_system())
+    }
+
+    /// True if host and device can use atomics on fine-grain shared virtual memory (PyOpenCL's
+    /// `has_fine_grain_buffer_svm_atomics`).
+    ///
+    /// # Errors
+    /// As of [`has_coarse_grain_buffer_svm`](Self::has_coarse_grain_buffer_svm).
+    pub fn has_fine_grain_buffer_svm_atomics(&self) -> Result<bool> {
+        let svm = self.svm()?;
+        Ok(svm.fine_grain_buffer() && svm.atomics())
+    }
+
+    /// Returns whether host and device can use atomics on any memory of the host (PyOpenCL's
+    /// `has_fine_grain_system_svm_atomics`).
+    ///
+    /// # Errors
+    /// As of [`has_coarse_grain_buffer_svm`](Self::has_coarse_grain_buffer_svm).
+    pub fn has_fine_grain_system_svm_atomics(&self) -> Result<bool> {
+        let svm = self.svm()?;
+        Ok(svm.fine_grain_system() && svm.atomics())
+    }
+
+    /// What there is; nothing where the version has none, whatever the driver says.
+    fn svm(&self) -> Result<Svm> {
+        if !self.may_have_svm()? {
+            return Ok(Svm::default());
+        }
+        self.svm_capabilities.ok_or_else(|| {
+            let why = "the driver does not report CL_DEVICE_SVM_CAPABILITIES; do not use shared \
+                       virtual memory";
+            Error::unsupported(CALL, CL_INVALID_VALUE, why)
+        })
+    }
+
+    /// OpenCL 2.0 has it, and PoCL from 1.0 on whatever its version of OpenCL.
+    fn may_have_svm(&self) -> Result<bool> {
+        if self.is_pocl() {
+            let version = self.pocl_version(None).value.ok_or_else(|| self.unknown_version())?;
+            return Ok(version >= Version { major: 1, minor: 0 });
+        }
+        let opencl = Version::parse(&self.platform_version);
+        Ok(opencl.ok_or_else(|| self.unknown_version())?.major >= 2)
+    }
+
+    fn unknown_version(&self) -> Error {
+        let why = format!("the platform's version {:?} is none", self.platform_version);
+        Error::unsupported("clGetPlatformInfo", CL_INVALID_VALUE, why)
+    }
+}

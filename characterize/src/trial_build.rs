@@ -1,0 +1,134 @@
+//! What only the build of a kernel can tell.
+
+use cl3::error_codes::{CL_COMPILER_NOT_AVAILABLE, CL_INVALID_DEVICE};
+use opencl3::context::Context;
+use opencl3::device::Device;
+use opencl3::error_codes::ClError;
+use opencl3::kernel::Kernel;
+use opencl3::program::Program;
+
+use clmatrix::error::{Error, Result};
+
+/// What only the build of a kernel can tell. Each call builds one.
+///
+/// A [`Device`] builds in a context of its own, a pair of a context and a device in that context.
+///
+/// ```
+/// use clmatrix::Device;
+/// use clmatrix_characterize::{Facts, TrialBuild};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// let context = clmatrix::create_some_context()?;
+/// let device = Device::new(context.default_device());
+/// let facts = Facts::of(&device)?;
+/// let multiple = facts.reasonable_work_group_size_multiple((&context, &device))?;
+/// assert!(multiple >= 1);
+/// assert_eq!(facts.reasonable_work_group_size_multiple(device)?, multiple);
+/// # Ok(())
+/// # }
+/// ```
+pub trait TrialBuild {
+    /// CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE of a small kernel.
+    ///
+    /// # Errors
+    /// CL_INVALID_DEVICE for a context without the device, and the driver's errors.
+    fn preferred_work_group_size_multiple(&self) -> Result<usize>;
+
+    /// CL_KERNEL_NUM_ARGS of a kernel with one argument, a structure of two members.
+    ///
+    /// # Errors
+    /// As of [`preferred_work_group_size_multiple`](Self::preferred_work_group_size_multiple).
+    fn struct_arg_count(&self) -> Result<u32>;
+}
+
+impl<B: TrialBuild + ?Sized> TrialBuild for &B {
+    fn preferred_work_group_size_multiple(&self) -> Result<usize> {
+        (**self).preferred_work_group_size_multiple()
+    }
+
+    fn struct_arg_count(&self) -> Result<u32> {
+        (**self).struct_arg_count()
+    }
+}
+
+/// Builds nothing: answers that follow from the facts are given, those that take a build are errors.
+///
+/// ```
+/// use clmatrix::Class;
+/// use clmatrix_characterize::{Facts, FactsOnly};
+///
+/// let nvidia = Facts { nv_warp_size: Some(32), ..Facts::default() };
+/// assert_eq!(nvidia.reasonable_work_group_size_multiple(FactsOnly).unwrap(), 32);
+/// let error = Facts::default().reasonable_work_group_size_multiple(FactsOnly).unwrap_err();
+/// assert_eq!(error.class(), Class::Unsupported);
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FactsOnly;
+
+impl TrialBuild for FactsOnly {
+    fn preferred_work_group_size_multiple(&self) -> Result<usize> {
+        Err(not_built())
+    }
+
+    fn struct_arg_count(&self) -> Result<u32> {
+        Err(not_built())
+    }
+}
+
+fn not_built() -> Error {
+    let why = "this answer needs a kernel build, which the caller excluded";
+    Error::unsupported("clBuildProgram", CL_COMPILER_NOT_AVAILABLE, why)
+}
+
+impl TrialBuild for Device {
+    fn preferred_work_group_size_multiple(&self) -> Result<usize> {
+        (&context_of(self)?, self).preferred_work_group_size_multiple()
+    }
+
+    fn struct_arg_count(&self) -> Result<u32> {
+        (&context_of(self)?, self).struct_arg_count()
+    }
+}
+
+impl TrialBuild for (&Context, &Device) {
+    fn preferred_work_group_size_multiple(&self) -> Result<usize> {
+        const SOURCE: &str = "kernel void k(global float *a) { a[get_global_id(0)] = 0; }";
+        let device = self.1.id();
+        with_kernel(self, SOURCE, |kernel| {
+            let multiple = kernel.get_work_group_size_multiple(device);
+            multiple.map_err(in_call("clGetKernelWorkGroupInfo"))
+        })
+    }
+
+    fn struct_arg_count(&self) -> Result<u32> {
+        const SOURCE: &str = "struct pair { long first, second; };
+                              kernel void k(struct pair pair) {}";
+        with_kernel(self, SOURCE, |kernel| kernel.num_args().map_err(in_call("clGetKernelInfo")))
+    }
+}
+
+fn context_of(device: &Device) -> Result<Context> {
+    Context::from_device(device).map_err(in_call("clCreateContext"))
+}
+
+/// Asks the kernel `k` of `source` while its program is alive.
+fn with_kernel<T>(
+    &(context, device): &(&Context, &Device),
+    source: &str,
+    ask: impl FnOnce(&Kernel) -> Result<T>,
+) -> Result<T> {
+    const CALL: &str = "clBuildProgram";
+    if !context.devices().contains(&device.id()) {
+        let why = "the context does not contain the device; pass a context that does";
+        return Err(Error::refused(CALL, CL_INVALID_DEVICE, why));
+    }
+    let program = Program::create_from_source(context, source);
+    let mut program = program.map_err(in_call("clCreateProgramWithSource"))?;
+    program.build(&[device.id()], "").map_err(in_call(CALL))?;
+    ask(&Kernel::create(&program, "k").map_err(in_call("clCreateKernel"))?)
+}
+
+/// Names the call of opencl3's error.
+fn in_call(call: &'static str) -> impl Fn(ClError) -> Error {
+    move |error| Error::from_call(call, error.0)
+}

@@ -1,0 +1,175 @@
+//! Queries and measures a device in a worker; a crash or a hang costs one answer.
+
+use std::time::{Duration, Instant};
+
+use bytesize::ByteSize;
+use clmatrix_characterize::Characterization;
+use clmatrix_characterize::measure::{
+    Confidence, Finding, Measured, NotMeasurable, Settings, Topic, Unit, Value,
+};
+
+use crate::devices::TestDevice;
+use crate::os::StopSignal;
+use crate::run::schedule::LaneSettings;
+use crate::worker::parent::{Worker, WorkerLost};
+
+/// A device and its worker.
+pub struct DeviceSession<'a> {
+    lane: &'a LaneSettings,
+    is_cpu: bool,
+    stop: &'a StopSignal,
+    worker: Option<Worker>,
+    /// The reason why no worker starts. Another attempt would take as long.
+    given_up: Option<String>,
+}
+
+impl<'a> DeviceSession<'a> {
+    /// Starts no worker before the first task.
+    pub fn new(device: &TestDevice, lane: &'a LaneSettings, stop: &'a StopSignal) -> Self {
+        let is_cpu = device.run.info.device_type.has_cpu();
+        Self { lane, is_cpu, stop, worker: None, given_up: None }
+    }
+
+    /// Returns the answers about the device.
+    pub fn characterization(&mut self) -> Result<Box<Characterization>, WorkerLost> {
+        let limit = self.limit();
+        let answer = self.ask(|worker, stop| worker.characterize(true, limit, stop))?;
+        answer.map_err(WorkerLost::Failed)
+    }
+
+    /// Returns a topic's measurements, or `None` if the command was stopped. If the worker fails, each
+    /// measurement has the reason.
+    pub fn measured(&mut self, topic: Topic, settings: &Settings) -> Option<Vec<Measured>> {
+        let begin = Instant::now();
+        let grace = self.limit();
+        let ends_early = topic == Topic::Exhaustion && self.is_cpu;
+        let answer = if ends_early {
+            self.with_little_memory(topic, settings, grace)
+        } else {
+            self.ask(|worker, stop| worker.measure(topic, settings, None, grace, stop))
+        };
+        let none = |reason: &str| topic.unmeasured(reason, begin.elapsed());
+        match answer {
+            Ok(measured) => Some(measured),
+            Err(WorkerLost::Stopped) => None,
+            Err(WorkerLost::Failed(reason)) => Some(none(&reason)),
+            Err(WorkerLost::EndedAt { step, reason }) => {
+                let mut measured = none(&reason);
+                tell_step(&mut measured, &step);
+                Some(measured)
+            }
+        }
+    }
+
+    /// Measures the end of memory on a CPU, in a process with limited memory. The answer is how the driver
+    /// reports the end; the amount is the limit.
+    fn with_little_memory(
+        &mut self,
+        topic: Topic,
+        settings: &Settings,
+        grace: Duration,
+    ) -> Result<Vec<Measured>, WorkerLost> {
+        /// The measurement may use this many times the memory of the process.
+        const BEYOND: u64 = 4;
+        let room = settings.memory;
+        if room < LEAST_ROOM {
+            let least = ByteSize(LEAST_ROOM);
+            let reason =
+                format!("the driver itself needs memory; allow at least {least} (--memory)");
+            return Err(WorkerLost::Failed(reason));
+        }
+        let settings = Settings { memory: room.saturating_mul(BEYOND), ..*settings };
+        let question = |worker: &mut Worker, stop: &StopSignal| {
+            worker.measure(topic, &settings, Some(room), grace, stop)
+        };
+        let mut all = self.ask(question)?;
+        leave_total_out(&mut all, room);
+        Ok(all)
+    }
+
+    /// The time limit of a test on this device.
+    fn limit(&self) -> Duration {
+        self.lane.settings.timeout
+    }
+
+    /// Runs `question` in the worker. A lost worker is replaced before the next one.
+    fn ask<T>(
+        &mut self,
+        question: impl FnOnce(&mut Worker, &StopSignal) -> Result<T, WorkerLost>,
+    ) -> Result<T, WorkerLost> {
+        let mut worker = match self.worker.take() {
+            Some(worker) => worker,
+            None => self.start()?,
+        };
+        let answer = question(&mut worker, self.stop)?;
+        self.worker = Some(worker);
+        Ok(answer)
+    }
+
+    fn start(&mut self) -> Result<Worker, WorkerLost> {
+        if let Some(reason) = &self.given_up {
+            return Err(WorkerLost::Failed(reason.clone()));
+        }
+        let started = Worker::start(&self.lane.launch, self.stop);
+        if let Err(lost @ WorkerLost::Failed(_)) = &started {
+            self.given_up = Some(lost.to_string());
+        }
+        started
+    }
+}
+
+/// The least memory for a measurement that ends it, in bytes. With less, drivers run out of memory
+/// before the first measurement, and some crash.
+// quirk: DRIVER-13
+const LEAST_ROOM: u64 = 64 << 20;
+
+/// Removes the total amount of memory, which is the limit of `room` bytes.
+fn leave_total_out(all: &mut [Measured], room: u64) {
+    let found =
+        |measured: &&mut Measured| measured.name == "total_memory" && measured.answer.is_ok();
+    for measured in all.iter_mut().filter(found) {
+        let reason = format!("the process used all of its memory, {room} bytes");
+        measured.answer = Err(NotMeasurable { reason });
+    }
+}
+
+/// Records that the driver ended the process at this step, which is how it reports the end of memory.
+fn tell_step(all: &mut [Measured], step: &str) {
+    let Some(shows) = all.iter_mut().find(|measured| measured.name == "out_of_memory_shows_at")
+    else {
+        return;
+    };
+    let value = Value::Name(format!("{step}, which ends the process"));
+    // Another fault may have ended it.
+    let confidence = Confidence::Medium;
+    shows.answer = Ok(Finding { value, unit: Unit::Count, spread: 0.0, confidence });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reasons(json: &str) -> Vec<Option<String>> {
+        let mut all: Vec<Measured> = serde_json::from_str(json).unwrap();
+        leave_total_out(&mut all, 4096);
+        all.into_iter().map(|measured| Some(measured.answer.err()?.reason)).collect()
+    }
+
+    #[test]
+    fn only_a_total_that_was_found_is_that_of_the_process() {
+        let found = reasons(
+            r#"[{"name": "total_memory", "value": 4096.0, "unit": "bytes", "spread": 64.0,
+                 "confidence": "high"},
+                {"name": "out_of_memory_shows_at", "value": "creation", "unit": "count",
+                 "spread": 0.0, "confidence": "high"}]"#,
+        );
+        let total = "the process used all of its memory, 4096 bytes".to_owned();
+        assert_eq!(found, [Some(total), None]);
+        let not_found = reasons(
+            r#"[{"name": "total_memory", "not_measurable": "its time was spent"},
+                {"name": "out_of_memory_shows_at", "not_measurable": "its time was spent"}]"#,
+        );
+        let why = Some("its time was spent".to_owned());
+        assert_eq!(not_found, [why.clone(), why]);
+    }
+}
