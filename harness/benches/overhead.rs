@@ -139,7 +139,7 @@ fn simulated_device(number: usize) -> TestDevice {
             },
             info: DeviceInfo { name: name.clone(), ..DeviceInfo::default() },
         },
-        driver: Driver::AsIs,
+        driver: Driver::Loader,
         address: DeviceAddress { platform: 0, device: number, name },
     }
 }

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use clmatrix::{Context, Device, Platform};
 use rstest::fixture;
 
-/// What this process is bound to.
+/// The device that this process is bound to.
 #[derive(Clone, Copy)]
 pub(crate) struct Bound {
     pub platform: Platform,

@@ -1,4 +1,4 @@
-//! What a test requires of a device, checked against what the device says of itself.
+//! The requirements of tests, checked against the information of a device.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! Targets with libtest's own `main` (`harness = true`): one libtest entry covers all devices.
 //!
-//! The workers are this executable again, led by `--exact NAME` to a test, which finds that it is
-//! to be a worker and serves the runner from inside libtest.
+//! A worker is this executable with `--exact NAME`. The test of that name finds the role of a worker in
+//! the environment and serves the runner from inside libtest.
 
 use std::ffi::OsString;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -16,13 +16,13 @@ use crate::run::schedule;
 use crate::setup::{Options, Setup, SetupError};
 use crate::worker::child;
 
-/// The machine, asked once for all tests of this process.
+/// The machine, enumerated once for all tests of this process.
 static SETUP: OnceLock<Result<Setup, SetupError>> = OnceLock::new();
 
 /// libtest runs tests side by side; on the devices they run one after the other.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// What the `#[test]` beside each registered test calls: runs it on all selected devices.
+/// Runs a registered test on all selected devices; called by the `#[test]` beside it.
 ///
 /// # Panics
 ///

@@ -64,7 +64,7 @@ struct ListedFailure {
     reason: String,
 }
 
-/// What `--format json --all` prints.
+/// The output of `--format json --all`.
 #[derive(Serialize)]
 struct Everything<'a> {
     devices: Vec<ListedDevice<'a>>,

@@ -53,7 +53,7 @@ pub struct Mistake {
     column: usize,
     message: String,
     source_line: String,
-    /// How many characters of the line are wrong, at least 1.
+    /// The number of wrong characters of the line, at least 1.
     length: usize,
 }
 

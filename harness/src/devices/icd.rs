@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::failure::{DriverFailure, FailedDriver, FailureKind};
 
-/// Where loaders look when no variable says otherwise.
+/// The folders that loaders search by default.
 const SYSTEM_VENDORS: &str = "/etc/OpenCL/vendors";
 
 /// A driver and where it was found.
@@ -30,7 +30,7 @@ pub enum Driver {
     },
     /// All that this process sees itself, where drivers cannot be loaded one by one: a driver in
     /// place of the loader, or a loader that finds drivers in ways of its own.
-    AsIs,
+    Loader,
 }
 
 impl Driver {
@@ -38,7 +38,7 @@ impl Driver {
     pub fn name(&self) -> String {
         match self {
             Self::Icd { origin, .. } => origin.display().to_string(),
-            Self::AsIs => "the OpenCL library itself".to_owned(),
+            Self::Loader => "the OpenCL library itself".to_owned(),
         }
     }
 
@@ -47,8 +47,8 @@ impl Driver {
     // quirk: POCL-8
     pub fn environment(&self, state: &Path) -> io::Result<Vec<(OsString, Option<OsString>)>> {
         let mut environment = match self {
-            Self::Icd { library, .. } => alone(library, state)?,
-            Self::AsIs => Vec::new(),
+            Self::Icd { library, .. } => isolated_env(library, state)?,
+            Self::Loader => Vec::new(),
         };
         // OCLGRIND_LOG would redirect Oclgrind's diagnostics from standard error to a file.
         // quirk: OCLGRIND-3
@@ -67,7 +67,7 @@ impl Driver {
 /// The variables that show a process this library, through a private vendors folder: the only form
 /// that all loaders read in the same way.
 // quirk: LOADER-3
-fn alone(library: &str, state: &Path) -> io::Result<Vec<(OsString, Option<OsString>)>> {
+fn isolated_env(library: &str, state: &Path) -> io::Result<Vec<(OsString, Option<OsString>)>> {
     let mut hasher = DefaultHasher::new();
     library.hash(&mut hasher);
     let folder = state.join("vendors").join(format!("{:016x}", hasher.finish()));
@@ -275,7 +275,7 @@ mod tests {
             .iter()
             .map(|candidate| match &candidate.driver {
                 Driver::Icd { library, .. } => library.clone(),
-                Driver::AsIs => "as is".to_owned(),
+                Driver::Loader => "as is".to_owned(),
             })
             .collect()
     }
@@ -368,7 +368,7 @@ mod tests {
     #[test]
     fn a_driver_can_write_its_cache_and_its_diagnostics() {
         let state = tempfile::tempdir().unwrap();
-        let environment = Driver::AsIs.environment(state.path()).unwrap();
+        let environment = Driver::Loader.environment(state.path()).unwrap();
         let value = |name: &str| environment.iter().find(|(n, _)| n == name).map(|(_, v)| v);
         assert_eq!(value("OCLGRIND_LOG"), Some(&None));
         if std::env::var_os("POCL_CACHE_DIR").is_none() {

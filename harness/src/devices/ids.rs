@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use clmatrix::select::{DeviceInfo, PlatformInfo};
 
-/// How platforms are called by those who use them.
+/// The usual short names of platforms.
 const PLATFORMS: [(&str, &str); 6] = [
     ("portable computing language", "pocl"),
     ("nvidia", "nvidia"),
@@ -99,7 +99,7 @@ fn platform_slug(name: &str) -> String {
 }
 
 fn device_slug(name: &str, platform: &str) -> String {
-    // What stands in parentheses or after a comma are details of the build, or trademarks.
+    // Text in parentheses or after a comma has details of the build, or trademarks.
     let name = name.replace("(R)", "").replace("(TM)", "");
     let name =
         name.split(['(', ',']).next().filter(|part| !part.trim().is_empty()).unwrap_or(&name);

@@ -1,8 +1,8 @@
-//! The devices of this machine, found without trusting any driver, and those under test.
+//! The devices of this machine, found without trust in any driver, and those under test.
 //!
-//! [`icd`] finds the drivers, [`probe`] asks each in a process of its own, [`diagnose`] says why one
-//! shows no platform, [`ids`] names the devices, [`cache`] keeps the answers for the many short
-//! processes of `cargo nextest`, and [`selection`] chooses.
+//! [`icd`] finds the drivers, [`probe`] enumerates each in a process of its own, [`diagnose`] finds the
+//! reason of a driver without a platform, [`ids`] names the devices, [`cache`] stores them for the many
+//! short processes of `cargo nextest`, and [`selection`] selects.
 
 pub mod cache;
 pub mod diagnose;
@@ -62,7 +62,7 @@ pub struct TestDevice {
 }
 
 impl Machine {
-    /// The device at these positions.
+    /// Returns the device at these positions.
     pub fn device(&self, platform: usize, device: usize) -> TestDevice {
         let found = &self.platforms[platform];
         let info = found.info.devices[device].clone();
@@ -82,7 +82,7 @@ impl Machine {
         }
     }
 
-    /// Positions of all devices, platform by platform.
+    /// Returns the positions of all devices, platform by platform.
     pub fn positions(&self) -> impl Iterator<Item = (usize, usize)> {
         self.platforms
             .iter()

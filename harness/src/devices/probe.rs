@@ -10,8 +10,8 @@ use clmatrix::select::PlatformInfo;
 use super::failure::{DriverFailure, FailedDriver, FailureKind};
 use super::icd::{Candidate, Candidates, Driver, LoaderVariables, drivers};
 use super::{FoundPlatform, Machine, ids};
-use crate::os::{self, Ending};
-use crate::worker::parent::{Exchange, Launch, Worker};
+use crate::os::{self, ExitCause};
+use crate::worker::parent::{Launch, Reply, Worker};
 use crate::worker::protocol::{Answer, Enumerated, Role};
 
 /// The time limit of one driver, unless CLMATRIX_ENUMERATION_TIMEOUT gives another ("5s").
@@ -42,18 +42,18 @@ impl Probe<'_> {
     pub fn machine(&self) -> Machine {
         let variables = LoaderVariables::from_environment();
         let mut candidates = drivers(&variables, self.added);
-        let (as_is, answers) = std::thread::scope(|scope| {
-            let as_is = scope.spawn(|| self.ask(&Driver::AsIs));
+        let (loader, answers) = std::thread::scope(|scope| {
+            let loader = scope.spawn(|| self.ask(&Driver::Loader));
             let each: Vec<_> = candidates
                 .drivers
                 .iter()
                 .map(|candidate| scope.spawn(|| self.ask(&candidate.driver)))
                 .collect();
-            (join(as_is), each.into_iter().map(join).collect::<Vec<_>>())
+            (join(loader), each.into_iter().map(join).collect::<Vec<_>>())
         });
         // Also a loader is named, but it is at fault only if it cannot be loaded: a driver that it
         // loads may end or hang the process.
-        if let (Some(_), Err(failure)) = (&variables.loader, &as_is)
+        if let (Some(_), Err(failure)) = (&variables.loader, &loader)
             && (variables.bypass_the_loader() || failure.is_of_loading())
         {
             candidates.failed.push(FailedDriver {
@@ -62,7 +62,7 @@ impl Probe<'_> {
                 failure: failure.clone(),
             });
         }
-        assemble(candidates, answers, as_is)
+        assemble(candidates, answers, loader)
     }
 
     fn ask(&self, driver: &Driver) -> Probed {
@@ -72,7 +72,7 @@ impl Probe<'_> {
         })?;
         let library = match driver {
             Driver::Icd { library, .. } => Some(library.clone()),
-            Driver::AsIs => None,
+            Driver::Loader => None,
         };
         let role = Role::Enumerate { library };
         let launch = Launch { role, arguments: self.arguments.to_vec(), environment };
@@ -80,16 +80,16 @@ impl Probe<'_> {
         let (never, _switch) = os::stop_signal().map_err(|error| not_probed(error.to_string()))?;
         let limit = limit();
         let failure = match child.answer(Instant::now() + limit, &never) {
-            Exchange::Answered(Answer::Platforms(platforms)) => return platforms,
-            Exchange::Answered(other) => not_probed(format!("unexpected answer {other:?}")),
-            Exchange::Died(ending) => ended(&ending),
-            Exchange::TimedOut => {
+            Reply::Answered(Answer::Platforms(platforms)) => return platforms,
+            Reply::Answered(other) => not_probed(format!("unexpected answer {other:?}")),
+            Reply::Died(ending) => ended(&ending),
+            Reply::TimedOut => {
                 let limit = humantime::format_duration(limit);
                 DriverFailure::new(FailureKind::Hung, format!("hung: no answer within {limit}"))
             }
-            Exchange::Stopped => not_probed("stopped".to_owned()),
+            Reply::Stopped => not_probed("stopped".to_owned()),
         };
-        Err(DriverFailure { reason: child.explain(&failure.reason), ..failure })
+        Err(DriverFailure { reason: child.with_last_stderr_line(&failure.reason), ..failure })
     }
 }
 
@@ -99,13 +99,13 @@ fn join(thread: ScopedJoinHandle<'_, Probed>) -> Probed {
 }
 
 /// The driver ended the process that loaded it.
-fn ended(ending: &Ending) -> DriverFailure {
+fn ended(ending: &ExitCause) -> DriverFailure {
     let during = "while it was loaded and asked for its platforms";
     match ending {
-        Ending::Signalled(signal) => {
+        ExitCause::Signalled(signal) => {
             DriverFailure::new(FailureKind::Crashed, format!("crashed with {signal} {during}"))
         }
-        Ending::Exited(_) | Ending::Killed => {
+        ExitCause::Exited(_) | ExitCause::Killed => {
             DriverFailure::new(FailureKind::Exited, format!("{ending} {during}"))
         }
     }
@@ -113,9 +113,9 @@ fn ended(ending: &Ending) -> DriverFailure {
 
 /// Puts the drivers' answers together, in the loader's own order.
 ///
-/// `as_is` is what one process sees that loads them all; platforms that only it knows come from
+/// `loader` is what one process sees that loads them all; platforms that only it knows come from
 /// drivers that cannot be shown one by one. Where it failed, the order of the files stands.
-fn assemble(candidates: Candidates, answers: Vec<Probed>, as_is: Probed) -> Machine {
+fn assemble(candidates: Candidates, answers: Vec<Probed>, loader: Probed) -> Machine {
     let mut machine = Machine { platforms: Vec::new(), failed: candidates.failed };
     for (Candidate { driver, named }, answer) in candidates.drivers.into_iter().zip(answers) {
         match answer {
@@ -125,16 +125,16 @@ fn assemble(candidates: Candidates, answers: Vec<Probed>, as_is: Probed) -> Mach
             }
         }
     }
-    match as_is {
+    match loader {
         Ok(platforms) => {
-            machine.add(&Driver::AsIs, &platforms);
+            machine.add(&Driver::Loader, &platforms);
             machine.platforms.sort_by_key(|found| {
                 platforms.iter().position(|platform| found.is(platform)).unwrap_or(usize::MAX)
             });
         }
         // Each driver was asked alone, so this failure counts only where there is no driver.
         Err(failure) if machine.platforms.is_empty() && machine.failed.is_empty() => {
-            let driver = Driver::AsIs.name();
+            let driver = Driver::Loader.name();
             machine.failed.push(FailedDriver { driver, named: false, failure });
         }
         Err(_) => {}
@@ -199,7 +199,7 @@ mod tests {
     }
 
     fn crash() -> Probed {
-        Err(ended(&Ending::Signalled("SIGSEGV".to_owned())))
+        Err(ended(&ExitCause::Signalled("SIGSEGV".to_owned())))
     }
 
     fn names(machine: &Machine) -> Vec<&str> {
@@ -215,7 +215,7 @@ mod tests {
         );
         assert_eq!(names(&machine), ["B2", "A", "B1", "Odd"]);
         assert_eq!(machine.platforms[0].position, 1, "its place in its own driver");
-        assert_eq!(machine.platforms[3].driver, Driver::AsIs);
+        assert_eq!(machine.platforms[3].driver, Driver::Loader);
         assert!(machine.failed.is_empty());
     }
 

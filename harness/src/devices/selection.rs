@@ -71,7 +71,7 @@ impl Choices {
     ///
     /// [`NoDevices::Empty`] and [`NoDevices::EmptyEntry`].
     pub fn refuse_empty_entries(&self) -> Result<(), NoDevices> {
-        let (origin, text) = self.decisive();
+        let (origin, text) = self.effective();
         let advice = match origin {
             Origin::Option => "leave the option out",
             Origin::ClmatrixTest => "unset the variable",
@@ -92,7 +92,7 @@ impl Choices {
     }
 
     /// The choice that counts.
-    fn decisive(&self) -> (Origin, &str) {
+    fn effective(&self) -> (Origin, &str) {
         [
             (Origin::Option, &self.option),
             (Origin::ClmatrixTest, &self.clmatrix_test),
@@ -111,7 +111,7 @@ pub enum NoDevices {
     /// The selection is at fault.
     #[error("{origin}: {error}")]
     Selection {
-        /// Where the selection came from.
+        /// The origin of the selection.
         origin: Origin,
         /// The fault.
         error: SelectionError,
@@ -119,9 +119,9 @@ pub enum NoDevices {
     /// The selection is empty.
     #[error("{origin}: an empty selection; {advice} for all devices")]
     Empty {
-        /// Where the selection came from.
+        /// The origin of the selection.
         origin: Origin,
-        /// How to do without it.
+        /// The way to run without it.
         advice: &'static str,
     },
     /// One entry of the selection names no platform.
@@ -130,7 +130,7 @@ pub enum NoDevices {
          separated by `;`"
     )]
     EmptyEntry {
-        /// Where the selection came from.
+        /// The origin of the selection.
         origin: Origin,
         /// The entry, from 1.
         entry: usize,
@@ -148,7 +148,7 @@ pub enum NoDevices {
 ///
 /// See [`NoDevices`].
 pub fn select(machine: &Machine, choices: &Choices) -> Result<Vec<TestDevice>, NoDevices> {
-    let (origin, text) = choices.decisive();
+    let (origin, text) = choices.effective();
     if machine.positions().next().is_none() {
         return Err(NoDevices::None(no_device_message(machine)));
     }

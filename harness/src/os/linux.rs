@@ -44,11 +44,11 @@ pub struct Process {
     stderr: Option<ChildStderr>,
 }
 
-/// How long a keeper may take to end after the connection is closed: longer than it waits for the
+/// The time that a keeper has to end after the connection is closed: longer than it waits for the
 /// processes that it kills.
 const END_LIMIT: Duration = keeper::REAP_LIMIT.saturating_add(Duration::from_secs(1));
 
-/// Where bytes came from.
+/// The stream that bytes came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// The connection.
@@ -169,9 +169,9 @@ impl Process {
         self.stdout.is_none() || self.stderr.is_none()
     }
 
-    /// How the worker ended, given `grace` to do so by itself. The processes that it started are
+    /// Returns how the worker ended, after `grace` to do so by itself. The processes that it started are
     /// gone afterwards.
-    pub fn finish(&mut self, grace: Duration) -> Ending {
+    pub fn finish(&mut self, grace: Duration) -> ExitCause {
         let deadline = Instant::now() + grace;
         let mut ending = self.ending();
         while ending.is_none() && Instant::now() < deadline {
@@ -179,17 +179,17 @@ impl Process {
             ending = self.ending();
         }
         self.end();
-        ending.unwrap_or(Ending::Killed)
+        ending.unwrap_or(ExitCause::Killed)
     }
 
     /// How the keeper ended, if it did: as its worker. The keeper is not waited for here, so that
     /// its process id stays its own until [`end`](Self::end).
-    fn ending(&self) -> Option<Ending> {
+    fn ending(&self) -> Option<ExitCause> {
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
         match waitid(Id::Pid(self.pid), flags) {
-            Ok(WaitStatus::Exited(_, status)) => Some(Ending::Exited(status)),
+            Ok(WaitStatus::Exited(_, status)) => Some(ExitCause::Exited(status)),
             Ok(WaitStatus::Signaled(_, signal, _)) => {
-                Some(Ending::Signalled(signal.as_str().to_owned()))
+                Some(ExitCause::Signalled(signal.as_str().to_owned()))
             }
             _ => None,
         }
@@ -219,9 +219,9 @@ impl Drop for Process {
     }
 }
 
-/// How a process ended.
+/// The cause of the end of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum ExitCause {
     /// With this exit status.
     Exited(i32),
     /// By a signal, named.
@@ -230,7 +230,7 @@ pub enum Ending {
     Killed,
 }
 
-impl std::fmt::Display for Ending {
+impl std::fmt::Display for ExitCause {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Exited(code) => write!(f, "exited with status {code}"),
@@ -390,7 +390,7 @@ pub fn host_name() -> String {
 /// Processes with so many bytes of address space are those of sanitizers.
 const SANITIZED: u64 = 1 << 40;
 
-/// How many [`AddressSpaceEnd`]s there are.
+/// The number of live [`AddressSpaceEnd`]s.
 static ENDS: AtomicUsize = AtomicUsize::new(0);
 
 /// The address space of this process has an end, until this is dropped or the test panics.

@@ -1,4 +1,4 @@
-//! What depends on the operating system: processes, their groups, their pipes, their death.
+//! The operating system: processes, their groups, pipes and exits.
 //!
 //! Everything else in this crate is portable. Another system is one more file here with the same
 //! items as [`linux`].

@@ -1,4 +1,4 @@
-//! What is kept of a test's output: the beginning and the end, and how much is missing between.
+//! The captured output of a test: its beginning and its end, and the number of bytes left out between.
 
 /// Bytes kept from the beginning of a stream, and again from its end.
 pub const KEPT_AT_EACH_END: usize = 256 * 1024;

@@ -1,4 +1,4 @@
-//! The worker's side: bind to the device, then run what is asked for.
+//! The worker's side: binds the device, then runs the tasks of the runner.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -36,7 +36,7 @@ pub fn enter_if_asked() {
         .to_str()
         .and_then(|json| serde_json::from_str(json).ok())
         .unwrap_or_else(|| panic!("{ROLE_VARIABLE} is set by the runner for its workers only"));
-    // What the tests start in their turn are not workers.
+    // Processes that the tests start are no workers.
     // SAFETY: no other thread exists yet: an entry point calls this first, and a target with
     // libtest's own `main` is started with `--test-threads=1`, which runs the test on the main thread.
     unsafe { std::env::remove_var(ROLE_VARIABLE) };
@@ -49,33 +49,33 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
     let mut runner = Runner::new(connection);
     match role {
         Role::Enumerate { library } => {
-            runner.tell(&Answer::Platforms(enumerate(library.as_deref())));
+            runner.send(&Answer::Platforms(enumerate(library.as_deref())));
             return 0;
         }
         Role::Host => {}
         Role::Device(address) => {
             if let Err(reason) = bind(address) {
-                runner.tell(&Answer::NoDevice(reason));
+                runner.send(&Answer::NoDevice(reason));
                 return 1;
             }
         }
     }
-    runner.tell(&Answer::Ready);
-    let mut home = None;
+    runner.send(&Answer::Ready);
+    let mut state = None;
     while let Some(Request { number, task }) = runner.next_request() {
         let answer = match task {
             Task::Prepare => {
                 fixtures::start_the_driver();
-                home = Some(Home::here());
+                state = Some(WorkerState::here());
                 Answer::Prepared { number }
             }
             Task::Test { module, name } => {
                 let test = registry::find(&module, &name);
                 let test = test.expect("runner and worker are one executable");
                 // A worker that was not prepared takes the baseline now, without a context.
-                let home = home.get_or_insert_with(Home::here);
+                let state = state.get_or_insert_with(WorkerState::here);
                 // The test may have forked, and its child must not go on as a second worker.
-                let Some(answer) = home.test(number, test) else { return 0 };
+                let Some(answer) = state.test(number, test) else { return 0 };
                 answer
             }
             Task::Characterize { with_builds } => {
@@ -85,7 +85,7 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
             }
             Task::Measure { topic, budget, memory, room } => {
                 let trying =
-                    |step: &str| runner.tell(&Answer::Trying { number, step: step.to_owned() });
+                    |step: &str| runner.send(&Answer::Trying { number, step: step.to_owned() });
                 let settings = Settings { budget, memory, clock: &SystemClock, trying: &trying };
                 let topic = Topic::from_name(&topic).expect("runner and worker are one executable");
                 let measured = match room.map(os::AddressSpaceEnd::after) {
@@ -99,7 +99,7 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
         // The runner takes what has been written when the answer comes as the task's own.
         let _ = io::stdout().flush();
         os::flush_c_streams();
-        runner.tell(&answer);
+        runner.send(&answer);
     }
     0
 }
@@ -112,12 +112,12 @@ fn measured(topic: Topic, settings: &Settings) -> Vec<Measured> {
 }
 
 /// A worker before its first test.
-struct Home {
+struct WorkerState {
     process: u32,
     baseline: os::Baseline,
 }
 
-impl Home {
+impl WorkerState {
     fn here() -> Self {
         Self { process: std::process::id(), baseline: os::Baseline::now() }
     }
@@ -132,7 +132,7 @@ impl Home {
             return None;
         }
         let left = self.baseline.restore();
-        // What a failed test leaves behind dies with this process.
+        // The changes of a failed test end with this process.
         if !matches!(outcome, Outcome::Failed { .. })
             && let Some(has_leaked) = os::finds_leaks()
         {
@@ -249,7 +249,7 @@ fn __rust_begin_short_backtrace(test: fn() -> TestReturn) -> TestReturn {
 }
 
 thread_local! {
-    /// Where this thread panicked last.
+    /// The place of the last panic of this thread.
     static PANIC: RefCell<Option<Location>> = const { RefCell::new(None) };
 }
 
@@ -317,7 +317,7 @@ impl Runner {
         serde_json::from_str(&line).ok()
     }
 
-    fn tell(&self, answer: &Answer) {
+    fn send(&self, answer: &Answer) {
         let mut line = serde_json::to_string(answer).expect("answers are plain data");
         line.push('\n');
         // It fails where the runner is gone; the keeper ends this process.

@@ -1,4 +1,4 @@
-//! The runner's side: start a worker, hand it tests, notice how each one ends.
+//! The runner's side: starts a worker, sends tests to it, and detects how each test ends.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -10,11 +10,11 @@ use clmatrix_characterize::measure::{Measured, Settings, Topic};
 
 use super::capture::Capture;
 use super::protocol::{Answer, ROLE_VARIABLE, Request, Role, Task};
-use crate::os::{Ending, Process, Source, StopSignal, Wakeup};
+use crate::os::{ExitCause, Process, Source, StopSignal, Wakeup};
 use crate::registry::Test;
 use crate::verdict::Outcome;
 
-/// How long a worker may take from its start until it is bound to its device, and again until it is
+/// The time limit of a worker from its start until it is bound to its device, and again until it is
 /// prepared for tests.
 pub const START_LIMIT: Duration = Duration::from_secs(60);
 
@@ -24,19 +24,19 @@ const LONGEST_ANSWER: usize = 16 << 20;
 /// Stands for limits that no clock can hold.
 const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// The kernel does this to whoever takes too much memory; a test's own crash looks otherwise.
+/// The kernel kills processes that use too much memory in this way; no test crashes so.
 pub const KILLED_FROM_OUTSIDE: &str = "SIGKILL: killed from outside (out of memory?)";
 
-/// What a pipe holds on Linux, in bytes.
+/// The capacity of a pipe on Linux, in bytes.
 const PIPE_CAPACITY: usize = 64 * 1024;
 
-/// How long a process that closed its connection may take to be gone.
+/// The time that a process has to end after it closed its connection.
 const EXIT_GRACE: Duration = Duration::from_secs(2);
 
-/// How to start a worker: the same for every worker of a device.
+/// The command that starts a worker, the same for all workers of a device.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// What the worker is for.
+    /// The purpose of the worker.
     pub role: Role,
     /// Arguments that lead this executable to [`enter_if_asked`](super::child::enter_if_asked).
     pub arguments: Vec<OsString>,
@@ -65,9 +65,9 @@ pub struct Worker {
     process: Process,
     /// Bytes of an answer that has not come whole yet.
     pending: Vec<u8>,
-    /// Of the last request.
+    /// The number of the last request.
     number: u64,
-    /// Where output is read to.
+    /// The buffer for reading output.
     buffer: Box<[u8]>,
     stdout: Capture,
     stderr: Capture,
@@ -76,30 +76,30 @@ pub struct Worker {
 /// Receives the output of a running test at once.
 pub type OnOutput<'a> = &'a mut dyn FnMut(Source, &[u8]);
 
-/// What came of one request.
-pub enum Exchange {
+/// The reply to a request.
+pub enum Reply {
     /// The worker answered.
     Answered(Answer),
-    /// It died instead.
-    Died(Ending),
-    /// It did neither in time.
+    /// The worker died.
+    Died(ExitCause),
+    /// The worker did not answer in time.
     TimedOut,
-    /// The run was stopped meanwhile.
+    /// The run was stopped.
     Stopped,
 }
 
 /// One execution of a test.
 #[derive(Clone, Default)]
 pub struct Attempt {
-    /// What it did, or `None` where the run was stopped.
+    /// The outcome, or `None` if the run was stopped.
     pub outcome: Option<Outcome>,
-    /// How long it took.
+    /// The duration of the test.
     pub duration: Duration,
-    /// What it wrote.
+    /// The captured standard output.
     pub stdout: String,
-    /// What it wrote to standard error.
+    /// The captured standard error.
     pub stderr: String,
-    /// What it recorded, where it ended by itself.
+    /// The recorded properties, if the test ended by itself.
     pub properties: Vec<(String, String)>,
     /// The changes that the test left behind in its process, a line each.
     pub left_behind: Vec<String>,
@@ -118,27 +118,27 @@ impl Attempt {
     }
 }
 
-/// Why there is no worker, or none any more.
+/// The reason why a worker cannot be started or is lost.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerLost {
     /// The run is being stopped.
     #[error("the run was stopped")]
     Stopped,
-    /// It cannot be started, or died or hung.
+    /// The worker cannot be started, or died or hung.
     #[error("{0}")]
     Failed(String),
-    /// The driver ended it at a step that it had told of.
+    /// The driver ended the worker at a step that it had announced.
     #[error("{reason}")]
     EndedAt {
         /// The step.
         step: String,
-        /// What happened.
+        /// The reason.
         reason: String,
     },
 }
 
 impl WorkerLost {
-    /// What happened, unless the run is being stopped.
+    /// Returns the reason, unless the run is being stopped.
     pub fn reason(self) -> Option<String> {
         match self {
             Self::Stopped => None,
@@ -162,18 +162,18 @@ impl Worker {
     pub fn start(launch: &Launch, stop: &StopSignal) -> Result<Self, WorkerLost> {
         let mut worker = Self::spawn(launch).map_err(WorkerLost::Failed)?;
         let trouble = match worker.answer(Instant::now() + START_LIMIT, stop) {
-            Exchange::Answered(Answer::Ready) => {
-                // What a driver says while it loads belongs to no test.
-                worker.forget_output();
+            Reply::Answered(Answer::Ready) => {
+                // The output of a driver that loads belongs to no test.
+                worker.discard_output();
                 return Ok(worker);
             }
-            Exchange::Answered(Answer::NoDevice(reason)) => reason,
-            Exchange::Answered(other) => format!("unexpected answer {other:?}"),
-            Exchange::Died(ending) => format!("the driver ended the worker: {ending}"),
-            Exchange::TimedOut => format!("the driver did not load within {START_LIMIT:?}"),
-            Exchange::Stopped => return Err(WorkerLost::Stopped),
+            Reply::Answered(Answer::NoDevice(reason)) => reason,
+            Reply::Answered(other) => format!("unexpected answer {other:?}"),
+            Reply::Died(ending) => format!("the driver ended the worker: {ending}"),
+            Reply::TimedOut => format!("the driver did not load within {START_LIMIT:?}"),
+            Reply::Stopped => return Err(WorkerLost::Stopped),
         };
-        Err(WorkerLost::Failed(worker.explain(&trouble)))
+        Err(WorkerLost::Failed(worker.with_last_stderr_line(&trouble)))
     }
 
     /// Starts a process in the given role, without waiting for anything.
@@ -228,7 +228,7 @@ impl Worker {
             ..Attempt::default()
         };
         attempt.outcome = match exchange {
-            Exchange::Answered(Answer::Done { ended, .. }) => {
+            Reply::Answered(Answer::Done { ended, .. }) => {
                 // A failed test may leave anything behind, so the next one gets a fresh process.
                 attempt.worker_survived = ended.is_as_before
                     && matches!(ended.outcome, Outcome::Passed | Outcome::Skipped { .. })
@@ -238,20 +238,20 @@ impl Worker {
                 attempt.left_behind = ended.left_behind;
                 Some(ended.outcome)
             }
-            Exchange::Answered(other) => {
+            Reply::Answered(other) => {
                 let message = format!("the worker answered {other:?}");
                 Some(Outcome::Failed { message, location: None })
             }
-            Exchange::Died(ending) => {
+            Reply::Died(ending) => {
                 let how = match ending {
-                    Ending::Exited(_) => format!("{ending} in the middle of the test"),
-                    Ending::Signalled(name) => name_of_signal(name),
-                    Ending::Killed => "closed its connection to the runner".to_owned(),
+                    ExitCause::Exited(_) => format!("{ending} in the middle of the test"),
+                    ExitCause::Signalled(name) => name_of_signal(name),
+                    ExitCause::Killed => "closed its connection to the runner".to_owned(),
                 };
                 Some(Outcome::Crashed { how })
             }
-            Exchange::TimedOut => Some(Outcome::TimedOut { limit }),
-            Exchange::Stopped => None,
+            Reply::TimedOut => Some(Outcome::TimedOut { limit }),
+            Reply::Stopped => None,
         };
         attempt
     }
@@ -299,34 +299,34 @@ impl Worker {
         let (deadline, mut step) = (deadline_in(limit), None);
         let exchange = loop {
             match self.answer(deadline, stop) {
-                Exchange::Answered(Answer::Trying { step: next, .. }) => step = Some(next),
+                Reply::Answered(Answer::Trying { step: next, .. }) => step = Some(next),
                 other => break other,
             }
         };
         let at = step.as_ref().map_or_else(String::new, |step| format!(" at {step}"));
-        let (trouble, is_driver_s) = match exchange {
-            Exchange::Answered(answer) => match take(answer) {
+        let (trouble, driver_fault) = match exchange {
+            Reply::Answered(answer) => match take(answer) {
                 Ok(answer) => {
-                    self.forget_output();
+                    self.discard_output();
                     return Ok(answer);
                 }
                 Err(other) => (format!("the worker answered {other:?}"), false),
             },
-            Exchange::Died(Ending::Signalled(name)) => match name_of_signal(name) {
+            Reply::Died(ExitCause::Signalled(name)) => match name_of_signal(name) {
                 outside if outside == KILLED_FROM_OUTSIDE => {
                     (format!("the process was ended{at} ({outside})"), false)
                 }
                 name => (format!("the driver ended the process{at} ({name})"), true),
             },
-            Exchange::Died(ending) => (format!("the driver ended the process{at}: {ending}"), true),
-            Exchange::TimedOut => {
+            Reply::Died(ending) => (format!("the driver ended the process{at}: {ending}"), true),
+            Reply::TimedOut => {
                 let limit = humantime::format_duration(limit);
                 (format!("the driver hung{at}: no answer within {limit}"), false)
             }
-            Exchange::Stopped => return Err(WorkerLost::Stopped),
+            Reply::Stopped => return Err(WorkerLost::Stopped),
         };
-        let reason = self.explain(&trouble);
-        Err(match step.filter(|_| is_driver_s) {
+        let reason = self.with_last_stderr_line(&trouble);
+        Err(match step.filter(|_| driver_fault) {
             Some(step) => WorkerLost::EndedAt { step, reason },
             None => WorkerLost::Failed(reason),
         })
@@ -341,14 +341,14 @@ impl Worker {
         let _ = self.process.socket.write_all(&line);
     }
 
-    fn forget_output(&mut self) {
+    fn discard_output(&mut self) {
         self.drain(&mut |_, _| {});
         self.stdout.take_text();
         self.stderr.take_text();
     }
 
     /// Waits for the next answer, collecting output meanwhile.
-    pub fn answer(&mut self, deadline: Instant, stop: &StopSignal) -> Exchange {
+    pub fn answer(&mut self, deadline: Instant, stop: &StopSignal) -> Reply {
         self.answer_showing(deadline, stop, &mut |_, _| {})
     }
 
@@ -357,15 +357,15 @@ impl Worker {
         deadline: Instant,
         stop: &StopSignal,
         on_output: OnOutput<'_>,
-    ) -> Exchange {
+    ) -> Reply {
         loop {
             // Several may have come at once.
             if let Some(answer) = self.next_answer() {
-                return Exchange::Answered(answer);
+                return Reply::Answered(answer);
             }
             match self.process.wait(deadline, stop) {
-                Wakeup::Deadline => return Exchange::TimedOut,
-                Wakeup::Stopped => return Exchange::Stopped,
+                Wakeup::Deadline => return Reply::TimedOut,
+                Wakeup::Stopped => return Reply::Stopped,
                 Wakeup::Ready => {}
             }
             self.collect(Source::Stdout, on_output);
@@ -374,10 +374,10 @@ impl Worker {
             let died = self.process.has_died();
             let closed = self.read_socket();
             if let Some(answer) = self.next_answer() {
-                return Exchange::Answered(answer);
+                return Reply::Answered(answer);
             }
             if died || closed || self.pending.len() > LONGEST_ANSWER {
-                return Exchange::Died(self.process.finish(EXIT_GRACE));
+                return Reply::Died(self.process.finish(EXIT_GRACE));
             }
         }
     }
@@ -437,7 +437,7 @@ impl Worker {
     }
 
     /// `trouble`, followed by the last line that the process wrote to standard error.
-    pub fn explain(&mut self, trouble: &str) -> String {
+    pub fn with_last_stderr_line(&mut self, trouble: &str) -> String {
         self.drain(&mut |_, _| {});
         let stderr = self.stderr.take_text();
         match stderr.lines().rev().find(|line| !line.trim().is_empty()) {

@@ -1,17 +1,17 @@
-//! What tests measure or find out, for the report.
+//! Properties that tests record for the report.
 
 use std::fmt::Display;
 use std::mem;
 use std::sync::{Mutex, PoisonError};
 
-/// Those of the running test.
+/// The properties of the running test.
 static RECORDED: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
 
-/// Adds a property to the report of the device under test: something that the running test has measured
-/// or found out (pytest's `record_property`). It stands in the event log with the test's result, and
-/// among the properties of the device's JUnit file.
+/// Adds a property to the report of the device under test, such as a measured time (pytest's
+/// `record_property`). The event log has it with the test's result, and the device's JUnit file among
+/// its properties.
 ///
-/// From any thread of the test. What a test recorded that crashed or did not end in time is lost.
+/// Any thread of the test may call this. The properties of a test that crashes or times out are lost.
 ///
 /// ```
 /// clmatrix_harness::record_property("pool.ns-per-pair", 21.5);
@@ -21,7 +21,7 @@ pub fn record_property(name: impl Into<String>, value: impl Display) {
     RECORDED.lock().unwrap_or_else(PoisonError::into_inner).push(property);
 }
 
-/// Takes what has been recorded since the last time.
+/// Takes the properties recorded since the last call.
 pub(crate) fn take() -> Vec<(String, String)> {
     mem::take(&mut *RECORDED.lock().unwrap_or_else(PoisonError::into_inner))
 }

@@ -1,4 +1,4 @@
-//! What runner and worker say to each other: one JSON object a line, over a socket.
+//! The messages between runner and worker: one JSON object per line, over a socket.
 //!
 //! Both ends are the same executable, so there is no version.
 
@@ -17,12 +17,12 @@ use crate::verdict::Outcome;
 /// [`Role`] in JSON.
 pub const ROLE_VARIABLE: &str = "CLMATRIX_WORKER";
 
-/// What a worker is for.
+/// The purpose of a worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
-    /// Says which platforms it sees, and ends.
+    /// Lists its platforms, and ends.
     Enumerate {
-        /// The one driver that it sees, whose fault is named if there is no platform.
+        /// The one driver that it sees; it is diagnosed if there is no platform.
         library: Option<String>,
     },
     /// Runs tests that need no device.
@@ -31,30 +31,30 @@ pub enum Role {
     Device(DeviceAddress),
 }
 
-/// Where a device is found by a process that sees only its driver.
+/// The position of a device in a process that sees only its driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceAddress {
     /// Position of the platform among those of the driver.
     pub platform: usize,
     /// Position of the device in its platform.
     pub device: usize,
-    /// CL_DEVICE_NAME, to notice when another device has taken that place.
+    /// CL_DEVICE_NAME, to notice another device at this position.
     pub name: String,
 }
 
-/// From the runner. A worker is not asked to leave; it is killed.
+/// A message of the runner. There is none to end a worker, which is killed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
-    /// Told again in the answer: a test may fork, and then more than one process answers.
+    /// The answer has the same number: a test may fork, and then more than one process answers.
     pub number: u64,
-    /// What to do.
+    /// The task.
     pub task: Task,
 }
 
-/// What a worker is asked for.
+/// A task for a worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Task {
-    /// Make and release a context, and take the baseline of the process.
+    /// Create and release a context, and take the baseline of the process.
     Prepare,
     /// Run this test.
     Test {
@@ -72,21 +72,21 @@ pub enum Task {
     Measure {
         /// `Topic::name`.
         topic: String,
-        /// How long that may take.
+        /// The time limit.
         budget: Duration,
-        /// How much of the device's memory it may use, in bytes.
+        /// The device memory that it may use, in bytes.
         memory: u64,
-        /// After how many bytes more than now the process's memory ends, if it does.
+        /// The limit of the memory of the process, in bytes more than now.
         room: Option<u64>,
     },
 }
 
-/// From the worker.
+/// A message of the worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
     /// The platforms that a [`Role::Enumerate`] worker found, or the reason why there are none.
     Platforms(Result<Vec<Enumerated>, DriverFailure>),
-    /// Bound to its device and waiting for requests.
+    /// The worker is bound to its device and waits for requests.
     Ready,
     /// The device could not be found; the process ends.
     NoDevice(String),
@@ -99,7 +99,7 @@ pub enum Answer {
     Done {
         /// The number of the request.
         number: u64,
-        /// How.
+        /// Its end.
         ended: Box<Ended>,
     },
     /// The properties of the device.
@@ -109,11 +109,11 @@ pub enum Answer {
         /// The properties, or the reason why there are none.
         result: Result<Box<Characterization>, String>,
     },
-    /// Before a step that some drivers end the process over; the answer is still to come.
+    /// Comes before a step in which some drivers end the process; the answer follows.
     Trying {
         /// The number of the request.
         number: u64,
-        /// What it is.
+        /// The step.
         step: String,
     },
     /// A topic's measurements.
@@ -125,12 +125,12 @@ pub enum Answer {
     },
 }
 
-/// How a test ended, and in what state it left its process.
+/// The end of a test, and the state of its process afterwards.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ended {
     /// The outcome of the test.
     pub outcome: Outcome,
-    /// How long it took.
+    /// The duration of the test.
     pub duration: Duration,
     /// The properties that the test recorded.
     pub properties: Vec<(String, String)>,
@@ -141,7 +141,7 @@ pub struct Ended {
 }
 
 impl Answer {
-    /// The number of the request, if it answers one.
+    /// Returns the number of the request that this answers, if any.
     pub fn number(&self) -> Option<u64> {
         match self {
             Self::Platforms(_) | Self::Ready | Self::NoDevice(_) => None,
@@ -157,7 +157,7 @@ impl Answer {
 /// A platform as a process sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Enumerated {
-    /// What it says of itself.
+    /// Its name, vendor, version and devices.
     pub info: PlatformInfo,
     /// The library whose code it runs, as a path without links; `None` where that is not known.
     pub library: Option<PathBuf>,

@@ -107,7 +107,7 @@ pub fn characterize(
     Ok(if anything_known { ExitCode::SUCCESS } else { ExitCode::from(UNEXPECTED) })
 }
 
-/// What is known of the devices so far.
+/// The devices so far.
 struct Survey<'a> {
     arguments: &'a CharacterizeArguments,
     only: &'a NameFilter,
@@ -155,7 +155,7 @@ impl Survey<'_> {
             status_line(&format!("{id}: {} ({} of {})", topic.name(), position + 1, topics.len()));
             let measured = session.measured(*topic, &shares.of(*topic)).ok_or(STOPPED)?;
             devices[id].add(measured.into_iter().filter(|measured| only.has(&measured.name)));
-            // What ends this process costs no more than what is under way.
+            // The end of this process then costs no more than the running topic.
             if let Some(report) = report {
                 report.save(devices)?;
             }
@@ -183,7 +183,7 @@ impl Survey<'_> {
 }
 
 impl CharacterizeArguments {
-    /// Where reports go, if any are wanted.
+    /// Creates the report folder, if reports are wanted.
     fn report(&self, setup: &Setup) -> Result<Option<ReportFiles>, AnyError> {
         if !self.measure && self.report_dir.is_none() {
             return Ok(None);
@@ -247,7 +247,7 @@ impl CharacterizeArguments {
     }
 }
 
-/// What is said of one device, or of two that are compared.
+/// The output about one device, or about two that are compared.
 struct Page {
     titles: Vec<String>,
     /// Sentences.

@@ -16,10 +16,10 @@ use nix::unistd::{ForkResult, Pid, fork, getpid, getppid, setpgid};
 use super::child_process::ChildProcess;
 use super::{death_of, exit_now};
 
-/// How long killed processes may take to be gone. One that hangs in the kernel takes longer.
+/// The time that killed processes have to end. A process that hangs in the kernel takes longer.
 pub const REAP_LIMIT: Duration = Duration::from_secs(2);
 
-/// How often the keeper looks at the worker where the kernel has no process descriptors.
+/// The interval between two checks of the worker where the kernel has no process descriptors.
 const LOOK_INTERVAL: u16 = 100;
 
 /// Splits this process into a keeper and a worker; returns in the worker only.

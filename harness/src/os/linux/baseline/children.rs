@@ -9,11 +9,11 @@ use super::LeftBehind;
 use crate::os::linux::child_process::ChildProcess;
 use crate::os::linux::keeper::REAP_LIMIT;
 
-/// How long a child may go on after its test: a driver may still compile or link for a command
+/// The time that a child may run after its test: a driver may still compile or link for a command
 /// that the test did not wait for.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// How often the children are looked at while they may go on.
+/// The interval between two checks of running children.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// The children of this process that are not a test's.

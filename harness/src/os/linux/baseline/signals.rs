@@ -116,7 +116,7 @@ fn is_a_driver_s(before: &sigaction, now: &sigaction) -> bool {
     is_of_a_library(now) || !is_handler(now) && is_of_a_library(before)
 }
 
-/// Whether the handler lies in a library, as those of drivers do: neither in this executable nor in
+/// Returns whether the handler lies in a library, as those of drivers do: neither in this executable nor in
 /// the C library.
 fn is_of_a_library(disposition: &sigaction) -> bool {
     let base = |address: *const c_void| library_at(address).map(|library| library.dli_fbase);
