@@ -206,8 +206,8 @@ impl Settings<'static> {
     pub fn usual(device_type: DeviceType, host_unified_memory: bool, memory: u64) -> Self {
         let is_cpu = device_type.has_cpu();
         let budget = if is_cpu { CPU_BUDGET } else { GPU_BUDGET };
-        let is_host_s = is_cpu || host_unified_memory;
-        let memory = if is_host_s { memory.min(HOST_MEMORY) } else { memory };
+        let uses_host_memory = is_cpu || host_unified_memory;
+        let memory = if uses_host_memory { memory.min(HOST_MEMORY) } else { memory };
         Self { budget, memory, clock: &SystemClock, trying: &|_| () }
     }
 }
@@ -267,4 +267,23 @@ fn run_each<const N: usize>(bench: &Workbench, takes: [Take; N]) -> Vec<Sampled>
         take(bench, &budget).unwrap_or_else(Sampled::from)
     };
     takes.map(take).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_topic_is_found_by_its_name_and_has_all_its_measurements() {
+        for topic in Topic::ALL {
+            assert_eq!(Topic::from_name(topic.name()), Some(topic));
+            let measured = topic.unmeasured("no memory", Duration::from_secs(1));
+            let names: Vec<&str> = measured.iter().map(|measured| &*measured.name).collect();
+            assert_eq!(names, topic.measurements());
+            for measured in &measured {
+                assert_eq!(measured.answer.as_ref().unwrap_err().reason, "no memory");
+            }
+        }
+        assert_eq!(Topic::from_name("no-topic"), None);
+    }
 }

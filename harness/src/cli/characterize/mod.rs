@@ -197,8 +197,8 @@ impl CharacterizeArguments {
     fn settings(&self, device: &TestDevice, found: &CharacterizedDevice) -> Settings<'static> {
         let info = &device.run.info;
         let known = found.characterization.as_ref();
-        let is_host_s = known.is_some_and(|known| known.facts.host_unified_memory);
-        let usual = Settings::usual(info.device_type, is_host_s, info.global_mem_size);
+        let uses_host_memory = known.is_some_and(|known| known.facts.host_unified_memory);
+        let usual = Settings::usual(info.device_type, uses_host_memory, info.global_mem_size);
         Settings {
             budget: self.budget.unwrap_or(usual.budget),
             memory: self.memory.map_or(usual.memory, |memory| memory.as_u64()),
