@@ -84,7 +84,7 @@ impl DeviceRecord {
 fn named_library(driver: &Driver) -> Option<&Path> {
     match driver {
         Driver::Icd { library, .. } => Some(Path::new(library)).filter(|path| path.is_absolute()),
-        Driver::AsIs => None,
+        Driver::Loader => None,
     }
 }
 
