@@ -12,9 +12,9 @@ use crate::devices::selection::{Choices, NoDevices, select};
 use crate::devices::{Machine, TestDevice};
 use crate::registry::Test;
 use crate::run::plan::{Plan, Planned};
-use crate::run::schedule::{LaneSettings, Run};
+use crate::run::schedule::{Run, WorkerConfig};
 use crate::verdict::Expectation;
-use crate::worker::parent::Launch;
+use crate::worker::parent::WorkerCommand;
 use crate::worker::protocol::{DeviceAddress, Role};
 
 /// The options of a run.
@@ -186,21 +186,24 @@ impl Setup {
         report_folder(&self.profile)
     }
 
-    /// The plan with the settings of its lanes.
+    /// The plan with the settings of its devices.
     pub fn run<'a>(
         &self,
         plan: &'a Plan,
         expectation: &'a (dyn Fn(&Planned) -> Option<Expectation> + Sync),
     ) -> Result<Run<'a>, SetupError> {
-        let lanes =
-            plan.devices.iter().map(|device| self.lane(device)).collect::<Result<_, _>>()?;
-        let host = LaneSettings {
-            launch: self.launch(Role::Host, Vec::new()),
+        let devices = plan
+            .devices
+            .iter()
+            .map(|device| self.worker_config(device))
+            .collect::<Result<_, _>>()?;
+        let host = WorkerConfig {
+            command: self.worker_command(Role::Host, Vec::new()),
             settings: self.profile.host_settings(),
         };
         Ok(Run {
             plan,
-            lanes,
+            devices,
             host,
             expectation,
             include_ignored: false,
@@ -210,7 +213,7 @@ impl Setup {
     }
 
     /// The settings for the workers of a device.
-    pub fn lane(&self, device: &TestDevice) -> Result<LaneSettings, SetupError> {
+    pub fn worker_config(&self, device: &TestDevice) -> Result<WorkerConfig, SetupError> {
         let mut environment = device
             .driver
             .environment(&self.state)
@@ -220,14 +223,18 @@ impl Setup {
         let DeviceAddress { platform, device: position, .. } = &device.address;
         environment.push(("PYOPENCL_CTX".into(), Some(format!("{platform}:{position}").into())));
         environment.push(("PYOPENCL_TEST".into(), None));
-        Ok(LaneSettings {
-            launch: self.launch(Role::Device(device.address.clone()), environment),
+        Ok(WorkerConfig {
+            command: self.worker_command(Role::Device(device.address.clone()), environment),
             settings: self.profile.settings_for(&device.run),
         })
     }
 
-    fn launch(&self, role: Role, environment: Vec<(OsString, Option<OsString>)>) -> Launch {
-        Launch { role, arguments: self.options.worker_arguments.clone(), environment }
+    fn worker_command(
+        &self,
+        role: Role,
+        environment: Vec<(OsString, Option<OsString>)>,
+    ) -> WorkerCommand {
+        WorkerCommand { role, arguments: self.options.worker_arguments.clone(), environment }
     }
 }
 

@@ -11,7 +11,7 @@ use super::failure::{DriverFailure, FailedDriver, FailureKind};
 use super::icd::{Candidate, Candidates, Driver, LoaderVariables, drivers};
 use super::{FoundPlatform, Machine, ids};
 use crate::os::{self, ExitCause};
-use crate::worker::parent::{Launch, Reply, Worker};
+use crate::worker::parent::{Reply, Worker, WorkerCommand};
 use crate::worker::protocol::{Answer, Enumerated, Role};
 
 /// The time limit of one driver, unless CLMATRIX_ENUMERATION_TIMEOUT gives another ("5s").
@@ -75,8 +75,8 @@ impl Probe<'_> {
             Driver::Loader => None,
         };
         let role = Role::Enumerate { library };
-        let launch = Launch { role, arguments: self.arguments.to_vec(), environment };
-        let mut child = Worker::spawn(&launch).map_err(not_probed)?;
+        let command = WorkerCommand { role, arguments: self.arguments.to_vec(), environment };
+        let mut child = Worker::spawn(&command).map_err(not_probed)?;
         let (never, _switch) = os::stop_signal().map_err(|error| not_probed(error.to_string()))?;
         let limit = limit();
         let failure = match child.answer(Instant::now() + limit, &never) {

@@ -124,8 +124,8 @@ impl Execution<'_> {
         for expectation in setup.config.expectations.written() {
             recorder.record(Event::Expectation(expectation.clone()));
         }
-        for (device, lane) in self.plan.devices.iter().zip(&run.lanes) {
-            recorder.record(Event::Device(Box::new(DeviceRecord::new(device, &lane.settings))));
+        for (device, config) in self.plan.devices.iter().zip(&run.devices) {
+            recorder.record(Event::Device(Box::new(DeviceRecord::new(device, &config.settings))));
         }
         plan_events(self.plan).into_iter().for_each(|event| recorder.record(event));
         for expected in &setup.absent {

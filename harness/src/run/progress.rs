@@ -38,9 +38,9 @@ pub struct Progress {
     /// The time between two lines of a device, where there are no bars.
     interval: Duration,
     echo: Option<Echo>,
-    lanes: Vec<Lane>,
-    /// The lane of each entry of the plan.
-    lane_of: Vec<usize>,
+    devices: Vec<DeviceProgress>,
+    /// The device of each entry of the plan.
+    device_of: Vec<usize>,
     /// The id of each entry of the plan.
     ids: Vec<String>,
     begin: Instant,
@@ -50,15 +50,15 @@ pub struct Progress {
 }
 
 /// The tests of one device.
-struct Lane {
+struct DeviceProgress {
     name: String,
     total: usize,
     bar: ProgressBar,
-    state: Mutex<LaneState>,
+    state: Mutex<DeviceCounts>,
 }
 
 #[derive(Default)]
-struct LaneState {
+struct DeviceCounts {
     settled: usize,
     unexpected: usize,
     not_run: usize,
@@ -76,26 +76,30 @@ impl Progress {
             BARS.set_draw_target(ProgressDrawTarget::stderr());
         }
         let host = plan.devices.len();
-        let lane_of: Vec<usize> = plan
+        let device_of: Vec<usize> = plan
             .entries
             .iter()
             .map(|entry| entry.device.map_or(host, |device| device as usize))
             .collect();
         let names = plan.devices.iter().map(|device| device.run.id.as_str()).chain([HOST]);
         let width = names.clone().map(str::len).max().unwrap_or(0);
-        let lane = |(lane, name): (usize, &str)| {
-            Lane::new(name, width, lane_of.iter().filter(|of_entry| **of_entry == lane).count())
+        let device = |(device, name): (usize, &str)| {
+            DeviceProgress::new(
+                name,
+                width,
+                device_of.iter().filter(|of_entry| **of_entry == device).count(),
+            )
         };
         Self {
             detail,
             interval,
             echo: echoes.then(|| Echo::new(plan)),
-            lanes: names.enumerate().map(lane).collect(),
+            devices: names.enumerate().map(device).collect(),
             ids: plan.entries.iter().map(|entry| plan.id(entry)).collect(),
             begin: Instant::now(),
-            left: Mutex::new(lane_of.len()),
+            left: Mutex::new(device_of.len()),
             all_settled: Condvar::new(),
-            lane_of,
+            device_of,
         }
     }
 
@@ -108,7 +112,7 @@ impl Progress {
         }
         let pause = if has_bars { TICK } else { self.interval };
         while self.goes_on_after(pause) {
-            self.lanes.iter().for_each(|lane| self.show(lane));
+            self.devices.iter().for_each(|device| self.show(device));
         }
     }
 
@@ -119,23 +123,23 @@ impl Progress {
         *waited.unwrap_or_else(PoisonError::into_inner).0 > 0
     }
 
-    fn show(&self, lane: &Lane) {
-        let state = lane.state();
-        if state.settled == lane.total {
+    fn show(&self, device: &DeviceProgress) {
+        let state = device.state();
+        if state.settled == device.total {
             return;
         }
-        let status = self.status(lane, &state);
+        let status = self.status(device, &state);
         match BARS.is_hidden() {
-            true => status_line(&status.line(&lane.name)),
-            false => lane.bar.set_message(status.message()),
+            true => status_line(&status.line(&device.name)),
+            false => device.bar.set_message(status.message()),
         }
     }
 
-    fn status<'a>(&'a self, lane: &Lane, state: &LaneState) -> Status<'a> {
+    fn status<'a>(&'a self, device: &DeviceProgress, state: &DeviceCounts) -> Status<'a> {
         let oldest = state.running.iter().min_by_key(|(_, start)| **start);
         Status {
             settled: state.settled,
-            total: lane.total,
+            total: device.total,
             unexpected: state.unexpected,
             elapsed: self.begin.elapsed(),
             slowest: oldest
@@ -143,14 +147,14 @@ impl Progress {
         }
     }
 
-    fn lane(&self, position: usize) -> &Lane {
-        &self.lanes[self.lane_of[position]]
+    fn device(&self, position: usize) -> &DeviceProgress {
+        &self.devices[self.device_of[position]]
     }
 
     /// Shows lines of a test's output below its id.
     fn show_output(&self, position: usize, lines: &[String]) {
         let Some(echo) = self.echo.as_ref().filter(|_| !lines.is_empty()) else { return };
-        let mut state = self.lane(position).state();
+        let mut state = self.device(position).state();
         let mut text = String::new();
         if state.echoed != Some(position) {
             state.echoed = Some(position);
@@ -164,7 +168,7 @@ impl Progress {
 
 impl Observer for Progress {
     fn started(&self, position: usize) {
-        self.lane(position).state().running.insert(position, Instant::now());
+        self.device(position).state().running.insert(position, Instant::now());
     }
 
     fn wrote(&self, position: usize, from: Source, bytes: &[u8]) {
@@ -180,7 +184,7 @@ impl Observer for Progress {
     }
 
     fn finished(&self, position: usize) {
-        self.lane(position).state().running.remove(&position);
+        self.device(position).state().running.remove(&position);
         if let Some(echo) = &self.echo {
             let lines: Vec<String> =
                 echo.finished(position).into_iter().map(|(_, line)| line).collect();
@@ -198,16 +202,16 @@ impl Observer for Progress {
         if is_shown {
             status_line(&report::result_line(result));
         }
-        let lane = self.lane(position);
-        let mut state = lane.state();
+        let device = self.device(position);
+        let mut state = device.state();
         state.settled += 1;
         state.unexpected += usize::from(is_unexpected);
         state.not_run += usize::from(result.verdict == Verdict::NotRun);
-        lane.bar.inc(1);
-        let status = self.status(lane, &state);
-        lane.bar.set_message(status.message());
-        if state.settled == lane.total && BARS.is_hidden() && self.detail != Detail::Quiet {
-            status_line(&status.last_line(&lane.name, state.not_run));
+        device.bar.inc(1);
+        let status = self.status(device, &state);
+        device.bar.set_message(status.message());
+        if state.settled == device.total && BARS.is_hidden() && self.detail != Detail::Quiet {
+            status_line(&status.last_line(&device.name, state.not_run));
         }
         drop(state);
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
@@ -218,7 +222,7 @@ impl Observer for Progress {
     }
 }
 
-impl Lane {
+impl DeviceProgress {
     fn new(name: &str, width: usize, total: usize) -> Self {
         let bar =
             ProgressBar::new(total as u64).with_style(style(width)).with_prefix(name.to_owned());
@@ -226,7 +230,7 @@ impl Lane {
         Self { name: name.to_owned(), total, bar, state: Mutex::default() }
     }
 
-    fn state(&self) -> MutexGuard<'_, LaneState> {
+    fn state(&self) -> MutexGuard<'_, DeviceCounts> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

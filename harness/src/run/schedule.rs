@@ -25,7 +25,7 @@ use crate::registry::{Ignore, Test};
 use crate::requirement;
 use crate::run::plan::{Plan, Planned};
 use crate::verdict::{Expectation, ExpectedStatus, Outcome, judge};
-use crate::worker::parent::{Attempt, KILLED_FROM_OUTSIDE, Launch, Worker};
+use crate::worker::parent::{Attempt, KILLED_FROM_OUTSIDE, STOPPED, Worker, WorkerCommand};
 
 /// After so many workers in a row that did not start, a device is given up. After so many in a row that
 /// could not be prepared, workers are not prepared.
@@ -36,9 +36,9 @@ pub struct Run<'a> {
     /// What is to run.
     pub plan: &'a Plan,
     /// Per device of the plan: how it is run.
-    pub lanes: Vec<LaneSettings>,
+    pub devices: Vec<WorkerConfig>,
     /// How tests that need no device are run.
-    pub host: LaneSettings,
+    pub host: WorkerConfig,
     /// What the configuration expects of a test on a device of the plan.
     pub expectation: &'a (dyn Fn(&Planned) -> Option<Expectation> + Sync),
     /// Run tests that are marked `#[ignore]`.
@@ -50,9 +50,9 @@ pub struct Run<'a> {
 }
 
 /// How the tests of one device are run.
-pub struct LaneSettings {
+pub struct WorkerConfig {
     /// How its workers are started.
-    pub launch: Launch,
+    pub command: WorkerCommand,
     /// Limits, slots and the driver's diagnostics.
     pub settings: DeviceSettings,
 }
@@ -61,13 +61,13 @@ pub struct LaneSettings {
 pub fn execute(run: &Run<'_>, recorder: &Recorder<'_>, stop: &StopSignal) {
     let tests = &run.plan.test_positions()[..];
     std::thread::scope(|scope| {
-        for lane in lanes(run) {
-            let lane = std::sync::Arc::new(lane);
-            let slots = lane.settings.settings.slots.min(lane.entries.len());
+        for device_run in device_runs(run) {
+            let device_run = std::sync::Arc::new(device_run);
+            let slots = device_run.config.settings.slots.min(device_run.entries.len());
             for number in 0..slots {
-                let lane = lane.clone();
+                let device_run = device_run.clone();
                 scope.spawn(move || {
-                    Slot::new(run, tests, &lane, number as u32, recorder, stop).work()
+                    Slot::new(run, tests, &device_run, number as u32, recorder, stop).work()
                 });
             }
         }
@@ -75,8 +75,8 @@ pub fn execute(run: &Run<'_>, recorder: &Recorder<'_>, stop: &StopSignal) {
 }
 
 /// The tests of one device.
-struct Lane<'a> {
-    settings: &'a LaneSettings,
+struct DeviceRun<'a> {
+    config: &'a WorkerConfig,
     /// `None` for tests that need none.
     device: Option<&'a TestDevice>,
     /// True if the properties of the device are recorded.
@@ -89,14 +89,14 @@ struct Lane<'a> {
     failed_preparations: AtomicUsize,
 }
 
-fn lanes<'a>(run: &'a Run<'_>) -> Vec<Lane<'a>> {
-    let mut lanes: Vec<Lane<'a>> = run
-        .lanes
+fn device_runs<'a>(run: &'a Run<'_>) -> Vec<DeviceRun<'a>> {
+    let mut devices: Vec<DeviceRun<'a>> = run
+        .devices
         .iter()
         .chain(std::iter::once(&run.host))
         .zip(run.plan.devices.iter().map(Some).chain([None]))
-        .map(|(settings, device)| Lane {
-            settings,
+        .map(|(config, device)| DeviceRun {
+            config,
             device,
             is_characterized: Mutex::new(false),
             entries: Vec::new(),
@@ -105,11 +105,11 @@ fn lanes<'a>(run: &'a Run<'_>) -> Vec<Lane<'a>> {
             failed_preparations: AtomicUsize::new(0),
         })
         .collect();
-    let host = run.lanes.len();
+    let host = run.devices.len();
     for (position, entry) in run.plan.entries.iter().enumerate() {
-        lanes[entry.device.map_or(host, |device| device as usize)].entries.push(position);
+        devices[entry.device.map_or(host, |device| device as usize)].entries.push(position);
     }
-    lanes
+    devices
 }
 
 /// One worker's place and the thread that serves it.
@@ -117,7 +117,7 @@ struct Slot<'a> {
     run: &'a Run<'a>,
     /// The position of each entry's test in the log.
     tests: &'a [u32],
-    lane: &'a Lane<'a>,
+    device_run: &'a DeviceRun<'a>,
     /// The number of this slot of the device, from 0.
     number: u32,
     recorder: &'a Recorder<'a>,
@@ -126,7 +126,7 @@ struct Slot<'a> {
     /// The number of the last worker.
     worker_number: u32,
     /// How many tests this worker has run.
-    served: usize,
+    tests_run: usize,
     /// The last result of this worker, which a delayed crash may still change.
     unsettled: Option<(usize, TestResult)>,
 }
@@ -135,7 +135,7 @@ impl<'a> Slot<'a> {
     fn new(
         run: &'a Run<'a>,
         tests: &'a [u32],
-        lane: &'a Lane<'a>,
+        device_run: &'a DeviceRun<'a>,
         number: u32,
         recorder: &'a Recorder<'a>,
         stop: &'a StopSignal,
@@ -143,20 +143,20 @@ impl<'a> Slot<'a> {
         Self {
             run,
             tests,
-            lane,
+            device_run,
             number,
             recorder,
             stop,
             worker: None,
             worker_number: 0,
-            served: 0,
+            tests_run: 0,
             unsettled: None,
         }
     }
 
     fn work(mut self) {
         while let Some(&position) =
-            self.lane.entries.get(self.lane.next.fetch_add(1, Ordering::Relaxed))
+            self.device_run.entries.get(self.device_run.next.fetch_add(1, Ordering::Relaxed))
         {
             self.take(position);
         }
@@ -173,7 +173,7 @@ impl<'a> Slot<'a> {
             return;
         }
         self.recorder.begun(position);
-        let limit = entry.test.timeout.unwrap_or(self.lane.settings.settings.timeout);
+        let limit = entry.test.timeout.unwrap_or(self.device_run.config.settings.timeout);
         let attempt = self.attempt_with_crashes_attributed(position, started, limit);
         let worker_survived = attempt.worker_survived;
         let result = self.result(entry, started, attempt);
@@ -188,7 +188,7 @@ impl<'a> Slot<'a> {
 
     fn outcome_without_running(&self, entry: &Planned) -> Option<Outcome> {
         if self.stop.is_set() {
-            return Some(Outcome::NotRun { reason: "the run was stopped".to_owned() });
+            return Some(Outcome::NotRun { reason: STOPPED.to_owned() });
         }
         if !self.run.include_ignored {
             match entry.test.ignore {
@@ -235,7 +235,7 @@ impl<'a> Slot<'a> {
                 self.recorder.settled(previous, &suspect);
                 rerun
             }
-            // Not known, and so not charged to anyone else.
+            // Unknown, so it is charged to no other test.
             None | Some(Outcome::NotRun { .. }) => {
                 self.recorder.settled(previous, &suspect);
                 attempt
@@ -273,7 +273,7 @@ impl<'a> Slot<'a> {
                 }
             },
         };
-        self.served += 1;
+        self.tests_run += 1;
         let entry = &self.run.plan.entries[position];
         let test = entry.test;
         self.recorder.started(Started {
@@ -292,11 +292,11 @@ impl<'a> Slot<'a> {
         });
         attempt.number = number;
         attempt.worker = Some(self.worker_number);
-        let settings = &self.lane.settings.settings;
+        let settings = &self.device_run.config.settings;
         if let Some(Outcome::Passed) = attempt.outcome {
             Self::fail_by_settings(settings, test, &mut attempt);
         }
-        if settings.tests_per_worker.is_some_and(|most| self.served >= most) {
+        if settings.tests_per_worker.is_some_and(|most| self.tests_run >= most) {
             attempt.worker_survived = false;
         }
         // Any other is killed here: what went wrong in it must not touch the next test.
@@ -325,7 +325,7 @@ impl<'a> Slot<'a> {
     /// the fault shows in the tests.
     fn start_prepared_worker(&mut self) -> Result<Worker, String> {
         let mut worker = self.start_worker()?;
-        let failed = &self.lane.failed_preparations;
+        let failed = &self.device_run.failed_preparations;
         if failed.load(Ordering::Relaxed) >= START_TRIES {
             return Ok(worker);
         }
@@ -339,21 +339,21 @@ impl<'a> Slot<'a> {
     }
 
     fn start_worker(&mut self) -> Result<Worker, String> {
-        if self.lane.failed_starts.load(Ordering::Relaxed) >= START_TRIES {
+        if self.device_run.failed_starts.load(Ordering::Relaxed) >= START_TRIES {
             return Err("the device was given up: its workers do not start any more".to_owned());
         }
-        match Worker::start(&self.lane.settings.launch, self.stop) {
+        match Worker::start(&self.device_run.config.command, self.stop) {
             Ok(worker) => {
-                self.lane.failed_starts.store(0, Ordering::Relaxed);
-                self.served = 0;
+                self.device_run.failed_starts.store(0, Ordering::Relaxed);
+                self.tests_run = 0;
                 self.worker_number = self.recorder.number_worker();
                 // The worker may die while it is characterized; the next worker is not asked again.
                 self.characterized(worker).map_or_else(|| self.start_worker(), Ok)
             }
             Err(lost) => match lost.reason() {
-                None => Err("the run was stopped".to_owned()),
+                None => Err(STOPPED.to_owned()),
                 Some(reason) => {
-                    self.lane.failed_starts.fetch_add(1, Ordering::Relaxed);
+                    self.device_run.failed_starts.fetch_add(1, Ordering::Relaxed);
                     Err(format!("no worker could be started: {reason}"))
                 }
             },
@@ -375,9 +375,8 @@ impl<'a> Slot<'a> {
     }
 
     fn result(&self, entry: &Planned, started: SystemTime, attempt: Attempt) -> TestResult {
-        let outcome = attempt
-            .outcome
-            .unwrap_or_else(|| Outcome::NotRun { reason: "the run was stopped".to_owned() });
+        let outcome =
+            attempt.outcome.unwrap_or_else(|| Outcome::NotRun { reason: STOPPED.to_owned() });
         let expectation = (self.run.expectation)(entry);
         TestResult {
             test: self.run.plan.id(entry),

@@ -24,6 +24,9 @@ const LONGEST_ANSWER: usize = 16 << 20;
 /// Stands for limits that no clock can hold.
 const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
+/// The reason why a test was not run after Ctrl-C.
+pub const STOPPED: &str = "the run was stopped";
+
 /// The kernel kills processes that use too much memory in this way; no test crashes so.
 pub const KILLED_FROM_OUTSIDE: &str = "SIGKILL: killed from outside (out of memory?)";
 
@@ -35,7 +38,7 @@ const EXIT_GRACE: Duration = Duration::from_secs(2);
 
 /// The command that starts a worker, the same for all workers of a device.
 #[derive(Clone, Debug)]
-pub struct Launch {
+pub struct WorkerCommand {
     /// The purpose of the worker.
     pub role: Role,
     /// Arguments that lead this executable to [`enter_if_asked`](super::child::enter_if_asked).
@@ -44,7 +47,7 @@ pub struct Launch {
     pub environment: Vec<(OsString, Option<OsString>)>,
 }
 
-impl Launch {
+impl WorkerCommand {
     fn command(&self) -> std::io::Result<Command> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(&self.arguments);
@@ -122,7 +125,7 @@ impl Attempt {
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerLost {
     /// The run is being stopped.
-    #[error("the run was stopped")]
+    #[error("{STOPPED}")]
     Stopped,
     /// The worker cannot be started, or died or hung.
     #[error("{0}")]
@@ -159,8 +162,8 @@ fn deadline_in(limit: Duration) -> Instant {
 
 impl Worker {
     /// Starts a worker and waits until it is bound to its device.
-    pub fn start(launch: &Launch, stop: &StopSignal) -> Result<Self, WorkerLost> {
-        let mut worker = Self::spawn(launch).map_err(WorkerLost::Failed)?;
+    pub fn start(command: &WorkerCommand, stop: &StopSignal) -> Result<Self, WorkerLost> {
+        let mut worker = Self::spawn(command).map_err(WorkerLost::Failed)?;
         let trouble = match worker.answer(Instant::now() + START_LIMIT, stop) {
             Reply::Answered(Answer::Ready) => {
                 // The output of a driver that loads belongs to no test.
@@ -177,8 +180,8 @@ impl Worker {
     }
 
     /// Starts a process in the given role, without waiting for anything.
-    pub fn spawn(launch: &Launch) -> Result<Self, String> {
-        let process = launch
+    pub fn spawn(command: &WorkerCommand) -> Result<Self, String> {
+        let process = command
             .command()
             .and_then(Process::spawn)
             .map_err(|error| format!("a worker process cannot be started: {error}"))?;

@@ -10,12 +10,12 @@ use clmatrix_characterize::measure::{
 
 use crate::devices::TestDevice;
 use crate::os::StopSignal;
-use crate::run::schedule::LaneSettings;
+use crate::run::schedule::WorkerConfig;
 use crate::worker::parent::{Worker, WorkerLost};
 
 /// A device and its worker.
 pub struct DeviceSession<'a> {
-    lane: &'a LaneSettings,
+    config: &'a WorkerConfig,
     is_cpu: bool,
     stop: &'a StopSignal,
     worker: Option<Worker>,
@@ -25,9 +25,9 @@ pub struct DeviceSession<'a> {
 
 impl<'a> DeviceSession<'a> {
     /// Starts no worker before the first task.
-    pub fn new(device: &TestDevice, lane: &'a LaneSettings, stop: &'a StopSignal) -> Self {
+    pub fn new(device: &TestDevice, config: &'a WorkerConfig, stop: &'a StopSignal) -> Self {
         let is_cpu = device.run.info.device_type.has_cpu();
-        Self { lane, is_cpu, stop, worker: None, given_up: None }
+        Self { config, is_cpu, stop, worker: None, given_up: None }
     }
 
     /// Returns the answers about the device.
@@ -89,7 +89,7 @@ impl<'a> DeviceSession<'a> {
 
     /// The time limit of a test on this device.
     fn limit(&self) -> Duration {
-        self.lane.settings.timeout
+        self.config.settings.timeout
     }
 
     /// Runs `question` in the worker. A lost worker is replaced before the next one.
@@ -110,7 +110,7 @@ impl<'a> DeviceSession<'a> {
         if let Some(reason) = &self.given_up {
             return Err(WorkerLost::Failed(reason.clone()));
         }
-        let started = Worker::start(&self.lane.launch, self.stop);
+        let started = Worker::start(&self.config.command, self.stop);
         if let Err(lost @ WorkerLost::Failed(_)) = &started {
             self.given_up = Some(lost.to_string());
         }

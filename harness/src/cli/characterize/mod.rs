@@ -24,7 +24,7 @@ use super::Common;
 use crate::devices::TestDevice;
 use crate::os::StopSignal;
 use crate::run::interrupt;
-use crate::run::schedule::LaneSettings;
+use crate::run::schedule::WorkerConfig;
 use crate::setup::Setup;
 use crate::target::{Target, UNEXPECTED};
 use crate::terminal::{AnyError, print, status_line};
@@ -123,15 +123,15 @@ impl Survey<'_> {
     /// One device after the other.
     fn take(&mut self, setup: &Setup, selected: &[TestDevice]) -> Result<(), AnyError> {
         for device in selected {
-            self.take_one(&setup.lane(device)?, device)?;
+            self.take_one(&setup.worker_config(device)?, device)?;
         }
         Ok(())
     }
 
-    fn take_one(&mut self, lane: &LaneSettings, device: &TestDevice) -> Result<(), AnyError> {
+    fn take_one(&mut self, config: &WorkerConfig, device: &TestDevice) -> Result<(), AnyError> {
         let Self { arguments, only, stop, report, devices } = self;
         let id = &device.run.id;
-        let mut session = DeviceSession::new(device, lane, stop);
+        let mut session = DeviceSession::new(device, config, stop);
         let mut found = CharacterizedDevice::new(&device.run.platform.name, &device.run.info);
         match session.characterization() {
             Ok(mut known) => {

@@ -12,16 +12,16 @@ impl Slot<'_> {
     /// Only with `--characterize` are kernels built: that takes 60 ms with PoCL and 400 ms with Intel's
     /// driver. The worker is not used afterwards, so that the first test finds its driver as ever.
     pub(super) fn characterized(&self, mut worker: Worker) -> Option<Worker> {
-        let device = self.lane.device.filter(|_| self.recorder.is_kept());
+        let device = self.device_run.device.filter(|_| self.recorder.is_kept());
         let Some(device) = device else { return Some(worker) };
         // The other slots wait until the answer is recorded.
         let mut is_characterized =
-            self.lane.is_characterized.lock().unwrap_or_else(PoisonError::into_inner);
+            self.device_run.is_characterized.lock().unwrap_or_else(PoisonError::into_inner);
         if *is_characterized {
             return Some(worker);
         }
         *is_characterized = true;
-        let limit = self.lane.settings.settings.timeout;
+        let limit = self.device_run.config.settings.timeout;
         let with_builds = self.run.characterize;
         let (worker, known) = match worker.characterize(with_builds, limit, self.stop) {
             Ok(known) => (Some(worker).filter(|_| !with_builds), known),
