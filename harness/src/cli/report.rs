@@ -41,7 +41,8 @@ pub struct ReportArguments {
 }
 
 pub fn report(target: Target, arguments: &ReportArguments) -> Result<ExitCode, AnyError> {
-    let (log, folder) = arguments.read(target)?;
+    let reports = arguments.place.folder(target)?;
+    let (log, folder) = arguments.read(&reports)?;
     if log.unknown_events + log.unknown_fields > 0 {
         status_line(&format!(
             "the log is of a later version: {}, {} passed over",
@@ -50,6 +51,7 @@ pub fn report(target: Target, arguments: &ReportArguments) -> Result<ExitCode, A
         ));
     }
     report::write_all(&log, &folder)
+        .and_then(|_| store::publish(&reports, &folder))
         .map_err(|error| format!("the report folder {}: {error}", folder.display()))?;
     let output = if arguments.show_output { ShownOutput::All } else { ShownOutput::FewUnexpected };
     print(&report::matrix::matrix(
@@ -61,13 +63,13 @@ pub fn report(target: Target, arguments: &ReportArguments) -> Result<ExitCode, A
 
 impl ReportArguments {
     /// Reads the log. Returns it with the folder for its JUnit files.
-    fn read(&self, target: Target) -> Result<(RunLog, PathBuf), AnyError> {
+    fn read(&self, reports: &Path) -> Result<(RunLog, PathBuf), AnyError> {
         if self.run == "-" {
             let log = RunLog::read_stream(std::io::stdin().lock(), Path::new("standard input"))?;
-            let folder = store::run_folder(&self.place.folder(target)?, &log.header.run_id);
+            let folder = store::run_folder(reports, &log.header.run_id);
             return Ok((log, folder));
         }
-        let path = store::find(&self.place.folder(target)?, &self.run)?;
+        let path = store::find(reports, &self.run)?;
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         Ok((RunLog::read(&path)?, folder))
     }

@@ -49,7 +49,7 @@ pub struct RunLog {
     pub has_ended: bool,
     /// The exit status in the log.
     pub recorded_status: Option<u8>,
-    /// Wall time of the run; zero where the log ends early.
+    /// Wall time of the run; up to the end of its last result where the log ends early.
     pub duration: Duration,
     /// The number of events that this version does not know.
     pub unknown_events: u64,
@@ -271,6 +271,9 @@ impl Sum {
             }
             Event::Started(started) => self.results.start(started),
             Event::Finished(mut result) => {
+                let end = result.started.checked_add(result.duration).unwrap_or(result.started);
+                let so_far = end.duration_since(log.header.time).unwrap_or_default();
+                log.duration = log.duration.max(so_far);
                 if result.stdout.len() + result.stderr.len() > LONG_OUTPUT
                     && let Some(place) = in_file
                 {

@@ -16,8 +16,8 @@ pub(crate) const LOG: &str = "events.jsonl";
 pub(crate) struct RunFolder {
     /// `REPORT_DIR/runs/RUN_ID`.
     pub(crate) path: PathBuf,
-    /// REPORT_DIR, if its links are to show this run.
-    full: Option<(PathBuf, Lock)>,
+    /// The lock of REPORT_DIR, if its links are to show this run.
+    _full: Option<Lock>,
     _lock: Lock,
 }
 
@@ -58,16 +58,14 @@ impl Place {
     fn create_in(&self, path: &Path) -> io::Result<(RunFolder, File)> {
         let lock = acquire(&lock_path(path))?;
         let full = match self.is_full {
-            true => {
-                Some((self.folder.clone(), acquire(&runs_folder(&self.folder).join("full.lock"))?))
-            }
+            true => Some(acquire(&runs_folder(&self.folder).join("full.lock"))?),
             false => None,
         };
         let log = File::options().create_new(true).append(true).open(path.join(LOG))?;
         if self.is_full {
             self.link()?;
         }
-        Ok((RunFolder { path: path.to_owned(), full, _lock: lock }, log))
+        Ok((RunFolder { path: path.to_owned(), _full: full, _lock: lock }, log))
     }
 
     /// Makes `REPORT_DIR/events.jsonl` a link to this run's log, and removes the JUnit files of an
@@ -87,20 +85,27 @@ impl Place {
     }
 }
 
-impl RunFolder {
-    /// Shows the JUnit files of a full run in `REPORT_DIR/junit`, each put in place by a rename.
-    pub(crate) fn publish(&self) -> io::Result<()> {
-        let Some((folder, _)) = &self.full else { return Ok(()) };
-        let shown = folder.join("junit");
-        fs::create_dir_all(&shown)?;
-        for entry in fs::read_dir(self.path.join("junit"))? {
-            let entry = entry?;
-            let temporary = shown.join(format!(".{}", entry.file_name().to_string_lossy()));
-            fs::copy(entry.path(), &temporary)?;
-            fs::rename(&temporary, shown.join(entry.file_name()))?;
-        }
-        Ok(())
+/// Shows the JUnit files of a run in `REPORT_DIR/junit`, each put in place by a rename, if the link of
+/// REPORT_DIR shows the run.
+pub(crate) fn publish(folder: &Path, run: &Path) -> io::Result<()> {
+    if !is_shown(folder, run) {
+        return Ok(());
     }
+    let shown = folder.join("junit");
+    fs::create_dir_all(&shown)?;
+    for entry in fs::read_dir(run.join("junit"))? {
+        let entry = entry?;
+        let temporary = shown.join(format!(".{}", entry.file_name().to_string_lossy()));
+        fs::copy(entry.path(), &temporary)?;
+        fs::rename(&temporary, shown.join(entry.file_name()))?;
+    }
+    Ok(())
+}
+
+/// Returns whether the link of REPORT_DIR shows the log of this run.
+fn is_shown(folder: &Path, run: &Path) -> bool {
+    let shown = folder.join(LOG).canonicalize();
+    shown.is_ok_and(|shown| run.join(LOG).canonicalize().is_ok_and(|log| log == shown))
 }
 
 fn acquire(path: &Path) -> io::Result<Lock> {
@@ -153,11 +158,9 @@ pub(crate) fn is_running(run: &Path) -> bool {
 /// There is no such run, or more than one.
 pub fn find(folder: &Path, run: &str) -> Result<PathBuf, String> {
     let path = Path::new(run);
-    if path.is_file() {
-        return Ok(path.to_owned());
-    }
-    if path.join(LOG).is_file() {
-        return Ok(path.join(LOG));
+    if let Some(log) = [path.to_owned(), path.join(LOG)].into_iter().find(|log| log.is_file()) {
+        // The link of REPORT_DIR stands for the log in the folder of its run.
+        return Ok(fs::read_link(&log).map_or(log.clone(), |link| log.with_file_name(link)));
     }
     let shown = folder.display();
     let mut stored = runs(folder).map_err(|error| format!("the report folder {shown}: {error}"))?;
@@ -183,13 +186,9 @@ fn remove_old_runs(folder: &Path, keep: usize) {
     let kept = old.split_off(old.len().saturating_sub(keep));
     let parent = |run: &PathBuf| Some(RunLog::read_header(&run.join(LOG)).ok()?.parent);
     let parents: Vec<String> = kept.iter().filter_map(parent).flatten().collect();
-    let shown = folder.join(LOG).canonicalize().ok();
     for run in old {
         let is_parent = parents.iter().any(|parent| run.ends_with(parent));
-        let is_shown = shown
-            .as_ref()
-            .is_some_and(|log| run.join(LOG).canonicalize().ok().as_ref() == Some(log));
-        if !is_parent && !is_shown && !is_running(&run) {
+        if !is_parent && !is_shown(folder, &run) && !is_running(&run) {
             let _ = fs::remove_dir_all(&run);
         }
     }
@@ -270,7 +269,7 @@ mod tests {
     #[test]
     fn a_run_is_found_by_the_beginning_of_its_id() {
         let folder = tempfile::tempdir().unwrap();
-        store(folder.path(), "1a-7", false, None, 9);
+        store(folder.path(), "1a-7", true, None, 9);
         store(folder.path(), "1b-7", false, None, 9);
         let found =
             |run: &str| find(folder.path(), run).map(|log| log.parent().unwrap().to_owned());
@@ -278,6 +277,7 @@ mod tests {
         assert_eq!(found("1a"), Ok(at("1a-7")));
         assert_eq!(found("latest"), Ok(at("1b-7")));
         assert_eq!(found(at("1a-7").to_str().unwrap()), Ok(at("1a-7")));
+        assert_eq!(found(folder.path().to_str().unwrap()), Ok(at("1a-7")));
         assert!(found("1").unwrap_err().contains("several runs"));
         assert!(found("2").unwrap_err().contains("no run"));
     }

@@ -13,7 +13,7 @@ use crate::log::plan::plan_events;
 use crate::log::read::{RunLog, Sum};
 use crate::log::recorder::{Observer, Recorder};
 use crate::log::run_header::{RunCommand, RunHeader};
-use crate::log::store::{LOG, Place, RunFolder};
+use crate::log::store::{self, LOG, Place, RunFolder};
 use crate::os;
 use crate::report;
 use crate::run::interrupt;
@@ -95,7 +95,7 @@ impl Execution<'_> {
         let mut trouble = output_result(printed).err();
         let log = log.zip(folder).map(|(mut log, folder)| {
             log.file = Some(folder.path.join(LOG));
-            if let Err(error) = write_reports(&log, &folder) {
+            if let Err(error) = self.write_reports(&log, &folder.path) {
                 trouble = Some(in_folder(&folder.path, &error));
             }
             log
@@ -109,6 +109,11 @@ impl Execution<'_> {
     fn create(&self, place: &Place) -> Result<(RunFolder, File), AnyError> {
         let keep = self.setup.profile.keep_runs();
         place.create(keep).map_err(|error| self.in_report_folder(&error))
+    }
+
+    fn write_reports(&self, log: &RunLog, run: &Path) -> std::io::Result<()> {
+        report::write_all(log, run)?;
+        self.place.iter().try_for_each(|place| store::publish(&place.folder, run))
     }
 
     fn in_report_folder(&self, error: &dyn std::error::Error) -> AnyError {
@@ -157,9 +162,4 @@ fn sync_until(end: mpsc::Receiver<()>, recorder: &Recorder<'_>) {
 
 fn in_folder(folder: &Path, error: &dyn std::error::Error) -> AnyError {
     format!("the report folder {}: {error}", folder.display()).into()
-}
-
-fn write_reports(log: &RunLog, folder: &RunFolder) -> std::io::Result<()> {
-    report::write_all(log, &folder.path)?;
-    folder.publish()
 }

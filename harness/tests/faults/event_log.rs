@@ -1,5 +1,6 @@
 //! The event log: its content, its safety, its place, and the commands that read it.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -41,10 +42,14 @@ fn command(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
+/// The log of the last run.
+fn log_text(folder: &Path) -> String {
+    std::fs::read_to_string(reports(folder).join("events.jsonl")).expect("a log")
+}
+
 /// The events of the last run.
 fn events(folder: &Path) -> Vec<Value> {
-    let text = std::fs::read_to_string(reports(folder).join("events.jsonl")).expect("a log");
-    text.lines().map(|line| serde_json::from_str(line).expect("an event")).collect()
+    log_text(folder).lines().map(|line| serde_json::from_str(line).expect("an event")).collect()
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -67,9 +72,19 @@ fn a_stored_run_is_reported_again() {
     assert!(lines[1].starts_with(&first_id) && lines[2].starts_with(&second_id), "{listed}");
     assert!(lines[1].contains(" done ") && lines[1].contains(" failed"), "{listed}");
 
+    let junit = || {
+        let files = std::fs::read_dir(folder.path().join("runs").join(&first_id).join("junit"));
+        let file = |file: std::io::Result<std::fs::DirEntry>| {
+            let path = file.expect("a file").path();
+            (path.clone(), std::fs::read_to_string(path).expect("text"))
+        };
+        files.expect("a folder").map(file).collect::<BTreeMap<_, _>>()
+    };
+    let of_run = junit();
     let again = output(command(folder.path(), &["report", &first_id]));
     assert_eq!(again.status.code(), Some(1));
     assert_eq!(text(&again.stdout), text(&first.stdout));
+    assert_eq!(junit(), of_run);
     assert_eq!(output(command(folder.path(), &["report"])).status.code(), Some(0));
 }
 
@@ -163,8 +178,7 @@ fn a_full_disk_costs_the_log_alone() {
     let tests = ["faulty::passes@", "faulty::panics_as_announced@", "faulty::run@"];
     let arguments = [&tests[..], &["--devices", "pocl"]].concat();
     assert_eq!(output(run(folder.path(), &arguments)).status.code(), Some(0));
-    let whole =
-        std::fs::read_to_string(reports(folder.path()).join("events.jsonl")).expect("a log");
+    let whole = log_text(folder.path());
     // Room up to the middle of the second result.
     let second = whole.match_indices(r#"{"event":"finished""#).nth(1).expect("results").0;
     let whole = log(folder.path());
@@ -200,6 +214,9 @@ fn a_file_system_may_lack_locks() {
         folder.path().join("events.jsonl").exists().then_some(())
     });
     let refused = output(full_run());
+    let mut beside = run(folder.path(), &["faulty::passes@"]);
+    beside.env("LD_PRELOAD", &library);
+    assert_eq!(output(beside).status.code(), Some(0));
     let listed = output(command(folder.path(), &["runs"]));
     first.kill().expect("it can be killed");
     first.wait().expect("it ends");
@@ -209,48 +226,57 @@ fn a_file_system_may_lack_locks() {
     assert!(message.contains("another run of all tests writes there"), "{message}");
     assert!(message.contains(&format!("process {} on {host}", first.id())), "{message}");
     assert!(text(&listed.stdout).contains(" running "), "{}", text(&listed.stdout));
-    let mut alone = run(folder.path(), &["faulty::passes@"]);
-    alone.env("LD_PRELOAD", &library);
-    assert_eq!(output(alone).status.code(), Some(0));
+    // The link shows the full run, although the other one is later.
+    output(command(folder.path(), &["report", folder.path().to_str().expect("text")]));
+    let shown = std::fs::read_dir(folder.path().join("junit")).expect("a folder").count();
+    assert_eq!(shown, log(folder.path()).header.devices.len() + 1, "the host, too");
 }
 
-/// Writes a line with the number of lines of the log to a file at each sync.
-const COUNT_SYNCS: &str = r#"
+/// Writes a line with the length of the log to a file at each sync.
+const LOG_SYNCS: &str = r#"
 int fdatasync(int fd) {
     static int (*next)(int);
     if (!next) next = dlsym(RTLD_NEXT, "fdatasync");
     if (is_log(fd)) {
-        FILE *counts = fopen(getenv("FAULTS_SYNCS"), "a");
-        fputs("sync\n", counts);
-        fclose(counts);
+        FILE *lengths = fopen(getenv("FAULTS_SYNCS"), "a");
+        fprintf(lengths, "%lld\n", (long long)lseek(fd, 0, SEEK_END));
+        fclose(lengths);
     }
     return next(fd);
 }
 "#;
 
 fn each_test_may_wait_for_the_disk() {
+    // The lengths of the log at its syncs, and after each `started`.
     let syncs = |sync: &str| {
         let folder = tempfile::tempdir().expect("a folder");
         let config = folder.path().join("clmatrix.toml");
         let profile = format!("[profile.default]\nsync = {sync:?}\n");
         std::fs::write(&config, profile).expect("it is written");
-        let library = preloaded(folder.path(), &[IS_LOG, COUNT_SYNCS].concat());
-        let counts = folder.path().join("syncs");
+        let library = preloaded(folder.path(), &[IS_LOG, LOG_SYNCS].concat());
+        let lengths = folder.path().join("syncs");
         let mut command = run(folder.path(), &PASSING);
         command.env("CLMATRIX_CONFIG", &config);
-        command.env("LD_PRELOAD", library).env("FAULTS_SYNCS", &counts);
+        command.env("LD_PRELOAD", library).env("FAULTS_SYNCS", &lengths);
         assert_eq!(output(command).status.code(), Some(0));
-        let count = std::fs::read_to_string(counts).unwrap_or_default().lines().count();
-        let events = events(folder.path());
-        let started = events.iter().filter(|event| event["event"] == "started").count();
-        (count, started, log(folder.path()).duration.as_secs() as usize)
+        let lengths = std::fs::read_to_string(lengths).unwrap_or_default();
+        let synced: Vec<usize> =
+            lengths.lines().map(|length| length.parse().expect("a number")).collect();
+        let (mut length, mut started) = (0, Vec::new());
+        for line in log_text(folder.path()).split_inclusive('\n') {
+            length += line.len();
+            if line.starts_with(r#"{"event":"started""#) {
+                started.push(length);
+            }
+        }
+        (synced, started, log(folder.path()).duration.as_secs() as usize)
     };
-    let (count, started, _) = syncs("each");
-    assert!(started > 0 && count >= started, "{count} syncs for {started} tests");
-    let (count, _, seconds) = syncs("1s");
+    let (synced, started, _) = syncs("each");
+    assert!(!started.is_empty() && started.iter().all(|length| synced.contains(length)));
+    let (synced, _, seconds) = syncs("1s");
     // The last one is at the end of the run.
-    assert!((1..=seconds + 1).contains(&count), "{count} syncs in {seconds} s");
-    assert_eq!(syncs("off").0, 0);
+    assert!((1..=seconds + 1).contains(&synced.len()), "{synced:?} in {seconds} s");
+    assert!(syncs("off").0.is_empty());
 }
 
 fn a_charge_has_both_attempts() {
