@@ -52,8 +52,8 @@ pub use worker::property::record_property;
 
 /// Ends the running test as skipped, with a reason for the report.
 ///
-/// For what only a running test can find out; what a device must have is better declared with
-/// `requires(...)`, which is checked without running anything.
+/// Use it for conditions that only a running test can check. Declare the requirements on a device with
+/// `requires(...)` instead, which is checked without running the test.
 ///
 /// ```no_run
 /// # let free_bytes = 0u64;
@@ -68,7 +68,7 @@ macro_rules! skip {
     };
 }
 
-/// For the macros' expansions only.
+/// Items for the expansions of the macros.
 #[doc(hidden)]
 pub mod __private {
     pub use inventory;

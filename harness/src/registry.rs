@@ -24,7 +24,7 @@ pub struct Test {
     pub should_panic: ShouldPanic,
     /// Needs no device and runs once.
     pub once: bool,
-    /// What the device must have.
+    /// The requirements on the device.
     pub requires: &'static [Requirement],
     /// A limit of its own.
     pub timeout: Option<Duration>,
@@ -32,7 +32,7 @@ pub struct Test {
 
 inventory::collect!(Test);
 
-/// What a test gives back: an error's text is a failure.
+/// The return value of a test: an error's text is a failure.
 pub type TestReturn = Result<(), String>;
 
 /// The state of `#[ignore]`.
@@ -57,7 +57,7 @@ pub enum ShouldPanic {
     With(&'static str),
 }
 
-/// What a test function may return.
+/// The types that a test function may return.
 pub trait IntoTestReturn {
     /// Turns an error into its text.
     fn into_test_return(self) -> TestReturn;
@@ -90,7 +90,7 @@ impl Test {
         }
     }
 
-    /// Where the test stands in the source.
+    /// Returns the place of the test in the source.
     pub fn location(&self) -> Location {
         Location { file: self.file.to_owned(), line: self.line }
     }

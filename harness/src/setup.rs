@@ -55,7 +55,7 @@ pub enum SetupError {
     State {
         /// The folder.
         path: PathBuf,
-        /// What happened.
+        /// The error.
         error: io::Error,
     },
 }
@@ -110,7 +110,7 @@ impl Setup {
         Ok(Self { machine, absent, config, profile, profile_name, options, choices, state })
     }
 
-    /// The devices under test.
+    /// Returns the devices under test.
     ///
     /// # Errors
     ///
@@ -124,8 +124,8 @@ impl Setup {
         Ok(select(&self.machine, &self.choices)?)
     }
 
-    /// The devices under test; empty where the machine has none. Tests that need no device can run
-    /// there.
+    /// Returns the devices under test; none on a machine without devices, where tests that need no device
+    /// can run.
     ///
     /// # Errors
     ///
@@ -141,7 +141,7 @@ impl Setup {
     ///
     /// # Errors
     ///
-    /// Says why the machine has no device.
+    /// The machine has no device; the error has the reason.
     pub fn require_devices(&self, plan: &Plan) -> Result<(), SetupError> {
         match plan.lacks_devices() {
             true => self.devices().map(drop),
@@ -154,12 +154,12 @@ impl Setup {
         self.options.strict_drivers || self.profile.strict_drivers()
     }
 
-    /// The drivers that fail the run.
+    /// Returns the drivers that fail the run.
     pub fn unusable_drivers(&self) -> &[FailedDriver] {
         if self.strict_drivers() { &self.machine.failed } else { &[] }
     }
 
-    /// The expectations for the entries of a plan.
+    /// Returns a function that looks up the expectation for an entry of a plan.
     pub fn expectations<'a>(
         &'a self,
         plan: &'a Plan,
@@ -181,12 +181,12 @@ impl Setup {
         self.config.expectations.without_test(paths.iter().map(String::as_str))
     }
 
-    /// Where reports go.
+    /// Returns the folder of the reports.
     pub fn report_folder(&self) -> PathBuf {
         report_folder(&self.profile)
     }
 
-    /// The plan with the settings of its devices.
+    /// Adds the configuration of the workers to a plan.
     pub fn run<'a>(
         &self,
         plan: &'a Plan,
@@ -212,14 +212,14 @@ impl Setup {
         })
     }
 
-    /// The settings for the workers of a device.
+    /// Returns the configuration of the workers of a device.
     pub fn worker_config(&self, device: &TestDevice) -> Result<WorkerConfig, SetupError> {
         let mut environment = device
             .driver
             .environment(&self.state)
             .map_err(|error| SetupError::State { path: self.state.clone(), error })?;
-        // `create_some_context` in a test gives the device under test. What these said about the
-        // machine means something else to a process that sees one driver.
+        // `create_some_context` in a test gives the device under test. The values of the runner's
+        // environment count all drivers; a worker sees one.
         let DeviceAddress { platform, device: position, .. } = &device.address;
         environment.push(("PYOPENCL_CTX".into(), Some(format!("{platform}:{position}").into())));
         environment.push(("PYOPENCL_TEST".into(), None));
@@ -246,7 +246,7 @@ impl Options {
         Ok((config, name.unwrap_or_else(|| DEFAULT_PROFILE.to_owned())))
     }
 
-    /// Where reports go, found without asking any driver.
+    /// Returns the folder of the reports without asking a driver.
     pub(crate) fn report_folder(&self) -> Result<PathBuf, ConfigError> {
         let (config, profile) = self.configuration()?;
         Ok(report_folder(&config.profile(&profile)?))
@@ -266,8 +266,8 @@ fn cannot_use(drivers: &[FailedDriver]) -> String {
     lines.join("\n")
 }
 
-/// Where things are kept between runs: in cargo's target folder, else in the user's cache folder,
-/// else, for this run alone, in a private temporary one.
+/// Returns the folder for files that are kept between runs: in cargo's target folder, else in the user's
+/// cache folder, else a private temporary one for this run.
 fn state_folder() -> Result<PathBuf, SetupError> {
     let wanted = match cargo_target() {
         Some(target) => Some(target.join("clmatrix").join("state")),
@@ -283,7 +283,7 @@ fn state_folder() -> Result<PathBuf, SetupError> {
         .map_err(|error| SetupError::State { path: std::env::temp_dir(), error })
 }
 
-/// The target folder of cargo that this executable lies in, if it does.
+/// Returns the target folder of cargo that contains this executable, if there is one.
 fn cargo_target() -> Option<PathBuf> {
     let exe = std::env::current_exe().ok()?;
     let target = exe.ancestors().skip(1).find(|folder| folder.join("CACHEDIR.TAG").is_file());

@@ -1,4 +1,4 @@
-//! From what a test did to what that means: outcome x expectation -> verdict.
+//! Outcomes, expectations, and the verdict that follows from both.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What one execution of one test on one device did, before anyone judges it.
+/// The outcome of one execution of a test on a device, without regard to expectations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "outcome")]
 pub enum Outcome {
@@ -16,7 +16,7 @@ pub enum Outcome {
     Failed {
         /// The assertion's message, or the error's.
         message: String,
-        /// Where it was raised, if known.
+        /// The place of the failure in the source, if known.
         location: Option<Location>,
     },
     /// The process died, by a signal or by leaving in the middle of the test.
@@ -32,7 +32,7 @@ pub enum Outcome {
     },
     /// It did not run, since the device lacks something or the configuration says so.
     Skipped {
-        /// What is missing.
+        /// The missing property, or the reason of the configuration.
         reason: String,
     },
     /// Marked `#[ignore]` and not asked for.
@@ -42,7 +42,7 @@ pub enum Outcome {
     },
     /// It could not be run, or the run ended before its turn came.
     NotRun {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// An outcome that this version does not know; read from a log.
@@ -83,7 +83,7 @@ pub struct Location {
     pub line: u32,
 }
 
-/// What a result means for the run.
+/// The verdict on a result: its outcome compared with the expectation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -141,14 +141,14 @@ impl Verdict {
     }
 }
 
-/// What the configuration says that a test will do on a device, and why.
+/// The expectation of the configuration for a test on a device, with its reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expectation {
     /// Its number among the expectations of the run, from 1.
     pub number: u32,
-    /// How it goes wrong there.
+    /// The way in which the test goes wrong there.
     pub status: ExpectedStatus,
-    /// The evidence: what the driver does, and how that was found out.
+    /// The evidence: the behaviour of the driver, and the way in which it was found.
     pub reason: String,
 }
 

@@ -211,7 +211,7 @@ impl CommandLine {
             || self.bench
     }
 
-    /// Whether a filter or a `--skip` matches a test. With `--exact`, an id without its device, as
+    /// Returns whether a filter or a `--skip` matches a test. With `--exact`, an id without its device, as
     /// editors send it, matches the test on every device.
     fn matches(&self, pattern: &str, id: &str) -> bool {
         if self.exact {

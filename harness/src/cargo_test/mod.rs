@@ -159,7 +159,7 @@ fn rerun_command(target: Target, setup: &Setup) -> String {
     }
 }
 
-/// How results are printed.
+/// The printed page of results.
 #[derive(Clone, Copy)]
 struct Page<'a> {
     command_line: &'a CommandLine,

@@ -19,15 +19,15 @@ use crate::worker::child;
 /// The machine, enumerated once for all tests of this process.
 static SETUP: OnceLock<Result<Setup, SetupError>> = OnceLock::new();
 
-/// libtest runs tests side by side; on the devices they run one after the other.
+/// Makes the tests run one after the other on the devices: libtest runs them side by side.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// Runs a registered test on all selected devices; called by the `#[test]` beside it.
 ///
 /// # Panics
 ///
-/// If a verdict is not as expected, with the devices and what went wrong on each; or if the run
-/// cannot be made.
+/// A verdict is not as expected, or the run cannot be made. The message names the devices and the
+/// failure on each.
 pub fn run(module: &str, name: &str) {
     child::enter_if_asked();
     let test = registry::find(module, name).expect("the test registers itself");

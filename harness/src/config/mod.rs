@@ -84,10 +84,10 @@ pub struct Config {
     pub expectations: Expectations,
 }
 
-/// Where a configuration comes from.
+/// The origin of a configuration.
 #[derive(Clone, Debug, PartialEq)]
 struct Source {
-    /// `None` where no file was named or found.
+    /// The file; `None` if no file was named or found.
     file: Option<PathBuf>,
     /// The folder from which relative paths start: the one in which the search found the file, so
     /// that reports do not depend on the folder in which a run is started; else the current folder.

@@ -147,7 +147,7 @@ impl Profile {
         self.strict_drivers
     }
 
-    /// How often the event log is written to the disk.
+    /// Returns the interval at which the event log is written to the disk.
     pub fn sync(&self) -> Sync {
         self.sync
     }

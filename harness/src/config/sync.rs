@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// How often the event log is written to the disk.
+/// The interval at which the event log is written to the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum Sync {
     /// At most once a second, by a thread of its own.

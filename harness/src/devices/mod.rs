@@ -44,20 +44,20 @@ pub struct FoundPlatform {
     pub driver: Driver,
     /// Its position among the platforms of that driver.
     pub position: usize,
-    /// The file of the driver's code, where that is known.
+    /// The file of the driver's code, if known.
     pub library: Option<PathBuf>,
 }
 
 /// A device under test, as reports show it and as a worker reaches it.
 #[derive(Clone, Debug)]
 pub struct TestDevice {
-    /// For reports.
+    /// The device as reports show it.
     pub run: RunDevice,
     /// The one driver that its worker sees.
     pub driver: Driver,
-    /// Its place there.
+    /// The position of the device there.
     pub address: DeviceAddress,
-    /// The file of the driver's code, where that is known.
+    /// The file of the driver's code, if known.
     pub library: Option<PathBuf>,
 }
 

@@ -51,8 +51,8 @@ impl Probe<'_> {
                 .collect();
             (join(loader), each.into_iter().map(join).collect::<Vec<_>>())
         });
-        // Also a loader is named, but it is at fault only if it cannot be loaded: a driver that it
-        // loads may end or hang the process.
+        // The variable names a loader, too. A loader is at fault only if it cannot be loaded: a driver
+        // that it loads may end or hang the process.
         if let (Some(_), Err(failure)) = (&variables.loader, &loader)
             && (variables.bypass_the_loader() || failure.is_of_loading())
         {

@@ -19,7 +19,7 @@ pub enum Origin {
     PyopenclTest,
     /// The profile's `devices`.
     Profile,
-    /// None is set.
+    /// The default, if no other source is set.
     Everything,
 }
 

@@ -179,10 +179,10 @@ pub struct End {
 pub struct TestResult {
     /// `suite::test::case@device`; tests that need no device have the device `host`.
     pub test: String,
-    /// What happened.
+    /// The outcome of the last attempt.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// What that means.
+    /// The verdict: the outcome compared with the expectation.
     pub verdict: Verdict,
     /// The status that the configuration expected instead of a pass. Logs of earlier versions have
     /// the reason alone.
@@ -205,22 +205,22 @@ pub struct TestResult {
     /// Wall time of the test itself.
     #[serde(rename = "duration_ns", with = "nanoseconds")]
     pub duration: Duration,
-    /// When it was started.
+    /// The time at which it was started.
     #[serde(with = "rfc3339")]
     pub started: SystemTime,
-    /// What it wrote to standard output, up to the cap.
+    /// Its standard output, up to the cap.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stdout: String,
-    /// What it wrote to standard error, up to the cap.
+    /// Its standard error, up to the cap.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
-    /// What it measured or found out, by [`record_property`](crate::record_property).
+    /// The properties that the test recorded by [`record_property`](crate::record_property).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub properties: Vec<(String, String)>,
     /// The changes that the test left behind in its process, a line each: `RLIMIT_NOFILE 1024 -> 0`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_behind: Vec<String>,
-    /// Where the test stands in the source. In the log, the plan has it.
+    /// The place of the test in the source. The log has it in the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<crate::verdict::Location>,
     /// The bytes of the line in the log, if the outputs are there alone.

@@ -81,12 +81,12 @@ pub(crate) fn header(devices: Vec<RunDevice>) -> RunHeader {
     }
 }
 
-/// What `test` did where nothing was expected of it.
+/// Returns the result of `test` without an expectation.
 pub(crate) fn result(test: &str, outcome: Outcome) -> TestResult {
     judged(test, outcome, None)
 }
 
-/// What `test` did where `expectation` was.
+/// Returns the result of `test` with an expectation.
 pub(crate) fn judged(test: &str, outcome: Outcome, expectation: Option<Expectation>) -> TestResult {
     TestResult {
         test: test.to_owned(),

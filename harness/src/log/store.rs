@@ -21,7 +21,7 @@ pub(crate) struct RunFolder {
     _lock: Lock,
 }
 
-/// Where a run writes its reports.
+/// The place of the log and the reports of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     /// REPORT_DIR.

@@ -182,8 +182,8 @@ impl Process {
         ending.unwrap_or(ExitCause::Killed)
     }
 
-    /// How the keeper ended, if it did: as its worker. The keeper is not waited for here, so that
-    /// its process id stays its own until [`end`](Self::end).
+    /// Returns the exit cause of the keeper, which is that of its worker, if it has ended. Does not reap
+    /// the keeper, so that its process id stays its own until [`end`](Self::end).
     fn ending(&self) -> Option<ExitCause> {
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
         match waitid(Id::Pid(self.pid), flags) {
@@ -222,9 +222,9 @@ impl Drop for Process {
 /// The cause of the end of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExitCause {
-    /// With this exit status.
+    /// The process exited with this status.
     Exited(i32),
-    /// By a signal, named.
+    /// The signal of this name ended the process.
     Signalled(String),
     /// It had to be killed.
     Killed,
@@ -253,7 +253,7 @@ fn set_nonblocking(fd: &impl AsFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Becomes readable, for everyone who waits, when the run is to stop.
+/// Becomes readable for all waiting threads when the run is to stop.
 pub struct StopSignal(UnixStream);
 
 /// The other end of a [`StopSignal`].
@@ -400,8 +400,8 @@ pub struct AddressSpaceEnd {
 }
 
 impl AddressSpaceEnd {
-    /// So many bytes beyond what is in use; `None` where that cannot be had. Sanitizers use terabytes,
-    /// and end the process themselves where memory runs out.
+    /// Limits the address space to `bytes` more than are in use. Returns `None` if that is not possible:
+    /// sanitizers use terabytes, and end the process themselves when memory runs out.
     pub fn after(bytes: u64) -> Option<Self> {
         let in_use = address_space_in_use().filter(|bytes| *bytes < SANITIZED)?;
         let (soft, hard) = getrlimit(Resource::RLIMIT_AS).ok()?;

@@ -30,7 +30,7 @@ use crate::verdict::Verdict;
 ///
 /// # Errors
 ///
-/// None is known: what is written goes to memory.
+/// None is known: the file is written to memory.
 pub fn junit(log: &RunLog, device: &str, results: &[&TestResult]) -> io::Result<Vec<u8>> {
     let suites = by_suite(results)
         .into_iter()
@@ -164,19 +164,19 @@ fn explanation(log: &RunLog, result: &TestResult) -> String {
     cdata(&format!("{text}\nrerun: {}", rerun(log, result)))
 }
 
-/// What `junit-report` may put between `<![CDATA[` and `]]>`: a `]]>` in the text ends one section
-/// after its brackets and begins the next before its `>`, so that readers see it unchanged.
+/// Splits each `]]>` of a text over two sections: `junit-report` puts the text between `<![CDATA[` and
+/// `]]>` as it is, and readers then see it unchanged.
 fn cdata(text: &str) -> String {
     clean(text).replace("]]>", "]]]]><![CDATA[>")
 }
 
-/// Capped at a century, since `junit-report` adds them up without checks.
+/// Returns a duration of at most a century, since `junit-report` adds durations up without checks.
 fn seconds(duration: Duration) -> junit_report::Duration {
     const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
     duration.min(CENTURY).try_into().unwrap_or(junit_report::Duration::ZERO)
 }
 
-/// In whole seconds; the epoch for a time that RFC 3339 cannot say.
+/// Returns a time in whole seconds; the epoch for a time that RFC 3339 cannot express.
 fn timestamp(time: SystemTime) -> OffsetDateTime {
     let since_epoch = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since_epoch.as_secs())
@@ -185,7 +185,7 @@ fn timestamp(time: SystemTime) -> OffsetDateTime {
         .unwrap_or(OffsetDateTime::UNIX_EPOCH)
 }
 
-/// What ran the tests, what they ran on, and what they recorded.
+/// Returns the versions of the runner and of the driver, and the properties that the tests recorded.
 fn properties(log: &RunLog, device: &str, results: &[&TestResult]) -> Vec<(String, String)> {
     let header = &log.header;
     let mut properties = vec![

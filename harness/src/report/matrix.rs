@@ -48,7 +48,7 @@ struct Kind {
     color: Option<Color>,
 }
 
-/// How a page looks.
+/// The appearance of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout<'a> {
     /// Columns of the page; 40 at least.

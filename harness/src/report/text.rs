@@ -1,4 +1,4 @@
-//! What tests and drivers write, made fit for XML and for terminals.
+//! The output of tests and drivers, made fit for XML and for terminals.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;

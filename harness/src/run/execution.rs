@@ -38,7 +38,7 @@ pub struct Execution<'a> {
     pub run: Run<'a>,
     /// The command.
     pub command: RunCommand,
-    /// Where the log and the reports go; without it there are none.
+    /// The place of the log and the reports; `None` if there are none.
     pub(crate) place: Option<Place>,
     /// True if each event goes to standard output as well.
     pub print_events: bool,

@@ -26,8 +26,8 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// Whether the test needs a device on a machine without one. It is planned, so that it is
-    /// listed and reported, but not run.
+    /// Returns whether the test needs a device on a machine without one. Such a test is planned, so that it
+    /// is listed and reported, but it is not run.
     pub fn lacks_device(&self) -> bool {
         self.device.is_none() && !self.test.once
     }

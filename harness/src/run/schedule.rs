@@ -33,13 +33,13 @@ const START_TRIES: usize = 2;
 
 /// A plan with all that is needed to run it.
 pub struct Run<'a> {
-    /// What is to run.
+    /// The tests on their devices.
     pub plan: &'a Plan,
-    /// Per device of the plan: how it is run.
+    /// The configuration of the workers of each device of the plan.
     pub devices: Vec<WorkerConfig>,
-    /// How tests that need no device are run.
+    /// The configuration of the workers of tests that need no device.
     pub host: WorkerConfig,
-    /// What the configuration expects of a test on a device of the plan.
+    /// Looks up the expectation for an entry of the plan.
     pub expectation: &'a (dyn Fn(&Planned) -> Option<Expectation> + Sync),
     /// Run tests that are marked `#[ignore]`.
     pub include_ignored: bool,
@@ -49,9 +49,9 @@ pub struct Run<'a> {
     pub characterize: bool,
 }
 
-/// How the tests of one device are run.
+/// The configuration of the workers of one device.
 pub struct WorkerConfig {
-    /// How its workers are started.
+    /// The command that starts a worker.
     pub command: WorkerCommand,
     /// Limits, slots and the driver's diagnostics.
     pub settings: DeviceSettings,
@@ -125,7 +125,7 @@ struct Slot<'a> {
     worker: Option<Worker>,
     /// The number of the last worker.
     worker_number: u32,
-    /// How many tests this worker has run.
+    /// The number of tests that this worker has run.
     tests_run: usize,
     /// The last result of this worker, which a delayed crash may still change.
     unsettled: Option<(usize, TestResult)>,

@@ -176,7 +176,7 @@ fn enumerate(library: Option<&str>) -> Result<Vec<Enumerated>, DriverFailure> {
 }
 
 fn enumerated(found: FoundPlatform) -> Enumerated {
-    // Without a loader there need not be a dispatch table.
+    // A driver without a loader may lack a dispatch table.
     let has_table = !LoaderVariables::from_environment().bypass_the_loader()
         && found.platform.extensions().is_ok_and(|extensions| extensions.contains("cl_khr_icd"));
     let library = has_table.then(|| os::library_of_platform(found.platform.id())).flatten();

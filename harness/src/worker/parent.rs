@@ -115,7 +115,7 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// For a test that was decided without a worker.
+    /// Makes the attempt of a test whose outcome needs no worker.
     pub fn without_running(outcome: Outcome) -> Self {
         Self { outcome: Some(outcome), number: 1, ..Self::default() }
     }
@@ -411,10 +411,8 @@ impl Worker {
         None
     }
 
-    /// Takes all that has been written so far.
-    ///
-    /// That is what a pipe can hold; reading on until it is empty might never end, where a test
-    /// left something behind that goes on writing.
+    /// Takes all that has been written so far: at most the capacity of a pipe. A process that a test left
+    /// behind may go on writing, so the pipe may never be empty.
     fn drain(&mut self, on_output: OnOutput<'_>) {
         for source in [Source::Stdout, Source::Stderr] {
             let mut left = PIPE_CAPACITY;

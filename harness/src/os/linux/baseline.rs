@@ -19,7 +19,7 @@ use umask::Umask;
 /// The state that a test can change for the tests after it: resource limits, signal mask and
 /// dispositions, umask, working folder, environment variables, children.
 ///
-/// To compare it where nothing has changed takes about 90 system calls: 62 dispositions, 16 limits,
+/// A comparison that finds no change takes about 90 system calls: 62 dispositions, 16 limits,
 /// and one or two of each other kind.
 pub struct Baseline {
     limits: Limits,

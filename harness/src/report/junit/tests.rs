@@ -1,4 +1,4 @@
-//! What other programs read out of the files.
+//! The files as other programs read them.
 
 use std::collections::BTreeMap;
 
