@@ -75,6 +75,8 @@ mod tests {
             format!(r#"{{"event":"plan","tests":[{{"path":"s::a"}},{test}]}}"#),
             r#"{"event":"plan","color":"red","tests":["s::t@d"]}"#.to_owned(),
             format!(r#"{{"event":"driver-failed",{failure},"strict":true,"color":"red"}}"#),
+            r#"{"event":"characterized","device":"d","properties":{"a":"b"},"color":"red"}"#
+                .to_owned(),
         ];
         for line in lines {
             let read = Line::read(line.as_bytes()).unwrap();
