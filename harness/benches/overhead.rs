@@ -7,22 +7,28 @@
 //! This executable is the benchmark when cargo calls it with `--bench`, a target with 500 tests
 //! when anyone else does, and by the variable `CLMATRIX_BENCH` one of the things that are timed.
 
+#[path = "common/figure.rs"]
+mod figure;
+#[path = "common/simulated_device.rs"]
+mod simulated_device;
+#[path = "common/usage.rs"]
+mod usage;
+
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
 use clap::Parser as _;
 use clmatrix::memory::{Buffer, MemFlags};
-use clmatrix::select::{DeviceInfo, Selection, platforms};
+use clmatrix::select::{Selection, platforms};
 use clmatrix::{CommandQueue, Context, Device};
-use clmatrix_harness::devices::TestDevice;
-use clmatrix_harness::devices::icd::Driver;
-use clmatrix_harness::devices::run_device::{PlatformName, RunDevice};
 use clmatrix_harness::registry::{Ignore, ShouldPanic, Test};
 use clmatrix_harness::setup::{Options, Setup};
-use clmatrix_harness::worker::protocol::DeviceAddress;
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use clmatrix_harness::{Target, cargo_test};
+use figure::Figure;
 use rstest::rstest;
+use simulated_device::simulated_device;
+use usage::Usage;
 
 const TARGET: Target = Target {
     home: "overhead",
@@ -120,42 +126,8 @@ fn list_a_large_plan() -> ExitCode {
     let command_line = cargo_test::CommandLine::parse_from(["overhead", "--list"]);
     cargo_test::list(&command_line.plan("overhead", &tests, devices), std::io::stdout().lock())
         .expect("the list can be printed");
-    let status = std::fs::read_to_string("/proc/self/status").expect("/proc is there");
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("VmHWM");
-    eprintln!("{}", peak.trim().trim_end_matches(" kB"));
+    eprintln!("{}", Usage::now().memory);
     ExitCode::SUCCESS
-}
-
-fn simulated_device(number: usize) -> TestDevice {
-    let name = format!("Simulated {number}");
-    TestDevice {
-        library: None,
-        run: RunDevice {
-            id: format!("simulated-device-{number}"),
-            platform: PlatformName {
-                name: String::new(),
-                vendor: String::new(),
-                version: String::new(),
-            },
-            info: DeviceInfo { name: name.clone(), ..DeviceInfo::default() },
-        },
-        driver: Driver::Loader,
-        address: DeviceAddress { platform: 0, device: number, name },
-    }
-}
-
-/// What was measured, and what it must not exceed.
-struct Figure {
-    what: &'static str,
-    measured: f64,
-    limit: f64,
-    unit: &'static str,
-}
-
-impl Figure {
-    fn is_met(&self) -> bool {
-        self.measured <= self.limit
-    }
 }
 
 fn benchmark() -> ExitCode {
@@ -249,16 +221,7 @@ fn benchmark() -> ExitCode {
         ),
         None => println!("cargo-nextest is not installed: not compared with it"),
     }
-    report(&figures)
-}
-
-fn report(figures: &[Figure]) -> ExitCode {
-    println!("{:<72} {:>9}    {:>9}", "", "measured", "limit");
-    for Figure { what, measured, limit, unit } in figures {
-        let verdict = if measured <= limit { "" } else { "  MISSED" };
-        println!("{what:<72} {measured:>9.3} {unit} {limit:>9.3}{verdict}");
-    }
-    if figures.iter().all(Figure::is_met) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    figure::report(&figures)
 }
 
 fn this_executable(arguments: &[&str]) -> Command {
@@ -286,8 +249,8 @@ fn list() -> (f64, f64) {
     let output = command.output().expect("the process starts");
     let time = begin.elapsed().as_secs_f64() * 1000.0;
     assert_eq!(output.stdout.iter().filter(|byte| **byte == b'\n').count(), 1_000_000);
-    let kilobytes: f64 = String::from_utf8_lossy(&output.stderr).trim().parse().expect("a number");
-    (time, kilobytes / 1000.0)
+    let megabytes = String::from_utf8_lossy(&output.stderr).trim().parse().expect("a number");
+    (time, megabytes)
 }
 
 /// What `cargo nextest run` takes for the same tests, in milliseconds, if it is installed.

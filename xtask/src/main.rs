@@ -230,6 +230,8 @@ enum Format {
 enum Benchmark {
     /// Time that the harness adds to a test
     Harness,
+    /// Time and memory of the harness in runs with up to a million results
+    Matrix,
     /// Cost of safe calls, compared with the same calls of cl3
     Memory,
     /// Cost of memory from a pool, compared with PyOpenCL's algorithm and with the driver
@@ -243,6 +245,7 @@ impl Benchmark {
     fn target(self) -> (&'static str, &'static str) {
         match self {
             Self::Harness => ("clmatrix-harness", "overhead"),
+            Self::Matrix => ("clmatrix-harness", "matrix"),
             Self::Memory => ("clmatrix", "memory"),
             Self::Pool => ("clmatrix", "pool"),
             Self::Characterize => ("clmatrix-characterize", "repeat"),

@@ -66,7 +66,7 @@ impl From<PlannedIds> for PlannedTests {
 }
 
 /// The events of a plan.
-pub(crate) fn plan_events(plan: &Plan) -> Vec<Event> {
+pub fn plan_events(plan: &Plan) -> Vec<Event> {
     let mut tests: Vec<PlannedTest> = Vec::new();
     let mut devices: IndexMap<&str, Vec<(u32, u32)>> = IndexMap::new();
     for (entry, position) in plan.entries.iter().zip(plan.test_positions()) {
