@@ -138,19 +138,21 @@ fn standard_error(result: &TestResult) -> String {
 fn verdict(log: &RunLog, result: &TestResult) -> junit_report::TestResult {
     use junit_report::TestResult as Junit;
     let type_ = result.verdict.name().to_owned();
-    let message = one_line(&headline(result));
+    let message = || one_line(&headline(result));
     match result.verdict {
         Verdict::Pass => Junit::Success,
-        Verdict::Skip | Verdict::Ignored => Junit::SkippedWithCause { type_, message, cause: None },
+        Verdict::Skip | Verdict::Ignored => {
+            Junit::SkippedWithCause { type_, message: message(), cause: None }
+        }
         Verdict::ExpectedFail => {
             let cause = Some(cdata(&result.outcome.to_string()));
-            Junit::SkippedWithCause { type_, message, cause }
+            Junit::SkippedWithCause { type_, message: message(), cause }
         }
         Verdict::Fail | Verdict::UnexpectedPass | Verdict::Unknown => {
-            Junit::Failure { type_, message, cause: Some(explanation(log, result)) }
+            Junit::Failure { type_, message: message(), cause: Some(explanation(log, result)) }
         }
         Verdict::Crash | Verdict::Timeout | Verdict::NotRun => {
-            Junit::Error { type_, message, cause: Some(explanation(log, result)) }
+            Junit::Error { type_, message: message(), cause: Some(explanation(log, result)) }
         }
     }
 }

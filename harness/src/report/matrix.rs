@@ -6,12 +6,14 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use anstream::AutoStream;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 
 use super::excerpt;
 use super::table::{self, Color, Column, Group, MIN_WIDTH, cut, wrap};
 use super::text::{clean, first_line, one_line};
-use super::{counted, devices, headline, human, junit_path, rerun, shell_quoted, without_message};
+use super::{
+    by_device, counted, headline, human, junit_path, rerun, shell_quoted, without_message,
+};
 use crate::devices::failure::FailedDriver;
 use crate::log::events::{TestResult, left_behind_text};
 use crate::log::read::RunLog;
@@ -125,43 +127,28 @@ impl Page<'_> {
         if self.log.results.is_empty() {
             return String::new();
         }
-        let devices = devices(self.log);
-        let (mut suites, mut tallies) = self.tallies(&devices);
+        let suites: IndexSet<&str> = self.log.results.iter().map(TestResult::suite).collect();
+        let mut rows: Vec<String> = suites.iter().map(|name| one_line(name)).collect();
         if suites.len() > 1 {
-            suites.push("all");
-            tallies
-                .push((0..devices.len()).map(|d| tallies.iter().map(|row| row[d]).sum()).collect());
+            rows.push("all".to_owned());
         }
-        let suites: Vec<_> = suites.iter().map(|name| one_line(name)).collect();
-        let groups = devices.iter().enumerate().map(|(position, device)| {
-            let tallies: Vec<Tally> = tallies.iter().map(|row| row[position]).collect();
-            self.group(device, &tallies)
-        });
-        table::layout(&suites, groups.collect(), "time", self.layout.width) + &self.legend()
-    }
-
-    /// Returns the suites in the order of the run, and for each the tally of each device.
-    fn tallies(&self, devices: &[&str]) -> (Vec<&str>, Vec<Vec<Tally>>) {
-        let mut suites: Vec<&str> = Vec::new();
-        let mut tallies: Vec<Vec<Tally>> = Vec::new();
-        for result in &self.log.results {
-            let (_, device) = result.test_and_device();
-            let row =
-                suites.iter().position(|suite| *suite == result.suite()).unwrap_or_else(|| {
-                    suites.push(result.suite());
-                    tallies.push(vec![Tally::default(); devices.len()]);
-                    suites.len() - 1
-                });
-            if let Some(column) = devices.iter().position(|known| *known == device) {
-                tallies[row][column].add(result.verdict);
-            }
-        }
-        (suites, tallies)
+        let groups = by_device(self.log)
+            .into_iter()
+            .map(|(device, results)| self.group(device, &results, &suites));
+        table::layout(&rows, groups.collect(), "time", self.layout.width) + &self.legend()
     }
 
     /// Returns the columns of the verdicts that occur on a device; a column for passes in any case.
-    fn group(&self, device: &str, tallies: &[Tally]) -> Group {
+    fn group(&self, device: &str, results: &[&TestResult], suites: &IndexSet<&str>) -> Group {
+        let mut tallies = vec![Tally::default(); suites.len()];
+        for result in results {
+            let suite = suites.get_index_of(result.suite()).expect("the suite of a result");
+            tallies[suite].add(result.verdict);
+        }
         let total: Tally = tallies.iter().copied().sum();
+        if suites.len() > 1 {
+            tallies.push(total);
+        }
         let columns = KINDS
             .iter()
             .filter(|kind| kind.verdict == Verdict::Pass || total.of(kind.verdict) > 0)
@@ -170,7 +157,7 @@ impl Page<'_> {
                 counts: tallies.iter().map(|tally| tally.of(kind.verdict)).collect(),
                 color: kind.color.filter(|_| self.layout.color),
             });
-        let foot = wall_time(self.log, device).map(human).unwrap_or_default();
+        let foot = wall_time(results).map(human).unwrap_or_default();
         Group { label: one_line(device), columns: columns.collect(), foot }
     }
 
@@ -468,12 +455,10 @@ pub(crate) fn counts(log: &RunLog) -> String {
     total(log).parts().join(", ")
 }
 
-/// Returns the time from the first start of a test on `device` to the last end.
-fn wall_time(log: &RunLog, device: &str) -> Option<Duration> {
-    let ran = |result: &&TestResult| {
-        result.test_and_device().1 == device && result.verdict != Verdict::NotRun
-    };
-    let times = log.results.iter().filter(ran).map(|result| {
+/// Returns the time from the first start of a test to the last end.
+fn wall_time(results: &[&TestResult]) -> Option<Duration> {
+    let ran = |result: &&&TestResult| result.verdict != Verdict::NotRun;
+    let times = results.iter().filter(ran).map(|result| {
         let end = result.started.checked_add(result.duration).unwrap_or(result.started);
         (result.started, end)
     });

@@ -48,12 +48,8 @@ pub fn write_all(log: &RunLog, folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(written)
 }
 
-/// The devices in the order of the run's, then what else results name: the host.
-fn devices(log: &RunLog) -> Vec<&str> {
-    by_device(log).into_keys().collect()
-}
-
-/// The results of each device, in the order of [`devices`].
+/// The results of each device: the devices in the order of the run, then others that results name (the
+/// host).
 fn by_device(log: &RunLog) -> IndexMap<&str, Vec<&TestResult>> {
     let devices = log.header.devices.iter().map(|device| (device.id.as_str(), Vec::new()));
     let mut results: IndexMap<&str, Vec<&TestResult>> = devices.collect();

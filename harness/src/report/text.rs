@@ -18,15 +18,22 @@ static ESCAPE_SEQUENCE: LazyLock<Regex> = LazyLock::new(|| {
 /// `text` without escape sequences, with `\n` for every line's end, and with U+FFFD for each
 /// character that XML 1.0 cannot hold or that a terminal would act on.
 pub(super) fn clean(text: &str) -> String {
+    // Nearly all texts are clean, and there may be a million.
+    if text.chars().all(|c| clean_char(c) == c) {
+        return text.to_owned();
+    }
     let text = ESCAPE_SEQUENCE.replace_all(text, "").replace("\r\n", "\n");
-    let clean = |c: char| match c {
+    text.chars().map(clean_char).collect()
+}
+
+fn clean_char(c: char) -> char {
+    match c {
         '\r' => '\n',
         '\t' | '\n' => c,
         '\u{fffe}' | '\u{ffff}' => char::REPLACEMENT_CHARACTER,
         c if c.is_control() => char::REPLACEMENT_CHARACTER,
         c => c,
-    };
-    text.chars().map(clean).collect()
+    }
 }
 
 /// `text` on one line, as an attribute or a title needs it.
