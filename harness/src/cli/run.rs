@@ -191,7 +191,7 @@ impl RunArguments {
         command
     }
 
-    fn progress(&self, plan: &Plan) -> Progress {
+    fn progress<'a>(&self, plan: &'a Plan) -> Progress<'a> {
         let detail = match self {
             Self { quiet: true, .. } => Detail::Quiet,
             Self { verbose: true, .. } => Detail::Verbose,

@@ -14,7 +14,7 @@ use crate::log::recorder::Observer;
 use crate::os::Source;
 use crate::report;
 use crate::run::echo::Echo;
-use crate::run::plan::Plan;
+use crate::run::plan::{Plan, Planned};
 use crate::terminal::{self, BARS, status_line};
 use crate::verdict::Verdict;
 
@@ -33,16 +33,14 @@ pub enum Detail {
 }
 
 /// Shows the progress of a run.
-pub struct Progress {
+pub struct Progress<'a> {
+    plan: &'a Plan,
     detail: Detail,
     /// The time between two lines of a device, where there are no bars.
     interval: Duration,
     echo: Option<Echo>,
+    /// The devices of the plan, and the host.
     devices: Vec<DeviceProgress>,
-    /// The device of each entry of the plan.
-    device_of: Vec<usize>,
-    /// The id of each entry of the plan.
-    ids: Vec<String>,
     begin: Instant,
     /// The entries of the plan whose result is not final.
     left: Mutex<usize>,
@@ -68,38 +66,28 @@ struct DeviceCounts {
     echoed: Option<usize>,
 }
 
-impl Progress {
+impl<'a> Progress<'a> {
     /// Begins with no test of `plan` started. `echoes` shows the output of running tests, instead of
     /// bars.
-    pub fn new(plan: &Plan, detail: Detail, interval: Duration, echoes: bool) -> Self {
+    pub fn new(plan: &'a Plan, detail: Detail, interval: Duration, echoes: bool) -> Self {
         if detail != Detail::Quiet && !echoes && has_cursor() {
             BARS.set_draw_target(ProgressDrawTarget::stderr());
         }
-        let host = plan.devices.len();
-        let device_of: Vec<usize> = plan
-            .entries
-            .iter()
-            .map(|entry| entry.device.map_or(host, |device| device as usize))
-            .collect();
+        let mut totals = vec![0; plan.devices.len() + 1];
+        plan.entries.iter().for_each(|entry| totals[device_of(plan, entry)] += 1);
         let names = plan.devices.iter().map(|device| device.run.id.as_str()).chain([HOST]);
         let width = names.clone().map(str::len).max().unwrap_or(0);
-        let device = |(device, name): (usize, &str)| {
-            DeviceProgress::new(
-                name,
-                width,
-                device_of.iter().filter(|of_entry| **of_entry == device).count(),
-            )
-        };
+        let devices =
+            names.zip(totals).map(|(name, total)| DeviceProgress::new(name, width, total));
         Self {
+            plan,
             detail,
             interval,
             echo: echoes.then(|| Echo::new(plan)),
-            devices: names.enumerate().map(device).collect(),
-            ids: plan.entries.iter().map(|entry| plan.id(entry)).collect(),
+            devices: devices.collect(),
             begin: Instant::now(),
-            left: Mutex::new(device_of.len()),
+            left: Mutex::new(plan.entries.len()),
             all_settled: Condvar::new(),
-            device_of,
         }
     }
 
@@ -135,20 +123,23 @@ impl Progress {
         }
     }
 
-    fn status<'a>(&'a self, device: &DeviceProgress, state: &DeviceCounts) -> Status<'a> {
+    fn status(&self, device: &DeviceProgress, state: &DeviceCounts) -> Status {
         let oldest = state.running.iter().min_by_key(|(_, start)| **start);
         Status {
             settled: state.settled,
             total: device.total,
             unexpected: state.unexpected,
             elapsed: self.begin.elapsed(),
-            slowest: oldest
-                .map(|(position, start)| (self.ids[*position].as_str(), start.elapsed())),
+            slowest: oldest.map(|(position, start)| (self.id(*position), start.elapsed())),
         }
     }
 
     fn device(&self, position: usize) -> &DeviceProgress {
-        &self.devices[self.device_of[position]]
+        &self.devices[device_of(self.plan, &self.plan.entries[position])]
+    }
+
+    fn id(&self, position: usize) -> String {
+        self.plan.id(&self.plan.entries[position])
     }
 
     /// Shows lines of a test's output below its id.
@@ -158,7 +149,7 @@ impl Progress {
         let mut text = String::new();
         if state.echoed != Some(position) {
             state.echoed = Some(position);
-            text = echo.with_device(position, &format!("--- {}\n", self.ids[position]));
+            text = echo.with_device(position, &format!("--- {}\n", self.id(position)));
         }
         text.extend(lines.iter().map(String::as_str));
         // Under the lock of the device, so that other lines of it do not come between.
@@ -166,7 +157,7 @@ impl Progress {
     }
 }
 
-impl Observer for Progress {
+impl Observer for Progress<'_> {
     fn started(&self, position: usize) {
         self.device(position).state().running.insert(position, Instant::now());
     }
@@ -207,10 +198,11 @@ impl Observer for Progress {
         state.settled += 1;
         state.unexpected += usize::from(is_unexpected);
         state.not_run += usize::from(result.verdict == Verdict::NotRun);
-        device.bar.inc(1);
-        let status = self.status(device, &state);
-        device.bar.set_message(status.message());
-        if state.settled == device.total && BARS.is_hidden() && self.detail != Detail::Quiet {
+        if !BARS.is_hidden() {
+            device.bar.inc(1);
+            device.bar.set_message(self.status(device, &state).message());
+        } else if state.settled == device.total && self.detail != Detail::Quiet {
+            let status = self.status(device, &state);
             status_line(&status.last_line(&device.name, state.not_run));
         }
         drop(state);
@@ -236,19 +228,19 @@ impl DeviceProgress {
 }
 
 /// The state of a device at one moment.
-struct Status<'a> {
+struct Status {
     settled: usize,
     total: usize,
     unexpected: usize,
     elapsed: Duration,
     /// The running test that was started first, and its time so far.
-    slowest: Option<(&'a str, Duration)>,
+    slowest: Option<(String, Duration)>,
 }
 
-impl Status<'_> {
+impl Status {
     /// Returns the text beside a bar.
     fn message(&self) -> String {
-        let test = |(id, time): (&str, Duration)| {
+        let test = |(id, time): &(String, Duration)| {
             let (path, _) = id.rsplit_once('@').unwrap_or((id, ""));
             format!("{}s {path}", time.as_secs())
         };
@@ -256,19 +248,20 @@ impl Status<'_> {
             Some(clock(self.elapsed)),
             self.time_left().map(|time| format!("ETA {}", clock(time))),
             Some(format!("{} unexpected", self.unexpected)),
-            self.slowest.map(test),
+            self.slowest.as_ref().map(test),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
     /// Returns the line of a device where there are no bars.
     fn line(&self, device: &str) -> String {
-        let test = |(id, time): (&str, Duration)| format!("running {id} for {} s", time.as_secs());
+        let test =
+            |(id, time): &(String, Duration)| format!("running {id} for {} s", time.as_secs());
         let parts = [
             Some(format!("{} of {} in {}", self.settled, self.total, clock(self.elapsed))),
             self.time_left().map(|time| format!("ETA {}", clock(time))),
             Some(format!("{} unexpected", self.unexpected)),
-            self.slowest.map(test),
+            self.slowest.as_ref().map(test),
         ];
         format!("{device}: {}", parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
     }
@@ -290,6 +283,11 @@ impl Status<'_> {
         let left = u32::try_from(self.total - self.settled).ok().filter(|left| *left > 0)?;
         self.elapsed.checked_mul(left).map(|time| time / settled)
     }
+}
+
+/// The position of the device of an entry of the plan.
+fn device_of(plan: &Plan, entry: &Planned) -> usize {
+    entry.device.map_or(plan.devices.len(), |device| device as usize)
 }
 
 /// Returns a time as `1:02:03` or `2:03`.
@@ -323,7 +321,7 @@ mod tests {
             total: 80,
             unexpected: 2,
             elapsed: Duration::from_secs(62),
-            slowest: Some(("pool::grows::n_1@pocl-cpu", Duration::from_millis(12_900))),
+            slowest: Some(("pool::grows::n_1@pocl-cpu".to_owned(), Duration::from_millis(12_900))),
         };
         assert_eq!(status.message(), "1:02 ETA 3:06 2 unexpected 12s pool::grows::n_1");
         assert_eq!(
