@@ -8,13 +8,14 @@ use std::ffi::{CStr, CString, OsStr, c_void};
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::Shutdown;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
@@ -62,8 +63,13 @@ pub enum Source {
 /// Why [`Process::wait`] came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wakeup {
-    /// Bytes, or an end of file, are there to be read.
-    Ready,
+    /// Bytes, or an end of file, are there to be read, or the worker has ended.
+    Ready {
+        /// True if they may be on standard output or error.
+        output: bool,
+        /// True if the worker may have ended.
+        death: bool,
+    },
     /// The deadline has passed.
     Deadline,
     /// The run is being stopped.
@@ -98,18 +104,11 @@ impl Process {
 
     /// Waits until something can be read, the deadline passes, or the run is stopped.
     pub fn wait(&self, deadline: Instant, stop: &StopSignal) -> Wakeup {
-        let descriptors = [
-            Some(stop.0.as_fd()),
-            Some(self.socket.as_fd()),
-            self.death.as_ref().map(AsFd::as_fd),
-            self.stdout.as_ref().map(AsFd::as_fd),
-            self.stderr.as_ref().map(AsFd::as_fd),
-        ];
-        let mut fds: Vec<PollFd> = descriptors
-            .into_iter()
-            .flatten()
-            .map(|fd| PollFd::new(fd, PollFlags::POLLIN))
-            .collect();
+        let poll_in = |fd| PollFd::new(fd, PollFlags::POLLIN);
+        let mut fds = vec![poll_in(stop.socket.as_fd()), poll_in(self.socket.as_fd())];
+        fds.extend(self.death.as_ref().map(AsFd::as_fd).map(poll_in));
+        let outputs = fds.len();
+        fds.extend(self.outputs().map(poll_in));
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             // Rounded up, so that the last fraction of a millisecond is not spun away. Past the
@@ -121,11 +120,28 @@ impl Process {
             match poll(&mut fds, PollTimeout::from(millis)) {
                 Ok(0) if left.is_zero() => return Wakeup::Deadline,
                 Ok(0) | Err(nix::errno::Errno::EINTR) => {}
-                Ok(_) if fds[0].any().unwrap_or(false) => return Wakeup::Stopped,
-                Ok(_) => return Wakeup::Ready,
+                Ok(_) if is_ready(&fds[0]) => return Wakeup::Stopped,
+                Ok(_) => {
+                    return Wakeup::Ready {
+                        output: fds[outputs..].iter().any(is_ready),
+                        death: self.death.is_none() || is_ready(&fds[2]),
+                    };
+                }
                 Err(error) => panic!("poll on a child's descriptors: {error}"),
             }
         }
+    }
+
+    /// Returns whether bytes, or an end of file, are there on standard output or error.
+    pub fn has_output(&self) -> bool {
+        let mut fds: Vec<PollFd> =
+            self.outputs().map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
+        poll(&mut fds, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
+    }
+
+    fn outputs(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let stdout = self.stdout.as_ref().map(AsFd::as_fd);
+        stdout.into_iter().chain(self.stderr.as_ref().map(AsFd::as_fd))
     }
 
     /// Reads what is there; `Some(0)` at the end of file, `None` when there is nothing yet.
@@ -240,6 +256,10 @@ impl std::fmt::Display for ExitCause {
     }
 }
 
+fn is_ready(fd: &PollFd<'_>) -> bool {
+    fd.any().unwrap_or(false)
+}
+
 fn death_of(pid: Pid) -> Option<OwnedFd> {
     // SAFETY: the call takes two numbers.
     let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid.as_raw(), 0) };
@@ -254,30 +274,38 @@ fn set_nonblocking(fd: &impl AsFd) -> io::Result<()> {
 }
 
 /// Becomes readable for all waiting threads when the run is to stop.
-pub struct StopSignal(UnixStream);
+pub struct StopSignal {
+    socket: UnixStream,
+    is_set: Arc<AtomicBool>,
+}
 
 /// The other end of a [`StopSignal`].
-pub struct StopSwitch(UnixStream);
+pub struct StopSwitch {
+    socket: UnixStream,
+    is_set: Arc<AtomicBool>,
+}
 
 /// A signal and its switch.
 pub fn stop_signal() -> io::Result<(StopSignal, StopSwitch)> {
     let (signal, switch) = UnixStream::pair()?;
     signal.set_nonblocking(true)?;
-    Ok((StopSignal(signal), StopSwitch(switch)))
+    let is_set = Arc::new(AtomicBool::new(false));
+    let switch = StopSwitch { socket: switch, is_set: is_set.clone() };
+    Ok((StopSignal { socket: signal, is_set }, switch))
 }
 
 impl StopSignal {
     /// Returns whether the switch has been thrown.
     pub fn is_set(&self) -> bool {
-        let mut fds = [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)];
-        poll(&mut fds, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
+        self.is_set.load(Ordering::Relaxed)
     }
 }
 
 impl StopSwitch {
     /// Stops the run; more than once is as good as once.
     pub fn stop(&self) {
-        let _ = self.0.shutdown(Shutdown::Both);
+        self.is_set.store(true, Ordering::Relaxed);
+        let _ = self.socket.shutdown(Shutdown::Both);
     }
 }
 

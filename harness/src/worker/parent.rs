@@ -366,15 +366,17 @@ impl Worker {
             if let Some(answer) = self.next_answer() {
                 return Reply::Answered(answer);
             }
-            match self.process.wait(deadline, stop) {
+            let (output, death) = match self.process.wait(deadline, stop) {
                 Wakeup::Deadline => return Reply::TimedOut,
                 Wakeup::Stopped => return Reply::Stopped,
-                Wakeup::Ready => {}
+                Wakeup::Ready { output, death } => (output, death),
+            };
+            if output {
+                self.collect(Source::Stdout, on_output);
+                self.collect(Source::Stderr, on_output);
             }
-            self.collect(Source::Stdout, on_output);
-            self.collect(Source::Stderr, on_output);
             // Asked first, so that what a process says before it dies is read.
-            let died = self.process.has_died();
+            let died = death && self.process.has_died();
             let closed = self.read_socket();
             if let Some(answer) = self.next_answer() {
                 return Reply::Answered(answer);
@@ -388,10 +390,15 @@ impl Worker {
     /// Reads what has come on the connection; true at its end.
     fn read_socket(&mut self) -> bool {
         while self.pending.len() <= LONGEST_ANSWER {
-            match self.process.read(Source::Socket, &mut self.buffer) {
+            let count = match self.process.read(Source::Socket, &mut self.buffer) {
                 Some(0) => return true,
-                Some(count) => self.pending.extend_from_slice(&self.buffer[..count]),
+                Some(count) => count,
                 None => return false,
+            };
+            self.pending.extend_from_slice(&self.buffer[..count]);
+            if count < self.buffer.len() {
+                // No more has come.
+                return false;
             }
         }
         false
@@ -414,6 +421,9 @@ impl Worker {
     /// Takes all that has been written so far: at most the capacity of a pipe. A process that a test left
     /// behind may go on writing, so the pipe may never be empty.
     fn drain(&mut self, on_output: OnOutput<'_>) {
+        if !self.process.has_output() {
+            return;
+        }
         for source in [Source::Stdout, Source::Stderr] {
             let mut left = PIPE_CAPACITY;
             while left > 0 {
