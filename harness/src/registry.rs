@@ -1,6 +1,8 @@
 //! The tests of this executable: what `#[clmatrix_harness::test]` registers, and their names.
 
+use std::collections::HashMap;
 use std::fmt::Debug;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use crate::requirement::Requirement;
@@ -85,8 +87,8 @@ impl Test {
     pub fn path(&self, home: &str) -> String {
         match self.module.strip_prefix(home) {
             Some("") => self.name.to_owned(),
-            Some(rest) if rest.starts_with("::") => format!("{}::{}", &rest[2..], self.name),
-            _ => format!("{}::{}", self.module, self.name),
+            Some(rest) if rest.starts_with("::") => [&rest[2..], "::", self.name].concat(),
+            _ => [self.module, "::", self.name].concat(),
         }
     }
 
@@ -113,7 +115,7 @@ pub fn tests() -> Result<Vec<&'static Test>, String> {
     tests.sort_by_cached_key(|test| {
         (test.module.split("::").next(), test.file, test.line, test.module, test.name)
     });
-    let mut seen = std::collections::HashMap::new();
+    let mut seen = HashMap::new();
     for test in &tests {
         if let Some(Test { file, line, .. }) = seen.insert((test.module, test.name), test) {
             return Err(format!(
@@ -127,7 +129,10 @@ pub fn tests() -> Result<Vec<&'static Test>, String> {
 
 /// The test with exactly this module and name.
 pub fn find(module: &str, name: &str) -> Option<&'static Test> {
-    inventory::iter::<Test>.into_iter().find(|test| test.module == module && test.name == name)
+    static TESTS: LazyLock<HashMap<(&str, &str), &Test>> = LazyLock::new(|| {
+        inventory::iter::<Test>.into_iter().map(|test| ((test.module, test.name), test)).collect()
+    });
+    TESTS.get(&(module, name)).copied()
 }
 
 #[cfg(test)]
