@@ -49,7 +49,6 @@ impl Plan {
         mut wanted: impl FnMut(&str, &Planned, Option<&TestDevice>) -> bool,
     ) -> Self {
         let mut entries = Vec::new();
-        let mut id = String::new();
         for &test in tests {
             let path = test.path(home);
             let on_devices = (0..devices.len() as u32).map(Some);
@@ -62,8 +61,7 @@ impl Plan {
                 let entry = Planned { test, device };
                 let device = device.map(|device| &devices[device as usize]);
                 let device_id = device.map_or(entry.without_device(), |device| &device.run.id);
-                write_id(&mut id, &path, device_id);
-                if wanted(&id, &entry, device) {
+                if wanted(&id(&path, device_id), &entry, device) {
                     entries.push(entry);
                 }
             }
@@ -94,9 +92,7 @@ impl Plan {
 
     /// `suite::test::case@device`.
     pub fn id(&self, entry: &Planned) -> String {
-        let mut id = String::new();
-        write_id(&mut id, &entry.test.path(self.home), self.device_id(entry));
-        id
+        id(&self.path(entry), self.device_id(entry))
     }
 
     /// The device part of the id.
@@ -115,9 +111,6 @@ impl Plan {
     }
 }
 
-fn write_id(id: &mut String, path: &str, device: &str) {
-    id.clear();
-    id.push_str(path);
-    id.push('@');
-    id.push_str(device);
+fn id(path: &str, device: &str) -> String {
+    [path, "@", device].concat()
 }

@@ -166,8 +166,10 @@ impl<'a> Slot<'a> {
     fn take(&mut self, position: usize) {
         let entry = &self.run.plan.entries[position];
         let started = SystemTime::now();
-        if let Some(outcome) = self.outcome_without_running(entry) {
-            let result = self.result(entry, started, Attempt::without_running(outcome));
+        let expectation = (self.run.expectation)(entry);
+        if let Some(outcome) = self.outcome_without_running(entry, expectation.as_ref()) {
+            let attempt = Attempt::without_running(outcome);
+            let result = self.result(entry, started, attempt, expectation);
             self.recorder.finished(position, &result);
             self.recorder.settled(position, &result);
             return;
@@ -176,7 +178,7 @@ impl<'a> Slot<'a> {
         let limit = entry.test.timeout.unwrap_or(self.device_run.config.settings.timeout);
         let attempt = self.attempt_with_crashes_attributed(position, started, limit);
         let worker_survived = attempt.worker_survived;
-        let result = self.result(entry, started, attempt);
+        let result = self.result(entry, started, attempt, expectation);
         self.recorder.finished(position, &result);
         if let Some((position, previous)) = self.unsettled.replace((position, result)) {
             self.recorder.settled(position, &previous);
@@ -186,7 +188,11 @@ impl<'a> Slot<'a> {
         }
     }
 
-    fn outcome_without_running(&self, entry: &Planned) -> Option<Outcome> {
+    fn outcome_without_running(
+        &self,
+        entry: &Planned,
+        expectation: Option<&Expectation>,
+    ) -> Option<Outcome> {
         if self.stop.is_set() {
             return Some(Outcome::NotRun { reason: STOPPED.to_owned() });
         }
@@ -208,9 +214,9 @@ impl<'a> Slot<'a> {
         if let Some(reason) = device.and_then(missing) {
             return Some(Outcome::Skipped { reason });
         }
-        (self.run.expectation)(entry)
+        expectation
             .filter(|expectation| expectation.status == ExpectedStatus::Skip)
-            .map(|expectation| Outcome::Skipped { reason: expectation.reason })
+            .map(|expectation| Outcome::Skipped { reason: expectation.reason.clone() })
     }
 
     /// Runs a test; if it crashes after another one in the same worker, finds out whose crash it is.
@@ -227,7 +233,9 @@ impl<'a> Slot<'a> {
         }
         let Some((previous, mut suspect)) = self.unsettled.take() else { return attempt };
         let entry = &self.run.plan.entries[position];
-        self.recorder.repeated(position, self.result(entry, started, attempt.clone()));
+        let expectation = (self.run.expectation)(entry);
+        let crash = self.result(entry, started, attempt.clone(), expectation);
+        self.recorder.repeated(position, crash);
         let rerun = self.attempt(position, 2, limit);
         match rerun.outcome {
             // Its own, then.
@@ -374,10 +382,15 @@ impl<'a> Slot<'a> {
         }
     }
 
-    fn result(&self, entry: &Planned, started: SystemTime, attempt: Attempt) -> TestResult {
+    fn result(
+        &self,
+        entry: &Planned,
+        started: SystemTime,
+        attempt: Attempt,
+        expectation: Option<Expectation>,
+    ) -> TestResult {
         let outcome =
             attempt.outcome.unwrap_or_else(|| Outcome::NotRun { reason: STOPPED.to_owned() });
-        let expectation = (self.run.expectation)(entry);
         TestResult {
             test: self.run.plan.id(entry),
             verdict: judge(&outcome, expectation.as_ref()),
