@@ -396,7 +396,7 @@ impl Results {
         let in_order = &mut self.in_order;
         let started = self.run_started.unwrap_or(SystemTime::UNIX_EPOCH);
         let place = *places.entry(test).or_insert_with(|| {
-            in_order.push(not_run(format!("{path}@{id}"), planned, started));
+            in_order.push(not_run([path, "@", id].concat(), planned, started));
             in_order.len() as u32 - 1
         });
         &mut in_order[place as usize]
@@ -426,10 +426,12 @@ impl Results {
         result.started = started.time;
     }
 
-    fn finish(&mut self, result: TestResult) {
+    fn finish(&mut self, mut result: TestResult) {
         let place = self.of(&result.test);
-        let source = result.source.clone().or_else(|| place.source.take());
-        *place = TestResult { source, ..result };
+        result.source = result.source.or_else(|| place.source.take());
+        // The place keeps its own text, which stands beside those of other tests in memory.
+        std::mem::swap(&mut result.test, &mut place.test);
+        *place = result;
     }
 }
 

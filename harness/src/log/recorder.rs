@@ -14,6 +14,9 @@ use crate::log::read::{RunLog, Sum};
 use crate::os::Source;
 use crate::verdict::Outcome;
 
+/// Most lines are shorter, in bytes.
+const USUAL_LINE: usize = 512;
+
 /// Follows a run. Threads that run tests call the methods, with positions in the plan.
 pub trait Observer: std::marker::Sync {
     /// A worker starts a test.
@@ -90,7 +93,8 @@ impl<'a> Recorder<'a> {
 
     /// Adds a line to the log.
     pub fn record(&self, event: Event) {
-        let mut line = serde_json::to_vec(&event).expect("events are plain data");
+        let mut line = Vec::with_capacity(USUAL_LINE);
+        serde_json::to_writer(&mut line, &event).expect("events are plain data");
         line.push(b'\n');
         let is_start = matches!(event, Event::Started(_));
         let mut sinks = self.sinks();
