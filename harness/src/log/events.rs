@@ -48,6 +48,8 @@ pub enum Event {
     Finished(#[schemars(with = "FinishedLine")] Box<TestResult>),
     /// A crash was attributed to another test. The next `finished` of that test has the new result.
     Charged(Charged),
+    /// A device does not work any more. Its other tests are not run.
+    DeviceLost(DeviceLost),
     /// The run is over.
     End(End),
 }
@@ -154,6 +156,27 @@ pub struct Charged {
     pub by_attempt: u32,
     /// The evidence.
     pub why: String,
+}
+
+/// A device does not work any more.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DeviceLost {
+    /// The id of the device.
+    pub device: String,
+    /// The reason why the last probe failed.
+    pub reason: String,
+    /// The id of the test after which the probes failed.
+    pub after: String,
+    /// The ids of the tests that ran and did not pass since the last pass or good probe. The device may be
+    /// the cause.
+    pub suspects: Vec<String>,
+}
+
+impl DeviceLost {
+    /// Returns the reason why the other tests of the device are not run.
+    pub fn not_run(&self) -> String {
+        format!("device lost: {}", self.reason)
+    }
 }
 
 /// The run is over.

@@ -36,6 +36,7 @@ impl Line {
             "started" => Event::Started(parse(text, count)?),
             "finished" => Event::Finished(parse(text, count)?),
             "charged" => Event::Charged(parse(text, count)?),
+            "device-lost" => Event::DeviceLost(parse(text, count)?),
             "end" => Event::End(parse(text, count)?),
             _ => return Ok(Self { event: None, unknown_fields: 0 }),
         };

@@ -13,7 +13,9 @@ use indexmap::IndexMap;
 use super::line::Line;
 use crate::devices::failure::FailedDriver;
 use crate::devices::run_device::HOST;
-use crate::log::events::{Characterized, Charged, Event, Started, TestName, TestResult};
+use crate::log::events::{
+    Characterized, Charged, DeviceLost, Event, Started, TestName, TestResult,
+};
 use crate::log::plan::PlannedTest;
 use crate::log::run_header::RunHeader;
 use crate::target::{NOT_ALL_RUN, SUCCESS, UNEXPECTED};
@@ -43,6 +45,8 @@ pub struct RunLog {
     pub results: Vec<TestResult>,
     /// The crashes that were attributed to other tests.
     pub charges: Vec<Charged>,
+    /// The devices that were lost.
+    pub lost: Vec<DeviceLost>,
     /// True if the run was cut short, or its log ends early.
     pub interrupted: bool,
     /// True if the log has an end.
@@ -199,6 +203,18 @@ impl RunLog {
         self.status() == SUCCESS
     }
 
+    /// Returns whether the device of a result was lost, and may have been the cause of the result.
+    pub fn is_suspect(&self, result: &TestResult) -> bool {
+        self.lost.iter().any(|lost| lost.suspects.contains(&result.test))
+    }
+
+    /// Returns whether the test was not run since its device was lost.
+    pub fn is_not_run_by_loss(&self, result: &TestResult) -> bool {
+        let Outcome::NotRun { reason } = &result.outcome else { return false };
+        let device = result.test_and_device().1;
+        self.lost.iter().any(|lost| lost.device == device && lost.not_run() == *reason)
+    }
+
     /// The exit status of the run: the one in the log, else the one that its results give.
     pub fn exit_status(&self) -> u8 {
         self.recorded_status.unwrap_or_else(|| self.status())
@@ -284,6 +300,7 @@ impl Sum {
                 self.results.finish(*result);
             }
             Event::Charged(charged) => log.charges.push(charged),
+            Event::DeviceLost(lost) => log.lost.push(lost),
             Event::End(end) => {
                 log.interrupted = end.interrupted;
                 log.has_ended = true;
@@ -308,6 +325,7 @@ impl Sum {
             properties: IndexMap::new(),
             results: Vec::new(),
             charges: Vec::new(),
+            lost: Vec::new(),
             interrupted: true,
             has_ended: false,
             recorded_status: None,

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use indexmap::IndexMap;
 
 use crate::config::Sync;
-use crate::log::events::{Characterized, Charged, End, Event, Started, TestResult};
+use crate::log::events::{Characterized, Charged, DeviceLost, End, Event, Started, TestResult};
 use crate::log::read::{RunLog, Sum};
 use crate::os::Source;
 use crate::verdict::Outcome;
@@ -169,6 +169,11 @@ impl<'a> Recorder<'a> {
     /// Records that a crash is attributed to another test.
     pub fn charged(&self, charged: Charged) {
         self.record(Event::Charged(charged));
+    }
+
+    /// Records that a device is lost.
+    pub fn device_lost(&self, lost: &DeviceLost) {
+        self.record(Event::DeviceLost(lost.clone()));
     }
 
     /// Records the result of a test; a later result of the same test replaces it.

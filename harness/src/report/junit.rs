@@ -16,9 +16,9 @@ use quick_xml::events::{BytesEnd, BytesStart, Event};
 use quick_xml::{Reader, Writer};
 
 use super::text::{clean, one_line};
-use super::{headline, rerun};
+use super::{SUSPECT, headline, rerun};
 use crate::devices::run_device::RunDevice;
-use crate::log::events::{TestResult, left_behind_text};
+use crate::log::events::{DeviceLost, TestResult, left_behind_text};
 use crate::log::read::RunLog;
 use crate::verdict::Verdict;
 
@@ -26,15 +26,17 @@ use crate::verdict::Verdict;
 ///
 /// A failed test and an unexpected pass are a `failure`; a crash, a timeout and a test that was not
 /// run are an `error`; what was skipped, ignored or failed as expected is `skipped`, with the
-/// reason.
+/// reason. A lost device is one `error`, and the tests that were not run because of it are `skipped`.
 ///
 /// # Errors
 ///
 /// None is known: the file is written to memory.
 pub fn junit(log: &RunLog, device: &str, results: &[&TestResult]) -> io::Result<Vec<u8>> {
+    let lost = log.lost.iter().filter(|lost| lost.device == device);
     let suites = by_suite(results)
         .into_iter()
         .map(|(name, results)| suite(log, name, device, &results))
+        .chain(lost.map(|lost| lost_device(log, lost)))
         .collect();
     file(&format!("clmatrix on {device}"), suites, &properties(log, device, results))
 }
@@ -58,6 +60,20 @@ pub fn absent_devices(log: &RunLog) -> io::Result<Vec<u8>> {
     }
     let properties = [("run.id".to_owned(), log.header.run_id.clone())];
     file("clmatrix: expected devices", vec![suite], &properties)
+}
+
+/// The suite `device@DEVICE` with the loss of the device.
+fn lost_device(log: &RunLog, lost: &DeviceLost) -> TestSuite {
+    let device = one_line(&lost.device);
+    let mut suite = TestSuite::new(&format!("device@{device}"));
+    suite.set_timestamp(timestamp(log.header.time));
+    suite.hostname = one_line(&log.header.host);
+    let message = one_line(&format!("{}, after {}", lost.not_run(), lost.after));
+    let duration = junit_report::Duration::ZERO;
+    let mut case = TestCase::error("is-lost", duration, "device-lost", &message);
+    case.set_classname(&format!("{device}.device"));
+    suite.add_testcase(case);
+    suite
 }
 
 /// The drivers that show no platform: failed tests with `strict-drivers`, else skipped ones.
@@ -141,6 +157,9 @@ fn verdict(log: &RunLog, result: &TestResult) -> junit_report::TestResult {
     let message = || one_line(&headline(result));
     match result.verdict {
         Verdict::Pass => Junit::Success,
+        Verdict::NotRun if log.is_not_run_by_loss(result) => {
+            Junit::SkippedWithCause { type_, message: message(), cause: None }
+        }
         Verdict::Skip | Verdict::Ignored => {
             Junit::SkippedWithCause { type_, message: message(), cause: None }
         }
@@ -162,6 +181,9 @@ fn explanation(log: &RunLog, result: &TestResult) -> String {
     let mut text = result.outcome.to_string();
     if let Some(expected) = result.expected() {
         text += &format!("\n{expected}");
+    }
+    if log.is_suspect(result) {
+        text += &format!("\n{SUSPECT}");
     }
     cdata(&format!("{text}\nrerun: {}", rerun(log, result)))
 }

@@ -12,10 +12,10 @@ use super::excerpt;
 use super::table::{self, Color, Column, Group, MIN_WIDTH, cut, wrap};
 use super::text::{clean, first_line, one_line};
 use super::{
-    by_device, counted, headline, human, junit_path, rerun, shell_quoted, without_message,
+    SUSPECT, by_device, counted, headline, human, junit_path, rerun, shell_quoted, without_message,
 };
 use crate::devices::failure::FailedDriver;
-use crate::log::events::{TestResult, left_behind_text};
+use crate::log::events::{DeviceLost, TestResult, left_behind_text};
 use crate::log::read::RunLog;
 use crate::target::NOT_ALL_RUN;
 use crate::verdict::{Location, Outcome, Verdict};
@@ -109,7 +109,8 @@ pub fn matrix(log: &RunLog, layout: Layout<'_>) -> String {
     let table = if layout.quiet { String::new() } else { page.table() };
     let left_behind = if layout.quiet { String::new() } else { page.left_behind() };
     let (results, drivers) = (page.results(), page.failed_drivers());
-    let parts = [table, page.absent(), results, left_behind, drivers, page.summary()];
+    let (absent, lost) = (page.absent(), page.lost_devices());
+    let parts = [table, absent, results, left_behind, lost, drivers, page.summary()];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
@@ -176,6 +177,17 @@ impl Page<'_> {
         for expected in &self.log.absent {
             let sentence = format!("{}: expected, but no device matches", one_line(expected));
             text += &self.titled("ABSENT", &sentence);
+        }
+        text
+    }
+
+    /// Returns the devices that were lost, with the reason and the last test.
+    fn lost_devices(&self) -> String {
+        let mut text = String::new();
+        for DeviceLost { device, reason, after, .. } in &self.log.lost {
+            text += &self.titled("DEVICE LOST", &one_line(device));
+            text += &self.wrapped(reason);
+            let _ = writeln!(text, "  after {}", one_line(after));
         }
         text
     }
@@ -271,6 +283,9 @@ impl Page<'_> {
         if let Some(Location { file, line }) = place(result) {
             let _ = writeln!(text, "  at {}:{line}", one_line(file));
         }
+        if self.log.is_suspect(result) {
+            text += &self.indented(SUSPECT);
+        }
         text
     }
 
@@ -340,7 +355,7 @@ impl Page<'_> {
     }
 
     fn summary(&self) -> String {
-        let RunLog { header, absent, failed_drivers, results, .. } = self.log;
+        let RunLog { header, absent, failed_drivers, lost, results, .. } = self.log;
         let (word, color) = match self.log {
             log if log.interrupted => ("CUT SHORT", Color::Red),
             log if log.status() == NOT_ALL_RUN => ("NOT ALL RUN", Color::Red),
@@ -356,6 +371,9 @@ impl Page<'_> {
         let mut parts = self.total().parts();
         if !absent.is_empty() {
             parts.push(format!("{} absent", counted(absent.len(), "expected device")));
+        }
+        if !lost.is_empty() {
+            parts.push(format!("{} lost", counted(lost.len(), "device")));
         }
         if !failed_drivers.is_empty() {
             parts.push(format!("{} failed", counted(failed_drivers.len(), "driver")));

@@ -117,6 +117,9 @@ pub(crate) fn human(duration: Duration) -> String {
     }
 }
 
+/// The note on a result that the device may have caused.
+const SUSPECT: &str = "suspect: the device was lost afterwards";
+
 /// The command that runs this test alone.
 fn rerun(log: &RunLog, result: &TestResult) -> String {
     format!("{} {}", log.header.rerun_command, shell_quoted(&result.test))

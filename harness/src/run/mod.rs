@@ -3,6 +3,7 @@
 
 pub(crate) mod echo;
 pub(crate) mod execution;
+mod health;
 pub(crate) mod interrupt;
 pub mod plan;
 pub(crate) mod progress;

@@ -23,13 +23,21 @@ use crate::log::recorder::Recorder;
 use crate::os::StopSignal;
 use crate::registry::{Ignore, Test};
 use crate::requirement;
+use crate::run::health::Health;
 use crate::run::plan::{Plan, Planned};
 use crate::verdict::{Expectation, ExpectedStatus, Outcome, judge};
-use crate::worker::parent::{Attempt, KILLED_FROM_OUTSIDE, STOPPED, Worker, WorkerCommand};
+use crate::worker::parent::{
+    Attempt, KILLED_FROM_OUTSIDE, START_LIMIT, STOPPED, Worker, WorkerCommand,
+};
 
-/// After so many workers in a row that did not start, a device is given up. After so many in a row that
-/// could not be prepared, workers are not prepared.
-const START_TRIES: usize = 2;
+/// After so many workers in a row that could not be prepared, workers are not prepared.
+const PREPARE_TRIES: usize = 2;
+
+/// After so many probes in a row that fail, a device is lost.
+const PROBES: usize = 2;
+
+/// The time limit of a probe, and before it of the start of its worker.
+const PROBE_LIMIT: Duration = Duration::from_secs(10);
 
 /// A plan with all that is needed to run it.
 pub struct Run<'a> {
@@ -84,7 +92,7 @@ struct DeviceRun<'a> {
     /// Positions in the plan.
     entries: Vec<usize>,
     next: AtomicUsize,
-    failed_starts: AtomicUsize,
+    health: Health,
     /// Workers in a row that were lost when they made their first context.
     failed_preparations: AtomicUsize,
 }
@@ -101,7 +109,7 @@ fn device_runs<'a>(run: &'a Run<'_>) -> Vec<DeviceRun<'a>> {
             is_characterized: Mutex::new(false),
             entries: Vec::new(),
             next: AtomicUsize::new(0),
-            failed_starts: AtomicUsize::new(0),
+            health: Health::default(),
             failed_preparations: AtomicUsize::new(0),
         })
         .collect();
@@ -180,6 +188,9 @@ impl<'a> Slot<'a> {
         let worker_survived = attempt.worker_survived;
         let result = self.result(entry, started, attempt, expectation);
         self.recorder.finished(position, &result);
+        if self.device_run.health.note(&result.test, &result.outcome) {
+            self.probe(position);
+        }
         if let Some((position, previous)) = self.unsettled.replace((position, result)) {
             self.recorder.settled(position, &previous);
         }
@@ -205,6 +216,9 @@ impl<'a> Slot<'a> {
                 }
             }
         }
+        if let Some(lost) = self.device_run.health.lost() {
+            return Some(Outcome::NotRun { reason: lost.not_run() });
+        }
         if entry.lacks_device() {
             return Some(Outcome::NotRun { reason: NO_DEVICE_FOUND.to_owned() });
         }
@@ -229,6 +243,9 @@ impl<'a> Slot<'a> {
         let attempt = self.attempt(position, 1, limit);
         let Some(Outcome::Crashed { how }) = &attempt.outcome else { return attempt };
         if how == KILLED_FROM_OUTSIDE {
+            return attempt;
+        }
+        if self.device_run.health.lost().is_some() {
             return attempt;
         }
         let Some((previous, mut suspect)) = self.unsettled.take() else { return attempt };
@@ -276,6 +293,7 @@ impl<'a> Slot<'a> {
             None => match self.start_prepared_worker() {
                 Ok(worker) => worker,
                 Err(reason) => {
+                    self.probe(position);
                     let outcome = Outcome::NotRun { reason };
                     return Attempt { number, ..Attempt::without_running(outcome) };
                 }
@@ -300,6 +318,11 @@ impl<'a> Slot<'a> {
         });
         attempt.number = number;
         attempt.worker = Some(self.worker_number);
+        if let Some(Outcome::Crashed { .. } | Outcome::TimedOut { .. }) = attempt.outcome {
+            drop(worker);
+            self.probe(position);
+            return attempt;
+        }
         let settings = &self.device_run.config.settings;
         if let Some(Outcome::Passed) = attempt.outcome {
             Self::fail_by_settings(settings, test, &mut attempt);
@@ -334,7 +357,7 @@ impl<'a> Slot<'a> {
     fn start_prepared_worker(&mut self) -> Result<Worker, String> {
         let mut worker = self.start_worker()?;
         let failed = &self.device_run.failed_preparations;
-        if failed.load(Ordering::Relaxed) >= START_TRIES {
+        if failed.load(Ordering::Relaxed) >= PREPARE_TRIES {
             return Ok(worker);
         }
         if worker.prepare(self.stop).is_ok() {
@@ -346,25 +369,41 @@ impl<'a> Slot<'a> {
         self.start_worker()
     }
 
-    fn start_worker(&mut self) -> Result<Worker, String> {
-        if self.device_run.failed_starts.load(Ordering::Relaxed) >= START_TRIES {
-            return Err("the device was given up: its workers do not start any more".to_owned());
+    /// Probes the device, each time in a worker of its own, until a probe passes or the device is lost.
+    fn probe(&self, after: usize) {
+        let DeviceRun { device, health, config, .. } = self.device_run;
+        let Some(device) = device else { return };
+        let mut reason = String::new();
+        for _ in 0..PROBES {
+            let probed = Worker::start(&config.command, PROBE_LIMIT, self.stop)
+                .and_then(|mut worker| worker.probe(PROBE_LIMIT, self.stop));
+            match probed {
+                Ok(Ok(())) => return health.probe_passed(),
+                Ok(Err(error)) => reason = error,
+                Err(lost) => match lost.reason() {
+                    Some(error) => reason = error,
+                    None => return,
+                },
+            }
         }
-        match Worker::start(&self.device_run.config.command, self.stop) {
+        let after = self.run.plan.id(&self.run.plan.entries[after]);
+        if let Some(lost) = health.lose(&device.run.id, reason, &after) {
+            self.recorder.device_lost(lost);
+        }
+    }
+
+    fn start_worker(&mut self) -> Result<Worker, String> {
+        match Worker::start(&self.device_run.config.command, START_LIMIT, self.stop) {
             Ok(worker) => {
-                self.device_run.failed_starts.store(0, Ordering::Relaxed);
                 self.tests_run = 0;
                 self.worker_number = self.recorder.number_worker();
                 // The worker may die while it is characterized; the next worker is not asked again.
                 self.characterized(worker).map_or_else(|| self.start_worker(), Ok)
             }
-            Err(lost) => match lost.reason() {
-                None => Err(STOPPED.to_owned()),
-                Some(reason) => {
-                    self.device_run.failed_starts.fetch_add(1, Ordering::Relaxed);
-                    Err(format!("no worker could be started: {reason}"))
-                }
-            },
+            Err(lost) => Err(match lost.reason() {
+                None => STOPPED.to_owned(),
+                Some(reason) => format!("no worker could be started: {reason}"),
+            }),
         }
     }
 

@@ -13,10 +13,10 @@ use clmatrix::select::FoundPlatform;
 use clmatrix_characterize::Characterization;
 use clmatrix_characterize::measure::{Measured, Settings, SystemClock, Topic, measure};
 
-use super::property;
 use super::protocol::{
     Answer, DeviceAddress, Ended, Enumerated, ROLE_VARIABLE, Request, Role, Task,
 };
+use super::{device_probe, property};
 use crate::devices::diagnose;
 use crate::devices::failure::{DriverFailure, FailureKind};
 use crate::devices::icd::LoaderVariables;
@@ -77,6 +77,9 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
                 // The test may have forked, and its child must not go on as a second worker.
                 let Some(answer) = state.test(number, test) else { return 0 };
                 answer
+            }
+            Task::Probe => {
+                Answer::Probed { number, result: device_probe::probe(&fixtures::device()) }
             }
             Task::Characterize { with_builds } => {
                 let result =

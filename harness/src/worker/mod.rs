@@ -6,6 +6,7 @@
 
 pub mod capture;
 pub mod child;
+mod device_probe;
 pub mod parent;
 pub(crate) mod property;
 pub mod protocol;

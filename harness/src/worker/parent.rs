@@ -162,9 +162,13 @@ fn deadline_in(limit: Duration) -> Instant {
 
 impl Worker {
     /// Starts a worker and waits until it is bound to its device.
-    pub fn start(command: &WorkerCommand, stop: &StopSignal) -> Result<Self, WorkerLost> {
+    pub fn start(
+        command: &WorkerCommand,
+        limit: Duration,
+        stop: &StopSignal,
+    ) -> Result<Self, WorkerLost> {
         let mut worker = Self::spawn(command).map_err(WorkerLost::Failed)?;
-        let trouble = match worker.answer(Instant::now() + START_LIMIT, stop) {
+        let trouble = match worker.answer(Instant::now() + limit, stop) {
             Reply::Answered(Answer::Ready) => {
                 // The output of a driver that loads belongs to no test.
                 worker.discard_output();
@@ -173,7 +177,7 @@ impl Worker {
             Reply::Answered(Answer::NoDevice(reason)) => reason,
             Reply::Answered(other) => format!("unexpected answer {other:?}"),
             Reply::Died(ending) => format!("the driver ended the worker: {ending}"),
-            Reply::TimedOut => format!("the driver did not load within {START_LIMIT:?}"),
+            Reply::TimedOut => format!("the driver did not load within {limit:?}"),
             Reply::Stopped => return Err(WorkerLost::Stopped),
         };
         Err(WorkerLost::Failed(worker.with_last_stderr_line(&trouble)))
@@ -257,6 +261,18 @@ impl Worker {
             Reply::Stopped => None,
         };
         attempt
+    }
+
+    /// Checks that the device works. The driver may end or hang the worker.
+    pub fn probe(
+        &mut self,
+        limit: Duration,
+        stop: &StopSignal,
+    ) -> Result<Result<(), String>, WorkerLost> {
+        self.ask(Task::Probe, limit, stop, |answer| match answer {
+            Answer::Probed { result, .. } => Ok(result),
+            other => Err(other),
+        })
     }
 
     /// Queries the properties of the device. The driver may end or hang the worker.

@@ -63,6 +63,8 @@ pub enum Task {
         /// `Test::name`.
         name: String,
     },
+    /// Check that the device works.
+    Probe,
     /// Query the properties of the device.
     Characterize {
         /// True if kernels are built for the answers that need that; else these are left out.
@@ -101,6 +103,13 @@ pub enum Answer {
         number: u64,
         /// Its end.
         ended: Box<Ended>,
+    },
+    /// The device works, or the reason why not.
+    Probed {
+        /// The number of the request.
+        number: u64,
+        /// The first failure.
+        result: Result<(), String>,
     },
     /// The properties of the device.
     Characterized {
@@ -147,6 +156,7 @@ impl Answer {
             Self::Platforms(_) | Self::Ready | Self::NoDevice(_) => None,
             Self::Prepared { number }
             | Self::Done { number, .. }
+            | Self::Probed { number, .. }
             | Self::Characterized { number, .. }
             | Self::Trying { number, .. }
             | Self::Measured { number, .. } => Some(*number),

@@ -4,6 +4,7 @@
 //! the order in which a worker gets them.
 
 mod leftovers;
+mod sick;
 
 use std::io::Write;
 use std::path::Path;

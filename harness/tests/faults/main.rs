@@ -13,6 +13,7 @@ mod leftovers;
 mod libtest;
 mod reports;
 mod run;
+mod sick;
 mod side_by_side;
 mod stop;
 mod support;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         expectations::CHECKS,
         side_by_side::CHECKS,
         stop::CHECKS,
+        sick::CHECKS,
         event_log::CHECKS,
         characterize::CHECKS,
         drivers::CHECKS,

@@ -11,7 +11,7 @@ use clmatrix_characterize::measure::{
 use crate::devices::TestDevice;
 use crate::os::StopSignal;
 use crate::run::schedule::WorkerConfig;
-use crate::worker::parent::{Worker, WorkerLost};
+use crate::worker::parent::{START_LIMIT, Worker, WorkerLost};
 
 /// A device and its worker.
 pub struct DeviceSession<'a> {
@@ -110,7 +110,7 @@ impl<'a> DeviceSession<'a> {
         if let Some(reason) = &self.given_up {
             return Err(WorkerLost::Failed(reason.clone()));
         }
-        let started = Worker::start(&self.config.command, self.stop);
+        let started = Worker::start(&self.config.command, START_LIMIT, self.stop);
         if let Err(lost @ WorkerLost::Failed(_)) = &started {
             self.given_up = Some(lost.to_string());
         }

@@ -19,6 +19,7 @@ fn log(devices: &[&str], results: Vec<TestResult>) -> RunLog {
         results,
         interrupted: false,
         charges: Vec::new(),
+        lost: Vec::new(),
         has_ended: true,
         recorded_status: None,
         unknown_events: 0,

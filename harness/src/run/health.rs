@@ -1,0 +1,119 @@
+//! The health of a device while its tests run.
+
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use crate::log::events::DeviceLost;
+use crate::verdict::Outcome;
+
+/// The number of results in a row that do not pass before a probe.
+const FEW: usize = 3;
+
+/// The further results before the next probe of such a row, and before each one after it.
+const FURTHER: [usize; 2] = [10, 100];
+
+/// The health of a device. A device is lost when two probes in a row have failed.
+#[derive(Default)]
+pub struct Health {
+    lost: OnceLock<DeviceLost>,
+    row: Mutex<Row>,
+}
+
+/// The results since the last pass that ran and did not pass.
+struct Row {
+    length: usize,
+    /// The length at which the next probe is due.
+    probe_at: usize,
+    /// The number of good probes in the row.
+    good_probes: usize,
+    /// The tests since the last pass or good probe.
+    suspects: Vec<String>,
+}
+
+impl Default for Row {
+    fn default() -> Self {
+        Self { length: 0, probe_at: FEW, good_probes: 0, suspects: Vec::new() }
+    }
+}
+
+impl Health {
+    /// Returns the loss of the device, if the device is lost.
+    pub fn lost(&self) -> Option<&DeviceLost> {
+        self.lost.get()
+    }
+
+    /// Takes the outcome of a test into account. Returns true if a probe is due.
+    pub fn note(&self, test: &str, outcome: &Outcome) -> bool {
+        let mut row = self.row();
+        match outcome {
+            Outcome::Passed => *row = Row::default(),
+            Outcome::Failed { .. } | Outcome::Crashed { .. } | Outcome::TimedOut { .. } => {
+                row.length += 1;
+                row.suspects.push(test.to_owned());
+            }
+            Outcome::Skipped { .. }
+            | Outcome::Ignored { .. }
+            | Outcome::NotRun { .. }
+            | Outcome::Unknown { .. } => return false,
+        }
+        row.length == row.probe_at
+    }
+
+    /// Takes a good probe into account.
+    pub fn probe_passed(&self) {
+        let mut row = self.row();
+        row.suspects.clear();
+        row.probe_at = row.length + FURTHER[row.good_probes.min(FURTHER.len() - 1)];
+        row.good_probes += 1;
+    }
+
+    /// Makes the device lost after `test`. Returns the loss, unless the device was lost already.
+    pub fn lose(&self, device: &str, reason: String, test: &str) -> Option<&DeviceLost> {
+        let mut suspects = std::mem::take(&mut self.row().suspects);
+        if !suspects.iter().any(|suspect| suspect == test) {
+            suspects.push(test.to_owned());
+        }
+        let (device, after) = (device.to_owned(), test.to_owned());
+        self.lost.set(DeviceLost { device, reason, after, suspects }).ok()?;
+        self.lost.get()
+    }
+
+    fn row(&self) -> MutexGuard<'_, Row> {
+        self.row.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed() -> Outcome {
+        Outcome::Failed { message: "no".to_owned(), location: None }
+    }
+
+    /// The results, of 300 that fail, after which a probe is due if each probe passes.
+    #[test]
+    fn probes_become_rarer_while_they_pass() {
+        let health = Health::default();
+        let mut probes = Vec::new();
+        for number in 1..=300 {
+            if health.note("s::t@d", &failed()) {
+                probes.push(number);
+                health.probe_passed();
+            }
+        }
+        assert_eq!(probes, [3, 13, 113, 213]);
+    }
+
+    #[test]
+    fn a_pass_ends_the_row_and_a_skip_does_not() {
+        let skipped = Outcome::Skipped { reason: "none".to_owned() };
+        let health = Health::default();
+        for outcome in [failed(), failed(), Outcome::Passed, failed(), skipped, failed()] {
+            assert!(!health.note("s::t@d", &outcome));
+        }
+        assert!(health.note("s::last@d", &failed()));
+        let lost = health.lose("d", "no answer".to_owned(), "s::last@d").expect("the first loss");
+        assert_eq!(lost.suspects, ["s::t@d", "s::t@d", "s::last@d"]);
+        assert!(health.lose("d", "no answer".to_owned(), "s::last@d").is_none());
+    }
+}

@@ -1,0 +1,138 @@
+//! Devices that stop working in the middle of a run.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use clmatrix_harness::log::read::RunLog;
+use clmatrix_harness::verdict::Verdict;
+use tempfile::TempDir;
+
+use crate::Check;
+use crate::support::{COMMAND, child, compile, log, output, reports, shared_library};
+
+pub const CHECKS: &[Check] = &[
+    ("sick::a_device_without_contexts_is_lost", a_device_without_contexts_is_lost),
+    ("sick::a_driver_that_crashes_is_lost", a_driver_that_crashes_is_lost),
+    ("sick::a_driver_that_exits_is_lost", a_driver_that_exits_is_lost),
+    ("sick::a_driver_that_hangs_is_lost", a_driver_that_hangs_is_lost),
+    ("sick::a_device_that_recovers_is_tested_on", a_device_that_recovers_is_tested_on),
+    ("sick::two_failures_need_no_probe", two_failures_need_no_probe),
+    ("sick::other_devices_go_on", other_devices_go_on),
+];
+
+/// The tests of `faulty::sick` on PoCL, under a layer that makes contexts go wrong.
+///
+/// The first context is that of the worker before its first test. With one worker, each test then makes
+/// one more.
+struct SickRun {
+    folder: TempDir,
+    command: Command,
+}
+
+/// The number of tests in `faulty::sick`.
+const TESTS: usize = 12;
+
+impl SickRun {
+    fn new(mode: &str, contexts: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/context_layer.c");
+        let library = folder.path().join("liblayer.so");
+        compile(shared_library(&library, Path::new(source)));
+        let mut command = child(COMMAND, &["run", "faulty::sick::", "--devices", "pocl"]);
+        command.arg("--report-dir").arg(folder.path());
+        command.env("OPENCL_LAYERS", library).env("FAULTS_COUNT", folder.path().join("count"));
+        command.env("FAULTS_MODE", mode).env("FAULTS_CONTEXTS", contexts);
+        Self { folder, command }
+    }
+
+    /// Runs the tests. Returns the exit status, the page and the log.
+    fn end(&mut self) -> (Option<i32>, String, RunLog) {
+        let ended = output(std::mem::replace(&mut self.command, Command::new("true")));
+        let page = String::from_utf8(ended.stdout).expect("text");
+        (ended.status.code(), page, log(self.folder.path()))
+    }
+
+    /// The number of contexts that were made or tried.
+    fn contexts(&self) -> u64 {
+        self.folder.path().join("count").metadata().expect("a count").len()
+    }
+
+    fn junit(&self, device: &str) -> String {
+        let path: PathBuf = reports(self.folder.path()).join("junit").join(format!("{device}.xml"));
+        std::fs::read_to_string(path).expect("a report")
+    }
+}
+
+fn count(log: &RunLog, verdict: Verdict) -> usize {
+    log.results.iter().filter(|result| result.verdict == verdict).count()
+}
+
+/// Checks that the device was lost at the sixth context, after `unexpected` results of `verdict`.
+fn is_lost(mode: &str, verdict: Verdict, unexpected: usize) {
+    let mut run = SickRun::new(mode, "6-1000");
+    let (status, page, log) = run.end();
+    assert_eq!(status, Some(1));
+    assert!(page.lines().count() <= 40, "{page}");
+    assert_eq!(count(&log, Verdict::Pass), 4, "{page}");
+    assert_eq!(count(&log, verdict), unexpected, "{page}");
+    assert_eq!(count(&log, Verdict::NotRun), TESTS - 4 - unexpected, "{page}");
+    let [lost] = &log.lost[..] else { panic!("{:?}", log.lost) };
+    assert_eq!(lost.suspects.len(), unexpected);
+    assert!(log.results.iter().filter(|result| log.is_suspect(result)).count() == unexpected);
+    assert!(page.contains(&format!("DEVICE LOST {}", lost.device)), "{page}");
+    let words: Vec<&str> = page.split_whitespace().collect();
+    assert!(words.join(" ").contains(" not run, 1 device lost"), "{page}");
+    let junit = run.junit(&lost.device);
+    assert!(junit.contains(&format!(" name=\"device@{}\"", lost.device)));
+    assert_eq!(junit.matches("type=\"device-lost\"").count(), 1);
+    assert_eq!(junit.matches("type=\"not-run\"").count(), TESTS - 4 - unexpected);
+    assert!(!junit.contains("<error type=\"not-run\""));
+}
+
+fn a_device_without_contexts_is_lost() {
+    is_lost("error", Verdict::Fail, 3);
+}
+
+fn a_driver_that_crashes_is_lost() {
+    is_lost("crash", Verdict::Crash, 1);
+}
+
+fn a_driver_that_exits_is_lost() {
+    is_lost("exit", Verdict::Crash, 1);
+}
+
+fn a_driver_that_hangs_is_lost() {
+    is_lost("hang", Verdict::Timeout, 1);
+}
+
+fn a_device_that_recovers_is_tested_on() {
+    let mut run = SickRun::new("hang", "6-7");
+    let (status, page, log) = run.end();
+    assert_eq!(status, Some(1));
+    assert_eq!(
+        (count(&log, Verdict::Timeout), count(&log, Verdict::Pass)),
+        (1, TESTS - 1),
+        "{page}"
+    );
+    assert!(log.lost.is_empty() && !log.results.iter().any(|result| log.is_suspect(result)));
+}
+
+/// The seventh context is that of the worker after the first failure.
+fn two_failures_need_no_probe() {
+    let mut run = SickRun::new("error", "6-8");
+    let (status, page, log) = run.end();
+    assert_eq!(status, Some(1));
+    assert_eq!((count(&log, Verdict::Fail), count(&log, Verdict::Pass)), (2, TESTS - 2), "{page}");
+    assert_eq!(run.contexts(), 1 + TESTS as u64 + 2, "one for each worker and for each test");
+}
+
+fn other_devices_go_on() {
+    let mut run = SickRun::new("crash", "6-1000");
+    run.command.env("POCL_DEVICES", "pthread pthread pthread pthread").env("FAULTS_POSITION", "2");
+    let (status, page, log) = run.end();
+    assert_eq!(status, Some(1));
+    assert_eq!(log.header.devices.len(), 4, "{page}");
+    let [lost] = &log.lost[..] else { panic!("{:?}", log.lost) };
+    assert_eq!(lost.device, log.header.devices[2].id);
+    assert_eq!(count(&log, Verdict::Pass), 4 + 3 * TESTS, "{page}");
+}
