@@ -3,8 +3,11 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use crate::config::{Config, ConfigError, DEFAULT_PROFILE, EmbeddedConfig, Profile};
+use crate::config::{
+    Config, ConfigError, DEFAULT_PROFILE, DeviceSettings, EmbeddedConfig, Profile, TimeoutFactor,
+};
 use crate::devices::cache::MachineCache;
 use crate::devices::failure::FailedDriver;
 use crate::devices::probe::Probe;
@@ -32,6 +35,10 @@ pub struct Options {
     pub icd: Vec<PathBuf>,
     /// `--strict-drivers`; the profile may ask for it as well.
     pub strict_drivers: bool,
+    /// `--timeout`.
+    pub timeout: Option<Duration>,
+    /// `--timeout-factor`.
+    pub timeout_factor: Option<TimeoutFactor>,
     /// Allows the drivers' answers of a recent run.
     pub cached_devices: bool,
     /// Arguments that lead this executable to its worker's entry.
@@ -199,7 +206,7 @@ impl Setup {
             .collect::<Result<_, _>>()?;
         let host = WorkerConfig {
             command: self.worker_command(Role::Host, Vec::new()),
-            settings: self.profile.host_settings(),
+            settings: self.options.limits(self.profile.host_settings()),
         };
         Ok(Run {
             plan,
@@ -207,6 +214,8 @@ impl Setup {
             host,
             expectation,
             include_ignored: false,
+            max_fail: None,
+            deadline: self.profile.deadline(),
             echo: false,
             characterize: false,
         })
@@ -225,7 +234,7 @@ impl Setup {
         environment.push(("PYOPENCL_TEST".into(), None));
         Ok(WorkerConfig {
             command: self.worker_command(Role::Device(device.address.clone()), environment),
-            settings: self.profile.settings_for(&device.run),
+            settings: self.options.limits(self.profile.settings_for(&device.run)),
         })
     }
 
@@ -239,6 +248,13 @@ impl Setup {
 }
 
 impl Options {
+    /// Replaces the limits that the options have.
+    fn limits(&self, mut settings: DeviceSettings) -> DeviceSettings {
+        settings.timeout = self.timeout.unwrap_or(settings.timeout);
+        settings.timeout_factor = self.timeout_factor.unwrap_or(settings.timeout_factor);
+        settings
+    }
+
     /// Reads the configuration, and finds the name of the profile.
     fn configuration(&self) -> Result<(Config, String), ConfigError> {
         let config = Config::load(self.config.as_deref(), self.embedded)?;

@@ -9,8 +9,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use crate::config::Sync;
 use crate::log::events::{TestResult, left_behind_text};
 use crate::log::recorder::{Observer, Recorder};
-use crate::os;
 use crate::registry::{self, Test};
+use crate::run::interrupt::Stop;
 use crate::run::plan::Plan;
 use crate::run::schedule;
 use crate::setup::{Options, Setup, SetupError};
@@ -71,7 +71,7 @@ fn run_on_all_devices(setup: &Setup, test: &'static Test) -> Result<Vec<TestResu
 
     let results = Results::default();
     let recorder = Recorder::new(None, Sync::Off, false, &results);
-    let (never, _switch) = os::stop_signal().expect("a socket pair can be made");
+    let never = Stop::new().expect("a socket pair can be made");
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     schedule::execute(&run, &recorder, &never);
     drop(turn);

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, value_parser};
 
 use super::Common;
 use super::filter::Filter;
-use crate::config::DEFAULT_PROFILE;
+use crate::config::{DEFAULT_PROFILE, TimeoutFactor};
 use crate::devices::TestDevice;
 use crate::log::read::RunLog;
 use crate::log::run_header::RunCommand;
@@ -58,6 +58,21 @@ pub struct RunArguments {
     /// Also run the tests that are marked `#[ignore]`.
     #[arg(long)]
     include_ignored: bool,
+    /// The time limit of a test that has none of its own [default: the configuration's, else 60s].
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    timeout: Option<Duration>,
+    /// Multiply all time limits, also those of tests [default: the profile's, else 1].
+    #[arg(long, value_name = "NUMBER")]
+    timeout_factor: Option<TimeoutFactor>,
+    /// Stop the run after this time, and write the reports [default: the profile's, else never].
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    deadline: Option<Duration>,
+    /// Stop the run after this number of unexpected results.
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
+    max_fail: Option<u32>,
+    /// Stop the run after the first unexpected result.
+    #[arg(long, conflicts_with = "max_fail")]
+    fail_fast: bool,
     /// Show the output of running tests at once, line by line, on standard error.
     #[arg(long, visible_alias = "nocapture")]
     no_capture: bool,
@@ -87,7 +102,12 @@ enum RunFormat {
 
 pub fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
     let options = arguments.common.options(target);
-    let setup = Setup::new(Options { strict_drivers: arguments.strict_drivers, ..options })?;
+    let setup = Setup::new(Options {
+        strict_drivers: arguments.strict_drivers,
+        timeout: arguments.timeout,
+        timeout_factor: arguments.timeout_factor,
+        ..options
+    })?;
     if !arguments.quiet {
         status_line(&setup.config.summary());
     }
@@ -107,6 +127,8 @@ pub fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyErro
     let expectation = setup.expectations(&plan);
     let mut run = setup.run(&plan, &expectation)?;
     run.include_ignored = arguments.include_ignored;
+    run.max_fail = arguments.max_fail();
+    run.deadline = arguments.deadline.or(run.deadline);
     run.echo = arguments.no_capture;
     run.characterize = arguments.characterize;
     let command = RunCommand::new(arguments.rerun_command(&setup), arguments.filter.clone());
@@ -159,6 +181,10 @@ fn no_test_matches(filter: &[String], devices: &[TestDevice]) -> String {
 }
 
 impl RunArguments {
+    fn max_fail(&self) -> Option<usize> {
+        if self.fail_fast { Some(1) } else { self.max_fail.map(|most| most as usize) }
+    }
+
     /// Returns the place of the reports.
     fn place(&self, setup: &Setup, plan: &Plan, command: &RunCommand) -> Place {
         Place {
@@ -184,6 +210,12 @@ impl RunArguments {
         }
         if setup.profile_name != DEFAULT_PROFILE {
             add("--profile", &setup.profile_name);
+        }
+        if let Some(timeout) = self.timeout {
+            add("--timeout", &humantime::format_duration(timeout).to_string());
+        }
+        if let Some(factor) = self.timeout_factor {
+            add("--timeout-factor", &factor.get().to_string());
         }
         if self.include_ignored {
             command += " --include-ignored";

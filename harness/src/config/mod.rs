@@ -5,6 +5,8 @@
 //!
 //! [profile.default]
 //! timeout = "60s"                  # for one test on one device
+//! timeout-factor = 1.0             # multiplies all limits, those of tests as well
+//! deadline = "80m"                 # then the run stops; never without the key
 //! slots = 1                        # tests at a time on one device
 //! tests-per-worker = 100           # then a new process; no limit without the key
 //! leftovers = "note"               # or "fail": tests that change their process for the next one
@@ -63,7 +65,7 @@ pub use expectations::{DeviceExpectations, Expectations};
 pub use profile::{DeviceSettings, Profile};
 use profile::{Override, ProfileKeys};
 pub use sync::Sync;
-pub use value::Leftovers;
+pub use value::{Leftovers, TimeoutFactor};
 
 const BUILTIN: &str = include_str!("builtin.toml");
 

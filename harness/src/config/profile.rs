@@ -9,7 +9,9 @@ use serde::Deserialize;
 
 use super::device_match::DeviceMatch;
 use super::sync::Sync;
-use super::value::{Count, Diagnostics, IdPattern, Leftovers, NamePattern, PlatformName, Timeout};
+use super::value::{
+    Count, Diagnostics, IdPattern, Leftovers, NamePattern, PlatformName, Timeout, TimeoutFactor,
+};
 use crate::devices::run_device::RunDevice;
 
 /// The settings of a run.
@@ -21,6 +23,7 @@ pub struct Profile {
     strict_drivers: bool,
     sync: Sync,
     keep_runs: usize,
+    deadline: Option<Duration>,
     /// The settings of a device that no override matches.
     settings: DeviceSettings,
     overrides: Arc<[Override]>,
@@ -29,8 +32,10 @@ pub struct Profile {
 /// The settings for the tests of one device.
 #[derive(Clone, Debug)]
 pub struct DeviceSettings {
-    /// The time limit of a test.
+    /// The time limit of a test that has none of its own.
     pub timeout: Duration,
+    /// Multiplies all time limits.
+    pub timeout_factor: TimeoutFactor,
     /// The number of tests that may run at the same time, at least 1.
     pub slots: usize,
     /// The number of tests after which a new worker replaces the old one; `None`: no limit.
@@ -51,6 +56,8 @@ pub(super) struct ProfileKeys {
     strict_drivers: Option<bool>,
     sync: Option<Sync>,
     keep_runs: Option<Count>,
+    deadline: Option<Timeout>,
+    timeout_factor: Option<TimeoutFactor>,
     timeout: Option<Timeout>,
     slots: Option<Count>,
     tests_per_worker: Option<Count>,
@@ -95,8 +102,10 @@ impl Profile {
             strict_drivers: false,
             sync: Sync::default(),
             keep_runs: 10,
+            deadline: None,
             settings: DeviceSettings {
                 timeout: Duration::from_secs(60),
+                timeout_factor: TimeoutFactor::default(),
                 slots: 1,
                 tests_per_worker: None,
                 leftovers: Leftovers::Note,
@@ -120,7 +129,10 @@ impl Profile {
         self.strict_drivers = keys.strict_drivers.unwrap_or(self.strict_drivers);
         self.sync = keys.sync.unwrap_or(self.sync);
         self.keep_runs = keys.keep_runs.map_or(self.keep_runs, |runs| runs.0);
-        self.settings.apply(keys.timeout, keys.slots, keys.tests_per_worker, keys.leftovers, None);
+        self.deadline = keys.deadline.map(|deadline| deadline.0).or(self.deadline);
+        let settings = &mut self.settings;
+        settings.timeout_factor = keys.timeout_factor.unwrap_or(settings.timeout_factor);
+        settings.apply(keys.timeout, keys.slots, keys.tests_per_worker, keys.leftovers, None);
     }
 
     /// The selected devices, in the grammar of `CLMATRIX_TEST`; `None`: all.
@@ -157,6 +169,11 @@ impl Profile {
         self.keep_runs
     }
 
+    /// The time after which a run stops.
+    pub fn deadline(&self) -> Option<Duration> {
+        self.deadline
+    }
+
     /// The settings for `device`: those of the profile, then those of each override that matches.
     pub fn settings_for(&self, device: &RunDevice) -> DeviceSettings {
         self.settings_where(|on| on.matches(device))
@@ -179,6 +196,11 @@ impl Profile {
 }
 
 impl DeviceSettings {
+    /// Returns the time limit of a test, which may have a limit of its own.
+    pub fn limit(&self, own: Option<Duration>) -> Duration {
+        self.timeout_factor.times(own.unwrap_or(self.timeout))
+    }
+
     /// The first line in which the driver reports an error.
     pub fn complaint_in<'a>(&self, stderr: &'a str) -> Option<&'a str> {
         stderr.lines().find(|line| self.diagnostics.is_match(line))

@@ -459,9 +459,18 @@ fn mistakes_in_the_configuration() {
             ],
         ),
         (
+            "[profile.default]\ntimeout-factor = -1.0",
+            [
+                "clmatrix.toml:2:18: a factor must be a number greater than zero",
+                "  |",
+                "2 | timeout-factor = -1.0",
+                "  |                  ^^^^",
+            ],
+        ),
+        (
             "[profile.default]\nspeed = 3",
             [
-                "clmatrix.toml:2:1: unknown key `speed`; known: `devices`, `expected-devices`, `report-dir`, `strict-drivers`, `sync`, `keep-runs`, `timeout`, `slots`, `tests-per-worker`, `leftovers`",
+                "clmatrix.toml:2:1: unknown key `speed`; known: `devices`, `expected-devices`, `report-dir`, `strict-drivers`, `sync`, `keep-runs`, `deadline`, `timeout-factor`, `timeout`, `slots`, `tests-per-worker`, `leftovers`",
                 "  |",
                 "2 | speed = 3",
                 "  | ^^^^^",

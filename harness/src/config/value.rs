@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::str::FromStr;
 use std::time::Duration;
 
 use clmatrix::select::PlatformPattern;
@@ -152,6 +153,53 @@ impl Visitor<'_> for CountVisitor {
             Ok(count @ 1..) => Ok(Count(count)),
             _ => Err(E::invalid_value(Unexpected::Signed(number), &self)),
         }
+    }
+}
+
+/// A factor for time limits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimeoutFactor(f64);
+
+impl TimeoutFactor {
+    /// Multiplies a limit.
+    pub fn times(self, limit: Duration) -> Duration {
+        Duration::try_from_secs_f64(limit.as_secs_f64() * self.0).unwrap_or(Duration::MAX)
+    }
+
+    /// The factor.
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl Default for TimeoutFactor {
+    fn default() -> Self {
+        Self(1.0)
+    }
+}
+
+impl TryFrom<f64> for TimeoutFactor {
+    type Error = &'static str;
+
+    fn try_from(factor: f64) -> Result<Self, Self::Error> {
+        match factor.is_finite() && factor > 0.0 {
+            true => Ok(Self(factor)),
+            false => Err("a factor must be a number greater than zero"),
+        }
+    }
+}
+
+impl FromStr for TimeoutFactor {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().unwrap_or(f64::NAN).try_into()
+    }
+}
+
+impl<'de> Deserialize<'de> for TimeoutFactor {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        f64::deserialize(deserializer)?.try_into().map_err(D::Error::custom)
     }
 }
 

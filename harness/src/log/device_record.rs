@@ -52,6 +52,9 @@ pub struct SettingsRecord {
     #[serde(rename = "timeout_ns", with = "nanoseconds")]
     #[schemars(with = "u64")]
     pub timeout: Duration,
+    /// Multiplies all time limits. Absent if it is 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_factor: Option<f64>,
     /// The number of tests that may run at the same time.
     pub slots: u64,
     /// The number of tests after which a new worker replaces the old one.
@@ -112,6 +115,7 @@ impl SettingsRecord {
     pub fn new(settings: &DeviceSettings) -> Self {
         Self {
             timeout: settings.timeout,
+            timeout_factor: Some(settings.timeout_factor.get()).filter(|factor| *factor != 1.0),
             slots: settings.slots as u64,
             tests_per_worker: settings.tests_per_worker.map(|tests| tests as u64),
             leftovers: settings.leftovers,

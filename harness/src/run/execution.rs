@@ -7,6 +7,8 @@ use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use humantime::format_duration;
+
 use crate::log::device_record::DeviceRecord;
 use crate::log::events::{DeviceAbsent, DriverFailed, End, Event};
 use crate::log::plan::plan_events;
@@ -16,7 +18,7 @@ use crate::log::run_header::{RunCommand, RunHeader};
 use crate::log::store::{self, LOG, Place, RunFolder};
 use crate::os;
 use crate::report;
-use crate::run::interrupt;
+use crate::run::interrupt::Stop;
 use crate::run::plan::Plan;
 use crate::run::schedule::{self, Run};
 use crate::setup::Setup;
@@ -71,13 +73,13 @@ impl Execution<'_> {
         let folder = self.place.as_ref().map(|place| self.create(place)).transpose()?;
         let (folder, file) = folder.unzip();
         let recorder = Recorder::new(file, self.setup.profile.sync(), self.print_events, observer);
-        let stop = interrupt::stop_on_signals()?;
+        let stop = Stop::on_signals()?;
         let started = Instant::now();
         self.record_head(&recorder);
         let shown = std::thread::scope(|scope| {
             let (ended, end) = mpsc::channel::<()>();
-            scope.spawn(|| sync_until(end, &recorder));
-            let (run, recorder, stop) = (&self.run, &recorder, &stop);
+            scope.spawn(|| self.attend(end, &recorder, &stop));
+            let (run, recorder, stop) = (&self.run, &recorder, &*stop);
             scope.spawn(move || {
                 let run = || schedule::execute(run, recorder, stop);
                 panic::catch_unwind(AssertUnwindSafe(run))
@@ -87,7 +89,7 @@ impl Execution<'_> {
             meanwhile()
         });
         // Ctrl-C after the last test is not an interruption: all results are there.
-        let interrupted = stop.is_set() && recorder.lacks_results();
+        let interrupted = stop.is_requested() && recorder.lacks_results();
         recorder.record_end(|sum| self.end(sum, interrupted, started.elapsed()));
         recorder.sync_if_dirty();
         let printed = recorder.take_stdout_error().map_or(Ok(()), Err);
@@ -142,6 +144,22 @@ impl Execution<'_> {
         }
     }
 
+    /// Syncs the log at most once a second, and stops the run at its deadline, until `end`.
+    fn attend(&self, end: mpsc::Receiver<()>, recorder: &Recorder<'_>, stop: &Stop) {
+        let started = Instant::now();
+        let left = || self.run.deadline.map(|deadline| deadline.saturating_sub(started.elapsed()));
+        while end.recv_timeout(left().map_or(SYNC_INTERVAL, |left| left.min(SYNC_INTERVAL)))
+            == Err(RecvTimeoutError::Timeout)
+        {
+            recorder.sync_if_dirty();
+            if left() == Some(Duration::ZERO) {
+                let deadline = self.run.deadline.unwrap_or_default();
+                stop.request(&format!("the deadline of {} is over", format_duration(deadline)));
+                let _ = end.recv();
+            }
+        }
+    }
+
     fn end(&self, sum: Option<&Sum>, interrupted: bool, duration: Duration) -> End {
         let mut counts = BTreeMap::new();
         for result in sum.iter().flat_map(|sum| sum.results()) {
@@ -150,13 +168,6 @@ impl Execution<'_> {
         let status = sum.map(|sum| sum.status(interrupted));
         let exit_status = if self.plan.lacks_devices() { Some(CANNOT_RUN) } else { status };
         End { interrupted, duration, exit_status, counts }
-    }
-}
-
-/// Syncs the log at most once a second, until `end`.
-fn sync_until(end: mpsc::Receiver<()>, recorder: &Recorder<'_>) {
-    while end.recv_timeout(SYNC_INTERVAL) == Err(RecvTimeoutError::Timeout) {
-        recorder.sync_if_dirty();
     }
 }
 

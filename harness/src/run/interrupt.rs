@@ -1,33 +1,72 @@
-//! Ctrl-C, and a request to end from outside: the run stops, and its reports are written.
+//! The stop of a run before its end: by Ctrl-C or a signal, a deadline, or too many failures. The reports
+//! are written.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use crate::os::{self, StopSignal};
+use crate::os::{self, StopSignal, StopSwitch};
 use crate::terminal::{self, AnyError, status_line};
 
 /// The time that a terminal has to take output.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Returns a signal that SIGINT, SIGTERM and SIGHUP set. A second one ends the process at once.
-pub fn stop_on_signals() -> Result<StopSignal, AnyError> {
-    let (signal, switch) = os::stop_signal()?;
-    let seen = AtomicBool::new(false);
-    ctrlc::set_handler(move || {
-        if seen.swap(true, Ordering::Relaxed) {
-            try_to(terminal::clear_bars);
-            os::exit_now(130);
-        }
-        switch.stop();
-        try_to(|| {
-            status_line(
-                "\nstopping: writing the reports for what has finished (again to leave at once)",
+/// The stop of a run, and its reason.
+pub struct Stop {
+    signal: StopSignal,
+    switch: StopSwitch,
+    reason: OnceLock<String>,
+}
+
+impl Stop {
+    /// Makes a stop that no signal requests.
+    pub fn new() -> io::Result<Self> {
+        let (signal, switch) = os::stop_signal()?;
+        Ok(Self { signal, switch, reason: OnceLock::new() })
+    }
+
+    /// Makes a stop that SIGINT, SIGTERM and SIGHUP request. A second signal ends the process at once.
+    pub fn on_signals() -> Result<Arc<Self>, AnyError> {
+        let stop = Arc::new(Self::new()?);
+        let seen = AtomicBool::new(false);
+        let requested = stop.clone();
+        ctrlc::set_handler(move || {
+            if seen.swap(true, Ordering::Relaxed) {
+                try_to(terminal::clear_bars);
+                os::exit_now(130);
+            }
+            requested.request("the run was stopped");
+        })?;
+        Ok(stop)
+    }
+
+    /// Stops the run. The first reason counts.
+    pub fn request(&self, reason: &str) {
+        if self.reason.set(reason.to_owned()).is_ok() {
+            self.switch.stop();
+            let line = format!(
+                "\nstopping, {reason}: writing the reports of the finished tests (Ctrl-C ends at once)"
             );
-        });
-    })?;
-    Ok(signal)
+            try_to(move || status_line(&line));
+        }
+    }
+
+    /// Returns whether the run is being stopped.
+    pub fn is_requested(&self) -> bool {
+        self.reason.get().is_some()
+    }
+
+    /// Returns the reason why the other tests are not run.
+    pub fn reason(&self) -> String {
+        self.reason.get().cloned().unwrap_or_default()
+    }
+
+    /// Returns the signal that is set when the run is stopped.
+    pub fn signal(&self) -> &StopSignal {
+        &self.signal
+    }
 }
 
 /// Runs `write` in a thread of its own and waits for at most [`PATIENCE`]. Standard error may take no

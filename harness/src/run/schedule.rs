@@ -20,15 +20,14 @@ use crate::devices::TestDevice;
 use crate::devices::selection::NO_DEVICE_FOUND;
 use crate::log::events::{self, Charged, Started, TestName, TestResult};
 use crate::log::recorder::Recorder;
-use crate::os::StopSignal;
 use crate::registry::{Ignore, Test};
+use crate::report::counted;
 use crate::requirement;
 use crate::run::health::Health;
+use crate::run::interrupt::Stop;
 use crate::run::plan::{Plan, Planned};
-use crate::verdict::{Expectation, ExpectedStatus, Outcome, judge};
-use crate::worker::parent::{
-    Attempt, KILLED_FROM_OUTSIDE, START_LIMIT, STOPPED, Worker, WorkerCommand,
-};
+use crate::verdict::{Expectation, ExpectedStatus, Outcome, Verdict, judge};
+use crate::worker::parent::{Attempt, KILLED_FROM_OUTSIDE, START_LIMIT, Worker, WorkerCommand};
 
 /// After so many workers in a row that could not be prepared, workers are not prepared.
 const PREPARE_TRIES: usize = 2;
@@ -51,6 +50,10 @@ pub struct Run<'a> {
     pub expectation: &'a (dyn Fn(&Planned) -> Option<Expectation> + Sync),
     /// Run tests that are marked `#[ignore]`.
     pub include_ignored: bool,
+    /// The number of unexpected results after which the run stops.
+    pub max_fail: Option<usize>,
+    /// The time after which the run stops.
+    pub deadline: Option<Duration>,
     /// Pass the output of running tests to the observer.
     pub echo: bool,
     /// Build kernels for the properties of devices that need that.
@@ -66,8 +69,9 @@ pub struct WorkerConfig {
 }
 
 /// Runs everything; returns when each entry of the plan has a settled result.
-pub fn execute(run: &Run<'_>, recorder: &Recorder<'_>, stop: &StopSignal) {
+pub fn execute(run: &Run<'_>, recorder: &Recorder<'_>, stop: &Stop) {
     let tests = &run.plan.test_positions()[..];
+    let unexpected = &AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for device_run in device_runs(run) {
             let device_run = std::sync::Arc::new(device_run);
@@ -75,7 +79,8 @@ pub fn execute(run: &Run<'_>, recorder: &Recorder<'_>, stop: &StopSignal) {
             for number in 0..slots {
                 let device_run = device_run.clone();
                 scope.spawn(move || {
-                    Slot::new(run, tests, &device_run, number as u32, recorder, stop).work()
+                    Slot::new(run, tests, &device_run, number as u32, recorder, stop, unexpected)
+                        .work()
                 });
             }
         }
@@ -129,7 +134,9 @@ struct Slot<'a> {
     /// The number of this slot of the device, from 0.
     number: u32,
     recorder: &'a Recorder<'a>,
-    stop: &'a StopSignal,
+    stop: &'a Stop,
+    /// The number of unexpected results of the run.
+    unexpected: &'a AtomicUsize,
     worker: Option<Worker>,
     /// The number of the last worker.
     worker_number: u32,
@@ -146,7 +153,8 @@ impl<'a> Slot<'a> {
         device_run: &'a DeviceRun<'a>,
         number: u32,
         recorder: &'a Recorder<'a>,
-        stop: &'a StopSignal,
+        stop: &'a Stop,
+        unexpected: &'a AtomicUsize,
     ) -> Self {
         Self {
             run,
@@ -155,6 +163,7 @@ impl<'a> Slot<'a> {
             number,
             recorder,
             stop,
+            unexpected,
             worker: None,
             worker_number: 0,
             tests_run: 0,
@@ -179,11 +188,11 @@ impl<'a> Slot<'a> {
             let attempt = Attempt::without_running(outcome);
             let result = self.result(entry, started, attempt, expectation);
             self.recorder.finished(position, &result);
-            self.recorder.settled(position, &result);
+            self.settled(position, &result);
             return;
         }
         self.recorder.begun(position);
-        let limit = entry.test.timeout.unwrap_or(self.device_run.config.settings.timeout);
+        let limit = self.device_run.config.settings.limit(entry.test.timeout);
         let attempt = self.attempt_with_crashes_attributed(position, started, limit);
         let worker_survived = attempt.worker_survived;
         let result = self.result(entry, started, attempt, expectation);
@@ -192,7 +201,7 @@ impl<'a> Slot<'a> {
             self.probe(position);
         }
         if let Some((position, previous)) = self.unsettled.replace((position, result)) {
-            self.recorder.settled(position, &previous);
+            self.settled(position, &previous);
         }
         if !worker_survived {
             self.settle();
@@ -204,8 +213,8 @@ impl<'a> Slot<'a> {
         entry: &Planned,
         expectation: Option<&Expectation>,
     ) -> Option<Outcome> {
-        if self.stop.is_set() {
-            return Some(Outcome::NotRun { reason: STOPPED.to_owned() });
+        if self.stop.is_requested() {
+            return Some(Outcome::NotRun { reason: self.stop.reason() });
         }
         if !self.run.include_ignored {
             match entry.test.ignore {
@@ -257,12 +266,12 @@ impl<'a> Slot<'a> {
         match rerun.outcome {
             // Its own, then.
             Some(Outcome::Crashed { .. }) => {
-                self.recorder.settled(previous, &suspect);
+                self.settled(previous, &suspect);
                 rerun
             }
             // Unknown, so it is charged to no other test.
             None | Some(Outcome::NotRun { .. }) => {
-                self.recorder.settled(previous, &suspect);
+                self.settled(previous, &suspect);
                 attempt
             }
             Some(_) => {
@@ -311,7 +320,7 @@ impl<'a> Slot<'a> {
             slot: Some(self.number),
             pid: Some(worker.process_id()),
         });
-        let mut attempt = worker.run(test, limit, self.stop, &mut |from, bytes| {
+        let mut attempt = worker.run(test, limit, self.stop.signal(), &mut |from, bytes| {
             if self.run.echo {
                 self.recorder.wrote(position, from, bytes);
             }
@@ -360,7 +369,7 @@ impl<'a> Slot<'a> {
         if failed.load(Ordering::Relaxed) >= PREPARE_TRIES {
             return Ok(worker);
         }
-        if worker.prepare(self.stop).is_ok() {
+        if worker.prepare(self.stop.signal()).is_ok() {
             failed.store(0, Ordering::Relaxed);
             return Ok(worker);
         }
@@ -375,8 +384,8 @@ impl<'a> Slot<'a> {
         let Some(device) = device else { return };
         let mut reason = String::new();
         for _ in 0..PROBES {
-            let probed = Worker::start(&config.command, PROBE_LIMIT, self.stop)
-                .and_then(|mut worker| worker.probe(PROBE_LIMIT, self.stop));
+            let probed = Worker::start(&config.command, PROBE_LIMIT, self.stop.signal())
+                .and_then(|mut worker| worker.probe(PROBE_LIMIT, self.stop.signal()));
             match probed {
                 Ok(Ok(())) => return health.probe_passed(),
                 Ok(Err(error)) => reason = error,
@@ -393,7 +402,7 @@ impl<'a> Slot<'a> {
     }
 
     fn start_worker(&mut self) -> Result<Worker, String> {
-        match Worker::start(&self.device_run.config.command, START_LIMIT, self.stop) {
+        match Worker::start(&self.device_run.config.command, START_LIMIT, self.stop.signal()) {
             Ok(worker) => {
                 self.tests_run = 0;
                 self.worker_number = self.recorder.number_worker();
@@ -401,7 +410,7 @@ impl<'a> Slot<'a> {
                 self.characterized(worker).map_or_else(|| self.start_worker(), Ok)
             }
             Err(lost) => Err(match lost.reason() {
-                None => STOPPED.to_owned(),
+                None => self.stop.reason(),
                 Some(reason) => format!("no worker could be started: {reason}"),
             }),
         }
@@ -412,12 +421,24 @@ impl<'a> Slot<'a> {
         let expectation = (self.run.expectation)(&self.run.plan.entries[position]);
         suspect.verdict = judge(&suspect.outcome, expectation.as_ref());
         self.recorder.finished(position, &suspect);
-        self.recorder.settled(position, &suspect);
+        self.settled(position, &suspect);
     }
 
     fn settle(&mut self) {
         if let Some((position, result)) = self.unsettled.take() {
-            self.recorder.settled(position, &result);
+            self.settled(position, &result);
+        }
+    }
+
+    /// Passes on a final result. Stops the run if it is the last unexpected result that may be.
+    fn settled(&self, position: usize, result: &TestResult) {
+        self.recorder.settled(position, result);
+        if result.verdict == Verdict::NotRun || result.verdict.is_as_expected() {
+            return;
+        }
+        let unexpected = self.unexpected.fetch_add(1, Ordering::Relaxed) + 1;
+        if self.run.max_fail.is_some_and(|most| unexpected >= most) {
+            self.stop.request(&format!("--max-fail: {}", counted(unexpected, "unexpected result")));
         }
     }
 
@@ -429,7 +450,7 @@ impl<'a> Slot<'a> {
         expectation: Option<Expectation>,
     ) -> TestResult {
         let outcome =
-            attempt.outcome.unwrap_or_else(|| Outcome::NotRun { reason: STOPPED.to_owned() });
+            attempt.outcome.unwrap_or_else(|| Outcome::NotRun { reason: self.stop.reason() });
         TestResult {
             test: self.run.plan.id(entry),
             verdict: judge(&outcome, expectation.as_ref()),

@@ -24,9 +24,6 @@ const LONGEST_ANSWER: usize = 16 << 20;
 /// Stands for limits that no clock can hold.
 const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// The reason why a test was not run after Ctrl-C.
-pub const STOPPED: &str = "the run was stopped";
-
 /// The kernel kills processes that use too much memory in this way; no test crashes so.
 pub const KILLED_FROM_OUTSIDE: &str = "SIGKILL: killed from outside (out of memory?)";
 
@@ -125,7 +122,7 @@ impl Attempt {
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerLost {
     /// The run is being stopped.
-    #[error("{STOPPED}")]
+    #[error("the run was stopped")]
     Stopped,
     /// The worker cannot be started, or died or hung.
     #[error("{0}")]

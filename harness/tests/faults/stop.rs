@@ -2,8 +2,11 @@
 
 use std::path::Path;
 use std::process::Child;
+use std::time::Duration;
 
-use clmatrix_harness::verdict::Verdict;
+use clmatrix_harness::log::events::TestResult;
+use clmatrix_harness::log::read::RunLog;
+use clmatrix_harness::verdict::{Outcome, Verdict};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -23,6 +26,9 @@ pub const CHECKS: &[Check] = &[
         "stop::a_second_run_into_the_same_folder_is_exit_2",
         a_second_run_into_the_same_folder_is_exit_2,
     ),
+    ("stop::a_deadline_stops_the_run", a_deadline_stops_the_run),
+    ("stop::unexpected_results_may_stop_the_run", unexpected_results_may_stop_the_run),
+    ("stop::options_change_the_limits", options_change_the_limits),
 ];
 
 /// Starts a run in which one test passes and the next never ends, and waits for the latter.
@@ -121,4 +127,65 @@ fn a_killed_runner_loses_nothing_and_leaves_nobody() {
     assert!(log.interrupted, "the log says that it ends early");
     assert!(results(&log, "passes").iter().all(|result| result.verdict == Verdict::Pass));
     assert!(results(&log, "waits_for_ever").iter().all(|result| result.verdict == Verdict::NotRun));
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> (Option<i32>, RunLog) {
+    let mut command = child(COMMAND, &["run", "--report-dir"]);
+    command.arg(folder).args(arguments);
+    (output(command).status.code(), log(folder))
+}
+
+/// The reason why a test was not run.
+fn not_run(result: &TestResult) -> &str {
+    let Outcome::NotRun { reason } = &result.outcome else { panic!("{result:?}") };
+    reason
+}
+
+fn a_deadline_stops_the_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let tests = ["faulty::passes@", "faulty::waits_for_ever@", "--include-ignored"];
+    let (status, log) = run(folder.path(), &[&tests[..], &["--deadline", "5s"]].concat());
+    assert_eq!(status, Some(3));
+    for result in results(&log, "waits_for_ever") {
+        assert_eq!(not_run(result), "the deadline of 5s is over");
+    }
+    for device in &log.header.devices {
+        let file = reports(folder.path()).join("junit").join(format!("{}.xml", device.id));
+        assert!(file.is_file(), "{}", file.display());
+    }
+}
+
+fn unexpected_results_may_stop_the_run() {
+    let tests = ["faulty::fails_an_assertion@", "faulty::returns_an_error@", "faulty::run@"];
+    for (option, last) in [(&["--fail-fast"][..], 1), (&["--max-fail", "2"], 2)] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let devices = ["--devices", "pocl"];
+        let (status, log) = run(folder.path(), &[&tests[..], &devices, option].concat());
+        assert_eq!(status, Some(1));
+        let (failed, rest) = log.results.split_at(last);
+        assert!(failed.iter().all(|result| result.verdict == Verdict::Fail), "{failed:?}");
+        assert_eq!(rest.len(), tests.len() - last);
+        for result in rest {
+            let reason = not_run(result);
+            assert!(reason.starts_with(&format!("--max-fail: {last} unexpected")), "{reason}");
+        }
+    }
+}
+
+/// The factor also shortens the limit of 1000 s that the test has.
+fn options_change_the_limits() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let test = ["faulty::waits_for_ever@", "--include-ignored", "--devices", "pocl"];
+    let limits = ["--timeout", "7s", "--timeout-factor", "0.001"];
+    let (status, log) = run(folder.path(), &[&test[..], &limits].concat());
+    assert_eq!(status, Some(1));
+    let limit = Duration::from_secs(1);
+    for result in results(&log, "waits_for_ever") {
+        assert_eq!(result.outcome, Outcome::TimedOut { limit });
+    }
+    let rerun = &log.header.rerun_command;
+    assert!(rerun.contains(" --timeout 7s --timeout-factor 0.001"), "{rerun}");
+    let events = std::fs::read_to_string(reports(folder.path()).join("events.jsonl"));
+    let events = events.expect("a log");
+    assert!(events.contains(r#""timeout_ns":7000000000,"timeout_factor":0.001,"#), "{events}");
 }

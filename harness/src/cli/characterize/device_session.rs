@@ -89,7 +89,7 @@ impl<'a> DeviceSession<'a> {
 
     /// The time limit of a test on this device.
     fn limit(&self) -> Duration {
-        self.config.settings.timeout
+        self.config.settings.limit(None)
     }
 
     /// Runs `question` in the worker. A lost worker is replaced before the next one.

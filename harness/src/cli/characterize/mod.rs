@@ -7,6 +7,7 @@ mod report_files;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytesize::ByteSize;
@@ -22,8 +23,7 @@ use self::name_filter::NameFilter;
 use self::report_files::ReportFiles;
 use super::Common;
 use crate::devices::TestDevice;
-use crate::os::StopSignal;
-use crate::run::interrupt;
+use crate::run::interrupt::Stop;
 use crate::run::schedule::WorkerConfig;
 use crate::setup::Setup;
 use crate::target::{Target, UNEXPECTED};
@@ -98,7 +98,7 @@ pub fn characterize(
     let setup = arguments.common.setup(target)?;
     let selected = setup.devices()?;
     let report = arguments.report(&setup)?;
-    let stop = interrupt::stop_on_signals()?;
+    let stop = Stop::on_signals()?;
     let mut survey = Survey { arguments, only: &only, stop, report, devices: Devices::new() };
     let taken = survey.take(&setup, &selected);
     let finished = survey.finish(taken.is_ok());
@@ -111,7 +111,7 @@ pub fn characterize(
 struct Survey<'a> {
     arguments: &'a CharacterizeArguments,
     only: &'a NameFilter,
-    stop: StopSignal,
+    stop: Arc<Stop>,
     report: Option<ReportFiles>,
     devices: Devices,
 }
@@ -131,7 +131,7 @@ impl Survey<'_> {
     fn take_one(&mut self, config: &WorkerConfig, device: &TestDevice) -> Result<(), AnyError> {
         let Self { arguments, only, stop, report, devices } = self;
         let id = &device.run.id;
-        let mut session = DeviceSession::new(device, config, stop);
+        let mut session = DeviceSession::new(device, config, stop.signal());
         let mut found = CharacterizedDevice::new(&device.run.platform.name, &device.run.info);
         match session.characterization() {
             Ok(mut known) => {

@@ -21,9 +21,9 @@ impl Slot<'_> {
             return Some(worker);
         }
         *is_characterized = true;
-        let limit = self.device_run.config.settings.timeout;
+        let limit = self.device_run.config.settings.limit(None);
         let with_builds = self.run.characterize;
-        let (worker, known) = match worker.characterize(with_builds, limit, self.stop) {
+        let (worker, known) = match worker.characterize(with_builds, limit, self.stop.signal()) {
             Ok(known) => (Some(worker).filter(|_| !with_builds), known),
             Err(lost) => (None, Err(lost.to_string())),
         };
