@@ -61,11 +61,16 @@ fn benchmark() -> ExitCode {
     figure::report(&figures)
 }
 
-/// Runs this executable in a role. Returns the last line of its standard error.
-fn run(role: &str, arguments: &[&str], folder: &Path, environment: &[(&str, &Path)]) -> String {
+/// This executable in a role.
+fn process(role: &str, arguments: &[&str], folder: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this executable has a path"));
-    command.args(arguments).arg(folder).envs(environment.iter().copied());
-    command.env(ROLE, role).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.env(ROLE, role).args(arguments).arg(folder);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+}
+
+/// Runs a process. Returns the last line of its standard error.
+fn last_line(mut command: Command) -> String {
     let output = command.output().expect("the process starts");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}: {}\n{stderr}", output.status);

@@ -15,7 +15,7 @@ use clmatrix_harness::run::plan::Plan;
 use crate::figure::Figure;
 use crate::simulated_device::simulated_device;
 use crate::usage::Usage;
-use crate::{COMMAND, SIMULATE, TARGET, TESTS, lines, run};
+use crate::{COMMAND, SIMULATE, TARGET, TESTS, last_line, lines, process};
 
 const DEVICES: usize = 100;
 const RESULTS: usize = DEVICES * TESTS;
@@ -41,10 +41,10 @@ impl Observer for NoObserver {
 /// The figures of the run, whose log is written to `folder`.
 pub fn figures(folder: &Path) -> Vec<Figure> {
     std::fs::create_dir(folder).expect("the folder can be created");
-    let simulated = run(SIMULATE, &[], folder, &[]);
+    let simulated = last_line(process(SIMULATE, &[], folder));
     let (plan, all) = simulated.split_once(',').expect("two usages");
     let [plan, all]: [Usage; 2] = [plan, all].map(|usage| usage.parse().expect("a usage"));
-    let report: Usage = run(COMMAND, &["report"], folder, &[]).parse().expect("a usage");
+    let report: Usage = last_line(process(COMMAND, &["report"], folder)).parse().expect("a usage");
     let mut figures = vec![
         Figure {
             what: "10,000 tests x 100 devices: plan",
