@@ -1,7 +1,6 @@
 //! Reads an event log back: from the events, in their order, to one result for each test.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
@@ -367,8 +366,8 @@ struct Results {
     in_order: Vec<TestResult>,
     /// The tests by their paths.
     tests: IndexMap<String, PlannedTest>,
-    /// For each device, the place in `in_order` of each test.
-    places: IndexMap<String, HashMap<u32, u32>>,
+    /// For each device, the place in `in_order` of each test, if it has one.
+    places: IndexMap<String, Vec<Option<u32>>>,
     /// Tests, and devices, that have no place yet.
     planned: Vec<(u32, u32)>,
 }
@@ -394,8 +393,7 @@ impl Results {
 
     fn device(&mut self, device: &str) -> u32 {
         let position = self.places.get_index_of(device);
-        position.unwrap_or_else(|| self.places.insert_full(device.to_owned(), HashMap::new()).0)
-            as u32
+        position.unwrap_or_else(|| self.places.insert_full(device.to_owned(), Vec::new()).0) as u32
     }
 
     /// Gives each planned test its place: test by test, in the order of the devices.
@@ -413,7 +411,8 @@ impl Results {
         let (id, places) = self.places.get_index_mut(device as usize).expect("a known device");
         let in_order = &mut self.in_order;
         let started = self.run_started.unwrap_or(SystemTime::UNIX_EPOCH);
-        let place = *places.entry(test).or_insert_with(|| {
+        places.resize(places.len().max(test as usize + 1), None);
+        let place = *places[test as usize].get_or_insert_with(|| {
             in_order.push(not_run([path, "@", id].concat(), planned, started));
             in_order.len() as u32 - 1
         });
