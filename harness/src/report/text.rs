@@ -38,7 +38,11 @@ fn clean_char(c: char) -> char {
 
 /// `text` on one line, as an attribute or a title needs it.
 pub(super) fn one_line(text: &str) -> String {
-    clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
+    let text = clean(text);
+    match text.contains(char::is_whitespace) {
+        true => text.split_whitespace().collect::<Vec<_>>().join(" "),
+        false => text,
+    }
 }
 
 /// The first line with something on it.
