@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::process::ExitCode;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use clmatrix::select::DeviceInfo;
@@ -10,15 +12,20 @@ use clmatrix_characterize::show::text_table::aligned;
 use serde::Serialize;
 
 use super::{Common, TableFormat};
-use crate::devices::{FoundPlatform, Machine};
-use crate::target::Target;
+use crate::devices::{FoundPlatform, Machine, TestDevice};
+use crate::run::interrupt::Stop;
+use crate::serde_time::nanoseconds;
+use crate::setup::Setup;
+use crate::target::{Target, UNEXPECTED};
 use crate::terminal::{AnyError, print};
+use crate::worker::parent::Worker;
 
 pub const EXAMPLES: &str = "\
 Examples:
   clmatrix devices                          list all devices; `*` marks the selected ones
   clmatrix devices --devices '*:gpu*'       try a selection
-  clmatrix devices --format json --all      for other programs, with the drivers that failed";
+  clmatrix devices --format json --all      for other programs, with the drivers that failed
+  clmatrix devices --probe                  check that each device works; exit status 1 if one does not";
 
 /// Lists each device with its id. `*` marks the selected devices.
 #[derive(Args)]
@@ -32,6 +39,21 @@ pub struct DevicesArguments {
     /// table always shows them.
     #[arg(long)]
     all: bool,
+    /// Check that each selected device works: memory is written and read back, and a kernel runs. Print the
+    /// time of each, and exit with status 1 if a device does not work.
+    #[arg(long, conflicts_with = "all")]
+    probe: bool,
+}
+
+/// The result of a probe.
+#[derive(Serialize)]
+struct ProbedDevice {
+    id: String,
+    #[serde(rename = "duration_ns", with = "nanoseconds")]
+    duration: Duration,
+    /// The reason why the device does not work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -75,6 +97,9 @@ struct Everything<'a> {
 pub fn devices(target: Target, arguments: &DevicesArguments) -> Result<ExitCode, AnyError> {
     let setup = arguments.common.setup(target)?;
     let selected = setup.devices();
+    if arguments.probe {
+        return probe(&setup, &selected?, arguments.format);
+    }
     let ids: HashSet<String> =
         selected.iter().flatten().map(|device| device.run.id.clone()).collect();
     let everything = everything(&setup.machine, &ids);
@@ -87,6 +112,46 @@ pub fn devices(target: Target, arguments: &DevicesArguments) -> Result<ExitCode,
     // The table shows all that there is, also where the selection is at fault.
     selected?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Probes all devices at the same time.
+fn probe(setup: &Setup, devices: &[TestDevice], format: TableFormat) -> Result<ExitCode, AnyError> {
+    let stop = Stop::new()?;
+    let commands =
+        devices.iter().map(|device| setup.worker_config(device)).collect::<Result<Vec<_>, _>>()?;
+    let probed: Vec<ProbedDevice> = thread::scope(|scope| {
+        let probes: Vec<_> = commands
+            .iter()
+            .map(|config| {
+                scope.spawn(|| {
+                    let started = Instant::now();
+                    let error = Worker::probe(&config.command, stop.signal()).err();
+                    (started.elapsed(), error.map(|error| error.to_string()))
+                })
+            })
+            .collect();
+        let named = devices.iter().zip(probes).map(|(device, probe)| {
+            let (duration, error) = probe.join().expect("a probe does not panic");
+            ProbedDevice { id: device.run.id.clone(), duration, error }
+        });
+        named.collect()
+    });
+    match format {
+        TableFormat::Table => print(&probe_table(&probed))?,
+        TableFormat::Json => print(&(serde_json::to_string_pretty(&probed)? + "\n"))?,
+    }
+    let works = probed.iter().all(|device| device.error.is_none());
+    Ok(if works { ExitCode::SUCCESS } else { ExitCode::from(UNEXPECTED) })
+}
+
+fn probe_table(probed: &[ProbedDevice]) -> String {
+    let mut rows = vec![["ID", "TIME", "PROBE"].map(str::to_owned).to_vec()];
+    rows.extend(probed.iter().map(|device| {
+        let answer =
+            device.error.as_ref().map_or("ok".to_owned(), |error| format!("failed: {error}"));
+        vec![device.id.clone(), format!("{:.2} s", device.duration.as_secs_f64()), answer]
+    }));
+    aligned(&rows)
 }
 
 fn everything<'a>(machine: &'a Machine, selected: &HashSet<String>) -> Everything<'a> {

@@ -35,9 +35,6 @@ const PREPARE_TRIES: usize = 2;
 /// After so many probes in a row that fail, a device is lost.
 const PROBES: usize = 2;
 
-/// The time limit of a probe, and before it of the start of its worker.
-const PROBE_LIMIT: Duration = Duration::from_secs(10);
-
 /// A plan with all that is needed to run it.
 pub struct Run<'a> {
     /// The tests on their devices.
@@ -384,11 +381,8 @@ impl<'a> Slot<'a> {
         let Some(device) = device else { return };
         let mut reason = String::new();
         for _ in 0..PROBES {
-            let probed = Worker::start(&config.command, PROBE_LIMIT, self.stop.signal())
-                .and_then(|mut worker| worker.probe(PROBE_LIMIT, self.stop.signal()));
-            match probed {
-                Ok(Ok(())) => return health.probe_passed(),
-                Ok(Err(error)) => reason = error,
+            match Worker::probe(&config.command, self.stop.signal()) {
+                Ok(()) => return health.probe_passed(),
                 Err(lost) => match lost.reason() {
                     Some(error) => reason = error,
                     None => return,

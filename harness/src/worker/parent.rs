@@ -18,6 +18,9 @@ use crate::verdict::Outcome;
 /// prepared for tests.
 pub const START_LIMIT: Duration = Duration::from_secs(60);
 
+/// The time limit of a probe, and before it of the start of its worker.
+const PROBE_LIMIT: Duration = Duration::from_secs(10);
+
 /// Longer than any answer, in bytes: messages are cut before they are sent.
 const LONGEST_ANSWER: usize = 16 << 20;
 
@@ -260,16 +263,18 @@ impl Worker {
         attempt
     }
 
-    /// Checks that the device works. The driver may end or hang the worker.
-    pub fn probe(
-        &mut self,
-        limit: Duration,
-        stop: &StopSignal,
-    ) -> Result<Result<(), String>, WorkerLost> {
-        self.ask(Task::Probe, limit, stop, |answer| match answer {
+    /// Checks in a worker of its own that a device works.
+    ///
+    /// # Errors
+    ///
+    /// The first call that failed, or the end of the worker.
+    pub fn probe(command: &WorkerCommand, stop: &StopSignal) -> Result<(), WorkerLost> {
+        let mut worker = Self::start(command, PROBE_LIMIT, stop)?;
+        let probed = worker.ask(Task::Probe, PROBE_LIMIT, stop, |answer| match answer {
             Answer::Probed { result, .. } => Ok(result),
             other => Err(other),
-        })
+        });
+        probed?.map_err(WorkerLost::Failed)
     }
 
     /// Queries the properties of the device. The driver may end or hang the worker.

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use clmatrix_harness::log::read::RunLog;
 use clmatrix_harness::verdict::Verdict;
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::Check;
@@ -18,6 +19,7 @@ pub const CHECKS: &[Check] = &[
     ("sick::a_device_that_recovers_is_tested_on", a_device_that_recovers_is_tested_on),
     ("sick::two_failures_need_no_probe", two_failures_need_no_probe),
     ("sick::other_devices_go_on", other_devices_go_on),
+    ("sick::devices_are_probed_on_demand", devices_are_probed_on_demand),
 ];
 
 /// The tests of `faulty::sick` on PoCL, under a layer that makes contexts go wrong.
@@ -34,12 +36,19 @@ const TESTS: usize = 12;
 
 impl SickRun {
     fn new(mode: &str, contexts: &str) -> Self {
+        let mut sick = Self::of(&["run", "faulty::sick::", "--report-dir"], mode, contexts);
+        sick.command.arg(sick.folder.path());
+        sick
+    }
+
+    /// A command on PoCL under the layer.
+    fn of(arguments: &[&str], mode: &str, contexts: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/context_layer.c");
         let library = folder.path().join("liblayer.so");
         compile(shared_library(&library, Path::new(source)));
-        let mut command = child(COMMAND, &["run", "faulty::sick::", "--devices", "pocl"]);
-        command.arg("--report-dir").arg(folder.path());
+        let mut command = child(COMMAND, arguments);
+        command.env("CLMATRIX_TEST", "pocl");
         command.env("OPENCL_LAYERS", library).env("FAULTS_COUNT", folder.path().join("count"));
         command.env("FAULTS_MODE", mode).env("FAULTS_CONTEXTS", contexts);
         Self { folder, command }
@@ -135,4 +144,20 @@ fn other_devices_go_on() {
     let [lost] = &log.lost[..] else { panic!("{:?}", log.lost) };
     assert_eq!(lost.device, log.header.devices[2].id);
     assert_eq!(count(&log, Verdict::Pass), 4 + 3 * TESTS, "{page}");
+}
+
+fn devices_are_probed_on_demand() {
+    let arguments = ["devices", "--probe", "--format", "json"];
+    for (contexts, status) in [("2-1000", 0), ("1-1000", 1)] {
+        let SickRun { folder: _folder, command } = SickRun::of(&arguments, "crash", contexts);
+        let probe = output(command);
+        assert_eq!(probe.status.code(), Some(status));
+        let devices: Value = serde_json::from_slice(&probe.stdout).expect("JSON");
+        let [device] = &devices.as_array().expect("an array")[..] else { panic!("{devices}") };
+        assert!(device["duration_ns"].as_u64() > Some(0), "{device}");
+        let error = device["error"].as_str().unwrap_or_default();
+        assert_eq!(error.contains("SIGABRT"), status == 1, "{device}");
+    }
+    let none = output(child(COMMAND, &["devices", "--probe", "--devices", "no-such-platform"]));
+    assert_eq!(none.status.code(), Some(2));
 }
