@@ -215,6 +215,7 @@ impl Setup {
             expectation,
             include_ignored: false,
             max_fail: None,
+            seed: None,
             deadline: self.profile.deadline(),
             echo: false,
             characterize: false,

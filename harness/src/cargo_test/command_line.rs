@@ -12,6 +12,7 @@ use crate::log::store::Place;
 use crate::registry::{Ignore, ShouldPanic, Test};
 use crate::requirement::missing;
 use crate::run::plan::Plan;
+use crate::run::schedule::shuffle_seed;
 use crate::setup::Setup;
 use crate::target::Target;
 
@@ -95,10 +96,10 @@ pub struct CommandLine {
     /// Refused: tests always run in worker processes.
     #[arg(long)]
     force_run_in_process: bool,
-    /// Refused: tests run in the order of the sources.
+    /// Run the tests of each device in a random order. The seed is printed and logged.
     #[arg(long)]
     shuffle: bool,
-    /// Refused: tests run in the order of the sources.
+    /// Run the tests of each device in the order of this seed.
     #[arg(long, value_name = "SEED")]
     shuffle_seed: Option<u64>,
 }
@@ -106,10 +107,7 @@ pub struct CommandLine {
 impl CommandLine {
     /// Returns an error for an option that is not supported.
     pub fn check(&self) -> Result<(), String> {
-        let in_order = "tests run in the order of the sources";
         let refused = [
-            (self.shuffle, "--shuffle", in_order),
-            (self.shuffle_seed.is_some(), "--shuffle-seed", in_order),
             (self.ensure_time, "--ensure-time", "limit the time of a test with `timeout`"),
             (
                 self.force_run_in_process,
@@ -121,6 +119,11 @@ impl CommandLine {
             Some((_, option, reason)) => Err(format!("{option} is not supported: {reason}")),
             None => Ok(()),
         }
+    }
+
+    /// Returns the seed of the order of the tests, if they are shuffled.
+    pub fn seed(&self) -> Option<u64> {
+        shuffle_seed(self.shuffle, self.shuffle_seed)
     }
 
     /// Returns whether the output of tests is printed while they run.

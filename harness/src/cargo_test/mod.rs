@@ -117,6 +117,7 @@ fn run_plan(
     let mut run = setup.run(plan, &expectation)?;
     run.include_ignored = command_line.include_ignored || command_line.ignored;
     run.echo = command_line.echoes();
+    run.seed = command_line.seed();
     let rerun = rerun_command(target, setup);
     let command = RunCommand::new(rerun.clone(), command_line.selection());
     let place = command_line.place(target, setup, plan, &command);

@@ -19,6 +19,7 @@ use crate::report::{self, shell_quoted};
 use crate::run::execution::{Execution, Finished};
 use crate::run::plan::Plan;
 use crate::run::progress::{Detail, Progress};
+use crate::run::schedule::shuffle_seed;
 use crate::setup::{Options, Setup};
 use crate::target::Target;
 use crate::terminal::{self, AnyError, print, status_line};
@@ -64,6 +65,12 @@ pub struct RunArguments {
     /// Multiply all time limits, also those of tests [default: the profile's, else 1].
     #[arg(long, value_name = "NUMBER")]
     timeout_factor: Option<TimeoutFactor>,
+    /// Run the tests of each device in a random order. The seed is printed and logged.
+    #[arg(long)]
+    shuffle: bool,
+    /// Run the tests of each device in the order of this seed.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
     /// Stop the run after this time, and write the reports [default: the profile's, else never].
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     deadline: Option<Duration>,
@@ -129,6 +136,7 @@ pub fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyErro
     run.include_ignored = arguments.include_ignored;
     run.max_fail = arguments.max_fail();
     run.deadline = arguments.deadline.or(run.deadline);
+    run.seed = shuffle_seed(arguments.shuffle, arguments.seed);
     run.echo = arguments.no_capture;
     run.characterize = arguments.characterize;
     let command = RunCommand::new(arguments.rerun_command(&setup), arguments.filter.clone());

@@ -69,6 +69,9 @@ pub struct RunHeader {
     /// The arguments that select a part of the tests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filter: Vec<String>,
+    /// The seed of the order of the tests on each device. Absent if it is the order of the sources.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
     /// The id of the run that this run continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
@@ -123,6 +126,7 @@ impl RunHeader {
             memory: system::memory(),
             build_id: std::env::current_exe().ok().and_then(|exe| system::build_id(&exe)),
             filter: command.filter,
+            seed: run.seed,
             parent: None,
         }
     }

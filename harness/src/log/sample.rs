@@ -77,6 +77,7 @@ pub(crate) fn header(devices: Vec<RunDevice>) -> RunHeader {
         memory: None,
         build_id: None,
         filter: Vec::new(),
+        seed: None,
         parent: None,
     }
 }

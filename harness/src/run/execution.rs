@@ -23,7 +23,7 @@ use crate::run::plan::Plan;
 use crate::run::schedule::{self, Run};
 use crate::setup::Setup;
 use crate::target::{CANNOT_RUN, Target};
-use crate::terminal::{AnyError, output_result};
+use crate::terminal::{AnyError, output_result, status_line};
 
 /// The shortest time between two syncs of the log, unless each test asks for one.
 const SYNC_INTERVAL: Duration = Duration::from_secs(1);
@@ -76,6 +76,9 @@ impl Execution<'_> {
         let stop = Stop::on_signals()?;
         let started = Instant::now();
         self.record_head(&recorder);
+        if let Some(seed) = self.run.seed {
+            status_line(&format!("shuffle seed: {seed}"));
+        }
         let shown = std::thread::scope(|scope| {
             let (ended, end) = mpsc::channel::<()>();
             scope.spawn(|| self.attend(end, &recorder, &stop));

@@ -49,6 +49,8 @@ pub struct Run<'a> {
     pub include_ignored: bool,
     /// The number of unexpected results after which the run stops.
     pub max_fail: Option<usize>,
+    /// The seed of the order of the tests on each device; `None`: the order of the sources.
+    pub seed: Option<u64>,
     /// The time after which the run stops.
     pub deadline: Option<Duration>,
     /// Pass the output of running tests to the observer.
@@ -63,6 +65,11 @@ pub struct WorkerConfig {
     pub command: WorkerCommand,
     /// Limits, slots and the driver's diagnostics.
     pub settings: DeviceSettings,
+}
+
+/// Returns the seed of a shuffled order: the given one, or a random one of few digits.
+pub fn shuffle_seed(shuffle: bool, seed: Option<u64>) -> Option<u64> {
+    seed.or_else(|| shuffle.then(|| fastrand::u64(..1_000_000)))
 }
 
 /// Runs everything; returns when each entry of the plan has a settled result.
@@ -118,6 +125,10 @@ fn device_runs<'a>(run: &'a Run<'_>) -> Vec<DeviceRun<'a>> {
     let host = run.devices.len();
     for (position, entry) in run.plan.entries.iter().enumerate() {
         devices[entry.device.map_or(host, |device| device as usize)].entries.push(position);
+    }
+    if let Some(seed) = run.seed {
+        let shuffle = |entries: &mut Vec<usize>| fastrand::Rng::with_seed(seed).shuffle(entries);
+        devices.iter_mut().for_each(|device| shuffle(&mut device.entries));
     }
     devices
 }

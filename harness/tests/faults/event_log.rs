@@ -26,6 +26,7 @@ pub const CHECKS: &[Check] = &[
     ("event_log::the_profile_of_the_environment_is_kept", the_profile_of_the_environment_is_kept),
     ("event_log::a_run_is_described", a_run_is_described),
     ("event_log::unknown_events_are_passed_over", unknown_events_are_passed_over),
+    ("event_log::a_seed_gives_an_order_again", a_seed_gives_an_order_again),
 ];
 
 /// A run with `--report-dir FOLDER`.
@@ -402,4 +403,45 @@ fn unknown_events_are_passed_over() {
         &["report", folder.path().join("unknown.jsonl").to_str().expect("text")],
     ));
     assert!(text(&page.stdout).contains("1 unknown"), "{}", text(&page.stdout));
+}
+
+/// The order of the `started` events on each device, with the seed in the log.
+fn order(mut command: Command, folder: &Path) -> (BTreeMap<String, Vec<u64>>, Option<u64>) {
+    command.env("CLMATRIX_REPORT_DIR", folder);
+    assert_eq!(output(command).status.code(), Some(0));
+    let (mut order, mut seed) = (BTreeMap::<String, Vec<u64>>::new(), None);
+    for event in events(folder) {
+        if event["event"] == "run" {
+            seed = event["seed"].as_u64();
+        } else if event["event"] == "started" {
+            let device = event["device"].as_str().expect("an id").to_owned();
+            order.entry(device).or_default().push(event["test"].as_u64().expect("a position"));
+        }
+    }
+    (order, seed)
+}
+
+fn a_seed_gives_an_order_again() {
+    let ordered = |options: &[&str]| {
+        let folder = tempfile::tempdir().expect("a folder");
+        order(child(COMMAND, &[&["run"], &PASSING[..], options].concat()), folder.path())
+    };
+    let (plain, none) = ordered(&[]);
+    let (first, seed) = ordered(&["--shuffle", "--seed", "7"]);
+    assert_eq!((none, seed), (None, Some(7)));
+    assert_eq!(ordered(&["--seed", "7"]), (first.clone(), seed));
+    let (random, seed) = ordered(&["--shuffle"]);
+    assert_eq!(ordered(&["--seed", &seed.expect("a seed").to_string()]), (random, seed));
+    for (device, mut tests) in first {
+        assert_ne!(tests, plain[&device], "{device}");
+        tests.sort_unstable();
+        assert_eq!(tests, plain[&device], "{device}");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let arguments = [&PASSING[..1], &["--shuffle-seed=7"]].concat();
+    let reports = folder.path().join("clmatrix-harness").join("faults");
+    let mut command = child(LIBTEST, &arguments);
+    command.env("CLMATRIX_REPORT_DIR", folder.path());
+    assert_eq!(output(command).status.code(), Some(0));
+    assert_eq!(log(&reports).header.seed, Some(7));
 }

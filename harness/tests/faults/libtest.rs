@@ -169,10 +169,7 @@ fn show_output_prints_what_passed() {
 
 fn options_without_support_are_refused() {
     for options in [
-        &["--shuffle"][..],
-        &["--shuffle-seed", "7"],
-        &["--shuffle-seed=7"],
-        &["--ensure-time"],
+        &["--ensure-time"][..],
         &["--force-run-in-process"],
         &["--test-threads", "0"],
         &["--format", "junit"],
