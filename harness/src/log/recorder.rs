@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use indexmap::IndexMap;
 
@@ -50,7 +50,7 @@ pub struct Recorder<'a> {
 }
 
 struct Sinks {
-    log: Option<File>,
+    log: Option<Arc<File>>,
     /// The bytes of whole lines in the log.
     length: u64,
     /// The sum of all events, if there is a log.
@@ -80,6 +80,7 @@ impl<'a> Recorder<'a> {
     /// Writes to `log`, if there is one.
     pub fn new(log: Option<File>, sync: Sync, to_stdout: bool, observer: &'a dyn Observer) -> Self {
         let sum = log.as_ref().map(|_| Sum::default());
+        let log = log.map(Arc::new);
         let sinks = Sinks { log, length: 0, sum, to_stdout, stdout_error: None, loss: None };
         Self {
             sinks: Mutex::new(sinks),
@@ -115,9 +116,10 @@ impl<'a> Recorder<'a> {
             return;
         }
         // Outside the lock: other threads write meanwhile.
-        let log = self.sinks().log.as_ref().and_then(|log| log.try_clone().ok());
-        // An error shows at the next write.
-        let _ = log.map(|log| log.sync_data());
+        let log = self.sinks().log.clone();
+        if let Some(Err(error)) = log.map(|log| log.sync_data()) {
+            self.sinks().lose(error);
+        }
     }
 
     /// Returns whether events go anywhere.
@@ -216,15 +218,15 @@ impl<'a> Recorder<'a> {
 impl Sinks {
     fn write(&mut self, line: &[u8], event: Event) {
         let start = self.length;
-        if let Some(log) = &mut self.log
+        if let Some(log) = &self.log
             && self.loss.is_none()
         {
             // One call a line, so that a log that ends early ends at a line, or within its last.
-            match log.write_all(line) {
+            match log.as_ref().write_all(line) {
                 Ok(()) => self.length += line.len() as u64,
                 Err(error) => {
                     let _ = log.set_len(start);
-                    self.loss = Some(Loss { error, first: None });
+                    self.lose(error);
                 }
             }
         }
@@ -243,9 +245,16 @@ impl Sinks {
         }
     }
 
-    fn sync(&self) {
-        // An error shows at the next write.
-        let _ = self.log.as_ref().map(File::sync_data);
+    /// Syncs the log. Linux reports an error of a sync once, and later writes succeed.
+    fn sync(&mut self) {
+        if let Some(Err(error)) = self.log.as_ref().map(|log| log.sync_data()) {
+            self.lose(error);
+        }
+    }
+
+    /// Ends the log, unless an earlier error has.
+    fn lose(&mut self, error: io::Error) {
+        self.loss.get_or_insert(Loss { error, first: None });
     }
 }
 
