@@ -17,7 +17,7 @@ use crate::log::events::{
 };
 use crate::log::plan::PlannedTest;
 use crate::log::run_header::RunHeader;
-use crate::target::{NOT_ALL_RUN, SUCCESS, UNEXPECTED};
+use crate::target::{CANNOT_RUN, NOT_ALL_RUN, SUCCESS, UNEXPECTED};
 use crate::verdict::{Location, Outcome, Verdict};
 
 /// The version of the event log's format that is written. All up to it are read.
@@ -215,8 +215,16 @@ impl RunLog {
     }
 
     /// The exit status of the run: the one in the log, else the one that its results give.
+    ///
+    /// A later version may have written the log: a status that this version does not know does not
+    /// count, and an unexpected result makes a success a failure.
     pub fn exit_status(&self) -> u8 {
-        self.recorded_status.unwrap_or_else(|| self.status())
+        match (self.recorded_status, self.status()) {
+            (Some(CANNOT_RUN), _) => CANNOT_RUN,
+            (Some(recorded @ (SUCCESS | NOT_ALL_RUN)), SUCCESS | NOT_ALL_RUN) => recorded,
+            (Some(UNEXPECTED), _) => UNEXPECTED,
+            (_, status) => status,
+        }
     }
 
     /// The exit status that the results give.
@@ -616,6 +624,33 @@ mod tests {
         for (events, expected) in cases {
             let log = RunLog::from_events(events.clone()).unwrap();
             assert_eq!(log.is_success(), expected, "{events:?}");
+        }
+    }
+
+    #[test]
+    fn the_exit_status_in_the_log_does_not_hide_an_unexpected_result() {
+        let unknown = Event::Finished(Box::new(TestResult {
+            verdict: Verdict::Unknown,
+            ..result("s::a@d", Outcome::Passed)
+        }));
+        let cases = [
+            (passed("s::a@d"), Some(0), 0),
+            (passed("s::a@d"), Some(1), 1),
+            (passed("s::a@d"), Some(2), 2),
+            (passed("s::a@d"), Some(3), 3),
+            (passed("s::a@d"), Some(4), 0),
+            (passed("s::a@d"), None, 0),
+            (plan(&["s::a@d"]), Some(0), 0),
+            (unknown.clone(), Some(0), 1),
+            (unknown.clone(), Some(2), 2),
+            (unknown.clone(), Some(3), 1),
+            (unknown, Some(101), 1),
+        ];
+        for (event, exit_status, expected) in cases {
+            let Event::End(end) = end() else { unreachable!("an end") };
+            let events = [begin(), event.clone(), Event::End(End { exit_status, ..end })];
+            let log = RunLog::from_events(events).unwrap();
+            assert_eq!(log.exit_status(), expected, "{event:?}, {exit_status:?} in the log");
         }
     }
 
