@@ -30,6 +30,14 @@ pub(crate) fn output_result(written: io::Result<()>) -> Result<(), AnyError> {
     }
 }
 
+/// Joins errors, each on a line of its own.
+pub(crate) fn all_of(errors: Vec<AnyError>) -> Result<(), AnyError> {
+    match errors.is_empty() {
+        true => Ok(()),
+        false => Err(errors.iter().map(AnyError::to_string).collect::<Vec<_>>().join("\n").into()),
+    }
+}
+
 /// Writes a line to standard error, above the bars. Errors are ignored.
 pub(crate) fn status_line(line: &str) {
     let _ = match BARS.is_hidden() {

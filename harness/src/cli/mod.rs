@@ -52,10 +52,18 @@ enum Command {
     /// Run the suites on the selected devices and write the reports.
     #[command(after_help = run::EXAMPLES)]
     Run(run::RunArguments),
-    /// Print the matrix and write the JUnit files of a stored run.
+    /// Print the matrix and write the JUnit files of a stored run, also of one that was killed.
+    ///
+    /// Needs no device. For `-` and for a run that is still running, only the matrix is printed.
+    ///
+    /// The exit status is that of the run; without an end in its log: 1 if a result was unexpected,
+    /// else 3. It is 2 if the log cannot be read or a file cannot be written.
     #[command(after_help = report::EXAMPLES)]
     Report(report::ReportArguments),
-    /// List the stored runs.
+    /// List the stored runs, the newest last: id, time, state, duration, devices, and the number of
+    /// results of each verdict.
+    ///
+    /// The state is `done`, `cut short` (by Ctrl-C), `running`, or `unfinished` (killed).
     Runs(runs::RunsArguments),
     /// List the tests and their requirements.
     List(list::ListArguments),
@@ -182,4 +190,19 @@ fn completions(shell: Shell, target: Target) -> Result<ExitCode, AnyError> {
     clap_complete::generate(shell, &mut CommandLine::command(), target.name, &mut script);
     print(&String::from_utf8(script)?)?;
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_commands_of_stored_runs_are_explained() {
+        for (name, words) in [("runs", "`unfinished` (killed)"), ("report", "Needs no device.")] {
+            let mut command = CommandLine::command();
+            let command = command.find_subcommand_mut(name).unwrap();
+            let help = command.render_long_help().to_string();
+            assert!(help.contains(words), "{help}");
+        }
+    }
 }

@@ -11,7 +11,7 @@ use crate::log::store;
 use crate::report;
 use crate::report::matrix::{Layout, ShownOutput};
 use crate::target::Target;
-use crate::terminal::{AnyError, print, status_line};
+use crate::terminal::{AnyError, all_of, print, status_line};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -20,10 +20,6 @@ Examples:
   clmatrix report ci/events.jsonl --all     all unexpected results of a log from elsewhere
   ssh host cat events.jsonl | clmatrix report -";
 
-/// Prints the matrix and writes the JUnit files of a stored run, also of one that was killed.
-///
-/// Needs no device. The exit status is that of the run; without an end in its log: 1 if a result was
-/// unexpected, else 3.
 #[derive(Args)]
 pub struct ReportArguments {
     /// The run: a folder, a log file, an id or its beginning, `latest`, or `-` for standard input.
@@ -50,27 +46,38 @@ pub fn report(target: Target, arguments: &ReportArguments) -> Result<ExitCode, A
             report::counted(log.unknown_fields as usize, "unknown field"),
         ));
     }
-    report::write_all(&log, &folder)
-        .and_then(|_| store::publish(&reports, &folder))
-        .map_err(|error| format!("the report folder {}: {error}", folder.display()))?;
     let output = if arguments.show_output { ShownOutput::All } else { ShownOutput::FewUnexpected };
-    print(&report::matrix::matrix(
-        &log,
-        Layout::of_terminal(&folder, output, false, arguments.all),
-    ))?;
+    let layout = Layout::of_terminal(folder.as_deref(), output, false, arguments.all);
+    let printed = print(&report::matrix::matrix(&log, layout));
+    let written = folder.map_or(Ok(()), |folder| write_files(&log, &reports, &folder));
+    all_of([printed, written].into_iter().filter_map(Result::err).collect())?;
     Ok(ExitCode::from(log.exit_status()))
 }
 
+/// Writes the JUnit files to the folder of the run, and shows them in the report folder.
+fn write_files(log: &RunLog, reports: &Path, folder: &Path) -> Result<(), AnyError> {
+    let written = report::write_all(log, folder);
+    let written = written.and(store::publish(reports, folder));
+    written.map_err(|error| format!("the report folder {}: {error}", folder.display()).into())
+}
+
 impl ReportArguments {
-    /// Reads the log. Returns it with the folder for its JUnit files.
-    fn read(&self, reports: &Path) -> Result<(RunLog, PathBuf), AnyError> {
+    /// Reads the log. Returns it with the folder for its JUnit files, if these are to be written.
+    fn read(&self, reports: &Path) -> Result<(RunLog, Option<PathBuf>), AnyError> {
         if self.run == "-" {
             let log = RunLog::read_stream(std::io::stdin().lock(), Path::new("standard input"))?;
-            let folder = store::run_folder(reports, &log.header.run_id);
-            return Ok((log, folder));
+            return Ok((log, None));
         }
         let path = store::find(reports, &self.run)?;
-        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-        Ok((RunLog::read(&path)?, folder))
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
+        // Before the log is read: a run that ends meanwhile writes its own files.
+        let running = store::running(folder);
+        let log = RunLog::read(&path)?;
+        if let Some(running) = running {
+            status_line(&format!("{running}: its JUnit files are not written yet"));
+            return Ok((log, None));
+        }
+        Ok((log, Some(folder.to_owned())))
     }
 }

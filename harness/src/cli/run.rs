@@ -247,7 +247,7 @@ impl RunArguments {
             Self { no_capture: true, .. } => ShownOutput::Hidden,
             _ => ShownOutput::FewUnexpected,
         };
-        let layout = Layout::of_terminal(folder, output, self.quiet, self.all);
+        let layout = Layout::of_terminal(Some(folder), output, self.quiet, self.all);
         print(&report::matrix::matrix(log, layout))
     }
 }

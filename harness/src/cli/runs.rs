@@ -13,10 +13,6 @@ use crate::report;
 use crate::target::Target;
 use crate::terminal::{AnyError, print};
 
-/// Lists the runs in the report folder, the newest last: id, time, state, duration, devices, and the
-/// number of results of each verdict.
-///
-/// The state is `done`, `cut short` (by Ctrl-C), `running`, or `unfinished` (killed).
 #[derive(Args)]
 pub struct RunsArguments {
     #[command(flatten)]

@@ -26,6 +26,9 @@ pub(crate) struct Holder {
     pid: u32,
     #[serde(with = "rfc3339")]
     time: SystemTime,
+    /// The file that names it.
+    #[serde(skip)]
+    file: PathBuf,
 }
 
 impl Lock {
@@ -64,13 +67,13 @@ impl Lock {
         }
     }
 
-    /// Returns whether a process holds the lock.
-    pub(crate) fn is_held(path: &Path) -> bool {
-        if Holder::read(&held_path(path)).is_some_and(|holder| holder.is_alive()) {
-            return true;
+    /// Returns the process that holds the lock, or `Some(None)` if that process is unknown.
+    pub(crate) fn holder(path: &Path) -> Option<Option<Holder>> {
+        if let Some(holder) = Holder::read(&held_path(path)).filter(Holder::is_alive) {
+            return Some(Some(holder));
         }
         let locked = |file: File| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
-        File::open(path).is_ok_and(locked)
+        File::open(path).is_ok_and(locked).then(|| Holder::read(path))
     }
 }
 
@@ -95,13 +98,14 @@ fn lacks_locks(error: &io::Error) -> bool {
 impl Holder {
     /// This process as the content of a lock file.
     fn this_process() -> Vec<u8> {
-        let holder =
-            Self { host: os::host_name(), pid: std::process::id(), time: SystemTime::now() };
+        let (host, time) = (os::host_name(), SystemTime::now());
+        let holder = Self { host, pid: std::process::id(), time, file: PathBuf::new() };
         serde_json::to_vec(&holder).expect("a holder is plain data")
     }
 
     fn read(path: &Path) -> Option<Self> {
-        serde_json::from_slice(&fs::read(path).ok()?).ok()
+        let holder = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+        Some(Self { file: path.to_owned(), ..holder })
     }
 
     /// Returns whether the process runs, as far as this host knows.
@@ -113,6 +117,31 @@ impl Holder {
 impl std::fmt::Display for Holder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let time = humantime::format_rfc3339_seconds(self.time);
-        write!(f, "process {} on {} since {time}", self.pid, self.host)
+        write!(f, "process {} on {} since {time}", self.pid, self.host)?;
+        if self.host != os::host_name() {
+            write!(f, "; delete {} if it is not alive any more", self.file.display())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_of_a_process_on_another_host_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let held = held_path(&path);
+        let hint = format!("; delete {} if it is not alive any more", held.display());
+        for (host, is_named) in [("another host", true), (&os::host_name(), false)] {
+            let (pid, time) = (std::process::id(), "2026-01-01T00:00:00Z");
+            let holder = serde_json::json!({ "host": host, "pid": pid, "time": time });
+            fs::write(&held, holder.to_string()).unwrap();
+            let shown = Lock::holder(&path).unwrap().unwrap().to_string();
+            assert!(shown.starts_with(&format!("process {pid} on {host} since ")), "{shown}");
+            assert_eq!(shown.ends_with(&hint), is_named, "{shown}");
+        }
     }
 }

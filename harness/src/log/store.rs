@@ -5,9 +5,10 @@ use std::io::{self, BufRead, BufReader};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use super::lock::Lock;
+use super::lock::{Holder, Lock};
 use super::read::RunLog;
 use super::run_header::RunHeader;
+use crate::config::Sync;
 
 /// The name of the event log in its folder.
 pub(crate) const LOG: &str = "events.jsonl";
@@ -35,18 +36,19 @@ pub(crate) struct Place {
 impl Place {
     /// `REPORT_DIR/runs/RUN_ID`.
     pub(crate) fn run_folder(&self) -> PathBuf {
-        run_folder(&self.folder, &self.run_id)
+        runs_folder(&self.folder).join(&self.run_id)
     }
 
-    /// Creates the folder and the log in it, and removes the oldest runs beyond `keep`.
+    /// Creates the folder and the log in it, and removes the oldest runs beyond `keep`. If each test
+    /// is synced, the entries of the folders are, too.
     ///
     /// # Errors
     ///
     /// Another full run writes there, or the folder cannot be written.
-    pub(crate) fn create(&self, keep: usize) -> io::Result<(RunFolder, File)> {
+    pub(crate) fn create(&self, keep: usize, sync: Sync) -> io::Result<(RunFolder, File)> {
         let path = self.run_folder();
         fs::create_dir_all(&path)?;
-        let created = self.create_in(&path);
+        let created = self.create_in(&path, sync);
         if created.is_err() {
             let _ = fs::remove_dir_all(&path);
         }
@@ -55,13 +57,17 @@ impl Place {
         Ok(created)
     }
 
-    fn create_in(&self, path: &Path) -> io::Result<(RunFolder, File)> {
+    fn create_in(&self, path: &Path, sync: Sync) -> io::Result<(RunFolder, File)> {
         let lock = acquire(&lock_path(path))?;
         let full = match self.is_full {
             true => Some(acquire(&runs_folder(&self.folder).join("full.lock"))?),
             false => None,
         };
         let log = File::options().create_new(true).append(true).open(path.join(LOG))?;
+        if sync == Sync::Each {
+            // The folder of the run, `runs` and REPORT_DIR.
+            path.ancestors().take(3).try_for_each(|folder| File::open(folder)?.sync_all())?;
+        }
         if self.is_full {
             self.link()?;
         }
@@ -80,26 +86,37 @@ impl Place {
         }
         let temporary = self.run_folder().join("link");
         symlink(Path::new("runs").join(&self.run_id).join(LOG), &temporary)?;
-        fs::rename(&temporary, &link)?;
-        remove_reports(&self.folder.join("junit"), "xml")
+        remove_reports(&self.folder.join("junit"), "xml")?;
+        // The last step: after an error the link shows the earlier run, and keeps it.
+        fs::rename(&temporary, &link)
     }
 }
 
 /// Shows the JUnit files of a run in `REPORT_DIR/junit`, each put in place by a rename, if the link of
-/// REPORT_DIR shows the run.
+/// REPORT_DIR shows the run. Returns the first error, after it has tried all files.
 pub(crate) fn publish(folder: &Path, run: &Path) -> io::Result<()> {
     if !is_shown(folder, run) {
         return Ok(());
     }
     let shown = folder.join("junit");
     fs::create_dir_all(&shown)?;
+    let mut published = Ok(());
     for entry in fs::read_dir(run.join("junit"))? {
         let entry = entry?;
-        let temporary = shown.join(format!(".{}", entry.file_name().to_string_lossy()));
-        fs::copy(entry.path(), &temporary)?;
-        fs::rename(&temporary, shown.join(entry.file_name()))?;
+        let replace = |content: Vec<u8>| replace_file(&shown.join(entry.file_name()), &content);
+        published = published.and(fs::read(entry.path()).and_then(replace));
     }
-    Ok(())
+    published
+}
+
+/// Writes a file that is whole or not there: under another name first, which an error removes.
+pub(crate) fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    let temporary = path.with_extension("part");
+    let replaced = fs::write(&temporary, content).and_then(|()| fs::rename(&temporary, path));
+    if replaced.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    replaced
 }
 
 /// Returns whether the link of REPORT_DIR shows the log of this run.
@@ -110,20 +127,19 @@ fn is_shown(folder: &Path, run: &Path) -> bool {
 
 fn acquire(path: &Path) -> io::Result<Lock> {
     Lock::acquire(path)?.map_err(|holder| {
-        let holder = holder.map_or_else(String::new, |holder| format!(" ({holder})"));
         io::Error::new(
             io::ErrorKind::ResourceBusy,
             format!(
-                "another run of all tests writes there{holder}; give this run a folder of its own \
-                 with --report-dir or CLMATRIX_REPORT_DIR"
+                "another run of all tests writes there{}; give this run a folder of its own with \
+                 --report-dir or CLMATRIX_REPORT_DIR",
+                in_brackets(holder)
             ),
         )
     })
 }
 
-/// The folder of the run with this id.
-pub(crate) fn run_folder(folder: &Path, run_id: &str) -> PathBuf {
-    runs_folder(folder).join(run_id)
+fn in_brackets(holder: Option<Holder>) -> String {
+    holder.map_or_else(String::new, |holder| format!(" ({holder})"))
 }
 
 fn runs_folder(folder: &Path) -> PathBuf {
@@ -148,7 +164,13 @@ pub(crate) fn runs(folder: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// Returns whether a process writes to the folder of a run.
 pub(crate) fn is_running(run: &Path) -> bool {
-    Lock::is_held(&lock_path(run))
+    Lock::holder(&lock_path(run)).is_some()
+}
+
+/// Says that a run is still running, if a process writes to its folder.
+pub(crate) fn running(run: &Path) -> Option<String> {
+    let holder = Lock::holder(&lock_path(run))?;
+    Some(format!("the run is still running{}", in_brackets(holder)))
 }
 
 /// Finds the log of a run: the path of a file or folder, an id or its beginning, or `latest`.
@@ -182,14 +204,14 @@ pub fn find(folder: &Path, run: &str) -> Result<PathBuf, String> {
 /// Removes the oldest runs beyond `keep`, but none that is being written, that is the parent of one
 /// that stays, or that the link of the folder shows. Errors are ignored: the next run tries again.
 fn remove_old_runs(folder: &Path, keep: usize) {
-    let Ok(mut old) = runs(folder) else { return };
-    let kept = old.split_off(old.len().saturating_sub(keep));
-    let parent = |run: &PathBuf| Some(RunLog::read_header(&run.join(LOG)).ok()?.parent);
-    let parents: Vec<String> = kept.iter().filter_map(parent).flatten().collect();
-    for run in old {
-        let is_parent = parents.iter().any(|parent| run.ends_with(parent));
-        if !is_parent && !is_shown(folder, &run) && !is_running(&run) {
-            let _ = fs::remove_dir_all(&run);
+    let mut parents = Vec::new();
+    // The newest first: a parent is older than its run.
+    for (age, run) in runs(folder).unwrap_or_default().iter().rev().enumerate() {
+        let is_parent = parents.iter().any(|parent: &String| run.ends_with(parent));
+        if age < keep || is_parent || is_shown(folder, run) || is_running(run) {
+            parents.extend(RunLog::read_header(&run.join(LOG)).ok().and_then(|run| run.parent));
+        } else {
+            let _ = fs::remove_dir_all(run);
         }
     }
 }
@@ -226,7 +248,7 @@ mod tests {
     /// Stores a run that has ended.
     fn store(folder: &Path, id: &str, is_full: bool, parent: Option<&str>, keep: usize) {
         let place = Place { folder: folder.to_owned(), run_id: id.to_owned(), is_full };
-        let (_folder, mut log) = place.create(keep).unwrap();
+        let (_folder, mut log) = place.create(keep, Sync::Each).unwrap();
         let header = RunHeader {
             parent: parent.map(str::to_owned),
             ..crate::log::sample::header(Vec::new())
@@ -254,11 +276,46 @@ mod tests {
     }
 
     #[test]
+    fn the_parents_of_all_runs_that_stay_do_so_as_well() {
+        let folder = tempfile::tempdir().unwrap();
+        store(folder.path(), "1-a", false, None, 9);
+        store(folder.path(), "2-a", false, Some("1-a"), 9);
+        store(folder.path(), "3-a", true, Some("2-a"), 9);
+        store(folder.path(), "4-a", false, None, 9);
+        store(folder.path(), "5-a", false, None, 1);
+        assert_eq!(ids(folder.path()), ["1-a", "2-a", "3-a", "5-a"]);
+    }
+
+    #[test]
+    fn a_full_run_that_cannot_begin_leaves_the_link() {
+        let folder = tempfile::tempdir().unwrap();
+        store(folder.path(), "1-a", true, None, 9);
+        fs::write(folder.path().join("junit"), "no folder").unwrap();
+        let place =
+            Place { folder: folder.path().to_owned(), run_id: "2-a".to_owned(), is_full: true };
+        assert!(place.create(9, Sync::Off).is_err());
+        assert!(folder.path().join(LOG).is_file(), "the link shows a log");
+        assert_eq!(ids(folder.path()), ["1-a"]);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("d.xml");
+        fs::create_dir_all(path.join("not empty")).unwrap();
+        assert!(replace_file(&path, b"text").is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no other file");
+        fs::remove_dir_all(&path).unwrap();
+        replace_file(&path, b"text").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"text");
+    }
+
+    #[test]
     fn a_run_that_is_being_written_stays() {
         let folder = tempfile::tempdir().unwrap();
         let place =
             Place { folder: folder.path().to_owned(), run_id: "1-a".to_owned(), is_full: false };
-        let written = place.create(9).unwrap();
+        let written = place.create(9, Sync::Off).unwrap();
         store(folder.path(), "2-a", false, None, 1);
         assert_eq!(ids(folder.path()), ["1-a", "2-a"]);
         drop(written);

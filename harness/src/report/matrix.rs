@@ -57,8 +57,8 @@ pub struct Layout<'a> {
     pub width: usize,
     /// True to use colours.
     pub color: bool,
-    /// The folder of the reports.
-    pub reports: &'a Path,
+    /// The folder of the reports, if they are written.
+    pub reports: Option<&'a Path>,
     /// The tests whose output is shown.
     pub output: ShownOutput,
     /// True to leave out the table.
@@ -70,7 +70,7 @@ pub struct Layout<'a> {
 impl<'a> Layout<'a> {
     /// The layout for standard output.
     pub(crate) fn of_terminal(
-        reports: &'a Path,
+        reports: Option<&'a Path>,
         output: ShownOutput,
         quiet: bool,
         all: bool,
@@ -235,12 +235,20 @@ impl Page<'_> {
 
     /// Returns the number of unexpected results that are not shown, and the command that shows them.
     fn left_out(&self, unexpected: &IndexMap<&str, usize>) -> Vec<String> {
+        // A wrapper that has made the run has no command for reports.
+        let is_direct = self.log.header.rerun_command.starts_with("clmatrix run");
+        let file = self
+            .log
+            .file
+            .as_ref()
+            .filter(|_| is_direct)
+            .map(|file| shell_quoted(&file.display().to_string()).into_owned());
+        let command = file
+            .map_or_else(String::new, |file| format!("  all:   clmatrix report --all {file}\n"));
         let describe = |(device, count): (&&str, &usize)| {
             let more = count.checked_sub(MOST_UNEXPECTED).filter(|more| *more > 0)?;
             let title =
                 format!("{} on {}", counted(more, "more unexpected result"), one_line(device));
-            let report = shell_quoted(&self.layout.reports.display().to_string()).into_owned();
-            let command = format!("  all:   clmatrix report --all {report}\n");
             Some(self.titled("NOT SHOWN:", &title) + &command)
         };
         if self.layout.all { Vec::new() } else { unexpected.iter().filter_map(describe).collect() }
@@ -261,9 +269,10 @@ impl Page<'_> {
             text += &self.output(result);
         }
         if !as_expected {
-            let (_, device) = result.test_and_device();
-            let report = junit_path(self.layout.reports, device);
-            let _ = writeln!(text, "  more:  {}", report.display());
+            if let Some(reports) = self.layout.reports {
+                let report = junit_path(reports, result.test_and_device().1);
+                let _ = writeln!(text, "  more:  {}", report.display());
+            }
             let _ = writeln!(text, "  rerun: {}", one_line(&rerun(self.log, result)));
         }
         text
@@ -385,10 +394,12 @@ impl Page<'_> {
         let painted = self.paint(color, word);
         // The word stands at the beginning, where no line is broken within it.
         let sentence = sentence.replacen(word, &painted, 1);
-        if self.layout.quiet {
-            return sentence;
+        match self.layout.reports {
+            Some(reports) if !self.layout.quiet => {
+                format!("{sentence}Reports: {}\n", reports.display())
+            }
+            _ => sentence,
         }
-        format!("{sentence}Reports: {}\n", self.layout.reports.display())
     }
 
     fn total(&self) -> Tally {

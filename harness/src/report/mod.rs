@@ -17,35 +17,34 @@ use indexmap::IndexMap;
 
 use crate::log::events::TestResult;
 use crate::log::read::RunLog;
+use crate::log::store;
 use crate::verdict::{Outcome, Verdict};
 
 pub(crate) use text::shell_quoted;
 
 /// Writes `junit/DEVICE.xml` below `folder` for each device that has results (`host` for tests
 /// that need none), and `junit/absent-devices.xml` where expected devices are absent, and
-/// `junit/failed-drivers.xml` where drivers have failed. Returns their paths.
-pub fn write_all(log: &RunLog, folder: &Path) -> io::Result<Vec<PathBuf>> {
+/// `junit/failed-drivers.xml` where drivers have failed.
+///
+/// # Errors
+///
+/// The first error, after all files have been tried.
+pub fn write_all(log: &RunLog, folder: &Path) -> io::Result<()> {
     let folder = folder.join("junit");
     fs::create_dir_all(&folder)?;
-    let mut written = Vec::new();
-    let mut write = |name: &str, xml: Vec<u8>| {
+    let devices = by_device(log).into_iter().filter(|(_, results)| !results.is_empty());
+    let devices =
+        devices.map(|(device, results)| (file_name(device), junit::junit(log, device, &results)));
+    let absent =
+        (!log.absent.is_empty()).then(|| ("absent-devices".to_owned(), junit::absent_devices(log)));
+    let failed = (!log.failed_drivers.is_empty())
+        .then(|| ("failed-drivers".to_owned(), junit::failed_drivers(log)));
+    let mut written = Ok(());
+    for (name, xml) in devices.chain(absent).chain(failed) {
         let path = folder.join(format!("{name}.xml"));
-        fs::write(&path, xml)?;
-        written.push(path);
-        io::Result::Ok(())
-    };
-    for (device, results) in by_device(log) {
-        if !results.is_empty() {
-            write(&file_name(device), junit::junit(log, device, &results)?)?;
-        }
+        written = written.and(xml.and_then(|xml| store::replace_file(&path, &xml)));
     }
-    if !log.absent.is_empty() {
-        write("absent-devices", junit::absent_devices(log)?)?;
-    }
-    if !log.failed_drivers.is_empty() {
-        write("failed-drivers", junit::failed_drivers(log)?)?;
-    }
-    Ok(written)
+    written
 }
 
 /// The results of each device: the devices in the order of the run, then others that results name (the

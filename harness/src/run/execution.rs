@@ -23,7 +23,7 @@ use crate::run::plan::Plan;
 use crate::run::schedule::{self, Run};
 use crate::setup::Setup;
 use crate::target::{CANNOT_RUN, Target};
-use crate::terminal::{AnyError, output_result, status_line};
+use crate::terminal::{AnyError, all_of, output_result, status_line};
 
 /// The shortest time between two syncs of the log, unless each test asks for one.
 const SYNC_INTERVAL: Duration = Duration::from_secs(1);
@@ -97,28 +97,28 @@ impl Execution<'_> {
         recorder.sync_if_dirty();
         let printed = recorder.take_stdout_error().map_or(Ok(()), Err);
         let (log, loss) = recorder.finish();
-        let mut trouble = output_result(printed).err();
+        let mut errors = Vec::from_iter(output_result(printed).err());
+        errors.extend(loss.map(|loss| self.in_report_folder(&loss)));
         let log = log.zip(folder).map(|(mut log, folder)| {
             log.file = Some(folder.path.join(LOG));
-            if let Err(error) = self.write_reports(&log, &folder.path) {
-                trouble = Some(in_folder(&folder.path, &error));
-            }
+            let written = self.write_reports(&log, &folder.path);
+            errors.extend(written.err().map(|error| in_folder(&folder.path, &error)));
             log
         });
-        if let Some(loss) = loss {
-            trouble = Some(self.in_report_folder(&loss));
-        }
-        Ok(Finished { log, shown, trouble })
+        Ok(Finished { log, shown, trouble: all_of(errors).err() })
     }
 
     fn create(&self, place: &Place) -> Result<(RunFolder, File), AnyError> {
-        let keep = self.setup.profile.keep_runs();
-        place.create(keep).map_err(|error| self.in_report_folder(&error))
+        let profile = &self.setup.profile;
+        place
+            .create(profile.keep_runs(), profile.sync())
+            .map_err(|error| self.in_report_folder(&error))
     }
 
     fn write_reports(&self, log: &RunLog, run: &Path) -> std::io::Result<()> {
-        report::write_all(log, run)?;
-        self.place.iter().try_for_each(|place| store::publish(&place.folder, run))
+        let written = report::write_all(log, run);
+        let publish = |place: &Place| store::publish(&place.folder, run);
+        written.and(self.place.as_ref().map_or(Ok(()), publish))
     }
 
     fn in_report_folder(&self, error: &dyn std::error::Error) -> AnyError {

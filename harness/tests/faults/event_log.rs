@@ -1,11 +1,11 @@
 //! The event log: its content, its safety, its place, and the commands that read it.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use clmatrix_harness::log::read::RunLog;
 use clmatrix_harness::verdict::Verdict;
 use serde_json::Value;
 
@@ -18,8 +18,13 @@ use crate::valid::validate;
 
 pub const CHECKS: &[Check] = &[
     ("event_log::a_stored_run_is_reported_again", a_stored_run_is_reported_again),
+    (
+        "event_log::a_log_from_standard_input_writes_no_files",
+        a_log_from_standard_input_writes_no_files,
+    ),
     ("event_log::a_killed_run_is_reported", a_killed_run_is_reported),
     ("event_log::a_full_disk_costs_the_log_alone", a_full_disk_costs_the_log_alone),
+    ("event_log::an_error_of_a_sync_ends_the_log", an_error_of_a_sync_ends_the_log),
     ("event_log::a_file_system_may_lack_locks", a_file_system_may_lack_locks),
     ("event_log::each_test_may_wait_for_the_disk", each_test_may_wait_for_the_disk),
     ("event_log::a_charge_has_both_attempts", a_charge_has_both_attempts),
@@ -87,6 +92,44 @@ fn a_stored_run_is_reported_again() {
     assert_eq!(text(&again.stdout), text(&first.stdout));
     assert_eq!(junit(), of_run);
     assert_eq!(output(command(folder.path(), &["report"])).status.code(), Some(0));
+
+    let run_folder = folder.path().join("runs").join(&first_id);
+    let mut here = command(folder.path(), &["report", "events.jsonl"]);
+    here.current_dir(&run_folder);
+    let here = text(&output(here).stdout);
+    assert!(here.ends_with("\nReports: .\n"), "{here}");
+
+    // The matrix does not need a place for files.
+    std::fs::remove_dir_all(run_folder.join("junit")).expect("a folder");
+    std::fs::write(run_folder.join("junit"), "no folder").expect("it is written");
+    let full = output(command(folder.path(), &["report", &first_id]));
+    assert_eq!(full.status.code(), Some(2));
+    assert_eq!(text(&full.stdout), text(&first.stdout));
+    let message = text(&full.stderr);
+    assert!(
+        message.contains(&format!("the report folder {}: ", run_folder.display())),
+        "{message}"
+    );
+}
+
+fn a_log_from_standard_input_writes_no_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = output(run(folder.path(), &["faulty::fails_an_assertion@", "--devices", "pocl"]));
+    assert_eq!(run.status.code(), Some(1));
+    let id = log(folder.path()).header.run_id;
+    let (path, reports) = (folder.path().join("log.jsonl"), folder.path().join("a/b/c"));
+    for id_in_log in [&id[..], "../../../evil"] {
+        std::fs::write(&path, log_text(folder.path()).replace(&id, id_in_log)).expect("a file");
+        let mut report = command(&reports, &["report", "-"]);
+        report.stdin(File::open(&path).expect("the log"));
+        let report = output(report);
+        assert_eq!(report.status.code(), Some(1), "{id_in_log}");
+        let page = text(&report.stdout);
+        assert!(page.contains("\nFAIL faulty::fails_an_assertion@"), "{page}");
+        assert!(!page.contains("Reports: ") && !page.contains("  more: "), "{page}");
+        assert!(!folder.path().join("a").exists(), "{id_in_log}");
+        assert!(!folder.path().join("evil").exists(), "{id_in_log}");
+    }
 }
 
 /// Tests that pass or skip themselves on every device.
@@ -116,6 +159,13 @@ fn a_killed_run_is_reported() {
         let printed = lines.by_ref().map(|line| line.expect("text")).filter(is_result).take(k);
         assert_eq!(printed.count(), k);
         let processes = descendants_of(child.id());
+        let early = output(self::command(folder.path(), &["report"]));
+        assert_eq!(early.status.code(), Some(3), "{}", text(&early.stderr));
+        assert!(text(&early.stdout).contains("CUT SHORT: "), "{}", text(&early.stdout));
+        let message = text(&early.stderr);
+        let says = format!("the run is still running (process {} on ", child.id());
+        assert!(message.contains(&says), "{message}");
+        assert!(!reports(folder.path()).join("junit").exists(), "no files of a part of a run");
         child.kill().expect("it can be killed");
         child.wait().expect("it ends");
         wait_for("workers to follow their runner", || {
@@ -198,6 +248,60 @@ fn a_full_disk_costs_the_log_alone() {
     assert!(message.contains(&format!("it has no results from {} on", first.test)), "{message}");
     let (_, device) = first.test_and_device();
     assert!(reports(folder.path()).join("junit").join(format!("{device}.xml")).is_file());
+
+    // The disk has no room for JUnit files either.
+    let in_run = IS_LOG.replace("/events.jsonl", "/runs/");
+    let library = preloaded(folder.path(), &[&in_run, FULL_DISK].concat());
+    let mut command = run(folder.path(), &arguments);
+    command.env("LD_PRELOAD", library).env("FAULTS_ROOM", (second + 100).to_string());
+    let full = output(command);
+    assert_eq!(full.status.code(), Some(2));
+    let message = text(&full.stderr);
+    assert!(message.contains("it has no results from "), "{message}");
+    let run_folder = reports(folder.path());
+    let says = format!("the report folder {}: No space left", run_folder.display());
+    assert!(message.contains(&says), "{message}");
+    let files = std::fs::read_dir(run_folder.join("junit")).expect("a folder").count();
+    assert_eq!(files, 0, "no empty file stays");
+}
+
+/// Answers the first sync of the log with an error, as Linux reports it: once.
+const FAILING_SYNC: &str = r#"
+int fdatasync(int fd) {
+    static int (*next)(int);
+    static int failed;
+    if (!next) next = dlsym(RTLD_NEXT, "fdatasync");
+    if (is_log(fd) && !failed) { failed = 1; errno = EIO; return -1; }
+    return next(fd);
+}
+"#;
+
+fn an_error_of_a_sync_ends_the_log() {
+    for sync in ["each", "1s"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let library = preloaded(folder.path(), &[IS_LOG, FAILING_SYNC].concat());
+        let mut command = run(folder.path(), &["faulty::passes@", "--devices", "pocl"]);
+        command.env("CLMATRIX_CONFIG", synced(folder.path(), sync)).env("LD_PRELOAD", library);
+        let run = output(command);
+        assert_eq!(run.status.code(), Some(2), "{sync}");
+        assert!(text(&run.stdout).contains("PASSED: 1 test "), "{sync}: {}", text(&run.stdout));
+        let message = text(&run.stderr);
+        let reason = "the event log cannot be written: Input/output error";
+        assert!(message.contains(reason), "{sync}: {message}");
+        // A short run is synced at its end alone, unless each test asks for a sync.
+        let names_a_test = message.contains("it has no results from faulty::passes@");
+        assert_eq!(names_a_test, sync == "each", "{sync}: {message}");
+        let log = log(folder.path());
+        assert_eq!(log.has_ended, sync == "1s", "{sync}");
+    }
+}
+
+/// Writes a configuration with this `sync`.
+fn synced(folder: &Path, sync: &str) -> PathBuf {
+    let config = folder.join("clmatrix.toml");
+    let profile = format!("[profile.default]\nsync = {sync:?}\n");
+    std::fs::write(&config, profile).expect("it is written");
+    config
 }
 
 const NO_LOCKS: &str = "int flock(int fd, int how) { errno = ENOSYS; return -1; }\n";
@@ -251,9 +355,7 @@ fn each_test_may_wait_for_the_disk() {
     // The lengths of the log at its syncs, and after each `started`.
     let syncs = |sync: &str| {
         let folder = tempfile::tempdir().expect("a folder");
-        let config = folder.path().join("clmatrix.toml");
-        let profile = format!("[profile.default]\nsync = {sync:?}\n");
-        std::fs::write(&config, profile).expect("it is written");
+        let config = synced(folder.path(), sync);
         let library = preloaded(folder.path(), &[IS_LOG, LOG_SYNCS].concat());
         let lengths = folder.path().join("syncs");
         let mut command = run(folder.path(), &PASSING);
@@ -386,16 +488,16 @@ fn a_run_is_described() {
 fn unknown_events_are_passed_over() {
     let folder = tempfile::tempdir().expect("a folder");
     let logs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/logs");
-    for (name, unknown) in [("format-1", None), ("format-2", None), ("unknown", Some(()))] {
+    let cases = [("format-1", false, 0), ("format-2", false, 1), ("unknown", true, 1)];
+    for (name, unknown, status) in cases {
         let path = folder.path().join(format!("{name}.jsonl"));
         std::fs::copy(logs.join(format!("{name}.jsonl")), &path).expect("the log is there");
         assert_eq!(validate(&path).is_ok(), name == "format-2");
         let report = output(command(folder.path(), &["report", path.to_str().expect("text")]));
-        let expected = RunLog::read(&path).expect("it can be read").exit_status();
-        assert_eq!(report.status.code(), Some(i32::from(expected)), "{name}");
+        assert_eq!(report.status.code(), Some(status), "{name}");
         let message = text(&report.stderr);
         let says = message.contains("1 unknown event, 1 unknown field passed over");
-        assert_eq!(says, unknown.is_some(), "{name}: {message}");
+        assert_eq!(says, unknown, "{name}: {message}");
         assert!(text(&report.stdout).contains("pocl"), "{name}");
     }
     let page = output(command(
@@ -403,6 +505,22 @@ fn unknown_events_are_passed_over() {
         &["report", folder.path().join("unknown.jsonl").to_str().expect("text")],
     ));
     assert!(text(&page.stdout).contains("1 unknown"), "{}", text(&page.stdout));
+
+    // For its writer, the unknown result was as expected.
+    let later = std::fs::read_to_string(folder.path().join("unknown.jsonl")).expect("text");
+    let is_kept = |line: &&str| {
+        !line.starts_with(r#"{"event":"finished""#)
+            || line.contains("::passes@pocl")
+            || line.contains("::skips_itself@pocl")
+    };
+    let later: String = later.split_inclusive('\n').filter(is_kept).collect();
+    let later = later.replace(r#""exit_status":1"#, r#""exit_status":0"#);
+    let path = folder.path().join("later.jsonl");
+    std::fs::write(&path, later).expect("it is written");
+    let report = output(command(folder.path(), &["report", path.to_str().expect("text")]));
+    let page = text(&report.stdout);
+    assert!(page.contains(": 1 passed, 1 unknown, 3 not run"), "{page}");
+    assert_eq!(report.status.code(), Some(1), "{page}");
 }
 
 /// The order of the `started` events on each device, with the seed in the log.

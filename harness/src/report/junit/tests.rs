@@ -1,6 +1,6 @@
 //! The files as other programs read them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 use proptest::prelude::*;
@@ -295,7 +295,7 @@ fn files_of_a_run() {
     ]);
     log.absent = vec!["intel-*".to_owned(), "<amd>".to_owned()];
     log.failed_drivers = vec![failed_driver()];
-    let written = write_all(&log, folder.path()).unwrap();
+    write_all(&log, folder.path()).unwrap();
     let names = [
         "pocl-cpu.xml",
         "odd%2F..%2Fname.xml",
@@ -303,9 +303,21 @@ fn files_of_a_run() {
         "absent-devices.xml",
         "failed-drivers.xml",
     ];
-    assert_eq!(written, names.map(|name| folder.path().join("junit").join(name)));
+    let junit = folder.path().join("junit");
+    let files = || {
+        let files = std::fs::read_dir(&junit).unwrap();
+        files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(files(), names.map(str::to_owned).into());
 
-    let absent = Element::parse(&std::fs::read(&written[3]).unwrap());
+    // The first file cannot be replaced; the others are.
+    let first = junit.join(names[0]);
+    std::fs::remove_dir_all(&junit).unwrap();
+    std::fs::create_dir_all(first.join("not empty")).unwrap();
+    assert!(write_all(&log, folder.path()).is_err());
+    assert_eq!(files(), names.map(str::to_owned).into());
+
+    let absent = Element::parse(&std::fs::read(junit.join(names[3])).unwrap());
     assert_eq!((absent.attribute("tests"), absent.attribute("failures")), ("2", "2"));
     let cases = absent.child("testsuite").cases();
     assert_eq!(cases.iter().map(|case| case.attribute("name")).collect::<Vec<_>>(), log.absent);

@@ -33,7 +33,7 @@ fn layout() -> Layout<'static> {
     Layout {
         width: 80,
         color: false,
-        reports: Path::new("target/clmatrix"),
+        reports: Some(Path::new("target/clmatrix")),
         output: ShownOutput::FewUnexpected,
         quiet: false,
         all: false,
@@ -352,7 +352,7 @@ proptest! {
         let mut log = log(&ids, results);
         log.absent = absent;
         log.header = RunHeader { rerun_command: "rerun".to_owned(), ..log.header };
-        let page = matrix(&log, Layout { width, reports: Path::new("r"), ..layout() });
+        let page = matrix(&log, Layout { width, reports: Some(Path::new("r")), ..layout() });
         let to_be_copied = |line: &str| {
             line.contains('@') || line.starts_with("  at ") || line.starts_with("  more:  ")
         };
@@ -368,13 +368,20 @@ fn the_first_twenty_unexpected_results_of_a_device_are_shown() {
         let fail = |n| result(&format!("s::t{n}@{device}"), failed("no"));
         (0..count).map(fail).collect::<Vec<_>>()
     };
-    let log = log(&["a", "b"], [failures("a", 25), failures("b", 20)].concat());
-    let page = page(&log);
-    assert_eq!(page.matches("\nFAIL s::").count(), 40);
-    let note = "NOT SHOWN: 5 more unexpected results on a\n  \
-                all:   clmatrix report --all target/clmatrix\n";
-    assert!(page.contains(note) && !page.contains("results on b"), "{page}");
+    let mut log = log(&["a", "b"], [failures("a", 25), failures("b", 20)].concat());
+    let without_file = page(&log);
+    assert_eq!(without_file.matches("\nFAIL s::").count(), 40);
+    let note = "NOT SHOWN: 5 more unexpected results on a\n";
+    let command = "  all:   clmatrix report --all ci/log.jsonl\n";
+    assert!(without_file.contains(note) && !without_file.contains("results on b"));
+    assert!(!without_file.contains("  all: "), "{without_file}");
+    log.file = Some("ci/log.jsonl".into());
+    assert!(page(&log).contains(&format!("{note}{command}")), "{}", page(&log));
+    log.header.rerun_command = "cargo xtask matrix --".to_owned();
+    assert!(page(&log).contains(note) && !page(&log).contains("  all: "));
     let all = matrix(&log, Layout { all: true, ..layout() });
     assert_eq!(all.matches("\nFAIL s::").count(), 45);
+    let of_stream = matrix(&log, Layout { reports: None, ..layout() });
+    assert!(!of_stream.contains("Reports: ") && !of_stream.contains("  more: "), "{of_stream}");
     assert!(!all.contains("NOT SHOWN"), "{all}");
 }
