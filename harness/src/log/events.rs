@@ -209,21 +209,21 @@ pub struct TestResult {
     pub verdict: Verdict,
     /// The status that the configuration expected instead of a pass. Logs of earlier versions have
     /// the reason alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_status: Option<ExpectedStatus>,
     /// The reason that the configuration gives for it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub expectation: Option<String>,
     /// The number of that expectation in the log.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub expectation_number: Option<u32>,
     /// The number of this execution of the test, from 1.
     pub attempt: u32,
     /// The number of the worker that ran it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub worker: Option<u32>,
     /// The slot of the device, where a worker ran it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub slot: Option<u32>,
     /// Wall time of the test itself.
     #[serde(rename = "duration_ns", with = "nanoseconds")]
@@ -232,19 +232,19 @@ pub struct TestResult {
     #[serde(with = "rfc3339")]
     pub started: SystemTime,
     /// Its standard output, up to the cap.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub stdout: String,
     /// Its standard error, up to the cap.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub stderr: String,
     /// The properties that the test recorded by [`record_property`](crate::record_property).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub properties: Vec<(String, String)>,
     /// The changes that the test left behind in its process, a line each: `RLIMIT_NOFILE 1024 -> 0`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_behind: Vec<String>,
     /// The place of the test in the source. The log has it in the plan.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<crate::verdict::Location>,
     /// The bytes of the line in the log, if the outputs are there alone.
     #[serde(skip)]
