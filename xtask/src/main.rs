@@ -153,7 +153,7 @@ enum Task {
         /// Fail if a log is not of a run with this profile
         #[arg(long, requires = "logs")]
         profile: Option<String>,
-        /// Also fail if a line of these logs is not valid, or if one is not of a whole run on all devices
+        /// Also fail if a line of these logs is not valid, or if a run did not come to its end on all devices
         /// that its profile expects
         #[arg(requires = "check", value_name = "LOG")]
         logs: Vec<PathBuf>,
