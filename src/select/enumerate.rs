@@ -7,6 +7,7 @@ use cl3::device as cl;
 use cl3::platform as clp;
 use opencl3::device::Device;
 use opencl3::platform::{Platform, get_platforms};
+use parking_lot::Mutex;
 
 use super::catalog::{DeviceInfo, DeviceType, PlatformInfo, Svm, Version};
 use super::query::{Query, text};
@@ -32,6 +33,9 @@ pub struct FoundPlatform {
 /// Of class [`NoRuntime`](crate::Class::NoRuntime) where there is no loader or no driver.
 pub fn platforms() -> Result<Vec<FoundPlatform>> {
     const CALL: &str = "clGetPlatformIDs";
+    // quirk: POCL-15
+    static ONE_THREAD: Mutex<()> = Mutex::new(());
+    let _guard = ONE_THREAD.lock();
     let platforms = get_platforms().map_err(|error| Error::from_call(CALL, error.0))?;
     if platforms.is_empty() {
         // Some loaders report success and no platform.
