@@ -136,6 +136,12 @@ fn probe(setup: &Setup, devices: &[TestDevice], format: TableFormat) -> Result<E
         });
         named.collect()
     });
+    let absent = setup.absent.iter().map(|expected| ProbedDevice {
+        id: expected.clone(),
+        duration: Duration::ZERO,
+        error: Some("expected, but no device matches".to_owned()),
+    });
+    let probed: Vec<_> = probed.into_iter().chain(absent).collect();
     match format {
         TableFormat::Table => print(&probe_table(&probed))?,
         TableFormat::Json => print(&(serde_json::to_string_pretty(&probed)? + "\n"))?,

@@ -59,10 +59,11 @@ pub struct RunArguments {
     /// Also run the tests that are marked `#[ignore]`.
     #[arg(long)]
     include_ignored: bool,
-    /// The time limit of a test that has none of its own [default: the configuration's, else 60s].
+    /// The time limit of a test that has none of its own, also on devices with an override
+    /// [default: the configuration's, else 60s].
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     timeout: Option<Duration>,
-    /// Multiply all time limits, also those of tests [default: the profile's, else 1].
+    /// Multiply the time limits of tests, also those that tests set [default: the profile's, else 1].
     #[arg(long, value_name = "NUMBER")]
     timeout_factor: Option<TimeoutFactor>,
     /// Run the tests of each device in a random order. The seed is printed and logged.

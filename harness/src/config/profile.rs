@@ -34,7 +34,7 @@ pub struct Profile {
 pub struct DeviceSettings {
     /// The time limit of a test that has none of its own.
     pub timeout: Duration,
-    /// Multiplies all time limits.
+    /// Multiplies the time limits of tests.
     pub timeout_factor: TimeoutFactor,
     /// The number of tests that may run at the same time, at least 1.
     pub slots: usize,

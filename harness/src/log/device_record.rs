@@ -52,7 +52,7 @@ pub struct SettingsRecord {
     #[serde(rename = "timeout_ns", with = "nanoseconds")]
     #[schemars(with = "u64")]
     pub timeout: Duration,
-    /// Multiplies all time limits. Absent if it is 1.
+    /// Multiplies the time limits of tests. Absent if it is 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_factor: Option<f64>,
     /// The number of tests that may run at the same time.

@@ -182,7 +182,7 @@ impl DeviceLost {
 /// The run is over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct End {
-    /// True if it was cut short (Ctrl-C).
+    /// True if it was cut short: by Ctrl-C, a deadline, or unexpected results.
     pub interrupted: bool,
     /// Wall time of the run.
     #[serde(rename = "duration_ns", with = "nanoseconds")]

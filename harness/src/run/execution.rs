@@ -157,7 +157,7 @@ impl Execution<'_> {
             recorder.sync_if_dirty();
             if left() == Some(Duration::ZERO) {
                 let deadline = self.run.deadline.unwrap_or_default();
-                stop.request(&format!("the deadline of {} is over", format_duration(deadline)));
+                stop.request(&format!("the deadline of {} has passed", format_duration(deadline)));
                 let _ = end.recv();
             }
         }

@@ -1,5 +1,6 @@
 //! The health of a device while its tests run.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::log::events::DeviceLost;
@@ -16,6 +17,8 @@ const FURTHER: [usize; 2] = [10, 100];
 pub struct Health {
     lost: OnceLock<DeviceLost>,
     row: Mutex<Row>,
+    good_probes: AtomicUsize,
+    probing: Mutex<()>,
 }
 
 /// The results since the last pass that ran and did not pass.
@@ -48,7 +51,9 @@ impl Health {
             Outcome::Passed => *row = Row::default(),
             Outcome::Failed { .. } | Outcome::Crashed { .. } | Outcome::TimedOut { .. } => {
                 row.length += 1;
-                row.suspects.push(test.to_owned());
+                if row.suspects.last().is_none_or(|last| last != test) {
+                    row.suspects.push(test.to_owned());
+                }
             }
             Outcome::Skipped { .. }
             | Outcome::Ignored { .. }
@@ -58,8 +63,19 @@ impl Health {
         row.length == row.probe_at
     }
 
+    /// Waits for the probe of another thread. Returns `None` if no probe is needed any more: that probe
+    /// passed, or the device is lost.
+    pub fn begin_probe(&self) -> Option<MutexGuard<'_, ()>> {
+        let good_probes = self.good_probes.load(Ordering::Relaxed);
+        let turn = self.probing.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_needed =
+            self.lost().is_none() && self.good_probes.load(Ordering::Relaxed) == good_probes;
+        is_needed.then_some(turn)
+    }
+
     /// Takes a good probe into account.
     pub fn probe_passed(&self) {
+        self.good_probes.fetch_add(1, Ordering::Relaxed);
         let mut row = self.row();
         row.suspects.clear();
         row.probe_at = row.length + FURTHER[row.good_probes.min(FURTHER.len() - 1)];
@@ -68,10 +84,7 @@ impl Health {
 
     /// Makes the device lost after `test`. Returns the loss, unless the device was lost already.
     pub fn lose(&self, device: &str, reason: String, test: &str) -> Option<&DeviceLost> {
-        let mut suspects = std::mem::take(&mut self.row().suspects);
-        if !suspects.iter().any(|suspect| suspect == test) {
-            suspects.push(test.to_owned());
-        }
+        let suspects = std::mem::take(&mut self.row().suspects);
         let (device, after) = (device.to_owned(), test.to_owned());
         self.lost.set(DeviceLost { device, reason, after, suspects }).ok()?;
         self.lost.get()
@@ -113,7 +126,7 @@ mod tests {
         }
         assert!(health.note("s::last@d", &failed()));
         let lost = health.lose("d", "no answer".to_owned(), "s::last@d").expect("the first loss");
-        assert_eq!(lost.suspects, ["s::t@d", "s::t@d", "s::last@d"]);
+        assert_eq!(lost.suspects, ["s::t@d", "s::last@d"]);
         assert!(health.lose("d", "no answer".to_owned(), "s::last@d").is_none());
     }
 }

@@ -33,7 +33,8 @@ impl Stop {
         let seen = AtomicBool::new(false);
         let requested = stop.clone();
         ctrlc::set_handler(move || {
-            if seen.swap(true, Ordering::Relaxed) {
+            // A deadline may have stopped the run before.
+            if seen.swap(true, Ordering::Relaxed) || requested.is_requested() {
                 try_to(terminal::clear_bars);
                 os::exit_now(130);
             }
@@ -47,7 +48,7 @@ impl Stop {
         if self.reason.set(reason.to_owned()).is_ok() {
             self.switch.stop();
             let line = format!(
-                "\nstopping, {reason}: writing the reports of the finished tests (Ctrl-C ends at once)"
+                "\nstopping: {reason}; writing the reports of the finished tests (Ctrl-C ends at once)"
             );
             try_to(move || status_line(&line));
         }

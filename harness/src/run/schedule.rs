@@ -29,8 +29,9 @@ use crate::run::plan::{Plan, Planned};
 use crate::verdict::{Expectation, ExpectedStatus, Outcome, Verdict, judge};
 use crate::worker::parent::{Attempt, KILLED_FROM_OUTSIDE, START_LIMIT, Worker, WorkerCommand};
 
-/// After so many workers in a row that could not be prepared, workers are not prepared.
-const PREPARE_TRIES: usize = 2;
+/// After so many workers in a row that did not start, a device is given up. After so many in a row that
+/// could not be prepared, workers are not prepared.
+const START_TRIES: usize = 2;
 
 /// After so many probes in a row that fail, a device is lost.
 const PROBES: usize = 2;
@@ -102,6 +103,7 @@ struct DeviceRun<'a> {
     entries: Vec<usize>,
     next: AtomicUsize,
     health: Health,
+    failed_starts: AtomicUsize,
     /// Workers in a row that were lost when they made their first context.
     failed_preparations: AtomicUsize,
 }
@@ -119,6 +121,7 @@ fn device_runs<'a>(run: &'a Run<'_>) -> Vec<DeviceRun<'a>> {
             entries: Vec::new(),
             next: AtomicUsize::new(0),
             health: Health::default(),
+            failed_starts: AtomicUsize::new(0),
             failed_preparations: AtomicUsize::new(0),
         })
         .collect();
@@ -205,15 +208,24 @@ impl<'a> Slot<'a> {
         let worker_survived = attempt.worker_survived;
         let result = self.result(entry, started, attempt, expectation);
         self.recorder.finished(position, &result);
-        if self.device_run.health.note(&result.test, &result.outcome) {
-            self.probe(position);
-        }
+        let needs_probe = self.needs_probe(&result.test, &result.outcome);
+        // Else the run would stop one test later.
+        let counts = self.run.max_fail.is_some() && !result.verdict.is_as_expected();
         if let Some((position, previous)) = self.unsettled.replace((position, result)) {
             self.settled(position, &previous);
         }
-        if !worker_survived {
+        if !worker_survived || counts {
             self.settle();
         }
+        if needs_probe {
+            self.probe(position);
+        }
+    }
+
+    /// Takes an outcome into account. Returns true if the worker was lost or a probe is due.
+    fn needs_probe(&self, test: &str, outcome: &Outcome) -> bool {
+        let is_due = self.device_run.health.note(test, outcome);
+        is_due || matches!(outcome, Outcome::Crashed { .. } | Outcome::TimedOut { .. })
     }
 
     fn outcome_without_running(
@@ -258,15 +270,17 @@ impl<'a> Slot<'a> {
         limit: Duration,
     ) -> Attempt {
         let attempt = self.attempt(position, 1, limit);
-        let Some(Outcome::Crashed { how }) = &attempt.outcome else { return attempt };
-        if how == KILLED_FROM_OUTSIDE {
+        let Some(crash @ Outcome::Crashed { how }) = &attempt.outcome else { return attempt };
+        if how == KILLED_FROM_OUTSIDE || self.unsettled.is_none() {
             return attempt;
         }
+        let entry = &self.run.plan.entries[position];
+        self.device_run.health.note(&self.run.plan.id(entry), crash);
+        self.probe(position);
         if self.device_run.health.lost().is_some() {
             return attempt;
         }
         let Some((previous, mut suspect)) = self.unsettled.take() else { return attempt };
-        let entry = &self.run.plan.entries[position];
         let expectation = (self.run.expectation)(entry);
         let crash = self.result(entry, started, attempt.clone(), expectation);
         self.recorder.repeated(position, crash);
@@ -309,8 +323,11 @@ impl<'a> Slot<'a> {
             Some(worker) => worker,
             None => match self.start_prepared_worker() {
                 Ok(worker) => worker,
-                Err(reason) => {
+                Err(mut reason) => {
                     self.probe(position);
+                    if let Some(lost) = self.device_run.health.lost() {
+                        reason = lost.not_run();
+                    }
                     let outcome = Outcome::NotRun { reason };
                     return Attempt { number, ..Attempt::without_running(outcome) };
                 }
@@ -335,11 +352,6 @@ impl<'a> Slot<'a> {
         });
         attempt.number = number;
         attempt.worker = Some(self.worker_number);
-        if let Some(Outcome::Crashed { .. } | Outcome::TimedOut { .. }) = attempt.outcome {
-            drop(worker);
-            self.probe(position);
-            return attempt;
-        }
         let settings = &self.device_run.config.settings;
         if let Some(Outcome::Passed) = attempt.outcome {
             Self::fail_by_settings(settings, test, &mut attempt);
@@ -374,7 +386,7 @@ impl<'a> Slot<'a> {
     fn start_prepared_worker(&mut self) -> Result<Worker, String> {
         let mut worker = self.start_worker()?;
         let failed = &self.device_run.failed_preparations;
-        if failed.load(Ordering::Relaxed) >= PREPARE_TRIES {
+        if failed.load(Ordering::Relaxed) >= START_TRIES {
             return Ok(worker);
         }
         if worker.prepare(self.stop.signal()).is_ok() {
@@ -390,6 +402,7 @@ impl<'a> Slot<'a> {
     fn probe(&self, after: usize) {
         let DeviceRun { device, health, config, .. } = self.device_run;
         let Some(device) = device else { return };
+        let Some(_turn) = health.begin_probe() else { return };
         let mut reason = String::new();
         for _ in 0..PROBES {
             match Worker::probe(&config.command, self.stop.signal()) {
@@ -407,8 +420,13 @@ impl<'a> Slot<'a> {
     }
 
     fn start_worker(&mut self) -> Result<Worker, String> {
+        let failed = &self.device_run.failed_starts;
+        if failed.load(Ordering::Relaxed) >= START_TRIES {
+            return Err("the device was given up: its workers do not start any more".to_owned());
+        }
         match Worker::start(&self.device_run.config.command, START_LIMIT, self.stop.signal()) {
             Ok(worker) => {
+                failed.store(0, Ordering::Relaxed);
                 self.tests_run = 0;
                 self.worker_number = self.recorder.number_worker();
                 // The worker may die while it is characterized; the next worker is not asked again.
@@ -416,7 +434,10 @@ impl<'a> Slot<'a> {
             }
             Err(lost) => Err(match lost.reason() {
                 None => self.stop.reason(),
-                Some(reason) => format!("no worker could be started: {reason}"),
+                Some(reason) => {
+                    failed.fetch_add(1, Ordering::Relaxed);
+                    format!("no worker could be started: {reason}")
+                }
             }),
         }
     }

@@ -8,6 +8,10 @@ const VALUES: u32 = 1024;
 
 const SOURCE: &str = "kernel void probe(global uint *values) { values[get_global_id(0)] += 1; }";
 
+fn first_line(log: &str) -> &str {
+    log.lines().find(|line| !line.trim().is_empty()).unwrap_or("no build log")
+}
+
 /// Writes a buffer and reads it back. If the device has a compiler, a kernel changes the buffer first.
 ///
 /// # Errors
@@ -24,7 +28,7 @@ pub(super) fn probe(device: &Device) -> Result<(), String> {
     let runs_kernels = device.compiler_available().map_err(|error| text(error.into()))?;
     if runs_kernels {
         let program = Program::create_and_build_from_source(&context, SOURCE, "")
-            .map_err(|log| format!("a kernel does not build: {log}"))?;
+            .map_err(|log| format!("a kernel does not build: {}", first_line(&log)))?;
         let mut kernel = Launcher::create(&program, "probe").map_err(text)?;
         // SAFETY: the kernel has one argument, and each work item has an element.
         unsafe { kernel.launch().arg(&buffer).global(VALUES as usize).enqueue(&queue) }

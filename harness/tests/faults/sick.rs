@@ -85,9 +85,11 @@ fn is_lost(mode: &str, verdict: Verdict, unexpected: usize) {
     assert_eq!(count(&log, Verdict::Pass), 4, "{page}");
     assert_eq!(count(&log, verdict), unexpected, "{page}");
     assert_eq!(count(&log, Verdict::NotRun), TESTS - 4 - unexpected, "{page}");
+    // One for each worker and test, and two for the probes.
+    assert_eq!(run.contexts(), 1 + 5 + 2 * unexpected as u64);
     let [lost] = &log.lost[..] else { panic!("{:?}", log.lost) };
     assert_eq!(lost.suspects.len(), unexpected);
-    assert!(log.results.iter().filter(|result| log.is_suspect(result)).count() == unexpected);
+    assert_eq!(log.results.iter().filter(|result| log.is_suspect(result)).count(), unexpected);
     assert!(page.contains(&format!("DEVICE LOST {}", lost.device)), "{page}");
     let words: Vec<&str> = page.split_whitespace().collect();
     assert!(words.join(" ").contains(" not run, 1 device lost"), "{page}");

@@ -147,7 +147,7 @@ fn a_deadline_stops_the_run() {
     let (status, log) = run(folder.path(), &[&tests[..], &["--deadline", "5s"]].concat());
     assert_eq!(status, Some(3));
     for result in results(&log, "waits_for_ever") {
-        assert_eq!(not_run(result), "the deadline of 5s is over");
+        assert_eq!(not_run(result), "the deadline of 5s has passed");
     }
     for device in &log.header.devices {
         let file = reports(folder.path()).join("junit").join(format!("{}.xml", device.id));
