@@ -21,7 +21,7 @@ pub enum ReadError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What happened.
+        /// The reason.
         error: io::Error,
     },
     /// It is something else.

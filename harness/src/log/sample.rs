@@ -3,10 +3,12 @@
 use std::time::{Duration, SystemTime};
 
 use clmatrix::select::{DeviceInfo, DeviceType, Svm, Version};
+use indexmap::IndexMap;
 
 use crate::devices::failure::{DriverFailure, FailedDriver, FailureKind};
 use crate::devices::run_device::{PlatformName, RunDevice};
 use crate::log::events::TestResult;
+use crate::log::read::RunLog;
 use crate::log::run_header::RunHeader;
 use crate::verdict::{Expectation, Outcome, judge};
 
@@ -79,6 +81,31 @@ pub(crate) fn header(devices: Vec<RunDevice>) -> RunHeader {
         filter: Vec::new(),
         seed: None,
         parent: None,
+    }
+}
+
+/// Returns the sum of a whole run with these results.
+pub(crate) fn run_log(
+    devices: Vec<RunDevice>,
+    results: Vec<TestResult>,
+    duration: Duration,
+) -> RunLog {
+    RunLog {
+        header: header(devices),
+        absent: Vec::new(),
+        failed_drivers: Vec::new(),
+        strict_drivers: false,
+        properties: IndexMap::new(),
+        results,
+        charges: Vec::new(),
+        lost: Vec::new(),
+        interrupted: false,
+        has_ended: true,
+        recorded_status: None,
+        duration,
+        unknown_events: 0,
+        unknown_fields: 0,
+        file: None,
     }
 }
 

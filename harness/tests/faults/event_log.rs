@@ -197,7 +197,7 @@ fn preloaded(folder: &Path, code: &str) -> PathBuf {
     library
 }
 
-/// Whether a descriptor is the log.
+/// A C function that returns whether a descriptor is the log.
 const IS_LOG: &str = r#"
 static int is_log(int fd) {
     char link[64], path[4096];

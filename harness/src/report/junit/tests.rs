@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::log::sample::{TIME, device, failed_driver, header, judged, result};
+use crate::log::sample::{TIME, device, failed_driver, judged, result, run_log};
 use crate::report::{file_name, write_all};
 use crate::verdict::{Expectation, ExpectedStatus, Location, Outcome};
 
@@ -88,23 +88,7 @@ fn log(results: Vec<TestResult>) -> RunLog {
     let mut nvidia = device("nvidia-h200-0", "NVIDIA CUDA");
     nvidia.info.pci_address = Some("0000:1b:00.0".to_owned());
     nvidia.info.uuid = Some("00ff".to_owned());
-    RunLog {
-        header: header(vec![device("pocl-cpu", "PoCL"), nvidia]),
-        absent: Vec::new(),
-        failed_drivers: Vec::new(),
-        strict_drivers: false,
-        properties: IndexMap::new(),
-        results,
-        interrupted: false,
-        charges: Vec::new(),
-        lost: Vec::new(),
-        has_ended: true,
-        recorded_status: None,
-        unknown_events: 0,
-        unknown_fields: 0,
-        file: None,
-        duration: Duration::from_secs(1),
-    }
+    run_log(vec![device("pocl-cpu", "PoCL"), nvidia], results, Duration::from_secs(1))
 }
 
 fn file_of(log: &RunLog, device: &str) -> Vec<u8> {

@@ -1,32 +1,16 @@
 //! Whole pages, and that none is wider than it may be.
 
-use indexmap::IndexMap;
 use proptest::prelude::*;
 use unicode_width::UnicodeWidthStr;
 
 use super::*;
 use crate::log::run_header::RunHeader;
-use crate::log::sample::{device, failed_driver, header, judged, result};
+use crate::log::sample::{device, failed_driver, judged, result, run_log};
 use crate::verdict::{Expectation, ExpectedStatus};
 
 fn log(devices: &[&str], results: Vec<TestResult>) -> RunLog {
-    RunLog {
-        header: header(devices.iter().map(|id| device(id, "PoCL")).collect()),
-        absent: Vec::new(),
-        failed_drivers: Vec::new(),
-        strict_drivers: false,
-        properties: IndexMap::new(),
-        results,
-        interrupted: false,
-        charges: Vec::new(),
-        lost: Vec::new(),
-        has_ended: true,
-        recorded_status: None,
-        unknown_events: 0,
-        unknown_fields: 0,
-        file: None,
-        duration: Duration::from_millis(12_345),
-    }
+    let devices = devices.iter().map(|id| device(id, "PoCL")).collect();
+    run_log(devices, results, Duration::from_millis(12_345))
 }
 
 fn layout() -> Layout<'static> {
