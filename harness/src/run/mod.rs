@@ -1,6 +1,11 @@
-//! A run: [`plan`] multiplies tests by devices, [`schedule`] hands each test to a worker,
-//! [`execution`] leads from the first event to the reports, and [`progress`] shows what goes on.
+//! A run: [`plan`] multiplies tests by devices, [`schedule`] starts the slots of each device, a [`slot`]
+//! hands tests to a worker, [`execution`] leads from the first event to the reports, and [`progress`]
+//! shows what goes on.
 
+#[allow(dead_code, reason = "used by the next commit")]
+mod culprit;
+#[allow(dead_code, reason = "used by the next commit")]
+mod device_run;
 pub(crate) mod echo;
 pub(crate) mod execution;
 mod health;
@@ -8,3 +13,6 @@ pub(crate) mod interrupt;
 pub mod plan;
 pub(crate) mod progress;
 pub mod schedule;
+mod slot;
+#[allow(dead_code, reason = "used by the next commit")]
+mod test_worker;

@@ -155,6 +155,16 @@ fn name_of_signal(name: String) -> String {
     if name == "SIGKILL" { KILLED_FROM_OUTSIDE.to_owned() } else { name }
 }
 
+/// The end of a process as an outcome. `when` follows an exit status.
+fn crash(ending: ExitCause, when: &str) -> Outcome {
+    let how = match ending {
+        ExitCause::Exited(_) => format!("{ending} {when}"),
+        ExitCause::Signalled(name) => name_of_signal(name),
+        ExitCause::Killed => "closed its connection to the runner".to_owned(),
+    };
+    Outcome::Crashed { how }
+}
+
 fn deadline_in(limit: Duration) -> Instant {
     let now = Instant::now();
     now.checked_add(limit).unwrap_or(now + A_YEAR)
@@ -249,18 +259,25 @@ impl Worker {
                 let message = format!("the worker answered {other:?}");
                 Some(Outcome::Failed { message, location: None })
             }
-            Reply::Died(ending) => {
-                let how = match ending {
-                    ExitCause::Exited(_) => format!("{ending} in the middle of the test"),
-                    ExitCause::Signalled(name) => name_of_signal(name),
-                    ExitCause::Killed => "closed its connection to the runner".to_owned(),
-                };
-                Some(Outcome::Crashed { how })
-            }
+            Reply::Died(ending) => Some(crash(ending, "in the middle of the test")),
             Reply::TimedOut => Some(Outcome::TimedOut { limit }),
             Reply::Stopped => None,
         };
         attempt
+    }
+
+    /// Waits for the whole time, without a request.
+    ///
+    /// # Errors
+    ///
+    /// The crash of the worker; `None` if the run is stopped.
+    pub fn idle(&mut self, time: Duration, stop: &StopSignal) -> Result<(), Option<Outcome>> {
+        match self.answer(deadline_in(time), stop) {
+            Reply::Died(ending) => Err(Some(crash(ending, "after its last test"))),
+            Reply::Stopped => Err(None),
+            // No answer is due, so an answer is the writing of a test.
+            Reply::TimedOut | Reply::Answered(_) => Ok(()),
+        }
     }
 
     /// Checks in a worker of its own that a device works.

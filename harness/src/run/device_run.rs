@@ -1,0 +1,307 @@
+//! One device while its tests run.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::config::{DeviceSettings, Leftovers};
+use crate::devices::TestDevice;
+use crate::devices::selection::NO_DEVICE_FOUND;
+use crate::log::events::{self, Started, TestName, TestResult};
+use crate::registry::{Ignore, Test};
+use crate::report::counted;
+use crate::requirement;
+use crate::run::health::Health;
+use crate::run::plan::Planned;
+use crate::run::schedule::{RunState, WorkerConfig};
+use crate::run::test_worker::{Ran, TestWorker};
+use crate::verdict::{Expectation, ExpectedStatus, Outcome, Verdict};
+use crate::worker::parent::{Attempt, START_LIMIT, Worker};
+
+/// After so many workers in a row that did not start, a device is given up. After so many in a row that
+/// could not be prepared, workers are not prepared.
+const START_TRIES: usize = 2;
+
+/// After so many probes in a row that fail, a device is lost.
+const PROBES: usize = 2;
+
+/// The tests of one device, and the state that its slots share.
+pub(super) struct DeviceRun<'a> {
+    pub state: &'a RunState<'a>,
+    pub config: &'a WorkerConfig,
+    /// `None` for tests that need none.
+    device: Option<&'a TestDevice>,
+    /// Positions in the plan.
+    pub entries: Vec<usize>,
+    next: AtomicUsize,
+    pub health: Health,
+    /// True if the properties of the device are recorded.
+    is_characterized: Mutex<bool>,
+    failed_starts: AtomicUsize,
+    /// Workers in a row that were lost when they made their first context.
+    failed_preparations: AtomicUsize,
+}
+
+/// The end of a replay.
+pub(super) struct Replayed {
+    /// The number of tests that ran.
+    pub ran: usize,
+    /// The outcome of the last of them; a crash if the worker died afterwards.
+    pub outcome: Outcome,
+}
+
+impl<'a> DeviceRun<'a> {
+    pub fn new(
+        state: &'a RunState<'a>,
+        config: &'a WorkerConfig,
+        device: Option<&'a TestDevice>,
+    ) -> Self {
+        Self {
+            state,
+            config,
+            device,
+            entries: Vec::new(),
+            next: AtomicUsize::new(0),
+            health: Health::default(),
+            is_characterized: Mutex::new(false),
+            failed_starts: AtomicUsize::new(0),
+            failed_preparations: AtomicUsize::new(0),
+        }
+    }
+
+    /// The number of slots that have work.
+    pub fn slots(&self) -> usize {
+        self.config.settings.slots.min(self.entries.len())
+    }
+
+    /// Takes the next entry: its position in the plan.
+    pub fn next_entry(&self) -> Option<usize> {
+        self.entries.get(self.next.fetch_add(1, Ordering::Relaxed)).copied()
+    }
+
+    /// The entry at a position of the plan.
+    pub fn entry(&self, position: usize) -> &'a Planned {
+        &self.state.run.plan.entries[position]
+    }
+
+    /// The id of the test at a position of the plan.
+    pub fn id(&self, position: usize) -> String {
+        self.state.run.plan.id(self.entry(position))
+    }
+
+    /// The expectation for the test at a position of the plan.
+    pub fn expectation(&self, position: usize) -> Option<Expectation> {
+        (self.state.run.expectation)(self.entry(position))
+    }
+
+    /// Returns the outcome of a test that is not to be run.
+    pub fn outcome_without_running(
+        &self,
+        entry: &Planned,
+        expectation: Option<&Expectation>,
+    ) -> Option<Outcome> {
+        let RunState { run, stop, .. } = self.state;
+        if stop.is_requested() {
+            return Some(Outcome::NotRun { reason: stop.reason() });
+        }
+        if !run.include_ignored {
+            match entry.test.ignore {
+                Ignore::No => {}
+                Ignore::Yes => return Some(Outcome::Ignored { reason: None }),
+                Ignore::Because(reason) => {
+                    return Some(Outcome::Ignored { reason: Some(reason.to_owned()) });
+                }
+            }
+        }
+        if let Some(lost) = self.health.lost() {
+            return Some(Outcome::NotRun { reason: lost.not_run() });
+        }
+        if entry.lacks_device() {
+            return Some(Outcome::NotRun { reason: NO_DEVICE_FOUND.to_owned() });
+        }
+        let missing =
+            |device: &TestDevice| requirement::missing(entry.test.requires, &device.run.info);
+        if let Some(reason) = self.device.and_then(missing) {
+            return Some(Outcome::Skipped { reason });
+        }
+        expectation
+            .filter(|expectation| expectation.status == ExpectedStatus::Skip)
+            .map(|expectation| Outcome::Skipped { reason: expectation.reason.clone() })
+    }
+
+    /// Starts a worker that has its baseline. If the driver fails at that, starts one without, so that
+    /// the fault shows in the tests.
+    ///
+    /// # Errors
+    ///
+    /// The reason why tests are not run.
+    pub fn start_worker(&self) -> Result<TestWorker, String> {
+        let mut started = self.start_unprepared_worker()?;
+        let failed = &self.failed_preparations;
+        if failed.load(Ordering::Relaxed) >= START_TRIES {
+            return Ok(started);
+        }
+        if started.worker.prepare(self.state.stop.signal()).is_ok() {
+            failed.store(0, Ordering::Relaxed);
+            return Ok(started);
+        }
+        failed.fetch_add(1, Ordering::Relaxed);
+        drop(started);
+        self.start_unprepared_worker()
+    }
+
+    fn start_unprepared_worker(&self) -> Result<TestWorker, String> {
+        let RunState { recorder, stop, .. } = self.state;
+        let failed = &self.failed_starts;
+        if failed.load(Ordering::Relaxed) >= START_TRIES {
+            return Err("the device was given up: its workers do not start any more".to_owned());
+        }
+        match Worker::start(&self.config.command, START_LIMIT, stop.signal()) {
+            Ok(worker) => {
+                failed.store(0, Ordering::Relaxed);
+                let number = recorder.number_worker();
+                // The worker may die while it is characterized; the next worker is not asked again.
+                self.characterized(worker).map_or_else(
+                    || self.start_unprepared_worker(),
+                    |worker| Ok(TestWorker { worker, number, history: Vec::new() }),
+                )
+            }
+            Err(lost) => Err(match lost.reason() {
+                None => stop.reason(),
+                Some(reason) => {
+                    failed.fetch_add(1, Ordering::Relaxed);
+                    format!("no worker could be started: {reason}")
+                }
+            }),
+        }
+    }
+
+    /// Queries the properties of the device in its first worker, before its first test, and records
+    /// them. Returns the worker if the next test can run in it.
+    ///
+    /// Only with `--characterize` are kernels built: that takes 60 ms with PoCL and 400 ms with Intel's
+    /// driver. The worker is not used afterwards, so that the first test finds its driver as ever.
+    fn characterized(&self, mut worker: Worker) -> Option<Worker> {
+        let RunState { run, recorder, stop, .. } = self.state;
+        let device = self.device.filter(|_| recorder.is_kept());
+        let Some(device) = device else { return Some(worker) };
+        // The other slots wait until the answer is recorded.
+        let mut is_characterized =
+            self.is_characterized.lock().unwrap_or_else(PoisonError::into_inner);
+        if *is_characterized {
+            return Some(worker);
+        }
+        *is_characterized = true;
+        let limit = self.config.settings.limit(None);
+        let with_builds = run.characterize;
+        let (worker, known) = match worker.characterize(with_builds, limit, stop.signal()) {
+            Ok(known) => (Some(worker).filter(|_| !with_builds), known),
+            Err(lost) => (None, Err(lost.to_string())),
+        };
+        recorder.characterized(&device.run.id, known.map(|known| known.properties()));
+        worker
+    }
+
+    /// Runs a test in a worker. The worker is only good for another test if the attempt says so.
+    pub fn attempt(&self, worker: &mut TestWorker, slot: u32, position: usize) -> Attempt {
+        let RunState { run, recorder, stop, tests, attempts, .. } = self.state;
+        let entry = self.entry(position);
+        let number = attempts[position].fetch_add(1, Ordering::Relaxed) + 1;
+        recorder.started(Started {
+            test: TestName::Position(tests[position]),
+            device: Some(run.plan.device_id(entry).to_owned()),
+            time: SystemTime::now(),
+            attempt: number,
+            worker: Some(worker.number),
+            slot: Some(slot),
+            pid: Some(worker.worker.process_id()),
+        });
+        worker.history.push(Ran { position, started: Instant::now() });
+        let settings = &self.config.settings;
+        let limit = settings.limit(entry.test.timeout);
+        let mut attempt =
+            worker.worker.run(entry.test, limit, stop.signal(), &mut |from, bytes| {
+                if run.echo {
+                    recorder.wrote(position, from, bytes);
+                }
+            });
+        attempt.number = number;
+        attempt.worker = Some(worker.number);
+        if let Some(Outcome::Passed) = attempt.outcome {
+            Self::fail_by_settings(settings, entry.test, &mut attempt);
+        }
+        if settings.tests_per_worker.is_some_and(|most| worker.history.len() >= most) {
+            attempt.worker_survived = false;
+        }
+        attempt
+    }
+
+    /// Runs tests again in a fresh worker, which is then idle for a time. The log has neither starts nor
+    /// results of them. Returns `None` if the run is stopped, or no worker starts.
+    pub fn replay(&self, positions: &[usize], then_idle: Duration) -> Option<Replayed> {
+        let stop = self.state.stop.signal();
+        let TestWorker { mut worker, .. } = self.start_worker().ok()?;
+        let mut last = Replayed { ran: 0, outcome: Outcome::Passed };
+        for &position in positions {
+            let test = self.entry(position).test;
+            let limit = self.config.settings.limit(test.timeout);
+            let attempt = worker.run(test, limit, stop, &mut |_, _| {});
+            last = Replayed { ran: last.ran + 1, outcome: attempt.outcome? };
+            if !attempt.worker_survived {
+                return Some(last);
+            }
+        }
+        match worker.idle(then_idle, stop) {
+            Ok(()) => Some(last),
+            Err(crash) => Some(Replayed { outcome: crash?, ..last }),
+        }
+    }
+
+    /// Fails a test that passed, if the driver complains of it, or if it has left something behind
+    /// and the configuration makes that a failure.
+    fn fail_by_settings(settings: &DeviceSettings, test: &Test, attempt: &mut Attempt) {
+        if let Some(complaint) = settings.complaint_in(&attempt.stderr) {
+            attempt.outcome = Some(Outcome::Failed {
+                message: format!("the driver says: {complaint}"),
+                location: None,
+            });
+            attempt.worker_survived = false;
+        } else if settings.leftovers == Leftovers::Fail && !attempt.left_behind.is_empty() {
+            let message = events::left_behind_text(&attempt.left_behind);
+            attempt.outcome = Some(Outcome::Failed { message, location: Some(test.location()) });
+        }
+    }
+
+    /// Probes the device, each time in a worker of its own, until a probe passes or the device is lost.
+    pub fn probe(&self, after: usize) {
+        let RunState { recorder, stop, .. } = self.state;
+        let Some(device) = self.device else { return };
+        let Some(_turn) = self.health.begin_probe() else { return };
+        let mut reason = String::new();
+        for _ in 0..PROBES {
+            match Worker::probe(&self.config.command, stop.signal()) {
+                Ok(()) => return self.health.probe_passed(),
+                Err(lost) => match lost.reason() {
+                    Some(error) => reason = error,
+                    None => return,
+                },
+            }
+        }
+        if let Some(lost) = self.health.lose(&device.run.id, reason, &self.id(after)) {
+            recorder.device_lost(lost);
+        }
+    }
+
+    /// Passes on a final result. Stops the run if it is the last unexpected result that may be.
+    pub fn settled(&self, position: usize, result: &TestResult) {
+        let RunState { run, recorder, stop, unexpected, .. } = self.state;
+        recorder.settled(position, result);
+        if result.verdict == Verdict::NotRun || result.verdict.is_as_expected() {
+            return;
+        }
+        let unexpected = unexpected.fetch_add(1, Ordering::Relaxed) + 1;
+        if run.max_fail.is_some_and(|most| unexpected >= most) {
+            stop.request(&format!("--max-fail: {}", counted(unexpected, "unexpected result")));
+        }
+    }
+}
