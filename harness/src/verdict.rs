@@ -6,6 +6,9 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// The description of a crash that is not the process's own: no test crashes so.
+pub const KILLED_FROM_OUTSIDE: &str = "SIGKILL: killed from outside (out of memory?)";
+
 /// The outcome of one execution of a test on a device, without regard to expectations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "outcome")]
@@ -50,6 +53,14 @@ pub enum Outcome {
         /// Its name.
         name: String,
     },
+}
+
+impl Outcome {
+    /// Returns whether the process crashed by itself. The kernel kills processes that use too much
+    /// memory.
+    pub fn is_own_crash(&self) -> bool {
+        matches!(self, Self::Crashed { how } if how != KILLED_FROM_OUTSIDE)
+    }
 }
 
 impl fmt::Display for Outcome {

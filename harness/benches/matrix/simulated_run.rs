@@ -35,6 +35,8 @@ const PASSED: &str = r#"{
 struct NoObserver;
 
 impl Observer for NoObserver {
+    fn late(&self, _result: &TestResult) {}
+
     fn settled(&self, _position: usize, _result: &TestResult) {}
 }
 

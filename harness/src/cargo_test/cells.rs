@@ -14,6 +14,7 @@ pub struct Cells {
     echo: Option<Echo>,
     cells: Mutex<Vec<Cell>>,
     changed: Condvar,
+    late: Mutex<Vec<TestResult>>,
 }
 
 #[derive(Default)]
@@ -28,7 +29,17 @@ impl Cells {
     pub fn new(plan: &Plan, echoes: bool) -> Arc<Self> {
         let cells = plan.entries.iter().map(|_| Cell::default()).collect();
         let echo = echoes.then(|| Echo::new(plan));
-        Arc::new(Self { echo, cells: Mutex::new(cells), changed: Condvar::new() })
+        Arc::new(Self {
+            echo,
+            cells: Mutex::new(cells),
+            changed: Condvar::new(),
+            late: Mutex::default(),
+        })
+    }
+
+    /// Takes the results that came after all.
+    pub fn take_late(&self) -> Vec<TestResult> {
+        std::mem::take(&mut *self.late.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn change(&self, position: usize, change: impl FnOnce(&mut Cell)) {
@@ -95,6 +106,10 @@ impl Observer for Cells {
             let lines = echo.finished(position);
             self.change(position, |cell| cell.lines.extend(lines));
         }
+    }
+
+    fn late(&self, result: &TestResult) {
+        self.late.lock().unwrap_or_else(PoisonError::into_inner).push(result.clone());
     }
 
     fn settled(&self, position: usize, result: &TestResult) {

@@ -35,6 +35,9 @@ use crate::terminal::{AnyError, output_result, status_line};
 use crate::verdict::{Outcome, Verdict};
 use crate::worker::child;
 
+/// The exit status of libtest for tests that have failed.
+const LIBTEST_FAILED: u8 = 101;
+
 /// The entry point that `clmatrix_harness::main!` expands to.
 pub fn main(target: Target) -> ExitCode {
     child::enter_if_asked();
@@ -144,10 +147,17 @@ fn run_plan(
             "tests that left something behind in their process: {count} (see the reports)"
         ));
     }
+    let late = cells.take_late();
+    for result in &late {
+        status_line(&format!("\nlate result: {}: {}", result.test, result.summary()));
+    }
     if let Some(trouble) = trouble {
         return Err(trouble);
     }
     setup.require_devices(plan)?;
+    if late.iter().any(|result| !result.verdict.is_as_expected()) {
+        return Ok(ExitCode::from(LIBTEST_FAILED));
+    }
     Ok(conclusion.map_or(ExitCode::FAILURE, |conclusion| conclusion.exit_code()))
 }
 

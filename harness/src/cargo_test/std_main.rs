@@ -83,6 +83,12 @@ fn run_on_all_devices(setup: &Setup, test: &'static Test) -> Result<Vec<TestResu
 struct Results(Mutex<Vec<TestResult>>);
 
 impl Observer for Results {
+    fn late(&self, result: &TestResult) {
+        let mut results = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        results.retain(|earlier| earlier.test != result.test);
+        results.push(result.clone());
+    }
+
     fn settled(&self, _position: usize, result: &TestResult) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(result.clone());
     }

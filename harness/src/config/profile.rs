@@ -42,6 +42,10 @@ pub struct DeviceSettings {
     pub tests_per_worker: Option<usize>,
     /// The verdict on changes that a test leaves behind in its process.
     pub leftovers: Leftovers,
+    /// The time that may be spent on tests that do not end, on probes, and on the causes of crashes.
+    pub hang_budget: Duration,
+    /// True if workers end by `exit`, so that exit handlers of the driver run.
+    pub exit_check: bool,
     /// The lines on standard error by which the driver reports an error of a test.
     pub diagnostics: RegexSet,
 }
@@ -59,6 +63,7 @@ pub(super) struct ProfileKeys {
     deadline: Option<Timeout>,
     timeout_factor: Option<TimeoutFactor>,
     timeout: Option<Timeout>,
+    hang_budget: Option<Timeout>,
     slots: Option<Count>,
     tests_per_worker: Option<Count>,
     leftovers: Option<Leftovers>,
@@ -69,7 +74,15 @@ pub(super) struct ProfileKeys {
 #[serde(from = "OverrideKeys")]
 pub(super) struct Override {
     on: DeviceMatch,
+    keys: DeviceKeys,
+}
+
+/// The settings of a device that a profile or an override has.
+#[derive(Clone, Debug, Default)]
+struct DeviceKeys {
     timeout: Option<Timeout>,
+    hang_budget: Option<Timeout>,
+    exit_check: Option<bool>,
     slots: Option<Count>,
     tests_per_worker: Option<Count>,
     leftovers: Option<Leftovers>,
@@ -86,6 +99,8 @@ struct OverrideKeys {
     vendor: Option<NamePattern>,
     driver_version: Option<NamePattern>,
     timeout: Option<Timeout>,
+    hang_budget: Option<Timeout>,
+    exit_check: Option<bool>,
     slots: Option<Count>,
     tests_per_worker: Option<Count>,
     leftovers: Option<Leftovers>,
@@ -109,6 +124,8 @@ impl Profile {
                 slots: 1,
                 tests_per_worker: None,
                 leftovers: Leftovers::Note,
+                hang_budget: Duration::from_secs(600),
+                exit_check: false,
                 diagnostics: RegexSet::empty(),
             },
             overrides,
@@ -132,7 +149,15 @@ impl Profile {
         self.deadline = keys.deadline.map(|deadline| deadline.0).or(self.deadline);
         let settings = &mut self.settings;
         settings.timeout_factor = keys.timeout_factor.unwrap_or(settings.timeout_factor);
-        settings.apply(keys.timeout, keys.slots, keys.tests_per_worker, keys.leftovers, None);
+        settings.apply(&DeviceKeys {
+            timeout: keys.timeout,
+            hang_budget: keys.hang_budget,
+            exit_check: None,
+            slots: keys.slots,
+            tests_per_worker: keys.tests_per_worker,
+            leftovers: keys.leftovers,
+            diagnostics: None,
+        });
     }
 
     /// The selected devices, in the grammar of `CLMATRIX_TEST`; `None`: all.
@@ -186,11 +211,8 @@ impl Profile {
 
     fn settings_where(&self, applies: impl Fn(&DeviceMatch) -> bool) -> DeviceSettings {
         let mut settings = self.settings.clone();
-        for each in self.overrides.iter().filter(|each| applies(&each.on)) {
-            let Override { timeout, slots, tests_per_worker, leftovers, ref diagnostics, .. } =
-                *each;
-            settings.apply(timeout, slots, tests_per_worker, leftovers, diagnostics.as_ref());
-        }
+        let overrides = self.overrides.iter().filter(|each| applies(&each.on));
+        overrides.for_each(|each| settings.apply(&each.keys));
         settings
     }
 }
@@ -206,19 +228,15 @@ impl DeviceSettings {
         stderr.lines().find(|line| self.diagnostics.is_match(line))
     }
 
-    fn apply(
-        &mut self,
-        timeout: Option<Timeout>,
-        slots: Option<Count>,
-        tests_per_worker: Option<Count>,
-        leftovers: Option<Leftovers>,
-        diagnostics: Option<&Diagnostics>,
-    ) {
-        self.timeout = timeout.map_or(self.timeout, |timeout| timeout.0);
-        self.slots = slots.map_or(self.slots, |slots| slots.0);
-        self.tests_per_worker = tests_per_worker.map(|tests| tests.0).or(self.tests_per_worker);
-        self.leftovers = leftovers.unwrap_or(self.leftovers);
-        if let Some(diagnostics) = diagnostics {
+    fn apply(&mut self, keys: &DeviceKeys) {
+        self.timeout = keys.timeout.map_or(self.timeout, |timeout| timeout.0);
+        self.hang_budget = keys.hang_budget.map_or(self.hang_budget, |budget| budget.0);
+        self.exit_check = keys.exit_check.unwrap_or(self.exit_check);
+        self.slots = keys.slots.map_or(self.slots, |slots| slots.0);
+        self.tests_per_worker =
+            keys.tests_per_worker.map(|tests| tests.0).or(self.tests_per_worker);
+        self.leftovers = keys.leftovers.unwrap_or(self.leftovers);
+        if let Some(diagnostics) = &keys.diagnostics {
             self.diagnostics = diagnostics.0.clone();
         }
     }
@@ -229,11 +247,15 @@ impl From<OverrideKeys> for Override {
         let OverrideKeys { id, platform, device, vendor, driver_version, .. } = keys;
         Self {
             on: DeviceMatch { id, platform, device, vendor, driver_version },
-            timeout: keys.timeout,
-            slots: keys.slots,
-            tests_per_worker: keys.tests_per_worker,
-            leftovers: keys.leftovers,
-            diagnostics: keys.diagnostics,
+            keys: DeviceKeys {
+                timeout: keys.timeout,
+                hang_budget: keys.hang_budget,
+                exit_check: keys.exit_check,
+                slots: keys.slots,
+                tests_per_worker: keys.tests_per_worker,
+                leftovers: keys.leftovers,
+                diagnostics: keys.diagnostics,
+            },
         }
     }
 }

@@ -470,7 +470,7 @@ fn mistakes_in_the_configuration() {
         (
             "[profile.default]\nspeed = 3",
             [
-                "clmatrix.toml:2:1: unknown key `speed`; known: `devices`, `expected-devices`, `report-dir`, `strict-drivers`, `sync`, `keep-runs`, `deadline`, `timeout-factor`, `timeout`, `slots`, `tests-per-worker`, `leftovers`",
+                "clmatrix.toml:2:1: unknown key `speed`; known: `devices`, `expected-devices`, `report-dir`, `strict-drivers`, `sync`, `keep-runs`, `deadline`, `timeout-factor`, `timeout`, `hang-budget`, `slots`, `tests-per-worker`, `leftovers`",
                 "  |",
                 "2 | speed = 3",
                 "  | ^^^^^",

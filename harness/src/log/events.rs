@@ -19,7 +19,7 @@ use super::run_header::RunHeader;
 use crate::config::WrittenExpectation;
 use crate::devices::failure::{DriverFailure, FailedDriver, FailureKind};
 use crate::serde_time::{nanoseconds, rfc3339};
-use crate::verdict::{ExpectedStatus, Outcome, Verdict};
+use crate::verdict::{Expectation, ExpectedStatus, Outcome, Verdict, judge};
 
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -48,6 +48,12 @@ pub enum Event {
     Finished(#[schemars(with = "FinishedLine")] Box<TestResult>),
     /// A crash was attributed to another test. The next `finished` of that test has the new result.
     Charged(Charged),
+    /// Tests were run again, to find the cause of an earlier result.
+    Replayed(Replayed),
+    /// A device was probed.
+    Probed(Probed),
+    /// A worker was asked to leave.
+    Left(Left),
     /// A device does not work any more. Its other tests are not run.
     DeviceLost(DeviceLost),
     /// The run is over.
@@ -150,12 +156,59 @@ pub struct Charged {
     pub test: String,
     /// The attempt of that test.
     pub attempt: u32,
-    /// The id of the test that was running.
-    pub by: String,
+    /// The id of the test that was running; absent if the worker had run its last test.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     /// Its attempt that crashed.
-    pub by_attempt: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_attempt: Option<u32>,
     /// The evidence.
     pub why: String,
+}
+
+/// Tests were run again in a worker of their own, to find the cause of an earlier result. Their results do
+/// not count.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Replayed {
+    /// The id of the device, or `host`.
+    pub device: String,
+    /// The tests in their order: their positions in the list of tests.
+    pub tests: Vec<u32>,
+    /// The number of tests that ran.
+    pub ran: u32,
+    /// The end of the last of them, or of the worker after it: `passed`, `SIGSEGV`, ...
+    pub end: String,
+    /// The time for the worker, the tests and the wait after them.
+    #[serde(rename = "duration_ns", with = "nanoseconds")]
+    #[schemars(with = "u64")]
+    pub duration: Duration,
+}
+
+/// A device was probed, in a worker of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Probed {
+    /// The id of the device.
+    pub device: String,
+    /// The failure, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The time for the worker and the probe.
+    #[serde(rename = "duration_ns", with = "nanoseconds")]
+    #[schemars(with = "u64")]
+    pub duration: Duration,
+}
+
+/// A worker was asked to leave, after its last test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Left {
+    /// The number of the worker.
+    pub worker: u32,
+    /// The number of tests that it has run.
+    pub tests: u32,
+    /// The time until its answer.
+    #[serde(rename = "duration_ns", with = "nanoseconds")]
+    #[schemars(with = "u64")]
+    pub duration: Duration,
 }
 
 /// A device does not work any more.
@@ -252,6 +305,34 @@ pub struct TestResult {
 }
 
 impl TestResult {
+    /// Judges an outcome of the first attempt of a test. The result has no worker and no duration.
+    pub(crate) fn new(
+        test: String,
+        started: SystemTime,
+        outcome: Outcome,
+        expectation: Option<Expectation>,
+    ) -> Self {
+        Self {
+            test,
+            verdict: judge(&outcome, expectation.as_ref()),
+            outcome,
+            expected_status: expectation.as_ref().map(|expectation| expectation.status),
+            expectation_number: expectation.as_ref().map(|expectation| expectation.number),
+            expectation: expectation.map(|expectation| expectation.reason),
+            attempt: 1,
+            worker: None,
+            slot: None,
+            duration: Duration::ZERO,
+            started,
+            stdout: String::new(),
+            stderr: String::new(),
+            properties: Vec::new(),
+            left_behind: Vec::new(),
+            source: None,
+            output_at: None,
+        }
+    }
+
     /// The parts of the id before and after the last `@`.
     pub fn test_and_device(&self) -> (&str, &str) {
         self.test.rsplit_once('@').unwrap_or((&self.test, "host"))

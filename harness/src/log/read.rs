@@ -279,7 +279,7 @@ impl Sum {
         let Some(log) = &mut self.log else { return self.begin(event) };
         match event {
             Event::Run(_) => return Err(LogError::SecondHeader),
-            Event::Expectation(_) => {}
+            Event::Expectation(_) | Event::Replayed(_) | Event::Probed(_) | Event::Left(_) => {}
             Event::Device(record) => log.header.devices.push(record.device),
             Event::Plan(part) => part.tests.into_iter().for_each(|test| self.results.plan(test)),
             Event::PlanDevice(part) => self.results.plan_on(part.device, part.ranges),
@@ -462,25 +462,9 @@ impl Results {
 
 fn not_run(test: String, planned: &PlannedTest, started: SystemTime) -> TestResult {
     let source = planned.file.clone().zip(planned.line);
-    TestResult {
-        test,
-        outcome: Outcome::NotRun { reason: "the log has no result of it".to_owned() },
-        verdict: Verdict::NotRun,
-        expected_status: None,
-        expectation: None,
-        expectation_number: None,
-        attempt: 1,
-        worker: None,
-        slot: None,
-        duration: Duration::ZERO,
-        started,
-        stdout: String::new(),
-        stderr: String::new(),
-        properties: Vec::new(),
-        left_behind: Vec::new(),
-        source: source.map(|(file, line)| Location { file, line }),
-        output_at: None,
-    }
+    let outcome = Outcome::NotRun { reason: "the log has no result of it".to_owned() };
+    let source = source.map(|(file, line)| Location { file, line });
+    TestResult { source, ..TestResult::new(test, started, outcome, None) }
 }
 
 #[cfg(test)]

@@ -32,6 +32,9 @@ pub trait Observer: std::marker::Sync {
     /// A test that was started has ended. Its result may still change.
     fn finished(&self, _position: usize) {}
 
+    /// A result comes after all: that of a test whose result was final, or of no test of the plan.
+    fn late(&self, result: &TestResult);
+
     /// The result of a test is final. Called once for each entry of the plan.
     fn settled(&self, position: usize, result: &TestResult);
 }
@@ -187,6 +190,13 @@ impl<'a> Recorder<'a> {
         self.observer.finished(position);
     }
 
+    /// Records a result that comes after all: that of a test whose result was final, or of no test of the
+    /// plan.
+    pub fn late(&self, result: TestResult) {
+        self.observer.late(&result);
+        self.record(Event::Finished(Box::new(result)));
+    }
+
     /// Returns whether some test was not run.
     pub fn lacks_results(&self) -> bool {
         self.lacks_results.load(Ordering::Relaxed)
@@ -267,6 +277,8 @@ mod tests {
     struct NoObserver;
 
     impl Observer for NoObserver {
+        fn late(&self, _result: &TestResult) {}
+
         fn settled(&self, _position: usize, _result: &TestResult) {}
     }
 

@@ -10,7 +10,7 @@ use crate::devices::run_device::{PlatformName, RunDevice};
 use crate::log::events::TestResult;
 use crate::log::read::RunLog;
 use crate::log::run_header::RunHeader;
-use crate::verdict::{Expectation, Outcome, judge};
+use crate::verdict::{Expectation, Outcome};
 
 /// 2026-01-02T03:04:05Z.
 pub(crate) const TIME: Duration = Duration::from_secs(1_767_323_045);
@@ -116,23 +116,11 @@ pub(crate) fn result(test: &str, outcome: Outcome) -> TestResult {
 
 /// Returns the result of `test` with an expectation.
 pub(crate) fn judged(test: &str, outcome: Outcome, expectation: Option<Expectation>) -> TestResult {
+    let started = SystemTime::UNIX_EPOCH + TIME;
     TestResult {
-        test: test.to_owned(),
-        verdict: judge(&outcome, expectation.as_ref()),
-        outcome,
-        expected_status: expectation.as_ref().map(|expectation| expectation.status),
-        expectation_number: expectation.as_ref().map(|expectation| expectation.number),
-        attempt: 1,
         worker: Some(1),
         slot: Some(0),
-        expectation: expectation.map(|expectation| expectation.reason),
         duration: Duration::from_millis(250),
-        started: SystemTime::UNIX_EPOCH + TIME,
-        stdout: String::new(),
-        stderr: String::new(),
-        properties: Vec::new(),
-        left_behind: Vec::new(),
-        source: None,
-        output_at: None,
+        ..TestResult::new(test.to_owned(), started, outcome, expectation)
     }
 }

@@ -350,6 +350,15 @@ pub fn finds_leaks() -> Option<bool> {
     Some(check() != 0)
 }
 
+/// Makes the allocator of C look through its free memory, and return what it can to the system.
+pub fn trim_heap() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: `malloc_trim` takes any size, and any thread may call it.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 /// Ends the process at once, without the drivers' exit handlers, which may hang.
 // quirk: DRIVER-12
 pub fn exit_now(status: i32) -> ! {

@@ -6,17 +6,19 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::config::{DeviceSettings, Leftovers};
 use crate::devices::TestDevice;
+use crate::devices::run_device::HOST;
 use crate::devices::selection::NO_DEVICE_FOUND;
-use crate::log::events::{self, Started, TestName, TestResult};
+use crate::log::events::{self, Event, Probed, Started, TestName, TestResult};
 use crate::registry::{Ignore, Test};
 use crate::report::counted;
 use crate::requirement;
+use crate::run::hang_budget::HangBudget;
 use crate::run::health::Health;
 use crate::run::plan::Planned;
 use crate::run::schedule::{RunState, WorkerConfig};
 use crate::run::test_worker::{Ran, TestWorker};
 use crate::verdict::{Expectation, ExpectedStatus, Outcome, Verdict};
-use crate::worker::parent::{Attempt, START_LIMIT, Worker};
+use crate::worker::parent::{Attempt, START_LIMIT, Worker, WorkerLost};
 
 /// After so many workers in a row that did not start, a device is given up. After so many in a row that
 /// could not be prepared, workers are not prepared.
@@ -35,6 +37,9 @@ pub(super) struct DeviceRun<'a> {
     pub entries: Vec<usize>,
     next: AtomicUsize,
     pub health: Health,
+    pub hang_budget: HangBudget,
+    /// The crashes without a known cause.
+    unexplained: Mutex<Vec<String>>,
     /// True if the properties of the device are recorded.
     is_characterized: Mutex<bool>,
     failed_starts: AtomicUsize,
@@ -63,6 +68,8 @@ impl<'a> DeviceRun<'a> {
             entries: Vec::new(),
             next: AtomicUsize::new(0),
             health: Health::default(),
+            hang_budget: HangBudget::new(config.settings.hang_budget),
+            unexplained: Mutex::default(),
             is_characterized: Mutex::new(false),
             failed_starts: AtomicUsize::new(0),
             failed_preparations: AtomicUsize::new(0),
@@ -87,6 +94,11 @@ impl<'a> DeviceRun<'a> {
     /// The id of the test at a position of the plan.
     pub fn id(&self, position: usize) -> String {
         self.state.run.plan.id(self.entry(position))
+    }
+
+    /// The device part of ids.
+    fn device_id(&self) -> &str {
+        self.device.map_or(HOST, |device| &device.run.id)
     }
 
     /// The expectation for the test at a position of the plan.
@@ -115,6 +127,9 @@ impl<'a> DeviceRun<'a> {
         }
         if let Some(lost) = self.health.lost() {
             return Some(Outcome::NotRun { reason: lost.not_run() });
+        }
+        if let Some(reason) = self.hang_budget.is_spent() {
+            return Some(Outcome::NotRun { reason });
         }
         if entry.lacks_device() {
             return Some(Outcome::NotRun { reason: NO_DEVICE_FOUND.to_owned() });
@@ -207,16 +222,17 @@ impl<'a> DeviceRun<'a> {
         let RunState { run, recorder, stop, tests, attempts, .. } = self.state;
         let entry = self.entry(position);
         let number = attempts[position].fetch_add(1, Ordering::Relaxed) + 1;
+        let wall_time = SystemTime::now();
         recorder.started(Started {
             test: TestName::Position(tests[position]),
             device: Some(run.plan.device_id(entry).to_owned()),
-            time: SystemTime::now(),
+            time: wall_time,
             attempt: number,
             worker: Some(worker.number),
             slot: Some(slot),
             pid: Some(worker.worker.process_id()),
         });
-        worker.history.push(Ran { position, started: Instant::now() });
+        worker.history.push(Ran { position, attempt: number, started: Instant::now(), wall_time });
         let settings = &self.config.settings;
         let limit = settings.limit(entry.test.timeout);
         let mut attempt =
@@ -230,31 +246,86 @@ impl<'a> DeviceRun<'a> {
         if let Some(Outcome::Passed) = attempt.outcome {
             Self::fail_by_settings(settings, entry.test, &mut attempt);
         }
-        if settings.tests_per_worker.is_some_and(|most| worker.history.len() >= most) {
-            attempt.worker_survived = false;
+        if let Some(Outcome::TimedOut { .. }) = attempt.outcome {
+            self.hang_budget.add_timeout(attempt.duration);
         }
         attempt
     }
 
-    /// Runs tests again in a fresh worker, which is then idle for a time. The log has neither starts nor
-    /// results of them. Returns `None` if the run is stopped, or no worker starts.
-    pub fn replay(&self, positions: &[usize], then_idle: Duration) -> Option<Replayed> {
+    /// Returns whether the device is still to be used.
+    pub fn may_go_on(&self) -> bool {
+        !self.state.stop.is_requested()
+            && self.health.lost().is_none()
+            && self.hang_budget.is_spent().is_none()
+    }
+
+    /// Runs tests again in a fresh worker, each for at most `limit`, and then waits for a crash. The log
+    /// has neither starts nor results of them. Returns `None` if the run is stopped, or no worker starts.
+    pub fn replay(
+        &self,
+        positions: &[usize],
+        limit: Duration,
+        then_wait: Duration,
+    ) -> Option<Replayed> {
+        let started = Instant::now();
+        let replayed = self.replay_in(self.start_worker().ok()?, positions, limit, then_wait)?;
+        let duration = started.elapsed();
+        self.hang_budget.add(duration);
+        self.state.recorder.record(Event::Replayed(events::Replayed {
+            device: self.device_id().to_owned(),
+            tests: positions.iter().map(|position| self.state.tests[*position]).collect(),
+            ran: replayed.ran as u32,
+            end: replayed.outcome.to_string(),
+            duration,
+        }));
+        Some(replayed)
+    }
+
+    fn replay_in(
+        &self,
+        TestWorker { mut worker, .. }: TestWorker,
+        positions: &[usize],
+        limit: Duration,
+        then_wait: Duration,
+    ) -> Option<Replayed> {
         let stop = self.state.stop.signal();
-        let TestWorker { mut worker, .. } = self.start_worker().ok()?;
         let mut last = Replayed { ran: 0, outcome: Outcome::Passed };
         for &position in positions {
             let test = self.entry(position).test;
-            let limit = self.config.settings.limit(test.timeout);
+            let limit = self.config.settings.limit(test.timeout).min(limit);
             let attempt = worker.run(test, limit, stop, &mut |_, _| {});
             last = Replayed { ran: last.ran + 1, outcome: attempt.outcome? };
             if !attempt.worker_survived {
                 return Some(last);
             }
         }
-        match worker.idle(then_idle, stop) {
+        match worker.idle(then_wait, stop) {
             Ok(()) => Some(last),
             Err(crash) => Some(Replayed { outcome: crash?, ..last }),
         }
+    }
+
+    /// Records a crash without a known cause, as the result `worker::delayed-crash@DEVICE`.
+    pub fn record_unexplained(&self, text: String) {
+        let mut unexplained = self.unexplained.lock().unwrap_or_else(PoisonError::into_inner);
+        unexplained.push(text);
+        let outcome = Outcome::Crashed { how: unexplained.join("\n") };
+        self.record_of_worker("delayed-crash", outcome);
+    }
+
+    /// Records the end of a worker by `exit` that went wrong, as the result `worker::exit@DEVICE`.
+    pub fn record_exit(&self, outcome: Outcome) {
+        self.record_of_worker("exit", outcome);
+    }
+
+    fn record_of_worker(&self, name: &str, outcome: Outcome) {
+        let result = TestResult::new(
+            format!("worker::{name}@{}", self.device_id()),
+            SystemTime::now(),
+            outcome,
+            None,
+        );
+        self.settled_late(result);
     }
 
     /// Fails a test that passed, if the driver complains of it, or if it has left something behind
@@ -279,12 +350,20 @@ impl<'a> DeviceRun<'a> {
         let Some(_turn) = self.health.begin_probe() else { return };
         let mut reason = String::new();
         for _ in 0..PROBES {
-            match Worker::probe(&self.config.command, stop.signal()) {
-                Ok(()) => return self.health.probe_passed(),
-                Err(lost) => match lost.reason() {
-                    Some(error) => reason = error,
-                    None => return,
-                },
+            let started = Instant::now();
+            let probed = Worker::probe(&self.config.command, stop.signal());
+            let duration = started.elapsed();
+            self.hang_budget.add(duration);
+            let error = match probed.map_err(WorkerLost::reason) {
+                Ok(()) => None,
+                Err(Some(error)) => Some(error),
+                Err(None) => return,
+            };
+            let device = device.run.id.clone();
+            recorder.record(Event::Probed(Probed { device, error: error.clone(), duration }));
+            match error {
+                Some(error) => reason = error,
+                None => return self.health.probe_passed(),
             }
         }
         if let Some(lost) = self.health.lose(&device.run.id, reason, &self.id(after)) {
@@ -292,10 +371,21 @@ impl<'a> DeviceRun<'a> {
         }
     }
 
-    /// Passes on a final result. Stops the run if it is the last unexpected result that may be.
+    /// Passes on a final result.
     pub fn settled(&self, position: usize, result: &TestResult) {
-        let RunState { run, recorder, stop, unexpected, .. } = self.state;
-        recorder.settled(position, result);
+        self.state.recorder.settled(position, result);
+        self.count(result);
+    }
+
+    /// Records the result of a test whose result was final, or of no test of the plan.
+    pub fn settled_late(&self, result: TestResult) {
+        self.count(&result);
+        self.state.recorder.late(result);
+    }
+
+    /// Stops the run at the last unexpected result that may be.
+    fn count(&self, result: &TestResult) {
+        let RunState { run, stop, unexpected, .. } = self.state;
         if result.verdict == Verdict::NotRun || result.verdict.is_as_expected() {
             return;
         }

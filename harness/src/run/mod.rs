@@ -2,17 +2,16 @@
 //! hands tests to a worker, [`execution`] leads from the first event to the reports, and [`progress`]
 //! shows what goes on.
 
-#[allow(dead_code, reason = "used by the next commit")]
 mod culprit;
-#[allow(dead_code, reason = "used by the next commit")]
+mod delayed_crash;
 mod device_run;
 pub(crate) mod echo;
 pub(crate) mod execution;
+mod hang_budget;
 mod health;
 pub(crate) mod interrupt;
 pub mod plan;
 pub(crate) mod progress;
 pub mod schedule;
 mod slot;
-#[allow(dead_code, reason = "used by the next commit")]
 mod test_worker;

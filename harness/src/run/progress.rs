@@ -183,6 +183,12 @@ impl Observer for Progress<'_> {
         }
     }
 
+    fn late(&self, result: &TestResult) {
+        if self.detail != Detail::Quiet {
+            status_line(&report::result_line(result));
+        }
+    }
+
     fn settled(&self, position: usize, result: &TestResult) {
         let is_unexpected = result.verdict != Verdict::NotRun && !result.verdict.is_as_expected();
         let is_shown = match self.detail {

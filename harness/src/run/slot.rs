@@ -1,20 +1,21 @@
 //! A slot of a device: a thread that hands one test after the other to a worker.
 //!
-//! A worker is used until a test goes wrong in it, or it has run as many as it may.
+//! A worker is used until a test goes wrong in it, or it has run as many as it may. It is asked to leave
+//! before it is dropped.
 //!
-//! A crash may come later than its cause: a thread of the driver crashes while the next test runs.
-//! The slot therefore reruns a crashed test alone, in a fresh worker. If the test crashes again,
-//! the crash is its own. If not, the test gets the verdict of the rerun, and the crash is attributed
-//! to the test before it. A result is final only when the next test has ended.
-// quirk: DRIVER-14
+//! A crash may come later than its cause. The slot therefore reruns a crashed test alone, in a fresh
+//! worker. If the test crashes again, the crash is its own. If not, the test gets the verdict of the rerun,
+//! and the cause is looked for among the tests that its worker had run before ([`DelayedCrash`]). A
+//! result is therefore final only when the next test has ended.
 
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
-use crate::log::events::{Charged, TestResult};
+use crate::log::events::{Charged, Event, Left, TestResult};
+use crate::run::delayed_crash::DelayedCrash;
 use crate::run::device_run::DeviceRun;
-use crate::run::test_worker::TestWorker;
+use crate::run::test_worker::{Ran, TestWorker};
 use crate::verdict::{Expectation, Outcome, judge};
-use crate::worker::parent::{Attempt, KILLED_FROM_OUTSIDE};
+use crate::worker::parent::Attempt;
 
 /// One worker's place and the thread that serves it.
 pub(super) struct Slot<'a> {
@@ -36,6 +37,7 @@ impl<'a> Slot<'a> {
         while let Some(position) = self.device_run.next_entry() {
             self.take(position);
         }
+        self.leave();
         self.settle();
     }
 
@@ -54,7 +56,6 @@ impl<'a> Slot<'a> {
         }
         recorder.begun(position);
         let attempt = self.attempt_with_crashes_attributed(position, started);
-        let worker_survived = attempt.worker_survived;
         let result = self.result(position, started, attempt, expectation);
         recorder.finished(position, &result);
         let needs_probe = self.needs_probe(&result.test, &result.outcome);
@@ -63,7 +64,12 @@ impl<'a> Slot<'a> {
         if let Some((position, previous)) = self.unsettled.replace((position, result)) {
             device_run.settled(position, &previous);
         }
-        if !worker_survived || counts {
+        let most = device_run.config.settings.tests_per_worker;
+        let is_worn = |worker: &TestWorker| most.is_some_and(|most| worker.history.len() >= most);
+        if self.worker.as_ref().is_some_and(is_worn) {
+            self.leave();
+        }
+        if self.worker.is_none() || counts {
             self.settle();
         }
         if needs_probe {
@@ -77,59 +83,136 @@ impl<'a> Slot<'a> {
         is_due || matches!(outcome, Outcome::Crashed { .. } | Outcome::TimedOut { .. })
     }
 
-    /// Runs a test; if it crashes after another one in the same worker, finds out whose crash it is.
+    /// Runs a test; if it crashes after others in the same worker, finds out whose crash it is.
     fn attempt_with_crashes_attributed(&mut self, position: usize, started: SystemTime) -> Attempt {
         let device_run = self.device_run;
-        let attempt = self.attempt(position);
+        let (attempt, history) = self.attempt(position);
+        let at = Instant::now();
         let Some(crash @ Outcome::Crashed { how }) = &attempt.outcome else { return attempt };
-        if how == KILLED_FROM_OUTSIDE || self.unsettled.is_none() {
+        if !crash.is_own_crash() || history.is_empty() {
             return attempt;
         }
-        let victim = device_run.id(position);
-        device_run.health.note(&victim, crash);
+        device_run.health.note(&device_run.id(position), crash);
         device_run.probe(position);
-        if device_run.health.lost().is_some() {
+        if !device_run.may_go_on() {
             return attempt;
         }
-        let Some((previous, mut suspect)) = self.unsettled.take() else { return attempt };
+        device_run.hang_budget.add_crash();
         let expectation = device_run.expectation(position);
         let crash = self.result(position, started, attempt.clone(), expectation);
         device_run.state.recorder.repeated(position, crash);
-        let rerun = self.attempt(position);
+        let begin = Instant::now();
+        let (rerun, _) = self.attempt(position);
+        device_run.hang_budget.add(begin.elapsed());
         match rerun.outcome {
             // Its own, then.
-            Some(Outcome::Crashed { .. }) => {
-                device_run.settled(previous, &suspect);
-                rerun
-            }
+            Some(Outcome::Crashed { .. }) => rerun,
             // Unknown, so it is charged to no other test.
-            None | Some(Outcome::NotRun { .. }) => {
-                device_run.settled(previous, &suspect);
-                attempt
-            }
+            None | Some(Outcome::NotRun { .. }) => attempt,
             Some(_) => {
-                suspect.outcome = Outcome::Crashed {
-                    how: format!(
-                        "{how}, delayed: it struck `{victim}`, which does not crash alone"
-                    ),
-                };
-                device_run.state.recorder.charged(Charged {
-                    test: suspect.test.clone(),
-                    attempt: suspect.attempt,
-                    by: victim,
-                    by_attempt: attempt.number,
-                    why: how.clone(),
-                });
-                suspect.stdout += &attempt.stdout;
-                suspect.stderr += &attempt.stderr;
-                self.charge(previous, suspect);
+                let how = how.clone();
+                self.attribute(
+                    DelayedCrash { device_run, how, at, history, victim: Some(position) },
+                    &attempt,
+                );
                 rerun
             }
         }
     }
 
-    /// Runs a test in the worker of the slot, or in a fresh worker if there is none.
-    fn attempt(&mut self, position: usize) -> Attempt {
+    /// Charges a crash to its cause, or reports it without one. `struck` is the execution that crashed.
+    fn attribute(&mut self, crash: DelayedCrash<'_>, struck: &Attempt) {
+        let device_run = self.device_run;
+        let Some(found) = crash.find_cause() else {
+            return device_run.record_unexplained(crash.without_cause());
+        };
+        let cause = crash.history[found];
+        device_run.state.recorder.charged(Charged {
+            test: device_run.id(cause.position),
+            attempt: cause.attempt,
+            by: crash.victim.map(|victim| device_run.id(victim)),
+            by_attempt: crash.victim.map(|_| struck.number),
+            why: crash.how.clone(),
+        });
+        let outcome = Outcome::Crashed { how: crash.of_cause() };
+        let expectation = device_run.expectation(cause.position);
+        let is_cause = |unsettled: &mut (usize, TestResult)| {
+            unsettled.0 == cause.position && unsettled.1.attempt == cause.attempt
+        };
+        match self.unsettled.take_if(is_cause) {
+            Some((position, mut result)) => {
+                result.verdict = judge(&outcome, expectation.as_ref());
+                result.outcome = outcome;
+                result.stdout += &struck.stdout;
+                result.stderr += &struck.stderr;
+                device_run.state.recorder.finished(position, &result);
+                device_run.settled(position, &result);
+            }
+            None => device_run.settled_late(TestResult {
+                attempt: cause.attempt,
+                stdout: struck.stdout.clone(),
+                stderr: struck.stderr.clone(),
+                ..TestResult::new(
+                    device_run.id(cause.position),
+                    cause.wall_time,
+                    outcome,
+                    expectation,
+                )
+            }),
+        }
+    }
+
+    /// Asks the worker to leave, and drops it. If the worker dies of an earlier test meanwhile, attributes
+    /// the crash.
+    fn leave(&mut self) {
+        let device_run = self.device_run;
+        let stop = device_run.state.stop;
+        let Some(mut worker) = self.worker.take() else { return };
+        let Some(last) = worker.history.last().copied().filter(|_| !stop.is_requested()) else {
+            return;
+        };
+        let begin = Instant::now();
+        let left = worker.worker.leave(stop.signal());
+        device_run.state.recorder.record(Event::Left(Left {
+            worker: worker.number,
+            tests: worker.history.len() as u32,
+            duration: begin.elapsed(),
+        }));
+        let at = Instant::now();
+        let outcome = match left {
+            Ok(()) => {
+                if device_run.config.settings.exit_check
+                    && let Err(Some(outcome)) = worker.worker.exit(stop.signal())
+                {
+                    device_run.record_exit(outcome);
+                }
+                return;
+            }
+            Err(None) => return,
+            Err(Some(outcome)) => outcome,
+        };
+        let (stdout, stderr) = worker.worker.last_output();
+        let struck = Attempt { stdout, stderr, ..Attempt::default() };
+        let TestWorker { worker, history, .. } = worker;
+        drop(worker);
+        device_run.probe(last.position);
+        if !device_run.may_go_on() {
+            return;
+        }
+        let how = outcome.to_string();
+        let crash = DelayedCrash { device_run, how, at, history, victim: None };
+        match outcome {
+            Outcome::Crashed { .. } => {
+                device_run.hang_budget.add_crash();
+                self.attribute(crash, &struck);
+            }
+            _ => device_run.record_unexplained(crash.without_cause()),
+        }
+    }
+
+    /// Runs a test in the worker of the slot, or in a fresh worker if there is none. Returns also the tests
+    /// that the worker had run before.
+    fn attempt(&mut self, position: usize) -> (Attempt, Vec<Ran>) {
         let device_run = self.device_run;
         let worker = self.worker.take().map_or_else(|| device_run.start_worker(), Ok);
         let mut worker = match worker {
@@ -139,23 +222,17 @@ impl<'a> Slot<'a> {
                 if let Some(lost) = device_run.health.lost() {
                     reason = lost.not_run();
                 }
-                return Attempt::without_running(Outcome::NotRun { reason });
+                return (Attempt::without_running(Outcome::NotRun { reason }), Vec::new());
             }
         };
         let attempt = device_run.attempt(&mut worker, self.number, position);
-        // Any other is killed here: what went wrong in it must not touch the next test.
         if attempt.worker_survived {
             self.worker = Some(worker);
+            return (attempt, Vec::new());
         }
-        attempt
-    }
-
-    /// Replaces a result that was good so far by the crash that it caused.
-    fn charge(&self, position: usize, mut suspect: TestResult) {
-        let expectation = self.device_run.expectation(position);
-        suspect.verdict = judge(&suspect.outcome, expectation.as_ref());
-        self.device_run.state.recorder.finished(position, &suspect);
-        self.device_run.settled(position, &suspect);
+        // The worker is killed here: what went wrong in it must not touch the next test.
+        worker.history.pop();
+        (attempt, worker.history)
     }
 
     fn settle(&mut self) {
@@ -175,24 +252,15 @@ impl<'a> Slot<'a> {
             .outcome
             .unwrap_or_else(|| Outcome::NotRun { reason: self.device_run.state.stop.reason() });
         TestResult {
-            test: self.device_run.id(position),
-            verdict: judge(&outcome, expectation.as_ref()),
-            outcome,
-            expected_status: expectation.as_ref().map(|expectation| expectation.status),
-            expectation_number: expectation.as_ref().map(|expectation| expectation.number),
-            expectation: expectation.map(|expectation| expectation.reason),
             attempt: attempt.number,
             worker: attempt.worker,
             slot: attempt.worker.map(|_| self.number),
             duration: attempt.duration,
-            started,
             stdout: attempt.stdout,
+            stderr: attempt.stderr,
             properties: attempt.properties,
             left_behind: attempt.left_behind,
-            stderr: attempt.stderr,
-            // The plan has it.
-            source: None,
-            output_at: None,
+            ..TestResult::new(self.device_run.id(position), started, outcome, expectation)
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A worker that runs tests, and their order.
 
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use crate::worker::parent::Worker;
 
@@ -18,6 +18,10 @@ pub(super) struct TestWorker {
 pub(super) struct Ran {
     /// The position of the entry in the plan.
     pub position: usize,
+    /// The number of the attempt.
+    pub attempt: u32,
     /// The time of the start.
     pub started: Instant,
+    /// The same time, for the log.
+    pub wall_time: SystemTime,
 }

@@ -6,6 +6,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::LazyLock;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use clmatrix::cl3::error_codes::CL_PLATFORM_NOT_FOUND_KHR;
@@ -26,6 +27,9 @@ use crate::{fixtures, os};
 
 /// The reason of measurements that need an end of memory.
 const NO_END_OF_MEMORY: &str = "the memory of the process cannot be limited here";
+
+/// The time in which a worker that leaves can still be ended by an earlier test.
+const LAST_MOMENT: Duration = Duration::from_millis(20);
 
 /// Becomes a worker if the environment says so, and then never returns.
 ///
@@ -79,8 +83,19 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
                 answer
             }
             Task::Probe => {
-                Answer::Probed { number, result: device_probe::probe(&fixtures::device()) }
+                let result = device_probe::probe(&fixtures::device(), true);
+                Answer::Probed { number, result }
             }
+            Task::Leave => {
+                if let Role::Device(_) = role {
+                    // Its errors are those of the device. Only a crash is of interest here.
+                    let _ = device_probe::probe(&fixtures::device(), false);
+                }
+                os::trim_heap();
+                thread::sleep(LAST_MOMENT);
+                Answer::Left { number }
+            }
+            Task::Exit => std::process::exit(0),
             Task::Characterize { with_builds } => {
                 let result =
                     Characterization::query(&fixtures::device(), with_builds).map(Box::new);

@@ -12,12 +12,13 @@ fn first_line(log: &str) -> &str {
     log.lines().find(|line| !line.trim().is_empty()).unwrap_or("no build log")
 }
 
-/// Writes a buffer and reads it back. If the device has a compiler, a kernel changes the buffer first.
+/// Writes a buffer and reads it back. With `with_kernel`, a kernel changes the buffer first, if the device
+/// has a compiler.
 ///
 /// # Errors
 ///
 /// The first call that fails, or wrong values.
-pub(super) fn probe(device: &Device) -> Result<(), String> {
+pub(super) fn probe(device: &Device, with_kernel: bool) -> Result<(), String> {
     let text = |error: Error| error.to_string();
     let context = Context::from_device(device).map_err(|error| text(error.into()))?;
     let queue = CommandQueue::new(&context).map_err(text)?;
@@ -25,7 +26,8 @@ pub(super) fn probe(device: &Device) -> Result<(), String> {
     let size = size_of_val(&values[..]);
     let buffer = Buffer::new(&context, MemFlags::READ_WRITE, size).map_err(text)?;
     enqueue_write_buffer(&queue, &buffer, 0, &values, []).map_err(text)?;
-    let runs_kernels = device.compiler_available().map_err(|error| text(error.into()))?;
+    let runs_kernels =
+        with_kernel && device.compiler_available().map_err(|error| text(error.into()))?;
     if runs_kernels {
         let program = Program::create_and_build_from_source(&context, SOURCE, "")
             .map_err(|log| format!("a kernel does not build: {}", first_line(&log)))?;

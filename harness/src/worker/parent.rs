@@ -12,7 +12,7 @@ use super::capture::Capture;
 use super::protocol::{Answer, ROLE_VARIABLE, Request, Role, Task};
 use crate::os::{ExitCause, Process, Source, StopSignal, Wakeup};
 use crate::registry::Test;
-use crate::verdict::Outcome;
+use crate::verdict::{KILLED_FROM_OUTSIDE, Outcome};
 
 /// The time limit of a worker from its start until it is bound to its device, and again until it is
 /// prepared for tests.
@@ -21,14 +21,14 @@ pub const START_LIMIT: Duration = Duration::from_secs(60);
 /// The time limit of a probe, and before it of the start of its worker.
 const PROBE_LIMIT: Duration = Duration::from_secs(10);
 
+/// The time limit of a worker that leaves, and again of the exit handlers of its driver.
+const LEAVE_LIMIT: Duration = Duration::from_secs(10);
+
 /// Longer than any answer, in bytes: messages are cut before they are sent.
 const LONGEST_ANSWER: usize = 16 << 20;
 
 /// Stands for limits that no clock can hold.
 const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
-
-/// The kernel kills processes that use too much memory in this way; no test crashes so.
-pub const KILLED_FROM_OUTSIDE: &str = "SIGKILL: killed from outside (out of memory?)";
 
 /// The capacity of a pipe on Linux, in bytes.
 const PIPE_CAPACITY: usize = 64 * 1024;
@@ -278,6 +278,42 @@ impl Worker {
             // No answer is due, so an answer is the writing of a test.
             Reply::TimedOut | Reply::Answered(_) => Ok(()),
         }
+    }
+
+    /// Gives effects of earlier tests the opportunity to end the worker.
+    ///
+    /// # Errors
+    ///
+    /// The crash or the hang of the worker; `None` if the run is stopped.
+    pub fn leave(&mut self, stop: &StopSignal) -> Result<(), Option<Outcome>> {
+        self.request(Task::Leave);
+        match self.answer(deadline_in(LEAVE_LIMIT), stop) {
+            Reply::Died(ending) => Err(Some(crash(ending, "after its last test"))),
+            Reply::TimedOut => Err(Some(Outcome::TimedOut { limit: LEAVE_LIMIT })),
+            Reply::Stopped => Err(None),
+            Reply::Answered(_) => Ok(()),
+        }
+    }
+
+    /// Ends the worker by `exit`.
+    ///
+    /// # Errors
+    ///
+    /// The crash or the hang of an exit handler; `None` if the run is stopped.
+    pub fn exit(mut self, stop: &StopSignal) -> Result<(), Option<Outcome>> {
+        self.request(Task::Exit);
+        match self.answer(deadline_in(LEAVE_LIMIT), stop) {
+            Reply::Died(ExitCause::Exited(0)) | Reply::Answered(_) => Ok(()),
+            Reply::Died(ending) => Err(Some(crash(ending, "when it was asked to exit"))),
+            Reply::TimedOut => Err(Some(Outcome::TimedOut { limit: LEAVE_LIMIT })),
+            Reply::Stopped => Err(None),
+        }
+    }
+
+    /// Takes the output since the last test: standard output and standard error.
+    pub fn last_output(&mut self) -> (String, String) {
+        self.drain(&mut |_, _| {});
+        (self.stdout.take_text(), self.stderr.take_text())
     }
 
     /// Checks in a worker of its own that a device works.

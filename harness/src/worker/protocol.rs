@@ -65,6 +65,11 @@ pub enum Task {
     },
     /// Check that the device works.
     Probe,
+    /// Use the device and the heap once more, and be idle for a moment: an effect of an earlier test may
+    /// end the process.
+    Leave,
+    /// End the process by `exit`, which runs the exit handlers of the driver.
+    Exit,
     /// Query the properties of the device.
     Characterize {
         /// True if kernels are built for the answers that need that; else these are left out.
@@ -110,6 +115,11 @@ pub enum Answer {
         number: u64,
         /// The first failure.
         result: Result<(), String>,
+    },
+    /// The worker can go.
+    Left {
+        /// The number of the request.
+        number: u64,
     },
     /// The properties of the device.
     Characterized {
@@ -157,6 +167,7 @@ impl Answer {
             Self::Prepared { number }
             | Self::Done { number, .. }
             | Self::Probed { number, .. }
+            | Self::Left { number }
             | Self::Characterized { number, .. }
             | Self::Trying { number, .. }
             | Self::Measured { number, .. } => Some(*number),

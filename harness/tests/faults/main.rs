@@ -5,6 +5,7 @@
 //! itself it runs that child and looks at what was reported.
 
 mod characterize;
+mod delayed;
 mod drivers;
 mod event_log;
 mod expectations;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         side_by_side::CHECKS,
         stop::CHECKS,
         sick::CHECKS,
+        delayed::CHECKS,
         event_log::CHECKS,
         characterize::CHECKS,
         drivers::CHECKS,

@@ -1,0 +1,76 @@
+//! The time that a device may cost a run without a result.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::report::counted;
+
+/// The time that was spent on tests that did not end, on probes, and on the causes of crashes.
+pub(super) struct HangBudget {
+    limit: Duration,
+    spent: Mutex<Spent>,
+}
+
+#[derive(Default)]
+struct Spent {
+    time: Duration,
+    timeouts: usize,
+    crashes: usize,
+}
+
+impl HangBudget {
+    pub fn new(limit: Duration) -> Self {
+        Self { limit, spent: Mutex::default() }
+    }
+
+    /// Adds the time of a test that did not end.
+    pub fn add_timeout(&self, time: Duration) {
+        let mut spent = self.spent();
+        spent.time += time;
+        spent.timeouts += 1;
+    }
+
+    /// Adds a crash whose cause is looked for.
+    pub fn add_crash(&self) {
+        self.spent().crashes += 1;
+    }
+
+    /// Adds the time of a probe, or of tests that were run again.
+    pub fn add(&self, time: Duration) {
+        self.spent().time += time;
+    }
+
+    /// Returns the reason why no more tests are run, if the budget is spent.
+    pub fn is_spent(&self) -> Option<String> {
+        let spent = self.spent();
+        (spent.time >= self.limit).then(|| {
+            let crashes = match spent.crashes {
+                1 => "1 crash was".to_owned(),
+                crashes => format!("{crashes} crashes were"),
+            };
+            let tests = counted(spent.timeouts, "test");
+            format!("hang budget spent: {tests} did not end, {crashes} looked into")
+        })
+    }
+
+    fn spent(&self) -> MutexGuard<'_, Spent> {
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_spent_by_what_was_added() {
+        let budget = HangBudget::new(Duration::from_secs(20));
+        (0..9).for_each(|_| budget.add_timeout(Duration::from_secs(2)));
+        budget.add_crash();
+        budget.add(Duration::from_millis(1999));
+        assert_eq!(budget.is_spent(), None);
+        budget.add(Duration::from_millis(1));
+        let reason = "hang budget spent: 9 tests did not end, 1 crash was looked into";
+        assert_eq!(budget.is_spent().as_deref(), Some(reason));
+    }
+}

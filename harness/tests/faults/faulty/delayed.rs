@@ -1,0 +1,57 @@
+//! Tests that pass, and may take the process down later.
+
+use std::fs::File;
+use std::thread;
+use std::time::Duration;
+
+use clmatrix_harness::{CtxFactory, ctx_factory};
+use rstest::rstest;
+
+use super::{use_the_device, write_to_null};
+
+/// The number of the test that plants a bomb, and the milliseconds until the bomb goes off.
+pub const BOMB: &str = "CLMATRIX_FAULTS_BOMB";
+
+/// A file that does not exist. The test that makes it plants a bomb; later ones do not.
+pub const ONLY_BOMB: &str = "CLMATRIX_FAULTS_ONLY_BOMB";
+
+fn plant_a_bomb(delay: Duration) {
+    if std::env::var_os(ONLY_BOMB).is_some_and(|file| File::create_new(file).is_err()) {
+        return;
+    }
+    thread::spawn(move || {
+        thread::sleep(delay);
+        write_to_null();
+    });
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn takes_ten_milliseconds(
+    ctx_factory: CtxFactory,
+    #[values(
+        1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25,
+        26, 27, 28, 29, 30
+    )]
+    number: u32,
+) {
+    use_the_device(ctx_factory);
+    let bomb = std::env::var(BOMB).unwrap_or_default();
+    if let Some((planter, delay)) = bomb.split_once(' ')
+        && planter == number.to_string()
+    {
+        plant_a_bomb(Duration::from_millis(delay.parse().expect("milliseconds")));
+    }
+    thread::sleep(Duration::from_millis(10));
+}
+
+/// Ends the process with an error when it exits.
+#[clmatrix_harness::test]
+fn registers_an_exit_handler(ctx_factory: CtxFactory) {
+    extern "C" fn abort() {
+        std::process::abort();
+    }
+    use_the_device(ctx_factory);
+    // SAFETY: the function takes nothing and may be called when the process exits.
+    assert_eq!(unsafe { libc::atexit(abort) }, 0);
+}
