@@ -117,6 +117,7 @@ fn list_a_large_plan() -> ExitCode {
                 ignore: Ignore::No,
                 should_panic: ShouldPanic::No,
                 once: false,
+                alone: false,
                 requires: &[],
                 timeout: None,
             }))

@@ -26,6 +26,8 @@ pub struct Test {
     pub should_panic: ShouldPanic,
     /// Needs no device and runs once.
     pub once: bool,
+    /// No other test runs on its device meanwhile.
+    pub alone: bool,
     /// The requirements on the device.
     pub requires: &'static [Requirement],
     /// A limit of its own.
@@ -149,6 +151,7 @@ mod tests {
             ignore: Ignore::No,
             should_panic: ShouldPanic::No,
             once: false,
+            alone: false,
             requires: &[],
             timeout: None,
         }

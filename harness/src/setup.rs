@@ -39,6 +39,8 @@ pub struct Options {
     pub timeout: Option<Duration>,
     /// `--timeout-factor`.
     pub timeout_factor: Option<TimeoutFactor>,
+    /// `--slots`.
+    pub slots: Option<usize>,
     /// Allows the drivers' answers of a recent run.
     pub cached_devices: bool,
     /// Arguments that lead this executable to its worker's entry.
@@ -206,7 +208,7 @@ impl Setup {
             .collect::<Result<_, _>>()?;
         let host = WorkerConfig {
             command: self.worker_command(Role::Host, Vec::new()),
-            settings: self.options.limits(self.profile.host_settings()),
+            settings: self.options.settings(self.profile.host_settings()),
         };
         Ok(Run {
             plan,
@@ -235,7 +237,7 @@ impl Setup {
         environment.push(("PYOPENCL_TEST".into(), None));
         Ok(WorkerConfig {
             command: self.worker_command(Role::Device(device.address.clone()), environment),
-            settings: self.options.limits(self.profile.settings_for(&device.run)),
+            settings: self.options.settings(self.profile.settings_for(&device.run)),
         })
     }
 
@@ -249,10 +251,11 @@ impl Setup {
 }
 
 impl Options {
-    /// Replaces the limits that the options have.
-    fn limits(&self, mut settings: DeviceSettings) -> DeviceSettings {
+    /// Replaces the settings that the options have.
+    fn settings(&self, mut settings: DeviceSettings) -> DeviceSettings {
         settings.timeout = self.timeout.unwrap_or(settings.timeout);
         settings.timeout_factor = self.timeout_factor.unwrap_or(settings.timeout_factor);
+        settings.slots = self.slots.unwrap_or(settings.slots);
         settings
     }
 

@@ -44,6 +44,7 @@ const fn test(module: &'static str, name: &'static str) -> Test {
         ignore: Ignore::No,
         should_panic: ShouldPanic::No,
         once: false,
+        alone: false,
         requires: &[],
         timeout: None,
     }

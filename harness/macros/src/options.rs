@@ -13,6 +13,8 @@ use syn::{LitInt, LitStr, Result};
 pub struct Options {
     /// Runs once, without a device.
     pub once: bool,
+    /// Runs while no other test of its device runs.
+    pub alone: bool,
     /// A limit of its own.
     pub timeout: Option<Duration>,
     /// One expression of type `Requirement` each.
@@ -31,6 +33,9 @@ impl Options {
         if meta.path.is_ident("once") {
             self.once = true;
             Ok(())
+        } else if meta.path.is_ident("alone") {
+            self.alone = true;
+            Ok(())
         } else if meta.path.is_ident("timeout") {
             self.timeout = Some(duration(&meta.value()?.parse()?)?);
             Ok(())
@@ -40,8 +45,9 @@ impl Options {
                 Ok(())
             })
         } else {
-            Err(meta
-                .error("unknown option; there are `requires(...)`, `timeout = \"30s\"` and `once`"))
+            Err(meta.error(
+                "unknown option; there are `requires(...)`, `timeout = \"30s\"`, `once` and `alone`",
+            ))
         }
     }
 }

@@ -64,7 +64,7 @@ fn register(options: &Options, mut function: ItemFn) -> Result<TokenStream> {
     let call = call(&function)?;
     let ignore_value = ignore_value(ignore.as_ref());
     let should_panic = should_panic_value(should_panic.as_ref())?;
-    let once = options.once;
+    let (once, alone) = (options.once, options.alone);
     let requires = &options.requires;
     let timeout = match options.timeout {
         None => quote!(::core::option::Option::None),
@@ -93,6 +93,7 @@ fn register(options: &Options, mut function: ItemFn) -> Result<TokenStream> {
                     ignore: #ignore_value,
                     should_panic: #should_panic,
                     once: #once,
+                    alone: #alone,
                     requires: &[#(#requires),*],
                     timeout: #timeout,
                 }

@@ -29,6 +29,7 @@ struct ListedTest {
     test: String,
     requires: Vec<String>,
     once: bool,
+    alone: bool,
     ignored: bool,
     file: &'static str,
     line: u32,
@@ -40,6 +41,7 @@ impl ListedTest {
             test: test.path(home),
             requires: test.requires.iter().map(ToString::to_string).collect(),
             once: test.once,
+            alone: test.alone,
             ignored: test.ignore != Ignore::No,
             file: test.file,
             line: test.line,
@@ -49,6 +51,7 @@ impl ListedTest {
     fn remarks(&self) -> String {
         let mut remarks = self.requires.clone();
         remarks.extend(self.once.then(|| "once, without a device".to_owned()));
+        remarks.extend(self.alone.then(|| "alone".to_owned()));
         remarks.extend(self.ignored.then(|| "ignored".to_owned()));
         remarks.join(", ")
     }

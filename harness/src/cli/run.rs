@@ -66,6 +66,10 @@ pub struct RunArguments {
     /// Multiply the time limits of tests, also those that tests set [default: the profile's, else 1].
     #[arg(long, value_name = "NUMBER")]
     timeout_factor: Option<TimeoutFactor>,
+    /// The number of tests that run at the same time on a device, also on devices with an override
+    /// [default: the configuration's, else 1].
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
+    slots: Option<u32>,
     /// Run the tests of each device in a random order. The seed is printed and logged.
     #[arg(long)]
     shuffle: bool,
@@ -114,6 +118,7 @@ pub fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyErro
         strict_drivers: arguments.strict_drivers,
         timeout: arguments.timeout,
         timeout_factor: arguments.timeout_factor,
+        slots: arguments.slots.map(|slots| slots as usize),
         ..options
     })?;
     if !arguments.quiet {

@@ -1,7 +1,7 @@
 //! One device while its tests run.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::config::{DeviceSettings, Leftovers};
@@ -36,6 +36,8 @@ pub(super) struct DeviceRun<'a> {
     /// Positions in the plan.
     pub entries: Vec<usize>,
     next: AtomicUsize,
+    /// Held by each slot while its worker is busy: for writing if its test runs alone, else for reading.
+    pub in_use: RwLock<()>,
     pub health: Health,
     pub hang_budget: HangBudget,
     /// The crashes without a known cause.
@@ -67,6 +69,7 @@ impl<'a> DeviceRun<'a> {
             device,
             entries: Vec::new(),
             next: AtomicUsize::new(0),
+            in_use: RwLock::new(()),
             health: Health::default(),
             hang_budget: HangBudget::new(config.settings.hang_budget),
             unexplained: Mutex::default(),

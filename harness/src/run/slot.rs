@@ -8,6 +8,7 @@
 //! and the cause is looked for among the tests that its worker had run before ([`DelayedCrash`]). A
 //! result is therefore final only when the next test has ended.
 
+use std::sync::PoisonError;
 use std::time::{Instant, SystemTime};
 
 use crate::log::events::{Charged, Event, Left, TestResult};
@@ -37,6 +38,8 @@ impl<'a> Slot<'a> {
         while let Some(position) = self.device_run.next_entry() {
             self.take(position);
         }
+        let in_use = &self.device_run.in_use;
+        let _shared = in_use.read().unwrap_or_else(PoisonError::into_inner);
         self.leave();
         self.settle();
     }
@@ -45,6 +48,9 @@ impl<'a> Slot<'a> {
         let device_run = self.device_run;
         let recorder = device_run.state.recorder;
         let entry = device_run.entry(position);
+        let (in_use, alone) = (&device_run.in_use, entry.test.alone);
+        let _alone = alone.then(|| in_use.write().unwrap_or_else(PoisonError::into_inner));
+        let _shared = (!alone).then(|| in_use.read().unwrap_or_else(PoisonError::into_inner));
         let started = SystemTime::now();
         let expectation = device_run.expectation(position);
         if let Some(outcome) = device_run.outcome_without_running(entry, expectation.as_ref()) {

@@ -3,6 +3,7 @@
 //! They are registered in this executable and run by it as a child. Their order in this file is
 //! the order in which a worker gets them.
 
+mod alone;
 pub mod delayed;
 mod leftovers;
 mod sick;

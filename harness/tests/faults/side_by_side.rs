@@ -1,14 +1,17 @@
 //! Tests that pass only while others run: on other devices, or on another slot of the same one.
 
+use std::collections::HashMap;
 use std::process::Output;
 
 use crate::Check;
 use crate::faulty::MEETING;
-use crate::support::{COMMAND, LIBTEST, child, output};
+use crate::support::{COMMAND, LIBTEST, child, events, output};
 
 pub const CHECKS: &[Check] = &[
     ("side_by_side::devices_do_not_wait_for_each_other", devices_do_not_wait_for_each_other),
     ("side_by_side::slots_share_a_device", slots_share_a_device),
+    ("side_by_side::the_option_replaces_the_slots", the_option_replaces_the_slots),
+    ("side_by_side::a_test_may_be_alone_on_its_device", a_test_may_be_alone_on_its_device),
 ];
 
 /// How many devices there are.
@@ -41,12 +44,54 @@ fn devices_do_not_wait_for_each_other() {
 }
 
 fn slots_share_a_device() {
-    let two = "[profile.default]\nslots = 2\n";
+    two_meet_on_each_device("[profile.default]\nslots = 2\n", &[]);
+}
+
+fn the_option_replaces_the_slots() {
+    let one = "[[override]]\nid = \"*\"\nslots = 1\n";
+    two_meet_on_each_device(one, &["--slots", "2"]);
+}
+
+fn two_meet_on_each_device(config: &str, options: &[&str]) {
     let folder = tempfile::tempdir().expect("a folder");
     let reports = folder.path().to_str().expect("a path in UTF-8");
-    let arguments = ["run", "faulty::meets_*", "--report-dir", reports];
-    let run = meet(2 * devices(), COMMAND, &arguments, Some(two));
+    let arguments = [&["run", "faulty::meets_*", "--report-dir", reports], options].concat();
+    let run = meet(2 * devices(), COMMAND, &arguments, Some(config));
     assert!(run.status.success());
     let text = String::from_utf8_lossy(&run.stdout);
     assert!(text.contains(&format!("{} passed", 2 * devices())), "{text}");
+}
+
+fn a_test_may_be_alone_on_its_device() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let reports = folder.path().to_str().expect("a path in UTF-8");
+    let arguments = ["run", "faulty::alone::", "--slots", "3", "--report-dir", reports];
+    assert!(output(child(COMMAND, &arguments)).status.success());
+    let events = events(folder.path());
+    let plan = events.iter().find(|event| event["event"] == "plan").expect("a plan");
+    // The tests that run on each device, in the order of the log's lines.
+    let mut running: HashMap<&str, Vec<&str>> = HashMap::new();
+    let mut alone = 0;
+    for event in &events {
+        match event["event"].as_str() {
+            Some("started") => {
+                let position = event["test"].as_u64().expect("a position") as usize;
+                let device = event["device"].as_str().expect("an id");
+                let running = running.entry(device).or_default();
+                running.push(plan["tests"][position]["path"].as_str().expect("a path"));
+                if running.iter().any(|test| test.contains("is_alone")) {
+                    assert_eq!(running.len(), 1, "{running:?} run on {device}");
+                    alone += 1;
+                }
+            }
+            Some("finished") => {
+                let id = event["test"].as_str().expect("an id");
+                let (path, device) = id.rsplit_once('@').expect("a device");
+                let running = running.get_mut(device).expect("it was started");
+                running.retain(|test| *test != path);
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(alone, 2 * devices());
 }

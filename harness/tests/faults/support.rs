@@ -127,12 +127,16 @@ pub fn reports(folder: &Path) -> PathBuf {
     log.as_deref().and_then(Path::parent).unwrap_or(folder).to_path_buf()
 }
 
+/// The lines of the last run that reports to `folder`; empty if the run has no log yet.
+pub fn events(folder: &Path) -> Vec<Value> {
+    let log = std::fs::read_to_string(reports(folder).join("events.jsonl")).unwrap_or_default();
+    log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
 /// The number of devices of the last run with tests, and of `started` events of a test; `None` if the
 /// log does not say yet.
 pub fn planned_and_begun(folder: &Path, test: &str) -> Option<(usize, usize)> {
-    let log = std::fs::read_to_string(reports(folder).join("events.jsonl")).ok()?;
-    let events: Vec<Value> =
-        log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let events = events(folder);
     let planned = events.iter().filter(|event| event["event"] == "plan-device").count();
     let plan = events.iter().find(|event| event["event"] == "plan")?;
     let position = plan["tests"].as_array()?.iter().position(|planned| planned["path"] == test)?;
