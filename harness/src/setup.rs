@@ -1,5 +1,6 @@
 //! From options and environment to the devices under test and their settings.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -218,6 +219,7 @@ impl Setup {
             include_ignored: false,
             max_fail: None,
             seed: None,
+            durations: HashMap::new(),
             deadline: self.profile.deadline(),
             echo: false,
             characterize: false,

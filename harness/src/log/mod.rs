@@ -2,6 +2,7 @@
 //! [`store`] has the folders of the runs.
 
 pub mod device_record;
+pub(crate) mod durations;
 pub mod events;
 mod finished;
 mod line;

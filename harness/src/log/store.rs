@@ -162,6 +162,11 @@ pub(crate) fn runs(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(runs)
 }
 
+/// The log of the newest stored run, if there is one.
+pub(crate) fn latest(folder: &Path) -> io::Result<Option<PathBuf>> {
+    Ok(runs(folder)?.pop().map(|run| run.join(LOG)))
+}
+
 /// Returns whether a process writes to the folder of a run.
 pub(crate) fn is_running(run: &Path) -> bool {
     Lock::holder(&lock_path(run)).is_some()
@@ -185,11 +190,12 @@ pub fn find(folder: &Path, run: &str) -> Result<PathBuf, String> {
         return Ok(fs::read_link(&log).map_or(log.clone(), |link| log.with_file_name(link)));
     }
     let shown = folder.display();
-    let mut stored = runs(folder).map_err(|error| format!("the report folder {shown}: {error}"))?;
+    let unreadable = |error| format!("the report folder {shown}: {error}");
     if run == "latest" {
-        let latest = stored.pop().ok_or_else(|| format!("the report folder {shown} has no run"))?;
-        return Ok(latest.join(LOG));
+        let latest = latest(folder).map_err(unreadable)?;
+        return latest.ok_or_else(|| format!("the report folder {shown} has no run"));
     }
+    let mut stored = runs(folder).map_err(unreadable)?;
     let is_meant = |path: &PathBuf| {
         path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(run))
     };

@@ -1,6 +1,6 @@
 //! A run from its first event to its reports.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use humantime::format_duration;
 
 use crate::log::device_record::DeviceRecord;
+use crate::log::durations;
 use crate::log::events::{DeviceAbsent, DriverFailed, End, Event};
 use crate::log::plan::plan_events;
 use crate::log::read::{RunLog, Sum};
@@ -66,10 +67,11 @@ impl Execution<'_> {
     ///
     /// The report folder cannot be used. Nothing was run.
     pub fn run<T>(
-        self,
+        mut self,
         observer: &dyn Observer,
         meanwhile: impl FnOnce() -> T,
     ) -> Result<Finished<T>, AnyError> {
+        self.run.durations = self.latest_durations();
         let folder = self.place.as_ref().map(|place| self.create(place)).transpose()?;
         let (folder, file) = folder.unzip();
         let recorder = Recorder::new(file, self.setup.profile.sync(), self.print_events, observer);
@@ -106,6 +108,16 @@ impl Execution<'_> {
             log
         });
         Ok(Finished { log, shown, trouble: all_of(errors).err() })
+    }
+
+    /// The durations of tests in the latest run of the report folder, if the order depends on them. A log
+    /// that cannot be read has none.
+    fn latest_durations(&self) -> HashMap<String, Duration> {
+        let mut configs = self.run.devices.iter().chain([&self.run.host]);
+        let matter = self.run.seed.is_none() && configs.any(|config| config.settings.slots > 1);
+        let place = self.place.as_ref().filter(|_| matter);
+        let latest = place.and_then(|place| store::latest(&place.folder).ok()?);
+        latest.and_then(|log| durations::read(&log).ok()).unwrap_or_default()
     }
 
     fn create(&self, place: &Place) -> Result<(RunFolder, File), AnyError> {

@@ -3,6 +3,8 @@
 //! Devices never wait for each other. Within a device, each [`Slot`] takes the next test and hands it to
 //! its worker.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize};
 use std::time::Duration;
@@ -32,6 +34,8 @@ pub struct Run<'a> {
     pub max_fail: Option<usize>,
     /// The seed of the order of the tests on each device; `None`: the order of the sources.
     pub seed: Option<u64>,
+    /// The durations of tests in the latest run, by their ids, for devices with several slots.
+    pub durations: HashMap<String, Duration>,
     /// The time after which the run stops.
     pub deadline: Option<Duration>,
     /// Pass the output of running tests to the observer.
@@ -99,9 +103,23 @@ fn device_runs<'a>(state: &'a RunState<'a>) -> Vec<DeviceRun<'a>> {
     for (position, entry) in run.plan.entries.iter().enumerate() {
         device_runs[entry.device.map_or(host, |device| device as usize)].entries.push(position);
     }
-    if let Some(seed) = run.seed {
-        let shuffle = |entries: &mut Vec<usize>| fastrand::Rng::with_seed(seed).shuffle(entries);
-        device_runs.iter_mut().for_each(|device| shuffle(&mut device.entries));
+    for device_run in &mut device_runs {
+        if let Some(seed) = run.seed {
+            fastrand::Rng::with_seed(seed).shuffle(&mut device_run.entries);
+        } else if device_run.slots() > 1 {
+            order_longest_first(&mut device_run.entries, run);
+        }
     }
     device_runs
+}
+
+/// Orders tests for several slots, so that no long test is left to one of them at the end: those of
+/// unknown duration, which may be long, then the longest first. Tests that run alone come last, and make
+/// the slots wait for each other once only.
+fn order_longest_first(entries: &mut [usize], run: &Run<'_>) {
+    entries.sort_by_cached_key(|position| {
+        let entry = &run.plan.entries[*position];
+        let duration = run.durations.get(&run.plan.id(entry)).copied();
+        (entry.test.alone, Reverse(duration.unwrap_or(Duration::MAX)))
+    });
 }

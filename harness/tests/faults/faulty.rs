@@ -6,6 +6,7 @@
 mod alone;
 pub mod delayed;
 mod leftovers;
+mod order;
 mod sick;
 
 use std::io::Write;

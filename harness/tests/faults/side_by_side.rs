@@ -12,6 +12,7 @@ pub const CHECKS: &[Check] = &[
     ("side_by_side::slots_share_a_device", slots_share_a_device),
     ("side_by_side::the_option_replaces_the_slots", the_option_replaces_the_slots),
     ("side_by_side::a_test_may_be_alone_on_its_device", a_test_may_be_alone_on_its_device),
+    ("side_by_side::the_longest_tests_come_first", the_longest_tests_come_first),
 ];
 
 /// How many devices there are.
@@ -94,4 +95,12 @@ fn a_test_may_be_alone_on_its_device() {
         }
     }
     assert_eq!(alone, 2 * devices());
+}
+
+fn the_longest_tests_come_first() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let reports = folder.path().to_str().expect("a path in UTF-8");
+    let arguments = ["run", "faulty::order::", "--slots", "2", "--report-dir", reports];
+    assert!(output(child(COMMAND, &arguments)).status.success());
+    assert!(meet(2, COMMAND, &arguments, None).status.success());
 }
