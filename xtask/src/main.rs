@@ -232,6 +232,8 @@ enum Benchmark {
     Harness,
     /// Time and memory of the harness in runs with up to a million results
     Matrix,
+    /// Time of a run on a device that stops working
+    Faults,
     /// Cost of safe calls, compared with the same calls of cl3
     Memory,
     /// Cost of memory from a pool, compared with PyOpenCL's algorithm and with the driver
@@ -246,6 +248,7 @@ impl Benchmark {
         match self {
             Self::Harness => ("clmatrix-harness", "overhead"),
             Self::Matrix => ("clmatrix-harness", "matrix"),
+            Self::Faults => ("clmatrix-harness", "faults_time"),
             Self::Memory => ("clmatrix", "memory"),
             Self::Pool => ("clmatrix", "pool"),
             Self::Characterize => ("clmatrix-characterize", "repeat"),

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum, value_parser};
 
 use super::Common;
 use super::filter::Filter;
-use crate::config::{DEFAULT_PROFILE, TimeoutFactor};
+use crate::config::{DEFAULT_PROFILE, TimeoutFactor, time_limit};
 use crate::devices::TestDevice;
 use crate::log::read::RunLog;
 use crate::log::run_header::RunCommand;
@@ -61,7 +61,7 @@ pub struct RunArguments {
     include_ignored: bool,
     /// The time limit of a test that has none of its own, also on devices with an override
     /// [default: the configuration's, else 60s].
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = time_limit)]
     timeout: Option<Duration>,
     /// Multiply the time limits of tests, also those that tests set [default: the profile's, else 1].
     #[arg(long, value_name = "NUMBER")]
@@ -77,7 +77,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Stop the run after this time, and write the reports [default: the profile's, else never].
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = time_limit)]
     deadline: Option<Duration>,
     /// Stop the run after this number of unexpected results.
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]

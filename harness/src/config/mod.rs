@@ -65,7 +65,7 @@ pub use expectations::{DeviceExpectations, Expectations};
 pub use profile::{DeviceSettings, Profile};
 use profile::{Override, ProfileKeys};
 pub use sync::Sync;
-pub use value::{Leftovers, TimeoutFactor};
+pub use value::{Leftovers, TimeoutFactor, time_limit};
 
 const BUILTIN: &str = include_str!("builtin.toml");
 

@@ -515,7 +515,7 @@ fn mistakes_in_the_configuration() {
         (
             "[profile.default]\ntimeout = '0s'",
             [
-                "clmatrix.toml:2:11: a timeout must be longer than zero",
+                "clmatrix.toml:2:11: a time limit must be longer than zero",
                 "  |",
                 "2 | timeout = '0s'",
                 "  |           ^^^^",

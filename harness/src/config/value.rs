@@ -106,11 +106,20 @@ impl Text for Timeout {
     const EXPECTED: &str = "a duration such as \"60s\"";
 
     fn parse(text: &str) -> Result<Self, String> {
-        match humantime::parse_duration(text) {
-            Ok(Duration::ZERO) => Err("a timeout must be longer than zero".to_owned()),
-            Ok(duration) => Ok(Self(duration)),
-            Err(error) => Err(format!("invalid duration: {error}")),
-        }
+        time_limit(text).map(Self)
+    }
+}
+
+/// Parses a time limit, such as `60s`.
+///
+/// # Errors
+///
+/// The text is no duration, or zero.
+pub fn time_limit(text: &str) -> Result<Duration, String> {
+    match humantime::parse_duration(text) {
+        Ok(Duration::ZERO) => Err("a time limit must be longer than zero".to_owned()),
+        Ok(duration) => Ok(duration),
+        Err(error) => Err(format!("invalid duration: {error}")),
     }
 }
 

@@ -32,6 +32,9 @@ pub trait Observer: std::marker::Sync {
     /// A test that was started has ended. Its result may still change.
     fn finished(&self, _position: usize) {}
 
+    /// A device is lost. Its other tests are not run.
+    fn device_lost(&self, _lost: &DeviceLost) {}
+
     /// A result comes after all: that of a test whose result was final, or of no test of the plan.
     fn late(&self, result: &TestResult);
 
@@ -178,6 +181,7 @@ impl<'a> Recorder<'a> {
 
     /// Records that a device is lost.
     pub fn device_lost(&self, lost: &DeviceLost) {
+        self.observer.device_lost(lost);
         self.record(Event::DeviceLost(lost.clone()));
     }
 

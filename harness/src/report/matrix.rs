@@ -265,7 +265,9 @@ impl Page<'_> {
         if !as_expected {
             text += &self.left_behind_by(result);
         }
-        if with_output {
+        // The outputs of suspects say the same: the device does not work.
+        let is_one_of_many = self.log.is_suspect(result) && self.layout.output != ShownOutput::All;
+        if with_output && !is_one_of_many {
             text += &self.output(result);
         }
         if !as_expected {

@@ -147,13 +147,13 @@ impl<'a> DeviceRun<'a> {
             .map(|expectation| Outcome::Skipped { reason: expectation.reason.clone() })
     }
 
-    /// Starts a worker that has its baseline. If the driver fails at that, starts one without, so that
-    /// the fault shows in the tests.
+    /// Starts a worker that has its baseline, for the test at `position`. If the driver fails at that,
+    /// probes the device, and starts a worker without a baseline, so that the fault shows in the tests.
     ///
     /// # Errors
     ///
     /// The reason why tests are not run.
-    pub fn start_worker(&self) -> Result<TestWorker, String> {
+    pub fn start_worker(&self, position: usize) -> Result<TestWorker, String> {
         let mut started = self.start_unprepared_worker()?;
         let failed = &self.failed_preparations;
         if failed.load(Ordering::Relaxed) >= START_TRIES {
@@ -165,7 +165,11 @@ impl<'a> DeviceRun<'a> {
         }
         failed.fetch_add(1, Ordering::Relaxed);
         drop(started);
-        self.start_unprepared_worker()
+        self.probe(position);
+        match self.health.lost() {
+            Some(lost) => Err(lost.not_run()),
+            None => self.start_unprepared_worker(),
+        }
     }
 
     fn start_unprepared_worker(&self) -> Result<TestWorker, String> {
@@ -225,17 +229,16 @@ impl<'a> DeviceRun<'a> {
         let RunState { run, recorder, stop, tests, attempts, .. } = self.state;
         let entry = self.entry(position);
         let number = attempts[position].fetch_add(1, Ordering::Relaxed) + 1;
-        let wall_time = SystemTime::now();
         recorder.started(Started {
             test: TestName::Position(tests[position]),
             device: Some(run.plan.device_id(entry).to_owned()),
-            time: wall_time,
+            time: SystemTime::now(),
             attempt: number,
             worker: Some(worker.number),
             slot: Some(slot),
             pid: Some(worker.worker.process_id()),
         });
-        worker.history.push(Ran { position, attempt: number, started: Instant::now(), wall_time });
+        worker.history.push(Ran { position, attempt: number, started: Instant::now() });
         let settings = &self.config.settings;
         let limit = settings.limit(entry.test.timeout);
         let mut attempt =
@@ -271,7 +274,8 @@ impl<'a> DeviceRun<'a> {
         then_wait: Duration,
     ) -> Option<Replayed> {
         let started = Instant::now();
-        let replayed = self.replay_in(self.start_worker().ok()?, positions, limit, then_wait)?;
+        let replayed =
+            self.replay_in(self.start_worker(positions[0]).ok()?, positions, limit, then_wait)?;
         let duration = started.elapsed();
         self.hang_budget.add(duration);
         self.state.recorder.record(Event::Replayed(events::Replayed {

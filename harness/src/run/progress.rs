@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::devices::run_device::HOST;
-use crate::log::events::TestResult;
+use crate::log::events::{DeviceLost, TestResult};
 use crate::log::recorder::Observer;
 use crate::os::Source;
 use crate::report;
@@ -180,6 +180,12 @@ impl Observer for Progress<'_> {
             let lines: Vec<String> =
                 echo.finished(position).into_iter().map(|(_, line)| line).collect();
             self.show_output(position, &lines);
+        }
+    }
+
+    fn device_lost(&self, lost: &DeviceLost) {
+        if self.detail != Detail::Quiet {
+            status_line(&format!("DEVICE LOST {}: {}", lost.device, lost.reason));
         }
     }
 

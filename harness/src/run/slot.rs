@@ -160,7 +160,7 @@ impl<'a> Slot<'a> {
                 stderr: struck.stderr.clone(),
                 ..TestResult::new(
                     device_run.id(cause.position),
-                    cause.wall_time,
+                    SystemTime::now() - cause.started.elapsed(),
                     outcome,
                     expectation,
                 )
@@ -220,7 +220,7 @@ impl<'a> Slot<'a> {
     /// that the worker had run before.
     fn attempt(&mut self, position: usize) -> (Attempt, Vec<Ran>) {
         let device_run = self.device_run;
-        let worker = self.worker.take().map_or_else(|| device_run.start_worker(), Ok);
+        let worker = self.worker.take().map_or_else(|| device_run.start_worker(position), Ok);
         let mut worker = match worker {
             Ok(worker) => worker,
             Err(mut reason) => {

@@ -1,6 +1,6 @@
 //! A worker that runs tests, and their order.
 
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 use crate::worker::parent::Worker;
 
@@ -22,6 +22,4 @@ pub(super) struct Ran {
     pub attempt: u32,
     /// The time of the start.
     pub started: Instant,
-    /// The same time, for the log.
-    pub wall_time: SystemTime,
 }

@@ -5,6 +5,7 @@
 
 mod alone;
 pub mod delayed;
+mod hangs;
 mod leftovers;
 mod order;
 mod sick;

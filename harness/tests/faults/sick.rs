@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clmatrix_harness::log::read::RunLog;
-use clmatrix_harness::verdict::Verdict;
+use clmatrix_harness::verdict::{Outcome, Verdict};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -19,6 +19,11 @@ pub const CHECKS: &[Check] = &[
     ("sick::a_device_that_recovers_is_tested_on", a_device_that_recovers_is_tested_on),
     ("sick::two_failures_need_no_probe", two_failures_need_no_probe),
     ("sick::other_devices_go_on", other_devices_go_on),
+    (
+        "sick::a_worker_that_cannot_be_prepared_is_followed_by_a_probe",
+        a_worker_that_cannot_be_prepared_is_followed_by_a_probe,
+    ),
+    ("sick::tests_that_do_not_end_spend_a_budget", tests_that_do_not_end_spend_a_budget),
     ("sick::devices_are_probed_on_demand", devices_are_probed_on_demand),
 ];
 
@@ -136,6 +141,39 @@ fn two_failures_need_no_probe() {
     assert_eq!(status, Some(1));
     assert_eq!((count(&log, Verdict::Fail), count(&log, Verdict::Pass)), (2, TESTS - 2), "{page}");
     assert_eq!(run.contexts(), 1 + TESTS as u64 + 3, "one for each worker and for each test");
+}
+
+/// The first context is that of the first worker.
+fn a_worker_that_cannot_be_prepared_is_followed_by_a_probe() {
+    let mut run = SickRun::new("crash", "1-1000");
+    let (status, page, log) = run.end();
+    assert_eq!(status, Some(3), "no test ran");
+    assert_eq!(run.contexts(), 3, "one for the worker, two for the probes");
+    assert_eq!((count(&log, Verdict::NotRun), log.lost.len()), (TESTS, 1), "{page}");
+}
+
+fn tests_that_do_not_end_spend_a_budget() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = folder.path().join("clmatrix.toml");
+    std::fs::write(&config, "[profile.default]\nhang-budget = \"3s\"\n").expect("it is written");
+    let tests = ["run", "faulty::hangs::", "--include-ignored", "--timeout", "1s"];
+    let mut command = child(COMMAND, &tests);
+    command.arg("--report-dir").arg(folder.path());
+    command.env("CLMATRIX_CONFIG", config).env("CLMATRIX_TEST", "pocl");
+    assert_eq!(output(command).status.code(), Some(1));
+    let log = log(folder.path());
+    let (ended, not_run): (Vec<_>, Vec<_>) =
+        log.results.iter().partition(|result| result.verdict == Verdict::Timeout);
+    assert!((1..=3).contains(&ended.len()), "{:?}", log.results);
+    let tests = if ended.len() == 1 { "test" } else { "tests" };
+    let reason = format!(
+        "hang budget spent: {} {tests} did not end, 0 crashes were looked into",
+        ended.len()
+    );
+    for result in not_run {
+        assert_eq!(result.outcome, Outcome::NotRun { reason: reason.clone() });
+    }
+    assert!(log.lost.is_empty());
 }
 
 fn other_devices_go_on() {

@@ -26,6 +26,7 @@ pub const CHECKS: &[Check] = &[
         "stop::a_second_run_into_the_same_folder_is_exit_2",
         a_second_run_into_the_same_folder_is_exit_2,
     ),
+    ("stop::a_time_limit_is_longer_than_zero", a_time_limit_is_longer_than_zero),
     ("stop::a_deadline_stops_the_run", a_deadline_stops_the_run),
     ("stop::unexpected_results_may_stop_the_run", unexpected_results_may_stop_the_run),
     ("stop::options_change_the_limits", options_change_the_limits),
@@ -139,6 +140,15 @@ fn run(folder: &Path, arguments: &[&str]) -> (Option<i32>, RunLog) {
 fn not_run(result: &TestResult) -> &str {
     let Outcome::NotRun { reason } = &result.outcome else { panic!("{result:?}") };
     reason
+}
+
+fn a_time_limit_is_longer_than_zero() {
+    for option in ["--deadline", "--timeout"] {
+        let refused = output(child(COMMAND, &["run", option, "0s"]));
+        assert_eq!(refused.status.code(), Some(2));
+        let text = String::from_utf8_lossy(&refused.stderr);
+        assert!(text.contains("a time limit must be longer than zero"), "{text}");
+    }
 }
 
 fn a_deadline_stops_the_run() {
