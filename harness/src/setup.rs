@@ -42,6 +42,8 @@ pub struct Options {
     pub timeout_factor: Option<TimeoutFactor>,
     /// `--slots`.
     pub slots: Option<usize>,
+    /// `--retries`.
+    pub retries: Option<u32>,
     /// Allows the drivers' answers of a recent run.
     pub cached_devices: bool,
     /// Arguments that lead this executable to its worker's entry.
@@ -221,6 +223,8 @@ impl Setup {
             seed: None,
             durations: HashMap::new(),
             deadline: self.profile.deadline(),
+            bisect: false,
+            flaky_result: self.profile.flaky_result(),
             echo: false,
             characterize: false,
         })
@@ -258,6 +262,7 @@ impl Options {
         settings.timeout = self.timeout.unwrap_or(settings.timeout);
         settings.timeout_factor = self.timeout_factor.unwrap_or(settings.timeout_factor);
         settings.slots = self.slots.unwrap_or(settings.slots);
+        settings.retries = self.retries.unwrap_or(settings.retries);
         settings
     }
 

@@ -114,6 +114,10 @@ pub enum Verdict {
     ExpectedFail,
     /// Expected to go wrong, but passed: the expectation is out of date.
     UnexpectedPass,
+    /// Went wrong, and then passed alone.
+    Flaky,
+    /// Passes alone, and goes wrong after tests that ran before it.
+    OrderDependent,
     /// The run ended before its turn came.
     NotRun,
     /// A verdict that this version does not know; read from a log.
@@ -122,7 +126,8 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Returns whether the run may still succeed with this verdict among its results.
+    /// Returns whether the run may still succeed with this verdict among its results, unless the
+    /// configuration tolerates the result.
     pub fn is_as_expected(self) -> bool {
         match self {
             Self::Pass | Self::Skip | Self::Ignored | Self::ExpectedFail => true,
@@ -130,9 +135,16 @@ impl Verdict {
             | Self::Crash
             | Self::Timeout
             | Self::UnexpectedPass
+            | Self::Flaky
+            | Self::OrderDependent
             | Self::NotRun
             | Self::Unknown => false,
         }
+    }
+
+    /// Returns whether a test went wrong in a way that nothing explains yet.
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::Fail | Self::Crash | Self::Timeout)
     }
 
     /// The name in reports: `pass`, `expected-fail`, ...
@@ -146,6 +158,8 @@ impl Verdict {
             Self::Ignored => "ignored",
             Self::ExpectedFail => "expected-fail",
             Self::UnexpectedPass => "unexpected-pass",
+            Self::Flaky => "flaky",
+            Self::OrderDependent => "order-dependent",
             Self::NotRun => "not-run",
             Self::Unknown => "unknown",
         }
@@ -260,12 +274,13 @@ mod tests {
     #[test]
     fn a_run_succeeds_with_what_was_expected_alone() {
         use Verdict::{
-            Crash, ExpectedFail, Fail, Ignored, NotRun, Pass, Skip, Timeout, UnexpectedPass,
+            Crash, ExpectedFail, Fail, Flaky, Ignored, NotRun, OrderDependent, Pass, Skip, Timeout,
+            UnexpectedPass,
         };
         for verdict in [Pass, Skip, Ignored, ExpectedFail] {
             assert!(verdict.is_as_expected(), "{verdict:?}");
         }
-        for verdict in [Fail, Crash, Timeout, UnexpectedPass, NotRun] {
+        for verdict in [Fail, Crash, Timeout, UnexpectedPass, Flaky, OrderDependent, NotRun] {
             assert!(!verdict.is_as_expected(), "{verdict:?}");
         }
     }

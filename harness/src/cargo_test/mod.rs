@@ -274,6 +274,7 @@ fn passed_text(passed: &[TestResult]) -> String {
 fn completion(result: &TestResult, failure: &ShownFailure) -> Result<Completion, Failed> {
     match (result.verdict, &result.outcome) {
         (Verdict::Pass, _) => Ok(Completion::Completed),
+        (Verdict::Flaky, _) if result.tolerated => Ok(Completion::Completed),
         (Verdict::ExpectedFail, _) => {
             Ok(Completion::ignored_with(result.expected().unwrap_or_default()))
         }
@@ -290,6 +291,7 @@ fn completion(result: &TestResult, failure: &ShownFailure) -> Result<Completion,
 
 fn failure_text(result: &TestResult, failure: &ShownFailure) -> String {
     let mut text = result.summary();
+    let result = result.decisive();
     for (name, output) in [("stdout", &result.stdout), ("stderr", &result.stderr)] {
         if failure.with_output && !output.is_empty() {
             text += &format!("\n--- {name}\n{}", output.trim_end());

@@ -104,7 +104,7 @@ fn report(results: &[TestResult]) {
         }
     }
     let failed: Vec<&TestResult> =
-        results.iter().filter(|result| !result.verdict.is_as_expected()).collect();
+        results.iter().filter(|result| !result.is_as_expected()).collect();
     if !failed.is_empty() {
         let texts: Vec<String> =
             failed.iter().map(|result| format!("{}: {}", result.test, result.summary())).collect();

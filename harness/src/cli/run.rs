@@ -70,6 +70,13 @@ pub struct RunArguments {
     /// [default: the configuration's, else 1].
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
     slots: Option<u32>,
+    /// Repeat a test that goes wrong up to this number of times, alone [default: the configuration's,
+    /// else 0].
+    #[arg(long, value_name = "N")]
+    retries: Option<u32>,
+    /// Look for the test that makes another test go wrong. Needs `--retries` or its key.
+    #[arg(long)]
+    bisect: bool,
     /// Run the tests of each device in a random order. The seed is printed and logged.
     #[arg(long)]
     shuffle: bool,
@@ -119,6 +126,7 @@ pub fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyErro
         timeout: arguments.timeout,
         timeout_factor: arguments.timeout_factor,
         slots: arguments.slots.map(|slots| slots as usize),
+        retries: arguments.retries,
         ..options
     })?;
     if !arguments.quiet {
@@ -143,6 +151,7 @@ pub fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyErro
     run.max_fail = arguments.max_fail();
     run.deadline = arguments.deadline.or(run.deadline);
     run.seed = shuffle_seed(arguments.shuffle, arguments.seed);
+    run.bisect = arguments.bisect;
     run.echo = arguments.no_capture;
     run.characterize = arguments.characterize;
     let command = RunCommand::new(arguments.rerun_command(&setup), arguments.filter.clone());

@@ -10,6 +10,8 @@
 //! slots = 1                        # tests at a time on one device
 //! tests-per-worker = 100           # then a new process; no limit without the key
 //! leftovers = "note"               # or "fail": tests that change their process for the next one
+//! retries = 0                      # repeats of a test that goes wrong
+//! flaky-result = "fail"            # or "pass": a test that passes when repeated does not fail the run
 //! sync = "1s"                      # how often the log goes to the disk; "each": before each test; "off"
 //! keep-runs = 10                   # runs in the report folder
 //! devices = "pocl;nvidia:0"        # in the grammar of CLMATRIX_TEST; all without the key
@@ -44,6 +46,7 @@ mod device_match;
 mod embedded;
 mod error;
 mod expectations;
+mod flaky_result;
 mod profile;
 mod sync;
 mod value;
@@ -62,6 +65,7 @@ pub use embedded::EmbeddedConfig;
 pub use error::{ConfigError, Mistake};
 pub use expectations::WrittenExpectation;
 pub use expectations::{DeviceExpectations, Expectations};
+pub use flaky_result::FlakyResult;
 pub use profile::{DeviceSettings, Profile};
 use profile::{Override, ProfileKeys};
 pub use sync::Sync;

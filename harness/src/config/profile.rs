@@ -8,6 +8,7 @@ use regex::RegexSet;
 use serde::Deserialize;
 
 use super::device_match::DeviceMatch;
+use super::flaky_result::FlakyResult;
 use super::sync::Sync;
 use super::value::{
     Count, Diagnostics, IdPattern, Leftovers, NamePattern, PlatformName, Timeout, TimeoutFactor,
@@ -24,6 +25,7 @@ pub struct Profile {
     sync: Sync,
     keep_runs: usize,
     deadline: Option<Duration>,
+    flaky_result: FlakyResult,
     /// The settings of a device that no override matches.
     settings: DeviceSettings,
     overrides: Arc<[Override]>,
@@ -40,6 +42,8 @@ pub struct DeviceSettings {
     pub slots: usize,
     /// The number of tests after which a new worker replaces the old one; `None`: no limit.
     pub tests_per_worker: Option<usize>,
+    /// The number of times that a test that goes wrong is repeated.
+    pub retries: u32,
     /// The verdict on changes that a test leaves behind in its process.
     pub leftovers: Leftovers,
     /// The time that may be spent on tests that do not end, on probes, and on the causes of crashes.
@@ -61,11 +65,13 @@ pub(super) struct ProfileKeys {
     sync: Option<Sync>,
     keep_runs: Option<Count>,
     deadline: Option<Timeout>,
+    flaky_result: Option<FlakyResult>,
     timeout_factor: Option<TimeoutFactor>,
     timeout: Option<Timeout>,
     hang_budget: Option<Timeout>,
     slots: Option<Count>,
     tests_per_worker: Option<Count>,
+    retries: Option<u32>,
     leftovers: Option<Leftovers>,
 }
 
@@ -85,6 +91,7 @@ struct DeviceKeys {
     exit_check: Option<bool>,
     slots: Option<Count>,
     tests_per_worker: Option<Count>,
+    retries: Option<u32>,
     leftovers: Option<Leftovers>,
     diagnostics: Option<Diagnostics>,
 }
@@ -103,6 +110,7 @@ struct OverrideKeys {
     exit_check: Option<bool>,
     slots: Option<Count>,
     tests_per_worker: Option<Count>,
+    retries: Option<u32>,
     leftovers: Option<Leftovers>,
     diagnostics: Option<Diagnostics>,
 }
@@ -118,11 +126,13 @@ impl Profile {
             sync: Sync::default(),
             keep_runs: 10,
             deadline: None,
+            flaky_result: FlakyResult::default(),
             settings: DeviceSettings {
                 timeout: Duration::from_secs(60),
                 timeout_factor: TimeoutFactor::default(),
                 slots: 1,
                 tests_per_worker: None,
+                retries: 0,
                 leftovers: Leftovers::Note,
                 hang_budget: Duration::from_secs(600),
                 exit_check: false,
@@ -147,6 +157,7 @@ impl Profile {
         self.sync = keys.sync.unwrap_or(self.sync);
         self.keep_runs = keys.keep_runs.map_or(self.keep_runs, |runs| runs.0);
         self.deadline = keys.deadline.map(|deadline| deadline.0).or(self.deadline);
+        self.flaky_result = keys.flaky_result.unwrap_or(self.flaky_result);
         let settings = &mut self.settings;
         settings.timeout_factor = keys.timeout_factor.unwrap_or(settings.timeout_factor);
         settings.apply(&DeviceKeys {
@@ -155,6 +166,7 @@ impl Profile {
             exit_check: None,
             slots: keys.slots,
             tests_per_worker: keys.tests_per_worker,
+            retries: keys.retries,
             leftovers: keys.leftovers,
             diagnostics: None,
         });
@@ -199,6 +211,11 @@ impl Profile {
         self.deadline
     }
 
+    /// The effect of a flaky result on the run.
+    pub fn flaky_result(&self) -> FlakyResult {
+        self.flaky_result
+    }
+
     /// The settings for `device`: those of the profile, then those of each override that matches.
     pub fn settings_for(&self, device: &RunDevice) -> DeviceSettings {
         self.settings_where(|on| on.matches(device))
@@ -235,6 +252,7 @@ impl DeviceSettings {
         self.slots = keys.slots.map_or(self.slots, |slots| slots.0);
         self.tests_per_worker =
             keys.tests_per_worker.map(|tests| tests.0).or(self.tests_per_worker);
+        self.retries = keys.retries.unwrap_or(self.retries);
         self.leftovers = keys.leftovers.unwrap_or(self.leftovers);
         if let Some(diagnostics) = &keys.diagnostics {
             self.diagnostics = diagnostics.0.clone();
@@ -253,6 +271,7 @@ impl From<OverrideKeys> for Override {
                 exit_check: keys.exit_check,
                 slots: keys.slots,
                 tests_per_worker: keys.tests_per_worker,
+                retries: keys.retries,
                 leftovers: keys.leftovers,
                 diagnostics: keys.diagnostics,
             },

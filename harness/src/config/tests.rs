@@ -123,6 +123,27 @@ fn a_profile_falls_back_to_default_and_that_to_what_is_built_in() {
 }
 
 #[test]
+fn retries_are_of_the_profile_and_of_devices() {
+    let project = Project::new(&[(
+        "clmatrix.toml",
+        r#"
+        [profile.default]
+        retries = 2
+        [profile.ci]
+        flaky-result = "pass"
+        [[override]]
+        id = "oclgrind-*"
+        retries = 0
+        "#,
+    )]);
+    let config = project.config().unwrap();
+    let [default, ci] = ["default", "ci"].map(|name| config.profile(name).unwrap());
+    assert_eq!((default.flaky_result(), ci.flaky_result()), (FlakyResult::Fail, FlakyResult::Pass));
+    assert_eq!(default.settings_for(&device("pocl-cpu", "PoCL")).retries, 2);
+    assert_eq!(ci.settings_for(&device("oclgrind-sim", "Oclgrind")).retries, 0);
+}
+
+#[test]
 fn without_a_file_the_defaults_hold() {
     let config = Config::from_source(Source { file: None, root: "/here".into() }, None).unwrap();
     let profile = config.profile("default").unwrap();
@@ -470,10 +491,19 @@ fn mistakes_in_the_configuration() {
         (
             "[profile.default]\nspeed = 3",
             [
-                "clmatrix.toml:2:1: unknown key `speed`; known: `devices`, `expected-devices`, `report-dir`, `strict-drivers`, `sync`, `keep-runs`, `deadline`, `timeout-factor`, `timeout`, `hang-budget`, `slots`, `tests-per-worker`, `leftovers`",
+                "clmatrix.toml:2:1: unknown key `speed`; known: `devices`, `expected-devices`, `report-dir`, `strict-drivers`, `sync`, `keep-runs`, `deadline`, `flaky-result`, `timeout-factor`, `timeout`, `hang-budget`, `slots`, `tests-per-worker`, `retries`, `leftovers`",
                 "  |",
                 "2 | speed = 3",
                 "  | ^^^^^",
+            ],
+        ),
+        (
+            "[profile.default]\nflaky-result = 'warn'",
+            [
+                "clmatrix.toml:2:16: unknown value `warn`; known: `fail`, `pass`",
+                "  |",
+                "2 | flaky-result = 'warn'",
+                "  |                ^^^^^^",
             ],
         ),
         (

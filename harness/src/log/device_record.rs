@@ -60,6 +60,9 @@ pub struct SettingsRecord {
     /// The number of tests after which a new worker replaces the old one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests_per_worker: Option<u64>,
+    /// The number of times that a test that goes wrong is repeated. Absent if it is 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u32>,
     /// The verdict on changes that a test leaves behind in its process.
     pub leftovers: Leftovers,
     /// The lines on standard error by which the driver reports an error.
@@ -118,6 +121,7 @@ impl SettingsRecord {
             timeout_factor: Some(settings.timeout_factor.get()).filter(|factor| *factor != 1.0),
             slots: settings.slots as u64,
             tests_per_worker: settings.tests_per_worker.map(|tests| tests as u64),
+            retries: Some(settings.retries).filter(|retries| *retries > 0),
             leftovers: settings.leftovers,
             diagnostics: settings.diagnostics.patterns().to_vec(),
         }

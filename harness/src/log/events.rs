@@ -270,6 +270,12 @@ pub struct TestResult {
     /// The number of that expectation in the log.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expectation_number: Option<u32>,
+    /// True if the run may succeed with this result, although it is flaky.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub tolerated: bool,
+    /// The id of the test after which an order-dependent test goes wrong, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub broken_by: Option<String>,
     /// The number of this execution of the test, from 1.
     pub attempt: u32,
     /// The number of the worker that ran it.
@@ -299,6 +305,10 @@ pub struct TestResult {
     /// The place of the test in the source. The log has it in the plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<crate::verdict::Location>,
+    /// The earlier attempts, in their order, each without attempts of its own. The log has them in lines
+    /// of their own.
+    #[serde(skip)]
+    pub earlier: Vec<TestResult>,
     /// The bytes of the line in the log, if the outputs are there alone.
     #[serde(skip)]
     pub(crate) output_at: Option<std::ops::Range<u64>>,
@@ -319,6 +329,8 @@ impl TestResult {
             expected_status: expectation.as_ref().map(|expectation| expectation.status),
             expectation_number: expectation.as_ref().map(|expectation| expectation.number),
             expectation: expectation.map(|expectation| expectation.reason),
+            tolerated: false,
+            broken_by: None,
             attempt: 1,
             worker: None,
             slot: None,
@@ -329,6 +341,7 @@ impl TestResult {
             properties: Vec::new(),
             left_behind: Vec::new(),
             source: None,
+            earlier: Vec::new(),
             output_at: None,
         }
     }
@@ -336,6 +349,39 @@ impl TestResult {
     /// The parts of the id before and after the last `@`.
     pub fn test_and_device(&self) -> (&str, &str) {
         self.test.rsplit_once('@').unwrap_or((&self.test, "host"))
+    }
+
+    /// Returns whether the run may still succeed with this result.
+    pub fn is_as_expected(&self) -> bool {
+        self.tolerated || self.verdict.is_as_expected()
+    }
+
+    /// Returns the attempt that explains the verdict: the last one of a flaky test that went wrong, else
+    /// this one.
+    pub fn decisive(&self) -> &Self {
+        let went_wrong = |attempt: &&Self| attempt.verdict.is_failure();
+        match self.verdict {
+            Verdict::Flaky => self.earlier.iter().rev().find(went_wrong).unwrap_or(self),
+            _ => self,
+        }
+    }
+
+    /// Returns the findings of several attempts, if they gave the verdict.
+    pub fn attempts(&self) -> Option<String> {
+        match self.verdict {
+            Verdict::Flaky => {
+                let Self { verdict, attempt, .. } = self.decisive();
+                Some(format!("{} at attempt {attempt} of {}", verdict.name(), self.attempt))
+            }
+            Verdict::OrderDependent => {
+                let before = self.broken_by.as_ref().map_or_else(
+                    || "the tests that its worker had run before".to_owned(),
+                    |test| format!("`{test}`"),
+                );
+                Some(format!("passes alone, goes wrong after {before}"))
+            }
+            _ => None,
+        }
     }
 
     /// The expectation as text, `expected: crash: REASON`, if there is one.
@@ -350,9 +396,10 @@ impl TestResult {
     /// The verdict, the outcome, and below them the expectation.
     pub fn summary(&self) -> String {
         let verdict = self.verdict.name();
-        let text = match &self.outcome {
-            Outcome::Passed if self.verdict == Verdict::Pass => verdict.to_owned(),
-            outcome => format!("{verdict}: {outcome}"),
+        let text = match (&self.decisive().outcome, self.attempts()) {
+            (Outcome::Passed, None) if self.verdict == Verdict::Pass => verdict.to_owned(),
+            (outcome, None) => format!("{verdict}: {outcome}"),
+            (outcome, Some(attempts)) => format!("{verdict}: {attempts}: {outcome}"),
         };
         match self.expected() {
             // An expected skip has the reason as its outcome.
@@ -377,7 +424,7 @@ pub(crate) fn left_behind_text(notes: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::sample::judged;
+    use crate::log::sample::{flaky, judged, order_dependent};
     use crate::verdict::Expectation;
 
     /// `outcome` where `status` was expected.
@@ -406,6 +453,11 @@ mod tests {
             (result(skipped, Skip), "skip: bug 7"),
             (judged("s::t@d", failed(), None), "fail: no"),
             (judged("s::t@d", Outcome::Passed, None), "pass"),
+            (flaky("s::t@d", failed()), "flaky: fail at attempt 1 of 2: no"),
+            (
+                order_dependent("s::t@d", failed()),
+                "order-dependent: passes alone, goes wrong after `s::breaks@d`: no",
+            ),
         ];
         for (result, expected) in cases {
             assert_eq!(result.summary(), expected);

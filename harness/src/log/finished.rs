@@ -34,6 +34,11 @@ pub(super) struct FinishedLine {
     expectation: Option<String>,
     /// The number of the expectation.
     expectation_number: Option<u32>,
+    /// True if the run may succeed with this result, although it is flaky.
+    #[serde(default)]
+    tolerated: bool,
+    /// The id of the test after which this test goes wrong. Absent if it is not known.
+    broken_by: Option<String>,
     /// Counts the executions of this test on this device, from 1.
     #[serde(default = "first_attempt")]
     attempt: u32,
@@ -98,6 +103,8 @@ impl From<FinishedLine> for TestResult {
             expected_status: line.expected_status,
             expectation: line.expectation,
             expectation_number: line.expectation_number,
+            tolerated: line.tolerated,
+            broken_by: line.broken_by,
             attempt: line.attempt,
             worker: line.worker,
             slot: line.slot,
@@ -108,6 +115,7 @@ impl From<FinishedLine> for TestResult {
             properties: line.properties,
             left_behind: line.left_behind,
             source: line.source,
+            earlier: Vec::new(),
             output_at: None,
         }
     }

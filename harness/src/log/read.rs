@@ -207,6 +207,15 @@ impl RunLog {
         self.lost.iter().any(|lost| lost.suspects.contains(&result.test))
     }
 
+    /// Returns whether the crash of an attempt was attributed to another test.
+    pub fn is_charged_to_another(&self, attempt: &TestResult) -> bool {
+        let is_it = |charged: &Charged| {
+            charged.by_attempt == Some(attempt.attempt)
+                && charged.by.as_ref() == Some(&attempt.test)
+        };
+        self.charges.iter().any(is_it)
+    }
+
     /// Returns whether the test was not run since its device was lost.
     pub fn is_not_run_by_loss(&self, result: &TestResult) -> bool {
         let Outcome::NotRun { reason } = &result.outcome else { return false };
@@ -233,9 +242,8 @@ impl RunLog {
     }
 
     fn status_of(&self, results: &[TestResult], interrupted: bool) -> u8 {
-        let is_unexpected = |result: &TestResult| {
-            result.verdict != Verdict::NotRun && !result.verdict.is_as_expected()
-        };
+        let is_unexpected =
+            |result: &TestResult| result.verdict != Verdict::NotRun && !result.is_as_expected();
         if !self.absent.is_empty()
             || !self.failed_drivers.is_empty() && self.strict_drivers
             || results.iter().any(is_unexpected)
@@ -456,7 +464,12 @@ impl Results {
         result.source = result.source.or_else(|| place.source.take());
         // The place keeps its own text, which stands beside those of other tests in memory.
         std::mem::swap(&mut result.test, &mut place.test);
-        *place = result;
+        result.earlier = std::mem::take(&mut place.earlier);
+        result.earlier.retain(|attempt| attempt.attempt != result.attempt);
+        let before = std::mem::replace(place, result);
+        if before.verdict != Verdict::NotRun && before.attempt != place.attempt {
+            place.earlier.push(before);
+        }
     }
 }
 
@@ -475,7 +488,7 @@ mod tests {
     use super::*;
     use crate::log::events::{Characterized, DeviceAbsent, DriverFailed, End};
     use crate::log::plan::PlannedTests;
-    use crate::log::sample::{TIME, device, failed_driver, header, result};
+    use crate::log::sample::{TIME, device, failed_driver, flaky, header, result};
 
     fn begin() -> Event {
         Event::Run(Box::new(header(vec![device("pocl-cpu", "PoCL")])))
@@ -505,6 +518,12 @@ mod tests {
     fn failed(test: &str) -> Event {
         let outcome = Outcome::Failed { message: "no".to_owned(), location: None };
         Event::Finished(Box::new(result(test, outcome)))
+    }
+
+    fn flaky_event(tolerated: bool) -> Event {
+        let flaky = TestResult { tolerated, ..flaky("s::a@d", Outcome::Passed) };
+        let line = serde_json::to_vec(&Event::Finished(Box::new(flaky))).unwrap();
+        Line::read(&line).unwrap().event.expect("a known event")
     }
 
     fn end() -> Event {
@@ -549,6 +568,30 @@ mod tests {
         for (case, events, expected) in cases {
             let log = RunLog::from_events([begin()].into_iter().chain(events)).unwrap();
             assert_eq!(verdicts(&log), expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn earlier_attempts_are_kept() {
+        let attempt = |number, outcome| TestResult { attempt: number, ..result("s::a@d", outcome) };
+        let crashed = Outcome::Crashed { how: "SIGSEGV".to_owned() };
+        let first = attempt(1, Outcome::Failed { message: "no".to_owned(), location: None });
+        let second = attempt(2, crashed);
+        let third = attempt(3, Outcome::Passed);
+        let cases: [(&[&TestResult], &[&TestResult]); 4] = [
+            (&[&first], &[]),
+            (&[&first, &second, &third], &[&first, &second]),
+            // The result of an attempt was changed.
+            (&[&first, &first], &[]),
+            (&[&first, &second, &third, &second], &[&first, &third]),
+        ];
+        for (attempts, expected) in cases {
+            let finished = attempts.iter().map(|&result| Event::Finished(Box::new(result.clone())));
+            let log = RunLog::from_events([begin()].into_iter().chain(finished)).unwrap();
+            let [result] = &log.results[..] else { panic!("{:?}", log.results) };
+            assert_eq!(result.earlier.iter().collect::<Vec<_>>(), expected);
+            let last = attempts.last().expect("an attempt");
+            assert_eq!(result.attempt, last.attempt);
         }
     }
 
@@ -598,6 +641,8 @@ mod tests {
             (vec![begin(), passed("s::a@d")], false),
             (vec![begin(), passed("s::a@d"), cut_short], false),
             (vec![begin(), failed("s::a@d"), end()], false),
+            (vec![begin(), flaky_event(false), end()], false),
+            (vec![begin(), flaky_event(true), end()], true),
             (vec![begin(), plan(&["s::a@d"]), end()], false),
             (vec![begin(), absent, passed("s::a@d"), end()], false),
             (vec![begin(), driver(false), passed("s::a@d"), end()], true),

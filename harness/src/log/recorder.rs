@@ -293,7 +293,9 @@ mod tests {
         recorder.finished(0, &result("s::short@d", Outcome::Passed));
         let mut long = result("s::long@d", Outcome::Passed);
         long.stdout = "long ".repeat(1000);
-        recorder.finished(1, &long);
+        recorder.repeated(1, long.clone());
+        long.attempt = 2;
+        recorder.finished(1, &TestResult { earlier: vec![long.clone()], ..long });
         recorder.record_end(|sum| End {
             interrupted: false,
             duration: std::time::Duration::ZERO,
@@ -316,6 +318,12 @@ mod tests {
         let long = &read.results[1];
         assert_eq!(long.stdout, "");
         assert_eq!(read.with_output(long).stdout, "long ".repeat(1000));
+        let [first] = &long.earlier[..] else { panic!("{:?}", long.earlier) };
+        assert_eq!((first.attempt, long.attempt), (1, 2));
+        assert_eq!(
+            (&*first.stdout, &*read.with_output(first).stdout),
+            ("", &*"long ".repeat(1000))
+        );
     }
 
     #[test]

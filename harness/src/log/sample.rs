@@ -10,7 +10,7 @@ use crate::devices::run_device::{PlatformName, RunDevice};
 use crate::log::events::TestResult;
 use crate::log::read::RunLog;
 use crate::log::run_header::RunHeader;
-use crate::verdict::{Expectation, Outcome};
+use crate::verdict::{Expectation, Outcome, Verdict};
 
 /// 2026-01-02T03:04:05Z.
 pub(crate) const TIME: Duration = Duration::from_secs(1_767_323_045);
@@ -112,6 +112,30 @@ pub(crate) fn run_log(
 /// Returns the result of `test` without an expectation.
 pub(crate) fn result(test: &str, outcome: Outcome) -> TestResult {
     judged(test, outcome, None)
+}
+
+/// Returns the result of a test whose first attempt ended so, and that passed at its second attempt.
+pub(crate) fn flaky(test: &str, outcome: Outcome) -> TestResult {
+    TestResult {
+        verdict: Verdict::Flaky,
+        attempt: 2,
+        earlier: vec![result(test, outcome)],
+        ..result(test, Outcome::Passed)
+    }
+}
+
+/// Returns the result of a test that fails after `s::breaks@d`, after an attempt alone that passed.
+pub(crate) fn order_dependent(test: &str, outcome: Outcome) -> TestResult {
+    let passed = flaky(test, outcome.clone());
+    let earlier =
+        [passed.earlier.clone(), vec![TestResult { earlier: Vec::new(), ..passed }]].concat();
+    TestResult {
+        verdict: Verdict::OrderDependent,
+        broken_by: Some("s::breaks@d".to_owned()),
+        attempt: 3,
+        earlier,
+        ..result(test, outcome)
+    }
 }
 
 /// Returns the result of `test` with an expectation.

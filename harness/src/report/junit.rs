@@ -5,18 +5,19 @@
 //! `SUITE@DEVICE`, the class name `DEVICE.SUITE`, and the name the rest of the test's id.
 //!
 //! `junit-report` writes the elements. It neither cleans texts, which is done before it, nor can it
-//! write properties, counts of skipped tests and totals, which `complete` adds to what it wrote.
+//! write properties, counts of skipped tests, totals and attempts, which `complete` adds to what it wrote.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, SystemTime};
 
 use indexmap::IndexMap;
 use junit_report::{OffsetDateTime, Report, TestCase, TestSuite};
-use quick_xml::events::{BytesEnd, BytesStart, Event};
+use quick_xml::events::{BytesCData, BytesEnd, BytesStart, Event};
 use quick_xml::{Reader, Writer};
 
 use super::text::{clean, one_line};
-use super::{SUSPECT, headline, rerun};
+use super::{SUSPECT, headline, outcome_line, rerun};
 use crate::devices::run_device::RunDevice;
 use crate::log::events::{DeviceLost, TestResult, left_behind_text};
 use crate::log::read::RunLog;
@@ -24,21 +25,30 @@ use crate::verdict::Verdict;
 
 /// The `results` on `device` as a JUnit file.
 ///
-/// A failed test and an unexpected pass are a `failure`; a crash, a timeout and a test that was not
-/// run are an `error`; what was skipped, ignored or failed as expected is `skipped`, with the
-/// reason. A lost device is one `error`, and the tests that were not run because of it are `skipped`.
+/// A failed test, an unexpected pass, a flaky test that is not tolerated and an order-dependent test are a
+/// `failure`; a crash, a timeout and a test that was not run are an `error`; what was skipped, ignored or
+/// failed as expected is `skipped`, with the reason. The earlier attempts that went wrong are
+/// `flakyFailure` and `flakyError` if the test is flaky, else `rerunFailure` and `rerunError`, as in the
+/// files of Maven's Surefire. A lost device is one `error`, and the tests that were not run because of it are `skipped`.
 ///
 /// # Errors
 ///
 /// None is known: the file is written to memory.
 pub fn junit(log: &RunLog, device: &str, results: &[&TestResult]) -> io::Result<Vec<u8>> {
     let lost = log.lost.iter().filter(|lost| lost.device == device);
-    let suites = by_suite(results)
+    let by_suite = by_suite(results);
+    let in_file = by_suite.values().flatten().enumerate();
+    let attempts = in_file
+        .filter(|(_, result)| !result.earlier.is_empty())
+        .map(|(case, result)| Ok((case, attempts(log, result)?)))
+        .collect::<io::Result<_>>()?;
+    let suites = by_suite
         .into_iter()
         .map(|(name, results)| suite(log, name, device, &results))
         .chain(lost.map(|lost| lost_device(log, lost)))
         .collect();
-    file(&format!("clmatrix on {device}"), suites, &properties(log, device, results))
+    let name = format!("clmatrix on {device}");
+    file(&name, suites, &properties(log, device, results), &attempts)
 }
 
 /// The expected devices that are absent, each as a failed test.
@@ -59,7 +69,7 @@ pub fn absent_devices(log: &RunLog) -> io::Result<Vec<u8>> {
         suite.add_testcase(case);
     }
     let properties = [("run.id".to_owned(), log.header.run_id.clone())];
-    file("clmatrix: expected devices", vec![suite], &properties)
+    file("clmatrix: expected devices", vec![suite], &properties, &Attempts::new())
 }
 
 /// The suite `device@DEVICE` with the loss of the device.
@@ -99,7 +109,7 @@ pub fn failed_drivers(log: &RunLog) -> io::Result<Vec<u8>> {
         suite.add_testcase(case);
     }
     let properties = [("run.id".to_owned(), log.header.run_id.clone())];
-    file("clmatrix: drivers", vec![suite], &properties)
+    file("clmatrix: drivers", vec![suite], &properties, &Attempts::new())
 }
 
 /// The results of each suite, in the order in which the run has them.
@@ -151,12 +161,50 @@ fn standard_error(result: &TestResult) -> String {
     }
 }
 
+/// The elements of earlier attempts, by the position of their test case in the file.
+type Attempts = BTreeMap<usize, Vec<u8>>;
+
+/// Returns an element for each earlier attempt that went wrong.
+fn attempts(log: &RunLog, result: &TestResult) -> io::Result<Vec<u8>> {
+    let mut writer = Writer::new(Vec::new());
+    let prefix = match result.verdict {
+        Verdict::Flaky => "flaky",
+        verdict if verdict.is_failure() || verdict == Verdict::OrderDependent => "rerun",
+        _ => return Ok(Vec::new()),
+    };
+    let counts =
+        |attempt: &&TestResult| attempt.verdict.is_failure() && !log.is_charged_to_another(attempt);
+    for attempt in result.earlier.iter().filter(counts) {
+        let kind = if attempt.verdict == Verdict::Fail { "Failure" } else { "Error" };
+        let attempt = &*log.with_output(attempt);
+        let outputs = [
+            ("stackTrace", attempt.outcome.to_string()),
+            ("system-out", attempt.stdout.clone()),
+            ("system-err", standard_error(attempt)),
+        ];
+        writer
+            .create_element(format!("{prefix}{kind}"))
+            .with_attribute(("type", attempt.verdict.name()))
+            .with_attribute(("message", one_line(&outcome_line(attempt)).as_str()))
+            .write_inner_content(|writer| {
+                for (name, text) in outputs.iter().filter(|(_, text)| !text.is_empty()) {
+                    writer
+                        .create_element(*name)
+                        .write_cdata_content(BytesCData::new(cdata(text)))?;
+                }
+                Ok(())
+            })?;
+    }
+    Ok(writer.into_inner())
+}
+
 fn verdict(log: &RunLog, result: &TestResult) -> junit_report::TestResult {
     use junit_report::TestResult as Junit;
     let type_ = result.verdict.name().to_owned();
     let message = || one_line(&headline(result));
     match result.verdict {
         Verdict::Pass => Junit::Success,
+        Verdict::Flaky if result.tolerated => Junit::Success,
         Verdict::NotRun if log.is_not_run_by_loss(result) => {
             Junit::SkippedWithCause { type_, message: message(), cause: None }
         }
@@ -167,7 +215,11 @@ fn verdict(log: &RunLog, result: &TestResult) -> junit_report::TestResult {
             let cause = Some(cdata(&result.outcome.to_string()));
             Junit::SkippedWithCause { type_, message: message(), cause }
         }
-        Verdict::Fail | Verdict::UnexpectedPass | Verdict::Unknown => {
+        Verdict::Fail
+        | Verdict::UnexpectedPass
+        | Verdict::Flaky
+        | Verdict::OrderDependent
+        | Verdict::Unknown => {
             Junit::Failure { type_, message: message(), cause: Some(explanation(log, result)) }
         }
         Verdict::Crash | Verdict::Timeout | Verdict::NotRun => {
@@ -178,7 +230,8 @@ fn verdict(log: &RunLog, result: &TestResult) -> junit_report::TestResult {
 
 /// The whole message with its place, the expectation, and the command that runs the test again.
 fn explanation(log: &RunLog, result: &TestResult) -> String {
-    let mut text = result.outcome.to_string();
+    let outcome = result.decisive().outcome.to_string();
+    let mut text = result.attempts().map_or(outcome.clone(), |found| format!("{found}\n{outcome}"));
     if let Some(expected) = result.expected() {
         text += &format!("\n{expected}");
     }
@@ -262,25 +315,32 @@ fn file(
     name: &str,
     suites: Vec<TestSuite>,
     properties: &[(String, String)],
+    attempts: &Attempts,
 ) -> io::Result<Vec<u8>> {
     let mut report = Report::new();
     report.add_testsuites(suites);
     let mut plain = Vec::new();
     report.write_xml(&mut plain).map_err(io::Error::other)?;
-    complete(&plain, name, report.testsuites(), properties).map_err(io::Error::other)
+    complete(&plain, name, report.testsuites(), properties, attempts).map_err(io::Error::other)
 }
 
 /// Copies what `junit-report` wrote of `suites`, and adds what it leaves out: name and totals of
-/// the root, and for each suite how many tests were skipped, and its properties.
+/// the root, for each suite how many tests were skipped, and its properties, and for each test case the
+/// earlier attempts, before its outputs.
 fn complete(
     plain: &[u8],
     name: &str,
     suites: &[TestSuite],
     properties: &[(String, String)],
+    attempts: &Attempts,
 ) -> Result<Vec<u8>, quick_xml::Error> {
     let mut reader = Reader::from_reader(plain);
+    reader.config_mut().expand_empty_elements = true;
     let mut writer = Writer::new(Vec::with_capacity(plain.len() * 2));
     let mut remaining = suites.iter();
+    let mut cases = 0..;
+    // Those of the test case that is being copied.
+    let mut pending = None;
     loop {
         match reader.read_event()? {
             Event::Eof => return Ok(writer.into_inner()),
@@ -288,17 +348,27 @@ fn complete(
                 add_totals(&mut root, name, suites);
                 writer.write_event(Event::Start(root))?;
             }
-            Event::Empty(mut root) if root.name().as_ref() == b"testsuites" => {
-                add_totals(&mut root, name, suites);
-                writer.write_event(Event::Empty(root))?;
-            }
             Event::Start(mut suite) if suite.name().as_ref() == b"testsuite" => {
                 let skipped = remaining.next().map_or(0, TestSuite::skipped);
                 suite.push_attribute(("skipped", skipped.to_string().as_str()));
                 writer.write_event(Event::Start(suite))?;
                 write_properties(&mut writer, properties)?;
             }
-            event => writer.write_event(event)?,
+            Event::Start(case) if case.name().as_ref() == b"testcase" => {
+                pending = cases.next().and_then(|case| attempts.get(&case));
+                writer.write_event(Event::Start(case))?;
+            }
+            event => {
+                let is_place = match &event {
+                    Event::Start(output) => output.name().as_ref().starts_with(b"system-"),
+                    Event::End(case) => case.name().as_ref() == b"testcase",
+                    _ => false,
+                };
+                if let Some(attempts) = pending.take_if(|_| is_place) {
+                    writer.get_mut().extend_from_slice(attempts);
+                }
+                writer.write_event(event)?;
+            }
         }
     }
 }

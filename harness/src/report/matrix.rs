@@ -12,7 +12,8 @@ use super::excerpt;
 use super::table::{self, Color, Column, Group, MIN_WIDTH, cut, wrap};
 use super::text::{clean, first_line, one_line};
 use super::{
-    SUSPECT, by_device, counted, headline, human, junit_path, rerun, shell_quoted, without_message,
+    SUSPECT, by_device, counted, human, junit_path, outcome_line, rerun, shell_quoted,
+    without_message,
 };
 use crate::devices::failure::FailedDriver;
 use crate::log::events::{DeviceLost, TestResult, left_behind_text};
@@ -21,13 +22,15 @@ use crate::target::NOT_ALL_RUN;
 use crate::verdict::{Location, Outcome, Verdict};
 
 /// The columns of a device and the counts of the summary, in this order. Capitals are for verdicts
-/// that make a run fail.
-const KINDS: [Kind; 10] = [
+/// that can make a run fail.
+const KINDS: [Kind; 12] = [
     Kind::new(Verdict::Pass, "ok", "passed", Some(Color::Green)),
     Kind::new(Verdict::Fail, "FAIL", "failed", Some(Color::Red)),
     Kind::new(Verdict::Crash, "CRASH", "crashed", Some(Color::Red)),
     Kind::new(Verdict::Timeout, "TIMEOUT", "timed out", Some(Color::Red)),
     Kind::new(Verdict::UnexpectedPass, "XPASS", "unexpectedly passed", Some(Color::Red)),
+    Kind::new(Verdict::Flaky, "FLAKY", "flaky", Some(Color::Yellow)),
+    Kind::new(Verdict::OrderDependent, "ORDER", "order-dependent", Some(Color::Red)),
     Kind::new(Verdict::Unknown, "UNKNOWN", "unknown", Some(Color::Red)),
     Kind::new(Verdict::NotRun, "NOT-RUN", "not run", Some(Color::Red)),
     Kind::new(Verdict::ExpectedFail, "xfail", "failed as expected", Some(Color::Yellow)),
@@ -36,7 +39,8 @@ const KINDS: [Kind; 10] = [
 ];
 
 /// The headings that do not explain themselves.
-const EXPLAINED: [Verdict; 2] = [Verdict::UnexpectedPass, Verdict::ExpectedFail];
+const EXPLAINED: [Verdict; 3] =
+    [Verdict::UnexpectedPass, Verdict::OrderDependent, Verdict::ExpectedFail];
 
 /// Tests whose leftovers are listed.
 const MOST_LEFT_BEHIND: usize = 10;
@@ -206,26 +210,27 @@ impl Page<'_> {
     fn results(&self) -> String {
         let (not_run, ran): (Vec<_>, Vec<_>) =
             self.log.results.iter().partition(|result| result.verdict == Verdict::NotRun);
-        let unexpected = ran.iter().filter(|result| !result.verdict.is_as_expected()).count();
+        let is_notable =
+            |result: &TestResult| !result.is_as_expected() || result.verdict == Verdict::Flaky;
+        let notable = ran.iter().filter(|result| is_notable(result)).count();
         let with_output = match self.layout.output {
             ShownOutput::Hidden => false,
-            ShownOutput::FewUnexpected => unexpected <= FEW,
+            ShownOutput::FewUnexpected => notable <= FEW,
             ShownOutput::All => true,
         };
         let has_output = |result: &TestResult| {
             !result.stdout.is_empty() || !result.stderr.is_empty() || result.output_at.is_some()
         };
         let is_shown = |result: &&TestResult| {
-            !result.verdict.is_as_expected()
-                || self.layout.output == ShownOutput::All && has_output(result)
+            is_notable(result) || self.layout.output == ShownOutput::All && has_output(result)
         };
         let mut left_out: IndexMap<&str, usize> = IndexMap::new();
         let mut blocks = Vec::new();
         for result in ran.into_iter().filter(is_shown) {
             let count = left_out.entry(result.test_and_device().1).or_default();
-            *count += usize::from(!result.verdict.is_as_expected());
-            if self.layout.all || result.verdict.is_as_expected() || *count <= MOST_UNEXPECTED {
-                blocks.push(self.result(&self.log.with_output(result), with_output));
+            *count += usize::from(is_notable(result));
+            if self.layout.all || !is_notable(result) || *count <= MOST_UNEXPECTED {
+                blocks.push(self.result(result, with_output));
             }
         }
         blocks.extend(self.left_out(&left_out));
@@ -255,8 +260,12 @@ impl Page<'_> {
     }
 
     fn result(&self, result: &TestResult, with_output: bool) -> String {
-        let as_expected = result.verdict.is_as_expected();
-        let color = if as_expected { Color::Green } else { Color::Red };
+        let as_expected = result.is_as_expected();
+        let color = match result.verdict {
+            Verdict::Flaky => Color::Yellow,
+            _ if as_expected => Color::Green,
+            _ => Color::Red,
+        };
         let verdict = result.verdict.name().to_uppercase().replace('-', " ");
         let mut text = format!("{} {}\n", self.paint(color, &verdict), one_line(&result.test));
         if result.verdict != Verdict::Pass {
@@ -268,7 +277,7 @@ impl Page<'_> {
         // The outputs of suspects say the same: the device does not work.
         let is_one_of_many = self.log.is_suspect(result) && self.layout.output != ShownOutput::All;
         if with_output && !is_one_of_many {
-            text += &self.output(result);
+            text += &self.output(&self.log.with_output(result.decisive()));
         }
         if !as_expected {
             if let Some(reports) = self.layout.reports {
@@ -281,12 +290,14 @@ impl Page<'_> {
     }
 
     fn message(&self, result: &TestResult) -> String {
+        let mut text = result.attempts().map_or_else(String::new, |found| self.wrapped(&found));
+        let result = result.decisive();
         let message = match &result.outcome {
-            Outcome::Failed { message, .. } if result.verdict == Verdict::Fail => clean(message),
-            _ => headline(result),
+            Outcome::Failed { message, .. } if !result.verdict.is_as_expected() => clean(message),
+            _ => outcome_line(result),
         };
-        let mut text = self.wrapped(&message);
-        // The headline of the other results holds the expectation.
+        text += &self.wrapped(&message);
+        // The line of the other results holds the expectation.
         let is_other = !result.verdict.is_as_expected() && result.outcome != Outcome::Passed;
         if let Some(expected) = result.expected().filter(|_| is_other) {
             text += &self.wrapped(&first_line(&expected));
@@ -331,9 +342,8 @@ impl Page<'_> {
     /// Returns what tests left behind in their processes. The notes of an unexpected result are in its
     /// own block.
     fn left_behind(&self) -> String {
-        let has_notes = |result: &&TestResult| {
-            !result.left_behind.is_empty() && result.verdict.is_as_expected()
-        };
+        let has_notes =
+            |result: &&TestResult| !result.left_behind.is_empty() && result.is_as_expected();
         let results: Vec<_> = self.log.results.iter().filter(has_notes).collect();
         let mut text = String::new();
         let title = self.paint(Color::Yellow, "LEFT BEHIND");

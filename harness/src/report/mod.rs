@@ -75,8 +75,15 @@ pub(crate) fn file_name(device: &str) -> String {
     device.bytes().map(encode).collect()
 }
 
-/// The outcome of a result on one line, or the expectation where that decided the verdict.
+/// The outcome of a result on one line, with the findings of several attempts, or the expectation where
+/// that decided the verdict.
 fn headline(result: &TestResult) -> String {
+    let outcome = outcome_line(result.decisive());
+    result.attempts().map_or(outcome.clone(), |attempts| format!("{attempts}: {outcome}"))
+}
+
+/// The outcome of an attempt on one line, or the expectation where that decided the verdict.
+fn outcome_line(result: &TestResult) -> String {
     let expected = || text::first_line(&result.expected().unwrap_or_default());
     match result.verdict {
         Verdict::UnexpectedPass => format!("passed; {}", expected()),
@@ -96,6 +103,7 @@ pub(crate) fn result_line(result: &TestResult) -> String {
     let reason = match result.verdict {
         Verdict::Pass => return line,
         Verdict::ExpectedFail | Verdict::UnexpectedPass => result.expected().unwrap_or_default(),
+        Verdict::Flaky | Verdict::OrderDependent => headline(result),
         _ => result.outcome.to_string(),
     };
     format!("{line}: {}", text::first_line(&reason))
@@ -119,9 +127,13 @@ pub(crate) fn human(duration: Duration) -> String {
 /// The note on a result that the device may have caused.
 const SUSPECT: &str = "suspect: the device was lost afterwards";
 
-/// The command that runs this test alone.
+/// The command that runs this test alone, or after the test that breaks it.
 fn rerun(log: &RunLog, result: &TestResult) -> String {
-    format!("{} {}", log.header.rerun_command, shell_quoted(&result.test))
+    let mut command = log.header.rerun_command.clone();
+    for test in result.broken_by.iter().chain([&result.test]) {
+        command += &format!(" {}", shell_quoted(test));
+    }
+    command
 }
 
 /// Returns the standard error of a test without the message of its outcome, which a panic and a
@@ -144,7 +156,7 @@ fn without_message<'a>(stderr: &'a str, outcome: &Outcome) -> Cow<'a, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::sample::{judged, result};
+    use crate::log::sample::{flaky, judged, order_dependent, result};
     use crate::verdict::{Expectation, ExpectedStatus};
 
     #[test]
@@ -158,6 +170,15 @@ mod tests {
         let cases = [
             (result("s::t@d", Outcome::Passed), "PASS s::t@d (0.25 s)"),
             (result("s::t@d", failed.clone()), "FAIL s::t@d (0.25 s): left: 1"),
+            (
+                flaky("s::t@d", failed.clone()),
+                "FLAKY s::t@d (0.25 s): fail at attempt 1 of 2: left: 1 right: 2",
+            ),
+            (
+                order_dependent("s::t@d", failed.clone()),
+                "ORDER DEPENDENT s::t@d (0.25 s): passes alone, goes wrong after `s::breaks@d`: \
+                 left: 1 right: 2",
+            ),
             (
                 judged("s::t@d", failed, Some(known.clone())),
                 "EXPECTED FAIL s::t@d (0.25 s): expected: fail: bug 7",

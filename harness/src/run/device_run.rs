@@ -249,9 +249,7 @@ impl<'a> DeviceRun<'a> {
             });
         attempt.number = number;
         attempt.worker = Some(worker.number);
-        if let Some(Outcome::Passed) = attempt.outcome {
-            Self::fail_by_settings(settings, entry.test, &mut attempt);
-        }
+        Self::fail_by_settings(settings, entry.test, &mut attempt);
         if let Some(Outcome::TimedOut { .. }) = attempt.outcome {
             self.hang_budget.add_timeout(attempt.duration);
         }
@@ -300,7 +298,8 @@ impl<'a> DeviceRun<'a> {
         for &position in positions {
             let test = self.entry(position).test;
             let limit = self.config.settings.limit(test.timeout).min(limit);
-            let attempt = worker.run(test, limit, stop, &mut |_, _| {});
+            let mut attempt = worker.run(test, limit, stop, &mut |_, _| {});
+            Self::fail_by_settings(&self.config.settings, test, &mut attempt);
             last = Replayed { ran: last.ran + 1, outcome: attempt.outcome? };
             if !attempt.worker_survived {
                 return Some(last);
@@ -338,6 +337,9 @@ impl<'a> DeviceRun<'a> {
     /// Fails a test that passed, if the driver complains of it, or if it has left something behind
     /// and the configuration makes that a failure.
     fn fail_by_settings(settings: &DeviceSettings, test: &Test, attempt: &mut Attempt) {
+        if attempt.outcome != Some(Outcome::Passed) {
+            return;
+        }
         if let Some(complaint) = settings.complaint_in(&attempt.stderr) {
             attempt.outcome = Some(Outcome::Failed {
                 message: format!("the driver says: {complaint}"),
@@ -346,6 +348,7 @@ impl<'a> DeviceRun<'a> {
             attempt.worker_survived = false;
         } else if settings.leftovers == Leftovers::Fail && !attempt.left_behind.is_empty() {
             let message = events::left_behind_text(&attempt.left_behind);
+            attempt.worker_survived = false;
             attempt.outcome = Some(Outcome::Failed { message, location: Some(test.location()) });
         }
     }
@@ -393,7 +396,7 @@ impl<'a> DeviceRun<'a> {
     /// Stops the run at the last unexpected result that may be.
     fn count(&self, result: &TestResult) {
         let RunState { run, stop, unexpected, .. } = self.state;
-        if result.verdict == Verdict::NotRun || result.verdict.is_as_expected() {
+        if result.verdict == Verdict::NotRun || result.is_as_expected() {
             return;
         }
         let unexpected = unexpected.fetch_add(1, Ordering::Relaxed) + 1;

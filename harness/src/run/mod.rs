@@ -12,6 +12,7 @@ mod health;
 pub(crate) mod interrupt;
 pub mod plan;
 pub(crate) mod progress;
+mod retry;
 pub mod schedule;
 mod slot;
 mod test_worker;

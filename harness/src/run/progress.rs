@@ -196,7 +196,7 @@ impl Observer for Progress<'_> {
     }
 
     fn settled(&self, position: usize, result: &TestResult) {
-        let is_unexpected = result.verdict != Verdict::NotRun && !result.verdict.is_as_expected();
+        let is_unexpected = result.verdict != Verdict::NotRun && !result.is_as_expected();
         let is_shown = match self.detail {
             Detail::Quiet => false,
             Detail::Normal => is_unexpected,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize};
 use std::time::Duration;
 
-use crate::config::DeviceSettings;
+use crate::config::{DeviceSettings, FlakyResult};
 use crate::log::recorder::Recorder;
 use crate::run::device_run::DeviceRun;
 use crate::run::interrupt::Stop;
@@ -38,6 +38,10 @@ pub struct Run<'a> {
     pub durations: HashMap<String, Duration>,
     /// The time after which the run stops.
     pub deadline: Option<Duration>,
+    /// Look for the test that breaks an order-dependent test.
+    pub bisect: bool,
+    /// The effect of a flaky result.
+    pub flaky_result: FlakyResult,
     /// Pass the output of running tests to the observer.
     pub echo: bool,
     /// Build kernels for the properties of devices that need that.

@@ -14,8 +14,9 @@ use std::time::{Instant, SystemTime};
 use crate::log::events::{Charged, Event, Left, TestResult};
 use crate::run::delayed_crash::DelayedCrash;
 use crate::run::device_run::DeviceRun;
+use crate::run::retry::Retry;
 use crate::run::test_worker::{Ran, TestWorker};
-use crate::verdict::{Expectation, Outcome, judge};
+use crate::verdict::{Expectation, Outcome, Verdict, judge};
 use crate::worker::parent::Attempt;
 
 /// One worker's place and the thread that serves it.
@@ -61,12 +62,16 @@ impl<'a> Slot<'a> {
             return;
         }
         recorder.begun(position);
-        let attempt = self.attempt_with_crashes_attributed(position, started);
-        let result = self.result(position, started, attempt, expectation);
+        let (attempt, history) = self.attempt_with_crashes_attributed(position, started);
+        let mut result = self.result(position, started, attempt, expectation);
+        let mut needs_probe = self.needs_probe(&result.test, &result.outcome);
+        if result.verdict.is_failure() {
+            let retry = Retry { device_run, position, history };
+            result = retry.run(result, || self.repeat(position, &mut needs_probe));
+        }
         recorder.finished(position, &result);
-        let needs_probe = self.needs_probe(&result.test, &result.outcome);
         // Else the run would stop one test later.
-        let counts = device_run.state.run.max_fail.is_some() && !result.verdict.is_as_expected();
+        let counts = device_run.state.run.max_fail.is_some() && !result.is_as_expected();
         if let Some((position, previous)) = self.unsettled.replace((position, result)) {
             device_run.settled(position, &previous);
         }
@@ -89,19 +94,26 @@ impl<'a> Slot<'a> {
         is_due || matches!(outcome, Outcome::Crashed { .. } | Outcome::TimedOut { .. })
     }
 
-    /// Runs a test; if it crashes after others in the same worker, finds out whose crash it is.
-    fn attempt_with_crashes_attributed(&mut self, position: usize, started: SystemTime) -> Attempt {
+    /// Runs a test; if it crashes after others in the same worker, finds out whose crash it is. Returns also
+    /// the tests that the worker had run before, if it is not good for another test.
+    fn attempt_with_crashes_attributed(
+        &mut self,
+        position: usize,
+        started: SystemTime,
+    ) -> (Attempt, Vec<Ran>) {
         let device_run = self.device_run;
         let (attempt, history) = self.attempt(position);
         let at = Instant::now();
-        let Some(crash @ Outcome::Crashed { how }) = &attempt.outcome else { return attempt };
+        let Some(crash @ Outcome::Crashed { how }) = &attempt.outcome else {
+            return (attempt, history);
+        };
         if !crash.is_own_crash() || history.is_empty() {
-            return attempt;
+            return (attempt, history);
         }
         device_run.health.note(&device_run.id(position), crash);
         device_run.probe(position);
         if !device_run.may_go_on() {
-            return attempt;
+            return (attempt, history);
         }
         device_run.hang_budget.add_crash();
         let expectation = device_run.expectation(position);
@@ -112,16 +124,16 @@ impl<'a> Slot<'a> {
         device_run.hang_budget.add(begin.elapsed());
         match rerun.outcome {
             // Its own, then.
-            Some(Outcome::Crashed { .. }) => rerun,
+            Some(Outcome::Crashed { .. }) => (rerun, Vec::new()),
             // Unknown, so it is charged to no other test.
-            None | Some(Outcome::NotRun { .. }) => attempt,
+            None | Some(Outcome::NotRun { .. }) => (attempt, history),
             Some(_) => {
                 let how = how.clone();
                 self.attribute(
                     DelayedCrash { device_run, how, at, history, victim: Some(position) },
                     &attempt,
                 );
-                rerun
+                (rerun, Vec::new())
             }
         }
     }
@@ -216,8 +228,26 @@ impl<'a> Slot<'a> {
         }
     }
 
+    /// Runs a test alone in a fresh worker, after a probe if one is due. Returns `None` if there is no
+    /// result.
+    fn repeat(&mut self, position: usize, needs_probe: &mut bool) -> Option<TestResult> {
+        let device_run = self.device_run;
+        if std::mem::take(needs_probe) {
+            device_run.probe(position);
+        }
+        if !device_run.may_go_on() {
+            return None;
+        }
+        let started = SystemTime::now();
+        let (attempt, _) = self.attempt(position);
+        let expectation = device_run.expectation(position);
+        let result = self.result(position, started, attempt, expectation);
+        *needs_probe = self.needs_probe(&result.test, &result.outcome);
+        Some(result).filter(|result| result.verdict != Verdict::NotRun)
+    }
+
     /// Runs a test in the worker of the slot, or in a fresh worker if there is none. Returns also the tests
-    /// that the worker had run before.
+    /// that the worker had run before, if it is not good for another test.
     fn attempt(&mut self, position: usize) -> (Attempt, Vec<Ran>) {
         let device_run = self.device_run;
         let worker = self.worker.take().map_or_else(|| device_run.start_worker(position), Ok);

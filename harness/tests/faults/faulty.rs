@@ -5,6 +5,7 @@
 
 mod alone;
 pub mod delayed;
+pub mod flakes;
 mod hangs;
 mod leftovers;
 mod order;

@@ -10,6 +10,7 @@ mod drivers;
 mod event_log;
 mod expectations;
 mod faulty;
+mod flakes;
 mod leftovers;
 mod libtest;
 mod reports;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         stop::CHECKS,
         sick::CHECKS,
         delayed::CHECKS,
+        flakes::CHECKS,
         event_log::CHECKS,
         characterize::CHECKS,
         drivers::CHECKS,

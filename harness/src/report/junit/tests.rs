@@ -6,7 +6,10 @@ use indexmap::IndexMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::log::sample::{TIME, device, failed_driver, judged, result, run_log};
+use crate::log::events::Charged;
+use crate::log::sample::{
+    TIME, device, failed_driver, flaky, judged, order_dependent, result, run_log,
+};
 use crate::report::{file_name, write_all};
 use crate::verdict::{Expectation, ExpectedStatus, Location, Outcome};
 
@@ -175,6 +178,77 @@ fn each_verdict_has_its_element() {
         let found = (&*verdict.name, verdict.attribute("type"), verdict.attribute("message"));
         assert_eq!(found, (element, type_, message));
     }
+}
+
+#[test]
+fn each_attempt_that_went_wrong_has_its_element() {
+    let crashed = || Outcome::Crashed { how: "SIGSEGV".to_owned() };
+    let (id, message) = ("pool::t@pocl-cpu", "fail at attempt 1 of 2: no");
+    let tolerated = |result| TestResult { tolerated: true, ..result };
+    let failed_twice = |outcome, first| TestResult {
+        earlier: vec![result(id, first)],
+        attempt: 2,
+        ..result(id, outcome)
+    };
+    let order = "passes alone, goes wrong after `s::breaks@d`: no";
+    let cases = [
+        (
+            flaky(id, failed("no")),
+            &[("failure", "flaky", message), ("flakyFailure", "fail", "no")] as &[_],
+        ),
+        (tolerated(flaky(id, crashed())), &[("flakyError", "crash", "SIGSEGV")]),
+        (
+            failed_twice(failed("no"), crashed()),
+            &[("failure", "fail", "no"), ("rerunError", "crash", "SIGSEGV")],
+        ),
+        (
+            order_dependent(id, failed("no")),
+            &[("failure", "order-dependent", order), ("rerunFailure", "fail", "no")],
+        ),
+        // The crash is that of another test.
+        (failed_twice(Outcome::Passed, crashed()), &[]),
+    ];
+    for (mut result, expected) in cases {
+        for (number, attempt) in result.earlier.iter_mut().enumerate() {
+            attempt.stdout = format!("said at {}", number + 1);
+        }
+        result.stdout = "said at last".to_owned();
+        let next = crate::log::sample::result("pool::next@pocl-cpu", Outcome::Passed);
+        let root = parsed(&log(vec![next.clone(), result, next]), "pocl-cpu");
+        let [before, case, after] = root.child("testsuite").cases()[..] else { panic!("{root:?}") };
+        assert!(before.children.is_empty() && after.children.is_empty());
+        let (output, verdicts) = case.children.split_last().expect("an output");
+        assert_eq!((&*output.name, &*output.text), ("system-out", "said at last"));
+        let found =
+            |child: &Element| ["type", "message"].map(|name| child.attribute(name).to_owned());
+        for (child, &(name, type_, message)) in verdicts.iter().zip(expected) {
+            assert_eq!((&*child.name, found(child)), (name, [type_, message].map(str::to_owned)));
+            if child.name.starts_with("flaky") || child.name.starts_with("rerun") {
+                assert!(child.child("stackTrace").text.starts_with(message));
+                assert_eq!(child.child("system-out").text, "said at 1");
+            }
+        }
+        assert_eq!(verdicts.len(), expected.len());
+    }
+}
+
+#[test]
+fn a_crash_of_another_test_is_no_attempt() {
+    let id = "pool::t@pocl-cpu";
+    let crashed = Outcome::Crashed { how: "SIGSEGV".to_owned() };
+    let failed =
+        TestResult { earlier: vec![result(id, crashed)], attempt: 2, ..result(id, failed("no")) };
+    let mut log = log(vec![failed]);
+    log.charges = vec![Charged {
+        test: "pool::other@pocl-cpu".to_owned(),
+        attempt: 1,
+        by: Some(id.to_owned()),
+        by_attempt: Some(1),
+        why: "SIGSEGV".to_owned(),
+    }];
+    let root = parsed(&log, "pocl-cpu");
+    let case = root.child("testsuite").child("testcase");
+    assert_eq!(case.children.iter().map(|child| &*child.name).collect::<Vec<_>>(), ["failure"]);
 }
 
 #[test]

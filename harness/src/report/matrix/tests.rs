@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::*;
 use crate::log::run_header::RunHeader;
-use crate::log::sample::{device, failed_driver, judged, result, run_log};
+use crate::log::sample::{device, failed_driver, flaky, judged, order_dependent, result, run_log};
 use crate::verdict::{Expectation, ExpectedStatus};
 
 fn log(devices: &[&str], results: Vec<TestResult>) -> RunLog {
@@ -116,6 +116,49 @@ ignored, 2 expected devices absent, 1 driver failed
 Reports: target/clmatrix
 ";
     assert_eq!(page(&log), expected.trim_start_matches('\n'));
+}
+
+#[test]
+fn results_of_several_attempts() {
+    let mut unstable = flaky("s::unstable@d", failed("left: 1\nright: 2"));
+    unstable.earlier[0].stdout = "said at first\n".to_owned();
+    unstable.stdout = "said at last\n".to_owned();
+    let mut tolerated = flaky("s::tolerated@d", Outcome::Crashed { how: "SIGSEGV".to_owned() });
+    tolerated.tolerated = true;
+    let ordered = order_dependent("s::ordered@d", failed("no"));
+    let expected = r"
+      d
+      ok FLAKY ORDER
+s      -     2     1
+time  0.2 s
+ORDER = order-dependent
+
+FLAKY s::unstable@d
+  fail at attempt 1 of 2
+  left: 1
+  right: 2
+  at suites/src/pool.rs:41
+  stdout:
+    said at first
+  more:  target/clmatrix/junit/d.xml
+  rerun: clmatrix run --exact s::unstable@d
+
+FLAKY s::tolerated@d
+  crash at attempt 1 of 2
+  SIGSEGV
+
+ORDER DEPENDENT s::ordered@d
+  passes alone, goes wrong after `s::breaks@d`
+  no
+  at suites/src/pool.rs:41
+  more:  target/clmatrix/junit/d.xml
+  rerun: clmatrix run --exact s::breaks@d s::ordered@d
+
+FAILED: 3 tests on 1 device in 12.3 s: 2 flaky, 1 order-dependent
+Reports: target/clmatrix
+";
+    let page = page(&log(&["d"], vec![unstable, tolerated, ordered]));
+    assert_eq!(page, expected.trim_start_matches('\n'));
 }
 
 #[test]
