@@ -1,7 +1,9 @@
 //! One device while its tests run.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
+use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::config::{DeviceSettings, Leftovers};
@@ -24,6 +26,9 @@ use crate::worker::parent::{Attempt, START_LIMIT, Worker, WorkerLost};
 /// could not be prepared, workers are not prepared.
 const START_TRIES: usize = 2;
 
+/// The time between a result and the loss of a worker in another slot that may be its cause.
+const NEAR: Duration = Duration::from_secs(1);
+
 /// After so many probes in a row that fail, a device is lost.
 const PROBES: usize = 2;
 
@@ -38,6 +43,8 @@ pub(super) struct DeviceRun<'a> {
     next: AtomicUsize,
     /// Held by each slot while its worker is busy: for writing if its test runs alone, else for reading.
     pub in_use: RwLock<()>,
+    /// The slots that lost a worker in a test, and the times.
+    losses: Mutex<VecDeque<(u32, Instant)>>,
     pub health: Health,
     pub hang_budget: HangBudget,
     /// The crashes without a known cause.
@@ -70,6 +77,7 @@ impl<'a> DeviceRun<'a> {
             entries: Vec::new(),
             next: AtomicUsize::new(0),
             in_use: RwLock::new(()),
+            losses: Mutex::default(),
             health: Health::default(),
             hang_budget: HangBudget::new(config.settings.hang_budget),
             unexplained: Mutex::default(),
@@ -87,6 +95,21 @@ impl<'a> DeviceRun<'a> {
     /// Takes the next entry: its position in the plan.
     pub fn next_entry(&self) -> Option<usize> {
         self.entries.get(self.next.fetch_add(1, Ordering::Relaxed)).copied()
+    }
+
+    /// Takes into account that a slot has lost its worker in a test.
+    pub fn note_loss(&self, slot: u32) {
+        let mut losses = self.losses.lock().unwrap_or_else(PoisonError::into_inner);
+        losses.push_back((slot, Instant::now()));
+        losses.retain(|(_, time)| time.elapsed() <= 2 * NEAR);
+    }
+
+    /// Returns whether another slot loses a worker within a second from now, or has lost one in the second
+    /// before.
+    pub fn was_disturbed(&self, slot: u32) -> bool {
+        let others = |(other, time): &(u32, Instant)| *other != slot && time.elapsed() <= 2 * NEAR;
+        thread::sleep(NEAR);
+        self.losses.lock().unwrap_or_else(PoisonError::into_inner).iter().any(others)
     }
 
     /// The entry at a position of the plan.

@@ -16,3 +16,4 @@ mod retry;
 pub mod schedule;
 mod slot;
 mod test_worker;
+mod turn;

@@ -8,7 +8,6 @@
 //! and the cause is looked for among the tests that its worker had run before ([`DelayedCrash`]). A
 //! result is therefore final only when the next test has ended.
 
-use std::sync::PoisonError;
 use std::time::{Instant, SystemTime};
 
 use crate::log::events::{Charged, Event, Left, TestResult};
@@ -16,6 +15,7 @@ use crate::run::delayed_crash::DelayedCrash;
 use crate::run::device_run::DeviceRun;
 use crate::run::retry::Retry;
 use crate::run::test_worker::{Ran, TestWorker};
+use crate::run::turn::Turn;
 use crate::verdict::{Expectation, Outcome, Verdict, judge};
 use crate::worker::parent::Attempt;
 
@@ -39,8 +39,7 @@ impl<'a> Slot<'a> {
         while let Some(position) = self.device_run.next_entry() {
             self.take(position);
         }
-        let in_use = &self.device_run.in_use;
-        let _shared = in_use.read().unwrap_or_else(PoisonError::into_inner);
+        let _turn = Turn::shared(&self.device_run.in_use);
         self.leave();
         self.settle();
     }
@@ -49,9 +48,8 @@ impl<'a> Slot<'a> {
         let device_run = self.device_run;
         let recorder = device_run.state.recorder;
         let entry = device_run.entry(position);
-        let (in_use, alone) = (&device_run.in_use, entry.test.alone);
-        let _alone = alone.then(|| in_use.write().unwrap_or_else(PoisonError::into_inner));
-        let _shared = (!alone).then(|| in_use.read().unwrap_or_else(PoisonError::into_inner));
+        let in_use = if entry.test.alone { Turn::alone } else { Turn::shared };
+        let mut turn = in_use(&device_run.in_use);
         let started = SystemTime::now();
         let expectation = device_run.expectation(position);
         if let Some(outcome) = device_run.outcome_without_running(entry, expectation.as_ref()) {
@@ -62,7 +60,10 @@ impl<'a> Slot<'a> {
             return;
         }
         recorder.begun(position);
-        let (attempt, history) = self.attempt_with_crashes_attributed(position, started);
+        let first = self.attempt(position);
+        let at = Instant::now();
+        let undisturbed = self.repeat_if_disturbed(position, started, &mut turn, first);
+        let (attempt, history) = self.attribute_crash(position, started, at, undisturbed);
         let mut result = self.result(position, started, attempt, expectation);
         let mut needs_probe = self.needs_probe(&result.test, &result.outcome);
         if result.verdict.is_failure() {
@@ -86,6 +87,7 @@ impl<'a> Slot<'a> {
         if needs_probe {
             device_run.probe(position);
         }
+        drop(turn);
     }
 
     /// Takes an outcome into account. Returns true if the worker was lost or a probe is due.
@@ -94,16 +96,48 @@ impl<'a> Slot<'a> {
         is_due || matches!(outcome, Outcome::Crashed { .. } | Outcome::TimedOut { .. })
     }
 
-    /// Runs a test; if it crashes after others in the same worker, finds out whose crash it is. Returns also
-    /// the tests that the worker had run before, if it is not good for another test.
-    fn attempt_with_crashes_attributed(
+    /// Runs a test again, alone on its device, if it went wrong near the loss of a worker in another slot.
+    fn repeat_if_disturbed(
         &mut self,
         position: usize,
         started: SystemTime,
+        turn: &mut Turn<'a>,
+        first: (Attempt, Vec<Ran>),
     ) -> (Attempt, Vec<Ran>) {
         let device_run = self.device_run;
-        let (attempt, history) = self.attempt(position);
-        let at = Instant::now();
+        if device_run.slots() == 1 || !turn.is_shared() || first.0.worker_survived {
+            return first;
+        }
+        let expectation = device_run.expectation(position);
+        let result = self.result(position, started, first.0.clone(), expectation);
+        if !result.verdict.is_failure() || !device_run.was_disturbed(self.number) {
+            return first;
+        }
+        turn.become_alone();
+        if self.needs_probe(&result.test, &result.outcome) {
+            device_run.probe(position);
+        }
+        if !device_run.may_go_on() {
+            return first;
+        }
+        device_run.state.recorder.repeated(position, result);
+        let again = self.attempt(position);
+        match again.0.outcome {
+            None | Some(Outcome::NotRun { .. }) => first,
+            Some(_) => again,
+        }
+    }
+
+    /// If a test has crashed after others in the same worker, finds out whose crash it is. Returns also
+    /// the tests that the worker had run before, if it is not good for another test.
+    fn attribute_crash(
+        &mut self,
+        position: usize,
+        started: SystemTime,
+        at: Instant,
+        (attempt, history): (Attempt, Vec<Ran>),
+    ) -> (Attempt, Vec<Ran>) {
+        let device_run = self.device_run;
         let Some(crash @ Outcome::Crashed { how }) = &attempt.outcome else {
             return (attempt, history);
         };
@@ -262,6 +296,9 @@ impl<'a> Slot<'a> {
             }
         };
         let attempt = device_run.attempt(&mut worker, self.number, position);
+        if let Some(Outcome::Crashed { .. } | Outcome::TimedOut { .. }) = attempt.outcome {
+            device_run.note_loss(self.number);
+        }
         if attempt.worker_survived {
             self.worker = Some(worker);
             return (attempt, Vec::new());

@@ -337,6 +337,23 @@ fn meet_the_others(test: &str, device: Device) {
     }
 }
 
+/// Crashes when the test after it waits.
+#[clmatrix_harness::test(timeout = "100s")]
+fn crashes_beside_another(device: Device) {
+    meet_the_others("crashes", device);
+    write_to_null();
+}
+
+/// Fails once, when the test before it crashes.
+#[clmatrix_harness::test(timeout = "100s")]
+fn fails_beside_a_crash(device: Device) {
+    let Some(folder) = std::env::var_os(MEETING) else { skip!("nobody to meet") };
+    if std::fs::File::create_new(Path::new(&folder).with_extension("failed")).is_ok() {
+        meet_the_others("fails", device);
+        panic!("the other test may have disturbed this one");
+    }
+}
+
 #[clmatrix_harness::test(timeout = "100s")]
 fn meets_one(device: Device) {
     meet_the_others("one", device);

@@ -3,14 +3,20 @@
 use std::collections::HashMap;
 use std::process::Output;
 
+use clmatrix_harness::verdict::Verdict;
+
 use crate::Check;
 use crate::faulty::MEETING;
-use crate::support::{COMMAND, LIBTEST, child, events, output};
+use crate::support::{COMMAND, LIBTEST, child, events, log, output, results};
 
 pub const CHECKS: &[Check] = &[
     ("side_by_side::devices_do_not_wait_for_each_other", devices_do_not_wait_for_each_other),
     ("side_by_side::slots_share_a_device", slots_share_a_device),
     ("side_by_side::the_option_replaces_the_slots", the_option_replaces_the_slots),
+    (
+        "side_by_side::a_failure_near_a_crash_is_repeated_alone",
+        a_failure_near_a_crash_is_repeated_alone,
+    ),
     ("side_by_side::a_test_may_be_alone_on_its_device", a_test_may_be_alone_on_its_device),
     ("side_by_side::the_longest_tests_come_first", the_longest_tests_come_first),
 ];
@@ -61,6 +67,19 @@ fn two_meet_on_each_device(config: &str, options: &[&str]) {
     assert!(run.status.success());
     let text = String::from_utf8_lossy(&run.stdout);
     assert!(text.contains(&format!("{} passed", 2 * devices())), "{text}");
+}
+
+fn a_failure_near_a_crash_is_repeated_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let reports = folder.path().to_str().expect("a path in UTF-8");
+    let arguments = ["run", "beside", "--slots", "2", "--devices", "pocl", "--report-dir", reports];
+    let run = meet(2, COMMAND, &arguments, None);
+    assert_eq!(run.status.code(), Some(1));
+    let log = log(folder.path());
+    let [crashed] = results(&log, "crashes_beside_another")[..] else { panic!("one result") };
+    assert_eq!((crashed.verdict, crashed.attempt), (Verdict::Crash, 1));
+    let [passed] = results(&log, "fails_beside_a_crash")[..] else { panic!("one result") };
+    assert_eq!((passed.verdict, passed.attempt), (Verdict::Pass, 2));
 }
 
 fn a_test_may_be_alone_on_its_device() {
