@@ -15,8 +15,10 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use cl3::event::{CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, get_event_info, release_event};
-use cl3::types::cl_event;
+use cl3::event::{
+    CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, CL_EVENT_CONTEXT, get_event_info, release_event,
+};
+use cl3::types::{cl_context, cl_event};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 
 use crate::driver::Driver;
@@ -42,6 +44,11 @@ impl KeptEvent {
         let status = get_event_info(self.0, CL_EVENT_COMMAND_EXECUTION_STATUS).map(i32::from);
         // The driver does not use an event that it does not know.
         status.unwrap_or(CL_COMPLETE)
+    }
+
+    fn context(&self) -> Option<cl_context> {
+        let context = get_event_info(self.0, CL_EVENT_CONTEXT).map(isize::from);
+        context.ok().map(|context| context as cl_context)
     }
 }
 
@@ -126,6 +133,14 @@ fn release_unused(kept: &Mutex<Vec<KeptEvent>>) {
     // Released without the lock.
     drop(kept);
     drop(unused);
+}
+
+/// Returns whether the process keeps events of this context after the release of their queues. They have
+/// references to the context.
+pub fn keeps_events_of(context: cl_context) -> bool {
+    release_unused(&KEPT);
+    let is_of = |event: &KeptEvent| event.context() == Some(context);
+    KEPT.lock().iter().any(is_of) || FAILED.lock().iter().any(is_of)
 }
 
 /// Held for reading while a command is enqueued, and for writing while a user event fails.

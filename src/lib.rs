@@ -50,6 +50,8 @@ pub mod queue;
 pub mod select;
 mod wait_list;
 
+#[doc(hidden)]
+pub use after_failure::keeps_events_of;
 pub use cache::{FirstArgCache, clear_first_arg_caches};
 pub use error::{Class, Error, Result};
 pub use event::{Event, Profile, Status, UserEvent, wait_for_events};

@@ -103,6 +103,7 @@ mod host;
 mod image;
 mod into_memory;
 mod keep;
+mod live;
 mod map;
 pub(crate) mod migrate;
 pub(crate) mod object;
@@ -130,6 +131,7 @@ pub use image::{
     supported_image_formats,
 };
 pub use into_memory::{Host, IntoMemory};
+pub use live::live_objects;
 pub use map::{
     BufferMap, BufferMapKind, ImageMap, MapGuard, MapKind, MapMode, MapRead, MapReadWrite,
     MapWrite, MapWriteInvalidate, MappedKind, PendingMap, SliceMap, SvmAccessKind, SvmMap,

@@ -14,6 +14,7 @@ use cl3::types::{cl_context, cl_mem};
 use super::command::AccessedRange;
 use super::context::MemContext;
 use super::flags::MemFlags;
+use super::live::Live;
 use super::recorded_use::RecordedUse;
 use super::svm::memory::SvmMemory;
 use super::track::{Access, AccessTracker};
@@ -267,6 +268,7 @@ pub struct MemObject {
     first_byte: usize,
     /// What it lives in, if that is shared virtual memory. Dropped after the release.
     _memory: Option<Arc<SvmMemory>>,
+    _live: Live,
 }
 
 /// What never changes about a memory object.
@@ -306,7 +308,7 @@ impl MemObject {
         tracker: Arc<AccessTracker>,
         first_byte: usize,
     ) -> Self {
-        Self { raw, about, context, tracker, first_byte, _memory: None }
+        Self { raw, about, context, tracker, first_byte, _memory: None, _live: Live::new() }
     }
 
     /// Keeps `memory` until its reference is released. Then the driver's destructor callback, in which

@@ -13,6 +13,7 @@ use super::release;
 use crate::error::{Result, in_call};
 use crate::memory::command::AccessedRange;
 use crate::memory::context::MemContext;
+use crate::memory::live::Live;
 use crate::memory::track::{Access, AccessTracker};
 use crate::queue::CommandQueue;
 use crate::wait_list::WaitList;
@@ -32,6 +33,7 @@ pub struct SvmMemory {
     /// `None` when it has been freed. Only who takes it out drops it: as long as commands may use the
     /// memory, nothing that unwinds does.
     origin: ManuallyDrop<Option<Origin>>,
+    _live: Live,
 }
 
 /// Where memory comes from.
@@ -61,7 +63,7 @@ impl SvmMemory {
     ) -> Self {
         let (tracker, queue) = (AccessTracker::new(), Mutex::new(None));
         let origin = ManuallyDrop::new(Some(origin));
-        Self { pointer, size, flags, context, tracker, queue, origin }
+        Self { pointer, size, flags, context, tracker, queue, origin, _live: Live::new() }
     }
 
     pub(crate) fn pointer(&self) -> *mut c_void {
