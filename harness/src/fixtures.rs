@@ -10,6 +10,8 @@ use std::sync::OnceLock;
 use clmatrix::{Context, Device, Platform};
 use rstest::fixture;
 
+use crate::worker::kept_context;
+
 /// The device that this process is bound to.
 #[derive(Clone, Copy)]
 pub(crate) struct Bound {
@@ -24,14 +26,12 @@ pub(crate) fn bind(bound: Bound) {
     BOUND.get_or_init(|| bound);
 }
 
-/// Makes and releases a context on the device, if this process is bound to one.
+/// Makes a context on the device, if this process is bound to one.
 ///
 /// Drivers change signal handlers and start threads and helpers when they make their first context.
 /// An error is left to the tests, which meet it as well.
-pub(crate) fn start_the_driver() {
-    if let Some(bound) = BOUND.get() {
-        drop(Context::from_device(&bound.device));
-    }
+pub(crate) fn first_context() -> Option<Context> {
+    Context::from_device(&BOUND.get()?.device).ok()
 }
 
 fn bound() -> Bound {
@@ -74,7 +74,9 @@ impl fmt::Debug for CtxFactory {
 
 fn fresh_context() -> clmatrix::Result<Context> {
     clmatrix::clear_first_arg_caches();
-    Ok(Context::from_device(&bound().device)?)
+    let context = Context::from_device(&bound().device)?;
+    kept_context::keep(&context);
+    Ok(context)
 }
 
 /// rstest's fixture of that name: a factory of fresh contexts on the device under test.

@@ -68,6 +68,11 @@ static void *create_context(const intptr_t *properties, unsigned count, void *co
     return &context;
 }
 
+static int get_context_info(void *object, unsigned name, size_t size, void *value, size_t *found) {
+    (void)object, (void)name, (void)size, (void)value, (void)found;
+    return INVALID_VALUE;
+}
+
 static int retain_or_release(void *object) {
     (void)object;
     return SUCCESS;
@@ -80,6 +85,7 @@ static void *dispatch[256] = {
     [4] = create_context,
     [6] = retain_or_release, /* clRetainContext */
     [7] = retain_or_release, /* clReleaseContext */
+    [8] = get_context_info,
 };
 
 static int get_platform_ids(unsigned entries, void **platforms, unsigned *found) {

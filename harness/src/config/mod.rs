@@ -12,6 +12,7 @@
 //! leftovers = "note"               # or "fail": tests that change their process for the next one
 //! retries = 0                      # repeats of a test that goes wrong
 //! flaky-result = "fail"            # or "pass": a test that passes when repeated does not fail the run
+//! leaks = "report"                 # or "fail", "off": tests that leave objects of the driver behind
 //! sync = "1s"                      # how often the log goes to the disk; "each": before each test; "off"
 //! keep-runs = 10                   # runs in the report folder
 //! devices = "pocl;nvidia:0"        # in the grammar of CLMATRIX_TEST; all without the key
@@ -69,7 +70,7 @@ pub use flaky_result::FlakyResult;
 pub use profile::{DeviceSettings, Profile};
 use profile::{Override, ProfileKeys};
 pub use sync::Sync;
-pub use value::{Leftovers, TimeoutFactor, time_limit};
+pub use value::{Leaks, Leftovers, TimeoutFactor, time_limit};
 
 const BUILTIN: &str = include_str!("builtin.toml");
 

@@ -11,7 +11,8 @@ use super::device_match::DeviceMatch;
 use super::flaky_result::FlakyResult;
 use super::sync::Sync;
 use super::value::{
-    Count, Diagnostics, IdPattern, Leftovers, NamePattern, PlatformName, Timeout, TimeoutFactor,
+    Count, Diagnostics, IdPattern, Leaks, Leftovers, NamePattern, PlatformName, Timeout,
+    TimeoutFactor,
 };
 use crate::devices::run_device::RunDevice;
 
@@ -50,6 +51,8 @@ pub struct DeviceSettings {
     pub hang_budget: Duration,
     /// True if workers end by `exit`, so that exit handlers of the driver run.
     pub exit_check: bool,
+    /// The verdict on objects of the driver that a test leaves behind.
+    pub leaks: Leaks,
     /// The lines on standard error by which the driver reports an error of a test.
     pub diagnostics: RegexSet,
 }
@@ -73,6 +76,7 @@ pub(super) struct ProfileKeys {
     tests_per_worker: Option<Count>,
     retries: Option<u32>,
     leftovers: Option<Leftovers>,
+    leaks: Option<Leaks>,
 }
 
 /// `[[override]]`: settings for some devices.
@@ -93,6 +97,7 @@ struct DeviceKeys {
     tests_per_worker: Option<Count>,
     retries: Option<u32>,
     leftovers: Option<Leftovers>,
+    leaks: Option<Leaks>,
     diagnostics: Option<Diagnostics>,
 }
 
@@ -112,6 +117,7 @@ struct OverrideKeys {
     tests_per_worker: Option<Count>,
     retries: Option<u32>,
     leftovers: Option<Leftovers>,
+    leaks: Option<Leaks>,
     diagnostics: Option<Diagnostics>,
 }
 
@@ -136,6 +142,7 @@ impl Profile {
                 leftovers: Leftovers::Note,
                 hang_budget: Duration::from_secs(600),
                 exit_check: false,
+                leaks: Leaks::Report,
                 diagnostics: RegexSet::empty(),
             },
             overrides,
@@ -168,6 +175,7 @@ impl Profile {
             tests_per_worker: keys.tests_per_worker,
             retries: keys.retries,
             leftovers: keys.leftovers,
+            leaks: keys.leaks,
             diagnostics: None,
         });
     }
@@ -254,6 +262,7 @@ impl DeviceSettings {
             keys.tests_per_worker.map(|tests| tests.0).or(self.tests_per_worker);
         self.retries = keys.retries.unwrap_or(self.retries);
         self.leftovers = keys.leftovers.unwrap_or(self.leftovers);
+        self.leaks = keys.leaks.unwrap_or(self.leaks);
         if let Some(diagnostics) = &keys.diagnostics {
             self.diagnostics = diagnostics.0.clone();
         }
@@ -273,6 +282,7 @@ impl From<OverrideKeys> for Override {
                 tests_per_worker: keys.tests_per_worker,
                 retries: keys.retries,
                 leftovers: keys.leftovers,
+                leaks: keys.leaks,
                 diagnostics: keys.diagnostics,
             },
         }

@@ -276,6 +276,24 @@ fn leftovers_are_judged_by_profile_and_device() {
 }
 
 #[test]
+fn leaks_are_judged_by_profile_and_device() {
+    let text = "
+        [profile.ci]
+        leaks = 'fail'
+        [[override]]
+        id = 'oclgrind-*'
+        leaks = 'off'
+        ";
+    let config = Project::new(&[("clmatrix.toml", text)]).config().unwrap();
+    let on = |profile, id| {
+        config.profile(profile).unwrap().settings_for(&device(id, "a platform")).leaks
+    };
+    assert_eq!(on("default", "pocl-cpu"), Leaks::Report);
+    assert_eq!(on("ci", "pocl-cpu"), Leaks::Fail);
+    assert_eq!(on("ci", "oclgrind-sim"), Leaks::Off);
+}
+
+#[test]
 fn a_project_can_turn_complaints_off() {
     let text = "[[override]]\nid = 'oclgrind-*'\ndiagnostics = []";
     let profile = Project::new(&[("clmatrix.toml", text)]).config().unwrap();
@@ -491,7 +509,7 @@ fn mistakes_in_the_configuration() {
         (
             "[profile.default]\nspeed = 3",
             [
-                "clmatrix.toml:2:1: unknown key `speed`; known: `devices`, `expected-devices`, `report-dir`, `strict-drivers`, `sync`, `keep-runs`, `deadline`, `flaky-result`, `timeout-factor`, `timeout`, `hang-budget`, `slots`, `tests-per-worker`, `retries`, `leftovers`",
+                "clmatrix.toml:2:1: unknown key `speed`; known: `devices`, `expected-devices`, `report-dir`, `strict-drivers`, `sync`, `keep-runs`, `deadline`, `flaky-result`, `timeout-factor`, `timeout`, `hang-budget`, `slots`, `tests-per-worker`, `retries`, `leftovers`, `leaks`",
                 "  |",
                 "2 | speed = 3",
                 "  | ^^^^^",

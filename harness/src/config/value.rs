@@ -222,6 +222,19 @@ pub enum Leftovers {
     Fail,
 }
 
+/// The verdict on references to contexts and memory objects that a test leaves behind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Leaks {
+    /// It is a note in the result.
+    #[default]
+    Report,
+    /// A test that passed has failed.
+    Fail,
+    /// They are not counted.
+    Off,
+}
+
 /// The lines that a driver writes to standard error when it finds an error of a test.
 #[derive(Clone, Debug)]
 pub(super) struct Diagnostics(pub(super) RegexSet);

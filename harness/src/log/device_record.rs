@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::system;
-use crate::config::{DeviceSettings, Leftovers};
+use crate::config::{DeviceSettings, Leaks, Leftovers};
 use crate::devices::TestDevice;
 use crate::devices::icd::Driver;
 use crate::devices::run_device::RunDevice;
@@ -65,6 +65,9 @@ pub struct SettingsRecord {
     pub retries: Option<u32>,
     /// The verdict on changes that a test leaves behind in its process.
     pub leftovers: Leftovers,
+    /// The verdict on objects of the driver that a test leaves behind.
+    #[serde(default)]
+    pub leaks: Leaks,
     /// The lines on standard error by which the driver reports an error.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<String>,
@@ -123,6 +126,7 @@ impl SettingsRecord {
             tests_per_worker: settings.tests_per_worker.map(|tests| tests as u64),
             retries: Some(settings.retries).filter(|retries| *retries > 0),
             leftovers: settings.leftovers,
+            leaks: settings.leaks,
             diagnostics: settings.diagnostics.patterns().to_vec(),
         }
     }

@@ -20,6 +20,7 @@ use crate::config::WrittenExpectation;
 use crate::devices::failure::{DriverFailure, FailedDriver, FailureKind};
 use crate::serde_time::{nanoseconds, rfc3339};
 use crate::verdict::{Expectation, ExpectedStatus, Outcome, Verdict, judge};
+use crate::worker::object_kind::ObjectKind;
 
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -42,6 +43,8 @@ pub enum Event {
     /// The properties of a device, queried once, before its first test. A device on which no test is run
     /// has none.
     Characterized(Characterized),
+    /// The objects that a driver counts, found before the first test of a device.
+    LeakCheck(LeakCheck),
     /// A test was handed to a worker.
     Started(Started),
     /// A test ended, in whatever way. The last line for a test has its result.
@@ -105,6 +108,19 @@ pub struct Characterized {
     #[schemars(with = "BTreeMap<String, String>")]
     pub properties: IndexMap<String, String>,
     /// The reason why there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// The objects by which leaks on a device are found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LeakCheck {
+    /// The device's id.
+    pub device: String,
+    /// The kinds of objects that the driver counts as references to their context. If there are none,
+    /// only the library's memory objects are counted.
+    pub counted: Vec<ObjectKind>,
+    /// The reason why the driver could not be asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -299,9 +315,14 @@ pub struct TestResult {
     /// The properties that the test recorded by [`record_property`](crate::record_property).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub properties: Vec<(String, String)>,
-    /// The changes that the test left behind in its process, a line each: `RLIMIT_NOFILE 1024 -> 0`.
+    /// The changes that the test left behind in its process, and the objects of the driver, a line each:
+    /// `RLIMIT_NOFILE 1024 -> 0`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_behind: Vec<String>,
+    /// The resident memory of the worker after the test, in bytes. Absent if it differs by less than 1 MiB
+    /// from the last one in the log.
+    #[serde(rename = "resident_bytes", skip_serializing_if = "Option::is_none")]
+    pub resident: Option<u64>,
     /// The place of the test in the source. The log has it in the plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<crate::verdict::Location>,
@@ -340,6 +361,7 @@ impl TestResult {
             stderr: String::new(),
             properties: Vec::new(),
             left_behind: Vec::new(),
+            resident: None,
             source: None,
             earlier: Vec::new(),
             output_at: None,

@@ -63,9 +63,11 @@ pub(super) struct FinishedLine {
     /// Names and values that the test recorded.
     #[serde(default)]
     properties: Vec<(String, String)>,
-    /// The changes that the test left behind in its process.
+    /// The changes that the test left behind in its process, and the objects of the driver.
     #[serde(default)]
     left_behind: Vec<String>,
+    /// The resident memory of the worker after the test, if it has changed by 1 MiB.
+    resident_bytes: Option<u64>,
     /// The place of the test in the source (format 1; later formats have it in the plan).
     source: Option<Location>,
 }
@@ -114,6 +116,7 @@ impl From<FinishedLine> for TestResult {
             stderr: line.stderr,
             properties: line.properties,
             left_behind: line.left_behind,
+            resident: line.resident_bytes,
             source: line.source,
             earlier: Vec::new(),
             output_at: None,

@@ -300,6 +300,7 @@ impl Sum {
                 let Characterized { device, properties, error } = known;
                 log.properties.insert(device, error.map_or(Ok(properties), Err));
             }
+            Event::LeakCheck(_) => {}
             Event::Started(started) => self.results.start(started),
             Event::Finished(mut result) => {
                 let end = result.started.checked_add(result.duration).unwrap_or(result.started);

@@ -23,7 +23,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, SysconfVar, sysconf};
 
 pub use baseline::Baseline;
 
@@ -464,6 +464,14 @@ impl Drop for AddressSpaceEnd {
         let _ = setrlimit(Resource::RLIMIT_AS, self.soft, self.hard);
         ENDS.fetch_sub(1, Ordering::Relaxed);
     }
+}
+
+/// Returns the resident memory of this process in bytes.
+pub fn resident_memory() -> Option<u64> {
+    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = statm.split(' ').nth(1)?.parse().ok()?;
+    let page = sysconf(SysconfVar::PAGE_SIZE).ok()??;
+    Some(pages * page as u64)
 }
 
 /// VmSize of this process, in bytes.

@@ -2,15 +2,15 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::config::{DeviceSettings, Leftovers};
+use crate::config::{DeviceSettings, Leaks, Leftovers};
 use crate::devices::TestDevice;
 use crate::devices::run_device::HOST;
 use crate::devices::selection::NO_DEVICE_FOUND;
-use crate::log::events::{self, Event, Probed, Started, TestName, TestResult};
+use crate::log::events::{self, Event, LeakCheck, Probed, Started, TestName, TestResult};
 use crate::registry::{Ignore, Test};
 use crate::report::counted;
 use crate::requirement;
@@ -20,6 +20,8 @@ use crate::run::plan::Planned;
 use crate::run::schedule::{RunState, WorkerConfig};
 use crate::run::test_worker::{Ran, TestWorker};
 use crate::verdict::{Expectation, ExpectedStatus, Outcome, Verdict};
+use crate::worker::leak_search::LeakSearch;
+use crate::worker::object_kind::ObjectKind;
 use crate::worker::parent::{Attempt, START_LIMIT, Worker, WorkerLost};
 
 /// After so many workers in a row that did not start, a device is given up. After so many in a row that
@@ -51,6 +53,8 @@ pub(super) struct DeviceRun<'a> {
     unexplained: Mutex<Vec<String>>,
     /// True if the properties of the device are recorded.
     is_characterized: Mutex<bool>,
+    /// The kinds of objects that the driver counts, once they are known.
+    counted: OnceLock<Vec<ObjectKind>>,
     failed_starts: AtomicUsize,
     /// Workers in a row that were lost when they made their first context.
     failed_preparations: AtomicUsize,
@@ -82,6 +86,7 @@ impl<'a> DeviceRun<'a> {
             hang_budget: HangBudget::new(config.settings.hang_budget),
             unexplained: Mutex::default(),
             is_characterized: Mutex::new(false),
+            counted: OnceLock::new(),
             failed_starts: AtomicUsize::new(0),
             failed_preparations: AtomicUsize::new(0),
         }
@@ -182,7 +187,7 @@ impl<'a> DeviceRun<'a> {
         if failed.load(Ordering::Relaxed) >= START_TRIES {
             return Ok(started);
         }
-        if started.worker.prepare(self.state.stop.signal()).is_ok() {
+        if self.prepare(&mut started.worker).is_ok() {
             failed.store(0, Ordering::Relaxed);
             return Ok(started);
         }
@@ -192,6 +197,37 @@ impl<'a> DeviceRun<'a> {
         match self.health.lost() {
             Some(lost) => Err(lost.not_run()),
             None => self.start_unprepared_worker(),
+        }
+    }
+
+    /// Prepares a worker. The first worker of the device finds out which objects the driver counts. If
+    /// the driver ends that worker, the others do not ask again.
+    fn prepare(&self, worker: &mut Worker) -> Result<(), WorkerLost> {
+        let search = self.leak_search();
+        let is_unknown = search == LeakSearch::Unknown;
+        let prepared = worker.prepare(search, self.state.stop.signal());
+        match &prepared {
+            Ok(Some(counted)) if is_unknown => self.record_leak_check(counted.clone(), None),
+            Err(WorkerLost::Failed(reason)) if is_unknown => {
+                self.record_leak_check(Vec::new(), Some(reason.clone()));
+            }
+            _ => {}
+        }
+        prepared.map(drop)
+    }
+
+    fn leak_search(&self) -> LeakSearch {
+        if self.config.settings.leaks == Leaks::Off || self.device.is_none() {
+            return LeakSearch::Off;
+        }
+        self.counted.get().cloned().map_or(LeakSearch::Unknown, LeakSearch::Known)
+    }
+
+    fn record_leak_check(&self, counted: Vec<ObjectKind>, error: Option<String>) {
+        if self.counted.set(counted.clone()).is_ok() {
+            let device = self.device_id().to_owned();
+            let check = LeakCheck { device, counted, error };
+            self.state.recorder.record(Event::LeakCheck(check));
         }
     }
 
@@ -358,8 +394,12 @@ impl<'a> DeviceRun<'a> {
     }
 
     /// Fails a test that passed, if the driver complains of it, or if it has left something behind
-    /// and the configuration makes that a failure.
+    /// and the configuration makes that a failure. Adds leaks to what it has left behind.
     fn fail_by_settings(settings: &DeviceSettings, test: &Test, attempt: &mut Attempt) {
+        let leaves_too_much = settings.leftovers == Leftovers::Fail
+            && !attempt.left_behind.is_empty()
+            || settings.leaks == Leaks::Fail && !attempt.leaks.is_empty();
+        attempt.left_behind.append(&mut attempt.leaks);
         if attempt.outcome != Some(Outcome::Passed) {
             return;
         }
@@ -369,7 +409,7 @@ impl<'a> DeviceRun<'a> {
                 location: None,
             });
             attempt.worker_survived = false;
-        } else if settings.leftovers == Leftovers::Fail && !attempt.left_behind.is_empty() {
+        } else if leaves_too_much {
             let message = events::left_behind_text(&attempt.left_behind);
             attempt.worker_survived = false;
             attempt.outcome = Some(Outcome::Failed { message, location: Some(test.location()) });

@@ -333,6 +333,7 @@ impl<'a> Slot<'a> {
             stderr: attempt.stderr,
             properties: attempt.properties,
             left_behind: attempt.left_behind,
+            resident: attempt.resident,
             ..TestResult::new(self.device_run.id(position), started, outcome, expectation)
         }
     }

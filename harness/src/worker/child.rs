@@ -14,6 +14,7 @@ use clmatrix::select::FoundPlatform;
 use clmatrix_characterize::Characterization;
 use clmatrix_characterize::measure::{Measured, Settings, SystemClock, Topic, measure};
 
+use super::leak_check::LeakCheck;
 use super::protocol::{
     Answer, DeviceAddress, Ended, Enumerated, ROLE_VARIABLE, Request, Role, Task,
 };
@@ -24,6 +25,9 @@ use crate::devices::icd::LoaderVariables;
 use crate::registry::{self, ShouldPanic, Test, TestReturn};
 use crate::verdict::{Location, Outcome};
 use crate::{fixtures, os};
+
+/// The least change of the resident memory that is logged, in bytes.
+const RESIDENT_STEP: u64 = 1 << 20;
 
 /// The reason of measurements that need an end of memory.
 const NO_END_OF_MEMORY: &str = "the memory of the process cannot be limited here";
@@ -68,16 +72,16 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
     let mut state = None;
     while let Some(Request { number, task }) = runner.next_request() {
         let answer = match task {
-            Task::Prepare => {
-                fixtures::start_the_driver();
-                state = Some(WorkerState::here());
-                Answer::Prepared { number }
+            Task::Prepare { leaks } => {
+                let counted = leaks.begin(fixtures::first_context());
+                state = Some(WorkerState::here(counted.is_some()));
+                Answer::Prepared { number, counted }
             }
             Task::Test { module, name } => {
                 let test = registry::find(&module, &name);
                 let test = test.expect("runner and worker are one executable");
                 // A worker that was not prepared takes the baseline now, without a context.
-                let state = state.get_or_insert_with(WorkerState::here);
+                let state = state.get_or_insert_with(|| WorkerState::here(false));
                 // The test may have forked, and its child must not go on as a second worker.
                 let Some(answer) = state.test(number, test) else { return 0 };
                 answer
@@ -133,22 +137,28 @@ fn measured(topic: Topic, settings: &Settings) -> Vec<Measured> {
 struct WorkerState {
     process: u32,
     baseline: os::Baseline,
+    finds_leaks: bool,
+    /// The resident memory that the log has last, in bytes.
+    resident: u64,
 }
 
 impl WorkerState {
-    fn here() -> Self {
-        Self { process: std::process::id(), baseline: os::Baseline::now() }
+    fn here(finds_leaks: bool) -> Self {
+        let baseline = os::Baseline::now();
+        Self { process: std::process::id(), baseline, finds_leaks, resident: 0 }
     }
 
     /// Runs a test and undoes what it leaves behind; `None` in a child that the test has forked.
     fn test(&mut self, number: u64, test: &Test) -> Option<Answer> {
         let started = Instant::now();
         property::take();
+        let check = self.finds_leaks.then(LeakCheck::begin);
         let mut outcome = run(test);
         let duration = started.elapsed();
         if std::process::id() != self.process {
             return None;
         }
+        let leaks = check.map(LeakCheck::end).unwrap_or_default();
         let left = self.baseline.restore();
         // The changes of a failed test end with this process.
         if !matches!(outcome, Outcome::Failed { .. })
@@ -166,8 +176,19 @@ impl WorkerState {
         let properties = property::take();
         let is_as_before = !left.remains();
         let left_behind = left.into_notes();
-        let ended = Ended { outcome, duration, properties, left_behind, is_as_before };
+        let resident = self.resident_if_changed();
+        let ended =
+            Ended { outcome, duration, properties, left_behind, leaks, resident, is_as_before };
         Some(Answer::Done { number, ended: Box::new(ended) })
+    }
+
+    fn resident_if_changed(&mut self) -> Option<u64> {
+        let now = os::resident_memory()?;
+        let has_changed = now.abs_diff(self.resident) >= RESIDENT_STEP;
+        has_changed.then(|| {
+            self.resident = now;
+            now
+        })
     }
 }
 

@@ -7,6 +7,10 @@
 pub mod capture;
 pub mod child;
 mod device_probe;
+pub(crate) mod kept_context;
+mod leak_check;
+pub(crate) mod leak_search;
+pub mod object_kind;
 pub mod parent;
 pub(crate) mod property;
 pub mod protocol;

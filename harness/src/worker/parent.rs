@@ -9,6 +9,8 @@ use clmatrix_characterize::Characterization;
 use clmatrix_characterize::measure::{Measured, Settings, Topic};
 
 use super::capture::Capture;
+use super::leak_search::LeakSearch;
+use super::object_kind::ObjectKind;
 use super::protocol::{Answer, ROLE_VARIABLE, Request, Role, Task};
 use crate::os::{ExitCause, Process, Source, StopSignal, Wakeup};
 use crate::registry::Test;
@@ -106,6 +108,10 @@ pub struct Attempt {
     pub properties: Vec<(String, String)>,
     /// The changes that the test left behind in its process, a line each.
     pub left_behind: Vec<String>,
+    /// The objects of the driver that the test left behind, a line each kind.
+    pub leaks: Vec<String>,
+    /// The resident memory of the worker in bytes, if it has changed.
+    pub resident: Option<u64>,
     /// True if the worker is still good for another test.
     pub worker_survived: bool,
     /// The number of this execution of the test, from 1.
@@ -210,13 +216,18 @@ impl Worker {
     }
 
     /// Makes the worker create and release a context and take its baseline, before its first test.
+    /// Returns the kinds of objects that the driver counts, if leaks are searched for.
     ///
     /// # Errors
     ///
     /// The driver ends the process, or hangs, when it makes a context.
-    pub fn prepare(&mut self, stop: &StopSignal) -> Result<(), WorkerLost> {
-        self.ask(Task::Prepare, START_LIMIT, stop, |answer| match answer {
-            Answer::Prepared { .. } => Ok(()),
+    pub fn prepare(
+        &mut self,
+        leaks: LeakSearch,
+        stop: &StopSignal,
+    ) -> Result<Option<Vec<ObjectKind>>, WorkerLost> {
+        self.ask(Task::Prepare { leaks }, START_LIMIT, stop, |answer| match answer {
+            Answer::Prepared { counted, .. } => Ok(counted),
             other => Err(other),
         })
     }
@@ -253,6 +264,8 @@ impl Worker {
                 attempt.duration = ended.duration;
                 attempt.properties = ended.properties;
                 attempt.left_behind = ended.left_behind;
+                attempt.leaks = ended.leaks;
+                attempt.resident = ended.resident;
                 Some(ended.outcome)
             }
             Reply::Answered(other) => {

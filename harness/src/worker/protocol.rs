@@ -10,6 +10,8 @@ use clmatrix_characterize::Characterization;
 use clmatrix_characterize::measure::Measured;
 use serde::{Deserialize, Serialize};
 
+use super::leak_search::LeakSearch;
+use super::object_kind::ObjectKind;
 use crate::devices::failure::DriverFailure;
 use crate::verdict::Outcome;
 
@@ -55,7 +57,10 @@ pub struct Request {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Task {
     /// Create and release a context, and take the baseline of the process.
-    Prepare,
+    Prepare {
+        /// The way in which leaks are found.
+        leaks: LeakSearch,
+    },
     /// Run this test.
     Test {
         /// `Test::module`.
@@ -101,6 +106,8 @@ pub enum Answer {
     Prepared {
         /// The number of the request.
         number: u64,
+        /// The kinds of objects that the driver counts, if they are known.
+        counted: Option<Vec<ObjectKind>>,
     },
     /// The test ended.
     Done {
@@ -155,6 +162,12 @@ pub struct Ended {
     pub properties: Vec<(String, String)>,
     /// The changes that the test left behind in its process, a line each.
     pub left_behind: Vec<String>,
+    /// The objects of the driver that the test left behind, a line each kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leaks: Vec<String>,
+    /// The resident memory of the process in bytes, if it has changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resident: Option<u64>,
     /// True if each change is undone.
     pub is_as_before: bool,
 }
@@ -164,7 +177,7 @@ impl Answer {
     pub fn number(&self) -> Option<u64> {
         match self {
             Self::Platforms(_) | Self::Ready | Self::NoDevice(_) => None,
-            Self::Prepared { number }
+            Self::Prepared { number, .. }
             | Self::Done { number, .. }
             | Self::Probed { number, .. }
             | Self::Left { number }

@@ -7,6 +7,7 @@ mod alone;
 pub mod delayed;
 pub mod flakes;
 mod hangs;
+mod leaks;
 mod leftovers;
 mod order;
 mod sick;

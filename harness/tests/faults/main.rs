@@ -11,6 +11,7 @@ mod event_log;
 mod expectations;
 mod faulty;
 mod flakes;
+mod leaks;
 mod leftovers;
 mod libtest;
 mod reports;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         event_log::CHECKS,
         characterize::CHECKS,
         drivers::CHECKS,
+        leaks::CHECKS,
         leftovers::CHECKS,
         libtest::CHECKS,
         reports::CHECKS,

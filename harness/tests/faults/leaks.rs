@@ -1,0 +1,148 @@
+//! Objects of the driver that a test leaves behind are found.
+
+use std::sync::LazyLock;
+
+use clmatrix_harness::log::read::RunLog;
+use clmatrix_harness::verdict::{Outcome, Verdict};
+use serde_json::Value;
+
+use crate::Check;
+use crate::support::{self, COMMAND, child, output, reports};
+
+pub const CHECKS: &[Check] = &[
+    ("leaks::each_kind_of_object_is_found", each_kind_of_object_is_found),
+    ("leaks::tests_that_leak_nothing_have_no_note", tests_that_leak_nothing_have_no_note),
+    ("leaks::the_log_says_what_drivers_count", the_log_says_what_drivers_count),
+    ("leaks::the_log_has_the_resident_memory", the_log_has_the_resident_memory),
+    ("leaks::a_profile_makes_them_failures", a_profile_makes_them_failures),
+    ("leaks::a_profile_turns_the_search_off", a_profile_turns_the_search_off),
+];
+
+/// A run of all tests of `faulty::leaks`.
+struct LeakRun {
+    log: RunLog,
+    lines: Vec<Value>,
+    status: Option<i32>,
+}
+
+impl LeakRun {
+    /// Runs the tests with these settings of the default profile.
+    fn new(settings: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        let config = folder.join("clmatrix.toml");
+        std::fs::write(&config, format!("[profile.default]\n{settings}\n")).expect("it is written");
+        let mut command = child(COMMAND, &["run", "faulty::leaks::", "--report-dir"]);
+        command.arg(folder).arg("--config").arg(config);
+        let status = output(command).status.code();
+        let log = support::log(folder);
+        let lines = std::fs::read_to_string(reports(folder).join("events.jsonl")).expect("a log");
+        let lines = lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        Self { log, lines, status }
+    }
+
+    fn events(&self, event: &str) -> Vec<&Value> {
+        self.lines.iter().filter(|line| line["event"] == event).collect()
+    }
+
+    /// The kinds of objects that the driver of a device counts.
+    fn counted(&self, device: &str) -> Vec<&str> {
+        let checks = self.events("leak-check");
+        let mut checks = checks.iter().filter(|check| check["device"] == device);
+        let check = checks.next().expect("the device is checked");
+        assert_eq!(checks.next(), None, "a device is checked once");
+        let kinds = check["counted"].as_array().expect("a list");
+        kinds.iter().map(|kind| kind.as_str().expect("a kind")).collect()
+    }
+}
+
+static RUN: LazyLock<LeakRun> = LazyLock::new(|| LeakRun::new(""));
+
+/// The devices of the run whose ids begin with `driver`.
+fn devices(driver: &str) -> impl Iterator<Item = &'static str> {
+    let ids = RUN.log.header.devices.iter().map(|device| device.id.as_str());
+    ids.filter(move |id| id.starts_with(driver))
+}
+
+fn the_log_says_what_drivers_count() {
+    for (driver, counted) in [
+        ("pocl-", &["queue", "buffer", "event", "program"][..]),
+        ("rusticl-", &["queue", "buffer", "event", "program"]),
+        ("oclgrind-", &["queue", "buffer", "program"]),
+        ("intel-cpu", &[]),
+    ] {
+        for device in devices(driver) {
+            assert_eq!(RUN.counted(device), counted, "{device}");
+        }
+    }
+}
+
+fn each_kind_of_object_is_found() {
+    assert_eq!(RUN.status, Some(0));
+    for (test, kind, references) in [
+        ("leaks_a_context", "", "1 reference to a context"),
+        // One of the driver, one of the library.
+        ("leaks_a_queue", "queue", "2 references to a context"),
+        ("leaks_a_buffer", "buffer", "2 references to a context"),
+        ("leaks_an_event", "event", "1 reference to a context"),
+        ("leaks_a_program", "program", "1 reference to a context"),
+        ("leaks_two_contexts", "", "2 references to 2 contexts"),
+    ] {
+        for result in support::results(&RUN.log, &format!("leaks::{test}")) {
+            let counted = RUN.counted(result.test_and_device().1);
+            let is_counted = !counted.is_empty() && (kind.is_empty() || counted.contains(&kind));
+            let mut expected = Vec::from_iter(is_counted.then_some(references));
+            expected.extend((kind == "buffer").then_some("1 memory object"));
+            assert_eq!(result.verdict, Verdict::Pass, "{}: {:?}", result.test, result.outcome);
+            assert_eq!(result.left_behind, expected, "{}", result.test);
+        }
+    }
+}
+
+fn tests_that_leak_nothing_have_no_note() {
+    for test in [
+        "leaks_nothing",
+        "caches_a_value_for_a_context",
+        "releases_a_buffer_later",
+        "lets_a_command_fail",
+        "a_released_context_ends_before_the_next",
+        "contexts_have_ended_before_the_next_test",
+    ] {
+        for result in support::results(&RUN.log, &format!("leaks::{test}")) {
+            assert!(result.verdict.is_as_expected(), "{}: {:?}", result.test, result.outcome);
+            assert_eq!(result.left_behind, [""; 0], "{}", result.test);
+        }
+    }
+}
+
+/// At least in the result of the first test of each worker.
+fn the_log_has_the_resident_memory() {
+    for result in support::results(&RUN.log, "leaks::leaks_a_context") {
+        let resident = result.resident.expect("the first test has it");
+        assert!((1 << 20..1 << 40).contains(&resident), "{resident} bytes");
+    }
+}
+
+fn a_profile_makes_them_failures() {
+    let run = LeakRun::new("leaks = \"fail\"");
+    assert_eq!(run.status, Some(1));
+    for result in support::results(&run.log, "leaks::leaks_a_buffer") {
+        let Outcome::Failed { message, location: Some(location) } = &result.outcome else {
+            panic!("{}: {:?}", result.test, result.outcome)
+        };
+        assert!(message.ends_with("left behind: 1 memory object"), "{message}");
+        assert!(location.file.ends_with("leaks.rs"), "{}", location.file);
+    }
+    for result in support::results(&run.log, "leaks::leaks_nothing") {
+        assert_eq!(result.verdict, Verdict::Pass, "{}: {:?}", result.test, result.outcome);
+    }
+}
+
+fn a_profile_turns_the_search_off() {
+    let run = LeakRun::new("leaks = \"off\"");
+    assert_eq!(run.status, Some(0));
+    assert_eq!(run.events("leak-check"), [&Value::Null; 0]);
+    for result in support::results(&run.log, "leaks::leaks_a_buffer") {
+        assert_eq!(result.left_behind, [""; 0], "{}", result.test);
+    }
+}
