@@ -21,7 +21,13 @@ pub const CHECKS: &[Check] = &[
     ("flakes::a_flaky_result_may_pass", a_flaky_result_may_pass),
     ("flakes::a_crash_may_be_flaky", a_crash_may_be_flaky),
     ("flakes::the_test_that_breaks_another_is_found", the_test_that_breaks_another_is_found),
+    (
+        "flakes::a_diagnostic_of_the_driver_may_depend_on_order",
+        a_diagnostic_of_the_driver_may_depend_on_order,
+    ),
     ("flakes::a_test_that_always_fails_is_no_flake", a_test_that_always_fails_is_no_flake),
+    ("flakes::a_worker_is_not_used_after_leftovers", a_worker_is_not_used_after_leftovers),
+    ("flakes::an_unexpected_pass_is_not_repeated", an_unexpected_pass_is_not_repeated),
     ("flakes::an_expected_failure_is_not_repeated", an_expected_failure_is_not_repeated),
     ("flakes::a_stop_keeps_the_first_attempt", a_stop_keeps_the_first_attempt),
 ];
@@ -174,6 +180,28 @@ fn the_test_that_breaks_another_is_found() {
     }
 }
 
+fn a_diagnostic_of_the_driver_may_depend_on_order() {
+    let config = "[[override]]\nid = \"pocl*\"\ndiagnostics = [\"^broken\"]\nretries = 1\n";
+    let tests = ["breaks_a_later_test@", "complains_without_order@"];
+    let mut run = FlakyRun::new(&tests, &["--bisect"]).configured(config);
+    let (status, page) = run.end();
+    assert_eq!(status, Some(1), "{page}");
+    let result = run.result("complains_without_order");
+    assert_eq!(result.verdict, Verdict::OrderDependent, "{page}");
+    assert!(result.broken_by.is_some_and(|test| test.contains("breaks_a_later_test")));
+}
+
+fn a_worker_is_not_used_after_leftovers() {
+    let config = "[profile.default]\nleftovers = \"fail\"\nretries = 1\n";
+    let mut run = FlakyRun::new(&["changes_its_folder@"], &[]).configured(config);
+    let (status, page) = run.end();
+    assert_eq!(status, Some(1), "{page}");
+    let result = run.result("changes_its_folder");
+    let [first] = &result.earlier[..] else { panic!("{result:?}") };
+    assert_eq!((first.verdict, result.verdict), (Verdict::Fail, Verdict::Fail));
+    assert_ne!(first.worker, result.worker);
+}
+
 fn a_test_that_always_fails_is_no_flake() {
     let tests = ["runs_in_between", "fails_always@"];
     let mut run = FlakyRun::new(&tests, &["--retries", "2", "--bisect"]);
@@ -192,17 +220,26 @@ fn a_test_that_always_fails_is_no_flake() {
     }
 }
 
-fn an_expected_failure_is_not_repeated() {
-    let mut run = FlakyRun::new(&["fails_always@"], &["--retries", "1"]).configured("");
+/// Runs a test with retries that is expected to fail. Returns its only attempt.
+fn attempt_that_is_expected_to_fail(test: &str) -> TestResult {
+    let mut run = FlakyRun::new(&[&format!("{test}@")], &["--retries", "1"]).configured("");
     let expectations = run.folder.path().join("expectations");
     std::fs::create_dir(&expectations).expect("a folder");
-    let expected = "[[expect]]\ntest = \"faulty::flakes::fails_always\"\nid = \"*\"\nstatus = \"fail\"\nreason = \"bug 7\"\n";
+    let expected = "[[expect]]\ntest = \"*\"\nid = \"*\"\nstatus = \"fail\"\nreason = \"bug 7\"\n";
     std::fs::write(expectations.join("all.toml"), expected).expect("it is written");
-    let (status, page) = run.end();
-    assert_eq!(status, Some(0), "{page}");
-    let result = run.result("fails_always");
+    run.end();
+    assert_eq!(executions(run.folder.path(), test), 1);
+    run.result(test)
+}
+
+fn an_expected_failure_is_not_repeated() {
+    let result = attempt_that_is_expected_to_fail("fails_always");
     assert_eq!((result.verdict, result.attempt), (Verdict::ExpectedFail, 1));
-    assert_eq!(executions(run.folder.path(), "fails_always"), 1);
+}
+
+fn an_unexpected_pass_is_not_repeated() {
+    let result = attempt_that_is_expected_to_fail("needs_order");
+    assert_eq!((result.verdict, result.attempt), (Verdict::UnexpectedPass, 1));
 }
 
 fn executions(folder: &Path, test: &str) -> u64 {

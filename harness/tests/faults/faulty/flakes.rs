@@ -76,3 +76,18 @@ fn needs_order(ctx_factory: CtxFactory) {
     use_the_device(ctx_factory);
     assert!(!IS_BROKEN.load(Ordering::Relaxed), "another test broke this one");
 }
+
+#[clmatrix_harness::test]
+fn complains_without_order(ctx_factory: CtxFactory) {
+    use_the_device(ctx_factory);
+    if IS_BROKEN.load(Ordering::Relaxed) {
+        eprintln!("broken by another test");
+    }
+}
+
+#[clmatrix_harness::test]
+fn changes_its_folder(ctx_factory: CtxFactory) {
+    execution("changes_its_folder");
+    use_the_device(ctx_factory);
+    std::env::set_current_dir("/").expect("there is a root");
+}
