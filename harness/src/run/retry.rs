@@ -1,4 +1,4 @@
-//! The repeats of a test that went wrong.
+//! The repeats of a test that goes wrong.
 //!
 //! A test that passes alone, in a fresh worker, is flaky, unless it goes wrong again after the tests that
 //! its first worker had run before it: then it depends on their order.
@@ -12,7 +12,7 @@ use crate::run::device_run::DeviceRun;
 use crate::run::test_worker::Ran;
 use crate::verdict::{Verdict, judge};
 
-/// A test whose first attempt went wrong.
+/// A test that has run.
 pub(super) struct Retry<'a> {
     pub device_run: &'a DeviceRun<'a>,
     /// The position of the entry in the plan.
@@ -22,7 +22,7 @@ pub(super) struct Retry<'a> {
 }
 
 impl Retry<'_> {
-    /// Repeats the test until it does not go wrong, or was repeated often enough. `repeat` runs it alone,
+    /// Repeats the test if it went wrong, until it does not, or was repeated often enough. `repeat` runs it alone,
     /// and returns `None` if there is no result.
     pub fn run(
         &self,

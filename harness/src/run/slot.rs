@@ -64,12 +64,10 @@ impl<'a> Slot<'a> {
         let at = Instant::now();
         let undisturbed = self.repeat_if_disturbed(position, started, &mut turn, first);
         let (attempt, history) = self.attribute_crash(position, started, at, undisturbed);
-        let mut result = self.result(position, started, attempt, expectation);
+        let result = self.result(position, started, attempt, expectation);
         let mut needs_probe = self.needs_probe(&result.test, &result.outcome);
-        if result.verdict.is_failure() {
-            let retry = Retry { device_run, position, history };
-            result = retry.run(result, || self.repeat(position, &mut needs_probe));
-        }
+        let retry = Retry { device_run, position, history };
+        let result = retry.run(result, || self.repeat(position, &mut needs_probe));
         recorder.finished(position, &result);
         // Else the run would stop one test later.
         let counts = device_run.state.run.max_fail.is_some() && !result.is_as_expected();

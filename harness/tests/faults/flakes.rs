@@ -141,11 +141,12 @@ fn a_flaky_result_may_pass() {
 }
 
 fn a_crash_may_be_flaky() {
-    let mut run = FlakyRun::new(&["aborts_at_first@"], &["--retries", "1"]);
+    let mut run = FlakyRun::new(&["aborts_at_first@"], &["--retries", "3"]);
     let (status, page) = run.end();
     assert_eq!(status, Some(1), "{page}");
     let result = run.result("aborts_at_first");
-    assert_eq!(result.verdict, Verdict::Flaky, "{page}");
+    assert_eq!((result.verdict, result.attempt), (Verdict::Flaky, 2), "{page}");
+    assert_eq!(executions(run.folder.path(), "aborts_at_first"), 2);
     assert!(run.junit(device(&result)).contains("<flakyError type=\"crash\" message=\"SIGABRT"));
 }
 
