@@ -96,8 +96,10 @@ impl Observer for Results {
 
 fn report(results: &[TestResult]) {
     for result in results {
-        print!("{}", result.stdout);
-        eprint!("{}", result.stderr);
+        for attempt in result.earlier.iter().chain([result]) {
+            print!("{}", attempt.stdout);
+            eprint!("{}", attempt.stderr);
+        }
         println!("{}: {}", result.test, result.summary());
         if !result.left_behind.is_empty() {
             println!("{}", left_behind_text(&result.left_behind));
