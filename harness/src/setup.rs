@@ -16,6 +16,7 @@ use crate::devices::selection::{Choices, NoDevices, select};
 use crate::devices::{Machine, TestDevice};
 use crate::registry::Test;
 use crate::run::plan::{Plan, Planned};
+use crate::run::repeat::Repeat;
 use crate::run::schedule::{Run, WorkerConfig};
 use crate::verdict::Expectation;
 use crate::worker::parent::WorkerCommand;
@@ -221,6 +222,7 @@ impl Setup {
             include_ignored: false,
             max_fail: None,
             seed: None,
+            repeat: Repeat::default(),
             durations: HashMap::new(),
             deadline: self.profile.deadline(),
             bisect: false,

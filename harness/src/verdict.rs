@@ -147,6 +147,24 @@ impl Verdict {
         matches!(self, Self::Fail | Self::Crash | Self::Timeout)
     }
 
+    /// Returns whether this is the worse of two verdicts on one test.
+    pub(crate) fn is_worse_than(self, other: Self) -> bool {
+        let severity = |verdict: Self| match verdict {
+            Self::Pass => 0,
+            Self::Skip | Self::Ignored => 1,
+            Self::ExpectedFail => 2,
+            Self::NotRun => 3,
+            Self::Flaky => 4,
+            Self::UnexpectedPass => 5,
+            Self::OrderDependent => 6,
+            Self::Fail => 7,
+            Self::Timeout => 8,
+            Self::Crash => 9,
+            Self::Unknown => 10,
+        };
+        severity(self) > severity(other)
+    }
+
     /// The name in reports: `pass`, `expected-fail`, ...
     pub fn name(self) -> &'static str {
         match self {

@@ -19,6 +19,7 @@ use crate::report::{self, shell_quoted};
 use crate::run::execution::{Execution, Finished};
 use crate::run::plan::Plan;
 use crate::run::progress::{Detail, Progress};
+use crate::run::repeat::Repeat;
 use crate::run::schedule::shuffle_seed;
 use crate::setup::{Options, Setup};
 use crate::target::Target;
@@ -83,6 +84,15 @@ pub struct RunArguments {
     /// Run the tests of each device in the order of this seed.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// Run the tests of each device this number of times, in rounds.
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
+    repeat: Option<u32>,
+    /// Run the tests of each device in rounds, and start none after this time.
+    #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
+    repeat_for: Option<Duration>,
+    /// Run the tests of each device in rounds, until a result on the device is unexpected.
+    #[arg(long)]
+    until_fail: bool,
     /// Stop the run after this time, and write the reports [default: the profile's, else never].
     #[arg(long, value_name = "TIME", value_parser = time_limit)]
     deadline: Option<Duration>,
@@ -152,6 +162,11 @@ pub fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyErro
     run.deadline = arguments.deadline.or(run.deadline);
     run.seed = shuffle_seed(arguments.shuffle, arguments.seed);
     run.bisect = arguments.bisect;
+    run.repeat = Repeat {
+        rounds: arguments.repeat,
+        time: arguments.repeat_for,
+        until_fail: arguments.until_fail,
+    };
     run.echo = arguments.no_capture;
     run.characterize = arguments.characterize;
     let command = RunCommand::new(arguments.rerun_command(&setup), arguments.filter.clone());

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::device_record::DeviceRecord;
 use super::finished::FinishedLine;
 use super::plan::{PlannedDevice, PlannedTests};
+use super::round_results::RoundCounts;
 use super::run_header::RunHeader;
 use crate::config::WrittenExpectation;
 use crate::devices::failure::{DriverFailure, FailedDriver, FailureKind};
@@ -138,7 +139,7 @@ pub struct Started {
     #[schemars(with = "String")]
     pub time: SystemTime,
     /// Counts the executions of this test on this device, from 1.
-    #[serde(default = "first_attempt")]
+    #[serde(default = "first")]
     pub attempt: u32,
     /// The number of the worker, unique in the run, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -161,8 +162,13 @@ pub enum TestName {
     Id(String),
 }
 
-pub(super) fn first_attempt() -> u32 {
+pub(super) fn first() -> u32 {
     1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+fn is_first(round: &u32) -> bool {
+    *round == 1
 }
 
 /// A crash was attributed to another test than the one that was running.
@@ -294,6 +300,9 @@ pub struct TestResult {
     pub broken_by: Option<String>,
     /// The number of this execution of the test, from 1.
     pub attempt: u32,
+    /// The round of its device over the tests, from 1.
+    #[serde(skip_serializing_if = "is_first")]
+    pub round: u32,
     /// The number of the worker that ran it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worker: Option<u32>,
@@ -330,6 +339,9 @@ pub struct TestResult {
     /// of their own.
     #[serde(skip)]
     pub earlier: Vec<TestResult>,
+    /// The counts of its rounds, if there are several. A line of the log is of one round.
+    #[serde(skip)]
+    pub rounds: Option<Box<RoundCounts>>,
     /// The bytes of the line in the log, if the outputs are there alone.
     #[serde(skip)]
     pub(crate) output_at: Option<std::ops::Range<u64>>,
@@ -353,6 +365,7 @@ impl TestResult {
             tolerated: false,
             broken_by: None,
             attempt: 1,
+            round: 1,
             worker: None,
             slot: None,
             duration: Duration::ZERO,
@@ -364,13 +377,29 @@ impl TestResult {
             resident: None,
             source: None,
             earlier: Vec::new(),
+            rounds: None,
             output_at: None,
         }
+    }
+
+    /// The time at which it ended.
+    pub fn end(&self) -> SystemTime {
+        self.started.checked_add(self.duration).unwrap_or(self.started)
     }
 
     /// The parts of the id before and after the last `@`.
     pub fn test_and_device(&self) -> (&str, &str) {
         self.test.rsplit_once('@').unwrap_or((&self.test, "host"))
+    }
+
+    /// Replaces this result by a later one of the same round, which keeps its other attempts.
+    pub(super) fn supersede(&mut self, mut later: Self) {
+        later.earlier = std::mem::take(&mut self.earlier);
+        later.earlier.retain(|attempt| attempt.attempt != later.attempt);
+        let before = std::mem::replace(self, later);
+        if before.verdict != Verdict::NotRun && before.attempt != self.attempt {
+            self.earlier.push(before);
+        }
     }
 
     /// Returns whether the run may still succeed with this result.

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::events::{TestResult, first_attempt};
+use super::events::{TestResult, first};
 use crate::serde_time::{nanoseconds, rfc3339};
 use crate::verdict::{ExpectedStatus, Location, Outcome, Verdict};
 
@@ -40,8 +40,11 @@ pub(super) struct FinishedLine {
     /// The id of the test after which this test goes wrong. Absent if it is not known.
     broken_by: Option<String>,
     /// Counts the executions of this test on this device, from 1.
-    #[serde(default = "first_attempt")]
+    #[serde(default = "first")]
     attempt: u32,
+    /// The round of the device over its tests, from 1.
+    #[serde(default = "first")]
+    round: u32,
     /// The number of the worker.
     worker: Option<u32>,
     /// The slot of the device.
@@ -108,6 +111,7 @@ impl From<FinishedLine> for TestResult {
             tolerated: line.tolerated,
             broken_by: line.broken_by,
             attempt: line.attempt,
+            round: line.round,
             worker: line.worker,
             slot: line.slot,
             duration: line.duration,
@@ -119,6 +123,7 @@ impl From<FinishedLine> for TestResult {
             resident: line.resident_bytes,
             source: line.source,
             earlier: Vec::new(),
+            rounds: None,
             output_at: None,
         }
     }

@@ -10,6 +10,7 @@ pub(crate) mod lock;
 pub mod plan;
 pub mod read;
 pub mod recorder;
+pub mod round_results;
 pub mod run_header;
 #[cfg(test)]
 pub(crate) mod sample;

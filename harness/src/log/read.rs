@@ -1,6 +1,7 @@
 //! Reads an event log back: from the events, in their order, to one result for each test.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
@@ -16,6 +17,7 @@ use crate::log::events::{
     Characterized, Charged, DeviceLost, Event, Started, TestName, TestResult,
 };
 use crate::log::plan::PlannedTest;
+use crate::log::round_results::RoundResults;
 use crate::log::run_header::RunHeader;
 use crate::target::{CANNOT_RUN, NOT_ALL_RUN, SUCCESS, UNEXPECTED};
 use crate::verdict::{Location, Outcome, Verdict};
@@ -252,6 +254,7 @@ impl RunLog {
         } else if interrupted
             || results.is_empty()
             || results.iter().any(|result| result.verdict == Verdict::NotRun)
+            || !self.lost.is_empty()
         {
             NOT_ALL_RUN
         } else {
@@ -270,7 +273,8 @@ fn read_line(path: &Path, place: &Range<u64>) -> Option<TestResult> {
 
 /// Adds up the events of a run, while it goes on or from its log.
 ///
-/// A later result of a test replaces an earlier one. A test that was started but did not finish has
+/// A later result of a test replaces an earlier one of the same round. The worst result of all rounds is that
+/// of the test. A test that was started but did not finish has
 /// not run: its result is unknown.
 #[derive(Default)]
 pub struct Sum {
@@ -303,8 +307,7 @@ impl Sum {
             Event::LeakCheck(_) => {}
             Event::Started(started) => self.results.start(started),
             Event::Finished(mut result) => {
-                let end = result.started.checked_add(result.duration).unwrap_or(result.started);
-                let so_far = end.duration_since(log.header.time).unwrap_or_default();
+                let so_far = result.end().duration_since(log.header.time).unwrap_or_default();
                 log.duration = log.duration.max(so_far);
                 if result.stdout.len() + result.stderr.len() > LONG_OUTPUT
                     && let Some(place) = in_file
@@ -353,6 +356,12 @@ impl Sum {
         Ok(())
     }
 
+    /// The result of a test so far.
+    pub(crate) fn result(&mut self, test: &str) -> &TestResult {
+        let place = self.results.place(test);
+        &self.results.in_order[place]
+    }
+
     /// The results so far.
     pub(crate) fn results(&self) -> &[TestResult] {
         &self.results.in_order
@@ -387,13 +396,15 @@ struct Results {
     places: IndexMap<String, Vec<Option<u32>>>,
     /// Tests, and devices, that have no place yet.
     planned: Vec<(u32, u32)>,
+    /// The rounds of the tests that have several, by their places.
+    rounds: HashMap<usize, RoundResults>,
 }
 
 impl Results {
     /// Adds a test to the list. A test of format 1 has its device in its id.
     fn plan(&mut self, test: PlannedTest) {
         if test.path.contains('@') {
-            self.of(&test.path);
+            self.place(&test.path);
         } else {
             self.tests.insert(test.path.clone(), test);
         }
@@ -423,7 +434,7 @@ impl Results {
     }
 
     /// The place for the result of a test on a device.
-    fn at(&mut self, test: u32, device: u32) -> &mut TestResult {
+    fn at(&mut self, test: u32, device: u32) -> usize {
         let (path, planned) = self.tests.get_index(test as usize).expect("a known test");
         let (id, places) = self.places.get_index_mut(device as usize).expect("a known device");
         let in_order = &mut self.in_order;
@@ -433,11 +444,11 @@ impl Results {
             in_order.push(not_run([path, "@", id].concat(), planned, started));
             in_order.len() as u32 - 1
         });
-        &mut in_order[place as usize]
+        place as usize
     }
 
     /// The place for the result of the test with this id.
-    fn of(&mut self, id: &str) -> &mut TestResult {
+    fn place(&mut self, id: &str) -> usize {
         self.lay_out();
         let (path, device) = id.rsplit_once('@').unwrap_or((id, HOST));
         let device = self.device(device);
@@ -448,8 +459,8 @@ impl Results {
     }
 
     fn start(&mut self, started: Started) {
-        let result = match (started.test, started.device) {
-            (TestName::Id(id), _) => self.of(&id),
+        let place = match (started.test, started.device) {
+            (TestName::Id(id), _) => self.place(&id),
             (TestName::Position(test), Some(device)) if (test as usize) < self.tests.len() => {
                 self.lay_out();
                 let device = self.device(&device);
@@ -457,20 +468,28 @@ impl Results {
             }
             (TestName::Position(_), _) => return,
         };
-        result.started = started.time;
+        let result = &mut self.in_order[place];
+        if result.verdict == Verdict::NotRun {
+            result.started = started.time;
+        }
     }
 
     fn finish(&mut self, mut result: TestResult) {
-        let place = self.of(&result.test);
-        result.source = result.source.or_else(|| place.source.take());
-        // The place keeps its own text, which stands beside those of other tests in memory.
-        std::mem::swap(&mut result.test, &mut place.test);
-        result.earlier = std::mem::take(&mut place.earlier);
-        result.earlier.retain(|attempt| attempt.attempt != result.attempt);
-        let before = std::mem::replace(place, result);
-        if before.verdict != Verdict::NotRun && before.attempt != place.attempt {
-            place.earlier.push(before);
+        let place = self.place(&result.test);
+        let known = &mut self.in_order[place];
+        if result.round > 1 && result.verdict == Verdict::NotRun {
+            return;
         }
+        if result.round > 1 || self.rounds.contains_key(&place) {
+            result.source = result.source.or_else(|| known.source.clone());
+            let rounds = self.rounds.entry(place).or_insert_with(|| RoundResults::new(known));
+            *known = rounds.add(result);
+            return;
+        }
+        result.source = result.source.or_else(|| known.source.take());
+        // The place keeps its own text, which stands beside those of other tests in memory.
+        std::mem::swap(&mut result.test, &mut known.test);
+        known.supersede(result);
     }
 }
 
@@ -527,6 +546,11 @@ mod tests {
         Line::read(&line).unwrap().event.expect("a known event")
     }
 
+    fn not_run(test: &str) -> Event {
+        let outcome = Outcome::NotRun { reason: "stopped".to_owned() };
+        Event::Finished(Box::new(result(test, outcome)))
+    }
+
     fn end() -> Event {
         end_after(false, Duration::from_secs(9))
     }
@@ -542,7 +566,13 @@ mod tests {
     #[test]
     fn one_result_for_each_planned_test() {
         use Verdict::{Fail, NotRun, Pass};
-        let cases: [(_, Vec<Event>, &[_]); 6] = [
+        let second = |event: Event| match event {
+            Event::Finished(result) => {
+                Event::Finished(Box::new(TestResult { round: 2, ..*result }))
+            }
+            event => event,
+        };
+        let cases: [(_, Vec<Event>, &[_]); 8] = [
             (
                 "in the plan's order",
                 vec![plan(&["s::a@d", "s::b@d"]), passed("s::b@d"), failed("s::a@d")],
@@ -559,6 +589,16 @@ mod tests {
                 "a rerun that never finished leaves the first result",
                 vec![plan(&["s::a@d"]), failed("s::a@d"), started("s::a@d")],
                 &[("s::a@d", Fail)],
+            ),
+            (
+                "a result of a later round does not replace a worse one",
+                vec![plan(&["s::a@d"]), failed("s::a@d"), second(passed("s::a@d"))],
+                &[("s::a@d", Fail)],
+            ),
+            (
+                "a later round that was not run does not count",
+                vec![plan(&["s::a@d"]), passed("s::a@d"), second(not_run("s::a@d"))],
+                &[("s::a@d", Pass)],
             ),
             (
                 "not planned, or planned twice",
@@ -637,6 +677,13 @@ mod tests {
         let absent = Event::DeviceAbsent(DeviceAbsent { expected: "intel-*".to_owned() });
         let driver = |strict| Event::DriverFailed(DriverFailed::new(failed_driver(), strict));
         let cut_short = end_after(true, Duration::ZERO);
+        let text = |text: &str| text.to_owned();
+        let lost = Event::DeviceLost(DeviceLost {
+            device: text("d"),
+            reason: text("hung"),
+            after: text("s::a@d"),
+            suspects: Vec::new(),
+        });
         let cases = [
             (vec![begin(), passed("s::a@d"), end()], true),
             (vec![begin(), passed("s::a@d")], false),
@@ -646,6 +693,7 @@ mod tests {
             (vec![begin(), flaky_event(true), end()], true),
             (vec![begin(), plan(&["s::a@d"]), end()], false),
             (vec![begin(), absent, passed("s::a@d"), end()], false),
+            (vec![begin(), passed("s::a@d"), lost, end()], false),
             (vec![begin(), driver(false), passed("s::a@d"), end()], true),
             (vec![begin(), driver(true), passed("s::a@d"), end()], false),
             (vec![no_device.clone(), passed("s::a@host"), end()], true),

@@ -38,6 +38,9 @@ pub trait Observer: std::marker::Sync {
     /// A result comes after all: that of a test whose result was final, or of no test of the plan.
     fn late(&self, result: &TestResult);
 
+    /// The result of a test in one of several rounds is final. After the last round, `settled` has its worst.
+    fn settled_in_round(&self, _position: usize, _result: &TestResult) {}
+
     /// The result of a test is final. Called once for each entry of the plan.
     fn settled(&self, position: usize, result: &TestResult);
 }
@@ -187,7 +190,8 @@ impl<'a> Recorder<'a> {
 
     /// Records the result of a test; a later result of the same test replaces it.
     pub fn finished(&self, position: usize, result: &TestResult) {
-        if let Outcome::NotRun { .. } = result.outcome {
+        // In later rounds, the test has a result.
+        if let (Outcome::NotRun { .. }, 1) = (&result.outcome, result.round) {
             self.lacks_results.store(true, Ordering::Relaxed);
         }
         self.record(Event::Finished(Box::new(result.clone())));
@@ -209,6 +213,17 @@ impl<'a> Recorder<'a> {
     /// Passes a result that nothing can change any more to the observer.
     pub fn settled(&self, position: usize, result: &TestResult) {
         self.observer.settled(position, result);
+    }
+
+    /// Passes the result of a test in one of several rounds to the observer.
+    pub fn settled_in_round(&self, position: usize, result: &TestResult) {
+        self.observer.settled_in_round(position, result);
+    }
+
+    /// Passes the worst result of a test to the observer, after all rounds.
+    pub fn settled_after_rounds(&self, position: usize, test: &str) {
+        let result = self.sinks().sum.as_mut().map(|sum| sum.result(test).clone());
+        self.observer.settled(position, &result.expect("a run with rounds has a log"));
     }
 
     /// Records the end that `end` makes of the sum of all events so far.

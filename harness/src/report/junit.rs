@@ -201,7 +201,10 @@ fn attempts(log: &RunLog, result: &TestResult) -> io::Result<Vec<u8>> {
 fn verdict(log: &RunLog, result: &TestResult) -> junit_report::TestResult {
     use junit_report::TestResult as Junit;
     let type_ = result.verdict.name().to_owned();
-    let message = || one_line(&headline(result));
+    let message = || match &result.rounds {
+        Some(rounds) => one_line(&format!("{rounds}: {}", headline(result))),
+        None => one_line(&headline(result)),
+    };
     match result.verdict {
         Verdict::Pass => Junit::Success,
         Verdict::Flaky if result.tolerated => Junit::Success,
@@ -274,6 +277,11 @@ fn properties(log: &RunLog, device: &str, results: &[&TestResult]) -> Vec<(Strin
     }
     if let Some(known) = log.properties.get(device) {
         properties.extend(characterized_properties(known));
+    }
+    if let Some(rounds) =
+        results.iter().filter_map(|result| result.rounds.as_deref()).map(|counts| counts.ran).max()
+    {
+        properties.push(("rounds".to_owned(), rounds.to_string()));
     }
     let version = |(name, version): &(String, String)| (format!("version.{name}"), version.clone());
     properties.extend(header.versions.iter().map(version));

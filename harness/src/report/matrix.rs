@@ -12,7 +12,7 @@ use super::excerpt;
 use super::table::{self, Color, Column, Group, MIN_WIDTH, cut, wrap};
 use super::text::{clean, first_line, one_line};
 use super::{
-    SUSPECT, by_device, counted, human, junit_path, outcome_line, rerun, shell_quoted,
+    SUSPECT, by_device, counted, human, junit_path, outcome_line, rerun, rounds, shell_quoted,
     without_message,
 };
 use crate::devices::failure::FailedDriver;
@@ -290,7 +290,9 @@ impl Page<'_> {
     }
 
     fn message(&self, result: &TestResult) -> String {
-        let mut text = result.attempts().map_or_else(String::new, |found| self.wrapped(&found));
+        let rounds = result.rounds.as_ref().map(ToString::to_string);
+        let found = rounds.into_iter().chain(result.attempts());
+        let mut text: String = found.map(|found| self.wrapped(&found)).collect();
         let result = result.decisive();
         let message = match &result.outcome {
             Outcome::Failed { message, .. } if !result.verdict.is_as_expected() => clean(message),
@@ -389,6 +391,13 @@ impl Page<'_> {
             counted(header.devices.len(), "device"),
             human(self.log.duration)
         );
+        match rounds(results) {
+            Some((fewest, most)) if fewest < most => {
+                sentence += &format!(", {fewest} to {most} rounds");
+            }
+            Some((_, most)) => sentence += &format!(", {most} rounds"),
+            None => {}
+        }
         let mut parts = self.total().parts();
         if !absent.is_empty() {
             parts.push(format!("{} absent", counted(absent.len(), "expected device")));
@@ -499,9 +508,9 @@ pub(crate) fn counts(log: &RunLog) -> String {
 /// Returns the time from the first start of a test to the last end.
 fn wall_time(results: &[&TestResult]) -> Option<Duration> {
     let ran = |result: &&&TestResult| result.verdict != Verdict::NotRun;
-    let times = results.iter().filter(ran).map(|result| {
-        let end = result.started.checked_add(result.duration).unwrap_or(result.started);
-        (result.started, end)
+    let times = results.iter().filter(ran).map(|result| match &result.rounds {
+        Some(rounds) => (rounds.start, rounds.end),
+        None => (result.started, result.end()),
     });
     let (start, end): (SystemTime, SystemTime) =
         times.reduce(|(start, end), (next, last)| (start.min(next), end.max(last)))?;

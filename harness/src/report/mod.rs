@@ -96,10 +96,28 @@ fn outcome_line(result: &TestResult) -> String {
     }
 }
 
+/// The number of rounds of each device with several: the fewest and the most.
+fn rounds(results: &[TestResult]) -> Option<(usize, usize)> {
+    let mut devices: IndexMap<&str, usize> = IndexMap::new();
+    for result in results {
+        let rounds = devices.entry(result.test_and_device().1).or_default();
+        *rounds = result.rounds.as_ref().map_or(*rounds, |counts| counts.ran.max(*rounds));
+    }
+    let several = devices.into_values().filter(|rounds| *rounds > 1);
+    several.fold(None, |range, rounds| {
+        let (fewest, most) = range.unwrap_or((rounds, rounds));
+        Some((rounds.min(fewest), rounds.max(most)))
+    })
+}
+
 /// Returns a result on one line: the verdict, the test, its time, and the reason.
 pub(crate) fn result_line(result: &TestResult) -> String {
     let verdict = result.verdict.name().to_uppercase().replace('-', " ");
-    let line = format!("{verdict} {} ({:.2} s)", result.test, result.duration.as_secs_f64());
+    let mut line = format!("{verdict} {} ({:.2} s", result.test, result.duration.as_secs_f64());
+    if result.round > 1 {
+        line += &format!(", round {}", result.round);
+    }
+    line += ")";
     let reason = match result.verdict {
         Verdict::Pass => return line,
         Verdict::ExpectedFail | Verdict::UnexpectedPass => result.expected().unwrap_or_default(),

@@ -1,7 +1,7 @@
 //! One device while its tests run.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
@@ -17,7 +17,8 @@ use crate::requirement;
 use crate::run::hang_budget::HangBudget;
 use crate::run::health::Health;
 use crate::run::plan::Planned;
-use crate::run::schedule::{RunState, WorkerConfig};
+use crate::run::rounds::{Rounds, Taken};
+use crate::run::schedule::{Run, RunState, WorkerConfig};
 use crate::run::test_worker::{Ran, TestWorker};
 use crate::verdict::{Expectation, ExpectedStatus, Outcome, Verdict};
 use crate::worker::leak_search::LeakSearch;
@@ -40,9 +41,9 @@ pub(super) struct DeviceRun<'a> {
     pub config: &'a WorkerConfig,
     /// `None` for tests that need none.
     device: Option<&'a TestDevice>,
-    /// Positions in the plan.
-    pub entries: Vec<usize>,
-    next: AtomicUsize,
+    pub rounds: Rounds,
+    /// True after an unexpected result.
+    has_failed: AtomicBool,
     /// Held by each slot while its worker is busy: for writing if its test runs alone, else for reading.
     pub in_use: RwLock<()>,
     /// The slots that lost a worker in a test, and the times.
@@ -73,13 +74,15 @@ impl<'a> DeviceRun<'a> {
         state: &'a RunState<'a>,
         config: &'a WorkerConfig,
         device: Option<&'a TestDevice>,
+        entries: Vec<usize>,
     ) -> Self {
+        let Run { seed, repeat, .. } = state.run;
         Self {
             state,
             config,
             device,
-            entries: Vec::new(),
-            next: AtomicUsize::new(0),
+            rounds: Rounds::new(entries, *seed, repeat.most()),
+            has_failed: AtomicBool::new(false),
             in_use: RwLock::new(()),
             losses: Mutex::default(),
             health: Health::default(),
@@ -94,12 +97,18 @@ impl<'a> DeviceRun<'a> {
 
     /// The number of slots that have work.
     pub fn slots(&self) -> usize {
-        self.config.settings.slots.min(self.entries.len())
+        self.config.settings.slots.min(self.rounds.tests())
     }
 
-    /// Takes the next entry: its position in the plan.
-    pub fn next_entry(&self) -> Option<usize> {
-        self.entries.get(self.next.fetch_add(1, Ordering::Relaxed)).copied()
+    /// Takes the next test. Later rounds end without a trace where tests of the first are not run.
+    pub fn take(&self) -> Option<Taken> {
+        self.rounds.take(|| self.may_go_on() && self.end_of_repeat().is_none())
+    }
+
+    /// Returns the reason why no more tests are started, if the rounds have ended.
+    fn end_of_repeat(&self) -> Option<String> {
+        let RunState { run, started, .. } = self.state;
+        run.repeat.end(started.elapsed(), self.has_failed.load(Ordering::Relaxed))
     }
 
     /// Takes into account that a slot has lost its worker in a test.
@@ -159,7 +168,7 @@ impl<'a> DeviceRun<'a> {
         if let Some(lost) = self.health.lost() {
             return Some(Outcome::NotRun { reason: lost.not_run() });
         }
-        if let Some(reason) = self.hang_budget.is_spent() {
+        if let Some(reason) = self.hang_budget.is_spent().or_else(|| self.end_of_repeat()) {
             return Some(Outcome::NotRun { reason });
         }
         if entry.lacks_device() {
@@ -284,7 +293,8 @@ impl<'a> DeviceRun<'a> {
     }
 
     /// Runs a test in a worker. The worker is only good for another test if the attempt says so.
-    pub fn attempt(&self, worker: &mut TestWorker, slot: u32, position: usize) -> Attempt {
+    pub fn attempt(&self, worker: &mut TestWorker, slot: u32, taken: Taken) -> Attempt {
+        let Taken { position, round } = taken;
         let RunState { run, recorder, stop, tests, attempts, .. } = self.state;
         let entry = self.entry(position);
         let number = attempts[position].fetch_add(1, Ordering::Relaxed) + 1;
@@ -297,7 +307,7 @@ impl<'a> DeviceRun<'a> {
             slot: Some(slot),
             pid: Some(worker.worker.process_id()),
         });
-        worker.history.push(Ran { position, attempt: number, started: Instant::now() });
+        worker.history.push(Ran { position, round, attempt: number, started: Instant::now() });
         let settings = &self.config.settings;
         let limit = settings.limit(entry.test.timeout);
         let mut attempt =
@@ -446,7 +456,11 @@ impl<'a> DeviceRun<'a> {
 
     /// Passes on a final result.
     pub fn settled(&self, position: usize, result: &TestResult) {
-        self.state.recorder.settled(position, result);
+        let RunState { run, recorder, .. } = self.state;
+        match run.repeat.is_on() {
+            true => recorder.settled_in_round(position, result),
+            false => recorder.settled(position, result),
+        }
         self.count(result);
     }
 
@@ -462,6 +476,7 @@ impl<'a> DeviceRun<'a> {
         if result.verdict == Verdict::NotRun || result.is_as_expected() {
             return;
         }
+        self.has_failed.store(true, Ordering::Relaxed);
         let unexpected = unexpected.fetch_add(1, Ordering::Relaxed) + 1;
         if run.max_fail.is_some_and(|most| unexpected >= most) {
             stop.request(&format!("--max-fail: {}", counted(unexpected, "unexpected result")));

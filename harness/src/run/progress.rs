@@ -64,6 +64,19 @@ struct DeviceCounts {
     running: HashMap<usize, Instant>,
     /// The test whose output was shown last.
     echoed: Option<usize>,
+    /// The latest round, if there may be several.
+    round: Option<Round>,
+}
+
+/// A round of a device.
+#[derive(Clone, Copy, Default)]
+struct Round {
+    number: u32,
+    settled: usize,
+    /// The tests that ran in the first round, and run in the others.
+    repeated: usize,
+    /// The unexpected results of all rounds.
+    unexpected: usize,
 }
 
 impl<'a> Progress<'a> {
@@ -126,11 +139,27 @@ impl<'a> Progress<'a> {
     fn status(&self, device: &DeviceProgress, state: &DeviceCounts) -> Status {
         let oldest = state.running.iter().min_by_key(|(_, start)| **start);
         Status {
-            settled: state.settled,
-            total: device.total,
-            unexpected: state.unexpected,
+            round: state.round.map(|round| round.number),
+            settled: state.round.map_or(state.settled, |round| round.settled),
+            total: match state.round {
+                Some(round @ Round { number: 2.., .. }) => round.repeated,
+                _ => device.total,
+            },
+            unexpected: state.round.map_or(state.unexpected, |round| round.unexpected),
             elapsed: self.begin.elapsed(),
             slowest: oldest.map(|(position, start)| (self.id(*position), start.elapsed())),
+        }
+    }
+
+    /// Prints a result, if it is to be shown.
+    fn print(&self, result: &TestResult) {
+        let is_shown = match self.detail {
+            Detail::Quiet => false,
+            Detail::Normal => is_unexpected(result),
+            Detail::Verbose => result.verdict != Verdict::NotRun,
+        };
+        if is_shown {
+            status_line(&report::result_line(result));
         }
     }
 
@@ -195,26 +224,45 @@ impl Observer for Progress<'_> {
         }
     }
 
-    fn settled(&self, position: usize, result: &TestResult) {
-        let is_unexpected = result.verdict != Verdict::NotRun && !result.is_as_expected();
-        let is_shown = match self.detail {
-            Detail::Quiet => false,
-            Detail::Normal => is_unexpected,
-            Detail::Verbose => result.verdict != Verdict::NotRun,
-        };
-        if is_shown {
-            status_line(&report::result_line(result));
-        }
+    fn settled_in_round(&self, position: usize, result: &TestResult) {
+        self.print(result);
         let device = self.device(position);
         let mut state = device.state();
-        state.settled += 1;
-        state.unexpected += usize::from(is_unexpected);
-        state.not_run += usize::from(result.verdict == Verdict::NotRun);
+        let round = state.round.get_or_insert_default();
+        if result.round > round.number {
+            (round.number, round.settled) = (result.round, 0);
+        }
+        // A crash may be attributed to a test of an earlier round.
+        round.settled += usize::from(result.round == round.number);
+        let is_repeated =
+            !matches!(result.verdict, Verdict::Skip | Verdict::Ignored | Verdict::NotRun);
+        round.repeated += usize::from(round.number == 1 && is_repeated);
+        round.unexpected += usize::from(is_unexpected(result));
+        let settled = round.settled;
         if !BARS.is_hidden() {
-            device.bar.inc(1);
-            device.bar.set_message(self.status(device, &state).message());
-        } else if state.settled == device.total && self.detail != Detail::Quiet {
             let status = self.status(device, &state);
+            device.bar.set_length(status.total as u64);
+            device.bar.set_position(settled as u64);
+            device.bar.set_message(status.message());
+        }
+    }
+
+    fn settled(&self, position: usize, result: &TestResult) {
+        let device = self.device(position);
+        let mut state = device.state();
+        if state.round.is_none() {
+            self.print(result);
+        }
+        state.settled += 1;
+        state.unexpected += usize::from(is_unexpected(result));
+        state.not_run += usize::from(result.verdict == Verdict::NotRun);
+        let (settled, unexpected) = (state.settled, state.unexpected);
+        let status = Status { round: None, settled, unexpected, ..self.status(device, &state) };
+        if !BARS.is_hidden() {
+            device.bar.set_length(device.total as u64);
+            device.bar.set_position(settled as u64);
+            device.bar.set_message(status.message());
+        } else if settled == device.total && self.detail != Detail::Quiet {
             status_line(&status.last_line(&device.name, state.not_run));
         }
         drop(state);
@@ -224,6 +272,10 @@ impl Observer for Progress<'_> {
             self.all_settled.notify_all();
         }
     }
+}
+
+fn is_unexpected(result: &TestResult) -> bool {
+    result.verdict != Verdict::NotRun && !result.is_as_expected()
 }
 
 impl DeviceProgress {
@@ -241,6 +293,8 @@ impl DeviceProgress {
 
 /// The state of a device at one moment.
 struct Status {
+    /// The round, if there may be several.
+    round: Option<u32>,
     settled: usize,
     total: usize,
     unexpected: usize,
@@ -257,6 +311,7 @@ impl Status {
             format!("{}s {path}", time.as_secs())
         };
         let parts = [
+            self.round.map(|round| format!("round {round}")),
             Some(clock(self.elapsed)),
             self.time_left().map(|time| format!("ETA {}", clock(time))),
             Some(format!("{} unexpected", self.unexpected)),
@@ -270,6 +325,7 @@ impl Status {
         let test =
             |(id, time): &(String, Duration)| format!("running {id} for {} s", time.as_secs());
         let parts = [
+            self.round.map(|round| format!("round {round}")),
             Some(format!("{} of {} in {}", self.settled, self.total, clock(self.elapsed))),
             self.time_left().map(|time| format!("ETA {}", clock(time))),
             Some(format!("{} unexpected", self.unexpected)),
@@ -291,6 +347,10 @@ impl Status {
 
     /// Returns the time for the other tests, if they take as long as those so far.
     fn time_left(&self) -> Option<Duration> {
+        // The elapsed time is that of all rounds.
+        if self.round.is_some_and(|round| round > 1) {
+            return None;
+        }
         let settled = u32::try_from(self.settled).ok().filter(|settled| *settled > 0)?;
         let left = u32::try_from(self.total - self.settled).ok().filter(|left| *left > 0)?;
         self.elapsed.checked_mul(left).map(|time| time / settled)
@@ -329,6 +389,7 @@ mod tests {
     #[test]
     fn a_status_has_times_counts_and_the_slowest_test() {
         let status = Status {
+            round: None,
             settled: 20,
             total: 80,
             unexpected: 2,
@@ -341,7 +402,10 @@ mod tests {
             "pocl-cpu: 20 of 80 in 1:02, ETA 3:06, 2 unexpected, \
              running pool::grows::n_1@pocl-cpu for 12 s"
         );
-        let first = Status { settled: 0, unexpected: 0, slowest: None, ..status };
+        let third = Status { round: Some(3), slowest: None, ..status };
+        assert_eq!(third.line("d"), "d: round 3, 20 of 80 in 1:02, 2 unexpected");
+        assert_eq!(third.message(), "round 3 1:02 2 unexpected");
+        let first = Status { round: None, settled: 0, unexpected: 0, ..third };
         assert_eq!(first.message(), "1:02 0 unexpected");
         let last = Status { settled: 80, elapsed: Duration::from_secs(3723), ..first };
         assert_eq!(last.message(), "1:02:03 0 unexpected");

@@ -7,13 +7,14 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::config::{DeviceSettings, FlakyResult};
 use crate::log::recorder::Recorder;
 use crate::run::device_run::DeviceRun;
 use crate::run::interrupt::Stop;
 use crate::run::plan::{Plan, Planned};
+use crate::run::repeat::Repeat;
 use crate::run::slot::Slot;
 use crate::verdict::Expectation;
 use crate::worker::parent::WorkerCommand;
@@ -34,6 +35,8 @@ pub struct Run<'a> {
     pub max_fail: Option<usize>,
     /// The seed of the order of the tests on each device; `None`: the order of the sources.
     pub seed: Option<u64>,
+    /// The rounds of each device over its tests.
+    pub repeat: Repeat,
     /// The durations of tests in the latest run, by their ids, for devices with several slots.
     pub durations: HashMap<String, Duration>,
     /// The time after which the run stops.
@@ -72,6 +75,7 @@ pub(super) struct RunState<'a> {
     pub attempts: Vec<AtomicU32>,
     /// The number of unexpected results.
     pub unexpected: AtomicUsize,
+    pub started: Instant,
 }
 
 /// Runs everything; returns when each entry of the plan has a settled result.
@@ -83,6 +87,7 @@ pub fn execute(run: &Run<'_>, recorder: &Recorder<'_>, stop: &Stop) {
         tests: run.plan.test_positions(),
         attempts: run.plan.entries.iter().map(|_| AtomicU32::new(0)).collect(),
         unexpected: AtomicUsize::new(0),
+        started: Instant::now(),
     };
     std::thread::scope(|scope| {
         for device_run in device_runs(&state) {
@@ -93,28 +98,29 @@ pub fn execute(run: &Run<'_>, recorder: &Recorder<'_>, stop: &Stop) {
             }
         }
     });
+    if run.repeat.is_on() {
+        for (position, entry) in run.plan.entries.iter().enumerate() {
+            recorder.settled_after_rounds(position, &run.plan.id(entry));
+        }
+    }
 }
 
 fn device_runs<'a>(state: &'a RunState<'a>) -> Vec<DeviceRun<'a>> {
     let run = state.run;
     let configs = run.devices.iter().chain([&run.host]);
     let devices = run.plan.devices.iter().map(Some).chain([None]);
-    let mut device_runs: Vec<_> = configs
-        .zip(devices)
-        .map(|(config, device)| DeviceRun::new(state, config, device))
-        .collect();
     let host = run.devices.len();
+    let mut entries = vec![Vec::new(); host + 1];
     for (position, entry) in run.plan.entries.iter().enumerate() {
-        device_runs[entry.device.map_or(host, |device| device as usize)].entries.push(position);
+        entries[entry.device.map_or(host, |device| device as usize)].push(position);
     }
-    for device_run in &mut device_runs {
-        if let Some(seed) = run.seed {
-            fastrand::Rng::with_seed(seed).shuffle(&mut device_run.entries);
-        } else if device_run.slots() > 1 {
-            order_longest_first(&mut device_run.entries, run);
+    let device_run = |((config, device), mut entries): ((&'a WorkerConfig, _), Vec<usize>)| {
+        if run.seed.is_none() && config.settings.slots > 1 {
+            order_longest_first(&mut entries, run);
         }
-    }
-    device_runs
+        DeviceRun::new(state, config, device, entries)
+    };
+    configs.zip(devices).zip(entries).map(device_run).collect()
 }
 
 /// Orders tests for several slots, so that no long test is left to one of them at the end: those of

@@ -14,6 +14,8 @@ use crate::log::events::{Charged, Event, Left, TestResult};
 use crate::run::delayed_crash::DelayedCrash;
 use crate::run::device_run::DeviceRun;
 use crate::run::retry::Retry;
+use crate::run::rounds::Taken;
+use crate::run::schedule::Run;
 use crate::run::test_worker::{Ran, TestWorker};
 use crate::run::turn::Turn;
 use crate::verdict::{Expectation, Outcome, Verdict, judge};
@@ -24,6 +26,8 @@ pub(super) struct Slot<'a> {
     device_run: &'a DeviceRun<'a>,
     /// The number of this slot of the device, from 0.
     number: u32,
+    /// The round of the running test.
+    round: u32,
     worker: Option<TestWorker>,
     /// The last result of this worker, which a delayed crash may still change.
     unsettled: Option<(usize, TestResult)>,
@@ -31,20 +35,23 @@ pub(super) struct Slot<'a> {
 
 impl<'a> Slot<'a> {
     pub fn new(device_run: &'a DeviceRun<'a>, number: usize) -> Self {
-        Self { device_run, number: number as u32, worker: None, unsettled: None }
+        Self { device_run, number: number as u32, round: 1, worker: None, unsettled: None }
     }
 
     /// Runs tests until there are no more.
     pub fn work(mut self) {
-        while let Some(position) = self.device_run.next_entry() {
-            self.take(position);
+        while let Some(taken) = self.device_run.take() {
+            self.round = taken.round;
+            let outcome = self.run(taken.position);
+            self.device_run.rounds.end(taken, &outcome);
         }
         let _turn = Turn::shared(&self.device_run.in_use);
         self.leave();
         self.settle();
     }
 
-    fn take(&mut self, position: usize) {
+    /// Runs a test, or finds the reason why it is not run.
+    fn run(&mut self, position: usize) -> Outcome {
         let device_run = self.device_run;
         let recorder = device_run.state.recorder;
         let entry = device_run.entry(position);
@@ -57,7 +64,7 @@ impl<'a> Slot<'a> {
             let result = self.result(position, started, attempt, expectation);
             recorder.finished(position, &result);
             device_run.settled(position, &result);
-            return;
+            return result.outcome;
         }
         recorder.begun(position);
         let first = self.attempt(position);
@@ -69,8 +76,10 @@ impl<'a> Slot<'a> {
         let retry = Retry { device_run, position, history };
         let result = retry.run(result, || self.repeat(position, &mut needs_probe));
         recorder.finished(position, &result);
+        let outcome = result.outcome.clone();
         // Else the run would stop one test later.
-        let counts = device_run.state.run.max_fail.is_some() && !result.is_as_expected();
+        let Run { max_fail, repeat, .. } = device_run.state.run;
+        let counts = (max_fail.is_some() || repeat.until_fail) && !result.is_as_expected();
         if let Some((position, previous)) = self.unsettled.replace((position, result)) {
             device_run.settled(position, &previous);
         }
@@ -86,6 +95,7 @@ impl<'a> Slot<'a> {
             device_run.probe(position);
         }
         drop(turn);
+        outcome
     }
 
     /// Takes an outcome into account. Returns true if the worker was lost or a probe is due.
@@ -200,6 +210,7 @@ impl<'a> Slot<'a> {
             }
             None => device_run.settled_late(TestResult {
                 attempt: cause.attempt,
+                round: cause.round,
                 stdout: struck.stdout.clone(),
                 stderr: struck.stderr.clone(),
                 ..TestResult::new(
@@ -293,7 +304,8 @@ impl<'a> Slot<'a> {
                 return (Attempt::without_running(Outcome::NotRun { reason }), Vec::new());
             }
         };
-        let attempt = device_run.attempt(&mut worker, self.number, position);
+        let attempt =
+            device_run.attempt(&mut worker, self.number, Taken { position, round: self.round });
         if let Some(Outcome::Crashed { .. } | Outcome::TimedOut { .. }) = attempt.outcome {
             device_run.note_loss(self.number);
         }
@@ -324,6 +336,7 @@ impl<'a> Slot<'a> {
             .unwrap_or_else(|| Outcome::NotRun { reason: self.device_run.state.stop.reason() });
         TestResult {
             attempt: attempt.number,
+            round: self.round,
             worker: attempt.worker,
             slot: attempt.worker.map(|_| self.number),
             duration: attempt.duration,

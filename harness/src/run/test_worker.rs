@@ -18,6 +18,8 @@ pub(super) struct TestWorker {
 pub(super) struct Ran {
     /// The position of the entry in the plan.
     pub position: usize,
+    /// The round of the device.
+    pub round: u32,
     /// The number of the attempt.
     pub attempt: u32,
     /// The time of the start.

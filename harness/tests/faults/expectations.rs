@@ -27,12 +27,12 @@ pub const CHECKS: &[Check] = &[
     ),
 ];
 
-fn expect(test: &str, status: &str) -> String {
+pub fn expect(test: &str, status: &str) -> String {
     format!("[[expect]]\ntest = \"faulty::{test}\"\nstatus = \"{status}\"\nreason = \"known\"\n")
 }
 
 /// A configuration with these expectations in a temporary folder, and the path of its file.
-fn configuration(expectations: &str) -> (TempDir, PathBuf) {
+pub fn configuration(expectations: &str) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let config = folder.path().join("clmatrix.toml");
     std::fs::write(&config, "").expect("the configuration can be written");

@@ -10,6 +10,7 @@ mod hangs;
 mod leaks;
 mod leftovers;
 mod order;
+mod rounds;
 mod sick;
 
 use std::io::Write;

@@ -15,6 +15,7 @@ mod leaks;
 mod leftovers;
 mod libtest;
 mod reports;
+mod rounds;
 mod run;
 mod sick;
 mod side_by_side;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         run::CHECKS,
         expectations::CHECKS,
         side_by_side::CHECKS,
+        rounds::CHECKS,
         stop::CHECKS,
         sick::CHECKS,
         delayed::CHECKS,
