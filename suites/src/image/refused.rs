@@ -281,8 +281,7 @@ fn an_argument_that_is_no_image(on_device: OnDevice) -> Result<()> {
     let mut launch = kernel.launch();
     launch.arg(&image).arg(&buffer).global(1);
     // SAFETY: these are the kernel's arguments, and it stays within them.
-    unsafe { launch.enqueue(&on_device.queue)? };
-    Ok(())
+    unsafe { launch.enqueue(&on_device.queue)? }.wait()
 }
 
 #[rstest]
@@ -302,7 +301,7 @@ fn an_image_that_is_mapped_is_not_passed(on_device: OnDevice) -> Result<()> {
     let mut launch = kernel.launch();
     launch.arg_read(&image).arg(&buffer).global(1);
     // SAFETY: as above.
-    unsafe { launch.enqueue(&on_device.queue)? };
+    let event = unsafe { launch.enqueue(&on_device.queue)? };
     drop(map);
-    Ok(())
+    event.wait()
 }

@@ -69,11 +69,9 @@ fn a_held_block_is_not_handed_out_for_more_than_it_has(
     let larger = pool.allocate(1001)?;
     assert_eq!((larger.size(), larger.block_size()), (1001, 1023));
     assert_ne!(larger.as_raw(), raw);
-    on_device.run(
-        "kernel void k(global uchar *x) { x[get_global_id(0)] = 1; }",
-        &[&larger],
-        1001,
-    )?;
+    on_device
+        .run("kernel void k(global uchar *x) { x[get_global_id(0)] = 1; }", &[&larger], 1001)?
+        .wait()?;
     assert_eq!(counts(&pool), (1, 1, 2023, 1001));
     Ok(())
 }
