@@ -43,7 +43,8 @@ fn bound() -> Bound {
 /// Makes contexts on the device under test: `let context = ctx_factory()?;`.
 ///
 /// Each call gives a fresh context on that one device, as PyOpenCL's `ctx_factory` does, and clears
-/// [caches](clmatrix::cache) before, because drivers limit the number of contexts.
+/// [caches](clmatrix::cache) before, because drivers limit the number of contexts. The worker may keep a
+/// reference of its own to each context until the test has ended, to find what the test leaves behind.
 // quirk: DRIVER-15
 #[derive(Clone, Copy)]
 pub struct CtxFactory {

@@ -12,7 +12,9 @@ use crate::support::on_device::{OnDevice, on_device, soon};
 fn each_call_gives_a_context_of_its_own(ctx_factory: CtxFactory) -> Result<()> {
     let (first, second) = (ctx_factory()?, ctx_factory()?);
     assert_ne!(first.get(), second.get());
-    assert_eq!((first.reference_count()?, second.reference_count()?), (1, 1));
+    let count = first.reference_count()?;
+    assert_eq!(second.reference_count()?, count);
+    assert!(count <= 2, "the test has a reference, and the worker may have one: {count}");
     Ok(())
 }
 
@@ -55,14 +57,16 @@ fn contexts_come_and_go(ctx_factory: CtxFactory) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn is_free_again_when_its_objects_are_gone(on_device: OnDevice) -> Result<()> {
-    let OnDevice { context, queue } = on_device;
+fn is_free_again_when_its_objects_are_gone(ctx_factory: CtxFactory) -> Result<()> {
+    let context = ctx_factory()?;
+    let before = context.reference_count()?;
+    let queue = CommandQueue::new(&context)?;
     let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u32; 64])?;
     let region = buffer.sub_region(..)?;
     enqueue_write_buffer(&queue, &region, 0, &[2_u32; 64], [])?;
     drop((region, buffer, queue));
     let count = || context.reference_count();
-    assert!(soon(|| Ok(count()? == 1))?, "{} references are left", count()?);
+    assert!(soon(|| Ok(count()? == before))?, "{} references, {before} before", count()?);
     Ok(())
 }
 
