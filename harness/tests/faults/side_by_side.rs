@@ -114,6 +114,8 @@ fn a_test_may_be_alone_on_its_device() {
         }
     }
     assert_eq!(alone, 2 * devices());
+    let listing = output(child(COMMAND, &["list", "faulty::alone::"])).stdout;
+    assert_eq!(String::from_utf8_lossy(&listing).matches("  alone\n").count(), 2);
 }
 
 fn the_longest_tests_come_first() {
