@@ -23,6 +23,9 @@ use crate::serde_time::{nanoseconds, rfc3339};
 use crate::verdict::{Expectation, ExpectedStatus, Outcome, Verdict, judge};
 use crate::worker::object_kind::ObjectKind;
 
+/// The suite of results of workers.
+pub(crate) const OF_WORKER: &str = "worker::";
+
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "event")]
@@ -404,7 +407,12 @@ impl TestResult {
 
     /// Returns whether the run may still succeed with this result.
     pub fn is_as_expected(&self) -> bool {
-        self.tolerated || self.verdict.is_as_expected()
+        self.verdict == Verdict::Flaky && self.tolerated || self.verdict.is_as_expected()
+    }
+
+    /// Returns whether this is a result of a worker, and of no test.
+    pub fn is_of_worker(&self) -> bool {
+        self.test.starts_with(OF_WORKER)
     }
 
     /// Returns the attempt that explains the verdict: the last one of a flaky test that went wrong, else

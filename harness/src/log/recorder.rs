@@ -53,6 +53,8 @@ pub struct Recorder<'a> {
     is_dirty: AtomicBool,
     /// True if some test was not run.
     lacks_results: AtomicBool,
+    /// True if some device made fewer rounds than it should.
+    lacks_rounds: AtomicBool,
     /// The number of workers so far.
     workers: AtomicU32,
     observer: &'a dyn Observer,
@@ -96,6 +98,7 @@ impl<'a> Recorder<'a> {
             sync,
             is_dirty: AtomicBool::new(false),
             lacks_results: AtomicBool::new(false),
+            lacks_rounds: AtomicBool::new(false),
             workers: AtomicU32::new(0),
             observer,
         }
@@ -203,6 +206,16 @@ impl<'a> Recorder<'a> {
     pub fn late(&self, result: TestResult) {
         self.observer.late(&result);
         self.record(Event::Finished(Box::new(result)));
+    }
+
+    /// Takes into account that a device makes fewer rounds than it should.
+    pub fn rounds_are_cut_short(&self) {
+        self.lacks_rounds.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether a device made fewer rounds than it should.
+    pub fn lacks_rounds(&self) -> bool {
+        self.lacks_rounds.load(Ordering::Relaxed)
     }
 
     /// Returns whether some test was not run.

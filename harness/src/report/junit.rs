@@ -347,7 +347,7 @@ fn complete(
     let mut writer = Writer::new(Vec::with_capacity(plain.len() * 2));
     let mut remaining = suites.iter();
     let mut cases = 0..;
-    // Those of the test case that is being copied.
+    // The attempts of the test case that is being copied.
     let mut pending = None;
     loop {
         match reader.read_event()? {

@@ -284,7 +284,9 @@ impl Page<'_> {
                 let report = junit_path(reports, result.test_and_device().1);
                 let _ = writeln!(text, "  more:  {}", report.display());
             }
-            let _ = writeln!(text, "  rerun: {}", one_line(&rerun(self.log, result)));
+            if !result.is_of_worker() {
+                let _ = writeln!(text, "  rerun: {}", one_line(&rerun(self.log, result)));
+            }
         }
         text
     }

@@ -17,7 +17,7 @@ const MARGIN: Duration = Duration::from_millis(100);
 /// The longest wait for a crash.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
-/// The most candidates that a message names.
+/// The most candidates that are named.
 const NAMED: usize = 30;
 
 /// A crash of a worker that the running test does not repeat alone.
@@ -26,18 +26,31 @@ pub(super) struct DelayedCrash<'a> {
     /// The signal or the exit status.
     pub how: String,
     pub at: Instant,
+    /// The number of the worker.
+    pub worker: u32,
     /// The tests that the worker had run before; at least one.
     pub history: Vec<Ran>,
     /// The test that was running; `None` if the worker had run its last test.
     pub victim: Option<usize>,
 }
 
+/// The end of the search for a cause.
+pub(super) enum Search {
+    /// The position of the cause in `history`.
+    Found(usize),
+    /// No test reproduces the crash.
+    NotFound,
+    /// The time was up, the run was stopped, or the device was lost.
+    EndedEarly,
+}
+
 impl DelayedCrash<'_> {
-    /// Finds the test that causes the crash: its position in `history`. Runs parts of the history again,
-    /// each in a fresh worker, and waits for the crash.
-    pub fn find_cause(&self) -> Option<usize> {
+    /// Finds the test that causes the crash. Runs parts of the history again, each in a fresh worker, and
+    /// waits for the crash.
+    pub fn find_cause(&self) -> Search {
         let end = Instant::now() + SEARCH_LIMIT;
-        culprit::find(&self.history, |part| {
+        let mut has_ended_early = false;
+        let crashes_after = |part: &[Ran]| {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() || !self.device_run.may_go_on() {
                 return None;
@@ -45,38 +58,43 @@ impl DelayedCrash<'_> {
             let wait = self.at.duration_since(part[0].started) + MARGIN;
             let positions: Vec<_> =
                 part.iter().map(|ran| ran.position).chain(self.victim).collect();
-            let replayed =
-                self.device_run.replay(&positions, left, wait.min(LONGEST_WAIT).min(left))?;
+            let wait = wait.min(LONGEST_WAIT).min(left);
+            let replayed = self.device_run.replay(&positions, wait, Some(end))?;
             Some(replayed.outcome.is_own_crash())
-        })
-    }
-
-    /// The message for the test that causes the crash.
-    pub fn of_cause(&self) -> String {
-        format!("{}, delayed: {}; reproduced in a fresh worker", self.how, self.when())
-    }
-
-    /// The message for a crash without a known cause.
-    pub fn without_cause(&self) -> String {
-        let ids = self.history.iter().rev().map(|ran| self.device_run.id(ran.position));
-        let mut text = format!(
-            "{}, delayed: {}; not reproduced. Tests that its worker had run, the last one first:",
-            self.how,
-            self.when()
-        );
-        ids.take(NAMED).for_each(|id| text += &format!("\n  {id}"));
-        if let more @ 1.. = self.history.len().saturating_sub(NAMED) {
-            text += &format!("\n  and {more} before them");
+        };
+        let found = culprit::find(&self.history, |part| {
+            let crashes = crashes_after(part);
+            has_ended_early = crashes.is_none();
+            crashes
+        });
+        match found {
+            Some(found) => Search::Found(found),
+            None if has_ended_early => Search::EndedEarly,
+            None => Search::NotFound,
         }
-        text
     }
 
-    fn when(&self) -> String {
-        match self.victim {
+    /// The crash, and the time at which it struck.
+    pub fn of_cause(&self) -> String {
+        let when = match self.victim {
             Some(victim) => {
                 format!("it struck `{}`, which does not crash alone", self.device_run.id(victim))
             }
             None => "it struck after the last test of a worker".to_owned(),
+        };
+        format!("{}, delayed: {when}", self.how)
+    }
+
+    /// The tests that may be the cause, a line each.
+    pub fn candidates(&self) -> String {
+        let first = self.history.len().saturating_sub(NAMED);
+        let mut text = "tests that the worker had run before, the last one last:\n".to_owned();
+        if first > 0 {
+            text += &format!("{first} more\n");
         }
+        for ran in &self.history[first..] {
+            text += &format!("{}\n", self.device_run.id(ran.position));
+        }
+        text
     }
 }

@@ -10,10 +10,13 @@ use crate::config::{DeviceSettings, Leaks, Leftovers};
 use crate::devices::TestDevice;
 use crate::devices::run_device::HOST;
 use crate::devices::selection::NO_DEVICE_FOUND;
-use crate::log::events::{self, Event, LeakCheck, Probed, Started, TestName, TestResult};
+use crate::log::events::{
+    self, Event, LeakCheck, OF_WORKER, Probed, Started, TestName, TestResult,
+};
 use crate::registry::{Ignore, Test};
 use crate::report::counted;
 use crate::requirement;
+use crate::run::delayed_crash::DelayedCrash;
 use crate::run::hang_budget::HangBudget;
 use crate::run::health::Health;
 use crate::run::plan::Planned;
@@ -51,7 +54,7 @@ pub(super) struct DeviceRun<'a> {
     pub health: Health,
     pub hang_budget: HangBudget,
     /// The crashes without a known cause.
-    unexplained: Mutex<Vec<String>>,
+    unexplained: Mutex<Unexplained>,
     /// True if the properties of the device are recorded.
     is_characterized: Mutex<bool>,
     /// The kinds of objects that the driver counts, once they are known.
@@ -59,6 +62,13 @@ pub(super) struct DeviceRun<'a> {
     failed_starts: AtomicUsize,
     /// Workers in a row that were lost when they made their first context.
     failed_preparations: AtomicUsize,
+}
+
+/// The crashes without a known cause: a line, and the candidates, of each.
+#[derive(Default)]
+struct Unexplained {
+    how: Vec<String>,
+    candidates: Vec<String>,
 }
 
 /// The end of a replay.
@@ -102,7 +112,15 @@ impl<'a> DeviceRun<'a> {
 
     /// Takes the next test. Later rounds end without a trace where tests of the first are not run.
     pub fn take(&self) -> Option<Taken> {
-        self.rounds.take(|| self.may_go_on() && self.end_of_repeat().is_none())
+        let taken = self.rounds.take(|| self.may_go_on() && self.end_of_repeat().is_none());
+        let RunState { run, recorder, stop, .. } = self.state;
+        // A stop does not cut short rounds without a number.
+        let lacks_rounds = run.repeat.rounds.is_some() || !stop.is_requested();
+        let is_over = taken.is_none() && self.end_of_repeat().is_none();
+        if is_over && lacks_rounds && self.rounds.are_cut_short() {
+            recorder.rounds_are_cut_short();
+        }
+        taken
     }
 
     /// Returns the reason why no more tests are started, if the rounds have ended.
@@ -119,11 +137,16 @@ impl<'a> DeviceRun<'a> {
     }
 
     /// Returns whether another slot loses a worker within a second from now, or has lost one in the second
-    /// before.
+    /// before. If so, forgets the losses of this slot: of two slots, only one can be disturbed by the other.
     pub fn was_disturbed(&self, slot: u32) -> bool {
-        let others = |(other, time): &(u32, Instant)| *other != slot && time.elapsed() <= 2 * NEAR;
         thread::sleep(NEAR);
-        self.losses.lock().unwrap_or_else(PoisonError::into_inner).iter().any(others)
+        let mut losses = self.losses.lock().unwrap_or_else(PoisonError::into_inner);
+        let was_disturbed =
+            losses.iter().any(|(other, time)| *other != slot && time.elapsed() <= 2 * NEAR);
+        if was_disturbed {
+            losses.retain(|(other, _)| *other != slot);
+        }
+        was_disturbed
     }
 
     /// The entry at a position of the plan.
@@ -196,10 +219,12 @@ impl<'a> DeviceRun<'a> {
         if failed.load(Ordering::Relaxed) >= START_TRIES {
             return Ok(started);
         }
+        let begin = Instant::now();
         if self.prepare(&mut started.worker).is_ok() {
             failed.store(0, Ordering::Relaxed);
             return Ok(started);
         }
+        self.hang_budget.add(begin.elapsed());
         failed.fetch_add(1, Ordering::Relaxed);
         drop(started);
         self.probe(position);
@@ -246,6 +271,7 @@ impl<'a> DeviceRun<'a> {
         if failed.load(Ordering::Relaxed) >= START_TRIES {
             return Err("the device was given up: its workers do not start any more".to_owned());
         }
+        let begin = Instant::now();
         match Worker::start(&self.config.command, START_LIMIT, stop.signal()) {
             Ok(worker) => {
                 failed.store(0, Ordering::Relaxed);
@@ -259,6 +285,7 @@ impl<'a> DeviceRun<'a> {
             Err(lost) => Err(match lost.reason() {
                 None => stop.reason(),
                 Some(reason) => {
+                    self.hang_budget.add(begin.elapsed());
                     failed.fetch_add(1, Ordering::Relaxed);
                     format!("no worker could be started: {reason}")
                 }
@@ -307,7 +334,7 @@ impl<'a> DeviceRun<'a> {
             slot: Some(slot),
             pid: Some(worker.worker.process_id()),
         });
-        worker.history.push(Ran { position, round, attempt: number, started: Instant::now() });
+        let begin = Instant::now();
         let settings = &self.config.settings;
         let limit = settings.limit(entry.test.timeout);
         let mut attempt =
@@ -316,6 +343,8 @@ impl<'a> DeviceRun<'a> {
                     recorder.wrote(position, from, bytes);
                 }
             });
+        let duration = attempt.duration;
+        worker.history.push(Ran { position, round, attempt: number, started: begin, duration });
         attempt.number = number;
         attempt.worker = Some(worker.number);
         Self::fail_by_settings(settings, entry.test, &mut attempt);
@@ -332,19 +361,23 @@ impl<'a> DeviceRun<'a> {
             && self.hang_budget.is_spent().is_none()
     }
 
-    /// Runs tests again in a fresh worker, each for at most `limit`, and then waits for a crash. The log
-    /// has neither starts nor results of them. Returns `None` if the run is stopped, or no worker starts.
+    /// Runs tests again in a fresh worker, and then waits for a crash. If the worker is lost, probes the
+    /// device. The log has neither starts nor results of these tests. Returns `None` if the run is stopped,
+    /// no worker starts, or `end` comes or the hang budget is spent before.
     pub fn replay(
         &self,
         positions: &[usize],
-        limit: Duration,
         then_wait: Duration,
+        end: Option<Instant>,
     ) -> Option<Replayed> {
-        let started = Instant::now();
-        let replayed =
-            self.replay_in(self.start_worker(positions[0]).ok()?, positions, limit, then_wait)?;
-        let duration = started.elapsed();
+        let worker = self.start_worker(positions[0]).ok()?;
+        let begin = Instant::now();
+        let budget_end = begin + self.hang_budget.left();
+        let end = end.map_or(budget_end, |end| end.min(budget_end));
+        let replayed = self.replay_in(worker, positions, then_wait, end);
+        let duration = begin.elapsed();
         self.hang_budget.add(duration);
+        let replayed = replayed?;
         self.state.recorder.record(Event::Replayed(events::Replayed {
             device: self.device_id().to_owned(),
             tests: positions.iter().map(|position| self.state.tests[*position]).collect(),
@@ -352,6 +385,9 @@ impl<'a> DeviceRun<'a> {
             end: replayed.outcome.to_string(),
             duration,
         }));
+        if let Outcome::Crashed { .. } | Outcome::TimedOut { .. } = replayed.outcome {
+            self.probe(positions[replayed.ran - 1]);
+        }
         Some(replayed)
     }
 
@@ -359,17 +395,21 @@ impl<'a> DeviceRun<'a> {
         &self,
         TestWorker { mut worker, .. }: TestWorker,
         positions: &[usize],
-        limit: Duration,
         then_wait: Duration,
+        end: Instant,
     ) -> Option<Replayed> {
         let stop = self.state.stop.signal();
         let mut last = Replayed { ran: 0, outcome: Outcome::Passed };
         for &position in positions {
             let test = self.entry(position).test;
-            let limit = self.config.settings.limit(test.timeout).min(limit);
-            let mut attempt = worker.run(test, limit, stop, &mut |_, _| {});
+            let limit = self.config.settings.limit(test.timeout);
+            let left = end.saturating_duration_since(Instant::now());
+            let mut attempt = worker.run(test, limit.min(left), stop, &mut |_, _| {});
             Self::fail_by_settings(&self.config.settings, test, &mut attempt);
             last = Replayed { ran: last.ran + 1, outcome: attempt.outcome? };
+            if matches!(last.outcome, Outcome::TimedOut { .. }) && left < limit {
+                return None;
+            }
             if !attempt.worker_survived {
                 return Some(last);
             }
@@ -381,26 +421,24 @@ impl<'a> DeviceRun<'a> {
     }
 
     /// Records a crash without a known cause, as the result `worker::delayed-crash@DEVICE`.
-    pub fn record_unexplained(&self, text: String) {
+    pub fn record_unexplained(&self, crash: &DelayedCrash<'_>, search: &str) {
         let mut unexplained = self.unexplained.lock().unwrap_or_else(PoisonError::into_inner);
-        unexplained.push(text);
-        let outcome = Outcome::Crashed { how: unexplained.join("\n") };
-        self.record_of_worker("delayed-crash", outcome);
+        let Unexplained { how, candidates } = &mut *unexplained;
+        how.push(format!("{}; {search}", crash.of_cause()));
+        candidates.push(crash.candidates());
+        let outcome = Outcome::Crashed { how: how.join("\n") };
+        self.record_of_worker("delayed-crash", outcome, candidates.join("\n"));
     }
 
-    /// Records the end of a worker by `exit` that went wrong, as the result `worker::exit@DEVICE`.
-    pub fn record_exit(&self, outcome: Outcome) {
-        self.record_of_worker("exit", outcome);
+    /// Records an end of a worker that went wrong, as the result `worker::NAME@DEVICE`.
+    pub fn record_end(&self, name: &str, outcome: Outcome) {
+        self.record_of_worker(name, outcome, String::new());
     }
 
-    fn record_of_worker(&self, name: &str, outcome: Outcome) {
-        let result = TestResult::new(
-            format!("worker::{name}@{}", self.device_id()),
-            SystemTime::now(),
-            outcome,
-            None,
-        );
-        self.settled_late(result);
+    fn record_of_worker(&self, name: &str, outcome: Outcome, stdout: String) {
+        let id = format!("{OF_WORKER}{name}@{}", self.device_id());
+        let result = TestResult::new(id, SystemTime::now(), outcome, None);
+        self.settled_late(TestResult { stdout, ..result });
     }
 
     /// Fails a test that passed, if the driver complains of it, or if it has left something behind

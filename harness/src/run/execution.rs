@@ -94,7 +94,8 @@ impl Execution<'_> {
             meanwhile()
         });
         // Ctrl-C after the last test is not an interruption: all results are there.
-        let interrupted = stop.is_requested() && recorder.lacks_results();
+        let interrupted =
+            recorder.lacks_rounds() || stop.is_requested() && recorder.lacks_results();
         recorder.record_end(|sum| self.end(sum, interrupted, started.elapsed()));
         recorder.sync_if_dirty();
         let printed = recorder.take_stdout_error().map_or(Ok(()), Err);

@@ -40,6 +40,11 @@ impl HangBudget {
         self.spent().time += time;
     }
 
+    /// The time that is left.
+    pub fn left(&self) -> Duration {
+        self.limit.saturating_sub(self.spent().time)
+    }
+
     /// Returns the reason why no more tests are run, if the budget is spent.
     pub fn is_spent(&self) -> Option<String> {
         let spent = self.spent();

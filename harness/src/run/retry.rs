@@ -10,7 +10,7 @@ use crate::log::events::TestResult;
 use crate::run::culprit;
 use crate::run::device_run::DeviceRun;
 use crate::run::test_worker::Ran;
-use crate::verdict::{Verdict, judge};
+use crate::verdict::{Outcome, Verdict, judge};
 
 /// A test that has run.
 pub(super) struct Retry<'a> {
@@ -22,8 +22,8 @@ pub(super) struct Retry<'a> {
 }
 
 impl Retry<'_> {
-    /// Repeats the test if it went wrong, until it does not, or was repeated often enough. `repeat` runs it alone,
-    /// and returns `None` if there is no result.
+    /// Repeats the test if it went wrong, until it does not, or was repeated often enough. `repeat` runs it
+    /// alone, and returns `None` if there is no result.
     pub fn run(
         &self,
         first: TestResult,
@@ -42,7 +42,8 @@ impl Retry<'_> {
         let mut result = attempts.pop().expect("the first attempt");
         if !attempts.is_empty() && result.verdict.is_as_expected() {
             result.verdict = Verdict::Flaky;
-            result.tolerated = self.device_run.state.run.flaky_result == FlakyResult::Pass;
+            result.tolerated = result.outcome == Outcome::Passed
+                && self.device_run.state.run.flaky_result == FlakyResult::Pass;
             if self.depends_on_order() {
                 self.device_run.state.recorder.repeated(self.position, result.clone());
                 attempts.push(result);
@@ -75,7 +76,7 @@ impl Retry<'_> {
         }
         let others = others.iter().map(|ran| ran.position);
         let positions: Vec<usize> = others.chain([self.position]).collect();
-        let replayed = self.device_run.replay(&positions, Duration::MAX, Duration::ZERO)?;
+        let replayed = self.device_run.replay(&positions, Duration::ZERO, None)?;
         let expectation = self.device_run.expectation(self.position);
         let verdict = judge(&replayed.outcome, expectation.as_ref());
         Some(replayed.ran == positions.len() && verdict.is_failure())

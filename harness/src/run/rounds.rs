@@ -81,6 +81,14 @@ impl Rounds {
         }
     }
 
+    /// Returns whether a later round has ended early, or was not begun.
+    pub fn are_cut_short(&self) -> bool {
+        let state = self.state();
+        let has_run_all = state.next == state.order.len() && state.round == self.most;
+        let has_tests = state.left_out.len() < self.entries.len();
+        state.round > 0 && self.most > 1 && has_tests && !has_run_all
+    }
+
     /// Ends a test. A test that did not run is not repeated.
     pub fn end(&self, taken: Taken, outcome: &Outcome) {
         let mut state = self.state();
@@ -101,6 +109,13 @@ impl Rounds {
         if state.running == 0 {
             self.round_ended.notify_all();
         }
+    }
+
+    /// Lets the other slots go on after a panic in a slot that has taken a test.
+    pub fn abandon(&self) {
+        let mut state = self.state();
+        state.running = state.running.saturating_sub(1);
+        self.round_ended.notify_all();
     }
 
     fn order(&self, round: u32, left_out: &HashSet<usize>) -> Vec<usize> {

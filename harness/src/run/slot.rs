@@ -8,10 +8,11 @@
 //! and the cause is looked for among the tests that its worker had run before ([`DelayedCrash`]). A
 //! result is therefore final only when the next test has ended.
 
+use std::thread;
 use std::time::{Instant, SystemTime};
 
 use crate::log::events::{Charged, Event, Left, TestResult};
-use crate::run::delayed_crash::DelayedCrash;
+use crate::run::delayed_crash::{DelayedCrash, Search};
 use crate::run::device_run::DeviceRun;
 use crate::run::retry::Retry;
 use crate::run::rounds::Taken;
@@ -45,8 +46,8 @@ impl<'a> Slot<'a> {
             let outcome = self.run(taken.position);
             self.device_run.rounds.end(taken, &outcome);
         }
-        let _turn = Turn::shared(&self.device_run.in_use);
-        self.leave();
+        let mut turn = Turn::shared(&self.device_run.in_use);
+        self.leave(&mut turn);
         self.settle();
     }
 
@@ -70,9 +71,13 @@ impl<'a> Slot<'a> {
         let first = self.attempt(position);
         let at = Instant::now();
         let undisturbed = self.repeat_if_disturbed(position, started, &mut turn, first);
-        let (attempt, history) = self.attribute_crash(position, started, at, undisturbed);
+        let (attempt, history) =
+            self.attribute_crash(position, started, at, &mut turn, undisturbed);
         let result = self.result(position, started, attempt, expectation);
         let mut needs_probe = self.needs_probe(&result.test, &result.outcome);
+        if device_run.slots() > 1 && result.verdict.is_failure() {
+            turn.become_alone();
+        }
         let retry = Retry { device_run, position, history };
         let result = retry.run(result, || self.repeat(position, &mut needs_probe));
         recorder.finished(position, &result);
@@ -86,7 +91,7 @@ impl<'a> Slot<'a> {
         let most = device_run.config.settings.tests_per_worker;
         let is_worn = |worker: &TestWorker| most.is_some_and(|most| worker.history.len() >= most);
         if self.worker.as_ref().is_some_and(is_worn) {
-            self.leave();
+            self.leave(&mut turn);
         }
         if self.worker.is_none() || counts {
             self.settle();
@@ -143,6 +148,7 @@ impl<'a> Slot<'a> {
         position: usize,
         started: SystemTime,
         at: Instant,
+        turn: &mut Turn<'a>,
         (attempt, history): (Attempt, Vec<Ran>),
     ) -> (Attempt, Vec<Ran>) {
         let device_run = self.device_run;
@@ -151,6 +157,9 @@ impl<'a> Slot<'a> {
         };
         if !crash.is_own_crash() || history.is_empty() {
             return (attempt, history);
+        }
+        if device_run.slots() > 1 {
+            turn.become_alone();
         }
         device_run.health.note(&device_run.id(position), crash);
         device_run.probe(position);
@@ -161,9 +170,10 @@ impl<'a> Slot<'a> {
         let expectation = device_run.expectation(position);
         let crash = self.result(position, started, attempt.clone(), expectation);
         device_run.state.recorder.repeated(position, crash);
-        let begin = Instant::now();
         let (rerun, _) = self.attempt(position);
-        device_run.hang_budget.add(begin.elapsed());
+        if !matches!(rerun.outcome, Some(Outcome::TimedOut { .. })) {
+            device_run.hang_budget.add(rerun.duration);
+        }
         match rerun.outcome {
             // Its own, then.
             Some(Outcome::Crashed { .. }) => (rerun, Vec::new()),
@@ -171,10 +181,9 @@ impl<'a> Slot<'a> {
             None | Some(Outcome::NotRun { .. }) => (attempt, history),
             Some(_) => {
                 let how = how.clone();
-                self.attribute(
-                    DelayedCrash { device_run, how, at, history, victim: Some(position) },
-                    &attempt,
-                );
+                let (worker, victim) = (attempt.worker.unwrap_or_default(), Some(position));
+                let crash = DelayedCrash { device_run, how, at, worker, history, victim };
+                self.attribute(crash, &attempt);
                 (rerun, Vec::new())
             }
         }
@@ -183,8 +192,13 @@ impl<'a> Slot<'a> {
     /// Charges a crash to its cause, or reports it without one. `struck` is the execution that crashed.
     fn attribute(&mut self, crash: DelayedCrash<'_>, struck: &Attempt) {
         let device_run = self.device_run;
-        let Some(found) = crash.find_cause() else {
-            return device_run.record_unexplained(crash.without_cause());
+        let found = match crash.find_cause() {
+            Search::Found(found) => found,
+            Search::NotFound => return device_run.record_unexplained(&crash, "not reproduced"),
+            Search::EndedEarly => {
+                return device_run
+                    .record_unexplained(&crash, "the search for its cause ended early");
+            }
         };
         let cause = crash.history[found];
         device_run.state.recorder.charged(Charged {
@@ -194,7 +208,8 @@ impl<'a> Slot<'a> {
             by_attempt: crash.victim.map(|_| struck.number),
             why: crash.how.clone(),
         });
-        let outcome = Outcome::Crashed { how: crash.of_cause() };
+        let how = format!("{}; reproduced in a fresh worker", crash.of_cause());
+        let outcome = Outcome::Crashed { how };
         let expectation = device_run.expectation(cause.position);
         let is_cause = |unsettled: &mut (usize, TestResult)| {
             unsettled.0 == cause.position && unsettled.1.attempt == cause.attempt
@@ -203,6 +218,8 @@ impl<'a> Slot<'a> {
             Some((position, mut result)) => {
                 result.verdict = judge(&outcome, expectation.as_ref());
                 result.outcome = outcome;
+                result.tolerated = false;
+                result.broken_by = None;
                 result.stdout += &struck.stdout;
                 result.stderr += &struck.stderr;
                 device_run.state.recorder.finished(position, &result);
@@ -211,6 +228,9 @@ impl<'a> Slot<'a> {
             None => device_run.settled_late(TestResult {
                 attempt: cause.attempt,
                 round: cause.round,
+                worker: Some(crash.worker),
+                slot: Some(self.number),
+                duration: cause.duration,
                 stdout: struck.stdout.clone(),
                 stderr: struck.stderr.clone(),
                 ..TestResult::new(
@@ -225,13 +245,13 @@ impl<'a> Slot<'a> {
 
     /// Asks the worker to leave, and drops it. If the worker dies of an earlier test meanwhile, attributes
     /// the crash.
-    fn leave(&mut self) {
+    fn leave(&mut self, turn: &mut Turn<'a>) {
         let device_run = self.device_run;
         let stop = device_run.state.stop;
-        let Some(mut worker) = self.worker.take() else { return };
-        let Some(last) = worker.history.last().copied().filter(|_| !stop.is_requested()) else {
+        let Some(mut worker) = self.worker.take().filter(|_| device_run.may_go_on()) else {
             return;
         };
+        let Some(last) = worker.history.last().copied() else { return };
         let begin = Instant::now();
         let left = worker.worker.leave(stop.signal());
         device_run.state.recorder.record(Event::Left(Left {
@@ -245,30 +265,33 @@ impl<'a> Slot<'a> {
                 if device_run.config.settings.exit_check
                     && let Err(Some(outcome)) = worker.worker.exit(stop.signal())
                 {
-                    device_run.record_exit(outcome);
+                    device_run.hang_budget.add(at.elapsed());
+                    device_run.record_end("exit", outcome);
                 }
                 return;
             }
             Err(None) => return,
             Err(Some(outcome)) => outcome,
         };
+        device_run.hang_budget.add(at.duration_since(begin));
         let (stdout, stderr) = worker.worker.last_output();
         let struck = Attempt { stdout, stderr, ..Attempt::default() };
-        let TestWorker { worker, history, .. } = worker;
+        let TestWorker { worker, number, history } = worker;
         drop(worker);
+        if device_run.slots() > 1 {
+            turn.become_alone();
+        }
         device_run.probe(last.position);
-        if !device_run.may_go_on() {
+        if !outcome.is_own_crash() {
+            if let Outcome::TimedOut { .. } = outcome {
+                device_run.record_end("leave", outcome);
+            }
             return;
         }
         let how = outcome.to_string();
-        let crash = DelayedCrash { device_run, how, at, history, victim: None };
-        match outcome {
-            Outcome::Crashed { .. } => {
-                device_run.hang_budget.add_crash();
-                self.attribute(crash, &struck);
-            }
-            _ => device_run.record_unexplained(crash.without_cause()),
-        }
+        let crash = DelayedCrash { device_run, how, at, worker: number, history, victim: None };
+        device_run.hang_budget.add_crash();
+        self.attribute(crash, &struck);
     }
 
     /// Runs a test alone in a fresh worker, after a probe if one is due. Returns `None` if there is no
@@ -346,6 +369,14 @@ impl<'a> Slot<'a> {
             left_behind: attempt.left_behind,
             resident: attempt.resident,
             ..TestResult::new(self.device_run.id(position), started, outcome, expectation)
+        }
+    }
+}
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.device_run.rounds.abandon();
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A worker that runs tests, and their order.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::worker::parent::Worker;
 
@@ -24,4 +24,6 @@ pub(super) struct Ran {
     pub attempt: u32,
     /// The time of the start.
     pub started: Instant,
+    /// The duration of the test.
+    pub duration: Duration,
 }

@@ -16,6 +16,7 @@ pub const CHECKS: &[Check] = &[
     ("sick::a_driver_that_crashes_is_lost", a_driver_that_crashes_is_lost),
     ("sick::a_driver_that_exits_is_lost", a_driver_that_exits_is_lost),
     ("sick::a_driver_that_hangs_is_lost", a_driver_that_hangs_is_lost),
+    ("sick::a_driver_that_crashes_at_the_end_is_lost", a_driver_that_crashes_at_the_end_is_lost),
     ("sick::a_device_that_recovers_is_tested_on", a_device_that_recovers_is_tested_on),
     ("sick::two_failures_need_no_probe", two_failures_need_no_probe),
     ("sick::other_devices_go_on", other_devices_go_on),
@@ -141,6 +142,18 @@ fn two_failures_need_no_probe() {
     assert_eq!(status, Some(1));
     assert_eq!((count(&log, Verdict::Fail), count(&log, Verdict::Pass)), (2, TESTS - 2), "{page}");
     assert_eq!(run.contexts(), 1 + TESTS as u64 + 3, "one for each worker and for each test");
+}
+
+/// The 14th context is that of the worker that leaves.
+fn a_driver_that_crashes_at_the_end_is_lost() {
+    let mut run = SickRun::new("crash", "14-1000");
+    let (status, page, log) = run.end();
+    assert_eq!(status, Some(1), "{page}");
+    assert_eq!((count(&log, Verdict::Pass), log.lost.len()), (TESTS, 1), "{page}");
+    let last = log.results.last().expect("results");
+    assert!(last.test.starts_with("worker::delayed-crash@"), "{}", last.test);
+    assert!(page.contains("its cause ended early"), "{page}");
+    assert!(page.contains("makes_a_context::_number_12_12@"), "{page}");
 }
 
 /// The first context is that of the first worker.

@@ -26,6 +26,7 @@ pub const CHECKS: &[Check] = &[
         "stop::a_second_run_into_the_same_folder_is_exit_2",
         a_second_run_into_the_same_folder_is_exit_2,
     ),
+    ("stop::a_deadline_cuts_rounds_short", a_deadline_cuts_rounds_short),
     ("stop::a_time_limit_is_longer_than_zero", a_time_limit_is_longer_than_zero),
     ("stop::a_deadline_stops_the_run", a_deadline_stops_the_run),
     ("stop::unexpected_results_may_stop_the_run", unexpected_results_may_stop_the_run),
@@ -140,6 +141,14 @@ fn run(folder: &Path, arguments: &[&str]) -> (Option<i32>, RunLog) {
 fn not_run(result: &TestResult) -> &str {
     let Outcome::NotRun { reason } = &result.outcome else { panic!("{result:?}") };
     reason
+}
+
+fn a_deadline_cuts_rounds_short() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let rounds = ["faulty::passes@", "--repeat", "1000000", "--deadline", "2s"];
+    let (status, log) = run(folder.path(), &rounds);
+    assert_eq!(status, Some(3));
+    assert!(log.results.iter().all(|result| result.verdict == Verdict::Pass));
 }
 
 fn a_time_limit_is_longer_than_zero() {

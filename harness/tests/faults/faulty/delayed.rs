@@ -1,6 +1,7 @@
 //! Tests that pass, and may take the process down later.
 
 use std::fs::File;
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -9,14 +10,16 @@ use rstest::rstest;
 
 use super::{use_the_device, write_to_null};
 
-/// The number of the test that plants a bomb, and the milliseconds until the bomb goes off.
+/// The numbers of the tests that plant a bomb, as `1,5`, and the milliseconds until the bomb goes off.
 pub const BOMB: &str = "CLMATRIX_FAULTS_BOMB";
 
-/// A file that does not exist. The test that makes it plants a bomb; later ones do not.
+/// A folder. Each test that plants a bomb does so once, and leaves a file there.
 pub const ONLY_BOMB: &str = "CLMATRIX_FAULTS_ONLY_BOMB";
 
-fn plant_a_bomb(delay: Duration) {
-    if std::env::var_os(ONLY_BOMB).is_some_and(|file| File::create_new(file).is_err()) {
+fn plant_a_bomb(number: u32, delay: Duration) {
+    let is_second =
+        |folder| File::create_new(Path::new(&folder).join(format!("bomb-{number}"))).is_err();
+    if std::env::var_os(ONLY_BOMB).is_some_and(is_second) {
         return;
     }
     thread::spawn(move || {
@@ -36,14 +39,14 @@ fn takes_ten_milliseconds(
     number: u32,
 ) {
     // Not left behind: the worker would wait for its end.
-    let _context = ctx_factory().expect("a context");
-    let bomb = std::env::var(BOMB).unwrap_or_default();
-    if let Some((planter, delay)) = bomb.split_once(' ')
-        && planter == number.to_string()
-    {
-        plant_a_bomb(Duration::from_millis(delay.parse().expect("milliseconds")));
-    }
+    drop(ctx_factory().expect("a context"));
     thread::sleep(Duration::from_millis(10));
+    let bomb = std::env::var(BOMB).unwrap_or_default();
+    if let Some((planters, delay)) = bomb.split_once(' ')
+        && planters.split(',').any(|planter| planter == number.to_string())
+    {
+        plant_a_bomb(number, Duration::from_millis(delay.parse().expect("milliseconds")));
+    }
 }
 
 /// Ends the process with an error when it exits.
