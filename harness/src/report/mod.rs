@@ -174,6 +174,7 @@ fn without_message<'a>(stderr: &'a str, outcome: &Outcome) -> Cow<'a, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::log::round_results::RoundCounts;
     use crate::log::sample::{flaky, judged, order_dependent, result};
     use crate::verdict::{Expectation, ExpectedStatus};
 
@@ -209,6 +210,20 @@ mod tests {
         for (result, expected) in cases {
             assert_eq!(result_line(&result), expected);
         }
+    }
+
+    #[test]
+    fn devices_with_several_rounds_count() {
+        let ran = |device: &str, ran: usize| {
+            let result = result(&format!("s::t_{ran}@{device}"), Outcome::Passed);
+            let (passed, start, end) = (ran, result.started, result.end());
+            let counts = (ran > 1).then(|| Box::new(RoundCounts { passed, ran, start, end }));
+            TestResult { rounds: counts, ..result }
+        };
+        let results = [ran("a", 3), ran("a", 1), ran("b", 4), ran("b", 5), ran("c", 1)];
+        assert_eq!(rounds(&results), Some((3, 5)));
+        assert_eq!(rounds(&results[..2]), Some((3, 3)));
+        assert_eq!(rounds(&results[4..]), None);
     }
 
     #[test]
