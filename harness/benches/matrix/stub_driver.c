@@ -73,6 +73,12 @@ static int get_context_info(void *object, unsigned name, size_t size, void *valu
     return INVALID_VALUE;
 }
 
+static void *create_queue(void *of, void *device, uint64_t properties, int *error) {
+    (void)of, (void)device, (void)properties;
+    if (error) *error = INVALID_VALUE;
+    return NULL;
+}
+
 static int retain_or_release(void *object) {
     (void)object;
     return SUCCESS;
@@ -86,6 +92,7 @@ static void *dispatch[256] = {
     [6] = retain_or_release, /* clRetainContext */
     [7] = retain_or_release, /* clReleaseContext */
     [8] = get_context_info,
+    [9] = create_queue,
 };
 
 static int get_platform_ids(unsigned entries, void **platforms, unsigned *found) {
