@@ -35,9 +35,10 @@ impl KeptContext {
         count.saturating_sub(1)
     }
 
-    /// Returns whether the library has references of its own because of a driver's fault.
-    pub(super) fn is_kept_by_library(&self) -> bool {
-        clmatrix::keeps_events_of(self.0)
+    /// Returns whether others have references, but not the library because of a driver's fault.
+    // quirk: POCL-3
+    pub(super) fn is_left_behind(&self) -> bool {
+        self.other_references() > 0 && !clmatrix::keeps_events_of(self.0)
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clmatrix::memory::live_objects;
 
-use super::kept_context;
+use super::kept_context::{self, KeptContext};
 use crate::report::counted;
 
 /// The pauses between looks at objects that are still there: drivers release objects a moment after
@@ -36,12 +36,11 @@ impl LeakCheck {
         let mut contexts = kept_context::take();
         for pause in [Duration::ZERO].into_iter().chain(PAUSES) {
             thread::sleep(pause);
-            contexts.retain(|context| context.other_references() > 0);
+            contexts.retain(KeptContext::is_left_behind);
             if contexts.is_empty() && self.new_objects() == 0 {
                 return Vec::new();
             }
         }
-        contexts.retain(|context| !context.is_kept_by_library());
         let mut notes = Vec::new();
         if !contexts.is_empty() {
             let references =
