@@ -16,10 +16,11 @@ use crate::os::{ExitCause, Process, Source, StopSignal, Wakeup};
 use crate::registry::Test;
 use crate::verdict::{KILLED_FROM_OUTSIDE, Outcome};
 
-/// The time limit of a worker from its start until it is bound to its device.
+/// The time limit of a worker from its start until it is bound to its device, and again until it is
+/// prepared for tests.
 pub const START_LIMIT: Duration = Duration::from_secs(60);
 
-/// The time limit of a probe, before it of the start of its worker, and of the first context of a worker.
+/// The time limit of a probe, and before it of the start of its worker.
 const PROBE_LIMIT: Duration = Duration::from_secs(10);
 
 /// The time limit of a worker that leaves, and again of the exit handlers of its driver.
@@ -225,7 +226,7 @@ impl Worker {
         leaks: LeakSearch,
         stop: &StopSignal,
     ) -> Result<Option<Vec<ObjectKind>>, WorkerLost> {
-        self.ask(Task::Prepare { leaks }, PROBE_LIMIT, stop, |answer| match answer {
+        self.ask(Task::Prepare { leaks }, START_LIMIT, stop, |answer| match answer {
             Answer::Prepared { counted, .. } => Ok(counted),
             other => Err(other),
         })
