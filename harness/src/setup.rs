@@ -19,6 +19,7 @@ use crate::run::plan::{Plan, Planned};
 use crate::run::repeat::Repeat;
 use crate::run::schedule::{Run, WorkerConfig};
 use crate::verdict::Expectation;
+use crate::worker::commands::WorkerCommands;
 use crate::worker::parent::WorkerCommand;
 use crate::worker::protocol::{DeviceAddress, Role};
 
@@ -211,7 +212,7 @@ impl Setup {
             .map(|device| self.worker_config(device))
             .collect::<Result<_, _>>()?;
         let host = WorkerConfig {
-            command: self.worker_command(Role::Host, Vec::new()),
+            commands: WorkerCommands::new(self.worker_command(Role::Host, Vec::new()), None),
             settings: self.options.settings(self.profile.host_settings()),
         };
         Ok(Run {
@@ -234,19 +235,33 @@ impl Setup {
 
     /// Returns the configuration of the workers of a device.
     pub fn worker_config(&self, device: &TestDevice) -> Result<WorkerConfig, SetupError> {
-        let mut environment = device
+        let environment = device
             .driver
             .environment(&self.state)
             .map_err(|error| SetupError::State { path: self.state.clone(), error })?;
-        // `create_some_context` in a test gives the device under test. The values of the runner's
-        // environment count all drivers; a worker sees one.
-        let DeviceAddress { platform, device: position, .. } = &device.address;
-        environment.push(("PYOPENCL_CTX".into(), Some(format!("{platform}:{position}").into())));
-        environment.push(("PYOPENCL_TEST".into(), None));
+        let alone = device.visible.as_ref().map(|visible| {
+            let variable = (visible.variable.into(), Some(visible.value.clone().into()));
+            let environment = environment.iter().cloned().chain([variable]).collect();
+            self.device_command(&visible.address, environment)
+        });
+        let among_others = self.device_command(&device.address, environment);
         Ok(WorkerConfig {
-            command: self.worker_command(Role::Device(device.address.clone()), environment),
+            commands: WorkerCommands::new(among_others, alone),
             settings: self.options.settings(self.profile.settings_for(&device.run)),
         })
+    }
+
+    fn device_command(
+        &self,
+        address: &DeviceAddress,
+        mut environment: Vec<(OsString, Option<OsString>)>,
+    ) -> WorkerCommand {
+        // `create_some_context` in a test gives the device under test. The values of the runner's
+        // environment count all drivers; a worker sees one.
+        let DeviceAddress { platform, device, .. } = address;
+        environment.push(("PYOPENCL_CTX".into(), Some(format!("{platform}:{device}").into())));
+        environment.push(("PYOPENCL_TEST".into(), None));
+        self.worker_command(Role::Device(address.clone()), environment)
     }
 
     fn worker_command(

@@ -125,7 +125,7 @@ fn probe(setup: &Setup, devices: &[TestDevice], format: TableFormat) -> Result<E
             .map(|config| {
                 scope.spawn(|| {
                     let started = Instant::now();
-                    let error = Worker::probe(&config.command, stop.signal()).err();
+                    let error = Worker::probe(&config.commands, stop.signal()).err();
                     (started.elapsed(), error.map(|error| error.to_string()))
                 })
             })

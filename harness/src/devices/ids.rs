@@ -89,7 +89,8 @@ fn base(platform: &PlatformInfo, device: &DeviceInfo) -> String {
     format!("{platform}-{device}")
 }
 
-fn platform_slug(name: &str) -> String {
+/// The short name of a platform.
+pub(super) fn platform_slug(name: &str) -> String {
     let lower = name.to_lowercase();
     let known = PLATFORMS.iter().find(|(part, _)| lower.starts_with(part));
     match known {

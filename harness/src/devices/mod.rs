@@ -1,7 +1,7 @@
 //! The devices of this machine, found without trust in any driver, and those under test.
 //!
 //! [`icd`] finds the drivers, [`probe`] enumerates each in a process of its own, [`diagnose`] finds the
-//! reason of a driver without a platform, [`ids`] names the devices, [`cache`] stores them for the many
+//! reason of a driver without a platform, [`visible`] hides the other GPUs from a worker, [`ids`] names the devices, [`cache`] stores them for the many
 //! short processes of `cargo nextest`, and [`selection`] selects.
 
 pub mod cache;
@@ -13,6 +13,7 @@ pub mod ids;
 pub mod probe;
 pub mod run_device;
 pub mod selection;
+pub mod visible;
 
 use std::path::PathBuf;
 
@@ -23,6 +24,7 @@ use crate::worker::protocol::DeviceAddress;
 use failure::FailedDriver;
 use icd::Driver;
 use run_device::{PlatformName, RunDevice};
+use visible::Visible;
 
 /// The platforms and drivers of this machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -57,6 +59,8 @@ pub struct TestDevice {
     pub driver: Driver,
     /// The position of the device there.
     pub address: DeviceAddress,
+    /// The variable that hides the other GPUs of the driver from its worker.
+    pub visible: Option<Visible>,
     /// The file of the driver's code, if known.
     pub library: Option<PathBuf>,
 }
@@ -69,7 +73,10 @@ impl Machine {
         TestDevice {
             driver: found.driver.clone(),
             library: found.library.clone(),
-            address: DeviceAddress { platform: found.position, device, name: info.name.clone() },
+            address: found.address(device),
+            visible: Visible::new(self, (platform, device), |name| {
+                Some(std::env::var_os(name)?.to_string_lossy().into_owned())
+            }),
             run: RunDevice {
                 id: found.ids[device].clone(),
                 platform: PlatformName {
@@ -88,5 +95,19 @@ impl Machine {
             .iter()
             .enumerate()
             .flat_map(|(p, platform)| (0..platform.info.devices.len()).map(move |d| (p, d)))
+    }
+}
+
+impl FoundPlatform {
+    /// Returns the address of a device in a process that sees all devices of the driver.
+    fn address(&self, device: usize) -> DeviceAddress {
+        let info = &self.info.devices[device];
+        DeviceAddress {
+            platform: self.position,
+            device,
+            name: info.name.clone(),
+            uuid: info.uuid.clone(),
+            pci_address: info.pci_address.clone(),
+        }
     }
 }

@@ -25,6 +25,9 @@ pub struct DeviceRecord {
     /// The library of the driver, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<DriverFile>,
+    /// The variable that hides the other GPUs of the driver from its workers, as `NAME=VALUE`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub visible_by: Option<String>,
     /// The settings of its tests.
     pub settings: SettingsRecord,
 }
@@ -84,6 +87,7 @@ impl DeviceRecord {
                 .as_deref()
                 .or(named_library(&device.driver))
                 .and_then(DriverFile::new),
+            visible_by: device.visible.as_ref().map(ToString::to_string),
             settings: SettingsRecord::new(settings),
         }
     }

@@ -59,6 +59,8 @@ pub enum Event {
     Replayed(Replayed),
     /// A device was probed.
     Probed(Probed),
+    /// The workers of a device see the other devices of their driver.
+    SeesOthers(SeesOthers),
     /// A worker was asked to leave.
     Left(Left),
     /// A device does not work any more. Its other tests are not run.
@@ -221,6 +223,16 @@ pub struct Probed {
     #[serde(rename = "duration_ns", with = "nanoseconds")]
     #[schemars(with = "u64")]
     pub duration: Duration,
+}
+
+/// A worker did not find its device with the variable that hides the other devices of the driver
+/// (`visible_by`). The workers of the device go on without it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SeesOthers {
+    /// The id of the device.
+    pub device: String,
+    /// The device that the worker found instead.
+    pub reason: String,
 }
 
 /// A worker was asked to leave, after its last test.

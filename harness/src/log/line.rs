@@ -38,6 +38,7 @@ impl Line {
             "finished" => Event::Finished(parse(text, count)?),
             "replayed" => Event::Replayed(parse(text, count)?),
             "probed" => Event::Probed(parse(text, count)?),
+            "sees-others" => Event::SeesOthers(parse(text, count)?),
             "left" => Event::Left(parse(text, count)?),
             "charged" => Event::Charged(parse(text, count)?),
             "device-lost" => Event::DeviceLost(parse(text, count)?),

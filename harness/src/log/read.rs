@@ -291,7 +291,11 @@ impl Sum {
         let Some(log) = &mut self.log else { return self.begin(event) };
         match event {
             Event::Run(_) => return Err(LogError::SecondHeader),
-            Event::Expectation(_) | Event::Replayed(_) | Event::Probed(_) | Event::Left(_) => {}
+            Event::Expectation(_)
+            | Event::Replayed(_)
+            | Event::Probed(_)
+            | Event::SeesOthers(_)
+            | Event::Left(_) => {}
             Event::Device(record) => log.header.devices.push(record.device),
             Event::Plan(part) => part.tests.into_iter().for_each(|test| self.results.plan(test)),
             Event::PlanDevice(part) => self.results.plan_on(part.device, part.ranges),

@@ -11,7 +11,7 @@ use crate::devices::TestDevice;
 use crate::devices::run_device::HOST;
 use crate::devices::selection::NO_DEVICE_FOUND;
 use crate::log::events::{
-    self, Event, LeakCheck, OF_WORKER, Probed, Started, TestName, TestResult,
+    self, Event, LeakCheck, OF_WORKER, Probed, SeesOthers, Started, TestName, TestResult,
 };
 use crate::registry::{Ignore, Test};
 use crate::report::counted;
@@ -60,6 +60,8 @@ pub(super) struct DeviceRun<'a> {
     /// The kinds of objects that the driver counts, once they are known.
     counted: OnceLock<Vec<ObjectKind>>,
     failed_starts: AtomicUsize,
+    /// True if the log says that the workers see the other devices of their driver.
+    others_are_seen: AtomicBool,
     /// Workers in a row that were lost when they made their first context.
     failed_preparations: AtomicUsize,
 }
@@ -101,6 +103,7 @@ impl<'a> DeviceRun<'a> {
             is_characterized: Mutex::new(false),
             counted: OnceLock::new(),
             failed_starts: AtomicUsize::new(0),
+            others_are_seen: AtomicBool::new(false),
             failed_preparations: AtomicUsize::new(0),
         }
     }
@@ -272,7 +275,9 @@ impl<'a> DeviceRun<'a> {
             return Err("the device was given up: its workers do not start any more".to_owned());
         }
         let begin = Instant::now();
-        match Worker::start(&self.config.command, START_LIMIT, stop.signal()) {
+        let started = self.config.commands.start(START_LIMIT, stop.signal());
+        self.note_others_are_seen();
+        match started {
             Ok(worker) => {
                 failed.store(0, Ordering::Relaxed);
                 let number = recorder.number_worker();
@@ -290,6 +295,15 @@ impl<'a> DeviceRun<'a> {
                     format!("no worker could be started: {reason}")
                 }
             }),
+        }
+    }
+
+    /// Records, once, that a worker did not find its device alone.
+    fn note_others_are_seen(&self) {
+        let Some(reason) = self.config.commands.not_found_alone() else { return };
+        if !self.others_are_seen.swap(true, Ordering::Relaxed) {
+            let (device, reason) = (self.device_id().to_owned(), reason.to_owned());
+            self.state.recorder.record(Event::SeesOthers(SeesOthers { device, reason }));
         }
     }
 
@@ -472,7 +486,7 @@ impl<'a> DeviceRun<'a> {
         let mut reason = String::new();
         for _ in 0..PROBES {
             let started = Instant::now();
-            let probed = Worker::probe(&self.config.command, stop.signal());
+            let probed = Worker::probe(&self.config.commands, stop.signal());
             let duration = started.elapsed();
             self.hang_budget.add(duration);
             let error = match probed.map_err(WorkerLost::reason) {

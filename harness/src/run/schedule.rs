@@ -17,7 +17,7 @@ use crate::run::plan::{Plan, Planned};
 use crate::run::repeat::Repeat;
 use crate::run::slot::Slot;
 use crate::verdict::Expectation;
-use crate::worker::parent::WorkerCommand;
+use crate::worker::commands::WorkerCommands;
 
 /// A plan with all that is needed to run it.
 pub struct Run<'a> {
@@ -53,8 +53,8 @@ pub struct Run<'a> {
 
 /// The configuration of the workers of one device.
 pub struct WorkerConfig {
-    /// The command that starts a worker.
-    pub command: WorkerCommand,
+    /// The commands that start a worker.
+    pub commands: WorkerCommands,
     /// Limits, slots and the driver's diagnostics.
     pub settings: DeviceSettings,
 }

@@ -225,19 +225,30 @@ fn enumerated(found: FoundPlatform) -> Enumerated {
 fn bind(address: &DeviceAddress) -> Result<(), String> {
     let platforms = clmatrix::select::platforms().map_err(|error| error.to_string())?;
     let platform = platforms.get(address.platform).ok_or("its platform is gone")?;
-    let name = platform.info.devices.get(address.device).map(|device| device.name.as_str());
-    if name != Some(&address.name) {
-        return Err(format!(
-            "expected the device {:?}, found {}",
-            address.name,
-            name.map_or_else(|| "none".to_owned(), |name| format!("{name:?}")),
-        ));
+    let found = platform.info.devices.get(address.device);
+    if !found.is_some_and(|device| address.is_of(device)) {
+        let DeviceAddress { name, uuid, pci_address, .. } = address;
+        let expected = described(name, uuid.as_deref(), pci_address.as_deref());
+        let found = found.map_or_else(
+            || "none".to_owned(),
+            |info| described(&info.name, info.uuid.as_deref(), info.pci_address.as_deref()),
+        );
+        return Err(format!("expected the device {expected}, found {found}"));
     }
     fixtures::bind(fixtures::Bound {
         platform: platform.platform,
         device: platform.devices[address.device],
     });
     Ok(())
+}
+
+/// `"NAME" (UUID, PCI-ADDRESS)`, as far as they are known.
+fn described(name: &str, uuid: Option<&str>, pci_address: Option<&str>) -> String {
+    let known: Vec<&str> = uuid.into_iter().chain(pci_address).collect();
+    match known.is_empty() {
+        true => format!("{name:?}"),
+        false => format!("{name:?} ({})", known.join(", ")),
+    }
 }
 
 /// Runs one test in this process.

@@ -6,6 +6,7 @@
 
 pub mod capture;
 pub mod child;
+pub mod commands;
 mod device_probe;
 pub(crate) mod kept_context;
 mod leak_check;

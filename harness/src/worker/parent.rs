@@ -9,6 +9,7 @@ use clmatrix_characterize::Characterization;
 use clmatrix_characterize::measure::{Measured, Settings, Topic};
 
 use super::capture::Capture;
+use super::commands::WorkerCommands;
 use super::leak_search::LeakSearch;
 use super::object_kind::ObjectKind;
 use super::protocol::{Answer, ROLE_VARIABLE, Request, Role, Task};
@@ -38,7 +39,7 @@ const PIPE_CAPACITY: usize = 64 * 1024;
 /// The time that a process has to end after it closed its connection.
 const EXIT_GRACE: Duration = Duration::from_secs(2);
 
-/// The command that starts a worker, the same for all workers of a device.
+/// The command that starts a worker.
 #[derive(Clone, Debug)]
 pub struct WorkerCommand {
     /// The purpose of the worker.
@@ -136,6 +137,9 @@ pub enum WorkerLost {
     /// The worker cannot be started, or died or hung.
     #[error("{0}")]
     Failed(String),
+    /// The worker did not find its device.
+    #[error("{0}")]
+    NotFound(String),
     /// The driver ended the worker at a step that it had announced.
     #[error("{reason}")]
     EndedAt {
@@ -151,7 +155,9 @@ impl WorkerLost {
     pub fn reason(self) -> Option<String> {
         match self {
             Self::Stopped => None,
-            Self::Failed(reason) | Self::EndedAt { reason, .. } => Some(reason),
+            Self::Failed(reason) | Self::NotFound(reason) | Self::EndedAt { reason, .. } => {
+                Some(reason)
+            }
         }
     }
 }
@@ -190,7 +196,9 @@ impl Worker {
                 worker.discard_output();
                 return Ok(worker);
             }
-            Reply::Answered(Answer::NoDevice(reason)) => reason,
+            Reply::Answered(Answer::NoDevice(reason)) => {
+                return Err(WorkerLost::NotFound(worker.with_last_stderr_line(&reason)));
+            }
             Reply::Answered(other) => format!("unexpected answer {other:?}"),
             Reply::Died(ending) => format!("the driver ended the worker: {ending}"),
             Reply::TimedOut => format!("the driver did not load within {limit:?}"),
@@ -334,8 +342,8 @@ impl Worker {
     /// # Errors
     ///
     /// The first call that failed, or the end of the worker.
-    pub fn probe(command: &WorkerCommand, stop: &StopSignal) -> Result<(), WorkerLost> {
-        let mut worker = Self::start(command, PROBE_LIMIT, stop)?;
+    pub fn probe(commands: &WorkerCommands, stop: &StopSignal) -> Result<(), WorkerLost> {
+        let mut worker = commands.start(PROBE_LIMIT, stop)?;
         let probed = worker.ask(Task::Probe, PROBE_LIMIT, stop, |answer| match answer {
             Answer::Probed { result, .. } => Ok(result),
             other => Err(other),

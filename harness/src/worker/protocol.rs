@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clmatrix::select::PlatformInfo;
+use clmatrix::select::{DeviceInfo, PlatformInfo};
 use clmatrix_characterize::Characterization;
 use clmatrix_characterize::measure::Measured;
 use serde::{Deserialize, Serialize};
@@ -42,6 +42,19 @@ pub struct DeviceAddress {
     pub device: usize,
     /// CL_DEVICE_NAME, to notice another device at this position.
     pub name: String,
+    /// `DeviceInfo::uuid`, for the same reason.
+    pub uuid: Option<String>,
+    /// `DeviceInfo::pci_address`, for the same reason.
+    pub pci_address: Option<String>,
+}
+
+impl DeviceAddress {
+    /// Returns whether the device at this position is the expected one.
+    pub fn is_of(&self, device: &DeviceInfo) -> bool {
+        self.name == device.name
+            && self.uuid == device.uuid
+            && self.pci_address == device.pci_address
+    }
 }
 
 /// A message of the runner. There is none to end a worker, which is killed.
@@ -100,7 +113,7 @@ pub enum Answer {
     Platforms(Result<Vec<Enumerated>, DriverFailure>),
     /// The worker is bound to its device and waits for requests.
     Ready,
-    /// The device could not be found; the process ends.
+    /// The device was not found at its position; the process ends.
     NoDevice(String),
     /// The worker has its baseline.
     Prepared {

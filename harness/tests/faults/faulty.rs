@@ -12,6 +12,7 @@ mod leftovers;
 mod order;
 mod rounds;
 mod sick;
+mod visible;
 
 use std::io::Write;
 use std::path::Path;

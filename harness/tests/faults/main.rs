@@ -24,6 +24,7 @@ mod support;
 mod terminal;
 #[path = "../../examples/log_schema/valid.rs"]
 mod valid;
+mod visible;
 
 use std::process::ExitCode;
 
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         libtest::CHECKS,
         reports::CHECKS,
         terminal::CHECKS,
+        visible::CHECKS,
     ]
     .concat();
     let trials =

@@ -52,7 +52,7 @@ impl<'a> DeviceSession<'a> {
         match answer {
             Ok(measured) => Some(measured),
             Err(WorkerLost::Stopped) => None,
-            Err(WorkerLost::Failed(reason)) => Some(none(&reason)),
+            Err(WorkerLost::Failed(reason) | WorkerLost::NotFound(reason)) => Some(none(&reason)),
             Err(WorkerLost::EndedAt { step, reason }) => {
                 let mut measured = none(&reason);
                 tell_step(&mut measured, &step);
@@ -110,8 +110,8 @@ impl<'a> DeviceSession<'a> {
         if let Some(reason) = &self.given_up {
             return Err(WorkerLost::Failed(reason.clone()));
         }
-        let started = Worker::start(&self.config.command, START_LIMIT, self.stop);
-        if let Err(lost @ WorkerLost::Failed(_)) = &started {
+        let started = self.config.commands.start(START_LIMIT, self.stop);
+        if let Err(lost @ (WorkerLost::Failed(_) | WorkerLost::NotFound(_))) = &started {
             self.given_up = Some(lost.to_string());
         }
         started
