@@ -3,6 +3,7 @@
 use std::any::Any;
 
 use clmatrix::Context;
+use clmatrix::cl3::event::{CL_COMPLETE, create_user_event, set_user_event_status};
 use clmatrix::opencl3::Result;
 use clmatrix::opencl3::command_queue::CommandQueue;
 use clmatrix::opencl3::event::Event;
@@ -23,6 +24,18 @@ pub enum ObjectKind {
     Event,
     /// Programs.
     Program,
+}
+
+/// A user event that is set before it is released. The release of a context hangs if one of its user events
+/// was released before.
+// quirk: NVIDIA-9
+struct UnsetEvent(Event);
+
+impl Drop for UnsetEvent {
+    fn drop(&mut self) {
+        // Without an effect on the count, which is taken before.
+        let _ = set_user_event_status(self.0.get(), CL_COMPLETE);
+    }
 }
 
 impl ObjectKind {
@@ -52,9 +65,7 @@ impl ObjectKind {
                 };
                 Box::new(buffer?)
             }
-            Self::Event => {
-                Box::new(Event::new(clmatrix::cl3::event::create_user_event(context.get())?))
-            }
+            Self::Event => Box::new(UnsetEvent(Event::new(create_user_event(context.get())?))),
             Self::Program => Box::new(Program::create_from_source(context, "kernel void k() {}")?),
         })
     }
