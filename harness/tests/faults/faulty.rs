@@ -329,7 +329,7 @@ fn waits_for_ever(ctx_factory: CtxFactory) {
 
 /// Passes when as many of these have begun as the folder's name says.
 fn meet_the_others(test: &str, device: Device) {
-    let Some(folder) = std::env::var_os(MEETING) else { skip!("nobody to meet") };
+    let Some(folder) = std::env::var_os(MEETING) else { skip!("no other test to meet") };
     let folder = Path::new(&folder);
     let expected: usize =
         folder.extension().and_then(|n| n.to_str()?.parse().ok()).expect("a number");
@@ -350,7 +350,7 @@ fn crashes_beside_another(device: Device) {
 /// Fails once, when the test before it crashes.
 #[clmatrix_harness::test(timeout = "100s")]
 fn fails_beside_a_crash(device: Device) {
-    let Some(folder) = std::env::var_os(MEETING) else { skip!("nobody to meet") };
+    let Some(folder) = std::env::var_os(MEETING) else { skip!("no other test to meet") };
     if std::fs::File::create_new(Path::new(&folder).with_extension("failed")).is_ok() {
         meet_the_others("fails", device);
         panic!("the other test may have disturbed this one");
