@@ -34,12 +34,14 @@ struct State {
     running: usize,
     /// The tests that did not run, which are not repeated.
     left_out: HashSet<usize>,
+    /// True if a test that has run in the first round was not run in a later one.
+    lacks_a_test: bool,
 }
 
 impl Rounds {
     pub fn new(entries: Vec<usize>, seed: Option<u64>, most: u32) -> Self {
         let (order, left_out) = (Vec::new(), HashSet::new());
-        let state = State { round: 0, order, next: 0, running: 0, left_out };
+        let state = State { round: 0, order, next: 0, running: 0, left_out, lacks_a_test: false };
         Self { entries, seed, most, state: Mutex::new(state), round_ended: Condvar::new() }
     }
 
@@ -86,7 +88,7 @@ impl Rounds {
         let state = self.state();
         let has_run_all = state.next == state.order.len() && state.round == self.most;
         let has_tests = state.left_out.len() < self.entries.len();
-        state.round > 0 && self.most > 1 && has_tests && !has_run_all
+        state.lacks_a_test || state.round > 0 && self.most > 1 && has_tests && !has_run_all
     }
 
     /// Ends a test. A test that did not run is not repeated.
@@ -102,6 +104,9 @@ impl Rounds {
             | Outcome::NotRun { .. }
             | Outcome::Unknown { .. } => false,
         };
+        if let Outcome::NotRun { .. } = outcome {
+            state.lacks_a_test |= taken.round > 1;
+        }
         if !has_run && self.most > 1 {
             state.left_out.insert(taken.position);
         }
@@ -158,6 +163,25 @@ mod tests {
         assert_eq!(taken(&rounds, outcome), expected);
         let none = Rounds::new(vec![1, 2], None, u32::MAX);
         assert_eq!(taken(&none, |_| Outcome::Ignored { reason: None }), [(1, 1), (2, 1)]);
+    }
+
+    #[test]
+    fn rounds_are_cut_short_by_a_test_that_is_not_run() {
+        let not_run = || Outcome::NotRun { reason: "stopped".to_owned() };
+        for (round, outcome, is_cut) in
+            [(1, not_run(), false), (2, Outcome::Passed, false), (2, not_run(), true)]
+        {
+            let rounds = Rounds::new(vec![1], None, 2);
+            while let Some(taken) = rounds.take(|| true) {
+                let is_this = taken.round == round;
+                rounds.end(taken, if is_this { &outcome } else { &Outcome::Passed });
+            }
+            assert_eq!(rounds.are_cut_short(), is_cut, "round {round}: {outcome:?}");
+        }
+        let rounds = Rounds::new(vec![1], None, 2);
+        let taken = rounds.take(|| true).expect("a test");
+        rounds.end(taken, &Outcome::Passed);
+        assert!(rounds.take(|| false).is_none() && rounds.are_cut_short());
     }
 
     #[test]
