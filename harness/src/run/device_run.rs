@@ -284,7 +284,7 @@ impl<'a> DeviceRun<'a> {
                 // The worker may die while it is characterized; the next worker is not asked again.
                 self.characterized(worker).map_or_else(
                     || self.start_unprepared_worker(),
-                    |worker| Ok(TestWorker { worker, number, history: Vec::new() }),
+                    |worker| Ok(TestWorker::new(worker, number)),
                 )
             }
             Err(lost) => Err(match lost.reason() {
@@ -358,7 +358,7 @@ impl<'a> DeviceRun<'a> {
                 }
             });
         let duration = attempt.duration;
-        worker.history.push(Ran { position, round, attempt: number, started: begin, duration });
+        worker.has_run(Ran { position, round, attempt: number, started: begin, duration });
         attempt.number = number;
         attempt.worker = Some(worker.number);
         Self::fail_by_settings(settings, entry.test, &mut attempt);

@@ -89,7 +89,7 @@ impl<'a> Slot<'a> {
             device_run.settled(position, &previous);
         }
         let most = device_run.config.settings.tests_per_worker;
-        let is_worn = |worker: &TestWorker| most.is_some_and(|most| worker.history.len() >= most);
+        let is_worn = |worker: &TestWorker| most.is_some_and(|most| worker.tests >= most);
         if self.worker.as_ref().is_some_and(is_worn) {
             self.leave(&mut turn);
         }
@@ -256,7 +256,7 @@ impl<'a> Slot<'a> {
         let left = worker.worker.leave(stop.signal());
         device_run.state.recorder.record(Event::Left(Left {
             worker: worker.number,
-            tests: worker.history.len() as u32,
+            tests: worker.tests as u32,
             duration: begin.elapsed(),
         }));
         let at = Instant::now();
@@ -276,7 +276,7 @@ impl<'a> Slot<'a> {
         device_run.hang_budget.add(at.duration_since(begin));
         let (stdout, stderr) = worker.worker.last_output();
         let struck = Attempt { stdout, stderr, ..Attempt::default() };
-        let TestWorker { worker, number, history } = worker;
+        let TestWorker { worker, number, history, .. } = worker;
         drop(worker);
         if device_run.slots() > 1 {
             turn.become_alone();

@@ -9,8 +9,28 @@ pub(super) struct TestWorker {
     pub worker: Worker,
     /// Its number, unique in the run.
     pub number: u32,
-    /// The tests that it has run, in their order.
+    /// The number of tests that it has run.
+    pub tests: usize,
+    /// The last tests that it has run, in their order.
     pub history: Vec<Ran>,
+}
+
+/// The fewest tests that a worker remembers, and half of the most: the cause of a crash is near.
+const REMEMBERED: usize = 1000;
+
+impl TestWorker {
+    pub fn new(worker: Worker, number: u32) -> Self {
+        Self { worker, number, tests: 0, history: Vec::new() }
+    }
+
+    /// Adds a test that has run.
+    pub fn has_run(&mut self, ran: Ran) {
+        self.tests += 1;
+        if self.history.len() == 2 * REMEMBERED {
+            self.history.drain(..REMEMBERED);
+        }
+        self.history.push(ran);
+    }
 }
 
 /// A test that a worker has run.
