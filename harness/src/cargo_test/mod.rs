@@ -155,7 +155,7 @@ fn run_plan(
         return Err(trouble);
     }
     setup.require_devices(plan)?;
-    if late.iter().any(|result| !result.verdict.is_as_expected()) {
+    if late.iter().any(|result| !result.is_as_expected()) {
         return Ok(ExitCode::from(LIBTEST_FAILED));
     }
     Ok(conclusion.map_or(ExitCode::FAILURE, |conclusion| conclusion.exit_code()))

@@ -273,9 +273,8 @@ fn read_line(path: &Path, place: &Range<u64>) -> Option<TestResult> {
 
 /// Adds up the events of a run, while it goes on or from its log.
 ///
-/// A later result of a test replaces an earlier one of the same round. The worst result of all rounds is that
-/// of the test. A test that was started but did not finish has
-/// not run: its result is unknown.
+/// A later result of a test replaces an earlier one of the same round. The result of the test is the worst of
+/// all rounds. A test that was started but did not finish has not run: its result is unknown.
 #[derive(Default)]
 pub struct Sum {
     /// All but the results; none before the first event.
@@ -295,7 +294,8 @@ impl Sum {
             | Event::Replayed(_)
             | Event::Probed(_)
             | Event::SeesOthers(_)
-            | Event::Left(_) => {}
+            | Event::Left(_)
+            | Event::LeakCheck(_) => {}
             Event::Device(record) => log.header.devices.push(record.device),
             Event::Plan(part) => part.tests.into_iter().for_each(|test| self.results.plan(test)),
             Event::PlanDevice(part) => self.results.plan_on(part.device, part.ranges),
@@ -308,7 +308,6 @@ impl Sum {
                 let Characterized { device, properties, error } = known;
                 log.properties.insert(device, error.map_or(Ok(properties), Err));
             }
-            Event::LeakCheck(_) => {}
             Event::Started(started) => self.results.start(started),
             Event::Finished(mut result) => {
                 let so_far = result.end().duration_since(log.header.time).unwrap_or_default();
