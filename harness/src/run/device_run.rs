@@ -210,13 +210,13 @@ impl<'a> DeviceRun<'a> {
             .map(|expectation| Outcome::Skipped { reason: expectation.reason.clone() })
     }
 
-    /// Starts a worker that has its baseline, for the test at `position`. If the driver fails at that,
-    /// probes the device, and starts a worker without a baseline, so that the fault shows in the tests.
+    /// Starts a worker that has its baseline. If the driver fails at that, starts one without, so that
+    /// the fault shows in the tests.
     ///
     /// # Errors
     ///
     /// The reason why tests are not run.
-    pub fn start_worker(&self, position: usize) -> Result<TestWorker, String> {
+    pub fn start_worker(&self) -> Result<TestWorker, String> {
         let mut started = self.start_unprepared_worker()?;
         let failed = &self.failed_preparations;
         if failed.load(Ordering::Relaxed) >= START_TRIES {
@@ -230,11 +230,7 @@ impl<'a> DeviceRun<'a> {
         self.hang_budget.add(begin.elapsed());
         failed.fetch_add(1, Ordering::Relaxed);
         drop(started);
-        self.probe(position);
-        match self.health.lost() {
-            Some(lost) => Err(lost.not_run()),
-            None => self.start_unprepared_worker(),
-        }
+        self.start_unprepared_worker()
     }
 
     /// Prepares a worker. The first worker of the device finds out which objects the driver counts. If
@@ -384,7 +380,7 @@ impl<'a> DeviceRun<'a> {
         then_wait: Duration,
         end: Option<Instant>,
     ) -> Option<Replayed> {
-        let worker = self.start_worker(positions[0]).ok()?;
+        let worker = self.start_worker().ok()?;
         let begin = Instant::now();
         let budget_end = begin + self.hang_budget.left();
         let end = end.map_or(budget_end, |end| end.min(budget_end));

@@ -316,7 +316,7 @@ impl<'a> Slot<'a> {
     /// that the worker had run before, if it is not good for another test.
     fn attempt(&mut self, position: usize) -> (Attempt, Vec<Ran>) {
         let device_run = self.device_run;
-        let worker = self.worker.take().map_or_else(|| device_run.start_worker(position), Ok);
+        let worker = self.worker.take().map_or_else(|| device_run.start_worker(), Ok);
         let mut worker = match worker {
             Ok(worker) => worker,
             Err(mut reason) => {

@@ -21,8 +21,8 @@ pub const CHECKS: &[Check] = &[
     ("sick::two_failures_need_no_probe", two_failures_need_no_probe),
     ("sick::other_devices_go_on", other_devices_go_on),
     (
-        "sick::a_worker_that_cannot_be_prepared_is_followed_by_a_probe",
-        a_worker_that_cannot_be_prepared_is_followed_by_a_probe,
+        "sick::a_worker_that_cannot_be_prepared_leaves_the_fault_to_a_test",
+        a_worker_that_cannot_be_prepared_leaves_the_fault_to_a_test,
     ),
     ("sick::tests_that_do_not_end_spend_a_budget", tests_that_do_not_end_spend_a_budget),
     ("sick::devices_are_probed_on_demand", devices_are_probed_on_demand),
@@ -60,11 +60,12 @@ impl SickRun {
         Self { folder, command }
     }
 
-    /// Runs the tests. Returns the exit status, the page and the log.
+    /// Runs the tests. Returns the exit status, the lines on the terminal and the log.
     fn end(&mut self) -> (Option<i32>, String, RunLog) {
         let ended = output(std::mem::replace(&mut self.command, Command::new("true")));
-        let page = String::from_utf8(ended.stdout).expect("text");
-        (ended.status.code(), page, log(self.folder.path()))
+        let terminal = ended.stdout;
+        let terminal = String::from_utf8(terminal).expect("text");
+        (ended.status.code(), terminal, log(self.folder.path()))
     }
 
     /// The number of contexts that were made or tried.
@@ -134,14 +135,18 @@ fn a_device_that_recovers_is_tested_on() {
     assert!(log.lost.is_empty() && !log.results.iter().any(|result| log.is_suspect(result)));
 }
 
-/// The seventh context is that of the worker after the first failure. The last worker makes one when it
-/// leaves.
+/// The seventh context is that of the worker after the first failure, whose error is no result. The last
+/// worker makes one when it leaves.
 fn two_failures_need_no_probe() {
-    let mut run = SickRun::new("error", "6-8");
-    let (status, page, log) = run.end();
-    assert_eq!(status, Some(1));
-    assert_eq!((count(&log, Verdict::Fail), count(&log, Verdict::Pass)), (2, TESTS - 2), "{page}");
-    assert_eq!(run.contexts(), 1 + TESTS as u64 + 3, "one for each worker and for each test");
+    for (contexts, failed) in [("6-7", 1), ("6-8", 2)] {
+        let mut run = SickRun::new("error", contexts);
+        let (status, page, log) = run.end();
+        assert_eq!(status, Some(1));
+        let counts = (count(&log, Verdict::Fail), count(&log, Verdict::Pass));
+        assert_eq!(counts, (failed, TESTS - failed), "{page}");
+        let workers = 1 + failed;
+        assert_eq!(run.contexts(), (workers + TESTS + 1) as u64, "one for each worker and test");
+    }
 }
 
 /// The 14th context is that of the worker that leaves.
@@ -156,13 +161,14 @@ fn a_driver_that_crashes_at_the_end_is_lost() {
     assert!(page.contains("makes_a_context::_number_12_12@"), "{page}");
 }
 
-/// The first context is that of the first worker.
-fn a_worker_that_cannot_be_prepared_is_followed_by_a_probe() {
+/// The first context is that of the first worker, the second that of the first test.
+fn a_worker_that_cannot_be_prepared_leaves_the_fault_to_a_test() {
     let mut run = SickRun::new("crash", "1-1000");
     let (status, page, log) = run.end();
-    assert_eq!(status, Some(3), "no test ran");
-    assert_eq!(run.contexts(), 3, "one for the worker, two for the probes");
-    assert_eq!((count(&log, Verdict::NotRun), log.lost.len()), (TESTS, 1), "{page}");
+    assert_eq!(status, Some(1), "{page}");
+    assert_eq!(run.contexts(), 4, "one for the worker, one for the test, two for the probes");
+    let counts = (count(&log, Verdict::Crash), count(&log, Verdict::NotRun));
+    assert_eq!((counts, log.lost.len()), ((1, TESTS - 1), 1), "{page}");
 }
 
 fn tests_that_do_not_end_spend_a_budget() {
