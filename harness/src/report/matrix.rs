@@ -185,11 +185,14 @@ impl Page<'_> {
         text
     }
 
-    /// Returns the devices that were lost, with the reason and the last test.
+    /// Returns the devices that were lost, with the reason, the last test, and the number of tests that
+    /// were not run because of it.
     fn lost_devices(&self) -> String {
         let mut text = String::new();
-        for DeviceLost { device, reason, after, .. } in &self.log.lost {
-            text += &self.titled("DEVICE LOST", &one_line(device));
+        for lost @ DeviceLost { device, reason, after, .. } in &self.log.lost {
+            let not_run = self.log.results.iter().filter(|result| is_of_loss(result, lost)).count();
+            let title = format!("{}, {} not run", one_line(device), counted(not_run, "test"));
+            text += &self.titled("DEVICE LOST", &title);
             text += &self.wrapped(reason);
             let _ = writeln!(text, "  after {}", one_line(after));
         }
@@ -225,12 +228,18 @@ impl Page<'_> {
             is_notable(result) || self.layout.output == ShownOutput::All && has_output(result)
         };
         let mut left_out: IndexMap<&str, usize> = IndexMap::new();
+        let mut with_suspect: IndexSet<&str> = IndexSet::new();
         let mut blocks = Vec::new();
         for result in ran.into_iter().filter(is_shown) {
-            let count = left_out.entry(result.test_and_device().1).or_default();
+            let device = result.test_and_device().1;
+            let count = left_out.entry(device).or_default();
             *count += usize::from(is_notable(result));
+            let is_further_suspect = self.is_brief(result) && !with_suspect.insert(device);
             if self.layout.all || !is_notable(result) || *count <= MOST_UNEXPECTED {
-                blocks.push(self.result(result, with_output));
+                blocks.push(match is_further_suspect {
+                    true => self.brief(result),
+                    false => self.result(result, with_output),
+                });
             }
         }
         blocks.extend(self.left_out(&left_out));
@@ -259,11 +268,17 @@ impl Page<'_> {
         if self.layout.all { Vec::new() } else { unexpected.iter().filter_map(describe).collect() }
     }
 
-    fn result(&self, result: &TestResult, with_output: bool) -> String {
-        let as_expected = result.is_as_expected();
+    /// Returns whether a result is shown briefly: the suspects of a device say the same, that the device
+    /// does not work.
+    fn is_brief(&self, result: &TestResult) -> bool {
+        self.log.is_suspect(result) && self.layout.output != ShownOutput::All
+    }
+
+    /// Returns the verdict and the message of a result.
+    fn brief(&self, result: &TestResult) -> String {
         let color = match result.verdict {
             Verdict::Flaky => Color::Yellow,
-            _ if as_expected => Color::Green,
+            _ if result.is_as_expected() => Color::Green,
             _ => Color::Red,
         };
         let verdict = result.verdict.name().to_uppercase().replace('-', " ");
@@ -271,12 +286,20 @@ impl Page<'_> {
         if result.verdict != Verdict::Pass {
             text += &self.message(result);
         }
+        text
+    }
+
+    fn result(&self, result: &TestResult, with_output: bool) -> String {
+        let as_expected = result.is_as_expected();
+        let mut text = self.brief(result);
+        let place = place(result.decisive()).filter(|_| result.verdict != Verdict::Pass);
+        if let Some(Location { file, line }) = place {
+            let _ = writeln!(text, "  at {}:{line}", one_line(file));
+        }
         if !as_expected {
             text += &self.left_behind_by(result);
         }
-        // The outputs of suspects say the same: the device does not work.
-        let is_one_of_many = self.log.is_suspect(result) && self.layout.output != ShownOutput::All;
-        if with_output && !is_one_of_many {
+        if with_output && !self.is_brief(result) {
             text += &self.output(&self.log.with_output(result.decisive()));
         }
         if !as_expected {
@@ -305,9 +328,6 @@ impl Page<'_> {
         let is_other = !result.verdict.is_as_expected() && result.outcome != Outcome::Passed;
         if let Some(expected) = result.expected().filter(|_| is_other) {
             text += &self.wrapped(&first_line(&expected));
-        }
-        if let Some(Location { file, line }) = place(result) {
-            let _ = writeln!(text, "  at {}:{line}", one_line(file));
         }
         if self.log.is_suspect(result) {
             text += &self.indented(SUSPECT);
@@ -362,10 +382,12 @@ impl Page<'_> {
     }
 
     /// Returns the tests that were not run, a line for each device and reason: after Ctrl-C there are
-    /// thousands.
+    /// thousands. The tests of lost devices are counted there.
     fn not_run(&self, results: &[&TestResult]) -> Vec<String> {
         let mut groups: Vec<((&str, String), usize)> = Vec::new();
-        for result in results {
+        let is_of_no_loss =
+            |result: &&&TestResult| !self.log.lost.iter().any(|lost| is_of_loss(result, lost));
+        for result in results.iter().filter(is_of_no_loss) {
             let key = (result.test_and_device().1, first_line(&result.outcome.to_string()));
             match groups.iter_mut().find(|(known, _)| *known == key) {
                 Some((_, count)) => *count += 1,
@@ -517,6 +539,12 @@ fn wall_time(results: &[&TestResult]) -> Option<Duration> {
     let (start, end): (SystemTime, SystemTime) =
         times.reduce(|(start, end), (next, last)| (start.min(next), end.max(last)))?;
     Some(end.duration_since(start).unwrap_or_default())
+}
+
+/// Returns whether a test was not run because its device was lost.
+fn is_of_loss(result: &TestResult, lost: &DeviceLost) -> bool {
+    result.test_and_device().1 == lost.device
+        && matches!(&result.outcome, Outcome::NotRun { reason } if *reason == lost.not_run())
 }
 
 /// Returns the place of the failure, else that of the test.

@@ -63,7 +63,7 @@ impl SickRun {
     /// Runs the tests. Returns the exit status, the lines on the terminal and the log.
     fn end(&mut self) -> (Option<i32>, String, RunLog) {
         let ended = output(std::mem::replace(&mut self.command, Command::new("true")));
-        let terminal = ended.stdout;
+        let terminal = [ended.stderr, ended.stdout].concat();
         let terminal = String::from_utf8(terminal).expect("text");
         (ended.status.code(), terminal, log(self.folder.path()))
     }
@@ -97,7 +97,8 @@ fn is_lost(mode: &str, verdict: Verdict, unexpected: usize) {
     let [lost] = &log.lost[..] else { panic!("{:?}", log.lost) };
     assert_eq!(lost.suspects.len(), unexpected);
     assert_eq!(log.results.iter().filter(|result| log.is_suspect(result)).count(), unexpected);
-    assert!(page.contains(&format!("DEVICE LOST {}", lost.device)), "{page}");
+    let title = format!("DEVICE LOST {}, {} tests not run", lost.device, TESTS - 4 - unexpected);
+    assert!(page.contains(&title), "{page}");
     let words: Vec<&str> = page.split_whitespace().collect();
     assert!(words.join(" ").contains(" not run, 1 device lost"), "{page}");
     let junit = run.junit(&lost.device);

@@ -326,7 +326,6 @@ impl<'w> Thread<'w> {
             drop_blocks,
             cell,
             lanes: Some(lanes),
-            had_dropped_map: false,
             number: self.last_number,
         })
     }
@@ -424,22 +423,12 @@ impl<'w> Thread<'w> {
             Err(error) if error.code() == CL_INVALID_OPERATION && (is_mapped || is_shared) => {
                 Ok(None)
             }
-            Err(error) if error.code() == CL_INVALID_OPERATION && self.may_be_closed(uses) => {
-                uses.iter().try_for_each(|(place, _)| self.replace_object(place.object))?;
-                Ok(None)
-            }
             Err(error) if self.has_failed(&error) => {
                 uses.iter().try_for_each(|(place, _)| self.reset(place))?;
                 Ok(None)
             }
             Err(error) => Err(error),
         }
-    }
-
-    /// True if the driver may have refused the unmap of a dropped map, after which the bytes stay closed.
-    fn may_be_closed(&self, uses: &Uses) -> bool {
-        self.world.driver.refuses_unmaps
-            && uses.iter().any(|(place, _)| self.object(place).had_dropped_map)
     }
 
     /// True if an error follows from a user event that failed: in a wait list, in the unmap of bytes
@@ -788,9 +777,6 @@ impl<'w> Thread<'w> {
                     }
                 }
                 drop(state);
-                if let Some(object) = self.objects.iter_mut().find(|it| it.number == map.object) {
-                    object.had_dropped_map = true;
-                }
                 // The drop has no event of its own.
                 (map.queue.enqueue_marker([]), map.queue.clone(), false)
             }
@@ -803,8 +789,7 @@ impl<'w> Thread<'w> {
                 return self.reset_map(&map);
             }
             Err(error) if self.world.driver.refuses_unmaps && error.code() == CL_INVALID_VALUE => {
-                let object = self.objects.iter().position(|object| object.number == map.object);
-                return object.map_or(Ok(()), |object| self.replace_object(object));
+                return self.replace_object(&map);
             }
             Err(error) => return Err(error),
         };
@@ -827,10 +812,12 @@ impl<'w> Thread<'w> {
         Ok(())
     }
 
-    /// Replaces an object whose bytes cannot be used any more.
-    fn replace_object(&mut self, object: usize) -> Result<()> {
+    /// Replaces the object of a map whose bytes cannot be used any more.
+    fn replace_object(&mut self, map: &Map) -> Result<()> {
         self.open_gates()?;
-        self.objects[object] = self.new_object(Kind::Buffer, 32, 0, 0, None)?;
+        if let Some(object) = self.objects.iter().position(|object| object.number == map.object) {
+            self.objects[object] = self.new_object(Kind::Buffer, 32, 0, 0, None)?;
+        }
         Ok(())
     }
 

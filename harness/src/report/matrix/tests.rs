@@ -162,6 +162,51 @@ Reports: target/clmatrix
 }
 
 #[test]
+fn a_lost_device() {
+    let not_run = |reason: &str| Outcome::NotRun { reason: reason.to_owned() };
+    let mut log = log(
+        &["d"],
+        vec![
+            result("s::first@d", failed("out of resources")),
+            result("s::second@d", failed("out of resources")),
+            result("s::third@d", not_run("device lost: no answer")),
+            result("s::fourth@d", not_run("device lost: no answer")),
+            result("s::fifth@d", not_run("Ctrl-C")),
+        ],
+    );
+    log.results[1].stderr = "said by the second\n".to_owned();
+    let suspects = vec!["s::first@d".to_owned(), "s::second@d".to_owned()];
+    let (device, reason, after) =
+        ("d".to_owned(), "no answer".to_owned(), "s::second@d".to_owned());
+    log.lost = vec![DeviceLost { device, reason, after, suspects }];
+    let expected = r"
+FAIL s::first@d
+  out of resources
+  suspect: the device was lost afterwards
+  at suites/src/pool.rs:41
+  more:  target/clmatrix/junit/d.xml
+  rerun: clmatrix run --exact s::first@d
+
+FAIL s::second@d
+  out of resources
+  suspect: the device was lost afterwards
+
+NOT RUN 1 test on d
+  Ctrl-C
+
+DEVICE LOST d, 2 tests not run
+  no answer
+  after s::second@d
+
+FAILED: 5 tests on 1 device in 12.3 s: 2 failed, 3 not run, 1 device lost
+";
+    let brief = matrix(&log, Layout { quiet: true, ..layout() });
+    assert_eq!(brief, expected.trim_start_matches('\n'));
+    let whole = matrix(&log, Layout { output: ShownOutput::All, ..layout() });
+    assert!(whole.contains("\n    said by the second\n"), "{whole}");
+}
+
+#[test]
 fn summaries() {
     let passed = |device: &str| vec![result(&format!("pool::grows@{device}"), Outcome::Passed)];
     let cases = [
