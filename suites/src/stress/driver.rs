@@ -11,6 +11,9 @@ pub struct Driver {
     /// A barrier does not order the commands of an out-of-order queue.
     // quirk: OCLGRIND-12
     pub ignores_barriers: bool,
+    /// Threads that wait may wait for ever if an out-of-order queue has work.
+    // quirk: INTEL-7
+    pub waits_deadlock: bool,
     /// A flush does not return as long as a command of the queue waits for a user event.
     // quirk: OCLGRIND-2
     pub flush_blocks: bool,
@@ -47,13 +50,21 @@ impl Driver {
             }
             "Portable Computing Language" => Self { bears_no_failures: true, ..Self::default() },
             // Two failed events of one wait list: see config/expectations/intel.toml.
-            name if name.starts_with("Intel(R) OpenCL") => {
-                Self { bears_no_failures: true, refuses_unmaps: true, ..Self::default() }
-            }
+            name if name.starts_with("Intel(R) OpenCL") => Self {
+                waits_deadlock: true,
+                bears_no_failures: true,
+                refuses_unmaps: true,
+                ..Self::default()
+            },
             "NVIDIA CUDA" => {
                 Self { bears_no_failures: true, refuses_unmaps: true, ..Self::default() }
             }
             _ => Self::default(),
         })
+    }
+
+    /// True if out-of-order queues can be used by several threads.
+    pub fn has_out_of_order_queues(self) -> bool {
+        !self.ignores_barriers && !self.waits_deadlock
     }
 }

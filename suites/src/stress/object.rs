@@ -21,6 +21,8 @@ pub struct Object {
     pub cell: usize,
     /// The order of the commands on each lane; `None` for objects of all threads.
     pub lanes: Option<[Lane; LANES]>,
+    /// True if a map of it was dropped instead of unmapped, so that the result of the unmap is unknown.
+    pub had_dropped_map: bool,
     /// Differs from the number of every other object of the thread.
     pub number: u64,
 }

@@ -326,6 +326,7 @@ impl<'w> Thread<'w> {
             drop_blocks,
             cell,
             lanes: Some(lanes),
+            had_dropped_map: false,
             number: self.last_number,
         })
     }
@@ -423,12 +424,22 @@ impl<'w> Thread<'w> {
             Err(error) if error.code() == CL_INVALID_OPERATION && (is_mapped || is_shared) => {
                 Ok(None)
             }
+            Err(error) if error.code() == CL_INVALID_OPERATION && self.may_be_closed(uses) => {
+                uses.iter().try_for_each(|(place, _)| self.replace_object(place.object))?;
+                Ok(None)
+            }
             Err(error) if self.has_failed(&error) => {
                 uses.iter().try_for_each(|(place, _)| self.reset(place))?;
                 Ok(None)
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// True if the driver may have refused the unmap of a dropped map, after which the bytes stay closed.
+    fn may_be_closed(&self, uses: &Uses) -> bool {
+        self.world.driver.refuses_unmaps
+            && uses.iter().any(|(place, _)| self.object(place).had_dropped_map)
     }
 
     /// True if an error follows from a user event that failed: in a wait list, in the unmap of bytes
@@ -777,6 +788,9 @@ impl<'w> Thread<'w> {
                     }
                 }
                 drop(state);
+                if let Some(object) = self.objects.iter_mut().find(|it| it.number == map.object) {
+                    object.had_dropped_map = true;
+                }
                 // The drop has no event of its own.
                 (map.queue.enqueue_marker([]), map.queue.clone(), false)
             }
@@ -789,7 +803,8 @@ impl<'w> Thread<'w> {
                 return self.reset_map(&map);
             }
             Err(error) if self.world.driver.refuses_unmaps && error.code() == CL_INVALID_VALUE => {
-                return self.replace_object(&map);
+                let object = self.objects.iter().position(|object| object.number == map.object);
+                return object.map_or(Ok(()), |object| self.replace_object(object));
             }
             Err(error) => return Err(error),
         };
@@ -812,12 +827,10 @@ impl<'w> Thread<'w> {
         Ok(())
     }
 
-    /// Replaces the object of a map whose bytes cannot be used any more.
-    fn replace_object(&mut self, map: &Map) -> Result<()> {
+    /// Replaces an object whose bytes cannot be used any more.
+    fn replace_object(&mut self, object: usize) -> Result<()> {
         self.open_gates()?;
-        if let Some(object) = self.objects.iter().position(|object| object.number == map.object) {
-            self.objects[object] = self.new_object(Kind::Buffer, 32, 0, 0, None)?;
-        }
+        self.objects[object] = self.new_object(Kind::Buffer, 32, 0, 0, None)?;
         Ok(())
     }
 

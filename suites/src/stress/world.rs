@@ -73,6 +73,7 @@ impl World {
             drop_blocks: false,
             cell: CELL,
             lanes: None,
+            had_dropped_map: false,
             number: 0,
         });
         let allocator = || ImmediateAllocator::new(&queues[0], MemFlags::READ_WRITE);
@@ -105,11 +106,12 @@ impl World {
     }
 }
 
-/// Makes two in-order queues, and an out-of-order queue if the device has them.
+/// Makes two in-order queues, and an out-of-order queue if the device has them and they work.
 pub fn new_queues(context: &Context, device: Device, driver: Driver) -> Result<Vec<CommandQueue>> {
     let mut queues = vec![CommandQueue::new(context)?, CommandQueue::new(context)?];
     let properties = device.queue_on_host_properties()?;
-    if properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0 && !driver.ignores_barriers {
+    if properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0 && driver.has_out_of_order_queues()
+    {
         queues.push(CommandQueue::with_properties(context, QueueProperties::OUT_OF_ORDER)?);
     }
     Ok(queues)
