@@ -9,7 +9,7 @@ use cl3::error_codes::CL_INVALID_OPERATION;
 use crate::error::{Error, Result};
 use crate::memory::context::MemContext;
 use crate::memory::track::AccessTracker;
-use crate::memory::{Buffer, MemoryObject, SvmAllocation, SvmPointer};
+use crate::memory::{Buffer, MemFlags, MemoryObject, SvmAllocation, SvmPointer};
 
 /// Memory that a pool hands out: a [`Buffer`], or an [`SvmAllocation`].
 pub trait Memory: sealed::Block {}
@@ -106,11 +106,11 @@ impl sealed::Block for Buffer {
     }
 
     fn part(&self, start: usize, size: usize) -> Result<Self> {
-        self.lease(start, size)
+        self.sub_buffer(start, size, MemFlags::empty())
     }
 
     fn is_sole_part(&self) -> bool {
-        self.held().is_sole_lease()
+        self.held().is_sole_part()
     }
 }
 

@@ -1,6 +1,5 @@
 //! The driver's objects behind a handle to a buffer.
 
-use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
@@ -10,25 +9,24 @@ use cl3::types::cl_mem;
 use crate::error::Error;
 use crate::memory::object::MemObject;
 
-/// What a handle to a buffer, or a map of it, keeps alive: the whole buffer, and the driver's object
-/// for the part, where it is one of a part.
-#[derive(Debug)]
+/// The objects that a handle to a buffer, or a map of it, keeps alive: the whole buffer and, for a region,
+/// the region.
+///
+/// Clones share one reference of the driver's.
+#[derive(Clone, Debug)]
 pub struct Held {
-    /// The whole's, or the part's.
+    /// The handle of the region or of the whole buffer.
     raw: cl_mem,
-    /// True if it is a part's, with a reference of its own.
-    is_part: bool,
+    part: Option<Arc<Part>>,
     object: Arc<MemObject>,
-    /// Of a part, and for no other there: shared by all handles to a part that was handed out as one, and
-    /// to parts of it. Maps have one of these, and wholes need not pay for it.
-    lease: MaybeUninit<Option<Arc<Lease>>>,
 }
 
-/// What tells whether there are other handles to a part.
+/// A region of a buffer, shared by all handles to it and by regions that were made of one of them.
 #[derive(Debug)]
-pub(crate) struct Lease {
-    /// The part that this one is of, if that was handed out, too.
-    _of: Option<Arc<Lease>>,
+struct Part {
+    raw: cl_mem,
+    /// The region that this one was made of.
+    _of: Option<Arc<Part>>,
 }
 
 // SAFETY: memory objects may be used from any thread at once (OpenCL 3.0, appendix A.2).
@@ -38,13 +36,24 @@ unsafe impl Sync for Held {}
 
 impl Held {
     pub(super) fn whole(object: Arc<MemObject>) -> Self {
-        Self { raw: object.raw(), is_part: false, object, lease: MaybeUninit::uninit() }
+        Self { raw: object.raw(), part: None, object }
     }
 
+    /// Takes over one reference to `raw`, a region of `object`.
+    ///
     /// # Safety
     /// `raw` is a valid region of the object, of which the caller owns a reference.
     pub(super) unsafe fn part(raw: cl_mem, object: Arc<MemObject>) -> Self {
-        Self { raw, is_part: true, object, lease: MaybeUninit::new(None) }
+        Self { raw, part: Some(Arc::new(Part { raw, _of: None })), object }
+    }
+
+    /// Takes over one reference to `raw`, a region that was made of this buffer or region.
+    ///
+    /// # Safety
+    /// As for [`part`](Self::part), with this buffer as the object.
+    pub(super) unsafe fn part_of_this(&self, raw: cl_mem) -> Self {
+        let part = Part { raw, _of: self.part.clone() };
+        Self { raw, part: Some(Arc::new(part)), object: Arc::clone(&self.object) }
     }
 
     #[inline]
@@ -53,36 +62,13 @@ impl Held {
     }
 
     pub(super) fn is_part(&self) -> bool {
-        self.is_part
+        self.part.is_some()
     }
 
-    fn lease(&self) -> Option<&Arc<Lease>> {
-        // SAFETY: a part has one, and keeps it until it is dropped.
-        if self.is_part { unsafe { self.lease.assume_init_ref() }.as_ref() } else { None }
-    }
-
-    fn set_lease(&mut self, lease: Option<Arc<Lease>>) {
-        assert!(self.is_part, "only parts are leased");
-        // SAFETY: a part has one, and keeps it until it is dropped.
-        *unsafe { self.lease.assume_init_mut() } = lease;
-    }
-
-    /// Hands this part out, of which nobody has another handle yet.
-    pub(super) fn lease_out(&mut self) {
-        self.set_lease(Some(Arc::new(Lease { _of: self.lease().cloned() })));
-    }
-
-    /// Makes this one of the parts of what `other` is a handle to.
-    pub(super) fn join_lease(self, other: &Self) -> Self {
-        let mut part = self;
-        part.set_lease(other.lease().cloned());
-        part
-    }
-
-    /// Returns whether nobody else has a handle to what was handed out, or to a part of it.
-    pub(crate) fn is_sole_lease(&self) -> bool {
-        let is_sole = self.lease().is_some_and(|lease| Arc::strong_count(lease) == 1);
-        // What others have done with theirs comes before.
+    /// Returns whether this is a region to which, and to the regions made of it, there is no other handle.
+    pub(crate) fn is_sole_part(&self) -> bool {
+        let is_sole = self.part.as_ref().is_some_and(|part| Arc::strong_count(part) == 1);
+        // The drops of the other handles happen before.
         fence(Ordering::Acquire);
         is_sole
     }
@@ -94,43 +80,12 @@ impl Held {
     }
 }
 
-impl Clone for Held {
-    #[inline]
-    fn clone(&self) -> Self {
-        let lease = if self.is_part { self.retain() } else { MaybeUninit::uninit() };
-        Self { object: Arc::clone(&self.object), lease, ..*self }
-    }
-}
-
-impl Held {
-    /// Adds a reference of the part's. Returns the lease for it.
+impl Drop for Part {
     #[cold]
-    fn retain(&self) -> MaybeUninit<Option<Arc<Lease>>> {
-        // SAFETY: the object is alive while it is borrowed.
-        if let Err(code) = unsafe { cl::retain_mem_object(self.raw) } {
-            // The driver has nothing to refuse here but a want of memory.
-            panic!("{}", Error::from_call("clRetainMemObject", code));
-        }
-        MaybeUninit::new(self.lease().cloned())
-    }
-}
-
-impl Drop for Held {
-    #[inline]
     fn drop(&mut self) {
-        if self.is_part {
-            self.let_go_of_part();
-        }
-    }
-}
-
-impl Held {
-    #[cold]
-    fn let_go_of_part(&mut self) {
-        // SAFETY: the reference is ours, and given up once.
+        // SAFETY: the reference is owned, and given up once.
         if let Err(code) = unsafe { cl::release_mem_object(self.raw) } {
             log::error!("{}", Error::from_call("clReleaseMemObject", code));
         }
-        self.set_lease(None);
     }
 }

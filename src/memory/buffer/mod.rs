@@ -161,17 +161,8 @@ impl Buffer {
         }
         .map_err(in_call(CALL))?;
         // SAFETY: the driver has just made it of the whole buffer, with one reference.
-        let held = unsafe { Held::part(raw, Arc::clone(self.held.object())) };
-        let held = held.join_lease(&self.held);
+        let held = unsafe { self.held.part_of_this(raw) };
         Ok(Self { held, about: About { flags, size }, offset, host: self.host.clone() })
-    }
-
-    /// Like [`sub_buffer`](Self::sub_buffer), for one that knows whether it is the only handle to its
-    /// bytes.
-    pub(crate) fn lease(&self, origin: usize, size: usize) -> Result<Self> {
-        let mut part = self.sub_buffer(origin, size, MemFlags::empty())?;
-        part.held.lease_out();
-        Ok(part)
     }
 
     pub(super) fn whole(object: MemObject) -> Self {
