@@ -19,13 +19,7 @@ use clmatrix::error::in_call;
 
 pub(super) const SPEC: TopicSpec = TopicSpec {
     name: "launch",
-    measurements: &[
-        "launch_latency",
-        "launch_and_wait",
-        "event_overhead",
-        "queue_creation",
-        "context_creation",
-    ],
+    measurements: &["launch_latency", "launch_and_wait", "queue_creation", "context_creation"],
     weight: 4.0,
     take,
 };
@@ -35,7 +29,7 @@ fn take(bench: &Workbench) -> MeasureResult<Vec<Sampled>> {
     let timed = |time: fn(&Launches, &Budget) -> MeasureResult<Sampled>| {
         time(&launches, &bench.budget.share(0.2)).unwrap_or_else(Sampled::from)
     };
-    let mut taken = Vec::from([latency, launch_and_wait, event_overhead].map(timed));
+    let mut taken = Vec::from([latency, launch_and_wait].map(timed));
     taken.extend(run_each(bench, [queue, context]));
     Ok(taken)
 }
@@ -57,11 +51,9 @@ impl Launches {
         Ok(Self { queue, kernel: Kernel::create(&program, "nothing")? })
     }
 
-    /// One work item, behind the event if there is one.
-    fn launch(&self, behind: Option<Event>) -> MeasureResult<Event> {
-        let list = behind.as_ref().map_or(ptr::null(), |event| &raw const event.0);
-        // SAFETY: queue and kernel are alive and of one context, the kernel takes nothing, the list
-        // has as many events as is said and they are alive.
+    /// Launches one work item.
+    fn launch(&self) -> MeasureResult<Event> {
+        // SAFETY: queue and kernel are alive and of one context, and the kernel takes nothing.
         let event = unsafe {
             enqueue_nd_range_kernel(
                 self.queue.as_raw(),
@@ -70,8 +62,8 @@ impl Launches {
                 ptr::null(),
                 &1,
                 ptr::null(),
-                behind.is_some().into(),
-                list,
+                0,
+                ptr::null(),
             )
         };
         Ok(event.map(Event).map_err(in_call("clEnqueueNDRangeKernel"))?)
@@ -98,7 +90,7 @@ impl Drop for Event {
 fn latency(launches: &Launches, budget: &Budget) -> MeasureResult<Sampled> {
     times(budget, "time per launch", || {
         let (time, launched) = nanoseconds(budget.clock(), || {
-            (0..BATCH).try_for_each(|_| launches.launch(None).map(drop))
+            (0..BATCH).try_for_each(|_| launches.launch().map(drop))
         });
         launched?;
         launches.finish()?;
@@ -111,35 +103,13 @@ fn launch_and_wait(launches: &Launches, budget: &Budget) -> MeasureResult<Sample
     times(budget, "time per launch and wait", || {
         let (time, launched) = nanoseconds(budget.clock(), || {
             (0..BATCH).try_for_each(|_| {
-                let event = launches.launch(None)?;
+                let event = launches.launch()?;
                 wait_for_events(&[event.0]).map_err(in_call("clWaitForEvents"))?;
                 Ok::<_, NotMeasurable>(())
             })
         });
         launched?;
         Ok(time / BATCH as f64)
-    })
-}
-
-/// What a launch takes longer if it waits for the event of the one before, in whose order it comes
-/// anyway.
-fn event_overhead(launches: &Launches, budget: &Budget) -> MeasureResult<Sampled> {
-    let mut with_first = false;
-    times(budget, "time per event", || {
-        let batch = |with_event: bool| {
-            let (time, launched) = nanoseconds(budget.clock(), || {
-                let mut last = None;
-                for _ in 0..BATCH {
-                    last = Some(launches.launch(last.filter(|_| with_event))?);
-                }
-                launches.finish()
-            });
-            launched.map(|()| time / BATCH as f64)
-        };
-        // What comes second may find the device more awake.
-        with_first = !with_first;
-        let (first, second) = (batch(with_first)?, batch(!with_first)?);
-        Ok(if with_first { first - second } else { second - first })
     })
 }
 

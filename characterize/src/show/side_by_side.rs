@@ -153,7 +153,7 @@ mod tests {
             {"name": "has_src_build_cache", "not_measurable": "builds vary"},
             {"name": "launch_latency", "value": 1900.0, "unit": "nanoseconds", "spread": 80.0,
              "confidence": "high"},
-            {"name": "event_overhead", "value": 90.0, "unit": "nanoseconds", "spread": 0.0,
+            {"name": "queue_creation", "value": 90.0, "unit": "nanoseconds", "spread": 0.0,
              "confidence": "low"}
         ]"#;
         device.add(serde_json::from_str::<Vec<Measured>>(measured).unwrap());
@@ -170,7 +170,7 @@ usable_local_mem_size    49152   49152                   agrees (low confidence)
 has_src_build_cache      - [2]   - [3]                   not measurable
 get_pocl_version         none
 launch_latency                   1.9 µs ± 80 ns
-event_overhead                   90 ns (low confidence)
+queue_creation                   90 ns (low confidence)
 [1] the number of banks of local memory is a guess for this device
 [2] unknown
 [3] not measurable here: builds vary

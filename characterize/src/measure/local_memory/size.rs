@@ -7,13 +7,17 @@ use super::super::finding::{
 };
 use super::super::series::{Point, Series};
 use super::super::workbench::Workbench;
-use clmatrix::launch::{Launcher, LocalMemory};
+use clmatrix::launch::Launcher;
 use clmatrix::memory::{Buffer, enqueue_read_buffer};
 
 /// Fills local memory with numbers, and counts those that another work item finds otherwise.
+///
+/// The memory is an array and not an argument, for which a driver may take more than its size.
+// quirk: NVIDIA-10
 const SOURCE: &str = "
-kernel void fill(uint steps, uint words, local uint *memory, global uint *taken,
-                 global uint *wrong) {
+kernel void fill(uint steps, global uint *taken, global uint *wrong) {
+    local uint memory[WORDS];
+    const uint words = WORDS;
     uint i = get_local_id(0), n = get_local_size(0), step = 0, found = 0;
     for (; step < steps; step++) {
         uint at = step * n + i;
@@ -36,10 +40,10 @@ const MOST_STEPS: u64 = 60_000;
 
 /// Refused sizes and those with wrong contents are too large.
 pub(super) fn usable(bench: &Workbench, share: f64) -> MeasureResult<Sampled> {
-    let mut fill = Fill::new(bench)?;
-    // From here on: a build takes as long as it takes.
+    let fill = Fill::new(bench)?;
+    // From here on: the first build takes as long as it takes.
     let budget = bench.budget.share(share);
-    let most = MOST_STEPS * fill.work_items as u64;
+    let most = MOST_STEPS * fill.most_work_items as u64;
     let all = bench.facts.local_mem_size / WORD;
     let mut tried = Vec::new();
     let words = largest(all.min(most), |words| {
@@ -82,42 +86,55 @@ fn largest(most: u64, mut does: impl FnMut(u64) -> MeasureResult<bool>) -> Measu
 
 struct Fill<'a> {
     bench: &'a Workbench<'a>,
-    kernel: Launcher,
-    work_items: usize,
+    most_work_items: usize,
     taken: Buffer,
     wrong: Buffer,
 }
 
 impl<'a> Fill<'a> {
     fn new(bench: &'a Workbench<'a>) -> MeasureResult<Self> {
-        let kernel = bench.kernel(SOURCE, "", "fill")?;
-        let most = kernel.kernel().get_work_group_size(bench.device.id())?;
-        let work_items = most.min(MOST_WORK_ITEMS);
-        let numbers = || bench.buffer(work_items * size_of::<u32>());
-        Ok(Self { bench, kernel, work_items, taken: numbers()?, wrong: numbers()? })
+        // Fails here if the device cannot build the kernel at all.
+        let most = Self::kernel(bench, 1)?.kernel().get_work_group_size(bench.device.id())?;
+        let most_work_items = most.min(MOST_WORK_ITEMS);
+        let numbers = || bench.buffer(most_work_items * size_of::<u32>());
+        Ok(Self { bench, most_work_items, taken: numbers()?, wrong: numbers()? })
+    }
+
+    fn kernel(bench: &Workbench<'_>, words: u64) -> MeasureResult<Launcher> {
+        bench.kernel(SOURCE, &format!("-DWORDS={words}"), "fill")
     }
 
     /// Returns whether so many words can be written and read.
-    fn runs(&mut self, words: u64) -> MeasureResult<bool> {
-        let steps = words.div_ceil(self.work_items as u64) as u32;
-        let launched = self.launch(words, steps).and_then(|event| Ok(event.wait()?));
-        if let Err(why) = launched {
-            log::debug!("{} bytes of local memory are refused: {}", words * WORD, why.reason);
-            return Ok(false);
-        }
-        self.bench.check_steps(&self.taken, self.work_items, steps)?;
-        let mut wrong = vec![0_u32; self.work_items];
+    fn runs(&self, words: u64) -> MeasureResult<bool> {
+        let launched = self.launch(words).and_then(|(work_items, steps, event)| {
+            event.wait()?;
+            Ok((work_items, steps))
+        });
+        let (work_items, steps) = match launched {
+            Ok(launched) => launched,
+            Err(why) => {
+                log::debug!("{} bytes of local memory are refused: {}", words * WORD, why.reason);
+                return Ok(false);
+            }
+        };
+        self.bench.check_steps(&self.taken, work_items, steps)?;
+        let mut wrong = vec![0_u32; work_items];
         enqueue_read_buffer(&self.bench.queue, &self.wrong, 0, &mut wrong, [])?;
         Ok(wrong.iter().all(|wrong| *wrong == 0))
     }
 
-    fn launch(&mut self, words: u64, steps: u32) -> MeasureResult<Event> {
-        let mut launch = self.kernel.launch();
-        launch.arg(steps).arg(words as u32).arg(LocalMemory::bytes((words * WORD) as usize));
-        launch.arg(&self.taken).arg(&self.wrong).global(self.work_items).local(self.work_items);
-        // SAFETY: the arguments are those that the kernel declares, local memory has as many words
-        // as it is told, and each work item has its number in both buffers.
-        Ok(unsafe { launch.enqueue(&self.bench.queue) }?)
+    /// Launches the kernel, and returns its work items and the steps of each, too.
+    fn launch(&self, words: u64) -> MeasureResult<(usize, u32, Event)> {
+        let mut kernel = Self::kernel(self.bench, words)?;
+        let most = kernel.kernel().get_work_group_size(self.bench.device.id())?;
+        let work_items = most.min(self.most_work_items);
+        let steps = words.div_ceil(work_items as u64) as u32;
+        let mut launch = kernel.launch();
+        launch.arg(steps).arg(&self.taken).arg(&self.wrong).global(work_items).local(work_items);
+        // SAFETY: the arguments are the declared ones, the kernel leaves out steps beyond its array, and
+        // each work item has its number in both buffers.
+        let event = unsafe { launch.enqueue(&self.bench.queue) }?;
+        Ok((work_items, steps, event))
     }
 }
 
