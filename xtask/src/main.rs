@@ -240,6 +240,8 @@ enum Benchmark {
     Pool,
     /// Repeatability and duration of the measurements of a device
     Characterize,
+    /// Time that the suites take on GPUs, one and all at once
+    Gpu,
 }
 
 impl Benchmark {
@@ -252,6 +254,7 @@ impl Benchmark {
             Self::Memory => ("clmatrix", "memory"),
             Self::Pool => ("clmatrix", "pool"),
             Self::Characterize => ("clmatrix-characterize", "repeat"),
+            Self::Gpu => ("clmatrix-suites", "gpu"),
         }
     }
 }
