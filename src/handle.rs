@@ -1,5 +1,7 @@
 //! References to objects of the driver that release themselves and never panic.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use cl3::types::{cl_context, cl_device_id, cl_program};
 use cl3::{context, device, program};
 
@@ -39,7 +41,7 @@ reference! {
     /// A reference to a context. Every memory object holds one, because Intel's runtime destroys a
     /// context that only its objects still need.
     // quirk: INTEL-2
-    ContextRef(cl_context), context::release_context, "clReleaseContext"
+    ContextRef(cl_context), release_context, "clReleaseContext"
 }
 
 reference! {
@@ -80,6 +82,24 @@ impl ContextRef {
     pub(crate) unsafe fn retain(context: cl_context) -> Result<Self> {
         // SAFETY: the caller vouches for the handle.
         unsafe { context::retain_context(context) }.map_err(in_call("clRetainContext"))?;
+        CONTEXT_REFERENCES.fetch_add(1, Ordering::Relaxed);
         Ok(Self(context))
     }
+}
+
+/// The number of [`ContextRef`]s.
+static CONTEXT_REFERENCES: AtomicUsize = AtomicUsize::new(0);
+
+/// # Safety
+/// The caller owns the reference of a [`ContextRef`].
+unsafe fn release_context(context: cl_context) -> std::result::Result<(), i32> {
+    CONTEXT_REFERENCES.fetch_sub(1, Ordering::Relaxed);
+    // SAFETY: the caller owns the reference.
+    unsafe { context::release_context(context) }
+}
+
+/// Returns the number of references to contexts that the queues, events, memory objects, samplers and
+/// caches of this library hold in this process. Intel's and NVIDIA's drivers do not count them.
+pub fn context_references() -> usize {
+    CONTEXT_REFERENCES.load(Ordering::Relaxed)
 }

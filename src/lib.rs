@@ -55,6 +55,8 @@ pub use after_failure::keeps_events_of;
 pub use cache::{FirstArgCache, clear_first_arg_caches};
 pub use error::{Class, Error, Result};
 pub use event::{Event, Profile, Status, UserEvent, wait_for_events};
+#[doc(hidden)]
+pub use handle::context_references;
 pub use launch::{Launch, Launcher, LocalMemory};
 pub use queue::{CommandQueue, QueueProperties};
 pub use select::create_some_context;

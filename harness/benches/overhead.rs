@@ -118,6 +118,7 @@ fn list_a_large_plan() -> ExitCode {
                 should_panic: ShouldPanic::No,
                 once: false,
                 alone: false,
+                fresh_context: false,
                 requires: &[],
                 timeout: None,
             }))

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use clmatrix::{Context, Device, Platform};
 use rstest::fixture;
 
-use crate::worker::kept_context;
+use crate::worker::contexts;
 
 /// The device that this process is bound to.
 #[derive(Clone, Copy)]
@@ -26,10 +26,7 @@ pub(crate) fn bind(bound: Bound) {
     BOUND.get_or_init(|| bound);
 }
 
-/// Makes a context on the device, if this process is bound to one.
-///
-/// Drivers change signal handlers and start threads and helpers when they make their first context.
-/// An error is left to the tests, which meet it as well.
+/// Makes a context on the device, if this process is bound to one and the driver makes it.
 pub(crate) fn first_context() -> Option<Context> {
     Context::from_device(&BOUND.get()?.device).ok()
 }
@@ -42,9 +39,16 @@ fn bound() -> Bound {
 
 /// Makes contexts on the device under test: `let context = ctx_factory()?;`.
 ///
-/// Each call gives a fresh context on that one device, as PyOpenCL's `ctx_factory` does, and clears
-/// [caches](clmatrix::cache) before, because drivers limit the number of contexts. The worker may keep a
-/// reference of its own to each context until the test has ended, to find what the test leaves behind.
+/// Each call in a test returns another context on that one device, and clears [caches](clmatrix::cache)
+/// before, because drivers limit the number of contexts. The worker may keep a reference of its own to each
+/// context.
+///
+/// The contexts are new, as those of PyOpenCL's `ctx_factory`, if the configuration has
+/// `contexts = "fresh"`. With `contexts = "reuse"`, the first calls may return contexts that earlier tests
+/// of the worker have had: a context is kept if its test has passed or skipped itself and nothing of it is
+/// left, neither references to the context, where the driver counts them, nor objects of the library. Without
+/// the key, contexts are new on CPUs, and reused on GPUs and accelerators, where a new context takes some
+/// 0.1 s. The contexts of a test with the option `fresh_context` are always new.
 // quirk: DRIVER-15
 #[derive(Clone, Copy)]
 pub struct CtxFactory {
@@ -73,17 +77,15 @@ impl fmt::Debug for CtxFactory {
     }
 }
 
-fn fresh_context() -> clmatrix::Result<Context> {
+fn context() -> clmatrix::Result<Context> {
     clmatrix::clear_first_arg_caches();
-    let context = Context::from_device(&bound().device)?;
-    kept_context::keep(&context);
-    Ok(context)
+    contexts::for_test(&bound().device)
 }
 
-/// rstest's fixture of that name: a factory of fresh contexts on the device under test.
+/// rstest's fixture of that name: a factory of contexts on the device under test.
 #[fixture]
 pub fn ctx_factory() -> CtxFactory {
-    CtxFactory { make: fresh_context }
+    CtxFactory { make: context }
 }
 
 /// rstest's fixture of that name: the device under test.

@@ -28,6 +28,8 @@ pub struct Test {
     pub once: bool,
     /// No other test runs on its device meanwhile.
     pub alone: bool,
+    /// Its contexts are new.
+    pub fresh_context: bool,
     /// The requirements on the device.
     pub requires: &'static [Requirement],
     /// A limit of its own.
@@ -152,6 +154,7 @@ mod tests {
             should_panic: ShouldPanic::No,
             once: false,
             alone: false,
+            fresh_context: false,
             requires: &[],
             timeout: None,
         }

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::config::{
-    Config, ConfigError, DEFAULT_PROFILE, DeviceSettings, EmbeddedConfig, Profile, TimeoutFactor,
+    Config, ConfigError, Contexts, DEFAULT_PROFILE, DeviceSettings, EmbeddedConfig, Profile,
+    TimeoutFactor,
 };
 use crate::devices::cache::MachineCache;
 use crate::devices::failure::FailedDriver;
@@ -46,6 +47,8 @@ pub struct Options {
     pub slots: Option<usize>,
     /// `--retries`.
     pub retries: Option<u32>,
+    /// `--contexts`.
+    pub contexts: Option<Contexts>,
     /// Allows the drivers' answers of a recent run.
     pub cached_devices: bool,
     /// Arguments that lead this executable to its worker's entry.
@@ -280,6 +283,7 @@ impl Options {
         settings.timeout_factor = self.timeout_factor.unwrap_or(settings.timeout_factor);
         settings.slots = self.slots.unwrap_or(settings.slots);
         settings.retries = self.retries.unwrap_or(settings.retries);
+        settings.contexts = self.contexts.unwrap_or(settings.contexts);
         settings
     }
 

@@ -45,6 +45,7 @@ const fn test(module: &'static str, name: &'static str) -> Test {
         should_panic: ShouldPanic::No,
         once: false,
         alone: false,
+        fresh_context: false,
         requires: &[],
         timeout: None,
     }

@@ -22,6 +22,7 @@ use proc_macro::TokenStream;
 /// | `requires(...)` | what the device must have; a device without it skips the test, with the reason in the report |
 /// | `timeout = "30s"` | time limit of this test, instead of the configuration's |
 /// | `once` | the test needs no device: it runs once, under `host` |
+/// | `fresh_context` | `ctx_factory` makes new contexts, also where tests reuse contexts |
 /// | `alone` | no other test runs on the device meanwhile, if the device has several slots |
 ///
 /// Inside `requires`: `fp64`, `fp16`, `images`, `pipes`, `svm` (or `svm = "coarse"`, `"fine"`,

@@ -15,6 +15,8 @@ pub struct Options {
     pub once: bool,
     /// Runs while no other test of its device runs.
     pub alone: bool,
+    /// Gets contexts that no other test has had.
+    pub fresh_context: bool,
     /// A limit of its own.
     pub timeout: Option<Duration>,
     /// One expression of type `Requirement` each.
@@ -36,6 +38,9 @@ impl Options {
         } else if meta.path.is_ident("alone") {
             self.alone = true;
             Ok(())
+        } else if meta.path.is_ident("fresh_context") {
+            self.fresh_context = true;
+            Ok(())
         } else if meta.path.is_ident("timeout") {
             self.timeout = Some(duration(&meta.value()?.parse()?)?);
             Ok(())
@@ -46,7 +51,8 @@ impl Options {
             })
         } else {
             Err(meta.error(
-                "unknown option; there are `requires(...)`, `timeout = \"30s\"`, `once` and `alone`",
+                "unknown option; there are `requires(...)`, `timeout = \"30s\"`, `once`, `alone` and \
+                 `fresh_context`",
             ))
         }
     }

@@ -22,7 +22,7 @@ pub fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStream> {
     }
     let parsed = Options::parse(options)?;
     refuse_what_cannot_be_called(&function)?;
-    if parsed.once && !parsed.requires.is_empty() {
+    if parsed.once && (parsed.fresh_context || !parsed.requires.is_empty()) {
         return Err(syn::Error::new_spanned(
             &function.sig.ident,
             "`once` runs without a device, so it cannot require anything of one",
@@ -64,7 +64,7 @@ fn register(options: &Options, mut function: ItemFn) -> Result<TokenStream> {
     let call = call(&function)?;
     let ignore_value = ignore_value(ignore.as_ref());
     let should_panic = should_panic_value(should_panic.as_ref())?;
-    let (once, alone) = (options.once, options.alone);
+    let Options { once, alone, fresh_context, .. } = options;
     let requires = &options.requires;
     let timeout = match options.timeout {
         None => quote!(::core::option::Option::None),
@@ -94,6 +94,7 @@ fn register(options: &Options, mut function: ItemFn) -> Result<TokenStream> {
                     should_panic: #should_panic,
                     once: #once,
                     alone: #alone,
+                    fresh_context: #fresh_context,
                     requires: &[#(#requires),*],
                     timeout: #timeout,
                 }

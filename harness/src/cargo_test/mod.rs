@@ -141,7 +141,14 @@ fn run_plan(
     }
     let leave_something = |result: &&TestResult| !result.left_behind.is_empty();
     let Finished { log, shown: conclusion, trouble } = finished;
-    let count = log.map_or(0, |log| log.results.iter().filter(leave_something).count());
+    let results = log.map_or_else(Vec::new, |log| log.results);
+    let differing = report::differing_in_reused_context(&results);
+    if differing > 0 {
+        status_line(&format!(
+            "tests with another result in a reused context: {differing} (see the reports)"
+        ));
+    }
+    let count = results.iter().filter(leave_something).count();
     if count > 0 {
         status_line(&format!(
             "tests that left something behind in their process: {count} (see the reports)"

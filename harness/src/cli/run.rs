@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum, value_parser};
 
 use super::Common;
 use super::filter::Filter;
-use crate::config::{DEFAULT_PROFILE, TimeoutFactor, time_limit};
+use crate::config::{Contexts, DEFAULT_PROFILE, TimeoutFactor, time_limit};
 use crate::devices::TestDevice;
 use crate::log::read::RunLog;
 use crate::log::run_header::RunCommand;
@@ -75,6 +75,10 @@ pub struct RunArguments {
     /// else 0].
     #[arg(long, value_name = "N")]
     retries: Option<u32>,
+    /// The contexts of tests: new ones, or contexts that earlier tests have used, also on devices with an
+    /// override [default: the configuration's, else reuse on GPUs and accelerators].
+    #[arg(long, value_enum, value_name = "CONTEXTS")]
+    contexts: Option<Contexts>,
     /// Look for the test that makes another test go wrong. Needs `--retries` or its key.
     #[arg(long)]
     bisect: bool,
@@ -137,6 +141,7 @@ pub fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyErro
         timeout_factor: arguments.timeout_factor,
         slots: arguments.slots.map(|slots| slots as usize),
         retries: arguments.retries,
+        contexts: arguments.contexts,
         ..options
     })?;
     if !arguments.quiet {
@@ -254,6 +259,9 @@ impl RunArguments {
         }
         if let Some(factor) = self.timeout_factor {
             add("--timeout-factor", &factor.get().to_string());
+        }
+        if let Some(contexts) = self.contexts.and_then(|contexts| contexts.to_possible_value()) {
+            add("--contexts", contexts.get_name());
         }
         if self.include_ignored {
             command += " --include-ignored";

@@ -12,6 +12,7 @@
 //! leftovers = "note"               # or "fail": tests that change their process for the next one
 //! retries = 0                      # repeats of a test that goes wrong
 //! flaky-result = "fail"            # or "pass": a test that passes when repeated does not fail the run
+//! contexts = "reuse"               # or "fresh": new contexts for each test; without the key as the device's type
 //! leaks = "report"                 # or "fail", "off": tests that leave objects of the driver behind
 //! sync = "1s"                      # how often the log goes to the disk; "each": before each test; "off"
 //! keep-runs = 10                   # runs in the report folder
@@ -43,6 +44,7 @@
 //! checkout that holds the included files, `builtin-expectations = false` makes the files on disk
 //! the only expectations: none counts twice, and an edit takes effect without a build.
 
+mod contexts;
 mod device_match;
 mod embedded;
 mod error;
@@ -62,6 +64,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+pub use contexts::Contexts;
 pub use embedded::EmbeddedConfig;
 pub use error::{ConfigError, Mistake};
 pub use expectations::WrittenExpectation;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use regex::RegexSet;
 use serde::Deserialize;
 
+use super::contexts::Contexts;
 use super::device_match::DeviceMatch;
 use super::flaky_result::FlakyResult;
 use super::sync::Sync;
@@ -27,6 +28,7 @@ pub struct Profile {
     keep_runs: usize,
     deadline: Option<Duration>,
     flaky_result: FlakyResult,
+    contexts: Option<Contexts>,
     /// The settings of a device that no override matches.
     settings: DeviceSettings,
     overrides: Arc<[Override]>,
@@ -53,6 +55,8 @@ pub struct DeviceSettings {
     pub exit_check: bool,
     /// The verdict on objects of the driver that a test leaves behind.
     pub leaks: Leaks,
+    /// The contexts of tests.
+    pub contexts: Contexts,
     /// The lines on standard error by which the driver reports an error of a test.
     pub diagnostics: RegexSet,
 }
@@ -77,6 +81,7 @@ pub(super) struct ProfileKeys {
     retries: Option<u32>,
     leftovers: Option<Leftovers>,
     leaks: Option<Leaks>,
+    contexts: Option<Contexts>,
 }
 
 /// `[[override]]`: settings for some devices.
@@ -98,6 +103,7 @@ struct DeviceKeys {
     retries: Option<u32>,
     leftovers: Option<Leftovers>,
     leaks: Option<Leaks>,
+    contexts: Option<Contexts>,
     diagnostics: Option<Diagnostics>,
 }
 
@@ -118,6 +124,7 @@ struct OverrideKeys {
     retries: Option<u32>,
     leftovers: Option<Leftovers>,
     leaks: Option<Leaks>,
+    contexts: Option<Contexts>,
     diagnostics: Option<Diagnostics>,
 }
 
@@ -133,6 +140,7 @@ impl Profile {
             keep_runs: 10,
             deadline: None,
             flaky_result: FlakyResult::default(),
+            contexts: None,
             settings: DeviceSettings {
                 timeout: Duration::from_secs(60),
                 timeout_factor: TimeoutFactor::default(),
@@ -143,6 +151,7 @@ impl Profile {
                 hang_budget: Duration::from_secs(600),
                 exit_check: false,
                 leaks: Leaks::Report,
+                contexts: Contexts::default(),
                 diagnostics: RegexSet::empty(),
             },
             overrides,
@@ -165,6 +174,7 @@ impl Profile {
         self.keep_runs = keys.keep_runs.map_or(self.keep_runs, |runs| runs.0);
         self.deadline = keys.deadline.map(|deadline| deadline.0).or(self.deadline);
         self.flaky_result = keys.flaky_result.unwrap_or(self.flaky_result);
+        self.contexts = keys.contexts.or(self.contexts);
         let settings = &mut self.settings;
         settings.timeout_factor = keys.timeout_factor.unwrap_or(settings.timeout_factor);
         settings.apply(&DeviceKeys {
@@ -176,6 +186,7 @@ impl Profile {
             retries: keys.retries,
             leftovers: keys.leftovers,
             leaks: keys.leaks,
+            contexts: None,
             diagnostics: None,
         });
     }
@@ -226,16 +237,21 @@ impl Profile {
 
     /// The settings for `device`: those of the profile, then those of each override that matches.
     pub fn settings_for(&self, device: &RunDevice) -> DeviceSettings {
-        self.settings_where(|on| on.matches(device))
+        let contexts = self.contexts.unwrap_or(Contexts::usual_on(device.info.device_type));
+        self.settings_where(contexts, |on| on.matches(device))
     }
 
     /// The settings for tests without a device.
     pub fn host_settings(&self) -> DeviceSettings {
-        self.settings_where(DeviceMatch::matches_host)
+        self.settings_where(Contexts::default(), DeviceMatch::matches_host)
     }
 
-    fn settings_where(&self, applies: impl Fn(&DeviceMatch) -> bool) -> DeviceSettings {
-        let mut settings = self.settings.clone();
+    fn settings_where(
+        &self,
+        contexts: Contexts,
+        applies: impl Fn(&DeviceMatch) -> bool,
+    ) -> DeviceSettings {
+        let mut settings = DeviceSettings { contexts, ..self.settings.clone() };
         let overrides = self.overrides.iter().filter(|each| applies(&each.on));
         overrides.for_each(|each| settings.apply(&each.keys));
         settings
@@ -263,6 +279,7 @@ impl DeviceSettings {
         self.retries = keys.retries.unwrap_or(self.retries);
         self.leftovers = keys.leftovers.unwrap_or(self.leftovers);
         self.leaks = keys.leaks.unwrap_or(self.leaks);
+        self.contexts = keys.contexts.unwrap_or(self.contexts);
         if let Some(diagnostics) = &keys.diagnostics {
             self.diagnostics = diagnostics.0.clone();
         }
@@ -283,6 +300,7 @@ impl From<OverrideKeys> for Override {
                 retries: keys.retries,
                 leftovers: keys.leftovers,
                 leaks: keys.leaks,
+                contexts: keys.contexts,
                 diagnostics: keys.diagnostics,
             },
         }

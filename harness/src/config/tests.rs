@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use clmatrix::select::DeviceType;
+
 use super::*;
 use crate::log::sample::device;
 use crate::verdict::ExpectedStatus;
@@ -294,6 +296,41 @@ fn leaks_are_judged_by_profile_and_device() {
 }
 
 #[test]
+fn contexts_are_of_the_device_type_the_profile_and_the_override() {
+    let text = "
+        [profile.fresh]
+        contexts = 'fresh'
+        [profile.reuse]
+        contexts = 'reuse'
+        [[override]]
+        id = 'oclgrind-*'
+        contexts = 'reuse'
+        ";
+    let config = Project::new(&[("clmatrix.toml", text)]).config().unwrap();
+    let on = |profile, id, bits| {
+        let mut device = device(id, "a platform");
+        device.info.device_type = DeviceType(bits);
+        config.profile(profile).unwrap().settings_for(&device).contexts
+    };
+    let (cpu, gpu, accelerator) = (1 << 1, 1 << 2, 1 << 3);
+    for (profile, id, bits, expected) in [
+        ("default", "pocl-cpu", cpu, Contexts::Fresh),
+        ("default", "pocl-cpu", cpu | 1, Contexts::Fresh),
+        ("default", "nvidia", gpu, Contexts::Reuse),
+        ("default", "fpga", accelerator, Contexts::Reuse),
+        ("default", "any", cpu | gpu | accelerator, Contexts::Fresh),
+        ("fresh", "nvidia", gpu, Contexts::Fresh),
+        ("reuse", "pocl-cpu", cpu, Contexts::Reuse),
+        ("default", "oclgrind-sim", cpu, Contexts::Reuse),
+        ("fresh", "oclgrind-sim", cpu, Contexts::Reuse),
+    ] {
+        assert_eq!(on(profile, id, bits), expected, "{profile}, {id}, {bits}");
+    }
+    let host = config.profile("reuse").unwrap().host_settings().contexts;
+    assert_eq!(host, Contexts::Fresh);
+}
+
+#[test]
 fn a_project_can_turn_complaints_off() {
     let text = "[[override]]\nid = 'oclgrind-*'\ndiagnostics = []";
     let profile = Project::new(&[("clmatrix.toml", text)]).config().unwrap();
@@ -509,7 +546,7 @@ fn mistakes_in_the_configuration() {
         (
             "[profile.default]\nspeed = 3",
             [
-                "clmatrix.toml:2:1: unknown key `speed`; known: `devices`, `expected-devices`, `report-dir`, `strict-drivers`, `sync`, `keep-runs`, `deadline`, `flaky-result`, `timeout-factor`, `timeout`, `hang-budget`, `slots`, `tests-per-worker`, `retries`, `leftovers`, `leaks`",
+                "clmatrix.toml:2:1: unknown key `speed`; known: `devices`, `expected-devices`, `report-dir`, `strict-drivers`, `sync`, `keep-runs`, `deadline`, `flaky-result`, `timeout-factor`, `timeout`, `hang-budget`, `slots`, `tests-per-worker`, `retries`, `leftovers`, `leaks`, `contexts`",
                 "  |",
                 "2 | speed = 3",
                 "  | ^^^^^",

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::system;
-use crate::config::{DeviceSettings, Leaks, Leftovers};
+use crate::config::{Contexts, DeviceSettings, Leaks, Leftovers};
 use crate::devices::TestDevice;
 use crate::devices::icd::Driver;
 use crate::devices::run_device::RunDevice;
@@ -71,6 +71,9 @@ pub struct SettingsRecord {
     /// The verdict on objects of the driver that a test leaves behind.
     #[serde(default)]
     pub leaks: Leaks,
+    /// The contexts of tests.
+    #[serde(default)]
+    pub contexts: Contexts,
     /// The lines on standard error by which the driver reports an error.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<String>,
@@ -131,6 +134,7 @@ impl SettingsRecord {
             retries: Some(settings.retries).filter(|retries| *retries > 0),
             leftovers: settings.leftovers,
             leaks: settings.leaks,
+            contexts: settings.contexts,
             diagnostics: settings.diagnostics.patterns().to_vec(),
         }
     }

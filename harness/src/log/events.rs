@@ -313,6 +313,10 @@ pub struct TestResult {
     /// The id of the test after which an order-dependent test goes wrong, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub broken_by: Option<String>,
+    /// The verdict of this attempt, or of the one that it repeats, in a context that another test had before,
+    /// if that was unexpected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reused_context: Option<Verdict>,
     /// The number of this execution of the test, from 1.
     pub attempt: u32,
     /// The round of its device over the tests, from 1.
@@ -379,6 +383,7 @@ impl TestResult {
             expectation: expectation.map(|expectation| expectation.reason),
             tolerated: false,
             broken_by: None,
+            reused_context: None,
             attempt: 1,
             round: 1,
             worker: None,
@@ -422,23 +427,41 @@ impl TestResult {
         self.verdict == Verdict::Flaky && self.tolerated || self.verdict.is_as_expected()
     }
 
+    /// Returns whether this is an unexpected result in a context that another test had before.
+    pub fn is_of_reused_context(&self) -> bool {
+        self.reused_context == Some(self.verdict)
+    }
+
+    /// Returns the verdict in a context that another test had before, if this one in a new context differs.
+    pub fn differing_in_reused_context(&self) -> Option<Verdict> {
+        self.reused_context.filter(|verdict| *verdict != self.verdict)
+    }
+
     /// Returns whether this is a result of a worker, and of no test.
     pub fn is_of_worker(&self) -> bool {
         self.test.starts_with(OF_WORKER)
     }
 
-    /// Returns the attempt that explains the verdict: the last one of a flaky test that went wrong, else
-    /// this one.
+    /// Returns the attempt that is to be explained: the last one of a flaky test that went wrong, the one in a
+    /// reused context if only that was unexpected, else this one.
     pub fn decisive(&self) -> &Self {
         let went_wrong = |attempt: &&Self| attempt.verdict.is_failure();
-        match self.verdict {
-            Verdict::Flaky => self.earlier.iter().rev().find(went_wrong).unwrap_or(self),
-            _ => self,
-        }
+        let is_of_reused_context = |attempt: &&Self| attempt.is_of_reused_context();
+        let found = match self.verdict {
+            Verdict::Flaky => self.earlier.iter().rev().find(went_wrong),
+            verdict if verdict.is_as_expected() && self.reused_context.is_some() => {
+                self.earlier.iter().find(is_of_reused_context)
+            }
+            _ => None,
+        };
+        found.unwrap_or(self)
     }
 
-    /// Returns the findings of several attempts, if they gave the verdict.
+    /// Returns the findings of several attempts, if they gave the verdict or differ by their contexts.
     pub fn attempts(&self) -> Option<String> {
+        if let Some(verdict) = self.differing_in_reused_context() {
+            return Some(format!("reused-context: {}", past(verdict)));
+        }
         match self.verdict {
             Verdict::Flaky => {
                 let Self { verdict, attempt, .. } = self.decisive();
@@ -483,6 +506,16 @@ impl TestResult {
     pub fn suite(&self) -> &str {
         let (test, _) = self.test_and_device();
         test.split_once("::").map_or(test, |(suite, _)| suite)
+    }
+}
+
+/// Returns an unexpected verdict in the past tense.
+fn past(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Crash => "crashed",
+        Verdict::Timeout => "timed out",
+        Verdict::UnexpectedPass => "passed",
+        _ => "failed",
     }
 }
 

@@ -39,6 +39,9 @@ pub(super) struct FinishedLine {
     tolerated: bool,
     /// The id of the test after which this test goes wrong. Absent if it is not known.
     broken_by: Option<String>,
+    /// The verdict of this attempt, or of the one that it repeats, in a context that another test had before.
+    /// Absent if it was as expected.
+    reused_context: Option<Verdict>,
     /// Counts the executions of this test on this device, from 1.
     #[serde(default = "first")]
     attempt: u32,
@@ -110,6 +113,7 @@ impl From<FinishedLine> for TestResult {
             expectation_number: line.expectation_number,
             tolerated: line.tolerated,
             broken_by: line.broken_by,
+            reused_context: line.reused_context,
             attempt: line.attempt,
             round: line.round,
             worker: line.worker,

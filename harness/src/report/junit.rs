@@ -152,10 +152,15 @@ fn case(log: &RunLog, result: &TestResult) -> TestCase {
     case
 }
 
-/// The test's standard error, followed by what it left behind: JUnit has no place for notes on a
-/// test that passed.
+/// The test's standard error, followed by what it left behind and by its end in a reused context: JUnit has
+/// no place for notes on a test that passed.
 fn standard_error(result: &TestResult) -> String {
-    match (result.stderr.as_str(), left_behind_text(&result.left_behind).as_str()) {
+    let mut notes = left_behind_text(&result.left_behind);
+    if result.differing_in_reused_context().is_some() {
+        let line_end = if notes.is_empty() { "" } else { "\n" };
+        notes = format!("{notes}{line_end}{}", result.attempts().unwrap_or_default());
+    }
+    match (result.stderr.as_str(), notes.as_str()) {
         (text, "") | ("", text) => text.to_owned(),
         (stderr, notes) => format!("{}\n{notes}", stderr.trim_end()),
     }
@@ -170,6 +175,7 @@ fn attempts(log: &RunLog, result: &TestResult) -> io::Result<Vec<u8>> {
     let prefix = match result.verdict {
         Verdict::Flaky => "flaky",
         verdict if verdict.is_failure() || verdict == Verdict::OrderDependent => "rerun",
+        _ if result.differing_in_reused_context().is_some() => "flaky",
         _ => return Ok(Vec::new()),
     };
     let counts =

@@ -12,8 +12,8 @@ use super::excerpt;
 use super::table::{self, Color, Column, Group, MIN_WIDTH, cut, wrap};
 use super::text::{clean, first_line, one_line};
 use super::{
-    SUSPECT, by_device, counted, human, junit_path, outcome_line, rerun, rounds, shell_quoted,
-    without_message,
+    SUSPECT, by_device, counted, differing_in_reused_context, human, junit_path, outcome_line,
+    rerun, rounds, shell_quoted, without_message,
 };
 use crate::devices::failure::FailedDriver;
 use crate::log::events::{DeviceLost, TestResult, left_behind_text};
@@ -214,7 +214,7 @@ impl Page<'_> {
         let (not_run, ran): (Vec<_>, Vec<_>) =
             self.log.results.iter().partition(|result| result.verdict == Verdict::NotRun);
         let is_notable =
-            |result: &TestResult| !result.is_as_expected() || result.verdict == Verdict::Flaky;
+            |result: &TestResult| !result.is_as_expected() || result.attempts().is_some();
         let notable = ran.iter().filter(|result| is_notable(result)).count();
         let with_output = match self.layout.output {
             ShownOutput::Hidden => false,
@@ -278,12 +278,13 @@ impl Page<'_> {
     fn brief(&self, result: &TestResult) -> String {
         let color = match result.verdict {
             Verdict::Flaky => Color::Yellow,
+            _ if result.is_as_expected() && result.attempts().is_some() => Color::Yellow,
             _ if result.is_as_expected() => Color::Green,
             _ => Color::Red,
         };
         let verdict = result.verdict.name().to_uppercase().replace('-', " ");
         let mut text = format!("{} {}\n", self.paint(color, &verdict), one_line(&result.test));
-        if result.verdict != Verdict::Pass {
+        if is_explained(result) {
             text += &self.message(result);
         }
         text
@@ -292,7 +293,7 @@ impl Page<'_> {
     fn result(&self, result: &TestResult, with_output: bool) -> String {
         let as_expected = result.is_as_expected();
         let mut text = self.brief(result);
-        let place = place(result.decisive()).filter(|_| result.verdict != Verdict::Pass);
+        let place = place(result.decisive()).filter(|_| is_explained(result));
         if let Some(Location { file, line }) = place {
             let _ = writeln!(text, "  at {}:{line}", one_line(file));
         }
@@ -423,6 +424,10 @@ impl Page<'_> {
             None => {}
         }
         let mut parts = self.total().parts();
+        let differing = differing_in_reused_context(results);
+        if differing > 0 {
+            parts.push(format!("{differing} different in a reused context"));
+        }
         if !absent.is_empty() {
             parts.push(format!("{} absent", counted(absent.len(), "expected device")));
         }
@@ -545,6 +550,11 @@ fn wall_time(results: &[&TestResult]) -> Option<Duration> {
 fn is_of_loss(result: &TestResult, lost: &DeviceLost) -> bool {
     result.test_and_device().1 == lost.device
         && matches!(&result.outcome, Outcome::NotRun { reason } if *reason == lost.not_run())
+}
+
+/// Returns whether a result has more to show than its verdict.
+fn is_explained(result: &TestResult) -> bool {
+    result.verdict != Verdict::Pass || result.attempts().is_some()
 }
 
 /// Returns the place of the failure, else that of the test.

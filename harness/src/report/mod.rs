@@ -110,6 +110,11 @@ fn rounds(results: &[TestResult]) -> Option<(usize, usize)> {
     })
 }
 
+/// Returns the number of tests with another verdict in a reused context.
+pub(crate) fn differing_in_reused_context(results: &[TestResult]) -> usize {
+    results.iter().filter(|result| result.differing_in_reused_context().is_some()).count()
+}
+
 /// Returns a result on one line: the verdict, the test, its time, and the reason.
 pub(crate) fn result_line(result: &TestResult) -> String {
     let verdict = result.verdict.name().to_uppercase().replace('-', " ");
@@ -119,9 +124,9 @@ pub(crate) fn result_line(result: &TestResult) -> String {
     }
     line += ")";
     let reason = match result.verdict {
+        _ if result.attempts().is_some() => headline(result),
         Verdict::Pass => return line,
         Verdict::ExpectedFail | Verdict::UnexpectedPass => result.expected().unwrap_or_default(),
-        Verdict::Flaky | Verdict::OrderDependent => headline(result),
         _ => result.outcome.to_string(),
     };
     format!("{line}: {}", text::first_line(&reason))

@@ -6,7 +6,7 @@ use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::config::{DeviceSettings, Leaks, Leftovers};
+use crate::config::{Contexts, DeviceSettings, Leaks, Leftovers};
 use crate::devices::TestDevice;
 use crate::devices::run_device::HOST;
 use crate::devices::selection::NO_DEVICE_FOUND;
@@ -23,7 +23,7 @@ use crate::run::plan::Planned;
 use crate::run::rounds::{Rounds, Taken};
 use crate::run::schedule::{Run, RunState, WorkerConfig};
 use crate::run::test_worker::{Ran, TestWorker};
-use crate::verdict::{Expectation, ExpectedStatus, Outcome, Verdict};
+use crate::verdict::{Expectation, ExpectedStatus, Outcome, Verdict, judge};
 use crate::worker::leak_search::LeakSearch;
 use crate::worker::object_kind::ObjectKind;
 use crate::worker::parent::{Attempt, START_LIMIT, Worker, WorkerLost};
@@ -210,20 +210,20 @@ impl<'a> DeviceRun<'a> {
             .map(|expectation| Outcome::Skipped { reason: expectation.reason.clone() })
     }
 
-    /// Starts a worker that has its baseline. If the driver fails at that, starts one without, so that
-    /// the fault shows in the tests.
+    /// Starts a worker that has its baseline, and whose tests have these contexts. If the driver fails at
+    /// that, starts one without, so that the fault shows in the tests.
     ///
     /// # Errors
     ///
     /// The reason why tests are not run.
-    pub fn start_worker(&self) -> Result<TestWorker, String> {
+    pub fn start_worker(&self, contexts: Contexts) -> Result<TestWorker, String> {
         let mut started = self.start_unprepared_worker()?;
         let failed = &self.failed_preparations;
         if failed.load(Ordering::Relaxed) >= START_TRIES {
             return Ok(started);
         }
         let begin = Instant::now();
-        if self.prepare(&mut started.worker).is_ok() {
+        if self.prepare(&mut started.worker, contexts).is_ok() {
             failed.store(0, Ordering::Relaxed);
             return Ok(started);
         }
@@ -235,10 +235,10 @@ impl<'a> DeviceRun<'a> {
 
     /// Prepares a worker. The first worker of the device finds out which objects the driver counts. If
     /// the driver ends that worker, the others do not ask again.
-    fn prepare(&self, worker: &mut Worker) -> Result<(), WorkerLost> {
+    fn prepare(&self, worker: &mut Worker, contexts: Contexts) -> Result<(), WorkerLost> {
         let search = self.leak_search();
         let is_unknown = search == LeakSearch::Unknown;
-        let prepared = worker.prepare(search, self.state.stop.signal());
+        let prepared = worker.prepare(search, contexts, self.state.stop.signal());
         match &prepared {
             Ok(Some(counted)) if is_unknown => self.record_leak_check(counted.clone(), None),
             Err(WorkerLost::Failed(reason)) if is_unknown => {
@@ -358,6 +358,12 @@ impl<'a> DeviceRun<'a> {
         attempt.number = number;
         attempt.worker = Some(worker.number);
         Self::fail_by_settings(settings, entry.test, &mut attempt);
+        if worker.worker.has_reused_context()
+            && let Some(outcome) = &attempt.outcome
+        {
+            let verdict = judge(outcome, self.expectation(position).as_ref());
+            attempt.reused_context = Some(verdict).filter(|verdict| !verdict.is_as_expected());
+        }
         if let Some(Outcome::TimedOut { .. }) = attempt.outcome {
             self.hang_budget.add_timeout(attempt.duration);
         }
@@ -371,7 +377,7 @@ impl<'a> DeviceRun<'a> {
             && self.hang_budget.is_spent().is_none()
     }
 
-    /// Runs tests again in a fresh worker, and then waits for a crash. If the worker is lost, probes the
+    /// Runs tests again in a fresh worker, in fresh contexts, and then waits for a crash. If the worker is lost, probes the
     /// device. The log has neither starts nor results of these tests. Returns `None` if the run is stopped,
     /// no worker starts, or `end` comes or the hang budget is spent before.
     pub fn replay(
@@ -380,7 +386,7 @@ impl<'a> DeviceRun<'a> {
         then_wait: Duration,
         end: Option<Instant>,
     ) -> Option<Replayed> {
-        let worker = self.start_worker().ok()?;
+        let worker = self.start_worker(Contexts::Fresh).ok()?;
         let begin = Instant::now();
         let budget_end = begin + self.hang_budget.left();
         let end = end.map_or(budget_end, |end| end.min(budget_end));

@@ -1,5 +1,8 @@
 //! The repeats of a test that goes wrong.
 //!
+//! An unexpected result in a context that another test had before is repeated in a fresh worker, and the
+//! second result counts.
+//!
 //! A test that passes alone, in a fresh worker, is flaky, unless it goes wrong again after the tests that
 //! its first worker had run before it: then it depends on their order.
 
@@ -29,8 +32,11 @@ impl Retry<'_> {
         first: TestResult,
         mut repeat: impl FnMut() -> Option<TestResult>,
     ) -> TestResult {
+        let retries = self.device_run.config.settings.retries;
         let mut attempts = vec![first];
-        for _ in 0..self.device_run.config.settings.retries {
+        attempts.extend(self.in_fresh_context(&attempts[0], &mut repeat));
+        let not_retries = attempts.len();
+        for _ in 0..retries {
             let last = attempts.last().expect("the first attempt");
             if !last.verdict.is_failure() {
                 break;
@@ -40,20 +46,38 @@ impl Retry<'_> {
             attempts.push(next);
         }
         let mut result = attempts.pop().expect("the first attempt");
-        if !attempts.is_empty() && result.verdict.is_as_expected() {
-            result.verdict = Verdict::Flaky;
-            result.tolerated = result.outcome == Outcome::Passed
-                && self.device_run.state.run.flaky_result == FlakyResult::Pass;
+        if retries > 0 && !attempts.is_empty() && result.verdict.is_as_expected() {
+            if attempts.len() >= not_retries {
+                result.verdict = Verdict::Flaky;
+                result.tolerated = result.outcome == Outcome::Passed
+                    && self.device_run.state.run.flaky_result == FlakyResult::Pass;
+            }
             if self.depends_on_order() {
                 self.device_run.state.recorder.repeated(self.position, result.clone());
                 attempts.push(result);
                 result = attempts.remove(0);
                 result.verdict = Verdict::OrderDependent;
+                result.reused_context = None;
                 result.broken_by = self.breaker();
             }
         }
         result.earlier = attempts;
         result
+    }
+
+    /// Repeats the test in a fresh context if `first` is an unexpected result in a reused one.
+    fn in_fresh_context(
+        &self,
+        first: &TestResult,
+        repeat: impl FnOnce() -> Option<TestResult>,
+    ) -> Option<TestResult> {
+        if !first.is_of_reused_context() {
+            return None;
+        }
+        self.device_run.state.recorder.repeated(self.position, first.clone());
+        let mut result = repeat()?;
+        result.reused_context = first.reused_context.filter(|before| *before != result.verdict);
+        Some(result)
     }
 
     fn depends_on_order(&self) -> bool {

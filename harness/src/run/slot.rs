@@ -78,6 +78,10 @@ impl<'a> Slot<'a> {
         if device_run.slots() > 1 && result.verdict.is_failure() {
             turn.become_alone();
         }
+        if result.is_of_reused_context() {
+            // After an unexpected pass, there is one.
+            self.leave(&mut turn);
+        }
         let retry = Retry { device_run, position, history };
         let result = retry.run(result, || self.repeat(position, &mut needs_probe));
         recorder.finished(position, &result);
@@ -170,7 +174,7 @@ impl<'a> Slot<'a> {
         let expectation = device_run.expectation(position);
         let crash = self.result(position, started, attempt.clone(), expectation);
         device_run.state.recorder.repeated(position, crash);
-        let (rerun, _) = self.attempt(position);
+        let (mut rerun, _) = self.attempt(position);
         if !matches!(rerun.outcome, Some(Outcome::TimedOut { .. })) {
             device_run.hang_budget.add(rerun.duration);
         }
@@ -183,21 +187,30 @@ impl<'a> Slot<'a> {
                 let how = how.clone();
                 let (worker, victim) = (attempt.worker.unwrap_or_default(), Some(position));
                 let crash = DelayedCrash { device_run, how, at, worker, history, victim };
-                self.attribute(crash, &attempt);
+                if !self.attribute(crash, &attempt) {
+                    rerun.reused_context = attempt.reused_context;
+                }
                 (rerun, Vec::new())
             }
         }
     }
 
-    /// Charges a crash to its cause, or reports it without one. `struck` is the execution that crashed.
-    fn attribute(&mut self, crash: DelayedCrash<'_>, struck: &Attempt) {
+    /// Charges a crash to its cause, and returns true. Without a cause, reports the crash, unless the context
+    /// of another test may be the cause. `struck` is the execution that crashed.
+    fn attribute(&mut self, crash: DelayedCrash<'_>, struck: &Attempt) -> bool {
         let device_run = self.device_run;
-        let found = match crash.find_cause() {
-            Search::Found(found) => found,
-            Search::NotFound => return device_run.record_unexplained(&crash, "not reproduced"),
-            Search::EndedEarly => {
-                return device_run
-                    .record_unexplained(&crash, "the search for its cause ended early");
+        let search = match crash.find_cause() {
+            Search::Found(found) => Ok(found),
+            Search::NotFound => Err("not reproduced"),
+            Search::EndedEarly => Err("the search for its cause ended early"),
+        };
+        let found = match search {
+            Ok(found) => found,
+            Err(end) => {
+                if struck.reused_context.is_none() {
+                    device_run.record_unexplained(&crash, end);
+                }
+                return false;
             }
         };
         let cause = crash.history[found];
@@ -220,6 +233,7 @@ impl<'a> Slot<'a> {
                 result.outcome = outcome;
                 result.tolerated = false;
                 result.broken_by = None;
+                result.reused_context = None;
                 result.stdout += &struck.stdout;
                 result.stderr += &struck.stderr;
                 device_run.state.recorder.finished(position, &result);
@@ -241,6 +255,7 @@ impl<'a> Slot<'a> {
                 )
             }),
         }
+        true
     }
 
     /// Asks the worker to leave, and drops it. If the worker dies of an earlier test meanwhile, attributes
@@ -316,7 +331,8 @@ impl<'a> Slot<'a> {
     /// that the worker had run before, if it is not good for another test.
     fn attempt(&mut self, position: usize) -> (Attempt, Vec<Ran>) {
         let device_run = self.device_run;
-        let worker = self.worker.take().map_or_else(|| device_run.start_worker(), Ok);
+        let contexts = device_run.config.settings.contexts;
+        let worker = self.worker.take().map_or_else(|| device_run.start_worker(contexts), Ok);
         let mut worker = match worker {
             Ok(worker) => worker,
             Err(mut reason) => {
@@ -365,6 +381,7 @@ impl<'a> Slot<'a> {
             duration: attempt.duration,
             stdout: attempt.stdout,
             stderr: attempt.stderr,
+            reused_context: attempt.reused_context,
             properties: attempt.properties,
             left_behind: attempt.left_behind,
             resident: attempt.resident,

@@ -14,11 +14,15 @@ use clmatrix::select::FoundPlatform;
 use clmatrix_characterize::Characterization;
 use clmatrix_characterize::measure::{Measured, Settings, SystemClock, Topic, measure};
 
+use super::contexts::kept;
 use super::leak_check::LeakCheck;
+use super::leak_search::LeakSearch;
+use super::object_kind::ObjectKind;
 use super::protocol::{
     Answer, DeviceAddress, Ended, Enumerated, ROLE_VARIABLE, Request, Role, Task,
 };
 use super::{device_probe, property};
+use crate::config::Contexts;
 use crate::devices::diagnose;
 use crate::devices::failure::{DriverFailure, FailureKind};
 use crate::devices::icd::LoaderVariables;
@@ -72,8 +76,8 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
     let mut state = None;
     while let Some(Request { number, task }) = runner.next_request() {
         let answer = match task {
-            Task::Prepare { leaks } => {
-                let counted = leaks.begin(fixtures::first_context());
+            Task::Prepare { leaks, contexts } => {
+                let counted = prepare(leaks, contexts);
                 state = Some(WorkerState::here(counted.is_some()));
                 Answer::Prepared { number, counted }
             }
@@ -133,6 +137,23 @@ fn measured(topic: Topic, settings: &Settings) -> Vec<Measured> {
     measured
 }
 
+/// Creates the first context of this process, and keeps it for the first test or releases it. Returns the
+/// kinds of objects that the driver counts, if they are known.
+///
+/// Drivers change signal handlers and start threads and helpers when they make their first context. An
+/// error is left to the tests.
+fn prepare(leaks: LeakSearch, contexts: Contexts) -> Option<Vec<ObjectKind>> {
+    let context = fixtures::first_context();
+    let counted = leaks.counted(context.as_ref());
+    let mut kept = kept();
+    kept.finds_leaks = counted.as_ref().is_some_and(|kinds| !kinds.is_empty());
+    kept.reuses = contexts == Contexts::Reuse;
+    if let Some(context) = context.as_ref().filter(|_| contexts == Contexts::Reuse) {
+        kept.add_idle(context);
+    }
+    counted
+}
+
 /// A worker before its first test.
 struct WorkerState {
     process: u32,
@@ -152,13 +173,14 @@ impl WorkerState {
     fn test(&mut self, number: u64, test: &Test) -> Option<Answer> {
         let started = Instant::now();
         property::take();
-        let check = self.finds_leaks.then(LeakCheck::begin);
+        let reuses = kept().begin_test(test.fresh_context);
+        let check = (self.finds_leaks || reuses).then(LeakCheck::begin);
         let mut outcome = run(test);
         let duration = started.elapsed();
         if std::process::id() != self.process {
             return None;
         }
-        let leaks = check.map(LeakCheck::end).unwrap_or_default();
+        let leaks = check.map(LeakCheck::end).filter(|_| self.finds_leaks).unwrap_or_default();
         let left = self.baseline.restore();
         // The changes of a failed test end with this process.
         if !matches!(outcome, Outcome::Failed { .. })
@@ -177,8 +199,18 @@ impl WorkerState {
         let is_as_before = !left.remains();
         let left_behind = left.into_notes();
         let resident = self.resident_if_changed();
-        let ended =
-            Ended { outcome, duration, properties, left_behind, leaks, resident, is_as_before };
+        let (has_reused_context, keeps_used_context) = kept().use_of_contexts();
+        let ended = Ended {
+            outcome,
+            duration,
+            properties,
+            left_behind,
+            leaks,
+            resident,
+            is_as_before,
+            has_reused_context,
+            keeps_used_context,
+        };
         Some(Answer::Done { number, ended: Box::new(ended) })
     }
 

@@ -1,70 +1,61 @@
-//! The contexts of a test, kept until the worker has looked at their references.
+//! A context that a worker keeps.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use clmatrix::Context;
 use clmatrix::cl3::context::{
     CL_CONTEXT_REFERENCE_COUNT, get_context_info, release_context, retain_context,
 };
 use clmatrix::cl3::types::cl_context;
+use clmatrix::{Context, Device};
 
-/// A reference to a context.
+/// A reference of the worker to a context.
 #[derive(Debug)]
-pub(super) struct KeptContext(cl_context);
+pub(super) struct KeptContext {
+    raw: cl_context,
+    /// True if later tests may get it.
+    pub is_for_later: bool,
+    /// True if a test has had it.
+    pub is_used: bool,
+}
 
 // SAFETY: contexts may be used from any thread (OpenCL 3.0, appendix A.2).
 unsafe impl Send for KeptContext {}
 
-/// The contexts of the running test; `None` where no contexts are kept.
-static KEPT: Mutex<Option<Vec<KeptContext>>> = Mutex::new(None);
-
-fn kept() -> MutexGuard<'static, Option<Vec<KeptContext>>> {
-    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl KeptContext {
-    fn retain(context: &Context) -> Option<Self> {
+    pub fn retain(context: &Context, is_for_later: bool) -> Option<Self> {
         let raw = context.get();
         // SAFETY: the context is alive while it is borrowed.
-        unsafe { retain_context(raw) }.ok().map(|()| Self(raw))
+        unsafe { retain_context(raw) }.ok()?;
+        Some(Self { raw, is_for_later, is_used: false })
+    }
+
+    /// Returns the context with a reference of its own. The context is on this device.
+    pub fn context_on(&self, device: &Device) -> Option<Context> {
+        // SAFETY: this struct has a reference.
+        unsafe { retain_context(self.raw) }.ok()?;
+        Some(Context::wrap_cl_context(self.raw, device))
+    }
+
+    /// Records that a test has had it.
+    pub fn used(mut self) -> Self {
+        self.is_used = true;
+        self
     }
 
     /// Returns the number of references that others have, as the driver counts.
-    pub(super) fn other_references(&self) -> u32 {
-        let count = get_context_info(self.0, CL_CONTEXT_REFERENCE_COUNT).map_or(1, u32::from);
+    pub fn other_references(&self) -> u32 {
+        let count = get_context_info(self.raw, CL_CONTEXT_REFERENCE_COUNT).map_or(1, u32::from);
         count.saturating_sub(1)
     }
 
     /// Returns whether others have references, but not the library because of a driver's fault.
     // quirk: POCL-3
-    pub(super) fn is_left_behind(&self) -> bool {
-        self.other_references() > 0 && !clmatrix::keeps_events_of(self.0)
+    pub fn is_left_behind(&self) -> bool {
+        self.other_references() > 0 && !clmatrix::keeps_events_of(self.raw)
     }
 }
 
 impl Drop for KeptContext {
     fn drop(&mut self) {
         // SAFETY: the reference is this struct's, and released once. An error leaves the context as it is.
-        let _ = unsafe { release_context(self.0) };
+        let _ = unsafe { release_context(self.raw) };
     }
-}
-
-/// Keeps contexts from now on.
-pub(super) fn start() {
-    kept().get_or_insert_default();
-}
-
-/// Keeps a new context of the running test. Releases the contexts that the test does not use any more,
-/// because drivers limit the number of contexts.
-// quirk: DRIVER-15
-pub(crate) fn keep(context: &Context) {
-    if let Some(kept) = &mut *kept() {
-        kept.retain(|context| context.other_references() > 0);
-        kept.extend(KeptContext::retain(context));
-    }
-}
-
-/// Takes the contexts of the test that has ended.
-pub(super) fn take() -> Vec<KeptContext> {
-    kept().as_mut().map(std::mem::take).unwrap_or_default()
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clmatrix::memory::live_objects;
 
-use super::kept_context::{self, KeptContext};
+use super::contexts::kept;
 use crate::report::counted;
 
 /// The pauses between looks at objects that are still there: drivers release objects a moment after
@@ -20,29 +20,38 @@ const PAUSES: [Duration; 7] = [
     Duration::from_millis(64),
 ];
 
-/// The number of the library's memory objects before a test.
+/// The library's numbers before a test.
 pub(super) struct LeakCheck {
+    /// The number of memory objects.
     objects: usize,
+    /// The number of references to contexts.
+    references: usize,
 }
 
 impl LeakCheck {
     pub(super) fn begin() -> Self {
-        Self { objects: live_objects() }
+        Self { objects: live_objects(), references: clmatrix::context_references() }
     }
 
-    /// Returns what the test left behind, a line each. Releases its contexts.
+    /// Returns what the test left behind, a line each. Releases its contexts, unless nothing of the test is
+    /// left and they are for later tests.
     pub(super) fn end(self) -> Vec<String> {
         clmatrix::clear_first_arg_caches();
-        let mut contexts = kept_context::take();
+        let mut contexts = kept().take();
+        let mut for_later = Vec::new();
         for pause in [Duration::ZERO].into_iter().chain(PAUSES) {
             thread::sleep(pause);
-            contexts.retain(KeptContext::is_left_behind);
+            let ended = contexts.extract_if(.., |context| !context.is_left_behind());
+            for_later.extend(ended.filter(|context| context.is_for_later));
             if contexts.is_empty() && self.new_objects() == 0 {
+                if clmatrix::context_references() <= self.references {
+                    kept().make_idle(for_later);
+                }
                 return Vec::new();
             }
         }
         let mut notes = Vec::new();
-        if !contexts.is_empty() {
+        if !contexts.is_empty() && kept().finds_leaks {
             let references =
                 contexts.iter().map(|context| context.other_references() as usize).sum();
             let contexts = match contexts.len() {

@@ -3,7 +3,6 @@
 use clmatrix::Context;
 use serde::{Deserialize, Serialize};
 
-use super::kept_context;
 use super::object_kind::ObjectKind;
 
 /// The way in which a worker finds leaks.
@@ -18,17 +17,12 @@ pub enum LeakSearch {
 }
 
 impl LeakSearch {
-    /// Begins with the search for leaks. Returns the kinds that the driver counts, if they are known.
-    /// Releases the context.
-    pub(super) fn begin(self, context: Option<Context>) -> Option<Vec<ObjectKind>> {
-        let kinds = match self {
+    /// Returns the kinds of objects that the driver counts, if leaks are searched for and they are known.
+    pub(super) fn counted(self, context: Option<&Context>) -> Option<Vec<ObjectKind>> {
+        match self {
             Self::Off => None,
-            Self::Unknown => context.as_ref().map(ObjectKind::counted_in),
+            Self::Unknown => context.map(ObjectKind::counted_in),
             Self::Known(kinds) => Some(kinds),
-        };
-        if kinds.as_ref().is_some_and(|kinds| !kinds.is_empty()) {
-            kept_context::start();
         }
-        kinds
     }
 }

@@ -7,8 +7,9 @@
 pub mod capture;
 pub mod child;
 pub mod commands;
+pub(crate) mod contexts;
 mod device_probe;
-pub(crate) mod kept_context;
+mod kept_context;
 mod leak_check;
 pub(crate) mod leak_search;
 pub mod object_kind;

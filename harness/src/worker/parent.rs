@@ -13,9 +13,10 @@ use super::commands::WorkerCommands;
 use super::leak_search::LeakSearch;
 use super::object_kind::ObjectKind;
 use super::protocol::{Answer, ROLE_VARIABLE, Request, Role, Task};
+use crate::config::Contexts;
 use crate::os::{ExitCause, Process, Source, StopSignal, Wakeup};
 use crate::registry::Test;
-use crate::verdict::{KILLED_FROM_OUTSIDE, Outcome};
+use crate::verdict::{KILLED_FROM_OUTSIDE, Outcome, Verdict};
 
 /// The time limit of a worker from its start until it is bound to its device, and again until it is
 /// prepared for tests.
@@ -77,6 +78,10 @@ pub struct Worker {
     buffer: Box<[u8]>,
     stdout: Capture,
     stderr: Capture,
+    /// True if the worker keeps a context that a test has had.
+    keeps_used_context: bool,
+    /// True if the last test had such a context, as far as is known.
+    has_reused_context: bool,
 }
 
 /// Receives the output of a running test at once.
@@ -115,6 +120,9 @@ pub struct Attempt {
     pub resident: Option<u64>,
     /// True if the worker is still good for another test.
     pub worker_survived: bool,
+    /// The verdict of this attempt, or of the one that it repeats, in a context that another test had before,
+    /// if that was unexpected.
+    pub reused_context: Option<Verdict>,
     /// The number of this execution of the test, from 1.
     pub number: u32,
     /// The number of the worker, unless none was needed or could be started.
@@ -220,11 +228,13 @@ impl Worker {
             buffer: vec![0; PIPE_CAPACITY].into_boxed_slice(),
             stdout: Capture::default(),
             stderr: Capture::default(),
+            keeps_used_context: false,
+            has_reused_context: false,
         })
     }
 
-    /// Makes the worker create and release a context and take its baseline, before its first test.
-    /// Returns the kinds of objects that the driver counts, if leaks are searched for.
+    /// Makes the worker create a context and take its baseline, before its first test. Returns the kinds
+    /// of objects that the driver counts, if leaks are searched for.
     ///
     /// # Errors
     ///
@@ -232,9 +242,10 @@ impl Worker {
     pub fn prepare(
         &mut self,
         leaks: LeakSearch,
+        contexts: Contexts,
         stop: &StopSignal,
     ) -> Result<Option<Vec<ObjectKind>>, WorkerLost> {
-        self.ask(Task::Prepare { leaks }, START_LIMIT, stop, |answer| match answer {
+        self.ask(Task::Prepare { leaks, contexts }, START_LIMIT, stop, |answer| match answer {
             Answer::Prepared { counted, .. } => Ok(counted),
             other => Err(other),
         })
@@ -263,6 +274,8 @@ impl Worker {
             stderr: self.stderr.take_text(),
             ..Attempt::default()
         };
+        // A worker that dies does not say.
+        self.has_reused_context = self.keeps_used_context && !test.fresh_context;
         attempt.outcome = match exchange {
             Reply::Answered(Answer::Done { ended, .. }) => {
                 // A failed test may leave anything behind, so the next one gets a fresh process.
@@ -274,6 +287,8 @@ impl Worker {
                 attempt.left_behind = ended.left_behind;
                 attempt.leaks = ended.leaks;
                 attempt.resident = ended.resident;
+                self.has_reused_context = ended.has_reused_context;
+                self.keeps_used_context = ended.keeps_used_context;
                 Some(ended.outcome)
             }
             Reply::Answered(other) => {
@@ -285,6 +300,11 @@ impl Worker {
             Reply::Stopped => None,
         };
         attempt
+    }
+
+    /// Returns whether the last test had a context that another test had before, as far as is known.
+    pub fn has_reused_context(&self) -> bool {
+        self.has_reused_context
     }
 
     /// Waits for the whole time, without a request.

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::leak_search::LeakSearch;
 use super::object_kind::ObjectKind;
+use crate::config::Contexts;
 use crate::devices::failure::DriverFailure;
 use crate::verdict::Outcome;
 
@@ -69,10 +70,12 @@ pub struct Request {
 /// A task for a worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Task {
-    /// Create and release a context, and take the baseline of the process.
+    /// Create a context, and take the baseline of the process.
     Prepare {
         /// The way in which leaks are found.
         leaks: LeakSearch,
+        /// The contexts of tests.
+        contexts: Contexts,
     },
     /// Run this test.
     Test {
@@ -183,6 +186,12 @@ pub struct Ended {
     pub resident: Option<u64>,
     /// True if each change is undone.
     pub is_as_before: bool,
+    /// True if the test had a context that another test had before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_reused_context: bool,
+    /// True if the worker keeps a context that a test has had.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_used_context: bool,
 }
 
 impl Answer {

@@ -2,7 +2,8 @@
  *
  * FAULTS_COUNT      a file that all processes share; its length is the number of contexts so far
  * FAULTS_CONTEXTS   FIRST-LAST, the contexts that go wrong, from 1
- * FAULTS_MODE       error, crash, exit or hang
+ * FAULTS_MODE       error, crash, exit or hang; or uncounted: all contexts are good, and each says that it has one
+ *                   reference, as those of NVIDIA's driver
  * FAULTS_POSITION   the position of the one device that is affected, if not all are
  */
 #include <fcntl.h>
@@ -14,10 +15,15 @@
 
 typedef void *(*create_context)(const intptr_t *, unsigned, void *const *, void *, void *, int *);
 
-enum { CREATE_CONTEXT = 4, MOST_ENTRIES = 1024 }; /* the position in cl_icd_dispatch */
+typedef int (*get_context_info)(void *, unsigned, size_t, void *, size_t *);
+
+/* positions in cl_icd_dispatch */
+enum { CREATE_CONTEXT = 4, GET_CONTEXT_INFO = 8, MOST_ENTRIES = 1024 };
+enum { CONTEXT_REFERENCE_COUNT = 0x1080 };
 
 static void *dispatch[MOST_ENTRIES];
 static create_context next;
+static get_context_info next_info;
 
 static int is_affected(void) {
     const char *position = getenv("FAULTS_POSITION"), *bound = getenv("PYOPENCL_CTX");
@@ -49,6 +55,12 @@ static void *make_context(const intptr_t *properties, unsigned count, void *cons
     return next(properties, count, devices, notify, data, error);
 }
 
+static int context_info(void *context, unsigned name, size_t size, void *value, size_t *length) {
+    int error = next_info(context, name, size, value, length);
+    if (!error && name == CONTEXT_REFERENCE_COUNT && value) *(unsigned *)value = 1;
+    return error;
+}
+
 int clGetLayerInfo(unsigned name, size_t size, void *value, size_t *length) {
     static const char text[] = "faults";
     const unsigned version = 100;
@@ -64,6 +76,8 @@ int clInitLayer(unsigned count, void *const *target, unsigned *count_of_layer, v
     memcpy(dispatch, target, count * sizeof *target);
     next = (create_context)target[CREATE_CONTEXT];
     dispatch[CREATE_CONTEXT] = (void *)make_context;
+    next_info = (get_context_info)target[GET_CONTEXT_INFO];
+    if (!strcmp(getenv("FAULTS_MODE"), "uncounted")) dispatch[GET_CONTEXT_INFO] = (void *)context_info;
     *count_of_layer = count;
     *layer = dispatch;
     return 0;

@@ -11,6 +11,10 @@ pub const CHECKS: &[Check] = &[
     ("delayed::a_crash_after_the_last_test_is_seen", a_crash_after_the_last_test_is_seen),
     ("delayed::a_cause_some_tests_before_is_found", a_cause_some_tests_before_is_found),
     (
+        "delayed::a_crash_in_a_reused_context_that_does_not_repeat_is_a_note",
+        a_crash_in_a_reused_context_that_does_not_repeat_is_a_note,
+    ),
+    (
         "delayed::a_crash_that_does_not_repeat_has_candidates",
         a_crash_that_does_not_repeat_has_candidates,
     ),
@@ -68,11 +72,25 @@ fn a_crash_after_the_last_test_is_seen() {
     assert_eq!(log.charges[0].by, None);
 }
 
+/// The configuration of tests that reuse contexts.
+const REUSE: &str = "[profile.default]\ncontexts = \"reuse\"\n";
+
 fn a_cause_some_tests_before_is_found() {
-    let (status, log) = run("takes_ten_milliseconds", "5 200", false, "");
-    assert_eq!(status, Some(1));
-    is_charged(&log, 5);
-    assert!(log.charges[0].by.is_some());
+    for config in ["", REUSE] {
+        let (status, log) = run("takes_ten_milliseconds", "5 200", false, config);
+        assert_eq!(status, Some(1));
+        is_charged(&log, 5);
+        assert!(log.charges[0].by.is_some());
+        assert!(log.results.iter().all(|result| result.reused_context.is_none()));
+    }
+}
+
+fn a_crash_in_a_reused_context_that_does_not_repeat_is_a_note() {
+    let (status, log) = run("takes_ten_milliseconds", "5 200", true, REUSE);
+    assert_eq!(status, Some(0));
+    assert!(log.results.iter().all(|result| result.verdict == Verdict::Pass));
+    let before: Vec<_> = log.results.iter().filter_map(|result| result.reused_context).collect();
+    assert_eq!(before, [Verdict::Crash]);
 }
 
 fn a_crash_that_does_not_repeat_has_candidates() {

@@ -4,6 +4,7 @@
 //! the order in which a worker gets them.
 
 mod alone;
+mod contexts;
 pub mod delayed;
 pub mod flakes;
 mod hangs;

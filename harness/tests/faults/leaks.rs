@@ -56,7 +56,9 @@ impl LeakRun {
     }
 }
 
-static RUN: LazyLock<LeakRun> = LazyLock::new(|| LeakRun::new(""));
+static RUN: LazyLock<LeakRun> = LazyLock::new(|| LeakRun::new("contexts = \"fresh\""));
+
+static REUSING_RUN: LazyLock<LeakRun> = LazyLock::new(|| LeakRun::new("contexts = \"reuse\""));
 
 /// The devices of the run whose ids begin with `driver`.
 fn devices(driver: &str) -> impl Iterator<Item = &'static str> {
@@ -78,7 +80,13 @@ fn the_log_says_what_drivers_count() {
 }
 
 fn each_kind_of_object_is_found() {
-    assert_eq!(RUN.status, Some(0));
+    for run in [&RUN, &REUSING_RUN] {
+        is_each_kind_found(run);
+    }
+}
+
+fn is_each_kind_found(run: &LeakRun) {
+    assert_eq!(run.status, Some(0));
     for (test, kind, references) in [
         ("leaks_a_context", "", "1 reference to a context"),
         // One of the driver, one of the library.
@@ -88,8 +96,8 @@ fn each_kind_of_object_is_found() {
         ("leaks_a_program", "program", "1 reference to a context"),
         ("leaks_two_contexts", "", "2 references to 2 contexts"),
     ] {
-        for result in support::results(&RUN.log, &format!("leaks::{test}")) {
-            let counted = RUN.counted(result.test_and_device().1);
+        for result in support::results(&run.log, &format!("leaks::{test}")) {
+            let counted = run.counted(result.test_and_device().1);
             let is_counted = !counted.is_empty() && (kind.is_empty() || counted.contains(&kind));
             let mut expected = Vec::from_iter(is_counted.then_some(references));
             expected.extend((kind == "buffer").then_some("1 memory object"));
@@ -108,7 +116,9 @@ fn tests_that_leak_nothing_have_no_note() {
         "a_released_context_ends_before_the_next",
         "contexts_have_ended_before_the_next_test",
     ] {
-        for result in support::results(&RUN.log, &format!("leaks::{test}")) {
+        let test = format!("leaks::{test}");
+        for result in [&RUN, &REUSING_RUN].iter().flat_map(|run| support::results(&run.log, &test))
+        {
             assert!(result.verdict.is_as_expected(), "{}: {:?}", result.test, result.outcome);
             assert_eq!(result.left_behind, [""; 0], "{}", result.test);
         }

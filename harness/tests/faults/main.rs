@@ -5,6 +5,7 @@
 //! itself it runs that child and looks at what was reported.
 
 mod characterize;
+mod contexts;
 mod delayed;
 mod drivers;
 mod event_log;
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
         event_log::CHECKS,
         characterize::CHECKS,
         drivers::CHECKS,
+        contexts::CHECKS,
         leaks::CHECKS,
         leftovers::CHECKS,
         libtest::CHECKS,

@@ -1,6 +1,6 @@
 //! Devices that stop working in the middle of a run.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use clmatrix_harness::log::read::RunLog;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::Check;
-use crate::support::{COMMAND, child, compile, log, output, reports, shared_library};
+use crate::support::{COMMAND, child, context_layer, log, output, reports};
 
 pub const CHECKS: &[Check] = &[
     ("sick::a_device_without_contexts_is_lost", a_device_without_contexts_is_lost),
@@ -50,13 +50,9 @@ impl SickRun {
     /// A command on PoCL under the layer.
     fn of(arguments: &[&str], mode: &str, contexts: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/context_layer.c");
-        let library = folder.path().join("liblayer.so");
-        compile(shared_library(&library, Path::new(source)));
         let mut command = child(COMMAND, arguments);
         command.env("CLMATRIX_TEST", "pocl");
-        command.env("OPENCL_LAYERS", library).env("FAULTS_COUNT", folder.path().join("count"));
-        command.env("FAULTS_MODE", mode).env("FAULTS_CONTEXTS", contexts);
+        context_layer(&mut command, folder.path(), mode, contexts);
         Self { folder, command }
     }
 

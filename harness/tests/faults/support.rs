@@ -114,6 +114,18 @@ pub fn shared_library(library: &Path, source: &Path) -> Command {
     command
 }
 
+/// Lets a command run under the layer `context_layer.c`, in which these contexts go wrong. Returns the file
+/// that counts contexts.
+pub fn context_layer(command: &mut Command, folder: &Path, mode: &str, contexts: &str) -> PathBuf {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/context_layer.c");
+    let library = folder.join("liblayer.so");
+    compile(shared_library(&library, Path::new(source)));
+    let count = folder.join("count");
+    command.env("OPENCL_LAYERS", library).env("FAULTS_COUNT", &count);
+    command.env("FAULTS_MODE", mode).env("FAULTS_CONTEXTS", contexts);
+    count
+}
+
 /// Runs a compiler, which must succeed.
 pub fn compile(mut command: Command) {
     let status = command.status();

@@ -109,7 +109,7 @@ fn count_end(context: &Context) -> Result<()> {
     Ok(context.set_destructor_callback(Some(ended), null_mut())?)
 }
 
-#[clmatrix_harness::test(requires(opencl = "3.0"))]
+#[clmatrix_harness::test(requires(opencl = "3.0"), fresh_context)]
 fn a_released_context_ends_before_the_next(ctx_factory: CtxFactory) -> Result<()> {
     count_end(&ctx_factory()?)?;
     let next = ctx_factory()?;

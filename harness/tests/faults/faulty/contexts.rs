@@ -1,0 +1,132 @@
+//! Tests that look at their contexts, and tests whose results depend on them.
+
+use std::ffi::c_void;
+use std::mem;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+use clmatrix::cl3::types::cl_context;
+use clmatrix::memory::{Buffer, MemFlags, enqueue_fill};
+use clmatrix::{CommandQueue, Context, Result};
+use clmatrix_harness::{CtxFactory, ctx_factory};
+use rstest::rstest;
+
+#[rstest]
+#[clmatrix_harness::test]
+fn fills_a_buffer(
+    ctx_factory: CtxFactory,
+    #[values(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)] number: u8,
+) -> Result<()> {
+    let context = ctx_factory()?;
+    let queue = CommandQueue::new(&context)?;
+    let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 64)?;
+    enqueue_fill(&queue, &buffer, &number, .., [])?.wait()
+}
+
+/// Makes a context and prints its address.
+fn context(ctx_factory: CtxFactory) -> Result<Context> {
+    let context = ctx_factory()?;
+    println!("{:p}", context.get());
+    Ok(context)
+}
+
+#[clmatrix_harness::test]
+fn has_a_context(ctx_factory: CtxFactory) -> Result<()> {
+    context(ctx_factory).map(drop)
+}
+
+#[clmatrix_harness::test]
+fn has_two_contexts(ctx_factory: CtxFactory) -> Result<()> {
+    drop(context(ctx_factory)?);
+    context(ctx_factory).map(drop)
+}
+
+#[clmatrix_harness::test(fresh_context)]
+fn has_a_fresh_context(ctx_factory: CtxFactory) -> Result<()> {
+    context(ctx_factory).map(drop)
+}
+
+#[clmatrix_harness::test]
+fn leaves_a_queue(ctx_factory: CtxFactory) -> Result<()> {
+    let context = context(ctx_factory)?;
+    mem::forget(CommandQueue::new(&context)?);
+    Ok(())
+}
+
+#[clmatrix_harness::test]
+fn follows_a_queue(ctx_factory: CtxFactory) -> Result<()> {
+    context(ctx_factory).map(drop)
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn has_many_contexts(ctx_factory: CtxFactory, #[values(1, 2)] _number: u32) -> Result<()> {
+    let contexts: Result<Vec<Context>> = (0..8).map(|_| ctx_factory()).collect();
+    contexts.map(drop)
+}
+
+/// The address of a context that lives; 0 if there is none.
+static MARKED: AtomicUsize = AtomicUsize::new(0);
+
+/// True after a test that has broken its process.
+static IS_BROKEN: AtomicBool = AtomicBool::new(false);
+
+#[clmatrix_harness::test(requires(opencl = "3.0"))]
+fn marks_its_context(ctx_factory: CtxFactory) -> Result<()> {
+    unsafe extern "C" fn ended(_: cl_context, _: *mut c_void) {
+        MARKED.store(0, Ordering::SeqCst);
+    }
+    let context = ctx_factory()?;
+    MARKED.store(context.get().addr(), Ordering::SeqCst);
+    Ok(context.set_destructor_callback(Some(ended), null_mut())?)
+}
+
+/// Returns whether a new context of the test is marked, and prints that.
+fn is_marked(ctx_factory: CtxFactory) -> bool {
+    let context = ctx_factory().expect("a context");
+    let is_marked = context.get().addr() == MARKED.load(Ordering::SeqCst);
+    println!("marked: {is_marked}");
+    is_marked
+}
+
+#[clmatrix_harness::test]
+fn fails_in_a_marked_context(ctx_factory: CtxFactory) {
+    assert!(!is_marked(ctx_factory), "the context is marked");
+}
+
+#[clmatrix_harness::test]
+fn aborts_in_a_marked_context(ctx_factory: CtxFactory) {
+    if is_marked(ctx_factory) {
+        std::process::abort();
+    }
+}
+
+#[clmatrix_harness::test(timeout = "2s")]
+fn hangs_in_a_marked_context(ctx_factory: CtxFactory) {
+    while is_marked(ctx_factory) {
+        thread::park();
+    }
+}
+
+#[clmatrix_harness::test]
+fn needs_a_marked_context(ctx_factory: CtxFactory) {
+    assert!(is_marked(ctx_factory), "the context is not marked");
+}
+
+#[clmatrix_harness::test]
+fn fails_in_every_context(ctx_factory: CtxFactory) {
+    panic!("marked or not: {}", is_marked(ctx_factory));
+}
+
+#[clmatrix_harness::test]
+fn breaks_its_process(ctx_factory: CtxFactory) {
+    is_marked(ctx_factory);
+    IS_BROKEN.store(true, Ordering::SeqCst);
+}
+
+#[clmatrix_harness::test]
+fn needs_its_process(ctx_factory: CtxFactory) {
+    is_marked(ctx_factory);
+    assert!(!IS_BROKEN.load(Ordering::SeqCst), "another test broke the process");
+}
