@@ -30,6 +30,10 @@ struct Part {
 }
 
 // SAFETY: memory objects may be used from any thread at once (OpenCL 3.0, appendix A.2).
+unsafe impl Send for Part {}
+// SAFETY: as above.
+unsafe impl Sync for Part {}
+// SAFETY: as above.
 unsafe impl Send for Held {}
 // SAFETY: as above.
 unsafe impl Sync for Held {}
