@@ -4,7 +4,7 @@
 //! buffer, which reuses its context. Each figure has a limit; a limit that is missed makes the exit status 1.
 //! `--icd` and `--devices` are those of `clmatrix run`; `--devices` may choose other devices than GPUs.
 //!
-//! This executable is the benchmark, and by the variable `CLMATRIX_BENCH` the command line that is timed.
+//! This executable is the benchmark when cargo calls it with `--bench`, and else the command line that is timed.
 
 #[path = "../../harness/benches/common/figure.rs"]
 mod figure;
@@ -26,8 +26,6 @@ use rstest::rstest;
 const TARGET: Target =
     Target { home: "gpu", package: "clmatrix-suites", version: "0", name: "gpu", config: None };
 
-/// Makes a process of this executable the command line.
-const ROLE: &str = "CLMATRIX_BENCH";
 /// The rounds of the test that is timed.
 const ROUNDS: u32 = 500;
 /// The seconds that all suites may take on one GPU.
@@ -46,7 +44,7 @@ struct Arguments {
     /// Writes the reports of the runs to this folder
     #[arg(long, default_value = "target/bench-gpu")]
     report_dir: PathBuf,
-    /// Passed by cargo
+    /// Given by cargo
     #[arg(long, hide = true)]
     bench: bool,
 }
@@ -61,7 +59,7 @@ fn context_queue_and_buffer(ctx_factory: CtxFactory) -> clmatrix::Result<()> {
 }
 
 fn main() -> ExitCode {
-    if std::env::var_os(ROLE).is_some() {
+    if !std::env::args_os().any(|argument| argument == "--bench") {
         return cli::main(TARGET);
     }
     let arguments = Arguments::parse();
@@ -75,7 +73,7 @@ fn main() -> ExitCode {
     let first = &devices[0].run;
     println!("{} devices; the first is {} ({})", devices.len(), first.id, first.info.name);
 
-    let test = format!("context_queue_and_buffer@{}", first.id);
+    let test = format!("gpu::context_queue_and_buffer@{}", first.id);
     let rounds = |rounds: u32| {
         seconds(&arguments, &[&test, "--contexts", "reuse", "--repeat", &rounds.to_string()])
     };
@@ -104,7 +102,7 @@ fn main() -> ExitCode {
 /// Returns the wall time of `clmatrix run` with these arguments.
 fn seconds(arguments: &Arguments, more: &[&str]) -> f64 {
     let mut command = Command::new(std::env::current_exe().expect("this executable has a path"));
-    command.env(ROLE, "command").arg("run").args(["--devices", &arguments.devices]);
+    command.arg("run").args(["--devices", &arguments.devices]);
     for icd in &arguments.icd {
         command.arg("--icd").arg(icd);
     }
