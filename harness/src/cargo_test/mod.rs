@@ -304,5 +304,8 @@ fn failure_text(result: &TestResult, failure: &ShownFailure) -> String {
             text += &format!("\n--- {name}\n{}", output.trim_end());
         }
     }
+    if let Some(stacks) = &result.stacks {
+        text += &format!("\n--- stack\n{}", stacks.top(str::to_owned).join("\n"));
+    }
     text + &failure.more
 }

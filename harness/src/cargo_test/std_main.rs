@@ -99,6 +99,8 @@ fn report(results: &[TestResult]) {
         for attempt in result.earlier.iter().chain([result]) {
             print!("{}", attempt.stdout);
             eprint!("{}", attempt.stderr);
+            let stack = attempt.stacks.as_ref().map(|stacks| stacks.top(str::to_owned));
+            stack.iter().flatten().for_each(|line| eprintln!("{line}"));
         }
         println!("{}: {}", result.test, result.summary());
         if !result.left_behind.is_empty() {

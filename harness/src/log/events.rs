@@ -20,6 +20,7 @@ use super::run_header::RunHeader;
 use crate::config::WrittenExpectation;
 use crate::devices::failure::{DriverFailure, FailedDriver, FailureKind};
 use crate::serde_time::{nanoseconds, rfc3339};
+use crate::stacks::Stacks;
 use crate::verdict::{Expectation, ExpectedStatus, Outcome, Verdict, judge};
 use crate::worker::object_kind::ObjectKind;
 
@@ -351,6 +352,9 @@ pub struct TestResult {
     /// from the last one in the log.
     #[serde(rename = "resident_bytes", skip_serializing_if = "Option::is_none")]
     pub resident: Option<u64>,
+    /// The native stacks of the worker, if it crashed or reached the time limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stacks: Option<Box<Stacks>>,
     /// The place of the test in the source. The log has it in the plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<crate::verdict::Location>,
@@ -395,6 +399,7 @@ impl TestResult {
             properties: Vec::new(),
             left_behind: Vec::new(),
             resident: None,
+            stacks: None,
             source: None,
             earlier: Vec::new(),
             rounds: None,

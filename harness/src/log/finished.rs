@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::events::{TestResult, first};
 use crate::serde_time::{nanoseconds, rfc3339};
+use crate::stacks::Stacks;
 use crate::verdict::{ExpectedStatus, Location, Outcome, Verdict};
 
 /// A test ended: the result of one execution on one device.
@@ -74,6 +75,8 @@ pub(super) struct FinishedLine {
     left_behind: Vec<String>,
     /// The resident memory of the worker after the test, if it has changed by 1 MiB.
     resident_bytes: Option<u64>,
+    /// The native stacks of the worker, if it crashed or reached the time limit.
+    stacks: Option<Box<Stacks>>,
     /// The place of the test in the source (format 1; later formats have it in the plan).
     source: Option<Location>,
 }
@@ -125,6 +128,7 @@ impl From<FinishedLine> for TestResult {
             properties: line.properties,
             left_behind: line.left_behind,
             resident: line.resident_bytes,
+            stacks: line.stacks,
             source: line.source,
             earlier: Vec::new(),
             rounds: None,

@@ -2,7 +2,13 @@
 
 mod baseline;
 mod child_process;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod crash;
 mod keeper;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod no_stacks;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod stacks;
 
 use std::ffi::{CStr, CString, OsStr, c_void};
 use std::fs::File;
@@ -26,6 +32,15 @@ use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::{Pid, SysconfVar, sysconf};
 
 pub use baseline::Baseline;
+use child_process::ChildProcess;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub use crash::{Crash, report_aborts, report_crashes};
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+use no_stacks as stacks;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub use no_stacks::{Crash, report_aborts, report_crashes};
+
+use crate::stacks::Stacks;
 
 /// A child process, and the runner's ends of its three descriptors.
 ///
@@ -188,14 +203,39 @@ impl Process {
     /// Returns how the worker ended, after `grace` to do so by itself. The processes that it started are
     /// gone afterwards.
     pub fn finish(&mut self, grace: Duration) -> ExitCause {
-        let deadline = Instant::now() + grace;
-        let mut ending = self.ending();
-        while ending.is_none() && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_micros(200));
-            ending = self.ending();
-        }
+        self.ends_within(grace);
+        let ending = self.ending();
         self.end();
         ending.unwrap_or(ExitCause::Killed)
+    }
+
+    /// Waits until the worker has ended and all processes that it started are killed. Returns false if that
+    /// takes longer than `grace`.
+    pub fn ends_within(&self, grace: Duration) -> bool {
+        let deadline = Instant::now() + grace;
+        while !self.has_died() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        self.has_died()
+    }
+
+    /// Takes the stacks of the worker. A thread that has crashed then goes on.
+    pub fn take_stacks(&self, crash: Option<Crash>) -> Stacks {
+        match self.worker() {
+            Some(worker) => stacks::take(worker, crash),
+            None => Stacks::none("the worker has ended"),
+        }
+    }
+
+    /// Lets a thread go on that has crashed.
+    pub fn go_on(&self, crash: &Crash) {
+        self.worker().into_iter().for_each(|worker| crash.go_on(worker));
+    }
+
+    /// The process id of the worker: the only child of its keeper, as long as it runs.
+    fn worker(&self) -> Option<Pid> {
+        let children = ChildProcess::of(self.pid);
+        children.iter().find(|child| !child.has_ended).map(|child| child.pid)
     }
 
     /// Returns the exit cause of the keeper, which is that of its worker, if it has ended. Does not reap
@@ -339,15 +379,23 @@ pub fn flush_c_streams() {
 /// [`exit_now`]. The function is looked up by name, since only an instrumented build has it (one
 /// whose executable exports it: `-Wl,--export-dynamic-symbol=__lsan_do_recoverable_leak_check`).
 pub fn finds_leaks() -> Option<bool> {
-    // SAFETY: the name is a C string, and looking it up runs no code.
-    let check =
-        unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__lsan_do_recoverable_leak_check".as_ptr()) };
+    let check = leak_check();
     if check.is_null() {
         return None;
     }
     // SAFETY: by lsan_interface.h the function of this name takes nothing and returns an int.
     let check: extern "C" fn() -> libc::c_int = unsafe { std::mem::transmute(check) };
     Some(check() != 0)
+}
+
+fn leak_check() -> *mut c_void {
+    // SAFETY: the name is a C string, and looking it up runs no code.
+    unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__lsan_do_recoverable_leak_check".as_ptr()) }
+}
+
+/// Returns whether this process is built with a sanitizer that handles crashes.
+fn is_sanitized() -> bool {
+    !leak_check().is_null()
 }
 
 /// Makes the allocator of C look through its free memory, and return what it can to the system.

@@ -152,15 +152,17 @@ fn case(log: &RunLog, result: &TestResult) -> TestCase {
     case
 }
 
-/// The test's standard error, followed by what it left behind and by its end in a reused context: JUnit has
-/// no place for notes on a test that passed.
+/// The test's standard error, followed by what it left behind, by its end in a reused context, and by the
+/// stacks of its worker: JUnit has no place for notes on a test that passed.
 fn standard_error(result: &TestResult) -> String {
-    let mut notes = left_behind_text(&result.left_behind);
-    if result.differing_in_reused_context().is_some() {
-        let line_end = if notes.is_empty() { "" } else { "\n" };
-        notes = format!("{notes}{line_end}{}", result.attempts().unwrap_or_default());
-    }
-    match (result.stderr.as_str(), notes.as_str()) {
+    let in_reused_context = result.differing_in_reused_context().and_then(|_| result.attempts());
+    let notes = [
+        Some(left_behind_text(&result.left_behind)),
+        in_reused_context,
+        result.stacks.as_ref().map(ToString::to_string),
+    ];
+    let notes: Vec<_> = notes.into_iter().flatten().filter(|note| !note.is_empty()).collect();
+    match (result.stderr.as_str(), notes.join("\n").as_str()) {
         (text, "") | ("", text) => text.to_owned(),
         (stderr, notes) => format!("{}\n{notes}", stderr.trim_end()),
     }

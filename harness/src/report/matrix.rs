@@ -301,6 +301,9 @@ impl Page<'_> {
             text += &self.left_behind_by(result);
         }
         if with_output && !self.is_brief(result) {
+            if !as_expected {
+                text += &self.stack(result.decisive());
+            }
             text += &self.output(&self.log.with_output(result.decisive()));
         }
         if !as_expected {
@@ -343,6 +346,13 @@ impl Page<'_> {
             Outcome::Failed { message, .. } if *message == notes => String::new(),
             _ => notes.lines().map(|note| self.indented(&one_line(note))).collect(),
         }
+    }
+
+    /// Returns the innermost frames of the thread that crashed or ran the test.
+    fn stack(&self, result: &TestResult) -> String {
+        let Some(stacks) = &result.stacks else { return String::new() };
+        let shorten = |function: &str| cut(function, self.layout.width - 8);
+        stacks.top(shorten).iter().map(|line| format!("  {}\n", clean(line))).collect()
     }
 
     /// Returns the end of what a test wrote, without the message that is shown already.

@@ -23,6 +23,7 @@ use crate::run::plan::Planned;
 use crate::run::rounds::{Rounds, Taken};
 use crate::run::schedule::{Run, RunState, WorkerConfig};
 use crate::run::test_worker::{Ran, TestWorker};
+use crate::stacks::Stacks;
 use crate::verdict::{Expectation, ExpectedStatus, Outcome, Verdict, judge};
 use crate::worker::leak_search::LeakSearch;
 use crate::worker::object_kind::ObjectKind;
@@ -416,6 +417,7 @@ impl<'a> DeviceRun<'a> {
     ) -> Option<Replayed> {
         let stop = self.state.stop.signal();
         let mut last = Replayed { ran: 0, outcome: Outcome::Passed };
+        worker.takes_stacks = false;
         for &position in positions {
             let test = self.entry(position).test;
             let limit = self.config.settings.limit(test.timeout);
@@ -437,24 +439,32 @@ impl<'a> DeviceRun<'a> {
     }
 
     /// Records a crash without a known cause, as the result `worker::delayed-crash@DEVICE`.
-    pub fn record_unexplained(&self, crash: &DelayedCrash<'_>, search: &str) {
+    /// `struck` is the execution that crashed.
+    pub fn record_unexplained(&self, crash: &DelayedCrash<'_>, struck: &Attempt, search: &str) {
         let mut unexplained = self.unexplained.lock().unwrap_or_else(PoisonError::into_inner);
         let Unexplained { how, candidates } = &mut *unexplained;
         how.push(format!("{}; {search}", crash.of_cause()));
         candidates.push(crash.candidates());
         let outcome = Outcome::Crashed { how: how.join("\n") };
-        self.record_of_worker("delayed-crash", outcome, candidates.join("\n"));
+        let stdout = candidates.join("\n");
+        self.record_of_worker("delayed-crash", outcome, stdout, struck.stacks.clone());
     }
 
     /// Records an end of a worker that went wrong, as the result `worker::NAME@DEVICE`.
     pub fn record_end(&self, name: &str, outcome: Outcome) {
-        self.record_of_worker(name, outcome, String::new());
+        self.record_of_worker(name, outcome, String::new(), None);
     }
 
-    fn record_of_worker(&self, name: &str, outcome: Outcome, stdout: String) {
+    fn record_of_worker(
+        &self,
+        name: &str,
+        outcome: Outcome,
+        stdout: String,
+        stacks: Option<Box<Stacks>>,
+    ) {
         let id = format!("{OF_WORKER}{name}@{}", self.device_id());
         let result = TestResult::new(id, SystemTime::now(), outcome, None);
-        self.settled_late(TestResult { stdout, ..result });
+        self.settled_late(TestResult { stdout, stacks, ..result });
     }
 
     /// Fails a test that passed, if the driver complains of it, or if it has left something behind

@@ -69,7 +69,7 @@ impl<'a> Slot<'a> {
         }
         recorder.begun(position);
         let first = self.attempt(position);
-        let at = Instant::now();
+        let at = Instant::now() - first.0.stacks_time;
         let undisturbed = self.repeat_if_disturbed(position, started, &mut turn, first);
         let (attempt, history) =
             self.attribute_crash(position, started, at, &mut turn, undisturbed);
@@ -208,7 +208,7 @@ impl<'a> Slot<'a> {
             Ok(found) => found,
             Err(end) => {
                 if struck.reused_context.is_none() {
-                    device_run.record_unexplained(&crash, end);
+                    device_run.record_unexplained(&crash, struck, end);
                 }
                 return false;
             }
@@ -236,6 +236,7 @@ impl<'a> Slot<'a> {
                 result.reused_context = None;
                 result.stdout += &struck.stdout;
                 result.stderr += &struck.stderr;
+                result.stacks.clone_from(&struck.stacks);
                 device_run.state.recorder.finished(position, &result);
                 device_run.settled(position, &result);
             }
@@ -247,6 +248,7 @@ impl<'a> Slot<'a> {
                 duration: cause.duration,
                 stdout: struck.stdout.clone(),
                 stderr: struck.stderr.clone(),
+                stacks: struck.stacks.clone(),
                 ..TestResult::new(
                     device_run.id(cause.position),
                     SystemTime::now() - cause.started.elapsed(),
@@ -288,9 +290,9 @@ impl<'a> Slot<'a> {
             Err(None) => return,
             Err(Some(outcome)) => outcome,
         };
+        let struck = worker.worker.last_words();
+        let at = at - struck.stacks_time;
         device_run.hang_budget.add(at.duration_since(begin));
-        let (stdout, stderr) = worker.worker.last_output();
-        let struck = Attempt { stdout, stderr, ..Attempt::default() };
         let TestWorker { worker, number, history, .. } = worker;
         drop(worker);
         if device_run.slots() > 1 {
@@ -385,6 +387,7 @@ impl<'a> Slot<'a> {
             properties: attempt.properties,
             left_behind: attempt.left_behind,
             resident: attempt.resident,
+            stacks: attempt.stacks,
             ..TestResult::new(self.device_run.id(position), started, outcome, expectation)
         }
     }

@@ -19,7 +19,8 @@ pub(super) struct TestWorker {
 const REMEMBERED: usize = 1000;
 
 impl TestWorker {
-    pub fn new(worker: Worker, number: u32) -> Self {
+    pub fn new(mut worker: Worker, number: u32) -> Self {
+        worker.takes_stacks = true;
         Self { worker, number, tests: 0, history: Vec::new() }
     }
 

@@ -53,6 +53,7 @@ pub fn enter_if_asked() {
     // libtest's own `main` is started with `--test-threads=1`, which runs the test on the main thread.
     unsafe { std::env::remove_var(ROLE_VARIABLE) };
     let connection = os::become_worker().expect("descriptor 0 is the runner's socket");
+    os::report_crashes(&connection);
     let status = serve(&role, connection);
     os::exit_now(status)
 }
@@ -165,6 +166,7 @@ struct WorkerState {
 
 impl WorkerState {
     fn here(finds_leaks: bool) -> Self {
+        os::report_aborts();
         let baseline = os::Baseline::now();
         Self { process: std::process::id(), baseline, finds_leaks, resident: 0 }
     }
@@ -173,6 +175,8 @@ impl WorkerState {
     fn test(&mut self, number: u64, test: &Test) -> Option<Answer> {
         let started = Instant::now();
         property::take();
+        // A driver may have been loaded by the test before.
+        os::report_aborts();
         let reuses = kept().begin_test(test.fresh_context);
         let check = (self.finds_leaks || reuses).then(LeakCheck::begin);
         let mut outcome = run(test);

@@ -14,8 +14,9 @@ use super::leak_search::LeakSearch;
 use super::object_kind::ObjectKind;
 use super::protocol::{Answer, ROLE_VARIABLE, Request, Role, Task};
 use crate::config::Contexts;
-use crate::os::{ExitCause, Process, Source, StopSignal, Wakeup};
+use crate::os::{Crash, ExitCause, Process, Source, StopSignal, Wakeup};
 use crate::registry::Test;
+use crate::stacks::Stacks;
 use crate::verdict::{KILLED_FROM_OUTSIDE, Outcome, Verdict};
 
 /// The time limit of a worker from its start until it is bound to its device, and again until it is
@@ -87,6 +88,12 @@ pub struct Worker {
     keeps_used_context: bool,
     /// True if the last test had such a context, as far as is known.
     has_reused_context: bool,
+    /// True if its stacks are taken when it crashes or reaches the time limit of a test.
+    pub takes_stacks: bool,
+    /// The stacks, once they are taken.
+    stacks: Option<Box<Stacks>>,
+    /// The time that this took.
+    stacks_time: Duration,
 }
 
 /// Receives the output of a running test at once.
@@ -123,6 +130,10 @@ pub struct Attempt {
     pub leaks: Vec<String>,
     /// The resident memory of the worker in bytes, if it has changed.
     pub resident: Option<u64>,
+    /// The stacks of the worker, if it crashed or reached the time limit.
+    pub stacks: Option<Box<Stacks>>,
+    /// The time that it took to take the stacks. The duration is without it.
+    pub stacks_time: Duration,
     /// True if the worker is still good for another test.
     pub worker_survived: bool,
     /// The verdict of this attempt, or of the one that it repeats, in a context that another test had before,
@@ -235,6 +246,9 @@ impl Worker {
             stderr: Capture::default(),
             keeps_used_context: false,
             has_reused_context: false,
+            takes_stacks: false,
+            stacks: None,
+            stacks_time: Duration::ZERO,
         })
     }
 
@@ -274,7 +288,7 @@ impl Worker {
         let exchange = self.answer_showing(deadline_in(limit), stop, on_output);
         self.drain(on_output);
         let mut attempt = Attempt {
-            duration: started.elapsed(),
+            duration: started.elapsed().saturating_sub(self.stacks_time),
             stdout: self.stdout.take_text(),
             stderr: self.stderr.take_text(),
             ..Attempt::default()
@@ -301,9 +315,17 @@ impl Worker {
                 Some(Outcome::Failed { message, location: None })
             }
             Reply::Died(ending) => Some(crash(ending, "in the middle of the test")),
-            Reply::TimedOut => Some(Outcome::TimedOut { limit }),
+            Reply::TimedOut => {
+                // A handler of a crash may hang.
+                if self.stacks.is_none() {
+                    self.take_stacks(None);
+                }
+                Some(Outcome::TimedOut { limit })
+            }
             Reply::Stopped => None,
         };
+        attempt.stacks = self.stacks.take();
+        attempt.stacks_time = self.stacks_time;
         attempt
     }
 
@@ -356,10 +378,12 @@ impl Worker {
         }
     }
 
-    /// Takes the output since the last test: standard output and standard error.
-    pub fn last_output(&mut self) -> (String, String) {
+    /// Takes the output since the last test, and the stacks, of a worker that has died.
+    pub fn last_words(&mut self) -> Attempt {
         self.drain(&mut |_, _| {});
-        (self.stdout.take_text(), self.stderr.take_text())
+        let (stdout, stderr) = (self.stdout.take_text(), self.stderr.take_text());
+        let (stacks, stacks_time) = (self.stacks.take(), self.stacks_time);
+        Attempt { stdout, stderr, stacks, stacks_time, ..Attempt::default() }
     }
 
     /// Checks in a worker of its own that a device works.
@@ -461,6 +485,19 @@ impl Worker {
         let _ = self.process.socket.write_all(&line);
     }
 
+    /// Takes the stacks of the worker, which then goes on. Returns the time that this took.
+    fn take_stacks(&mut self, crash: Option<Crash>) -> Duration {
+        if !self.takes_stacks {
+            crash.iter().for_each(|crash| self.process.go_on(crash));
+            return Duration::ZERO;
+        }
+        let begin = Instant::now();
+        self.stacks = Some(Box::new(self.process.take_stacks(crash)));
+        let time = begin.elapsed();
+        self.stacks_time += time;
+        time
+    }
+
     fn discard_output(&mut self) {
         self.drain(&mut |_, _| {});
         self.stdout.take_text();
@@ -474,14 +511,25 @@ impl Worker {
 
     fn answer_showing(
         &mut self,
-        deadline: Instant,
+        mut deadline: Instant,
         stop: &StopSignal,
         on_output: OnOutput<'_>,
     ) -> Reply {
+        let mut has_ended = false;
         loop {
             // Several may have come at once.
-            if let Some(answer) = self.next_answer() {
-                return Reply::Answered(answer);
+            match self.next_answer() {
+                Some(Answer::Crashing(crash)) => {
+                    deadline += self.take_stacks(Some(crash));
+                    // Without the wait for the stacks, no other thread would have answered meanwhile.
+                    if self.process.ends_within(EXIT_GRACE) {
+                        return Reply::Died(self.process.finish(Duration::ZERO));
+                    }
+                    continue;
+                }
+                Some(answer) => return Reply::Answered(answer),
+                None if has_ended => return Reply::Died(self.process.finish(EXIT_GRACE)),
+                None => {}
             }
             let (output, death) = match self.process.wait(deadline, stop) {
                 Wakeup::Deadline => return Reply::TimedOut,
@@ -495,12 +543,7 @@ impl Worker {
             // Asked first, so that what a process says before it dies is read.
             let died = death && self.process.has_died();
             let closed = self.read_socket();
-            if let Some(answer) = self.next_answer() {
-                return Reply::Answered(answer);
-            }
-            if died || closed || self.pending.len() > LONGEST_ANSWER {
-                return Reply::Died(self.process.finish(EXIT_GRACE));
-            }
+            has_ended = died || closed || self.pending.len() > LONGEST_ANSWER;
         }
     }
 

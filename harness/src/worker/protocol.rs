@@ -14,6 +14,7 @@ use super::leak_search::LeakSearch;
 use super::object_kind::ObjectKind;
 use crate::config::Contexts;
 use crate::devices::failure::DriverFailure;
+use crate::os::Crash;
 use crate::verdict::Outcome;
 
 /// The environment variable that makes a process of this executable a worker. Its value is a
@@ -118,6 +119,8 @@ pub enum Answer {
     Ready,
     /// The device was not found at its position; the process ends.
     NoDevice(String),
+    /// A signal is about to end the process. The thread waits until the runner lets it go on.
+    Crashing(Crash),
     /// The worker has its baseline.
     Prepared {
         /// The number of the request.
@@ -198,7 +201,7 @@ impl Answer {
     /// Returns the number of the request that this answers, if any.
     pub fn number(&self) -> Option<u64> {
         match self {
-            Self::Platforms(_) | Self::Ready | Self::NoDevice(_) => None,
+            Self::Platforms(_) | Self::Ready | Self::NoDevice(_) | Self::Crashing(_) => None,
             Self::Prepared { number, .. }
             | Self::Done { number, .. }
             | Self::Probed { number, .. }

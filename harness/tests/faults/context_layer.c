@@ -2,7 +2,7 @@
  *
  * FAULTS_COUNT      a file that all processes share; its length is the number of contexts so far
  * FAULTS_CONTEXTS   FIRST-LAST, the contexts that go wrong, from 1
- * FAULTS_MODE       error, crash, exit or hang; or uncounted: all contexts are good, and each says that it has one
+ * FAULTS_MODE       error, crash, null-write, exit or hang; or uncounted: all contexts are good, and each says that it has one
  *                   reference, as those of NVIDIA's driver
  * FAULTS_POSITION   the position of the one device that is affected, if not all are
  */
@@ -42,11 +42,14 @@ static int is_bad(void) {
     return first <= number && number <= last;
 }
 
+static void write_to_null_in_c(void) { *(int *volatile)NULL = 1; }
+
 static void *make_context(const intptr_t *properties, unsigned count, void *const *devices,
                           void *notify, void *data, int *error) {
     if (is_affected() && is_bad()) {
         const char *mode = getenv("FAULTS_MODE");
         if (!strcmp(mode, "crash")) abort();
+        if (!strcmp(mode, "null-write")) write_to_null_in_c();
         if (!strcmp(mode, "exit")) _exit(0);
         while (!strcmp(mode, "hang")) pause();
         if (error) *error = -5; /* CL_OUT_OF_RESOURCES */

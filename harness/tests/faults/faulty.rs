@@ -13,6 +13,7 @@ mod leftovers;
 mod order;
 mod rounds;
 mod sick;
+mod stacks;
 mod visible;
 
 use std::io::Write;

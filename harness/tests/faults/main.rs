@@ -20,6 +20,7 @@ mod rounds;
 mod run;
 mod sick;
 mod side_by_side;
+mod stacks;
 mod stop;
 mod support;
 mod terminal;
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         stop::CHECKS,
         sick::CHECKS,
         delayed::CHECKS,
+        stacks::CHECKS,
         flakes::CHECKS,
         event_log::CHECKS,
         characterize::CHECKS,

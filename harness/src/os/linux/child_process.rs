@@ -7,7 +7,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::{Pid, getpid};
 
-/// A child of this process.
+/// A child of a process.
 ///
 /// A child that has ended keeps its id until a thread of this process waits for it. Then the kernel may
 /// give the id to another process.
@@ -24,13 +24,17 @@ pub struct ChildProcess {
 impl ChildProcess {
     /// Returns the children of this process; none where `/proc` cannot be read.
     pub fn all() -> Vec<Self> {
-        let this = getpid();
+        Self::of(getpid())
+    }
+
+    /// Returns the children of a process; none where `/proc` cannot be read.
+    pub fn of(parent: Pid) -> Vec<Self> {
         let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
         processes
             .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
             .filter_map(|pid: i32| {
                 let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-                Self::child_of(this, pid, &String::from_utf8_lossy(&stat))
+                Self::child_of(parent, pid, &String::from_utf8_lossy(&stat))
             })
             .collect()
     }

@@ -1,0 +1,219 @@
+//! Reports the crash of a worker to the runner, in the worker, before the process ends.
+//!
+//! The report is one line on the connection, from the handler of the signal. The handler then waits until
+//! the runner has taken the stacks. Afterwards the signal takes its effect as if there were no handler.
+
+use std::fmt;
+use std::mem;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::ptr;
+use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
+use std::time::{Duration, Instant};
+
+use libc::{c_int, c_void, sigaction, siginfo_t, ucontext_t};
+use nix::errno::Errno;
+use nix::sys::signal::Signal;
+use nix::unistd::Pid;
+use serde::{Deserialize, Serialize};
+
+use super::stacks::Registers;
+use crate::worker::protocol::Answer;
+
+/// The signals that end a process after a fault of its own.
+const SIGNALS: [c_int; 5] =
+    [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGABRT];
+
+/// The position of SIGABRT in [`SIGNALS`].
+const ABORT: usize = 4;
+
+/// The signal by which the runner ends the wait of a thread that has crashed. Other threads ignore it.
+const GO_ON: c_int = libc::SIGCONT;
+
+/// The longest wait for the runner: longer than it needs for the stacks.
+const WAIT_LIMIT: Duration = Duration::from_secs(6);
+
+/// A signal that ends the worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Crash {
+    /// The id of the thread.
+    pub thread: i32,
+    /// The number of the signal.
+    pub signal: i32,
+    /// The address of the access, of faults of memory.
+    pub address: Option<u64>,
+    /// The registers of the thread when the signal came.
+    pub registers: Registers,
+}
+
+impl Crash {
+    /// Lets the thread go on, and the signal take its effect.
+    pub fn go_on(&self, process: Pid) {
+        // SAFETY: the call takes numbers. The thread blocks the signal, and others ignore it.
+        unsafe { libc::syscall(libc::SYS_tgkill, process.as_raw(), self.thread, GO_ON) };
+    }
+}
+
+impl fmt::Display for Crash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let signal = Signal::try_from(self.signal).map_or("a signal", Signal::as_str);
+        match self.address {
+            Some(address) => write!(f, "{signal} at {address:#x}"),
+            None => f.write_str(signal),
+        }
+    }
+}
+
+/// The state that the handler needs.
+struct Reporter {
+    /// The worker. Processes that it forks have the handlers, too.
+    process: c_int,
+    connection: RawFd,
+    /// The previous actions of [`SIGNALS`].
+    previous: [sigaction; SIGNALS.len()],
+}
+
+/// Null where crashes are not reported. What it points to is never changed or freed.
+static REPORTER: AtomicPtr<Reporter> = AtomicPtr::new(ptr::null_mut());
+
+/// The thread that has crashed first; 0 if there is none.
+static CRASHED: AtomicI32 = AtomicI32::new(0);
+
+/// Makes crashes of this process known to the runner. The connection stays open until the process ends.
+///
+/// Call it before a driver is loaded: a driver that handles signals of its own then passes the others on to
+/// this handler. A sanitizer keeps its handlers; it reports stacks itself.
+pub fn report_crashes(connection: &UnixStream) {
+    if super::is_sanitized() {
+        return;
+    }
+    let process = std::process::id().cast_signed();
+    let previous = SIGNALS.map(present_action);
+    Reporter { process, connection: connection.as_raw_fd(), previous }.publish();
+    SIGNALS.into_iter().for_each(set_handler);
+}
+
+/// Makes aborts known to the runner, although a driver has set a handler after [`report_crashes`]. Handlers
+/// of LLVM up to 15 do not pass this signal on: `abort` ends the process when they return.
+pub fn report_aborts() {
+    // SAFETY: a reporter is never changed or freed.
+    let Some(reporter) = (unsafe { REPORTER.load(Ordering::Acquire).as_ref() }) else { return };
+    let present = present_action(libc::SIGABRT);
+    if present.sa_sigaction != handle as *const () as usize {
+        let mut previous = reporter.previous;
+        previous[ABORT] = present;
+        Reporter { previous, ..*reporter }.publish();
+        set_handler(libc::SIGABRT);
+    }
+}
+
+fn present_action(signal: c_int) -> sigaction {
+    // SAFETY: all zeros is a valid action, and the present one is not changed.
+    unsafe {
+        let mut action = mem::zeroed();
+        sigaction(signal, ptr::null(), &mut action);
+        action
+    }
+}
+
+fn set_handler(signal: c_int) {
+    // SAFETY: all zeros is a valid action, and the handler has the type that `SA_SIGINFO` asks for.
+    unsafe {
+        let mut action: sigaction = mem::zeroed();
+        action.sa_sigaction = handle as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+        libc::sigfillset(&mut action.sa_mask);
+        sigaction(signal, &action, ptr::null_mut());
+    }
+}
+
+/// Reports the signal, waits for the runner, and lets the signal take its effect. Calls only functions that
+/// may be called in a signal handler.
+extern "C" fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
+    // SAFETY: a reporter is never changed or freed.
+    let Some(reporter) = (unsafe { REPORTER.load(Ordering::Acquire).as_ref() }) else { return };
+    // SAFETY: the calls take no arguments.
+    let (process, thread) = unsafe { (libc::getpid(), libc::gettid()) };
+    // SAFETY: the kernel gives both to a handler with `SA_SIGINFO`.
+    let (info, context) = unsafe { (&*info, &*context.cast::<ucontext_t>()) };
+    if process == reporter.process {
+        match CRASHED.compare_exchange(0, thread, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => {
+                if reporter.send(thread, signal, info, context) {
+                    wait();
+                }
+            }
+            // The handler of an earlier signal of this thread sends another one.
+            Err(crashed) if crashed == thread => {}
+            // The process is about to end.
+            Err(_) => wait(),
+        }
+    }
+    reporter.give_back(signal);
+    if info.si_code <= 0 {
+        // A process or thread has sent the signal; no instruction raises it again.
+        // SAFETY: the call takes numbers.
+        unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signal) };
+    }
+}
+
+impl Reporter {
+    /// Makes this the reporter of the handler.
+    fn publish(self) {
+        REPORTER.store(Box::into_raw(Box::new(self)), Ordering::Release);
+    }
+
+    /// Sends the crash to the runner. Returns false if that is not possible.
+    #[inline(never)]
+    fn send(&self, thread: c_int, signal: c_int, info: &siginfo_t, context: &ucontext_t) -> bool {
+        let is_fault = info.si_code > 0 && matches!(signal, libc::SIGSEGV | libc::SIGBUS);
+        // SAFETY: the kernel sets the address in both signals.
+        let address = is_fault.then(|| unsafe { info.si_addr() } as u64);
+        let registers = Registers::of_signal(context);
+        let answer = Answer::Crashing(Crash { thread, signal, address, registers });
+        // Longer than the answer.
+        let mut line = [b'\n'; 512];
+        let mut left = &mut line[..511];
+        // Numbers are written without an allocation.
+        if serde_json::to_writer(&mut left, &answer).is_err() {
+            return false;
+        }
+        let length = 512 - left.len();
+        let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
+        // SAFETY: `line` has `length` bytes.
+        let sent = unsafe { libc::send(self.connection, line.as_ptr().cast(), length, flags) };
+        usize::try_from(sent) == Ok(length)
+    }
+
+    /// Gives a signal back to its previous action.
+    fn give_back(&self, signal: c_int) {
+        let position = SIGNALS.iter().position(|known| *known == signal);
+        if let Some(previous) = position.map(|position| &self.previous[position]) {
+            // SAFETY: the action was in force before.
+            unsafe { sigaction(signal, previous, ptr::null_mut()) };
+        }
+    }
+}
+
+/// Waits for the runner. All signals are blocked.
+fn wait() {
+    let end = Instant::now() + WAIT_LIMIT;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        // SAFETY: all arguments are initialized, and no information on the signal is asked for.
+        let signal = unsafe {
+            let mut go_on = mem::zeroed();
+            libc::sigemptyset(&mut go_on);
+            libc::sigaddset(&mut go_on, GO_ON);
+            let left = libc::timespec {
+                tv_sec: left.as_secs().cast_signed(),
+                tv_nsec: left.subsec_nanos().into(),
+            };
+            libc::sigtimedwait(&go_on, ptr::null_mut(), &left)
+        };
+        // The stop of the thread ends the wait as well.
+        if signal == GO_ON || Errno::last() == Errno::EAGAIN {
+            return;
+        }
+    }
+}

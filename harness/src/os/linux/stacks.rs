@@ -1,0 +1,148 @@
+//! Takes the native stacks of a worker, from the runner.
+
+mod memory;
+mod module;
+mod registers;
+mod stopped_thread;
+mod symbols;
+mod unwinding;
+mod unwound;
+
+use std::fs;
+use std::io;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::unistd::Pid;
+
+use self::memory::Memory;
+use self::module::Module;
+pub use self::registers::Registers;
+use self::stopped_thread::StoppedThread;
+use self::symbols::Symbols;
+use self::unwinding::Unwinding;
+use self::unwound::Unwound;
+use super::crash::Crash;
+use crate::stacks::{MOST_THREADS, Stacks};
+
+/// The time for the stacks of a worker.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// The part of [`LIMIT`] in which the worker stands still.
+const STANDSTILL_LIMIT: Duration = Duration::from_secs(3);
+
+/// Takes the stacks of a process in at most five seconds: first that of the thread that has crashed, or of
+/// the main thread. A thread that has crashed goes on as soon as the stacks are there, before their
+/// functions have names.
+///
+/// The work is done by a thread of its own, since a file system, or a thread in the kernel, may hang. It
+/// ends at the latest when the process is killed.
+pub fn take(process: Pid, crash: Option<Crash>) -> Stacks {
+    let deadline = Instant::now() + LIMIT;
+    let (sender, receiver) = mpsc::channel();
+    let started = thread::Builder::new().name("clmatrix-stacks".to_owned()).spawn(move || {
+        // The receiver may have given up.
+        let _ = send_stacks(process, crash, |stacks| sender.send(stacks));
+    });
+    let first = receiver.recv_timeout(LIMIT);
+    if let Some(crash) = crash {
+        crash.go_on(process);
+    }
+    match (started, first) {
+        (Ok(_), Ok(mut stacks)) => {
+            let left = || deadline.saturating_duration_since(Instant::now());
+            while let Ok(named) = receiver.recv_timeout(left()) {
+                stacks = named;
+            }
+            stacks
+        }
+        (Ok(_), Err(RecvTimeoutError::Timeout)) => {
+            Stacks::none(format_args!("not taken within {LIMIT:?}"))
+        }
+        (Ok(_), Err(RecvTimeoutError::Disconnected)) => Stacks::none("the unwinder panicked"),
+        (Err(error), _) => Stacks::none(error),
+    }
+}
+
+/// Sends the stacks: with addresses alone, with the names of functions, and with places in the source.
+fn send_stacks<E>(
+    process: Pid,
+    crash: Option<Crash>,
+    mut send: impl FnMut(Stacks) -> Result<(), E>,
+) -> Result<(), E> {
+    let (mut unwound, modules, more_threads) = match unwound(process, crash) {
+        Ok(unwound) => unwound,
+        Err(error) => return send(Stacks::none(error)),
+    };
+    let named = |unwound: &[Unwound], symbols: &Symbols<'_>| Stacks {
+        threads: unwound.iter().map(|thread| thread.named(symbols)).collect(),
+        more_threads,
+        error: None,
+    };
+    let addresses = |unwound: &[Unwound]| {
+        unwound.iter().flat_map(|thread| &thread.addresses).copied().collect()
+    };
+    let mut symbols = Symbols::new(&modules, addresses(&unwound));
+    send(named(&unwound, &symbols))?;
+    symbols.find_functions();
+    unwound.iter_mut().for_each(|thread| thread.leave_out_runtime(&symbols));
+    send(named(&unwound, &symbols))?;
+    symbols.keep(&addresses(&unwound));
+    symbols.find_lines();
+    send(named(&unwound, &symbols))
+}
+
+fn thread_ids(process: Pid) -> io::Result<Vec<Pid>> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task"))?;
+    let ids = tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok());
+    Ok(ids.map(Pid::from_raw).collect())
+}
+
+/// Stops the threads and unwinds their stacks. The threads go on when this returns. Returns also the number
+/// of threads that are left out.
+fn unwound(process: Pid, crash: Option<Crash>) -> Result<(Vec<Unwound>, Vec<Module>, u32), String> {
+    let deadline = Instant::now() + STANDSTILL_LIMIT;
+    let first = crash.map_or(process, |crash| Pid::from_raw(crash.thread));
+    let mut ids =
+        thread_ids(process).map_err(|error| format!("the threads of the worker: {error}"))?;
+    ids.sort_by_key(|id| (*id != first, *id));
+    let more_threads = ids.len().saturating_sub(MOST_THREADS) as u32;
+    ids.truncate(MOST_THREADS);
+    let mut threads = Vec::new();
+    for id in ids {
+        match StoppedThread::seize(id) {
+            Ok(thread) => threads.push(thread),
+            // It has ended.
+            Err(Errno::ESRCH) => {}
+            Err(error) => return Err(format!("ptrace of the worker: {}", error.desc())),
+        }
+    }
+    let memory =
+        Memory::of(process).map_err(|error| format!("the memory of the worker: {error}"))?;
+    let modules =
+        Module::all(process).map_err(|error| format!("the modules of the worker: {error}"))?;
+    let mut unwinding = Unwinding::new(&memory, &modules, deadline);
+    let mut unwound = Vec::new();
+    for thread in &mut threads {
+        let crash = crash.filter(|crash| Pid::from_raw(crash.thread) == thread.id());
+        let registers = thread.wait(deadline).and_then(|()| match crash {
+            Some(crash) => Ok(crash.registers),
+            None => thread.registers(),
+        });
+        let (addresses, error) = match registers {
+            Ok(registers) => unwinding.addresses(registers),
+            Err(Errno::ESRCH) => continue,
+            Err(error) => (Vec::new(), Some(error.desc().to_owned())),
+        };
+        unwound.push(Unwound {
+            id: thread.id(),
+            name: thread.name(process),
+            crash,
+            addresses,
+            error,
+        });
+    }
+    Ok((unwound, modules, more_threads))
+}
