@@ -533,7 +533,7 @@ pub(crate) fn left_behind_text(notes: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::sample::{flaky, judged, order_dependent};
+    use crate::log::sample::{differing, flaky, judged, order_dependent};
     use crate::verdict::Expectation;
 
     /// `outcome` where `status` was expected.
@@ -552,17 +552,26 @@ mod tests {
     #[test]
     fn a_summary_names_the_expected_status_and_its_reason() {
         use ExpectedStatus::{Crash, Fail, Skip, Timeout};
-        let crashed = Outcome::Crashed { how: "SIGSEGV".to_owned() };
+        let crashed = || Outcome::Crashed { how: "SIGSEGV".to_owned() };
         let skipped = Outcome::Skipped { reason: "bug 7".to_owned() };
         let cases = [
             (result(failed(), Crash), "fail: no\n  expected: crash: bug 7"),
             (result(failed(), Fail), "expected-fail: no\n  expected: fail: bug 7"),
-            (result(crashed, Timeout), "crash: SIGSEGV\n  expected: timeout: bug 7"),
+            (result(crashed(), Timeout), "crash: SIGSEGV\n  expected: timeout: bug 7"),
             (result(Outcome::Passed, Fail), "unexpected-pass: passed\n  expected: fail: bug 7"),
             (result(skipped, Skip), "skip: bug 7"),
             (judged("s::t@d", failed(), None), "fail: no"),
             (judged("s::t@d", Outcome::Passed, None), "pass"),
             (flaky("s::t@d", failed()), "flaky: fail at attempt 1 of 2: no"),
+            (differing("s::t@d", failed()), "pass: reused-context: failed: no"),
+            (
+                TestResult {
+                    verdict: Verdict::Fail,
+                    outcome: failed(),
+                    ..differing("s::t@d", crashed())
+                },
+                "fail: reused-context: crashed: no",
+            ),
             (
                 order_dependent("s::t@d", failed()),
                 "order-dependent: passes alone, goes wrong after `s::breaks@d`: no",

@@ -87,7 +87,10 @@ fn has_passed(result: &TestResult) -> bool {
 }
 
 fn replace_if_worse(worst: &mut TestResult, result: &TestResult) {
-    if result.verdict.is_worse_than(worst.verdict) {
+    let differs = |result: &TestResult| result.differing_in_reused_context().is_some();
+    if result.verdict.is_worse_than(worst.verdict)
+        || result.verdict == worst.verdict && differs(result) && !differs(worst)
+    {
         *worst = result.clone();
     }
 }
@@ -95,7 +98,7 @@ fn replace_if_worse(worst: &mut TestResult, result: &TestResult) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::sample::result;
+    use crate::log::sample::{differing, result};
 
     fn failed() -> Outcome {
         Outcome::Failed { message: "no".to_owned(), location: None }
@@ -139,5 +142,13 @@ mod tests {
         let first = result("s::t@d", failed());
         let second = TestResult { round: 2, ..first.clone() };
         assert_eq!(RoundResults::new(&first).add(second).round, 1);
+    }
+
+    #[test]
+    fn a_difference_in_a_reused_context_is_kept() {
+        let passed = |round| TestResult { round, ..result("s::t@d", Outcome::Passed) };
+        let mut rounds = RoundResults::new(&passed(1));
+        rounds.add(TestResult { round: 2, ..differing("s::t@d", failed()) });
+        assert_eq!(rounds.add(passed(3)).round, 2);
     }
 }

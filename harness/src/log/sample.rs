@@ -124,6 +124,19 @@ pub(crate) fn flaky(test: &str, outcome: Outcome) -> TestResult {
     }
 }
 
+/// Returns the result of a test that passed in a fresh context, after a first attempt in a reused context that
+/// ended so.
+pub(crate) fn differing(test: &str, outcome: Outcome) -> TestResult {
+    let first = result(test, outcome);
+    let reused_context = Some(first.verdict);
+    TestResult {
+        attempt: 2,
+        reused_context,
+        earlier: vec![TestResult { reused_context, ..first }],
+        ..result(test, Outcome::Passed)
+    }
+}
+
 /// Returns the result of a test that fails after `s::breaks@d`, after an attempt alone that passed.
 pub(crate) fn order_dependent(test: &str, outcome: Outcome) -> TestResult {
     let passed = flaky(test, outcome.clone());

@@ -193,7 +193,7 @@ fn attempts(log: &RunLog, result: &TestResult) -> io::Result<Vec<u8>> {
         writer
             .create_element(format!("{prefix}{kind}"))
             .with_attribute(("type", attempt.verdict.name()))
-            .with_attribute(("message", one_line(&outcome_line(attempt)).as_str()))
+            .with_attribute(("message", one_line(&message(attempt)).as_str()))
             .write_inner_content(|writer| {
                 for (name, text) in outputs.iter().filter(|(_, text)| !text.is_empty()) {
                     writer
@@ -204,6 +204,14 @@ fn attempts(log: &RunLog, result: &TestResult) -> io::Result<Vec<u8>> {
             })?;
     }
     Ok(writer.into_inner())
+}
+
+/// The message of an attempt that went wrong.
+fn message(attempt: &TestResult) -> String {
+    match attempt.is_of_reused_context() {
+        true => format!("in a reused context: {}", outcome_line(attempt)),
+        false => outcome_line(attempt),
+    }
 }
 
 fn verdict(log: &RunLog, result: &TestResult) -> junit_report::TestResult {

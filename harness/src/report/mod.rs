@@ -180,7 +180,7 @@ fn without_message<'a>(stderr: &'a str, outcome: &Outcome) -> Cow<'a, str> {
 mod tests {
     use super::*;
     use crate::log::round_results::RoundCounts;
-    use crate::log::sample::{flaky, judged, order_dependent, result};
+    use crate::log::sample::{differing, flaky, judged, order_dependent, result};
     use crate::verdict::{Expectation, ExpectedStatus};
 
     #[test]
@@ -197,6 +197,10 @@ mod tests {
             (
                 flaky("s::t@d", failed.clone()),
                 "FLAKY s::t@d (0.25 s): fail at attempt 1 of 2: left: 1 right: 2",
+            ),
+            (
+                differing("s::t@d", failed.clone()),
+                "PASS s::t@d (0.25 s): reused-context: failed: left: 1 right: 2",
             ),
             (
                 order_dependent("s::t@d", failed.clone()),

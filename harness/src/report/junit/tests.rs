@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::log::events::Charged;
 use crate::log::sample::{
-    TIME, device, failed_driver, flaky, judged, order_dependent, result, run_log,
+    TIME, device, differing, failed_driver, flaky, judged, order_dependent, result, run_log,
 };
 use crate::report::{file_name, write_all};
 use crate::verdict::{Expectation, ExpectedStatus, Location, Outcome};
@@ -230,6 +230,25 @@ fn each_attempt_that_went_wrong_has_its_element() {
         }
         assert_eq!(verdicts.len(), expected.len());
     }
+}
+
+#[test]
+fn another_result_in_a_reused_context_is_an_attempt_and_a_note() {
+    let mut result = differing("pool::t@pocl-cpu", failed("no"));
+    result.earlier[0].stdout = "said at first".to_owned();
+    result.stdout = "said at last".to_owned();
+    let root = parsed(&log(vec![result]), "pocl-cpu");
+    let case = root.child("testsuite").child("testcase");
+    let found = case.children.iter().map(|child| (&*child.name, &*child.text));
+    let attempt = case.child("flakyFailure");
+    assert_eq!(attempt.attribute("message"), "in a reused context: no");
+    assert_eq!(attempt.child("system-out").text, "said at first");
+    let expected = [
+        ("flakyFailure", ""),
+        ("system-out", "said at last"),
+        ("system-err", "reused-context: failed"),
+    ];
+    assert_eq!(found.collect::<Vec<_>>(), expected);
 }
 
 #[test]

@@ -5,7 +5,9 @@ use unicode_width::UnicodeWidthStr;
 
 use super::*;
 use crate::log::run_header::RunHeader;
-use crate::log::sample::{device, failed_driver, flaky, judged, order_dependent, result, run_log};
+use crate::log::sample::{
+    device, differing, failed_driver, flaky, judged, order_dependent, result, run_log,
+};
 use crate::verdict::{Expectation, ExpectedStatus};
 
 fn log(devices: &[&str], results: Vec<TestResult>) -> RunLog {
@@ -158,6 +160,32 @@ FAILED: 3 tests on 1 device in 12.3 s: 2 flaky, 1 order-dependent
 Reports: target/clmatrix
 ";
     let page = page(&log(&["d"], vec![unstable, tolerated, ordered]));
+    assert_eq!(page, expected.trim_start_matches('\n'));
+}
+
+#[test]
+fn another_result_in_a_reused_context() {
+    let mut passes = differing("s::passes@d", failed("left: 1\nright: 2"));
+    passes.earlier[0].stdout = "said at first\n".to_owned();
+    passes.stdout = "said at last\n".to_owned();
+    let expected = r"
+      d
+      ok
+s      1
+time  0.2 s
+
+PASS s::passes@d
+  reused-context: failed
+  left: 1
+  right: 2
+  at suites/src/pool.rs:41
+  stdout:
+    said at first
+
+PASSED: 1 test on 1 device in 12.3 s: 1 passed, 1 different in a reused context
+Reports: target/clmatrix
+";
+    let page = page(&log(&["d"], vec![passes]));
     assert_eq!(page, expected.trim_start_matches('\n'));
 }
 
