@@ -1,4 +1,4 @@
-//! The context that a test gets: fresh each time, on one device, and gone after use.
+//! The contexts that a test gets: another one at each call, on one device, and gone after use.
 
 use clmatrix::memory::{Buffer, MemFlags, enqueue_read_buffer, enqueue_write_buffer};
 use clmatrix::{CommandQueue, Context, Device, Platform, Result};
@@ -42,7 +42,7 @@ fn fixtures_agree_on_the_device(ctx_factory: CtxFactory, device: Device) {
 /// Drivers limit the number of contexts, so a context must be released with its last user.
 // quirk: DRIVER-15
 #[rstest]
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(fresh_context)]
 fn contexts_come_and_go(ctx_factory: CtxFactory) -> Result<()> {
     for _ in 0..30 {
         let context = ctx_factory()?;
@@ -71,7 +71,7 @@ fn is_free_again_when_its_objects_are_gone(ctx_factory: CtxFactory) -> Result<()
 }
 
 #[rstest]
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(fresh_context)]
 fn lives_as_long_as_its_objects(on_device: OnDevice) -> Result<()> {
     let OnDevice { context, queue } = on_device;
     let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u32, 2, 3])?;

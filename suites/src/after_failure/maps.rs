@@ -167,7 +167,7 @@ fn after_an_unmap(
 
 /// What fails is an unmap, on a queue that did not map.
 #[rstest]
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(fresh_context)]
 fn after_an_unmap_that_failed(
     on_device: OnDevice,
     #[values(By::Work, By::Gate)] by: By,

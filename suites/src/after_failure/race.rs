@@ -123,7 +123,7 @@ fn a_map_comes_after_a_kernel_that_was_enqueued_meanwhile(on_device: OnDevice) -
 /// The unmap is what fails. Its queue is not known long to the memory that was mapped, as more come
 /// than are kept in mind.
 #[rstest]
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(fresh_context)]
 fn a_map_comes_after_what_was_before_an_unmap_that_failed(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
     let others: Vec<_> = (0..12).map(|_| on.another_queue()).collect();

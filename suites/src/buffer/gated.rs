@@ -187,7 +187,7 @@ fn a_map_after_a_command_that_failed_is_refused_or_right(on_device: OnDevice) ->
 /// The driver may still treat the bytes as mapped.
 // quirk: DRIVER-10
 #[rstest]
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(fresh_context)]
 fn bytes_whose_unmap_failed_stay_closed(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);

@@ -46,7 +46,7 @@ fn a_map_comes_after_the_end_of_the_one_before(on_device: OnDevice, device: Devi
 }
 
 #[rstest]
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(fresh_context)]
 fn bytes_whose_unmap_failed_stay_closed(on_device: OnDevice, device: Device) -> Result<()> {
     let queue = on_device.out_of_order_queue(device)?;
     let buffer = buffer_of(&on_device, &counting(4))?;

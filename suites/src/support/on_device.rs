@@ -12,7 +12,7 @@ use rstest::fixture;
 
 use crate::support::logger;
 
-/// A fresh context and an in-order queue on it.
+/// A context and an in-order queue on it.
 pub struct OnDevice {
     /// The context.
     pub context: Context,

@@ -98,7 +98,7 @@ fn commands_on_what_the_host_uses_are_refused(on_device: OnDevice) -> Result<()>
 
 /// True if the map ended is not known: the bytes stay closed, and the memory is never freed.
 #[rstest]
-#[clmatrix_harness::test(requires(svm = "fine"))]
+#[clmatrix_harness::test(requires(svm = "fine"), fresh_context)]
 fn memory_whose_unmap_failed_stays_closed_for_good(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, FINE, &counting(4))?;
     let gate = gate(&on_device.context);

@@ -188,7 +188,7 @@ fn the_release_gives_back_what_it_refuses(
 
 /// It is unknown whether the bytes are still mapped.
 #[rstest]
-#[clmatrix_harness::test(requires(svm))]
+#[clmatrix_harness::test(requires(svm), fresh_context)]
 fn memory_whose_unmap_failed_is_not_released(
     on_device: OnDevice,
     #[values(false, true)] noticed: bool,
