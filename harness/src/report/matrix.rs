@@ -189,8 +189,11 @@ impl Page<'_> {
     /// were not run because of it.
     fn lost_devices(&self) -> String {
         let mut text = String::new();
-        for lost @ DeviceLost { device, reason, after, .. } in &self.log.lost {
-            let not_run = self.log.results.iter().filter(|result| is_of_loss(result, lost)).count();
+        for DeviceLost { device, reason, after, .. } in &self.log.lost {
+            let is_not_run = |result: &&TestResult| {
+                result.test_and_device().1 == device && self.log.is_not_run_by_loss(result)
+            };
+            let not_run = self.log.results.iter().filter(is_not_run).count();
             let title = format!("{}, {} not run", one_line(device), counted(not_run, "test"));
             text += &self.titled("DEVICE LOST", &title);
             text += &self.wrapped(reason);
@@ -396,9 +399,7 @@ impl Page<'_> {
     /// thousands. The tests of lost devices are counted there.
     fn not_run(&self, results: &[&TestResult]) -> Vec<String> {
         let mut groups: Vec<((&str, String), usize)> = Vec::new();
-        let is_of_no_loss =
-            |result: &&&TestResult| !self.log.lost.iter().any(|lost| is_of_loss(result, lost));
-        for result in results.iter().filter(is_of_no_loss) {
+        for result in results.iter().filter(|result| !self.log.is_not_run_by_loss(result)) {
             let key = (result.test_and_device().1, first_line(&result.outcome.to_string()));
             match groups.iter_mut().find(|(known, _)| *known == key) {
                 Some((_, count)) => *count += 1,
@@ -554,12 +555,6 @@ fn wall_time(results: &[&TestResult]) -> Option<Duration> {
     let (start, end): (SystemTime, SystemTime) =
         times.reduce(|(start, end), (next, last)| (start.min(next), end.max(last)))?;
     Some(end.duration_since(start).unwrap_or_default())
-}
-
-/// Returns whether a test was not run because its device was lost.
-fn is_of_loss(result: &TestResult, lost: &DeviceLost) -> bool {
-    result.test_and_device().1 == lost.device
-        && matches!(&result.outcome, Outcome::NotRun { reason } if *reason == lost.not_run())
 }
 
 /// Returns whether a result has more to show than its verdict.
