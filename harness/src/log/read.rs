@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
 use super::line::Line;
@@ -394,9 +395,9 @@ struct Results {
     run_started: Option<SystemTime>,
     in_order: Vec<TestResult>,
     /// The tests by their paths.
-    tests: IndexMap<String, PlannedTest>,
+    tests: IndexMap<String, PlannedTest, RandomState>,
     /// For each device, the place in `in_order` of each test, if it has one.
-    places: IndexMap<String, Vec<Option<u32>>>,
+    places: IndexMap<String, Vec<Option<u32>>, RandomState>,
     /// Tests, and devices, that have no place yet.
     planned: Vec<(u32, u32)>,
     /// The rounds of the tests that have several, by their places.

@@ -120,7 +120,8 @@ impl Process {
     /// Waits until something can be read, the deadline passes, or the run is stopped.
     pub fn wait(&self, deadline: Instant, stop: &StopSignal) -> Wakeup {
         let poll_in = |fd| PollFd::new(fd, PollFlags::POLLIN);
-        let mut fds = vec![poll_in(stop.socket.as_fd()), poll_in(self.socket.as_fd())];
+        let mut fds = Vec::with_capacity(5);
+        fds.extend([poll_in(stop.socket.as_fd()), poll_in(self.socket.as_fd())]);
         fds.extend(self.death.as_ref().map(AsFd::as_fd).map(poll_in));
         let outputs = fds.len();
         fds.extend(self.outputs().map(poll_in));

@@ -127,17 +127,18 @@ fn suite(log: &RunLog, name: &str, device: &str, results: &[&TestResult]) -> Tes
     suite.package = one_line(device);
     suite.hostname = one_line(&log.header.host);
     suite.set_timestamp(timestamp(first_start.unwrap_or(log.header.time)));
-    suite.add_testcases(results.iter().map(|result| case(log, result)));
+    let class = one_line(&format!("{device}.{name}"));
+    suite.add_testcases(results.iter().map(|result| case(log, result, &class)));
     suite
 }
 
-fn case(log: &RunLog, result: &TestResult) -> TestCase {
-    let (test, device) = result.test_and_device();
+fn case(log: &RunLog, result: &TestResult, class: &str) -> TestCase {
+    let (test, _) = result.test_and_device();
     let suite = result.suite();
     let name = test.strip_prefix(suite).and_then(|name| name.strip_prefix("::")).unwrap_or(test);
     let mut case = TestCase::success(&one_line(name), seconds(result.duration));
     case.result = verdict(log, result);
-    case.set_classname(&one_line(&format!("{device}.{suite}")));
+    case.set_classname(class);
     if let Some(source) = &result.source {
         case.set_filepath(&one_line(&source.file));
     }

@@ -13,6 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
 use crate::log::events::TestResult;
@@ -49,9 +50,9 @@ pub fn write_all(log: &RunLog, folder: &Path) -> io::Result<()> {
 
 /// The results of each device: the devices in the order of the run, then others that results name (the
 /// host).
-fn by_device(log: &RunLog) -> IndexMap<&str, Vec<&TestResult>> {
+fn by_device(log: &RunLog) -> IndexMap<&str, Vec<&TestResult>, RandomState> {
     let devices = log.header.devices.iter().map(|device| (device.id.as_str(), Vec::new()));
-    let mut results: IndexMap<&str, Vec<&TestResult>> = devices.collect();
+    let mut results: IndexMap<&str, Vec<&TestResult>, RandomState> = devices.collect();
     for result in &log.results {
         results.entry(result.test_and_device().1).or_default().push(result);
     }
@@ -100,8 +101,10 @@ fn outcome_line(result: &TestResult) -> String {
 fn rounds(results: &[TestResult]) -> Option<(usize, usize)> {
     let mut devices: IndexMap<&str, usize> = IndexMap::new();
     for result in results {
-        let rounds = devices.entry(result.test_and_device().1).or_default();
-        *rounds = result.rounds.as_ref().map_or(*rounds, |counts| counts.ran.max(*rounds));
+        if let Some(counts) = &result.rounds {
+            let rounds = devices.entry(result.test_and_device().1).or_default();
+            *rounds = counts.ran.max(*rounds);
+        }
     }
     let several = devices.into_values().filter(|rounds| *rounds > 1);
     several.fold(None, |range, rounds| {

@@ -38,11 +38,11 @@ fn clean_char(c: char) -> char {
 
 /// `text` on one line, as an attribute or a title needs it.
 pub(super) fn one_line(text: &str) -> String {
-    let text = clean(text);
-    match text.contains(char::is_whitespace) {
-        true => text.split_whitespace().collect::<Vec<_>>().join(" "),
-        false => text,
+    // Nearly all names are such words.
+    if text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return text.to_owned();
     }
+    clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The first line with something on it.

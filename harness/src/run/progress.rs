@@ -1,7 +1,6 @@
 //! The progress of a run, on standard error: a bar per device on a terminal, elsewhere a line per
 //! device at intervals; and the results of tests that have ended.
 
-use std::collections::HashMap;
 use std::io::{IsTerminal, Write};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -60,8 +59,8 @@ struct DeviceCounts {
     settled: usize,
     unexpected: usize,
     not_run: usize,
-    /// The start of each running test, by its position in the plan.
-    running: HashMap<usize, Instant>,
+    /// The positions of the running tests in the plan, and their starts.
+    running: Vec<(usize, Instant)>,
     /// The test whose output was shown last.
     echoed: Option<usize>,
     /// The latest round, if there may be several.
@@ -137,7 +136,7 @@ impl<'a> Progress<'a> {
     }
 
     fn status(&self, device: &DeviceProgress, state: &DeviceCounts) -> Status {
-        let oldest = state.running.iter().min_by_key(|(_, start)| **start);
+        let oldest = state.running.iter().min_by_key(|(_, start)| *start);
         Status {
             round: state.round.map(|round| round.number),
             settled: state.round.map_or(state.settled, |round| round.settled),
@@ -188,7 +187,7 @@ impl<'a> Progress<'a> {
 
 impl Observer for Progress<'_> {
     fn started(&self, position: usize) {
-        self.device(position).state().running.insert(position, Instant::now());
+        self.device(position).state().running.push((position, Instant::now()));
     }
 
     fn wrote(&self, position: usize, from: Source, bytes: &[u8]) {
@@ -204,7 +203,7 @@ impl Observer for Progress<'_> {
     }
 
     fn finished(&self, position: usize) {
-        self.device(position).state().running.remove(&position);
+        self.device(position).state().running.retain(|(running, _)| *running != position);
         if let Some(echo) = &self.echo {
             let lines: Vec<String> =
                 echo.finished(position).into_iter().map(|(_, line)| line).collect();

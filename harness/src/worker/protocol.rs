@@ -2,6 +2,7 @@
 //!
 //! Both ends are the same executable, so there is no version.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use super::object_kind::ObjectKind;
 use crate::config::Contexts;
 use crate::devices::failure::DriverFailure;
 use crate::os::Crash;
+use crate::serde_time::nanoseconds;
 use crate::verdict::Outcome;
 
 /// The environment variable that makes a process of this executable a worker. Its value is a
@@ -81,9 +83,9 @@ pub enum Task {
     /// Run this test.
     Test {
         /// `Test::module`.
-        module: String,
+        module: Cow<'static, str>,
         /// `Test::name`.
-        name: String,
+        name: Cow<'static, str>,
     },
     /// Check that the device works.
     Probe,
@@ -176,10 +178,13 @@ pub struct Ended {
     /// The outcome of the test.
     pub outcome: Outcome,
     /// The duration of the test.
+    #[serde(with = "nanoseconds")]
     pub duration: Duration,
     /// The properties that the test recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub properties: Vec<(String, String)>,
     /// The changes that the test left behind in its process, a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_behind: Vec<String>,
     /// The objects of the driver that the test left behind, a line each kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
