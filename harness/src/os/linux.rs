@@ -1,4 +1,4 @@
-//! Linux: a keeper for each worker, a socket on descriptor 0, `poll`.
+//! Linux: a keeper for each worker, a socket on descriptor 0, `epoll`.
 
 mod baseline;
 mod child_process;
@@ -14,7 +14,7 @@ use std::ffi::{CStr, CString, OsStr, c_void};
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::Shutdown;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -24,8 +24,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
@@ -58,7 +59,24 @@ pub struct Process {
     pub socket: UnixStream,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
+    /// The descriptors above, and the signal that stops the run. A call of `poll` for each test takes
+    /// longer.
+    watched: Epoll,
+    /// True if the signal is among them.
+    watches_stop: bool,
 }
+
+/// The most descriptors that a process watches.
+const WATCHED: usize = 5;
+
+/// The mark of the signal that stops the run, for [`Process::watched`].
+const STOP: u64 = 1;
+/// The mark of the connection.
+const SOCKET: u64 = 2;
+/// The mark of the end of the keeper.
+const DEATH: u64 = 4;
+/// The mark of standard output and error.
+const OUTPUT: u64 = 8;
 
 /// The time that a keeper has to end after the connection is closed: longer than it waits for the
 /// processes that it kills.
@@ -109,7 +127,14 @@ impl Process {
         stdout.as_ref().map_or(Ok(()), set_nonblocking)?;
         stderr.as_ref().map_or(Ok(()), set_nonblocking)?;
         let pid = Pid::from_raw(child.id().cast_signed());
-        Ok(Self { death: death_of(pid), child: Some(child), pid, socket, stdout, stderr })
+        let death = death_of(pid);
+        let watched = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        watch(&watched, &socket, SOCKET)?;
+        death.as_ref().map_or(Ok(()), |death| watch(&watched, death, DEATH))?;
+        stdout.as_ref().map_or(Ok(()), |stdout| watch(&watched, stdout, OUTPUT))?;
+        stderr.as_ref().map_or(Ok(()), |stderr| watch(&watched, stderr, OUTPUT))?;
+        let child = Some(child);
+        Ok(Self { child, pid, death, socket, stdout, stderr, watched, watches_stop: false })
     }
 
     /// The process id.
@@ -117,14 +142,13 @@ impl Process {
         self.pid.as_raw().cast_unsigned()
     }
 
-    /// Waits until something can be read, the deadline passes, or the run is stopped.
-    pub fn wait(&self, deadline: Instant, stop: &StopSignal) -> Wakeup {
-        let poll_in = |fd| PollFd::new(fd, PollFlags::POLLIN);
-        let mut fds = Vec::with_capacity(5);
-        fds.extend([poll_in(stop.socket.as_fd()), poll_in(self.socket.as_fd())]);
-        fds.extend(self.death.as_ref().map(AsFd::as_fd).map(poll_in));
-        let outputs = fds.len();
-        fds.extend(self.outputs().map(poll_in));
+    /// Waits until something can be read, the deadline passes, or the run is stopped. Each call has the same
+    /// signal.
+    pub fn wait(&mut self, deadline: Instant, stop: &StopSignal) -> Wakeup {
+        if !self.watches_stop {
+            watch(&self.watched, &stop.socket, STOP).expect("the signal can be watched");
+            self.watches_stop = true;
+        }
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             // Rounded up, so that the last fraction of a millisecond is not spun away. Past the
@@ -133,31 +157,31 @@ impl Process {
                 true => 0,
                 false => u16::try_from(left.as_millis() + 1).unwrap_or(u16::MAX),
             };
-            match poll(&mut fds, PollTimeout::from(millis)) {
+            match self.ready(EpollTimeout::from(millis)) {
                 Ok(0) if left.is_zero() => return Wakeup::Deadline,
-                Ok(0) | Err(nix::errno::Errno::EINTR) => {}
-                Ok(_) if is_ready(&fds[0]) => return Wakeup::Stopped,
-                Ok(_) => {
+                Ok(0) | Err(Errno::EINTR) => {}
+                Ok(ready) if ready & STOP != 0 => return Wakeup::Stopped,
+                Ok(ready) => {
                     return Wakeup::Ready {
-                        output: fds[outputs..].iter().any(is_ready),
-                        death: self.death.is_none() || is_ready(&fds[2]),
+                        output: ready & OUTPUT != 0,
+                        death: self.death.is_none() || ready & DEATH != 0,
                     };
                 }
-                Err(error) => panic!("poll on a child's descriptors: {error}"),
+                Err(error) => panic!("epoll on a child's descriptors: {error}"),
             }
         }
     }
 
     /// Returns whether bytes, or an end of file, are there on standard output or error.
     pub fn has_output(&self) -> bool {
-        let mut fds: Vec<PollFd> =
-            self.outputs().map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
-        poll(&mut fds, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
+        self.ready(EpollTimeout::ZERO).is_ok_and(|ready| ready & OUTPUT != 0)
     }
 
-    fn outputs(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        let stdout = self.stdout.as_ref().map(AsFd::as_fd);
-        stdout.into_iter().chain(self.stderr.as_ref().map(AsFd::as_fd))
+    /// Waits until a watched descriptor is ready. Returns the marks of those that are.
+    fn ready(&self, timeout: EpollTimeout) -> nix::Result<u64> {
+        let mut events = [EpollEvent::empty(); WATCHED];
+        let count = self.watched.wait(&mut events, timeout)?;
+        Ok(events[..count].iter().fold(0, |marks, event| marks | event.data()))
     }
 
     /// Reads what is there; `Some(0)` at the end of file, `None` when there is nothing yet.
@@ -297,8 +321,9 @@ impl std::fmt::Display for ExitCause {
     }
 }
 
-fn is_ready(fd: &PollFd<'_>) -> bool {
-    fd.any().unwrap_or(false)
+/// Adds a descriptor with a mark to those that are watched.
+fn watch(watched: &Epoll, fd: &impl AsFd, mark: u64) -> nix::Result<()> {
+    watched.add(fd, EpollEvent::new(EpollFlags::EPOLLIN, mark))
 }
 
 fn death_of(pid: Pid) -> Option<OwnedFd> {
