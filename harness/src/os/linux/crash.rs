@@ -93,8 +93,9 @@ pub fn report_crashes(connection: &UnixStream) {
     SIGNALS.into_iter().for_each(set_handler);
 }
 
-/// Makes aborts known to the runner, although a driver has set a handler after [`report_crashes`]. Handlers
-/// of LLVM up to 15 do not pass this signal on: `abort` ends the process when they return.
+/// Makes aborts known to the runner, although a driver has set a handler after [`report_crashes`], which
+/// may not pass the signal on.
+// quirk: DRIVER-16
 pub fn report_aborts() {
     // SAFETY: a reporter is never changed or freed.
     let Some(reporter) = (unsafe { REPORTER.load(Ordering::Acquire).as_ref() }) else { return };
