@@ -73,7 +73,7 @@ fn main() -> ExitCode {
     let first = &devices[0].run;
     println!("{} devices; the first is {} ({})", devices.len(), first.id, first.info.name);
 
-    let test = format!("gpu::context_queue_and_buffer@{}", first.id);
+    let test = format!("context_queue_and_buffer@{}", first.id);
     let rounds = |rounds: u32| {
         seconds(&arguments, &[&test, "--contexts", "reuse", "--repeat", &rounds.to_string()])
     };
