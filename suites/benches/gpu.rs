@@ -23,8 +23,13 @@ use clmatrix_suites as _;
 use figure::Figure;
 use rstest::rstest;
 
-const TARGET: Target =
-    Target { home: "gpu", package: "clmatrix-suites", version: "0", name: "gpu", config: None };
+const TARGET: Target = Target {
+    home: "clmatrix_suites",
+    package: "clmatrix-suites",
+    version: "0",
+    name: "gpu",
+    config: None,
+};
 
 /// The rounds of the test that is timed.
 const ROUNDS: u32 = 500;
@@ -73,7 +78,7 @@ fn main() -> ExitCode {
     let first = &devices[0].run;
     println!("{} devices; the first is {} ({})", devices.len(), first.id, first.info.name);
 
-    let test = format!("context_queue_and_buffer@{}", first.id);
+    let test = format!("gpu::context_queue_and_buffer@{}", first.id);
     let rounds = |rounds: u32| {
         seconds(&arguments, &[&test, "--contexts", "reuse", "--repeat", &rounds.to_string()])
     };

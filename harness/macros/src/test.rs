@@ -25,7 +25,7 @@ pub fn expand(options: TokenStream, item: TokenStream) -> Result<TokenStream> {
     if parsed.once && (parsed.fresh_context || !parsed.requires.is_empty()) {
         return Err(syn::Error::new_spanned(
             &function.sig.ident,
-            "`once` runs without a device, so it cannot require anything of one",
+            "`once` runs without a device, so it cannot have `requires` or `fresh_context`",
         ));
     }
     register(&parsed, function)

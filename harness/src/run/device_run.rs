@@ -348,12 +348,17 @@ impl<'a> DeviceRun<'a> {
         let begin = Instant::now();
         let settings = &self.config.settings;
         let limit = settings.limit(entry.test.timeout);
-        let mut attempt =
-            worker.worker.run(entry.test, limit, stop.signal(), &mut |from, bytes| {
+        let mut attempt = worker.worker.run(
+            entry.test,
+            limit,
+            stop.signal(),
+            &mut |from, bytes| {
                 if run.echo {
                     recorder.wrote(position, from, bytes);
                 }
-            });
+            },
+            &|| self.note_loss(slot),
+        );
         let duration = attempt.duration;
         worker.has_run(Ran { position, round, attempt: number, started: begin, duration });
         attempt.number = number;
@@ -366,7 +371,10 @@ impl<'a> DeviceRun<'a> {
             attempt.reused_context = Some(verdict).filter(|verdict| !verdict.is_as_expected());
         }
         if let Some(Outcome::TimedOut { .. }) = attempt.outcome {
-            self.hang_budget.add_timeout(attempt.duration);
+            self.hang_budget.add(attempt.duration);
+            if number == 1 {
+                self.hang_budget.add_timeout();
+            }
         }
         attempt
     }
@@ -378,8 +386,8 @@ impl<'a> DeviceRun<'a> {
             && self.hang_budget.is_spent().is_none()
     }
 
-    /// Runs tests again in a fresh worker, in fresh contexts, and then waits for a crash. If the worker is lost, probes the
-    /// device. The log has neither starts nor results of these tests. Returns `None` if the run is stopped,
+    /// Runs tests again in a fresh worker, in fresh contexts, and then waits for a crash. If the worker is
+    /// lost, probes the device. The log has neither starts nor results of these tests. Returns `None` if the run is stopped,
     /// no worker starts, or `end` comes or the hang budget is spent before.
     pub fn replay(
         &self,
@@ -422,7 +430,7 @@ impl<'a> DeviceRun<'a> {
             let test = self.entry(position).test;
             let limit = self.config.settings.limit(test.timeout);
             let left = end.saturating_duration_since(Instant::now());
-            let mut attempt = worker.run(test, limit.min(left), stop, &mut |_, _| {});
+            let mut attempt = worker.run(test, limit.min(left), stop, &mut |_, _| {}, &|| {});
             Self::fail_by_settings(&self.config.settings, test, &mut attempt);
             last = Replayed { ran: last.ran + 1, outcome: attempt.outcome? };
             if matches!(last.outcome, Outcome::TimedOut { .. }) && left < limit {

@@ -347,7 +347,10 @@ impl<'a> Slot<'a> {
         };
         let attempt =
             device_run.attempt(&mut worker, self.number, Taken { position, round: self.round });
-        if let Some(Outcome::Crashed { .. } | Outcome::TimedOut { .. }) = attempt.outcome {
+        // With stacks, the loss is noted before they are taken.
+        if let Some(Outcome::Crashed { .. } | Outcome::TimedOut { .. }) = attempt.outcome
+            && attempt.stacks.is_none()
+        {
             device_run.note_loss(self.number);
         }
         if attempt.worker_survived {

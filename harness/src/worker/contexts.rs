@@ -46,7 +46,9 @@ pub(crate) fn for_test(device: &Device) -> Result<Context> {
         return Ok(context);
     }
     let context = Context::from_device(device)?;
-    kept().keep(&context);
+    // Released without the lock: a release takes time.
+    let unused = kept().keep(&context);
+    drop(unused);
     Ok(context)
 }
 
@@ -75,16 +77,18 @@ impl KeptContexts {
         Some(context)
     }
 
-    /// Keeps a new context of the running test. Releases the contexts that the test does not use any more
-    /// and that are not for later, because drivers limit the number of contexts.
+    /// Keeps a new context of the running test. Returns the contexts that the test does not use any more
+    /// and that are not for later, to be released, because drivers limit the number of contexts.
     // quirk: DRIVER-15
-    fn keep(&mut self, context: &Context) {
-        self.of_test.retain(|kept| kept.is_for_later || kept.other_references() > 0);
+    fn keep(&mut self, context: &Context) -> Vec<KeptContext> {
+        let is_unused = |kept: &mut KeptContext| !kept.is_for_later && kept.other_references() == 0;
+        let unused = self.of_test.extract_if(.., is_unused).collect();
         let for_later = self.of_test.iter().filter(|kept| kept.is_for_later).count();
         let is_for_later = self.reuses && !self.is_fresh && for_later < MOST_FOR_LATER;
         if is_for_later || self.finds_leaks {
             self.of_test.extend(KeptContext::retain(context, is_for_later));
         }
+        unused
     }
 
     /// Takes the contexts of the test that has ended.
@@ -92,10 +96,13 @@ impl KeptContexts {
         mem::take(&mut self.of_test)
     }
 
-    /// Makes contexts idle of which the test that has ended uses nothing any more.
-    pub fn make_idle(&mut self, contexts: Vec<KeptContext>) {
-        let unused = contexts.into_iter().filter(|kept| kept.other_references() == 0);
-        self.idle.extend(unused.map(KeptContext::used));
+    /// Makes contexts idle of which the test that has ended uses nothing any more. Returns the others, to be
+    /// released.
+    pub fn make_idle(&mut self, contexts: Vec<KeptContext>) -> Vec<KeptContext> {
+        let (unused, used): (Vec<_>, Vec<_>) =
+            contexts.into_iter().partition(|kept| kept.other_references() == 0);
+        self.idle.extend(unused.into_iter().map(KeptContext::used));
+        used
     }
 
     /// Returns whether the test has had a context of another test, and whether there is an idle context that a

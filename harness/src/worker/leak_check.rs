@@ -45,7 +45,9 @@ impl LeakCheck {
             for_later.extend(ended.filter(|context| context.is_for_later));
             if contexts.is_empty() && self.new_objects() == 0 {
                 if clmatrix::context_references() <= self.references {
-                    kept().make_idle(for_later);
+                    // Released without the lock: a release takes time.
+                    let used = kept().make_idle(for_later);
+                    drop(used);
                 }
                 return Vec::new();
             }

@@ -278,17 +278,19 @@ impl Worker {
         self.process.id()
     }
 
-    /// Runs one test; afterwards the worker is only good for another if the attempt says so.
+    /// Runs one test; afterwards the worker is only good for another if the attempt says so. Calls
+    /// `before_stacks` when the worker crashes or reaches the time limit, before its stacks are taken.
     pub fn run(
         &mut self,
         test: &Test,
         limit: Duration,
         stop: &StopSignal,
         on_output: OnOutput<'_>,
+        before_stacks: &dyn Fn(),
     ) -> Attempt {
         let started = Instant::now();
         self.request(Task::Test { module: test.module.into(), name: test.name.into() });
-        let exchange = self.answer_showing(deadline_in(limit), stop, on_output);
+        let exchange = self.answer_showing(deadline_in(limit), stop, on_output, before_stacks);
         self.drain(on_output);
         let mut attempt = Attempt {
             duration: started.elapsed().saturating_sub(self.stacks_time),
@@ -305,6 +307,8 @@ impl Worker {
                     && matches!(ended.outcome, Outcome::Passed | Outcome::Skipped { .. })
                     && !self.process.has_closed_a_stream();
                 attempt.duration = ended.duration;
+                // The test has survived the signal.
+                self.stacks = None;
                 attempt.properties = ended.properties;
                 attempt.left_behind = ended.left_behind;
                 attempt.leaks = ended.leaks;
@@ -321,6 +325,7 @@ impl Worker {
             Reply::TimedOut => {
                 // A handler of a crash may hang.
                 if self.stacks.is_none() {
+                    before_stacks();
                     self.take_stacks(None);
                 }
                 Some(Outcome::TimedOut { limit })
@@ -510,7 +515,7 @@ impl Worker {
 
     /// Waits for the next answer, collecting output meanwhile.
     pub fn answer(&mut self, deadline: Instant, stop: &StopSignal) -> Reply {
-        self.answer_showing(deadline, stop, &mut |_, _| {})
+        self.answer_showing(deadline, stop, &mut |_, _| {}, &|| {})
     }
 
     fn answer_showing(
@@ -518,12 +523,14 @@ impl Worker {
         mut deadline: Instant,
         stop: &StopSignal,
         on_output: OnOutput<'_>,
+        before_stacks: &dyn Fn(),
     ) -> Reply {
         let mut has_ended = false;
         loop {
             // Several may have come at once.
             match self.next_answer() {
                 Some(Answer::Crashing(crash)) => {
+                    before_stacks();
                     deadline += self.take_stacks(Some(crash));
                     // Without the wait for the stacks, no other thread would have answered meanwhile.
                     if self.process.ends_within(EXIT_GRACE) {

@@ -2,11 +2,14 @@
  *
  * FAULTS_COUNT      a file that all processes share; its length is the number of contexts so far
  * FAULTS_CONTEXTS   FIRST-LAST, the contexts that go wrong, from 1
- * FAULTS_MODE       error, crash, null-write, exit or hang; or uncounted: all contexts are good, and each says that it has one
- *                   reference, as those of NVIDIA's driver
+ * FAULTS_MODE       error, crash, null-write, exit or hang;
+ *                   handler: the first in a process sets a handler of SIGABRT and is good, the next aborts;
+ *                   uncounted: all contexts are good, and each says that it has one reference, as those of
+ *                   NVIDIA's driver
  * FAULTS_POSITION   the position of the one device that is affected, if not all are
  */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,12 +45,31 @@ static int is_bad(void) {
     return first <= number && number <= last;
 }
 
+static struct sigaction previous;
+
+/* Handles SIGABRT as many libraries do: the previous action is set again, and the signal sent again. */
+static void handle(int signal) {
+    sigaction(signal, &previous, NULL);
+    raise(signal);
+}
+
+static void set_handler_or_abort(void) {
+    static int is_set;
+    struct sigaction action = {.sa_handler = handle};
+    if (is_set++) abort();
+    sigaction(SIGABRT, &action, &previous);
+}
+
 static void write_to_null_in_c(void) { *(int *volatile)NULL = 1; }
 
 static void *make_context(const intptr_t *properties, unsigned count, void *const *devices,
                           void *notify, void *data, int *error) {
     if (is_affected() && is_bad()) {
         const char *mode = getenv("FAULTS_MODE");
+        if (!strcmp(mode, "handler")) {
+            set_handler_or_abort();
+            return next(properties, count, devices, notify, data, error);
+        }
         if (!strcmp(mode, "crash")) abort();
         if (!strcmp(mode, "null-write")) write_to_null_in_c();
         if (!strcmp(mode, "exit")) _exit(0);

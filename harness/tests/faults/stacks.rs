@@ -1,6 +1,5 @@
 //! The stacks of workers that hang or crash.
 
-use std::path::Path;
 use std::process::Command;
 
 use clmatrix_harness::log::events::TestResult;
@@ -10,9 +9,7 @@ use clmatrix_harness::verdict::{Outcome, Verdict};
 use tempfile::TempDir;
 
 use crate::Check;
-use crate::support::{
-    COMMAND, LIBTEST, child, compile, log, output, reports, results, shared_library,
-};
+use crate::support::{COMMAND, LIBTEST, child, context_layer, log, output, reports, results};
 
 pub const CHECKS: &[Check] = &[
     ("stacks::a_hang_shows_the_functions_of_the_driver", a_hang_shows_the_functions_of_the_driver),
@@ -20,6 +17,10 @@ pub const CHECKS: &[Check] = &[
     (
         "stacks::a_null_write_of_a_driver_shows_its_function",
         a_null_write_of_a_driver_shows_its_function,
+    ),
+    (
+        "stacks::a_handler_of_a_driver_that_raises_again_hides_no_crash",
+        a_handler_of_a_driver_that_raises_again_hides_no_crash,
     ),
     ("stacks::an_overflow_shows_the_recursion", an_overflow_shows_the_recursion),
     ("stacks::an_abort_shows_its_caller", an_abort_shows_its_caller),
@@ -115,13 +116,8 @@ fn a_deadlock_shows_both_threads() {
 
 fn a_null_write_of_a_driver_shows_its_function() {
     let mut run = StackRun::of("sick::");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/context_layer.c");
-    let library = run.folder.path().join("liblayer.so");
-    compile(shared_library(&library, Path::new(source)));
-    run.command.env("OPENCL_LAYERS", library).env("FAULTS_MODE", "null-write");
-    run.command.env("FAULTS_COUNT", run.folder.path().join("count"));
     // The first is that of the worker before its first test.
-    run.command.env("FAULTS_CONTEXTS", "2-2");
+    context_layer(&mut run.command, run.folder.path(), "null-write", "2-2");
     let (page, log) = run.end();
     let result = log.results.iter().find(|result| result.verdict == Verdict::Crash);
     let result = result.expect("a crash");
@@ -131,6 +127,17 @@ fn a_null_write_of_a_driver_shows_its_function() {
     assert_eq!(function(&thread.frames[1]), "make_context");
     assert!(position(thread, "makes_a_context") > 1);
     assert!(page.contains("#0 write_to_null_in_c (liblayer.so+0x"), "{page}");
+}
+
+/// The handler of the layer has that of the worker as its previous action, and the other way round.
+fn a_handler_of_a_driver_that_raises_again_hides_no_crash() {
+    let mut run = StackRun::of("sick::");
+    context_layer(&mut run.command, run.folder.path(), "handler", "2-3");
+    let (page, log) = run.end();
+    let mut unexpected = log.results.iter().filter(|result| !result.verdict.is_as_expected());
+    let (how, signal) = crash(unexpected.next().expect("a crash"));
+    assert!(how.starts_with("SIGABRT, delayed: ") && signal == "SIGABRT", "{page}");
+    assert_eq!(unexpected.next(), None, "{page}");
 }
 
 fn an_overflow_shows_the_recursion() {

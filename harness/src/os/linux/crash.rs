@@ -8,7 +8,7 @@ use std::mem;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::ptr;
-use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 use libc::{c_int, c_void, sigaction, siginfo_t, ucontext_t};
@@ -23,6 +23,9 @@ use crate::worker::protocol::Answer;
 /// The signals that end a process after a fault of its own.
 const SIGNALS: [c_int; 5] =
     [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGABRT];
+
+/// The code of a signal that the kernel sends without a more precise one.
+const SI_KERNEL: c_int = 0x80;
 
 /// The position of SIGABRT in [`SIGNALS`].
 const ABORT: usize = 4;
@@ -73,11 +76,14 @@ struct Reporter {
     previous: [sigaction; SIGNALS.len()],
 }
 
-/// Null where crashes are not reported. What it points to is never changed or freed.
+/// Null where crashes are not reported. A reporter is never changed or freed.
 static REPORTER: AtomicPtr<Reporter> = AtomicPtr::new(ptr::null_mut());
 
 /// The thread that has crashed first; 0 if there is none.
 static CRASHED: AtomicI32 = AtomicI32::new(0);
+
+/// A bit for each of [`SIGNALS`] that was given back to its previous action.
+static GIVEN_BACK: AtomicU8 = AtomicU8::new(0);
 
 /// Makes crashes of this process known to the runner. The connection stays open until the process ends.
 ///
@@ -167,14 +173,17 @@ impl Reporter {
     /// Sends the crash to the runner. Returns false if that is not possible.
     #[inline(never)]
     fn send(&self, thread: c_int, signal: c_int, info: &siginfo_t, context: &ucontext_t) -> bool {
-        let is_fault = info.si_code > 0 && matches!(signal, libc::SIGSEGV | libc::SIGBUS);
+        // The kernel does not know the address of an access that the processor refuses as such.
+        let is_fault = info.si_code > 0
+            && info.si_code != SI_KERNEL
+            && matches!(signal, libc::SIGSEGV | libc::SIGBUS);
         // SAFETY: the kernel sets the address in both signals.
         let address = is_fault.then(|| unsafe { info.si_addr() } as u64);
         let registers = Registers::of_signal(context);
         let answer = Answer::Crashing(Crash { thread, signal, address, registers });
-        // Longer than the answer.
+        // Longer than the answer. A line begins, also after a part of another thread's.
         let mut line = [b'\n'; 512];
-        let mut left = &mut line[..511];
+        let mut left = &mut line[1..511];
         // Numbers are written without an allocation.
         if serde_json::to_writer(&mut left, &answer).is_err() {
             return false;
@@ -186,12 +195,16 @@ impl Reporter {
         usize::try_from(sent) == Ok(length)
     }
 
-    /// Gives a signal back to its previous action.
+    /// Gives a signal back to its previous action, and to the default action if it comes again: the handler
+    /// of a driver may have set this one again, which it found when it was set.
     fn give_back(&self, signal: c_int) {
-        let position = SIGNALS.iter().position(|known| *known == signal);
-        if let Some(previous) = position.map(|position| &self.previous[position]) {
-            // SAFETY: the action was in force before.
-            unsafe { sigaction(signal, previous, ptr::null_mut()) };
+        let Some(position) = SIGNALS.iter().position(|known| *known == signal) else { return };
+        let bit = 1 << position;
+        let was_given_back = GIVEN_BACK.fetch_or(bit, Ordering::Relaxed) & bit != 0;
+        // SAFETY: all zeros is the default action, and the previous one was in force before.
+        unsafe {
+            let action = if was_given_back { mem::zeroed() } else { self.previous[position] };
+            sigaction(signal, &action, ptr::null_mut());
         }
     }
 }

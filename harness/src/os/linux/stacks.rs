@@ -37,8 +37,8 @@ const STANDSTILL_LIMIT: Duration = Duration::from_secs(3);
 /// the main thread. A thread that has crashed goes on as soon as the stacks are there, before their
 /// functions have names.
 ///
-/// The work is done by a thread of its own, since a file system, or a thread in the kernel, may hang. It
-/// ends at the latest when the process is killed.
+/// The work is done by threads of their own, since a file system, or a thread in the kernel, may hang. They
+/// end by themselves.
 pub fn take(process: Pid, crash: Option<Crash>) -> Stacks {
     let deadline = Instant::now() + LIMIT;
     let (sender, receiver) = mpsc::channel();
@@ -72,9 +72,12 @@ fn send_stacks<E>(
     crash: Option<Crash>,
     mut send: impl FnMut(Stacks) -> Result<(), E>,
 ) -> Result<(), E> {
-    let (mut unwound, modules, more_threads) = match unwound(process, crash) {
-        Ok(unwound) => unwound,
-        Err(error) => return send(Stacks::none(error)),
+    // With the thread that traces, the tracing of threads ends that did not stop.
+    let tracing = thread::spawn(move || unwound(process, crash));
+    let (mut unwound, modules, more_threads) = match tracing.join() {
+        Ok(Ok(unwound)) => unwound,
+        Ok(Err(error)) => return send(Stacks::none(error)),
+        Err(_) => return send(Stacks::none("the unwinder panicked")),
     };
     let named = |unwound: &[Unwound], symbols: &Symbols<'_>| Stacks {
         threads: unwound.iter().map(|thread| thread.named(symbols)).collect(),

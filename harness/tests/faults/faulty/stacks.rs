@@ -67,6 +67,10 @@ fn calls_null() {
     // SAFETY: none, on purpose: this is the crash. The reference is never looked at.
     unsafe {
         let null: *const fn() = (&raw const null).cast();
-        std::arch::asm!("call {}", in(reg) null.cast::<usize>().read());
+        let null = null.cast::<usize>().read();
+        #[cfg(target_arch = "x86_64")]
+        std::arch::asm!("call {}", in(reg) null);
+        #[cfg(target_arch = "aarch64")]
+        std::arch::asm!("blr {}", in(reg) null);
     }
 }

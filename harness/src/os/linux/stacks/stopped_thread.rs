@@ -76,7 +76,7 @@ impl StoppedThread {
 
 impl Drop for StoppedThread {
     fn drop(&mut self) {
-        // A thread that has not stopped is detached at the end of this thread.
+        // A thread that has not stopped is detached when the tracing thread ends.
         let _ = ptrace::detach(self.id, self.signal);
     }
 }
