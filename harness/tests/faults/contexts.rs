@@ -80,12 +80,12 @@ fn tests_that_reuse_make_no_context() {
         .map(|test| ["fresh", "reuse"].map(|contexts| contexts_made(contexts, test)));
     assert_eq!(twelve[0], one[0] + 11, "fresh contexts");
     assert_eq!(twelve[1], one[1], "reused contexts");
-    // That of the worker, which is also the first of a test that reuses, and that of its last probe.
+    // One is the worker's, which is also the first of a test that reuses; one is its last probe's.
     assert_eq!(one, [3, 2]);
 }
 
 fn a_worker_keeps_few_contexts() {
-    // Of the 8 contexts of the first test, the second reuses 4. The last one is that of the probe.
+    // The second test reuses 4 of the 8 contexts of the first. The last one is the probe's.
     assert_eq!(contexts_made("reuse", "has_many_contexts"), 8 + 4 + 1);
 }
 
