@@ -85,23 +85,25 @@ fn a_hang_shows_the_functions_of_the_driver() {
     assert_eq!(result.verdict, Verdict::Timeout);
     let stacks = stacks(result);
     let thread = &stacks.threads[0];
-    // PoCL has no symbols for its functions.
-    let is_driver = |frame: &&Frame| frame.to_string().starts_with("? (libpocl");
-    assert!(thread.frames[..position(thread, "clWaitForEvents")].iter().any(|f| is_driver(&f)));
+    // Some builds of PoCL have the places of its functions, others not even their names.
+    let has_driver =
+        |text: &str| text.contains(" (libpocl") || text.contains("/pocl/lib/CL/devices/");
+    assert!(
+        thread.frames[..position(thread, "clWaitForEvents")]
+            .iter()
+            .any(|frame| has_driver(&frame.to_string()))
+    );
     let test = position(thread, "stacks::_::waits_in_the_driver");
     assert!(position(thread, "clWaitForEvents") < test, "{stacks}");
     let location = thread.frames[test].location.as_ref().expect("a place");
     assert!(location.file.ends_with("tests/faults/faulty/stacks.rs"), "{location:?}");
     // PoCL has a thread for each processor.
     assert!(stacks.threads.len() > 1, "{stacks}");
-    assert!(page.contains(" ? (libpocl") && page.contains("clWaitForEvents"), "{page}");
+    assert!(has_driver(&page) && page.contains("clWaitForEvents"), "{page}");
     assert!(!page.contains("stacks::_::waits_in_the_driver at"), "not among the ten: {page}");
     let (_, device) = result.test_and_device();
     let all = run.standard_error(device);
-    assert!(
-        all.contains(" ? (libpocl") && all.contains("stacks::_::waits_in_the_driver at"),
-        "{all}"
-    );
+    assert!(has_driver(&all) && all.contains("stacks::_::waits_in_the_driver at"), "{all}");
 }
 
 fn a_deadlock_shows_both_threads() {
