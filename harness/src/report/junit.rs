@@ -29,7 +29,8 @@ use crate::verdict::Verdict;
 /// `failure`; a crash, a timeout and a test that was not run are an `error`; what was skipped, ignored or
 /// failed as expected is `skipped`, with the reason. The earlier attempts that went wrong are
 /// `flakyFailure` and `flakyError` if the test is flaky, else `rerunFailure` and `rerunError`, as in the
-/// files of Maven's Surefire. A lost device is one `error`, and the tests that were not run because of it are `skipped`.
+/// files of Maven's Surefire. A lost device is one `error`, and the tests that were not run because of it are
+/// `skipped`.
 ///
 /// # Errors
 ///

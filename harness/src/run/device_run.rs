@@ -387,8 +387,8 @@ impl<'a> DeviceRun<'a> {
     }
 
     /// Runs tests again in a fresh worker, in fresh contexts, and then waits for a crash. If the worker is
-    /// lost, probes the device. The log has neither starts nor results of these tests. Returns `None` if the run is stopped,
-    /// no worker starts, or `end` comes or the hang budget is spent before.
+    /// lost, probes the device. The log has neither starts nor results of these tests. Returns `None` if the
+    /// run is stopped, no worker starts, or `end` comes or the hang budget is spent before.
     pub fn replay(
         &self,
         positions: &[usize],

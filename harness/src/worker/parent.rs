@@ -308,7 +308,7 @@ impl Worker {
                     && !self.process.has_closed_a_stream();
                 attempt.duration = ended.duration;
                 // The test has survived the signal.
-                self.stacks = None;
+                (self.stacks, self.stacks_time) = (None, Duration::ZERO);
                 attempt.properties = ended.properties;
                 attempt.left_behind = ended.left_behind;
                 attempt.leaks = ended.leaks;

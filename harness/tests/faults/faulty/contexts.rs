@@ -74,7 +74,7 @@ static IS_BROKEN: AtomicBool = AtomicBool::new(false);
 
 #[clmatrix_harness::test(requires(opencl = "3.0"))]
 fn marks_its_context(ctx_factory: CtxFactory) -> Result<()> {
-    unsafe extern "C" fn ended(_: cl_context, _: *mut c_void) {
+    extern "C" fn ended(_: cl_context, _: *mut c_void) {
         MARKED.store(0, Ordering::SeqCst);
     }
     let context = ctx_factory()?;
