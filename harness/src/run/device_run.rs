@@ -364,11 +364,16 @@ impl<'a> DeviceRun<'a> {
         attempt.number = number;
         attempt.worker = Some(worker.number);
         Self::fail_by_settings(settings, entry.test, &mut attempt);
-        if worker.worker.has_reused_context()
-            && let Some(outcome) = &attempt.outcome
-        {
+        if let Some(outcome) = &attempt.outcome {
             let verdict = judge(outcome, self.expectation(position).as_ref());
-            attempt.reused_context = Some(verdict).filter(|verdict| !verdict.is_as_expected());
+            if worker.worker.has_reused_context() || worker.has_survived_failure {
+                attempt.reused_context = Some(verdict).filter(|verdict| !verdict.is_as_expected());
+            }
+            let goes_on = attempt.process_is_as_before && attempt.has_left_nothing;
+            if verdict == Verdict::ExpectedFail && goes_on {
+                attempt.worker_survived = true;
+                worker.has_survived_failure = true;
+            }
         }
         if let Some(Outcome::TimedOut { .. }) = attempt.outcome {
             self.hang_budget.add(attempt.duration);
@@ -436,7 +441,10 @@ impl<'a> DeviceRun<'a> {
             if matches!(last.outcome, Outcome::TimedOut { .. }) && left < limit {
                 return None;
             }
-            if !attempt.worker_survived {
+            let goes_on = attempt.process_is_as_before
+                && judge(&last.outcome, self.expectation(position).as_ref())
+                    == Verdict::ExpectedFail;
+            if !attempt.worker_survived && !goes_on {
                 return Some(last);
             }
         }
@@ -491,9 +499,11 @@ impl<'a> DeviceRun<'a> {
                 location: None,
             });
             attempt.worker_survived = false;
+            attempt.has_left_nothing = false;
         } else if leaves_too_much {
             let message = events::left_behind_text(&attempt.left_behind);
             attempt.worker_survived = false;
+            attempt.has_left_nothing = false;
             attempt.outcome = Some(Outcome::Failed { message, location: Some(test.location()) });
         }
     }

@@ -13,6 +13,8 @@ pub(super) struct TestWorker {
     pub tests: usize,
     /// The last tests that it has run, in their order.
     pub history: Vec<Ran>,
+    /// True if it goes on after a test that failed.
+    pub has_survived_failure: bool,
 }
 
 /// The fewest tests that a worker remembers, and half of the most: the cause of a crash is near.
@@ -21,7 +23,7 @@ const REMEMBERED: usize = 1000;
 impl TestWorker {
     pub fn new(mut worker: Worker, number: u32) -> Self {
         worker.takes_stacks = true;
-        Self { worker, number, tests: 0, history: Vec::new() }
+        Self { worker, number, tests: 0, history: Vec::new(), has_survived_failure: false }
     }
 
     /// Adds a test that has run.

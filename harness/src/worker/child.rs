@@ -184,15 +184,19 @@ impl WorkerState {
         if std::process::id() != self.process {
             return None;
         }
-        let leaks = check.map(LeakCheck::end).filter(|_| self.finds_leaks).unwrap_or_default();
+        let leaks = check.map(LeakCheck::end);
+        let mut has_left_nothing = reuses && matches!(leaks, Some(None));
+        let leaks = leaks.flatten().filter(|_| self.finds_leaks).unwrap_or_default();
         let left = self.baseline.restore();
-        // The changes of a failed test end with this process.
-        if !matches!(outcome, Outcome::Failed { .. })
+        let has_failed = matches!(outcome, Outcome::Failed { .. });
+        // Unless the worker can go on, the leaks of a failed test end with this process.
+        if (!has_failed || has_left_nothing)
             && let Some(has_leaked) = os::finds_leaks()
         {
             // The sanitizer has started a symbolizer, which it uses again.
             self.baseline.keep_children();
-            if has_leaked {
+            has_left_nothing &= !has_leaked;
+            if has_leaked && !has_failed {
                 outcome = Outcome::Failed {
                     message: "it leaks memory, as LeakSanitizer reports".to_owned(),
                     location: Some(test.location()),
@@ -212,6 +216,7 @@ impl WorkerState {
             leaks,
             resident,
             is_as_before,
+            has_left_nothing,
             has_reused_context,
             keeps_used_context,
         };

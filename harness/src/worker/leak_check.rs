@@ -33,9 +33,9 @@ impl LeakCheck {
         Self { objects: live_objects(), references: clmatrix::context_references() }
     }
 
-    /// Returns what the test left behind, a line each. Releases its contexts, unless nothing of the test is
-    /// left and they are for later tests.
-    pub(super) fn end(self) -> Vec<String> {
+    /// Returns what the test left behind, a line each, or `None` if nothing of the test is left. Releases the
+    /// contexts of the test, unless nothing is left and they are for later tests.
+    pub(super) fn end(self) -> Option<Vec<String>> {
         clmatrix::clear_first_arg_caches();
         let mut contexts = kept().take();
         let mut for_later = Vec::new();
@@ -44,12 +44,14 @@ impl LeakCheck {
             let ended = contexts.extract_if(.., |context| !context.is_left_behind());
             for_later.extend(ended.filter(|context| context.is_for_later));
             if contexts.is_empty() && self.new_objects() == 0 {
-                if clmatrix::context_references() <= self.references {
-                    // Released without the lock: a release takes time.
-                    let used = kept().make_idle(for_later);
-                    drop(used);
+                if clmatrix::context_references() > self.references {
+                    return Some(Vec::new());
                 }
-                return Vec::new();
+                // Released without the lock: a release takes time.
+                let used = kept().make_idle(for_later);
+                let is_nothing_left = used.is_empty();
+                drop(used);
+                return (!is_nothing_left).then(Vec::new);
             }
         }
         let mut notes = Vec::new();
@@ -66,7 +68,7 @@ impl LeakCheck {
         if objects > 0 {
             notes.push(counted(objects, "memory object"));
         }
-        notes
+        Some(notes)
     }
 
     fn new_objects(&self) -> usize {

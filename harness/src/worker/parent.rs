@@ -139,6 +139,10 @@ pub struct Attempt {
     pub stacks_time: Duration,
     /// True if the worker is still good for another test.
     pub worker_survived: bool,
+    /// True if the process of the worker is as before the test.
+    pub process_is_as_before: bool,
+    /// True if the worker reuses contexts and has found nothing of the test in the driver.
+    pub has_left_nothing: bool,
     /// The verdict of this attempt, or of the one that it repeats, in a context that another test had before,
     /// if that was unexpected.
     pub reused_context: Option<Verdict>,
@@ -302,10 +306,12 @@ impl Worker {
         self.has_reused_context = self.keeps_used_context && !test.fresh_context;
         attempt.outcome = match exchange {
             Reply::Answered(Answer::Done { ended, .. }) => {
+                attempt.process_is_as_before =
+                    ended.is_as_before && !self.process.has_closed_a_stream();
+                attempt.has_left_nothing = ended.has_left_nothing;
                 // A failed test may leave anything behind, so the next one gets a fresh process.
-                attempt.worker_survived = ended.is_as_before
-                    && matches!(ended.outcome, Outcome::Passed | Outcome::Skipped { .. })
-                    && !self.process.has_closed_a_stream();
+                attempt.worker_survived = attempt.process_is_as_before
+                    && matches!(ended.outcome, Outcome::Passed | Outcome::Skipped { .. });
                 attempt.duration = ended.duration;
                 // The test has survived the signal.
                 (self.stacks, self.stacks_time) = (None, Duration::ZERO);

@@ -194,6 +194,9 @@ pub struct Ended {
     pub resident: Option<u64>,
     /// True if each change is undone.
     pub is_as_before: bool,
+    /// True if a worker that reuses contexts has found nothing of the test in the driver.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_left_nothing: bool,
     /// True if the test had a context that another test had before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_reused_context: bool,

@@ -1,5 +1,6 @@
 //! Contexts that tests reuse.
 
+use std::fmt::Display;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -20,6 +21,8 @@ pub const CHECKS: &[Check] = &[
     ("contexts::the_log_says_which_contexts_tests_have", the_log_says_which_contexts_tests_have),
     ("contexts::a_result_in_a_fresh_context_counts", a_result_in_a_fresh_context_counts),
     ("contexts::equal_results_have_no_note", equal_results_have_no_note),
+    ("contexts::a_worker_outlives_expected_failures", a_worker_outlives_expected_failures),
+    ("contexts::a_failure_after_a_failure_is_repeated", a_failure_after_a_failure_is_repeated),
     ("contexts::an_order_is_told_from_a_context", an_order_is_told_from_a_context),
     ("contexts::libtest_counts_different_results", libtest_counts_different_results),
 ];
@@ -32,7 +35,7 @@ struct ContextsRun {
 
 impl ContextsRun {
     /// A run with `--contexts`.
-    fn new(contexts: &str, tests: &[&str], options: &[&str]) -> Self {
+    fn new(contexts: &str, tests: &[impl Display], options: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let mut command = child(COMMAND, &["run", "--contexts", contexts, "--report-dir"]);
         command.arg(folder.path()).args(options);
@@ -45,6 +48,19 @@ impl ContextsRun {
         let mut run = Self::new("reuse", tests, options);
         run.command.args(["--devices", "pocl"]);
         run
+    }
+
+    /// Expects failures of a test.
+    fn expect_failures(&mut self, test: &str) {
+        let expectations = self.folder.path().join("expectations");
+        fs::create_dir(&expectations).expect("a folder");
+        let entry = format!(
+            "[[expect]]\ntest = \"*::{test}\"\nid = \"*\"\nstatus = \"fail\"\nreason = \"bug 7\"\n"
+        );
+        fs::write(expectations.join("all.toml"), entry).expect("it is written");
+        let config = self.folder.path().join("clmatrix.toml");
+        fs::write(&config, "").expect("it is written");
+        self.command.env("CLMATRIX_CONFIG", config);
     }
 
     /// Runs the tests. Returns the exit status and the page.
@@ -158,14 +174,7 @@ fn the_log_says_which_contexts_tests_have() {
 /// Checks a test whose results in a reused and in a fresh context differ.
 fn differs(test: &str, before: Verdict, after: Verdict, note: &str) {
     let mut run = ContextsRun::of_reuse(&["marks_its_context@", &format!("{test}@")], &[]);
-    let expectations = run.folder.path().join("expectations");
-    fs::create_dir(&expectations).expect("a folder");
-    let entry = "[[expect]]\ntest = \"*::needs_a_marked_context\"\nid = \"*\"\nstatus = \"fail\"\n\
-                 reason = \"bug 7\"\n";
-    fs::write(expectations.join("all.toml"), entry).expect("it is written");
-    let config = run.folder.path().join("clmatrix.toml");
-    fs::write(&config, "").expect("it is written");
-    run.command.env("CLMATRIX_CONFIG", config);
+    run.expect_failures("needs_a_marked_context");
     let (status, page) = run.end();
     assert_eq!(status, Some(0), "{page}");
     let result = run.result(test);
@@ -204,6 +213,47 @@ fn equal_results_have_no_note() {
     assert_eq!((result.verdict, result.reused_context), (Verdict::Fail, None));
     assert_eq!(result.earlier.len(), 1);
     assert!(!page.contains("reused"), "{page}");
+}
+
+/// If nothing of the test is left.
+fn a_worker_outlives_expected_failures() {
+    let tests = ["precedes_failures", "fails_and_leaves_nothing", "follows_failures"];
+    for (contexts, expected, outlives) in [
+        ("reuse", "fails_and_leaves_*", [true, true]),
+        ("fresh", "fails_and_leaves_*", [true, false]),
+        // The repeat of an unexpected failure is in a fresh worker, too.
+        ("reuse", "nothing", [false, false]),
+    ] {
+        let mut run = ContextsRun::new(contexts, &tests.map(|test| format!("{test}@")), &[]);
+        run.command.args(["--devices", "pocl"]);
+        run.expect_failures(expected);
+        let (_, page) = run.end();
+        let [before, failed, after] =
+            tests.map(|test| run.result(test).worker.expect("it has run"));
+        assert_eq!([before == failed, failed == after], outlives, "{page}");
+    }
+    let tests = ["precedes_failures@", "fails_and_leaves_a_queue@", "follows_failures@"];
+    let mut run = ContextsRun::of_reuse(&tests, &[]);
+    run.expect_failures("fails_and_leaves_*");
+    let (status, page) = run.end();
+    assert_eq!(status, Some(0), "{page}");
+    let [before, failed, after] =
+        tests.map(|test| run.result(test.trim_end_matches('@')).worker.expect("it has run"));
+    assert_eq!([before == failed, failed == after], [true, false], "{page}");
+}
+
+fn a_failure_after_a_failure_is_repeated() {
+    let mut run =
+        ContextsRun::of_reuse(&["fails_and_leaves_nothing@", "needs_the_process_only@"], &[]);
+    run.expect_failures("fails_and_leaves_*");
+    let (status, page) = run.end();
+    assert_eq!(status, Some(0), "{page}");
+    let result = run.result("needs_the_process_only");
+    assert_eq!(
+        (result.verdict, result.reused_context),
+        (Verdict::Pass, Some(Verdict::Fail)),
+        "{page}"
+    );
 }
 
 fn an_order_is_told_from_a_context() {

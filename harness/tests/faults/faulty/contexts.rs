@@ -130,3 +130,34 @@ fn needs_its_process(ctx_factory: CtxFactory) {
     is_marked(ctx_factory);
     assert!(!IS_BROKEN.load(Ordering::SeqCst), "another test broke the process");
 }
+
+#[clmatrix_harness::test]
+fn precedes_failures(ctx_factory: CtxFactory) -> Result<()> {
+    context(ctx_factory).map(drop)
+}
+
+#[clmatrix_harness::test]
+fn fails_and_leaves_nothing(ctx_factory: CtxFactory) {
+    let context = context(ctx_factory).expect("a context");
+    let queue = CommandQueue::new(&context).expect("a queue");
+    IS_BROKEN.store(true, Ordering::SeqCst);
+    panic!("{:p}", queue.as_raw());
+}
+
+/// It has no context, so only its process can change its result.
+#[clmatrix_harness::test]
+fn needs_the_process_only() {
+    assert!(!IS_BROKEN.load(Ordering::SeqCst), "another test broke the process");
+}
+
+#[clmatrix_harness::test]
+fn fails_and_leaves_a_queue(ctx_factory: CtxFactory) {
+    let context = context(ctx_factory).expect("a context");
+    mem::forget(CommandQueue::new(&context).expect("a queue"));
+    panic!("it leaves a queue");
+}
+
+#[clmatrix_harness::test]
+fn follows_failures(ctx_factory: CtxFactory) -> Result<()> {
+    context(ctx_factory).map(drop)
+}
