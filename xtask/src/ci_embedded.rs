@@ -19,14 +19,16 @@ const TARGET_LIMIT: u64 = 2_000_000_000;
 /// How the names of the variables start that choose devices or change how they are tested.
 const HIDDEN: [&str; 5] = ["CLMATRIX_", "PYOPENCL_", "OCL_", "OPENCL_", "POCL_"];
 
-/// Runs `cargo xtask matrix`, whose tests reuse contexts, and `cargo xtask test`, whose tests have fresh ones, on
-/// the embedded default, both even if the first fails. Fails if the target folder is too large then.
+/// Runs `cargo xtask matrix`, whose tests reuse contexts, and `cargo xtask test`, where the tests of the harness's
+/// fault tests do so, on the embedded default, both even if the first fails. Fails if the target folder is too
+/// large then.
 pub fn run(workspace: &Workspace) -> Result<ExitCode> {
     let mut failed = Vec::new();
     for (task, arguments) in [("matrix", &["--", "--contexts", "reuse"][..]), ("test", &[])] {
         let mut command = workspace.cargo();
         command.args(["xtask", task, "--from", "embedded"]).args(arguments);
         hide_variables(&mut command);
+        command.env("CLMATRIX_FAULTS_CONTEXTS", "reuse");
         if !process::status(&mut command)?.success() {
             failed.push(format!("`cargo xtask {task} --from embedded` failed"));
         }

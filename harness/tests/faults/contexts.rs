@@ -163,8 +163,9 @@ fn the_log_says_which_contexts_tests_have() {
     run.end();
     assert_eq!(logged(run.folder.path()), ["reuse"]);
     let folder = tempfile::tempdir().expect("a folder");
-    let mut command = child(COMMAND, &["run", "faulty::contexts::has_a_context@", "--report-dir"]);
-    command.arg(folder.path());
+    // `child` may add `--contexts` to its arguments.
+    let mut command = child(COMMAND, &[]);
+    command.args(["run", "faulty::contexts::has_a_context@", "--report-dir"]).arg(folder.path());
     output(command);
     // All devices of these tests are CPUs.
     let devices = log(folder.path()).header.devices.len();

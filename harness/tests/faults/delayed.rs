@@ -27,16 +27,14 @@ pub const CHECKS: &[Check] = &[
 ];
 
 /// The run of some tests of `faulty::delayed` on PoCL: its status and log.
-fn run(filter: &str, bomb: &str, only: bool, config: &str) -> (Option<i32>, RunLog) {
+fn run(filter: &str, bomb: &str, only: bool, options: &[&str]) -> (Option<i32>, RunLog) {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut command = child(COMMAND, &["run", filter, "--report-dir"]);
-    command.arg(folder.path()).env("CLMATRIX_TEST", "pocl").env(BOMB, bomb);
+    let mut command = child(COMMAND, &[&["run", filter], options].concat());
+    command.arg("--report-dir").arg(folder.path());
+    command.env("CLMATRIX_TEST", "pocl").env(BOMB, bomb);
     if only {
         command.env(ONLY_BOMB, folder.path());
     }
-    let file = folder.path().join("clmatrix.toml");
-    std::fs::write(&file, config).expect("it is written");
-    command.env("CLMATRIX_CONFIG", file);
     let ended = output(command);
     (ended.status.code(), log(folder.path()))
 }
@@ -65,19 +63,19 @@ fn is_charged(log: &RunLog, number: u32) {
 
 fn a_crash_after_the_last_test_is_seen() {
     let (status, log) =
-        run("faulty::delayed::takes_ten_milliseconds::number_01_1@", "1 10", false, "");
+        run("faulty::delayed::takes_ten_milliseconds::number_01_1@", "1 10", false, &[]);
     assert_eq!(status, Some(1));
     assert_eq!(log.results.len(), 1);
     is_charged(&log, 1);
     assert_eq!(log.charges[0].by, None);
 }
 
-/// The configuration of tests that reuse contexts.
-const REUSE: &str = "[profile.default]\ncontexts = \"reuse\"\n";
+const FRESH: [&str; 2] = ["--contexts", "fresh"];
+const REUSE: [&str; 2] = ["--contexts", "reuse"];
 
 fn a_cause_some_tests_before_is_found() {
-    for config in ["", REUSE] {
-        let (status, log) = run("takes_ten_milliseconds", "5 200", false, config);
+    for contexts in [FRESH, REUSE] {
+        let (status, log) = run("takes_ten_milliseconds", "5 200", false, &contexts);
         assert_eq!(status, Some(1));
         is_charged(&log, 5);
         assert!(log.charges[0].by.is_some());
@@ -86,7 +84,7 @@ fn a_cause_some_tests_before_is_found() {
 }
 
 fn a_crash_in_a_reused_context_that_does_not_repeat_is_a_note() {
-    let (status, log) = run("takes_ten_milliseconds", "5 200", true, REUSE);
+    let (status, log) = run("takes_ten_milliseconds", "5 200", true, &REUSE);
     assert_eq!(status, Some(0));
     assert!(log.results.iter().all(|result| result.verdict == Verdict::Pass));
     let before: Vec<_> = log.results.iter().filter_map(|result| result.reused_context).collect();
@@ -94,7 +92,7 @@ fn a_crash_in_a_reused_context_that_does_not_repeat_is_a_note() {
 }
 
 fn a_crash_that_does_not_repeat_has_candidates() {
-    let (status, log) = run("takes_ten_milliseconds", "5 200", true, "");
+    let (status, log) = run("takes_ten_milliseconds", "5 200", true, &FRESH);
     assert_eq!(status, Some(1));
     assert!(log.charges.is_empty(), "{:?}", log.charges);
     let (last, tests) = log.results.split_last().expect("results");
@@ -109,8 +107,8 @@ fn a_crash_that_does_not_repeat_has_candidates() {
 
 /// Two workers die at the same time. Each death may be the other's fault, but not both.
 fn a_crash_near_another_is_not_lost() {
-    let slots = "[profile.default]\nslots = 2\n";
-    let (status, log) = run("takes_ten_milliseconds", "1,2 100", true, slots);
+    let options = ["--slots", "2", "--contexts", "fresh"];
+    let (status, log) = run("takes_ten_milliseconds", "1,2 100", true, &options);
     assert_eq!(status, Some(1));
     let last = log.results.last().expect("results");
     assert!(last.test.starts_with("worker::delayed-crash@"), "{}: {:?}", last.test, last.outcome);
@@ -118,10 +116,14 @@ fn a_crash_near_another_is_not_lost() {
 
 fn a_crash_of_an_exit_handler_is_seen_on_demand() {
     let test = "registers_an_exit_handler";
-    let (status, unchecked) = run(test, "", false, "");
+    let (status, unchecked) = run(test, "", false, &[]);
     assert_eq!((status, unchecked.results.len()), (Some(0), 1));
-    let check = "[[override]]\ndevice = \"*\"\nexit-check = true\n";
-    let (status, log) = run(test, "", false, check);
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("clmatrix.toml");
+    let config = "[[override]]\ndevice = \"*\"\nexit-check = true\n";
+    std::fs::write(&file, config).expect("it is written");
+    let check = ["--config", file.to_str().expect("text")];
+    let (status, log) = run(test, "", false, &check);
     assert_eq!(status, Some(1));
     let [passed, exit] = &log.results[..] else { panic!("{:?}", log.results) };
     assert_eq!(passed.verdict, Verdict::Pass);

@@ -42,7 +42,8 @@ const TESTS: usize = 12;
 
 impl SickRun {
     fn new(mode: &str, contexts: &str) -> Self {
-        let mut sick = Self::of(&["run", "faulty::sick::", "--report-dir"], mode, contexts);
+        let arguments = ["run", "faulty::sick::", "--contexts", "fresh", "--report-dir"];
+        let mut sick = Self::of(&arguments, mode, contexts);
         sick.command.arg(sick.folder.path());
         sick
     }

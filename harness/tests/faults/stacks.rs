@@ -37,10 +37,21 @@ struct StackRun {
 
 impl StackRun {
     fn of(test: &str) -> Self {
+        Self::with(&["--include-ignored"], test)
+    }
+
+    /// A run on PoCL in which each test makes a context, which a layer makes go wrong.
+    fn with_layer(mode: &str, contexts: &str) -> Self {
+        let mut run = Self::with(&["--contexts", "fresh"], "sick::");
+        context_layer(&mut run.command, run.folder.path(), mode, contexts);
+        run
+    }
+
+    fn with(options: &[&str], test: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let test = format!("faulty::{test}");
-        let mut command = child(COMMAND, &["run", &test, "--include-ignored", "--report-dir"]);
-        command.arg(folder.path()).env("CLMATRIX_TEST", "pocl");
+        let mut command = child(COMMAND, &[&["run"], options].concat());
+        command.arg(format!("faulty::{test}")).arg("--report-dir").arg(folder.path());
+        command.env("CLMATRIX_TEST", "pocl");
         Self { folder, command }
     }
 
@@ -117,9 +128,8 @@ fn a_deadlock_shows_both_threads() {
 }
 
 fn a_null_write_of_a_driver_shows_its_function() {
-    let mut run = StackRun::of("sick::");
     // The first is that of the worker before its first test.
-    context_layer(&mut run.command, run.folder.path(), "null-write", "2-2");
+    let mut run = StackRun::with_layer("null-write", "2-2");
     let (page, log) = run.end();
     let result = log.results.iter().find(|result| result.verdict == Verdict::Crash);
     let result = result.expect("a crash");
@@ -133,8 +143,7 @@ fn a_null_write_of_a_driver_shows_its_function() {
 
 /// The handler of the layer has that of the worker as its previous action, and the other way round.
 fn a_handler_of_a_driver_that_raises_again_hides_no_crash() {
-    let mut run = StackRun::of("sick::");
-    context_layer(&mut run.command, run.folder.path(), "handler", "2-3");
+    let mut run = StackRun::with_layer("handler", "2-3");
     let (page, log) = run.end();
     let mut unexpected = log.results.iter().filter(|result| !result.verdict.is_as_expected());
     let (how, signal) = crash(unexpected.next().expect("a crash"));

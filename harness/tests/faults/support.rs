@@ -22,10 +22,19 @@ pub const LIBTEST: &str = "libtest";
 /// More than any step here needs on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// The variable with the contexts of tests in `clmatrix run` without `--contexts`.
+const CONTEXTS: &str = "CLMATRIX_FAULTS_CONTEXTS";
+
 /// This executable as `clmatrix`, or as a test target.
 pub fn child(role: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this executable has a path"));
-    command.env(ROLE, role).args(arguments).stdin(Stdio::null());
+    command.env(ROLE, role).stdin(Stdio::null());
+    match (arguments, std::env::var_os(CONTEXTS)) {
+        (["run", options @ ..], Some(contexts)) if !options.contains(&"--contexts") => {
+            command.args(["run", "--contexts"]).arg(contexts).args(options)
+        }
+        _ => command.args(arguments),
+    };
     // Expectations and profiles of the repository are about other tests.
     command.env_remove("CLMATRIX_PROFILE").env_remove("CLMATRIX_REPORT_DIR").env_remove("NEXTEST");
     command

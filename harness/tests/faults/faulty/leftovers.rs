@@ -173,7 +173,7 @@ fn fails_and_leaves_a_daemon(ctx_factory: CtxFactory) {
     panic!("as it should");
 }
 
-#[clmatrix_harness::test]
+#[clmatrix_harness::test(fresh_context)]
 fn makes_a_buffer(ctx_factory: CtxFactory) {
     let context = ctx_factory().expect("a context");
     Buffer::new(&context, MemFlags::READ_WRITE, 64).expect("a buffer");
