@@ -1,13 +1,11 @@
 //! Debian's and Ubuntu's packages.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::process::{output, run};
+use crate::process::{self, output, run};
 
 /// Installs those packages that are missing and that this release has, without the packages that
 /// they recommend.
@@ -80,8 +78,7 @@ fn apt_get() -> Result<Command> {
         "this machine has no apt-get: `cargo xtask provision` is for Debian and Ubuntu. \
          `cargo xtask matrix` and `cargo xtask test` work elsewhere"
     );
-    // The files of a process in /proc belong to its effective user.
-    let is_root = fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0);
+    let is_root = process::is_root();
     let mut command = Command::new(if is_root { "env" } else { "sudo" });
     if !is_root {
         ensure!(

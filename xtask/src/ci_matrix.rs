@@ -127,7 +127,8 @@ pub fn pocl_environment(runtimes: &Path) -> Option<Environment> {
     Some(Environment::blank().set("OCL_ICD_VENDORS", icd))
 }
 
-fn vendors_folder(runtimes: &Path) -> PathBuf {
+/// The folder of the drivers' `.icd` files.
+pub fn vendors_folder(runtimes: &Path) -> PathBuf {
     runtimes.join("ci-vendors")
 }
 

@@ -21,6 +21,7 @@ mod oracle;
 mod process;
 mod sanitize;
 mod schema;
+mod slurm;
 mod stress;
 mod vendors;
 mod wheels;
@@ -130,6 +131,13 @@ enum Task {
     /// clmatrix from both. Prints the size of cargo's target folder afterwards, and fails if it is
     /// larger than 2 GB.
     CiEmbedded,
+    /// Run the scripts of config/slurm on a Slurm cluster of four nodes (Debian or Ubuntu; root)
+    ///
+    /// Installs Debian's packages slurm-wlm and munge. Starts the daemons in a temporary folder, on the
+    /// loopback interface, without systemd, and ends them with this command. Runs the suites `buffer`
+    /// and `fill` on the CI matrix without Slurm and by each script, and fails unless all have the same
+    /// results. The reports and the output of daemons and jobs are in target/slurm.
+    TestSlurm,
     /// Print the variables that give other programs the same devices
     ///
     /// Prints nothing if no variable is needed. Like `matrix`, provides a device if there is none,
@@ -284,6 +292,7 @@ fn dispatch(task: Task) -> Result<ExitCode> {
             return Ok(ExitCode::from(u8::from(!passes)));
         }
         Task::CiEmbedded => return ci_embedded::run(&workspace),
+        Task::TestSlurm => slurm::run(&workspace),
         Task::Provision => ci_matrix::provision(&workspace.runtimes),
         Task::Env { devices, format } => print_environment(&workspace, &devices, format),
         Task::Schema { check, profile, logs } => {

@@ -1,6 +1,8 @@
 //! Running other programs: their output kept out of ours, and errors that name the command.
 
+use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode, ExitStatus, Output, Stdio};
 
@@ -49,6 +51,12 @@ pub fn exit_code(status: ExitStatus, is_well_otherwise: bool) -> ExitCode {
 pub fn exec(mut command: Command) -> anyhow::Error {
     let error = command.exec();
     anyhow!(error).context(cannot_start(&command))
+}
+
+/// Returns whether this process belongs to root.
+pub fn is_root() -> bool {
+    // The files of a process in /proc belong to its effective user.
+    fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
 }
 
 fn cannot_start(command: &Command) -> String {

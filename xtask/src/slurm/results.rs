@@ -1,0 +1,104 @@
+//! The results in an event log.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+/// The verdict of each test on each device, by the id of the result.
+#[derive(Debug, Default)]
+pub struct Results(BTreeMap<String, String>);
+
+impl Results {
+    /// Reads an event log. Fails if a result is there twice.
+    pub fn read(log: &str) -> Result<Self> {
+        let mut verdicts = BTreeMap::new();
+        for line in log.lines() {
+            let event: Value =
+                serde_json::from_str(line).with_context(|| format!("not JSON: {line}"))?;
+            if event["event"] == "finished" {
+                let field = |name: &str| event[name].as_str().map(str::to_owned);
+                let result = field("test").zip(field("verdict"));
+                let (id, verdict) = result.with_context(|| format!("no result: {line}"))?;
+                let earlier = verdicts.insert(id, verdict);
+                ensure!(earlier.is_none(), "a second result: {line}");
+            }
+        }
+        Ok(Self(verdicts))
+    }
+
+    /// Adds the results of another log. Fails if a result is in both.
+    pub fn extend(&mut self, other: Self) -> Result<()> {
+        for (id, verdict) in other.0 {
+            let earlier = self.0.insert(id.clone(), verdict);
+            ensure!(earlier.is_none(), "{id} is in two logs");
+        }
+        Ok(())
+    }
+
+    /// The number of results.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Fails, with all differences, unless the results are the expected ones.
+    pub fn ensure_equal(&self, expected: &Self) -> Result<()> {
+        let mut differences = Vec::new();
+        for id in self.0.keys().chain(expected.0.keys()) {
+            let [found, expected] =
+                [self, expected].map(|results| results.0.get(id).map_or("none", String::as_str));
+            let difference = format!("{id}: {found}, expected {expected}");
+            if found != expected && !differences.contains(&difference) {
+                differences.push(difference);
+            }
+        }
+        ensure!(
+            differences.is_empty(),
+            "{} other results:\n{}",
+            differences.len(),
+            differences.join("\n")
+        );
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(results: &[(&str, &str)]) -> String {
+        let line = |(id, verdict): &(&str, &str)| {
+            format!("{{\"event\":\"finished\",\"test\":\"{id}\",\"verdict\":\"{verdict}\"}}\n")
+        };
+        format!("{{\"event\":\"run\"}}\n{}", results.iter().map(line).collect::<String>())
+    }
+
+    fn results(results: &[(&str, &str)]) -> Results {
+        Results::read(&log(results)).unwrap()
+    }
+
+    #[test]
+    fn a_result_that_is_there_twice_is_an_error() {
+        let twice = log(&[("a@d", "pass"), ("b@d", "fail"), ("a@d", "pass")]);
+        assert!(Results::read(&twice).is_err());
+        let (mut left, right) = (results(&[("a@d", "pass")]), results(&[("a@d", "pass")]));
+        assert!(left.extend(right).is_err());
+        left.extend(results(&[("a@e", "pass")])).unwrap();
+        assert_eq!(left.len(), 2);
+    }
+
+    #[test]
+    fn differences_are_lost_added_and_other_results() {
+        let expected = results(&[("a@d", "pass"), ("b@d", "fail"), ("c@d", "pass")]);
+        expected.ensure_equal(&expected).unwrap();
+        let found = results(&[("a@d", "pass"), ("b@d", "pass"), ("d@d", "pass")]);
+        let error = found.ensure_equal(&expected).unwrap_err().to_string();
+        let lines = [
+            "3 other results:",
+            "b@d: pass, expected fail",
+            "d@d: pass, expected none",
+            "c@d: none, expected pass",
+        ];
+        assert_eq!(error, lines.join("\n"));
+    }
+}
