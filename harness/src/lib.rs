@@ -39,6 +39,7 @@ pub mod requirement;
 pub mod run;
 mod serde_time;
 pub mod setup;
+pub mod shard;
 pub mod stacks;
 mod target;
 mod terminal;

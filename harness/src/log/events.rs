@@ -66,8 +66,10 @@ pub enum Event {
     Left(Left),
     /// A device does not work any more. Its other tests are not run.
     DeviceLost(DeviceLost),
-    /// The run is over.
+    /// The run is over, unless `resumed` follows.
     End(End),
+    /// The run goes on, after it was killed or cut short.
+    Resumed(Resumed),
 }
 
 /// A device that the profile expects is not there.
@@ -287,6 +289,23 @@ pub struct End {
     pub counts: BTreeMap<String, u64>,
 }
 
+/// The run goes on, after it was killed or cut short. A test that was started and has not finished until here
+/// is started again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Resumed {
+    /// The time.
+    #[serde(with = "rfc3339")]
+    #[schemars(with = "String")]
+    pub time: SystemTime,
+    /// The name of the machine that ran the tests from here on.
+    pub host: String,
+    /// The command line, word by word.
+    pub command_line: Vec<String>,
+    /// The differences from the machine and the executable of the run so far, a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<String>,
+}
+
 /// The result of one test on one device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "FinishedLine")]
@@ -320,6 +339,9 @@ pub struct TestResult {
     pub reused_context: Option<Verdict>,
     /// The number of this execution of the test, from 1.
     pub attempt: u32,
+    /// True if the test runs again in this round: the result is not its last.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub repeated: bool,
     /// The round of its device over the tests, from 1.
     #[serde(skip_serializing_if = "is_first")]
     pub round: u32,
@@ -389,6 +411,7 @@ impl TestResult {
             broken_by: None,
             reused_context: None,
             attempt: 1,
+            repeated: false,
             round: 1,
             worker: None,
             slot: None,

@@ -46,6 +46,9 @@ pub(super) struct FinishedLine {
     /// Counts the executions of this test on this device, from 1.
     #[serde(default = "first")]
     attempt: u32,
+    /// True if the test runs again in this round: the result is not its last.
+    #[serde(default)]
+    repeated: bool,
     /// The round of the device over its tests, from 1.
     #[serde(default = "first")]
     round: u32,
@@ -118,6 +121,7 @@ impl From<FinishedLine> for TestResult {
             broken_by: line.broken_by,
             reused_context: line.reused_context,
             attempt: line.attempt,
+            repeated: line.repeated,
             round: line.round,
             worker: line.worker,
             slot: line.slot,

@@ -43,6 +43,7 @@ impl Line {
             "charged" => Event::Charged(parse(text, count)?),
             "device-lost" => Event::DeviceLost(parse(text, count)?),
             "end" => Event::End(parse(text, count)?),
+            "resumed" => Event::Resumed(parse(text, count)?),
             _ => return Ok(Self { event: None, unknown_fields: 0 }),
         };
         Ok(Self { event: Some(event), unknown_fields })

@@ -283,6 +283,8 @@ pub struct Sum {
     results: Results,
     unknown_events: u64,
     unknown_fields: u64,
+    /// The time at which the run began or was resumed, and its duration before.
+    resumed: Option<(SystemTime, Duration)>,
 }
 
 impl Sum {
@@ -311,8 +313,9 @@ impl Sum {
             }
             Event::Started(started) => self.results.start(started),
             Event::Finished(mut result) => {
-                let so_far = result.end().duration_since(log.header.time).unwrap_or_default();
-                log.duration = log.duration.max(so_far);
+                let (begin, before) = self.resumed.unwrap_or((log.header.time, Duration::ZERO));
+                let part = result.end().duration_since(begin).unwrap_or_default();
+                log.duration = log.duration.max(before + part);
                 if result.stdout.len() + result.stderr.len() > LONG_OUTPUT
                     && let Some(place) = in_file
                 {
@@ -329,6 +332,12 @@ impl Sum {
                 log.has_ended = true;
                 log.duration = end.duration;
                 log.recorded_status = end.exit_status;
+            }
+            Event::Resumed(resumed) => {
+                log.interrupted = true;
+                log.has_ended = false;
+                log.recorded_status = None;
+                self.resumed = Some((resumed.time, log.duration));
             }
         }
         Ok(())
@@ -510,7 +519,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::log::events::{Characterized, DeviceAbsent, DriverFailed, End};
+    use crate::log::events::{Characterized, DeviceAbsent, DriverFailed, End, Resumed};
     use crate::log::plan::PlannedTests;
     use crate::log::sample::{TIME, device, failed_driver, flaky, header, result};
 
@@ -774,6 +783,34 @@ mod tests {
             // Without its newline, the last line is whole all the same.
             assert_eq!(cut.interrupted, length < bytes.len() - 1, "cut at {length}");
         }
+    }
+
+    #[test]
+    fn a_resumed_run_is_open_again_and_its_pause_does_not_count() {
+        let at = |seconds| SystemTime::UNIX_EPOCH + TIME + Duration::from_secs(seconds);
+        let resumed = Event::Resumed(Resumed {
+            time: at(1000),
+            host: "other".to_owned(),
+            command_line: Vec::new(),
+            differences: Vec::new(),
+        });
+        let late = TestResult { started: at(1002), ..result("s::b@d", Outcome::Passed) };
+        let Event::End(first) = end_after(true, Duration::from_secs(5)) else { unreachable!() };
+        let first = Event::End(End { exit_status: Some(3), ..first });
+        let events = [
+            begin(),
+            plan(&["s::a@d", "s::b@d"]),
+            passed("s::a@d"),
+            first,
+            resumed,
+            Event::Finished(Box::new(late)),
+        ];
+        let sum = |events: &[Event]| RunLog::from_events(events.to_vec()).unwrap();
+        let cut = sum(&events);
+        assert_eq!((cut.has_ended, cut.interrupted, cut.recorded_status), (false, true, None));
+        assert_eq!(cut.duration, Duration::from_millis(7250));
+        let whole = sum(&[&events[..], &[end()]].concat());
+        assert_eq!((whole.is_success(), whole.duration), (true, Duration::from_secs(9)));
     }
 
     #[test]

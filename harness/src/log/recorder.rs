@@ -176,7 +176,7 @@ impl<'a> Recorder<'a> {
 
     /// Records the result of an attempt, and tells the observer that the test is run again.
     pub fn repeated(&self, position: usize, result: TestResult) {
-        self.record(Event::Finished(Box::new(result)));
+        self.record(Event::Finished(Box::new(TestResult { repeated: true, ..result })));
         self.observer.repeated(position);
     }
 

@@ -15,6 +15,7 @@ use crate::os;
 use crate::run::schedule::Run;
 use crate::serde_time::rfc3339;
 use crate::setup::Setup;
+use crate::shard::Shard;
 use crate::target::Target;
 
 /// How, where and when a run was made.
@@ -72,7 +73,10 @@ pub struct RunHeader {
     /// The seed of the order of the tests on each device. Absent if it is the order of the sources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// The id of the run that this run continues.
+    /// The part of the tests. Absent if the run has all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
+    /// The id of the run whose results selected the tests of this run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
 }
@@ -86,6 +90,10 @@ pub struct RunCommand {
     pub rerun: String,
     /// The arguments that select a part of the tests.
     pub filter: Vec<String>,
+    /// The part of these tests that the run has.
+    pub shard: Option<Shard>,
+    /// The id of the run whose results selected the tests.
+    pub parent: Option<String>,
 }
 
 impl RunCommand {
@@ -93,7 +101,7 @@ impl RunCommand {
     pub fn new(rerun: String, filter: Vec<String>) -> Self {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let run_id = format!("{:x}-{:x}", since_epoch.as_millis(), std::process::id());
-        Self { run_id, rerun, filter }
+        Self { run_id, rerun, filter, shard: None, parent: None }
     }
 }
 
@@ -127,7 +135,8 @@ impl RunHeader {
             build_id: std::env::current_exe().ok().and_then(|exe| system::build_id(&exe)),
             filter: command.filter,
             seed: run.seed,
-            parent: None,
+            shard: command.shard,
+            parent: command.parent,
         }
     }
 }

@@ -80,6 +80,7 @@ pub(crate) fn header(devices: Vec<RunDevice>) -> RunHeader {
         build_id: None,
         filter: Vec::new(),
         seed: None,
+        shard: None,
         parent: None,
     }
 }
