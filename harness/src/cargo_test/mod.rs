@@ -125,7 +125,16 @@ fn run_plan(
     let command = RunCommand::new(rerun.clone(), command_line.selection());
     let place = command_line.place(target, setup, plan, &command);
     let report_dir = place.as_ref().map(Place::run_folder);
-    let execution = Execution { target, setup, plan, run, command, place, print_events: false };
+    let execution = Execution {
+        target,
+        setup,
+        plan,
+        run,
+        command,
+        place,
+        junit_file: None,
+        print_events: false,
+    };
     let cells = Cells::new(plan, command_line.echoes());
     let page = Page { command_line, rerun: &rerun, report_dir: report_dir.as_deref() };
     let finished = execution.run(&*cells, || {

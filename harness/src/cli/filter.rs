@@ -27,6 +27,11 @@ impl Filter {
         Ok(Self { patterns })
     }
 
+    /// Returns whether there is no pattern.
+    pub fn is_empty(&self) -> bool {
+        self.patterns.is_empty()
+    }
+
     pub fn accepts(&self, id: &str) -> bool {
         self.patterns.is_empty() || self.patterns.iter().any(|pattern| pattern.matches(id))
     }

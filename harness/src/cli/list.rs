@@ -8,7 +8,9 @@ use serde::Serialize;
 
 use super::TableFormat;
 use super::filter::Filter;
+use super::shard::ShardArguments;
 use crate::registry::{self, Ignore, Test};
+use crate::setup::Options;
 use crate::target::Target;
 use crate::terminal::{AnyError, print};
 
@@ -22,6 +24,11 @@ pub struct ListArguments {
     /// Print a table, or JSON.
     #[arg(long, value_enum, default_value_t = TableFormat::Table)]
     format: TableFormat,
+    /// Print only the paths, one a line, as `run --tests` reads them.
+    #[arg(long, conflicts_with = "format")]
+    ids: bool,
+    #[command(flatten)]
+    sharding: ShardArguments,
 }
 
 #[derive(Serialize)]
@@ -59,7 +66,7 @@ impl ListedTest {
 
 pub fn list(target: Target, arguments: &ListArguments) -> Result<ExitCode, AnyError> {
     let filter = Filter::new(&arguments.filter)?;
-    let tests: Vec<ListedTest> = registry::tests()?
+    let mut tests: Vec<ListedTest> = registry::tests()?
         .iter()
         .map(|test| ListedTest::new(test, target.home))
         .filter(|listed| filter.accepts_test(&listed.test))
@@ -67,7 +74,14 @@ pub fn list(target: Target, arguments: &ListArguments) -> Result<ExitCode, AnyEr
     if tests.is_empty() {
         return Err(format!("no test matches {}", arguments.filter.join(" or ")).into());
     }
+    let options = Options { embedded: target.config, ..Options::default() };
+    let reports = || Ok(options.report_folder()?);
+    let paths = tests.iter().map(|listed| &*listed.test);
+    if let Some(shard) = arguments.sharding.choose(None, reports, paths)? {
+        tests.retain(|listed| shard.has(&listed.test));
+    }
     print(&match arguments.format {
+        _ if arguments.ids => tests.iter().map(|listed| format!("{}\n", listed.test)).collect(),
         TableFormat::Json => serde_json::to_string_pretty(&tests)? + "\n",
         TableFormat::Table => table(&tests),
     })?;

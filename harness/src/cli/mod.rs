@@ -5,8 +5,12 @@ mod devices;
 mod filter;
 mod list;
 mod report;
+mod rerun;
 mod run;
 mod runs;
+mod selection;
+mod shard;
+mod test_set;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

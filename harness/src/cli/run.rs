@@ -8,6 +8,10 @@ use clap::{Args, ValueEnum, value_parser};
 
 use super::Common;
 use super::filter::Filter;
+use super::rerun::Rerun;
+use super::selection::Selection;
+use super::shard::{ChosenShard, ShardArguments};
+use super::test_set::TestSet;
 use crate::config::{Contexts, DEFAULT_PROFILE, TimeoutFactor, time_limit};
 use crate::devices::TestDevice;
 use crate::log::read::RunLog;
@@ -22,6 +26,7 @@ use crate::run::progress::{Detail, Progress};
 use crate::run::repeat::Repeat;
 use crate::run::schedule::shuffle_seed;
 use crate::setup::{Options, Setup};
+use crate::shard::Engine;
 use crate::target::Target;
 use crate::terminal::{self, AnyError, print, status_line};
 
@@ -33,13 +38,26 @@ Examples:
   clmatrix run buffer::fill@                one test on every device
   clmatrix run --devices 'nvidia:*;pocl'    on some devices
   clmatrix run --icd /opt/lib/libpocl.so    with a driver that has no .icd file
-  clmatrix run --profile ci                 fail if an expected device is absent";
+  clmatrix run --profile ci                 fail if an expected device is absent
+  clmatrix run --rerun failed               the tests that failed in the latest run
+  clmatrix list --ids | grep rect | clmatrix run --tests -
+  clmatrix run --shard 2/8                  the second of eight parts of the tests";
 
 #[derive(Args)]
 pub struct RunArguments {
     /// Tests to run: parts of the id (`suite::test::case@device`), whole ids (with an `@`;
     /// `suite::test@` is the test on every device), or globs [default: all tests].
     filter: Vec<String>,
+    /// Run the tests of this file: an id (`suite::test::case@device`) or a path (`suite::test::case`, on
+    /// every device) in each line; `-` is standard input.
+    #[arg(long, value_name = "FILE", conflicts_with = "rerun")]
+    tests: Option<PathBuf>,
+    /// Run tests of an earlier run again: those that `failed`, were `not-run`, were `flaky`, or `all`. The
+    /// run is a folder, a log file, an id or its beginning [default: the latest run].
+    #[arg(long, value_names = ["WHICH", "RUN"], num_args = 1..=2)]
+    rerun: Option<Vec<String>>,
+    #[command(flatten)]
+    sharding: ShardArguments,
     #[command(flatten)]
     common: Common,
     /// Write events.jsonl and junit/DEVICE.xml to the folder `runs/RUN_ID` in this folder; a run
@@ -149,10 +167,20 @@ pub fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyErro
     }
     let tests = registry::tests()?;
     let devices = setup.devices_if_any()?;
-    let filter = Filter::new(&arguments.filter)?;
-    let plan = Plan::new(target.home, &tests, devices, |id, _, _| filter.accepts(id));
-    if plan.entries.is_empty() {
-        return Err(no_test_matches(&arguments.filter, &plan.devices).into());
+    let paths: Vec<String> = tests.iter().map(|test| test.path(target.home)).collect();
+    let selection = arguments.selection(&setup, &paths)?;
+    let mut matches = false;
+    let plan = Plan::new(target.home, &tests, devices, |id, entry, _| {
+        let is_selected = selection.accepts(id);
+        matches |= is_selected;
+        is_selected && selection.has_in_shard(&entry.test.path(target.home))
+    });
+    // A shard may have no test.
+    if !matches {
+        return Err(arguments.no_test_matches(&plan.devices).into());
+    }
+    if let Some(chosen) = selection.shard.as_ref().filter(|_| !arguments.quiet) {
+        status_line(&chosen.to_string());
     }
     warn_of_failed_drivers(&setup);
     for test in setup.unmatched_expectations(&tests, target.home) {
@@ -174,8 +202,19 @@ pub fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyErro
     };
     run.echo = arguments.no_capture;
     run.characterize = arguments.characterize;
-    let command = RunCommand::new(arguments.rerun_command(&setup), arguments.filter.clone());
-    let place = arguments.place(&setup, &plan, &command);
+    let Selection { parent, shard, .. } = &selection;
+    let command = RunCommand {
+        shard: shard.as_ref().map(|chosen| chosen.shard.clone()),
+        parent: parent.clone(),
+        ..RunCommand::new(arguments.rerun_command(&setup), arguments.filter.clone())
+    };
+    let engine = shard.as_ref().and_then(|chosen| chosen.engine);
+    engine.map_or(Ok(()), Engine::acknowledge)?;
+    let place = Place {
+        folder: arguments.report_folder_of(&setup, shard.as_ref()),
+        run_id: command.run_id.clone(),
+        is_full: selection.is_full() && !plan.lacks_devices(),
+    };
     let folder = place.run_folder();
     let execution = Execution {
         target,
@@ -184,6 +223,7 @@ pub fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyErro
         run,
         command,
         place: Some(place),
+        junit_file: engine.and_then(Engine::junit_file),
         print_events: arguments.format == RunFormat::Json,
     };
     let progress = arguments.progress(&plan);
@@ -208,33 +248,56 @@ fn warn_of_failed_drivers(setup: &Setup) {
     }
 }
 
-fn no_test_matches(filter: &[String], devices: &[TestDevice]) -> String {
-    let mut ids: Vec<&str> = devices.iter().map(|device| device.run.id.as_str()).collect();
-    if ids.is_empty() {
-        ids.push("none");
-    }
-    match filter {
-        [] => "there is no test in this executable".to_owned(),
-        filter => format!(
-            "no test matches {} (devices: {}); `clmatrix list` shows all tests",
-            filter.join(" or "),
-            ids.join(", "),
-        ),
-    }
-}
-
 impl RunArguments {
     fn max_fail(&self) -> Option<usize> {
         if self.fail_fast { Some(1) } else { self.max_fail.map(|most| most as usize) }
     }
 
-    /// Returns the place of the reports.
-    fn place(&self, setup: &Setup, plan: &Plan, command: &RunCommand) -> Place {
-        Place {
-            folder: self.report_dir.clone().unwrap_or_else(|| setup.report_folder()),
-            run_id: command.run_id.clone(),
-            is_full: self.filter.is_empty() && !plan.lacks_devices(),
+    fn no_test_matches(&self, devices: &[TestDevice]) -> String {
+        let mut ids: Vec<&str> = devices.iter().map(|device| device.run.id.as_str()).collect();
+        if ids.is_empty() {
+            ids.push("none");
         }
+        let ids = ids.join(", ");
+        match &self.filter[..] {
+            [] if self.tests.is_some() || self.rerun.is_some() => {
+                format!("none of the tests is on these devices: {ids}")
+            }
+            [] => "there is no test in this executable".to_owned(),
+            filter => format!(
+                "no test matches {} (devices: {ids}); `clmatrix list` shows all tests",
+                filter.join(" or "),
+            ),
+        }
+    }
+
+    /// Returns the tests that are selected. `paths` are those of all tests.
+    fn selection(&self, setup: &Setup, paths: &[String]) -> Result<Selection, AnyError> {
+        let folder = self.report_folder(setup);
+        let rerun = self.rerun.as_ref().map(|values| Rerun::new(values, &folder)).transpose()?;
+        let (parent, rerun) = rerun.map(|rerun| (rerun.parent, rerun.tests)).unzip();
+        let listed = self.tests.as_ref().map(|file| TestSet::read(file, paths)).transpose()?;
+        let (filter, tests) = (Filter::new(&self.filter)?, rerun.or(listed));
+        let selected = paths.iter().map(String::as_str).filter(|path| {
+            filter.accepts_test(path) && tests.as_ref().is_none_or(|tests| tests.has_test(path))
+        });
+        let shard = self.sharding.choose(setup.profile.shard(), || Ok(folder), selected)?;
+        Ok(Selection { filter, tests, parent, shard })
+    }
+
+    /// Returns the folder of the reports of runs without a shard.
+    fn report_folder(&self, setup: &Setup) -> PathBuf {
+        self.report_dir.clone().unwrap_or_else(|| setup.report_folder())
+    }
+
+    /// Returns the folder of the reports.
+    fn report_folder_of(&self, setup: &Setup, shard: Option<&ChosenShard>) -> PathBuf {
+        let Some(ChosenShard { shard, engine, .. }) = shard else {
+            return self.report_folder(setup);
+        };
+        let by_engine =
+            engine.filter(|_| self.report_dir.is_none()).and_then(Engine::report_folder);
+        by_engine.unwrap_or_else(|| self.report_folder(setup)).join(shard.folder())
     }
 
     /// Returns the command that selects the same devices and expectations again. CLMATRIX_RERUN holds

@@ -7,6 +7,7 @@
 //! timeout = "60s"                  # for one test on one device
 //! timeout-factor = 1.0             # multiplies all limits, those of tests as well
 //! deadline = "80m"                 # then the run stops; never without the key
+//! shard = "auto"                   # the part of the tests that CI names; all without the key
 //! slots = 1                        # tests at a time on one device
 //! tests-per-worker = 100           # then a new process; no limit without the key
 //! leftovers = "note"               # or "fail": tests that change their process for the next one
@@ -51,6 +52,7 @@ mod error;
 mod expectations;
 mod flaky_result;
 mod profile;
+mod profile_shard;
 mod sync;
 mod value;
 

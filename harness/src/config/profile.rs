@@ -10,12 +10,14 @@ use serde::Deserialize;
 use super::contexts::Contexts;
 use super::device_match::DeviceMatch;
 use super::flaky_result::FlakyResult;
+use super::profile_shard::ProfileShard;
 use super::sync::Sync;
 use super::value::{
     Count, Diagnostics, IdPattern, Leaks, Leftovers, NamePattern, PlatformName, Timeout,
     TimeoutFactor,
 };
 use crate::devices::run_device::RunDevice;
+use crate::shard::ShardChoice;
 
 /// The settings of a run.
 #[derive(Clone, Debug)]
@@ -29,6 +31,7 @@ pub struct Profile {
     deadline: Option<Duration>,
     flaky_result: FlakyResult,
     contexts: Option<Contexts>,
+    shard: Option<ProfileShard>,
     /// The settings of a device that no override matches.
     settings: DeviceSettings,
     overrides: Arc<[Override]>,
@@ -82,6 +85,7 @@ pub(super) struct ProfileKeys {
     leftovers: Option<Leftovers>,
     leaks: Option<Leaks>,
     contexts: Option<Contexts>,
+    shard: Option<ProfileShard>,
 }
 
 /// `[[override]]`: settings for some devices.
@@ -141,6 +145,7 @@ impl Profile {
             deadline: None,
             flaky_result: FlakyResult::default(),
             contexts: None,
+            shard: None,
             settings: DeviceSettings {
                 timeout: Duration::from_secs(60),
                 timeout_factor: TimeoutFactor::default(),
@@ -175,6 +180,7 @@ impl Profile {
         self.deadline = keys.deadline.map(|deadline| deadline.0).or(self.deadline);
         self.flaky_result = keys.flaky_result.unwrap_or(self.flaky_result);
         self.contexts = keys.contexts.or(self.contexts);
+        self.shard = keys.shard.or(self.shard);
         let settings = &mut self.settings;
         settings.timeout_factor = keys.timeout_factor.unwrap_or(settings.timeout_factor);
         settings.apply(&DeviceKeys {
@@ -233,6 +239,11 @@ impl Profile {
     /// The effect of a flaky result on the run.
     pub fn flaky_result(&self) -> FlakyResult {
         self.flaky_result
+    }
+
+    /// The shard of each run.
+    pub fn shard(&self) -> Option<ShardChoice> {
+        self.shard.map(|ProfileShard::Auto| ShardChoice::Auto)
     }
 
     /// The settings for `device`: those of the profile, then those of each override that matches.

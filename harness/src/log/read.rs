@@ -253,7 +253,7 @@ impl RunLog {
         {
             UNEXPECTED
         } else if interrupted
-            || results.is_empty()
+            || results.is_empty() && self.header.shard.is_none()
             || results.iter().any(|result| result.verdict == Verdict::NotRun)
             || !self.lost.is_empty()
         {

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 
 use indexmap::IndexMap;
 use junit_report::{OffsetDateTime, Report, TestCase, TestSuite};
-use quick_xml::events::{BytesCData, BytesEnd, BytesStart, Event};
+use quick_xml::events::{BytesCData, BytesDecl, BytesEnd, BytesStart, Event};
 use quick_xml::{Reader, Writer};
 
 use super::text::{clean, one_line};
@@ -71,6 +71,38 @@ pub fn absent_devices(log: &RunLog) -> io::Result<Vec<u8>> {
     }
     let properties = [("run.id".to_owned(), log.header.run_id.clone())];
     file("clmatrix: expected devices", vec![suite], &properties, &Attempts::new())
+}
+
+/// The suites of several JUnit files in one.
+///
+/// # Errors
+///
+/// A file is not well-formed.
+pub fn in_one(files: &[Vec<u8>]) -> io::Result<Vec<u8>> {
+    let mut writer = Writer::new(Vec::with_capacity(files.iter().map(Vec::len).sum()));
+    let in_root = |writer: &mut Writer<Vec<u8>>| {
+        files.iter().try_for_each(|file| copy_suites(file, writer)).map_err(io::Error::other)
+    };
+    writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("utf-8"), None)))?;
+    writer
+        .create_element("testsuites")
+        .with_attribute(("name", "clmatrix"))
+        .write_inner_content(in_root)?;
+    Ok(writer.into_inner())
+}
+
+/// Copies the content of the root.
+fn copy_suites(file: &[u8], writer: &mut Writer<Vec<u8>>) -> Result<(), quick_xml::Error> {
+    let mut reader = Reader::from_reader(file);
+    loop {
+        match reader.read_event()? {
+            Event::Eof => return Ok(()),
+            Event::Decl(_) => {}
+            Event::Start(root) if root.name().as_ref() == b"testsuites" => {}
+            Event::End(root) if root.name().as_ref() == b"testsuites" => {}
+            event => writer.write_event(event)?,
+        }
+    }
 }
 
 /// The suite `device@DEVICE` with the loss of the device.

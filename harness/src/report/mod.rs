@@ -33,6 +33,26 @@ pub(crate) use text::shell_quoted;
 pub fn write_all(log: &RunLog, folder: &Path) -> io::Result<()> {
     let folder = folder.join("junit");
     fs::create_dir_all(&folder)?;
+    let mut written = Ok(());
+    for (name, xml) in junit_files(log) {
+        let path = folder.join(format!("{name}.xml"));
+        written = written.and(xml.and_then(|xml| store::replace_file(&path, &xml)));
+    }
+    written
+}
+
+/// Writes the contents of all JUnit files to one file.
+///
+/// # Errors
+///
+/// The file cannot be written.
+pub(crate) fn write_in_one(log: &RunLog, file: &Path) -> io::Result<()> {
+    let files = junit_files(log).into_iter().map(|(_, xml)| xml).collect::<io::Result<Vec<_>>>()?;
+    store::replace_file(file, &junit::in_one(&files)?)
+}
+
+/// The JUnit files by their names without `.xml`.
+fn junit_files(log: &RunLog) -> Vec<(String, io::Result<Vec<u8>>)> {
     let devices = by_device(log).into_iter().filter(|(_, results)| !results.is_empty());
     let devices =
         devices.map(|(device, results)| (file_name(device), junit::junit(log, device, &results)));
@@ -40,12 +60,7 @@ pub fn write_all(log: &RunLog, folder: &Path) -> io::Result<()> {
         (!log.absent.is_empty()).then(|| ("absent-devices".to_owned(), junit::absent_devices(log)));
     let failed = (!log.failed_drivers.is_empty())
         .then(|| ("failed-drivers".to_owned(), junit::failed_drivers(log)));
-    let mut written = Ok(());
-    for (name, xml) in devices.chain(absent).chain(failed) {
-        let path = folder.join(format!("{name}.xml"));
-        written = written.and(xml.and_then(|xml| store::replace_file(&path, &xml)));
-    }
-    written
+    devices.chain(absent).chain(failed).collect()
 }
 
 /// The results of each device: the devices in the order of the run, then others that results name (the

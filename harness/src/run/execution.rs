@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::panic::{self, AssertUnwindSafe};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -43,6 +43,8 @@ pub struct Execution<'a> {
     pub command: RunCommand,
     /// The place of the log and the reports; `None` if there are none.
     pub(crate) place: Option<Place>,
+    /// The file for the JUnit files of all devices in one.
+    pub(crate) junit_file: Option<PathBuf>,
     /// True if each event goes to standard output as well.
     pub print_events: bool,
 }
@@ -131,7 +133,10 @@ impl Execution<'_> {
     fn write_reports(&self, log: &RunLog, run: &Path) -> std::io::Result<()> {
         let written = report::write_all(log, run);
         let publish = |place: &Place| store::publish(&place.folder, run);
-        written.and(self.place.as_ref().map_or(Ok(()), publish))
+        let published = self.place.as_ref().map_or(Ok(()), publish);
+        let write = |file: &PathBuf| report::write_in_one(log, file);
+        let in_one = self.junit_file.as_ref().map_or(Ok(()), write);
+        written.and(published).and(in_one)
     }
 
     fn in_report_folder(&self, error: &dyn std::error::Error) -> AnyError {

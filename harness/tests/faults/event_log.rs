@@ -133,7 +133,7 @@ fn a_log_from_standard_input_writes_no_files() {
 }
 
 /// Tests that pass or skip themselves on every device.
-const PASSING: [&str; 10] = [
+pub const PASSING: [&str; 10] = [
     "faulty::passes@",
     "faulty::reads_standard_input@",
     "faulty::panics_as_announced@",

@@ -4,6 +4,7 @@
 //! like one of a downstream crate, over the tests in [`faulty`], which crash, hang and flood. By
 //! itself it runs that child and looks at what was reported.
 
+mod again;
 mod characterize;
 mod contexts;
 mod delayed;
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         expectations::CHECKS,
         side_by_side::CHECKS,
         rounds::CHECKS,
+        again::CHECKS,
         stop::CHECKS,
         sick::CHECKS,
         delayed::CHECKS,

@@ -10,7 +10,7 @@ use crate::log::events::Charged;
 use crate::log::sample::{
     TIME, device, differing, failed_driver, flaky, judged, order_dependent, result, run_log,
 };
-use crate::report::{file_name, write_all};
+use crate::report::{file_name, write_all, write_in_one};
 use crate::verdict::{Expectation, ExpectedStatus, Location, Outcome};
 
 /// An element as a reader sees it.
@@ -399,6 +399,24 @@ fn files_of_a_run() {
     let cases = absent.child("testsuite").cases();
     assert_eq!(cases.iter().map(|case| case.attribute("name")).collect::<Vec<_>>(), log.absent);
     assert_eq!(cases[0].child("failure").attribute("type"), "device-absent");
+}
+
+#[test]
+fn one_file_has_the_suites_of_all() {
+    let mut log = log(vec![
+        result("pool::a@pocl-cpu", Outcome::Passed),
+        result("pool::b@other", failed("]]> & <no>")),
+        result("parsing::a@host", Outcome::Passed),
+    ]);
+    log.failed_drivers = vec![failed_driver()];
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("test.xml");
+    write_in_one(&log, &file).unwrap();
+    let root = Element::parse(&std::fs::read(&file).unwrap());
+    let suites: Vec<&str> = root.children.iter().map(|suite| suite.attribute("name")).collect();
+    assert_eq!(suites, ["pool@pocl-cpu", "pool@other", "parsing@host", "drivers"]);
+    let alone = parsed(&log, "other");
+    assert_eq!(root.children[1].child("testcase"), alone.child("testsuite").child("testcase"));
 }
 
 #[test]

@@ -1,0 +1,103 @@
+//! The tests of an earlier run that run again.
+
+use std::path::Path;
+
+use clap::ValueEnum;
+
+use super::test_set::TestSet;
+use crate::log::events::TestResult;
+use crate::log::read::RunLog;
+use crate::log::store;
+use crate::terminal::AnyError;
+use crate::verdict::Verdict;
+
+/// The results whose tests run again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Which {
+    Failed,
+    NotRun,
+    Flaky,
+    All,
+}
+
+impl Which {
+    fn has(self, result: &TestResult) -> bool {
+        match self {
+            Self::Failed => {
+                !matches!(result.verdict, Verdict::NotRun | Verdict::Flaky)
+                    && !result.is_as_expected()
+            }
+            Self::NotRun => result.verdict == Verdict::NotRun,
+            Self::Flaky => result.verdict == Verdict::Flaky,
+            Self::All => true,
+        }
+    }
+}
+
+/// An earlier run, and those of its tests that run again.
+pub struct Rerun {
+    /// The id of the run.
+    pub parent: String,
+    /// The tests.
+    pub tests: TestSet,
+}
+
+impl Rerun {
+    /// Reads the values of `--rerun WHICH [RUN]`. `folder` has the stored runs.
+    ///
+    /// # Errors
+    ///
+    /// The values are wrong, or the run cannot be read or has no such test.
+    pub fn new(values: &[String], folder: &Path) -> Result<Self, AnyError> {
+        let (which, run) = match values {
+            [which] => (which, "latest"),
+            [which, run] => (which, run.as_str()),
+            _ => return Err("--rerun takes failed, not-run, flaky or all, and a run".into()),
+        };
+        let parsed = Which::from_str(which, false)
+            .map_err(|_| format!("--rerun: {which:?} is none of failed, not-run, flaky and all"))?;
+        let log = RunLog::read(&store::find(folder, run)?)?;
+        let parent = log.header.run_id;
+        let meant =
+            log.results.iter().filter(|result| !result.is_of_worker() && parsed.has(result));
+        let mut ids = meant.map(|result| result.test.clone()).peekable();
+        if ids.peek().is_none() {
+            return Err(format!("--rerun {which}: the run {parent} has no such test").into());
+        }
+        Ok(Self { parent, tests: ids.collect() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::sample::{flaky, order_dependent, result};
+    use crate::verdict::Outcome;
+
+    #[test]
+    fn the_results_of_each_word() {
+        let failed = || Outcome::Failed { message: "no".to_owned(), location: None };
+        let tolerated = TestResult { tolerated: true, ..flaky("s::t@d", failed()) };
+        let reason = || "stopped".to_owned();
+        let results = [
+            result("s::passed@d", Outcome::Passed),
+            result("s::skipped@d", Outcome::Skipped { reason: reason() }),
+            result("s::failed@d", failed()),
+            result("s::crashed@d", Outcome::Crashed { how: "SIGSEGV".to_owned() }),
+            order_dependent("s::dependent@d", failed()),
+            flaky("s::flaky@d", failed()),
+            tolerated,
+            result("s::not_run@d", Outcome::NotRun { reason: reason() }),
+        ];
+        let cases = [
+            (Which::Failed, vec![2, 3, 4]),
+            (Which::NotRun, vec![7]),
+            (Which::Flaky, vec![5, 6]),
+            (Which::All, (0..8).collect()),
+        ];
+        for (which, expected) in cases {
+            let found: Vec<_> = (0..8).filter(|place| which.has(&results[*place])).collect();
+            assert_eq!(found, expected, "{which:?}");
+        }
+    }
+}

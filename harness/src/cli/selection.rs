@@ -1,0 +1,32 @@
+//! The tests of a run: the arguments that select them, and the shard.
+
+use super::filter::Filter;
+use super::shard::ChosenShard;
+use super::test_set::TestSet;
+
+/// The tests that the command line selects.
+pub struct Selection {
+    pub filter: Filter,
+    /// The tests of `--tests` or `--rerun`.
+    pub tests: Option<TestSet>,
+    /// The id of the run that has them.
+    pub parent: Option<String>,
+    pub shard: Option<ChosenShard>,
+}
+
+impl Selection {
+    /// Returns whether the test with this id is selected, in whatever shard.
+    pub fn accepts(&self, id: &str) -> bool {
+        self.filter.accepts(id) && self.tests.as_ref().is_none_or(|tests| tests.has(id))
+    }
+
+    /// Returns whether all tests are selected, in whatever shard.
+    pub fn is_full(&self) -> bool {
+        self.filter.is_empty() && self.tests.is_none()
+    }
+
+    /// Returns whether the test with this path is in the shard.
+    pub fn has_in_shard(&self, path: &str) -> bool {
+        self.shard.as_ref().is_none_or(|shard| shard.has(path))
+    }
+}

@@ -1,0 +1,105 @@
+//! The options that select a shard.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::log::read::RunLog;
+use crate::log::{durations, store};
+use crate::shard::{Division, Engine, Shard, ShardChoice, ShardRule};
+use crate::terminal::{AnyError, status_line};
+
+#[derive(Args)]
+pub struct ShardArguments {
+    /// Select the tests of one of several parts, by a hash of the test's path: `2/8`, from 1; or `auto`: the
+    /// part that the variables of Bazel, a Slurm array, Kubernetes, Buildkite or GitLab name, if they are set
+    /// [default: the profile's `shard`].
+    #[arg(long, value_name = "I/N")]
+    shard: Option<ShardChoice>,
+    /// The number of parts of `--shard auto` in an indexed job of Kubernetes.
+    #[arg(long, value_name = "N")]
+    shards: Option<NonZeroU32>,
+    /// Divide the tests by their durations in this run: its folder or log, its id or the beginning, or
+    /// `latest`. Tests that it does not have are divided by the hash.
+    #[arg(long, value_name = "RUN")]
+    balance: Option<String>,
+}
+
+/// A shard and its tests.
+pub struct ChosenShard {
+    pub shard: Shard,
+    /// The engine whose variables name it.
+    pub engine: Option<Engine>,
+    division: Division,
+}
+
+impl ChosenShard {
+    /// Returns whether the shard has the test with this path.
+    pub fn has(&self, path: &str) -> bool {
+        self.division.shard_of(path) == self.shard.index
+    }
+}
+
+impl fmt::Display for ChosenShard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shard { index, total, rule } = &self.shard;
+        write!(f, "shard: {index} of {total}")?;
+        if let Some(engine) = self.engine {
+            write!(f, ", by {engine}")?;
+        }
+        match rule {
+            ShardRule::Hash => Ok(()),
+            ShardRule::Balanced(run) => write!(f, ", balanced by the run {run}"),
+        }
+    }
+}
+
+impl ShardArguments {
+    /// Returns the shard that the options and the profile select. `folder` has the stored runs; `paths` are
+    /// the tests of all shards, whatever the devices.
+    ///
+    /// # Errors
+    ///
+    /// A variable is missing or wrong, an option has no effect, or the run for the durations cannot be read.
+    pub fn choose<'a>(
+        &self,
+        by_profile: Option<ShardChoice>,
+        folder: impl FnOnce() -> Result<PathBuf, AnyError>,
+        paths: impl Iterator<Item = &'a str>,
+    ) -> Result<Option<ChosenShard>, AnyError> {
+        let Some((mut shard, engine)) = self.part(by_profile)? else { return Ok(None) };
+        let mut division = Division::by_hash(shard.total);
+        if let Some(run) = &self.balance {
+            let log = store::find(&folder()?, run)?;
+            shard.rule = ShardRule::Balanced(RunLog::read_header(&log)?.run_id);
+            division = Division::balanced(shard.total, paths, &durations::read(&log)?);
+        }
+        Ok(Some(ChosenShard { shard, engine, division }))
+    }
+
+    fn part(
+        &self,
+        by_profile: Option<ShardChoice>,
+    ) -> Result<Option<(Shard, Option<Engine>)>, String> {
+        match self.shard.clone().or(by_profile) {
+            None if self.balance.is_some() => Err("--balance needs --shard".to_owned()),
+            None | Some(ShardChoice::Given(_)) if self.shards.is_some() => {
+                Err("--shards is for `--shard auto`".to_owned())
+            }
+            None => Ok(None),
+            Some(ShardChoice::Given(shard)) => Ok(Some((shard, None))),
+            Some(ShardChoice::Auto) => {
+                let found = Engine::find(&|name| std::env::var(name).ok(), self.shards)?;
+                if found.is_none() {
+                    status_line(
+                        "shard: none, since no variable of Bazel, Slurm, Kubernetes, Buildkite or \
+                         GitLab is set",
+                    );
+                }
+                Ok(found.map(|(engine, shard)| (shard, Some(engine))))
+            }
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! The key `shard` of a profile.
+
+use serde::Deserialize;
+
+/// The shard of each run with a profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum ProfileShard {
+    /// The shard that environment variables name.
+    Auto,
+}

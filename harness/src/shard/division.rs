@@ -1,0 +1,114 @@
+//! The division of tests into shards. It does not depend on the devices of the machine.
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::Duration;
+
+use xxhash_rust::xxh64::xxh64;
+
+/// A rule that puts each test into one of several shards.
+pub struct Division {
+    total: u32,
+    /// The shards of the tests that are balanced, from 1.
+    balanced: HashMap<String, u32>,
+}
+
+impl Division {
+    /// Divides tests by a hash of their paths: 1 + XXH64 with the seed 0 modulo `total`.
+    pub fn by_hash(total: u32) -> Self {
+        Self { total, balanced: HashMap::new() }
+    }
+
+    /// Divides the tests with these paths by their durations in an earlier run, summed over its devices, and
+    /// all others by the hash.
+    ///
+    /// The test that took longest comes first. Each goes to the shard that takes least time so far.
+    pub fn balanced<'a>(
+        total: u32,
+        paths: impl IntoIterator<Item = &'a str>,
+        durations: &HashMap<String, Duration>,
+    ) -> Self {
+        let mut by_path: HashMap<&str, Duration> = HashMap::new();
+        for (id, duration) in durations {
+            let path = id.rsplit_once('@').map_or(id.as_str(), |(path, _)| path);
+            *by_path.entry(path).or_default() += *duration;
+        }
+        let known = |path: &'a str| Some((*by_path.get(path)?, path));
+        let mut tests: Vec<_> =
+            paths.into_iter().filter_map(known).filter(|test| !test.0.is_zero()).collect();
+        tests.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
+        // The time of each shard, and its number.
+        let mut shards: BTreeSet<(Duration, u32)> =
+            (1..=total).map(|shard| (Duration::ZERO, shard)).collect();
+        let mut balanced = HashMap::new();
+        for (duration, path) in tests {
+            let Some((time, shard)) = shards.pop_first() else { break };
+            shards.insert((time + duration, shard));
+            balanced.insert(path.to_owned(), shard);
+        }
+        Self { total, balanced }
+    }
+
+    /// The number of the shard of a test, from 1.
+    pub fn shard_of(&self, path: &str) -> u32 {
+        let by_hash = || 1 + (xxh64(path.as_bytes(), 0) % u64::from(self.total)) as u32;
+        self.balanced.get(path).copied().unwrap_or_else(by_hash)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_of_a_path_never_changes() {
+        // XXH64 of "abc" is 44bc2cf5ad770999.
+        let shards = [1, 3, 8, 1000].map(|total| Division::by_hash(total).shard_of("abc"));
+        assert_eq!(shards, [1, 1, 2, 250]);
+    }
+
+    /// Paths, and their durations on two devices: few tests take most of the time.
+    fn suite() -> (Vec<String>, HashMap<String, Duration>) {
+        let mut random = fastrand::Rng::with_seed(7);
+        let paths: Vec<String> = (0..2000).map(|n| format!("suite::test::case_{n}")).collect();
+        let mut durations = HashMap::new();
+        for (number, path) in paths.iter().enumerate() {
+            let micros = (random.f64().powi(-1).min(200.0) * 10_000.0) as u64;
+            for device in ["a", "b"] {
+                // Some tests are new, and some are skipped on a device.
+                if number % 50 != 0 && (device == "a" || number % 7 != 0) {
+                    durations.insert(format!("{path}@{device}"), Duration::from_micros(micros));
+                }
+            }
+        }
+        (paths, durations)
+    }
+
+    #[test]
+    fn balanced_shards_take_at_most_a_fifth_more_than_the_ideal() {
+        let (paths, durations) = suite();
+        let time = |division: &Division, shard| {
+            let of_shard =
+                |id: &&String| division.shard_of(id.rsplit_once('@').expect("an id").0) == shard;
+            durations.keys().filter(of_shard).map(|id| durations[id]).sum::<Duration>()
+        };
+        let all: Duration = durations.values().sum();
+        for total in [1, 2, 3, 8] {
+            let balanced = Division::balanced(total, paths.iter().map(String::as_str), &durations);
+            let longest = (1..=total).map(|shard| time(&balanced, shard)).max().expect("a shard");
+            assert!(longest.as_secs_f64() <= 1.2 * all.as_secs_f64() / f64::from(total));
+        }
+        let by_hash = Division::by_hash(8);
+        let longest = (1..=8).map(|shard| time(&by_hash, shard)).max().expect("a shard");
+        assert!(longest.as_secs_f64() > 1.2 * all.as_secs_f64() / 8.0, "the durations are uneven");
+    }
+
+    #[test]
+    fn tests_without_durations_are_divided_by_the_hash() {
+        let (paths, durations) = suite();
+        let balanced = Division::balanced(8, paths.iter().map(String::as_str), &durations);
+        let by_hash = Division::by_hash(8);
+        for path in paths.iter().step_by(50).map(String::as_str).chain(["other::test"]) {
+            assert_eq!(balanced.shard_of(path), by_hash.shard_of(path), "{path}");
+        }
+    }
+}
