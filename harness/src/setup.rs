@@ -198,6 +198,12 @@ impl Setup {
         self.config.expectations.without_test(paths.iter().map(String::as_str))
     }
 
+    /// Returns warnings about the expectations for the devices of a plan.
+    pub fn expectation_warnings(&self, plan: &Plan) -> Vec<String> {
+        let devices: Vec<_> = plan.devices.iter().map(|device| &device.run).collect();
+        self.config.expectations.warnings(&devices)
+    }
+
     /// Returns the folder of the reports.
     pub fn report_folder(&self) -> PathBuf {
         report_folder(&self.profile)
@@ -224,6 +230,7 @@ impl Setup {
             host,
             expectation,
             include_ignored: false,
+            run_skipped: false,
             max_fail: None,
             seed: None,
             repeat: Repeat::default(),
@@ -231,6 +238,7 @@ impl Setup {
             deadline: self.profile.deadline(),
             bisect: false,
             flaky_result: self.profile.flaky_result(),
+            unexpected_pass: self.profile.unexpected_pass(),
             echo: false,
             characterize: false,
         })

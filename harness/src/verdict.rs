@@ -3,8 +3,11 @@
 use std::fmt;
 use std::time::Duration;
 
+use globset::GlobMatcher;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::expected_statuses::ExpectedStatuses;
 
 /// The description of a crash that is not the process's own: no test crashes so.
 pub const KILLED_FROM_OUTSIDE: &str = "SIGKILL: killed from outside (out of memory?)";
@@ -112,7 +115,7 @@ pub enum Verdict {
     Ignored,
     /// Went wrong in the way that the configuration expects on this device.
     ExpectedFail,
-    /// Expected to go wrong, but passed: the expectation is out of date.
+    /// Expected to go wrong or to be skipped, but passed: the expectation is out of date.
     UnexpectedPass,
     /// Went wrong, and then passed alone.
     Flaky,
@@ -185,20 +188,43 @@ impl Verdict {
 }
 
 /// The expectation of the configuration for a test on a device, with its reason.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Expectation {
     /// Its number among the expectations of the run, from 1.
     pub number: u32,
-    /// The way in which the test goes wrong there.
-    pub status: ExpectedStatus,
+    /// The ways in which the test may end there.
+    pub statuses: ExpectedStatuses,
+    /// Matches the first line of the message of an expected failure, or the signal of an expected crash.
+    pub message: Option<GlobMatcher>,
+    /// The time limit of the test there.
+    pub timeout: Option<Duration>,
     /// The evidence: the behaviour of the driver, and the way in which it was found.
     pub reason: String,
 }
 
-/// The ways in which a test can be expected to go wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+impl Expectation {
+    /// Returns whether a test that was run may end so. A test that is to be skipped may go wrong in any way.
+    fn allows(&self, status: ExpectedStatus, message: Option<&str>) -> bool {
+        let is_known = |message: &str| {
+            let line = message.lines().next().unwrap_or_default();
+            self.message.as_ref().is_none_or(|known| known.is_match(line))
+        };
+        match status {
+            ExpectedStatus::Pass => self.statuses.contains(status),
+            _ if self.statuses.is_skip() => true,
+            _ => self.statuses.contains(status) && message.is_none_or(is_known),
+        }
+    }
+}
+
+/// The ways in which a test can be expected to end.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExpectedStatus {
+    /// It passes.
+    Pass,
     /// A failed assertion, a returned error, or a driver's diagnostic.
     Fail,
     /// The process dies.
@@ -210,9 +236,13 @@ pub enum ExpectedStatus {
 }
 
 impl ExpectedStatus {
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Pass, Self::Fail, Self::Crash, Self::Timeout, Self::Skip];
+
     /// The name in configuration files and reports.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Pass => "pass",
             Self::Fail => "fail",
             Self::Crash => "crash",
             Self::Timeout => "timeout",
@@ -227,25 +257,31 @@ impl ExpectedStatus {
 /// assertion was announced stays a crash.
 pub fn judge(outcome: &Outcome, expectation: Option<&Expectation>) -> Verdict {
     use ExpectedStatus as Expected;
-    match (outcome, expectation.map(|e| e.status)) {
-        (Outcome::Skipped { .. }, _) => Verdict::Skip,
-        (Outcome::Ignored { .. }, _) => Verdict::Ignored,
-        (Outcome::NotRun { .. }, _) => Verdict::NotRun,
-        (Outcome::Unknown { .. }, _) => Verdict::Unknown,
-        (Outcome::Passed, None | Some(Expected::Skip)) => Verdict::Pass,
-        (Outcome::Passed, Some(_)) => Verdict::UnexpectedPass,
-        (Outcome::Failed { .. }, Some(Expected::Fail))
-        | (Outcome::Crashed { .. }, Some(Expected::Crash))
-        | (Outcome::TimedOut { .. }, Some(Expected::Timeout)) => Verdict::ExpectedFail,
-        (Outcome::Failed { .. }, _) => Verdict::Fail,
-        (Outcome::Crashed { .. }, _) => Verdict::Crash,
-        (Outcome::TimedOut { .. }, _) => Verdict::Timeout,
+    let went_wrong = |status, message, verdict| match expectation
+        .is_some_and(|expectation| expectation.allows(status, message))
+    {
+        true => Verdict::ExpectedFail,
+        false => verdict,
+    };
+    match outcome {
+        Outcome::Skipped { .. } => Verdict::Skip,
+        Outcome::Ignored { .. } => Verdict::Ignored,
+        Outcome::NotRun { .. } => Verdict::NotRun,
+        Outcome::Unknown { .. } => Verdict::Unknown,
+        Outcome::Passed if expectation.is_none_or(|known| known.allows(Expected::Pass, None)) => {
+            Verdict::Pass
+        }
+        Outcome::Passed => Verdict::UnexpectedPass,
+        Outcome::Failed { message, .. } => went_wrong(Expected::Fail, Some(message), Verdict::Fail),
+        Outcome::Crashed { how } => went_wrong(Expected::Crash, Some(how), Verdict::Crash),
+        Outcome::TimedOut { .. } => went_wrong(Expected::Timeout, None, Verdict::Timeout),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::log::sample::expectation;
 
     #[test]
     fn only_the_expected_way_of_going_wrong_is_expected() {
@@ -278,11 +314,7 @@ mod tests {
             (not_run, [Verdict::NotRun; 4]),
         ] {
             for (status, verdict) in all.into_iter().zip(verdicts) {
-                let expectation = status.map(|status| Expectation {
-                    number: 1,
-                    status,
-                    reason: "known".to_owned(),
-                });
+                let expectation = status.map(|status| expectation(status, "known"));
                 let found = judge(&outcome, expectation.as_ref());
                 assert_eq!(found, verdict, "{outcome:?}, expected {status:?}");
             }

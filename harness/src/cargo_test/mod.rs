@@ -70,6 +70,9 @@ fn run(target: Target, command_line: &CommandLine) -> Result<ExitCode, AnyError>
     if !under_nextest() {
         status_line(&setup.config.summary());
         warn_of_unmatched(&setup.unmatched_expectations(&tests, target.home));
+        for warning in setup.expectation_warnings(&plan) {
+            status_line(&format!("warning: {warning}"));
+        }
     }
     run_plan(target, &setup, &plan, command_line)
 }
@@ -290,7 +293,7 @@ fn passed_text(passed: &[TestResult]) -> String {
 fn completion(result: &TestResult, failure: &ShownFailure) -> Result<Completion, Failed> {
     match (result.verdict, &result.outcome) {
         (Verdict::Pass, _) => Ok(Completion::Completed),
-        (Verdict::Flaky, _) if result.tolerated => Ok(Completion::Completed),
+        _ if result.tolerated => Ok(Completion::Completed),
         (Verdict::ExpectedFail, _) => {
             Ok(Completion::ignored_with(result.expected().unwrap_or_default()))
         }

@@ -78,6 +78,9 @@ pub struct RunArguments {
     /// Also run the tests that are marked `#[ignore]`.
     #[arg(long)]
     include_ignored: bool,
+    /// Also run the tests that only an expectation skips. Their results do not fail the run.
+    #[arg(long)]
+    run_skipped: bool,
     /// The time limit of a test that has none of its own, also on devices with an override
     /// [default: the configuration's, else 60s].
     #[arg(long, value_name = "TIME", value_parser = time_limit)]
@@ -188,9 +191,13 @@ pub fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyErro
             "warning: no test of this target matches the expectation for {test:?}"
         ));
     }
+    for warning in setup.expectation_warnings(&plan) {
+        status_line(&format!("warning: {warning}"));
+    }
     let expectation = setup.expectations(&plan);
     let mut run = setup.run(&plan, &expectation)?;
     run.include_ignored = arguments.include_ignored;
+    run.run_skipped = arguments.run_skipped;
     run.max_fail = arguments.max_fail();
     run.deadline = arguments.deadline.or(run.deadline);
     run.seed = shuffle_seed(arguments.shuffle, arguments.seed);
@@ -328,6 +335,9 @@ impl RunArguments {
         }
         if self.include_ignored {
             command += " --include-ignored";
+        }
+        if self.run_skipped {
+            command += " --run-skipped";
         }
         command
     }

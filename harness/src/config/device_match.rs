@@ -1,10 +1,14 @@
 //! The devices that an override or an expectation is for.
 
+use std::fmt;
+
+use super::device_kind::DeviceKind;
 use super::value::{IdPattern, NamePattern, PlatformName};
+use super::version_range::{VersionNumbers, VersionPattern, VersionRange};
 use crate::devices::run_device::HOST;
 use crate::devices::run_device::RunDevice;
 
-/// Patterns. A device matches if each given pattern does; without any, every device and the host
+/// Conditions. A device matches if it meets each given one; without any, every device and the host
 /// match.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DeviceMatch {
@@ -17,30 +21,85 @@ pub(super) struct DeviceMatch {
     /// CL_DEVICE_VENDOR.
     pub(super) vendor: Option<NamePattern>,
     /// CL_DRIVER_VERSION.
-    pub(super) driver_version: Option<NamePattern>,
+    pub(super) driver_version: Option<VersionPattern>,
+    /// The version of OpenCL in CL_DEVICE_VERSION.
+    pub(super) opencl: Option<VersionRange>,
+    /// CL_DEVICE_TYPE.
+    pub(super) device_type: Option<DeviceKind>,
+}
+
+/// A condition that a device does not meet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mismatch {
+    /// The key of the condition.
+    pub key: &'static str,
+    /// The device's value.
+    pub found: String,
+    /// False if the value has no numbers that can be compared with those of a range.
+    pub is_comparable: bool,
 }
 
 impl DeviceMatch {
     /// Returns whether this device matches.
     pub(super) fn matches(&self, device: &RunDevice) -> bool {
-        let info = &device.info;
-        let names = [
-            (&self.device, &info.name),
-            (&self.vendor, &info.vendor),
-            (&self.driver_version, &info.driver_version),
-        ];
-        self.id.as_ref().is_none_or(|id| id.matches(&device.id))
-            && self.platform.as_ref().is_none_or(|platform| {
-                platform.0.matches(&device.platform.name, &device.platform.vendor)
-            })
-            && names.iter().all(|(pattern, name)| pattern.as_ref().is_none_or(|p| p.matches(name)))
+        self.mismatch(device).is_none()
     }
 
     /// Returns whether tests without a device match: they have an id, but no driver.
     pub(super) fn matches_host(&self) -> bool {
-        let of_a_driver = [&self.device, &self.vendor, &self.driver_version];
-        self.platform.is_none()
-            && of_a_driver.iter().all(|pattern| pattern.is_none())
-            && self.id.as_ref().is_none_or(|id| id.matches(HOST))
+        self.host_mismatch().is_none()
     }
+
+    /// Returns the first condition that this device does not meet. One that cannot be compared comes last.
+    pub(super) fn mismatch(&self, device: &RunDevice) -> Option<Mismatch> {
+        let RunDevice { id, platform, info } = device;
+        let opencl = VersionNumbers::new(vec![info.opencl.major.into(), info.opencl.minor.into()]);
+        let version = |pattern: &VersionPattern| pattern.matches(&info.driver_version);
+        let conditions: [(_, _, &dyn fmt::Display); 7] = [
+            ("id", is_met(&self.id, |pattern| pattern.matches(id)), id),
+            (
+                "platform",
+                is_met(&self.platform, |known| known.0.matches(&platform.name, &platform.vendor)),
+                &platform.name,
+            ),
+            ("device", is_met(&self.device, |name| name.matches(&info.name)), &info.name),
+            ("vendor", is_met(&self.vendor, |name| name.matches(&info.vendor)), &info.vendor),
+            ("opencl", is_met(&self.opencl, |range| range.contains(&opencl)), &info.opencl),
+            (
+                "type",
+                is_met(&self.device_type, |kind| kind.is_among(info.device_type)),
+                &info.device_type,
+            ),
+            (
+                "driver-version",
+                self.driver_version.as_ref().map_or(Some(true), version),
+                &info.driver_version,
+            ),
+        ];
+        let unmet = conditions.into_iter().find(|(_, is_met, _)| *is_met != Some(true));
+        unmet.map(|(key, is_met, found)| Mismatch {
+            key,
+            found: found.to_string(),
+            is_comparable: is_met.is_some(),
+        })
+    }
+
+    /// Returns the first condition that tests without a device do not meet.
+    pub(super) fn host_mismatch(&self) -> Option<Mismatch> {
+        let conditions = [
+            ("id", self.id.as_ref().is_some_and(|id| !id.matches(HOST)), HOST),
+            ("platform", self.platform.is_some(), "none"),
+            ("device", self.device.is_some(), "none"),
+            ("vendor", self.vendor.is_some(), "none"),
+            ("opencl", self.opencl.is_some(), "none"),
+            ("type", self.device_type.is_some(), "none"),
+            ("driver-version", self.driver_version.is_some(), "none"),
+        ];
+        let unmet = conditions.into_iter().find(|(_, is_unmet, _)| *is_unmet);
+        unmet.map(|(key, _, found)| Mismatch { key, found: found.to_owned(), is_comparable: true })
+    }
+}
+
+fn is_met<T>(condition: &Option<T>, meets: impl Fn(&T) -> bool) -> Option<bool> {
+    Some(condition.as_ref().is_none_or(meets))
 }

@@ -1,6 +1,6 @@
 //! Known failures, test by test and driver by driver.
 //!
-//! Each `[[expect]]` names tests and devices by patterns, gives the status with which the tests end
+//! Each `[[expect]]` names tests and devices by patterns, gives the statuses with which the tests may end
 //! there, and the evidence. Files are read in the order of their names, those in the executable
 //! first. The last entry that matches a test and a device counts: general entries come first,
 //! exceptions for one version of a driver below them.
@@ -10,19 +10,26 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use globset::{GlobSet, GlobSetBuilder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::device_match::DeviceMatch;
+use super::device_kind::DeviceKind;
+use super::device_match::{DeviceMatch, Mismatch};
 use super::error::ConfigError;
-use super::value::{IdPattern, NamePattern, PlatformName, Reason, TestPattern};
+use super::last_day::LastDay;
+use super::value::{
+    IdPattern, MessagePattern, NamePattern, PlatformName, Reason, TestPattern, Ticket, Timeout,
+};
+use super::version_range::{VersionPattern, VersionRange};
 use crate::devices::run_device::RunDevice;
-use crate::verdict::{Expectation, ExpectedStatus};
+use crate::expected_statuses::ExpectedStatuses;
+use crate::verdict::Expectation;
 
 /// All expectations, in the order in which they were read.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Expectations {
     /// The `test` glob of each entry, in the same order.
     tests: GlobSet,
@@ -31,6 +38,8 @@ pub struct Expectations {
     written: Vec<WrittenExpectation>,
     /// The number of entries from files on disk, which are the last ones.
     pub(super) own: usize,
+    /// The time at which they count.
+    now: SystemTime,
 }
 
 /// The expectations for one device.
@@ -46,6 +55,7 @@ struct Entry {
     /// The glob as written.
     test: String,
     on: DeviceMatch,
+    until: Option<LastDay>,
     expectation: Expectation,
 }
 
@@ -67,10 +77,10 @@ pub struct WrittenExpectation {
     pub file: String,
     /// The line in it, from 1.
     pub line: u64,
-    /// The patterns for tests and devices, by their keys.
+    /// The other keys.
     pub keys: BTreeMap<String, String>,
-    /// The expected status.
-    pub status: String,
+    /// The expected status, or several.
+    pub status: ExpectedStatuses,
     /// The reason.
     pub reason: String,
 }
@@ -79,7 +89,15 @@ pub struct WrittenExpectation {
 #[derive(Deserialize)]
 struct WrittenFile {
     #[serde(default)]
-    expect: Vec<toml::Spanned<BTreeMap<String, String>>>,
+    expect: Vec<toml::Spanned<WrittenKeys>>,
+}
+
+#[derive(Deserialize)]
+struct WrittenKeys {
+    status: ExpectedStatuses,
+    reason: String,
+    #[serde(flatten)]
+    others: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
@@ -90,8 +108,16 @@ struct EntryKeys {
     platform: Option<PlatformName>,
     device: Option<NamePattern>,
     vendor: Option<NamePattern>,
-    driver_version: Option<NamePattern>,
-    status: ExpectedStatus,
+    driver_version: Option<VersionPattern>,
+    opencl: Option<VersionRange>,
+    #[serde(rename = "type")]
+    device_type: Option<DeviceKind>,
+    status: ExpectedStatuses,
+    message: Option<MessagePattern>,
+    timeout: Option<Timeout>,
+    until: Option<LastDay>,
+    #[serde(default, rename = "ticket")]
+    _ticket: Option<Ticket>,
     reason: Reason,
 }
 
@@ -114,17 +140,9 @@ impl ExpectationsFile {
         let written: WrittenFile = super::parse_toml(path, text)?;
         let written = written.expect.into_iter().map(|entry| {
             let line = text[..entry.span().start].matches('\n').count() as u64 + 1;
-            let mut keys = entry.into_inner();
-            let mut take = |key| keys.remove(key).unwrap_or_default();
-            let (status, reason) = (take("status"), take("reason"));
-            WrittenExpectation {
-                number: 0,
-                file: path.display().to_string(),
-                line,
-                keys,
-                status,
-                reason,
-            }
+            let WrittenKeys { status, reason, others: keys } = entry.into_inner();
+            let file = path.display().to_string();
+            WrittenExpectation { number: 0, file, line, keys, status, reason }
         });
         file.written = written.collect();
         Ok(file)
@@ -136,6 +154,7 @@ impl Expectations {
     pub(super) fn new(
         builtin: Vec<ExpectationsFile>,
         own: Vec<ExpectationsFile>,
+        now: SystemTime,
     ) -> Result<Self, ConfigError> {
         let own_count = own.iter().map(|file| file.expect.len()).sum();
         let mut tests = GlobSetBuilder::new();
@@ -151,7 +170,7 @@ impl Expectations {
             }
         }
         let tests = tests.build().map_err(ConfigError::Globs)?;
-        Ok(Self { tests, entries, written, own: own_count })
+        Ok(Self { tests, entries, written, own: own_count, now })
     }
 
     /// All entries as they are written.
@@ -175,8 +194,39 @@ impl Expectations {
     }
 
     fn on(&self, applies: impl Fn(&DeviceMatch) -> bool) -> DeviceExpectations<'_> {
-        let applies = self.entries.iter().map(|entry| applies(&entry.on)).collect();
-        DeviceExpectations { all: self, applies }
+        let applies = |entry: &Entry| applies(&entry.on) && !self.has_ended(entry);
+        DeviceExpectations { all: self, applies: self.entries.iter().map(applies).collect() }
+    }
+
+    fn has_ended(&self, entry: &Entry) -> bool {
+        entry.until.is_some_and(|until| until.is_over(self.now))
+    }
+
+    /// Warnings about entries for `devices`: ranges with which the version of the driver cannot be compared,
+    /// and entries that end soon or have ended.
+    pub fn warnings(&self, devices: &[&RunDevice]) -> Vec<String> {
+        let warnings = self.entries.iter().zip(&self.written).flat_map(|(entry, written)| {
+            let mismatches = devices.iter().map(|device| (*device, entry.on.mismatch(device)));
+            let incomparable = mismatches.clone().find_map(|(device, mismatch)| {
+                mismatch.filter(|mismatch| !mismatch.is_comparable).map(|found| (device, found))
+            });
+            let incomparable = incomparable.map(|(device, Mismatch { key, found, .. })| {
+                let range = &written.keys[key];
+                let id = &device.id;
+                format!("`{key}` of {id}, {found:?}, cannot be compared with {range:?}")
+            });
+            let is_for_one = mismatches.into_iter().any(|(_, mismatch)| mismatch.is_none());
+            let until = entry.until.filter(|until| is_for_one && until.is_near(self.now));
+            let ending = until.map(|until| {
+                let verb = if until.is_over(self.now) { "counted" } else { "counts" };
+                let ticket = written.keys.get("ticket").map(|ticket| format!(" ({ticket})"));
+                let day = &written.keys["until"];
+                format!("the expectation {verb} until {day}{}", ticket.unwrap_or_default())
+            });
+            let place = written.place();
+            incomparable.into_iter().chain(ending).map(move |text| format!("{place}: {text}"))
+        });
+        warnings.collect()
     }
 }
 
@@ -192,6 +242,13 @@ impl Expectations {
     }
 }
 
+impl WrittenExpectation {
+    /// The file and the line.
+    pub fn place(&self) -> String {
+        format!("{}:{}", self.file, self.line)
+    }
+}
+
 impl<'a> DeviceExpectations<'a> {
     /// The expectation for `test`, given without its device: `suite::test::case`.
     pub fn lookup(&self, test: &str) -> Option<&'a Expectation> {
@@ -203,11 +260,17 @@ impl<'a> DeviceExpectations<'a> {
 
 impl EntryKeys {
     fn split(self, number: u32) -> (TestPattern, Entry) {
-        let Self { id, platform, device, vendor, driver_version, .. } = self;
-        let on = DeviceMatch { id, platform, device, vendor, driver_version };
-        let expectation = Expectation { number, status: self.status, reason: self.reason.0 };
+        let Self { id, platform, device, vendor, driver_version, opencl, device_type, .. } = self;
+        let on = DeviceMatch { id, platform, device, vendor, driver_version, opencl, device_type };
+        let expectation = Expectation {
+            number,
+            statuses: self.status,
+            message: self.message.map(|message| message.0),
+            timeout: self.timeout.map(|timeout| timeout.0),
+            reason: self.reason.0,
+        };
         let test = self.test.0.glob().to_owned();
-        (self.test, Entry { test, on, expectation })
+        (self.test, Entry { test, on, until: self.until, expectation })
     }
 }
 

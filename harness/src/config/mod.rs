@@ -13,6 +13,7 @@
 //! leftovers = "note"               # or "fail": tests that change their process for the next one
 //! retries = 0                      # repeats of a test that goes wrong
 //! flaky-result = "fail"            # or "pass": a test that passes when repeated does not fail the run
+//! unexpected-pass = "fail"         # or "report": a test that passes unexpectedly does not fail the run
 //! contexts = "reuse"               # or "fresh": new contexts for each test; without the key as the device's type
 //! leaks = "report"                 # or "fail", "off": tests that leave objects of the driver behind
 //! sync = "1s"                      # how often the log goes to the disk; "each": before each test; "off"
@@ -25,7 +26,7 @@
 //! strict-drivers = true            # so does a driver of this machine that shows no platform
 //!
 //! [[override]]                     # all given patterns must match; later overrides win
-//! platform = "oclgrind"            # as in --devices; also: device, vendor, driver-version, id
+//! platform = "oclgrind"            # as in --devices; also: device, vendor, driver-version, opencl, type, id
 //! timeout = "5m"
 //! diagnostics = ['^Invalid read']  # lines on standard error that fail a test
 //! ```
@@ -46,15 +47,19 @@
 //! the only expectations: none counts twice, and an edit takes effect without a build.
 
 mod contexts;
+mod device_kind;
 mod device_match;
 mod embedded;
 mod error;
 mod expectations;
 mod flaky_result;
+mod last_day;
 mod profile;
 mod profile_shard;
 mod sync;
+mod unexpected_pass;
 mod value;
+mod version_range;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -62,11 +67,13 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 pub use contexts::Contexts;
+pub use device_match::Mismatch;
 pub use embedded::EmbeddedConfig;
 pub use error::{ConfigError, Mistake};
 pub use expectations::WrittenExpectation;
@@ -75,6 +82,7 @@ pub use flaky_result::FlakyResult;
 pub use profile::{DeviceSettings, Profile};
 use profile::{Override, ProfileKeys};
 pub use sync::Sync;
+pub use unexpected_pass::UnexpectedPass;
 pub use value::{Leaks, Leftovers, TimeoutFactor, time_limit};
 
 const BUILTIN: &str = include_str!("builtin.toml");
@@ -131,10 +139,14 @@ impl Config {
     ) -> Result<Self, ConfigError> {
         let current = env::current_dir().unwrap_or_default();
         let source = Source::find(explicit, env::var_os("CLMATRIX_CONFIG"), &current);
-        Self::from_source(source, embedded)
+        Self::from_source(source, embedded, SystemTime::now())
     }
 
-    fn from_source(source: Source, embedded: Option<EmbeddedConfig>) -> Result<Self, ConfigError> {
+    fn from_source(
+        source: Source,
+        embedded: Option<EmbeddedConfig>,
+        now: SystemTime,
+    ) -> Result<Self, ConfigError> {
         let mut files: Vec<ConfigFile> = vec![parse_toml(Path::new("built-in"), BUILTIN)?];
         let (mut builtin, mut own) = (Vec::new(), Vec::new());
         if let Some(embedded) = &embedded {
@@ -159,7 +171,7 @@ impl Config {
             is_embedded: embedded.is_some(),
             profiles,
             overrides: overrides.into(),
-            expectations: Expectations::new(builtin, own)?,
+            expectations: Expectations::new(builtin, own, now)?,
         })
     }
 

@@ -8,14 +8,17 @@ use regex::RegexSet;
 use serde::Deserialize;
 
 use super::contexts::Contexts;
+use super::device_kind::DeviceKind;
 use super::device_match::DeviceMatch;
 use super::flaky_result::FlakyResult;
 use super::profile_shard::ProfileShard;
 use super::sync::Sync;
+use super::unexpected_pass::UnexpectedPass;
 use super::value::{
     Count, Diagnostics, IdPattern, Leaks, Leftovers, NamePattern, PlatformName, Timeout,
     TimeoutFactor,
 };
+use super::version_range::{VersionPattern, VersionRange};
 use crate::devices::run_device::RunDevice;
 use crate::shard::ShardChoice;
 
@@ -30,6 +33,7 @@ pub struct Profile {
     keep_runs: usize,
     deadline: Option<Duration>,
     flaky_result: FlakyResult,
+    unexpected_pass: UnexpectedPass,
     contexts: Option<Contexts>,
     shard: Option<ProfileShard>,
     /// The settings of a device that no override matches.
@@ -76,6 +80,7 @@ pub(super) struct ProfileKeys {
     keep_runs: Option<Count>,
     deadline: Option<Timeout>,
     flaky_result: Option<FlakyResult>,
+    unexpected_pass: Option<UnexpectedPass>,
     timeout_factor: Option<TimeoutFactor>,
     timeout: Option<Timeout>,
     hang_budget: Option<Timeout>,
@@ -119,7 +124,10 @@ struct OverrideKeys {
     platform: Option<PlatformName>,
     device: Option<NamePattern>,
     vendor: Option<NamePattern>,
-    driver_version: Option<NamePattern>,
+    driver_version: Option<VersionPattern>,
+    opencl: Option<VersionRange>,
+    #[serde(rename = "type")]
+    device_type: Option<DeviceKind>,
     timeout: Option<Timeout>,
     hang_budget: Option<Timeout>,
     exit_check: Option<bool>,
@@ -144,6 +152,7 @@ impl Profile {
             keep_runs: 10,
             deadline: None,
             flaky_result: FlakyResult::default(),
+            unexpected_pass: UnexpectedPass::default(),
             contexts: None,
             shard: None,
             settings: DeviceSettings {
@@ -179,6 +188,7 @@ impl Profile {
         self.keep_runs = keys.keep_runs.map_or(self.keep_runs, |runs| runs.0);
         self.deadline = keys.deadline.map(|deadline| deadline.0).or(self.deadline);
         self.flaky_result = keys.flaky_result.unwrap_or(self.flaky_result);
+        self.unexpected_pass = keys.unexpected_pass.unwrap_or(self.unexpected_pass);
         self.contexts = keys.contexts.or(self.contexts);
         self.shard = keys.shard.or(self.shard);
         let settings = &mut self.settings;
@@ -246,6 +256,11 @@ impl Profile {
         self.shard.map(|ProfileShard::Auto| ShardChoice::Auto)
     }
 
+    /// The effect of an unexpected pass on the run.
+    pub fn unexpected_pass(&self) -> UnexpectedPass {
+        self.unexpected_pass
+    }
+
     /// The settings for `device`: those of the profile, then those of each override that matches.
     pub fn settings_for(&self, device: &RunDevice) -> DeviceSettings {
         let contexts = self.contexts.unwrap_or(Contexts::usual_on(device.info.device_type));
@@ -270,9 +285,10 @@ impl Profile {
 }
 
 impl DeviceSettings {
-    /// Returns the time limit of a test, which may have a limit of its own.
-    pub fn limit(&self, own: Option<Duration>) -> Duration {
-        self.timeout_factor.times(own.unwrap_or(self.timeout))
+    /// Returns the time limit of a test: the smallest of the limits of the test and of its expectation, if
+    /// there are any.
+    pub fn limit(&self, own: impl IntoIterator<Item = Duration>) -> Duration {
+        self.timeout_factor.times(own.into_iter().min().unwrap_or(self.timeout))
     }
 
     /// The first line in which the driver reports an error.
@@ -299,9 +315,11 @@ impl DeviceSettings {
 
 impl From<OverrideKeys> for Override {
     fn from(keys: OverrideKeys) -> Self {
-        let OverrideKeys { id, platform, device, vendor, driver_version, .. } = keys;
+        let OverrideKeys {
+            id, platform, device, vendor, driver_version, opencl, device_type, ..
+        } = keys;
         Self {
-            on: DeviceMatch { id, platform, device, vendor, driver_version },
+            on: DeviceMatch { id, platform, device, vendor, driver_version, opencl, device_type },
             keys: DeviceKeys {
                 timeout: keys.timeout,
                 hang_budget: keys.hang_budget,

@@ -2,11 +2,16 @@
 
 use std::time::Duration;
 
-use clmatrix::select::DeviceType;
+use clmatrix::select::{DeviceType, Version};
 
 use super::*;
 use crate::log::sample::device;
-use crate::verdict::ExpectedStatus;
+use crate::verdict::{ExpectedStatus, Outcome, Verdict, judge};
+
+/// 2026-01-02T03:04:05Z.
+fn now() -> SystemTime {
+    SystemTime::UNIX_EPOCH + crate::log::sample::TIME
+}
 
 /// A project in a temporary folder.
 struct Project(tempfile::TempDir);
@@ -31,7 +36,7 @@ impl Project {
     }
 
     fn config_with(&self, embedded: Option<EmbeddedConfig>) -> Result<Config, ConfigError> {
-        Config::from_source(Source::find(None, None, self.0.path()), embedded)
+        Config::from_source(Source::find(None, None, self.0.path()), embedded, now())
     }
 
     /// The message about the project's mistake, without the folder's name.
@@ -77,7 +82,7 @@ fn what_is_named_goes_before_what_is_found() {
 #[test]
 fn a_file_that_was_named_must_be_there() {
     let source = Source::find(Some(Path::new("/nowhere/x.toml")), None, Path::new("/"));
-    let message = Config::from_source(source, None).unwrap_err().to_string();
+    let message = Config::from_source(source, None, now()).unwrap_err().to_string();
     assert_eq!(message, "/nowhere/x.toml: cannot be read: No such file or directory (os error 2)");
 }
 
@@ -133,6 +138,7 @@ fn retries_are_of_the_profile_and_of_devices() {
         retries = 2
         [profile.ci]
         flaky-result = "pass"
+        unexpected-pass = "report"
         [[override]]
         id = "oclgrind-*"
         retries = 0
@@ -141,13 +147,16 @@ fn retries_are_of_the_profile_and_of_devices() {
     let config = project.config().unwrap();
     let [default, ci] = ["default", "ci"].map(|name| config.profile(name).unwrap());
     assert_eq!((default.flaky_result(), ci.flaky_result()), (FlakyResult::Fail, FlakyResult::Pass));
+    let passes = (default.unexpected_pass(), ci.unexpected_pass());
+    assert_eq!(passes, (UnexpectedPass::Fail, UnexpectedPass::Report));
     assert_eq!(default.settings_for(&device("pocl-cpu", "PoCL")).retries, 2);
     assert_eq!(ci.settings_for(&device("oclgrind-sim", "Oclgrind")).retries, 0);
 }
 
 #[test]
 fn without_a_file_the_defaults_hold() {
-    let config = Config::from_source(Source { file: None, root: "/here".into() }, None).unwrap();
+    let config =
+        Config::from_source(Source { file: None, root: "/here".into() }, None, now()).unwrap();
     let profile = config.profile("default").unwrap();
     assert_eq!(profile.devices(), None);
     assert_eq!(profile.report_dir(), None);
@@ -220,7 +229,8 @@ fn later_overrides_win_and_all_their_globs_must_match() {
 /// Lines of Oclgrind 21.10 about real mistakes, and other lines.
 #[test]
 fn complaints_of_oclgrind() {
-    let config = Config::from_source(Source { file: None, root: PathBuf::new() }, None).unwrap();
+    let config =
+        Config::from_source(Source { file: None, root: PathBuf::new() }, None, now()).unwrap();
     let profile = config.profile("default").unwrap();
     let oclgrind = profile.settings_for(&device("oclgrind-sim", "Oclgrind"));
     let pocl = profile.settings_for(&device("pocl-cpu", "PoCL"));
@@ -395,11 +405,145 @@ fn the_last_expectation_that_matches_counts() {
         assert_eq!(reason, expected, "{test} on {:?}", device.map(|device| &device.id));
     }
     let crash = config.expectations.for_device(&pocl).lookup("svm::maps::fine_1");
-    assert_eq!(crash.map(|found| found.status), Some(ExpectedStatus::Crash));
+    assert_eq!(crash.map(|found| &found.statuses), Some(&ExpectedStatus::Crash.into()));
     let unmatched =
         |tests: &[&'static str]| config.expectations.without_test(tests.iter().copied()).join(" ");
     assert_eq!(unmatched(&["svm::maps::fine_1"]), "");
     assert_eq!(unmatched(&["svm::copies", "images::maps::t"]), "svm::maps::fine_{1,2}");
+}
+
+/// The expectations of a file with one entry of these keys.
+fn expectations_of(keys: &str) -> Expectations {
+    let entry = format!("[[expect]]\ntest = '*'\nreason = 'x'\n{keys}\n");
+    let files = [("clmatrix.toml", ""), ("expectations/a.toml", entry.as_str())];
+    Project::new(&files).config().unwrap().expectations
+}
+
+#[test]
+fn each_condition_of_an_expectation_must_be_met() {
+    let mut gpu = device("gpu-0", "PoCL");
+    gpu.info.device_type = DeviceType(1 << 2 | 1);
+    gpu.info.opencl = Version { major: 3, minor: 0 };
+    gpu.info.driver_version = "22.10-devel".to_owned();
+    for (keys, on_device, on_host) in [
+        ("", true, true),
+        ("id = 'gpu-*'", true, false),
+        ("id = 'host'", false, true),
+        ("platform = 'pocl'", true, false),
+        ("platform = 'rusticl'", false, false),
+        ("device = 'pocl device'", true, false),
+        ("device = 'other'", false, false),
+        ("vendor = 'genuine*'", true, false),
+        ("vendor = 'other'", false, false),
+        ("type = 'gpu'", true, false),
+        ("type = 'cpu'", false, false),
+        ("opencl = '>=2.0'", true, false),
+        ("opencl = '>=3.1'", false, false),
+        ("opencl = '=3.0'", true, false),
+        ("driver-version = '22.10*'", true, false),
+        ("driver-version = '>=22.9, <23'", true, false),
+        ("driver-version = '<22.9'", false, false),
+        ("type = 'gpu'\nopencl = '<3.0'", false, false),
+        ("until = '2026-01-02'", true, true),
+        ("until = '2026-01-01'", false, false),
+    ] {
+        let expectations = expectations_of(&format!("status = 'fail'\n{keys}"));
+        let found = expectations.for_device(&gpu).lookup("a").is_some();
+        assert_eq!(found, on_device, "{keys} on a device");
+        assert_eq!(expectations.for_host().lookup("a").is_some(), on_host, "{keys} on the host");
+    }
+}
+
+#[test]
+fn an_expectation_allows_its_statuses_and_messages() {
+    let failed = |message: &str| Outcome::Failed { message: message.to_owned(), location: None };
+    let invalid = || failed("Error: clCreateImage: CL_INVALID_VALUE (-30)\nmore");
+    let crashed = || Outcome::Crashed { how: "SIGSEGV".to_owned() };
+    let timed_out = || Outcome::TimedOut { limit: Duration::from_secs(1) };
+    use Verdict::{Crash, ExpectedFail, Fail, Pass, Timeout, UnexpectedPass};
+    for (keys, outcome, verdict) in [
+        ("status = 'pass'", Outcome::Passed, Pass),
+        ("status = 'pass'", invalid(), Fail),
+        ("status = 'flaky'", Outcome::Passed, Pass),
+        ("status = 'flaky'", invalid(), ExpectedFail),
+        ("status = 'flaky'", crashed(), ExpectedFail),
+        ("status = 'flaky'", timed_out(), ExpectedFail),
+        ("status = ['pass', 'timeout']", Outcome::Passed, Pass),
+        ("status = ['pass', 'timeout']", timed_out(), ExpectedFail),
+        ("status = ['pass', 'timeout']", invalid(), Fail),
+        ("status = ['pass', 'timeout']", crashed(), Crash),
+        ("status = ['fail', 'crash']", Outcome::Passed, UnexpectedPass),
+        ("status = ['fail', 'crash']", timed_out(), Timeout),
+        ("status = 'skip'", Outcome::Passed, UnexpectedPass),
+        ("status = 'skip'", invalid(), ExpectedFail),
+        ("status = 'skip'", crashed(), ExpectedFail),
+        ("status = 'fail'\nmessage = 'CL_INVALID_*'", invalid(), ExpectedFail),
+        ("status = 'fail'\nmessage = 'Error: *_VALUE (-30)'", invalid(), ExpectedFail),
+        ("status = 'fail'\nmessage = 'cl_invalid_*'", invalid(), Fail),
+        ("status = 'fail'\nmessage = 'more'", invalid(), Fail),
+        ("status = 'fail'\nmessage = 'CL_OUT_OF_*'", invalid(), Fail),
+        ("status = 'fail'\nmessage = '*'", failed(""), ExpectedFail),
+        ("status = 'crash'\nmessage = 'SIGSEGV'", crashed(), ExpectedFail),
+        ("status = 'crash'\nmessage = 'SIGABRT'", crashed(), Crash),
+        ("status = ['fail', 'timeout']\nmessage = 'CL_*'", timed_out(), ExpectedFail),
+    ] {
+        let expectations = expectations_of(keys);
+        let expectation = expectations.for_host().lookup("a").cloned();
+        assert_eq!(judge(&outcome, expectation.as_ref()), verdict, "{keys}: {outcome:?}");
+    }
+}
+
+#[test]
+fn the_smallest_limit_counts() {
+    let text = "[profile.default]\ntimeout = '60s'\ntimeout-factor = 2.0";
+    let project = Project::new(&[("clmatrix.toml", text)]);
+    let settings = project.config().unwrap().profile("default").unwrap().host_settings();
+    let expected = |keys: &str| {
+        let expectations = expectations_of(&format!("status = 'timeout'\n{keys}"));
+        expectations.for_host().lookup("a").unwrap().timeout
+    };
+    let seconds = |number| Some(Duration::from_secs(number));
+    for (of_test, keys, limit) in [
+        (None, "", 120),
+        (seconds(10), "", 20),
+        (None, "timeout = '3s'", 6),
+        (None, "timeout = '90s'", 180),
+        (seconds(10), "timeout = '3s'", 6),
+        (seconds(10), "timeout = '30s'", 20),
+    ] {
+        let limits = [of_test, expected(keys)].into_iter().flatten();
+        assert_eq!(settings.limit(limits).as_secs(), limit, "{of_test:?}, {keys}");
+    }
+}
+
+#[test]
+fn an_end_that_is_near_and_a_version_without_numbers_are_pointed_out() {
+    let mut odd = device("odd", "PoCL");
+    odd.info.driver_version = "unknown".to_owned();
+    for (keys, warning) in [
+        ("until = '2026-01-16'", ""),
+        ("until = '2026-01-15'", "the expectation counts until 2026-01-15"),
+        (
+            "until = '2026-01-02'\nticket = 'https://bugs/7'",
+            "the expectation counts until 2026-01-02 (https://bugs/7)",
+        ),
+        ("until = '2025-06-01'", "the expectation counted until 2025-06-01"),
+        ("until = '2025-06-01'\nplatform = 'rusticl'", ""),
+        (
+            "driver-version = '>=1'",
+            "`driver-version` of odd, \"unknown\", cannot be compared with \">=1\"",
+        ),
+        ("driver-version = '>=1'\nplatform = 'rusticl'", ""),
+        ("driver-version = '1.*'", ""),
+    ] {
+        let expectations = expectations_of(&format!("status = 'fail'\n{keys}"));
+        let warnings = expectations.warnings(&[&odd]);
+        let texts: Vec<_> = warnings
+            .iter()
+            .map(|warning| warning.split_once("expectations/a.toml:1: ").expect("its place").1)
+            .collect();
+        assert_eq!(texts.join("; "), warning, "{keys}");
+    }
 }
 
 #[test]
@@ -463,7 +607,8 @@ fn reasons(config: &Config) -> [Option<&str>; 4] {
 
 #[test]
 fn without_a_file_the_configuration_in_the_executable_holds() {
-    let config = Config::from_source(Source { file: None, root: "/".into() }, Some(EMBEDDED));
+    let config =
+        Config::from_source(Source { file: None, root: "/".into() }, Some(EMBEDDED), now());
     let config = config.unwrap();
     assert_eq!(limits(&config, "default", "PoCL"), (10, 2));
     assert_eq!(limits(&config, "ci", "PoCL"), (20, 2));
@@ -517,7 +662,7 @@ fn a_mistake_in_the_executable_is_named() {
     let broken =
         EmbeddedConfig { expectations: &[("expectations/a.toml", "[[expekt]]")], ..EMBEDDED };
     let source = Source { file: None, root: "/".into() };
-    let message = Config::from_source(source, Some(broken)).unwrap_err().to_string();
+    let message = Config::from_source(source, Some(broken), now()).unwrap_err().to_string();
     let expected = "built-in expectations/a.toml:1:3: unknown key `expekt`; did you mean `expect`?";
     assert!(message.starts_with(expected), "{message}");
 }
@@ -546,7 +691,7 @@ fn mistakes_in_the_configuration() {
         (
             "[profile.default]\nspeed = 3",
             [
-                "clmatrix.toml:2:1: unknown key `speed`; known: `devices`, `expected-devices`, `report-dir`, `strict-drivers`, `sync`, `keep-runs`, `deadline`, `flaky-result`, `timeout-factor`, `timeout`, `hang-budget`, `slots`, `tests-per-worker`, `retries`, `leftovers`, `leaks`, `contexts`, `shard`",
+                "clmatrix.toml:2:1: unknown key `speed`; known: `devices`, `expected-devices`, `report-dir`, `strict-drivers`, `sync`, `keep-runs`, `deadline`, `flaky-result`, `unexpected-pass`, `timeout-factor`, `timeout`, `hang-budget`, `slots`, `tests-per-worker`, `retries`, `leftovers`, `leaks`, `contexts`, `shard`",
                 "  |",
                 "2 | speed = 3",
                 "  | ^^^^^",
@@ -559,6 +704,15 @@ fn mistakes_in_the_configuration() {
                 "  |",
                 "2 | flaky-result = 'warn'",
                 "  |                ^^^^^^",
+            ],
+        ),
+        (
+            "[profile.default]\nunexpected-pass = 'pass'",
+            [
+                "clmatrix.toml:2:19: unknown value `pass`; known: `fail`, `report`",
+                "  |",
+                "2 | unexpected-pass = 'pass'",
+                "  |                   ^^^^^^",
             ],
         ),
         (
@@ -794,10 +948,100 @@ fn mistakes_in_expectations() {
         (
             "[[expect]]\ntest = '*'\nstatus = 3\nreason = 'x'",
             [
-                "expectations/pocl.toml:3:10: expected a string",
+                "expectations/pocl.toml:3:10: invalid type: integer `3`, expected a status such as \"fail\", or a list of them",
                 "  |",
                 "3 | status = 3",
                 "  |          ^",
+            ],
+        ),
+        (
+            "[[expect]]\ntest = '*'\nstatus = ['pass', 'crsh']\nreason = 'x'",
+            [
+                "expectations/pocl.toml:3:19: unknown value `crsh`; did you mean `crash`?",
+                "  |",
+                "3 | status = ['pass', 'crsh']",
+                "  |                   ^^^^^^",
+            ],
+        ),
+        (
+            "[[expect]]\ntest = '*'\nstatus = ['skip', 'fail']\nreason = 'x'",
+            [
+                "expectations/pocl.toml:3:10: `skip` stands alone: a test that is not run has no other status",
+                "  |",
+                "3 | status = ['skip', 'fail']",
+                "  |          ^^^^^^^^^^^^^^^^",
+            ],
+        ),
+        (
+            "[[expect]]\ntest = '*'\nstatus = []\nreason = 'x'",
+            [
+                "expectations/pocl.toml:3:10: an empty list: give at least one status",
+                "  |",
+                "3 | status = []",
+                "  |          ^^",
+            ],
+        ),
+        (
+            "[[expect]]\ntest = '*'\nstatus = 'fail'\nreason = 'x'\ndriver-version = '>=22.x'",
+            [
+                "expectations/pocl.toml:5:18: invalid range: `22.x` is no version such as 22.3",
+                "  |",
+                "5 | driver-version = '>=22.x'",
+                "  |                  ^^^^^^^^",
+            ],
+        ),
+        (
+            "[[expect]]\ntest = '*'\nstatus = 'fail'\nreason = 'x'\nopencl = '3.0'",
+            [
+                "expectations/pocl.toml:5:10: invalid range: `3.0` does not begin with `<`, `<=`, `=`, `>=` or `>`",
+                "  |",
+                "5 | opencl = '3.0'",
+                "  |          ^^^^^",
+            ],
+        ),
+        (
+            "[[expect]]\ntest = '*'\nstatus = 'fail'\nreason = 'x'\ntype = 'GPU'",
+            [
+                "expectations/pocl.toml:5:8: unknown value `GPU`; known: `cpu`, `gpu`, `accelerator`, `custom`",
+                "  |",
+                "5 | type = 'GPU'",
+                "  |        ^^^^^",
+            ],
+        ),
+        (
+            "[[expect]]\ntest = '*'\nstatus = 'fail'\nreason = 'x'\nmessage = 'CL_[A'",
+            [
+                "expectations/pocl.toml:5:11: invalid glob: unclosed character class; missing ']'",
+                "  |",
+                "5 | message = 'CL_[A'",
+                "  |           ^^^^^^^",
+            ],
+        ),
+        (
+            "[[expect]]\ntest = '*'\nstatus = 'timeout'\nreason = 'x'\ntimeout = '0s'",
+            [
+                "expectations/pocl.toml:5:11: a time limit must be longer than zero",
+                "  |",
+                "5 | timeout = '0s'",
+                "  |           ^^^^",
+            ],
+        ),
+        (
+            "[[expect]]\ntest = '*'\nstatus = 'fail'\nreason = 'x'\nuntil = '2027-02-30'",
+            [
+                "expectations/pocl.toml:5:9: no day such as 2027-03-01: numeric component is out of range",
+                "  |",
+                "5 | until = '2027-02-30'",
+                "  |         ^^^^^^^^^^^^",
+            ],
+        ),
+        (
+            "[[expect]]\ntest = '*'\nstatus = 'fail'\nreason = 'x'\nticket = ''",
+            [
+                "expectations/pocl.toml:5:10: empty `ticket`: give the address of a report",
+                "  |",
+                "5 | ticket = ''",
+                "  |          ^^",
             ],
         ),
         (

@@ -13,6 +13,9 @@ use schemars::JsonSchema;
 use serde::de::{Deserializer, Error, Unexpected, Visitor};
 use serde::{Deserialize, Serialize};
 
+use super::last_day::LastDay;
+use super::version_range::{VersionPattern, VersionRange};
+
 /// A glob for the ids of devices. Case does not matter.
 #[derive(Clone, Debug)]
 pub(super) struct IdPattern(GlobMatcher);
@@ -79,6 +82,22 @@ impl Text for NamePattern {
     }
 }
 
+/// A glob for a part of a line: the first line of a failure's message, or the signal of a crash. Case
+/// matters.
+#[derive(Clone, Debug)]
+pub(super) struct MessagePattern(pub(super) GlobMatcher);
+
+impl Text for MessagePattern {
+    const EXPECTED: &str = "a glob such as \"CL_INVALID_*\"";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        // By itself first, so that a mistake in it is not one of the whole.
+        glob(&mut GlobBuilder::new(text))?;
+        let part = format!("*{text}*");
+        glob(&mut GlobBuilder::new(&part)).map(|glob| Self(glob.compile_matcher()))
+    }
+}
+
 /// A glob for `suite::test::case`. Case matters, as in the ids themselves.
 #[derive(Clone, Debug)]
 pub(super) struct TestPattern(pub(super) Glob);
@@ -134,6 +153,21 @@ impl Text for Reason {
         match text.trim() {
             "" => Err("empty `reason`: describe what the driver does, and the evidence".to_owned()),
             reason => Ok(Self(reason.to_owned())),
+        }
+    }
+}
+
+/// The address of a report about an expectation; never empty.
+#[derive(Clone, Debug)]
+pub(super) struct Ticket;
+
+impl Text for Ticket {
+    const EXPECTED: &str = "an address as a text";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        match text.trim() {
+            "" => Err("empty `ticket`: give the address of a report".to_owned()),
+            _ => Ok(Self),
         }
     }
 }
@@ -267,7 +301,7 @@ impl Text for Expression {
 }
 
 /// A value that is written as a TOML string.
-trait Text: Sized {
+pub(super) trait Text: Sized {
     /// The expected value, for the message about a value that is not a string.
     const EXPECTED: &str;
 
@@ -304,9 +338,14 @@ deserialize_from_text!(
     IdPattern,
     PlatformName,
     NamePattern,
+    MessagePattern,
     TestPattern,
     Timeout,
     Reason,
+    Ticket,
+    LastDay,
+    VersionRange,
+    VersionPattern,
     Expression
 );
 

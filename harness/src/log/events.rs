@@ -19,9 +19,10 @@ use super::round_results::RoundCounts;
 use super::run_header::RunHeader;
 use crate::config::WrittenExpectation;
 use crate::devices::failure::{DriverFailure, FailedDriver, FailureKind};
+use crate::expected_statuses::ExpectedStatuses;
 use crate::serde_time::{nanoseconds, rfc3339};
 use crate::stacks::Stacks;
-use crate::verdict::{Expectation, ExpectedStatus, Outcome, Verdict, judge};
+use crate::verdict::{Expectation, Outcome, Verdict, judge};
 use crate::worker::object_kind::ObjectKind;
 
 /// The suite of results of workers.
@@ -317,17 +318,17 @@ pub struct TestResult {
     pub outcome: Outcome,
     /// The verdict: the outcome compared with the expectation.
     pub verdict: Verdict,
-    /// The status that the configuration expected instead of a pass. Logs of earlier versions have
-    /// the reason alone.
+    /// The status, or several, that the configuration expected. Logs of earlier versions have the reason
+    /// alone.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub expected_status: Option<ExpectedStatus>,
+    pub expected_status: Option<ExpectedStatuses>,
     /// The reason that the configuration gives for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expectation: Option<String>,
     /// The number of that expectation in the log.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expectation_number: Option<u32>,
-    /// True if the run may succeed with this result, although it is flaky.
+    /// True if the run may succeed with this result, although it is flaky or an unexpected pass.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tolerated: bool,
     /// The id of the test after which an order-dependent test goes wrong, if it is known.
@@ -404,7 +405,7 @@ impl TestResult {
             test,
             verdict: judge(&outcome, expectation.as_ref()),
             outcome,
-            expected_status: expectation.as_ref().map(|expectation| expectation.status),
+            expected_status: expectation.as_ref().map(|known| known.statuses.clone()),
             expectation_number: expectation.as_ref().map(|expectation| expectation.number),
             expectation: expectation.map(|expectation| expectation.reason),
             tolerated: false,
@@ -452,7 +453,7 @@ impl TestResult {
 
     /// Returns whether the run may still succeed with this result.
     pub fn is_as_expected(&self) -> bool {
-        self.verdict == Verdict::Flaky && self.tolerated || self.verdict.is_as_expected()
+        self.tolerated || self.verdict.is_as_expected()
     }
 
     /// Returns whether this is an unexpected result in a context that another test had before.
@@ -509,8 +510,8 @@ impl TestResult {
     /// The expectation as text, `expected: crash: REASON`, if there is one.
     pub fn expected(&self) -> Option<String> {
         let reason = self.expectation.as_deref()?;
-        Some(match self.expected_status {
-            Some(status) => format!("expected: {}: {reason}", status.name()),
+        Some(match &self.expected_status {
+            Some(statuses) => format!("expected: {statuses}: {reason}"),
             None => format!("expected: {reason}"),
         })
     }
@@ -556,16 +557,13 @@ pub(crate) fn left_behind_text(notes: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::log::sample::expectation;
     use crate::log::sample::{differing, flaky, judged, order_dependent};
-    use crate::verdict::Expectation;
+    use crate::verdict::ExpectedStatus;
 
     /// `outcome` where `status` was expected.
     fn result(outcome: Outcome, status: ExpectedStatus) -> TestResult {
-        judged(
-            "s::t@d",
-            outcome,
-            Some(Expectation { number: 1, status, reason: "bug 7".to_owned() }),
-        )
+        judged("s::t@d", outcome, Some(expectation(status, "bug 7")))
     }
 
     fn failed() -> Outcome {

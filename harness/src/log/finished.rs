@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::events::{TestResult, first};
+use crate::expected_statuses::ExpectedStatuses;
 use crate::serde_time::{nanoseconds, rfc3339};
 use crate::stacks::Stacks;
-use crate::verdict::{ExpectedStatus, Location, Outcome, Verdict};
+use crate::verdict::{Location, Outcome, Verdict};
 
 /// A test ended: the result of one execution on one device.
 #[derive(Deserialize, JsonSchema)]
@@ -29,13 +30,13 @@ pub(super) struct FinishedLine {
     reason: Option<String>,
     /// The verdict: the outcome in the light of the expectation.
     verdict: Verdict,
-    /// The status that the configuration expected instead of a pass.
-    expected_status: Option<ExpectedStatus>,
+    /// The status, or several, that the configuration expected.
+    expected_status: Option<ExpectedStatuses>,
     /// The reason that the configuration gives for it.
     expectation: Option<String>,
     /// The number of the expectation.
     expectation_number: Option<u32>,
-    /// True if the run may succeed with this result, although it is flaky.
+    /// True if the run may succeed with this result, although it is flaky or an unexpected pass.
     #[serde(default)]
     tolerated: bool,
     /// The id of the test after which this test goes wrong. Absent if it is not known.

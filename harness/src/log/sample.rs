@@ -10,7 +10,7 @@ use crate::devices::run_device::{PlatformName, RunDevice};
 use crate::log::events::TestResult;
 use crate::log::read::RunLog;
 use crate::log::run_header::RunHeader;
-use crate::verdict::{Expectation, Outcome, Verdict};
+use crate::verdict::{Expectation, ExpectedStatus, Outcome, Verdict};
 
 /// 2026-01-02T03:04:05Z.
 pub(crate) const TIME: Duration = Duration::from_secs(1_767_323_045);
@@ -160,5 +160,16 @@ pub(crate) fn judged(test: &str, outcome: Outcome, expectation: Option<Expectati
         slot: Some(0),
         duration: Duration::from_millis(250),
         ..TestResult::new(test.to_owned(), started, outcome, expectation)
+    }
+}
+
+/// Returns an expectation of one status.
+pub(crate) fn expectation(status: ExpectedStatus, reason: &str) -> Expectation {
+    Expectation {
+        number: 1,
+        statuses: status.into(),
+        message: None,
+        timeout: None,
+        reason: reason.to_owned(),
     }
 }

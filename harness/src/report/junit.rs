@@ -261,6 +261,9 @@ fn verdict(log: &RunLog, result: &TestResult) -> junit_report::TestResult {
         Verdict::NotRun if log.is_not_run_by_loss(result) => {
             Junit::SkippedWithCause { type_, message: message(), cause: None }
         }
+        Verdict::UnexpectedPass if result.tolerated => {
+            Junit::SkippedWithCause { type_, message: message(), cause: None }
+        }
         Verdict::Skip | Verdict::Ignored => {
             Junit::SkippedWithCause { type_, message: message(), cause: None }
         }

@@ -216,8 +216,9 @@ impl Page<'_> {
     fn results(&self) -> String {
         let (not_run, ran): (Vec<_>, Vec<_>) =
             self.log.results.iter().partition(|result| result.verdict == Verdict::NotRun);
-        let is_notable =
-            |result: &TestResult| !result.is_as_expected() || result.attempts().is_some();
+        let is_notable = |result: &TestResult| {
+            !result.is_as_expected() || result.tolerated || result.attempts().is_some()
+        };
         let notable = ran.iter().filter(|result| is_notable(result)).count();
         let with_output = match self.layout.output {
             ShownOutput::Hidden => false,
@@ -281,6 +282,7 @@ impl Page<'_> {
     fn brief(&self, result: &TestResult) -> String {
         let color = match result.verdict {
             Verdict::Flaky => Color::Yellow,
+            _ if result.tolerated => Color::Yellow,
             _ if result.is_as_expected() && result.attempts().is_some() => Color::Yellow,
             _ if result.is_as_expected() => Color::Green,
             _ => Color::Red,

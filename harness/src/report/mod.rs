@@ -198,17 +198,13 @@ fn without_message<'a>(stderr: &'a str, outcome: &Outcome) -> Cow<'a, str> {
 mod tests {
     use super::*;
     use crate::log::round_results::RoundCounts;
-    use crate::log::sample::{differing, flaky, judged, order_dependent, result};
-    use crate::verdict::{Expectation, ExpectedStatus};
+    use crate::log::sample::{differing, expectation, flaky, judged, order_dependent, result};
+    use crate::verdict::ExpectedStatus;
 
     #[test]
     fn a_result_on_one_line() {
         let failed = Outcome::Failed { message: "\nleft: 1\nright: 2".to_owned(), location: None };
-        let known = Expectation {
-            number: 1,
-            status: ExpectedStatus::Fail,
-            reason: "bug 7\nmore".to_owned(),
-        };
+        let known = expectation(ExpectedStatus::Fail, "bug 7\nmore");
         let cases = [
             (result("s::t@d", Outcome::Passed), "PASS s::t@d (0.25 s)"),
             (result("s::t@d", failed.clone()), "FAIL s::t@d (0.25 s): left: 1"),

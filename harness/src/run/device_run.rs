@@ -6,10 +6,11 @@ use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::config::{Contexts, DeviceSettings, Leaks, Leftovers};
+use crate::config::{Contexts, DeviceSettings, Leaks, Leftovers, UnexpectedPass};
 use crate::devices::TestDevice;
 use crate::devices::run_device::HOST;
 use crate::devices::selection::NO_DEVICE_FOUND;
+use crate::expected_statuses::ExpectedStatuses;
 use crate::log::events::{
     self, Event, LeakCheck, OF_WORKER, Probed, SeesOthers, Started, TestName, TestResult,
 };
@@ -24,7 +25,7 @@ use crate::run::rounds::{Rounds, Taken};
 use crate::run::schedule::{Run, RunState, WorkerConfig};
 use crate::run::test_worker::{Ran, TestWorker};
 use crate::stacks::Stacks;
-use crate::verdict::{Expectation, ExpectedStatus, Outcome, Verdict, judge};
+use crate::verdict::{Expectation, Outcome, Verdict, judge};
 use crate::worker::leak_search::LeakSearch;
 use crate::worker::object_kind::ObjectKind;
 use crate::worker::parent::{Attempt, START_LIMIT, Worker, WorkerLost};
@@ -173,6 +174,21 @@ impl<'a> DeviceRun<'a> {
         (self.state.run.expectation)(self.entry(position))
     }
 
+    /// The time limit of the test at a position of the plan.
+    fn limit(&self, position: usize) -> Duration {
+        let expected = self.expectation(position).and_then(|expectation| expectation.timeout);
+        let limits = [self.entry(position).test.timeout, expected];
+        self.config.settings.limit(limits.into_iter().flatten())
+    }
+
+    /// Returns whether the run may succeed with this result, although it is an unexpected pass.
+    pub fn tolerates(&self, result: &TestResult) -> bool {
+        let was_to_be_skipped =
+            result.expected_status.as_ref().is_some_and(ExpectedStatuses::is_skip);
+        result.verdict == Verdict::UnexpectedPass
+            && (was_to_be_skipped || self.state.run.unexpected_pass == UnexpectedPass::Report)
+    }
+
     /// Returns the outcome of a test that is not to be run.
     pub fn outcome_without_running(
         &self,
@@ -207,7 +223,7 @@ impl<'a> DeviceRun<'a> {
             return Some(Outcome::Skipped { reason });
         }
         expectation
-            .filter(|expectation| expectation.status == ExpectedStatus::Skip)
+            .filter(|expectation| expectation.statuses.is_skip() && !run.run_skipped)
             .map(|expectation| Outcome::Skipped { reason: expectation.reason.clone() })
     }
 
@@ -347,7 +363,7 @@ impl<'a> DeviceRun<'a> {
         });
         let begin = Instant::now();
         let settings = &self.config.settings;
-        let limit = settings.limit(entry.test.timeout);
+        let limit = self.limit(position);
         let mut attempt = worker.worker.run(
             entry.test,
             limit,
@@ -433,7 +449,7 @@ impl<'a> DeviceRun<'a> {
         worker.takes_stacks = false;
         for &position in positions {
             let test = self.entry(position).test;
-            let limit = self.config.settings.limit(test.timeout);
+            let limit = self.limit(position);
             let left = end.saturating_duration_since(Instant::now());
             let mut attempt = worker.run(test, limit.min(left), stop, &mut |_, _| {}, &|| {});
             Self::fail_by_settings(&self.config.settings, test, &mut attempt);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize};
 use std::time::{Duration, Instant};
 
-use crate::config::{DeviceSettings, FlakyResult};
+use crate::config::{DeviceSettings, FlakyResult, UnexpectedPass};
 use crate::log::recorder::Recorder;
 use crate::run::device_run::DeviceRun;
 use crate::run::interrupt::Stop;
@@ -31,6 +31,8 @@ pub struct Run<'a> {
     pub expectation: &'a (dyn Fn(&Planned) -> Option<Expectation> + Sync),
     /// Run tests that are marked `#[ignore]`.
     pub include_ignored: bool,
+    /// Run tests that only an expectation skips.
+    pub run_skipped: bool,
     /// The number of unexpected results after which the run stops.
     pub max_fail: Option<usize>,
     /// The seed of the order of the tests on each device; `None`: the order of the sources.
@@ -45,6 +47,8 @@ pub struct Run<'a> {
     pub bisect: bool,
     /// The effect of a flaky result.
     pub flaky_result: FlakyResult,
+    /// The effect of an unexpected pass.
+    pub unexpected_pass: UnexpectedPass,
     /// Pass the output of running tests to the observer.
     pub echo: bool,
     /// Build kernels for the properties of devices that need that.

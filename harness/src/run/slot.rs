@@ -378,7 +378,7 @@ impl<'a> Slot<'a> {
         let outcome = attempt
             .outcome
             .unwrap_or_else(|| Outcome::NotRun { reason: self.device_run.state.stop.reason() });
-        TestResult {
+        let result = TestResult {
             attempt: attempt.number,
             round: self.round,
             worker: attempt.worker,
@@ -392,7 +392,8 @@ impl<'a> Slot<'a> {
             resident: attempt.resident,
             stacks: attempt.stacks,
             ..TestResult::new(self.device_run.id(position), started, outcome, expectation)
-        }
+        };
+        TestResult { tolerated: self.device_run.tolerates(&result), ..result }
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 use std::process::Output;
+use std::time::Duration;
 
 use clmatrix_harness::log::read::RunLog;
-use clmatrix_harness::verdict::Verdict;
+use clmatrix_harness::verdict::{Outcome, Verdict};
 use tempfile::TempDir;
 
 use crate::Check;
@@ -21,6 +22,12 @@ pub const CHECKS: &[Check] = &[
         another_way_of_going_wrong_fails_the_run,
     ),
     ("expectations::a_skip_is_not_run", a_skip_is_not_run),
+    (
+        "expectations::what_is_skipped_runs_on_demand_and_does_not_fail_the_run",
+        what_is_skipped_runs_on_demand_and_does_not_fail_the_run,
+    ),
+    ("expectations::an_unexpected_pass_can_be_reported", an_unexpected_pass_can_be_reported),
+    ("expectations::an_entry_has_a_limit_of_its_own", an_entry_has_a_limit_of_its_own),
     (
         "expectations::entries_without_a_test_are_named_once_on_standard_error",
         entries_without_a_test_are_named_once_on_standard_error,
@@ -44,10 +51,17 @@ pub fn configuration(expectations: &str) -> (TempDir, PathBuf) {
 
 /// Runs tests under these expectations.
 fn run(tests: &[&str], expectations: &str) -> (Output, RunLog) {
+    run_with("", &[], tests, expectations)
+}
+
+/// Runs tests with this configuration, these options and these expectations.
+fn run_with(text: &str, options: &[&str], tests: &[&str], expectations: &str) -> (Output, RunLog) {
     let (folder, config) = configuration(expectations);
+    std::fs::write(&config, text).expect("the configuration can be written");
     let reports = folder.path().join("reports");
     let mut command = child(COMMAND, &["run", "--report-dir"]);
-    command.arg(&reports).args(tests.iter().map(|test| format!("faulty::{test}@")));
+    command.arg(&reports).args(options);
+    command.args(tests.iter().map(|test| format!("faulty::{test}@")));
     command.env("CLMATRIX_CONFIG", &config);
     let output = output(command);
     (output, log(&reports))
@@ -96,6 +110,34 @@ fn a_skip_is_not_run() {
     let (output, log) = run(&["needs_no_device"], &expect("needs_no_device", "skip"));
     assert_eq!(output.status.code(), Some(0));
     assert!(all(&log, "needs_no_device", Verdict::Skip), "on the host as well");
+}
+
+fn what_is_skipped_runs_on_demand_and_does_not_fail_the_run() {
+    let expectations = expect("{aborts,passes}", "skip");
+    let (output, log) = run_with("", &["--run-skipped"], &["aborts", "passes"], &expectations);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(all(&log, "aborts", Verdict::ExpectedFail));
+    assert!(all(&log, "passes", Verdict::UnexpectedPass));
+    let matrix = String::from_utf8_lossy(&output.stdout);
+    assert!(matrix.contains("UNEXPECTED PASS faulty::passes@"), "{matrix}");
+    assert!(log.header.rerun_command.ends_with(" --run-skipped"));
+}
+
+fn an_unexpected_pass_can_be_reported() {
+    let text = "[profile.default]\nunexpected-pass = \"report\"\n";
+    let (output, log) = run_with(text, &[], &["passes"], &expect("passes", "fail"));
+    assert_eq!(output.status.code(), Some(0));
+    assert!(all(&log, "passes", Verdict::UnexpectedPass));
+}
+
+fn an_entry_has_a_limit_of_its_own() {
+    let limit = "timeout = \"500ms\"\n";
+    let test = "hangs_and_leaves_a_child";
+    let (output, log) = run(&[test], &(expect(test, "timeout") + limit));
+    assert_eq!(output.status.code(), Some(0));
+    let limit = Duration::from_millis(500);
+    let timed_out = Outcome::TimedOut { limit };
+    assert!(results(&log, test).iter().all(|result| result.outcome == timed_out));
 }
 
 fn entries_without_a_test_are_named_once_on_standard_error() {

@@ -8,7 +8,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::log::events::Charged;
 use crate::log::sample::{
-    TIME, device, differing, failed_driver, flaky, judged, order_dependent, result, run_log,
+    TIME, device, differing, expectation, failed_driver, flaky, judged, order_dependent, result,
+    run_log,
 };
 use crate::report::{file_name, write_all, write_in_one};
 use crate::verdict::{Expectation, ExpectedStatus, Location, Outcome};
@@ -110,7 +111,7 @@ fn failed(message: &str) -> Outcome {
 }
 
 fn known(status: ExpectedStatus) -> Option<Expectation> {
-    Some(Expectation { number: 1, status, reason: "driver bug 7".to_owned() })
+    Some(expectation(status, "driver bug 7"))
 }
 
 #[test]
@@ -178,6 +179,15 @@ fn each_verdict_has_its_element() {
         let found = (&*verdict.name, verdict.attribute("type"), verdict.attribute("message"));
         assert_eq!(found, (element, type_, message));
     }
+}
+
+#[test]
+fn a_tolerated_unexpected_pass_is_skipped() {
+    let passed = judged("pool::t@pocl-cpu", Outcome::Passed, known(ExpectedStatus::Fail));
+    let root = parsed(&log(vec![TestResult { tolerated: true, ..passed }]), "pocl-cpu");
+    let [case] = root.child("testsuite").cases()[..] else { panic!("{root:?}") };
+    let [verdict] = &case.children[..] else { panic!("{case:?}") };
+    assert_eq!((&*verdict.name, verdict.attribute("type")), ("skipped", "unexpected-pass"));
 }
 
 #[test]

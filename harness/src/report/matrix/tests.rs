@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr;
 use super::*;
 use crate::log::run_header::RunHeader;
 use crate::log::sample::{
-    device, differing, failed_driver, flaky, judged, order_dependent, result, run_log,
+    device, differing, expectation, failed_driver, flaky, judged, order_dependent, result, run_log,
 };
 use crate::verdict::{Expectation, ExpectedStatus};
 
@@ -36,7 +36,7 @@ fn failed(message: &str) -> Outcome {
 }
 
 fn known(status: ExpectedStatus) -> Option<Expectation> {
-    Some(Expectation { number: 1, status, reason: "driver bug 7".to_owned() })
+    Some(expectation(status, "driver bug 7"))
 }
 
 /// One result of each kind.
@@ -118,6 +118,14 @@ ignored, 2 expected devices absent, 1 driver failed
 Reports: target/clmatrix
 ";
     assert_eq!(page(&log), expected.trim_start_matches('\n'));
+}
+
+#[test]
+fn a_tolerated_unexpected_pass_is_shown() {
+    let passed = judged("s::t@d", Outcome::Passed, known(ExpectedStatus::Fail));
+    let page = page(&log(&["d"], vec![TestResult { tolerated: true, ..passed }]));
+    assert!(page.starts_with("UNEXPECTED PASS s::t@d\n"), "{page}");
+    assert!(page.contains("\nPASSED: 1 test on 1 device"), "{page}");
 }
 
 #[test]

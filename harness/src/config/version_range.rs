@@ -1,0 +1,161 @@
+//! Ranges of versions, such as `>=22.3, <23.0`.
+
+use std::cmp::Ordering;
+
+use super::value::{NamePattern, Text};
+
+/// The numbers of a version. Zeros at the end have no effect: 22.3 is 22.3.0.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct VersionNumbers(Vec<u64>);
+
+impl VersionNumbers {
+    pub(super) fn new(mut numbers: Vec<u64>) -> Self {
+        while numbers.last() == Some(&0) {
+            numbers.pop();
+        }
+        Self(numbers)
+    }
+
+    /// Finds the numbers in a driver's text: from the first digit, between dots and other separators, up to
+    /// the first part that is no number. `Oclgrind 21.10` has 21 and 10, `3.1+debian` has 3 and 1, and
+    /// `r26p0` has none.
+    pub(super) fn find(text: &str) -> Option<Self> {
+        let from_digit = text.find(|c: char| c.is_ascii_digit()).map_or("", |start| &text[start..]);
+        let parts = from_digit.split(|c: char| !c.is_alphanumeric());
+        let numbers: Vec<u64> = parts.map_while(|part| part.parse().ok()).collect();
+        (!numbers.is_empty()).then(|| Self::new(numbers))
+    }
+}
+
+/// Comparisons that a version must all meet.
+#[derive(Clone, Debug)]
+pub(super) struct VersionRange(Vec<(Comparison, VersionNumbers)>);
+
+#[derive(Clone, Copy, Debug)]
+enum Comparison {
+    Less,
+    AtMost,
+    Equal,
+    AtLeast,
+    More,
+}
+
+impl Comparison {
+    /// The longer of two that begin alike comes first.
+    const SYMBOLS: [(&str, Self); 5] = [
+        ("<=", Self::AtMost),
+        (">=", Self::AtLeast),
+        ("<", Self::Less),
+        (">", Self::More),
+        ("=", Self::Equal),
+    ];
+
+    fn holds(self, ordering: Ordering) -> bool {
+        match self {
+            Self::Less => ordering.is_lt(),
+            Self::AtMost => ordering.is_le(),
+            Self::Equal => ordering.is_eq(),
+            Self::AtLeast => ordering.is_ge(),
+            Self::More => ordering.is_gt(),
+        }
+    }
+}
+
+impl VersionRange {
+    /// Returns whether a text is meant as a range.
+    fn is_meant(text: &str) -> bool {
+        text.trim_start().starts_with(['<', '>', '='])
+    }
+
+    /// Returns whether a version is in this range.
+    pub(super) fn contains(&self, version: &VersionNumbers) -> bool {
+        self.0.iter().all(|(comparison, bound)| comparison.holds(version.cmp(bound)))
+    }
+}
+
+impl Text for VersionRange {
+    const EXPECTED: &str = "a range such as \">=2.0, <3.0\"";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        text.split(',').map(|part| comparison(part.trim())).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+fn comparison(part: &str) -> Result<(Comparison, VersionNumbers), String> {
+    let found = Comparison::SYMBOLS
+        .into_iter()
+        .find_map(|(symbol, comparison)| Some((part.strip_prefix(symbol)?, comparison)));
+    let (version, comparison) = found.ok_or_else(|| {
+        format!("invalid range: `{part}` does not begin with `<`, `<=`, `=`, `>=` or `>`")
+    })?;
+    let numbers: Result<_, _> = version.trim().split('.').map(str::parse).collect();
+    let numbers = numbers
+        .map_err(|_| format!("invalid range: `{}` is no version such as 22.3", version.trim()))?;
+    Ok((comparison, VersionNumbers::new(numbers)))
+}
+
+/// A part of a driver's version, a glob for all of it, or a range.
+#[derive(Clone, Debug)]
+pub(super) enum VersionPattern {
+    Name(NamePattern),
+    Range(VersionRange),
+}
+
+impl VersionPattern {
+    /// Returns whether this version matches; `None` if it has no numbers to be compared.
+    pub(super) fn matches(&self, version: &str) -> Option<bool> {
+        match self {
+            Self::Name(pattern) => Some(pattern.matches(version)),
+            Self::Range(range) => Some(range.contains(&VersionNumbers::find(version)?)),
+        }
+    }
+}
+
+impl Text for VersionPattern {
+    const EXPECTED: &str = "a part of a version, a glob, or a range such as \">=22.3, <23.0\"";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        match VersionRange::is_meant(text) {
+            true => VersionRange::parse(text).map(Self::Range),
+            false => NamePattern::parse(text).map(Self::Name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_compared_as_numbers() {
+        for (pattern, version, expected) in [
+            (">=22.3, <23.0", "22.3.6", Some(true)),
+            (">=22.3, <23.0", "22.10", Some(true)),
+            (">=22.3, <23.0", "22.2.9", Some(false)),
+            (">=22.3, <23.0", "23.0", Some(false)),
+            (">=22.3,<23", "22.3", Some(true)),
+            (">22.3", "22.3.0", Some(false)),
+            (">22.3", "22.3.1", Some(true)),
+            ("<=22.3", "22.3.0", Some(true)),
+            ("= 22.3", "22.3.0", Some(true)),
+            ("=22.3", "22.3.1", Some(false)),
+            ("<3.2", "3.1+debian", Some(true)),
+            (">=21.10", "Oclgrind 21.10", Some(true)),
+            (">=21.9", "Oclgrind 21.10", Some(true)),
+            (">=2024.18.6.0.02_160000", "2024.18", None),
+            (">=2024.18", "2024.18.6.0.02_160000", Some(true)),
+            (">=535.104.5", "535.104.05", Some(true)),
+            ("<1.2.3", "1.2.3-rc1", Some(false)),
+            (">=1.0", "v1.2", Some(true)),
+            (">=26", "r26p0-01eac0", None),
+            (">=1", "", None),
+            (">=1", "unknown", None),
+            ("22.3.*", "22.3.6", Some(true)),
+            ("22.3", "122.3", Some(true)),
+            ("22.3.*", "unknown", Some(false)),
+        ] {
+            let matches = VersionPattern::parse(pattern).ok().and_then(|p| p.matches(version));
+            assert_eq!(matches, expected, "{pattern:?} on {version:?}");
+        }
+    }
+}

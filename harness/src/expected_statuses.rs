@@ -1,0 +1,146 @@
+//! The key `status` of an expectation: the ways in which its tests may end.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::de::{Deserializer, Error, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+
+use crate::verdict::ExpectedStatus;
+
+/// The short name of all ways in which a test that runs may end.
+const FLAKY: &str = "flaky";
+
+/// One status or several; `skip` is alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(into = "Form")]
+#[schemars(with = "Form")]
+pub struct ExpectedStatuses(BTreeSet<ExpectedStatus>);
+
+/// A status as it is written.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum Form {
+    /// `pass`, `fail`, `crash`, `timeout`, `skip`, or `flaky` for the first four.
+    Name(Cow<'static, str>),
+    /// Several of them.
+    Names(BTreeSet<ExpectedStatus>),
+}
+
+impl ExpectedStatuses {
+    /// All ways in which a test that runs may end.
+    pub fn flaky() -> Self {
+        use ExpectedStatus::{Crash, Fail, Pass, Timeout};
+        Self(BTreeSet::from([Pass, Fail, Crash, Timeout]))
+    }
+
+    /// Returns whether a test may end so.
+    pub fn contains(&self, status: ExpectedStatus) -> bool {
+        self.0.contains(&status)
+    }
+
+    /// Returns whether the test is not run.
+    pub fn is_skip(&self) -> bool {
+        self.contains(ExpectedStatus::Skip)
+    }
+
+    /// The name of the only status, or of all that run.
+    fn name(&self) -> Option<&'static str> {
+        match self.0.iter().collect::<Vec<_>>()[..] {
+            [only] => Some(only.name()),
+            _ if *self == Self::flaky() => Some(FLAKY),
+            _ => None,
+        }
+    }
+
+    fn from_several(statuses: BTreeSet<ExpectedStatus>) -> Result<Self, &'static str> {
+        match statuses.len() {
+            0 => Err("an empty list: give at least one status"),
+            2.. if statuses.contains(&ExpectedStatus::Skip) => {
+                Err("`skip` stands alone: a test that is not run has no other status")
+            }
+            _ => Ok(Self(statuses)),
+        }
+    }
+}
+
+impl From<ExpectedStatus> for ExpectedStatuses {
+    fn from(status: ExpectedStatus) -> Self {
+        Self(BTreeSet::from([status]))
+    }
+}
+
+impl From<ExpectedStatuses> for Form {
+    fn from(statuses: ExpectedStatuses) -> Self {
+        statuses.name().map_or(Self::Names(statuses.0), |name| Self::Name(name.into()))
+    }
+}
+
+/// `fail`, `flaky`, or `pass or timeout`.
+impl fmt::Display for ExpectedStatuses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(name) = self.name() {
+            return f.write_str(name);
+        }
+        let names: Vec<_> = self.0.iter().map(|status| status.name()).collect();
+        f.write_str(&names.join(" or "))
+    }
+}
+
+impl<'de> Deserialize<'de> for ExpectedStatuses {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(StatusesVisitor)
+    }
+}
+
+struct StatusesVisitor;
+
+impl<'de> Visitor<'de> for StatusesVisitor {
+    type Value = ExpectedStatuses;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a status such as \"fail\", or a list of them")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<ExpectedStatuses, E> {
+        if text == FLAKY {
+            return Ok(ExpectedStatuses::flaky());
+        }
+        let known = ExpectedStatus::ALL.into_iter().find(|status| status.name() == text);
+        known.map(ExpectedStatuses::from).ok_or_else(|| {
+            E::unknown_variant(text, &["pass", "fail", "crash", "timeout", "skip", FLAKY])
+        })
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<ExpectedStatuses, A::Error> {
+        let mut statuses = BTreeSet::new();
+        while let Some(status) = list.next_element()? {
+            statuses.insert(status);
+        }
+        ExpectedStatuses::from_several(statuses).map_err(A::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_are_written_as_they_are_read() {
+        for (json, text) in [
+            ("\"fail\"", "fail"),
+            ("\"skip\"", "skip"),
+            ("\"flaky\"", "flaky"),
+            ("[\"pass\",\"timeout\"]", "pass or timeout"),
+        ] {
+            let statuses: ExpectedStatuses = serde_json::from_str(json).unwrap();
+            assert_eq!(serde_json::to_string(&statuses).unwrap(), json);
+            assert_eq!(statuses.to_string(), text);
+        }
+        let all: ExpectedStatuses =
+            serde_json::from_str("[\"timeout\",\"crash\",\"fail\",\"pass\"]").unwrap();
+        assert_eq!(all, ExpectedStatuses::flaky());
+    }
+}
