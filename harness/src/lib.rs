@@ -30,6 +30,7 @@ pub mod cargo_test;
 pub mod cli;
 pub mod config;
 pub mod devices;
+mod expect;
 pub mod expected_statuses;
 pub mod fixtures;
 pub mod log;

@@ -296,7 +296,7 @@ impl Options {
     }
 
     /// Reads the configuration, and finds the name of the profile.
-    fn configuration(&self) -> Result<(Config, String), ConfigError> {
+    pub(crate) fn configuration(&self) -> Result<(Config, String), ConfigError> {
         let config = Config::load(self.config.as_deref(), self.embedded)?;
         let name = self.profile.clone().or_else(|| std::env::var("CLMATRIX_PROFILE").ok());
         Ok((config, name.unwrap_or_else(|| DEFAULT_PROFILE.to_owned())))

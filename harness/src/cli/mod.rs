@@ -1,7 +1,9 @@
-//! The command line `clmatrix`: `run`, `report`, `runs`, `list`, `devices`, `characterize`, `completions`.
+//! The command line `clmatrix`: `run`, `report`, `runs`, `expect`, `list`, `devices`, `characterize`,
+//! `completions`.
 
 mod characterize;
 mod devices;
+mod expect;
 mod filter;
 mod list;
 mod report;
@@ -18,7 +20,7 @@ use std::process::ExitCode;
 use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::config::ConfigError;
+use crate::config::{Config, ConfigError};
 use crate::setup::{Options, Setup, SetupError};
 use crate::target::{CANNOT_RUN, Target};
 use crate::terminal::{self, AnyError, print, status_line};
@@ -69,6 +71,9 @@ enum Command {
     ///
     /// The state is `done`, `cut short` (by Ctrl-C), `running`, or `unfinished` (killed).
     Runs(runs::RunsArguments),
+    /// Compare the expectations of the configuration with stored runs. Needs no device.
+    #[command(subcommand, after_help = expect::EXAMPLES)]
+    Expect(expect::ExpectCommand),
     /// List the tests and their requirements.
     List(list::ListArguments),
     /// List the platforms, the devices, and the drivers that failed.
@@ -126,13 +131,20 @@ impl ReportPlace {
         if let Some(folder) = &self.report_dir {
             return Ok(folder.clone());
         }
-        let options = Options {
+        self.options(target).report_folder()
+    }
+
+    fn config(&self, target: Target) -> Result<Config, ConfigError> {
+        Ok(self.options(target).configuration()?.0)
+    }
+
+    fn options(&self, target: Target) -> Options {
+        Options {
             embedded: target.config,
             config: self.config.clone(),
             profile: self.profile.clone(),
             ..Options::default()
-        };
-        options.report_folder()
+        }
     }
 }
 
@@ -168,6 +180,7 @@ pub fn main(target: Target) -> ExitCode {
         Command::Run(arguments) => run::run(target, arguments),
         Command::Report(arguments) => report::report(target, arguments),
         Command::Runs(arguments) => runs::runs(target, arguments),
+        Command::Expect(command) => expect::expect(target, command),
         Command::List(arguments) => list::list(target, arguments),
         Command::Devices(arguments) => devices::devices(target, arguments),
         Command::Characterize(arguments) => characterize::characterize(target, arguments),

@@ -46,8 +46,39 @@ pub struct Expectations {
 #[derive(Clone, Debug)]
 pub struct DeviceExpectations<'a> {
     all: &'a Expectations,
-    /// One flag per entry: it matches this device.
-    applies: Vec<bool>,
+    /// For each entry the reason why it does not count for this device.
+    exclusions: Vec<Option<Exclusion>>,
+}
+
+/// The reason why an entry does not count for a device.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Exclusion {
+    /// It counted until a day that is over.
+    Ended,
+    /// The device does not meet a condition.
+    Device(Mismatch),
+}
+
+/// An entry whose glob matches a test.
+#[derive(Clone, Debug)]
+pub struct Match<'a> {
+    /// Its position among all entries, from 0.
+    pub position: usize,
+    /// The entry as it is written.
+    pub written: &'a WrittenExpectation,
+    /// Its effect on the test.
+    pub effect: Effect<'a>,
+}
+
+/// The effect of an entry on a test that its glob matches.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect<'a> {
+    /// It is the expectation for the test.
+    Counts,
+    /// This later entry counts.
+    Hidden(&'a WrittenExpectation),
+    /// It does not count for the device.
+    Excluded(&'a Exclusion),
 }
 
 #[derive(Clone, Debug)]
@@ -185,17 +216,25 @@ impl Expectations {
 
     /// The expectations for `device`.
     pub fn for_device(&self, device: &RunDevice) -> DeviceExpectations<'_> {
-        self.on(|on| on.matches(device))
+        self.on(|on| on.mismatch(device))
     }
 
     /// The expectations for tests without a device.
     pub fn for_host(&self) -> DeviceExpectations<'_> {
-        self.on(DeviceMatch::matches_host)
+        self.on(DeviceMatch::host_mismatch)
     }
 
-    fn on(&self, applies: impl Fn(&DeviceMatch) -> bool) -> DeviceExpectations<'_> {
-        let applies = |entry: &Entry| applies(&entry.on) && !self.has_ended(entry);
-        DeviceExpectations { all: self, applies: self.entries.iter().map(applies).collect() }
+    fn on(&self, mismatch: impl Fn(&DeviceMatch) -> Option<Mismatch>) -> DeviceExpectations<'_> {
+        let exclusion = |entry: &Entry| match self.has_ended(entry) {
+            true => Some(Exclusion::Ended),
+            false => mismatch(&entry.on).map(Exclusion::Device),
+        };
+        DeviceExpectations { all: self, exclusions: self.entries.iter().map(exclusion).collect() }
+    }
+
+    /// The entries from files on disk, as they are written.
+    pub fn own(&self) -> &[WrittenExpectation] {
+        &self.written[self.written.len() - self.own..]
     }
 
     fn has_ended(&self, entry: &Entry) -> bool {
@@ -253,8 +292,22 @@ impl<'a> DeviceExpectations<'a> {
     /// The expectation for `test`, given without its device: `suite::test::case`.
     pub fn lookup(&self, test: &str) -> Option<&'a Expectation> {
         let matching = self.all.tests.matches(test);
-        let last = matching.into_iter().rev().find(|&entry| self.applies[entry])?;
+        let last = matching.into_iter().rev().find(|&entry| self.exclusions[entry].is_none())?;
         Some(&self.all.entries[last].expectation)
+    }
+
+    /// All entries whose globs match `test`, in their order.
+    pub fn matches(&self, test: &str) -> Vec<Match<'_>> {
+        let counting = self.lookup(test).map(|expectation| expectation.number as usize - 1);
+        let matching = self.all.tests.matches(test).into_iter().map(|position| {
+            let effect = match (&self.exclusions[position], counting) {
+                (Some(exclusion), _) => Effect::Excluded(exclusion),
+                (None, Some(last)) if last != position => Effect::Hidden(&self.all.written[last]),
+                (None, _) => Effect::Counts,
+            };
+            Match { position, written: &self.all.written[position], effect }
+        });
+        matching.collect()
     }
 }
 

@@ -76,8 +76,9 @@ pub use contexts::Contexts;
 pub use device_match::Mismatch;
 pub use embedded::EmbeddedConfig;
 pub use error::{ConfigError, Mistake};
-pub use expectations::WrittenExpectation;
-pub use expectations::{DeviceExpectations, Expectations};
+pub use expectations::{
+    DeviceExpectations, Effect, Exclusion, Expectations, Match, WrittenExpectation,
+};
 pub use flaky_result::FlakyResult;
 pub use profile::{DeviceSettings, Profile};
 use profile::{Override, ProfileKeys};
@@ -243,4 +244,4 @@ fn parse_toml<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, ConfigE
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

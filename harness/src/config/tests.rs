@@ -14,10 +14,10 @@ fn now() -> SystemTime {
 }
 
 /// A project in a temporary folder.
-struct Project(tempfile::TempDir);
+pub(crate) struct Project(tempfile::TempDir);
 
 impl Project {
-    fn new(files: &[(&str, &str)]) -> Self {
+    pub(crate) fn new(files: &[(&str, &str)]) -> Self {
         let project = Self(tempfile::tempdir().unwrap());
         for (name, text) in files {
             let path = project.path(name);
@@ -27,11 +27,11 @@ impl Project {
         project
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    fn config(&self) -> Result<Config, ConfigError> {
+    pub(crate) fn config(&self) -> Result<Config, ConfigError> {
         self.config_with(None)
     }
 
@@ -44,6 +44,11 @@ impl Project {
         let folder = format!("{}/", self.0.path().display());
         self.config().unwrap_err().to_string().replace(&folder, "")
     }
+}
+
+/// The folder of the expectations of a project, as places in it begin.
+pub(crate) fn own_place(project: &Project) -> String {
+    format!("{}/", project.path("expectations").display())
 }
 
 #[test]

@@ -1,0 +1,99 @@
+//! `clmatrix expect`.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use super::ReportPlace;
+use super::filter::Filter;
+use crate::config::WrittenExpectation;
+use crate::expect::explain::explain;
+use crate::expect::stale::stale;
+use crate::log::read::RunLog;
+use crate::log::run_header::RunHeader;
+use crate::log::store;
+use crate::report::counted;
+use crate::target::{SUCCESS, Target, UNEXPECTED};
+use crate::terminal::{AnyError, print, status_line};
+
+pub const EXAMPLES: &str = "\
+Examples:
+  clmatrix expect explain buffer::fill::works@pocl-cpu   the entries for one test on one device
+  clmatrix expect explain buffer::fill@                  the entries for one test on every device
+  clmatrix expect stale latest                           the entries that the last run does not need";
+
+#[derive(Subcommand)]
+pub enum ExpectCommand {
+    /// List the entries that match a test, in order, with file and line, the one that counts, and the reason
+    /// why others do not.
+    Explain(ExplainArguments),
+    /// List the entries of expectations/*.toml that the runs do not need: entries that matched no test, no
+    /// device, only tests that were skipped or not run, or were always hidden by a later one.
+    ///
+    /// The exit status is 1 if there are any.
+    Stale(StaleArguments),
+}
+
+#[derive(Args)]
+pub struct ExplainArguments {
+    /// The test: a part of the id (`suite::test::case@device`), a whole id (with an `@`;
+    /// `suite::test@` is the test on every device), or a glob.
+    #[arg(value_name = "TEST[@DEVICE]")]
+    test: String,
+    /// The run whose tests and devices are looked at.
+    #[arg(long, default_value = "latest")]
+    run: String,
+    #[command(flatten)]
+    place: ReportPlace,
+}
+
+#[derive(Args)]
+pub struct StaleArguments {
+    /// The runs: folders, log files, ids or their beginnings, or `latest`.
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<String>,
+    #[command(flatten)]
+    place: ReportPlace,
+}
+
+pub fn expect(target: Target, command: &ExpectCommand) -> Result<ExitCode, AnyError> {
+    match command {
+        ExpectCommand::Explain(arguments) => {
+            let ExplainArguments { test, run, place } = arguments;
+            let config = place.config(target)?;
+            let log = read(&place.folder(target)?, run)?;
+            let filter = Filter::new(std::slice::from_ref(test))?;
+            let text = explain(&config.expectations, &log, |id| filter.accepts(id));
+            if text.is_empty() {
+                return Err(format!("no test of run {} matches {test}", log.header.run_id).into());
+            }
+            print(&text)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        ExpectCommand::Stale(StaleArguments { runs, place }) => {
+            let config = place.config(target)?;
+            let folder = place.folder(target)?;
+            let logs: Vec<_> =
+                runs.iter().map(|run| read(&folder, run)).collect::<Result<_, _>>()?;
+            let stale = stale(&config.expectations, &logs);
+            let line = |(entry, reason): &(&WrittenExpectation, String)| {
+                format!("{}: {:?}: {reason}\n", entry.place(), entry.keys["test"])
+            };
+            print(&stale.iter().map(line).collect::<String>())?;
+            let all = counted(config.expectations.own().len(), "expectation");
+            status_line(&format!("{} of {all} stale", stale.len()));
+            Ok(ExitCode::from(if stale.is_empty() { SUCCESS } else { UNEXPECTED }))
+        }
+    }
+}
+
+/// Reads a stored run. Says so if it has only a part of the tests.
+fn read(folder: &Path, run: &str) -> Result<RunLog, AnyError> {
+    let log = RunLog::read(&store::find(folder, run)?)?;
+    let RunHeader { run_id, filter, .. } = &log.header;
+    if !filter.is_empty() {
+        status_line(&format!("note: run {run_id} has only the tests of {}", filter.join(" ")));
+    }
+    Ok(log)
+}
