@@ -28,6 +28,7 @@
 
 pub mod cargo_test;
 pub mod cli;
+mod compare;
 pub mod config;
 pub mod devices;
 mod expect;

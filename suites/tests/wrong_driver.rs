@@ -8,6 +8,7 @@ use std::process::Command;
 use clmatrix_harness::log::read::RunLog;
 use clmatrix_harness::log::store;
 use clmatrix_harness::verdict::Verdict;
+use serde_json::Value;
 
 /// The faults of the loader, and the tests that must notice them. Each stands for its cases as well, of
 /// which at least one must fail.
@@ -113,6 +114,29 @@ fn wrong_loader(folder: &Path) -> PathBuf {
     library(folder, &driver, &["-Wl,--no-as-needed", real])
 }
 
+/// Runs `tests` on PoCL with this fault, and returns the log.
+fn run(
+    loader: &Path,
+    fault: &str,
+    tests: impl IntoIterator<Item = &'static str>,
+    reports: &Path,
+) -> RunLog {
+    let output = Command::new(env!("CARGO_BIN_EXE_clmatrix"))
+        .arg("run")
+        .args(tests)
+        .args(["--devices", "pocl", "--report-dir"])
+        .arg(reports)
+        .env("OPENCL_DYLIB_PATH", loader)
+        .env("CLMATRIX_WRONG", fault)
+        .env_remove("CLMATRIX_PROFILE")
+        .output()
+        .expect("it starts");
+    store::find(reports, "latest")
+        .ok()
+        .and_then(|log| RunLog::read(&log).ok())
+        .unwrap_or_else(|| panic!("{fault}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
 /// Runs `tests` on PoCL with this fault, and returns those of which a case has another verdict than
 /// a pass.
 fn not_passed(
@@ -121,20 +145,7 @@ fn not_passed(
     tests: &BTreeSet<&'static str>,
 ) -> BTreeSet<&'static str> {
     let reports = tempfile::tempdir().expect("a folder");
-    let output = Command::new(env!("CARGO_BIN_EXE_clmatrix"))
-        .arg("run")
-        .args(tests)
-        .args(["--devices", "pocl", "--report-dir"])
-        .arg(reports.path())
-        .env("OPENCL_DYLIB_PATH", loader)
-        .env("CLMATRIX_WRONG", fault)
-        .env_remove("CLMATRIX_PROFILE")
-        .output()
-        .expect("it starts");
-    let log = store::find(reports.path(), "latest")
-        .ok()
-        .and_then(|log| RunLog::read(&log).ok())
-        .unwrap_or_else(|| panic!("{fault}: {}", String::from_utf8_lossy(&output.stderr)));
+    let log = run(loader, fault, tests.iter().copied(), reports.path());
     let has_not_passed = |test: &&str| {
         let of_test = |path: &str| {
             path.strip_prefix(*test).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
@@ -166,4 +177,53 @@ fn wrong_bytes_are_noticed() {
         let tests = tests.iter().copied().collect();
         assert_eq!(not_passed(&loader, fault, &tests), tests, "{fault}");
     }
+}
+
+/// Compares the last runs of two report folders. Returns the exit status and the comparison.
+fn diff(a: &Path, b: &Path) -> (Option<i32>, Value) {
+    let output = Command::new(env!("CARGO_BIN_EXE_clmatrix"))
+        .args(["diff", "--format", "json"])
+        .args([a, b])
+        .output()
+        .expect("it starts");
+    (output.status.code(), serde_json::from_slice(&output.stdout).expect("JSON"))
+}
+
+#[test]
+fn the_regressions_under_a_wrong_driver_are_the_tests_that_noticed() {
+    if !has_pocl() {
+        println!("skipped: no PoCL on this machine");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let loader = wrong_loader(folder.path());
+    let run = |fault: &str| {
+        let reports = folder.path().join(fault);
+        let log = run(&loader, fault, ["buffer::fill::*", "buffer::copy::takes*"], &reports);
+        (store::find(&reports, "latest").expect("a run"), log)
+    };
+    let ((right, _), (wrong, log)) = (run("nothing"), run("fill: offset"));
+    let noticed: BTreeSet<&str> = log
+        .results
+        .iter()
+        .filter(|result| result.verdict != Verdict::Pass)
+        .map(|result| result.test.as_str())
+        .collect();
+    assert!(!noticed.is_empty() && noticed.iter().all(|test| test.starts_with("buffer::fill::")));
+    let (status, difference) = diff(&right, &wrong);
+    let Value::Object(changes) = &difference["changes"] else { panic!("{difference}") };
+    let tests = |kind: &str| -> BTreeSet<&str> {
+        let changes = changes[kind].as_array().expect("a list");
+        changes.iter().filter_map(|change| change["test"].as_str()).collect()
+    };
+    assert_eq!((status, tests("regression")), (Some(1), noticed));
+    let others = changes.keys().filter(|kind| *kind != "regression");
+    assert!(others.clone().count() > 3);
+    others.for_each(|kind| assert!(tests(kind).is_empty(), "{kind}: {difference}"));
+    assert_eq!(difference["facts"].as_array().map(Vec::len), Some(0), "{difference}");
+    let (status, nothing) = diff(&wrong, &wrong);
+    assert_eq!(status, Some(0));
+    let Value::Object(changes) = &nothing["changes"] else { panic!("{nothing}") };
+    assert!(changes.values().all(|changes| changes.as_array().is_some_and(Vec::is_empty)));
+    assert_eq!(nothing["sums"].as_array().map(Vec::len), Some(0), "{nothing}");
 }

@@ -1,8 +1,9 @@
-//! The command line `clmatrix`: `run`, `report`, `runs`, `expect`, `list`, `devices`, `characterize`,
+//! The command line `clmatrix`: `run`, `report`, `runs`, `diff`, `expect`, `list`, `devices`, `characterize`,
 //! `completions`.
 
 mod characterize;
 mod devices;
+mod diff;
 mod expect;
 mod filter;
 mod list;
@@ -74,6 +75,13 @@ enum Command {
     /// Compare the expectations of the configuration with stored runs. Needs no device.
     #[command(subcommand, after_help = expect::EXAMPLES)]
     Expect(expect::ExpectCommand),
+    /// Compare two runs, or two sets of runs, by test and device: drivers and settings that differ,
+    /// regressions, other ways of going wrong, fixes, new and gone results, slower and faster tests.
+    ///
+    /// Needs no device. The exit status is 1 if a test goes wrong unexpectedly that passed, and 2 if a run
+    /// is unfinished.
+    #[command(after_help = diff::EXAMPLES)]
+    Diff(diff::DiffArguments),
     /// List the tests and their requirements.
     List(list::ListArguments),
     /// List the platforms, the devices, and the drivers that failed.
@@ -181,6 +189,7 @@ pub fn main(target: Target) -> ExitCode {
         Command::Report(arguments) => report::report(target, arguments),
         Command::Runs(arguments) => runs::runs(target, arguments),
         Command::Expect(command) => expect::expect(target, command),
+        Command::Diff(arguments) => diff::diff(target, arguments),
         Command::List(arguments) => list::list(target, arguments),
         Command::Devices(arguments) => devices::devices(target, arguments),
         Command::Characterize(arguments) => characterize::characterize(target, arguments),

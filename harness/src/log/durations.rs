@@ -1,4 +1,4 @@
-//! The durations of tests in an earlier run.
+//! The durations of tests in stored runs.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -27,18 +27,37 @@ struct TimedLine<'a> {
 
 /// Returns the duration of each test that ran, by its id, from the first 64 MiB of a log.
 pub(crate) fn read(log: &Path) -> io::Result<HashMap<String, Duration>> {
-    let mut log = BufReader::new(File::open(log)?.take(MOST_BYTES));
-    let (mut durations, mut line) = (HashMap::new(), Vec::new());
+    let mut durations = HashMap::new();
+    let log = BufReader::new(File::open(log)?.take(MOST_BYTES));
+    for_each(log, |test, outcome, duration| {
+        if outcome != "not-run" {
+            durations.insert(test.to_owned(), duration);
+        }
+    })?;
+    Ok(durations)
+}
+
+/// Calls `add` with the test and the duration of each attempt that passed, of all rounds.
+pub(crate) fn for_each_pass(log: &Path, mut add: impl FnMut(&str, Duration)) -> io::Result<()> {
+    for_each(BufReader::new(File::open(log)?), |test, outcome, duration| {
+        if outcome == "passed" {
+            add(test, duration);
+        }
+    })
+}
+
+/// Calls `add` with the test, the name of the outcome and the duration of each attempt.
+fn for_each(mut log: impl BufRead, mut add: impl FnMut(&str, &str, Duration)) -> io::Result<()> {
+    let mut line = Vec::new();
     while log.read_until(b'\n', &mut line)? > 0 {
         if line.starts_with(FINISHED)
             && let Ok(timed) = serde_json::from_slice::<TimedLine<'_>>(&line)
-            && timed.outcome != "not-run"
         {
-            durations.insert(timed.test.into_owned(), Duration::from_nanos(timed.duration_ns));
+            add(&timed.test, &timed.outcome, Duration::from_nanos(timed.duration_ns));
         }
         line.clear();
     }
-    Ok(durations)
+    Ok(())
 }
 
 #[cfg(test)]

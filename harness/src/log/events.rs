@@ -19,6 +19,7 @@ use super::round_results::RoundCounts;
 use super::run_header::RunHeader;
 use crate::config::WrittenExpectation;
 use crate::devices::failure::{DriverFailure, FailedDriver, FailureKind};
+use crate::devices::run_device::HOST;
 use crate::expected_statuses::ExpectedStatuses;
 use crate::serde_time::{nanoseconds, rfc3339};
 use crate::stacks::Stacks;
@@ -27,6 +28,9 @@ use crate::worker::object_kind::ObjectKind;
 
 /// The suite of results of workers.
 pub(crate) const OF_WORKER: &str = "worker::";
+
+/// The suite of the result of a device that was lost.
+pub(crate) const DEVICE: &str = "device";
 
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -438,7 +442,7 @@ impl TestResult {
 
     /// The parts of the id before and after the last `@`.
     pub fn test_and_device(&self) -> (&str, &str) {
-        self.test.rsplit_once('@').unwrap_or((&self.test, "host"))
+        test_and_device(&self.test)
     }
 
     /// Replaces this result by a later one of the same round, which keeps its other attempts.
@@ -533,9 +537,18 @@ impl TestResult {
 
     /// The suite: what stands before the first `::`.
     pub fn suite(&self) -> &str {
-        let (test, _) = self.test_and_device();
-        test.split_once("::").map_or(test, |(suite, _)| suite)
+        suite(self.test_and_device().0)
     }
+}
+
+/// Returns the parts of an id before and after the last `@`.
+pub(crate) fn test_and_device(id: &str) -> (&str, &str) {
+    id.rsplit_once('@').unwrap_or((id, HOST))
+}
+
+/// Returns the suite of a test: what stands before the first `::`.
+pub(crate) fn suite(test: &str) -> &str {
+    test.split_once("::").map_or(test, |(suite, _)| suite)
 }
 
 /// Returns an unexpected verdict in the past tense.

@@ -13,9 +13,9 @@ use indexmap::IndexMap;
 
 use super::line::Line;
 use crate::devices::failure::FailedDriver;
-use crate::devices::run_device::HOST;
+use crate::log::device_record::DeviceRecord;
 use crate::log::events::{
-    Characterized, Charged, DeviceLost, Event, Started, TestName, TestResult,
+    Characterized, Charged, DeviceLost, Event, Started, TestName, TestResult, test_and_device,
 };
 use crate::log::plan::PlannedTest;
 use crate::log::round_results::RoundResults;
@@ -34,6 +34,8 @@ const LONG_OUTPUT: usize = 4 * 1024;
 pub struct RunLog {
     /// The first line, with all devices.
     pub header: RunHeader,
+    /// The drivers and settings of the devices, by their ids. Format 1 has none.
+    pub records: IndexMap<String, DeviceRecord>,
     /// Expected devices that are not there.
     pub absent: Vec<String>,
     /// Drivers that show no platform.
@@ -299,7 +301,10 @@ impl Sum {
             | Event::SeesOthers(_)
             | Event::Left(_)
             | Event::LeakCheck(_) => {}
-            Event::Device(record) => log.header.devices.push(record.device),
+            Event::Device(record) => {
+                log.header.devices.push(record.device.clone());
+                log.records.insert(record.device.id.clone(), *record);
+            }
             Event::Plan(part) => part.tests.into_iter().for_each(|test| self.results.plan(test)),
             Event::PlanDevice(part) => self.results.plan_on(part.device, part.ranges),
             Event::DeviceAbsent(absent) => log.absent.push(absent.expected),
@@ -351,6 +356,7 @@ impl Sum {
         self.results.run_started = Some(header.time);
         self.log = Some(RunLog {
             header: *header,
+            records: IndexMap::new(),
             absent: Vec::new(),
             failed_drivers: Vec::new(),
             strict_drivers: false,
@@ -463,7 +469,7 @@ impl Results {
     /// The place for the result of the test with this id.
     fn place(&mut self, id: &str) -> usize {
         self.lay_out();
-        let (path, device) = id.rsplit_once('@').unwrap_or((id, HOST));
+        let (path, device) = test_and_device(id);
         let device = self.device(device);
         let test = self.tests.get_index_of(path).unwrap_or_else(|| {
             self.tests.insert_full(path.to_owned(), PlannedTest::unplanned(path)).0

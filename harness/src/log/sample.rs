@@ -93,6 +93,7 @@ pub(crate) fn run_log(
 ) -> RunLog {
     RunLog {
         header: header(devices),
+        records: IndexMap::new(),
         absent: Vec::new(),
         failed_drivers: Vec::new(),
         strict_drivers: false,

@@ -4,6 +4,7 @@
 mod excerpt;
 pub mod junit;
 pub mod matrix;
+pub(crate) mod page;
 mod table;
 mod text;
 
@@ -21,6 +22,7 @@ use crate::log::read::RunLog;
 use crate::log::store;
 use crate::verdict::{Outcome, Verdict};
 
+pub(crate) use table::cut;
 pub(crate) use text::shell_quoted;
 
 /// Writes `junit/DEVICE.xml` below `folder` for each device that has results (`host` for tests
@@ -104,11 +106,16 @@ fn outcome_line(result: &TestResult) -> String {
     match result.verdict {
         Verdict::UnexpectedPass => format!("passed; {}", expected()),
         Verdict::ExpectedFail => expected(),
+        _ => outcome_text(&result.outcome),
+    }
+}
+
+/// The outcome on one line.
+pub(crate) fn outcome_text(outcome: &Outcome) -> String {
+    match outcome {
         // The whole message: the compared values stand below its first line.
-        _ => match &result.outcome {
-            Outcome::Failed { message, .. } => text::one_line(message),
-            outcome => text::first_line(&outcome.to_string()),
-        },
+        Outcome::Failed { message, .. } => text::one_line(message),
+        outcome => text::first_line(&outcome.to_string()),
     }
 }
 

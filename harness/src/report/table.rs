@@ -268,7 +268,7 @@ pub(super) fn wrap<'a>(words: impl Iterator<Item = &'a str>, gap: &str, width: u
 }
 
 /// Returns `text`, without its end where it is wider than `width` columns.
-pub(super) fn cut(text: &str, width: usize) -> String {
+pub(crate) fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }

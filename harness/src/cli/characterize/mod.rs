@@ -11,18 +11,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytesize::ByteSize;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use clmatrix_characterize::measure::{Settings, Shares};
-use clmatrix_characterize::show::text_table::TextTable;
 use clmatrix_characterize::show::{compare, terminal};
 use clmatrix_characterize::{CharacterizedDevice, Devices};
-use serde::Serialize;
 
 use self::device_session::DeviceSession;
 use self::name_filter::NameFilter;
 use self::report_files::ReportFiles;
 use super::Common;
 use crate::devices::TestDevice;
+use crate::report::page::{Format, Page};
 use crate::run::interrupt::Stop;
 use crate::run::schedule::WorkerConfig;
 use crate::setup::Setup;
@@ -75,13 +74,6 @@ pub struct CharacterizeArguments {
     /// Print a table, JSON with the devices' ids as keys, or tables in Markdown.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Table,
-    Json,
-    Markdown,
 }
 
 pub fn characterize(
@@ -215,8 +207,8 @@ impl CharacterizeArguments {
         };
         let pages = devices.iter().map(|(id, device)| Page {
             titles: vec![device.title(id)],
-            errors: device.error.iter().map(|why| format!("It does not answer: {why}")).collect(),
-            table: device.text_table(),
+            notes: device.error.iter().map(|why| format!("It does not answer: {why}")).collect(),
+            table: Some(device.text_table()),
             curves: curves(device),
         });
         print(&self.format.text(devices, pages)?)
@@ -232,8 +224,8 @@ impl CharacterizeArguments {
         let pairs = compare::pairs(&ours, &theirs, |name| only.has(name))?;
         let pages = pairs.iter().map(|pair| Page {
             titles: pair.titles().to_vec(),
-            errors: pair.errors(),
-            table: pair.text_table(),
+            notes: pair.errors(),
+            table: Some(pair.text_table()),
             curves: Vec::new(),
         });
         print(&self.format.text(&pairs, pages)?)?;
@@ -244,51 +236,5 @@ impl CharacterizeArguments {
             }
         }
         Ok(ExitCode::SUCCESS)
-    }
-}
-
-/// The output about one device, or about two that are compared.
-struct Page {
-    titles: Vec<String>,
-    /// Sentences.
-    errors: Vec<String>,
-    table: TextTable,
-    curves: Vec<String>,
-}
-
-impl Format {
-    /// All pages, or what they are about as JSON.
-    fn text(
-        self,
-        json: &impl Serialize,
-        pages: impl Iterator<Item = Page>,
-    ) -> serde_json::Result<String> {
-        let page: fn(Page) -> String = match self {
-            Self::Json => return Ok(serde_json::to_string_pretty(json)? + "\n"),
-            Self::Table => Page::plain,
-            Self::Markdown => Page::markdown,
-        };
-        Ok(pages.map(page).collect::<Vec<_>>().join("\n"))
-    }
-}
-
-impl Page {
-    fn plain(self) -> String {
-        let errors = self.errors.into_iter().map(|error| error + "\n");
-        let table = self.table.plain();
-        let parts = [self.titles.join("\n") + "\n"]
-            .into_iter()
-            .chain(errors)
-            .chain([table])
-            .chain(self.curves);
-        parts.collect::<Vec<_>>().join("\n")
-    }
-
-    fn markdown(self) -> String {
-        let title = self.titles.iter().map(|title| format!("## {title}\n"));
-        let errors = self.errors.into_iter().map(|error| error + "\n");
-        let curves = self.curves.into_iter().map(|curve| format!("```text\n{curve}```\n"));
-        let parts = title.chain(errors).chain([self.table.markdown()]).chain(curves);
-        parts.collect::<Vec<_>>().join("\n")
     }
 }

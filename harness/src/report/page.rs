@@ -1,0 +1,66 @@
+//! Titles, sentences and tables as text, Markdown or JSON.
+
+use clap::ValueEnum;
+use clmatrix_characterize::show::text_table::TextTable;
+use serde::Serialize;
+
+/// The forms of a report with tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Tables for a terminal.
+    Table,
+    /// JSON.
+    Json,
+    /// Tables in Markdown.
+    Markdown,
+}
+
+/// A part of a report.
+#[derive(Default)]
+pub(crate) struct Page {
+    /// The lines above all else.
+    pub(crate) titles: Vec<String>,
+    /// Sentences.
+    pub(crate) notes: Vec<String>,
+    /// The table.
+    pub(crate) table: Option<TextTable>,
+    /// The curves below it.
+    pub(crate) curves: Vec<String>,
+}
+
+impl Format {
+    /// Returns all pages, or their subject as JSON.
+    pub(crate) fn text(
+        self,
+        json: &impl Serialize,
+        pages: impl Iterator<Item = Page>,
+    ) -> serde_json::Result<String> {
+        let page: fn(Page) -> String = match self {
+            Self::Json => return Ok(serde_json::to_string_pretty(json)? + "\n"),
+            Self::Table => Page::plain,
+            Self::Markdown => Page::markdown,
+        };
+        Ok(pages.map(page).collect::<Vec<_>>().join("\n"))
+    }
+}
+
+impl Page {
+    pub(crate) fn plain(self) -> String {
+        let notes = self.notes.into_iter().map(|note| note + "\n");
+        let table = self.table.map(|table| table.plain());
+        let parts = [self.titles.join("\n") + "\n"]
+            .into_iter()
+            .chain(notes)
+            .chain(table)
+            .chain(self.curves);
+        parts.collect::<Vec<_>>().join("\n")
+    }
+
+    fn markdown(self) -> String {
+        let titles = self.titles.iter().map(|title| format!("## {title}\n"));
+        let notes = self.notes.into_iter().map(|note| note + "\n");
+        let table = self.table.map(|table| table.markdown());
+        let curves = self.curves.into_iter().map(|curve| format!("```text\n{curve}```\n"));
+        titles.chain(notes).chain(table).chain(curves).collect::<Vec<_>>().join("\n")
+    }
+}
