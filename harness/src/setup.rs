@@ -19,6 +19,7 @@ use crate::registry::Test;
 use crate::run::plan::{Plan, Planned};
 use crate::run::repeat::Repeat;
 use crate::run::schedule::{Run, WorkerConfig};
+use crate::run::so_far::SoFar;
 use crate::verdict::Expectation;
 use crate::worker::commands::WorkerCommands;
 use crate::worker::parent::WorkerCommand;
@@ -234,6 +235,7 @@ impl Setup {
             max_fail: None,
             seed: None,
             repeat: Repeat::default(),
+            so_far: SoFar::nothing(plan),
             durations: HashMap::new(),
             deadline: self.profile.deadline(),
             bisect: false,

@@ -136,6 +136,7 @@ fn run_plan(
         command,
         place,
         junit_file: None,
+        resumed: None,
         print_events: false,
     };
     let cells = Cells::new(plan, command_line.echoes());

@@ -9,6 +9,7 @@ mod filter;
 mod list;
 mod report;
 mod rerun;
+mod resume;
 mod run;
 mod runs;
 mod selection;
@@ -58,7 +59,7 @@ struct CommandLine {
 enum Command {
     /// Run the suites on the selected devices and write the reports.
     #[command(after_help = run::EXAMPLES)]
-    Run(run::RunArguments),
+    Run(Box<run::RunArguments>),
     /// Print the matrix and write the JUnit files of a stored run, also of one that was killed.
     ///
     /// Needs no device. For `-` and for a run that is still running, only the matrix is printed.

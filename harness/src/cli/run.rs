@@ -9,22 +9,24 @@ use clap::{Args, ValueEnum, value_parser};
 use super::Common;
 use super::filter::Filter;
 use super::rerun::Rerun;
+use super::resume;
 use super::selection::Selection;
 use super::shard::{ChosenShard, ShardArguments};
 use super::test_set::TestSet;
 use crate::config::{Contexts, DEFAULT_PROFILE, TimeoutFactor, time_limit};
 use crate::devices::TestDevice;
 use crate::log::read::RunLog;
-use crate::log::run_header::RunCommand;
+use crate::log::run_header::{RunCommand, RunHeader};
 use crate::log::store::Place;
+use crate::log::unfinished::Unfinished;
 use crate::registry;
 use crate::report::matrix::{Layout, ShownOutput};
 use crate::report::{self, shell_quoted};
-use crate::run::execution::{Execution, Finished};
+use crate::run::execution::{Execution, Finished, ResumedRun};
 use crate::run::plan::Plan;
 use crate::run::progress::{Detail, Progress};
 use crate::run::repeat::Repeat;
-use crate::run::schedule::shuffle_seed;
+use crate::run::schedule::{Run, shuffle_seed};
 use crate::setup::{Options, Setup};
 use crate::shard::Engine;
 use crate::target::Target;
@@ -41,6 +43,7 @@ Examples:
   clmatrix run --profile ci                 fail if an expected device is absent
   clmatrix run --rerun failed               the tests that failed in the latest run
   clmatrix list --ids | grep rect | clmatrix run --tests -
+  clmatrix run --resume                     go on with the latest run, which was killed
   clmatrix run --shard 2/8                  the second of eight parts of the tests";
 
 #[derive(Args)]
@@ -56,6 +59,25 @@ pub struct RunArguments {
     /// run is a folder, a log file, an id or its beginning [default: the latest run].
     #[arg(long, value_names = ["WHICH", "RUN"], num_args = 1..=2)]
     rerun: Option<Vec<String>>,
+    /// Go on with a run that was killed or cut short: the tests without a result, with the options of
+    /// that run, in its log. A test that was running then runs again; one that was running twice has crashed.
+    /// The run is a folder, a log file, an id or its beginning [default: the latest run].
+    #[arg(
+        long,
+        value_name = "RUN",
+        num_args = 0..=1,
+        default_missing_value = "latest",
+        conflicts_with_all = [
+            "filter", "tests", "rerun", "shard", "shards", "balance", "devices", "icd",
+            "strict_drivers", "characterize", "include_ignored", "run_skipped", "timeout", "timeout_factor", "slots",
+            "retries", "contexts", "bisect", "shuffle", "seed", "repeat", "repeat_for", "until_fail",
+        ],
+    )]
+    resume: Option<String>,
+    /// Go on even if the executable, the devices or the versions of drivers are others. The log has the
+    /// differences.
+    #[arg(long, requires = "resume")]
+    anyway: bool,
     #[command(flatten)]
     sharding: ShardArguments,
     #[command(flatten)]
@@ -155,6 +177,18 @@ enum RunFormat {
 }
 
 pub fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyError> {
+    let Some(run) = &arguments.resume else { return execute(target, arguments, None) };
+    let unfinished = resume::find(&arguments.stored_runs(target)?, run)?;
+    let arguments = resume::arguments(&unfinished.header, arguments)?;
+    execute(target, &arguments, Some(unfinished))
+}
+
+/// Makes a run, or goes on with an unfinished one.
+fn execute(
+    target: Target,
+    arguments: &RunArguments,
+    unfinished: Option<Unfinished>,
+) -> Result<ExitCode, AnyError> {
     let options = arguments.common.options(target);
     let setup = Setup::new(Options {
         strict_drivers: arguments.strict_drivers,
@@ -171,7 +205,10 @@ pub fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyErro
     let tests = registry::tests()?;
     let devices = setup.devices_if_any()?;
     let paths: Vec<String> = tests.iter().map(|test| test.path(target.home)).collect();
-    let selection = arguments.selection(&setup, &paths)?;
+    let selection = match &unfinished {
+        None => arguments.selection(&setup, &paths)?,
+        Some(unfinished) => Selection::of_run(unfinished)?,
+    };
     let mut matches = false;
     let plan = Plan::new(target.home, &tests, devices, |id, entry, _| {
         let is_selected = selection.accepts(id);
@@ -217,11 +254,25 @@ pub fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyErro
     };
     let engine = shard.as_ref().and_then(|chosen| chosen.engine);
     engine.map_or(Ok(()), Engine::acknowledge)?;
-    let place = Place {
+    let mut place = Place {
         folder: arguments.report_folder_of(&setup, shard.as_ref()),
         run_id: command.run_id.clone(),
         is_full: selection.is_full() && !plan.lacks_devices(),
     };
+    let header = RunHeader::new(&target, &setup, &run, command.clone());
+    let resumed = match unfinished {
+        Some(unfinished) => Some(arguments.accept(unfinished, &run, &header)?),
+        None if shard.is_some() && !arguments.has_rounds() => {
+            arguments.unfinished_shard(&place, &run, &header)?
+        }
+        None => None,
+    };
+    if let Some(resumed) = &resumed {
+        place = resume::place(&resumed.unfinished)?;
+        run.seed = resumed.unfinished.header.seed;
+        run.so_far = resume::so_far(&resumed.unfinished, &plan);
+        status_line(&resumed.unfinished.to_string());
+    }
     let folder = place.run_folder();
     let execution = Execution {
         target,
@@ -231,9 +282,10 @@ pub fn run(target: Target, arguments: &RunArguments) -> Result<ExitCode, AnyErro
         command,
         place: Some(place),
         junit_file: engine.and_then(Engine::junit_file),
+        resumed,
         print_events: arguments.format == RunFormat::Json,
     };
-    let progress = arguments.progress(&plan);
+    let progress = arguments.progress(&execution.run);
     let finished = execution.run(&progress, || progress.watch());
     terminal::clear_bars();
     let Finished { log, trouble, .. } = finished?;
@@ -256,6 +308,86 @@ fn warn_of_failed_drivers(setup: &Setup) {
 }
 
 impl RunArguments {
+    /// Returns whether tests may run in several rounds.
+    pub fn has_rounds(&self) -> bool {
+        self.repeat.is_some() || self.repeat_for.is_some() || self.until_fail
+    }
+
+    /// Returns whether a run with this seed has the order of this one.
+    pub fn has_order(&self, seed: Option<u64>) -> bool {
+        if self.seed.is_some() { self.seed == seed } else { self.shuffle == seed.is_some() }
+    }
+
+    /// The arguments of an earlier run, with the display of `now`.
+    pub fn again(self, header: &RunHeader, now: &Self) -> Self {
+        let common = Common {
+            profile: header.profile.clone(),
+            config: header.configuration.as_ref().map(PathBuf::from),
+            ..self.common
+        };
+        Self {
+            common,
+            resume: None,
+            anyway: now.anyway,
+            deadline: now.deadline.or(self.deadline),
+            max_fail: now.max_fail.or(self.max_fail),
+            fail_fast: now.fail_fast || self.fail_fast && now.max_fail.is_none(),
+            format: now.format,
+            no_capture: now.no_capture,
+            show_output: now.show_output,
+            all: now.all,
+            quiet: now.quiet,
+            verbose: now.verbose,
+            progress_interval: now.progress_interval,
+            ..self
+        }
+    }
+
+    /// Returns the folder of the stored runs, without a question to a driver.
+    fn stored_runs(&self, target: Target) -> Result<PathBuf, AnyError> {
+        let folder = self.report_dir.clone();
+        Ok(folder.map_or_else(|| self.common.options(target).report_folder(), Ok)?)
+    }
+
+    /// Goes on with a run, unless it differs.
+    fn accept(
+        &self,
+        unfinished: Unfinished,
+        run: &Run<'_>,
+        header: &RunHeader,
+    ) -> Result<ResumedRun, AnyError> {
+        let differences = resume::differences(&unfinished, run, header);
+        if differences.is_empty() || self.anyway {
+            return Ok(ResumedRun { unfinished, differences });
+        }
+        let id = &unfinished.header.run_id;
+        Err(format!(
+            "the run {id} does not go on here; with --anyway, it does\n  {}",
+            differences.join("\n  ")
+        )
+        .into())
+    }
+
+    /// Finds the unfinished run of the same shard.
+    fn unfinished_shard(
+        &self,
+        place: &Place,
+        run: &Run<'_>,
+        header: &RunHeader,
+    ) -> Result<Option<ResumedRun>, AnyError> {
+        match resume::of_shard(place, run, header, self)? {
+            None => Ok(None),
+            Some(Ok(unfinished)) => Ok(Some(ResumedRun { unfinished, differences: Vec::new() })),
+            Some(Err(reason)) => {
+                let folder = place.folder.display();
+                status_line(&format!(
+                    "a new run: the unfinished one in {folder} does not go on: {reason}"
+                ));
+                Ok(None)
+            }
+        }
+    }
+
     fn max_fail(&self) -> Option<usize> {
         if self.fail_fast { Some(1) } else { self.max_fail.map(|most| most as usize) }
     }
@@ -342,13 +474,14 @@ impl RunArguments {
         command
     }
 
-    fn progress<'a>(&self, plan: &'a Plan) -> Progress<'a> {
+    fn progress<'a>(&self, run: &Run<'a>) -> Progress<'a> {
         let detail = match self {
             Self { quiet: true, .. } => Detail::Quiet,
             Self { verbose: true, .. } => Detail::Verbose,
             _ => Detail::Normal,
         };
-        Progress::new(plan, detail, self.progress_interval, self.no_capture)
+        let ended = &run.so_far.ended;
+        Progress::new(run.plan, ended, detail, self.progress_interval, self.no_capture)
     }
 
     fn print_matrix(&self, log: &RunLog, folder: &Path) -> Result<(), AnyError> {

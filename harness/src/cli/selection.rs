@@ -3,6 +3,8 @@
 use super::filter::Filter;
 use super::shard::ChosenShard;
 use super::test_set::TestSet;
+use crate::log::unfinished::Unfinished;
+use crate::terminal::AnyError;
 
 /// The tests that the command line selects.
 pub struct Selection {
@@ -15,6 +17,12 @@ pub struct Selection {
 }
 
 impl Selection {
+    /// Selects the tests of an unfinished run.
+    pub fn of_run(unfinished: &Unfinished) -> Result<Self, AnyError> {
+        let tests = unfinished.ids().map(str::to_owned).collect();
+        Ok(Self { filter: Filter::new(&[])?, tests: Some(tests), parent: None, shard: None })
+    }
+
     /// Returns whether the test with this id is selected, in whatever shard.
     pub fn accepts(&self, id: &str) -> bool {
         self.filter.accepts(id) && self.tests.as_ref().is_none_or(|tests| tests.has(id))

@@ -16,6 +16,7 @@ pub mod run_header;
 pub(crate) mod sample;
 pub mod store;
 mod system;
+pub(crate) mod unfinished;
 
 /// The JSON Schema of a line of the event log.
 pub fn schema() -> schemars::Schema {

@@ -142,37 +142,9 @@ impl RunLog {
         })
     }
 
-    fn read_from(
-        mut stream: impl BufRead,
-        path: &Path,
-        outputs_stay: bool,
-    ) -> Result<Self, ReadError> {
-        let io = |error| ReadError::Io { path: path.to_owned(), error };
-        let of_log = |error| ReadError::Log { path: path.to_owned(), error };
-        let (mut sum, mut line, mut end) = (Sum::default(), Vec::new(), 0);
-        for number in 1.. {
-            line.clear();
-            let length = stream.read_until(b'\n', &mut line).map_err(io)? as u64;
-            if length == 0 {
-                break;
-            }
-            let place = end..end + length;
-            end += length;
-            match Line::read(&line) {
-                Ok(Line { event: Some(event), unknown_fields }) => {
-                    sum.add(event, outputs_stay.then_some(place)).map_err(of_log)?;
-                    sum.unknown_fields += unknown_fields;
-                }
-                Ok(Line { event: None, .. }) => sum.unknown_events += 1,
-                Err(_) if !line.ends_with(b"\n") => break,
-                Err(error) => {
-                    return Err(ReadError::Line { path: path.to_owned(), line: number, error });
-                }
-            }
-        }
-        if sum.log.is_none() {
-            return Err(of_log(LogError::NoHeader));
-        }
+    fn read_from(stream: impl BufRead, path: &Path, outputs_stay: bool) -> Result<Self, ReadError> {
+        let mut sum = Sum::default();
+        sum.add_all(stream, path, outputs_stay, |_| {})?;
         Ok(sum.finish())
     }
 
@@ -290,6 +262,50 @@ pub struct Sum {
 }
 
 impl Sum {
+    /// Adds the events of a log, and shows each to `also` before. Returns the number of bytes of lines that
+    /// count.
+    pub(super) fn add_all(
+        &mut self,
+        mut stream: impl BufRead,
+        path: &Path,
+        outputs_stay: bool,
+        mut also: impl FnMut(&Event),
+    ) -> Result<u64, ReadError> {
+        let io = |error| ReadError::Io { path: path.to_owned(), error };
+        let of_log = |error| ReadError::Log { path: path.to_owned(), error };
+        let (mut line, mut end) = (Vec::new(), 0);
+        for number in 1.. {
+            line.clear();
+            let length = stream.read_until(b'\n', &mut line).map_err(io)? as u64;
+            if length == 0 {
+                break;
+            }
+            match Line::read(&line) {
+                Ok(Line { event: Some(event), unknown_fields }) => {
+                    also(&event);
+                    let place = end..end + length;
+                    self.add(event, outputs_stay.then_some(place)).map_err(of_log)?;
+                    self.unknown_fields += unknown_fields;
+                }
+                Ok(Line { event: None, .. }) => self.unknown_events += 1,
+                Err(_) if !line.ends_with(b"\n") => break,
+                Err(error) => {
+                    return Err(ReadError::Line { path: path.to_owned(), line: number, error });
+                }
+            }
+            end += length;
+        }
+        if self.log.is_none() {
+            return Err(of_log(LogError::NoHeader));
+        }
+        Ok(end)
+    }
+
+    /// All but the results, once there is a header.
+    pub(super) fn log(&self) -> Option<&RunLog> {
+        self.log.as_ref()
+    }
+
     /// Adds an event. `in_file` is the place of its line, if a report can read it again.
     pub fn add(&mut self, event: Event, in_file: Option<Range<u64>>) -> Result<(), LogError> {
         let Some(log) = &mut self.log else { return self.begin(event) };

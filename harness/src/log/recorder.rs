@@ -104,6 +104,14 @@ impl<'a> Recorder<'a> {
         }
     }
 
+    /// Goes on with the sum of a log of `length` bytes, after this number of workers.
+    pub(crate) fn go_on(&mut self, sum: Sum, length: u64, workers: u32) {
+        let sinks = self.sinks.get_mut().unwrap_or_else(PoisonError::into_inner);
+        sinks.sum = Some(sum);
+        sinks.length = length;
+        self.workers = AtomicU32::new(workers);
+    }
+
     /// Adds a line to the log.
     pub fn record(&self, event: Event) {
         let mut line = Vec::with_capacity(USUAL_LINE);

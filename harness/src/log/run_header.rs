@@ -1,6 +1,7 @@
 //! The first line of an event log: how the run was made.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use schemars::JsonSchema;
@@ -105,6 +106,15 @@ impl RunCommand {
     }
 }
 
+/// The command line of this process, word by word.
+pub(crate) fn command_line() -> Vec<String> {
+    std::env::args_os().map(text).collect()
+}
+
+fn text(text: OsString) -> String {
+    text.to_string_lossy().into_owned()
+}
+
 impl RunHeader {
     /// Describes a run that begins now.
     pub fn new(target: &Target, setup: &Setup, run: &Run<'_>, command: RunCommand) -> Self {
@@ -113,7 +123,6 @@ impl RunHeader {
         if target.package != env!("CARGO_PKG_NAME") {
             versions.push(package(target.package, target.version));
         }
-        let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
         let variables = driver_variables().into_iter();
         Self {
             format: FORMAT,
@@ -121,7 +130,7 @@ impl RunHeader {
             time: SystemTime::now(),
             host: os::host_name(),
             versions,
-            command_line: std::env::args_os().map(text).collect(),
+            command_line: command_line(),
             rerun_command: command.rerun,
             devices: Vec::new(),
             profile: Some(setup.profile_name.clone()),

@@ -57,10 +57,25 @@ impl Place {
         Ok(created)
     }
 
+    /// Takes the locks of a run that goes on in its folder.
+    ///
+    /// # Errors
+    ///
+    /// Another process writes there.
+    pub(crate) fn reopen(&self) -> io::Result<RunFolder> {
+        let path = self.run_folder();
+        let lock = acquire(&lock_path(&path))?;
+        let full = match is_shown(&self.folder, &path) {
+            true => Some(acquire(&full_lock_path(&self.folder))?),
+            false => None,
+        };
+        Ok(RunFolder { path, _full: full, _lock: lock })
+    }
+
     fn create_in(&self, path: &Path, sync: Sync) -> io::Result<(RunFolder, File)> {
         let lock = acquire(&lock_path(path))?;
         let full = match self.is_full {
-            true => Some(acquire(&runs_folder(&self.folder).join("full.lock"))?),
+            true => Some(acquire(&full_lock_path(&self.folder))?),
             false => None,
         };
         let log = File::options().create_new(true).append(true).open(path.join(LOG))?;
@@ -144,6 +159,10 @@ fn in_brackets(holder: Option<Holder>) -> String {
 
 fn runs_folder(folder: &Path) -> PathBuf {
     folder.join("runs")
+}
+
+fn full_lock_path(folder: &Path) -> PathBuf {
+    runs_folder(folder).join("full.lock")
 }
 
 fn lock_path(run: &Path) -> PathBuf {

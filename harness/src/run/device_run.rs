@@ -90,12 +90,12 @@ impl<'a> DeviceRun<'a> {
         device: Option<&'a TestDevice>,
         entries: Vec<usize>,
     ) -> Self {
-        let Run { seed, repeat, .. } = state.run;
+        let Run { seed, repeat, so_far, .. } = state.run;
         Self {
             state,
             config,
             device,
-            rounds: Rounds::new(entries, *seed, repeat.most()),
+            rounds: Rounds::new(entries, *seed, repeat.most(), so_far.left_out()),
             has_failed: AtomicBool::new(false),
             in_use: RwLock::new(()),
             losses: Mutex::default(),
@@ -349,11 +349,11 @@ impl<'a> DeviceRun<'a> {
     /// Runs a test in a worker. The worker is only good for another test if the attempt says so.
     pub fn attempt(&self, worker: &mut TestWorker, slot: u32, taken: Taken) -> Attempt {
         let Taken { position, round } = taken;
-        let RunState { run, recorder, stop, tests, attempts, .. } = self.state;
+        let RunState { run, recorder, stop, attempts, .. } = self.state;
         let entry = self.entry(position);
         let number = attempts[position].fetch_add(1, Ordering::Relaxed) + 1;
         recorder.started(Started {
-            test: TestName::Position(tests[position]),
+            test: TestName::Position(run.so_far.tests[position]),
             device: Some(run.plan.device_id(entry).to_owned()),
             time: SystemTime::now(),
             attempt: number,
@@ -426,7 +426,10 @@ impl<'a> DeviceRun<'a> {
         let replayed = replayed?;
         self.state.recorder.record(Event::Replayed(events::Replayed {
             device: self.device_id().to_owned(),
-            tests: positions.iter().map(|position| self.state.tests[*position]).collect(),
+            tests: positions
+                .iter()
+                .map(|position| self.state.run.so_far.tests[*position])
+                .collect(),
             ran: replayed.ran as u32,
             end: replayed.outcome.to_string(),
             duration,

@@ -5,18 +5,19 @@ use std::fs::File;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use humantime::format_duration;
 
 use crate::log::device_record::DeviceRecord;
 use crate::log::durations;
-use crate::log::events::{DeviceAbsent, DriverFailed, End, Event};
+use crate::log::events::{DeviceAbsent, DriverFailed, End, Event, Resumed, TestResult};
 use crate::log::plan::plan_events;
 use crate::log::read::{RunLog, Sum};
 use crate::log::recorder::{Observer, Recorder};
-use crate::log::run_header::{RunCommand, RunHeader};
+use crate::log::run_header::{RunCommand, RunHeader, command_line};
 use crate::log::store::{self, LOG, Place, RunFolder};
+use crate::log::unfinished::Unfinished;
 use crate::os;
 use crate::report;
 use crate::run::interrupt::Stop;
@@ -25,9 +26,13 @@ use crate::run::schedule::{self, Run};
 use crate::setup::Setup;
 use crate::target::{CANNOT_RUN, Target};
 use crate::terminal::{AnyError, all_of, output_result, status_line};
+use crate::verdict::Outcome;
 
 /// The shortest time between two syncs of the log, unless each test asks for one.
 const SYNC_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The crash of a test that was running each time when its run was cut short.
+const MACHINE_WENT_DOWN: &str = "the machine went down in it";
 
 /// A run that is ready to begin.
 pub struct Execution<'a> {
@@ -45,8 +50,17 @@ pub struct Execution<'a> {
     pub(crate) place: Option<Place>,
     /// The file for the JUnit files of all devices in one.
     pub(crate) junit_file: Option<PathBuf>,
+    /// The run that goes on; `None` for a new one.
+    pub(crate) resumed: Option<ResumedRun>,
     /// True if each event goes to standard output as well.
     pub print_events: bool,
+}
+
+/// An unfinished run that goes on.
+pub(crate) struct ResumedRun {
+    pub unfinished: Unfinished,
+    /// The differences from the run so far that were accepted.
+    pub differences: Vec<String>,
 }
 
 /// A run that has ended.
@@ -74,12 +88,25 @@ impl Execution<'_> {
         meanwhile: impl FnOnce() -> T,
     ) -> Result<Finished<T>, AnyError> {
         self.run.durations = self.latest_durations();
-        let folder = self.place.as_ref().map(|place| self.create(place)).transpose()?;
+        let mut resumed = self.resumed.take();
+        let folder = match (&self.place, &mut resumed) {
+            (Some(place), Some(resumed)) => Some(self.reopen(place, &mut resumed.unfinished)?),
+            (Some(place), None) => Some(self.create(place)?),
+            (None, _) => None,
+        };
         let (folder, file) = folder.unzip();
-        let recorder = Recorder::new(file, self.setup.profile.sync(), self.print_events, observer);
+        let mut recorder =
+            Recorder::new(file, self.setup.profile.sync(), self.print_events, observer);
         let stop = Stop::on_signals()?;
         let started = Instant::now();
-        self.record_head(&recorder);
+        let mut before = Duration::ZERO;
+        match resumed {
+            None => self.record_head(&recorder),
+            Some(resumed) => {
+                before = resumed.unfinished.duration;
+                self.go_on(&mut recorder, resumed);
+            }
+        }
         if let Some(seed) = self.run.seed {
             status_line(&format!("shuffle seed: {seed}"));
         }
@@ -98,7 +125,7 @@ impl Execution<'_> {
         // Ctrl-C after the last test is not an interruption: all results are there.
         let interrupted =
             recorder.lacks_rounds() || stop.is_requested() && recorder.lacks_results();
-        recorder.record_end(|sum| self.end(sum, interrupted, started.elapsed()));
+        recorder.record_end(|sum| self.end(sum, interrupted, before + started.elapsed()));
         recorder.sync_if_dirty();
         let printed = recorder.take_stdout_error().map_or(Ok(()), Err);
         let (log, loss) = recorder.finish();
@@ -128,6 +155,16 @@ impl Execution<'_> {
         place
             .create(profile.keep_runs(), profile.sync())
             .map_err(|error| self.in_report_folder(&error))
+    }
+
+    fn reopen(
+        &self,
+        place: &Place,
+        unfinished: &mut Unfinished,
+    ) -> Result<(RunFolder, File), AnyError> {
+        let folder = place.reopen();
+        let opened = folder.and_then(|folder| Ok((folder, unfinished.open()?)));
+        opened.map_err(|error| self.in_report_folder(&error))
     }
 
     fn write_reports(&self, log: &RunLog, run: &Path) -> std::io::Result<()> {
@@ -162,6 +199,26 @@ impl Execution<'_> {
         for failed in &setup.machine.failed {
             let failed = DriverFailed::new(failed.clone(), setup.strict_drivers());
             recorder.record(Event::DriverFailed(failed));
+        }
+    }
+
+    /// Goes on with the log of an unfinished run. Tests that took the machine down have crashed.
+    fn go_on(&self, recorder: &mut Recorder<'_>, resumed: ResumedRun) {
+        let ResumedRun { unfinished, differences } = resumed;
+        recorder.go_on(unfinished.sum, unfinished.length, unfinished.workers);
+        let time = SystemTime::now();
+        let (host, command_line) = (os::host_name(), command_line());
+        recorder.record(Event::Resumed(Resumed { time, host, command_line, differences }));
+        let Run { plan, so_far, expectation, .. } = &self.run;
+        for &position in &so_far.deadly {
+            let entry = &plan.entries[position];
+            let outcome = Outcome::Crashed { how: MACHINE_WENT_DOWN.to_owned() };
+            let result = TestResult {
+                attempt: so_far.attempts[position],
+                ..TestResult::new(plan.id(entry), time, outcome, expectation(entry))
+            };
+            recorder.finished(position, &result);
+            recorder.settled(position, &result);
         }
     }
 

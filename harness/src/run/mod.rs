@@ -17,5 +17,6 @@ mod retry;
 mod rounds;
 pub mod schedule;
 mod slot;
+pub mod so_far;
 mod test_worker;
 mod turn;

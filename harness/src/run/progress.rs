@@ -1,6 +1,7 @@
 //! The progress of a run, on standard error: a bar per device on a terminal, elsewhere a line per
 //! device at intervals; and the results of tests that have ended.
 
+use std::collections::HashSet;
 use std::io::{IsTerminal, Write};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -79,14 +80,23 @@ struct Round {
 }
 
 impl<'a> Progress<'a> {
-    /// Begins with no test of `plan` started. `echoes` shows the output of running tests, instead of
-    /// bars.
-    pub fn new(plan: &'a Plan, detail: Detail, interval: Duration, echoes: bool) -> Self {
+    /// Begins with no test of `plan` started but those that have `ended`, which are not shown. `echoes` shows
+    /// the output of running tests, instead of bars.
+    pub fn new(
+        plan: &'a Plan,
+        ended: &HashSet<usize>,
+        detail: Detail,
+        interval: Duration,
+        echoes: bool,
+    ) -> Self {
         if detail != Detail::Quiet && !echoes && has_cursor() {
             BARS.set_draw_target(ProgressDrawTarget::stderr());
         }
         let mut totals = vec![0; plan.devices.len() + 1];
-        plan.entries.iter().for_each(|entry| totals[device_of(plan, entry)] += 1);
+        let entries = plan.entries.iter().enumerate();
+        let shown = entries.filter(|(position, _)| !ended.contains(position));
+        shown.for_each(|(_, entry)| totals[device_of(plan, entry)] += 1);
+        let left = totals.iter().sum();
         let names = plan.devices.iter().map(|device| device.run.id.as_str()).chain([HOST]);
         let width = names.clone().map(str::len).max().unwrap_or(0);
         let devices =
@@ -98,7 +108,7 @@ impl<'a> Progress<'a> {
             echo: echoes.then(|| Echo::new(plan)),
             devices: devices.collect(),
             begin: Instant::now(),
-            left: Mutex::new(plan.entries.len()),
+            left: Mutex::new(left),
             all_settled: Condvar::new(),
         }
     }

@@ -39,8 +39,14 @@ struct State {
 }
 
 impl Rounds {
-    pub fn new(entries: Vec<usize>, seed: Option<u64>, most: u32) -> Self {
-        let (order, left_out) = (Vec::new(), HashSet::new());
+    /// Tests that are `left_out` are in no round.
+    pub fn new(
+        entries: Vec<usize>,
+        seed: Option<u64>,
+        most: u32,
+        left_out: HashSet<usize>,
+    ) -> Self {
+        let order = Vec::new();
         let state = State { round: 0, order, next: 0, running: 0, left_out, lacks_a_test: false };
         Self { entries, seed, most, state: Mutex::new(state), round_ended: Condvar::new() }
     }
@@ -154,14 +160,14 @@ mod tests {
 
     #[test]
     fn tests_that_did_not_run_are_not_repeated() {
-        let rounds = Rounds::new(vec![4, 5, 6], None, 3);
+        let rounds = Rounds::new(vec![4, 5, 6], None, 3, HashSet::new());
         let outcome = |position| match position {
             5 => Outcome::Ignored { reason: None },
             _ => Outcome::Passed,
         };
         let expected = [(4, 1), (5, 1), (6, 1), (4, 2), (6, 2), (4, 3), (6, 3)];
         assert_eq!(taken(&rounds, outcome), expected);
-        let none = Rounds::new(vec![1, 2], None, u32::MAX);
+        let none = Rounds::new(vec![1, 2], None, u32::MAX, HashSet::new());
         assert_eq!(taken(&none, |_| Outcome::Ignored { reason: None }), [(1, 1), (2, 1)]);
     }
 
@@ -171,29 +177,41 @@ mod tests {
         for (round, outcome, is_cut) in
             [(1, not_run(), false), (2, Outcome::Passed, false), (2, not_run(), true)]
         {
-            let rounds = Rounds::new(vec![1], None, 2);
+            let rounds = Rounds::new(vec![1], None, 2, HashSet::new());
             while let Some(taken) = rounds.take(|| true) {
                 let is_this = taken.round == round;
                 rounds.end(taken, if is_this { &outcome } else { &Outcome::Passed });
             }
             assert_eq!(rounds.are_cut_short(), is_cut, "round {round}: {outcome:?}");
         }
-        let rounds = Rounds::new(vec![1], None, 2);
+        let rounds = Rounds::new(vec![1], None, 2, HashSet::new());
         let taken = rounds.take(|| true).expect("a test");
         rounds.end(taken, &Outcome::Passed);
         assert!(rounds.take(|| false).is_none() && rounds.are_cut_short());
     }
 
     #[test]
+    fn the_order_of_a_seed_does_not_depend_on_tests_that_are_left_out() {
+        let order = |left_out| {
+            let rounds = Rounds::new((0..20).collect(), Some(7), 1, left_out);
+            taken(&rounds, |_| Outcome::Passed).into_iter().map(|taken| taken.0).collect::<Vec<_>>()
+        };
+        let mut all = order(HashSet::new());
+        all.retain(|position| ![3, 9].contains(position));
+        assert_eq!(order(HashSet::from([3, 9])), all);
+        assert!(order((0..20).collect()).is_empty());
+    }
+
+    #[test]
     fn the_first_round_is_whole_and_a_later_one_ends_early() {
-        let rounds = Rounds::new(vec![1, 2], None, 9);
+        let rounds = Rounds::new(vec![1, 2], None, 9, HashSet::new());
         let mut all = Vec::new();
         while let Some(taken) = rounds.take(|| all.len() < 3) {
             rounds.end(taken, &Outcome::Passed);
             all.push(taken.position);
         }
         assert_eq!(all, [1, 2, 1]);
-        let rounds = Rounds::new(vec![1, 2], None, 9);
+        let rounds = Rounds::new(vec![1, 2], None, 9, HashSet::new());
         for _ in 0..2 {
             let taken = rounds.take(|| false).expect("a test of the first round");
             rounds.end(taken, &Outcome::Passed);
@@ -205,7 +223,7 @@ mod tests {
     fn the_order_of_a_round_is_that_of_its_seed() {
         let entries: Vec<usize> = (0..20).collect();
         let order = |seed, most| {
-            let rounds = Rounds::new(entries.clone(), Some(seed), most);
+            let rounds = Rounds::new(entries.clone(), Some(seed), most, HashSet::new());
             taken(&rounds, |_| Outcome::Passed).into_iter().map(|taken| taken.0).collect::<Vec<_>>()
         };
         assert_ne!(order(7, 1), order(8, 1));

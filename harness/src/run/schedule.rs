@@ -16,6 +16,7 @@ use crate::run::interrupt::Stop;
 use crate::run::plan::{Plan, Planned};
 use crate::run::repeat::Repeat;
 use crate::run::slot::Slot;
+use crate::run::so_far::SoFar;
 use crate::verdict::Expectation;
 use crate::worker::commands::WorkerCommands;
 
@@ -39,6 +40,8 @@ pub struct Run<'a> {
     pub seed: Option<u64>,
     /// The rounds of each device over its tests.
     pub repeat: Repeat,
+    /// The part of the run that has ended before.
+    pub so_far: SoFar,
     /// The durations of tests in the latest run, by their ids, for devices with several slots.
     pub durations: HashMap<String, Duration>,
     /// The time after which the run stops.
@@ -73,8 +76,6 @@ pub(super) struct RunState<'a> {
     pub run: &'a Run<'a>,
     pub recorder: &'a Recorder<'a>,
     pub stop: &'a Stop,
-    /// The position of each entry's test in the log.
-    pub tests: Vec<u32>,
     /// The number of attempts of each entry so far.
     pub attempts: Vec<AtomicU32>,
     /// The number of unexpected results.
@@ -88,8 +89,7 @@ pub fn execute(run: &Run<'_>, recorder: &Recorder<'_>, stop: &Stop) {
         run,
         recorder,
         stop,
-        tests: run.plan.test_positions(),
-        attempts: run.plan.entries.iter().map(|_| AtomicU32::new(0)).collect(),
+        attempts: run.so_far.attempts.iter().copied().map(AtomicU32::new).collect(),
         unexpected: AtomicUsize::new(0),
         started: Instant::now(),
     };

@@ -188,7 +188,7 @@ fn a_killed_run_is_reported() {
 }
 
 /// Compiles a library that is loaded before all others.
-fn preloaded(folder: &Path, code: &str) -> PathBuf {
+pub fn preloaded(folder: &Path, code: &str) -> PathBuf {
     let (source, library) = (folder.join("preloaded.c"), folder.join("preloaded.so"));
     let head = "#define _GNU_SOURCE\n#include <dlfcn.h>\n#include <errno.h>\n#include <stdio.h>\n\
                 #include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n";
@@ -198,7 +198,7 @@ fn preloaded(folder: &Path, code: &str) -> PathBuf {
 }
 
 /// A C function that returns whether a descriptor is the log.
-const IS_LOG: &str = r#"
+pub const IS_LOG: &str = r#"
 static int is_log(int fd) {
     char link[64], path[4096];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);

@@ -17,6 +17,7 @@ mod leaks;
 mod leftovers;
 mod libtest;
 mod reports;
+mod resumed;
 mod rounds;
 mod run;
 mod sick;
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         side_by_side::CHECKS,
         rounds::CHECKS,
         again::CHECKS,
+        resumed::CHECKS,
         stop::CHECKS,
         sick::CHECKS,
         delayed::CHECKS,

@@ -1,0 +1,133 @@
+//! Unfinished runs that go on.
+
+use std::path::Path;
+
+use clap::Parser;
+
+use super::run::RunArguments;
+use super::{Command, CommandLine};
+use crate::log::device_record::DeviceRecord;
+use crate::log::run_header::RunHeader;
+use crate::log::store::{self, Place};
+use crate::log::unfinished::Unfinished;
+use crate::run::plan::Plan;
+use crate::run::schedule::Run;
+use crate::run::so_far::SoFar;
+use crate::terminal::AnyError;
+
+/// Finds a run that has not come to its end. `folder` has the stored runs.
+///
+/// # Errors
+///
+/// There is no such run, or it has ended, is still running, or is not of this command.
+pub fn find(folder: &Path, run: &str) -> Result<Unfinished, AnyError> {
+    let log = store::find(folder, run)?;
+    let log = log.canonicalize().map_err(|error| format!("{}: {error}", log.display()))?;
+    if let Some(running) = log.parent().and_then(store::running) {
+        return Err(running.into());
+    }
+    let unfinished = Unfinished::read(&log)?;
+    unfinished.ok_or_else(|| {
+        format!(
+            "the run {} came to its end; `--rerun not-run` runs tests that were not run",
+            log.parent().unwrap_or(&log).display()
+        )
+        .into()
+    })
+}
+
+/// The arguments of the run, with the display of `now`.
+///
+/// # Errors
+///
+/// The run was not made by this command, or has rounds.
+pub fn arguments(header: &RunHeader, now: &RunArguments) -> Result<RunArguments, AnyError> {
+    let id = &header.run_id;
+    let words = CommandLine::try_parse_from(&header.command_line).map(|line| line.command);
+    let Ok(Command::Run(recorded)) = words else {
+        return Err(format!("the run {id} was not made by `clmatrix run`").into());
+    };
+    if recorded.has_rounds() {
+        return Err(format!("the run {id} has rounds; such runs do not go on").into());
+    }
+    Ok(recorded.again(header, now))
+}
+
+/// The place of an unfinished run: its folder is `REPORT_DIR/runs/RUN_ID`.
+///
+/// # Errors
+///
+/// The log is elsewhere.
+pub fn place(unfinished: &Unfinished) -> Result<Place, AnyError> {
+    let mut above = unfinished.file.ancestors().skip(1);
+    let (run, runs, folder) = (above.next(), above.next(), above.next());
+    let name = |path: Option<&Path>| Some(path?.file_name()?.to_string_lossy().into_owned());
+    let run_id = name(run).filter(|_| name(runs).as_deref() == Some("runs"));
+    match run_id.zip(folder) {
+        Some((run_id, folder)) => Ok(Place { folder: folder.to_owned(), run_id, is_full: false }),
+        None => {
+            let log = unfinished.file.display();
+            Err(format!("{log}: a run goes on only in its report folder, REPORT_DIR/runs/ID")
+                .into())
+        }
+    }
+}
+
+/// Finds the run that the same shard has left unfinished in its report folder: its latest one. Otherwise
+/// returns the reason why it does not go on, if there is such a run.
+///
+/// # Errors
+///
+/// The log cannot be read.
+pub fn of_shard(
+    place: &Place,
+    run: &Run<'_>,
+    header: &RunHeader,
+    now: &RunArguments,
+) -> Result<Option<Result<Unfinished, String>>, AnyError> {
+    let Some(log) = store::latest(&place.folder)? else { return Ok(None) };
+    if log.parent().is_some_and(store::is_running) {
+        return Ok(None);
+    }
+    let Some(unfinished) = Unfinished::read(&log)? else { return Ok(None) };
+    let before = &unfinished.header;
+    let has_same_tests = unfinished.ids().len() == run.plan.entries.len()
+        && run.plan.entries.iter().all(|entry| unfinished.planned(&run.plan.id(entry)).is_some());
+    let other = |what: &str| Some(format!("it has {what}"));
+    let reason = if before.shard != header.shard {
+        other("another shard")
+    } else if before.profile != header.profile {
+        other("another profile")
+    } else if !now.has_order(before.seed) {
+        other("another order")
+    } else if !has_same_tests {
+        other("other tests")
+    } else {
+        differences(&unfinished, run, header).into_iter().next()
+    };
+    Ok(Some(reason.map_or(Ok(unfinished), Err)))
+}
+
+/// The differences from the run so far.
+pub fn differences(unfinished: &Unfinished, run: &Run<'_>, header: &RunHeader) -> Vec<String> {
+    let devices = run.plan.devices.iter().zip(&run.devices);
+    let devices: Vec<DeviceRecord> =
+        devices.map(|(device, config)| DeviceRecord::new(device, &config.settings)).collect();
+    unfinished.differences(header, &devices)
+}
+
+/// The state of the entries of a plan, all of which the run has.
+pub fn so_far(unfinished: &Unfinished, plan: &Plan) -> SoFar {
+    let mut so_far = SoFar::nothing(plan);
+    for (position, entry) in plan.entries.iter().enumerate() {
+        let Some((test, execution)) = unfinished.planned(&plan.id(entry)) else { continue };
+        so_far.tests[position] = test;
+        so_far.attempts[position] = execution.attempts;
+        if execution.has_ended {
+            so_far.ended.insert(position);
+        } else if execution.takes_machine_down() {
+            so_far.deadly.push(position);
+        }
+    }
+    so_far
+}

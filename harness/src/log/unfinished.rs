@@ -1,0 +1,436 @@
+//! A run that was killed or cut short, as far as it is needed to go on with it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufReader, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::device_record::DeviceRecord;
+use super::events::{Event, Started, TestName, TestResult};
+use super::read::{ReadError, Sum};
+use super::run_header::RunHeader;
+use crate::verdict::Verdict;
+
+/// The number of times that a test may be running when its run is cut short.
+const CUTS: u32 = 2;
+
+/// A run with its log so far.
+pub(crate) struct Unfinished {
+    /// The log.
+    pub file: PathBuf,
+    /// The sum of its events.
+    pub sum: Sum,
+    /// The bytes of its lines that count.
+    pub length: u64,
+    /// All its bytes.
+    file_length: u64,
+    pub header: RunHeader,
+    /// Wall time of the parts of the run.
+    pub duration: Duration,
+    /// The number of workers.
+    pub workers: u32,
+    executions: Executions,
+}
+
+/// The executions of the tests of a run.
+#[derive(Default)]
+struct Executions {
+    devices: Vec<DeviceRecord>,
+    /// The list of tests: their paths.
+    tests: Vec<String>,
+    /// The positions of the planned tests in that list and their executions, by their ids.
+    planned: HashMap<String, (u32, Execution)>,
+    workers: u32,
+    /// True if the last part of the run came to its end.
+    is_over: bool,
+}
+
+/// The executions of a test on a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Execution {
+    /// The number of attempts.
+    pub attempts: u32,
+    /// True if the test has its last result.
+    pub has_ended: bool,
+    is_running: bool,
+    /// The number of times that the test was running when the run was cut short.
+    cuts: u32,
+}
+
+impl Execution {
+    /// Returns whether the test takes the machine down, as far as the log tells.
+    pub fn takes_machine_down(&self) -> bool {
+        !self.has_ended && self.cuts >= CUTS
+    }
+}
+
+impl Unfinished {
+    /// Reads the log of a run; `None` if the run came to its end.
+    pub fn read(file: &Path) -> Result<Option<Self>, ReadError> {
+        let io = |error| ReadError::Io { path: file.to_owned(), error };
+        let stream = File::open(file).map_err(io)?;
+        let file_length = stream.metadata().map_err(io)?.len();
+        let (mut sum, mut executions) = (Sum::default(), Executions::default());
+        let stream = BufReader::new(stream);
+        let length = sum.add_all(stream, file, true, |event| executions.add(event))?;
+        executions.cut();
+        let log = sum.log().expect("it has a header");
+        let (header, duration) = (log.header.clone(), log.duration);
+        let is_over = executions.is_over;
+        let (file, workers) = (file.to_owned(), executions.workers);
+        let unfinished =
+            Self { file, sum, length, file_length, header, duration, workers, executions };
+        Ok((!is_over).then_some(unfinished))
+    }
+
+    /// The position of a planned test in the list of tests, and its executions.
+    pub fn planned(&self, id: &str) -> Option<(u32, Execution)> {
+        self.executions.planned.get(id).copied()
+    }
+
+    /// The ids of the planned tests.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.executions.planned.keys().map(String::as_str)
+    }
+
+    /// Opens the log, and completes or removes its last line.
+    ///
+    /// # Errors
+    ///
+    /// The log has been written meanwhile, or cannot be written.
+    pub fn open(&mut self) -> io::Result<File> {
+        let mut log = File::options().read(true).append(true).open(&self.file)?;
+        if log.metadata()?.len() != self.file_length {
+            return Err(io::Error::new(
+                io::ErrorKind::ResourceBusy,
+                "another process has gone on with this run meanwhile",
+            ));
+        }
+        log.set_len(self.length)?;
+        let mut last = [0];
+        log.read_exact_at(&mut last, self.length.saturating_sub(1))?;
+        if last != *b"\n" {
+            log.write_all(b"\n")?;
+        }
+        self.length = log.metadata()?.len();
+        Ok(log)
+    }
+
+    /// The differences of this machine and executable from those of the run, a line each.
+    pub fn differences(&self, executable: &RunHeader, devices: &[DeviceRecord]) -> Vec<String> {
+        let mut differences = Vec::new();
+        let identity = |header: &RunHeader| (header.build_id.clone(), header.versions.clone());
+        if identity(&self.header) != identity(executable) {
+            let name = |header: &RunHeader| {
+                header.build_id.clone().unwrap_or_else(|| format!("{:?}", header.versions))
+            };
+            differences.push(format!(
+                "the executable is {}, and not {}",
+                name(executable),
+                name(&self.header)
+            ));
+        }
+        let [before, now] =
+            [&self.executions.devices[..], devices].map(|devices| self.by_name(devices));
+        for (name, device) in &before {
+            match now.get(name) {
+                None => differences.push(format!("the device {name} is not there")),
+                Some(found) => differences.extend(changes(name, device, found)),
+            }
+        }
+        let new = now.keys().filter(|name| !before.contains_key(*name));
+        differences.extend(new.map(|name| format!("the device {name} is new")));
+        differences
+    }
+
+    /// Devices by the names that tell them apart. A shard may go on on another host, where keys are others.
+    fn by_name<'a>(&self, devices: &'a [DeviceRecord]) -> BTreeMap<&'a str, &'a DeviceRecord> {
+        let name = |record: &'a DeviceRecord| match self.header.shard {
+            None => record.key.as_str(),
+            Some(_) => record.device.id.as_str(),
+        };
+        devices.iter().map(|record| (name(record), record)).collect()
+    }
+}
+
+/// The differences of two records of a device.
+fn changes(name: &str, before: &DeviceRecord, now: &DeviceRecord) -> Vec<String> {
+    let (before, now) = (&before.device, &now.device);
+    let values = [
+        ("id", &before.id, &now.id),
+        ("name", &before.info.name, &now.info.name),
+        ("driver version", &before.info.driver_version, &now.info.driver_version),
+        ("platform version", &before.platform.version, &now.platform.version),
+    ];
+    let changed = values.into_iter().filter(|(_, before, now)| before != now);
+    changed
+        .map(|(what, before, now)| {
+            format!("the device {name} has the {what} {now:?}, and not {before:?}")
+        })
+        .collect()
+}
+
+impl fmt::Display for Unfinished {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let planned = self.executions.planned.values();
+        let left = planned.filter(|(_, execution)| !execution.has_ended).count();
+        let (id, all) = (&self.header.run_id, self.executions.planned.len());
+        write!(f, "the run {id} goes on: {left} of {all} tests are left")
+    }
+}
+
+impl Executions {
+    fn add(&mut self, event: &Event) {
+        match event {
+            Event::Device(record) => self.devices.push((**record).clone()),
+            Event::Plan(part) => {
+                self.tests.extend(part.tests.iter().map(|test| test.path.clone()));
+            }
+            Event::PlanDevice(part) => {
+                for position in part.ranges.iter().flat_map(|(first, last)| *first..=*last) {
+                    let Some(path) = self.tests.get(position as usize) else { break };
+                    let id = format!("{path}@{}", part.device);
+                    self.planned.insert(id, (position, Execution::default()));
+                }
+            }
+            Event::Started(started) => self.start(started),
+            Event::Finished(result) => self.finish(result),
+            Event::End(end) => self.is_over = !end.interrupted,
+            Event::Resumed(_) => {
+                self.cut();
+                self.is_over = false;
+            }
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, started: &Started) {
+        self.workers = self.workers.max(started.worker.unwrap_or_default());
+        let (TestName::Position(position), Some(device)) = (&started.test, &started.device) else {
+            return;
+        };
+        let path = self.tests.get(*position as usize);
+        let id = path.map(|path| format!("{path}@{device}"));
+        if let Some((_, execution)) = id.and_then(|id| self.planned.get_mut(&id)) {
+            execution.attempts = started.attempt;
+            execution.is_running = true;
+        }
+    }
+
+    fn finish(&mut self, result: &TestResult) {
+        if let Some((_, execution)) = self.planned.get_mut(&result.test) {
+            execution.is_running = false;
+            execution.has_ended = !result.repeated && result.verdict != Verdict::NotRun;
+        }
+    }
+
+    /// Ends a part of the run. A test that is running was cut short.
+    fn cut(&mut self) {
+        for (_, execution) in self.planned.values_mut() {
+            execution.cuts += u32::from(std::mem::take(&mut execution.is_running));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+    use crate::config::{Contexts, Leaks, Leftovers};
+    use crate::log::device_record::SettingsRecord;
+    use crate::log::events::{End, Resumed};
+    use crate::log::plan::{PlannedDevice, PlannedTest, PlannedTests};
+    use crate::log::sample::{device, header, result};
+    use crate::shard::{Shard, ShardRule};
+    use crate::verdict::Outcome;
+
+    fn record(id: &str) -> DeviceRecord {
+        DeviceRecord {
+            device: device(id, "PoCL"),
+            key: format!("bench/{id}"),
+            driver: None,
+            visible_by: None,
+            settings: SettingsRecord {
+                timeout: Duration::from_secs(60),
+                timeout_factor: None,
+                slots: 1,
+                tests_per_worker: None,
+                retries: None,
+                leftovers: Leftovers::Note,
+                leaks: Leaks::Report,
+                contexts: Contexts::Fresh,
+                diagnostics: Vec::new(),
+            },
+        }
+    }
+
+    /// The events before the first test: `s::a` and `s::b` are to run on the device `d`.
+    fn head(header: RunHeader) -> Vec<Event> {
+        let test = |path: &str| PlannedTest {
+            path: path.to_owned(),
+            file: None,
+            line: None,
+            requires: Vec::new(),
+        };
+        vec![
+            Event::Run(Box::new(header)),
+            Event::Device(Box::new(record("d"))),
+            Event::Plan(PlannedTests { tests: vec![test("s::x"), test("s::a"), test("s::b")] }),
+            Event::PlanDevice(PlannedDevice { device: "d".to_owned(), ranges: vec![(1, 2)] }),
+        ]
+    }
+
+    fn start(position: u32, attempt: u32) -> Event {
+        Event::Started(Started {
+            test: TestName::Position(position),
+            device: Some("d".to_owned()),
+            time: SystemTime::UNIX_EPOCH,
+            attempt,
+            worker: Some(attempt + 6),
+            slot: Some(0),
+            pid: None,
+        })
+    }
+
+    fn finish(id: &str, outcome: Outcome, repeated: bool) -> Event {
+        Event::Finished(Box::new(TestResult { repeated, ..result(id, outcome) }))
+    }
+
+    fn resumed() -> Event {
+        let (time, host) = (SystemTime::UNIX_EPOCH, "bench".to_owned());
+        Event::Resumed(Resumed { time, host, command_line: Vec::new(), differences: Vec::new() })
+    }
+
+    fn end(interrupted: bool) -> Event {
+        let duration = Duration::from_secs(9);
+        Event::End(End { interrupted, duration, exit_status: None, counts: BTreeMap::new() })
+    }
+
+    fn write(file: &Path, events: &[Event]) -> String {
+        let line = |event| serde_json::to_string(event).unwrap() + "\n";
+        let text: String = events.iter().map(line).collect();
+        std::fs::write(file, &text).unwrap();
+        text
+    }
+
+    /// Reads a log of these events after those of `head`.
+    fn read(events: &[Event]) -> Option<Unfinished> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("events.jsonl");
+        write(&file, &[&head(header(Vec::new()))[..], events].concat());
+        Unfinished::read(&file).unwrap()
+    }
+
+    #[test]
+    fn a_test_ends_with_its_last_result() {
+        let crashed = || Outcome::Crashed { how: "SIGSEGV".to_owned() };
+        let not_run = || Outcome::NotRun { reason: "stopped".to_owned() };
+        let passed = || finish("s::a@d", Outcome::Passed, false);
+        // Attempts, whether the test has ended, and whether it takes the machine down.
+        let cases = [
+            ("never started", Vec::new(), (0, false, false)),
+            ("has passed", vec![start(1, 1), passed()], (1, true, false)),
+            ("skipped", vec![passed()], (0, true, false)),
+            ("running", vec![start(1, 1)], (1, false, false)),
+            ("runs again", vec![start(1, 1), finish("s::a@d", crashed(), true)], (1, false, false)),
+            (
+                "running again",
+                vec![start(1, 1), finish("s::a@d", crashed(), true), start(1, 2)],
+                (2, false, false),
+            ),
+            (
+                "not run after Ctrl-C",
+                vec![start(1, 1), finish("s::a@d", not_run(), false), end(true)],
+                (1, false, false),
+            ),
+            ("running twice", vec![start(1, 1), resumed(), start(1, 2)], (2, false, true)),
+            (
+                "running once, then not begun",
+                vec![start(1, 1), resumed(), start(2, 1)],
+                (1, false, false),
+            ),
+            (
+                "running, then passed",
+                vec![start(1, 1), resumed(), start(1, 2), passed()],
+                (2, true, false),
+            ),
+        ];
+        for (case, events, expected) in cases {
+            let unfinished = read(&events).expect("no end");
+            let (position, execution) = unfinished.planned("s::a@d").expect("it is planned");
+            let Execution { attempts, has_ended, .. } = execution;
+            let found = (attempts, has_ended, execution.takes_machine_down());
+            assert_eq!((position, found), (1, expected), "{case}");
+        }
+        assert!(read(&[]).expect("no end").planned("s::x@d").is_none());
+        assert_eq!(read(&[start(1, 1), start(2, 3)]).expect("no end").workers, 9);
+    }
+
+    #[test]
+    fn a_run_is_over_with_an_end_that_was_not_interrupted() {
+        assert!(read(&[end(false)]).is_none());
+        assert!(read(&[end(true), resumed(), end(false)]).is_none());
+        for events in [vec![], vec![end(true)], vec![end(true), resumed()]] {
+            assert!(read(&events).is_some(), "{events:?}");
+        }
+    }
+
+    #[test]
+    fn the_last_line_is_completed_or_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("events.jsonl");
+        let events = [head(header(Vec::new())), vec![start(1, 1)]].concat();
+        let text = write(&file, &events);
+        let before = text[..text.len() - 1].rfind('\n').expect("several lines") + 1;
+        for length in before..=text.len() {
+            std::fs::write(&file, &text[..length]).unwrap();
+            let mut unfinished = Unfinished::read(&file).unwrap().expect("no end");
+            let whole = length + 1 >= text.len();
+            let execution = unfinished.planned("s::a@d").expect("it is planned").1;
+            assert_eq!(execution.attempts, u32::from(whole), "{length}");
+            drop(unfinished.open().unwrap());
+            let expected = &text[..if whole { text.len() } else { before }];
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), expected);
+            assert_eq!(unfinished.length, expected.len() as u64);
+        }
+        let mut unfinished = Unfinished::read(&file).unwrap().expect("no end");
+        std::fs::write(&file, text.clone() + "{}\n").unwrap();
+        let error = unfinished.open().unwrap_err().to_string();
+        assert!(error.contains("another process"), "{error}");
+    }
+
+    #[test]
+    fn differences_name_the_executable_the_devices_and_the_drivers() {
+        let differences = |before: RunHeader, now: &RunHeader, devices: &[DeviceRecord]| {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("events.jsonl");
+            write(&file, &head(before));
+            Unfinished::read(&file).unwrap().expect("no end").differences(now, devices)
+        };
+        let build = |id: &str| RunHeader { build_id: Some(id.to_owned()), ..header(Vec::new()) };
+        let same = || differences(build("1"), &build("1"), &[record("d")]);
+        assert_eq!(same(), [""; 0]);
+        let other = differences(build("1"), &build("2"), &[record("d")]);
+        assert_eq!(other, ["the executable is 2, and not 1"]);
+        let mut driver = record("d");
+        driver.device.info.driver_version = "3.2".to_owned();
+        assert_eq!(
+            differences(build("1"), &build("1"), &[driver, record("e")]),
+            [
+                "the device bench/d has the driver version \"3.2\", and not \"3.1\"",
+                "the device bench/e is new"
+            ]
+        );
+        assert_eq!(differences(build("1"), &build("1"), &[]), ["the device bench/d is not there"]);
+        // A shard may go on on another host.
+        let moved = [DeviceRecord { key: "other/d".to_owned(), ..record("d") }];
+        assert_eq!(differences(build("1"), &build("1"), &moved).len(), 2);
+        let shard = Some(Shard { index: 1, total: 2, rule: ShardRule::Hash });
+        let before = RunHeader { shard, ..build("1") };
+        assert_eq!(differences(before, &build("1"), &moved), [""; 0]);
+    }
+}

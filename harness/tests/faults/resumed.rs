@@ -1,0 +1,199 @@
+//! Runs that are killed and go on.
+
+use std::collections::BTreeMap;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use clmatrix_harness::log::read::RunLog;
+use clmatrix_harness::verdict::{Outcome, Verdict};
+use serde_json::Value;
+
+use crate::Check;
+use crate::event_log::{IS_LOG, PASSING, preloaded};
+use crate::support::{COMMAND, child, events, log, output, reports};
+
+pub const CHECKS: &[Check] = &[
+    (
+        "resumed::a_run_that_is_killed_at_ten_places_has_all_results_once",
+        a_run_that_is_killed_at_ten_places_has_all_results_once,
+    ),
+    (
+        "resumed::a_test_that_is_running_twice_took_the_machine_down",
+        a_test_that_is_running_twice_took_the_machine_down,
+    ),
+    ("resumed::a_shard_goes_on_in_its_folder", a_shard_goes_on_in_its_folder),
+    ("resumed::another_machine_is_refused", another_machine_is_refused),
+];
+
+/// Kills the process when it writes to the log after the line in which a text is there for the Nth time. Half
+/// of the line after it is written.
+const KILL: &str = r#"
+#include <signal.h>
+ssize_t write(int fd, const void *bytes, size_t count) {
+    static ssize_t (*next)(int, const void *, size_t);
+    static long found;
+    if (!next) next = dlsym(RTLD_NEXT, "write");
+    char *text = getenv("FAULTS_TEXT");
+    if (text && is_log(fd)) {
+        if (found == atol(getenv("FAULTS_COUNT"))) {
+            next(fd, bytes, count / 2);
+            kill(getpid(), SIGKILL);
+        }
+        if (memmem(bytes, count, text, strlen(text))) found++;
+    }
+    return next(fd, bytes, count);
+}
+"#;
+
+const RESULT: &str = r#"{"event":"finished""#;
+const START: &str = r#"{"event":"started""#;
+
+/// The folder of the reports, and the library that kills.
+struct Killer {
+    folder: tempfile::TempDir,
+    library: PathBuf,
+}
+
+impl Killer {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let library = preloaded(folder.path(), &[IS_LOG, KILL].concat());
+        Self { folder, library }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Command {
+        let mut command = child(COMMAND, &["run", "--report-dir"]);
+        command.arg(self.folder.path()).args(arguments);
+        command
+    }
+
+    /// Runs until the line after the one in which `text` is there for the time `count`.
+    fn kill(&self, arguments: &[&str], text: &str, count: usize) {
+        let mut command = self.run(arguments);
+        command.env("LD_PRELOAD", &self.library);
+        command.env("FAULTS_TEXT", text).env("FAULTS_COUNT", count.to_string());
+        let killed = output(command);
+        assert_eq!(killed.status.signal(), Some(libc::SIGKILL), "{}", stderr(&killed));
+    }
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The number of results of each test.
+fn result_counts(events: &[Value]) -> BTreeMap<&str, usize> {
+    let mut counts = BTreeMap::new();
+    for line in events.iter().filter(|line| line["event"] == "finished") {
+        *counts.entry(line["test"].as_str().expect("an id")).or_default() += 1;
+    }
+    counts
+}
+
+fn verdicts(log: &RunLog) -> BTreeMap<&str, Verdict> {
+    log.results.iter().map(|result| (result.test.as_str(), result.verdict)).collect()
+}
+
+fn a_run_that_is_killed_at_ten_places_has_all_results_once() {
+    let killer = Killer::new();
+    let folder = killer.folder.path();
+    let arguments = [&PASSING[..], &["--devices", "pocl", "--seed", "7"]].concat();
+    assert_eq!(output(killer.run(&arguments)).status.code(), Some(0));
+    let undisturbed = log(folder);
+    killer.kill(&arguments, RESULT, 1);
+    for _ in 1..PASSING.len() {
+        killer.kill(&["--resume"], RESULT, 1);
+    }
+    let last = output(killer.run(&["--resume"]));
+    assert_eq!(last.status.code(), Some(0), "{}", stderr(&last));
+    assert!(stderr(&last).contains("goes on: 0 of 10 tests are left"), "{}", stderr(&last));
+    let (log, events) = (log(folder), events(folder));
+    assert_ne!(log.header.run_id, undisturbed.header.run_id);
+    assert_eq!(verdicts(&log), verdicts(&undisturbed));
+    let counts = result_counts(&events);
+    assert!(
+        counts.len() == PASSING.len() && counts.values().all(|count| *count == 1),
+        "{counts:?}"
+    );
+    assert_eq!(events.iter().filter(|line| line["event"] == "resumed").count(), 10);
+    // Each part has workers of its own, and goes on in the order of the seed.
+    let of_results = |field: &str| -> Vec<Value> {
+        events
+            .iter()
+            .filter(|line| line["event"] == "finished")
+            .map(|line| line[field].clone())
+            .collect()
+    };
+    let workers: Vec<Value> =
+        of_results("worker").into_iter().filter(|worker| !worker.is_null()).collect();
+    assert!(workers.windows(2).all(|pair| pair[0].as_u64() < pair[1].as_u64()), "{workers:?}");
+    let mut in_order: Vec<_> = undisturbed.results.iter().collect();
+    in_order.sort_by_key(|result| result.started);
+    let in_order: Vec<Value> = in_order.iter().map(|result| result.test.clone().into()).collect();
+    assert_eq!(of_results("test"), in_order);
+    let ended = output(killer.run(&["--resume"]));
+    assert_eq!(ended.status.code(), Some(2));
+    assert!(stderr(&ended).contains("came to its end"), "{}", stderr(&ended));
+}
+
+fn a_test_that_is_running_twice_took_the_machine_down() {
+    let killer = Killer::new();
+    let folder = killer.folder.path();
+    let tests = ["faulty::passes@", "faulty::run@", "faulty::panics_as_announced@"];
+    killer.kill(&[&tests[..], &["--devices", "pocl"]].concat(), START, 2);
+    killer.kill(&["--resume"], START, 1);
+    let last = output(killer.run(&["--resume"]));
+    assert_eq!(last.status.code(), Some(1), "{}", stderr(&last));
+    let log = log(folder);
+    let deadly: Vec<_> =
+        log.results.iter().filter(|result| result.verdict == Verdict::Crash).collect();
+    let [deadly] = &deadly[..] else { panic!("{:?}", log.results) };
+    let outcome = Outcome::Crashed { how: "the machine went down in it".to_owned() };
+    assert_eq!((&deadly.outcome, deadly.attempt), (&outcome, 2));
+    let starts = events(folder).iter().filter(|line| line["event"] == "started").count();
+    assert_eq!(starts, 4, "the others run once");
+    assert!(String::from_utf8_lossy(&last.stdout).contains("the machine went down in it"));
+}
+
+fn a_shard_goes_on_in_its_folder() {
+    let killer = Killer::new();
+    let arguments = [&PASSING[..], &["--devices", "pocl", "--shard", "1/1"]].concat();
+    killer.kill(&arguments, RESULT, 4);
+    let folder = killer.folder.path().join("shard-1-of-1");
+    let first = reports(&folder);
+    let other = output(killer.run(&[&arguments[1..], &["--quiet"]].concat()));
+    assert!(stderr(&other).contains("does not go on: it has other tests"), "{}", stderr(&other));
+    std::fs::remove_dir_all(reports(&folder)).expect("the other run");
+    let again = output(killer.run(&arguments));
+    assert_eq!(again.status.code(), Some(0), "{}", stderr(&again));
+    assert!(stderr(&again).contains("goes on: 6 of 10 tests are left"), "{}", stderr(&again));
+    assert_eq!(reports(&folder), first);
+    let events = events(&folder);
+    assert!(result_counts(&events).values().all(|count| *count == 1));
+    assert_eq!(log(&folder).results.len(), 10);
+    let new = output(killer.run(&arguments));
+    assert_eq!(new.status.code(), Some(0));
+    assert_ne!(reports(&folder), first, "the run of the shard had ended");
+}
+
+fn another_machine_is_refused() {
+    let killer = Killer::new();
+    let folder = killer.folder.path();
+    killer.kill(&["faulty::passes@", "faulty::run@", "--devices", "pocl"], RESULT, 1);
+    let path = reports(folder).join("events.jsonl");
+    let text = std::fs::read_to_string(&path).expect("a log");
+    let version = log(folder).header.devices[0].info.driver_version.clone();
+    let changed = text.replace(&format!("{version:?}"), "\"0.1\"");
+    std::fs::write(&path, changed).expect("the log can be written");
+    let refused = output(killer.run(&["--resume"]));
+    assert_eq!(refused.status.code(), Some(2));
+    let message = stderr(&refused);
+    let says = format!("has the driver version {version:?}, and not \"0.1\"");
+    assert!(message.contains(&says) && message.contains("--anyway"), "{message}");
+    let anyway = output(killer.run(&["--resume", "--anyway"]));
+    assert_eq!(anyway.status.code(), Some(0), "{}", stderr(&anyway));
+    let resumed = events(folder).into_iter().find(|line| line["event"] == "resumed");
+    let differences = resumed.expect("it goes on")["differences"].to_string();
+    assert!(differences.contains("driver version"), "{differences}");
+}
