@@ -55,7 +55,12 @@ impl ExpectedStatuses {
         }
     }
 
-    fn from_several(statuses: BTreeSet<ExpectedStatus>) -> Result<Self, &'static str> {
+    /// Returns these statuses.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or `skip` is not alone.
+    pub fn from_several(statuses: BTreeSet<ExpectedStatus>) -> Result<Self, &'static str> {
         match statuses.len() {
             0 => Err("an empty list: give at least one status"),
             2.. if statuses.contains(&ExpectedStatus::Skip) => {

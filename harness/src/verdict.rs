@@ -59,6 +59,20 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// The status by which the outcome of a test that has run can be expected.
+    pub fn status(&self) -> Option<ExpectedStatus> {
+        match self {
+            Self::Passed => Some(ExpectedStatus::Pass),
+            Self::Failed { .. } => Some(ExpectedStatus::Fail),
+            Self::Crashed { .. } => Some(ExpectedStatus::Crash),
+            Self::TimedOut { .. } => Some(ExpectedStatus::Timeout),
+            Self::Skipped { .. }
+            | Self::Ignored { .. }
+            | Self::NotRun { .. }
+            | Self::Unknown { .. } => None,
+        }
+    }
+
     /// Returns whether the process crashed by itself. The kernel kills processes that use too much
     /// memory.
     pub fn is_own_crash(&self) -> bool {
@@ -204,15 +218,20 @@ pub struct Expectation {
 
 impl Expectation {
     /// Returns whether a test that was run may end so. A test that is to be skipped may go wrong in any way.
-    fn allows(&self, status: ExpectedStatus, message: Option<&str>) -> bool {
-        let is_known = |message: &str| {
+    fn allows(&self, outcome: &Outcome) -> bool {
+        let Some(status) = outcome.status() else { return false };
+        let message = match outcome {
+            Outcome::Failed { message, .. } => Some(message),
+            Outcome::Crashed { how } => Some(how),
+            _ => None,
+        };
+        let is_known = |message: &String| {
             let line = message.lines().next().unwrap_or_default();
             self.message.as_ref().is_none_or(|known| known.is_match(line))
         };
-        match status {
-            ExpectedStatus::Pass => self.statuses.contains(status),
-            _ if self.statuses.is_skip() => true,
-            _ => self.statuses.contains(status) && message.is_none_or(is_known),
+        match self.statuses.is_skip() {
+            true => status != ExpectedStatus::Pass,
+            false => self.statuses.contains(status) && message.is_none_or(is_known),
         }
     }
 }
@@ -256,25 +275,18 @@ impl ExpectedStatus {
 /// Going wrong in another way than the expected one is not expected: a crash where a failed
 /// assertion was announced stays a crash.
 pub fn judge(outcome: &Outcome, expectation: Option<&Expectation>) -> Verdict {
-    use ExpectedStatus as Expected;
-    let went_wrong = |status, message, verdict| match expectation
-        .is_some_and(|expectation| expectation.allows(status, message))
-    {
-        true => Verdict::ExpectedFail,
-        false => verdict,
-    };
+    let is_allowed = expectation.is_some_and(|expectation| expectation.allows(outcome));
     match outcome {
         Outcome::Skipped { .. } => Verdict::Skip,
         Outcome::Ignored { .. } => Verdict::Ignored,
         Outcome::NotRun { .. } => Verdict::NotRun,
         Outcome::Unknown { .. } => Verdict::Unknown,
-        Outcome::Passed if expectation.is_none_or(|known| known.allows(Expected::Pass, None)) => {
-            Verdict::Pass
-        }
+        Outcome::Passed if is_allowed || expectation.is_none() => Verdict::Pass,
         Outcome::Passed => Verdict::UnexpectedPass,
-        Outcome::Failed { message, .. } => went_wrong(Expected::Fail, Some(message), Verdict::Fail),
-        Outcome::Crashed { how } => went_wrong(Expected::Crash, Some(how), Verdict::Crash),
-        Outcome::TimedOut { .. } => went_wrong(Expected::Timeout, None, Verdict::Timeout),
+        _ if is_allowed => Verdict::ExpectedFail,
+        Outcome::Failed { .. } => Verdict::Fail,
+        Outcome::Crashed { .. } => Verdict::Crash,
+        Outcome::TimedOut { .. } => Verdict::Timeout,
     }
 }
 

@@ -1,7 +1,9 @@
 //! `clmatrix expect`.
 
+use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::SystemTime;
 
 use clap::{Args, Subcommand};
 
@@ -10,9 +12,11 @@ use super::filter::Filter;
 use crate::config::WrittenExpectation;
 use crate::expect::explain::explain;
 use crate::expect::stale::stale;
+use crate::expect::update::{Updated, update};
 use crate::log::read::RunLog;
 use crate::log::run_header::RunHeader;
 use crate::log::store;
+use crate::registry;
 use crate::report::counted;
 use crate::target::{SUCCESS, Target, UNEXPECTED};
 use crate::terminal::{AnyError, print, status_line};
@@ -21,7 +25,8 @@ pub const EXAMPLES: &str = "\
 Examples:
   clmatrix expect explain buffer::fill::works@pocl-cpu   the entries for one test on one device
   clmatrix expect explain buffer::fill@                  the entries for one test on every device
-  clmatrix expect stale latest                           the entries that the last run does not need";
+  clmatrix expect stale latest                           the entries that the last run does not need
+  clmatrix expect update latest --dry-run                the changes by which that run is as expected";
 
 #[derive(Subcommand)]
 pub enum ExpectCommand {
@@ -33,6 +38,14 @@ pub enum ExpectCommand {
     ///
     /// The exit status is 1 if there are any.
     Stale(StaleArguments),
+    /// Change expectations/*.toml so that the runs are as expected.
+    ///
+    /// Removes entries whose results all passed unexpectedly, or leaves them to older versions of the driver.
+    /// Adds an entry for each test, platform and driver version with another unexpected result: with its status,
+    /// or `flaky` if attempts or runs differ, its message and its place. All other bytes of the files stay.
+    ///
+    /// Nothing is taken from unfinished runs, and from results that a lost device may have caused.
+    Update(UpdateArguments),
 }
 
 #[derive(Args)]
@@ -57,6 +70,18 @@ pub struct StaleArguments {
     place: ReportPlace,
 }
 
+#[derive(Args)]
+pub struct UpdateArguments {
+    /// The runs: folders, log files, ids or their beginnings, or `latest`.
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<String>,
+    /// Print the changes, and write nothing.
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    place: ReportPlace,
+}
+
 pub fn expect(target: Target, command: &ExpectCommand) -> Result<ExitCode, AnyError> {
     match command {
         ExpectCommand::Explain(arguments) => {
@@ -73,9 +98,7 @@ pub fn expect(target: Target, command: &ExpectCommand) -> Result<ExitCode, AnyEr
         }
         ExpectCommand::Stale(StaleArguments { runs, place }) => {
             let config = place.config(target)?;
-            let folder = place.folder(target)?;
-            let logs: Vec<_> =
-                runs.iter().map(|run| read(&folder, run)).collect::<Result<_, _>>()?;
+            let logs = read_all(target, place, runs)?;
             let stale = stale(&config.expectations, &logs);
             let line = |(entry, reason): &(&WrittenExpectation, String)| {
                 format!("{}: {:?}: {reason}\n", entry.place(), entry.keys["test"])
@@ -85,7 +108,40 @@ pub fn expect(target: Target, command: &ExpectCommand) -> Result<ExitCode, AnyEr
             status_line(&format!("{} of {all} stale", stale.len()));
             Ok(ExitCode::from(if stale.is_empty() { SUCCESS } else { UNEXPECTED }))
         }
+        ExpectCommand::Update(arguments) => arguments.update(target),
     }
+}
+
+impl UpdateArguments {
+    fn update(&self, target: Target) -> Result<ExitCode, AnyError> {
+        let config = self.place.config(target)?;
+        let file = config.file().ok_or("no configuration file, so no folder for expectations")?;
+        let logs = read_all(target, &self.place, &self.runs)?;
+        for log in logs.iter().filter(|log| !log.has_ended) {
+            status_line(&format!("note: run {} is unfinished and not used", log.header.run_id));
+        }
+        let paths: Vec<_> = registry::tests()?.iter().map(|test| test.path(target.home)).collect();
+        let folder = file.with_file_name("expectations");
+        let files = &config.expectation_files;
+        let Updated { files: new, changes } =
+            update(files, &folder, &logs, &paths, SystemTime::now())?;
+        print(&changes.iter().map(|change| format!("{change}\n")).collect::<String>())?;
+        if !self.dry_run {
+            fs::create_dir_all(&folder)?;
+            let changed = new.own.iter().filter(|(path, text)| files.own.get(*path) != Some(text));
+            for (path, text) in changed {
+                store::replace_file(path, text.as_bytes())
+                    .map_err(|error| format!("{}: {error}", path.display()))?;
+            }
+        }
+        status_line(&counted(changes.len(), "change"));
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn read_all(target: Target, place: &ReportPlace, runs: &[String]) -> Result<Vec<RunLog>, AnyError> {
+    let folder = place.folder(target)?;
+    runs.iter().map(|run| read(&folder, run)).collect()
 }
 
 /// Reads a stored run. Says so if it has only a part of the tests.

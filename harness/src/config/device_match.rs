@@ -84,6 +84,19 @@ impl DeviceMatch {
         })
     }
 
+    /// Returns the part of the driver versions that is older than `version`. There is none if the conditions
+    /// are not for one driver, or the versions are a pattern.
+    pub(super) fn older_than(&self, version: &VersionNumbers) -> Option<VersionRange> {
+        let Self { id, platform, device, vendor, driver_version, .. } = self;
+        let is_for_one_driver =
+            id.is_some() || platform.is_some() || device.is_some() || vendor.is_some();
+        match driver_version {
+            Some(VersionPattern::Range(range)) => range.older_than(version),
+            None if is_for_one_driver => VersionRange::default().older_than(version),
+            _ => None,
+        }
+    }
+
     /// Returns the first condition that tests without a device do not meet.
     pub(super) fn host_mismatch(&self) -> Option<Mismatch> {
         let conditions = [

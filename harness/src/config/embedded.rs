@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use super::error::ConfigError;
-use super::expectations::ExpectationsFile;
 use super::{ConfigFile, parse_toml};
 
 /// The texts of a configuration folder, which `main!(config = "...")` and `command!` include at
@@ -23,10 +22,9 @@ impl EmbeddedConfig {
         parse_toml(&path("clmatrix.toml"), self.config)
     }
 
-    /// Reads the expectations.
-    pub(super) fn read_expectations(&self) -> Result<Vec<ExpectationsFile>, ConfigError> {
-        let read = |(name, text): &(&str, &str)| ExpectationsFile::parse(&path(name), text);
-        self.expectations.iter().map(read).collect()
+    /// The paths and texts of the expectations.
+    pub(super) fn expectations(&self) -> Vec<(PathBuf, String)> {
+        self.expectations.iter().map(|(name, text)| (path(name), (*text).to_owned())).collect()
     }
 }
 

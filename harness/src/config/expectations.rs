@@ -6,10 +6,7 @@
 //! exceptions for one version of a driver below them.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 use globset::{GlobSet, GlobSetBuilder};
@@ -23,7 +20,7 @@ use super::last_day::LastDay;
 use super::value::{
     IdPattern, MessagePattern, NamePattern, PlatformName, Reason, TestPattern, Ticket, Timeout,
 };
-use super::version_range::{VersionPattern, VersionRange};
+use super::version_range::{VersionNumbers, VersionPattern, VersionRange};
 use crate::devices::run_device::RunDevice;
 use crate::expected_statuses::ExpectedStatuses;
 use crate::verdict::Expectation;
@@ -62,8 +59,6 @@ pub enum Exclusion {
 /// An entry whose glob matches a test.
 #[derive(Clone, Debug)]
 pub struct Match<'a> {
-    /// Its position among all entries, from 0.
-    pub position: usize,
     /// The entry as it is written.
     pub written: &'a WrittenExpectation,
     /// Its effect on the test.
@@ -152,18 +147,6 @@ struct EntryKeys {
     reason: Reason,
 }
 
-/// Reads all `*.toml` in `folder`; a folder that does not exist has none.
-pub(super) fn read_folder(folder: &Path) -> Result<Vec<ExpectationsFile>, ConfigError> {
-    let files =
-        toml_files(folder).map_err(|error| ConfigError::Read { path: folder.to_owned(), error })?;
-    let read = |path: &PathBuf| {
-        let text = fs::read_to_string(path)
-            .map_err(|error| ConfigError::Read { path: path.clone(), error })?;
-        ExpectationsFile::parse(path, &text)
-    };
-    files.iter().map(read).collect()
-}
-
 impl ExpectationsFile {
     /// Reads the text of the file `path`.
     pub(super) fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
@@ -237,6 +220,16 @@ impl Expectations {
         &self.written[self.written.len() - self.own..]
     }
 
+    /// Returns the part of the driver versions of an entry that is older than `version`. There is none if it is
+    /// not for one driver, or its versions are a pattern.
+    pub(crate) fn older_than(
+        &self,
+        written: &WrittenExpectation,
+        version: &VersionNumbers,
+    ) -> Option<VersionRange> {
+        self.entries[written.position()].on.older_than(version)
+    }
+
     fn has_ended(&self, entry: &Entry) -> bool {
         entry.until.is_some_and(|until| until.is_over(self.now))
     }
@@ -282,6 +275,11 @@ impl Expectations {
 }
 
 impl WrittenExpectation {
+    /// Its position among all entries, from 0.
+    pub fn position(&self) -> usize {
+        self.number as usize - 1
+    }
+
     /// The file and the line.
     pub fn place(&self) -> String {
         format!("{}:{}", self.file, self.line)
@@ -296,6 +294,12 @@ impl<'a> DeviceExpectations<'a> {
         Some(&self.all.entries[last].expectation)
     }
 
+    /// The entries that count for this device, whatever the test.
+    pub fn entries(&self) -> impl Iterator<Item = &WrittenExpectation> {
+        let counting = self.all.written.iter().zip(&self.exclusions);
+        counting.filter(|(_, exclusion)| exclusion.is_none()).map(|(written, _)| written)
+    }
+
     /// All entries whose globs match `test`, in their order.
     pub fn matches(&self, test: &str) -> Vec<Match<'_>> {
         let counting = self.lookup(test).map(|expectation| expectation.number as usize - 1);
@@ -305,7 +309,7 @@ impl<'a> DeviceExpectations<'a> {
                 (None, Some(last)) if last != position => Effect::Hidden(&self.all.written[last]),
                 (None, _) => Effect::Counts,
             };
-            Match { position, written: &self.all.written[position], effect }
+            Match { written: &self.all.written[position], effect }
         });
         matching.collect()
     }
@@ -325,15 +329,4 @@ impl EntryKeys {
         let test = self.test.0.glob().to_owned();
         (self.test, Entry { test, on, until: self.until, expectation })
     }
-}
-
-fn toml_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries?,
-    };
-    let mut files = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
-    files.retain(|file| file.extension() == Some(OsStr::new("toml")));
-    files.sort();
-    Ok(files)
 }

@@ -51,6 +51,7 @@ mod device_kind;
 mod device_match;
 mod embedded;
 mod error;
+mod expectation_files;
 mod expectations;
 mod flaky_result;
 mod last_day;
@@ -76,6 +77,8 @@ pub use contexts::Contexts;
 pub use device_match::Mismatch;
 pub use embedded::EmbeddedConfig;
 pub use error::{ConfigError, Mistake};
+pub(crate) use expectation_files::ExpectationFiles;
+use expectation_files::read_folder;
 pub use expectations::{
     DeviceExpectations, Effect, Exclusion, Expectations, Match, WrittenExpectation,
 };
@@ -85,6 +88,7 @@ use profile::{Override, ProfileKeys};
 pub use sync::Sync;
 pub use unexpected_pass::UnexpectedPass;
 pub use value::{Leaks, Leftovers, TimeoutFactor, time_limit};
+pub(crate) use version_range::{VersionNumbers, VersionRange};
 
 const BUILTIN: &str = include_str!("builtin.toml");
 
@@ -103,6 +107,8 @@ pub struct Config {
     overrides: Arc<[Override]>,
     /// The known failures.
     pub expectations: Expectations,
+    /// The files that they are from.
+    pub(crate) expectation_files: ExpectationFiles,
 }
 
 /// The origin of a configuration.
@@ -149,18 +155,18 @@ impl Config {
         now: SystemTime,
     ) -> Result<Self, ConfigError> {
         let mut files: Vec<ConfigFile> = vec![parse_toml(Path::new("built-in"), BUILTIN)?];
-        let (mut builtin, mut own) = (Vec::new(), Vec::new());
+        let mut expectation_files = ExpectationFiles::default();
         if let Some(embedded) = &embedded {
             files.push(embedded.read_config()?);
-            builtin = embedded.read_expectations()?;
+            expectation_files.builtin = embedded.expectations();
         }
         if let Some(path) = &source.file {
             let file: ConfigFile = read_toml(path)?;
             if !file.builtin_expectations {
-                builtin.clear();
+                expectation_files.builtin.clear();
             }
             files.push(file);
-            own = expectations::read_folder(&path.with_file_name("expectations"))?;
+            expectation_files.own = read_folder(&path.with_file_name("expectations"))?;
         }
         let (mut profiles, mut overrides) = (Vec::new(), Vec::new());
         for file in files {
@@ -172,7 +178,8 @@ impl Config {
             is_embedded: embedded.is_some(),
             profiles,
             overrides: overrides.into(),
-            expectations: Expectations::new(builtin, own, now)?,
+            expectations: expectation_files.parse(now)?,
+            expectation_files,
         })
     }
 

@@ -1,12 +1,13 @@
 //! Ranges of versions, such as `>=22.3, <23.0`.
 
 use std::cmp::Ordering;
+use std::fmt;
 
 use super::value::{NamePattern, Text};
 
 /// The numbers of a version. Zeros at the end have no effect: 22.3 is 22.3.0.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct VersionNumbers(Vec<u64>);
+pub(crate) struct VersionNumbers(Vec<u64>);
 
 impl VersionNumbers {
     pub(super) fn new(mut numbers: Vec<u64>) -> Self {
@@ -19,7 +20,7 @@ impl VersionNumbers {
     /// Finds the numbers in a driver's text: from the first digit, between dots and other separators, up to
     /// the first part that is no number. `Oclgrind 21.10` has 21 and 10, `3.1+debian` has 3 and 1, and
     /// `r26p0` has none.
-    pub(super) fn find(text: &str) -> Option<Self> {
+    pub(crate) fn find(text: &str) -> Option<Self> {
         let from_digit = text.find(|c: char| c.is_ascii_digit()).map_or("", |start| &text[start..]);
         let parts = from_digit.split(|c: char| !c.is_alphanumeric());
         let numbers: Vec<u64> = parts.map_while(|part| part.parse().ok()).collect();
@@ -27,9 +28,18 @@ impl VersionNumbers {
     }
 }
 
+/// `22.3.6`; two numbers at least.
+impl fmt::Display for VersionNumbers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(numbers) = self;
+        let number = |place: usize| numbers.get(place).unwrap_or(&0).to_string();
+        f.write_str(&(0..numbers.len().max(2)).map(number).collect::<Vec<_>>().join("."))
+    }
+}
+
 /// Comparisons that a version must all meet.
-#[derive(Clone, Debug)]
-pub(super) struct VersionRange(Vec<(Comparison, VersionNumbers)>);
+#[derive(Clone, Debug, Default)]
+pub(crate) struct VersionRange(Vec<(Comparison, VersionNumbers)>);
 
 #[derive(Clone, Copy, Debug)]
 enum Comparison {
@@ -41,14 +51,18 @@ enum Comparison {
 }
 
 impl Comparison {
-    /// The longer of two that begin alike comes first.
-    const SYMBOLS: [(&str, Self); 5] = [
-        ("<=", Self::AtMost),
-        (">=", Self::AtLeast),
-        ("<", Self::Less),
-        (">", Self::More),
-        ("=", Self::Equal),
-    ];
+    /// All, of two symbols that begin alike the longer one first.
+    const ALL: [Self; 5] = [Self::AtMost, Self::AtLeast, Self::Less, Self::More, Self::Equal];
+
+    fn symbol(self) -> &'static str {
+        match self {
+            Self::Less => "<",
+            Self::AtMost => "<=",
+            Self::Equal => "=",
+            Self::AtLeast => ">=",
+            Self::More => ">",
+        }
+    }
 
     fn holds(self, ordering: Ordering) -> bool {
         match self {
@@ -67,9 +81,35 @@ impl VersionRange {
         text.trim_start().starts_with(['<', '>', '='])
     }
 
+    /// Returns the range of exactly this version.
+    pub(crate) fn only(version: VersionNumbers) -> Self {
+        Self(vec![(Comparison::Equal, version)])
+    }
+
+    /// Returns the part of this range that is older than `version`, if there is one.
+    pub(crate) fn older_than(&self, version: &VersionNumbers) -> Option<Self> {
+        let is_lower = |(comparison, _): &&(Comparison, _)| {
+            matches!(comparison, Comparison::AtLeast | Comparison::More | Comparison::Equal)
+        };
+        let lower: Vec<_> = self.0.iter().filter(is_lower).cloned().collect();
+        let has_older = *version > VersionNumbers::new(Vec::new())
+            && lower.iter().all(|(_, bound)| bound < version);
+        has_older.then(|| Self([lower, vec![(Comparison::Less, version.clone())]].concat()))
+    }
+
     /// Returns whether a version is in this range.
     pub(super) fn contains(&self, version: &VersionNumbers) -> bool {
         self.0.iter().all(|(comparison, bound)| comparison.holds(version.cmp(bound)))
+    }
+}
+
+/// `>=22.3, <23`.
+impl fmt::Display for VersionRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let part = |(comparison, bound): &(Comparison, VersionNumbers)| {
+            format!("{}{bound}", comparison.symbol())
+        };
+        f.write_str(&self.0.iter().map(part).collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -82,9 +122,9 @@ impl Text for VersionRange {
 }
 
 fn comparison(part: &str) -> Result<(Comparison, VersionNumbers), String> {
-    let found = Comparison::SYMBOLS
+    let found = Comparison::ALL
         .into_iter()
-        .find_map(|(symbol, comparison)| Some((part.strip_prefix(symbol)?, comparison)));
+        .find_map(|comparison| Some((part.strip_prefix(comparison.symbol())?, comparison)));
     let (version, comparison) = found.ok_or_else(|| {
         format!("invalid range: `{part}` does not begin with `<`, `<=`, `=`, `>=` or `>`")
     })?;
@@ -157,5 +197,24 @@ mod tests {
             let matches = VersionPattern::parse(pattern).ok().and_then(|p| p.matches(version));
             assert_eq!(matches, expected, "{pattern:?} on {version:?}");
         }
+    }
+
+    #[test]
+    fn a_range_is_cut_below_a_version() {
+        for (range, version, expected) in [
+            (">=22.3, <23.0", "22.3.6", Some(">=22.3, <22.3.6")),
+            (">22.3.5", "22.3.6", Some(">22.3.5, <22.3.6")),
+            ("<23.0", "22.3.6", Some("<22.3.6")),
+            (">=22.3.6, <23.0", "22.3.6", None),
+            ("=22.3.6", "22.3.6", None),
+        ] {
+            let version = VersionNumbers::find(version).unwrap();
+            let older = VersionRange::parse(range).unwrap().older_than(&version);
+            assert_eq!(older.map(|older| older.to_string()).as_deref(), expected, "{range}");
+        }
+        let version = VersionNumbers::find("5.0+debian").unwrap();
+        let all = VersionRange::default().older_than(&version);
+        assert_eq!(all.unwrap().to_string(), "<5.0");
+        assert_eq!(VersionRange::only(version).to_string(), "=5.0");
     }
 }

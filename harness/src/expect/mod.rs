@@ -2,6 +2,7 @@
 
 pub(crate) mod explain;
 pub(crate) mod stale;
+pub(crate) mod update;
 
 use std::collections::HashMap;
 

@@ -33,7 +33,7 @@ pub(crate) fn stale<'a>(
         for result in &log.results {
             let (test, device) = result.test_and_device();
             for found in for_run.on(device).matches(test) {
-                let known = uses.entry(found.position).or_default();
+                let known = uses.entry(found.written.position()).or_default();
                 let used = match found.effect {
                     Effect::Excluded(Exclusion::Ended) => Use::Ended,
                     Effect::Excluded(Exclusion::Device(_)) => Use::NoDevice,
@@ -49,7 +49,7 @@ pub(crate) fn stale<'a>(
     }
     let own = expectations.own().iter();
     let reason = |written: &'a WrittenExpectation| {
-        let known = uses.get(&(written.number as usize - 1)).unwrap_or(&Use::NoTest);
+        let known = uses.get(&written.position()).unwrap_or(&Use::NoTest);
         let reason = match known {
             Use::NoTest => "no test of these runs matches".to_owned(),
             Use::Ended => format!("it ended on {}", written.keys["until"]),
@@ -66,15 +66,11 @@ pub(crate) fn stale<'a>(
 /// Returns whether a result shows that its entry has an effect: the test has run, or the entry skips it.
 fn needs(written: &WrittenExpectation, result: &TestResult) -> bool {
     match &result.outcome {
-        Outcome::Passed
-        | Outcome::Failed { .. }
-        | Outcome::Crashed { .. }
-        | Outcome::TimedOut { .. } => true,
         // Skipped by an entry, and not since the device lacks something.
         Outcome::Skipped { reason } => {
             written.status.is_skip() && result.expectation.as_ref() == Some(reason)
         }
-        Outcome::Ignored { .. } | Outcome::NotRun { .. } | Outcome::Unknown { .. } => false,
+        outcome => outcome.status().is_some(),
     }
 }
 

@@ -23,7 +23,7 @@ use crate::log::store;
 use crate::verdict::{Outcome, Verdict};
 
 pub(crate) use table::cut;
-pub(crate) use text::shell_quoted;
+pub(crate) use text::{first_line, shell_quoted};
 
 /// Writes `junit/DEVICE.xml` below `folder` for each device that has results (`host` for tests
 /// that need none), and `junit/absent-devices.xml` where expected devices are absent, and

@@ -46,7 +46,7 @@ pub(super) fn one_line(text: &str) -> String {
 }
 
 /// The first line with something on it.
-pub(super) fn first_line(text: &str) -> String {
+pub(crate) fn first_line(text: &str) -> String {
     let text = clean(text);
     text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
 }

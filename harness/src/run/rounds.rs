@@ -100,16 +100,7 @@ impl Rounds {
     /// Ends a test. A test that did not run is not repeated.
     pub fn end(&self, taken: Taken, outcome: &Outcome) {
         let mut state = self.state();
-        let has_run = match outcome {
-            Outcome::Passed
-            | Outcome::Failed { .. }
-            | Outcome::Crashed { .. }
-            | Outcome::TimedOut { .. } => true,
-            Outcome::Skipped { .. }
-            | Outcome::Ignored { .. }
-            | Outcome::NotRun { .. }
-            | Outcome::Unknown { .. } => false,
-        };
+        let has_run = outcome.status().is_some();
         if let Outcome::NotRun { .. } = outcome {
             state.lacks_a_test |= taken.round > 1;
         }

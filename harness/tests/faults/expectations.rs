@@ -28,6 +28,7 @@ pub const CHECKS: &[Check] = &[
     ),
     ("expectations::an_unexpected_pass_can_be_reported", an_unexpected_pass_can_be_reported),
     ("expectations::an_entry_has_a_limit_of_its_own", an_entry_has_a_limit_of_its_own),
+    ("expectations::a_run_is_as_expected_after_an_update", a_run_is_as_expected_after_an_update),
     (
         "expectations::entries_without_a_test_are_named_once_on_standard_error",
         entries_without_a_test_are_named_once_on_standard_error,
@@ -138,6 +139,42 @@ fn an_entry_has_a_limit_of_its_own() {
     let limit = Duration::from_millis(500);
     let timed_out = Outcome::TimedOut { limit };
     assert!(results(&log, test).iter().all(|result| result.outcome == timed_out));
+}
+
+fn a_run_is_as_expected_after_an_update() {
+    let kept = "# Kept.\n".to_owned() + &expect("needs_no_device", "pass");
+    let (folder, config) = configuration(&(kept.clone() + "\n" + &expect("passes", "fail")));
+    let reports = folder.path().join("reports").display().to_string();
+    let clmatrix = |arguments: &[&str]| {
+        let mut command = child(COMMAND, arguments);
+        command.env("CLMATRIX_CONFIG", &config).args(["--report-dir", &reports]);
+        output(command)
+    };
+    let run = || {
+        let tests = ["passes", "aborts", "needs_no_device"].map(|test| format!("faulty::{test}@"));
+        clmatrix(&["run", &tests[0], &tests[1], &tests[2]]).status.code()
+    };
+    assert_eq!(run(), Some(1));
+    let known = folder.path().join("expectations/known.toml");
+    let text = || std::fs::read_to_string(&known).expect("it is there");
+    let before = text();
+    let dry = clmatrix(&["expect", "update", "latest", "--dry-run"]);
+    assert_eq!((dry.status.code(), text()), (Some(0), before));
+    let update = clmatrix(&["expect", "update", "latest"]);
+    assert_eq!((update.status.code(), &update.stdout), (Some(0), &dry.stdout));
+    assert_eq!(text(), kept);
+    let entries = || std::fs::read_dir(known.parent().expect("a folder")).expect("it is there");
+    assert!(entries().count() > 1, "the crashes have files of their own");
+    let again = clmatrix(&["expect", "update", "latest"]);
+    assert_eq!((again.status.code(), &*again.stdout), (Some(0), &b""[..]));
+    assert_eq!(run(), Some(0));
+    let explained = clmatrix(&["expect", "explain", "faulty::aborts@"]);
+    let text = String::from_utf8_lossy(&explained.stdout).into_owned();
+    assert!(
+        text.contains("faulty::aborts@") && text.contains(": crash, counts: SIGABRT"),
+        "{text}"
+    );
+    assert_eq!(clmatrix(&["expect", "stale", "latest"]).status.code(), Some(0));
 }
 
 fn entries_without_a_test_are_named_once_on_standard_error() {

@@ -1,0 +1,146 @@
+//! Changes of single entries in the text of a file. All other bytes stay as they are: TOML's writers would
+//! replace the ends of lines and the marks at the beginning of some files.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde::Deserialize;
+
+/// The places of an entry and its values in a text.
+struct EntryPlace {
+    /// `[[expect]]`.
+    header: Range<usize>,
+    values: BTreeMap<String, Range<usize>>,
+}
+
+#[derive(Deserialize)]
+struct File {
+    expect: Vec<toml::Spanned<BTreeMap<String, toml::Spanned<toml::Value>>>>,
+}
+
+/// Removes the entry that begins on a line (from 1), with the blank lines before it. A comment above it stays.
+/// Returns `None` if there is no table `[[expect]]`.
+pub(super) fn remove(text: &str, line: u64) -> Option<String> {
+    let place = find(text, line)?;
+    let last = place.values.values().map(|value| value.end).max().unwrap_or(place.header.end);
+    let (mut before, mut after) = (
+        text[..place.header.start].trim_end_matches([' ', '\t']),
+        &text[end_of_line(text, last)..],
+    );
+    while let Some(shorter) = without_blank_line(before) {
+        before = shorter;
+    }
+    if before.trim_start_matches('\u{feff}').is_empty() {
+        let is_blank = |line: &&str| line.trim().is_empty();
+        let blank = after.split_inclusive('\n').take_while(is_blank).map(str::len).sum();
+        after = &after[blank..];
+    }
+    Some([before, after].concat())
+}
+
+/// Sets a key of the entry that begins on a line (from 1). A new key comes below the platform or the test.
+/// Returns `None` if there is no table `[[expect]]`.
+pub(super) fn set(text: &str, line: u64, key: &str, value: &str) -> Option<String> {
+    let place = find(text, line)?;
+    if let Some(old) = place.values.get(key) {
+        return Some([&text[..old.start], value, &text[old.end..]].concat());
+    }
+    let above = place.values.get("platform").or(place.values.get("test"))?;
+    let line_start = text[..above.start].rfind('\n')? + 1;
+    let indent = &text[line_start..];
+    let indent = &indent[..indent.len() - indent.trim_start_matches([' ', '\t']).len()];
+    let end = end_of_line(text, above.end);
+    let new_line = line_end(text);
+    let missing = if text[..end].ends_with('\n') { "" } else { new_line };
+    let new = format!("{missing}{indent}{key} = {value}{new_line}");
+    Some([&text[..end], &new, &text[end..]].concat())
+}
+
+/// Adds an entry at the end.
+pub(super) fn append(text: &str, keys: &[(&str, String)]) -> String {
+    let new_line = line_end(text);
+    let mut text = text.to_owned();
+    if !text.is_empty() && !text.ends_with('\n') {
+        text += new_line;
+    }
+    if !text.is_empty() {
+        text += new_line;
+    }
+    text += "[[expect]]";
+    text += new_line;
+    keys.iter().for_each(|(key, value)| text += &format!("{key} = {value}{new_line}"));
+    text
+}
+
+fn find(text: &str, line: u64) -> Option<EntryPlace> {
+    let file: File = toml::from_str(text).ok()?;
+    let entry = file
+        .expect
+        .into_iter()
+        .find(|entry| text[..entry.span().start].matches('\n').count() as u64 + 1 == line)?;
+    let header = entry.span();
+    let values = entry.into_inner().into_iter().map(|(key, value)| (key, value.span())).collect();
+    // An entry of an inline list begins with a brace.
+    text[header.clone()].starts_with("[[").then_some(EntryPlace { header, values })
+}
+
+/// The end of the line of a place, with its newline.
+fn end_of_line(text: &str, place: usize) -> usize {
+    text[place..].find('\n').map_or(text.len(), |newline| place + newline + 1)
+}
+
+fn without_blank_line(text: &str) -> Option<&str> {
+    let (rest, last) = text.strip_suffix('\n')?.rsplit_once('\n')?;
+    last.trim().is_empty().then(|| &text[..=rest.len()])
+}
+
+fn line_end(text: &str) -> &'static str {
+    if text.contains("\r\n") { "\r\n" } else { "\n" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ODD: &str = "\u{feff}# top\r\n\r\n  [[ expect ]] # a\r\n  test   =  'a'   # b\r\n\
+        status=[ 'fail', # c\r\n 'crash' ]  \r\n\r\n\r\n# about the second\r\n\r\n[[expect]]\r\n\
+        \ttest='b'\r\n\tstatus   = \"fail\"\t# d\r\n\r\n# end";
+
+    #[test]
+    fn only_the_entry_changes() {
+        let removed_first = ODD.replace(
+            "\r\n  [[ expect ]] # a\r\n  test   =  'a'   # b\r\nstatus=[ 'fail', # c\r\n 'crash' ]  \r\n",
+            "",
+        );
+        assert_eq!(remove(ODD, 3).unwrap(), removed_first);
+        let removed_second =
+            ODD.replace("\r\n[[expect]]\r\n\ttest='b'\r\n\tstatus   = \"fail\"\t# d\r\n", "");
+        assert_eq!(remove(ODD, 11).unwrap(), removed_second);
+        let changed = ODD.replace("[ 'fail', # c\r\n 'crash' ]", "\"flaky\"");
+        assert_eq!(set(ODD, 3, "status", "\"flaky\"").unwrap(), changed);
+        let inserted = ODD.replace("\ttest='b'\r\n", "\ttest='b'\r\n\tdriver-version = \"<3\"\r\n");
+        assert_eq!(set(ODD, 11, "driver-version", "\"<3\"").unwrap(), inserted);
+        let appended = format!("{ODD}\r\n\r\n[[expect]]\r\ntest = 'c'\r\n");
+        assert_eq!(append(ODD, &[("test", "'c'".to_owned())]), appended);
+    }
+
+    #[test]
+    fn the_first_and_the_only_entry_are_removed_whole() {
+        let two = "[[expect]]\ntest = 'a'\n\n\n[[expect]]\ntest = 'b'";
+        assert_eq!(remove(two, 1).unwrap(), "[[expect]]\ntest = 'b'");
+        assert_eq!(remove(two, 5).unwrap(), "[[expect]]\ntest = 'a'\n");
+        assert_eq!(remove("[[expect]]\ntest = 'a'\n", 1).unwrap(), "");
+        assert_eq!(append("", &[("test", "'c'".to_owned())]), "[[expect]]\ntest = 'c'\n");
+        assert_eq!(
+            set("[[expect]]\ntest = 'a'", 1, "id", "'d'").unwrap(),
+            "[[expect]]\ntest = 'a'\nid = 'd'\n"
+        );
+    }
+
+    #[test]
+    fn an_inline_entry_is_not_changed() {
+        let inline = "expect = [{ test = 'a' }]\n";
+        assert_eq!(remove(inline, 1), None);
+        assert_eq!(set(inline, 1, "id", "'d'"), None);
+    }
+}
