@@ -35,6 +35,7 @@ mod expect;
 pub mod expected_statuses;
 pub mod fixtures;
 pub mod log;
+mod merge;
 mod os;
 pub mod registry;
 pub mod report;

@@ -1,5 +1,5 @@
-//! The command line `clmatrix`: `run`, `report`, `runs`, `diff`, `expect`, `list`, `devices`, `characterize`,
-//! `completions`.
+//! The command line `clmatrix`: `run`, `report`, `runs`, `diff`, `merge`, `expect`, `list`, `devices`,
+//! `characterize`, `completions`.
 
 mod characterize;
 mod devices;
@@ -7,6 +7,7 @@ mod diff;
 mod expect;
 mod filter;
 mod list;
+mod merge;
 mod report;
 mod rerun;
 mod resume;
@@ -83,6 +84,12 @@ enum Command {
     /// is unfinished.
     #[command(after_help = diff::EXAMPLES)]
     Diff(diff::DiffArguments),
+    /// Make one run of several: of all shards of a run, or of whole runs of different hosts.
+    ///
+    /// Needs no device. The exit status is that of the merged run. It is 2 if a run is missing, is there
+    /// twice, or does not go with the others.
+    #[command(after_help = merge::EXAMPLES)]
+    Merge(merge::MergeArguments),
     /// List the tests and their requirements.
     List(list::ListArguments),
     /// List the platforms, the devices, and the drivers that failed.
@@ -191,6 +198,7 @@ pub fn main(target: Target) -> ExitCode {
         Command::Runs(arguments) => runs::runs(target, arguments),
         Command::Expect(command) => expect::expect(target, command),
         Command::Diff(arguments) => diff::diff(target, arguments),
+        Command::Merge(arguments) => merge::merge(target, arguments),
         Command::List(arguments) => list::list(target, arguments),
         Command::Devices(arguments) => devices::devices(target, arguments),
         Command::Characterize(arguments) => characterize::characterize(target, arguments),

@@ -47,11 +47,22 @@ pub fn report(target: Target, arguments: &ReportArguments) -> Result<ExitCode, A
         ));
     }
     let output = if arguments.show_output { ShownOutput::All } else { ShownOutput::FewUnexpected };
-    let layout = Layout::of_terminal(folder.as_deref(), output, false, arguments.all);
-    let printed = print(&report::matrix::matrix(&log, layout));
-    let written = folder.map_or(Ok(()), |folder| write_files(&log, &reports, &folder));
-    all_of([printed, written].into_iter().filter_map(Result::err).collect())?;
+    show(&log, &reports, folder.as_deref(), output, arguments.all)?;
     Ok(ExitCode::from(log.exit_status()))
+}
+
+/// Prints the matrix, and writes the JUnit files to the folder of the run, if there is one.
+pub(super) fn show(
+    log: &RunLog,
+    reports: &Path,
+    folder: Option<&Path>,
+    output: ShownOutput,
+    all: bool,
+) -> Result<(), AnyError> {
+    let layout = Layout::of_terminal(folder, output, false, all);
+    let printed = print(&report::matrix::matrix(log, layout));
+    let written = folder.map_or(Ok(()), |folder| write_files(log, reports, folder));
+    all_of([printed, written].into_iter().filter_map(Result::err).collect())
 }
 
 /// Writes the JUnit files to the folder of the run, and shows them in the report folder.

@@ -11,7 +11,6 @@ use crate::config::{Contexts, DeviceSettings, Leaks, Leftovers};
 use crate::devices::TestDevice;
 use crate::devices::icd::Driver;
 use crate::devices::run_device::RunDevice;
-use crate::os;
 use crate::serde_time::{nanoseconds, rfc3339};
 
 /// A selected device.
@@ -84,7 +83,7 @@ impl DeviceRecord {
     pub fn new(device: &TestDevice, settings: &DeviceSettings) -> Self {
         Self {
             device: device.run.clone(),
-            key: key(&os::host_name(), &device.run),
+            key: key(&system::host(), &device.run),
             driver: device
                 .library
                 .as_deref()

@@ -350,6 +350,9 @@ pub struct TestResult {
     /// The round of its device over the tests, from 1.
     #[serde(skip_serializing_if = "is_first")]
     pub round: u32,
+    /// The name of the machine that ran it, in a merged run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<Box<str>>,
     /// The number of the worker that ran it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worker: Option<u32>,
@@ -418,6 +421,7 @@ impl TestResult {
             attempt: 1,
             repeated: false,
             round: 1,
+            host: None,
             worker: None,
             slot: None,
             duration: Duration::ZERO,

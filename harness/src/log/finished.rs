@@ -53,6 +53,8 @@ pub(super) struct FinishedLine {
     /// The round of the device over its tests, from 1.
     #[serde(default = "first")]
     round: u32,
+    /// The name of the machine that ran the test. Absent if it is that of the run.
+    host: Option<Box<str>>,
     /// The number of the worker.
     worker: Option<u32>,
     /// The slot of the device.
@@ -124,6 +126,7 @@ impl From<FinishedLine> for TestResult {
             attempt: line.attempt,
             repeated: line.repeated,
             round: line.round,
+            host: line.host,
             worker: line.worker,
             slot: line.slot,
             duration: line.duration,

@@ -6,6 +6,7 @@ pub(crate) mod durations;
 pub mod events;
 mod finished;
 mod line;
+mod lines;
 pub(crate) mod lock;
 pub mod plan;
 pub mod read;
@@ -15,7 +16,7 @@ pub mod run_header;
 #[cfg(test)]
 pub(crate) mod sample;
 pub mod store;
-mod system;
+pub(crate) mod system;
 pub(crate) mod unfinished;
 
 /// The JSON Schema of a line of the event log.

@@ -39,7 +39,7 @@ pub struct PlannedTest {
 
 impl PlannedTest {
     /// A test that is in no plan.
-    pub(super) fn unplanned(path: &str) -> Self {
+    pub(crate) fn unplanned(path: &str) -> Self {
         Self { path: path.to_owned(), file: None, line: None, requires: Vec::new() }
     }
 }
@@ -51,6 +51,20 @@ pub struct PlannedDevice {
     pub device: String,
     /// The first and the last position of each range of tests in the list.
     pub ranges: Vec<(u32, u32)>,
+}
+
+/// The first and the last of each range of positions, in their order.
+#[derive(Default)]
+pub(crate) struct PositionRanges(Vec<(u32, u32)>);
+
+impl PositionRanges {
+    /// Adds a position behind all others.
+    pub(crate) fn push(&mut self, position: u32) {
+        match self.0.last_mut() {
+            Some((_, end)) if *end + 1 == position => *end = position,
+            _ => self.0.push((position, position)),
+        }
+    }
 }
 
 /// The tests of format 1.
@@ -68,7 +82,7 @@ impl From<PlannedIds> for PlannedTests {
 /// The events of a plan.
 pub fn plan_events(plan: &Plan) -> Vec<Event> {
     let mut tests: Vec<PlannedTest> = Vec::new();
-    let mut devices: IndexMap<&str, Vec<(u32, u32)>> = IndexMap::new();
+    let mut devices: IndexMap<&str, PositionRanges> = IndexMap::new();
     for (entry, position) in plan.entries.iter().zip(plan.test_positions()) {
         if position as usize == tests.len() {
             tests.push(PlannedTest {
@@ -78,16 +92,21 @@ pub fn plan_events(plan: &Plan) -> Vec<Event> {
                 requires: entry.test.requires.iter().map(ToString::to_string).collect(),
             });
         }
-        let ranges = devices.entry(plan.device_id(entry)).or_default();
-        match ranges.last_mut() {
-            Some((_, end)) if *end + 1 == position => *end = position,
-            _ => ranges.push((position, position)),
-        }
+        devices.entry(plan.device_id(entry)).or_default().push(position);
     }
+    let devices = devices.into_iter().map(|(device, ranges)| (device.to_owned(), ranges));
+    events(tests, devices)
+}
+
+/// Returns the events of a list of tests, and of the positions of the tests of each device.
+pub(crate) fn events(
+    tests: Vec<PlannedTest>,
+    devices: impl IntoIterator<Item = (String, PositionRanges)>,
+) -> Vec<Event> {
     let mut events = parts(tests);
-    for (device, ranges) in devices {
+    for (device, PositionRanges(ranges)) in devices {
         events.extend(ranges.chunks(MOST_RANGES).map(|ranges| {
-            Event::PlanDevice(PlannedDevice { device: device.to_owned(), ranges: ranges.to_vec() })
+            Event::PlanDevice(PlannedDevice { device: device.clone(), ranges: ranges.to_vec() })
         }));
     }
     events

@@ -1,17 +1,17 @@
 //! Reads an event log back: from the events, in their order, to one result for each test.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
-use super::line::Line;
+use super::lines::Lines;
 use crate::devices::failure::FailedDriver;
 use crate::log::device_record::DeviceRecord;
 use crate::log::events::{
@@ -110,24 +110,22 @@ pub enum LogError {
     /// Written by a later version, and this version would misread it.
     #[error("the log has format {0}, but this version reads formats 1 to {FORMAT}")]
     Format(u32),
+    /// Written by a later version, and an event would be lost.
+    #[error("the log has an event that this version does not know")]
+    Unknown,
 }
 
 impl RunLog {
     /// Reads the log of a run, whether or not that run came to its end. Long outputs stay in the file.
-    ///
-    /// A last line without its newline was being written when the runner was killed, and does not
-    /// count unless it is whole.
     pub fn read(path: &Path) -> Result<Self, ReadError> {
-        let file =
-            File::open(path).map_err(|error| ReadError::Io { path: path.to_owned(), error })?;
-        let mut log = Self::read_from(BufReader::new(file), path, true)?;
+        let mut log = Self::read_from(Lines::open(path)?, path, true)?;
         log.file = Some(path.to_owned());
         Ok(log)
     }
 
     /// Reads a log from a stream, which `name` names in errors. All outputs are kept.
     pub fn read_stream(stream: impl BufRead, name: &Path) -> Result<Self, ReadError> {
-        Self::read_from(stream, name, false)
+        Self::read_from(Lines::new(stream, name), name, false)
     }
 
     /// Reads the first line alone.
@@ -142,10 +140,33 @@ impl RunLog {
         })
     }
 
-    fn read_from(stream: impl BufRead, path: &Path, outputs_stay: bool) -> Result<Self, ReadError> {
+    fn read_from(
+        lines: Lines<impl BufRead>,
+        path: &Path,
+        outputs_stay: bool,
+    ) -> Result<Self, ReadError> {
         let mut sum = Sum::default();
-        sum.add_all(stream, path, outputs_stay, |_| {})?;
+        sum.add_all(lines, path, outputs_stay, |_| {})?;
         Ok(sum.finish())
+    }
+
+    /// Passes the events of a log to `each`, in their order, until `each` breaks.
+    ///
+    /// # Errors
+    ///
+    /// The log cannot be read, or has an event that this version does not know.
+    pub(crate) fn for_each_event(
+        path: &Path,
+        mut each: impl FnMut(Event) -> ControlFlow<()>,
+    ) -> Result<(), ReadError> {
+        let mut lines = Lines::open(path)?;
+        while let Some((line, _)) = lines.next()? {
+            let unknown = || ReadError::Log { path: path.to_owned(), error: LogError::Unknown };
+            if each(line.event.ok_or_else(unknown)?).is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Sums up the events of a run. See [`Sum`].
@@ -266,34 +287,23 @@ impl Sum {
     /// count.
     pub(super) fn add_all(
         &mut self,
-        mut stream: impl BufRead,
+        mut lines: Lines<impl BufRead>,
         path: &Path,
         outputs_stay: bool,
         mut also: impl FnMut(&Event),
     ) -> Result<u64, ReadError> {
-        let io = |error| ReadError::Io { path: path.to_owned(), error };
         let of_log = |error| ReadError::Log { path: path.to_owned(), error };
-        let (mut line, mut end) = (Vec::new(), 0);
-        for number in 1.. {
-            line.clear();
-            let length = stream.read_until(b'\n', &mut line).map_err(io)? as u64;
-            if length == 0 {
-                break;
-            }
-            match Line::read(&line) {
-                Ok(Line { event: Some(event), unknown_fields }) => {
+        let mut end = 0;
+        while let Some((line, place)) = lines.next()? {
+            end = place.end;
+            match line.event {
+                Some(event) => {
                     also(&event);
-                    let place = end..end + length;
                     self.add(event, outputs_stay.then_some(place)).map_err(of_log)?;
-                    self.unknown_fields += unknown_fields;
+                    self.unknown_fields += line.unknown_fields;
                 }
-                Ok(Line { event: None, .. }) => self.unknown_events += 1,
-                Err(_) if !line.ends_with(b"\n") => break,
-                Err(error) => {
-                    return Err(ReadError::Line { path: path.to_owned(), line: number, error });
-                }
+                None => self.unknown_events += 1,
             }
-            end += length;
         }
         if self.log.is_none() {
             return Err(of_log(LogError::NoHeader));
@@ -400,6 +410,15 @@ impl Sum {
     /// The results so far.
     pub(crate) fn results(&self) -> &[TestResult] {
         &self.results.in_order
+    }
+
+    /// The number of results of each verdict so far.
+    pub(crate) fn counts(&self) -> BTreeMap<String, u64> {
+        let mut counts = BTreeMap::new();
+        for result in self.results() {
+            *counts.entry(result.verdict.name().to_owned()).or_default() += 1;
+        }
+        counts
     }
 
     /// The exit status if the run ends now.
@@ -542,6 +561,7 @@ mod tests {
 
     use super::*;
     use crate::log::events::{Characterized, DeviceAbsent, DriverFailed, End, Resumed};
+    use crate::log::line::Line;
     use crate::log::plan::PlannedTests;
     use crate::log::sample::{TIME, device, failed_driver, flaky, header, result};
 

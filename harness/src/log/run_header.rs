@@ -12,7 +12,6 @@ use super::system;
 use crate::devices::environment::driver_variables;
 use crate::devices::run_device::RunDevice;
 use crate::log::read::FORMAT;
-use crate::os;
 use crate::run::schedule::Run;
 use crate::serde_time::rfc3339;
 use crate::setup::Setup;
@@ -80,6 +79,21 @@ pub struct RunHeader {
     /// The id of the run whose results selected the tests of this run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
+    /// The runs of which this one is made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub merged: Vec<MergedRun>,
+}
+
+/// A run that is a part of a merged run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MergedRun {
+    /// The id of the run.
+    pub run_id: String,
+    /// The machine's name.
+    pub host: String,
+    /// The part of the tests. Absent if the run has all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
 }
 
 /// The command that makes a run.
@@ -128,7 +142,7 @@ impl RunHeader {
             format: FORMAT,
             run_id: command.run_id,
             time: SystemTime::now(),
-            host: os::host_name(),
+            host: system::host(),
             versions,
             command_line: command_line(),
             rerun_command: command.rerun,
@@ -146,6 +160,7 @@ impl RunHeader {
             seed: run.seed,
             shard: command.shard,
             parent: command.parent,
+            merged: Vec::new(),
         }
     }
 }

@@ -5,8 +5,10 @@ use std::time::{Duration, SystemTime};
 use clmatrix::select::{DeviceInfo, DeviceType, Svm, Version};
 use indexmap::IndexMap;
 
+use crate::config::{Contexts, Leaks, Leftovers};
 use crate::devices::failure::{DriverFailure, FailedDriver, FailureKind};
 use crate::devices::run_device::{PlatformName, RunDevice};
+use crate::log::device_record::{DeviceRecord, SettingsRecord};
 use crate::log::events::TestResult;
 use crate::log::read::RunLog;
 use crate::log::run_header::RunHeader;
@@ -58,6 +60,27 @@ pub(crate) fn device(id: &str, platform: &str) -> RunDevice {
     }
 }
 
+/// A device of a host as the log has it.
+pub(crate) fn device_record(device: RunDevice, host: &str) -> DeviceRecord {
+    DeviceRecord {
+        key: format!("{host}/{}", device.id),
+        device,
+        driver: None,
+        visible_by: None,
+        settings: SettingsRecord {
+            timeout: Duration::from_secs(60),
+            timeout_factor: None,
+            slots: 1,
+            tests_per_worker: None,
+            retries: None,
+            leftovers: Leftovers::Note,
+            leaks: Leaks::default(),
+            contexts: Contexts::default(),
+            diagnostics: Vec::new(),
+        },
+    }
+}
+
 /// The first line of a log.
 pub(crate) fn header(devices: Vec<RunDevice>) -> RunHeader {
     RunHeader {
@@ -82,6 +105,7 @@ pub(crate) fn header(devices: Vec<RunDevice>) -> RunHeader {
         seed: None,
         shard: None,
         parent: None,
+        merged: Vec::new(),
     }
 }
 

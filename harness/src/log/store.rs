@@ -197,7 +197,8 @@ pub(crate) fn running(run: &Path) -> Option<String> {
     Some(format!("the run is still running{}", in_brackets(holder)))
 }
 
-/// Finds the log of a run: the path of a file or folder, an id or its beginning, or `latest`.
+/// Finds the log of a run: the path of a file or folder, of which the latest run counts if it is a report folder
+/// without a full run, an id or its beginning, or `latest`.
 ///
 /// # Errors
 ///
@@ -207,6 +208,9 @@ pub fn find(folder: &Path, run: &str) -> Result<PathBuf, String> {
     if let Some(log) = [path.to_owned(), path.join(LOG)].into_iter().find(|log| log.is_file()) {
         // The link of REPORT_DIR stands for the log in the folder of its run.
         return Ok(fs::read_link(&log).map_or(log.clone(), |link| log.with_file_name(link)));
+    }
+    if runs_folder(path).is_dir() {
+        return find(path, "latest");
     }
     let shown = folder.display();
     let unreadable = |error| format!("the report folder {shown}: {error}");
@@ -360,6 +364,8 @@ mod tests {
         assert_eq!(found("latest"), Ok(at("1b-7")));
         assert_eq!(found(at("1a-7").to_str().unwrap()), Ok(at("1a-7")));
         assert_eq!(found(folder.path().to_str().unwrap()), Ok(at("1a-7")));
+        fs::remove_file(folder.path().join(LOG)).unwrap();
+        assert_eq!(found(folder.path().to_str().unwrap()), Ok(at("1b-7")));
         assert!(found("1").unwrap_err().contains("several runs"));
         assert!(found("2").unwrap_err().contains("no run"));
     }

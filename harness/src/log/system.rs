@@ -5,6 +5,14 @@ use std::path::Path;
 
 use object::read::{Object, ReadCache};
 
+use crate::os;
+
+/// The machine's name: that of the node, where Slurm gives one.
+pub(crate) fn host() -> String {
+    let node = std::env::var("SLURMD_NODENAME").ok().filter(|node| !node.is_empty());
+    node.unwrap_or_else(os::host_name)
+}
+
 /// The kernel's name, release and version.
 pub(super) fn kernel() -> Option<String> {
     let name = nix::sys::utsname::uname().ok()?;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use super::device_record::DeviceRecord;
 use super::events::{Event, Started, TestName, TestResult};
+use super::lines::Lines;
 use super::read::{ReadError, Sum};
 use super::run_header::RunHeader;
 use crate::verdict::Verdict;
@@ -75,7 +76,8 @@ impl Unfinished {
         let file_length = stream.metadata().map_err(io)?.len();
         let (mut sum, mut executions) = (Sum::default(), Executions::default());
         let stream = BufReader::new(stream);
-        let length = sum.add_all(stream, file, true, |event| executions.add(event))?;
+        let length =
+            sum.add_all(Lines::new(stream, file), file, true, |event| executions.add(event))?;
         executions.cut();
         let log = sum.log().expect("it has a header");
         let (header, duration) = (log.header.clone(), log.duration);

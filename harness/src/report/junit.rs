@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, SystemTime};
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use junit_report::{OffsetDateTime, Report, TestCase, TestSuite};
 use quick_xml::events::{BytesCData, BytesDecl, BytesEnd, BytesStart, Event};
 use quick_xml::{Reader, Writer};
@@ -158,7 +158,12 @@ fn suite(log: &RunLog, name: &str, device: &str, results: &[&TestResult]) -> Tes
     let first_start = results.iter().map(|result| result.started).min();
     let mut suite = TestSuite::new(&one_line(&format!("{name}@{device}")));
     suite.package = one_line(device);
-    suite.hostname = one_line(&log.header.host);
+    let hosts: IndexSet<&str> =
+        results.iter().filter_map(|result| result.host.as_deref()).collect();
+    suite.hostname = match hosts.is_empty() {
+        true => one_line(&log.header.host),
+        false => one_line(&hosts.into_iter().collect::<Vec<_>>().join(", ")),
+    };
     suite.set_timestamp(timestamp(first_start.unwrap_or(log.header.time)));
     let class = one_line(&format!("{device}.{name}"));
     suite.add_testcases(results.iter().map(|result| case(log, result, &class)));

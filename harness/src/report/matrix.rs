@@ -338,6 +338,9 @@ impl Page<'_> {
         if let Some(expected) = result.expected().filter(|_| is_other) {
             text += &self.wrapped(&first_line(&expected));
         }
+        if let Some(host) = &result.host {
+            text += &self.indented(&format!("host: {}", one_line(host)));
+        }
         if self.log.is_suspect(result) {
             text += &self.indented(SUSPECT);
         }

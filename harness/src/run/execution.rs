@@ -1,6 +1,6 @@
 //! A run from its first event to its reports.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fs::File;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
@@ -17,6 +17,7 @@ use crate::log::read::{RunLog, Sum};
 use crate::log::recorder::{Observer, Recorder};
 use crate::log::run_header::{RunCommand, RunHeader, command_line};
 use crate::log::store::{self, LOG, Place, RunFolder};
+use crate::log::system;
 use crate::log::unfinished::Unfinished;
 use crate::os;
 use crate::report;
@@ -207,7 +208,7 @@ impl Execution<'_> {
         let ResumedRun { unfinished, differences } = resumed;
         recorder.go_on(unfinished.sum, unfinished.length, unfinished.workers);
         let time = SystemTime::now();
-        let (host, command_line) = (os::host_name(), command_line());
+        let (host, command_line) = (system::host(), command_line());
         recorder.record(Event::Resumed(Resumed { time, host, command_line, differences }));
         let Run { plan, so_far, expectation, .. } = &self.run;
         for &position in &so_far.deadly {
@@ -239,10 +240,7 @@ impl Execution<'_> {
     }
 
     fn end(&self, sum: Option<&Sum>, interrupted: bool, duration: Duration) -> End {
-        let mut counts = BTreeMap::new();
-        for result in sum.iter().flat_map(|sum| sum.results()) {
-            *counts.entry(result.verdict.name().to_owned()).or_default() += 1;
-        }
+        let counts = sum.map(Sum::counts).unwrap_or_default();
         let status = sum.map(|sum| sum.status(interrupted));
         let exit_status = if self.plan.lacks_devices() { Some(CANNOT_RUN) } else { status };
         End { interrupted, duration, exit_status, counts }

@@ -1,5 +1,7 @@
 //! The rule by which each test has its shard.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,4 +13,13 @@ pub enum ShardRule {
     Hash,
     /// By the durations of tests in the run with this id.
     Balanced(String),
+}
+
+impl fmt::Display for ShardRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hash => f.write_str("hash"),
+            Self::Balanced(run) => write!(f, "balanced by run {run}"),
+        }
+    }
 }

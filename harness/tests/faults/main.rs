@@ -16,6 +16,7 @@ mod flakes;
 mod leaks;
 mod leftovers;
 mod libtest;
+mod merge;
 mod reports;
 mod resumed;
 mod rounds;
@@ -71,6 +72,7 @@ fn main() -> ExitCode {
         leaks::CHECKS,
         leftovers::CHECKS,
         libtest::CHECKS,
+        merge::CHECKS,
         reports::CHECKS,
         terminal::CHECKS,
         visible::CHECKS,

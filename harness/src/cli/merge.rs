@@ -1,0 +1,88 @@
+//! `clmatrix merge`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::{ReportPlace, report};
+use crate::config::Sync;
+use crate::log::read::RunLog;
+use crate::log::run_header::RunCommand;
+use crate::log::store::{self, Place};
+use crate::merge::Merge;
+use crate::merge::hosts::listed_hosts;
+use crate::merge::input::Input;
+use crate::report::matrix::ShownOutput;
+use crate::target::Target;
+use crate::terminal::{AnyError, status_line};
+
+pub const EXAMPLES: &str = "\
+Examples:
+  clmatrix merge reports/shard-*             the shards of a run
+  clmatrix merge --hosts nodes/* --out fleet whole runs of several hosts
+  clmatrix merge --hosts --expect-hosts nodes.txt nodes/*";
+
+#[derive(Args)]
+pub struct MergeArguments {
+    /// The runs: report folders, folders of runs, or log files.
+    #[arg(required = true, value_name = "DIR")]
+    runs: Vec<PathBuf>,
+    /// Store the merged run in this report folder [default: CLMATRIX_REPORT_DIR, else the profile's, else
+    /// target/clmatrix].
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Merge whole runs of different hosts. Each device is its own, with the id `ID%HOST`.
+    #[arg(long)]
+    hosts: bool,
+    /// Fail if a host of this list has no run: a name a line.
+    #[arg(long, value_name = "FILE", requires = "hosts")]
+    expect_hosts: Option<PathBuf>,
+}
+
+pub fn merge(target: Target, arguments: &MergeArguments) -> Result<ExitCode, AnyError> {
+    let place = ReportPlace { report_dir: arguments.out.clone(), profile: None, config: None };
+    let folder = place.folder(target)?;
+    let merge = arguments.merge()?;
+    let place = Place {
+        folder: folder.clone(),
+        run_id: RunCommand::new(String::new(), Vec::new()).run_id,
+        is_full: merge.is_full(),
+    };
+    let run = place.run_folder();
+    let log = write(&merge, &place).map_err(|error| format!("{}: {error}", folder.display()))?;
+    status_line(&format!("merged run: {}", run.display()));
+    report::show(&log, &folder, Some(&run), ShownOutput::FewUnexpected, false)?;
+    Ok(ExitCode::from(log.exit_status()))
+}
+
+/// Writes the merged log. A log that is not whole is removed.
+fn write(merge: &Merge, place: &Place) -> Result<RunLog, AnyError> {
+    let (run, log) = place.create(usize::MAX, Sync::Off)?;
+    let written = merge.write(log, &place.run_id);
+    let mut log = written.inspect_err(|_| drop(fs::remove_dir_all(&run.path)))?;
+    log.file = Some(run.path.join(store::LOG));
+    Ok(log)
+}
+
+impl MergeArguments {
+    fn merge(&self) -> Result<Merge, AnyError> {
+        let input = |run: &PathBuf| -> Result<Input, AnyError> {
+            let run = run.to_str().ok_or_else(|| format!("{}: not in UTF-8", run.display()))?;
+            Ok(Input::read(&store::find(Path::new("."), run)?)?)
+        };
+        let inputs = self.runs.iter().map(input).collect::<Result<Vec<_>, _>>()?;
+        if !self.hosts {
+            return Ok(Merge::of_shards(inputs)?);
+        }
+        Ok(Merge::of_hosts(inputs, &expected_hosts(self.expect_hosts.as_deref())?)?)
+    }
+}
+
+/// Returns the hosts of a file.
+pub(super) fn expected_hosts(file: Option<&Path>) -> Result<Vec<String>, AnyError> {
+    let Some(file) = file else { return Ok(Vec::new()) };
+    let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    Ok(listed_hosts(&text))
+}

@@ -1,0 +1,60 @@
+//! The lines of an event log, one after the other.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use super::line::Line;
+use super::read::ReadError;
+
+/// Reads a log line by line.
+pub(super) struct Lines<S> {
+    stream: S,
+    /// The name of the log in errors.
+    path: PathBuf,
+    text: Vec<u8>,
+    number: usize,
+    end: u64,
+}
+
+impl Lines<BufReader<File>> {
+    /// Opens a log.
+    pub(super) fn open(path: &Path) -> Result<Self, ReadError> {
+        let file =
+            File::open(path).map_err(|error| ReadError::Io { path: path.to_owned(), error })?;
+        Ok(Self::new(BufReader::new(file), path))
+    }
+}
+
+impl<S: BufRead> Lines<S> {
+    /// Reads from a stream, which `name` names in errors.
+    pub(super) fn new(stream: S, name: &Path) -> Self {
+        Self { stream, path: name.to_owned(), text: Vec::new(), number: 0, end: 0 }
+    }
+
+    /// Returns the next line with its bytes in the log.
+    ///
+    /// A last line without its newline was being written when the runner was killed, and does not count
+    /// unless it is whole.
+    pub(super) fn next(&mut self) -> Result<Option<(Line, Range<u64>)>, ReadError> {
+        self.text.clear();
+        self.number += 1;
+        let length = self
+            .stream
+            .read_until(b'\n', &mut self.text)
+            .map_err(|error| ReadError::Io { path: self.path.clone(), error })?;
+        if length == 0 {
+            return Ok(None);
+        }
+        let start = self.end;
+        self.end += length as u64;
+        match Line::read(&self.text) {
+            Ok(line) => Ok(Some((line, start..self.end))),
+            Err(_) if !self.text.ends_with(b"\n") => Ok(None),
+            Err(error) => {
+                Err(ReadError::Line { path: self.path.clone(), line: self.number, error })
+            }
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Makes one run of several: of the shards of a run, or of whole runs of several hosts.
+//!
+//! [`input`] is a run that is merged, [`shards`] and [`hosts`] say which runs go together, and [`translation`]
+//! rewrites the events of a run for the merged log.
+
+pub(crate) mod hosts;
+pub(crate) mod input;
+pub(crate) mod shards;
+#[cfg(test)]
+mod tests;
+mod translation;
+
+use std::fs::File;
+use std::ops::ControlFlow;
+use std::time::SystemTime;
+
+use indexmap::{IndexMap, IndexSet};
+
+use self::input::Input;
+use self::translation::Translation;
+use crate::config::{Sync, WrittenExpectation};
+use crate::log::events::{DeviceAbsent, DriverFailed, End, Event, TestResult, suite};
+use crate::log::plan::{self, PlannedTest, PositionRanges};
+use crate::log::read::{RunLog, Sum};
+use crate::log::recorder::{Observer, Recorder};
+use crate::log::run_header::{MergedRun, RunHeader, command_line};
+use crate::target::CANNOT_RUN;
+use crate::terminal::AnyError;
+
+/// Runs that go together.
+pub(crate) struct Merge {
+    inputs: Vec<Input>,
+    /// True if the devices of different hosts are different devices.
+    by_host: bool,
+}
+
+/// Merged runs need no observer: nothing runs.
+struct NoObserver;
+
+impl Observer for NoObserver {
+    fn late(&self, _result: &TestResult) {}
+
+    fn settled(&self, _position: usize, _result: &TestResult) {}
+}
+
+/// The tests and the expectations of all inputs.
+struct Union {
+    tests: IndexMap<String, PlannedTest>,
+    expectations: Vec<WrittenExpectation>,
+}
+
+impl Merge {
+    /// Returns whether the inputs have all tests.
+    pub(crate) fn is_full(&self) -> bool {
+        self.inputs.iter().all(|input| input.header.filter.is_empty())
+    }
+
+    /// Writes the merged log and returns its sum.
+    ///
+    /// # Errors
+    ///
+    /// A log cannot be read, or the new one cannot be written.
+    pub(crate) fn write(&self, log: File, run_id: &str) -> Result<RunLog, AnyError> {
+        let recorder = Recorder::new(Some(log), Sync::Off, false, &NoObserver);
+        let union = Union::new(&self.inputs);
+        let mut translations: Vec<Translation> =
+            self.inputs.iter().map(|input| Translation::new(input, self.by_host, &union)).collect();
+        self.record_head(&recorder, &union, &translations, run_id);
+        let mut workers = 0;
+        let mut end = SystemTime::UNIX_EPOCH;
+        for (input, translation) in self.inputs.iter().zip(&mut translations) {
+            translation.begin(workers);
+            RunLog::for_each_event(&input.path, |event| {
+                if let Some(event) = translation.event(event) {
+                    recorder.record(event);
+                }
+                ControlFlow::Continue(())
+            })?;
+            workers = translation.workers();
+            end = end.max(translation.end());
+        }
+        recorder.record_end(|sum| self.end(sum, &translations, end));
+        let (log, loss) = recorder.finish();
+        match loss {
+            Some(loss) => Err(loss.into()),
+            None => Ok(log.expect("there is a log")),
+        }
+    }
+
+    fn record_head(
+        &self,
+        recorder: &Recorder<'_>,
+        union: &Union,
+        translations: &[Translation<'_>],
+        run_id: &str,
+    ) {
+        recorder.record(Event::Run(Box::new(self.header(run_id))));
+        for expectation in &union.expectations {
+            recorder.record(Event::Expectation(expectation.clone()));
+        }
+        let mut devices = IndexMap::new();
+        let mut planned: IndexMap<String, Vec<u32>> = IndexMap::new();
+        let (mut absent, mut failed) = (IndexSet::new(), IndexMap::new());
+        for (input, translation) in self.inputs.iter().zip(translations) {
+            for record in &input.devices {
+                let record = translation.device(record.clone());
+                devices.entry(record.device.id.clone()).or_insert(record);
+            }
+            for (device, positions) in translation.planned() {
+                planned.entry(device).or_default().extend(positions);
+            }
+            absent.extend(input.absent.iter().map(|absent| translation.id(&absent.expected)));
+            for driver in &input.failed {
+                let name = translation.id(&driver.driver);
+                let driver = || DriverFailed { driver: name.clone(), ..driver.clone() };
+                failed.entry(name.clone()).or_insert_with(driver);
+            }
+        }
+        for record in devices.into_values() {
+            recorder.record(Event::Device(Box::new(record)));
+        }
+        let ranges = planned.into_iter().map(|(device, mut positions)| {
+            positions.sort_unstable();
+            positions.dedup();
+            let mut ranges = PositionRanges::default();
+            positions.into_iter().for_each(|position| ranges.push(position));
+            (device, ranges)
+        });
+        let tests = union.tests.values().cloned().collect();
+        plan::events(tests, ranges).into_iter().for_each(|event| recorder.record(event));
+        for expected in absent {
+            recorder.record(Event::DeviceAbsent(DeviceAbsent { expected }));
+        }
+        for driver in failed.into_values() {
+            recorder.record(Event::DriverFailed(driver));
+        }
+    }
+
+    /// Returns the header of the merged run. It has the facts in which the inputs agree.
+    fn header(&self, run_id: &str) -> RunHeader {
+        let first = &self.inputs[0].header;
+        let headers = || self.inputs.iter().map(|input| &input.header);
+        let hosts: IndexSet<&str> = headers().map(|header| header.host.as_str()).collect();
+        let mut environment = first.environment.clone();
+        environment.retain(|name, value| {
+            headers().all(|header| header.environment.get(name) == Some(value))
+        });
+        RunHeader {
+            run_id: run_id.to_owned(),
+            time: headers().map(|header| header.time).min().unwrap_or(first.time),
+            host: hosts.into_iter().collect::<Vec<_>>().join(", "),
+            command_line: command_line(),
+            environment,
+            configuration: self.common(|header| header.configuration.as_ref()),
+            host_settings: self.common(|header| header.host_settings.as_ref()),
+            profile: self.common(|header| header.profile.as_ref()),
+            kernel: self.common(|header| header.kernel.as_ref()),
+            cpu: self.common(|header| header.cpu.as_ref()),
+            cpus: self.common(|header| header.cpus.as_ref()),
+            memory: self.common(|header| header.memory.as_ref()),
+            build_id: self.common(|header| header.build_id.as_ref()),
+            seed: self.common(|header| header.seed.as_ref()),
+            parent: None,
+            shard: None,
+            merged: self.inputs.iter().map(Input::merged).collect(),
+            ..first.clone()
+        }
+    }
+
+    /// Returns a value of the headers, if all have the same.
+    fn common<T: Clone + PartialEq>(&self, value: impl Fn(&RunHeader) -> Option<&T>) -> Option<T> {
+        let first = value(&self.inputs[0].header)?;
+        let is_common = self
+            .inputs
+            .iter()
+            .all(|input| value(&input.header).is_some_and(|value| value == first));
+        is_common.then(|| first.clone())
+    }
+
+    fn end(&self, sum: Option<&Sum>, parts: &[Translation<'_>], end: SystemTime) -> End {
+        let interrupted = parts.iter().any(Translation::is_interrupted);
+        let begin = self.inputs.iter().map(|input| input.header.time).min();
+        let status = sum.map(|sum| sum.status(interrupted));
+        let cannot_run = parts.iter().any(|part| part.exit_status() == Some(CANNOT_RUN));
+        End {
+            interrupted,
+            duration: begin.and_then(|begin| end.duration_since(begin).ok()).unwrap_or_default(),
+            exit_status: if cannot_run { Some(CANNOT_RUN) } else { status },
+            counts: sum.map(Sum::counts).unwrap_or_default(),
+        }
+    }
+}
+
+impl Union {
+    fn new(inputs: &[Input]) -> Self {
+        let mut tests = IndexMap::new();
+        let mut expectations: Vec<WrittenExpectation> = Vec::new();
+        for input in inputs {
+            for test in &input.tests {
+                tests.entry(test.path.clone()).or_insert_with(|| test.clone());
+            }
+            for expectation in &input.expectations {
+                if !expectations.iter().any(|known| is_same(known, expectation)) {
+                    let number = expectations.len() as u32 + 1;
+                    expectations.push(WrittenExpectation { number, ..expectation.clone() });
+                }
+            }
+        }
+        // The order of a run of all tests.
+        tests.sort_by_cached_key(|path: &String, test: &PlannedTest| {
+            (suite(path).to_owned(), test.file.clone(), test.line, path.clone())
+        });
+        Self { tests, expectations }
+    }
+
+    /// Returns the position of a test.
+    fn position(&self, path: &str) -> u32 {
+        self.tests.get_index_of(path).expect("a test of an input") as u32
+    }
+
+    /// Returns the number of an expectation of an input.
+    fn number(&self, expectation: &WrittenExpectation) -> u32 {
+        let known = self.expectations.iter().find(|known| is_same(known, expectation));
+        known.expect("an expectation of an input").number
+    }
+}
+
+/// Returns whether two expectations differ by their numbers at most.
+fn is_same(a: &WrittenExpectation, b: &WrittenExpectation) -> bool {
+    *a == WrittenExpectation { number: a.number, ..b.clone() }
+}
+
+impl Input {
+    fn merged(&self) -> MergedRun {
+        let RunHeader { run_id, host, shard, .. } = &self.header;
+        MergedRun { run_id: run_id.clone(), host: host.clone(), shard: shard.clone() }
+    }
+}

@@ -1,0 +1,179 @@
+//! The events of a run, rewritten for the merged log.
+
+use std::collections::HashMap;
+use std::time::SystemTime;
+
+use super::Union;
+use super::input::Input;
+use crate::log::device_record::DeviceRecord;
+use crate::log::events::{End, Event, Started, TestName, TestResult};
+
+/// Rewrites the events of one run.
+pub(super) struct Translation<'a> {
+    input: &'a Input,
+    /// The end of the ids of its devices: `%HOST`, or nothing.
+    suffix: String,
+    /// The host of the results from here on.
+    host: Box<str>,
+    /// The merged position of each test.
+    positions: Vec<u32>,
+    /// The merged number of each expectation.
+    expectations: HashMap<u32, u32>,
+    /// The number of workers of the runs before.
+    workers_before: u32,
+    /// The highest number of a worker so far.
+    workers: u32,
+    /// The end of the last result, or of the run.
+    end: SystemTime,
+    /// The last event, if the run came to its end.
+    last: Option<End>,
+}
+
+impl<'a> Translation<'a> {
+    /// Prepares the translation of an input. With `by_host`, its devices are those of its host alone.
+    pub(super) fn new(input: &'a Input, by_host: bool, union: &Union) -> Self {
+        let header = &input.header;
+        let suffix = if by_host { format!("%{}", header.host) } else { String::new() };
+        let numbers = input.expectations.iter();
+        Self {
+            input,
+            suffix,
+            host: header.host.as_str().into(),
+            positions: input.tests.iter().map(|test| union.position(&test.path)).collect(),
+            expectations: numbers
+                .map(|expectation| (expectation.number, union.number(expectation)))
+                .collect(),
+            workers_before: 0,
+            workers: 0,
+            end: header.time,
+            last: None,
+        }
+    }
+
+    /// Begins with the events, after runs with so many workers.
+    pub(super) fn begin(&mut self, workers: u32) {
+        self.workers_before = workers;
+        self.workers = workers;
+    }
+
+    /// The highest number of a worker.
+    pub(super) fn workers(&self) -> u32 {
+        self.workers
+    }
+
+    /// The end of the run.
+    pub(super) fn end(&self) -> SystemTime {
+        self.end
+    }
+
+    /// Returns whether the run was cut short, or its log has no end.
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.last.as_ref().is_none_or(|end| end.interrupted)
+    }
+
+    /// The exit status in the log.
+    pub(super) fn exit_status(&self) -> Option<u8> {
+        self.last.as_ref()?.exit_status
+    }
+
+    /// Returns a device under its merged id.
+    pub(super) fn device(&self, mut record: DeviceRecord) -> DeviceRecord {
+        record.device.id += &self.suffix;
+        record
+    }
+
+    /// Returns the merged positions of the tests of each device.
+    pub(super) fn planned(&self) -> impl Iterator<Item = (String, Vec<u32>)> {
+        self.input.planned.iter().map(|part| {
+            let positions = part.ranges.iter().flat_map(|(first, last)| *first..=*last);
+            let positions = positions.filter_map(|position| self.position(position)).collect();
+            (self.id(&part.device), positions)
+        })
+    }
+
+    fn position(&self, position: u32) -> Option<u32> {
+        self.positions.get(position as usize).copied()
+    }
+
+    /// Returns the merged id of a device, or of a test with its device at the end.
+    pub(super) fn id(&self, id: &str) -> String {
+        format!("{id}{}", self.suffix)
+    }
+
+    fn rename(&self, id: &mut String) {
+        *id += &self.suffix;
+    }
+
+    fn worker(&mut self, worker: u32) -> u32 {
+        let worker = self.workers_before + worker;
+        self.workers = self.workers.max(worker);
+        worker
+    }
+
+    /// Returns the event for the merged log. The beginning and the end of the run have no place there.
+    pub(super) fn event(&mut self, mut event: Event) -> Option<Event> {
+        match &mut event {
+            Event::Run(_)
+            | Event::Expectation(_)
+            | Event::Device(_)
+            | Event::Plan(_)
+            | Event::PlanDevice(_)
+            | Event::DeviceAbsent(_)
+            | Event::DriverFailed(_) => return None,
+            Event::End(end) => {
+                let ended = self.input.header.time.checked_add(end.duration);
+                self.end = self.end.max(ended.unwrap_or(self.end));
+                self.last = Some(end.clone());
+                return None;
+            }
+            Event::Resumed(resumed) => {
+                self.host = resumed.host.as_str().into();
+                self.last = None;
+                return None;
+            }
+            Event::Characterized(known) => self.rename(&mut known.device),
+            Event::LeakCheck(check) => self.rename(&mut check.device),
+            Event::Started(started) => self.started(started)?,
+            Event::Finished(result) => self.finished(result),
+            Event::Charged(charged) => {
+                self.rename(&mut charged.test);
+                charged.by.iter_mut().for_each(|by| self.rename(by));
+            }
+            Event::Replayed(replayed) => {
+                self.rename(&mut replayed.device);
+                let positions = replayed.tests.iter();
+                replayed.tests = positions.filter_map(|test| self.position(*test)).collect();
+            }
+            Event::Probed(probed) => self.rename(&mut probed.device),
+            Event::SeesOthers(sees) => self.rename(&mut sees.device),
+            Event::Left(left) => left.worker = self.worker(left.worker),
+            Event::DeviceLost(lost) => {
+                self.rename(&mut lost.device);
+                self.rename(&mut lost.after);
+                lost.suspects.iter_mut().for_each(|suspect| self.rename(suspect));
+            }
+        }
+        Some(event)
+    }
+
+    /// Returns none for a test that is not in the plan.
+    fn started(&mut self, started: &mut Started) -> Option<()> {
+        match &mut started.test {
+            TestName::Position(position) => *position = self.position(*position)?,
+            TestName::Id(id) => self.rename(id),
+        }
+        started.device.iter_mut().for_each(|device| self.rename(device));
+        started.worker = started.worker.map(|worker| self.worker(worker));
+        Some(())
+    }
+
+    fn finished(&mut self, result: &mut TestResult) {
+        self.end = self.end.max(result.end());
+        self.rename(&mut result.test);
+        result.broken_by.iter_mut().for_each(|test| self.rename(test));
+        result.expectation_number =
+            result.expectation_number.and_then(|number| self.expectations.get(&number).copied());
+        result.worker = result.worker.map(|worker| self.worker(worker));
+        result.host.get_or_insert_with(|| self.host.clone());
+    }
+}
