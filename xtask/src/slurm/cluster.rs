@@ -101,23 +101,32 @@ impl Cluster {
         Ok(successful_output(sbatch)?.trim().to_owned())
     }
 
-    /// The tasks of the array of a job. The tasks that wait for a node are one together.
+    /// The tasks of the array of a job. The tasks that wait for a node are one together. Fails if one has failed.
     pub fn tasks(&self, job: &str) -> Result<Vec<Task>> {
         let mut squeue = self.command("squeue");
         squeue.args(["--noheader", "--states=all", "--format=%K/%T/%N", "--job", job]);
-        successful_output(&mut squeue)?.lines().map(Task::read).collect()
+        let tasks = successful_output(&mut squeue)?;
+        let tasks = tasks.lines().map(Task::read).collect::<Result<Vec<_>>>()?;
+        if let Some(task) = tasks.iter().find(|task| task.has_failed()) {
+            bail!("{}\nthe job has failed: {task:?}", self.output_of_jobs());
+        }
+        Ok(tasks)
     }
 
     /// Waits until all tasks of a job have ended with success.
     pub fn wait(&self, job: &str) -> Result<()> {
-        let ended = poll("the end of the job", JOB_LIMIT, || {
-            let tasks = self.tasks(job)?;
-            if let Some(task) = tasks.iter().find(|task| task.has_failed()) {
-                bail!("the job has failed: {task:?}");
-            }
-            Ok(tasks.iter().all(Task::is_completed).then_some(()))
-        });
-        ended.with_context(|| self.output_of_jobs())
+        poll("the end of the job", JOB_LIMIT, || {
+            Ok(self.tasks(job)?.iter().all(Task::is_completed).then_some(()))
+        })
+    }
+
+    /// Kills all processes of a node, and reports to slurmctld that the node is down.
+    pub fn kill_node(&mut self, node: &str) -> Result<()> {
+        self.daemons.retain(|daemon| daemon.name != node);
+        // Earlier than by SlurmdTimeout, which would also end nodes that are only slow.
+        let mut update = self.command("scontrol");
+        update.args(["update", &format!("NodeName={node}"), "State=DOWN", "Reason=killed"]);
+        process::run(&mut update)
     }
 
     /// All that jobs have printed.

@@ -12,7 +12,7 @@ use crate::files::cannot;
 /// ends in any way.
 pub struct Daemon {
     /// The name that the program has in the cluster.
-    name: &'static str,
+    pub name: &'static str,
     unshare: Child,
     /// The file with its output.
     log: PathBuf,

@@ -6,8 +6,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::apt;
 use crate::ci_matrix;
@@ -21,14 +22,18 @@ mod daemon;
 mod results;
 mod task;
 
-use cluster::Cluster;
+use cluster::{Cluster, poll};
 use results::Results;
+use task::Task;
 
 /// The nodes of the cluster, named as the drivers of the CI matrix.
 const NODES: [&str; 4] = ["pocl", "rusticl", "oclgrind", "intel"];
 
 /// The tests, which take some 20 s on all drivers.
 const FILTER: [&str; 2] = ["buffer::*", "fill::*"];
+
+/// The limit for the first results of a shard.
+const RESULTS_LIMIT: Duration = Duration::from_secs(60);
 
 /// Runs the tests without Slurm and by the scripts of config/slurm. Fails unless all have the same results.
 pub fn run(workspace: &Workspace) -> Result<()> {
@@ -37,6 +42,8 @@ pub fn run(workspace: &Workspace) -> Result<()> {
     let test = SlurmTest::prepare(workspace)?;
     println!("One run without Slurm");
     let expected = test.plain_run()?;
+    println!("Four shards, a node is killed");
+    test.shards_with_a_killed_node(&expected)?;
     println!("One driver per node");
     test.one_driver_per_node(&expected)?;
     println!("The same {} results each time", expected.len());
@@ -73,6 +80,13 @@ impl<'a> SlurmTest<'a> {
         command.env("CLMATRIX_REPORT_DIR", reports).env_remove("CLMATRIX_PROFILE");
     }
 
+    /// Starts a cluster, and returns it with its folder for reports and logs.
+    fn start_cluster(&self, name: &str) -> Result<(Cluster, PathBuf)> {
+        let folder = self.folder.join(name);
+        fs::create_dir(&folder).with_context(|| cannot("create", &folder))?;
+        Ok((Cluster::start(&NODES, &folder)?, folder))
+    }
+
     fn plain_run(&self) -> Result<Results> {
         let reports = self.folder.join("plain");
         let mut run = Command::new("clmatrix");
@@ -81,11 +95,38 @@ impl<'a> SlurmTest<'a> {
         read_run(&reports)
     }
 
+    /// Runs a shard on each node. The first node with some results is killed, and Slurm starts its task again
+    /// on another node.
+    fn shards_with_a_killed_node(&self, expected: &Results) -> Result<()> {
+        let (mut cluster, folder) = self.start_cluster("shards")?;
+        let mut sbatch = cluster.sbatch();
+        self.set_up(&mut sbatch, &folder);
+        sbatch.env("CLMATRIX_PROFILE", "ci").args(["--array=1-4", "--gres=gpu:virtual:1"]);
+        let job = cluster.submit(sbatch.arg("config/slurm/array.sbatch").args(FILTER))?;
+        let reports = |task: &Task| folder.join(&job).join(format!("shard-{}-of-4", task.index));
+        let task = poll("results", RESULTS_LIMIT, || {
+            let has_results = |task: &Task| {
+                let is_some = |results: Results| results.len() >= 20;
+                task.is_running() && read_run(&reports(task)).is_ok_and(is_some)
+            };
+            Ok(cluster.tasks(&job)?.into_iter().find(has_results))
+        })?;
+        cluster.kill_node(&task.nodes)?;
+        let before = read_run(&reports(&task))?;
+        cluster.wait(&job)?;
+        // Fails if a result is in the log twice.
+        let after = read_run(&reports(&task))?;
+        ensure!(
+            before.len() < after.len(),
+            "the shard had all its results before its node was killed"
+        );
+        let shards = files::entries(&folder.join(&job))?;
+        read_runs(&shards)?.ensure_equal(expected)
+    }
+
     /// Runs all tests on each node, which has the driver of its name.
     fn one_driver_per_node(&self, expected: &Results) -> Result<()> {
-        let folder = self.folder.join("nodes");
-        fs::create_dir(&folder).with_context(|| cannot("create", &folder))?;
-        let cluster = Cluster::start(&NODES, &folder)?;
+        let (cluster, folder) = self.start_cluster("nodes")?;
         let mut sbatch = cluster.sbatch();
         self.set_up(&mut sbatch, &folder);
         sbatch.env("SLURM_TASK_PROLOG", self.write_prolog(&folder)?);
@@ -97,11 +138,7 @@ impl<'a> SlurmTest<'a> {
         ]);
         let job = cluster.submit(sbatch.args(FILTER))?;
         cluster.wait(&job)?;
-        let mut found = Results::default();
-        for node in NODES {
-            found.extend(read_run(&folder.join(&job).join(node))?)?;
-        }
-        found.ensure_equal(expected)
+        read_runs(&files::entries(&folder.join(&job))?)?.ensure_equal(expected)
     }
 
     /// Writes the script by which Slurm gives each node the driver of its name.
@@ -118,10 +155,20 @@ impl<'a> SlurmTest<'a> {
     }
 }
 
-/// Reads the results of the only run in a folder for reports.
+/// Reads the results of the runs in these folders for reports. Fails if a result is in two of them.
+fn read_runs(folders: &[PathBuf]) -> Result<Results> {
+    let mut results = Results::default();
+    folders.iter().try_for_each(|reports| results.extend(read_run(reports)?))?;
+    Ok(results)
+}
+
+/// Reads the results of the run in a folder for reports. Fails unless there is exactly one.
 fn read_run(reports: &Path) -> Result<Results> {
-    let log = files::find(reports, &|name| name == "events.jsonl")?;
-    let log = log.with_context(|| format!("{} has no run", reports.display()))?;
+    let runs = files::entries(&reports.join("runs"))?;
+    let [run] = runs.as_slice() else {
+        bail!("{} has {} runs, not one", reports.display(), runs.len());
+    };
+    let log = run.join("events.jsonl");
     let text = fs::read_to_string(&log).with_context(|| cannot("read", &log))?;
     Results::read(&text).with_context(|| log.display().to_string())
 }

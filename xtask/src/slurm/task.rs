@@ -28,9 +28,36 @@ impl Task {
         self.state == "COMPLETED"
     }
 
+    /// Returns whether the task runs.
+    pub fn is_running(&self) -> bool {
+        self.state == "RUNNING"
+    }
+
     /// Returns whether the task has ended without success.
     pub fn has_failed(&self) -> bool {
         !["PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "COMPLETED"]
             .contains(&self.state.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_an_index_a_state_and_nodes() {
+        for (line, index, state, nodes) in [
+            ("3/RUNNING/n2", "3", "RUNNING", "n2"),
+            ("2-4/PENDING/", "2-4", "PENDING", ""),
+            ("N/A/COMPLETED/n1,n2  ", "N/A", "COMPLETED", "n1,n2"),
+        ] {
+            let task = Task::read(line).unwrap();
+            let Task { index: i, state: s, nodes: n } = &task;
+            assert_eq!([i, s, n], [index, state, nodes]);
+            assert_eq!(task.is_completed(), state == "COMPLETED");
+            assert!(!task.has_failed());
+        }
+        assert!(Task::read("1/NODE_FAIL/n1").unwrap().has_failed());
+        assert!(Task::read("1/RUNNING").is_err());
     }
 }
