@@ -34,6 +34,7 @@ pub mod devices;
 mod expect;
 pub mod expected_statuses;
 pub mod fixtures;
+mod fleet;
 pub mod log;
 mod merge;
 mod os;

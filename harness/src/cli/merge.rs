@@ -68,16 +68,23 @@ fn write(merge: &Merge, place: &Place) -> Result<RunLog, AnyError> {
 
 impl MergeArguments {
     fn merge(&self) -> Result<Merge, AnyError> {
-        let input = |run: &PathBuf| -> Result<Input, AnyError> {
-            let run = run.to_str().ok_or_else(|| format!("{}: not in UTF-8", run.display()))?;
-            Ok(Input::read(&store::find(Path::new("."), run)?)?)
-        };
+        let input = |run: &PathBuf| -> Result<Input, AnyError> { Ok(Input::read(&log_of(run)?)?) };
         let inputs = self.runs.iter().map(input).collect::<Result<Vec<_>, _>>()?;
         if !self.hosts {
             return Ok(Merge::of_shards(inputs)?);
         }
         Ok(Merge::of_hosts(inputs, &expected_hosts(self.expect_hosts.as_deref())?)?)
     }
+}
+
+/// Returns the log of a run: of a folder, or the file itself.
+pub(super) fn log_of(run: &Path) -> Result<PathBuf, AnyError> {
+    let name = run.to_str().ok_or_else(|| format!("{}: not in UTF-8", run.display()))?;
+    if !run.exists() {
+        return Err(format!("{name}: no such file or folder").into());
+    }
+    // The folder has no other run than the one that the path leads to.
+    store::find(run, name).map_err(|_| format!("{name}: the folder has no run").into())
 }
 
 /// Returns the hosts of a file.

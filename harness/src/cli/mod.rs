@@ -1,11 +1,12 @@
-//! The command line `clmatrix`: `run`, `report`, `runs`, `diff`, `merge`, `expect`, `list`, `devices`,
-//! `characterize`, `completions`.
+//! The command line `clmatrix`: `run`, `report`, `runs`, `diff`, `merge`, `fleet`, `expect`, `list`,
+//! `devices`, `characterize`, `completions`.
 
 mod characterize;
 mod devices;
 mod diff;
 mod expect;
 mod filter;
+mod fleet;
 mod list;
 mod merge;
 mod report;
@@ -90,6 +91,12 @@ enum Command {
     /// twice, or does not go with the others.
     #[command(after_help = merge::EXAMPLES)]
     Merge(merge::MergeArguments),
+    /// Show the runs of many hosts: a line for each, the facts in which hosts differ, and measurements
+    /// far from the median of their model.
+    ///
+    /// Needs no device. The exit status is 1 if a host has failed or is missing.
+    #[command(after_help = fleet::EXAMPLES)]
+    Fleet(fleet::FleetArguments),
     /// List the tests and their requirements.
     List(list::ListArguments),
     /// List the platforms, the devices, and the drivers that failed.
@@ -198,6 +205,7 @@ pub fn main(target: Target) -> ExitCode {
         Command::Runs(arguments) => runs::runs(target, arguments),
         Command::Expect(command) => expect::expect(target, command),
         Command::Diff(arguments) => diff::diff(target, arguments),
+        Command::Fleet(arguments) => fleet::fleet(arguments),
         Command::Merge(arguments) => merge::merge(target, arguments),
         Command::List(arguments) => list::list(target, arguments),
         Command::Devices(arguments) => devices::devices(target, arguments),

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
+use clmatrix_characterize::measure::Measured;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,6 +54,8 @@ pub enum Event {
     /// The properties of a device, queried once, before its first test. A device on which no test is run
     /// has none.
     Characterized(Characterized),
+    /// The measurements of a device, taken before the first test of the run.
+    Measured(DeviceMeasurements),
     /// The objects that a driver counts, found before the first test of a device.
     LeakCheck(LeakCheck),
     /// A test was handed to a worker.
@@ -124,6 +127,16 @@ pub struct Characterized {
     /// The reason why there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+}
+
+/// The measurements of a device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DeviceMeasurements {
+    /// The device's id.
+    pub device: String,
+    /// The values with their units and spreads, or the reasons why there are none; without samples.
+    #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
+    pub measured: Vec<Measured>,
 }
 
 /// The objects by which leaks on a device are found.

@@ -33,6 +33,7 @@ impl Line {
             "device-absent" => Event::DeviceAbsent(parse(text, count)?),
             "driver-failed" => Event::DriverFailed(parse(text, count)?),
             "characterized" => Event::Characterized(parse(text, count)?),
+            "measured" => Event::Measured(parse(text, count)?),
             "leak-check" => Event::LeakCheck(parse(text, count)?),
             "started" => Event::Started(parse(text, count)?),
             "finished" => Event::Finished(parse(text, count)?),

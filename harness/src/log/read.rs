@@ -8,6 +8,7 @@ use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use clmatrix_characterize::measure::Measured;
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
@@ -45,6 +46,8 @@ pub struct RunLog {
     /// The properties of each device on which a test was run, by its id, or the reason why they are
     /// unknown.
     pub properties: IndexMap<String, Result<IndexMap<String, String>, String>>,
+    /// The measurements of devices, by their ids.
+    pub measured: IndexMap<String, Vec<Measured>>,
     /// One result for each planned test, in the plan's order; `NotRun` where the log has none.
     pub results: Vec<TestResult>,
     /// The crashes that were attributed to other tests.
@@ -342,6 +345,9 @@ impl Sum {
                 let Characterized { device, properties, error } = known;
                 log.properties.insert(device, error.map_or(Ok(properties), Err));
             }
+            Event::Measured(known) => {
+                log.measured.entry(known.device).or_default().extend(known.measured);
+            }
             Event::Started(started) => self.results.start(started),
             Event::Finished(mut result) => {
                 let (begin, before) = self.resumed.unwrap_or((log.header.time, Duration::ZERO));
@@ -387,6 +393,7 @@ impl Sum {
             failed_drivers: Vec::new(),
             strict_drivers: false,
             properties: IndexMap::new(),
+            measured: IndexMap::new(),
             results: Vec::new(),
             charges: Vec::new(),
             lost: Vec::new(),

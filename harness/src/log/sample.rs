@@ -122,6 +122,7 @@ pub(crate) fn run_log(
         failed_drivers: Vec::new(),
         strict_drivers: false,
         properties: IndexMap::new(),
+        measured: IndexMap::new(),
         results,
         charges: Vec::new(),
         lost: Vec::new(),

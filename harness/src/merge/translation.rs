@@ -132,6 +132,7 @@ impl<'a> Translation<'a> {
                 return None;
             }
             Event::Characterized(known) => self.rename(&mut known.device),
+            Event::Measured(known) => self.rename(&mut known.device),
             Event::LeakCheck(check) => self.rename(&mut check.device),
             Event::Started(started) => self.started(started)?,
             Event::Finished(result) => self.finished(result),
