@@ -1,6 +1,7 @@
 //! Maps that do not block, maps that end on another queue, and arrays over what is mapped
 //! (PyOpenCL's `is_blocking`, `shape`, `order` and `strides`).
 
+use std::sync::Barrier;
 use std::thread;
 
 use clmatrix::memory::{
@@ -66,9 +67,13 @@ fn is_enqueued_while_a_call_that_blocks_waits(on_device: OnDevice) -> Result<()>
         (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &counting(4))?);
     let (other_queue, gate) = (on_device.another_queue(), gate(&on_device.context));
     enqueue_fill_buffer(&other_queue, &elsewhere, &7_u32, .., &gate)?;
+    let begin = Barrier::new(2);
     thread::scope(|scope| {
-        let written =
-            scope.spawn(|| enqueue_write_buffer(&other_queue, &buffer, 0, &[7_u32; 4], []));
+        let written = scope.spawn(|| {
+            begin.wait();
+            enqueue_write_buffer(&other_queue, &buffer, 0, &[7_u32; 4], [])
+        });
+        begin.wait();
         thread::sleep(A_MOMENT);
         let queue = &on_device.queue;
         let map = enqueue_map_buffer_nonblocking::<u32, _>(queue, &buffer, MapRead, .., []);
