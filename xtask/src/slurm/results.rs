@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 /// The verdict of each test on each device, by the id of the result.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Results(BTreeMap<String, String>);
 
 impl Results {
@@ -28,13 +28,15 @@ impl Results {
         Ok(Self(verdicts))
     }
 
-    /// Adds the results of another log. Fails if a result is in both.
-    pub fn extend(&mut self, other: Self) -> Result<()> {
-        for (id, verdict) in other.0 {
-            let earlier = self.0.insert(id.clone(), verdict);
-            ensure!(earlier.is_none(), "{id} is in two logs");
-        }
-        Ok(())
+    /// The same results on several hosts, with ids of the form `TEST@DEVICE%HOST`: a device is on the host whose
+    /// name its id begins with.
+    pub fn on_hosts(&self, hosts: &[&str]) -> Self {
+        let on_host = |id: &String| {
+            let device = id.rsplit_once('@').map_or("", |(_, device)| device);
+            let host = hosts.iter().find(|host| device.starts_with(**host));
+            host.map_or(id.clone(), |host| format!("{id}%{host}"))
+        };
+        Self(self.0.iter().map(|(id, verdict)| (on_host(id), verdict.clone())).collect())
     }
 
     /// The number of results.
@@ -82,10 +84,13 @@ mod tests {
     fn a_result_that_is_there_twice_is_an_error() {
         let twice = log(&[("a@d", "pass"), ("b@d", "fail"), ("a@d", "pass")]);
         assert!(Results::read(&twice).is_err());
-        let (mut left, right) = (results(&[("a@d", "pass")]), results(&[("a@d", "pass")]));
-        assert!(left.extend(right).is_err());
-        left.extend(results(&[("a@e", "pass")])).unwrap();
-        assert_eq!(left.len(), 2);
+    }
+
+    #[test]
+    fn a_device_is_on_the_host_with_the_beginning_of_its_id() {
+        let here = results(&[("a@pocl-cpu", "pass"), ("b@other", "fail")]);
+        let there = results(&[("a@pocl-cpu%pocl", "pass"), ("b@other", "fail")]);
+        here.on_hosts(&["intel", "pocl"]).ensure_equal(&there).unwrap();
     }
 
     #[test]
