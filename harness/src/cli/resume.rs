@@ -26,14 +26,17 @@ pub fn find(folder: &Path, run: &str) -> Result<Unfinished, AnyError> {
     if let Some(running) = log.parent().and_then(store::running) {
         return Err(running.into());
     }
-    let unfinished = Unfinished::read(&log)?;
-    unfinished.ok_or_else(|| {
-        format!(
-            "the run {} came to its end; `--rerun not-run` runs tests that were not run",
-            log.parent().unwrap_or(&log).display()
+    let shown = log.parent().unwrap_or(&log).display();
+    match Unfinished::read(&log)? {
+        None => Err(format!(
+            "the run {shown} came to its end; `--rerun not-run` runs tests that were not run"
         )
-        .into()
-    })
+        .into()),
+        Some(unfinished) if !unfinished.has_begun() => {
+            Err(format!("the run {shown} was killed before its first test; make a new run").into())
+        }
+        Some(unfinished) => Ok(unfinished),
+    }
 }
 
 /// The arguments of the run, with the display of `now`.
@@ -75,26 +78,28 @@ pub fn place(unfinished: &Unfinished) -> Result<Place, AnyError> {
 
 /// Finds the run that the same shard has left unfinished in its report folder: its latest one. Otherwise
 /// returns the reason why it does not go on, if there is such a run.
-///
-/// # Errors
-///
-/// The log cannot be read.
 pub fn of_shard(
     place: &Place,
     run: &Run<'_>,
     header: &RunHeader,
     now: &RunArguments,
-) -> Result<Option<Result<Unfinished, String>>, AnyError> {
-    let Some(log) = store::latest(&place.folder)? else { return Ok(None) };
+) -> Option<Result<Unfinished, String>> {
+    let log = store::latest(&place.folder).ok()??;
     if log.parent().is_some_and(store::is_running) {
-        return Ok(None);
+        return None;
     }
-    let Some(unfinished) = Unfinished::read(&log)? else { return Ok(None) };
+    // A runner that is killed may leave a part of the first line.
+    let unfinished = match Unfinished::read(&log) {
+        Ok(unfinished) => unfinished?,
+        Err(error) => return Some(Err(error.to_string())),
+    };
     let before = &unfinished.header;
     let has_same_tests = unfinished.ids().len() == run.plan.entries.len()
         && run.plan.entries.iter().all(|entry| unfinished.planned(&run.plan.id(entry)).is_some());
     let other = |what: &str| Some(format!("it has {what}"));
-    let reason = if before.shard != header.shard {
+    let reason = if !unfinished.has_begun() {
+        Some("it was killed before its first test".to_owned())
+    } else if before.shard != header.shard {
         other("another shard")
     } else if before.profile != header.profile {
         other("another profile")
@@ -105,7 +110,7 @@ pub fn of_shard(
     } else {
         differences(&unfinished, run, header).into_iter().next()
     };
-    Ok(Some(reason.map_or(Ok(unfinished), Err)))
+    Some(reason.map_or(Ok(unfinished), Err))
 }
 
 /// The differences from the run so far.

@@ -259,11 +259,11 @@ fn execute(
         run_id: command.run_id.clone(),
         is_full: selection.is_full() && !plan.lacks_devices(),
     };
-    let header = RunHeader::new(&target, &setup, &run, command.clone());
+    let header = || RunHeader::new(&target, &setup, &run, command.clone());
     let resumed = match unfinished {
-        Some(unfinished) => Some(arguments.accept(unfinished, &run, &header)?),
+        Some(unfinished) => Some(arguments.accept(unfinished, &run, &header())?),
         None if shard.is_some() && !arguments.has_rounds() => {
-            arguments.unfinished_shard(&place, &run, &header)?
+            arguments.unfinished_shard(&place, &run, &header())
         }
         None => None,
     };
@@ -374,16 +374,15 @@ impl RunArguments {
         place: &Place,
         run: &Run<'_>,
         header: &RunHeader,
-    ) -> Result<Option<ResumedRun>, AnyError> {
+    ) -> Option<ResumedRun> {
         match resume::of_shard(place, run, header, self)? {
-            None => Ok(None),
-            Some(Ok(unfinished)) => Ok(Some(ResumedRun { unfinished, differences: Vec::new() })),
-            Some(Err(reason)) => {
+            Ok(unfinished) => Some(ResumedRun { unfinished, differences: Vec::new() }),
+            Err(reason) => {
                 let folder = place.folder.display();
                 status_line(&format!(
                     "a new run: the unfinished one in {folder} does not go on: {reason}"
                 ));
-                Ok(None)
+                None
             }
         }
     }

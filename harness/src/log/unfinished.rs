@@ -45,6 +45,8 @@ struct Executions {
     /// The positions of the planned tests in that list and their executions, by their ids.
     planned: HashMap<String, (u32, Execution)>,
     workers: u32,
+    /// True if there is an event of a test, so that the plan is whole.
+    has_begun: bool,
     /// True if the last part of the run came to its end.
     is_over: bool,
 }
@@ -96,6 +98,11 @@ impl Unfinished {
     /// The ids of the planned tests.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = &str> {
         self.executions.planned.keys().map(String::as_str)
+    }
+
+    /// Returns whether the run has begun with its tests. Before, its log may lack a part of the plan.
+    pub fn has_begun(&self) -> bool {
+        self.executions.has_begun
     }
 
     /// Opens the log, and completes or removes its last line.
@@ -200,16 +207,17 @@ impl Executions {
             }
             Event::Started(started) => self.start(started),
             Event::Finished(result) => self.finish(result),
-            Event::End(end) => self.is_over = !end.interrupted,
-            Event::Resumed(_) => {
-                self.cut();
-                self.is_over = false;
+            Event::End(end) => {
+                self.has_begun = true;
+                self.is_over = !end.interrupted;
             }
+            Event::Resumed(_) => self.cut(),
             _ => {}
         }
     }
 
     fn start(&mut self, started: &Started) {
+        self.has_begun = true;
         self.workers = self.workers.max(started.worker.unwrap_or_default());
         let (TestName::Position(position), Some(device)) = (&started.test, &started.device) else {
             return;
@@ -223,6 +231,7 @@ impl Executions {
     }
 
     fn finish(&mut self, result: &TestResult) {
+        self.has_begun = true;
         if let Some((_, execution)) = self.planned.get_mut(&result.test) {
             execution.is_running = false;
             execution.has_ended = !result.repeated && result.verdict != Verdict::NotRun;
@@ -368,6 +377,9 @@ mod tests {
             let found = (attempts, has_ended, execution.takes_machine_down());
             assert_eq!((position, found), (1, expected), "{case}");
         }
+        let begun = [vec![], vec![start(1, 1)], vec![passed()], vec![end(true)]];
+        let begun = begun.map(|events| read(&events).expect("no end").has_begun());
+        assert_eq!(begun, [false, true, true, true]);
         assert!(read(&[]).expect("no end").planned("s::x@d").is_none());
         assert_eq!(read(&[start(1, 1), start(2, 3)]).expect("no end").workers, 9);
     }

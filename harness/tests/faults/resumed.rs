@@ -172,9 +172,12 @@ fn a_shard_goes_on_in_its_folder() {
     let events = events(&folder);
     assert!(result_counts(&events).values().all(|count| *count == 1));
     assert_eq!(log(&folder).results.len(), 10);
+    // The run of the shard has ended, and the next one is killed before it has a whole line.
+    killer.kill(&arguments, "", 0);
+    assert_ne!(reports(&folder), first);
     let new = output(killer.run(&arguments));
-    assert_eq!(new.status.code(), Some(0));
-    assert_ne!(reports(&folder), first, "the run of the shard had ended");
+    assert_eq!(new.status.code(), Some(0), "{}", stderr(&new));
+    assert!(stderr(&new).contains("a new run: "), "{}", stderr(&new));
 }
 
 fn another_machine_is_refused() {
