@@ -62,9 +62,10 @@ impl Killer {
         Self { folder, library }
     }
 
+    /// A run with the contexts of its devices: one that goes on takes no `--contexts`.
     fn run(&self, arguments: &[&str]) -> Command {
-        let mut command = child(COMMAND, &["run", "--report-dir"]);
-        command.arg(self.folder.path()).args(arguments);
+        let mut command = child(COMMAND, &[]);
+        command.args(["run", "--report-dir"]).arg(self.folder.path()).args(arguments);
         command
     }
 
