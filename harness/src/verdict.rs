@@ -218,7 +218,7 @@ pub struct Expectation {
 
 impl Expectation {
     /// Returns whether a test that was run may end so. A test that is to be skipped may go wrong in any way.
-    fn allows(&self, outcome: &Outcome) -> bool {
+    pub fn allows(&self, outcome: &Outcome) -> bool {
         let Some(status) = outcome.status() else { return false };
         let message = match outcome {
             Outcome::Failed { message, .. } => Some(message),

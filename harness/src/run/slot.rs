@@ -159,7 +159,12 @@ impl<'a> Slot<'a> {
         let Some(crash @ Outcome::Crashed { how }) = &attempt.outcome else {
             return (attempt, history);
         };
-        if !crash.is_own_crash() || history.is_empty() {
+        let expectation = device_run.expectation(position);
+        // A test that may crash and may pass has no other cause to be found.
+        let is_flaky = expectation
+            .as_ref()
+            .is_some_and(|known| known.allows(crash) && known.allows(&Outcome::Passed));
+        if !crash.is_own_crash() || history.is_empty() || is_flaky {
             return (attempt, history);
         }
         if device_run.slots() > 1 {
@@ -171,7 +176,6 @@ impl<'a> Slot<'a> {
             return (attempt, history);
         }
         device_run.hang_budget.add_crash();
-        let expectation = device_run.expectation(position);
         let crash = self.result(position, started, attempt.clone(), expectation);
         device_run.state.recorder.repeated(position, crash);
         let (mut rerun, _) = self.attempt(position);

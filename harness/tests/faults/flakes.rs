@@ -20,6 +20,10 @@ pub const CHECKS: &[Check] = &[
     ("flakes::a_test_that_fails_once_is_flaky", a_test_that_fails_once_is_flaky),
     ("flakes::a_flaky_result_may_pass", a_flaky_result_may_pass),
     ("flakes::a_crash_may_be_flaky", a_crash_may_be_flaky),
+    (
+        "flakes::a_crash_that_may_come_or_not_is_that_of_its_test",
+        a_crash_that_may_come_or_not_is_that_of_its_test,
+    ),
     ("flakes::the_test_that_breaks_another_is_found", the_test_that_breaks_another_is_found),
     (
         "flakes::a_diagnostic_of_the_driver_may_depend_on_order",
@@ -222,13 +226,30 @@ fn a_test_that_always_fails_is_no_flake() {
 }
 
 /// Runs a test with retries that is expected to fail. Returns its only attempt.
-fn attempt_that_is_expected_to_fail(test: &str) -> TestResult {
-    let mut run = FlakyRun::new(&[&format!("{test}@")], &["--retries", "1"]).configured("");
+/// Runs a test with this expected status after others.
+fn run_with_expectation(test: &str, status: &str, others: &[&str]) -> FlakyRun {
+    let options = [&["--retries", "1"], others].concat();
+    let mut run = FlakyRun::new(&[&format!("{test}@")], &options).configured("");
     let expectations = run.folder.path().join("expectations");
     std::fs::create_dir(&expectations).expect("a folder");
-    let expected = "[[expect]]\ntest = \"*\"\nid = \"*\"\nstatus = \"fail\"\nreason = \"bug 7\"\n";
+    let expected = format!("[[expect]]\ntest = \"*\"\nstatus = {status:?}\nreason = \"bug 7\"\n");
     std::fs::write(expectations.join("all.toml"), expected).expect("it is written");
     run.end();
+    run
+}
+
+fn a_crash_that_may_come_or_not_is_that_of_its_test() {
+    let run = run_with_expectation("aborts_at_first", "flaky", &["faulty::passes@"]);
+    let crash = run.result("aborts_at_first");
+    let log = log(run.folder.path());
+    let [before] = results(&log, "passes")[..] else { panic!("one device") };
+    assert_eq!(before.worker, crash.worker, "the other test may be the cause");
+    assert_eq!((crash.verdict, crash.attempt), (Verdict::ExpectedFail, 1));
+    assert_eq!(log.status(), 0);
+}
+
+fn attempt_that_is_expected_to_fail(test: &str) -> TestResult {
+    let run = run_with_expectation(test, "fail", &[]);
     assert_eq!(executions(run.folder.path(), test), 1);
     run.result(test)
 }
