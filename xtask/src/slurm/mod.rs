@@ -134,12 +134,14 @@ impl<'a> SlurmTest<'a> {
             "--nodes=4",
             "--gres=gpu:virtual:1",
             "config/slurm/burn-in.sbatch",
+            "--for=1h",
             "--repeat=1",
         ]);
         let job = cluster.submit(sbatch.args(FILTER))?;
         cluster.wait(&job)?;
-        let hosts = folder.join("hosts.txt");
-        fs::write(&hosts, NODES.join("\n")).with_context(|| cannot("write", &hosts))?;
+        let hosts = folder.join(&job).join("passed.txt");
+        let passed = fs::read_to_string(&hosts).with_context(|| cannot("read", &hosts))?;
+        ensure!(NODES.iter().all(|node| passed.lines().any(|host| host == *node)), "only {passed}");
         let options = ["--hosts".as_ref(), "--expect-hosts".as_ref(), hosts.as_os_str()];
         self.merge(&folder, &job, &options)?.ensure_equal(&expected.on_hosts(&NODES))
     }
@@ -149,7 +151,9 @@ impl<'a> SlurmTest<'a> {
         let reports = folder.join("merged");
         let mut merge = Command::new("clmatrix");
         self.set_up(&mut merge, &reports);
-        merge.arg("merge").args(options).args(files::entries(&folder.join(job))?);
+        let mut runs = files::entries(&folder.join(job))?;
+        runs.retain(|path| path.is_dir());
+        merge.arg("merge").args(options).args(runs);
         process::run(&mut merge)?;
         read_run(&reports)
     }
