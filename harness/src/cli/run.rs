@@ -22,6 +22,7 @@ use crate::log::unfinished::Unfinished;
 use crate::registry;
 use crate::report::matrix::{Layout, ShownOutput};
 use crate::report::{self, shell_quoted};
+use crate::run::characterize::Characterize;
 use crate::run::execution::{Execution, Finished, ResumedRun};
 use crate::run::plan::Plan;
 use crate::run::progress::{Detail, Progress};
@@ -94,9 +95,18 @@ pub struct RunArguments {
     /// `strict-drivers`].
     #[arg(long)]
     strict_drivers: bool,
-    /// Also record the properties of devices that need the build of a kernel.
-    #[arg(long)]
-    characterize: bool,
+    /// Also record the properties of devices that need the build of a kernel (`builds`), and also measure
+    /// each device before the tests, as `clmatrix characterize --measure` does (`measure`; half a minute
+    /// for each device) [default without a value: builds].
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHAT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "builds",
+    )]
+    characterize: Option<Characterize>,
     /// Also run the tests that are marked `#[ignore]`.
     #[arg(long)]
     include_ignored: bool,

@@ -337,7 +337,7 @@ impl<'a> DeviceRun<'a> {
         }
         *is_characterized = true;
         let limit = self.config.settings.limit(None);
-        let with_builds = run.characterize;
+        let with_builds = run.characterize.is_some();
         let (worker, known) = match worker.characterize(with_builds, limit, stop.signal()) {
             Ok(known) => (Some(worker).filter(|_| !with_builds), known),
             Err(lost) => (None, Err(lost.to_string())),

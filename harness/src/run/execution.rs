@@ -21,7 +21,9 @@ use crate::log::system;
 use crate::log::unfinished::Unfinished;
 use crate::os;
 use crate::report;
+use crate::run::characterize::Characterize;
 use crate::run::interrupt::Stop;
+use crate::run::measure::measure;
 use crate::run::plan::Plan;
 use crate::run::schedule::{self, Run};
 use crate::setup::Setup;
@@ -101,6 +103,7 @@ impl Execution<'_> {
         let stop = Stop::on_signals()?;
         let started = Instant::now();
         let mut before = Duration::ZERO;
+        let measures = self.run.characterize == Some(Characterize::Measure) && resumed.is_none();
         match resumed {
             None => self.record_head(&recorder),
             Some(resumed) => {
@@ -116,7 +119,12 @@ impl Execution<'_> {
             scope.spawn(|| self.attend(end, &recorder, &stop));
             let (run, recorder, stop) = (&self.run, &recorder, &*stop);
             scope.spawn(move || {
-                let run = || schedule::execute(run, recorder, stop);
+                let run = || {
+                    if measures {
+                        measure(run, recorder, stop);
+                    }
+                    schedule::execute(run, recorder, stop);
+                };
                 panic::catch_unwind(AssertUnwindSafe(run))
                     .unwrap_or_else(|_| os::exit_now(i32::from(CANNOT_RUN)));
                 drop(ended);

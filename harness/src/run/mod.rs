@@ -2,14 +2,17 @@
 //! hands tests to a worker, [`execution`] leads from the first event to the reports, and [`progress`]
 //! shows what goes on.
 
+pub(crate) mod characterize;
 mod culprit;
 mod delayed_crash;
 mod device_run;
+pub(crate) mod device_session;
 pub(crate) mod echo;
 pub(crate) mod execution;
 mod hang_budget;
 mod health;
 pub(crate) mod interrupt;
+mod measure;
 pub mod plan;
 pub(crate) mod progress;
 pub mod repeat;

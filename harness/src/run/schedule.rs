@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::config::{DeviceSettings, FlakyResult, UnexpectedPass};
 use crate::log::recorder::Recorder;
+use crate::run::characterize::Characterize;
 use crate::run::device_run::DeviceRun;
 use crate::run::interrupt::Stop;
 use crate::run::plan::{Plan, Planned};
@@ -54,8 +55,8 @@ pub struct Run<'a> {
     pub unexpected_pass: UnexpectedPass,
     /// Pass the output of running tests to the observer.
     pub echo: bool,
-    /// Build kernels for the properties of devices that need that.
-    pub characterize: bool,
+    /// The properties of devices that are queried beyond the usual ones.
+    pub characterize: Option<Characterize>,
 }
 
 /// The configuration of the workers of one device.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::Check;
-use crate::support::{COMMAND, child, context_layer, log, output, reports};
+use crate::support::{COMMAND, child, context_layer, events, log, output, reports};
 
 pub const CHECKS: &[Check] = &[
     ("sick::a_device_without_contexts_is_lost", a_device_without_contexts_is_lost),
@@ -26,6 +26,7 @@ pub const CHECKS: &[Check] = &[
     ),
     ("sick::tests_that_do_not_end_spend_a_budget", tests_that_do_not_end_spend_a_budget),
     ("sick::devices_are_probed_on_demand", devices_are_probed_on_demand),
+    ("sick::a_run_has_the_measurements_of_its_devices", a_run_has_the_measurements_of_its_devices),
 ];
 
 /// The tests of `faulty::sick` on PoCL, under a layer that makes contexts go wrong.
@@ -218,4 +219,26 @@ fn devices_are_probed_on_demand() {
     }
     let none = output(child(COMMAND, &["devices", "--probe", "--devices", "no-such-platform"]));
     assert_eq!(none.status.code(), Some(2));
+}
+
+fn a_run_has_the_measurements_of_its_devices() {
+    let arguments = ["run", "faulty::passes@", "--characterize=measure", "--report-dir"];
+    // Without contexts, measurements take no time.
+    let mut sick = SickRun::of(&arguments, "error", "1-1000");
+    sick.command.arg(sick.folder.path());
+    let (_, _, log) = sick.end();
+    let [(device, measured)] = &log.measured.iter().collect::<Vec<_>>()[..] else {
+        panic!("{:?}", log.measured)
+    };
+    assert_eq!(*device, "pocl-cpu");
+    let reason = |name: &str| {
+        let measured = measured.iter().find(|measured| measured.name == name).expect("a topic's");
+        measured.answer.clone().expect_err("there is no context").reason
+    };
+    for name in ["launch_latency", "total_memory"] {
+        assert!(reason(name).contains("CL_OUT_OF_RESOURCES"), "{}", reason(name));
+    }
+    let events = events(sick.folder.path());
+    let first = |event: &str| events.iter().position(|line| line["event"] == event);
+    assert!(first("measured") < first("started") && first("started").is_some());
 }

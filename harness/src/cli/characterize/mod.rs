@@ -1,6 +1,5 @@
 //! `clmatrix characterize`.
 
-mod device_session;
 mod name_filter;
 mod report_files;
 
@@ -16,12 +15,12 @@ use clmatrix_characterize::measure::{Settings, Shares};
 use clmatrix_characterize::show::{compare, terminal};
 use clmatrix_characterize::{CharacterizedDevice, Devices};
 
-use self::device_session::DeviceSession;
 use self::name_filter::NameFilter;
 use self::report_files::ReportFiles;
 use super::Common;
 use crate::devices::TestDevice;
 use crate::report::page::{Format, Page};
+use crate::run::device_session::{DeviceSession, usual_settings};
 use crate::run::interrupt::Stop;
 use crate::run::schedule::WorkerConfig;
 use crate::setup::Setup;
@@ -187,10 +186,7 @@ impl CharacterizeArguments {
     }
 
     fn settings(&self, device: &TestDevice, found: &CharacterizedDevice) -> Settings<'static> {
-        let info = &device.run.info;
-        let known = found.characterization.as_ref();
-        let uses_host_memory = known.is_some_and(|known| known.facts.host_unified_memory);
-        let usual = Settings::usual(info.device_type, uses_host_memory, info.global_mem_size);
+        let usual = usual_settings(device, found.characterization.as_ref());
         Settings {
             budget: self.budget.unwrap_or(usual.budget),
             memory: self.memory.map_or(usual.memory, |memory| memory.as_u64()),

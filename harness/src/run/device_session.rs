@@ -8,9 +8,9 @@ use clmatrix_characterize::measure::{
     Confidence, Finding, Measured, NotMeasurable, Settings, Topic, Unit, Value,
 };
 
+use super::schedule::WorkerConfig;
 use crate::devices::TestDevice;
 use crate::os::StopSignal;
-use crate::run::schedule::WorkerConfig;
 use crate::worker::parent::{START_LIMIT, Worker, WorkerLost};
 
 /// A device and its worker.
@@ -116,6 +116,13 @@ impl<'a> DeviceSession<'a> {
         }
         started
     }
+}
+
+/// Returns the settings for the measurements of a device of its kind, with its answers, if they are known.
+pub fn usual_settings(device: &TestDevice, known: Option<&Characterization>) -> Settings<'static> {
+    let info = &device.run.info;
+    let uses_host_memory = known.is_some_and(|known| known.facts.host_unified_memory);
+    Settings::usual(info.device_type, uses_host_memory, info.global_mem_size)
 }
 
 /// The least memory for a measurement that ends it, in bytes. With less, drivers run out of memory
