@@ -124,7 +124,7 @@ impl Setup {
             }
             machine
         });
-        let absent = profile.absent(machine.platforms.iter().flat_map(|p| &p.ids));
+        let absent = profile.absent(&machine.ids_with_addresses());
         Ok(Self { machine, absent, config, profile, profile_name, options, choices, state })
     }
 

@@ -139,7 +139,7 @@ fn probe(setup: &Setup, devices: &[TestDevice], format: TableFormat) -> Result<E
     let absent = setup.absent.iter().map(|expected| ProbedDevice {
         id: expected.clone(),
         duration: Duration::ZERO,
-        error: Some("expected, but no device matches".to_owned()),
+        error: Some("expected, but not there".to_owned()),
     });
     let probed: Vec<_> = probed.into_iter().chain(absent).collect();
     match format {

@@ -53,6 +53,7 @@ mod embedded;
 mod error;
 mod expectation_files;
 mod expectations;
+mod expected_device;
 mod flaky_result;
 mod last_day;
 mod profile;

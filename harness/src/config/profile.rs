@@ -10,6 +10,7 @@ use serde::Deserialize;
 use super::contexts::Contexts;
 use super::device_kind::DeviceKind;
 use super::device_match::DeviceMatch;
+use super::expected_device::ExpectedDevice;
 use super::flaky_result::FlakyResult;
 use super::profile_shard::ProfileShard;
 use super::sync::Sync;
@@ -26,7 +27,7 @@ use crate::shard::ShardChoice;
 #[derive(Clone, Debug)]
 pub struct Profile {
     devices: Option<String>,
-    expected_devices: Vec<IdPattern>,
+    expected_devices: Vec<ExpectedDevice>,
     report_dir: Option<PathBuf>,
     strict_drivers: bool,
     sync: Sync,
@@ -73,7 +74,7 @@ pub struct DeviceSettings {
 #[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
 pub(super) struct ProfileKeys {
     devices: Option<String>,
-    expected_devices: Option<Vec<IdPattern>>,
+    expected_devices: Option<Vec<ExpectedDevice>>,
     report_dir: Option<PathBuf>,
     strict_drivers: Option<bool>,
     sync: Option<Sync>,
@@ -212,13 +213,9 @@ impl Profile {
         self.devices.as_deref()
     }
 
-    /// The globs of `expected-devices` that no id in `present` matches.
-    pub fn absent(&self, present: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<String> {
-        let mut absent: Vec<_> = self.expected_devices.iter().collect();
-        for id in present {
-            absent.retain(|expected| !expected.matches(id.as_ref()));
-        }
-        absent.into_iter().map(|expected| expected.as_str().to_owned()).collect()
+    /// The entries of `expected-devices` that too few of the devices match, given as ids with PCI addresses.
+    pub fn absent(&self, present: &[(&str, Option<&str>)]) -> Vec<String> {
+        self.expected_devices.iter().filter_map(|expected| expected.absent(present)).collect()
     }
 
     /// The folder for the reports, if one is given.

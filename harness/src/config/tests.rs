@@ -129,9 +129,27 @@ fn a_profile_falls_back_to_default_and_that_to_what_is_built_in() {
 
     let ci = config.profile("ci").unwrap();
     assert!(ci.strict_drivers() && !config.profile("fleet").unwrap().strict_drivers());
-    assert_eq!(ci.absent(["pocl-cpu", "oclgrind-sim"]), ["intel-cpu"]);
-    assert_eq!(ci.absent([""; 0]), ["POCL-*", "intel-cpu", "oclgrind-*"]);
-    assert!(config.profile("default").unwrap().absent([""; 0]).is_empty());
+    assert_eq!(ci.absent(&[("pocl-cpu", None), ("oclgrind-sim", None)]), ["intel-cpu"]);
+    assert_eq!(ci.absent(&[]), ["POCL-*", "intel-cpu", "oclgrind-*"]);
+    assert!(config.profile("default").unwrap().absent(&[]).is_empty());
+}
+
+#[test]
+fn a_number_of_devices_can_be_expected() {
+    let project = Project::new(&[(
+        "clmatrix.toml",
+        "[profile.default]\nexpected-devices = ['pocl-*', { id = 'gpu-*', count = 3 }]",
+    )]);
+    let profile = project.config().unwrap().profile("default").unwrap();
+    let gpus = [
+        ("gpu-0", Some("0000:01:00.0")),
+        ("pocl-cpu", None),
+        ("gpu-1", Some("0000:02:00.0")),
+        ("gpu-2", None),
+    ];
+    assert!(profile.absent(&gpus).is_empty());
+    assert_eq!(profile.absent(&gpus[..3]), ["3 x gpu-* (2 there: 0000:01:00.0, 0000:02:00.0)"]);
+    assert_eq!(profile.absent(&[]), ["pocl-*", "3 x gpu-* (none is there)"]);
 }
 
 #[test]
@@ -703,6 +721,24 @@ fn mistakes_in_the_configuration() {
             ],
         ),
         (
+            "[profile.default]\nexpected-devices = [{ id = 'gpu-*', count = 0 }]",
+            [
+                "clmatrix.toml:2:45: invalid value: integer `0`, expected a whole number of at least 1",
+                "  |",
+                "2 | expected-devices = [{ id = 'gpu-*', count = 0 }]",
+                "  |                                             ^",
+            ],
+        ),
+        (
+            "[profile.default]\nexpected-devices = [8]",
+            [
+                "clmatrix.toml:2:21: invalid type: integer `8`, expected a glob such as \"nvidia-*\", or a table with `id` and `count`",
+                "  |",
+                "2 | expected-devices = [8]",
+                "  |                     ^",
+            ],
+        ),
+        (
             "[profile.default]\nflaky-result = 'warn'",
             [
                 "clmatrix.toml:2:16: unknown value `warn`; known: `fail`, `pass`",
@@ -1071,5 +1107,6 @@ fn the_configuration_of_this_project() {
     let config = Config::load(Some(&file), None).unwrap();
     let ci = config.profile("ci").unwrap();
     assert_eq!(ci.host_settings().timeout, Duration::from_secs(120));
-    assert_eq!(ci.absent(["pocl-cpu", "rusticl-cpu", "intel-cpu"]), ["oclgrind-*"]);
+    let present = ["pocl-cpu", "rusticl-cpu", "intel-cpu"].map(|id| (id, None));
+    assert_eq!(ci.absent(&present), ["oclgrind-*"]);
 }

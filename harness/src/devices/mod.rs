@@ -35,6 +35,17 @@ pub struct Machine {
     pub failed: Vec<FailedDriver>,
 }
 
+impl Machine {
+    /// The ids of all devices, with the PCI addresses that are known.
+    pub(crate) fn ids_with_addresses(&self) -> Vec<(&str, Option<&str>)> {
+        let devices = self.platforms.iter().flat_map(|platform| {
+            let addresses = platform.info.devices.iter().map(|info| info.pci_address.as_deref());
+            platform.ids.iter().map(String::as_str).zip(addresses)
+        });
+        devices.collect()
+    }
+}
+
 /// A platform and how to reach it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FoundPlatform {

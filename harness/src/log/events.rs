@@ -83,7 +83,7 @@ pub enum Event {
 /// A device that the profile expects is not there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceAbsent {
-    /// The id or glob from the profile.
+    /// The id or glob from the profile; with a number, also the devices that are there.
     pub expected: String,
 }
 

@@ -63,7 +63,7 @@ pub fn absent_devices(log: &RunLog) -> io::Result<Vec<u8>> {
     suite.hostname = one_line(&log.header.host);
     for expected in &log.absent {
         let expected = one_line(expected);
-        let message = format!("the profile expects `{expected}`, but no device matches");
+        let message = format!("the profile expects `{expected}`, which is not there");
         let mut case =
             TestCase::failure(&expected, junit_report::Duration::ZERO, "device-absent", &message);
         case.set_classname("expected-devices");

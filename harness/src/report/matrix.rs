@@ -179,7 +179,7 @@ impl Page<'_> {
     fn absent(&self) -> String {
         let mut text = String::new();
         for expected in &self.log.absent {
-            let sentence = format!("{}: expected, but no device matches", one_line(expected));
+            let sentence = format!("{}: expected, but not there", one_line(expected));
             text += &self.titled("ABSENT", &sentence);
         }
         text

@@ -78,8 +78,8 @@ all       2     1    1       1   -    1     1       1       2     1   1
 time     0.2 s                  0.2 s                                0.2 s
 XPASS = unexpectedly passed  xfail = failed as expected
 
-ABSENT intel-*: expected, but no device matches
-ABSENT oclgrind-sim: expected, but no device matches
+ABSENT intel-*: expected, but not there
+ABSENT oclgrind-sim: expected, but not there
 
 FAIL pool::reuse::n_1@rusticl-cpu
   left:  1
