@@ -124,10 +124,18 @@ pub(crate) fn publish(folder: &Path, run: &Path) -> io::Result<()> {
     published
 }
 
-/// Writes a file that is whole or not there: under another name first, which an error removes.
+/// Writes a file that is whole or not there: under another name first, which an error removes. A file that is
+/// replaced keeps its permissions, and a link to it stays.
 pub(crate) fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let temporary = path.with_extension("part");
-    let replaced = fs::write(&temporary, content).and_then(|()| fs::rename(&temporary, path));
+    let permissions = fs::metadata(&path).map(|metadata| metadata.permissions());
+    let replaced = fs::write(&temporary, content)
+        .and_then(|()| match permissions {
+            Ok(permissions) => fs::set_permissions(&temporary, permissions),
+            Err(_) => Ok(()),
+        })
+        .and_then(|()| fs::rename(&temporary, &path));
     if replaced.is_err() {
         let _ = fs::remove_file(&temporary);
     }
@@ -272,6 +280,8 @@ pub(crate) fn remove_reports(folder: &Path, extension: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     /// Stores a run that has ended.
@@ -337,6 +347,19 @@ mod tests {
         fs::remove_dir_all(&path).unwrap();
         replace_file(&path, b"text").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"text");
+    }
+
+    #[test]
+    fn a_replaced_file_keeps_its_permissions_and_its_links() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, link] = ["a.toml", "b.toml"].map(|name| folder.path().join(name));
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        symlink("a.toml", &link).unwrap();
+        replace_file(&link, b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(fs::read_link(&link).unwrap(), Path::new("a.toml"));
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[test]
