@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::de::{Deserializer, Error, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error, IntoDeserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use crate::verdict::ExpectedStatus;
@@ -39,6 +39,11 @@ impl ExpectedStatuses {
     /// Returns whether a test may end so.
     pub fn contains(&self, status: ExpectedStatus) -> bool {
         self.0.contains(&status)
+    }
+
+    /// Returns whether a test may end with a message.
+    pub fn may_have_message(&self) -> bool {
+        self.contains(ExpectedStatus::Fail) || self.contains(ExpectedStatus::Crash)
     }
 
     /// Returns whether the test is not run.
@@ -121,10 +126,38 @@ impl<'de> Visitor<'de> for StatusesVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<ExpectedStatuses, A::Error> {
         let mut statuses = BTreeSet::new();
-        while let Some(status) = list.next_element()? {
+        while let Some(Listed(status)) = list.next_element()? {
             statuses.insert(status);
         }
         ExpectedStatuses::from_several(statuses).map_err(A::Error::custom)
+    }
+}
+
+/// A status in a list.
+struct Listed(ExpectedStatus);
+
+impl<'de> Deserialize<'de> for Listed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(ListedVisitor)
+    }
+}
+
+struct ListedVisitor;
+
+impl Visitor<'_> for ListedVisitor {
+    type Value = Listed;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a status such as \"fail\"")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Listed, E> {
+        match text {
+            FLAKY => Err(E::custom(
+                "`flaky` stands alone: it is short for pass, fail, crash and timeout",
+            )),
+            name => ExpectedStatus::deserialize(name.into_deserializer()).map(Listed),
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::expected_statuses::ExpectedStatuses;
+use crate::report::first_line;
 
 /// The description of a crash that is not the process's own: no test crashes so.
 pub const KILLED_FROM_OUTSIDE: &str = "SIGKILL: killed from outside (out of memory?)";
@@ -226,8 +227,7 @@ impl Expectation {
             _ => None,
         };
         let is_known = |message: &String| {
-            let line = message.lines().next().unwrap_or_default();
-            self.message.as_ref().is_none_or(|known| known.is_match(line))
+            self.message.as_ref().is_none_or(|known| known.is_match(first_line(message)))
         };
         match self.statuses.is_skip() {
             true => status != ExpectedStatus::Pass,

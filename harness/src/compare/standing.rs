@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::log::events::TestResult;
-use crate::report;
+use crate::report::{self, first_line};
 use crate::verdict::{ExpectedStatus, Outcome, Verdict};
 
 /// The result of a test on a device in the runs of one side: the worst of them.
@@ -81,10 +81,8 @@ impl Standing {
 
 fn way(result: &TestResult) -> Way {
     let decisive = &result.decisive().outcome;
-    let wrong = |kind, text: &str| {
-        let first_line = text.lines().map(str::trim).find(|line| !line.is_empty());
-        Way::Wrong(kind, NUMBER.replace_all(first_line.unwrap_or_default(), "#").into())
-    };
+    let wrong =
+        |kind, text: &str| Way::Wrong(kind, NUMBER.replace_all(&first_line(text), "#").into());
     let may_pass =
         result.expected_status.as_ref().is_some_and(|known| known.contains(ExpectedStatus::Pass));
     match (result.verdict, decisive) {

@@ -39,7 +39,12 @@ impl ConfigError {
     /// A mistake that the TOML reader found in `text`, the contents of `file`.
     pub(super) fn from_toml(file: &Path, text: &str, error: &toml::de::Error) -> Self {
         let message = in_words_of_toml(error.message());
-        Self::Mistake(Box::new(Mistake::new(file, text, error.span(), message)))
+        Self::mistake(file, text, error.span().unwrap_or_default(), message)
+    }
+
+    /// A mistake in a part of `text`, the contents of `file`.
+    pub(super) fn mistake(file: &Path, text: &str, span: Range<usize>, message: String) -> Self {
+        Self::Mistake(Box::new(Mistake::new(file, text, span, message)))
     }
 }
 
@@ -58,8 +63,7 @@ pub struct Mistake {
 }
 
 impl Mistake {
-    fn new(file: &Path, text: &str, span: Option<Range<usize>>, message: String) -> Self {
-        let span = span.unwrap_or_default();
+    fn new(file: &Path, text: &str, span: Range<usize>, message: String) -> Self {
         let before = text.get(..span.start).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let source_line = text[line_start..].lines().next().unwrap_or_default();

@@ -13,9 +13,9 @@ use super::expectations::{Expectations, ExpectationsFile};
 /// The paths and the texts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ExpectationFiles {
-    /// Those in the executable.
+    /// The files in the executable.
     pub(super) builtin: Vec<(PathBuf, String)>,
-    /// Those on disk, in the order of their names.
+    /// The files on disk, in the order of their names.
     pub(crate) own: BTreeMap<PathBuf, String>,
 }
 

@@ -152,6 +152,12 @@ impl ExpectationsFile {
     pub(super) fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
         let mut file: Self = super::parse_toml(path, text)?;
         let written: WrittenFile = super::parse_toml(path, text)?;
+        for (keys, entry) in file.expect.iter().zip(&written.expect) {
+            if keys.message.is_some() && !keys.status.may_have_message() {
+                let problem = "`message` has no effect: only `fail` and `crash` have a message";
+                return Err(ConfigError::mistake(path, text, entry.span(), problem.to_owned()));
+            }
+        }
         let written = written.expect.into_iter().map(|entry| {
             let line = text[..entry.span().start].matches('\n').count() as u64 + 1;
             let WrittenKeys { status, reason, others: keys } = entry.into_inner();
@@ -220,8 +226,8 @@ impl Expectations {
         &self.written[self.written.len() - self.own..]
     }
 
-    /// Returns the part of the driver versions of an entry that is older than `version`. There is none if it is
-    /// not for one driver, or its versions are a pattern.
+    /// Returns the part of the driver versions of an entry that is older than `version`. There is none if they
+    /// are a pattern.
     pub(crate) fn older_than(
         &self,
         written: &WrittenExpectation,

@@ -30,7 +30,7 @@ impl LastDay {
 }
 
 impl Text for LastDay {
-    const EXPECTED: &str = "a day such as \"2027-03-01\"";
+    const EXPECTED: &str = "a day in quotes, such as \"2027-03-01\"";
 
     fn parse(text: &str) -> Result<Self, String> {
         let midnight = humantime::parse_rfc3339(&format!("{text}T00:00:00Z"));

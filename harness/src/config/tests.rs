@@ -506,6 +506,7 @@ fn an_expectation_allows_its_statuses_and_messages() {
         ("status = 'fail'\nmessage = 'more'", invalid(), Fail),
         ("status = 'fail'\nmessage = 'CL_OUT_OF_*'", invalid(), Fail),
         ("status = 'fail'\nmessage = '*'", failed(""), ExpectedFail),
+        ("status = 'fail'\nmessage = 'left: 1'", failed("\n \nleft: 1\nright: 2"), ExpectedFail),
         ("status = 'crash'\nmessage = 'SIGSEGV'", crashed(), ExpectedFail),
         ("status = 'crash'\nmessage = 'SIGABRT'", crashed(), Crash),
         ("status = ['fail', 'timeout']\nmessage = 'CL_*'", timed_out(), ExpectedFail),
@@ -1083,6 +1084,42 @@ fn mistakes_in_expectations() {
                 "  |",
                 "5 | ticket = ''",
                 "  |          ^^",
+            ],
+        ),
+        (
+            "[[expect]]\ntest = '*'\nstatus = ['flaky']\nreason = 'x'",
+            [
+                "expectations/pocl.toml:3:11: `flaky` stands alone: it is short for pass, fail, crash and timeout",
+                "  |",
+                "3 | status = ['flaky']",
+                "  |           ^^^^^^^",
+            ],
+        ),
+        (
+            "[[expect]]\ntest = '*'\nstatus = 'timeout'\nreason = 'x'\nmessage = 'CL_*'",
+            [
+                "expectations/pocl.toml:1:1: `message` has no effect: only `fail` and `crash` have a message",
+                "  |",
+                "1 | [[expect]]",
+                "  | ^^^^^^^^^^",
+            ],
+        ),
+        (
+            "[[expect]]\ntest = '*'\nstatus = 'fail'\nreason = 'x'\nuntil = 2027-03-01",
+            [
+                "expectations/pocl.toml:5:9: invalid type: map, expected a day in quotes, such as \"2027-03-01\"",
+                "  |",
+                "5 | until = 2027-03-01",
+                "  |         ^^^^^^^^^^",
+            ],
+        ),
+        (
+            "[[expect]]\ntest = '*'\nstatus = 'fail'\nreason = 'x'\ndriver-version = '22.3, <23'",
+            [
+                "expectations/pocl.toml:5:18: invalid range: `22.3` does not begin with `<`, `<=`, `=`, `>=` or `>`",
+                "  |",
+                "5 | driver-version = '22.3, <23'",
+                "  |                  ^^^^^^^^^^^",
             ],
         ),
         (

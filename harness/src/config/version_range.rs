@@ -78,7 +78,7 @@ impl Comparison {
 impl VersionRange {
     /// Returns whether a text is meant as a range.
     fn is_meant(text: &str) -> bool {
-        text.trim_start().starts_with(['<', '>', '='])
+        text.contains(['<', '>', '='])
     }
 
     /// Returns the range of exactly this version.
