@@ -40,11 +40,11 @@ pub enum ExpectCommand {
     Stale(StaleArguments),
     /// Change expectations/*.toml so that the runs are as expected.
     ///
-    /// Removes entries whose results all passed unexpectedly, or leaves them to older versions of the driver.
-    /// Adds an entry for each test, platform and driver version with another unexpected result: with its status,
+    /// Removes entries for a driver whose results all passed unexpectedly, or leaves them to older versions of the
+    /// driver. Entries with the status `skip` stay as they are. Adds an entry for each test, platform and driver version with another unexpected result: with its status,
     /// or `flaky` if attempts or runs differ, its message and its place. All other bytes of the files stay.
     ///
-    /// Nothing is taken from unfinished runs, and from results that a lost device may have caused.
+    /// Nothing is taken from unfinished runs (killed or cut short), and from results that a lost device may have caused.
     Update(UpdateArguments),
 }
 
@@ -98,7 +98,7 @@ pub fn expect(target: Target, command: &ExpectCommand) -> Result<ExitCode, AnyEr
         }
         ExpectCommand::Stale(StaleArguments { runs, place }) => {
             let config = place.config(target)?;
-            let logs = read_all(target, place, runs)?;
+            let logs = read_all(target, place, runs, "has only a part of its results")?;
             let stale = stale(&config.expectations, &logs);
             let line = |(entry, reason): &(&WrittenExpectation, String)| {
                 format!("{}: {:?}: {reason}\n", entry.place(), entry.keys["test"])
@@ -116,10 +116,7 @@ impl UpdateArguments {
     fn update(&self, target: Target) -> Result<ExitCode, AnyError> {
         let config = self.place.config(target)?;
         let file = config.file().ok_or("no configuration file, so no folder for expectations")?;
-        let logs = read_all(target, &self.place, &self.runs)?;
-        for log in logs.iter().filter(|log| !log.has_ended) {
-            status_line(&format!("note: run {} is unfinished and not used", log.header.run_id));
-        }
+        let logs = read_all(target, &self.place, &self.runs, "is not used")?;
         let paths: Vec<_> = registry::tests()?.iter().map(|test| test.path(target.home)).collect();
         let folder = file.with_file_name("expectations");
         let files = &config.expectation_files;
@@ -139,9 +136,19 @@ impl UpdateArguments {
     }
 }
 
-fn read_all(target: Target, place: &ReportPlace, runs: &[String]) -> Result<Vec<RunLog>, AnyError> {
+/// Reads stored runs. Says that an unfinished one has this effect.
+fn read_all(
+    target: Target,
+    place: &ReportPlace,
+    runs: &[String],
+    unfinished: &str,
+) -> Result<Vec<RunLog>, AnyError> {
     let folder = place.folder(target)?;
-    runs.iter().map(|run| read(&folder, run)).collect()
+    let logs: Vec<_> = runs.iter().map(|run| read(&folder, run)).collect::<Result<_, _>>()?;
+    for log in logs.iter().filter(|log| log.interrupted) {
+        status_line(&format!("note: run {} is unfinished and {unfinished}", log.header.run_id));
+    }
+    Ok(logs)
 }
 
 /// Reads a stored run. Says so if it has only a part of the tests.

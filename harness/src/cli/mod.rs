@@ -73,7 +73,7 @@ enum Command {
     /// List the stored runs, the newest last: id, time, state, duration, devices, and the number of
     /// results of each verdict.
     ///
-    /// The state is `done`, `cut short` (by Ctrl-C), `running`, or `unfinished` (killed).
+    /// The state is `done`, `cut short` (by Ctrl-C), `running`, or `killed`.
     Runs(runs::RunsArguments),
     /// Compare the expectations of the configuration with stored runs. Needs no device.
     #[command(subcommand, after_help = expect::EXAMPLES)]
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn the_commands_of_stored_runs_are_explained() {
-        for (name, words) in [("runs", "`unfinished` (killed)"), ("report", "Needs no device.")] {
+        for (name, words) in [("runs", "`running`, or `killed`"), ("report", "Needs no device.")] {
             let mut command = CommandLine::command();
             let command = command.find_subcommand_mut(name).unwrap();
             let help = command.render_long_help().to_string();

@@ -37,7 +37,7 @@ fn row(run: &Path) -> Vec<String> {
     };
     let state = match &log {
         _ if store::is_running(run) => "running",
-        log if !log.has_ended => "unfinished",
+        log if !log.has_ended => "killed",
         log if log.interrupted => "cut short",
         _ => "done",
     };

@@ -57,7 +57,7 @@ impl Side {
         let mut side = Self::default();
         for path in logs {
             let log = RunLog::read(path)?;
-            if !anyway && (log.interrupted || !log.has_ended) {
+            if !anyway && log.interrupted {
                 return Err(SideError::Unfinished(path.clone()));
             }
             side.add(&log);

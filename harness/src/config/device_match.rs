@@ -84,16 +84,13 @@ impl DeviceMatch {
         })
     }
 
-    /// Returns the part of the driver versions that is older than `version`. There is none if the conditions
-    /// are not for one driver, or the versions are a pattern.
+    /// Returns the part of the driver versions that is older than `version`. There is none if the versions are a
+    /// pattern.
     pub(super) fn older_than(&self, version: &VersionNumbers) -> Option<VersionRange> {
-        let Self { id, platform, device, vendor, driver_version, .. } = self;
-        let is_for_one_driver =
-            id.is_some() || platform.is_some() || device.is_some() || vendor.is_some();
-        match driver_version {
+        match &self.driver_version {
             Some(VersionPattern::Range(range)) => range.older_than(version),
-            None if is_for_one_driver => VersionRange::default().older_than(version),
-            _ => None,
+            Some(VersionPattern::Name(_)) => None,
+            None => VersionRange::default().older_than(version),
         }
     }
 

@@ -183,7 +183,7 @@ fn a_killed_run_is_reported() {
             assert!(file.is_file(), "{}", file.display());
         }
         let listed = output(self::command(folder.path(), &["runs"]));
-        assert!(text(&listed.stdout).contains(" unfinished "), "{}", text(&listed.stdout));
+        assert!(text(&listed.stdout).contains(" killed "), "{}", text(&listed.stdout));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Changes the expectations so that the results of stored runs are as expected.
 //!
-//! An entry is removed, or left to older versions of the driver, if each result for which it counts passed
-//! unexpectedly. Each other unexpected result gets an entry for its test, platform and driver version at the
+//! An entry that names a driver is removed, or left to older versions of the driver, if each result for which it
+//! counts passed unexpectedly. Each other unexpected result gets an entry for its test, platform and driver version at the
 //! end of a file, where it counts. Since the results are judged anew by the changed expectations, a second
 //! update changes nothing.
 
@@ -53,7 +53,7 @@ impl Edit<'_> {
     }
 }
 
-/// Changes the expectations by the results of runs. `folder` is the folder of the files, `tests` are all tests of
+/// Changes the expectations by the results of runs that came to their end. `folder` is the folder of the files, `tests` are all tests of
 /// this executable.
 ///
 /// # Errors
@@ -66,10 +66,12 @@ pub(crate) fn update(
     tests: &[String],
     now: SystemTime,
 ) -> Result<Updated, AnyError> {
-    let in_runs: HashSet<&str> =
-        logs.iter().flat_map(|log| &log.results).map(|result| result.test_and_device().0).collect();
+    let logs: Vec<_> = logs.iter().filter(|log| !log.interrupted).collect();
+    let results = logs.iter().flat_map(|log| &log.results);
+    let in_runs: HashSet<&str> = results.map(|result| result.test_and_device().0).collect();
     let absent: Vec<_> = tests.iter().filter(|test| !in_runs.contains(test.as_str())).collect();
-    let observed: Vec<_> = logs.iter().enumerate().flat_map(Observed::all).collect();
+    let observed: Vec<_> =
+        logs.iter().enumerate().flat_map(|(run, log)| Observed::all(run, log)).collect();
     let mut updated = Updated { files: files.clone(), changes: Vec::new() };
     let mut added = HashSet::new();
     loop {
@@ -118,11 +120,11 @@ impl Updated {
                 let shown: Vec<_> =
                     keys.iter().map(|(key, value)| format!("\n  {key} = {value}")).collect();
                 let change = format!("{} added:{}", path.display(), shown.concat());
-                (path.clone(), Some(edit::append(text, &keys)), change)
+                (path.clone(), edit::append(text, &keys), change)
             }
         };
         let text = text.ok_or_else(|| {
-            format!("{}: cannot be changed: write the entry as [[expect]]", path.display())
+            format!("{}: cannot be changed: write its entries as [[expect]]", path.display())
         })?;
         own.insert(path, text);
         self.changes.push(change);
@@ -231,14 +233,13 @@ impl<'a, 'l> State<'a, 'l> {
     /// file named after the device.
     fn file_for(&self, members: &[&Observed<'_>]) -> PathBuf {
         let own = self.expectations.own();
-        let names_driver = |written: &&WrittenExpectation| {
-            DRIVER_KEYS.iter().any(|key| written.keys.contains_key(*key))
-        };
         let files = members.iter().flat_map(|observed| {
             let for_device = self.for_runs[observed.run].on(observed.device_id);
             let of_test = for_device.matches(observed.test).into_iter();
             let of_test = of_test.filter(|found| !matches!(found.effect, Effect::Excluded(_)));
-            of_test.map(|found| found.written).chain(for_device.entries().filter(names_driver))
+            of_test
+                .map(|found| found.written)
+                .chain(for_device.entries().filter(|written| names_driver(written)))
         });
         let own_files = files.filter(|written| own.iter().any(|own| own.number == written.number));
         let last = own_files.max_by_key(|written| written.number);
@@ -247,12 +248,19 @@ impl<'a, 'l> State<'a, 'l> {
     }
 }
 
-/// Returns whether all results for which an entry counts passed, and should not. An entry for several tests needs
-/// a run without a filter.
+/// Returns whether an entry has a condition that names a driver.
+fn names_driver(written: &WrittenExpectation) -> bool {
+    DRIVER_KEYS.iter().any(|key| written.keys.contains_key(*key))
+}
+
+/// Returns whether all results for which an entry counts passed, and should not. The entry must name a driver,
+/// since other drivers than those of the runs may need it otherwise. An entry for several tests needs a run without
+/// a filter.
 fn is_outdated(written: &WrittenExpectation, uses: &[&Observed<'_>]) -> bool {
     let passed = BTreeSet::from([ExpectedStatus::Pass]);
     let is_for_one_test = !written.keys["test"].contains(['*', '?', '[', '{', '\\']);
-    !written.status.contains(ExpectedStatus::Pass)
+    names_driver(written)
+        && !written.status.contains(ExpectedStatus::Pass)
         && !written.status.is_skip()
         && uses.iter().all(|observed| observed.statuses() == passed)
         && (is_for_one_test || uses.iter().any(|observed| observed.log.header.filter.is_empty()))
@@ -280,7 +288,9 @@ fn reason(wrong: &TestResult) -> String {
     let place = place.or(wrong.source.as_ref());
     let at =
         place.map_or_else(String::new, |Location { file, line }| format!(", at {file}:{line}"));
-    format!("{}{at}", first_line(&message))
+    let line = first_line(&message);
+    let text = if line.is_empty() { "It fails" } else { &line };
+    format!("{text}{at}")
 }
 
 #[cfg(test)]

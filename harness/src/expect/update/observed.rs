@@ -30,13 +30,11 @@ pub(super) struct EntryFor<'a> {
 }
 
 impl<'a> Observed<'a> {
-    /// The results of a run; none of a run that is unfinished. Nothing is known from a result that a lost device
+    /// The results of a run. Nothing is known from a result that a lost device
     /// may have caused, and from a test that was not run. A test that was skipped has no result.
-    pub(super) fn all((run, log): (usize, &'a RunLog)) -> Vec<Self> {
+    pub(super) fn all(run: usize, log: &'a RunLog) -> Vec<Self> {
         let is_result = |result: &&TestResult| {
-            log.has_ended
-                && !result.is_of_worker()
-                && !matches!(result.verdict, Verdict::Skip | Verdict::Ignored)
+            !result.is_of_worker() && !matches!(result.verdict, Verdict::Skip | Verdict::Ignored)
         };
         let observed = |result: &'a TestResult| {
             let (test, device_id) = result.test_and_device();

@@ -50,7 +50,7 @@ fn updated(files: &[(&str, &str)], logs: &[RunLog]) -> Vec<(String, String)> {
     let second = update();
     assert!(second.changes.is_empty(), "{:?}", second.changes);
     let expectations = project.config().unwrap().expectations;
-    for log in logs.iter().filter(|log| log.has_ended && log.lost.is_empty()) {
+    for log in logs.iter().filter(|log| !log.interrupted && log.lost.is_empty()) {
         let for_run = RunExpectations::new(&expectations, log);
         for result in log.results.iter().filter(|result| result.verdict != Verdict::NotRun) {
             let (test, device) = result.test_and_device();
@@ -95,7 +95,7 @@ fn one_of_four_entries_changes_and_all_other_bytes_stay() {
     let narrowed = FOUR.replace(platform, &format!("{platform}driver-version = \"<3.1\"\n"));
     assert_eq!(passes, narrowed);
 
-    let of_version = FOUR.replace("platform='PoCL'", "driver-version=' =3.1 '");
+    let of_version = FOUR.replace("platform='PoCL'", "platform='PoCL'\ndriver-version=' =3.1 '");
     let passes = updated_file(&of_version, &[run_of_four(Outcome::Passed)]);
     let (before, rest) = of_version.split_once("[[expect]]\ntest = 's::b'").unwrap();
     let (_, after) = rest.split_once("b'''\n").unwrap();
@@ -128,6 +128,10 @@ fn an_unexpected_result_gets_an_entry_with_its_status_reason_and_place() {
         (order_dependent("s::t@d", crashed()), entry(pocl, "\"flaky\"", "\"SIGSEGV\"")),
         (rounds(0), entry(pocl, "\"crash\"", "\"SIGSEGV\"")),
         (rounds(2), entry(pocl, "\"flaky\"", "\"SIGSEGV\"")),
+        (
+            result("s::t@d", Outcome::Failed { message: "\n".to_owned(), location: None }),
+            entry(pocl, "\"fail\"", "\"It fails\""),
+        ),
         (result("s::t@host", failed()), entry("id = \"host\"", "\"fail\"", assertion)),
     ];
     for (result, expected) in cases {
@@ -162,7 +166,7 @@ fn an_unexpected_result_gets_an_entry_with_its_status_reason_and_place() {
 #[test]
 fn nothing_is_taken_from_what_is_not_known() {
     let results = || vec![result("s::t@d", failed()), result("s::u@d", Outcome::Passed)];
-    let known = "[[expect]]\ntest = 's::u'\nstatus = 'fail'\nreason = 'x'\n";
+    let known = "[[expect]]\ntest = 's::u'\nplatform = 'PoCL'\nstatus = 'fail'\nreason = 'x'\n";
     let lost = DeviceLost {
         device: "d".to_owned(),
         reason: "gone".to_owned(),
@@ -171,7 +175,7 @@ fn nothing_is_taken_from_what_is_not_known() {
     };
     let not_run = |test| result(test, Outcome::NotRun { reason: "Ctrl-C".to_owned() });
     for log in [
-        RunLog { has_ended: false, ..log(results()) },
+        RunLog { interrupted: true, ..log(results()) },
         RunLog { lost: vec![lost], ..log(results()) },
         log(vec![not_run("s::t@d"), not_run("s::u@d")]),
     ] {
@@ -187,7 +191,7 @@ fn nothing_is_taken_from_what_is_not_known() {
 #[test]
 fn an_entry_goes_if_all_its_results_passed() {
     let entry = |test: &str, more: &str| {
-        format!("[[expect]]\ntest = '{test}'\nstatus = 'fail'\nreason = 'x'\n{more}")
+        format!("[[expect]]\ntest = '{test}'\n{more}status = 'fail'\nreason = 'x'\n")
     };
     let exception = "\n[[expect]]\ntest = \"s::a\"\nplatform = \"PoCL\"\ndriver-version = \"=3.1\"\n\
         status = \"pass\"\nreason = \"It passes.\"\n";
@@ -199,11 +203,15 @@ fn an_entry_goes_if_all_its_results_passed() {
     let not_all_run = log(vec![passes("s::a@d"), result("s::b@d", not_run)]);
     let mut filtered = log(vec![passes("s::a@d")]);
     filtered.header.filter = vec!["s::a".to_owned()];
-    let (all, a) = (entry("s::?", ""), entry("s::a", ""));
+    let (all, a) = (entry("s::?", "vendor = '*'\n"), entry("s::a", "id = '*'\n"));
     let with_exception = |text: &str| format!("{text}{exception}");
-    let of_versions = |range: &str| entry("s::a", &format!("driver-version = {range}\n"));
+    let with_absent = entry("s::{a,never_run}", "platform = 'PoCL'\n");
+    let of_all_drivers = entry("s::a", "driver-version = '>=3.0, <4'\n");
+    let of_versions =
+        |range: &str| entry("s::a", &format!("platform = 'PoCL'\ndriver-version = {range}\n"));
+    let only = |text: &str| text.replace("'*'\n", "'*'\ndriver-version = '3.*'\n");
     for (text, log, expected) in [
-        (all.clone(), &both, String::new()),
+        (only(&all), &both, String::new()),
         (of_versions("'=3.1'"), &both, String::new()),
         (of_versions("'3.*'"), &both, String::new()),
         (of_versions("'>=3.0, <4'"), &both, of_versions("\">=3.0, <3.1\"")),
@@ -212,14 +220,25 @@ fn an_entry_goes_if_all_its_results_passed() {
         (all.clone(), &elsewhere, with_exception(&all)),
         (all.clone(), &not_all_run, with_exception(&all)),
         (all.clone(), &filtered, with_exception(&all)),
-        (a.clone(), &filtered, String::new()),
+        (only(&a), &filtered, String::new()),
         // Another entry appears below the first.
-        (format!("{all}{a}"), &both, String::new()),
+        (only(&format!("{all}{a}")), &both, String::new()),
         // A test of this executable is in no run.
-        (entry("s::{a,never_run}", ""), &both, with_exception(&entry("s::{a,never_run}", ""))),
+        (with_absent.clone(), &both, with_exception(&with_absent)),
+        // Entries that other drivers may need.
+        (entry("s::a", ""), &filtered, with_exception(&entry("s::a", ""))),
+        (
+            entry("s::a", "type = 'cpu'\n"),
+            &filtered,
+            with_exception(&entry("s::a", "type = 'cpu'\n")),
+        ),
+        (of_all_drivers.clone(), &filtered, with_exception(&of_all_drivers)),
     ] {
         assert_eq!(updated_file(&text, std::slice::from_ref(log)), expected, "{text}");
     }
+    // A run that was cut short does not have the other test.
+    let cut = RunLog { interrupted: true, ..log(vec![result("s::never_run@d", failed())]) };
+    assert_eq!(updated_file(&with_absent, &[cut, both]), with_exception(&with_absent));
 }
 
 #[test]
