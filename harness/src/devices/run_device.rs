@@ -7,6 +7,11 @@ use serde::{Deserialize, Serialize};
 /// The device part of the id of a test that needs none.
 pub const HOST: &str = "host";
 
+/// Returns the id of a device on its host: without the `%HOST` of a merged run of several hosts.
+pub(crate) fn without_host(id: &str) -> &str {
+    id.split_once('%').map_or(id, |(id, _)| id)
+}
+
 /// A device under test, with the platform that it belongs to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunDevice {

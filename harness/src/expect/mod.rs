@@ -7,7 +7,7 @@ pub(crate) mod update;
 use std::collections::HashMap;
 
 use crate::config::{DeviceExpectations, Expectations};
-use crate::devices::run_device::RunDevice;
+use crate::devices::run_device::{RunDevice, without_host};
 use crate::log::read::RunLog;
 
 /// The expectations for each device of a run, by its id.
@@ -18,7 +18,10 @@ pub(crate) struct RunExpectations<'a> {
 
 impl<'a> RunExpectations<'a> {
     pub(crate) fn new(expectations: &'a Expectations, log: &'a RunLog) -> Self {
-        let of_device = |device: &'a RunDevice| (&*device.id, expectations.for_device(device));
+        let of_device = |device: &'a RunDevice| {
+            let on_host = RunDevice { id: without_host(&device.id).to_owned(), ..device.clone() };
+            (&*device.id, expectations.for_device(&on_host))
+        };
         let devices = log.header.devices.iter().map(of_device).collect();
         Self { devices, host: expectations.for_host() }
     }

@@ -18,6 +18,7 @@ use indexmap::IndexMap;
 use self::observed::{EntryFor, Observed};
 use super::RunExpectations;
 use crate::config::{Effect, ExpectationFiles, Expectations, WrittenExpectation};
+use crate::devices::run_device::without_host;
 use crate::expected_statuses::ExpectedStatuses;
 use crate::log::events::TestResult;
 use crate::log::read::RunLog;
@@ -243,7 +244,7 @@ impl<'a, 'l> State<'a, 'l> {
         });
         let own_files = files.filter(|written| own.iter().any(|own| own.number == written.number));
         let last = own_files.max_by_key(|written| written.number);
-        let name = || format!("{}.toml", file_name(members[0].device_id));
+        let name = || format!("{}.toml", file_name(without_host(members[0].device_id)));
         last.map_or_else(|| self.folder.join(name()), |written| PathBuf::from(&written.file))
     }
 }

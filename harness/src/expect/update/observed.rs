@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::config::{VersionNumbers, VersionRange};
-use crate::devices::run_device::{HOST, RunDevice};
+use crate::devices::run_device::{HOST, RunDevice, without_host};
 use crate::log::events::TestResult;
 use crate::log::read::RunLog;
 use crate::verdict::{Expectation, ExpectedStatus, Verdict, judge};
@@ -39,7 +39,8 @@ impl<'a> Observed<'a> {
         let observed = |result: &'a TestResult| {
             let (test, device_id) = result.test_and_device();
             let device = log.header.devices.iter().find(|device| device.id == device_id);
-            let is_known = !log.is_suspect(result) && (device.is_some() || device_id == HOST);
+            let is_known =
+                !log.is_suspect(result) && (device.is_some() || without_host(device_id) == HOST);
             let attempts = result.earlier.iter().chain([result]).filter(|attempt| {
                 is_known
                     && attempt.outcome.status().is_some()

@@ -242,6 +242,23 @@ fn an_entry_goes_if_all_its_results_passed() {
 }
 
 #[test]
+fn a_device_of_a_merged_run_is_that_of_its_host() {
+    let [one, other] = ["d%one", "d%other"].map(|id| device(id, "PoCL"));
+    let results = vec![
+        result("s::a@d%one", failed()),
+        result("s::a@d%other", failed()),
+        result("s::b@host%one", failed()),
+    ];
+    let run = run_log(vec![one, other], results, Duration::ZERO);
+    let known = "[[expect]]\ntest = 's::a'\nid = 'd'\nstatus = 'fail'\nreason = 'x'\n";
+    let added = "[[expect]]\ntest = \"s::b\"\nid = \"host\"\nstatus = \"fail\"\n\
+        reason = 'assertion failed: \"a\", at suites/src/s.rs:41'\n";
+    let after = updated(&[("expectations/a.toml", known)], &[run]);
+    let expected = [("a.toml", known), ("host.toml", added)];
+    assert_eq!(after, expected.map(|(name, text)| (name.to_owned(), text.to_owned())));
+}
+
+#[test]
 fn a_new_entry_comes_where_it_counts() {
     let of = |platform: &str| {
         format!(
