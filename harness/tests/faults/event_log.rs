@@ -184,6 +184,9 @@ fn a_killed_run_is_reported() {
         }
         let listed = output(self::command(folder.path(), &["runs"]));
         assert!(text(&listed.stdout).contains(" killed "), "{}", text(&listed.stdout));
+        let stale = output(self::command(folder.path(), &["expect", "stale", "latest"]));
+        let note = "is unfinished and has only a part of its results";
+        assert!(text(&stale.stderr).contains(note), "{}", text(&stale.stderr));
     }
 }
 
