@@ -1,11 +1,13 @@
 //! Unfinished runs that go on.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use clap::Parser;
 
 use super::run::RunArguments;
 use super::{Command, CommandLine};
+use crate::config::WrittenExpectation;
 use crate::log::device_record::DeviceRecord;
 use crate::log::run_header::RunHeader;
 use crate::log::store::{self, Place};
@@ -82,6 +84,7 @@ pub fn of_shard(
     place: &Place,
     run: &Run<'_>,
     header: &RunHeader,
+    expectations: &[WrittenExpectation],
     now: &RunArguments,
 ) -> Option<Result<Unfinished, String>> {
     let log = store::latest(&place.folder).ok()??;
@@ -108,30 +111,40 @@ pub fn of_shard(
     } else if !has_same_tests {
         other("other tests")
     } else {
-        differences(&unfinished, run, header).into_iter().next()
+        differences(&unfinished, run, header, expectations).into_iter().next()
     };
     Some(reason.map_or(Ok(unfinished), Err))
 }
 
-/// The differences from the run so far.
-pub fn differences(unfinished: &Unfinished, run: &Run<'_>, header: &RunHeader) -> Vec<String> {
+/// The differences from the run so far. `expectations` are those of now.
+pub fn differences(
+    unfinished: &Unfinished,
+    run: &Run<'_>,
+    header: &RunHeader,
+    expectations: &[WrittenExpectation],
+) -> Vec<String> {
     let devices = run.plan.devices.iter().zip(&run.devices);
     let devices: Vec<DeviceRecord> =
         devices.map(|(device, config)| DeviceRecord::new(device, &config.settings)).collect();
-    unfinished.differences(header, &devices)
+    unfinished.differences(header, &devices, expectations)
 }
 
-/// The state of the entries of a plan, all of which the run has.
-pub fn so_far(unfinished: &Unfinished, plan: &Plan) -> SoFar {
+/// The state of the entries of a plan.
+pub fn so_far(unfinished: &mut Unfinished, plan: &Plan) -> SoFar {
     let mut so_far = SoFar::nothing(plan);
+    let ids: HashSet<String> = plan.entries.iter().map(|entry| plan.id(entry)).collect();
+    so_far.leaves_tests = unfinished.left().any(|id| !ids.contains(id));
     for (position, entry) in plan.entries.iter().enumerate() {
-        let Some((test, execution)) = unfinished.planned(&plan.id(entry)) else { continue };
+        let id = plan.id(entry);
+        let Some((test, execution)) = unfinished.planned(&id) else { continue };
         so_far.tests[position] = test;
         so_far.attempts[position] = execution.attempts;
         if execution.has_ended {
             so_far.ended.insert(position);
         } else if execution.takes_machine_down() {
             so_far.deadly.push(position);
+        } else if let Some(attempts) = unfinished.went_wrong(&id) {
+            so_far.went_wrong.insert(position, attempts);
         }
     }
     so_far

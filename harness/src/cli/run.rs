@@ -13,7 +13,7 @@ use super::resume;
 use super::selection::Selection;
 use super::shard::{ChosenShard, ShardArguments};
 use super::test_set::TestSet;
-use crate::config::{Contexts, DEFAULT_PROFILE, TimeoutFactor, time_limit};
+use crate::config::{Contexts, DEFAULT_PROFILE, TimeoutFactor, WrittenExpectation, time_limit};
 use crate::devices::TestDevice;
 use crate::log::read::RunLog;
 use crate::log::run_header::{RunCommand, RunHeader};
@@ -75,8 +75,8 @@ pub struct RunArguments {
         ],
     )]
     resume: Option<String>,
-    /// Go on even if the executable, the devices or the versions of drivers are others. The log has the
-    /// differences.
+    /// Go on even if the executable, the devices, the versions of drivers, the settings or the expectations
+    /// are others. The log has the differences.
     #[arg(long, requires = "resume")]
     anyway: bool,
     #[command(flatten)]
@@ -270,17 +270,18 @@ fn execute(
         is_full: selection.is_full() && !plan.lacks_devices(),
     };
     let header = || RunHeader::new(&target, &setup, &run, command.clone());
-    let resumed = match unfinished {
-        Some(unfinished) => Some(arguments.accept(unfinished, &run, &header())?),
+    let expectations = setup.config.expectations.written();
+    let mut resumed = match unfinished {
+        Some(unfinished) => Some(arguments.accept(unfinished, &run, &header(), expectations)?),
         None if shard.is_some() && !arguments.has_rounds() => {
-            arguments.unfinished_shard(&place, &run, &header())
+            arguments.unfinished_shard(&place, &run, &header(), expectations)
         }
         None => None,
     };
-    if let Some(resumed) = &resumed {
+    if let Some(resumed) = &mut resumed {
         place = resume::place(&resumed.unfinished)?;
         run.seed = resumed.unfinished.header.seed;
-        run.so_far = resume::so_far(&resumed.unfinished, &plan);
+        run.so_far = resume::so_far(&mut resumed.unfinished, &plan);
         status_line(&resumed.unfinished.to_string());
     }
     let folder = place.run_folder();
@@ -365,8 +366,9 @@ impl RunArguments {
         unfinished: Unfinished,
         run: &Run<'_>,
         header: &RunHeader,
+        expectations: &[WrittenExpectation],
     ) -> Result<ResumedRun, AnyError> {
-        let differences = resume::differences(&unfinished, run, header);
+        let differences = resume::differences(&unfinished, run, header, expectations);
         if differences.is_empty() || self.anyway {
             return Ok(ResumedRun { unfinished, differences });
         }
@@ -384,8 +386,9 @@ impl RunArguments {
         place: &Place,
         run: &Run<'_>,
         header: &RunHeader,
+        expectations: &[WrittenExpectation],
     ) -> Option<ResumedRun> {
-        match resume::of_shard(place, run, header, self)? {
+        match resume::of_shard(place, run, header, expectations, self)? {
             Ok(unfinished) => Some(ResumedRun { unfinished, differences: Vec::new() }),
             Err(reason) => {
                 let folder = place.folder.display();

@@ -1,6 +1,6 @@
 //! A run that was killed or cut short, as far as it is needed to go on with it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, Write};
@@ -8,11 +8,14 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::device_record::DeviceRecord;
+use serde_json::Value;
+
+use super::device_record::{DeviceRecord, SettingsRecord};
 use super::events::{Event, Started, TestName, TestResult};
 use super::lines::Lines;
 use super::read::{ReadError, Sum};
 use super::run_header::RunHeader;
+use crate::config::WrittenExpectation;
 use crate::verdict::Verdict;
 
 /// The number of times that a test may be running when its run is cut short.
@@ -39,6 +42,7 @@ pub(crate) struct Unfinished {
 /// The executions of the tests of a run.
 #[derive(Default)]
 struct Executions {
+    expectations: Vec<WrittenExpectation>,
     devices: Vec<DeviceRecord>,
     /// The list of tests: their paths.
     tests: Vec<String>,
@@ -95,9 +99,26 @@ impl Unfinished {
         self.executions.planned.get(id).copied()
     }
 
+    /// The attempts of a test whose last one went wrong and was to be repeated when the run was cut short.
+    pub fn went_wrong(&mut self, id: &str) -> Option<Vec<TestResult>> {
+        let mut last = self.sum.result(id).clone();
+        if !last.repeated || last.verdict.is_as_expected() {
+            return None;
+        }
+        let mut attempts = std::mem::take(&mut last.earlier);
+        attempts.push(last);
+        Some(attempts)
+    }
+
     /// The ids of the planned tests.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = &str> {
         self.executions.planned.keys().map(String::as_str)
+    }
+
+    /// The ids of the planned tests that have no last result.
+    pub fn left(&self) -> impl Iterator<Item = &str> {
+        let planned = self.executions.planned.iter();
+        planned.filter(|(_, (_, execution))| !execution.has_ended).map(|(id, _)| id.as_str())
     }
 
     /// Returns whether the run has begun with its tests. Before, its log may lack a part of the plan.
@@ -128,8 +149,13 @@ impl Unfinished {
         Ok(log)
     }
 
-    /// The differences of this machine and executable from those of the run, a line each.
-    pub fn differences(&self, executable: &RunHeader, devices: &[DeviceRecord]) -> Vec<String> {
+    /// The differences of this machine, executable and configuration from those of the run, a line each.
+    pub fn differences(
+        &self,
+        executable: &RunHeader,
+        devices: &[DeviceRecord],
+        expectations: &[WrittenExpectation],
+    ) -> Vec<String> {
         let mut differences = Vec::new();
         let identity = |header: &RunHeader| (header.build_id.clone(), header.versions.clone());
         if identity(&self.header) != identity(executable) {
@@ -152,6 +178,12 @@ impl Unfinished {
         }
         let new = now.keys().filter(|name| !before.contains_key(*name));
         differences.extend(new.map(|name| format!("the device {name} is new")));
+        if let [Some(before), Some(now)] =
+            [&self.header, executable].map(|header| &header.host_settings)
+        {
+            differences.extend(changed_settings("a test without a device", before, now));
+        }
+        differences.extend(changed_expectations(&self.executions.expectations, expectations));
         differences
     }
 
@@ -165,8 +197,49 @@ impl Unfinished {
     }
 }
 
+/// The differences of two lists of expectations, wherever their files are.
+fn changed_expectations(before: &[WrittenExpectation], now: &[WrittenExpectation]) -> Vec<String> {
+    let content = |entry: &WrittenExpectation| {
+        (entry.keys.clone(), entry.status.clone(), entry.reason.clone())
+    };
+    let [before_content, now_content] =
+        [before, now].map(|entries| entries.iter().map(content).collect::<Vec<_>>());
+    if before_content == now_content {
+        return Vec::new();
+    }
+    let gone = before.iter().filter(|entry| !now_content.contains(&content(entry)));
+    let gone = gone.map(|entry| format!("the expectation of {} is not there", entry.place()));
+    let new = now.iter().filter(|entry| !before_content.contains(&content(entry)));
+    let new = new.map(|entry| format!("the expectation of {} is new", entry.place()));
+    let mut differences: Vec<String> = gone.chain(new).collect();
+    if differences.is_empty() {
+        differences.push("the expectations have another order or number".to_owned());
+    }
+    differences
+}
+
+/// The differences of the settings of a device, or of the tests without one.
+fn changed_settings(name: &str, before: &SettingsRecord, now: &SettingsRecord) -> Vec<String> {
+    let fields = |settings: &SettingsRecord| match serde_json::to_value(settings) {
+        Ok(Value::Object(fields)) => fields,
+        settings => unreachable!("settings are a table of plain data: {settings:?}"),
+    };
+    let [before, now] = [before, now].map(fields);
+    let names: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
+    let changed = names.into_iter().filter(|field| before.get(*field) != now.get(*field));
+    let text = |value: Option<&Value>| value.map_or_else(|| "none".to_owned(), Value::to_string);
+    changed
+        .map(|field| {
+            let [before, now] = [&before, &now].map(|fields| text(fields.get(field)));
+            format!("{name} has the setting {field} {now}, and not {before}")
+        })
+        .collect()
+}
+
 /// The differences of two records of a device.
 fn changes(name: &str, before: &DeviceRecord, now: &DeviceRecord) -> Vec<String> {
+    let name = format!("the device {name}");
+    let settings = changed_settings(&name, &before.settings, &now.settings);
     let (before, now) = (&before.device, &now.device);
     let values = [
         ("id", &before.id, &now.id),
@@ -176,16 +249,14 @@ fn changes(name: &str, before: &DeviceRecord, now: &DeviceRecord) -> Vec<String>
     ];
     let changed = values.into_iter().filter(|(_, before, now)| before != now);
     changed
-        .map(|(what, before, now)| {
-            format!("the device {name} has the {what} {now:?}, and not {before:?}")
-        })
+        .map(|(what, before, now)| format!("{name} has the {what} {now:?}, and not {before:?}"))
+        .chain(settings)
         .collect()
 }
 
 impl fmt::Display for Unfinished {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let planned = self.executions.planned.values();
-        let left = planned.filter(|(_, execution)| !execution.has_ended).count();
+        let left = self.left().count();
         let (id, all) = (&self.header.run_id, self.executions.planned.len());
         write!(f, "the run {id} goes on: {left} of {all} tests are left")
     }
@@ -194,6 +265,7 @@ impl fmt::Display for Unfinished {
 impl Executions {
     fn add(&mut self, event: &Event) {
         match event {
+            Event::Expectation(expectation) => self.expectations.push(expectation.clone()),
             Event::Device(record) => self.devices.push((**record).clone()),
             Event::Plan(part) => {
                 self.tests.extend(part.tests.iter().map(|test| test.path.clone()));
@@ -252,12 +324,11 @@ mod tests {
 
     use super::*;
     use crate::config::{Contexts, Leaks, Leftovers};
-    use crate::log::device_record::SettingsRecord;
     use crate::log::events::{End, Resumed};
     use crate::log::plan::{PlannedDevice, PlannedTest, PlannedTests};
     use crate::log::sample::{device, header, result};
     use crate::shard::{Shard, ShardRule};
-    use crate::verdict::Outcome;
+    use crate::verdict::{ExpectedStatus, Outcome};
 
     fn record(id: &str) -> DeviceRecord {
         DeviceRecord {
@@ -385,6 +456,37 @@ mod tests {
     }
 
     #[test]
+    fn attempts_that_went_wrong_and_were_to_be_repeated_are_kept() {
+        let crashed = || Outcome::Crashed { how: "SIGSEGV".to_owned() };
+        let attempt = |number, outcome, repeated| {
+            let result = TestResult { attempt: number, repeated, ..result("s::a@d", outcome) };
+            Event::Finished(Box::new(result))
+        };
+        let first = || vec![start(1, 1), attempt(1, crashed(), true)];
+        let cases = [
+            ("running", vec![start(1, 1)], None),
+            ("the last result", vec![start(1, 1), attempt(1, crashed(), false)], None),
+            ("to be repeated", first(), Some(vec![1])),
+            ("running again", [first(), vec![start(1, 2)]].concat(), Some(vec![1])),
+            (
+                "wrong again",
+                [first(), vec![start(1, 2), attempt(2, crashed(), true)]].concat(),
+                Some(vec![1, 2]),
+            ),
+            (
+                "passed",
+                [first(), vec![start(1, 2), attempt(2, Outcome::Passed, false)]].concat(),
+                None,
+            ),
+        ];
+        for (case, events, expected) in cases {
+            let found = read(&events).expect("no end").went_wrong("s::a@d");
+            let numbers = found.map(|found| found.iter().map(|attempt| attempt.attempt).collect());
+            assert_eq!(numbers, expected, "{case}");
+        }
+    }
+
+    #[test]
     fn a_run_is_over_with_an_end_that_was_not_interrupted() {
         assert!(read(&[end(false)]).is_none());
         assert!(read(&[end(true), resumed(), end(false)]).is_none());
@@ -423,7 +525,7 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let file = folder.path().join("events.jsonl");
             write(&file, &head(before));
-            Unfinished::read(&file).unwrap().expect("no end").differences(now, devices)
+            Unfinished::read(&file).unwrap().expect("no end").differences(now, devices, &[])
         };
         let build = |id: &str| RunHeader { build_id: Some(id.to_owned()), ..header(Vec::new()) };
         let same = || differences(build("1"), &build("1"), &[record("d")]);
@@ -446,5 +548,56 @@ mod tests {
         let shard = Some(Shard { index: 1, total: 2, rule: ShardRule::Hash });
         let before = RunHeader { shard, ..build("1") };
         assert_eq!(differences(before, &build("1"), &moved), [""; 0]);
+    }
+
+    #[test]
+    fn differences_name_the_settings_and_the_expectations() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("events.jsonl");
+        let expectation = |number: u32, test: &str| WrittenExpectation {
+            number,
+            file: "a.toml".to_owned(),
+            line: u64::from(number) * 10,
+            keys: BTreeMap::from([("test".to_owned(), test.to_owned())]),
+            status: ExpectedStatus::Fail.into(),
+            reason: "bug 7".to_owned(),
+        };
+        let before = [expectation(1, "s::a"), expectation(2, "s::b")];
+        let host = RunHeader { host_settings: Some(record("d").settings), ..header(Vec::new()) };
+        let mut events = head(host.clone());
+        events.splice(1..1, before.clone().map(Event::Expectation));
+        write(&file, &events);
+        let unfinished = Unfinished::read(&file).unwrap().expect("no end");
+        let differences = |now: &RunHeader, device: DeviceRecord, entries: &[_]| {
+            unfinished.differences(now, &[device], entries)
+        };
+        let moved = before.clone().map(|entry| WrittenExpectation {
+            file: "b.toml".to_owned(),
+            line: 7,
+            ..entry
+        });
+        assert_eq!(differences(&host, record("d"), &moved), [""; 0]);
+        let other = [expectation(1, "s::b"), expectation(2, "s::c")];
+        assert_eq!(
+            differences(&host, record("d"), &other),
+            ["the expectation of a.toml:10 is not there", "the expectation of a.toml:20 is new"]
+        );
+        let [first, second] = before.clone();
+        assert_eq!(
+            differences(&host, record("d"), &[second, first]),
+            ["the expectations have another order or number"]
+        );
+        let mut device = record("d");
+        device.settings.retries = Some(2);
+        let mut slow = record("d").settings;
+        slow.timeout = Duration::from_secs(5);
+        let slow = RunHeader { host_settings: Some(slow), ..host };
+        assert_eq!(
+            differences(&slow, device, &before),
+            [
+                "the device bench/d has the setting retries 2, and not none",
+                "a test without a device has the setting timeout_ns 5000000000, and not 60000000000"
+            ]
+        );
     }
 }

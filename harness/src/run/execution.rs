@@ -132,8 +132,9 @@ impl Execution<'_> {
             meanwhile()
         });
         // Ctrl-C after the last test is not an interruption: all results are there.
-        let interrupted =
-            recorder.lacks_rounds() || stop.is_requested() && recorder.lacks_results();
+        let interrupted = recorder.lacks_rounds()
+            || self.run.so_far.leaves_tests
+            || stop.is_requested() && recorder.lacks_results();
         recorder.record_end(|sum| self.end(sum, interrupted, before + started.elapsed()));
         recorder.sync_if_dirty();
         let printed = recorder.take_stdout_error().map_or(Ok(()), Err);

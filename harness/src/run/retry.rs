@@ -5,6 +5,9 @@
 //!
 //! A test that passes alone, in a fresh worker, is flaky, unless it goes wrong again after the tests that
 //! its first worker had run before it: then it depends on their order.
+//!
+//! A run that is cut short may leave an attempt that went wrong without its repeat. When the run goes on, the
+//! next attempt is the repeat.
 
 use std::time::Duration;
 
@@ -48,9 +51,7 @@ impl Retry<'_> {
         let mut result = attempts.pop().expect("the first attempt");
         if retries > 0 && !attempts.is_empty() && result.verdict.is_as_expected() {
             if attempts.len() >= not_retries {
-                result.verdict = Verdict::Flaky;
-                result.tolerated = result.outcome == Outcome::Passed
-                    && self.device_run.state.run.flaky_result == FlakyResult::Pass;
+                self.make_flaky(&mut result);
             }
             if self.depends_on_order() {
                 self.device_run.state.recorder.repeated(self.position, result.clone());
@@ -62,6 +63,32 @@ impl Retry<'_> {
             }
         }
         result.earlier = attempts;
+        self.after_resumption(result)
+    }
+
+    fn make_flaky(&self, result: &mut TestResult) {
+        result.verdict = Verdict::Flaky;
+        result.tolerated = result.outcome == Outcome::Passed
+            && self.device_run.state.run.flaky_result == FlakyResult::Pass;
+    }
+
+    /// Takes the attempts before the run was resumed into account. After one that went wrong, a result as
+    /// expected is flaky, as after a retry.
+    fn after_resumption(&self, mut result: TestResult) -> TestResult {
+        let so_far = &self.device_run.state.run.so_far;
+        if let Some(attempts) = so_far.went_wrong.get(&self.position)
+            && let Some(last) = attempts.last()
+        {
+            if last.is_of_reused_context() {
+                let before = last.reused_context;
+                result.reused_context = before.filter(|before| *before != result.verdict);
+            } else if result.verdict.is_as_expected() {
+                self.make_flaky(&mut result);
+                // An earlier test may be the cause of a crash. It was not looked for.
+                result.tolerated &= !last.outcome.is_own_crash();
+            }
+            result.earlier.splice(..0, attempts.iter().cloned());
+        }
         result
     }
 

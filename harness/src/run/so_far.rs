@@ -1,7 +1,8 @@
 //! The part of a run that has ended before it was resumed.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
+use crate::log::events::TestResult;
 use crate::run::plan::Plan;
 
 /// The state of each entry of a plan when the run begins, or goes on.
@@ -14,6 +15,10 @@ pub struct SoFar {
     pub ended: HashSet<usize>,
     /// The positions of the entries that do not run, since they took the machine down.
     pub deadly: Vec<usize>,
+    /// The attempts of each entry whose last one went wrong and was not repeated to its end.
+    pub went_wrong: HashMap<usize, Vec<TestResult>>,
+    /// True if the run has a test without a result that is not in the plan.
+    pub leaves_tests: bool,
 }
 
 impl SoFar {
@@ -24,6 +29,8 @@ impl SoFar {
             attempts: vec![0; plan.entries.len()],
             ended: HashSet::new(),
             deadly: Vec::new(),
+            went_wrong: HashMap::new(),
+            leaves_tests: false,
         }
     }
 

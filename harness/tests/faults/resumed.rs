@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use clmatrix_harness::log::read::RunLog;
@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::Check;
 use crate::event_log::{IS_LOG, PASSING, preloaded};
+use crate::faulty::flakes::COUNTS;
 use crate::support::{COMMAND, child, events, log, output, reports};
 
 pub const CHECKS: &[Check] = &[
@@ -24,6 +25,15 @@ pub const CHECKS: &[Check] = &[
     ),
     ("resumed::a_shard_goes_on_in_its_folder", a_shard_goes_on_in_its_folder),
     ("resumed::another_machine_is_refused", another_machine_is_refused),
+    ("resumed::other_expectations_are_refused", other_expectations_are_refused),
+    (
+        "resumed::a_run_whose_device_is_gone_stays_unfinished",
+        a_run_whose_device_is_gone_stays_unfinished,
+    ),
+    (
+        "resumed::a_failure_that_was_to_be_repeated_is_not_lost",
+        a_failure_that_was_to_be_repeated_is_not_lost,
+    ),
 ];
 
 /// Kills the process when it writes to the log after the line in which a text is there for the Nth time. Half
@@ -66,6 +76,7 @@ impl Killer {
     fn run(&self, arguments: &[&str]) -> Command {
         let mut command = child(COMMAND, &[]);
         command.args(["run", "--report-dir"]).arg(self.folder.path()).args(arguments);
+        command.env(COUNTS, self.folder.path());
         command
     }
 
@@ -200,4 +211,63 @@ fn another_machine_is_refused() {
     let resumed = events(folder).into_iter().find(|line| line["event"] == "resumed");
     let differences = resumed.expect("it goes on")["differences"].to_string();
     assert!(differences.contains("driver version"), "{differences}");
+}
+
+fn other_expectations_are_refused() {
+    let killer = Killer::new();
+    let config = killer.folder.path().join("own.toml");
+    let expectations = killer.folder.path().join("expectations");
+    std::fs::create_dir(&expectations).expect("a folder");
+    let file = expectations.join("a.toml");
+    let entry = "[[expect]]\ntest = \"faulty::run\"\nstatus = \"pass\"\nreason = \"first\"\n";
+    let write = |path: &Path, text: &str| std::fs::write(path, text).expect("it is written");
+    write(&config, "");
+    write(&file, entry);
+    let config = ["--config", config.to_str().expect("text")];
+    let tests = ["faulty::passes@", "faulty::run@", "--devices", "pocl"];
+    killer.kill(&[&tests[..], &config[..]].concat(), RESULT, 1);
+    write(&file, &entry.replace("first", "second"));
+    let refused = output(killer.run(&["--resume"]));
+    assert_eq!(refused.status.code(), Some(2));
+    let message = stderr(&refused);
+    let place = format!("the expectation of {}:1", file.display());
+    let says = ["is not there", "is new"].map(|end| format!("{place} {end}"));
+    assert!(says.iter().all(|line| message.contains(line)), "{message}");
+    write(&file, &format!("# The same.\n{entry}"));
+    let last = output(killer.run(&["--resume"]));
+    assert_eq!(last.status.code(), Some(0), "{}", stderr(&last));
+}
+
+fn a_run_whose_device_is_gone_stays_unfinished() {
+    let killer = Killer::new();
+    let folder = killer.folder.path();
+    killer.kill(&["faulty::passes@", "faulty::run@", "--devices", "pocl"], RESULT, 1);
+    let path = reports(folder).join("events.jsonl");
+    let text = std::fs::read_to_string(&path).expect("a log");
+    let planned = text.lines().find(|line| line.contains(r#""event":"plan-device""#));
+    let gone = planned.expect("a plan").replace("pocl", "gone");
+    let head = text.find(r#"{"event":"started""#).expect("a test");
+    std::fs::write(&path, format!("{}{gone}\n{}", &text[..head], &text[head..])).expect("a log");
+    for _ in 0..2 {
+        let cut = output(killer.run(&["--resume"]));
+        assert_eq!(cut.status.code(), Some(3), "{}", stderr(&cut));
+        let last = events(folder).pop().expect("an end");
+        assert_eq!(last["interrupted"], true, "{last}");
+    }
+}
+
+fn a_failure_that_was_to_be_repeated_is_not_lost() {
+    for test in ["fails_at_first", "aborts_at_first"] {
+        let killer = Killer::new();
+        let folder = killer.folder.path();
+        let arguments =
+            [&format!("faulty::flakes::{test}@"), "--devices", "pocl", "--retries", "1"];
+        killer.kill(&arguments, r#""repeated":true"#, 1);
+        let last = output(killer.run(&["--resume"]));
+        assert_eq!(last.status.code(), Some(1), "{}", stderr(&last));
+        let log = log(folder);
+        let [result] = &log.results[..] else { panic!("{:?}", log.results) };
+        assert_eq!((result.verdict, &result.outcome), (Verdict::Flaky, &Outcome::Passed));
+        assert_eq!((result.attempt, result.earlier.len()), (2, 1));
+    }
 }
