@@ -319,7 +319,7 @@ pub struct Resumed {
     pub host: String,
     /// The command line, word by word.
     pub command_line: Vec<String>,
-    /// The differences from the machine and the executable of the run so far, a line each.
+    /// The differences from the machine, executable and configuration of the run so far, a line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<String>,
 }
