@@ -62,6 +62,8 @@ pub struct RunLog {
     pub recorded_status: Option<u8>,
     /// Wall time of the run; up to the end of its last result where the log ends early.
     pub duration: Duration,
+    /// The times at which the run was resumed, in their order.
+    pub resumed: Vec<SystemTime>,
     /// The number of events that this version does not know.
     pub unknown_events: u64,
     /// The number of fields that this version does not know.
@@ -374,6 +376,7 @@ impl Sum {
                 log.interrupted = true;
                 log.has_ended = false;
                 log.recorded_status = None;
+                log.resumed.push(resumed.time);
                 self.resumed = Some((resumed.time, log.duration));
             }
         }
@@ -401,6 +404,7 @@ impl Sum {
             has_ended: false,
             recorded_status: None,
             duration: Duration::ZERO,
+            resumed: Vec::new(),
             unknown_events: 0,
             unknown_fields: 0,
             file: None,

@@ -130,6 +130,7 @@ pub(crate) fn run_log(
         has_ended: true,
         recorded_status: None,
         duration,
+        resumed: Vec::new(),
         unknown_events: 0,
         unknown_fields: 0,
         file: None,

@@ -1,6 +1,7 @@
 //! The page that a person reads after a run: suites down, devices across, then what went wrong and
 //! how to see it again.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -162,7 +163,7 @@ impl Page<'_> {
                 counts: tallies.iter().map(|tally| tally.of(kind.verdict)).collect(),
                 color: kind.color.filter(|_| self.layout.color),
             });
-        let foot = wall_time(results).map(human).unwrap_or_default();
+        let foot = wall_time(results, &self.log.resumed).map(human).unwrap_or_default();
         Group { label: one_line(device), columns: columns.collect(), foot }
     }
 
@@ -550,16 +551,21 @@ pub(crate) fn counts(log: &RunLog) -> String {
     total(log).parts().join(", ")
 }
 
-/// Returns the time from the first start of a test to the last end.
-fn wall_time(results: &[&TestResult]) -> Option<Duration> {
-    let ran = |result: &&&TestResult| result.verdict != Verdict::NotRun;
-    let times = results.iter().filter(ran).map(|result| match &result.rounds {
-        Some(rounds) => (rounds.start, rounds.end),
-        None => (result.started, result.end()),
-    });
-    let (start, end): (SystemTime, SystemTime) =
-        times.reduce(|(start, end), (next, last)| (start.min(next), end.max(last)))?;
-    Some(end.duration_since(start).unwrap_or_default())
+/// Returns the time from the first start of a test to the last end, without the pauses of a run that was
+/// resumed at these times.
+fn wall_time(results: &[&TestResult], resumed: &[SystemTime]) -> Option<Duration> {
+    let mut parts: BTreeMap<usize, (SystemTime, SystemTime)> = BTreeMap::new();
+    for result in results.iter().filter(|result| result.verdict != Verdict::NotRun) {
+        let (next, last) = match &result.rounds {
+            Some(rounds) => (rounds.start, rounds.end),
+            None => (result.started, result.end()),
+        };
+        let part = resumed.partition_point(|time| *time <= next);
+        let (start, end) = parts.entry(part).or_insert((next, last));
+        (*start, *end) = (next.min(*start), last.max(*end));
+    }
+    let times = parts.values().map(|(start, end)| end.duration_since(*start).unwrap_or_default());
+    (!parts.is_empty()).then(|| times.sum())
 }
 
 /// Returns whether a result has more to show than its verdict.

@@ -493,3 +493,26 @@ fn the_first_twenty_unexpected_results_of_a_device_are_shown() {
     assert!(!of_stream.contains("Reports: ") && !of_stream.contains("  more: "), "{of_stream}");
     assert!(!all.contains("NOT SHOWN"), "{all}");
 }
+
+#[test]
+fn the_time_of_a_device_has_no_pause() {
+    let time = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+    let at = |seconds| TestResult {
+        started: time(seconds),
+        duration: Duration::from_secs(2),
+        ..result("s::t@d", Outcome::Passed)
+    };
+    let not_run = result("s::t@d", Outcome::NotRun { reason: "Ctrl-C".to_owned() });
+    let results = [at(10), at(13), at(1000), not_run];
+    let results: Vec<_> = results.iter().collect();
+    let cases: [(&[SystemTime], _); 3] =
+        [(&[], 992), (&[time(1000)], 7), (&[time(13), time(500)], 6)];
+    for (resumed, expected) in cases {
+        assert_eq!(
+            wall_time(&results, resumed),
+            Some(Duration::from_secs(expected)),
+            "{resumed:?}"
+        );
+    }
+    assert_eq!(wall_time(&results[3..], &[]), None);
+}
