@@ -88,8 +88,8 @@ pub fn of_shard(
     now: &RunArguments,
 ) -> Option<Result<Unfinished, String>> {
     let log = store::latest(&place.folder).ok()??;
-    if log.parent().is_some_and(store::is_running) {
-        return None;
+    if let Some(running) = log.parent().and_then(store::running) {
+        return Some(Err(running));
     }
     // A runner that is killed may leave a part of the first line.
     let unfinished = match Unfinished::read(&log) {

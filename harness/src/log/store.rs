@@ -13,6 +13,9 @@ use crate::config::Sync;
 /// The name of the event log in its folder.
 pub(crate) const LOG: &str = "events.jsonl";
 
+/// The reason why the lock of REPORT_DIR is held.
+const OTHER_FULL_RUN: &str = "another run of all tests writes there";
+
 /// The folder of a run that is being written.
 pub(crate) struct RunFolder {
     /// `REPORT_DIR/runs/RUN_ID`.
@@ -64,18 +67,22 @@ impl Place {
     /// Another process writes there.
     pub(crate) fn reopen(&self) -> io::Result<RunFolder> {
         let path = self.run_folder();
-        let lock = acquire(&lock_path(&path))?;
+        let lock = acquire(&lock_path(&path), "another process goes on with this run", "")?;
         let full = match is_shown(&self.folder, &path) {
-            true => Some(acquire(&full_lock_path(&self.folder))?),
+            true => Some(acquire(&full_lock_path(&self.folder), OTHER_FULL_RUN, "")?),
             false => None,
         };
         Ok(RunFolder { path, _full: full, _lock: lock })
     }
 
     fn create_in(&self, path: &Path, sync: Sync) -> io::Result<(RunFolder, File)> {
-        let lock = acquire(&lock_path(path))?;
+        let lock = acquire(&lock_path(path), "another process writes there", "")?;
         let full = match self.is_full {
-            true => Some(acquire(&full_lock_path(&self.folder))?),
+            true => {
+                let advice = "; give this run a folder of its own with --report-dir or \
+                              CLMATRIX_REPORT_DIR";
+                Some(acquire(&full_lock_path(&self.folder), OTHER_FULL_RUN, advice)?)
+            }
             false => None,
         };
         let log = File::options().create_new(true).append(true).open(path.join(LOG))?;
@@ -148,16 +155,11 @@ fn is_shown(folder: &Path, run: &Path) -> bool {
     shown.is_ok_and(|shown| run.join(LOG).canonicalize().is_ok_and(|log| log == shown))
 }
 
-fn acquire(path: &Path) -> io::Result<Lock> {
+/// Takes a lock. The error for a held lock has the holder between `what` and `advice`.
+fn acquire(path: &Path, what: &str, advice: &str) -> io::Result<Lock> {
     Lock::acquire(path)?.map_err(|holder| {
-        io::Error::new(
-            io::ErrorKind::ResourceBusy,
-            format!(
-                "another run of all tests writes there{}; give this run a folder of its own with \
-                 --report-dir or CLMATRIX_REPORT_DIR",
-                in_brackets(holder)
-            ),
-        )
+        let message = format!("{what}{}{advice}", in_brackets(holder));
+        io::Error::new(io::ErrorKind::ResourceBusy, message)
     })
 }
 
@@ -373,6 +375,27 @@ mod tests {
         drop(written);
         store(folder.path(), "3-a", false, None, 1);
         assert_eq!(ids(folder.path()), ["3-a"]);
+    }
+
+    #[test]
+    fn two_processes_do_not_go_on_with_one_run() {
+        let folder = tempfile::tempdir().unwrap();
+        store(folder.path(), "1-a", true, None, 9);
+        let place =
+            Place { folder: folder.path().to_owned(), run_id: "1-a".to_owned(), is_full: false };
+        let first = place.reopen().unwrap();
+        let busy = || place.reopen().err().unwrap().to_string();
+        assert!(
+            busy().starts_with("another process goes on with this run (process "),
+            "{}",
+            busy()
+        );
+        drop(first);
+        let full = Place { run_id: "2-a".to_owned(), is_full: true, ..place.clone() };
+        let _full = acquire(&full_lock_path(folder.path()), "", "").unwrap();
+        let message = full.create(9, Sync::Off).err().unwrap().to_string();
+        assert!(message.contains("; give this run a folder of its own"), "{message}");
+        assert!(busy().starts_with(OTHER_FULL_RUN) && !busy().contains("folder of"), "{}", busy());
     }
 
     #[test]
