@@ -6,11 +6,10 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::TableFormat;
 use super::filter::Filter;
 use super::shard::ShardArguments;
+use super::{ReportPlace, TableFormat};
 use crate::registry::{self, Ignore, Test};
-use crate::setup::Options;
 use crate::target::Target;
 use crate::terminal::{AnyError, print};
 
@@ -29,6 +28,8 @@ pub struct ListArguments {
     ids: bool,
     #[command(flatten)]
     sharding: ShardArguments,
+    #[command(flatten)]
+    place: ReportPlace,
 }
 
 #[derive(Serialize)]
@@ -74,10 +75,10 @@ pub fn list(target: Target, arguments: &ListArguments) -> Result<ExitCode, AnyEr
     if tests.is_empty() {
         return Err(format!("no test matches {}", arguments.filter.join(" or ")).into());
     }
-    let options = Options { embedded: target.config, ..Options::default() };
-    let reports = || Ok(options.report_folder()?);
+    let reports = || Ok(arguments.place.folder(target)?);
     let paths = tests.iter().map(|listed| &*listed.test);
-    if let Some(shard) = arguments.sharding.choose(None, reports, paths)? {
+    if let Some(mut shard) = arguments.sharding.choose(None)? {
+        arguments.sharding.balance(&mut shard, reports, paths)?;
         tests.retain(|listed| shard.has(&listed.test));
     }
     print(&match arguments.format {

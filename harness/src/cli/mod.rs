@@ -248,4 +248,17 @@ mod tests {
             assert!(help.contains(words), "{help}");
         }
     }
+
+    #[test]
+    fn options_that_have_no_effect_are_refused() {
+        let is_read = |words: &str| CommandLine::try_parse_from(words.split(' ')).is_ok();
+        for (words, expected) in [
+            ("clmatrix run --resume latest --quiet", true),
+            ("clmatrix run --resume latest --profile ci", false),
+            ("clmatrix run --resume latest --config clmatrix.toml", false),
+            ("clmatrix list --ids --shard 1/2 --balance latest --profile ci --report-dir r", true),
+        ] {
+            assert_eq!(is_read(words), expected, "{words}");
+        }
+    }
 }

@@ -1,13 +1,12 @@
 //! The tests of an earlier run that run again.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 
 use super::test_set::TestSet;
 use crate::log::events::TestResult;
 use crate::log::read::RunLog;
-use crate::log::store;
 use crate::terminal::AnyError;
 use crate::verdict::Verdict;
 
@@ -43,12 +42,15 @@ pub struct Rerun {
 }
 
 impl Rerun {
-    /// Reads the values of `--rerun WHICH [RUN]`. `folder` has the stored runs.
+    /// Reads the values of `--rerun WHICH [RUN]`. `find` finds the log of a run.
     ///
     /// # Errors
     ///
     /// The values are wrong, or the run cannot be read or has no such test.
-    pub fn new(values: &[String], folder: &Path) -> Result<Self, AnyError> {
+    pub fn new(
+        values: &[String],
+        find: impl FnOnce(&str) -> Result<PathBuf, String>,
+    ) -> Result<Self, AnyError> {
         let (which, run) = match values {
             [which] => (which, "latest"),
             [which, run] => (which, run.as_str()),
@@ -56,7 +58,7 @@ impl Rerun {
         };
         let parsed = Which::from_str(which, false)
             .map_err(|_| format!("--rerun: {which:?} is none of failed, not-run, flaky and all"))?;
-        let log = RunLog::read(&store::find(folder, run)?)?;
+        let log = RunLog::read(&find(run)?)?;
         let parent = log.header.run_id;
         let meant =
             log.results.iter().filter(|result| !result.is_of_worker() && parsed.has(result));

@@ -17,7 +17,7 @@ use crate::config::{Contexts, DEFAULT_PROFILE, TimeoutFactor, WrittenExpectation
 use crate::devices::TestDevice;
 use crate::log::read::RunLog;
 use crate::log::run_header::{RunCommand, RunHeader};
-use crate::log::store::Place;
+use crate::log::store::{self, Place};
 use crate::log::unfinished::Unfinished;
 use crate::registry;
 use crate::report::matrix::{Layout, ShownOutput};
@@ -69,7 +69,7 @@ pub struct RunArguments {
         num_args = 0..=1,
         default_missing_value = "latest",
         conflicts_with_all = [
-            "filter", "tests", "rerun", "shard", "shards", "balance", "devices", "icd",
+            "filter", "tests", "rerun", "shard", "shards", "balance", "profile", "config", "devices", "icd",
             "strict_drivers", "characterize", "include_ignored", "run_skipped", "timeout", "timeout_factor", "slots",
             "retries", "contexts", "bisect", "shuffle", "seed", "repeat", "repeat_for", "until_fail",
         ],
@@ -424,15 +424,21 @@ impl RunArguments {
 
     /// Returns the tests that are selected. `paths` are those of all tests.
     fn selection(&self, setup: &Setup, paths: &[String]) -> Result<Selection, AnyError> {
+        let mut shard = self.sharding.choose(setup.profile.shard())?;
         let folder = self.report_folder(setup);
-        let rerun = self.rerun.as_ref().map(|values| Rerun::new(values, &folder)).transpose()?;
+        // The latest run of a shard is in its folder.
+        let of_shard = self.report_folder_of(setup, shard.as_ref());
+        let find = |run: &str| store::find(&of_shard, run).or_else(|_| store::find(&folder, run));
+        let rerun = self.rerun.as_ref().map(|values| Rerun::new(values, find)).transpose()?;
         let (parent, rerun) = rerun.map(|rerun| (rerun.parent, rerun.tests)).unzip();
         let listed = self.tests.as_ref().map(|file| TestSet::read(file, paths)).transpose()?;
         let (filter, tests) = (Filter::new(&self.filter)?, rerun.or(listed));
         let selected = paths.iter().map(String::as_str).filter(|path| {
             filter.accepts_test(path) && tests.as_ref().is_none_or(|tests| tests.has_test(path))
         });
-        let shard = self.sharding.choose(setup.profile.shard(), || Ok(folder), selected)?;
+        if let Some(shard) = &mut shard {
+            self.sharding.balance(shard, || Ok(folder), selected)?;
+        }
         Ok(Selection { filter, tests, parent, shard })
     }
 

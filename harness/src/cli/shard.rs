@@ -57,26 +57,38 @@ impl fmt::Display for ChosenShard {
 }
 
 impl ShardArguments {
-    /// Returns the shard that the options and the profile select. `folder` has the stored runs; `paths` are
-    /// the tests of all shards, whatever the devices.
+    /// Returns the shard that the options and the profile select, by the hash.
     ///
     /// # Errors
     ///
-    /// A variable is missing or wrong, an option has no effect, or the run for the durations cannot be read.
-    pub fn choose<'a>(
+    /// A variable is missing or wrong, or an option has no effect.
+    pub fn choose(&self, by_profile: Option<ShardChoice>) -> Result<Option<ChosenShard>, AnyError> {
+        let chosen = self.part(by_profile)?;
+        Ok(chosen.map(|(shard, engine)| {
+            let division = Division::by_hash(shard.total);
+            ChosenShard { shard, engine, division }
+        }))
+    }
+
+    /// Divides the tests by their durations, with `--balance`. `folder` has the stored runs; `paths` are the
+    /// tests of all shards, whatever the devices.
+    ///
+    /// # Errors
+    ///
+    /// The run for the durations cannot be read.
+    pub fn balance<'a>(
         &self,
-        by_profile: Option<ShardChoice>,
+        chosen: &mut ChosenShard,
         folder: impl FnOnce() -> Result<PathBuf, AnyError>,
         paths: impl Iterator<Item = &'a str>,
-    ) -> Result<Option<ChosenShard>, AnyError> {
-        let Some((mut shard, engine)) = self.part(by_profile)? else { return Ok(None) };
-        let mut division = Division::by_hash(shard.total);
+    ) -> Result<(), AnyError> {
         if let Some(run) = &self.balance {
             let log = store::find(&folder()?, run)?;
-            shard.rule = ShardRule::Balanced(RunLog::read_header(&log)?.run_id);
-            division = Division::balanced(shard.total, paths, &durations::read(&log)?);
+            chosen.shard.rule = ShardRule::Balanced(RunLog::read_header(&log)?.run_id);
+            chosen.division =
+                Division::balanced(chosen.shard.total, paths, &durations::read(&log)?);
         }
-        Ok(Some(ChosenShard { shard, engine, division }))
+        Ok(())
     }
 
     fn part(

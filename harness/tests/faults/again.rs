@@ -16,6 +16,7 @@ pub const CHECKS: &[Check] = &[
     ("again::failed_tests_of_a_file_run_again", failed_tests_of_a_file_run_again),
     ("again::bazel_gets_the_files_of_its_shard", bazel_gets_the_files_of_its_shard),
     ("again::a_half_set_shard_is_exit_2", a_half_set_shard_is_exit_2),
+    ("again::failed_tests_of_a_shard_run_again", failed_tests_of_a_shard_run_again),
 ];
 
 /// A run with `--report-dir FOLDER`.
@@ -105,4 +106,29 @@ fn a_half_set_shard_is_exit_2() {
     assert_eq!(empty.status.code(), Some(0), "{}", stderr(&empty));
     let shard = store::find(&folder.path().join("shard-3-of-64"), "latest").expect("a run");
     assert_eq!(RunLog::read(&shard).expect("a log").results, []);
+}
+
+fn failed_tests_of_a_shard_run_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let in_shard = |arguments: &[&str]| {
+        let mut command = run(folder.path(), &["--shard", "1/1", "--devices", "pocl"]);
+        command.args(arguments);
+        output(command)
+    };
+    let tests = ["faulty::passes@", "faulty::returns_an_error@"];
+    assert_eq!(in_shard(&tests).status.code(), Some(1));
+    let shard = folder.path().join("shard-1-of-1");
+    let first = log(&shard);
+    let again = in_shard(&["--rerun", "failed"]);
+    assert_eq!(again.status.code(), Some(1), "{}", stderr(&again));
+    let again = log(&shard);
+    assert_eq!(paths(&again), ["faulty::returns_an_error".to_owned()].into());
+    assert_eq!(again.header.parent, Some(first.header.run_id));
+    // A run of another folder is found as well.
+    let whole = output(run(folder.path(), &["--devices", "pocl", tests[1]]));
+    assert_eq!(whole.status.code(), Some(1), "{}", stderr(&whole));
+    let whole = log(folder.path()).header.run_id;
+    let again = in_shard(&["--rerun", "all", &whole]);
+    assert_eq!(again.status.code(), Some(1), "{}", stderr(&again));
+    assert_eq!(log(&shard).header.parent, Some(whole));
 }
