@@ -67,7 +67,7 @@ pub fn diff(target: Target, arguments: &DiffArguments) -> Result<ExitCode, AnyEr
     let (a, b) = arguments.sides(&reports)?;
     let (a, b) = (Side::read(&a, arguments.anyway)?, Side::read(&b, arguments.anyway)?);
     let pairs: Option<DevicePairs> =
-        (!arguments.devices.is_empty()).then(|| arguments.devices.clone());
+        (!arguments.devices.is_empty()).then(|| arguments.devices.iter().cloned().collect());
     let difference = Difference::new(&a, &b, pairs)?;
     let pages = difference.pages(arguments.all);
     print(&arguments.format.text(&difference, pages.into_iter())?)?;

@@ -89,7 +89,7 @@ pub(crate) struct TimeSum {
 }
 
 /// The devices of both sides that are compared, by their ids.
-pub(crate) type DevicePairs = Vec<(String, String)>;
+pub(crate) type DevicePairs = IndexSet<(String, String)>;
 
 impl Kind {
     /// All kinds, the most important first.
@@ -385,7 +385,7 @@ mod tests {
         let (a, b) = (side(&[log("d", Outcome::Passed)]), side(&[log("e", failed("no"))]));
         let error = Difference::new(&a, &b, None).unwrap_err();
         assert!(error.contains("one has d, the other e"), "{error}");
-        let pair = |a: &str, b: &str| Some(vec![(a.to_owned(), b.to_owned())]);
+        let pair = |a: &str, b: &str| Some(DevicePairs::from([(a.to_owned(), b.to_owned())]));
         let paired = Difference::new(&a, &b, pair("d", "e")).unwrap();
         assert_eq!(paired.changes[&Kind::Regression][0].test, "s::t@e");
         let error = Difference::new(&a, &b, pair("d", "f")).unwrap_err();

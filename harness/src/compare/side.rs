@@ -49,6 +49,9 @@ pub(crate) enum SideError {
     /// A run did not come to its end.
     #[error("{}: the run is unfinished; `--anyway` compares the results that are there", .0.display())]
     Unfinished(PathBuf),
+    /// A run is there twice.
+    #[error("{}: this run is on the same side twice; give each run once", .0.display())]
+    Twice(PathBuf),
 }
 
 impl Side {
@@ -60,7 +63,11 @@ impl Side {
             if !anyway && log.interrupted {
                 return Err(SideError::Unfinished(path.clone()));
             }
+            let runs = side.runs.len();
             side.add(&log);
+            if side.runs[..runs].contains(&side.runs[runs]) {
+                return Err(SideError::Twice(path.clone()));
+            }
             side.add_times(path)?;
         }
         Ok(side)
@@ -149,4 +156,33 @@ fn joined(facts: &IndexMap<String, IndexSet<String>>) -> Facts {
         values.iter().map(String::as_str).collect::<Vec<_>>().join(" / ")
     };
     facts.iter().map(|(name, values)| (name.clone(), text(values))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::log::events::Event;
+    use crate::log::run_header::RunHeader;
+    use crate::log::sample::header;
+
+    #[test]
+    fn a_side_has_each_run_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, id: &str| {
+            let header = RunHeader { run_id: id.to_owned(), ..header(Vec::new()) };
+            let line = serde_json::to_string(&Event::Run(Box::new(header))).unwrap();
+            let path = folder.path().join(name);
+            fs::write(&path, line + "\n").unwrap();
+            path
+        };
+        let (a, copy, b) = (write("a", "1"), write("copy", "1"), write("b", "2"));
+        assert_eq!(Side::read(&[a.clone(), b.clone()], true).unwrap().runs.len(), 2);
+        for other in [a.clone(), copy] {
+            let error = Side::read(&[a.clone(), b.clone(), other.clone()], true).err().unwrap();
+            let expected = format!("{}: this run is on the same side twice", other.display());
+            assert!(error.to_string().starts_with(&expected), "{error}");
+        }
+    }
 }
