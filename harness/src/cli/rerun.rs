@@ -60,6 +60,13 @@ impl Rerun {
             .map_err(|_| format!("--rerun: {which:?} is none of failed, not-run, flaky and all"))?;
         let log = RunLog::read(&find(run)?)?;
         let parent = log.header.run_id;
+        // Their devices are those of their hosts.
+        if log.header.merged.iter().any(|run| run.shard.is_none()) {
+            return Err(format!(
+                "--rerun: the run {parent} is merged of several hosts; on each host, give its own run"
+            )
+            .into());
+        }
         let meant =
             log.results.iter().filter(|result| !result.is_of_worker() && parsed.has(result));
         let mut ids = meant.map(|result| result.test.clone()).peekable();
@@ -72,9 +79,36 @@ impl Rerun {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
-    use crate::log::sample::{flaky, order_dependent, result};
+    use crate::log::events::Event;
+    use crate::log::run_header::{MergedRun, RunHeader};
+    use crate::log::sample::{flaky, header, order_dependent, result};
+    use crate::shard::{Shard, ShardRule};
     use crate::verdict::Outcome;
+
+    #[test]
+    fn the_run_of_several_hosts_does_not_run_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let error = |shard: Option<Shard>| {
+            let run = MergedRun { run_id: "r".to_owned(), host: "h".to_owned(), shard };
+            let header = RunHeader { merged: vec![run], ..header(Vec::new()) };
+            let events = [
+                Event::Run(Box::new(header)),
+                Event::Finished(Box::new(result("s::t@d%h", Outcome::Passed))),
+            ];
+            let lines = events.map(|event| serde_json::to_string(&event).unwrap() + "\n");
+            fs::write(&log, lines.concat()).unwrap();
+            let values = ["all".to_owned(), log.display().to_string()];
+            Rerun::new(&values, folder.path()).err().map(|error| error.to_string())
+        };
+        let of_hosts = error(None).expect("an error");
+        assert!(of_hosts.contains("the run run-1 is merged of several hosts"), "{of_hosts}");
+        let rule = ShardRule::Hash;
+        assert_eq!(error(Some(Shard { index: 1, total: 1, rule })), None);
+    }
 
     #[test]
     fn the_results_of_each_word() {
