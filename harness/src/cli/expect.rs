@@ -15,6 +15,7 @@ use crate::expect::stale::stale;
 use crate::expect::update::{Updated, update};
 use crate::log::read::RunLog;
 use crate::log::run_header::RunHeader;
+use crate::log::selected_tests::SelectedTests;
 use crate::log::store;
 use crate::registry;
 use crate::report::counted;
@@ -154,9 +155,11 @@ fn read_all(
 /// Reads a stored run. Says so if it has only a part of the tests.
 fn read(folder: &Path, run: &str) -> Result<RunLog, AnyError> {
     let log = RunLog::read(&store::find(folder, run)?)?;
-    let RunHeader { run_id, filter, .. } = &log.header;
-    if !filter.is_empty() {
-        status_line(&format!("note: run {run_id} has only the tests of {}", filter.join(" ")));
+    let RunHeader { run_id, filter, selected_tests, .. } = &log.header;
+    if log.header.is_filtered() {
+        let list = selected_tests.iter().map(SelectedTests::to_string);
+        let selection: Vec<_> = filter.iter().cloned().chain(list).collect();
+        status_line(&format!("note: run {run_id} has only the tests of {}", selection.join(" ")));
     }
     Ok(log)
 }

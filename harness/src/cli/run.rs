@@ -258,6 +258,7 @@ fn execute(
     run.characterize = arguments.characterize;
     let Selection { parent, shard, .. } = &selection;
     let command = RunCommand {
+        selected_tests: selection.tests.as_ref().map(TestSet::selected),
         shard: shard.as_ref().map(|chosen| chosen.shard.clone()),
         parent: parent.clone(),
         ..RunCommand::new(arguments.rerun_command(&setup), arguments.filter.clone())

@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use crate::log::selected_tests::SelectedTests;
 use crate::terminal::AnyError;
 
 /// Tests by their ids, or by their paths, which stand for each device.
@@ -54,6 +55,11 @@ impl TestSet {
     fn parse(text: &str) -> Self {
         let ids = text.lines().map(|line| line.trim().trim_end_matches('@'));
         ids.filter(|id| !id.is_empty()).map(str::to_owned).collect()
+    }
+
+    /// Returns the set as the header of a run has it.
+    pub fn selected(&self) -> SelectedTests {
+        self.ids.iter().map(String::as_str).collect()
     }
 
     /// Returns whether the set has the test with this id.

@@ -15,6 +15,7 @@ pub mod round_results;
 pub mod run_header;
 #[cfg(test)]
 pub(crate) mod sample;
+pub mod selected_tests;
 pub mod store;
 pub(crate) mod system;
 pub(crate) mod unfinished;

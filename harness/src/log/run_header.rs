@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::device_record::SettingsRecord;
+use super::selected_tests::SelectedTests;
 use super::system;
 use crate::devices::environment::driver_variables;
 use crate::devices::run_device::RunDevice;
@@ -70,6 +71,15 @@ pub struct RunHeader {
     /// The arguments that select a part of the tests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filter: Vec<String>,
+    /// The list of tests that `--tests` or `--rerun` selects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selected_tests: Option<SelectedTests>,
+    /// True if the tests that are marked `#[ignore]` are run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub include_ignored: bool,
+    /// True if the tests that only an expectation skips are run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub run_skipped: bool,
     /// The seed of the order of the tests on each device. Absent if it is the order of the sources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
@@ -105,6 +115,8 @@ pub struct RunCommand {
     pub rerun: String,
     /// The arguments that select a part of the tests.
     pub filter: Vec<String>,
+    /// The list of tests that `--tests` or `--rerun` selects.
+    pub selected_tests: Option<SelectedTests>,
     /// The part of these tests that the run has.
     pub shard: Option<Shard>,
     /// The id of the run whose results selected the tests.
@@ -116,7 +128,7 @@ impl RunCommand {
     pub fn new(rerun: String, filter: Vec<String>) -> Self {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let run_id = format!("{:x}-{:x}", since_epoch.as_millis(), std::process::id());
-        Self { run_id, rerun, filter, shard: None, parent: None }
+        Self { run_id, rerun, filter, selected_tests: None, shard: None, parent: None }
     }
 }
 
@@ -130,6 +142,11 @@ fn text(text: OsString) -> String {
 }
 
 impl RunHeader {
+    /// Returns whether arguments select a part of the tests. A shard is a part of the selected tests.
+    pub(crate) fn is_filtered(&self) -> bool {
+        !self.filter.is_empty() || self.selected_tests.is_some()
+    }
+
     /// Describes a run that begins now.
     pub fn new(target: &Target, setup: &Setup, run: &Run<'_>, command: RunCommand) -> Self {
         let package = |name: &str, version: &str| (name.to_owned(), version.to_owned());
@@ -157,6 +174,9 @@ impl RunHeader {
             memory: system::memory(),
             build_id: std::env::current_exe().ok().and_then(|exe| system::build_id(&exe)),
             filter: command.filter,
+            selected_tests: command.selected_tests,
+            include_ignored: run.include_ignored,
+            run_skipped: run.run_skipped,
             seed: run.seed,
             shard: command.shard,
             parent: command.parent,

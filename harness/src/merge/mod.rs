@@ -52,7 +52,7 @@ struct Union {
 impl Merge {
     /// Returns whether the inputs have all tests.
     pub(crate) fn is_full(&self) -> bool {
-        self.inputs.iter().all(|input| input.header.filter.is_empty())
+        self.inputs.iter().all(|input| !input.header.is_filtered())
     }
 
     /// Writes the merged log and returns its sum.
@@ -140,6 +140,8 @@ impl Merge {
     fn header(&self, run_id: &str) -> RunHeader {
         let first = &self.inputs[0].header;
         let headers = || self.inputs.iter().map(|input| &input.header);
+        // The merged run has all tests only if each input has them.
+        let filtered = headers().find(|header| header.is_filtered()).unwrap_or(first);
         let hosts: IndexSet<&str> = headers().map(|header| header.host.as_str()).collect();
         let mut environment = first.environment.clone();
         environment.retain(|name, value| {
@@ -160,6 +162,10 @@ impl Merge {
             memory: self.common(|header| header.memory.as_ref()),
             build_id: self.common(|header| header.build_id.as_ref()),
             seed: self.common(|header| header.seed.as_ref()),
+            filter: filtered.filter.clone(),
+            selected_tests: filtered.selected_tests.clone(),
+            include_ignored: headers().all(|header| header.include_ignored),
+            run_skipped: headers().all(|header| header.run_skipped),
             parent: None,
             shard: None,
             merged: self.inputs.iter().map(Input::merged).collect(),

@@ -6,6 +6,7 @@ use indexmap::IndexMap;
 use super::Merge;
 use super::input::Input;
 use crate::log::device_record::DeviceRecord;
+use crate::log::selected_tests::SelectedTests;
 use crate::shard::Shard;
 
 /// Shards that make no run.
@@ -65,6 +66,15 @@ impl Merge {
             input.header.build_id.clone().unwrap_or_default()
         })?;
         agree("filters", &shards, |_, input| input.header.filter.join(" "))?;
+        agree("lists of tests", &shards, |_, input| {
+            let list = input.header.selected_tests.as_ref();
+            list.map_or_else(|| "none".to_owned(), SelectedTests::to_string)
+        })?;
+        agree("values of --include-ignored", &shards, |_, input| {
+            input.header.include_ignored.to_string()
+        })?;
+        agree("values of --run-skipped", &shards, |_, input| input.header.run_skipped.to_string())?;
+        agree("profiles", &shards, |_, input| input.header.profile.clone().unwrap_or_default())?;
         shards.sort_by_key(|(shard, _)| shard.index);
         if let Some(twice) = shards.windows(2).find(|pair| pair[0].0.index == pair[1].0.index) {
             return Err(ShardsError::Twice(twice[0].1.to_string(), twice[1].1.to_string()));

@@ -217,6 +217,9 @@ fn shards_that_make_no_run_are_refused() {
         change(&mut run);
         run
     };
+    fn select(run: &mut Run, tests: &[&str]) {
+        run.header.selected_tests = Some(tests.iter().copied().collect());
+    }
     let balanced = |run: &mut Run| {
         let rule = ShardRule::Balanced("r7".to_owned());
         run.header.shard = run.header.shard.take().map(|shard| Shard { rule, ..shard });
@@ -237,6 +240,29 @@ fn shards_that_make_no_run_are_refused() {
         (
             vec![shard(1, 2), with(shard(2, 2), |run| run.header.filter = vec!["s::".to_owned()])],
             "different filters:  in shard 1 of 2",
+        ),
+        (
+            vec![shard(1, 2), with(shard(2, 2), |run| select(run, &["s::a", "s::b"]))],
+            "different lists of tests: none in shard 1 of 2",
+        ),
+        (
+            vec![
+                with(shard(1, 2), |run| select(run, &["s::a", "s::c"])),
+                with(shard(2, 2), |run| select(run, &["s::a", "s::b"])),
+            ],
+            "different lists of tests: a list of 2 (XXH64 ",
+        ),
+        (
+            vec![shard(1, 2), with(shard(2, 2), |run| run.header.include_ignored = true)],
+            "different values of --include-ignored: false in shard 1 of 2",
+        ),
+        (
+            vec![shard(1, 2), with(shard(2, 2), |run| run.header.run_skipped = true)],
+            "different values of --run-skipped: false in shard 1 of 2",
+        ),
+        (
+            vec![shard(1, 2), with(shard(2, 2), |run| run.header.profile = Some("ci".to_owned()))],
+            "different profiles: default in shard 1 of 2",
         ),
         (
             vec![shard(1, 2), with(shard(2, 2), |run| run.devices = vec![("d", "3.2")])],
@@ -286,6 +312,19 @@ fn devices_of_different_hosts_are_kept_apart() {
     assert_eq!(log.lost[0].device, "d3%one");
     let suspect = log.results.iter().find(|result| result.test == "s::a@d3%one").unwrap();
     assert!(log.is_suspect(suspect));
+}
+
+#[test]
+fn a_merged_run_is_full_if_all_its_runs_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = |host| Run::new(host, None, &["s::a"]).passed(&["s::a@d"]).ended();
+    let mut listed = whole("two");
+    listed.header.selected_tests = Some(std::iter::once("s::a").collect());
+    for (runs, is_full) in [([whole("one"), whole("two")], true), ([whole("one"), listed], false)] {
+        let merge = Merge::of_hosts(inputs(folder.path(), &runs), &[]).unwrap();
+        assert_eq!(merge.is_full(), is_full);
+        assert_eq!(!written(&merge, folder.path()).header.is_filtered(), is_full);
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use clmatrix_harness::log::read::RunLog;
+use clmatrix_harness::log::selected_tests::SelectedTests;
 use clmatrix_harness::log::store;
 use clmatrix_harness::shard::{Shard, ShardRule};
 
@@ -49,12 +50,16 @@ fn failed_tests_of_a_file_run_again() {
     assert_eq!(first.status.code(), Some(1), "{}", stderr(&first));
     let first = log(folder.path());
     assert_eq!(first.results.len(), 5);
+    let listed: SelectedTests = failing.iter().map(String::as_str).chain(passing).collect();
+    assert_eq!(first.header.selected_tests, Some(listed));
 
     let again = output(run(folder.path(), &["--rerun", "failed", "--devices", "pocl"]));
     assert_eq!(again.status.code(), Some(1), "{}", stderr(&again));
     let again = log(folder.path());
     assert_eq!(paths(&again), failing.into());
     assert_eq!(again.results.len(), 3);
+    let failed: SelectedTests = again.results.iter().map(|result| &*result.test).collect();
+    assert_eq!(again.header.selected_tests, Some(failed));
     assert_eq!(again.header.parent, Some(first.header.run_id.clone()));
 
     let none = output(run(folder.path(), &["--rerun", "flaky"]));

@@ -256,7 +256,7 @@ fn names_driver(written: &WrittenExpectation) -> bool {
 
 /// Returns whether all results for which an entry counts passed, and should not. The entry must name a driver,
 /// since other drivers than those of the runs may need it otherwise. An entry for several tests needs a run without
-/// a filter.
+/// a filter or a list of tests.
 fn is_outdated(written: &WrittenExpectation, uses: &[&Observed<'_>]) -> bool {
     let passed = BTreeSet::from([ExpectedStatus::Pass]);
     let is_for_one_test = !written.keys["test"].contains(['*', '?', '[', '{', '\\']);
@@ -264,7 +264,7 @@ fn is_outdated(written: &WrittenExpectation, uses: &[&Observed<'_>]) -> bool {
         && !written.status.contains(ExpectedStatus::Pass)
         && !written.status.is_skip()
         && uses.iter().all(|observed| observed.statuses() == passed)
-        && (is_for_one_test || uses.iter().any(|observed| observed.log.header.filter.is_empty()))
+        && (is_for_one_test || uses.iter().any(|observed| !observed.log.header.is_filtered()))
 }
 
 /// The statuses of the devices: `flaky` if those of one device differ.

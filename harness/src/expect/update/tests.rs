@@ -203,6 +203,8 @@ fn an_entry_goes_if_all_its_results_passed() {
     let not_all_run = log(vec![passes("s::a@d"), result("s::b@d", not_run)]);
     let mut filtered = log(vec![passes("s::a@d")]);
     filtered.header.filter = vec!["s::a".to_owned()];
+    let mut listed = log(vec![passes("s::a@d")]);
+    listed.header.selected_tests = Some(std::iter::once("s::a").collect());
     let (all, a) = (entry("s::?", "vendor = '*'\n"), entry("s::a", "id = '*'\n"));
     let with_exception = |text: &str| format!("{text}{exception}");
     let with_absent = entry("s::{a,never_run}", "platform = 'PoCL'\n");
@@ -220,6 +222,7 @@ fn an_entry_goes_if_all_its_results_passed() {
         (all.clone(), &elsewhere, with_exception(&all)),
         (all.clone(), &not_all_run, with_exception(&all)),
         (all.clone(), &filtered, with_exception(&all)),
+        (all.clone(), &listed, with_exception(&all)),
         (only(&a), &filtered, String::new()),
         // Another entry appears below the first.
         (only(&format!("{all}{a}")), &both, String::new()),
