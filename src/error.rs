@@ -13,7 +13,7 @@ use opencl3::error_codes::ClError;
 /// A result with the library's [`struct@Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What went wrong in an OpenCL call.
+/// The error of an OpenCL call.
 ///
 /// `Debug` prints the same text as `Display`, so that `unwrap()` reads well.
 #[derive(Clone, thiserror::Error)]
@@ -119,12 +119,12 @@ impl Error {
         }
     }
 
-    /// What kind of trouble this is.
+    /// Returns the class of the error.
     pub fn class(&self) -> Class {
         self.class
     }
 
-    /// What is known beyond the code; may be empty.
+    /// Returns the details beyond the code; may be empty.
     pub fn detail(&self) -> &str {
         &self.detail
     }
@@ -139,7 +139,7 @@ impl Error {
     }
 }
 
-/// What to do about codes whose name does not tell.
+/// Returns advice on codes whose names do not explain themselves.
 fn advice(code: i32) -> &'static str {
     match code {
         code::DLOPEN_RUNTIME_LOAD_FAILED => {

@@ -1,4 +1,4 @@
-//! What must not compile: each file of `compile_fail/` has `//~ E0123` on the lines at which the
+//! Code that must not compile: each file of `compile_fail/` has `//~ E0123` on the lines at which the
 //! compiler must find that error, and nothing else may be wrong with it.
 //!
 //! Codes and lines stay the same from one version of the compiler to the next; what it says does not.
@@ -64,7 +64,7 @@ fn write_package(root: &Path, sources: &[PathBuf]) -> PathBuf {
     package
 }
 
-/// What the compiler finds in each binary of a package.
+/// Returns the errors of the compiler in each binary of a package.
 fn check(package: &Path) -> Errors {
     // Into the same folder as the workspace, without debug info like it, and not with `check`: most
     // dependencies are there already.

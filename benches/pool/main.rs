@@ -1,4 +1,4 @@
-//! What memory from a pool costs: `cargo xtask bench pool`.
+//! The cost of memory from a pool: `cargo xtask bench pool`.
 //!
 //! For every device chosen: how long an allocate + drop pair takes, against a plain port of PyOpenCL's
 //! algorithm and against the driver, how long it takes where blocks are still in use, and how much memory a

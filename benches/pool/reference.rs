@@ -1,4 +1,4 @@
-//! What is measured against: a plain port of the algorithm that PyOpenCL documents ("Memory Pools").
+//! The reference: a plain port of the algorithm that PyOpenCL documents ("Memory Pools").
 //!
 //! A lock, a map from a bin's number to the blocks held in it, and in each handle a reference that
 //! keeps the pool alive.
@@ -35,7 +35,7 @@ const fn block_size(bin: u32) -> usize {
     (bits << below) | ((1 << below) - 1)
 }
 
-// What PyOpenCL 2026.1.4 answers.
+// The answers of PyOpenCL 2026.1.4.
 const _: () = {
     let known = [
         (1, 0, 1),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// What a ratio may be.
+/// The limit of a ratio.
 #[derive(Clone, Copy)]
 pub struct Limit {
     pub at_most: f64,
@@ -61,7 +61,7 @@ impl Report {
         &self.text
     }
 
-    /// What missed its limit, and by how much.
+    /// Returns the rows that missed their limits, and by how much.
     pub fn into_misses(self) -> Vec<String> {
         self.misses
     }

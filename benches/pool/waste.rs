@@ -1,4 +1,4 @@
-//! What a pool has from the driver over what is in use, on one trace.
+//! The memory of a pool over the memory in use, on one trace.
 
 use crate::report::{Limit, Report};
 use crate::sizes::Random;
@@ -21,11 +21,11 @@ pub struct Replay {
     limit: Option<Limit>,
 }
 
-/// What a pool had at a step. Bytes.
+/// The bytes of a pool at a step.
 pub struct Look {
     pub step: usize,
     pub reserved: u64,
-    /// What was asked for.
+    /// The bytes that were requested.
     pub active: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What a thread asks of a source.
+//! The requests of a thread to a source.
 
 use std::fs;
 use std::hint::black_box;
@@ -34,7 +34,7 @@ const WARM_UP_AGAIN: usize = 4_000;
 const PAIRS: usize = 40_000;
 const CHUNK: usize = 250;
 
-/// What a thread has done in a round.
+/// The work of a thread in a round.
 #[derive(Clone, Copy)]
 pub struct Pace {
     pub pairs: usize,

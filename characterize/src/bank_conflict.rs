@@ -157,7 +157,7 @@ impl Layout<'_> {
         LocalAccess { multiplicity, conflict: worst }
     }
 
-    /// Who accesses which bank, if work items are numbered along `axis` and slower ones.
+    /// Returns the work items that access each bank, if work items are numbered along `axis` and slower ones.
     fn meetings(&self, axis: usize) -> impl Iterator<Item = BankConflict> {
         let mut at_banks: BTreeMap<usize, Vec<_>> = BTreeMap::new();
         for number in 0..self.work_items {

@@ -1,4 +1,4 @@
-//! What the driver tells of a device, as far as guesses depend on it.
+//! The driver's description of a device, as far as guesses depend on it.
 
 use cl3::device as cl;
 use cl3::platform as clp;
@@ -10,7 +10,7 @@ use clmatrix::error::{Error, Result};
 use clmatrix::select::query::{Query, text};
 use clmatrix::select::{DeviceType, Svm, Version};
 
-/// What the driver tells of a device and its platform. Sizes are in bytes.
+/// The driver's description of a device and its platform. Sizes are in bytes.
 ///
 /// ```
 /// use clmatrix_characterize::Facts;

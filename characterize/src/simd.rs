@@ -12,7 +12,7 @@ impl Facts {
     ///
     /// `type_size`, the size of an element in bytes, makes no difference yet, as in PyOpenCL.
     ///
-    /// Of a CPU it is 1. Vendors are told by parts of their names, among them `ati`, which is in
+    /// It is 1 for a CPU. Vendors are recognised by parts of their names, among them `ati`, which is in
     /// `Corporation`: a GPU or an accelerator of Intel's is taken for one of AMD's. So is it by
     /// PyOpenCL.
     ///
@@ -50,7 +50,7 @@ impl Facts {
         }
     }
 
-    /// What the size of a work group should be a multiple of (PyOpenCL's
+    /// The factor of good work group sizes (PyOpenCL's
     /// `reasonable_work_group_size_multiple`): the size of a warp, or what the driver prefers for a
     /// small kernel.
     ///

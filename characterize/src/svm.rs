@@ -13,7 +13,7 @@ impl Facts {
     /// `has_coarse_grain_buffer_svm`).
     ///
     /// # Errors
-    /// Of class [`Unsupported`](clmatrix::Class::Unsupported) where the platform's version cannot be
+    /// An error of class [`Unsupported`](clmatrix::Class::Unsupported) where the platform's version cannot be
     /// read, or the driver knows nothing of CL_DEVICE_SVM_CAPABILITIES although its version has it.
     pub fn has_coarse_grain_buffer_svm(&self) -> Result<bool> {
         Ok(self.svm()?.coarse_grain_buffer())
@@ -55,7 +55,7 @@ impl Facts {
         Ok(svm.fine_grain_system() && svm.atomics())
     }
 
-    /// What there is; nothing where the version has none, whatever the driver says.
+    /// Returns the capabilities; none if the version has none, whatever the driver says.
     fn svm(&self) -> Result<Svm> {
         if !self.may_have_svm()? {
             return Ok(Svm::default());

@@ -29,7 +29,7 @@ use clmatrix::select::Version;
 pub struct Row {
     /// The function's name in `pyopencl.characterize`.
     pub function: &'static str,
-    /// What it answers.
+    /// The answer.
     #[serde(flatten, serialize_with = "answer_or_error")]
     pub answer: Result<Characterized<Answer>>,
 }

@@ -1,4 +1,4 @@
-//! What only the build of a kernel can tell.
+//! Facts that only the build of a kernel shows.
 
 use cl3::error_codes::{CL_COMPILER_NOT_AVAILABLE, CL_INVALID_DEVICE};
 use opencl3::context::Context;
@@ -9,7 +9,7 @@ use opencl3::program::Program;
 
 use clmatrix::error::{Error, Result};
 
-/// What only the build of a kernel can tell. Each call builds one.
+/// Facts that only the build of a kernel shows. Each call builds a kernel.
 ///
 /// A [`Device`] builds in a context of its own, a pair of a context and a device in that context.
 ///

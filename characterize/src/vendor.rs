@@ -1,9 +1,9 @@
-//! Who a device is, by the queries that only its vendor's drivers know.
+//! The identity of a device, from queries that only its vendor's drivers answer.
 
 use super::facts::Facts;
 use clmatrix::select::Version;
 
-/// What NVIDIA's drivers tell (`cl_nv_device_attribute_query`).
+/// The answers of NVIDIA's drivers (`cl_nv_device_attribute_query`).
 ///
 /// ```
 /// use clmatrix::Device;
@@ -30,7 +30,7 @@ pub struct Nvidia {
     pub warp_size: Option<u32>,
 }
 
-/// What AMD's drivers tell (`cl_amd_device_attribute_query`).
+/// The answers of AMD's drivers (`cl_amd_device_attribute_query`).
 ///
 /// ```
 /// use clmatrix::Device;
@@ -62,7 +62,7 @@ impl Facts {
         self.nv_compute_capability
     }
 
-    /// Who the device is, if it has a compute capability.
+    /// Returns the identity of the device, if it has a compute capability.
     pub fn nvidia(&self) -> Option<Nvidia> {
         Some(Nvidia {
             compute_capability: self.nv_compute_capability?,
@@ -72,7 +72,7 @@ impl Facts {
         })
     }
 
-    /// Who the device is, if it has a board name.
+    /// Returns the identity of the device, if it has a board name.
     pub fn amd(&self) -> Option<Amd> {
         Some(Amd {
             board_name: self.amd_board_name.clone()?,

@@ -1,9 +1,9 @@
-//! What a measurement says of the answer that PyOpenCL's table gives to the same question.
+//! Judgements of PyOpenCL's table by measurements of the same questions.
 
 use super::measure::{Confidence, Finding, NotMeasurable, Unit, Value};
 use super::table::Answer;
 
-/// What a measurement says of a table's answer.
+/// The judgement of a table's answer by a measurement.
 ///
 /// ```
 /// use clmatrix_characterize::measure::{Confidence, Finding, Unit, Value};
@@ -37,7 +37,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Of a table's answer, if it has one, and a measurement of the same question. `None` where only
+    /// Judges a table's answer, if it has one, by a measurement of the same question. `None` where only
     /// one of them answers, or where they answer with things of different kinds.
     pub fn of(table: Option<&Answer>, measured: &Result<Finding, NotMeasurable>) -> Option<Self> {
         let Ok(finding) = measured else { return Some(Self::NotMeasurable) };

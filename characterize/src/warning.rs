@@ -27,7 +27,7 @@ pub enum CharacterizationWarning {
     },
     /// PoCL's CL_PLATFORM_VERSION is not as PoCL writes it.
     UnknownPoclVersion {
-        /// What it is.
+        /// The version.
         platform_version: String,
     },
 }

@@ -1,5 +1,5 @@
-//! What a driver tells of a kernel's arguments (`clGetKernelArgInfo`), and what that means for what
-//! may be passed.
+//! A driver's description of a kernel's arguments (`clGetKernelArgInfo`), and the values that may be
+//! passed for them.
 //!
 //! A driver need not tell: then all is allowed here, and up to the driver.
 
@@ -26,7 +26,7 @@ pub enum AddressQualifier {
     Private,
 }
 
-/// What the driver tells of an argument of a kernel (`clGetKernelArgInfo`; `kernel_arg_info`).
+/// The driver's description of an argument of a kernel (`clGetKernelArgInfo`; `kernel_arg_info`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ArgInfo {
@@ -42,7 +42,7 @@ pub struct ArgInfo {
     pub type_qualifier: u64,
 }
 
-/// What may be passed for an argument.
+/// The values that may be passed for an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Parameter {
     kinds: Kinds,
@@ -95,7 +95,7 @@ fn ask_one(kernel: cl_kernel, index: cl_uint) -> Option<ArgInfo> {
     })
 }
 
-/// What may be passed for each of `count` arguments.
+/// Returns the values that may be passed for each of `count` arguments.
 pub(super) fn parameters(infos: &[ArgInfo], count: cl_uint) -> Vec<Parameter> {
     (0..count as usize)
         .map(|index| infos.get(index).map_or(Parameter::UNKNOWN, parameter))

@@ -172,7 +172,7 @@ impl Launcher {
         self.parameters.len()
     }
 
-    /// What the driver tells of each argument (`clGetKernelArgInfo`; PyOpenCL's
+    /// Returns the driver's description of each argument (`clGetKernelArgInfo`; PyOpenCL's
     /// `Kernel.get_arg_info`). Empty where it tells nothing: PoCL does for programs that were built
     /// with `-cl-kernel-arg-info` only.
     pub fn arg_infos(&self) -> &[ArgInfo] {

@@ -38,10 +38,10 @@ bitflags::bitflags! {
 }
 
 impl MemFlags {
-    /// What kernels may do; at most one.
+    /// The access of kernels; at most one.
     pub(super) const KERNEL_ACCESS: Self =
         Self::READ_WRITE.union(Self::WRITE_ONLY).union(Self::READ_ONLY);
-    /// What the host may do; at most one.
+    /// The access of the host; at most one.
     pub(super) const HOST_ACCESS: Self =
         Self::HOST_WRITE_ONLY.union(Self::HOST_READ_ONLY).union(Self::HOST_NO_ACCESS);
     /// Where it lives.

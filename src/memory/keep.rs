@@ -1,5 +1,5 @@
-//! What a driver's memory object needs as long as the driver has it, which may be longer than any
-//! handle lives: commands under way keep it.
+//! Resources that a memory object needs until the driver releases it. Commands in flight can keep it
+//! longer than any handle.
 
 use std::ffi::c_void;
 

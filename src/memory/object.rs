@@ -1,4 +1,4 @@
-//! What all memory objects have in common (OpenCL 3.0, 5.5; `pyopencl.MemoryObject`).
+//! The common part of all memory objects (OpenCL 3.0, 5.5; `pyopencl.MemoryObject`).
 
 use std::ffi::c_void;
 use std::fmt;
@@ -20,7 +20,7 @@ use super::svm::memory::SvmMemory;
 use super::track::{Access, AccessTracker};
 use crate::error::{Error, Result, in_call};
 
-/// What every memory object can tell (`clGetMemObjectInfo`; `pyopencl.MemoryObject`).
+/// The queries of every memory object (`clGetMemObjectInfo`; `pyopencl.MemoryObject`).
 ///
 /// ```
 /// use clmatrix::memory::{Buffer, MemFlags, MemoryObject, ObjectType};
@@ -174,7 +174,7 @@ pub(crate) mod sealed {
 
     /// A handle of this crate to a memory object.
     pub trait Handle {
-        /// What handles share.
+        /// Returns the part that all handles share.
         fn object(&self) -> &MemObject;
 
         /// The driver's handle that this one stands for.
@@ -182,7 +182,7 @@ pub(crate) mod sealed {
             self.object().raw()
         }
 
-        /// What never changes about it.
+        /// Returns its constant properties.
         fn about(&self) -> About {
             self.object().about()
         }
@@ -266,12 +266,12 @@ pub struct MemObject {
     tracker: Arc<AccessTracker>,
     /// Where it begins in the bytes that `uses` counts.
     first_byte: usize,
-    /// What it lives in, if that is shared virtual memory. Dropped after the release.
+    /// The shared virtual memory that holds its bytes, if any. Dropped after the release.
     _memory: Option<Arc<SvmMemory>>,
     _live: Live,
 }
 
-/// What never changes about a memory object.
+/// The constant properties of a memory object.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
     pub flags: MemFlags,
@@ -387,7 +387,7 @@ pub(crate) fn check_type(raw: cl_mem, what: &str, types: &[ObjectType]) -> Resul
     Err(Error::refused("clGetMemObjectInfo", CL_INVALID_MEM_OBJECT, why))
 }
 
-/// What the driver says of an object that is alive.
+/// Queries the properties of a live object.
 pub(crate) fn about(raw: cl_mem) -> Result<About> {
     let flags: u64 = info(raw, cl::CL_MEM_FLAGS)?.into();
     let size = info(raw, cl::CL_MEM_SIZE)?.into();

@@ -57,7 +57,7 @@ pub struct Pipe {
 pub enum PipeProperty {}
 
 impl Pipe {
-    /// What the host cannot do is not asked for.
+    /// The host has no access to a pipe.
     const FLAGS: MemFlags = MemFlags::READ_WRITE.union(MemFlags::HOST_NO_ACCESS);
 
     /// Creates a pipe for at most `max_packets` packets of `packet_size` bytes (`clCreatePipe`,

@@ -38,7 +38,7 @@ pub struct Sampler {
     reference: Arc<SamplerRef>,
 }
 
-/// What a kernel finds outside of an image (`cl_addressing_mode`; `pyopencl.addressing_mode`).
+/// The pixels that a kernel reads outside of an image (`cl_addressing_mode`; `pyopencl.addressing_mode`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum AddressingMode {
@@ -54,7 +54,7 @@ pub enum AddressingMode {
     MirroredRepeat = 0x1134,
 }
 
-/// What a kernel finds between pixels (`cl_filter_mode`; `pyopencl.filter_mode`).
+/// The value that a kernel reads between pixels (`cl_filter_mode`; `pyopencl.filter_mode`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum FilterMode {
@@ -76,7 +76,7 @@ pub enum SamplerProperty {
     AddressingMode(AddressingMode),
     /// By default [`FilterMode::Nearest`].
     FilterMode(FilterMode),
-    /// What lies between mip levels (cl_khr_mipmap_image).
+    /// The value between mip levels (cl_khr_mipmap_image).
     MipFilterMode(FilterMode),
     /// The lowest level of detail (cl_khr_mipmap_image).
     LodMin(f32),

@@ -1,4 +1,4 @@
-//! What platforms and devices say of themselves, as plain data.
+//! Descriptions of platforms and devices, as plain data.
 //!
 //! A catalogue is made once, by [`platforms`](super::platforms) in this process or by someone
 //! else in another one, and everything that chooses or judges devices works on it: selection

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 /// A platform, its devices, and what they say of themselves.
 #[derive(Clone, Debug)]
 pub struct FoundPlatform {
-    /// What platform and devices say; `info.devices` is in the order of `devices`.
+    /// The descriptions of the platform and its devices; `info.devices` is in the order of `devices`.
     pub info: PlatformInfo,
     /// The platform itself.
     pub platform: Platform,
@@ -30,7 +30,7 @@ pub struct FoundPlatform {
 /// A platform may have no devices. Never empty.
 ///
 /// # Errors
-/// Of class [`NoRuntime`](crate::Class::NoRuntime) where there is no loader or no driver.
+/// Returns an error of class [`NoRuntime`](crate::Class::NoRuntime) where there is no loader or no driver.
 pub fn platforms() -> Result<Vec<FoundPlatform>> {
     const CALL: &str = "clGetPlatformIDs";
     // quirk: POCL-15
@@ -90,7 +90,7 @@ fn describe_device(device: &Device) -> DeviceInfo {
         local_mem_size: query.value(cl::CL_DEVICE_LOCAL_MEM_SIZE).unwrap_or_default(),
         ..DeviceInfo::default()
     };
-    // What follows may only be asked where the version or an extension brings it.
+    // The next queries exist only in this version, or with an extension.
     if opencl.major >= 2 {
         info.svm = Svm(query.value(cl::CL_DEVICE_SVM_CAPABILITIES).unwrap_or_default());
     }

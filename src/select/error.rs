@@ -18,7 +18,7 @@ impl std::fmt::Display for Piece {
     }
 }
 
-/// What is wrong with a selection. `found` lists the platforms and devices that there are.
+/// The reasons why a selection is refused. `found` lists the platforms and devices that there are.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SelectionError {
@@ -30,7 +30,7 @@ pub enum SelectionError {
     Pattern {
         /// The pattern.
         piece: Piece,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
     /// No platform has this name or matches this pattern.
@@ -38,7 +38,7 @@ pub enum SelectionError {
     NoSuchPlatform {
         /// The name or pattern.
         piece: Piece,
-        /// What there is.
+        /// The platforms and devices of the machine.
         found: String,
     },
     /// A platform's index is out of range.
@@ -46,7 +46,7 @@ pub enum SelectionError {
     PlatformIndex {
         /// The index.
         piece: Piece,
-        /// What there is.
+        /// The platforms and devices of the machine.
         found: String,
     },
     /// No device has this name or matches this pattern.
@@ -56,7 +56,7 @@ pub enum SelectionError {
         piece: Piece,
         /// Where it was looked for.
         platforms: String,
-        /// What there is.
+        /// The platforms and devices of the machine.
         found: String,
     },
     /// A device's index is out of range.
@@ -66,23 +66,23 @@ pub enum SelectionError {
         piece: Piece,
         /// Where it was looked for.
         platforms: String,
-        /// What there is.
+        /// The platforms and devices of the machine.
         found: String,
     },
-    /// What was chosen has no device.
+    /// The chosen platforms have no device.
     #[error("{piece} chooses {platforms}, which has no device; there are:{found}")]
     WithoutDevices {
         /// The platform's name, index or pattern.
         piece: Piece,
-        /// What it stands for.
+        /// The platforms that it chooses.
         platforms: String,
-        /// What there is.
+        /// The platforms and devices of the machine.
         found: String,
     },
     /// There is no device at all.
     #[error("there is no device; platforms:{found}")]
     NoDevices {
-        /// What there is.
+        /// The platforms and devices of the machine.
         found: String,
     },
     /// Answers that nothing asked for (PYOPENCL_CTX).

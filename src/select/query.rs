@@ -82,7 +82,7 @@ impl Query<'_> {
         may_tell && self.flag(cl::CL_DEVICE_MAX_NUM_SUB_GROUPS) || lists_sub_groups(extensions)
     }
 
-    /// What the drivers that tell it say of how many work items go together.
+    /// Returns the numbers of work items that run together, if the driver tells them.
     pub(crate) fn sub_group_sizes(&self, extensions: &[String]) -> Vec<u64> {
         let mut sizes = Vec::new();
         if lists(extensions, "cl_intel_required_subgroup_size") {

@@ -261,13 +261,13 @@ impl Matcher {
     }
 }
 
-/// What a platform or device can be recognised by.
+/// The texts by which a platform or device is recognised.
 pub(super) trait Describe {
     fn name(&self) -> &str;
     fn vendor(&self) -> &str;
     fn types(&self) -> Vec<&'static str>;
 
-    /// What PyOpenCL looks into: "name vendor" in lower case.
+    /// Returns the text that PyOpenCL searches: "name vendor" in lower case.
     fn name_and_vendor(&self) -> String {
         format!("{} {}", self.name(), self.vendor()).to_lowercase()
     }
@@ -277,7 +277,7 @@ pub(super) trait Describe {
         self.types().iter().any(|name| name.to_lowercase().contains(part))
     }
 
-    /// What a pattern may match the whole of.
+    /// Returns the texts that a pattern may match as a whole.
     fn faces(&self) -> Vec<String> {
         let mut faces = vec![self.name().to_owned(), self.vendor().to_owned()];
         faces.extend(self.types().into_iter().map(str::to_owned));
@@ -317,7 +317,7 @@ impl Describe for DeviceInfo {
     }
 }
 
-/// What Python's `int(text)` gives for ASCII digits; `None` where it raises ValueError. Numbers
+/// Returns the value of Python's `int(text)` for ASCII digits; `None` where it raises ValueError. Numbers
 /// beyond `i64` are out of any range, and come out as its bounds.
 pub(super) fn python_int(text: &str) -> Option<i64> {
     let text = text.trim();
@@ -352,7 +352,7 @@ mod tests {
         positions.join(" ")
     }
 
-    /// What PyOpenCL 2026.1.4 gives for these platforms, each device once; where it gives no
+    /// The answers of PyOpenCL 2026.1.4 for these platforms, each device once; where it gives no
     /// device, an error is expected here.
     #[test]
     fn pyopencl_test_means_what_it_means_to_pyopencl() {

@@ -16,7 +16,7 @@ use super::error::{Piece, SelectionError, listing};
 use super::selection::{Selection, python_int};
 use crate::error::{Error, Result};
 
-/// What the environment says about the device to use.
+/// The choice of a device in the environment.
 #[derive(Default)]
 struct Wishes {
     pyopencl_test: Option<String>,
@@ -52,7 +52,7 @@ impl Wishes {
 /// devices: that is an error.
 ///
 /// # Errors
-/// Of class [`NoRuntime`](crate::Class::NoRuntime) without a driver,
+/// An error of class [`NoRuntime`](crate::Class::NoRuntime) without a driver,
 /// [`NoDevice`](crate::Class::NoDevice) where the platform has none,
 /// [`InvalidArgument`](crate::Class::InvalidArgument) where a variable names what is not there
 /// or is not UTF-8.
@@ -185,7 +185,7 @@ mod tests {
         format!("{platform}:{}", devices.join(","))
     }
 
-    /// What PyOpenCL 2026.1.4 gives for these platforms, each device once.
+    /// The answers of PyOpenCL 2026.1.4 for these platforms, each device once.
     #[test]
     fn answers_mean_what_they_mean_to_pyopencl() {
         let platforms = sample::platforms();

@@ -1,4 +1,4 @@
-//! What pools hand out.
+//! Memory from pools.
 
 use clmatrix::memory::{
     Buffer, Image, MapRead, MemoryObject, Rect, SvmAllocation, SvmPointer, enqueue_copy,

@@ -67,7 +67,7 @@ fn command(workspace: &Workspace, arguments: &[String]) -> Command {
     test
 }
 
-/// Whether `--workspace`, by which cargo ignores `--package`, would be wrong or too much beside this.
+/// Returns whether this argument chooses packages, so that `--workspace` must not be added.
 fn chooses_packages(argument: &str) -> bool {
     let name = argument.split('=').next().unwrap_or_default();
     argument.starts_with("-p")

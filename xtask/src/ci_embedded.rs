@@ -1,6 +1,6 @@
 //! A new user's first two commands, on a machine that has no OpenCL device of its own.
 //!
-//! What the machine has is hidden: `--from embedded` names the loader and the one driver to use,
+//! The devices of the machine are hidden: `--from embedded` names the loader and the one driver to use,
 //! and all other variables that loaders, drivers and clmatrix read are removed.
 
 use std::env;
@@ -19,8 +19,8 @@ const TARGET_LIMIT: u64 = 2_000_000_000;
 /// How the names of the variables start that choose devices or change how they are tested.
 const HIDDEN: [&str; 5] = ["CLMATRIX_", "PYOPENCL_", "OCL_", "OPENCL_", "POCL_"];
 
-/// Runs `cargo xtask matrix`, whose tests reuse contexts, and `cargo xtask test`, where the tests of the harness's
-/// fault tests do so, on the embedded default, both even if the first fails. Fails if the target folder is too
+/// Runs `cargo xtask matrix` and `cargo xtask test` on the embedded default, both even if the first fails. The
+/// tests of the first command and the fault tests of the second reuse contexts. Fails if the target folder is too
 /// large then.
 pub fn run(workspace: &Workspace) -> Result<ExitCode> {
     let mut failed = Vec::new();

@@ -23,7 +23,7 @@ const LOADER: &str = "ocl-icd-libopencl1";
 struct Packaged {
     /// The name of its `.icd` file in the private vendors folder.
     icd: &'static str,
-    /// What people call it.
+    /// Its usual name.
     title: &'static str,
     package: &'static str,
     /// A file of the package: the driver library, or the `.icd` file that names it.
@@ -76,7 +76,7 @@ const INTEL: WheelSet = WheelSet {
     size: "273 MB to download, 500 MB on disk (800 MB while unpacking)",
 };
 
-/// Whether the matrix was ever set up. The vendors folder is what [`provision`] writes last.
+/// Returns whether the matrix has been set up. The vendors folder is what [`provision`] writes last.
 pub fn is_provisioned(runtimes: &Path) -> bool {
     vendors_folder(runtimes).is_dir()
 }
@@ -192,7 +192,7 @@ fn print_versions(drivers: &[(&str, PathBuf)]) {
     println!("  {:9} {version:17} (wheel {name})", "Intel CPU");
 }
 
-/// What to say of a version that is not the one of Debian 12.
+/// Returns a note on a version that is not the one of Debian 12.
 fn version_note(version: &str, expected: &str) -> String {
     let is_expected = version
         .strip_prefix(expected)

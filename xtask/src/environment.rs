@@ -23,7 +23,7 @@ use serde_json::{Map, Value};
 
 use crate::embedded;
 
-/// What the loaders of OpenCL, and the crates that load them, read to find drivers.
+/// The variables by which OpenCL loaders, and the crates that load them, find drivers.
 const LOADER_VARIABLES: [&str; 3] = ["OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "OPENCL_DYLIB_PATH"];
 
 /// Where devices can come from.
@@ -45,7 +45,7 @@ pub enum Wish {
     /// this machine's devices, else the embedded default
     #[default]
     Auto,
-    /// What this machine's OpenCL loader finds, and nothing else
+    /// The devices that this machine's OpenCL loader finds, and no others
     Machine,
     /// The CI matrix of `cargo xtask provision`
     Ci,
@@ -53,7 +53,7 @@ pub enum Wish {
     Embedded,
 }
 
-/// What the choice of a source depends on, beside the devices that the machine has.
+/// The facts that choose a source, beside the devices of the machine.
 pub struct Facts {
     /// The user's own variables name drivers.
     pub user_variables: bool,
@@ -75,7 +75,7 @@ impl Facts {
     }
 }
 
-/// Whether a loader variable holds something that did not come from `cargo xtask env`, which names
+/// Returns whether a loader variable holds a value that is not from `cargo xtask env`, which names
 /// our vendors folders and the embedded default's loader. Empty counts as unset.
 ///
 /// A single `.icd` file in one of our folders is the user's own choice.

@@ -17,7 +17,7 @@ use crate::files::{self, cannot};
 use crate::process;
 use crate::workspace::{Workspace, executables};
 
-/// What is installed, and nothing else.
+/// The pinned packages.
 const PINS: [&str; 6] = [
     "pyopencl==2026.1.4",
     "pytools==2026.1.1",
@@ -30,7 +30,7 @@ const PINS: [&str; 6] = [
 /// The file in the virtual environment that says what it holds. It is written last.
 const STAMP: &str = "pins.txt";
 
-/// Of so many made-up devices, the answers for one are recorded.
+/// The number of made-up devices per recorded answer.
 const RECORDED_ONE_IN: usize = 50;
 
 /// Asks both, and returns how their answers differ. With `record`, PyOpenCL's are written to that
@@ -93,7 +93,7 @@ fn ask_pyopencl(
     let mut ask = Command::new(python);
     ask.arg(workspace.root.join("xtask/oracle.py")).arg(question);
     devices.apply(&mut ask);
-    // What PyOpenCL has built before must not answer for the driver.
+    // A program in PyOpenCL's cache must not answer for the driver.
     answer(ask.env("PYOPENCL_NO_CACHE", "1"))
 }
 

@@ -1,6 +1,6 @@
 //! The suites under AddressSanitizer and LeakSanitizer, on PoCL.
 //!
-//! What is instrumented is the Rust code of this workspace and of its dependencies. Rust's standard
+//! The Rust code of this workspace and of its dependencies is instrumented. Rust's standard
 //! library and the drivers are not, but they allocate through the sanitizer, and its `memcpy`,
 //! `strlen` and the like check what they are given: a driver that is told to write past the end of
 //! a `Vec` is caught when it copies. Not seen is what a kernel does: PoCL compiles it to machine
@@ -60,7 +60,7 @@ const KNOWN: [(&str, Option<&str>); 4] = [
     ("leaks", Some("LeakSanitizer: detected memory leaks")),
 ];
 
-/// What `clmatrix run` exits with if something was not as expected.
+/// The exit status of `clmatrix run` after unexpected results.
 const EXIT_UNEXPECTED: u8 = 1;
 
 /// Builds the suites with the sanitizer, makes sure that it works, and runs them.
@@ -82,7 +82,7 @@ pub fn run(workspace: &Workspace, devices: &Environment, arguments: &[String]) -
 
     let mut run = sanitizer.command(&clmatrix)?;
     run.arg("run").args(arguments).env("CLMATRIX_RERUN", "cargo xtask sanitize --");
-    // Of config/clmatrix.toml: what is checked takes longer.
+    // A profile of config/clmatrix.toml: checked code takes longer.
     run.env("CLMATRIX_PROFILE", "sanitize");
     let status = process::status(&mut run)?;
     let reports = sanitizer.reports()?;

@@ -95,7 +95,7 @@ impl WheelSet {
         }
     }
 
-    /// What pip reads, and what the stamp holds, so that a changed pin makes a folder outdated.
+    /// Returns the requirements for pip. The stamp holds them, too, so that a changed pin makes a folder outdated.
     fn requirements(&self) -> String {
         let line = |(name, version, sha256): &(&str, &str, &str)| {
             format!("{name}=={version} --hash=sha256:{sha256}\n")

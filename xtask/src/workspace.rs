@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::environment::Environment;
 use crate::process;
 
-/// What `clmatrix devices` exits with where there is no OpenCL device.
+/// The exit status of `clmatrix devices` without an OpenCL device.
 const EXIT_NO_DEVICE: i32 = 2;
 
 /// This workspace, as cargo sees it.

@@ -59,7 +59,7 @@ fn search(
     let mut halve = |size: u64, most: &mut u64, too_much: &mut u64| {
         *(if works(size) { most } else { too_much }) = size;
     };
-    // What it says itself is most often where the end is.
+    // The end is most often at the declared size.
     for size in [declared, declared + declared / EXACT] {
         let size = size / PAGE * PAGE;
         if size > most && size < too_much && !budget.is_spent() {

@@ -41,7 +41,7 @@ kernel void mads(uint steps, int a, int b, global uint *taken, global VECTOR *ke
     kept[i] = x0 + x1 + x2 + x3 + x4 + x5 + x6 + x7;
 }";
 
-/// Of one work item's step, for each element of a vector: a product and a sum are two.
+/// The operations of a work item's step, for each element of a vector: a product and a sum are two.
 const OPERATIONS: f64 = 64.0;
 /// Iterations of the kernel's loop at most; rusticl ends any loop after 65,535.
 // quirk: RUSTICL-2
@@ -49,7 +49,7 @@ const MOST_STEPS: u32 = 30_000;
 /// Nanoseconds of a sample: long beside what it takes until all of a device has work.
 const SAMPLE: f64 = 5e6;
 const ROUNDS: Rounds = Rounds { least: 5, most: 21 };
-/// Of so many work items the steps are checked.
+/// The number of work items whose steps are checked.
 const CHECKED: usize = 256;
 
 /// A type of numbers.
@@ -57,7 +57,7 @@ struct Number {
     scalar: &'static str,
     /// CL_DEVICE_PREFERRED_VECTOR_WIDTH of it.
     width: u32,
-    /// What it takes.
+    /// The required extension.
     extension: Option<&'static str>,
 }
 
@@ -124,7 +124,7 @@ fn throughput(rates: Vec<f64>) -> Sampled {
     )
 }
 
-/// Of rates that were taken in the same rounds.
+/// Returns the multiple of rates that were taken in the same rounds.
 fn multiple(rates: Vec<f64>, base: &[f64]) -> Sampled {
     let multiple = Summary::of_upper_half(&rates).over(Summary::of_upper_half(base));
     Sampled::new(multiple.finding(Unit::Ratio), [series(rates)])

@@ -31,7 +31,7 @@ const LARGEST: u64 = 1 << 30;
 /// So many samples of a copy would take all of the time.
 const SAMPLES: f64 = 150.0;
 
-/// What is measured.
+/// The measured accesses.
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
     Copy,
@@ -186,7 +186,7 @@ impl<'b> Moves<'b> {
         self.bytes as f64 * way.factor() * 1e9 / time.max(1.0)
     }
 
-    /// That of the fastest shape.
+    /// Returns the bandwidth of the fastest shape.
     fn answer(&self, points: Vec<Point>) -> MeasureResult<Sampled> {
         let median = |point: &Point| Summary::of(&point.samples).median;
         let best = points.iter().max_by(|a, b| median(a).total_cmp(&median(b)));

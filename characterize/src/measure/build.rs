@@ -1,4 +1,4 @@
-//! What it takes to build a program, and whether the driver remembers those that it has built.
+//! The time to build a program, and whether the driver caches programs.
 
 use std::fmt::Write;
 use std::process;
@@ -87,9 +87,9 @@ impl Sources {
         Self { run: now.as_nanos() ^ u128::from(process::id()), number: 0 }
     }
 
-    /// Of a kernel that is long enough for a build to take its time.
+    /// Returns the source of a kernel that is long enough for a measurable build.
     fn next(&mut self) -> String {
-        /// What each of its lines does.
+        /// The number of lines.
         const LINES: u32 = 40;
         self.number += 1;
         let mut source = format!(

@@ -50,7 +50,7 @@ pub(super) struct Budget<'a> {
     clock: &'a dyn Clock,
     begin: Duration,
     end: Duration,
-    /// What has been handed out of it.
+    /// The part that has been handed out.
     shared: Cell<f64>,
 }
 

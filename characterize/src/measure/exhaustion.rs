@@ -17,7 +17,7 @@ pub(super) const SPEC: TopicSpec = TopicSpec {
 /// How much memory can be touched in buffers of a like size until there is no more, and which step
 /// told so.
 fn take(bench: &Workbench) -> MeasureResult<Vec<Sampled>> {
-    /// Of so many buffers, the last may be the one that is too much.
+    /// The number of buffers that take the whole memory. The answer is exact to one of them.
     const BUFFERS: u64 = 64;
     let declared = bench.device.max_mem_alloc_size()?;
     let size = (bench.memory / BUFFERS).min(declared).max(PAGE) / PAGE * PAGE;

@@ -1,4 +1,4 @@
-//! What a measurement found, or why it found nothing.
+//! The result of a measurement, or the reason why there is none.
 
 use std::fmt;
 use std::time::Duration;
@@ -29,7 +29,7 @@ use super::series::Series;
 pub struct Measured {
     /// PyOpenCL's name for the question, where it has one.
     pub name: String,
-    /// What was found.
+    /// The result.
     #[serde(flatten, with = "answer_as_map")]
     pub answer: Result<Finding, NotMeasurable>,
     /// All samples that the answer rests on.
@@ -61,7 +61,7 @@ impl Measured {
     }
 }
 
-/// What a step of a measurement comes to.
+/// The result of a step of a measurement.
 pub(super) type MeasureResult<T> = Result<T, NotMeasurable>;
 
 /// An answer without its name.
@@ -71,7 +71,7 @@ pub(super) struct Sampled {
 }
 
 impl Sampled {
-    /// What samples mean, or why they mean nothing.
+    /// Makes a finding of samples.
     pub fn new(
         answer: Result<Finding, NotMeasurable>,
         series: impl IntoIterator<Item = Series>,
@@ -103,11 +103,11 @@ impl From<NotMeasurable> for Sampled {
 /// ```
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Finding {
-    /// What it is.
+    /// The value.
     pub value: Value,
-    /// Of numbers.
+    /// The unit of a number.
     pub unit: Unit,
-    /// Of a number, in its unit; 0 for what is not a matter of degree. Half of the range that the
+    /// The spread of a number, in its unit; 0 for exact values. Half of the range that the
     /// middle half of the samples takes, and half of that of the medians of their consecutive
     /// quarters; of times and rates at least 1 %, or 15 % where the host's clock tells them. Another
     /// run is expected to find a number not farther away than both runs' spreads together.
@@ -116,7 +116,7 @@ pub struct Finding {
     pub confidence: Confidence,
 }
 
-/// What a measurement can find.
+/// The value of a measurement.
 ///
 /// ```
 /// use clmatrix_characterize::measure::Value;
@@ -137,7 +137,7 @@ pub enum Value {
     Name(String),
 }
 
-/// What a number counts.
+/// The unit of a number.
 ///
 /// ```
 /// use clmatrix_characterize::measure::Unit;
@@ -223,7 +223,7 @@ impl fmt::Display for NotMeasurable {
 }
 
 impl Finding {
-    /// What is not a matter of degree.
+    /// Makes a finding without a spread.
     pub(super) fn exact(value: Value, unit: Unit, confidence: Confidence) -> Self {
         Self { value, unit, spread: 0.0, confidence }
     }
@@ -285,7 +285,7 @@ impl Unit {
             Self::BytesPerSecond => &BANDWIDTHS,
             Self::OperationsPerSecond => &RATES,
         };
-        // What is rounded up to the next scale is of that: 1 µs, not 1000 ns.
+        // A number that is rounded up to the next scale has that scale: 1 µs, not 1000 ns.
         let lower = scales.iter().skip(1).chain(scales.last());
         let reaches = |((scale, _), (lower, _)): &(&(f64, &str), &(f64, &str))| {
             (number / lower).abs().round() * lower >= *scale

@@ -60,7 +60,7 @@ fn pinned(bench: &Workbench, budget: &Budget) -> MeasureResult<[Sampled; 2]> {
 
 /// The size of a number, in bytes.
 const WORD: usize = size_of::<u32>();
-/// What the contents are made with.
+/// The seed of the contents.
 const SEED: u32 = 0x0DDB_A115;
 
 /// Between a buffer of the device and what the host has.
@@ -154,11 +154,11 @@ impl<'b> Transfers<'b> {
     }
 }
 
-/// What is sampled.
+/// The sampled direction.
 const THERE: u32 = 0;
 const BACK: u32 = 1;
 
-/// Of an element.
+/// The numbers of an element.
 const NUMBERS: usize = ELEMENT / WORD;
 
 fn fill(host: &mut [u32]) {

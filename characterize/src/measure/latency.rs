@@ -36,7 +36,7 @@ fn target(budget: &Budget, points: usize) -> f64 {
     budget.left().as_secs_f64() * 1e9 * REST / (points * PLANNED) as f64
 }
 
-/// What all measurements use.
+/// The common part of all measurements.
 struct Footprints<'b> {
     bench: &'b Workbench<'b>,
     chase: Chase<'b>,
@@ -110,8 +110,8 @@ impl<'b> Footprints<'b> {
     fn prepare(&mut self, budget: &Budget) -> MeasureResult<Vec<Walk>> {
         /// The part of the time that this may take.
         const PART: f64 = 0.4;
-        /// What of a cache is not there any more is read again, if it takes no longer than so many
-        /// samples. What takes longer is no cache's.
+        /// Evicted lines are read again, if that takes no longer than so many samples. Longer reads are not
+        /// those of a cache.
         const WORTHWHILE: f64 = 4.0;
         let target = target(budget, self.sizes.len());
         let chase = &mut self.chase;
@@ -201,7 +201,7 @@ fn doubted_unless(found: Finding, told: f64) -> Finding {
     if found.value == Value::Number(told) { found } else { not_without_doubt(found) }
 }
 
-/// What tables of pages take to read looks like another cache.
+/// Lowers the confidence: reads of page tables look like another cache.
 fn not_without_doubt(found: Finding) -> Finding {
     found.at_most(Confidence::Medium)
 }

@@ -1,4 +1,4 @@
-//! What it takes to launch a kernel, to wait for it, and to make what that needs.
+//! The time to launch a kernel, to wait for it, and to create the objects for that.
 
 use std::ptr;
 
@@ -86,7 +86,7 @@ impl Drop for Event {
     }
 }
 
-/// What a call of `clEnqueueNDRangeKernel` takes while the queue has room.
+/// Measures a call of `clEnqueueNDRangeKernel` while the queue has room.
 fn latency(launches: &Launches, budget: &Budget) -> MeasureResult<Sampled> {
     times(budget, "time per launch", || {
         let (time, launched) = nanoseconds(budget.clock(), || {

@@ -1,4 +1,4 @@
-//! What a device really does, measured, with the samples that the answers rest on.
+//! Measurements of a device, with the samples behind the answers.
 //!
 //! A [`Topic`] is a group of measurements that share a context and a part of the time. [`measure`]
 //! takes one topic's; [`measure_all`] takes several within a budget. An answer has a value, a unit,
@@ -83,7 +83,7 @@ pub enum Topic {
     Exhaustion,
 }
 
-/// What a topic's file makes known.
+/// The entry of a topic.
 struct TopicSpec {
     name: &'static str,
     /// Its measurements' names.
@@ -176,14 +176,14 @@ pub struct Settings<'a> {
     pub budget: Duration,
     /// How much of the device's memory may be used at a time, in bytes.
     pub memory: u64,
-    /// What tells the time.
+    /// The clock.
     pub clock: &'a dyn Clock,
     /// Told of each step that some drivers end the process over. For those who wait for another
     /// process.
     pub trying: &'a dyn Fn(&str),
 }
 
-/// What may be spent on a device of any kind but a CPU.
+/// The budget for a device that is not a CPU.
 const GPU_BUDGET: Duration = Duration::from_secs(16);
 /// On a CPU, where one sample takes longer, as do builds.
 const CPU_BUDGET: Duration = Duration::from_secs(24);
@@ -191,7 +191,7 @@ const CPU_BUDGET: Duration = Duration::from_secs(24);
 const HOST_MEMORY: u64 = 256 << 20;
 
 impl Settings<'static> {
-    /// What a device of its kind needs: 16 s, or 24 s of a CPU, and all of its memory, or 256 MiB
+    /// Returns the settings for a kind of device: 16 s, or 24 s for a CPU, and all of its memory, or 256 MiB
     /// where that is the host's.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ pub(super) struct Rounds {
     pub most: usize,
 }
 
-/// What most measurements take: the median of fewer than 5 is one sample's.
+/// The rounds of most measurements: the median of fewer than 5 rests on a single sample.
 pub(super) const ROUNDS: Rounds = Rounds { least: 5, most: 31 };
 
 /// One sample of each point in each round, in an order that is another each time, until there are

@@ -23,15 +23,15 @@ use super::finding::Unit;
 /// ```
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Series {
-    /// What was varied, such as `stride`.
+    /// The varied value, such as `stride`.
     pub x: Axis,
-    /// What was sampled, such as `time per access`.
+    /// The sampled value, such as `time per access`.
     pub y: Axis,
     /// The samples, in the order of x.
     pub points: Vec<Point>,
 }
 
-/// What a number of a [`Series`] is.
+/// The meaning of the numbers of a [`Series`].
 ///
 /// ```
 /// use clmatrix_characterize::measure::{Axis, Unit};
@@ -41,9 +41,9 @@ pub struct Series {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Axis {
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// What it counts.
+    /// The unit.
     pub unit: Unit,
 }
 
@@ -57,7 +57,7 @@ pub struct Axis {
 /// ```
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Point {
-    /// That value.
+    /// The varied value.
     pub x: f64,
     /// In the order in which they were taken.
     pub samples: Vec<f64>,

@@ -40,7 +40,7 @@ impl<'a> Shares<'a> {
         }
     }
 
-    /// What a topic that begins now may spend. To be asked once of each topic, in their order.
+    /// Returns the share of a topic that begins now. Called once for each topic, in their order.
     pub fn of(&self, topic: Topic) -> Settings<'a> {
         let share = self.budget.share(topic.spec().weight / self.weights);
         Settings { budget: share.whole(), ..self.settings }

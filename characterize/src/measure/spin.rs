@@ -1,4 +1,4 @@
-//! Whether the device tells times that have to do with its commands.
+//! A check that the device's times belong to its commands.
 
 use clmatrix::event::Event;
 
@@ -41,7 +41,7 @@ pub(super) fn device_tells_time(bench: &Workbench) -> MeasureResult<bool> {
     Ok(host > 0.0 && (device - host).abs() <= NEAR * host)
 }
 
-/// What a command took, in nanoseconds.
+/// The times of a command, in nanoseconds.
 #[derive(Clone, Copy)]
 struct Times {
     host: f64,

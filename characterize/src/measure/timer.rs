@@ -49,7 +49,7 @@ fn differences(mut told: Vec<u64>) -> Vec<u64> {
     told.windows(2).map(|pair| pair[1] - pair[0]).collect()
 }
 
-/// What all are multiples of. A step that no two instants come near to may be that of a rounding:
+/// Returns the common divisor. A step that no two instants come near to may be that of a rounding:
 /// the ticks of a timer of 19.2 MHz have no common divisor in nanoseconds but 1.
 fn step(between: &[u64]) -> MeasureResult<Finding> {
     /// Two instants are at most so many steps apart.

@@ -1,4 +1,4 @@
-//! What measurements work with: a device, a context and a queue of their own, and time.
+//! The tools of measurements: a device, a context and a queue of their own, and time.
 
 use std::cell::Cell;
 
@@ -16,7 +16,7 @@ use crate::Facts;
 use clmatrix::launch::Launcher;
 use clmatrix::memory::{Buffer, MemFlags, enqueue_read_buffer};
 
-/// What one topic works with.
+/// The tools of a topic.
 pub(super) struct Workbench<'a> {
     pub device: Device,
     pub facts: Facts,

@@ -31,7 +31,7 @@ pub enum ReadError {
     Format {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         error: serde_json::Error,
     },
 }
@@ -62,7 +62,7 @@ pub struct Pair<'a> {
     devices: [&'a CharacterizedDevice; 2],
 }
 
-/// What both say to one question.
+/// The answers of both to a question.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Row {
     /// PyOpenCL's name for it, where it has one.
@@ -73,7 +73,7 @@ pub struct Row {
     pub a: Side,
     /// The second one's answer.
     pub b: Side,
-    /// Of numbers: the second one's by the first one's.
+    /// The second number divided by the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
     /// True if both answer alike, measurements within their spreads; unless one has no answer.
@@ -245,13 +245,13 @@ impl Side {
 }
 
 impl Pair<'_> {
-    /// What A and B are, a line each.
+    /// Returns descriptions of A and B, a line each.
     pub fn titles(&self) -> [String; 2] {
         let [a, b] = self.devices;
         [format!("A = {}", a.title(self.a)), format!("B = {}", b.title(self.b))]
     }
 
-    /// What is said of those that do not answer.
+    /// Returns the errors of devices that do not answer.
     pub fn errors(&self) -> Vec<String> {
         let sides = [("A", self.a_error), ("B", self.b_error)].into_iter();
         sides.filter_map(|(side, why)| Some(format!("{side} does not answer: {}", why?))).collect()

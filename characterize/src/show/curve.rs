@@ -6,9 +6,9 @@ use crate::CharacterizedDevice;
 
 /// A curve over more than one place.
 pub struct Curve<'a> {
-    /// What was varied.
+    /// The axis of the varied value.
     pub x: &'a Axis,
-    /// What was sampled.
+    /// The axis of the samples.
     pub y: &'a Axis,
     /// True if the places are drawn by their logarithms.
     pub is_log: bool,
@@ -16,7 +16,7 @@ pub struct Curve<'a> {
     pub points: Vec<Quartiles>,
 }
 
-/// What was sampled at one place.
+/// The quartiles of the samples at a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quartiles {
     /// The place.
@@ -63,12 +63,12 @@ impl<'a> Curve<'a> {
         (self.points[0].x, self.points[self.points.len() - 1].x)
     }
 
-    /// What no sample in the middle half exceeds.
+    /// Returns the largest upper quartile.
     pub fn top(&self) -> f64 {
         self.points.iter().map(|point| point.high).fold(f64::MIN_POSITIVE, f64::max)
     }
 
-    /// What no median exceeds.
+    /// Returns the largest median.
     pub fn highest_median(&self) -> f64 {
         self.points.iter().map(|point| point.median).fold(f64::MIN_POSITIVE, f64::max)
     }
@@ -83,7 +83,7 @@ impl<'a> Curve<'a> {
         }
     }
 
-    /// What is at such a place.
+    /// Returns the value at such a place.
     pub fn x_at(&self, place: f64) -> f64 {
         let (first, last) = self.span();
         if self.is_log {

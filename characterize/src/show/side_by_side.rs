@@ -1,5 +1,5 @@
-//! What there is to say about a device, name by name: PyOpenCL's answer, the measured one, and what
-//! the one says of the other.
+//! The rows of a device, by name: PyOpenCL's answer, the measured one, and the judgement of the first
+//! by the second.
 
 use indexmap::IndexMap;
 
@@ -31,7 +31,7 @@ impl CharacterizedDevice {
         text_table
     }
 
-    /// What the measurements say of the answers that PyOpenCL has, by their names.
+    /// Returns the judgements of PyOpenCL's answers by the measurements, by their names.
     pub(crate) fn judged(&self) -> IndexMap<String, Verdict> {
         let judged = |row: &Row| Some((row.name.to_owned(), row.verdict()?));
         self.rows().iter().filter_map(judged).collect()
@@ -83,8 +83,8 @@ impl Row<'_> {
     }
 }
 
-/// What was measured, as a person reads it beside the table's answer: a size to the byte where that is
-/// one.
+/// Formats a measured value to be read beside the table's answer: a size has all its digits if the answer is a
+/// size.
 fn finding_text(finding: &Finding, table: Option<&TableAnswer>) -> String {
     let is_beside_number = matches!(table.and_then(TableAnswer::value), Some(Answer::Number(_)));
     match (&finding.value, finding.unit) {

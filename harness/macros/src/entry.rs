@@ -9,7 +9,7 @@ use crate::embedded;
 
 /// Which front end the target gets.
 pub enum Front {
-    /// What `cargo test` and `cargo nextest` talk to.
+    /// The entry point for `cargo test` and `cargo nextest`.
     Libtest,
     /// The subcommands of the binary `clmatrix`.
     Command,

@@ -37,7 +37,7 @@ impl Search {
     /// The messages for `file`, whose `mod` declarations mean files in `folder`; `ours_above` is
     /// [`ours`](Self::ours) of the module around it.
     fn read(file: PathBuf, folder: PathBuf, ours_above: bool) -> Vec<String> {
-        // What cannot be read or parsed is the compiler's to report.
+        // The compiler reports files that cannot be read or parsed.
         let Ok(text) = std::fs::read_to_string(&file) else { return Vec::new() };
         let Ok(syntax) = syn::parse_file(&text) else { return Vec::new() };
         let ours = imports_our_test(&syntax.items, ours_above);
@@ -121,9 +121,9 @@ impl<'ast> Visit<'ast> for Search {
 enum TestAttribute {
     /// `#[test]`: whose it is depends on what is imported.
     Bare,
-    /// Of a path that may lead to the harness, under whatever name.
+    /// The end of a path that may lead to the harness, under any name.
     Path,
-    /// Of a path that is known to lead elsewhere.
+    /// The end of a path that leads elsewhere.
     Foreign,
 }
 
@@ -144,7 +144,7 @@ fn is_rstest(attribute: &Attribute) -> bool {
     attribute.path().segments.last().is_some_and(|last| last.ident == "rstest")
 }
 
-/// Whether one of these items of a module imports the harness's `test`, or takes it over from the
+/// Returns whether one of these items of a module imports the harness's `test`, or takes it over from the
 /// module above.
 fn imports_our_test<'a>(items: impl IntoIterator<Item = &'a syn::Item>, above: bool) -> bool {
     items.into_iter().any(|item| match item {

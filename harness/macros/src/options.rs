@@ -1,4 +1,4 @@
-//! What stands in the parentheses of `#[clmatrix_harness::test(...)]`.
+//! The options in the parentheses of `#[clmatrix_harness::test(...)]`.
 
 use std::time::Duration;
 

@@ -180,7 +180,7 @@ impl Buffer {
         self.about.size = size;
     }
 
-    /// What keeps its bytes there.
+    /// Returns the owner of its bytes.
     #[inline]
     pub(crate) fn held(&self) -> &Held {
         &self.held

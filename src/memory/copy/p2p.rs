@@ -61,7 +61,7 @@ type CopyBufferP2p = unsafe extern "system" fn(
 /// ```
 ///
 /// # Errors
-/// Of class [`Unsupported`](crate::Class::Unsupported) where neither the platform nor the device has
+/// An error of class [`Unsupported`](crate::Class::Unsupported) where neither the platform nor the device has
 /// `cl_amd_copy_buffer_p2p`; CL_INVALID_PLATFORM for a platform that is not the device's; and those
 /// of [`enqueue_copy_buffer`](super::enqueue_copy_buffer).
 pub fn enqueue_copy_buffer_p2p_amd<'a>(

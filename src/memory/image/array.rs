@@ -12,7 +12,7 @@ use super::make::CALL;
 use crate::error::{Error, Result};
 use crate::memory::flags::MemFlags;
 
-/// What kernels do with an image from an array (PyOpenCL's `mode`).
+/// The access of kernels to an image from an array (PyOpenCL's `mode`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ArrayMode {
     /// They read it (`"r"`).
@@ -39,7 +39,7 @@ mod sealed {
     use super::ChannelType;
 
     pub trait Element {
-        /// Of each channel.
+        /// The type of each channel.
         const CHANNEL_TYPE: ChannelType;
         /// The same, for kernels that see fractions.
         const NORMALIZED: Option<ChannelType>;

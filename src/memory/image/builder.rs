@@ -59,7 +59,7 @@ pub struct ImageBuilder<'a> {
     buffer: Option<&'a Buffer>,
 }
 
-/// What an image begins with.
+/// The first content of an image.
 #[derive(Clone, Debug)]
 struct HostPixels<'a> {
     bytes: Cow<'a, [u8]>,

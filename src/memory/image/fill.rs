@@ -20,8 +20,7 @@ use crate::wait_list::WaitList;
 
 const CALL: &str = "clEnqueueFillImage";
 
-/// What an image can be filled with: red, green, blue and alpha, whatever order the image has them
-/// in.
+/// The value of a fill: red, green, blue and alpha, in any channel order of the image.
 ///
 /// | colour | images |
 /// |---|---|

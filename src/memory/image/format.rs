@@ -1,4 +1,4 @@
-//! What a pixel consists of (OpenCL 3.0, 5.3.1.1; `pyopencl.ImageFormat`).
+//! The format of a pixel (OpenCL 3.0, 5.3.1.1; `pyopencl.ImageFormat`).
 
 use std::fmt;
 
@@ -31,7 +31,7 @@ macro_rules! names_of_numbers {
                 }
             }
 
-            /// What OpenCL numbers `raw`; `None` for a vendor's own.
+            /// Returns the value with the number `raw` in OpenCL; `None` for a vendor's own.
             pub fn from_raw(raw: u32) -> Option<Self> {
                 Self::ALL.iter().copied().find(|known| known.as_raw() == raw)
             }
@@ -138,7 +138,7 @@ names_of_numbers! {
     Float = cl::CL_FLOAT, "FLOAT";
 }
 
-/// What kernels read a channel as, and so what an image is filled with.
+/// The type as which kernels read a channel, and of the values of a fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChannelKind {
     /// `read_imagef`: floats, and integers that stand for fractions.
@@ -199,7 +199,7 @@ impl ChannelType {
         )
     }
 
-    /// What kernels read it as.
+    /// Returns the type as which kernels read it.
     pub const fn kind(self) -> ChannelKind {
         match self {
             Self::SignedInt8 | Self::SignedInt16 | Self::SignedInt32 => ChannelKind::Signed,
@@ -209,7 +209,7 @@ impl ChannelType {
     }
 }
 
-/// What a pixel consists of (`cl_image_format`; `pyopencl.ImageFormat`).
+/// The format of a pixel (`cl_image_format`; `pyopencl.ImageFormat`).
 ///
 /// ```
 /// use clmatrix::memory::{ChannelOrder, ChannelType, ImageFormat};

@@ -1,4 +1,4 @@
-//! What a context's devices can make of images.
+//! The limits of a context's devices on images.
 
 use cl3::device as cl;
 use cl3::error_codes::{
@@ -112,7 +112,7 @@ pub(super) fn check_format(
     Err(Error::refused(call, CL_IMAGE_FORMAT_NOT_SUPPORTED, why))
 }
 
-/// What there is instead of `format`, in a few words.
+/// Returns the supported alternatives to `format`, in a few words.
 fn names(format: ImageFormat, supported: &[ImageFormat]) -> String {
     const ENOUGH: usize = 8;
     let mut closest: Vec<_> = supported.iter().collect();

@@ -52,7 +52,7 @@ pub(super) unsafe fn create(
         .map_err(in_call(CALL))
 }
 
-/// What there is to know of a new image; releases it if it is not as it should be.
+/// Returns the properties of a new image. Releases the image if they are wrong.
 pub(super) fn described(raw: cl_mem, format: ImageFormat, flags: MemFlags) -> Result<About> {
     let about = check_item_size(raw, format).and_then(|()| object::about(raw));
     if about.is_err() {

@@ -45,12 +45,12 @@ use crate::error::{Error, Result, in_call};
 ///
 /// Handles are compared by the driver's handle; clones share one reference of the driver's.
 ///
-/// What an image was made with never changes and is known here: format, type and shape, and what
-/// follows from them. All that returns a `Result` asks the driver.
+/// Format, type and shape never change, so the handle has them and all that follows from them. Methods
+/// that return a `Result` query the driver.
 #[derive(Clone)]
 pub struct Image(Arc<Shared>);
 
-/// What the handles to an image share.
+/// The part that the handles to an image share.
 struct Shared {
     // Before the buffer, which it needs.
     object: MemObject,

@@ -91,7 +91,7 @@ impl SvmAllocation {
         Self { memory, size }
     }
 
-    /// What handles share.
+    /// Returns the part that all handles share.
     #[inline]
     pub(crate) fn shared(&self) -> &Arc<SvmMemory> {
         &self.memory
@@ -156,7 +156,7 @@ impl<'a> SvmAllocationBuilder<'a> {
     /// Allocates (`clSVMAlloc`).
     ///
     /// # Errors
-    /// Of class [`Unsupported`](crate::Class::Unsupported) where no device of the context has
+    /// An error of class [`Unsupported`](crate::Class::Unsupported) where no device of the context has
     /// such memory; CL_INVALID_VALUE for flags that exclude each other and for an alignment that is
     /// not allowed, CL_INVALID_BUFFER_SIZE for more than CL_DEVICE_MAX_MEM_ALLOC_SIZE of every
     /// device; CL_INVALID_CONTEXT and CL_INVALID_COMMAND_QUEUE as for
@@ -179,7 +179,7 @@ impl<'a> SvmAllocationBuilder<'a> {
     }
 }
 
-/// What shared virtual memory is to be like, whatever its size.
+/// The properties of shared virtual memory, without its size.
 #[derive(Clone, Debug)]
 pub(crate) struct SvmKind {
     // Goes before what keeps its context.

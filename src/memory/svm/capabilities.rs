@@ -1,4 +1,4 @@
-//! What devices can do with shared virtual memory (CL_DEVICE_SVM_CAPABILITIES).
+//! The capabilities of devices with shared virtual memory (CL_DEVICE_SVM_CAPABILITIES).
 
 use cl3::device as cl;
 use cl3::error_codes::CL_INVALID_OPERATION;

@@ -58,7 +58,7 @@ impl DeferredAllocator {
     }
 }
 
-/// What is allocated has no content: there is no host memory for it to live in or to begin with.
+/// Checks the flags. The memory has no content, so flags about memory of the host are refused.
 fn checked(flags: MemFlags) -> Result<MemFlags> {
     const CALL: &str = "clCreateBuffer";
     if flags.intersects(MemFlags::USE_HOST_PTR | MemFlags::COPY_HOST_PTR) {

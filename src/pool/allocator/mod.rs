@@ -40,7 +40,7 @@ use crate::memory::context::MemContext;
 /// # }
 /// ```
 pub trait Allocator: Send + Sync + fmt::Debug {
-    /// What it makes: a [`Buffer`](crate::memory::Buffer), an
+    /// The memory that it allocates: a [`Buffer`](crate::memory::Buffer), an
     /// [`SvmAllocation`](crate::memory::SvmAllocation), or a handle of its own.
     type Memory;
 

@@ -43,7 +43,7 @@ impl SvmAllocator {
     /// to `queue`, if there is one: freed there, after what the queue has been given until then.
     ///
     /// # Errors
-    /// Of class [`Unsupported`](crate::Class::Unsupported) where no device of the context has
+    /// An error of class [`Unsupported`](crate::Class::Unsupported) where no device of the context has
     /// such memory; CL_INVALID_VALUE for flags that exclude each other and for an alignment that is
     /// no power of two up to 128; CL_INVALID_COMMAND_QUEUE for a queue that may reorder its commands,
     /// CL_INVALID_CONTEXT for one of another context; and the driver's errors.

@@ -158,7 +158,7 @@ mod tests {
         }
     }
 
-    /// What is written is a few bytes, and no more than there are.
+    /// The allocator writes a few bytes, and not beyond the end.
     #[test]
     fn writing_makes_memory_exist_too() -> Result<()> {
         use crate::memory::{MemFlags, enqueue_read_buffer};

@@ -59,7 +59,7 @@ pub fn period(points: &[Point], lanes: u32) -> MeasureResult<Period> {
         )));
     }
     let widest = strides.iter().copied().max().unwrap_or_default();
-    // That it gets no worse beyond a stride of as many words as there are banks has to be seen.
+    // A stride of more words than there are banks must be in the samples: it gets no worse there.
     let candidates = CANDIDATES.into_iter().filter(|banks| banks * 2 <= widest);
     let mut fits: Vec<Fit> =
         candidates.map(|banks| Fit::new(banks, lanes, &strides, &times)).collect();
@@ -169,7 +169,7 @@ mod tests {
         ];
         let points = times.map(|(x, time)| Point { x: x.into(), samples: vec![time; 5] });
         assert_eq!(period(&points, 32), Ok(Period { words: 32, confidence: Confidence::High }));
-        // That 64 make it no worse has to be seen.
+        // The samples must show that 64 are no worse.
         assert!(period(&points[..6], 32).is_err());
     }
 

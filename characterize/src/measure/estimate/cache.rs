@@ -1,10 +1,10 @@
-//! Whether what was done before is faster the second time.
+//! A check that repeated work is faster the second time.
 
 use super::Summary;
 
 /// True if `warm` times are those of something that was kept, `None` if that cannot be told.
 pub fn is_cached(cold: Summary, warm: Summary) -> Option<bool> {
-    /// What is kept takes less than this share of the time, else there was no use in keeping it.
+    /// A cached result takes less than this share of the time.
     const FASTER: f64 = 0.5;
     if warm.high < FASTER * cold.low {
         Some(true)

@@ -14,7 +14,7 @@ struct Level {
     time: f64,
 }
 
-/// What a curve of times shows, from the fastest cache to the memory.
+/// The levels in a curve of times, from the fastest cache to the memory.
 #[derive(Debug)]
 pub struct Hierarchy {
     levels: Vec<Level>,
@@ -29,7 +29,7 @@ pub struct Hierarchy {
 
 /// Times of one level are within this factor of each other.
 const LIKE: f64 = 1.25;
-/// Those of two are farther apart than this.
+/// The least ratio of the times of two levels.
 const APART: f64 = 1.4;
 /// A level has so many points: with steps of half a power of two, a footprint twice as large is
 /// like it.
@@ -40,7 +40,7 @@ impl Hierarchy {
     pub fn of(points: &[Point]) -> MeasureResult<Self> {
         let samples = undrifted(points);
         let summaries: Vec<Summary> = samples.iter().map(|samples| Summary::of(samples)).collect();
-        // What else runs on a device makes accesses longer, never shorter.
+        // Other load on a device makes accesses longer, never shorter.
         let low: Vec<f64> = summaries.iter().map(|time| time.low).collect();
         let times = never_falling(&low);
         let footprints: Vec<f64> = points.iter().map(|point| point.x).collect();
@@ -131,7 +131,7 @@ impl Hierarchy {
         self.levels.last().is_some_and(|level| level.last + 1 == self.times.len())
     }
 
-    /// That of the cache which has room for the first of two levels that follow each other.
+    /// Returns the size of the cache that has room for the first of two consecutive levels.
     fn size(&self, fits: Level, not: Level) -> f64 {
         /// A cache that throws out what it likes misses so often at a little more than its size.
         const MISSES: f64 = 0.4;

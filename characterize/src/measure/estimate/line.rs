@@ -15,7 +15,7 @@ const LEAST_RISE: f64 = 0.1;
 /// From the times of both accesses, in the order of their distance in bytes.
 pub fn line_size(points: &[Point]) -> MeasureResult<Finding> {
     let samples = undrifted(points);
-    // What else runs on a device makes accesses longer, never shorter.
+    // Other load on a device makes accesses longer, never shorter.
     let times: Vec<Summary> = samples.iter().map(|samples| Summary::of(samples)).collect();
     let near = times[0].low;
     let last: Vec<f64> = times.iter().rev().take(2).map(|time| time.low).collect();

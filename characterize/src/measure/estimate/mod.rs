@@ -1,4 +1,4 @@
-//! What samples mean, decided from the samples alone. Any device could have taken them, or none.
+//! Estimates from samples alone. Any device can have taken the samples, or none.
 
 mod banks;
 mod cache;

@@ -10,7 +10,7 @@ pub struct Scale {
     full: f64,
     /// How many these are.
     lanes: f64,
-    /// What one more takes longer.
+    /// The additional time for one more.
     each: f64,
     /// How many more or less may meet than the scale says: its own samples lie apart, too.
     doubt: f64,
@@ -46,9 +46,9 @@ impl Scale {
     /// True if as many meet as was predicted. That is sure if the samples' middle half says so with
     /// all that the scale may be off, and if the scale is long beside that.
     pub fn verdict(&self, predicted: f64, times: &[f64]) -> Verdict {
-        /// What there is beside the meeting takes a part of the time, too.
+        /// The share of the time that is not spent on conflicts.
         const SHARE: f64 = 0.1;
-        /// Of all that may meet.
+        /// The largest doubt, as a share of all that may meet.
         const MOST_DOUBT: f64 = 0.1;
         let near = (predicted * SHARE).max(0.5);
         let meeting = self.meeting(times);

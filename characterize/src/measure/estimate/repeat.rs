@@ -1,20 +1,20 @@
-//! What another run is expected to find, from samples in the order in which they were taken.
+//! The expected result of another run, from samples in the order in which they were taken.
 
 use super::Summary;
 use crate::measure::finding::{Finding, MeasureResult, Unit};
 
-/// What runs differ by at least, as a share, whatever the samples of one of them say.
+/// The least difference between runs, as a share, whatever the samples of one of them say.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Floor(f64);
 
 impl Floor {
-    /// Of what the device times itself: no two runs are alike to more digits.
+    /// The floor of times that the device takes: no two runs agree to more digits.
     pub const DEVICE: Self = Self(0.01);
-    /// Of what the host's clock times. On an H200 launches, transfers, builds and contexts took 5 to
+    /// The floor of times that the host takes. On an H200 launches, transfers, builds and contexts took 5 to
     /// 30 % more in one process than in another, with samples that were much closer together.
     pub const HOST: Self = Self(0.15);
 
-    /// That of a number.
+    /// Returns the floor of a number.
     pub fn of(self, number: f64) -> f64 {
         self.0 * number
     }

@@ -12,7 +12,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of at least one sample.
+    /// Summarizes samples; at least one.
     pub fn of(samples: &[f64]) -> Self {
         let mut sorted = samples.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -24,7 +24,7 @@ impl Summary {
         Self { low: at(0.25), median: at(0.5), high: at(0.75) }
     }
 
-    /// Of the upper half of the samples: what comes in the way of something makes it slower only.
+    /// Summarizes the upper half of the samples: disturbances make rates lower only.
     pub fn of_upper_half(samples: &[f64]) -> Self {
         let mut sorted = samples.to_vec();
         sorted.sort_by(f64::total_cmp);

@@ -4,7 +4,7 @@ use fastrand::Rng;
 
 use crate::measure::series::Point;
 
-/// What befalls samples. Shares are of the true time.
+/// Disturbances of samples. Shares are of the true time.
 #[derive(Clone, Copy, Debug)]
 pub struct Noise {
     pub seed: u64,

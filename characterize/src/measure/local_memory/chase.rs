@@ -32,7 +32,7 @@ const MOST_STEPS: u32 = 30_000;
 const SAMPLE: f64 = 200e3;
 const ROUNDS: Rounds = Rounds { least: 5, most: 15 };
 
-/// What is read.
+/// The items that are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Item {
     One,

@@ -1,4 +1,4 @@
-//! Whether work items meet at banks as is predicted.
+//! A check that work items meet at banks as predicted.
 
 use super::super::clock::Budget;
 use super::super::estimate::{Scale, Summary, meeting};
@@ -11,7 +11,7 @@ use super::banks::Curve;
 use super::chase::{Item, Pattern, time_each};
 use crate::bank_conflict::element;
 
-/// What is accessed, and what is stored, which is at most 10 KiB of 8-byte items.
+/// The shapes that are accessed and stored; at most 10 KiB of 8-byte items.
 const SHAPES: [(&[usize], &[usize]); 10] = [
     (&[1024], &[1024]),
     (&[32, 32], &[32, 32]),
