@@ -1,4 +1,4 @@
-//! What isolation costs: `cargo xtask bench harness`.
+//! The cost of isolation: `cargo xtask bench harness`.
 //!
 //! 500 trivial tests (context, queue, one buffer) on one device, run through the worker of this
 //! harness, in one process without it, and by `cargo nextest`; and the listing of a large plan.
@@ -89,7 +89,7 @@ fn run_in_process() -> ExitCode {
     libtest_mimic::run(&arguments, trials.collect()).exit_code()
 }
 
-/// What CLMATRIX_TEST says, else PoCL.
+/// Returns the devices of CLMATRIX_TEST, else PoCL.
 fn chosen() -> String {
     std::env::var("CLMATRIX_TEST").unwrap_or_else(|_| "Portable Computing Language".to_owned())
 }
@@ -133,7 +133,7 @@ fn list_a_large_plan() -> ExitCode {
 }
 
 fn benchmark() -> ExitCode {
-    // What the isolated runs will test on, and how a process sees that driver alone.
+    // The device of the isolated runs, and the environment in which a process sees its driver alone.
     let options = Options { devices: Some(chosen()), ..Options::default() };
     let setup = Setup::new(options).unwrap_or_else(|error| panic!("{error}"));
     let device = setup.devices().unwrap_or_else(|error| panic!("{error}")).swap_remove(0);
@@ -255,7 +255,7 @@ fn list() -> (f64, f64) {
     (time, megabytes)
 }
 
-/// What `cargo nextest run` takes for the same tests, in milliseconds, if it is installed.
+/// Measures `cargo nextest run` on the same tests, in milliseconds, if it is installed.
 fn nextest(platform: &str) -> Option<f64> {
     let output = Command::new(env!("CARGO"))
         .args(["nextest", "run", "--release", "-p", "clmatrix-harness", "--bench", "overhead"])

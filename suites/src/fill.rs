@@ -92,7 +92,7 @@ fn of_a_region(on_device: OnDevice, device: Device) -> Result<()> {
     Ok(())
 }
 
-/// What the host must not do, a fill may: it happens on the device.
+/// A fill runs on the device, so flags about access of the host do not refuse it.
 #[rstest]
 #[clmatrix_harness::test]
 fn memory_that_the_host_cannot_reach(on_device: OnDevice) -> Result<()> {

@@ -1,4 +1,4 @@
-//! What all memory objects have in common (`clGetMemObjectInfo`; `pyopencl.MemoryObject`).
+//! The common queries of all memory objects (`clGetMemObjectInfo`; `pyopencl.MemoryObject`).
 
 use std::collections::HashSet;
 

@@ -23,7 +23,7 @@ const READ: &str = "
         out[i] = read_imagef(image, how, (float2)(x[i], y)).x;
     }";
 
-/// What a kernel finds with `sampler` at `x`, between two rows of the pixels 10, 20, 30 and 40.
+/// Returns the value that a kernel reads with `sampler` at `x`, between two rows of the pixels 10, 20, 30 and 40.
 fn found(on_device: &OnDevice, sampler: &Sampler, x: &[f32]) -> Result<Vec<f32>> {
     let format = ImageFormat::new(ChannelOrder::Rgba, ChannelType::Float);
     let row = [10.0_f32, 20.0, 30.0, 40.0].map(|red| [red, 0.0, 0.0, 1.0]);
@@ -153,7 +153,7 @@ fn properties_that_cannot_be_are_refused(on_device: OnDevice, device: Device) ->
     Ok(())
 }
 
-/// What a driver without mip levels answers.
+/// The answer of a driver without mip levels.
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
 fn mip_levels_are_told_where_there_are_some(on_device: OnDevice, device: Device) -> Result<()> {

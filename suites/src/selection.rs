@@ -65,7 +65,7 @@ fn by_name_in_any_case(seen: Seen) -> std::result::Result<(), SelectionError> {
     let platform = plain(&seen.platform().name);
     let device = plain(&seen.platform().devices[seen.device].name);
     assert!(seen.resolve(&platform)?.contains(&seen.position()));
-    // Of several devices with one name the first is taken.
+    // The first of several devices with one name is taken.
     let (p, d) = seen.resolve(&format!("{platform}:{device}"))?[0];
     assert_eq!(p, seen.platform);
     assert!(plain(&seen.platform().devices[d].name).contains(&device));

@@ -52,7 +52,7 @@ fn lets_the_driver_write_past_the_end() -> Result<()> {
     Ok(())
 }
 
-// What `command!` makes. It insists on `cfg(test)`, for rstest's cases, of which there are none here.
+// The expansion of `command!`, which insists on `cfg(test)`, for rstest's cases, of which there are none here.
 fn main() -> ExitCode {
     cli::main(Target {
         home: "known_bad",

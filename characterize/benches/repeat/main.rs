@@ -21,7 +21,7 @@ use clmatrix_characterize::measure::{Measured, Settings, Topic, measure_all};
 use device::Subject;
 use options::{HELP, Options};
 
-/// What all topics may take on a CPU, and on any other device.
+/// The budget of all topics on a CPU, and on any other device.
 const LIMITS: [Duration; 2] = [Duration::from_secs(30), Duration::from_secs(20)];
 
 fn main() -> ExitCode {

@@ -64,7 +64,7 @@ fn characterize(arguments: &[&str]) -> Command {
     child(COMMAND, &[&["characterize"], arguments].concat())
 }
 
-/// What a command that must succeed prints.
+/// Returns the output of a command that must succeed.
 fn printed(command: Command) -> String {
     let output = output(command);
     assert_eq!(output.status.code(), Some(0));
@@ -482,7 +482,7 @@ fn ctrl_c_keeps_what_is_known() {
     assert!(said.ends_with("error: stopped before all was known\n"), "{said}");
 }
 
-/// What exhaustion says of each device, with so much memory.
+/// Returns the findings of `exhaustion` on each device, with so much memory.
 fn exhaustion(memory: &str) -> Devices {
     let folder = tempfile::tempdir().expect("a folder");
     let mut command = characterize(&["--measure", "--only", "exhaustion", "--memory", memory]);

@@ -1,4 +1,4 @@
-//! What is known to go wrong does not fail a run; what has stopped going wrong does.
+//! Expected failures do not fail a run. Unexpected passes do.
 
 use std::path::PathBuf;
 use std::process::Output;

@@ -1,4 +1,4 @@
-//! What the harness promises when tests go wrong, on the real drivers of this machine.
+//! The promises of the harness when tests go wrong, on the real drivers of this machine.
 //!
 //! This executable is two things. As a child it is a command line like `clmatrix`, or a target
 //! like one of a downstream crate, over the tests in [`faulty`], which crash, hang and flood. By

@@ -1,4 +1,4 @@
-//! What happens to reports and messages when there is no room for them, or nobody to read them.
+//! Reports and messages without room on the disk, or without a reader.
 
 use std::fs::File;
 use std::path::Path;

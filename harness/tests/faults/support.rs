@@ -42,7 +42,7 @@ pub fn child(role: &str, arguments: &[&str]) -> Command {
     command
 }
 
-/// What the children of the current check said.
+/// The output of the children of the current check.
 static TRANSCRIPT: Mutex<String> = Mutex::new(String::new());
 
 /// Takes what the children said, to be shown if the check failed.

@@ -14,7 +14,7 @@ use crate::buffer::{buffer_of, contents};
 use crate::support::gate::{A_MOMENT, fail, gate, open};
 use crate::support::on_device::{OnDevice, on_device};
 
-/// What is enqueued behind the command that fails.
+/// The command that is enqueued behind the one that fails.
 #[derive(Clone, Copy, Debug)]
 enum Behind {
     /// A command without a wait list.

@@ -165,7 +165,7 @@ fn after_an_unmap(
     Ok(())
 }
 
-/// What fails is an unmap, on a queue that did not map.
+/// An unmap fails, on another queue than that of the map.
 #[rstest]
 #[clmatrix_harness::test(fresh_context)]
 fn after_an_unmap_that_failed(

@@ -24,7 +24,7 @@ use crate::support::on_device::OnDevice;
 /// The elements of the memory that the slow kernel writes.
 const LEN: usize = 1 << 12;
 
-/// What the memory holds before.
+/// The content of the memory before.
 const OLD: u32 = 1;
 
 const WAIT_LIST_FAILED: &str = "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST";
@@ -46,10 +46,10 @@ impl On {
     }
 }
 
-/// What keeps the slow kernel from ending.
+/// The reason why the slow kernel does not end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum By {
-    /// What it has to do.
+    /// Its own work.
     Work,
     /// A gate, until all else has been enqueued.
     Gate,
@@ -64,7 +64,7 @@ struct Slow {
     /// Rounds for each element; rusticl ends any loop after 65,535.
     // quirk: RUSTICL-2
     rounds: u32,
-    /// What it wrote last.
+    /// The value that it wrote last.
     written: u32,
 }
 
@@ -118,9 +118,9 @@ struct Failed {
     queue: CommandQueue,
     /// The kernel.
     slow: Event,
-    /// What the kernel waits for.
+    /// The event that the kernel waits for.
     gate: Cell<Option<UserEvent>>,
-    /// What the kernel writes.
+    /// The value that the kernel writes.
     value: u32,
 }
 

@@ -112,7 +112,7 @@ fn only_the_deferred_allocator_is_deferred(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-/// What stands for an allocator is one, and says the same.
+/// References and smart pointers to an allocator are allocators with the same answers.
 #[rstest]
 #[clmatrix_harness::test]
 fn pointers_to_an_allocator_are_allocators(on_device: OnDevice) -> Result<()> {

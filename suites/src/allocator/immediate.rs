@@ -44,7 +44,7 @@ fn memory_is_there_when_it_returns(on_device: OnDevice, device: Device) -> Resul
     Ok(())
 }
 
-/// What the queue waits for may be what comes after the allocation.
+/// The queue may wait for an event that the caller completes after the allocation.
 #[rstest]
 #[clmatrix_harness::test]
 fn it_does_not_wait_for_the_queue(on_device: OnDevice) -> Result<()> {

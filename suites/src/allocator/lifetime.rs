@@ -1,4 +1,4 @@
-//! What allocators and their memory keep, and what outlives what.
+//! The lifetimes of allocators and of their memory.
 
 use clmatrix::memory::{MemFlags, SvmPointer, enqueue_copy, enqueue_read_buffer};
 use clmatrix::pool::Allocator;

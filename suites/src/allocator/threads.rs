@@ -11,7 +11,7 @@ use super::{allocate, svm_allocator};
 use crate::buffer::{DOUBLE, contents};
 use crate::support::on_device::{OnDevice, on_device};
 
-/// What each of some threads does with a queue of its own, given its number.
+/// Runs `work` on each of some threads, with a queue of its own and its number.
 fn on_threads<T: Send>(
     on_device: &OnDevice,
     work: impl Fn(&CommandQueue, u32) -> Result<T> + Sync,

@@ -1,4 +1,4 @@
-//! What waits for what: commands behind a gate that the test opens, or that fails.
+//! The order of commands: commands behind a gate that the test opens, or that fails.
 
 use std::thread;
 
@@ -78,7 +78,7 @@ fn a_call_that_blocks_fails_with_the_event_it_waits_for(
     Ok(())
 }
 
-/// What the gate holds back is a fill on another queue, which the call must come after.
+/// The gate holds back a fill on another queue. The call must come after the fill.
 #[rstest]
 #[clmatrix_harness::test]
 fn a_call_that_blocks_waits_for_its_events(

@@ -1,7 +1,7 @@
 //! Buffers: how they are made, what moves data in and out, regions of them, and maps.
 //!
-//! What a call is said to have done is checked from the other side: a kernel reads what the host
-//! wrote, and the host reads what a kernel wrote.
+//! The other side checks the effect of a call: a kernel reads the writes of the host, and the host
+//! reads the writes of a kernel.
 
 mod copy;
 mod create;

@@ -55,7 +55,7 @@ fn a_cache_that_goes_lets_contexts_go(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-/// What a test leaves in a cache is gone when the next one begins.
+/// The caches are empty when the next test begins.
 #[rstest]
 #[clmatrix_harness::test]
 fn the_context_factory_clears_caches(ctx_factory: CtxFactory) -> Result<()> {

@@ -1,4 +1,4 @@
-//! What values are cached for: objects by their handles, kept as long as there are values.
+//! The keys of caches: objects by their handles, retained as long as there are values.
 
 use std::sync::Arc;
 

@@ -26,7 +26,7 @@ fn build(context: &Context, source: &str) -> std::result::Result<Mutex<Launcher>
     Ok(Mutex::new(Launcher::create(&program, "k")?))
 }
 
-/// What the cached kernel that adds `number` makes of 0, 1, 2 and 3.
+/// Returns the results of the cached kernel that adds `number` to 0, 1, 2 and 3.
 fn run(on_device: &OnDevice, kernels: &Kernels, number: u32) -> Result<[u32; 4]> {
     let OnDevice { context, queue } = on_device;
     let kernel = kernels

@@ -27,7 +27,7 @@ impl Model<'_> {
         self.array.shape.len()
     }
 
-    /// Who is at each bank, if the first work items take the elements of the array one after the
+    /// Returns the accesses of each bank, if the first work items take the elements of the array one after the
     /// other, of which those axes that are faster than `axis` have one.
     fn at_banks(&self, axis: usize) -> Vec<Accesses> {
         let mut at_banks = vec![Vec::new(); self.banks];

@@ -12,9 +12,9 @@ use serde_json::{Map, Value, json};
 pub struct Entry {
     /// Which device it is.
     pub device: String,
-    /// What the answers depend on.
+    /// The facts that the answers depend on.
     pub facts: Facts,
-    /// What they depend on beside, if it is known without the device.
+    /// The other conditions, if they are known without the device.
     pub builds: Option<Builds>,
     /// By PyOpenCL's names.
     pub answers: Map<String, Value>,
@@ -22,7 +22,7 @@ pub struct Entry {
     pub conflicts: Vec<Conflict>,
 }
 
-/// What builds of kernels told.
+/// Facts from builds of kernels.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Builds {
     /// CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE.
@@ -45,9 +45,9 @@ pub struct Conflict {
 pub struct LocalArray {
     /// The size of an element.
     pub item_size: usize,
-    /// What is accessed, the fastest axis last.
+    /// The accessed shape, the fastest axis last.
     pub shape: Vec<usize>,
-    /// What has its place in memory, if that is more.
+    /// The shape in memory, if it is larger.
     pub stored_shape: Option<Vec<usize>>,
 }
 
@@ -108,7 +108,7 @@ pub fn answers(facts: &Facts, builds: impl TrialBuild) -> Map<String, Value> {
     answers
 }
 
-/// What comes of an array.
+/// Returns the conflict of an array.
 pub fn conflict(facts: &Facts, array: &LocalArray) -> Conflict {
     let LocalArray { item_size, shape, stored_shape } = array;
     let stored_shape = stored_shape.as_deref();

@@ -1,5 +1,5 @@
-//! What the library makes of a device: against the driver's own answers, against PyOpenCL's recorded
-//! ones, and by rules alone for devices that are not here.
+//! The library's answers about a device: compared with the driver's own, with PyOpenCL's recorded
+//! answers, and by rules alone for devices that the machine does not have.
 
 mod conflicts;
 pub mod entry;
@@ -14,7 +14,7 @@ use clmatrix_characterize::Facts;
 use clmatrix_harness::device;
 use rstest::fixture;
 
-/// What the driver tells of the device under test.
+/// Returns the facts of the device under test.
 #[fixture]
 fn facts(device: Device) -> Facts {
     Facts::of(&device).expect("the driver tells")

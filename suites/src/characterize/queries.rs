@@ -98,7 +98,7 @@ fn a_cpu_has_no_implicit_simd_and_a_warp_is_one(facts: Facts, device: Device) ->
     Ok(())
 }
 
-/// What the driver counts is what the answer says, whatever the version is that it is told by.
+/// The answer is the driver's count, in each version of the query.
 #[rstest]
 #[clmatrix_harness::test]
 fn a_structure_is_one_argument_unless_there_is_the_bug(

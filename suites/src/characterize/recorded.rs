@@ -19,7 +19,7 @@ const RECORDS: [&str; 6] = [
     include_str!("recorded/synthetic.json"),
 ];
 
-/// What follows from the machine's processor rather than from the driver.
+/// Answers that depend on the machine's processor rather than on the driver.
 const OF_THE_MACHINE: [&str; 4] = [
     "reasonable_work_group_size_multiple",
     "usable_local_mem_size",
@@ -27,7 +27,7 @@ const OF_THE_MACHINE: [&str; 4] = [
     "usable_local_mem_size(10)",
 ];
 
-/// What one version of PyOpenCL answered on one day.
+/// The answers of a version of PyOpenCL on a day.
 #[derive(Deserialize)]
 struct Record {
     pyopencl: String,

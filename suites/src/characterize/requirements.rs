@@ -1,4 +1,4 @@
-//! What a test requires of local memory and sub-groups is there for its kernel.
+//! The local memory and sub-groups that a test requires are there for its kernel.
 
 use clmatrix::memory::{Buffer, MemFlags, enqueue_read_buffer};
 use clmatrix::{Device, Result};

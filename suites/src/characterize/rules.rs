@@ -1,4 +1,4 @@
-//! What the rules make of devices that are not here, one vendor after the other.
+//! The rules on devices that the machine does not have, one vendor after the other.
 
 use clmatrix::select::{DeviceType, Svm, Version};
 use clmatrix::{Class, Result};

@@ -44,7 +44,7 @@ const EXTENSIONS: [&str; 4] =
 
 const CAPABILITIES: [(u32, u32); 7] = [(1, 0), (1, 3), (2, 0), (2, 1), (3, 0), (7, 5), (9, 0)];
 
-/// What any device may tell.
+/// Returns facts that any device may have.
 pub fn facts() -> impl Strategy<Value = Facts> {
     let names = (select(&PLATFORMS[..]), select(&VENDORS[..]));
     let extensions = subsequence(&EXTENSIONS[..], 0..=EXTENSIONS.len());
@@ -73,7 +73,7 @@ pub fn facts() -> impl Strategy<Value = Facts> {
     )
 }
 
-/// What a driver may answer when kernels are built.
+/// Returns answers that a driver may give for builds of kernels.
 pub fn builds() -> impl Strategy<Value = Builds> {
     (select(&[1_usize, 8, 16, 64][..]), 1..3_u32).prop_map(|(multiple, struct_arg_count)| Builds {
         preferred_work_group_size_multiple: multiple,

@@ -1,6 +1,6 @@
 //! `enqueue_copy` between host memory and buffers, and between buffers (`pyopencl.enqueue_copy`).
 //!
-//! What a copy is said to have done is checked from the device: a kernel works on it in between.
+//! The device checks the effect of a copy: a kernel works on the bytes in between.
 
 mod arrays;
 mod linear;

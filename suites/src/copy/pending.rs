@@ -116,7 +116,7 @@ impl To {
         }
     }
 
-    /// What the host has afterwards.
+    /// Returns the content of the host's memory afterwards.
     fn on_host(self) -> Vec<u32> {
         match self {
             Self::Device => vec![7; 4],
@@ -124,7 +124,7 @@ impl To {
         }
     }
 
-    /// What the device has afterwards.
+    /// Returns the content of the device's memory afterwards.
     fn on_device(self) -> Vec<u32> {
         match self {
             Self::Device => vec![7; 4],

@@ -62,7 +62,7 @@ impl Side {
 }
 
 impl Case {
-    /// What is in the destination afterwards.
+    /// Returns the content of the destination afterwards.
     fn expected(&self, src: &[u8], dst: &[u8]) -> Vec<u8> {
         let mut expected = dst.to_vec();
         let from = &src[self.src.start(self.region)..];
@@ -86,7 +86,7 @@ fn sides(region: [usize; 3]) -> impl Strategy<Value = Side> {
     })
 }
 
-/// Of one to three dimensions.
+/// Returns cases of one to three dimensions.
 fn cases() -> impl Strategy<Value = Case> {
     [1..9_usize, 1..5, 1..4].prop_flat_map(|region| {
         let two = (sides(region), sides(region));
@@ -209,7 +209,7 @@ fn a_copy_within_one_buffer_is_what_the_model_says(on_device: OnDevice) -> Resul
 struct View {
     shape: [usize; 3],
     part: [Range<usize>; 3],
-    /// Of the slowest axis.
+    /// The step of the slowest axis.
     step: isize,
     axes: [usize; 3],
 }

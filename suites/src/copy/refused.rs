@@ -1,4 +1,4 @@
-//! What OpenCL forbids is refused before the driver sees it, whichever way a copy goes.
+//! Copies in each direction that OpenCL forbids, and that the library refuses before the driver sees them.
 
 use clmatrix::memory::{
     Buffer, HostRect, Linear, MapRead, MapReadWrite, MemFlags, Rect, WaitList, enqueue_copy,

@@ -13,7 +13,7 @@ use rstest::rstest;
 use crate::buffer::refusal;
 use crate::support::on_device::{OnDevice, on_device};
 
-/// What every device with images has, for reading as for writing (OpenCL 3.0, 5.3.2.1).
+/// The formats of every device with images, for reading and for writing (OpenCL 3.0, 5.3.2.1).
 const REQUIRED: [ChannelType; 10] = [
     ChannelType::UnormInt8,
     ChannelType::UnormInt16,

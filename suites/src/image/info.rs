@@ -1,5 +1,5 @@
-//! What images tell of themselves (`clGetImageInfo`, `clGetMemObjectInfo`; `pyopencl.image_info`),
-//! and how long they live.
+//! The queries of images (`clGetImageInfo`, `clGetMemObjectInfo`; `pyopencl.image_info`), and their
+//! lifetime.
 
 use std::collections::HashSet;
 

@@ -1,6 +1,6 @@
 //! Images: which formats there are, how images are made, and what moves pixels in and out.
 //!
-//! What the host wrote is checked by kernels that read images, and what kernels wrote by the host.
+//! Kernels that read images check writes of the host, and the host checks writes of kernels.
 
 mod array;
 mod copy;
@@ -25,7 +25,7 @@ use clmatrix::memory::{
 use crate::support::on_device::OnDevice;
 use crate::support::pattern::words;
 
-/// What every device with images has.
+/// A format of every device with images.
 const RGBA_U8: ImageFormat = ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnsignedInt8);
 pub(crate) const RGBA_U32: ImageFormat =
     ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnsignedInt32);
@@ -51,7 +51,7 @@ fn coordinates(image_type: ImageType) -> &'static str {
     }
 }
 
-/// What kernels take pixels for: a vector of four, and the end of the functions' names.
+/// Returns the type of a pixel in kernels: a vector of four, and the end of the functions' names.
 fn vector(kind: ChannelKind) -> (&'static str, &'static str) {
     match kind {
         ChannelKind::Float => ("float4", "f"),

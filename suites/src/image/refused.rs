@@ -1,4 +1,4 @@
-//! What is refused before the driver sees it.
+//! Calls that the library refuses before the driver sees them.
 
 use clmatrix::memory::{
     Buffer, ChannelOrder, ChannelType, Image, ImageBufferRegion, ImageCopy, ImageFormat,

@@ -1,6 +1,6 @@
 //! Kernels launched with checked arguments (OpenCL 3.0, 5.8 and 5.9; PyOpenCL's `Kernel`).
 //!
-//! What a kernel was given is checked by what it writes.
+//! The output of a kernel shows its arguments.
 
 mod args;
 mod recorded;

@@ -1,4 +1,4 @@
-//! What launches use is known to maps, whichever queue they are on.
+//! Maps on any queue wait for the launches that use their memory.
 
 use clmatrix::memory::{MapRead, MapReadWrite, enqueue_map_buffer, enqueue_map_buffer_nonblocking};
 use clmatrix::{Device, Result};

@@ -1,4 +1,4 @@
-//! What is refused before the driver sees it.
+//! Launches that the library refuses before the driver sees them.
 
 use clmatrix::launch::{Launch, NullBuffer, WorkSize};
 use clmatrix::memory::{
@@ -184,7 +184,7 @@ fn mapped_memory(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-/// What the kernel only reads may be mapped for reading: it says so, or the flags do.
+/// Memory that the kernel only reads may be mapped for reading. The kernel says so, or the flags do.
 #[rstest]
 #[clmatrix_harness::test]
 fn memory_mapped_for_reading_is_not_where_it_is_only_read(on_device: OnDevice) -> Result<()> {

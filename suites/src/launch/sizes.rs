@@ -122,7 +122,7 @@ fn groups_may_be_cut_off_where_the_language_allows_it(on_device: OnDevice) -> Re
     Ok(())
 }
 
-/// What a device has room for is the driver's to say.
+/// The driver decides whether a device has room for it.
 #[rstest]
 #[clmatrix_harness::test]
 fn groups_that_are_too_large_are_the_drivers_to_refuse(on_device: OnDevice) -> Result<()> {

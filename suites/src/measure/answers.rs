@@ -1,4 +1,4 @@
-//! What every answer must be, whatever it is.
+//! Properties of every answer.
 
 use clmatrix::Device;
 use clmatrix_characterize::measure::{Finding, Topic, Value};

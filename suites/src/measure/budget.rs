@@ -64,5 +64,5 @@ fn without_time_nothing_is_timed(device: Device) {
     }
 }
 
-/// What is tried once, and what some drivers tell.
+/// Measurements without repetition, and answers that some drivers give.
 const UNTIMED: [&str; 2] = ["sub_buffer_alignment_enforced", "get_simd_group_size"];

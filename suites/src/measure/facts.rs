@@ -32,7 +32,7 @@ fn times_of_commands_are_steps_of_the_timer(device: Device) -> Result<()> {
     const COMMANDS: usize = 32;
     let all = measured(device, Topic::Timer);
     let Some(step) = number(&all, "profiling_timer_resolution") else { return Ok(()) };
-    // Of commands that it has not seen.
+    // Commands that the measurement has not timed.
     let context = Context::from_device(&device)?;
     let queue = CommandQueue::with_properties(&context, QueueProperties::PROFILING)?;
     let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 4096)?;

@@ -1,4 +1,4 @@
-//! What is measured of global memory, beside what cannot be otherwise.
+//! Measurements of global memory.
 
 use clmatrix::{Device, Result};
 use clmatrix_characterize::measure::{Topic, Value};

@@ -1,4 +1,4 @@
-//! What is measured of a device: answers that make sense, within hard facts and within the budget.
+//! Measurements of a device: answers that make sense, within hard facts and within the budget.
 
 mod answers;
 mod budget;
@@ -26,7 +26,7 @@ fn measured(device: Device, topic: Topic) -> Vec<Measured> {
     measured
 }
 
-/// What was found by that name; `None` where it is not measurable.
+/// Returns the finding of that name; `None` where it is not measurable.
 fn found(measured: &[Measured], name: &str) -> Option<Finding> {
     let measured = measured.iter().find(|measured| measured.name == name);
     measured.unwrap_or_else(|| panic!("{name} is measured")).answer.clone().ok()

@@ -334,7 +334,7 @@ fn blocks_that_nobody_wants_any_more_go(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new().idle_age(Duration::ZERO))?;
     drop(pool.allocate(64)?);
     assert_eq!(pool.held_blocks(), 1);
-    // Whoever goes to the driver looks for them.
+    // An allocation by the driver looks for them first.
     let other = pool.allocate(128)?;
     assert_eq!(counts(&pool), (0, 1, 135, 128));
     drop(other);

@@ -1,4 +1,4 @@
-//! What a pool costs, beside what it saves: properties of the report, which nothing is asserted of.
+//! The cost of a pool and the time that it saves: properties of the report, without assertions.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -14,7 +14,7 @@ use crate::support::on_device::{OnDevice, on_device};
 
 const SIZE: usize = 1 << 20;
 
-/// Of several rounds, the median, in ns for each time.
+/// Returns the median of several rounds, in ns for each call.
 fn cost(times: u32, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
     work()?;
     let mut rounds = [0.0; 5];
@@ -29,7 +29,7 @@ fn cost(times: u32, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
     Ok(rounds[rounds.len() / 2])
 }
 
-/// What it takes to have 1 MiB and to give it back: from the pool, by `clCreateBuffer`, and by an
+/// Measures the allocation and the release of 1 MiB: from the pool, by `clCreateBuffer`, and by an
 /// immediate allocation.
 #[rstest]
 #[clmatrix_harness::test]

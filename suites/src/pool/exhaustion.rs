@@ -1,4 +1,4 @@
-//! What a pool does when memory really runs out: the address space of the process, or a card's memory.
+//! A pool whose memory really runs out: the address space of the process, or a card's memory.
 //!
 //! Some drivers end the process then. That costs no other test: each comes after it in a process of its
 //! own.
@@ -65,8 +65,8 @@ fn fill<M: Memory>(
     Ok(blocks)
 }
 
-/// What is left of the address space when the blocks that are held have been given back, and more than
-/// what there is beside them.
+/// The address space that is left when the held blocks have been freed. It is more than all other memory
+/// of the process.
 const ROOM: usize = 512 * MIB;
 const BLOCK: usize = 64 * MIB - 1;
 const HELD: usize = 8;
@@ -74,20 +74,20 @@ const HELD: usize = 8;
 /// still has from earlier ones.
 const MOST: usize = 4 * (ROOM / BLOCK);
 
-/// What a pool on a driver that survives does, while there is no more than [`ROOM`]; gives how many
-/// blocks there was room for.
+/// Checks a pool on a driver that survives, within [`ROOM`]. Returns the number of blocks that there was room
+/// for.
 fn survive<M: Memory>(
     on_device: &OnDevice,
     device: Device,
     pool: &Pool<M>,
 ) -> Result<Vec<Pooled<M>>> {
-    // What the driver makes when it is first asked for memory does not count.
+    // The driver's own memory for its first allocation does not count.
     drop(pool.allocate(BLOCK)?);
     free_held(on_device, pool)?;
     let _end = end_after(ROOM, device)?;
     let mut blocks = fill(pool, BLOCK, HELD, MOST)?;
     assert!(blocks.len() > HELD / 2, "the address space has not been given back");
-    // What goes makes room for as much of its own size, and for other sizes. Half of it: a driver's
+    // Freed blocks make room for blocks of the same size, and of other sizes. Half of them: a driver's
     // thread that allocates for the first time may take as much as a block.
     let count = blocks.len();
     blocks.truncate(count / 2);

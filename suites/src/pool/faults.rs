@@ -1,4 +1,4 @@
-//! What a pool does when its allocator fails, by an allocator that fails when it is told to.
+//! A pool whose allocator fails. The allocator fails on demand.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,7 +25,7 @@ const LARGE: usize = 8191;
 
 const OUT_OF_MEMORY: Answer = Answer::Code(-4);
 
-/// What a pool does, in the order in which it does it.
+/// The steps of a pool, in their order.
 type Story = Arc<Mutex<Vec<String>>>;
 
 /// A pool that can be reached from its own allocator and hook, until this is dropped.
@@ -371,11 +371,11 @@ fn the_limit_is_never_passed(on_device: OnDevice) -> Result<()> {
     assert!(result.detail().contains(&format!("limit is {} bytes", 2 * MIDDLE)), "{result}");
     assert_eq!(allocator.calls().len(), 2, "beyond the limit it is not asked");
     assert_eq!(hooks.load(Ordering::SeqCst), 1);
-    // What is held is freed for it.
+    // Held blocks are freed for it.
     drop(other);
     let small = pool.allocate(SMALL)?;
     assert_eq!((pool.held_blocks(), pool.managed_bytes()), (0, MIDDLE + SMALL));
-    // What the limit never has room for frees nothing, nor is the hook of use.
+    // A request beyond the limit frees nothing, and the hook is not called.
     drop((one, small));
     let before = (pool.statistics(), hooks.load(Ordering::SeqCst));
     assert_eq!(before.0.held_blocks, 2);

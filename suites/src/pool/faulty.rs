@@ -14,10 +14,10 @@ use clmatrix::{CommandQueue, Error, Result};
 
 use crate::support::on_device::OnDevice;
 
-/// What it answers to a call.
+/// The answer to a call.
 #[derive(Clone, Copy, Debug)]
 pub enum Answer {
-    /// What the allocator that it wraps answers.
+    /// The answer of the wrapped allocator.
     Inner,
     /// An error of this code.
     Code(i32),

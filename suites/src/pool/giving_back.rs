@@ -197,7 +197,7 @@ fn unbound_from_its_queue_it_is_used_by_nothing(on_device: OnDevice) -> Result<(
     fill_later(&on_device.queue, &block, &gate);
     meanwhile(&gate, open, || block.unbind_from_queue())?;
     assert_eq!(content(&other, &block)?, [1; SIZE / 4]);
-    // What the queue is given from now on has nothing to do with it.
+    // Later commands of the queue do not concern the block.
     let gate = self::gate(&on_device.context);
     let elsewhere = pool.allocate(2 * SIZE)?;
     fill_later(&on_device.queue, &elsewhere, &gate);

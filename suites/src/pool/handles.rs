@@ -39,7 +39,7 @@ fn has_the_size_that_was_asked_for(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     let buffer = pooled(&on_device, &pool)?;
     assert_eq!((MemoryObject::size(&*buffer), buffer.block_size()), (SIZE, 1023));
-    // What lies beyond is nobody's.
+    // The bytes beyond the request do not belong to the handle.
     let refused = enqueue_fill(&on_device.queue, &buffer, &0_u8, SIZE..=SIZE, []);
     assert_eq!(refusal(refused), "CL_INVALID_VALUE");
     assert_eq!(refusal(buffer.sub_region(..=SIZE)), "CL_INVALID_VALUE");

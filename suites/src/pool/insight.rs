@@ -1,4 +1,4 @@
-//! What a pool tells of what it does, and of what has not come back.
+//! The events of a pool, and the list of its live blocks.
 
 use std::mem;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -13,7 +13,7 @@ use super::{counts, pool_on};
 use crate::support::logger::panics_as_it_logs;
 use crate::support::on_device::{OnDevice, on_device};
 
-/// What, the bytes, and the name.
+/// The kind of an event, the bytes, and the name of the block.
 type Told = (PoolEventKind, usize, Option<String>);
 
 /// All that a pool has told.
@@ -29,7 +29,7 @@ impl Trace {
         }
     }
 
-    /// What has been told since the last time.
+    /// Takes the events since the last call.
     fn take(&self) -> Vec<Told> {
         mem::take(&mut *self.0.lock().unwrap())
     }
@@ -58,7 +58,7 @@ fn all_that_happens_is_told(on_device: OnDevice) -> Result<()> {
     assert_eq!(trace.take(), [told(Returned, 993)]);
     pool.free_held();
     assert_eq!(trace.take(), [told(Freed, 1023)]);
-    // What has been freed is not what the next one is.
+    // A freed block is not the next block.
     let block = pool.allocate(1000)?;
     drop(pool);
     assert_eq!(trace.take(), [told(Allocated, 1000)]);
@@ -116,7 +116,7 @@ fn events_name_the_bin_and_are_a_line(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-/// Who is told may use the pool.
+/// The hook may use the pool.
 #[rstest]
 #[clmatrix_harness::test]
 fn no_lock_is_held_meanwhile(on_device: OnDevice) -> Result<()> {

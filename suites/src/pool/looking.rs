@@ -45,7 +45,7 @@ fn look(pool: &MemoryPool, is_over: &AtomicBool, began: &mpsc::Sender<()>) -> Ve
     blocks
 }
 
-/// What is being looked at is held, and is freed when it is put back.
+/// A block under inspection is held. It is freed when it comes back.
 #[rstest]
 #[case::of_blocks(PoolOptions::new())]
 #[case::of_roots(PoolOptions::new().split(SIZE))]

@@ -28,7 +28,7 @@ enum Step {
     StopHolding,
 }
 
-/// What a pool is like.
+/// The options of a pool.
 #[derive(Clone, Copy, Debug)]
 struct Kind {
     bits: u32,
@@ -42,20 +42,20 @@ type Block = (usize, usize);
 /// Blocks of a bin, the one that goes first last.
 type Stack = Vec<Block>;
 
-/// What should be so.
+/// The expected state.
 struct Model {
     kind: Kind,
     has_queue: bool,
     held: BTreeMap<u32, Stack>,
     /// With what was asked for.
     active: Vec<(Block, usize)>,
-    /// Of which blocks there are clones.
+    /// The blocks that have clones.
     cloned: Vec<usize>,
     has_stopped: bool,
     peaks: [usize; 2],
 }
 
-/// What comes of an allocation.
+/// The outcome of an allocation.
 #[derive(Debug, PartialEq)]
 enum Outcome {
     Reused(Block),

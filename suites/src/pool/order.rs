@@ -1,4 +1,4 @@
-//! What uses a block comes after what used it before, on whatever queue.
+//! Commands on a block come after the commands of its former owner, on any queue.
 
 use std::ptr;
 
@@ -69,7 +69,7 @@ fn used(pool: &MemoryPool, queue: &CommandQueue, gate: &Event) -> Result<usize> 
     Ok(buffer.as_raw().addr())
 }
 
-/// What PyOpenCL's issue 447 tells of: the new owner's data is overwritten by the old one's command.
+/// PyOpenCL's issue 447: the new owner's data is overwritten by the old one's command.
 #[rstest]
 #[clmatrix_harness::test]
 fn without_order_the_new_owners_data_is_overwritten(on_device: OnDevice) -> Result<()> {
@@ -282,7 +282,7 @@ fn a_use_that_is_recorded_comes_first(on_device: OnDevice, #[case] by_event: boo
     Ok(())
 }
 
-/// What the new queue is given in ways that nobody sees comes after what the old one was given.
+/// Commands that the library does not see run on the new queue after those of the old queue.
 #[rstest]
 #[clmatrix_harness::test]
 fn a_block_that_is_bound_anew_comes_after_its_old_queue(on_device: OnDevice) -> Result<()> {

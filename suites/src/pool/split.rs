@@ -25,7 +25,7 @@ fn split() -> PoolOptions {
     PoolOptions::new().split(ROOT)
 }
 
-/// What regions begin at multiples of, and have as many bytes.
+/// Returns the alignment of the offsets and sizes of regions, in bytes.
 fn alignment(device: Device) -> Result<usize> {
     // Any type can begin there.
     Ok((device.mem_base_addr_align()? as usize / 8).max(128))
@@ -294,7 +294,7 @@ fn without_a_queue_of_its_own_a_pool_orders_others(on_device: OnDevice) -> Resul
     comes_after(&on_device, &pool, &on_device.queue, &on_device.another_queue())
 }
 
-/// What the queue for which it was allocated has been given may use it, whether this crate sees it or not.
+/// Commands on the queue of the allocation may use it, whether the library sees them or not.
 #[rstest]
 #[clmatrix_harness::test]
 fn what_nobody_saw_comes_first(on_device: OnDevice) -> Result<()> {
@@ -378,7 +378,7 @@ fn the_limit_counts_roots_and_small_blocks_take_what_is_left(on_device: OnDevice
     let third = pool.allocate(4000)?;
     assert!(third.parent().is_some());
     drop((second, third));
-    // What is held makes room for what is larger.
+    // Held blocks are freed for a larger block.
     let large = pool.allocate(ROOT + 1)?;
     assert_eq!(counts(&pool), (0, 1, large.block_size(), ROOT + 1));
     let statistics = pool.statistics();

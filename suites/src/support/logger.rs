@@ -1,5 +1,5 @@
-//! What the library logs, as part of a test's output. A test may have it panic, as anybody's logger
-//! may.
+//! Makes the log of the library a part of a test's output. A test can make the logger panic, as the logger
+//! of an application may.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

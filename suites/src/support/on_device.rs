@@ -1,4 +1,4 @@
-//! What most tests begin with: a context and a queue on the device under test, and kernels there.
+//! The start of most tests: a context and a queue on the device under test, and kernels there.
 
 use std::ops::Deref;
 use std::thread;
@@ -23,7 +23,7 @@ pub struct OnDevice {
 /// The fixture of that name.
 #[fixture]
 pub fn on_device(ctx_factory: CtxFactory) -> OnDevice {
-    // What destructors have to say is part of a test's output.
+    // Messages of destructors are part of a test's output.
     logger::init();
     let context = ctx_factory().expect("a context on the device under test");
     let queue = CommandQueue::new(&context).expect("a queue");

@@ -9,7 +9,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, Test
 /// Few, since some devices are slow.
 const CASES: u32 = 64;
 
-/// What all cases come from: the same on every device and each time.
+/// The seed of all cases: the same on every device and each time.
 const SEED: [u8; 32] = *b"clmatrix tries each device alike";
 
 /// Checks `property` for arguments from `strategy`, and shows the smallest that it does not hold for.

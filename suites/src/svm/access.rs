@@ -80,7 +80,7 @@ fn refused<M: MapMode>(on: &OnDevice, mode: M, reads_too: bool) -> Result<()> {
     } else {
         assert_eq!(svm.access::<u32, _>(MapRead, ..)?[..], counting(4));
     }
-    // What it does not hold is free.
+    // The other bytes are free.
     enqueue_svm_memfill(&on.queue, &svm, &9_u32, 8.., [])?;
     drop(held);
     double(on, &svm)?;

@@ -128,7 +128,7 @@ fn a_part_of_it_is_elements(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-/// What it is in can be had alone.
+/// The memory of the array is available by itself.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn is_released_as_its_memory(on_device: OnDevice) -> Result<()> {

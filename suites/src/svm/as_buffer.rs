@@ -45,7 +45,7 @@ fn may_be_a_part(on_device: OnDevice) -> Result<()> {
     let mut expected = counting(128);
     expected[33] = 7;
     assert_on_device(&on_device, &svm, &expected);
-    // What is mapped is counted from the start of the memory.
+    // Mapped bytes are counted from the start of the memory.
     let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, .., [])?;
     assert_eq!(map[..], expected[32..64]);
     let refused = enqueue_svm_memfill(&on_device.queue, &svm, &0_u32, 128..132, []);

@@ -1,4 +1,4 @@
-//! What shared virtual memory keeps, and what outlives what.
+//! The lifetime of shared virtual memory and of its parts.
 
 use std::thread;
 

@@ -253,7 +253,7 @@ fn refuses_a_queue_of_another_context(on_device: OnDevice, ctx_factory: CtxFacto
     Ok(())
 }
 
-/// What kernels only read, the host may read meanwhile.
+/// The host may read while kernels only read.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn for_reading_goes_with_kernels_that_only_read(on_device: OnDevice) -> Result<()> {

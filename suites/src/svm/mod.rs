@@ -1,8 +1,8 @@
 //! Shared virtual memory: how it is made and freed, mapped and used without maps, copied and filled,
 //! and seen as buffers, arrays and the host's own memory.
 //!
-//! What a call is said to have done is checked from the other side: a kernel compares what the host
-//! wrote, and the host reads what a kernel wrote.
+//! The other side checks the effect of a call: a kernel compares the writes of the host, and the host
+//! reads the writes of a kernel.
 
 mod access;
 mod array;

@@ -54,7 +54,7 @@ fn take_what_is_free(on: &OnDevice) -> Result<Vec<SvmAllocation>> {
     (0..4).map(|_| svm_of(on, COARSE, &many(0xdead))).collect()
 }
 
-/// What is in the buffer when the kernel is done.
+/// Returns the content of the buffer after the kernel.
 fn found_in(on: &OnDevice, buffer: &Buffer) -> Result<Vec<u32>> {
     Ok(enqueue_map_buffer::<u32, _>(&on.queue, buffer, MapRead, .., [])?.to_vec())
 }
@@ -253,7 +253,7 @@ fn a_queue_of_another_context_is_refused(
     Ok(())
 }
 
-/// What the old queue was given ends before what is freed on the new one.
+/// Commands of the old queue end before a free on the new queue.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn bound_to_another_queue_it_is_freed_after_the_first(on_device: OnDevice) -> Result<()> {

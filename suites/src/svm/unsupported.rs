@@ -52,7 +52,7 @@ fn without_any_arrays_are_refused(on_device: OnDevice, device: Device) -> Result
     assert_unsupported(result, device, "use a Buffer")
 }
 
-/// What was given comes back.
+/// The caller's value comes back.
 #[rstest]
 #[clmatrix_harness::test]
 fn without_system_memory_the_hosts_is_refused(on_device: OnDevice, device: Device) -> Result<()> {

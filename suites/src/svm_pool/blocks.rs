@@ -85,7 +85,7 @@ fn a_limit_is_one_for_shared_memory_too(on_device: OnDevice) -> Result<()> {
     let pool = SvmPool::with_options(allocator, PoolOptions::new().limit(2048))?;
     let active = pool.allocate(1000)?;
     drop(pool.allocate(512)?);
-    // What is held makes room.
+    // The pool frees held blocks.
     let other = pool.allocate(1000)?;
     assert_eq!(counts(&pool), (0, 2, 2046, 2000));
     let error = pool.allocate(1000).unwrap_err();

@@ -1,4 +1,4 @@
-//! What a pool tells of what it does, and of what has not come back: as a pool of buffers.
+//! The events of a pool, and the list of its live blocks: as of a pool of buffers.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! What uses a block comes after what used it before, on whatever queue: as in a pool of buffers.
+//! Commands on a block come after the commands of its former owner, on any queue: as in a pool of buffers.
 
 use std::ptr;
 
@@ -213,7 +213,7 @@ fn a_use_that_is_recorded_comes_first(on_device: OnDevice, #[case] by_event: boo
     Ok(())
 }
 
-/// What the new queue is given in ways that nobody sees comes after what the old one was given.
+/// Commands that the library does not see run on the new queue after those of the old queue.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_block_that_is_bound_anew_comes_after_its_old_queue(on_device: OnDevice) -> Result<()> {
