@@ -71,10 +71,10 @@ fn target_size(workspace: &Workspace) -> Result<u64> {
             parts.push(path);
         }
     }
-    let mut sum = 0;
+    let (mut sum, mut usage) = (0, files::DiskUsage::default());
     eprintln!("\nThe size of {}:", workspace.target.display());
     for part in parts {
-        let size = files::disk_usage(&part)?;
+        let size = usage.add(&part)?;
         sum += size;
         if size >= 10_000_000 {
             let name = part.strip_prefix(&workspace.target).unwrap_or(&part);

@@ -54,21 +54,29 @@ pub fn remove_tree(folder: &Path) -> Result<()> {
     }
 }
 
-/// The bytes that a file or a folder takes on the disk. Hard links count once: cargo makes one of each
-/// executable.
-pub fn disk_usage(path: &Path) -> Result<u64> {
-    let (mut bytes, mut seen, mut open) = (0, HashSet::new(), vec![path.to_owned()]);
-    while let Some(path) = open.pop() {
-        // Cargo and clmatrix remove files of their own meanwhile.
-        let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
-        if seen.insert((metadata.dev(), metadata.ino())) {
-            bytes += metadata.blocks() * 512;
+/// Adds up the disk usage of files and folders. Hard links count once: cargo makes one of each executable.
+#[derive(Default)]
+pub struct DiskUsage {
+    /// The device and the inode of each file that counts already.
+    seen: HashSet<(u64, u64)>,
+}
+
+impl DiskUsage {
+    /// Returns the bytes that a file or a folder takes on the disk, without the files that have counted before.
+    pub fn add(&mut self, path: &Path) -> Result<u64> {
+        let (mut bytes, mut open) = (0, vec![path.to_owned()]);
+        while let Some(path) = open.pop() {
+            // Cargo and clmatrix remove files of their own meanwhile.
+            let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+            if self.seen.insert((metadata.dev(), metadata.ino())) {
+                bytes += metadata.blocks() * 512;
+            }
+            if metadata.is_dir() {
+                open.extend(entries(&path)?);
+            }
         }
-        if metadata.is_dir() {
-            open.extend(entries(&path)?);
-        }
+        Ok(bytes)
     }
-    Ok(bytes)
 }
 
 /// Turns equal files of one folder, and of each folder below it, into hard links.
@@ -167,12 +175,16 @@ pub mod tests {
         let folder = TempFolder::new("usage");
         let below = folder.0.join("below");
         fs::create_dir(&below).unwrap();
-        let empty = disk_usage(&folder.0).unwrap();
+        let usage = || DiskUsage::default().add(&folder.0).unwrap();
+        let empty = usage();
         fs::write(below.join("file"), vec![7; 1 << 20]).unwrap();
         fs::hard_link(below.join("file"), folder.0.join("same")).unwrap();
         std::os::unix::fs::symlink("/", folder.0.join("elsewhere")).unwrap();
-        let grown = disk_usage(&folder.0).unwrap() - empty;
+        let grown = usage() - empty;
         assert!((1 << 20..1 << 21).contains(&grown), "{grown}");
+        let mut parts = DiskUsage::default();
+        assert!(parts.add(&below).unwrap() > 1 << 20);
+        assert_eq!(parts.add(&folder.0.join("same")).unwrap(), 0);
     }
 
     #[test]
