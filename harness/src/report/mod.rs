@@ -49,12 +49,12 @@ pub fn write_all(log: &RunLog, folder: &Path) -> io::Result<()> {
 ///
 /// The file cannot be written.
 pub(crate) fn write_in_one(log: &RunLog, file: &Path) -> io::Result<()> {
-    let files = junit_files(log).into_iter().map(|(_, xml)| xml).collect::<io::Result<Vec<_>>>()?;
+    let files = junit_files(log).map(|(_, xml)| xml).collect::<io::Result<Vec<_>>>()?;
     store::replace_file(file, &junit::in_one(&files)?)
 }
 
-/// The JUnit files by their names without `.xml`.
-fn junit_files(log: &RunLog) -> Vec<(String, io::Result<Vec<u8>>)> {
+/// Makes the JUnit files one after the other, each with its name without `.xml`.
+fn junit_files(log: &RunLog) -> impl Iterator<Item = (String, io::Result<Vec<u8>>)> {
     let devices = by_device(log).into_iter().filter(|(_, results)| !results.is_empty());
     let devices =
         devices.map(|(device, results)| (file_name(device), junit::junit(log, device, &results)));
@@ -62,7 +62,7 @@ fn junit_files(log: &RunLog) -> Vec<(String, io::Result<Vec<u8>>)> {
         (!log.absent.is_empty()).then(|| ("absent-devices".to_owned(), junit::absent_devices(log)));
     let failed = (!log.failed_drivers.is_empty())
         .then(|| ("failed-drivers".to_owned(), junit::failed_drivers(log)));
-    devices.chain(absent).chain(failed).collect()
+    devices.chain(absent).chain(failed)
 }
 
 /// The results of each device: the devices in the order of the run, then others that results name (the
