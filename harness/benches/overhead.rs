@@ -21,6 +21,7 @@ use clap::Parser as _;
 use clmatrix::memory::{Buffer, MemFlags};
 use clmatrix::select::{Selection, platforms};
 use clmatrix::{CommandQueue, Context, Device};
+use clmatrix_harness::case::Case;
 use clmatrix_harness::registry::{Ignore, ShouldPanic, Test};
 use clmatrix_harness::setup::{Options, Setup};
 use clmatrix_harness::{CtxFactory, ctx_factory};
@@ -105,10 +106,10 @@ fn chosen_device() -> Device {
 
 /// 10,000 tests on 100 devices that do not exist, listed as `--list` does.
 fn list_a_large_plan() -> ExitCode {
-    let tests: Vec<&'static Test> = (0..10_000)
+    let tests: Vec<Case> = (0..10_000)
         .map(|number| {
             let name: &'static str = Box::leak(format!("case_{number:05}").into_boxed_str());
-            &*Box::leak(Box::new(Test {
+            Case::Registered(Box::leak(Box::new(Test {
                 module: "overhead::a_suite_of_many_tests",
                 name,
                 file: file!(),
@@ -121,7 +122,7 @@ fn list_a_large_plan() -> ExitCode {
                 fresh_context: false,
                 requires: &[],
                 timeout: None,
-            }))
+            })))
         })
         .collect();
     let devices = (0..100).map(simulated_device).collect();

@@ -27,6 +27,7 @@
 //! writes the event log and reads it back, [`report`] writes JUnit files and prints the matrix.
 
 pub mod cargo_test;
+pub mod case;
 pub mod cli;
 mod compare;
 pub mod config;

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::case::Case;
 use crate::config::{
     Config, ConfigError, Contexts, DEFAULT_PROFILE, DeviceSettings, EmbeddedConfig, Profile,
     TimeoutFactor,
@@ -15,7 +16,6 @@ use crate::devices::failure::FailedDriver;
 use crate::devices::probe::Probe;
 use crate::devices::selection::{Choices, NoDevices, select};
 use crate::devices::{Machine, TestDevice};
-use crate::registry::Test;
 use crate::run::plan::{Plan, Planned};
 use crate::run::repeat::Repeat;
 use crate::run::schedule::{Run, WorkerConfig};
@@ -194,7 +194,7 @@ impl Setup {
 
     /// Returns the `test` globs of the expectations that match none of `tests`, all tests of this
     /// target.
-    pub fn unmatched_expectations(&self, tests: &[&'static Test], home: &str) -> Vec<&str> {
+    pub fn unmatched_expectations(&self, tests: &[Case], home: &str) -> Vec<&str> {
         let paths: Vec<String> = tests.iter().map(|test| test.path(home)).collect();
         self.config.expectations.without_test(paths.iter().map(String::as_str))
     }

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
+use clmatrix_harness::case::Case;
 use clmatrix_harness::config::Sync;
 use clmatrix_harness::log::events::{End, Event, Started, TestName, TestResult};
 use clmatrix_harness::log::plan::plan_events;
 use clmatrix_harness::log::recorder::{Observer, Recorder};
-use clmatrix_harness::registry;
 use clmatrix_harness::run::plan::Plan;
 
 use crate::figure::Figure;
@@ -83,7 +83,7 @@ pub fn figures(folder: &Path) -> Vec<Figure> {
 pub fn simulate() -> ExitCode {
     let folder = std::env::args_os().next_back().expect("a folder");
     let log = File::create_new(Path::new(&folder).join("events.jsonl")).expect("no log yet");
-    let tests = registry::tests().expect("each test has a name of its own");
+    let tests = Case::registered().expect("each test has a name of its own");
     let devices = (0..DEVICES).map(simulated_device).collect();
     let plan = Plan::new(TARGET.home, &tests, devices, |_, _, _| true);
     assert_eq!(plan.entries.len(), RESULTS);

@@ -6,10 +6,11 @@ use clap::Parser;
 use libtest_mimic::{Arguments, ColorSetting, FormatSetting};
 
 use super::under_nextest;
+use crate::case::Case;
 use crate::devices::TestDevice;
 use crate::log::run_header::RunCommand;
 use crate::log::store::Place;
-use crate::registry::{Ignore, ShouldPanic, Test};
+use crate::registry::{Ignore, ShouldPanic};
 use crate::requirement::missing;
 use crate::run::plan::Plan;
 use crate::run::schedule::shuffle_seed;
@@ -151,12 +152,7 @@ impl CommandLine {
 
     /// Returns the tests that the filters, `--skip`, `--ignored`, `--exclude-should-panic` and `--bench`
     /// let through.
-    pub fn plan(
-        &self,
-        home: &'static str,
-        tests: &[&'static Test],
-        devices: Vec<TestDevice>,
-    ) -> Plan {
+    pub fn plan(&self, home: &'static str, tests: &[Case], devices: Vec<TestDevice>) -> Plan {
         if !self.is_filtered() {
             return Plan::new(home, tests, devices, |_, _, _| true);
         }
@@ -164,12 +160,14 @@ impl CommandLine {
         let list_for_nextest = self.list && under_nextest();
         Plan::new(home, tests, devices, |id, entry, device| {
             let cannot = || {
-                device
-                    .is_some_and(|device| missing(entry.test.requires, &device.run.info).is_some())
+                device.is_some_and(|device| {
+                    missing(entry.test.requires(), &device.run.info).is_some()
+                })
             };
-            let ignored = || entry.test.ignore != Ignore::No || list_for_nextest && cannot();
+            let ignored = || entry.test.ignore() != Ignore::No || list_for_nextest && cannot();
             let matches = |pattern: &String| self.matches(pattern, id);
-            let left_out = self.exclude_should_panic && entry.test.should_panic != ShouldPanic::No;
+            let left_out =
+                self.exclude_should_panic && entry.test.should_panic() != ShouldPanic::No;
             !(self.bench || left_out)
                 && (self.filters.is_empty() || self.filters.iter().any(matches))
                 && !self.skip.iter().any(matches)

@@ -21,11 +21,11 @@ use libtest_mimic::{Completion, Failed, FormatSetting, Trial};
 
 use self::cells::Cells;
 pub use self::command_line::CommandLine;
+use crate::case::Case;
 use crate::config::DEFAULT_PROFILE;
 use crate::log::events::TestResult;
 use crate::log::run_header::RunCommand;
 use crate::log::store::Place;
-use crate::registry;
 use crate::report;
 use crate::run::execution::{Execution, Finished};
 use crate::run::plan::Plan;
@@ -52,7 +52,7 @@ pub fn main(target: Target) -> ExitCode {
 
 fn run(target: Target, command_line: &CommandLine) -> Result<ExitCode, AnyError> {
     command_line.check()?;
-    let tests = registry::tests()?;
+    let tests = Case::registered()?;
     if tests.is_empty() {
         return Err(
             "no test is registered in this target: mark them #[clmatrix_harness::test]".into()

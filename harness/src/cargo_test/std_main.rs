@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use crate::case::Case;
 use crate::config::Sync;
 use crate::log::events::{TestResult, left_behind_text};
 use crate::log::recorder::{Observer, Recorder};
@@ -62,7 +63,7 @@ fn options(test: &Test) -> Options {
 fn run_on_all_devices(setup: &Setup, test: &'static Test) -> Result<Vec<TestResult>, SetupError> {
     let devices = setup.devices_if_any()?;
     let home = test.module.split("::").next().unwrap_or_default();
-    let plan = Plan::new(home, &[test], devices, |_, _, _| true);
+    let plan = Plan::new(home, &[Case::Registered(test)], devices, |_, _, _| true);
     setup.require_devices(&plan)?;
     let expectation = setup.expectations(&plan);
     let mut run = setup.run(&plan, &expectation)?;

@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 
 use super::ReportPlace;
 use super::filter::Filter;
+use crate::case::Case;
 use crate::config::WrittenExpectation;
 use crate::expect::explain::explain;
 use crate::expect::stale::stale;
@@ -17,7 +18,6 @@ use crate::log::read::RunLog;
 use crate::log::run_header::RunHeader;
 use crate::log::selected_tests::SelectedTests;
 use crate::log::store;
-use crate::registry;
 use crate::report::counted;
 use crate::target::{SUCCESS, Target, UNEXPECTED};
 use crate::terminal::{AnyError, print, status_line};
@@ -118,7 +118,7 @@ impl UpdateArguments {
         let config = self.place.config(target)?;
         let file = config.file().ok_or("no configuration file, so no folder for expectations")?;
         let logs = read_all(target, &self.place, &self.runs, "is not used")?;
-        let paths: Vec<_> = registry::tests()?.iter().map(|test| test.path(target.home)).collect();
+        let paths: Vec<_> = Case::registered()?.iter().map(|test| test.path(target.home)).collect();
         let folder = file.with_file_name("expectations");
         let files = &config.expectation_files;
         let Updated { files: new, changes } =

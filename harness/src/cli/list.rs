@@ -9,9 +9,11 @@ use serde::Serialize;
 use super::filter::Filter;
 use super::shard::ShardArguments;
 use super::{ReportPlace, TableFormat};
-use crate::registry::{self, Ignore, Test};
+use crate::case::Case;
+use crate::registry::Ignore;
 use crate::target::Target;
 use crate::terminal::{AnyError, print};
+use crate::verdict::Location;
 
 /// Lists the tests in the order of the sources. The requirements of a test are checked for each device
 /// when it runs.
@@ -39,20 +41,21 @@ struct ListedTest {
     once: bool,
     alone: bool,
     ignored: bool,
-    file: &'static str,
+    file: String,
     line: u32,
 }
 
 impl ListedTest {
-    fn new(test: &Test, home: &str) -> Self {
+    fn new(test: &Case, home: &str) -> Self {
+        let Location { file, line } = test.location();
         Self {
             test: test.path(home),
-            requires: test.requires.iter().map(ToString::to_string).collect(),
-            once: test.once,
-            alone: test.alone,
-            ignored: test.ignore != Ignore::No,
-            file: test.file,
-            line: test.line,
+            requires: test.requires().iter().map(ToString::to_string).collect(),
+            once: test.once(),
+            alone: test.alone(),
+            ignored: test.ignore() != Ignore::No,
+            file,
+            line,
         }
     }
 
@@ -67,7 +70,7 @@ impl ListedTest {
 
 pub fn list(target: Target, arguments: &ListArguments) -> Result<ExitCode, AnyError> {
     let filter = Filter::new(&arguments.filter)?;
-    let mut tests: Vec<ListedTest> = registry::tests()?
+    let mut tests: Vec<ListedTest> = Case::registered()?
         .iter()
         .map(|test| ListedTest::new(test, target.home))
         .filter(|listed| filter.accepts_test(&listed.test))

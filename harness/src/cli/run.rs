@@ -13,13 +13,13 @@ use super::resume;
 use super::selection::Selection;
 use super::shard::{ChosenShard, ShardArguments};
 use super::test_set::TestSet;
+use crate::case::Case;
 use crate::config::{Contexts, DEFAULT_PROFILE, TimeoutFactor, WrittenExpectation, time_limit};
 use crate::devices::TestDevice;
 use crate::log::read::RunLog;
 use crate::log::run_header::{RunCommand, RunHeader};
 use crate::log::store::{self, Place};
 use crate::log::unfinished::Unfinished;
-use crate::registry;
 use crate::report::matrix::{Layout, ShownOutput};
 use crate::report::{self, shell_quoted};
 use crate::run::characterize::Characterize;
@@ -212,7 +212,7 @@ fn execute(
     if !arguments.quiet {
         status_line(&setup.config.summary());
     }
-    let tests = registry::tests()?;
+    let tests = Case::registered()?;
     let devices = setup.devices_if_any()?;
     let paths: Vec<String> = tests.iter().map(|test| test.path(target.home)).collect();
     let selection = match &unfinished {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::events::Event;
 use crate::run::plan::Plan;
+use crate::verdict::Location;
 
 /// The most bytes of a part of the plan.
 const LONGEST_PART: usize = 200 * 1024;
@@ -85,11 +86,12 @@ pub fn plan_events(plan: &Plan) -> Vec<Event> {
     let mut devices: IndexMap<&str, PositionRanges> = IndexMap::new();
     for (entry, position) in plan.entries.iter().zip(plan.test_positions()) {
         if position as usize == tests.len() {
+            let Location { file, line } = entry.test.location();
             tests.push(PlannedTest {
                 path: plan.path(entry),
-                file: Some(entry.test.file.to_owned()),
-                line: Some(entry.test.line),
-                requires: entry.test.requires.iter().map(ToString::to_string).collect(),
+                file: Some(file),
+                line: Some(line),
+                requires: entry.test.requires().iter().map(ToString::to_string).collect(),
             });
         }
         devices.entry(plan.device_id(entry)).or_default().push(position);

@@ -6,6 +6,7 @@ use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use crate::case::Case;
 use crate::config::{Contexts, DeviceSettings, Leaks, Leftovers, UnexpectedPass};
 use crate::devices::TestDevice;
 use crate::devices::run_device::HOST;
@@ -14,7 +15,7 @@ use crate::expected_statuses::ExpectedStatuses;
 use crate::log::events::{
     self, Event, LeakCheck, OF_WORKER, Probed, SeesOthers, Started, TestName, TestResult,
 };
-use crate::registry::{Ignore, Test};
+use crate::registry::Ignore;
 use crate::report::counted;
 use crate::requirement;
 use crate::run::delayed_crash::DelayedCrash;
@@ -177,7 +178,7 @@ impl<'a> DeviceRun<'a> {
     /// The time limit of the test at a position of the plan.
     fn limit(&self, position: usize) -> Duration {
         let expected = self.expectation(position).and_then(|expectation| expectation.timeout);
-        let limits = [self.entry(position).test.timeout, expected];
+        let limits = [self.entry(position).test.timeout(), expected];
         self.config.settings.limit(limits.into_iter().flatten())
     }
 
@@ -200,7 +201,7 @@ impl<'a> DeviceRun<'a> {
             return Some(Outcome::NotRun { reason: stop.reason() });
         }
         if !run.include_ignored {
-            match entry.test.ignore {
+            match entry.test.ignore() {
                 Ignore::No => {}
                 Ignore::Yes => return Some(Outcome::Ignored { reason: None }),
                 Ignore::Because(reason) => {
@@ -218,7 +219,7 @@ impl<'a> DeviceRun<'a> {
             return Some(Outcome::NotRun { reason: NO_DEVICE_FOUND.to_owned() });
         }
         let missing =
-            |device: &TestDevice| requirement::missing(entry.test.requires, &device.run.info);
+            |device: &TestDevice| requirement::missing(entry.test.requires(), &device.run.info);
         if let Some(reason) = self.device.and_then(missing) {
             return Some(Outcome::Skipped { reason });
         }
@@ -361,11 +362,12 @@ impl<'a> DeviceRun<'a> {
             slot: Some(slot),
             pid: Some(worker.worker.process_id()),
         });
+        let Case::Registered(test) = &entry.test;
         let begin = Instant::now();
         let settings = &self.config.settings;
         let limit = self.limit(position);
         let mut attempt = worker.worker.run(
-            entry.test,
+            test,
             limit,
             stop.signal(),
             &mut |from, bytes| {
@@ -379,7 +381,7 @@ impl<'a> DeviceRun<'a> {
         worker.has_run(Ran { position, round, attempt: number, started: begin, duration });
         attempt.number = number;
         attempt.worker = Some(worker.number);
-        Self::fail_by_settings(settings, entry.test, &mut attempt);
+        Self::fail_by_settings(settings, &entry.test, &mut attempt);
         if let Some(outcome) = &attempt.outcome {
             let verdict = judge(outcome, self.expectation(position).as_ref());
             if worker.worker.has_reused_context() || worker.has_survived_failure {
@@ -451,11 +453,12 @@ impl<'a> DeviceRun<'a> {
         let mut last = Replayed { ran: 0, outcome: Outcome::Passed };
         worker.takes_stacks = false;
         for &position in positions {
-            let test = self.entry(position).test;
+            let case = &self.entry(position).test;
+            let Case::Registered(test) = case;
             let limit = self.limit(position);
             let left = end.saturating_duration_since(Instant::now());
             let mut attempt = worker.run(test, limit.min(left), stop, &mut |_, _| {}, &|| {});
-            Self::fail_by_settings(&self.config.settings, test, &mut attempt);
+            Self::fail_by_settings(&self.config.settings, case, &mut attempt);
             last = Replayed { ran: last.ran + 1, outcome: attempt.outcome? };
             if matches!(last.outcome, Outcome::TimedOut { .. }) && left < limit {
                 return None;
@@ -504,7 +507,7 @@ impl<'a> DeviceRun<'a> {
 
     /// Fails a test that passed, if the driver complains of it, or if it has left something behind
     /// and the configuration makes that a failure. Adds leaks to what it has left behind.
-    fn fail_by_settings(settings: &DeviceSettings, test: &Test, attempt: &mut Attempt) {
+    fn fail_by_settings(settings: &DeviceSettings, test: &Case, attempt: &mut Attempt) {
         let leaves_too_much = settings.leftovers == Leftovers::Fail
             && !attempt.left_behind.is_empty()
             || settings.leaks == Leaks::Fail && !attempt.leaks.is_empty();

@@ -1,8 +1,8 @@
 //! The plan of a run: tests x devices, as far as the filters accept them.
 
+use crate::case::Case;
 use crate::devices::TestDevice;
 use crate::devices::run_device::HOST;
-use crate::registry::Test;
 
 /// The device part of the id of a test that needs a device on a machine without one.
 pub const NO_DEVICE: &str = "no-device";
@@ -17,10 +17,10 @@ pub struct Plan {
 }
 
 /// One test on one device.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Planned {
     /// The test.
-    pub test: &'static Test,
+    pub test: Case,
     /// Position of the device in the plan; `None` for a test that needs none, or that has none.
     pub device: Option<u32>,
 }
@@ -29,7 +29,7 @@ impl Planned {
     /// Returns whether the test needs a device on a machine without one. Such a test is planned, so that it
     /// is listed and reported, but it is not run.
     pub fn lacks_device(&self) -> bool {
-        self.device.is_none() && !self.test.once
+        self.device.is_none() && !self.test.once()
     }
 
     /// The device part of the id where there is no device.
@@ -44,21 +44,21 @@ impl Plan {
     /// `home` is the crate whose name is left out of the ids.
     pub fn new(
         home: &'static str,
-        tests: &[&'static Test],
+        tests: &[Case],
         devices: Vec<TestDevice>,
         mut wanted: impl FnMut(&str, &Planned, Option<&TestDevice>) -> bool,
     ) -> Self {
         let mut entries = Vec::new();
-        for &test in tests {
+        for test in tests {
             let path = test.path(home);
             let on_devices = (0..devices.len() as u32).map(Some);
-            let on: &mut dyn Iterator<Item = Option<u32>> = if test.once || devices.is_empty() {
+            let on: &mut dyn Iterator<Item = Option<u32>> = if test.once() || devices.is_empty() {
                 &mut std::iter::once(None)
             } else {
                 &mut { on_devices }
             };
             for device in on {
-                let entry = Planned { test, device };
+                let entry = Planned { test: test.clone(), device };
                 let device = device.map(|device| &devices[device as usize]);
                 let device_id = device.map_or(entry.without_device(), |device| &device.run.id);
                 if wanted(&id(&path, device_id), &entry, device) {
@@ -71,18 +71,19 @@ impl Plan {
 
     /// The position of each entry's test among the tests of the plan, without regard to devices.
     pub fn test_positions(&self) -> Vec<u32> {
-        let mut last: Option<(&Test, u32)> = None;
-        let mut position = |test: &'static Test| {
+        let mut last: Option<(&Case, u32)> = None;
+        let mut positions = Vec::with_capacity(self.entries.len());
+        for Planned { test, .. } in &self.entries {
             // The entries of a test stand together.
             let position = match last {
                 None => 0,
-                Some((before, position)) if std::ptr::eq(before, test) => position,
+                Some((before, position)) if before.is(test) => position,
                 Some((_, position)) => position + 1,
             };
             last = Some((test, position));
-            position
-        };
-        self.entries.iter().map(|entry| position(entry.test)).collect()
+            positions.push(position);
+        }
+        positions
     }
 
     /// Returns whether a test needs a device on a machine without one.

@@ -56,7 +56,7 @@ impl<'a> Slot<'a> {
         let device_run = self.device_run;
         let recorder = device_run.state.recorder;
         let entry = device_run.entry(position);
-        let in_use = if entry.test.alone { Turn::alone } else { Turn::shared };
+        let in_use = if entry.test.alone() { Turn::alone } else { Turn::shared };
         let mut turn = in_use(&device_run.in_use);
         let started = SystemTime::now();
         let expectation = device_run.expectation(position);
