@@ -11,7 +11,6 @@ use smallvec::SmallVec;
 
 use crate::error::{Error, Result};
 use crate::event::{Event, Outcome, UserEvent};
-use crate::memory::PendingTransfer;
 
 /// The events that a command waits for: `[]`, `&event`, `[&first, &second]`, `&events[..]`, `&vec`,
 /// `Some(&event)`, `&user_event`, `&transfer`.
@@ -101,12 +100,6 @@ impl<'a> From<&[&'a Event]> for WaitList<'a> {
 impl<'a> From<&'a Vec<Event>> for WaitList<'a> {
     fn from(events: &'a Vec<Event>) -> Self {
         events.iter().collect()
-    }
-}
-
-impl<'a, H> From<&'a PendingTransfer<H>> for WaitList<'a> {
-    fn from(transfer: &'a PendingTransfer<H>) -> Self {
-        transfer.event().into()
     }
 }
 

@@ -20,17 +20,15 @@ use smallvec::SmallVec;
 use super::arg::sealed::PassMemory;
 use super::arg::{Data, KernelArg, Kinds, MemoryArg, Value};
 use super::arg_info::Parameter;
-use super::size::{self, WorkSize};
+use super::size::{self, CALL, WorkSize};
 use super::{Launcher, create_kernel};
 use crate::error::{Error, Result, in_call};
 use crate::memory::command::{AccessedRange, enqueue};
 use crate::memory::context::MemContext;
-use crate::memory::object::all_bytes;
-use crate::memory::svm::sealed::operand;
+use crate::memory::object::{self, MemoryObject};
+use crate::memory::svm;
 use crate::memory::track::Access;
-use crate::memory::{MemoryObject, Sampler, SvmPointer, WaitList};
-
-pub(super) const CALL: &str = "clEnqueueNDRangeKernel";
+use crate::memory::{Sampler, SvmPointer, WaitList};
 
 /// How many arguments a launch has room for before it takes memory from the heap.
 const ROOM: usize = 8;
@@ -122,7 +120,7 @@ impl<'k, 'a> Launch<'k, 'a> {
     /// through an argument (`clSetKernelExecInfo` with CL_KERNEL_EXEC_INFO_SVM_PTRS). It counts as
     /// written.
     pub fn indirect(&mut self, svm: &'a impl SvmPointer) -> &mut Self {
-        self.operands.push(operand(svm, Access::Write));
+        self.operands.push(svm::memory::all_bytes(svm, Access::Write));
         self.indirect.push(svm.svm_ptr());
         self
     }
@@ -254,7 +252,7 @@ impl<'k, 'a> Launch<'k, 'a> {
         let kind =
             if self.is_foreign(svm.memory().context()) { Kinds::FOREIGN } else { Kinds::SVM };
         self.push(Value { kind, size: 0, data: Data::Svm(svm.svm_ptr()) });
-        self.operands.push(operand(svm, access));
+        self.operands.push(svm::memory::all_bytes(svm, access));
     }
 
     #[inline]
@@ -272,7 +270,7 @@ impl<'k, 'a> Launch<'k, 'a> {
     ) {
         let is_foreign = self.is_foreign(memory.object().context());
         self.push(Value::handle(memory.handle(), kind, is_foreign));
-        self.operands.push(all_bytes(memory, access));
+        self.operands.push(object::all_bytes(memory, access));
     }
 
     #[inline]

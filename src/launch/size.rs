@@ -10,8 +10,10 @@ use cl3::program::{
 };
 use cl3::types::{cl_device_id, cl_kernel, cl_program};
 
-use super::builder::CALL;
 use crate::error::{Error, Result};
+
+/// The name of the call.
+pub(super) const CALL: &str = "clEnqueueNDRangeKernel";
 
 /// A number of work items in each of 1 to 3 dimensions: `64`, `[64, 32]`, `(64, 32, 2)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

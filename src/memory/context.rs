@@ -4,9 +4,10 @@ use std::sync::{Arc, OnceLock};
 
 use cl3::context::{CL_CONTEXT_DEVICES, get_context_info};
 use cl3::device::{CL_DEVICE_MAX_MEM_ALLOC_SIZE, CL_DEVICE_MEM_BASE_ADDR_ALIGN, get_device_info};
+use cl3::error_codes::CL_INVALID_BUFFER_SIZE;
 use cl3::types::{cl_context, cl_device_id};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::handle::ContextRef;
 
 /// A reference to a context, and the limits of its devices.
@@ -56,6 +57,20 @@ impl MemContext {
         let sizes: Option<Vec<u64>> =
             self.devices().iter().map(|device| largest_allocation(*device)).collect();
         sizes?.into_iter().max()
+    }
+
+    /// Refuses a size in bytes that is more than any device can allocate at once. Oclgrind accepts it.
+    // quirk: OCLGRIND-6
+    pub(crate) fn check_size(&self, call: &'static str, size: usize) -> Result<()> {
+        match self.largest_allocation() {
+            Some(largest) if size as u64 > largest => {
+                let why = format!(
+                    "the size is {size} bytes, the context's devices allocate at most {largest} at once"
+                );
+                Err(Error::refused(call, CL_INVALID_BUFFER_SIZE, why))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

@@ -2,20 +2,14 @@
 //!
 //! [`FillTarget`] is implemented for every supported combination of pattern and destination.
 
-use std::ops::{Range, RangeBounds};
+use std::ops::Range;
 
 use crate::event::Event;
 use crate::queue::CommandQueue;
 use bytemuck::Pod;
-use cl3::command_queue as cl;
 use cl3::error_codes::CL_INVALID_VALUE;
 
-use super::buffer::Buffer;
-use super::command::enqueue;
 use super::into_memory::IntoMemory;
-use super::object::MemoryObject;
-use super::range::check_not_empty;
-use super::track::Access;
 use crate::error::{Error, Result};
 use crate::wait_list::WaitList;
 
@@ -26,7 +20,7 @@ const LONGEST_PATTERN: usize = 128;
 ///
 /// | memory | with | part |
 /// |---|---|---|
-/// | `&`[`Buffer`] | a `&`[`Pattern`] | a range of bytes, such as `..` and `16..32` |
+/// | `&`[`Buffer`](super::Buffer) | a `&`[`Pattern`] | a range of bytes, such as `..` and `16..32` |
 /// | `&dyn `[`SvmPointer`](super::SvmPointer) | a `&`[`Pattern`] | a range of bytes |
 /// | `&`[`Image`](super::Image) | a [`FillColor`](super::FillColor) | `..`, [`ImageRegion`](super::ImageRegion) |
 #[diagnostic::on_unimplemented(
@@ -96,7 +90,7 @@ impl sealed::Bytes for [u8] {
 /// ```
 ///
 /// # Errors
-/// For buffers, those of [`enqueue_fill_buffer`]; for shared virtual memory, those of
+/// For buffers, those of [`enqueue_fill_buffer`](super::enqueue_fill_buffer); for shared virtual memory, those of
 /// [`enqueue_svm_memfill`](super::enqueue_svm_memfill); for images, those of
 /// [`enqueue_fill_image`](super::enqueue_fill_image).
 pub fn enqueue_fill<'a, P, Part>(
@@ -107,58 +101,6 @@ pub fn enqueue_fill<'a, P, Part>(
     wait_for: impl Into<WaitList<'a>>,
 ) -> Result<Event> {
     dst.into_memory().enqueue_fill(queue, pattern, part, &wait_for.into())
-}
-
-/// Repeats `pattern` over the bytes `range` of `buffer` (`clEnqueueFillBuffer`, OpenCL 1.2;
-/// `pyopencl.enqueue_fill_buffer`). Does not block.
-///
-/// # Errors
-/// CL_INVALID_CONTEXT, CL_INVALID_VALUE for bytes that are not there, for a pattern whose size is
-/// no power of two up to 128 bytes, and for a range that does not begin and end at multiples of
-/// that; CL_INVALID_OPERATION where the bytes are mapped,
-/// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for an event that has failed, and the driver's
-/// errors.
-pub fn enqueue_fill_buffer<'a, P: Pattern + ?Sized>(
-    queue: &CommandQueue,
-    buffer: &Buffer,
-    pattern: &P,
-    range: impl RangeBounds<usize>,
-    wait_for: impl Into<WaitList<'a>>,
-) -> Result<Event> {
-    buffer.enqueue_fill(queue, pattern, range, &wait_for.into())
-}
-
-impl<P: Pattern + ?Sized, R: RangeBounds<usize>> FillTarget<&P, R> for &Buffer {
-    fn enqueue_fill(
-        self,
-        queue: &CommandQueue,
-        pattern: &P,
-        range: R,
-        wait_for: &WaitList<'_>,
-    ) -> Result<Event> {
-        const CALL: &str = "clEnqueueFillBuffer";
-        let pattern = pattern.bytes();
-        let range = self.bytes(CALL, range)?;
-        check_not_empty(CALL, &range)?;
-        check_pattern(CALL, pattern.len(), &range)?;
-        let operand = self.operand(&range, Access::Write);
-        enqueue(CALL, queue, &[operand], wait_for, |(queue, count, events)| {
-            // SAFETY: the handles are alive and of one context, the range is within the buffer, and
-            // the driver has copied the pattern when the call returns.
-            unsafe {
-                cl::enqueue_fill_buffer(
-                    queue,
-                    self.as_raw(),
-                    pattern.as_ptr().cast(),
-                    pattern.len(),
-                    range.start,
-                    range.len(),
-                    count,
-                    events,
-                )
-            }
-        })
-    }
 }
 
 #[inline]

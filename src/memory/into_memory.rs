@@ -4,10 +4,14 @@ use bytemuck::Pod;
 use ndarray::Dimension;
 
 use super::buffer::Buffer;
-use super::host::{HostMemory, HostSource};
 use super::image::Image;
 use super::pipe::Pipe;
-use super::svm::{SvmAllocation, SvmArray, SvmPointer, SystemSvm};
+use super::svm::allocation::SvmAllocation;
+use super::svm::array::SvmArray;
+use super::svm::pointer::SvmPointer;
+use super::svm::system::SystemSvm;
+use super::transfer::host::HostSource;
+use super::transfer::host_memory::HostMemory;
 
 /// Memory as [`enqueue_copy`](super::enqueue_copy), [`enqueue_fill`](super::enqueue_fill) and
 /// [`Launch::arg_read`](crate::Launch::arg_read) take it: the kind of memory decides what they do.

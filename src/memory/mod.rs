@@ -93,59 +93,75 @@
 //! # }
 //! ```
 
-mod buffer;
+pub(crate) mod buffer;
 pub(crate) mod command;
 pub(crate) mod context;
-pub(crate) mod copy;
+mod destructor_callback;
 mod fill;
-mod flags;
-mod host;
-mod image;
+pub(crate) mod flags;
+pub(crate) mod image;
 mod into_memory;
-mod keep;
 mod live;
-mod map;
+mod mapping;
 pub(crate) mod migrate;
 pub(crate) mod object;
 mod pipe;
 mod range;
-mod recorded_use;
-mod sampler;
+pub(crate) mod sampler;
 pub(crate) mod svm;
 pub(crate) mod track;
+pub(crate) mod transfer;
 mod units;
 
 pub use crate::wait_list::WaitList;
-pub use buffer::{Buffer, BufferBuilder};
-pub use copy::{
-    BufferPart, CopyTo, HostRect, ImageBufferRegion, ImageCopy, ImageRegion, Linear,
-    PendingTransfer, Rect, enqueue_copy, enqueue_copy_buffer, enqueue_copy_buffer_p2p_amd,
-    enqueue_read_buffer, enqueue_write_buffer,
+pub use buffer::Buffer;
+pub use buffer::builder::BufferBuilder;
+pub use buffer::copy::{
+    BufferPart, enqueue_copy_buffer, enqueue_read_buffer, enqueue_write_buffer,
 };
-pub use fill::{FillTarget, Pattern, enqueue_fill, enqueue_fill_buffer};
+pub use buffer::copy_p2p::enqueue_copy_buffer_p2p_amd;
+pub use buffer::copy_rect::{HostRect, Rect};
+pub use buffer::fill::enqueue_fill_buffer;
+pub use buffer::map::{
+    BufferMap, BufferMapKind, enqueue_map_buffer, enqueue_map_buffer_nonblocking,
+};
+pub use command::RecordedUse;
+pub use fill::{FillTarget, Pattern, enqueue_fill};
 pub use flags::MemFlags;
-pub use host::{HostMemory, HostSource, HostTarget, TransferError};
-pub use image::{
-    ArrayMode, ChannelKind, ChannelOrder, ChannelType, FillColor, Image, ImageBuilder,
-    ImageElement, ImageFormat, ImageType, Integers, enqueue_fill_image, image_from_array,
-    supported_image_formats,
-};
+pub use image::Image;
+pub use image::array::{ArrayMode, ImageElement, Integers, image_from_array};
+pub use image::builder::ImageBuilder;
+pub use image::copy_device::{ImageBufferRegion, ImageCopy};
+pub use image::copy_host::ImageRegion;
+pub use image::fill::{FillColor, enqueue_fill_image};
+pub use image::format::{ChannelKind, ChannelOrder, ChannelType, ImageFormat};
+pub use image::limits::supported_image_formats;
+pub use image::map::{ImageMap, enqueue_map_image, enqueue_map_image_nonblocking};
+pub use image::shape::ImageType;
 pub use into_memory::{Host, IntoMemory};
 pub use live::live_objects;
-pub use map::{
-    BufferMap, BufferMapKind, ImageMap, MapGuard, MapKind, MapMode, MapRead, MapReadWrite,
-    MapWrite, MapWriteInvalidate, MappedKind, PendingMap, SliceMap, SvmAccessKind, SvmMap,
-    SvmMapKind, WritableMapMode, enqueue_map_buffer, enqueue_map_buffer_nonblocking,
-    enqueue_map_image, enqueue_map_image_nonblocking,
+pub use mapping::mode::{
+    MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, WritableMapMode,
 };
+pub use mapping::pending::{MapGuard, PendingMap};
+pub use mapping::slice::{MapKind, MappedKind, SliceMap};
 pub use migrate::{AnyMemoryObject, MigrationFlags, enqueue_migrate_mem_objects};
 pub use object::{MemoryObject, ObjectType};
 pub use pipe::{Pipe, PipeProperty};
-pub use recorded_use::RecordedUse;
 pub use sampler::{AddressingMode, FilterMode, Sampler, SamplerProperty};
-pub use svm::{
-    ArrayMap, SvmAccess, SvmAllocation, SvmAllocationBuilder, SvmArray, SvmArrayAccess,
-    SvmArrayBuilder, SvmArrayMap, SvmFlags, SvmPointer, SystemSvm, enqueue_svm_memfill,
-    enqueue_svm_migratemem,
-};
+pub use svm::access::{SvmAccess, SvmAccessKind};
+pub use svm::allocation::{SvmAllocation, SvmAllocationBuilder};
+pub use svm::array::{ArrayMap, SvmArray, SvmArrayAccess, SvmArrayBuilder, SvmArrayMap};
+pub use svm::fill::enqueue_svm_memfill;
+pub use svm::flags::SvmFlags;
+pub use svm::map::{SvmMap, SvmMapKind};
+pub use svm::migrate::enqueue_svm_migratemem;
+pub use svm::pointer::SvmPointer;
+pub use svm::system::SystemSvm;
+pub use transfer::error::TransferError;
+pub use transfer::host::{HostSource, HostTarget};
+pub use transfer::host_memory::HostMemory;
+pub use transfer::linear::Linear;
+pub use transfer::pending::PendingTransfer;
+pub use transfer::{CopyTo, enqueue_copy};
 pub use units::{ByteOrigin, ByteRegion, Pitches, PixelOrigin, PixelRegion};

@@ -1,5 +1,6 @@
 //! The common part of all memory objects (OpenCL 3.0, 5.5; `pyopencl.MemoryObject`).
 
+use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
 use std::hash::Hash;
@@ -11,12 +12,10 @@ use cl3::info_type::InfoType;
 use cl3::memory as cl;
 use cl3::types::{cl_context, cl_mem};
 
-use super::command::AccessedRange;
+use super::command::{AccessedRange, RecordedUse};
 use super::context::MemContext;
 use super::flags::MemFlags;
 use super::live::Live;
-use super::recorded_use::RecordedUse;
-use super::svm::memory::SvmMemory;
 use super::track::{Access, AccessTracker};
 use crate::error::{Error, Result, in_call};
 
@@ -264,10 +263,10 @@ pub struct MemObject {
     about: About,
     context: Arc<MemContext>,
     tracker: Arc<AccessTracker>,
-    /// Where it begins in the bytes that `uses` counts.
+    /// Where it begins in the bytes that `tracker` counts.
     first_byte: usize,
-    /// The shared virtual memory that holds its bytes, if any. Dropped after the release.
-    _memory: Option<Arc<SvmMemory>>,
+    /// The owner of its bytes, if it has none of its own. Dropped after the release.
+    _memory: Option<Arc<dyn Any + Send + Sync>>,
     _live: Live,
 }
 
@@ -297,7 +296,7 @@ impl MemObject {
     }
 
     /// Takes over one reference to `raw`, which lives in memory that others use, too: it begins at
-    /// byte `first_byte` of what `uses` counts.
+    /// byte `first_byte` of what `tracker` counts.
     ///
     /// # Safety
     /// As for [`adopt`](Self::adopt), and the driver's object keeps that memory alive.
@@ -314,9 +313,9 @@ impl MemObject {
     /// Keeps `memory` until its reference is released. Then the driver's destructor callback, in which
     /// nothing may be waited for, is the last that has the memory only where a command still uses the
     /// object.
-    pub(crate) fn keeping(self, memory: &Arc<SvmMemory>) -> Self {
+    pub(crate) fn keeping(self, memory: Arc<dyn Any + Send + Sync>) -> Self {
         let mut object = self;
-        object._memory = Some(Arc::clone(memory));
+        object._memory = Some(memory);
         object
     }
 
@@ -337,7 +336,7 @@ impl MemObject {
         &self.tracker
     }
 
-    /// `range` of this object, as [`uses`](Self::uses) counts them.
+    /// `range` of this object, as its tracker counts them.
     pub(crate) fn in_tracker(&self, range: &Range<usize>) -> Range<usize> {
         // Neither overflows: it lies within what is counted.
         self.first_byte + range.start..self.first_byte + range.end

@@ -16,8 +16,7 @@ use super::shared::Shared;
 use crate::error::{Error, Result};
 use crate::memory::command::enqueue;
 use crate::memory::object::sealed::Handle;
-use crate::memory::svm::memory::SvmMemory;
-use crate::memory::svm::sealed::Svm;
+use crate::memory::svm::memory::{Svm, SvmMemory};
 use crate::memory::{
     AnyMemoryObject, Buffer, IntoMemory, RecordedUse, SvmAllocation, SvmPointer, WaitList,
 };

@@ -1,4 +1,4 @@
-//! How buffers are made (OpenCL 3.0, 5.2.1).
+//! The creation of buffers (OpenCL 3.0, 5.2.1).
 
 use std::ptr;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ const CALL: &str = "clCreateBuffer";
 #[derive(Debug)]
 #[must_use]
 pub struct BufferBuilder<'a> {
-    pub(super) context: &'a Context,
-    pub(super) flags: MemFlags,
-    pub(super) size: usize,
-    pub(super) data: Option<&'a [u8]>,
+    context: &'a Context,
+    flags: MemFlags,
+    size: usize,
+    data: Option<&'a [u8]>,
 }
 
 impl<'a> BufferBuilder<'a> {
@@ -86,19 +86,41 @@ impl<'a> BufferBuilder<'a> {
         if let Some(available) = available.filter(|available| *available < size) {
             return refused(format!("the size is {size} bytes, the host data has {available}"));
         }
-        check_size(call, context, size)?;
+        context.check_size(call, size)?;
         Ok(size)
     }
 }
 
 impl Buffer {
+    /// A builder of buffers in `context`.
+    pub fn builder(context: &Context) -> BufferBuilder<'_> {
+        BufferBuilder { context, flags: MemFlags::empty(), size: 0, data: None }
+    }
+
+    /// A buffer of `size` bytes of undefined content (`clCreateBuffer`).
+    ///
+    /// # Errors
+    /// The errors of [`BufferBuilder::build`].
+    pub fn new(context: &Context, flags: MemFlags, size: usize) -> Result<Self> {
+        Self::builder(context).flags(flags).size(size).build()
+    }
+
+    /// A buffer that begins as a copy of `data` and has its size (`clCreateBuffer` with
+    /// CL_MEM_COPY_HOST_PTR).
+    ///
+    /// # Errors
+    /// The errors of [`BufferBuilder::build`].
+    pub fn from_slice<T: Pod>(context: &Context, flags: MemFlags, data: &[T]) -> Result<Self> {
+        Self::builder(context).flags(flags).copy_from(data).build()
+    }
+
     /// A buffer of undefined content in `context`, with flags that have been checked.
     pub(crate) fn in_context(
         context: &Arc<MemContext>,
         flags: MemFlags,
         size: usize,
     ) -> Result<Self> {
-        check_size(CALL, context, size)?;
+        context.check_size(CALL, size)?;
         // SAFETY: there is no host data.
         unsafe { create(Arc::clone(context), About { flags, size }, ptr::null()) }
     }
@@ -116,19 +138,4 @@ unsafe fn create(context: Arc<MemContext>, about: About, data: *const u8) -> Res
     // SAFETY: the driver has just made it in this context, with one reference.
     let object = unsafe { MemObject::adopt(raw, context, about) };
     Ok(Buffer::whole(object))
-}
-
-/// Refuses a buffer of more bytes than any device of the context can allocate at once. Oclgrind accepts
-/// the size.
-// quirk: OCLGRIND-6
-pub(crate) fn check_size(call: &'static str, context: &MemContext, size: usize) -> Result<()> {
-    match context.largest_allocation() {
-        Some(largest) if size as u64 > largest => {
-            let why = format!(
-                "the size is {size} bytes, the context's devices allocate at most {largest} at once"
-            );
-            Err(Error::refused(call, CL_INVALID_BUFFER_SIZE, why))
-        }
-        _ => Ok(()),
-    }
 }

@@ -1,24 +1,26 @@
 //! Buffers and their regions (OpenCL 3.0, 5.2; `pyopencl.Buffer`).
 
-mod builder;
-mod held;
-mod host;
+pub(crate) mod builder;
+pub(crate) mod copy;
+pub(crate) mod copy_host;
+pub(crate) mod copy_p2p;
+pub(crate) mod copy_rect;
+pub(crate) mod fill;
+pub(crate) mod handle;
+pub(crate) mod host_memory;
+pub(crate) mod map;
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::{Range, RangeBounds};
 use std::sync::Arc;
 
-use bytemuck::Pod;
 use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_MISALIGNED_SUB_BUFFER_OFFSET};
 use cl3::memory as cl;
 use cl3::types::{cl_buffer_region, cl_mem};
-use opencl3::context::Context;
 
-pub use builder::BufferBuilder;
-pub(super) use builder::check_size;
-pub use held::Held;
-use host::HostBuffer;
+use handle::Held;
+use host_memory::HostBuffer;
 
 use super::command::AccessedRange;
 use super::flags::MemFlags;
@@ -45,28 +47,6 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// A builder of buffers in `context`.
-    pub fn builder(context: &Context) -> BufferBuilder<'_> {
-        BufferBuilder { context, flags: MemFlags::empty(), size: 0, data: None }
-    }
-
-    /// A buffer of `size` bytes of undefined content (`clCreateBuffer`).
-    ///
-    /// # Errors
-    /// The errors of [`BufferBuilder::build`].
-    pub fn new(context: &Context, flags: MemFlags, size: usize) -> Result<Self> {
-        Self::builder(context).flags(flags).size(size).build()
-    }
-
-    /// A buffer that begins as a copy of `data` and has its size (`clCreateBuffer` with
-    /// CL_MEM_COPY_HOST_PTR).
-    ///
-    /// # Errors
-    /// The errors of [`BufferBuilder::build`].
-    pub fn from_slice<T: Pod>(context: &Context, flags: MemFlags, data: &[T]) -> Result<Self> {
-        Self::builder(context).flags(flags).copy_from(data).build()
-    }
-
     /// The buffer behind a driver's handle. With `retain`, a reference is added for it; without,
     /// the caller's is taken over, unless this fails.
     ///

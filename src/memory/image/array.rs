@@ -7,8 +7,8 @@ use opencl3::context::Context;
 use smallvec::SmallVec;
 
 use super::Image;
+use super::builder::CALL;
 use super::format::{ChannelOrder, ChannelType, ImageFormat};
-use super::make::CALL;
 use crate::error::{Error, Result};
 use crate::memory::flags::MemFlags;
 
@@ -118,7 +118,7 @@ elements! {
 /// CL_INVALID_HOST_PTR for an array that is not in standard layout (C order), and one whose axes do
 /// not suit; CL_INVALID_IMAGE_FORMAT_DESCRIPTOR for more channels than four or than the elements
 /// have, and for fractions of what has none; and those of
-/// [`ImageBuilder::build`](super::ImageBuilder::build), above all CL_IMAGE_FORMAT_NOT_SUPPORTED: few
+/// [`ImageBuilder::build`](super::builder::ImageBuilder::build), above all CL_IMAGE_FORMAT_NOT_SUPPORTED: few
 /// devices have images of three channels.
 pub fn image_from_array<T: ImageElement, S: Data<Elem = T>, D: Dimension>(
     context: &Context,

@@ -1,4 +1,4 @@
-//! How images are made (OpenCL 3.0, 5.3.1; `pyopencl.create_image`).
+//! The creation of images (OpenCL 3.0, 5.3.1; `pyopencl.create_image`).
 
 use std::borrow::Cow;
 use std::ptr;
@@ -8,23 +8,27 @@ use bytemuck::Pod;
 use cl3::error_codes::{
     CL_INVALID_CONTEXT, CL_INVALID_HOST_PTR, CL_INVALID_IMAGE_DESCRIPTOR, CL_INVALID_IMAGE_SIZE,
 };
+use cl3::memory as cl;
+use cl3::types::{cl_image_desc, cl_image_format, cl_mem};
 use ndarray::{ArrayBase, Data, Dimension};
 use opencl3::context::Context;
 use smallvec::SmallVec;
 
-use super::Image;
 use super::format::ImageFormat;
-use super::limits::{check_extent, check_format, check_from_buffer, check_support};
-use super::make::{CALL, create, described, descriptor};
+use super::limits::{check_extent, check_format, check_from_buffer, check_support, longest_row};
 use super::shape::{Extent, ImageType, layer_pitches};
-use crate::error::{Error, Result};
+use super::{Image, check_item_size};
+use crate::error::{Error, Result, in_call};
 use crate::memory::buffer::Buffer;
 use crate::memory::context::MemContext;
-use crate::memory::copy::Rows;
 use crate::memory::flags::MemFlags;
-use crate::memory::object::MemoryObject;
 use crate::memory::object::sealed::Handle;
+use crate::memory::object::{self, About, MemoryObject};
+use crate::memory::transfer::rows::Rows;
 use crate::memory::units::Pitches;
+
+/// The name of the call.
+pub(super) const CALL: &str = "clCreateImage";
 
 /// Says what an image is to be like; [`build`](Self::build) makes it (`pyopencl.create_image`).
 ///
@@ -67,8 +71,44 @@ struct HostPixels<'a> {
     array: Option<(SmallVec<[usize; 3]>, usize)>,
 }
 
+impl Image {
+    /// A builder of images in `context` whose pixels are like `format`.
+    pub fn builder(context: &Context, format: ImageFormat) -> ImageBuilder<'_> {
+        ImageBuilder::new(context, format)
+    }
+
+    /// A 1D, 2D or 3D image of undefined content (`clCreateImage`; `pyopencl.create_image`).
+    ///
+    /// # Errors
+    /// The errors of [`ImageBuilder::build`].
+    pub fn new(
+        context: &Context,
+        flags: MemFlags,
+        format: ImageFormat,
+        shape: impl AsRef<[usize]>,
+    ) -> Result<Self> {
+        Self::builder(context, format).flags(flags).shape(shape).build()
+    }
+
+    /// One row of undefined pixels like this image's, as many as a device has in a row, up to
+    /// `pixels`.
+    pub(super) fn row_of_its_own(&self, pixels: usize) -> Result<Self> {
+        let (context, format) = (self.object().context(), self.format());
+        let flags = MemFlags::READ_WRITE;
+        let width = pixels.min(longest_row(context));
+        let extent = Extent::new(ImageType::Image1d, &[width]);
+        let desc = descriptor(&extent, [0; 2], ptr::null_mut());
+        // SAFETY: the context is alive, and the flags ask for no host data.
+        let raw = unsafe { create(context, flags, format, &desc, ptr::null()) }?;
+        let about = described(raw, format, flags)?;
+        let (context, pitches) = (Arc::clone(context), super::pitches(format, extent, 0));
+        // SAFETY: the driver has just made it like this in this context, with one reference.
+        Ok(unsafe { Self::adopt(raw, context, about, None, format, extent, pitches) })
+    }
+}
+
 impl<'a> ImageBuilder<'a> {
-    pub(super) fn new(context: &'a Context, format: ImageFormat) -> Self {
+    fn new(context: &'a Context, format: ImageFormat) -> Self {
         Self {
             context,
             format,
@@ -324,6 +364,52 @@ impl<'a> ImageBuilder<'a> {
         let flags = if self.data.is_some() { self.flags | copy } else { self.flags };
         flags.for_new_object(CALL)
     }
+}
+
+fn descriptor(
+    extent: &Extent,
+    [row_pitch, slice_pitch]: [usize; 2],
+    buffer: cl_mem,
+) -> cl_image_desc {
+    cl_image_desc {
+        image_type: extent.image_type.as_raw(),
+        image_width: extent.width(),
+        image_height: extent.height(),
+        image_depth: extent.depth(),
+        image_array_size: extent.array_size(),
+        image_row_pitch: row_pitch,
+        image_slice_pitch: slice_pitch,
+        num_mip_levels: 0,
+        num_samples: 0,
+        buffer,
+    }
+}
+
+/// # Safety
+/// The handles are valid, and `host` points to what flags and descriptor ask for.
+unsafe fn create(
+    context: &MemContext,
+    flags: MemFlags,
+    format: ImageFormat,
+    desc: &cl_image_desc,
+    host: *const u8,
+) -> Result<cl_mem> {
+    let format = cl_image_format::from(format);
+    // SAFETY: as promised.
+    unsafe { cl::create_image(context.raw(), flags.bits(), &format, desc, host.cast_mut().cast()) }
+        .map_err(in_call(CALL))
+}
+
+/// Returns the properties of a new image. Releases the image if they are wrong.
+fn described(raw: cl_mem, format: ImageFormat, flags: MemFlags) -> Result<About> {
+    let about = check_item_size(raw, format).and_then(|()| object::about(raw));
+    if about.is_err() {
+        // SAFETY: the reference is ours, and given up once.
+        if let Err(code) = unsafe { cl::release_mem_object(raw) } {
+            log::error!("{}", Error::from_call("clReleaseMemObject", code));
+        }
+    }
+    Ok(About { flags, ..about? })
 }
 
 fn bad_descriptor(why: impl Into<Cow<'static, str>>) -> Error {

@@ -8,14 +8,16 @@ use cl3::command_queue as cl;
 use cl3::error_codes::CL_INVALID_VALUE;
 
 use super::Image;
+use super::copy_device::ImageBufferRegion;
+use super::copy_host::ImageRegion;
 use super::format::{ChannelKind, ChannelOrder, ImageFormat};
 use crate::error::{Error, Result};
 use crate::memory::buffer::Buffer;
 use crate::memory::command::enqueue;
-use crate::memory::copy::{CopyTo, ImageBufferRegion, ImageRegion};
 use crate::memory::fill::FillTarget;
 use crate::memory::object::MemoryObject;
 use crate::memory::track::Access;
+use crate::memory::transfer::CopyTo;
 use crate::wait_list::WaitList;
 
 const CALL: &str = "clEnqueueFillImage";
@@ -186,7 +188,7 @@ fn check_color<C: FillColor>(format: ImageFormat) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::image::ChannelType;
+    use crate::memory::image::format::ChannelType;
 
     #[test]
     fn colors_are_of_the_formats_kind() {

@@ -1,13 +1,14 @@
 //! Images (OpenCL 3.0, 5.3; `pyopencl.Image`).
 
-mod array;
-mod builder;
-mod fill;
-mod format;
-mod limits;
-mod make;
-mod shape;
-mod supported;
+pub(crate) mod array;
+pub(crate) mod builder;
+pub(crate) mod copy_device;
+pub(crate) mod copy_host;
+pub(crate) mod fill;
+pub(crate) mod format;
+pub(crate) mod limits;
+pub(crate) mod map;
+pub(crate) mod shape;
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -18,23 +19,16 @@ use cl3::error_codes::CL_INVALID_MEM_OBJECT;
 use cl3::info_type::InfoType;
 use cl3::memory as cl;
 use cl3::types::{cl_image_format, cl_mem};
-use opencl3::context::Context;
 
-pub use array::{ArrayMode, ImageElement, Integers, image_from_array};
-pub use builder::ImageBuilder;
-pub use fill::{FillColor, enqueue_fill_image};
-pub use format::{ChannelKind, ChannelOrder, ChannelType, ImageFormat};
-pub use shape::ImageType;
-pub(crate) use shape::{Extent, Pixels, layer_pitches};
-pub use supported::supported_image_formats;
+use format::ImageFormat;
+use shape::{Extent, ImageType, Pixels};
 
 use super::buffer::Buffer;
 use super::command::AccessedRange;
-use super::copy::Rows;
-use super::flags::MemFlags;
 use super::object::sealed::Handle;
 use super::object::{self, MemObject, MemoryObject, ObjectType};
 use super::track::Access;
+use super::transfer::rows::Rows;
 use crate::error::{Error, Result, in_call};
 
 /// An image: pixels along one to three axes, which kernels read and write through functions of
@@ -64,24 +58,6 @@ struct Shared {
 }
 
 impl Image {
-    /// A builder of images in `context` whose pixels are like `format`.
-    pub fn builder(context: &Context, format: ImageFormat) -> ImageBuilder<'_> {
-        ImageBuilder::new(context, format)
-    }
-
-    /// A 1D, 2D or 3D image of undefined content (`clCreateImage`; `pyopencl.create_image`).
-    ///
-    /// # Errors
-    /// The errors of [`ImageBuilder::build`].
-    pub fn new(
-        context: &Context,
-        flags: MemFlags,
-        format: ImageFormat,
-        shape: impl AsRef<[usize]>,
-    ) -> Result<Self> {
-        Self::builder(context, format).flags(flags).shape(shape).build()
-    }
-
     /// The image behind a driver's handle. With `retain`, a reference is added for it; without,
     /// the caller's is taken over, unless this fails.
     ///

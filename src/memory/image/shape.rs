@@ -3,8 +3,8 @@
 use cl3::error_codes::CL_INVALID_VALUE;
 
 use crate::error::{Error, Result};
-use crate::memory::copy::Rows;
 use crate::memory::object::ObjectType;
+use crate::memory::transfer::rows::Rows;
 use crate::memory::units::{PixelOrigin, PixelRegion};
 
 /// The type of an image: its axes (`cl_mem_object_type`; `pyopencl.mem_object_type`).
@@ -116,15 +116,18 @@ impl Extent {
         if self.image_type.is_array() { self.pixels[self.image_type.dimensions() - 1] } else { 0 }
     }
 
-    /// Returns the box of `region` pixels from `origin` on, which has to lie within the image `what`.
+    /// Returns the box of `region` pixels from `origin` on, or of all pixels from there on. It has to lie
+    /// within the image `what`.
     pub(crate) fn checked(
         &self,
         call: &'static str,
         what: &str,
         origin: PixelOrigin,
-        region: PixelRegion,
+        region: Option<PixelRegion>,
     ) -> Result<Pixels> {
-        let (origin, region) = (origin.0, region.0);
+        let origin = origin.0;
+        let rest = || std::array::from_fn(|axis| self.pixels[axis].saturating_sub(origin[axis]));
+        let region = region.map_or_else(rest, |region| region.0);
         let is_within = (0..3).all(|axis| {
             let end = origin[axis].checked_add(region[axis]);
             region[axis] > 0 && end.is_some_and(|end| end <= self.pixels[axis])
@@ -225,7 +228,8 @@ mod tests {
             ([usize::MAX, 0, 0], [1, 1, 1], false),
             ([1, 0, 0], [usize::MAX, 1, 1], false),
         ] {
-            let found = extent.checked("clEnqueueReadImage", "image", origin.into(), region.into());
+            let found =
+                extent.checked("clEnqueueReadImage", "image", origin.into(), Some(region.into()));
             assert_eq!(found.is_ok(), is_within, "{region:?} from {origin:?}");
         }
     }

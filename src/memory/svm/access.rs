@@ -8,11 +8,10 @@ use bytemuck::Pod;
 use cl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_VALUE};
 
 use super::flags::SvmFlags;
-use super::memory::SvmMemory;
-use super::pointer::SvmPointer;
-use super::sealed;
+use super::memory::{Svm, SvmMemory, elements};
 use crate::error::{Error, Result};
-use crate::memory::map::{self, MapMode, SliceMap, SvmAccessKind};
+use crate::memory::mapping::mode::{self, MapMode};
+use crate::memory::mapping::slice::{self, MapKind, SliceMap};
 use crate::memory::track::HostAccess;
 
 /// Elements of fine-grain shared virtual memory as a slice of the host's; `&mut` only if `M` writes.
@@ -28,6 +27,15 @@ use crate::memory::track::HostAccess;
 /// ```
 pub type SvmAccess<T, M> = SliceMap<SvmAccessKind, T, M>;
 
+/// Fine-grain shared virtual memory that the host uses without a map: see [`SvmAccess`].
+pub enum SvmAccessKind {}
+
+impl MapKind for SvmAccessKind {}
+
+impl slice::sealed::Kind for SvmAccessKind {
+    type Guard = Accessing;
+}
+
 /// An access of the host, which keeps conflicting commands and maps away.
 #[derive(Debug)]
 pub struct Accessing {
@@ -36,10 +44,10 @@ pub struct Accessing {
     _memory: Arc<SvmMemory>,
 }
 
-/// Implements [`SvmPointer::access`]. Calls no function of OpenCL; errors name `clEnqueueSVMMap`, which
+/// Implements [`SvmPointer::access`](super::pointer::SvmPointer::access). Calls no function of OpenCL; errors name `clEnqueueSVMMap`, which
 /// coarse-grain memory needs instead.
 pub(super) fn access<T: Pod, M: MapMode>(
-    svm: &impl SvmPointer,
+    svm: &impl Svm,
     range: impl RangeBounds<usize>,
 ) -> Result<SvmAccess<T, M>> {
     const CALL: &str = "clEnqueueSVMMap";
@@ -48,13 +56,13 @@ pub(super) fn access<T: Pod, M: MapMode>(
         let why = "the memory is coarse-grain; map it, or create it with FINE_GRAIN_BUFFER";
         return Err(Error::refused(CALL, CL_INVALID_OPERATION, why));
     }
-    let bytes = sealed::elements::<T>(CALL, svm, range)?;
+    let bytes = elements::<T>(CALL, svm, range)?;
     let pointer = NonNull::new(memory.at(bytes.start).cast::<T>());
     let pointer = pointer.filter(|pointer| pointer.is_aligned()).ok_or_else(|| {
         let why = format!("elements must be at multiples of {} bytes", align_of::<T>());
         Error::refused(CALL, CL_INVALID_VALUE, why)
     })?;
-    let held = memory.tracker().access_by_host(CALL, &bytes, map::access::<M>())?;
+    let held = memory.tracker().access_by_host(CALL, &bytes, mode::access::<M>())?;
     let accessing = Accessing { _held: held, _memory: Arc::clone(memory) };
     // SAFETY: the bytes are a whole number of elements; `accessing` keeps the memory alive, and
     // commands and maps away; earlier commands have ended, after which the host sees the devices'

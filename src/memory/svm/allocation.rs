@@ -5,21 +5,21 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
+use crate::event::Event;
 use crate::queue::CommandQueue;
-use cl3::error_codes::{CL_INVALID_VALUE, CL_OUT_OF_RESOURCES};
+use cl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_VALUE, CL_OUT_OF_RESOURCES};
 use cl3::types::cl_uint;
 use opencl3::context::Context;
 
 use super::calls;
-use super::capabilities::check_flags;
-use super::flags::SvmFlags;
-use super::memory::{Origin, SvmMemory};
+use super::flags::{SvmFlags, check_flags};
+use super::free;
+use super::memory::{Origin, Svm, SvmMemory};
 use super::pointer::SvmPointer;
-use super::release;
-use super::sealed::Svm;
 use crate::error::{Error, Result, in_call};
-use crate::memory::buffer::check_size;
 use crate::memory::context::MemContext;
+use crate::memory::transfer::error::TransferError;
+use crate::wait_list::WaitList;
 
 const CALL: &str = "clSVMAlloc";
 
@@ -106,6 +106,36 @@ impl SvmAllocation {
     /// Gives this handle up. The memory goes with the last handle to it.
     pub fn release(self) {}
 
+    /// Has the memory freed on `queue`, or on the queue that it is bound to, after `wait_for` and
+    /// after what this crate has enqueued on it (`clEnqueueSVMFree`; PyOpenCL's `enqueue_release`).
+    /// The event says when it is gone.
+    ///
+    /// Where a command that it comes after fails, the memory may never be freed.
+    ///
+    /// # Errors
+    /// With the memory: CL_INVALID_OPERATION where it has other handles, maps or buffers, where an
+    /// unmap of it failed, and where there is no queue; those of [`bind_to_queue`](Self::bind_to_queue) for the queue,
+    /// CL_INVALID_CONTEXT for an event of another context, and the driver's errors. Without it:
+    /// the driver's errors when the memory is already on its way.
+    pub fn enqueue_release<'a>(
+        self,
+        queue: Option<&CommandQueue>,
+        wait_for: impl Into<WaitList<'a>>,
+    ) -> std::result::Result<Event, TransferError<Option<Self>>> {
+        let mut memory = Arc::try_unwrap(self.memory).map_err(|memory| {
+            let why = "the memory has other handles, maps or buffers; drop them first";
+            let error = Error::refused(free::CALL, CL_INVALID_OPERATION, why);
+            TransferError::new(error, Some(Self::of(memory)))
+        })?;
+        match free::enqueue_free(&mut memory, queue, &wait_for.into()) {
+            Ok(event) => Ok(event),
+            Err(error) => {
+                let left = memory.is_there().then(|| Self::of(Arc::new(memory)));
+                Err(TransferError::new(error, left))
+            }
+        }
+    }
+
     /// Has the memory freed on `queue` from now on (PyOpenCL's `bind_to_queue`), after what the
     /// queue that it was bound to has been given up to now.
     ///
@@ -113,7 +143,7 @@ impl SvmAllocation {
     /// CL_INVALID_CONTEXT for a queue of another context, CL_INVALID_COMMAND_QUEUE for one that may
     /// reorder its commands, and the driver's errors.
     pub fn bind_to_queue(&self, queue: &CommandQueue) -> Result<()> {
-        release::bind(&self.memory, queue)
+        free::bind(&self.memory, queue)
     }
 
     /// Has the memory freed at once from now on (PyOpenCL's `unbind_from_queue`). Waits for all that
@@ -122,7 +152,7 @@ impl SvmAllocation {
     /// # Errors
     /// The driver's errors.
     pub fn unbind_from_queue(&self) -> Result<()> {
-        release::unbind(&self.memory)
+        free::unbind(&self.memory)
     }
 }
 
@@ -173,7 +203,7 @@ impl<'a> SvmAllocationBuilder<'a> {
         let flags = self.flags.checked(CALL)?;
         check_flags(CALL, &context, flags)?;
         let alignment = checked_alignment(CALL, self.alignment)?;
-        let queue = self.queue.map(|queue| release::in_order(CALL, queue, &context)).transpose()?;
+        let queue = self.queue.map(|queue| free::in_order(CALL, queue, &context)).transpose()?;
         let queue = queue.cloned();
         Ok(SvmKind { context, flags, alignment, queue })
     }
@@ -197,7 +227,7 @@ impl SvmKind {
     /// `size` bytes of it.
     pub(crate) fn allocate(&self, size: usize) -> Result<SvmAllocation> {
         let Self { context, flags, alignment, queue } = self;
-        check_size(CALL, context, size)?;
+        context.check_size(CALL, size)?;
         let pointer = if size == 0 {
             ptr::null_mut()
         } else {

@@ -17,11 +17,11 @@ use opencl3::context::Context;
 use super::access::SvmAccess;
 use super::allocation::{LARGEST_ALIGNMENT, SvmAllocation, SvmAllocationBuilder};
 use super::flags::SvmFlags;
-use super::memory::SvmMemory;
+use super::map::SvmMap;
+use super::memory::{Svm, SvmMemory};
 use super::pointer::SvmPointer;
-use super::sealed::Svm;
 use crate::error::{Error, Result};
-use crate::memory::map::{MapMode, MapRead, MapReadWrite, SvmMap};
+use crate::memory::mapping::mode::{MapMode, MapRead, MapReadWrite};
 use crate::wait_list::WaitList;
 
 /// An array of a shape and order in shared virtual memory (`pyopencl.SVM` of what `svm_empty`

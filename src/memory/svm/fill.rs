@@ -7,8 +7,8 @@ use crate::queue::CommandQueue;
 use cl3::command_queue as cl;
 use cl3::error_codes::CL_INVALID_VALUE;
 
+use super::memory::bytes;
 use super::pointer::SvmPointer;
-use super::sealed;
 use crate::error::{Error, Result};
 use crate::memory::command::enqueue;
 use crate::memory::fill::{FillTarget, Pattern, check_pattern};
@@ -54,7 +54,7 @@ impl<P: Pattern + ?Sized, R: RangeBounds<usize>> FillTarget<&P, R> for &dyn SvmP
     ) -> Result<Event> {
         const CALL: &str = "clEnqueueSVMMemFill";
         let pattern = pattern.bytes();
-        let range = sealed::bytes(CALL, self, range)?;
+        let range = bytes(CALL, self, range)?;
         check_not_empty(CALL, &range)?;
         check_pattern(CALL, pattern.len(), &range)?;
         let memory = self.memory();

@@ -4,16 +4,17 @@ use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
 use std::mem::ManuallyDrop;
-use std::ops::Range;
+use std::ops::{Range, RangeBounds};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::calls;
 use super::flags::SvmFlags;
-use super::release;
+use super::free;
 use crate::error::{Result, in_call};
 use crate::memory::command::AccessedRange;
 use crate::memory::context::MemContext;
 use crate::memory::live::Live;
+use crate::memory::range::{checked_elements, checked_range};
 use crate::memory::track::{Access, AccessTracker};
 use crate::queue::CommandQueue;
 use crate::wait_list::WaitList;
@@ -123,7 +124,7 @@ impl SvmMemory {
         if let Some(queue) =
             bound.filter(|queue| queue.state().check_usable("clEnqueueSVMFree").is_ok())
         {
-            let freed = release::when_unused(&queue, self, &WaitList::default());
+            let freed = free::when_unused(&queue, self, &WaitList::default());
             if !self.is_there() {
                 return freed.map(drop);
             }
@@ -168,4 +169,52 @@ impl fmt::Debug for SvmMemory {
             .field("flags", &self.flags)
             .finish_non_exhaustive()
     }
+}
+
+/// A handle to shared virtual memory.
+pub trait Svm {
+    /// Returns the memory, which handles share.
+    fn memory(&self) -> &Arc<SvmMemory>;
+
+    /// Returns the bytes of the memory that this is a handle to.
+    fn window(&self) -> Range<usize> {
+        0..self.memory().size()
+    }
+}
+
+/// The name of shared virtual memory in errors.
+const WHAT: &str = "shared allocation";
+
+/// Returns the bytes `range` of `svm` with its ends filled in, checked, as its tracker counts them.
+pub(super) fn bytes(
+    call: &'static str,
+    svm: &(impl Svm + ?Sized),
+    range: impl RangeBounds<usize>,
+) -> Result<Range<usize>> {
+    let window = svm.window();
+    let range = checked_range(call, WHAT, window.len(), range)?;
+    Ok(in_memory(&window, &range))
+}
+
+/// Returns the bytes of the elements `range` of `svm`, of which there are some, as its tracker counts
+/// them.
+pub(super) fn elements<T>(
+    call: &'static str,
+    svm: &impl Svm,
+    range: impl RangeBounds<usize>,
+) -> Result<Range<usize>> {
+    let window = svm.window();
+    let bytes = checked_elements::<T>(call, WHAT, window.len(), range)?;
+    Ok(in_memory(&window, &bytes))
+}
+
+/// Returns a range of `window` as one of the memory.
+fn in_memory(window: &Range<usize>, range: &Range<usize>) -> Range<usize> {
+    // Neither sum overflows: the range lies within the window.
+    window.start + range.start..window.start + range.end
+}
+
+/// Returns all bytes of `svm` for a command.
+pub(crate) fn all_bytes(svm: &(impl Svm + ?Sized), access: Access) -> AccessedRange<'_> {
+    svm.memory().operand(svm.window(), access)
 }

@@ -9,8 +9,8 @@ use cl3::device::{CL_DEVICE_VERSION, get_device_info};
 use cl3::error_codes::{CL_INVALID_OPERATION, CL_INVALID_VALUE};
 use smallvec::SmallVec;
 
+use super::memory::all_bytes;
 use super::pointer::SvmPointer;
-use super::sealed::operand;
 use crate::error::{Error, Result, in_call};
 use crate::memory::command::enqueue;
 use crate::memory::migrate::{MigrationFlags, checked};
@@ -58,7 +58,7 @@ pub fn enqueue_svm_migratemem<'a>(
         }
     }
     check_version(queue)?;
-    let operands: SmallVec<[_; 4]> = svms.iter().map(|svm| operand(*svm, access)).collect();
+    let operands: SmallVec<[_; 4]> = svms.iter().map(|svm| all_bytes(*svm, access)).collect();
     let pointers: SmallVec<[*const c_void; 4]> =
         svms.iter().map(|svm| svm.svm_ptr().cast_const()).collect();
     let sizes: SmallVec<[usize; 4]> = svms.iter().map(|svm| svm.size()).collect();

@@ -5,28 +5,17 @@
 //! same memory shares one [`SvmMemory`](memory::SvmMemory), which is freed when the last of it is
 //! dropped, after what this crate has enqueued on it.
 
-mod access;
-mod allocation;
-mod array;
-mod buffer;
+pub(crate) mod access;
+pub(crate) mod allocation;
+pub(crate) mod array;
+mod as_buffer;
 mod calls;
-mod capabilities;
-mod fill;
-mod flags;
+mod copy;
+pub(crate) mod fill;
+pub(crate) mod flags;
+mod free;
+pub(crate) mod map;
 pub(crate) mod memory;
-mod migrate;
-mod pointer;
-mod release;
-mod system;
-
-pub(crate) use access::Accessing;
-pub use access::SvmAccess;
-pub(crate) use allocation::SvmKind;
-pub use allocation::{SvmAllocation, SvmAllocationBuilder};
-pub use array::{ArrayMap, SvmArray, SvmArrayAccess, SvmArrayBuilder, SvmArrayMap};
-pub use fill::enqueue_svm_memfill;
-pub use flags::SvmFlags;
-pub use migrate::enqueue_svm_migratemem;
-pub use pointer::SvmPointer;
-pub(crate) use pointer::sealed;
-pub use system::SystemSvm;
+pub(crate) mod migrate;
+pub(crate) mod pointer;
+pub(crate) mod system;

@@ -8,15 +8,16 @@ use crate::queue::CommandQueue;
 use bytemuck::Pod;
 
 use super::access::{self, SvmAccess};
-use super::buffer;
+use super::as_buffer;
 use super::flags::SvmFlags;
+use super::map::{self, SvmMap};
+use super::memory::{Svm, all_bytes};
 use crate::error::Result;
-use crate::memory::RecordedUse;
 use crate::memory::buffer::Buffer;
+use crate::memory::command::RecordedUse;
 use crate::memory::flags::MemFlags;
-use crate::memory::map::{
-    self, MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, PendingMap, SvmMap,
-};
+use crate::memory::mapping::mode::{MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate};
+use crate::memory::mapping::pending::PendingMap;
 use crate::memory::track::Access;
 use crate::wait_list::WaitList;
 
@@ -36,7 +37,7 @@ use crate::wait_list::WaitList;
 /// # Ok(())
 /// # }
 /// ```
-pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
+pub trait SvmPointer: Svm + fmt::Debug + Send + Sync {
     /// Returns its address, for the host and for devices (PyOpenCL's `svm_ptr`); null for 0 bytes. Valid
     /// as long as `self` lives.
     fn svm_ptr(&self) -> *mut c_void {
@@ -82,7 +83,7 @@ pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
     where
         Self: Sized,
     {
-        map::svm::map(queue, self, range, &wait_for.into())
+        map::map(queue, self, range, &wait_for.into())
     }
 
     /// Enqueues a map of the elements `range`, and returns at once: they can be used after
@@ -100,7 +101,7 @@ pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
     where
         Self: Sized,
     {
-        map::svm::map_nonblocking(queue, self, range, &wait_for.into())
+        map::map_nonblocking(queue, self, range, &wait_for.into())
     }
 
     /// Maps the elements `range` for reading, without a wait list, and returns when they can be used. The
@@ -263,7 +264,7 @@ pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
     where
         Self: Sized,
     {
-        buffer::as_buffer(self, flags, range)
+        as_buffer::as_buffer(self, flags, range)
     }
 
     /// Records that commands which the library did not enqueue use the memory, as
@@ -277,70 +278,11 @@ pub trait SvmPointer: sealed::Svm + fmt::Debug + Send + Sync {
     where
         Self: Sized,
     {
-        used.into().record(&sealed::operand(self, Access::Write))
+        used.into().record(&all_bytes(self, Access::Write))
     }
 
     /// Returns the flags of its creation. The host's own memory is [`SvmFlags::FINE_GRAIN_BUFFER`], too.
     fn svm_flags(&self) -> SvmFlags {
         self.memory().flags()
-    }
-}
-
-pub(crate) mod sealed {
-    use std::ops::{Range, RangeBounds};
-    use std::sync::Arc;
-
-    use crate::error::Result;
-    use crate::memory::command::AccessedRange;
-    use crate::memory::range::{checked_elements, checked_range};
-    use crate::memory::svm::memory::SvmMemory;
-    use crate::memory::track::Access;
-
-    /// A handle to shared virtual memory.
-    pub trait Svm {
-        /// Returns the memory, which handles share.
-        fn memory(&self) -> &Arc<SvmMemory>;
-
-        /// Returns the bytes of the memory that this is a handle to.
-        fn window(&self) -> Range<usize> {
-            0..self.memory().size()
-        }
-    }
-
-    /// Returns the bytes `range` of `svm` with its ends filled in, checked, as its tracker counts them.
-    pub(crate) fn bytes(
-        call: &'static str,
-        svm: &(impl Svm + ?Sized),
-        range: impl RangeBounds<usize>,
-    ) -> Result<Range<usize>> {
-        let window = svm.window();
-        let range = checked_range(call, WHAT, window.len(), range)?;
-        Ok(in_memory(&window, &range))
-    }
-
-    /// Returns the bytes of the elements `range` of `svm`, of which there are some, as its tracker counts
-    /// them.
-    pub(crate) fn elements<T>(
-        call: &'static str,
-        svm: &impl Svm,
-        range: impl RangeBounds<usize>,
-    ) -> Result<Range<usize>> {
-        let window = svm.window();
-        let bytes = checked_elements::<T>(call, WHAT, window.len(), range)?;
-        Ok(in_memory(&window, &bytes))
-    }
-
-    /// The name of shared virtual memory in errors.
-    const WHAT: &str = "shared allocation";
-
-    /// Returns a range of `window` as one of the memory.
-    fn in_memory(window: &Range<usize>, range: &Range<usize>) -> Range<usize> {
-        // Neither sum overflows: the range lies within the window.
-        window.start + range.start..window.start + range.end
-    }
-
-    /// Returns all bytes of `svm` for a command.
-    pub(crate) fn operand<'a>(svm: &'a (impl Svm + ?Sized), access: Access) -> AccessedRange<'a> {
-        svm.memory().operand(svm.window(), access)
     }
 }

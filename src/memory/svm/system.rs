@@ -9,14 +9,13 @@ use std::sync::Arc;
 use cl3::error_codes::{CL_INVALID_HOST_PTR, CL_INVALID_OPERATION};
 use opencl3::context::Context;
 
-use super::capabilities::{Needs, check_all};
-use super::flags::SvmFlags;
-use super::memory::{Origin, SvmMemory};
+use super::flags::{Needs, SvmFlags, check_all};
+use super::memory::{Origin, Svm, SvmMemory};
 use super::pointer::SvmPointer;
-use super::sealed::Svm;
 use crate::error::{Error, Result};
 use crate::memory::context::MemContext;
-use crate::memory::host::{HostMemory, TransferError};
+use crate::memory::transfer::error::TransferError;
+use crate::memory::transfer::host_memory::HostMemory;
 
 /// The function that would be given the host's pointer.
 const CALL: &str = "clSetKernelArgSVMPointer";

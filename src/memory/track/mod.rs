@@ -35,7 +35,7 @@
 //! The bytes of a poisoned map stay closed: the driver may still have them mapped.
 //!
 //! # Locks
-//! One mutex per object protects its [`Table`](table::Table). The driver is not called meanwhile, but for the
+//! One mutex per object protects its [`Table`]. The driver is not called meanwhile, but for the
 //! release of events. A flag beside it tells a pool, which has the only handle to the object then, that the table is
 //! empty. A thread that needs the events of commands which other threads are submitting waits on a
 //! condition variable until the driver has returned; such calls do not block.

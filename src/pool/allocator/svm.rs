@@ -6,7 +6,7 @@ use opencl3::context::Context;
 
 use super::{Allocator, max_size};
 use crate::error::Result;
-use crate::memory::svm::SvmKind;
+use crate::memory::svm::allocation::SvmKind;
 use crate::memory::{SvmAllocation, SvmFlags};
 
 /// Allocates shared virtual memory (`clSVMAlloc`; `pyopencl.tools.SVMAllocator`).

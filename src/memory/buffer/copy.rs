@@ -1,0 +1,233 @@
+//! Copies of buffers: with host memory, and from one buffer to another (OpenCL 3.0, 5.2.2 and 5.2.3).
+
+use std::ops::{Range, RangeFull};
+
+use bytemuck::Pod;
+use cl3::command_queue as cl;
+use cl3::error_codes::CL_MEM_COPY_OVERLAP;
+use cl3::types::cl_event;
+
+use super::Buffer;
+use super::copy_host::BufferCommand;
+use super::copy_rect::{HostRect, Rect};
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::memory::command::enqueue;
+use crate::memory::into_memory::Host;
+use crate::memory::object::MemoryObject;
+use crate::memory::range::{check_not_empty, overlap};
+use crate::memory::track::Access;
+use crate::memory::transfer::host::{HostSource, HostTarget};
+use crate::memory::transfer::host_ptr::Place;
+use crate::memory::transfer::linear::Linear;
+use crate::memory::transfer::{CopyTo, enqueue_copy};
+use crate::queue::{Arguments, CommandQueue};
+use crate::wait_list::WaitList;
+
+/// The bytes that a copy of a buffer moves: `..`, a [`Linear`], or a rectangle `R`, which is a
+/// [`HostRect`] where the other side is host memory and a [`Rect`] where it is a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BufferPart<R> {
+    /// Bytes in one piece.
+    Linear(Linear),
+    /// Rows of bytes.
+    Rect(R),
+}
+
+impl<R> From<RangeFull> for BufferPart<R> {
+    fn from(all: RangeFull) -> Self {
+        Self::Linear(all.into())
+    }
+}
+
+impl<R> From<Linear> for BufferPart<R> {
+    fn from(linear: Linear) -> Self {
+        Self::Linear(linear)
+    }
+}
+
+impl From<HostRect> for BufferPart<HostRect> {
+    fn from(rect: HostRect) -> Self {
+        Self::Rect(rect)
+    }
+}
+
+impl From<Rect> for BufferPart<Rect> {
+    fn from(rect: Rect) -> Self {
+        Self::Rect(rect)
+    }
+}
+
+impl BufferPart<HostRect> {
+    /// Returns the command that does `access` to `buffer`; the other side is at `place`.
+    fn plan(self, buffer: &Buffer, access: Access, place: Place) -> Result<BufferCommand<'_>> {
+        match self {
+            Self::Linear(linear) => BufferCommand::linear(buffer, access, linear, place),
+            Self::Rect(rect) => rect.plan(buffer, access, place),
+        }
+    }
+}
+
+impl<D: HostTarget> CopyTo<Host<D>> for &Buffer {
+    type Part = BufferPart<HostRect>;
+    type Output = D::Output;
+
+    fn copy(
+        queue: &CommandQueue,
+        dst: Host<D>,
+        src: Self,
+        part: Self::Part,
+        wait_for: &WaitList<'_>,
+    ) -> Self::Output {
+        dst.0.transfer(queue, wait_for, |place| part.plan(src, Access::Read, place))
+    }
+}
+
+impl<S: HostSource> CopyTo<&Buffer> for Host<S> {
+    type Part = BufferPart<HostRect>;
+    type Output = S::Output;
+
+    fn copy(
+        queue: &CommandQueue,
+        dst: &Buffer,
+        src: Self,
+        part: Self::Part,
+        wait_for: &WaitList<'_>,
+    ) -> Self::Output {
+        src.0.transfer(queue, wait_for, |place| part.plan(dst, Access::Write, place))
+    }
+}
+
+impl CopyTo<&Buffer> for &Buffer {
+    type Part = BufferPart<Rect>;
+    type Output = Result<Event>;
+
+    fn copy(
+        queue: &CommandQueue,
+        dst: &Buffer,
+        src: Self,
+        part: Self::Part,
+        wait_for: &WaitList<'_>,
+    ) -> Self::Output {
+        match part {
+            BufferPart::Linear(linear) => copy_linear(queue, dst, src, linear, wait_for),
+            BufferPart::Rect(rect) => rect.copy(queue, dst, src, wait_for),
+        }
+    }
+}
+
+/// Fills `data` from byte `offset` of `buffer` on, and returns when that is done
+/// (`clEnqueueReadBuffer`; PyOpenCL's `enqueue_copy(queue, host, buffer)`).
+///
+/// The event is there for its profiling times.
+///
+/// # Errors
+/// CL_INVALID_CONTEXT, CL_INVALID_VALUE for bytes that are not there, CL_INVALID_OPERATION where
+/// the flags or a map forbid it, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where a command that
+/// it waited for failed, and the driver's errors.
+pub fn enqueue_read_buffer<'a, T: Pod>(
+    queue: &CommandQueue,
+    buffer: &Buffer,
+    offset: usize,
+    data: &mut [T],
+    wait_for: impl Into<WaitList<'a>>,
+) -> Result<Event> {
+    enqueue_copy(queue, data, buffer, Linear::default().src_offset(offset), wait_for)
+}
+
+/// Writes `data` from byte `offset` of `buffer` on, and returns when `data` has been read
+/// (`clEnqueueWriteBuffer`; PyOpenCL's `enqueue_copy(queue, buffer, host)`).
+///
+/// # Errors
+/// As for [`enqueue_read_buffer`].
+pub fn enqueue_write_buffer<'a, T: Pod>(
+    queue: &CommandQueue,
+    buffer: &Buffer,
+    offset: usize,
+    data: &[T],
+    wait_for: impl Into<WaitList<'a>>,
+) -> Result<Event> {
+    enqueue_copy(queue, buffer, data, Linear::default().dst_offset(offset), wait_for)
+}
+
+/// Copies `size` bytes of `src` from `src_offset` on to `dst_offset` of `dst`
+/// (`clEnqueueCopyBuffer`; PyOpenCL's `enqueue_copy(queue, dst, src)`).
+///
+/// # Errors
+/// CL_INVALID_CONTEXT, CL_INVALID_VALUE for bytes that are not there, CL_MEM_COPY_OVERLAP where
+/// both are the same bytes of one whole buffer, CL_INVALID_OPERATION where they are mapped, and
+/// the driver's errors.
+pub fn enqueue_copy_buffer<'a>(
+    queue: &CommandQueue,
+    src: &Buffer,
+    src_offset: usize,
+    dst: &Buffer,
+    dst_offset: usize,
+    size: usize,
+    wait_for: impl Into<WaitList<'a>>,
+) -> Result<Event> {
+    let linear = Linear { src_offset, dst_offset, byte_count: Some(size) };
+    copy_linear(queue, dst, src, linear, &wait_for.into())
+}
+
+/// Copies bytes in one piece between two buffers.
+fn copy_linear(
+    queue: &CommandQueue,
+    dst: &Buffer,
+    src: &Buffer,
+    linear: Linear,
+    wait_for: &WaitList<'_>,
+) -> Result<Event> {
+    let Linear { src_offset, dst_offset, .. } = linear;
+    let size = linear.size_between(src.size(), dst.size());
+    let sides = ((src, src_offset), (dst, dst_offset));
+    copy("clEnqueueCopyBuffer", queue, sides, size, wait_for, |(queue, count, events)| {
+        let (from, to) = (src.as_raw(), dst.as_raw());
+        // SAFETY: the handles are alive and of one context, the bytes are within the buffers and
+        // apart, and the driver keeps the buffers until the command has ended.
+        unsafe {
+            cl::enqueue_copy_buffer(queue, from, to, src_offset, dst_offset, size, count, events)
+        }
+    })
+}
+
+/// Copies `size` bytes between two buffers, each with the byte to begin at; `issue` calls the driver.
+pub(super) fn copy(
+    call: &'static str,
+    queue: &CommandQueue,
+    ((src, src_offset), (dst, dst_offset)): ((&Buffer, usize), (&Buffer, usize)),
+    size: usize,
+    wait_for: &WaitList<'_>,
+    issue: impl FnOnce(Arguments) -> std::result::Result<cl_event, i32>,
+) -> Result<Event> {
+    let from = src.span(call, src_offset, size)?;
+    let to = dst.span(call, dst_offset, size)?;
+    check_not_empty(call, &from)?;
+    check_no_overlap(call, (src, &from), (dst, &to))?;
+    let operands = [src.operand(&from, Access::Read), dst.operand(&to, Access::Write)];
+    enqueue(call, queue, &operands, wait_for, issue)
+}
+
+#[inline]
+fn check_no_overlap(
+    call: &'static str,
+    src: (&Buffer, &Range<usize>),
+    dst: (&Buffer, &Range<usize>),
+) -> Result<()> {
+    if src.0.shares_memory_with(dst.0) { check_apart(call, src, dst) } else { Ok(()) }
+}
+
+/// Refuses bytes of the same memory that overlap.
+#[cold]
+fn check_apart(
+    call: &'static str,
+    (src, from): (&Buffer, &Range<usize>),
+    (dst, to): (&Buffer, &Range<usize>),
+) -> Result<()> {
+    let (from, to) = (src.in_tracker(from), dst.in_tracker(to));
+    if !overlap(&from, &to) {
+        return Ok(());
+    }
+    let why = format!("bytes {from:?} would be copied to bytes {to:?} of the same memory");
+    Err(Error::refused(call, CL_MEM_COPY_OVERLAP, why))
+}

@@ -1,0 +1,194 @@
+//! Commands between buffers and host memory, linear and rectangular (OpenCL 3.0, 5.2.2).
+
+use std::ops::Range;
+
+use cl3::command_queue as cl;
+use cl3::types::{CL_NON_BLOCKING, cl_event};
+
+use super::Buffer;
+use crate::error::Result;
+use crate::memory::command::AccessedRange;
+use crate::memory::object::{MemoryObject, check_host_access};
+use crate::memory::range::{check_not_empty, checked_span};
+use crate::memory::track::Access;
+use crate::memory::transfer::host::HostCommand;
+use crate::memory::transfer::host_ptr::{Layout, Place};
+use crate::memory::transfer::linear::Linear;
+use crate::memory::transfer::rows::Rows;
+use crate::queue::Arguments;
+
+/// The bytes of the buffer and of the host memory.
+#[derive(Clone, Debug)]
+pub(in crate::memory) enum Part {
+    /// These bytes of the buffer, and as many from the pointer on.
+    Linear(Range<usize>),
+    /// Two rectangles of the same region.
+    Rect { buffer: Rows, host: Rows },
+}
+
+/// `clEnqueueReadBuffer`, `clEnqueueWriteBuffer` and their rectangular kin.
+#[derive(Debug)]
+pub(in crate::memory) struct BufferCommand<'a> {
+    call: &'static str,
+    buffer: &'a Buffer,
+    access: Access,
+    part: Part,
+    pointer: *mut u8,
+}
+
+/// Returns the name of the call that does `access` to a buffer.
+fn linear_call(access: Access) -> &'static str {
+    match access {
+        Access::Read => "clEnqueueReadBuffer",
+        Access::Write => "clEnqueueWriteBuffer",
+    }
+}
+
+/// Returns the name of the call that does `access` to rectangles of a buffer.
+pub(super) fn rect_call(access: Access) -> &'static str {
+    match access {
+        Access::Read => "clEnqueueReadBufferRect",
+        Access::Write => "clEnqueueWriteBufferRect",
+    }
+}
+
+impl<'a> BufferCommand<'a> {
+    /// Returns the command that moves `linear`; the other side is at `place`.
+    pub(super) fn linear(
+        buffer: &'a Buffer,
+        access: Access,
+        linear: Linear,
+        place: Place,
+    ) -> Result<Self> {
+        let call = linear_call(access);
+        let offset = linear.device_offset(call, access)?;
+        let part = match (place.layout(call)?, linear.byte_count) {
+            (Layout::Rows(host), None) => {
+                let [row, rows, _] = host.region;
+                // Neither overflows: the array has more bytes.
+                let buffer_rows = Rows {
+                    origin: [offset, 0, 0],
+                    region: host.region,
+                    row_pitch: row,
+                    slice_pitch: row * rows,
+                };
+                buffer.span(call, offset, host.region.iter().product())?;
+                Part::Rect { buffer: buffer_rows, host }
+            }
+            (_, byte_count) => {
+                let available = place.size(call)?;
+                let host = match byte_count {
+                    Some(size) => checked_span(call, "host memory", available, 0, size)?,
+                    None => 0..available,
+                };
+                let range = buffer.span(call, offset, host.len())?;
+                check_not_empty(call, &range)?;
+                Part::Linear(range)
+            }
+        };
+        Self::new(buffer, access, part, place.pointer)
+    }
+
+    /// `part` is within the buffer, and within the host memory at `pointer`.
+    pub(in crate::memory) fn new(
+        buffer: &'a Buffer,
+        access: Access,
+        part: Part,
+        pointer: *mut u8,
+    ) -> Result<Self> {
+        let call = match part {
+            Part::Linear(_) => linear_call(access),
+            Part::Rect { .. } => rect_call(access),
+        };
+        check_host_access(call, buffer.flags(), access)?;
+        Ok(Self { call, buffer, access, part, pointer })
+    }
+}
+
+impl HostCommand for BufferCommand<'_> {
+    fn call(&self) -> &'static str {
+        self.call
+    }
+
+    fn operand(&self) -> AccessedRange<'_> {
+        let range = match &self.part {
+            Part::Linear(range) => range.clone(),
+            Part::Rect { buffer, .. } => buffer.hull(),
+        };
+        self.buffer.operand(&range, self.access)
+    }
+
+    unsafe fn issue(
+        &self,
+        (queue, count, events): Arguments,
+    ) -> std::result::Result<cl_event, i32> {
+        let raw = self.buffer.as_raw();
+        let pointer = self.pointer.cast();
+        match (self.access, &self.part) {
+            // SAFETY: the caller vouches for the handles and the memory, and the part is within both.
+            (Access::Read, Part::Linear(range)) => unsafe {
+                let (offset, size) = (range.start, range.len());
+                cl::enqueue_read_buffer(
+                    queue,
+                    raw,
+                    CL_NON_BLOCKING,
+                    offset,
+                    size,
+                    pointer,
+                    count,
+                    events,
+                )
+            },
+            // SAFETY: as above.
+            (Access::Write, Part::Linear(range)) => unsafe {
+                let (offset, size) = (range.start, range.len());
+                cl::enqueue_write_buffer(
+                    queue,
+                    raw,
+                    CL_NON_BLOCKING,
+                    offset,
+                    size,
+                    pointer,
+                    count,
+                    events,
+                )
+            },
+            // SAFETY: as above.
+            (Access::Read, Part::Rect { buffer, host }) => unsafe {
+                cl::enqueue_read_buffer_rect(
+                    queue,
+                    raw,
+                    CL_NON_BLOCKING,
+                    buffer.origin.as_ptr(),
+                    host.origin.as_ptr(),
+                    buffer.region.as_ptr(),
+                    buffer.row_pitch,
+                    buffer.slice_pitch,
+                    host.row_pitch,
+                    host.slice_pitch,
+                    pointer,
+                    count,
+                    events,
+                )
+            },
+            // SAFETY: as above.
+            (Access::Write, Part::Rect { buffer, host }) => unsafe {
+                cl::enqueue_write_buffer_rect(
+                    queue,
+                    raw,
+                    CL_NON_BLOCKING,
+                    buffer.origin.as_ptr(),
+                    host.origin.as_ptr(),
+                    buffer.region.as_ptr(),
+                    buffer.row_pitch,
+                    buffer.slice_pitch,
+                    host.row_pitch,
+                    host.slice_pitch,
+                    pointer,
+                    count,
+                    events,
+                )
+            },
+        }
+    }
+}

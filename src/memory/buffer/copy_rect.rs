@@ -1,0 +1,232 @@
+//! Rectangles of bytes: between host memory and buffers, and between buffers (OpenCL 3.0, 5.2.2 and
+//! 5.2.3).
+
+use crate::event::Event;
+use crate::queue::CommandQueue;
+use cl3::command_queue as cl;
+use cl3::error_codes::{CL_INVALID_VALUE, CL_MEM_COPY_OVERLAP};
+
+use super::Buffer;
+use super::copy_host::{BufferCommand, Part, rect_call};
+use crate::error::{Error, Result};
+use crate::memory::command::enqueue;
+use crate::memory::object::MemoryObject;
+use crate::memory::track::Access;
+use crate::memory::transfer::host_ptr::Place;
+use crate::memory::transfer::rows::{Rows, overlap};
+use crate::memory::units::{ByteOrigin, ByteRegion, Pitches};
+use crate::wait_list::WaitList;
+
+/// A rectangle of bytes of a buffer and one of host memory, of the same size
+/// (`clEnqueueReadBufferRect`, `clEnqueueWriteBufferRect`).
+///
+/// The host memory has to be without gaps.
+///
+/// ```
+/// use clmatrix::memory::{Buffer, HostRect, MemFlags, enqueue_copy};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
+/// // Three rows of four bytes.
+/// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, b"abcdefghijkl")?;
+/// let mut corner = [0; 4];
+/// let rect = HostRect::new([2, 2]).buffer_origin([2, 1]).buffer_pitches([4]);
+/// enqueue_copy(&queue, &mut corner, &buffer, rect, [])?;
+/// assert_eq!(&corner, b"ghkl");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct HostRect {
+    region: ByteRegion,
+    buffer_origin: ByteOrigin,
+    host_origin: ByteOrigin,
+    buffer_pitches: Pitches,
+    host_pitches: Pitches,
+}
+
+impl HostRect {
+    /// Returns a rectangle of `region` bytes, rows and slices, at the start of either side, without gaps.
+    pub fn new(region: impl Into<ByteRegion>) -> Self {
+        Self {
+            region: region.into(),
+            buffer_origin: ByteOrigin::default(),
+            host_origin: ByteOrigin::default(),
+            buffer_pitches: Pitches::default(),
+            host_pitches: Pitches::default(),
+        }
+    }
+
+    /// Sets its origin in the buffer.
+    pub fn buffer_origin(mut self, origin: impl Into<ByteOrigin>) -> Self {
+        self.buffer_origin = origin.into();
+        self
+    }
+
+    /// Sets its origin in the host memory.
+    pub fn host_origin(mut self, origin: impl Into<ByteOrigin>) -> Self {
+        self.host_origin = origin.into();
+        self
+    }
+
+    /// Sets the distances of the buffer's rows and slices, in bytes.
+    pub fn buffer_pitches(mut self, pitches: impl Into<Pitches>) -> Self {
+        self.buffer_pitches = pitches.into();
+        self
+    }
+
+    /// Sets the distances of the host memory's rows and slices, in bytes.
+    pub fn host_pitches(mut self, pitches: impl Into<Pitches>) -> Self {
+        self.host_pitches = pitches.into();
+        self
+    }
+
+    /// Returns the command that does `access` to `buffer`; the other side is at `place`.
+    pub(super) fn plan(
+        self,
+        buffer: &Buffer,
+        access: Access,
+        place: Place,
+    ) -> Result<BufferCommand<'_>> {
+        let call = rect_call(access);
+        let rows = |side, origin, pitches| Rows::checked(call, side, origin, self.region, pitches);
+        let device = rows(("buffer", buffer.size()), self.buffer_origin, self.buffer_pitches)?;
+        let host = rows(("host memory", place.size(call)?), self.host_origin, self.host_pitches)?;
+        BufferCommand::new(buffer, access, Part::Rect { buffer: device, host }, place.pointer)
+    }
+}
+
+/// A rectangle of bytes in each of two buffers, or two in one (`clEnqueueCopyBufferRect`).
+///
+/// Within one buffer, and between regions of it, both sides need the same pitches.
+///
+/// ```
+/// use clmatrix::memory::{Buffer, MemFlags, Rect, enqueue_copy};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
+/// // Three rows of four bytes.
+/// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, b"abcdefghijkl")?;
+/// let column = Rect::new([1, 3]).dst_origin([3]).src_pitches([4]).dst_pitches([4]);
+/// enqueue_copy(&queue, &buffer, &buffer, column, [])?;
+/// let mut rows = [0; 12];
+/// enqueue_copy(&queue, &mut rows, &buffer, .., [])?;
+/// assert_eq!(&rows, b"abcaefgeijki");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Rect {
+    region: ByteRegion,
+    src_origin: ByteOrigin,
+    dst_origin: ByteOrigin,
+    src_pitches: Pitches,
+    dst_pitches: Pitches,
+}
+
+impl Rect {
+    /// Returns a rectangle of `region` bytes, rows and slices, at the start of either side, without gaps.
+    pub fn new(region: impl Into<ByteRegion>) -> Self {
+        Self {
+            region: region.into(),
+            src_origin: ByteOrigin::default(),
+            dst_origin: ByteOrigin::default(),
+            src_pitches: Pitches::default(),
+            dst_pitches: Pitches::default(),
+        }
+    }
+
+    /// Sets its origin in the source.
+    pub fn src_origin(mut self, origin: impl Into<ByteOrigin>) -> Self {
+        self.src_origin = origin.into();
+        self
+    }
+
+    /// Sets its origin in the destination.
+    pub fn dst_origin(mut self, origin: impl Into<ByteOrigin>) -> Self {
+        self.dst_origin = origin.into();
+        self
+    }
+
+    /// Sets the distances of the source's rows and slices, in bytes.
+    pub fn src_pitches(mut self, pitches: impl Into<Pitches>) -> Self {
+        self.src_pitches = pitches.into();
+        self
+    }
+
+    /// Sets the distances of the destination's rows and slices, in bytes.
+    pub fn dst_pitches(mut self, pitches: impl Into<Pitches>) -> Self {
+        self.dst_pitches = pitches.into();
+        self
+    }
+
+    /// Copies between two buffers.
+    pub(super) fn copy(
+        self,
+        queue: &CommandQueue,
+        dst: &Buffer,
+        src: &Buffer,
+        wait_for: &WaitList<'_>,
+    ) -> Result<Event> {
+        const CALL: &str = "clEnqueueCopyBufferRect";
+        let rows = |side, origin, pitches| Rows::checked(CALL, side, origin, self.region, pitches);
+        let from = rows(("source", src.size()), self.src_origin, self.src_pitches)?;
+        let to = rows(("destination", dst.size()), self.dst_origin, self.dst_pitches)?;
+        check_apart(CALL, (src, &from), (dst, &to))?;
+        let operands =
+            [src.operand(&from.hull(), Access::Read), dst.operand(&to.hull(), Access::Write)];
+        // Sub-buffers are replaced by their whole buffers: PoCL 3.1 crashes on sub-buffers here.
+        // quirk: POCL-5
+        let (from, to) = (from.moved_by(src.offset()), to.moved_by(dst.offset()));
+        enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
+            // SAFETY: the handles are alive and of one context, the rectangles are within the
+            // buffers and apart, and the driver keeps the buffers until the command has ended.
+            unsafe {
+                cl::enqueue_copy_buffer_rect(
+                    queue,
+                    src.whole_raw(),
+                    dst.whole_raw(),
+                    from.origin.as_ptr(),
+                    to.origin.as_ptr(),
+                    from.region.as_ptr(),
+                    from.row_pitch,
+                    from.slice_pitch,
+                    to.row_pitch,
+                    to.slice_pitch,
+                    count,
+                    events,
+                )
+            }
+        })
+    }
+}
+
+/// Refuses rectangles of one memory that overlap or have different pitches.
+fn check_apart(
+    call: &'static str,
+    (src, from): (&Buffer, &Rows),
+    (dst, to): (&Buffer, &Rows),
+) -> Result<()> {
+    if !src.shares_memory_with(dst) {
+        return Ok(());
+    }
+    let pitches = |rows: &Rows| [rows.row_pitch, rows.slice_pitch];
+    if pitches(from) != pitches(to) {
+        let why = format!(
+            "within one buffer, source and destination need the same pitches, not {:?} and {:?}",
+            pitches(from),
+            pitches(to)
+        );
+        return Err(Error::refused(call, CL_INVALID_VALUE, why));
+    }
+    let start = |buffer: &Buffer| buffer.in_tracker(&(0..0)).start;
+    if overlap(&from.moved_by(start(src)), &to.moved_by(start(dst))) {
+        let why = "the rectangles overlap: bytes would be copied onto themselves";
+        return Err(Error::refused(call, CL_MEM_COPY_OVERLAP, why));
+    }
+    Ok(())
+}

@@ -1,0 +1,223 @@
+//! Buffers that live in host memory (CL_MEM_USE_HOST_PTR; PyOpenCL's `hostbuf`).
+
+use std::any::Any;
+use std::fmt;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::queue::CommandQueue;
+use bytemuck::Pod;
+use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_INVALID_HOST_PTR, CL_INVALID_OPERATION};
+use cl3::memory as cl;
+use opencl3::context::Context;
+
+use super::Buffer;
+use super::map::{BufferMap, enqueue_map_buffer};
+use crate::error::{Error, Result, in_call};
+use crate::memory::context::MemContext;
+use crate::memory::destructor_callback::keep_until_destroyed;
+use crate::memory::flags::MemFlags;
+use crate::memory::mapping::mode::{MapMode, MapRead};
+use crate::memory::object::{About, MemObject, MemoryObject};
+use crate::memory::transfer::error::TransferError;
+use crate::memory::transfer::host_memory::{HostMemory, InUse};
+use crate::wait_list::WaitList;
+
+/// Host memory in the hands of the driver.
+pub(super) struct HostBuffer {
+    state: Mutex<State>,
+    destroyed: Condvar,
+}
+
+struct State {
+    memory: Option<Box<dyn Any + Send>>,
+    /// The driver does not know it any more.
+    is_free: bool,
+}
+
+impl fmt::Debug for HostBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HostBuffer")
+    }
+}
+
+/// Says when the driver has destroyed the buffer.
+struct Destroyed(Arc<HostBuffer>);
+
+impl Drop for Destroyed {
+    fn drop(&mut self) {
+        self.0.lock().is_free = true;
+        self.0.destroyed.notify_all();
+    }
+}
+
+impl HostBuffer {
+    /// How long a driver may take to destroy a buffer after its last use: some drivers do it later, in
+    /// a thread of their own.
+    // quirk: NVIDIA-5
+    const PATIENCE: Duration = Duration::from_secs(10);
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing panics while it is changed.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The memory, once the driver has let go of it.
+    fn take(&self) -> Option<Box<dyn Any + Send>> {
+        let in_use = |state: &mut State| !state.is_free;
+        let waited = self.destroyed.wait_timeout_while(self.lock(), Self::PATIENCE, in_use);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if state.is_free { state.memory.take() } else { None }
+    }
+}
+
+impl Buffer {
+    /// A buffer that lives in `memory` and begins with what is there (`clCreateBuffer` with
+    /// CL_MEM_USE_HOST_PTR).
+    ///
+    /// The buffer owns the memory, for as long as the driver has it; the host reaches it through
+    /// [`hostbuf`](Self::hostbuf) and gets it back from
+    /// [`into_host_memory`](Self::into_host_memory).
+    ///
+    /// ```
+    /// use clmatrix::memory::{Buffer, MapRead, MemFlags, enqueue_fill_buffer};
+    ///
+    /// # fn main() -> clmatrix::Result<()> {
+    /// # let context = clmatrix::create_some_context()?;
+    /// # let queue = clmatrix::CommandQueue::new(&context)?;
+    /// let buffer = Buffer::using_host_memory(&context, MemFlags::READ_WRITE, vec![1_u32; 8])?;
+    /// enqueue_fill_buffer(&queue, &buffer, &7_u32, ..4, [])?;
+    /// assert_eq!(buffer.hostbuf::<u32, _>(&queue, MapRead, [])?[..2], [7, 1]);
+    /// let memory: Vec<u32> = buffer.into_host_memory(&queue)?;
+    /// assert_eq!(memory[..2], [7, 1]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`BufferBuilder::build`](super::builder::BufferBuilder::build), CL_INVALID_HOST_PTR for an
+    /// array whose elements are not one after the other; each with the memory.
+    pub fn using_host_memory<H: HostMemory>(
+        context: &Context,
+        flags: MemFlags,
+        memory: H,
+    ) -> std::result::Result<Self, TransferError<H>> {
+        const CALL: &str = "clCreateBuffer";
+        let mut memory = InUse::new(memory);
+        let object = match make_object(CALL, context, flags, memory.as_mut()) {
+            Ok(object) => object,
+            Err(error) => return Err(TransferError::new(error, *memory.end())),
+        };
+        let state = Mutex::new(State { memory: None, is_free: false });
+        let host = Arc::new(HostBuffer { state, destroyed: Condvar::new() });
+        // SAFETY: the object is alive.
+        match unsafe { keep_until_destroyed(object.raw(), Destroyed(Arc::clone(&host))) } {
+            Ok(()) => {
+                // From here on the driver keeps it alive, through its callback.
+                host.lock().memory = Some(memory.end());
+                Ok(Self { host: Some(host), ..Self::whole(object) })
+            }
+            Err((error, _)) => {
+                // Unused so far, so it goes at once.
+                drop(object);
+                Err(TransferError::new(error, *memory.end()))
+            }
+        }
+    }
+
+    /// The host memory that the buffer lives in, mapped (PyOpenCL's `hostbuf`, `get_host_array`): a
+    /// slice, and through [`BufferMap::array`] an array of any shape and order. Of a region, its
+    /// part.
+    ///
+    /// # Errors
+    /// CL_INVALID_OPERATION for a buffer that was not made by
+    /// [`using_host_memory`](Self::using_host_memory), and those of [`enqueue_map_buffer`].
+    pub fn hostbuf<'a, T: Pod, M: MapMode>(
+        &self,
+        queue: &CommandQueue,
+        mode: M,
+        wait_for: impl Into<WaitList<'a>>,
+    ) -> Result<BufferMap<T, M>> {
+        self.check_host_memory("clEnqueueMapBuffer")?;
+        enqueue_map_buffer(queue, self, mode, .., wait_for)
+    }
+
+    /// Gives the buffer up, and its host memory back with what the device has made of it. Waits for
+    /// the commands that use it; `queue` is one of its context.
+    ///
+    /// # Errors
+    /// With the buffer: CL_INVALID_OPERATION for one that was not made by
+    /// [`using_host_memory`](Self::using_host_memory) of an `H`, and for one that has other handles,
+    /// regions or maps; CL_INVALID_CONTEXT, and the driver's errors. Without it:
+    /// CL_INVALID_OPERATION where the driver does not destroy it, since somebody else has a reference.
+    pub fn into_host_memory<H: HostMemory>(
+        self,
+        queue: &CommandQueue,
+    ) -> std::result::Result<H, TransferError<Option<Self>>> {
+        const CALL: &str = "clReleaseMemObject";
+        let host = match self.idle_host_memory::<H>(CALL, queue) {
+            Ok(host) => host,
+            Err(error) => return Err(TransferError::new(error, Some(self))),
+        };
+        self.release();
+        let memory = host.take().and_then(|memory| memory.downcast::<H>().ok());
+        memory.map(|memory| *memory).ok_or_else(|| {
+            let why = "the driver keeps the buffer, and so its host memory";
+            TransferError::new(Error::refused(CALL, CL_INVALID_OPERATION, why), None)
+        })
+    }
+
+    /// The host memory, which is an `H` and has what the device has made of it.
+    fn idle_host_memory<H: HostMemory>(
+        &self,
+        call: &'static str,
+        queue: &CommandQueue,
+    ) -> Result<Arc<HostBuffer>> {
+        let host = self.check_host_memory(call)?;
+        let refused = |why| Err(Error::refused(call, CL_INVALID_OPERATION, why));
+        if self.held.is_part() || Arc::strong_count(self.held.object()) > 1 {
+            return refused("the buffer has other handles, regions or maps; drop them first");
+        }
+        if !host.lock().memory.as_ref().is_some_and(|memory| memory.is::<H>()) {
+            return refused("the buffer was made of host memory of another type");
+        }
+        if self.flags().host_reads() {
+            let map = enqueue_map_buffer::<u8, _>(queue, self, MapRead, .., [])?;
+            map.unmap([])?.wait()?;
+        }
+        self.held.object().tracker().wait_until_idle(call)?;
+        Ok(Arc::clone(host))
+    }
+
+    fn check_host_memory(&self, call: &'static str) -> Result<&Arc<HostBuffer>> {
+        self.host.as_ref().ok_or_else(|| {
+            let why = "the buffer does not live in host memory: see Buffer::using_host_memory";
+            Error::refused(call, CL_INVALID_OPERATION, why)
+        })
+    }
+}
+
+/// The driver's buffer in `memory`, which the caller keeps alive and untouched.
+fn make_object<H: HostMemory>(
+    call: &'static str,
+    context: &Context,
+    flags: MemFlags,
+    memory: &mut H,
+) -> Result<MemObject> {
+    let flags = flags.for_host_memory(call)?;
+    let Some((bytes, size)) = memory.bytes() else {
+        let why = "the array's elements are not one after the other in memory";
+        return Err(Error::refused(call, CL_INVALID_HOST_PTR, why));
+    };
+    if size == 0 {
+        return Err(Error::refused(call, CL_INVALID_BUFFER_SIZE, "the host memory has 0 bytes"));
+    }
+    // SAFETY: the context is alive while it is borrowed.
+    let context = unsafe { MemContext::of(context.get()) }?;
+    context.check_size(call, size)?;
+    // SAFETY: the context is alive, and the caller keeps the `size` bytes at `bytes` for the driver.
+    let raw = unsafe { cl::create_buffer(context.raw(), flags.bits(), size, bytes.cast()) }
+        .map_err(in_call(call))?;
+    // SAFETY: the driver has just made it in this context, with one reference.
+    Ok(unsafe { MemObject::adopt(raw, context, About { flags, size }) })
+}

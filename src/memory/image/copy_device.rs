@@ -1,0 +1,307 @@
+//! Pixels between images and buffers, and between images (OpenCL 3.0, 5.3.3 and 5.3.5).
+
+use std::ops::{Range, RangeFull};
+use std::sync::Arc;
+
+use crate::event::Event;
+use crate::queue::CommandQueue;
+use cl3::command_queue as cl;
+use cl3::error_codes::{CL_IMAGE_FORMAT_MISMATCH, CL_MEM_COPY_OVERLAP};
+
+use super::Image;
+use super::shape::Pixels;
+use crate::error::{Error, Result};
+use crate::memory::buffer::Buffer;
+use crate::memory::buffer::copy::BufferPart;
+use crate::memory::command::enqueue;
+use crate::memory::object::MemoryObject;
+use crate::memory::object::sealed::Handle;
+use crate::memory::track::Access;
+use crate::memory::transfer::CopyTo;
+use crate::memory::transfer::linear::Linear;
+use crate::memory::transfer::rows::{Rows, overlap};
+use crate::memory::units::{PixelOrigin, PixelRegion};
+use crate::wait_list::WaitList;
+
+/// A box of an image's pixels, and where they lie in a buffer, without gaps
+/// (`clEnqueueCopyImageToBuffer`, `clEnqueueCopyBufferToImage`).
+///
+/// ```
+/// use clmatrix::memory::{
+///     Buffer, ChannelOrder, ChannelType, Image, ImageBufferRegion, ImageFormat, MemFlags,
+///     enqueue_copy,
+/// };
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
+/// let grey = ImageFormat::new(ChannelOrder::R, ChannelType::UnsignedInt8);
+/// let image = Image::builder(&context, grey).shape([4, 3]).copy_from(b"abcdefghijkl").build()?;
+/// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, b"........")?;
+/// let column = ImageBufferRegion::new([1, 3]).origin([2]).offset(4);
+/// enqueue_copy(&queue, &buffer, &image, column, [])?;
+/// let mut bytes = [0; 8];
+/// enqueue_copy(&queue, &mut bytes, &buffer, .., [])?;
+/// assert_eq!(&bytes, b"....cgk.");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct ImageBufferRegion {
+    offset: usize,
+    origin: PixelOrigin,
+    region: Option<PixelRegion>,
+}
+
+/// As many pixels as there are.
+impl From<RangeFull> for ImageBufferRegion {
+    fn from(_: RangeFull) -> Self {
+        Self::default()
+    }
+}
+
+impl ImageBufferRegion {
+    /// Returns a box of `region` pixels, rows and slices, from the image's first pixel on, at the start of
+    /// the buffer.
+    pub fn new(region: impl Into<PixelRegion>) -> Self {
+        Self { region: Some(region.into()), ..Self::default() }
+    }
+
+    /// Sets the first byte in the buffer.
+    pub fn offset(mut self, bytes: usize) -> Self {
+        self.offset = bytes;
+        self
+    }
+
+    /// Sets the first pixel.
+    pub fn origin(mut self, origin: impl Into<PixelOrigin>) -> Self {
+        self.origin = origin.into();
+        self
+    }
+
+    /// Returns the pixels of the image and the bytes of the buffer.
+    fn checked(
+        self,
+        call: &'static str,
+        image: &Image,
+        buffer: &Buffer,
+    ) -> Result<(Pixels, Range<usize>)> {
+        let pixels = image.extent().checked(call, "image", self.origin, self.region)?;
+        let size = pixels.size(image.element_size());
+        let range = buffer.span(call, self.offset, size)?;
+        let bytes = Rows {
+            origin: [buffer.in_tracker(&range).start, 0, 0],
+            region: [size, 1, 1],
+            row_pitch: size,
+            slice_pitch: size,
+        };
+        if shares_bytes(image, buffer) && overlap(&image.rows(&pixels), &bytes) {
+            let why = "the image shows these bytes of the buffer: they would be copied onto \
+                       themselves";
+            return Err(Error::refused(call, CL_MEM_COPY_OVERLAP, why));
+        }
+        Ok((pixels, range))
+    }
+}
+
+/// These bytes of one buffer, to be copied to another.
+fn bytes_from_to<R>(bytes: Range<usize>, dst_offset: usize) -> BufferPart<R> {
+    let linear = Linear::default().src_offset(bytes.start).dst_offset(dst_offset);
+    linear.byte_count(bytes.len()).into()
+}
+
+/// Returns whether two objects may have bytes in common.
+fn shares_bytes(a: &impl Handle, b: &impl Handle) -> bool {
+    Arc::ptr_eq(a.object().tracker(), b.object().tracker()) || a.handle() == b.handle()
+}
+
+impl CopyTo<&Buffer> for &Image {
+    type Part = ImageBufferRegion;
+    type Output = Result<Event>;
+
+    fn copy(
+        queue: &CommandQueue,
+        dst: &Buffer,
+        src: Self,
+        part: ImageBufferRegion,
+        wait_for: &WaitList<'_>,
+    ) -> Self::Output {
+        const CALL: &str = "clEnqueueCopyImageToBuffer";
+        let (pixels, range) = part.checked(CALL, src, dst)?;
+        if let Some((buffer, bytes)) = src.in_buffer(&pixels) {
+            return CopyTo::copy(queue, dst, buffer, bytes_from_to(bytes, range.start), wait_for);
+        }
+        let operands = [src.operand(&pixels, Access::Read), dst.operand(&range, Access::Write)];
+        enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
+            // SAFETY: the handles are alive and of one context, the pixels are within image and
+            // buffer, and the driver keeps both until the command has ended.
+            unsafe {
+                cl::enqueue_copy_image_to_buffer(
+                    queue,
+                    src.as_raw(),
+                    dst.as_raw(),
+                    pixels.origin.as_ptr(),
+                    pixels.region.as_ptr(),
+                    range.start,
+                    count,
+                    events,
+                )
+            }
+        })
+    }
+}
+
+impl CopyTo<&Image> for &Buffer {
+    type Part = ImageBufferRegion;
+    type Output = Result<Event>;
+
+    fn copy(
+        queue: &CommandQueue,
+        dst: &Image,
+        src: Self,
+        part: ImageBufferRegion,
+        wait_for: &WaitList<'_>,
+    ) -> Self::Output {
+        const CALL: &str = "clEnqueueCopyBufferToImage";
+        let (pixels, range) = part.checked(CALL, dst, src)?;
+        if let Some((buffer, bytes)) = dst.in_buffer(&pixels) {
+            return CopyTo::copy(queue, buffer, src, bytes_from_to(range, bytes.start), wait_for);
+        }
+        let operands = [src.operand(&range, Access::Read), dst.operand(&pixels, Access::Write)];
+        enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
+            // SAFETY: the handles are alive and of one context, the pixels are within image and
+            // buffer, and the driver keeps both until the command has ended.
+            unsafe {
+                cl::enqueue_copy_buffer_to_image(
+                    queue,
+                    src.as_raw(),
+                    dst.as_raw(),
+                    range.start,
+                    pixels.origin.as_ptr(),
+                    pixels.region.as_ptr(),
+                    count,
+                    events,
+                )
+            }
+        })
+    }
+}
+
+/// A box of pixels in each of two images, or two in one (`clEnqueueCopyImage`).
+///
+/// Both images have to be of the same format; they may be of different types: a slice of a 3D image
+/// can be copied to a 2D image.
+///
+/// ```
+/// use clmatrix::memory::{
+///     ChannelOrder, ChannelType, Image, ImageCopy, ImageFormat, enqueue_copy,
+/// };
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
+/// let grey = ImageFormat::new(ChannelOrder::R, ChannelType::UnsignedInt8);
+/// let image = Image::builder(&context, grey).shape([4, 3]).copy_from(b"abcdefghijkl").build()?;
+/// let column = ImageCopy::new([1, 3]).dst_origin([3]);
+/// enqueue_copy(&queue, &image, &image, column, [])?;
+/// let mut rows = [0; 12];
+/// enqueue_copy(&queue, &mut rows, &image, .., [])?;
+/// assert_eq!(&rows, b"abcaefgeijki");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct ImageCopy {
+    src_origin: PixelOrigin,
+    dst_origin: PixelOrigin,
+    region: Option<PixelRegion>,
+}
+
+/// As many pixels as there are.
+impl From<RangeFull> for ImageCopy {
+    fn from(_: RangeFull) -> Self {
+        Self::default()
+    }
+}
+
+impl ImageCopy {
+    /// Returns a box of `region` pixels, rows and slices, from the first pixel of either image on.
+    pub fn new(region: impl Into<PixelRegion>) -> Self {
+        Self { region: Some(region.into()), ..Self::default() }
+    }
+
+    /// Sets the first pixel in the source.
+    pub fn src_origin(mut self, origin: impl Into<PixelOrigin>) -> Self {
+        self.src_origin = origin.into();
+        self
+    }
+
+    /// Sets the first pixel in the destination.
+    pub fn dst_origin(mut self, origin: impl Into<PixelOrigin>) -> Self {
+        self.dst_origin = origin.into();
+        self
+    }
+}
+
+impl CopyTo<&Image> for &Image {
+    type Part = ImageCopy;
+    type Output = Result<Event>;
+
+    fn copy(
+        queue: &CommandQueue,
+        dst: &Image,
+        src: Self,
+        part: ImageCopy,
+        wait_for: &WaitList<'_>,
+    ) -> Self::Output {
+        const CALL: &str = "clEnqueueCopyImage";
+        check_same_format(CALL, src, dst)?;
+        let from = src.extent().checked(CALL, "source", part.src_origin, part.region)?;
+        let region = Some(PixelRegion(from.region));
+        let to = dst.extent().checked(CALL, "destination", part.dst_origin, region)?;
+        if shares_bytes(src, dst) && overlap(&src.rows(&from), &dst.rows(&to)) {
+            let why = "the boxes overlap: pixels would be copied onto themselves";
+            return Err(Error::refused(CALL, CL_MEM_COPY_OVERLAP, why));
+        }
+        let with_buffer = |bytes: Range<usize>, pixels: &Pixels| {
+            ImageBufferRegion::new(pixels.region).origin(pixels.origin).offset(bytes.start)
+        };
+        if let Some((buffer, bytes)) = src.in_buffer(&from) {
+            return CopyTo::copy(queue, dst, buffer, with_buffer(bytes, &to), wait_for);
+        }
+        if let Some((buffer, bytes)) = dst.in_buffer(&to) {
+            return CopyTo::copy(queue, buffer, src, with_buffer(bytes, &from), wait_for);
+        }
+        let operands = [src.operand(&from, Access::Read), dst.operand(&to, Access::Write)];
+        enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
+            // SAFETY: the handles are alive and of one context, the boxes are within the images and
+            // apart, and the driver keeps the images until the command has ended.
+            unsafe {
+                cl::enqueue_copy_image(
+                    queue,
+                    src.as_raw(),
+                    dst.as_raw(),
+                    from.origin.as_ptr(),
+                    to.origin.as_ptr(),
+                    from.region.as_ptr(),
+                    count,
+                    events,
+                )
+            }
+        })
+    }
+}
+
+fn check_same_format(call: &'static str, src: &Image, dst: &Image) -> Result<()> {
+    if src.format() == dst.format() {
+        return Ok(());
+    }
+    let why = format!(
+        "pixels are copied as they are: the source is {}, the destination {}",
+        src.format(),
+        dst.format()
+    );
+    Err(Error::refused(call, CL_IMAGE_FORMAT_MISMATCH, why))
+}

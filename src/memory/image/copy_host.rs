@@ -1,0 +1,322 @@
+//! Pixels between images and host memory (OpenCL 3.0, 5.3.3).
+
+use std::ops::RangeFull;
+
+use crate::queue::{Arguments, CommandQueue};
+use cl3::command_queue as cl;
+use cl3::error_codes::CL_INVALID_VALUE;
+use cl3::types::{CL_NON_BLOCKING, cl_event};
+
+use super::Image;
+use super::shape::{ImageType, Pixels, layer_pitches};
+use crate::error::{Error, Result};
+use crate::memory::buffer::copy_host::{BufferCommand, Part};
+use crate::memory::command::AccessedRange;
+use crate::memory::into_memory::Host;
+use crate::memory::object::{MemoryObject, check_host_access};
+use crate::memory::track::Access;
+use crate::memory::transfer::CopyTo;
+use crate::memory::transfer::host::{HostCommand, HostSource, HostTarget};
+use crate::memory::transfer::host_ptr::{Layout, Place};
+use crate::memory::transfer::rows::Rows;
+use crate::memory::units::{Pitches, PixelOrigin, PixelRegion};
+use crate::wait_list::WaitList;
+
+/// A box of an image's pixels (`clEnqueueReadImage`, `clEnqueueWriteImage`, `clEnqueueFillImage`).
+///
+/// Origin and region count pixels, rows and slices: see [`PixelOrigin`]. Without a region, the box goes
+/// from the origin to the end of the image.
+///
+/// In host memory, the pixels lie from the first byte on, row by row. An array of ndarray with gaps
+/// between its rows or slices is taken as it is.
+///
+/// ```
+/// use clmatrix::memory::{
+///     ChannelOrder, ChannelType, Image, ImageFormat, ImageRegion, MemFlags, enqueue_copy,
+/// };
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
+/// let grey = ImageFormat::new(ChannelOrder::R, ChannelType::UnsignedInt8);
+/// let image = Image::new(&context, MemFlags::READ_WRITE, grey, [4, 3])?;
+/// enqueue_copy(&queue, &image, b"abcdefghijkl", .., [])?;
+/// enqueue_copy(&queue, &image, b"12.34", ImageRegion::new([2, 2]).origin([1]).pitches([3]), [])?;
+/// let mut rows = [0; 8];
+/// enqueue_copy(&queue, &mut rows, &image, ImageRegion::new([4, 2]), [])?;
+/// assert_eq!(&rows, b"a12de34h");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct ImageRegion {
+    origin: PixelOrigin,
+    region: Option<PixelRegion>,
+    pitches: Pitches,
+}
+
+impl ImageRegion {
+    /// Returns a box of `region` pixels, rows and slices, from the image's first pixel on.
+    pub fn new(region: impl Into<PixelRegion>) -> Self {
+        Self { region: Some(region.into()), ..Self::default() }
+    }
+
+    /// Sets the first pixel.
+    pub fn origin(mut self, origin: impl Into<PixelOrigin>) -> Self {
+        self.origin = origin.into();
+        self
+    }
+
+    /// Sets the distances of rows, and of slices or layers, in host memory, in bytes.
+    pub fn pitches(mut self, pitches: impl Into<Pitches>) -> Self {
+        self.pitches = pitches.into();
+        self
+    }
+
+    /// The pixels, for a command without a host side.
+    pub(crate) fn on_device(self, call: &'static str, image: &Image) -> Result<Pixels> {
+        if self.pitches != Pitches::default() {
+            let why = "pitches describe host memory, and none is given; leave the pitches out";
+            return Err(Error::refused(call, CL_INVALID_VALUE, why));
+        }
+        image.extent().checked(call, "image", self.origin, self.region)
+    }
+
+    fn plan(self, image: &Image, access: Access, place: Place) -> Result<Command<'_>> {
+        let call = call_for(access);
+        let pixels = image.extent().checked(call, "image", self.origin, self.region)?;
+        let host = self.host_rows(call, image, &pixels, place)?;
+        check_host_access(call, image.flags(), access)?;
+        if let Some((buffer, bytes)) = image.in_buffer(&pixels) {
+            let part = Part::Linear(bytes);
+            return BufferCommand::new(buffer, access, part, place.pointer).map(Command::Buffer);
+        }
+        Ok(Command::Image(ImageCommand { image, access, pixels, host, pointer: place.pointer }))
+    }
+
+    /// Where the pixels are in host memory, all of which is there.
+    fn host_rows(
+        self,
+        call: &'static str,
+        image: &Image,
+        pixels: &Pixels,
+        place: Place,
+    ) -> Result<Rows> {
+        let refused = |why: String| Error::refused(call, CL_INVALID_VALUE, why);
+        let [width, height, depth] = pixels.region;
+        let region = [width * image.element_size(), height, depth];
+        if let (Layout::Rows(rows), true) =
+            (place.layout(call)?, self.pitches == Pitches::default())
+        {
+            return same_rows(&rows, region).ok_or_else(|| {
+                let found = rows.region;
+                refused(format!(
+                    "the array has rows of {found:?} bytes, the pixels have rows of {region:?}"
+                ))
+            });
+        }
+        let available = place.size(call)?;
+        let rows = layer_pitches(image.image_type(), self.pitches.0)
+            .and_then(|pitches| Rows::new([0; 3], region, pitches))
+            .map_err(|why| refused(format!("the host memory: {why}")))?;
+        if rows.hull().end > available {
+            let needed = rows.hull().end;
+            return Err(refused(format!(
+                "the pixels need {needed} bytes of host memory and there are {available}"
+            )));
+        }
+        Ok(rows)
+    }
+}
+
+/// All of the image.
+impl From<RangeFull> for ImageRegion {
+    fn from(_: RangeFull) -> Self {
+        Self::default()
+    }
+}
+
+/// `host`, whose rows may stand for several, as rows of `region`.
+fn same_rows(host: &Rows, [row, height, depth]: [usize; 3]) -> Option<Rows> {
+    let [size, rows, slices] = host.region;
+    let [row_pitch, slice_pitch] = if [size, rows, slices] == [row, height, depth] {
+        [host.row_pitch, host.slice_pitch]
+    } else if slices == 1 && size == row && rows == height * depth {
+        [host.row_pitch, host.row_pitch * height]
+    } else if slices == 1 && size == row * height && rows == depth {
+        [row, host.row_pitch]
+    } else {
+        return None;
+    };
+    Rows::new([0; 3], [row, height, depth], [row_pitch, slice_pitch]).ok()
+}
+
+/// The function that does `access` to an image.
+fn call_for(access: Access) -> &'static str {
+    match access {
+        Access::Read => "clEnqueueReadImage",
+        Access::Write => "clEnqueueWriteImage",
+    }
+}
+
+/// The command for the driver: one of the buffer's where the pixels are a row of a buffer's bytes.
+#[derive(Debug)]
+enum Command<'a> {
+    Image(ImageCommand<'a>),
+    Buffer(BufferCommand<'a>),
+}
+
+impl HostCommand for Command<'_> {
+    fn call(&self) -> &'static str {
+        match self {
+            Self::Image(command) => command.call(),
+            Self::Buffer(command) => command.call(),
+        }
+    }
+
+    fn operand(&self) -> AccessedRange<'_> {
+        match self {
+            Self::Image(command) => command.operand(),
+            Self::Buffer(command) => command.operand(),
+        }
+    }
+
+    unsafe fn issue(&self, arguments: Arguments) -> std::result::Result<cl_event, i32> {
+        match self {
+            // SAFETY: as the caller promises.
+            Self::Image(command) => unsafe { command.issue(arguments) },
+            // SAFETY: as the caller promises.
+            Self::Buffer(command) => unsafe { command.issue(arguments) },
+        }
+    }
+}
+
+/// `clEnqueueReadImage` and `clEnqueueWriteImage`.
+#[derive(Debug)]
+struct ImageCommand<'a> {
+    image: &'a Image,
+    access: Access,
+    pixels: Pixels,
+    host: Rows,
+    pointer: *mut u8,
+}
+
+impl ImageCommand<'_> {
+    /// The row pitch and the slice pitch that the driver is told.
+    fn pitches(&self) -> [usize; 2] {
+        match self.image.image_type() {
+            // Each row is a layer. The specification names the slice pitch, drivers use the row pitch.
+            // quirk: DRIVER-4
+            ImageType::Image1dArray => [self.host.row_pitch; 2],
+            ImageType::Image2dArray | ImageType::Image3d => {
+                [self.host.row_pitch, self.host.slice_pitch]
+            }
+            _ => [self.host.row_pitch, 0],
+        }
+    }
+}
+
+impl HostCommand for ImageCommand<'_> {
+    fn call(&self) -> &'static str {
+        call_for(self.access)
+    }
+
+    fn operand(&self) -> AccessedRange<'_> {
+        self.image.operand(&self.pixels, self.access)
+    }
+
+    unsafe fn issue(
+        &self,
+        (queue, count, events): Arguments,
+    ) -> std::result::Result<cl_event, i32> {
+        let raw = self.image.as_raw();
+        let (origin, region) = (self.pixels.origin.as_ptr(), self.pixels.region.as_ptr());
+        let [row_pitch, slice_pitch] = self.pitches();
+        let pointer = self.pointer.cast();
+        match self.access {
+            // SAFETY: the caller vouches for the handles and the memory, and the pixels are within
+            // both.
+            Access::Read => unsafe {
+                cl::enqueue_read_image(
+                    queue,
+                    raw,
+                    CL_NON_BLOCKING,
+                    origin,
+                    region,
+                    row_pitch,
+                    slice_pitch,
+                    pointer,
+                    count,
+                    events,
+                )
+            },
+            // SAFETY: as above.
+            Access::Write => unsafe {
+                cl::enqueue_write_image(
+                    queue,
+                    raw,
+                    CL_NON_BLOCKING,
+                    origin,
+                    region,
+                    row_pitch,
+                    slice_pitch,
+                    pointer,
+                    count,
+                    events,
+                )
+            },
+        }
+    }
+}
+
+impl<D: HostTarget> CopyTo<Host<D>> for &Image {
+    type Part = ImageRegion;
+    type Output = D::Output;
+
+    fn copy(
+        queue: &CommandQueue,
+        dst: Host<D>,
+        src: Self,
+        part: ImageRegion,
+        wait_for: &WaitList<'_>,
+    ) -> Self::Output {
+        dst.0.transfer(queue, wait_for, |place| part.plan(src, Access::Read, place))
+    }
+}
+
+impl<S: HostSource> CopyTo<&Image> for Host<S> {
+    type Part = ImageRegion;
+    type Output = S::Output;
+
+    fn copy(
+        queue: &CommandQueue,
+        dst: &Image,
+        src: Self,
+        part: ImageRegion,
+        wait_for: &WaitList<'_>,
+    ) -> Self::Output {
+        src.0.transfer(queue, wait_for, |place| part.plan(dst, Access::Write, place))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_an_array_are_rows_of_pixels() {
+        let same = |region, pitches, pixels| {
+            let host = Rows::new([0; 3], region, pitches).expect("rows");
+            same_rows(&host, pixels).map(|rows| [rows.row_pitch, rows.slice_pitch])
+        };
+        assert_eq!(same([8, 3, 2], [10, 40], [8, 3, 2]), Some([10, 40]));
+        // Slices without gaps between them.
+        assert_eq!(same([8, 6, 1], [10, 0], [8, 3, 2]), Some([10, 30]));
+        // Slices without gaps in them.
+        assert_eq!(same([24, 2, 1], [30, 0], [8, 3, 2]), None);
+        assert_eq!(same([24, 2, 1], [32, 0], [8, 3, 2]), Some([8, 32]));
+        assert_eq!(same([8, 3, 1], [10, 0], [8, 3, 2]), None);
+        assert_eq!(same([6, 4, 2], [10, 40], [8, 3, 2]), None);
+    }
+}

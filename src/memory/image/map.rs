@@ -1,0 +1,444 @@
+//! Maps of images (OpenCL 3.0, 5.3.6; `pyopencl.enqueue_map_image`).
+
+use std::ffi::c_void;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use crate::event::Event;
+use crate::queue::{Arguments, CommandQueue};
+use bytemuck::Pod;
+use cl3::command_queue as cl;
+use cl3::error_codes::{CL_INVALID_VALUE, CL_MAP_FAILURE};
+use cl3::types::{cl_context, cl_event};
+use ndarray::{ArrayView3, ArrayViewMut3, ShapeBuilder};
+
+use super::Image;
+use super::copy_host::ImageRegion;
+use super::shape::{ImageType, Pixels};
+use crate::error::{Error, Result};
+use crate::memory::mapping::mode::{
+    MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, WritableMapMode, access,
+    check_mode,
+};
+use crate::memory::mapping::pending::sealed::Guard;
+use crate::memory::mapping::pending::{MapGuard, PendingMap};
+use crate::memory::mapping::{MapArguments, Mappable, Mapping};
+use crate::memory::object::MemoryObject;
+use crate::memory::object::sealed::Handle;
+use crate::memory::track::AccessTracker;
+use crate::wait_list::WaitList;
+
+impl Mappable for Image {
+    const MAP: &'static str = "clEnqueueMapImage";
+    const UNMAP: &'static str = "clEnqueueUnmapMemObject";
+
+    fn context_raw(&self) -> cl_context {
+        self.object().context().raw()
+    }
+
+    fn tracker(&self) -> &Arc<AccessTracker> {
+        self.object().tracker()
+    }
+
+    unsafe fn submit_unmap(
+        &self,
+        pointer: *mut c_void,
+        (queue, count, events): Arguments,
+    ) -> std::result::Result<cl_event, i32> {
+        // The object that mapped it.
+        let raw = self.row_of_buffer().map_or_else(|| self.as_raw(), MemoryObject::as_raw);
+        // SAFETY: as the caller promises.
+        unsafe { cl::enqueue_unmap_mem_object(queue, raw, pointer, count, events) }
+    }
+}
+
+/// Pixels of an image as an array of the host's; mutable only if `M` writes
+/// (`pyopencl.MemoryMap`). Bytes between rows and slices are out of reach.
+///
+/// Unmapped by [`unmap`](Self::unmap), or by a drop, which logs errors. If it is forgotten, the pixels
+/// stay mapped for good, and the image is never released.
+pub struct ImageMap<T: Pod, M: MapMode> {
+    pointer: NonNull<T>,
+    /// Slices or layers, rows, pixels of a row.
+    shape: [usize; 3],
+    /// In bytes.
+    row_pitch: usize,
+    /// In bytes.
+    slice_pitch: usize,
+    mapping: Mapping<Image>,
+    mode: PhantomData<M>,
+}
+
+// SAFETY: it stands for its pixels like a `Box<[T]>`; all else is Send.
+unsafe impl<T: Pod + Send, M: MapMode> Send for ImageMap<T, M> {}
+// SAFETY: as above; all else is Sync.
+unsafe impl<T: Pod + Sync, M: MapMode> Sync for ImageMap<T, M> {}
+
+impl<T: Pod, M: MapMode> ImageMap<T, M> {
+    /// Returns the pixels: `[slice, row, x]`. The layers of an array of 1D images are its rows, the layers
+    /// of an array of 2D images its slices.
+    pub fn pixels(&self) -> ArrayView3<'_, T> {
+        // SAFETY: the driver keeps these pixels mapped here until they are unmapped, which takes
+        // `self`, and they have been waited for; the pointer is aligned, the strides are checked;
+        // any bytes are a `T`; and the mapping keeps commands and maps that write away.
+        unsafe { ArrayView3::from_shape_ptr(self.strided(), self.pointer.as_ptr()) }
+    }
+
+    /// Returns the shape, with its strides in pixels.
+    fn strided(&self) -> ndarray::StrideShape<ndarray::Ix3> {
+        let [slices, rows, width] = self.shape;
+        let in_pixels = |pitch: usize| pitch / size_of::<T>();
+        (slices, rows, width).strides((in_pixels(self.slice_pitch), in_pixels(self.row_pitch), 1))
+    }
+
+    /// Returns the distance of rows in host memory, in bytes.
+    pub fn row_pitch(&self) -> usize {
+        self.row_pitch
+    }
+
+    /// Returns the distance of slices in host memory, in bytes.
+    pub fn slice_pitch(&self) -> usize {
+        self.slice_pitch
+    }
+
+    /// Returns the event of the map.
+    pub fn event(&self) -> &Event {
+        self.mapping.event()
+    }
+
+    /// Gives the pixels back to the device (`clEnqueueUnmapMemObject`; PyOpenCL's
+    /// `MemoryMap.release`), on the queue that mapped them. Returns the event of the unmap, after whose end
+    /// the device has them.
+    ///
+    /// # Errors
+    /// The errors of [`SliceMap::unmap`](crate::memory::SliceMap::unmap).
+    pub fn unmap<'a>(mut self, wait_for: impl Into<WaitList<'a>>) -> Result<Event> {
+        self.mapping.unmap(None, &wait_for.into())
+    }
+
+    /// Gives the pixels back to the device as [`unmap`](Self::unmap) does, on another queue of the
+    /// same context.
+    ///
+    /// # Errors
+    /// The errors of [`unmap`](Self::unmap), and CL_INVALID_CONTEXT for a queue of another context.
+    pub fn unmap_on<'a>(
+        mut self,
+        queue: &CommandQueue,
+        wait_for: impl Into<WaitList<'a>>,
+    ) -> Result<Event> {
+        self.mapping.unmap(Some(queue), &wait_for.into())
+    }
+}
+
+impl<T: Pod, M: WritableMapMode> ImageMap<T, M> {
+    /// Returns the pixels as [`pixels`](Self::pixels) does, for writing.
+    pub fn pixels_mut(&mut self) -> ArrayViewMut3<'_, T> {
+        // SAFETY: as for `pixels`; for a mode that writes, the mapping keeps away all commands and
+        // all other maps, and no two pixels have a byte in common.
+        unsafe { ArrayViewMut3::from_shape_ptr(self.strided(), self.pointer.as_ptr()) }
+    }
+}
+
+impl<T: Pod, M: MapMode> MapGuard for ImageMap<T, M> {}
+
+impl<T: Pod, M: MapMode> Guard for ImageMap<T, M> {
+    fn event(&self) -> &Event {
+        self.mapping.event()
+    }
+
+    fn wait(&self) -> Result<()> {
+        self.mapping.wait()
+    }
+}
+
+impl<T: Pod + fmt::Debug, M: MapMode> fmt::Debug for ImageMap<T, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.pixels(), f)
+    }
+}
+
+/// Maps that block and wait for no events. [`enqueue_map_image`] and
+/// [`enqueue_map_image_nonblocking`] take a wait list.
+impl Image {
+    /// Maps pixels for reading, and returns when they can be used. The part is `..` or an
+    /// [`ImageRegion`]; `T` has the size of a pixel.
+    ///
+    /// ```
+    /// # use clmatrix::memory::*;
+    /// # fn main() -> clmatrix::Result<()> {
+    /// # let context = clmatrix::create_some_context()?;
+    /// # let queue = clmatrix::CommandQueue::new(&context)?;
+    /// let grey = ImageFormat::new(ChannelOrder::R, ChannelType::UnsignedInt8);
+    /// let image = Image::builder(&context, grey).shape([4, 2]).copy_from(b"abcdefgh").build()?;
+    /// assert_eq!(image.map_read::<u8>(&queue, ..)?.pixels()[[0, 1, 2]], b'g');
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`enqueue_map_image`].
+    pub fn map_read<T: Pod>(
+        &self,
+        queue: &CommandQueue,
+        part: impl Into<ImageRegion>,
+    ) -> Result<ImageMap<T, MapRead>> {
+        enqueue_map_image(queue, self, MapRead, part, [])
+    }
+
+    /// Maps pixels for writing, and returns when they can be used. Pixels that the host does not write
+    /// keep their values. The part is `..` or an [`ImageRegion`]; `T` has the size of a pixel.
+    ///
+    /// # Errors
+    /// The errors of [`enqueue_map_image`].
+    pub fn map_write<T: Pod>(
+        &self,
+        queue: &CommandQueue,
+        part: impl Into<ImageRegion>,
+    ) -> Result<ImageMap<T, MapWrite>> {
+        enqueue_map_image(queue, self, MapWrite, part, [])
+    }
+
+    /// Maps pixels for reading and writing, and returns when they can be used. The part is `..` or an
+    /// [`ImageRegion`]; `T` has the size of a pixel.
+    ///
+    /// # Errors
+    /// The errors of [`enqueue_map_image`].
+    pub fn map_read_write<T: Pod>(
+        &self,
+        queue: &CommandQueue,
+        part: impl Into<ImageRegion>,
+    ) -> Result<ImageMap<T, MapReadWrite>> {
+        enqueue_map_image(queue, self, MapReadWrite, part, [])
+    }
+
+    /// Maps pixels with undefined values for writing all of them, and returns when they can be used.
+    /// The part is `..` or an [`ImageRegion`]; `T` has the size of a pixel.
+    ///
+    /// # Errors
+    /// The errors of [`enqueue_map_image`].
+    pub fn map_write_invalidate<T: Pod>(
+        &self,
+        queue: &CommandQueue,
+        part: impl Into<ImageRegion>,
+    ) -> Result<ImageMap<T, MapWriteInvalidate>> {
+        enqueue_map_image(queue, self, MapWriteInvalidate, part, [])
+    }
+}
+
+/// Maps pixels of `image` as elements of `T`, which has the size of a pixel, and returns when they
+/// can be used (`clEnqueueMapImage`; `pyopencl.enqueue_map_image`).
+///
+/// The part is `..`, or an [`ImageRegion`] without pitches, which the driver chooses. Waits for the
+/// commands that this crate has enqueued on the rows of these pixels, on any queue, where the command or
+/// the map writes. [`Image::map_read`] and its kin are shorter, without a wait list.
+///
+/// ```
+/// use clmatrix::memory::{
+///     ChannelOrder, ChannelType, Image, ImageFormat, ImageRegion, MapReadWrite, MemFlags,
+///     enqueue_map_image,
+/// };
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
+/// let format = ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnormInt8);
+/// let image = Image::builder(&context, format).shape([4, 3]).copy_from(&[1_u8; 48]).build()?;
+/// let last_row = ImageRegion::default().origin([0, 2]);
+/// let mut map =
+///     enqueue_map_image::<[u8; 4], _>(&queue, &image, MapReadWrite, last_row, [])?;
+/// assert_eq!(map.pixels().shape(), [1, 1, 4]);
+/// map.pixels_mut()[[0, 0, 3]] = [255, 0, 0, 255];
+/// map.unmap([])?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// CL_INVALID_CONTEXT; CL_INVALID_VALUE for pixels that exceed the image or have another size than `T`;
+/// CL_INVALID_OPERATION where the flags forbid the map, or where rows of these pixels are mapped and
+/// either map writes; CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where a command that the map waited
+/// for failed; CL_MAP_FAILURE where the driver's pointer or pitches do not suit `T`, and the driver's
+/// errors.
+pub fn enqueue_map_image<'a, T: Pod, M: MapMode>(
+    queue: &CommandQueue,
+    image: &Image,
+    _mode: M,
+    part: impl Into<ImageRegion>,
+    wait_for: impl Into<WaitList<'a>>,
+) -> Result<ImageMap<T, M>> {
+    let pixels = checked::<T, M>(image, part.into())?;
+    let mut pitches = [0; 2];
+    let mapping = Mapping::blocking(
+        queue,
+        image,
+        image.operand(&pixels, access::<M>()).range,
+        access::<M>(),
+        &wait_for.into(),
+        |arguments, pointer| submit::<M>(image, &pixels, arguments, pointer, &mut pitches),
+    )?;
+    guard(mapping, image, &pixels, pitches)
+}
+
+/// Enqueues a map of pixels of `image`, as [`enqueue_map_image`] does, and returns at once: they can be
+/// used after [`PendingMap::wait`] (PyOpenCL's `is_blocking=False`).
+///
+/// # Errors
+/// The errors of [`enqueue_map_image`]; [`wait`](PendingMap::wait) reports later failures.
+pub fn enqueue_map_image_nonblocking<'a, T: Pod, M: MapMode>(
+    queue: &CommandQueue,
+    image: &Image,
+    _mode: M,
+    part: impl Into<ImageRegion>,
+    wait_for: impl Into<WaitList<'a>>,
+) -> Result<PendingMap<ImageMap<T, M>>> {
+    let pixels = checked::<T, M>(image, part.into())?;
+    let mut pitches = [0; 2];
+    let mapping = Mapping::non_blocking(
+        queue,
+        image,
+        image.operand(&pixels, access::<M>()).range,
+        access::<M>(),
+        &wait_for.into(),
+        |arguments, pointer| submit::<M>(image, &pixels, arguments, pointer, &mut pitches),
+    )?;
+    guard(mapping, image, &pixels, pitches).map(PendingMap::new)
+}
+
+/// Returns the pixels, if they have the size of `T` and the flags allow the map.
+fn checked<T, M: MapMode>(image: &Image, part: ImageRegion) -> Result<Pixels> {
+    let pixels = part.on_device(Image::MAP, image)?;
+    if size_of::<T>() != image.element_size() {
+        let why = format!(
+            "a pixel of {} has {} bytes; elements of {} bytes do not match",
+            image.format(),
+            image.element_size(),
+            size_of::<T>()
+        );
+        return Err(Error::refused(Image::MAP, CL_INVALID_VALUE, why));
+    }
+    check_mode::<M>(Image::MAP, image.flags())?;
+    Ok(pixels)
+}
+
+fn submit<M: MapMode>(
+    image: &Image,
+    pixels: &Pixels,
+    (queue, blocking, count, events): MapArguments,
+    pointer: &mut *mut c_void,
+    [row_pitch, slice_pitch]: &mut [usize; 2],
+) -> std::result::Result<cl_event, i32> {
+    if let Some((buffer, bytes)) = image.in_buffer(pixels) {
+        let raw = buffer.as_raw();
+        let (offset, size) = (bytes.start, bytes.len());
+        *row_pitch = size;
+        // SAFETY: the handles are alive and of one context, the bytes are within the buffer, and the
+        // result goes where a pointer fits.
+        return unsafe {
+            cl::enqueue_map_buffer(
+                queue,
+                raw,
+                blocking,
+                M::FLAGS,
+                offset,
+                size,
+                pointer,
+                count,
+                events,
+            )
+        };
+    }
+    let (origin, region) = (pixels.origin.as_ptr(), pixels.region.as_ptr());
+    // SAFETY: the handles are alive and of one context, the pixels are within the image, and the
+    // results go where they fit.
+    unsafe {
+        cl::enqueue_map_image(
+            queue,
+            image.as_raw(),
+            blocking,
+            M::FLAGS,
+            origin,
+            region,
+            row_pitch,
+            slice_pitch,
+            pointer,
+            count,
+            events,
+        )
+    }
+}
+
+/// Returns the guard of pixels that are mapped with the driver's pitches.
+fn guard<T: Pod, M: MapMode>(
+    mapping: Mapping<Image>,
+    image: &Image,
+    pixels: &Pixels,
+    pitches: [usize; 2],
+) -> Result<ImageMap<T, M>> {
+    let [width, rows, slices] = pixels.region;
+    let [row_pitch, slice_pitch] = checked_pitches(
+        image.image_type(),
+        [width * size_of::<T>(), rows, slices],
+        pitches,
+        size_of::<T>(),
+    )?;
+    let pointer = mapping.pointer()?;
+    let shape = [slices, rows, width];
+    Ok(ImageMap { pointer, shape, row_pitch, slice_pitch, mapping, mode: PhantomData })
+}
+
+/// Returns the distances of rows along y and of slices along z, in bytes, at which no two pixels of `size`
+/// bytes overlap. The region is the bytes of a row, rows and slices.
+fn checked_pitches(
+    image_type: ImageType,
+    [row, rows, slices]: [usize; 3],
+    given: [usize; 2],
+    size: usize,
+) -> Result<[usize; 2]> {
+    let row_pitch = match image_type {
+        // The layers are rows of the map.
+        ImageType::Image1dArray if given[1] != 0 => given[1],
+        _ => given[0],
+    };
+    // A single row or slice needs no distance.
+    let row_pitch = if rows == 1 && row_pitch < row { row } else { row_pitch };
+    let slice = row_pitch.saturating_mul(rows);
+    let slice_pitch = if slices == 1 { slice } else { given[1] };
+    let in_place = row_pitch >= row && slice_pitch >= slice;
+    if in_place && row_pitch.is_multiple_of(size) && slice_pitch.is_multiple_of(size) {
+        return Ok([row_pitch, slice_pitch]);
+    }
+    let why = format!(
+        "the driver has mapped rows {row_pitch} and slices {slice_pitch} bytes apart, where a row \
+         has {row} bytes and a slice {rows} rows of pixels of {size} bytes"
+    );
+    Err(Error::refused(Image::MAP, CL_MAP_FAILURE, why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pitches_keep_pixels_apart() {
+        use ImageType::{Image1d, Image1dArray, Image2d, Image2dArray, Image3d};
+        for (image_type, region, given, expected) in [
+            (Image2d, [8, 3, 1], [12, 0], Some([12, 36])),
+            (Image2d, [8, 3, 1], [12, 99], Some([12, 36])),
+            (Image2d, [8, 3, 1], [4, 0], None),
+            (Image2d, [8, 3, 1], [0, 0], None),
+            (Image2d, [8, 3, 1], [10, 0], None),
+            (Image1d, [8, 1, 1], [0, 0], Some([8, 8])),
+            (Image1dArray, [8, 3, 1], [8, 12], Some([12, 36])),
+            (Image1dArray, [8, 3, 1], [8, 0], Some([8, 24])),
+            (Image2dArray, [8, 3, 2], [12, 40], Some([12, 40])),
+            (Image3d, [8, 3, 2], [12, 32], None),
+            (Image3d, [8, 3, 2], [12, 0], None),
+            (Image3d, [8, 1, 2], [0, 8], Some([8, 8])),
+        ] {
+            let found = checked_pitches(image_type, region, given, 4).ok();
+            assert_eq!(found, expected, "{image_type:?} {region:?} {given:?}");
+        }
+    }
+}

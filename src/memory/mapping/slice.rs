@@ -1,0 +1,190 @@
+//! Elements that the host may use: the common part of maps of buffers and of shared virtual memory.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::slice;
+
+use crate::event::Event;
+use crate::queue::CommandQueue;
+use bytemuck::Pod;
+use cl3::error_codes::CL_INVALID_VALUE;
+use ndarray::{ArrayView, ArrayViewMut, Dimension, ShapeError, StrideShape};
+
+use super::Mapping;
+use super::mode::{MapMode, WritableMapMode};
+use super::pending::sealed::Guard;
+use super::pending::{MapGuard, PendingMap};
+use crate::error::{Error, Result};
+use crate::wait_list::WaitList;
+
+/// Elements of a memory object as a slice of the host's; `&mut` only if `M` writes.
+///
+/// `K` is the kind of memory. The kinds have names of their own: [`BufferMap`](crate::memory::BufferMap)
+/// for buffers, [`SvmMap`](crate::memory::SvmMap) and [`SvmAccess`](crate::memory::SvmAccess) for shared
+/// virtual memory. A drop gives the elements back to the devices; [`unmap`](Self::unmap) also returns an event.
+pub struct SliceMap<K: MapKind, T: Pod, M: MapMode> {
+    pointer: NonNull<T>,
+    /// In elements.
+    len: usize,
+    guard: K::Guard,
+    mode: PhantomData<M>,
+}
+
+// SAFETY: it stands for its elements like a `Box<[T]>`; its guard is Send.
+unsafe impl<K: MapKind, T: Pod + Send, M: MapMode> Send for SliceMap<K, T, M> {}
+// SAFETY: as above; its guard is Sync.
+unsafe impl<K: MapKind, T: Pod + Sync, M: MapMode> Sync for SliceMap<K, T, M> {}
+
+impl<K: MapKind, T: Pod, M: MapMode> SliceMap<K, T, M> {
+    /// Returns the elements of `size` bytes at `pointer`.
+    ///
+    /// # Safety
+    /// `size` is a multiple of an element's. As long as `guard` lives, the elements are there, and no
+    /// other access conflicts with the accesses that `M` allows.
+    #[inline]
+    pub(crate) unsafe fn new(guard: K::Guard, pointer: NonNull<T>, size: usize) -> Self {
+        Self { pointer, len: size / size_of::<T>(), guard, mode: PhantomData }
+    }
+
+    /// Returns the elements as an array of a shape, order or strides of ndarray's: `(2, 3)`,
+    /// `(2, 3).f()`, `(2, 3).strides((8, 1))`.
+    ///
+    /// # Errors
+    /// CL_INVALID_VALUE where the shape does not fit the number of elements.
+    pub fn array<D: Dimension>(
+        &self,
+        shape: impl Into<StrideShape<D>>,
+    ) -> Result<ArrayView<'_, T, D>> {
+        ArrayView::from_shape(shape, self).map_err(|error| misshapen(self.len, error))
+    }
+}
+
+impl<K: MappedKind, T: Pod, M: MapMode> SliceMap<K, T, M> {
+    /// Returns the elements of `size` bytes that have been mapped in mode `M`.
+    #[inline]
+    pub(crate) fn mapped(mapping: Mapping<K::Memory>, size: usize) -> Result<Self> {
+        let pointer = mapping.pointer()?;
+        // SAFETY: the driver keeps them mapped here until the mapping is dropped or unmapped, which
+        // takes the result; until then, it keeps commands and other maps away.
+        Ok(unsafe { Self::new(mapping, pointer, size) })
+    }
+
+    /// Returns the elements of `size` bytes whose map in mode `M` has been enqueued.
+    pub(crate) fn pending(mapping: Mapping<K::Memory>, size: usize) -> Result<PendingMap<Self>> {
+        // They are reached only when the map has been waited for.
+        Self::mapped(mapping, size).map(PendingMap::new)
+    }
+
+    /// Returns the event of the map.
+    pub fn event(&self) -> &Event {
+        self.guard.event()
+    }
+
+    /// Gives the elements back to the device (`clEnqueueUnmapMemObject`, `clEnqueueSVMUnmap`;
+    /// PyOpenCL's `MemoryMap.release` and `SVMMap.release`), on the queue that mapped them. Returns the
+    /// event of the unmap, after whose end the device has them.
+    ///
+    /// # Errors
+    /// CL_INVALID_CONTEXT for an event of another context, and
+    /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST for one that has failed; the elements are then
+    /// given back without waiting. Also the driver's errors; the elements then stay closed for good.
+    /// They also stay closed if an event of `wait_for` fails later on.
+    pub fn unmap<'a>(mut self, wait_for: impl Into<WaitList<'a>>) -> Result<Event> {
+        self.guard.unmap(None, &wait_for.into())
+    }
+
+    /// Gives the elements back to the device as [`unmap`](Self::unmap) does, on another queue of the
+    /// same context.
+    ///
+    /// # Errors
+    /// The errors of [`unmap`](Self::unmap), and CL_INVALID_CONTEXT for a queue of another context.
+    pub fn unmap_on<'a>(
+        mut self,
+        queue: &CommandQueue,
+        wait_for: impl Into<WaitList<'a>>,
+    ) -> Result<Event> {
+        self.guard.unmap(Some(queue), &wait_for.into())
+    }
+}
+
+impl<K: MapKind, T: Pod, M: WritableMapMode> SliceMap<K, T, M> {
+    /// Returns the elements as [`array`](Self::array) does, for writing.
+    ///
+    /// # Errors
+    /// The errors of [`array`](Self::array).
+    pub fn array_mut<D: Dimension>(
+        &mut self,
+        shape: impl Into<StrideShape<D>>,
+    ) -> Result<ArrayViewMut<'_, T, D>> {
+        let len = self.len;
+        ArrayViewMut::from_shape(shape, self).map_err(|error| misshapen(len, error))
+    }
+}
+
+/// A kind of memory whose elements a [`SliceMap`] shows: [`BufferMapKind`](crate::memory::BufferMapKind),
+/// [`SvmMapKind`](crate::memory::SvmMapKind) or [`SvmAccessKind`](crate::memory::SvmAccessKind).
+pub trait MapKind: sealed::Kind {}
+
+/// A kind of memory that a queue maps and unmaps: [`BufferMapKind`](crate::memory::BufferMapKind) or
+/// [`SvmMapKind`](crate::memory::SvmMapKind).
+pub trait MappedKind: MapKind + sealed::MappedKind {}
+
+pub(crate) mod sealed {
+    use super::super::{Mappable, Mapping};
+
+    /// A kind of memory.
+    pub trait Kind {
+        /// Keeps the memory alive, and conflicting accesses away.
+        type Guard: Send + Sync;
+    }
+
+    /// A kind of memory that is mapped.
+    pub trait MappedKind: Kind<Guard = Mapping<Self::Memory>> {
+        /// The memory.
+        type Memory: Mappable;
+    }
+}
+
+fn misshapen(len: usize, error: ShapeError) -> Error {
+    let why = format!("{len} elements do not fit the shape: {error}");
+    Error::refused("ndarray", CL_INVALID_VALUE, why)
+}
+
+impl<K: MappedKind, T: Pod, M: MapMode> MapGuard for SliceMap<K, T, M> {}
+
+impl<K: MappedKind, T: Pod, M: MapMode> Guard for SliceMap<K, T, M> {
+    fn event(&self) -> &Event {
+        self.guard.event()
+    }
+
+    fn wait(&self) -> Result<()> {
+        self.guard.wait()
+    }
+}
+
+impl<K: MapKind, T: Pod, M: MapMode> Deref for SliceMap<K, T, M> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: the guard keeps `len` elements here until it is dropped or unmapped, which takes
+        // `self`; a map has been waited for; the pointer is aligned; any bytes are a `T`; and the
+        // guard keeps commands and maps that write away.
+        unsafe { slice::from_raw_parts(self.pointer.as_ptr(), self.len) }
+    }
+}
+
+impl<K: MapKind, T: Pod, M: WritableMapMode> DerefMut for SliceMap<K, T, M> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as for `deref`; for a mode that writes, the guard keeps away all commands and all
+        // other maps.
+        unsafe { slice::from_raw_parts_mut(self.pointer.as_ptr(), self.len) }
+    }
+}
+
+impl<K: MapKind, T: Pod + fmt::Debug, M: MapMode> fmt::Debug for SliceMap<K, T, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}

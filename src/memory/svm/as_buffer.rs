@@ -1,0 +1,80 @@
+//! Shared virtual memory as a buffer (`clCreateBuffer` with CL_MEM_USE_HOST_PTR).
+
+use std::mem::ManuallyDrop;
+use std::ops::RangeBounds;
+use std::sync::Arc;
+use std::thread;
+
+use cl3::error_codes::CL_INVALID_BUFFER_SIZE;
+use cl3::memory as cl;
+
+use super::memory::{Svm, SvmMemory, bytes};
+use crate::error::{Error, Result, in_call};
+use crate::memory::buffer::Buffer;
+use crate::memory::destructor_callback::keep_until_destroyed;
+use crate::memory::flags::MemFlags;
+use crate::memory::object::{About, MemObject};
+use crate::memory::track::Access;
+
+/// Implements [`SvmPointer::as_buffer`](super::pointer::SvmPointer::as_buffer).
+pub(super) fn as_buffer(
+    svm: &impl Svm,
+    flags: MemFlags,
+    range: impl RangeBounds<usize>,
+) -> Result<Buffer> {
+    const CALL: &str = "clCreateBuffer";
+    let flags = flags.for_host_memory(CALL)?;
+    let range = bytes(CALL, svm, range)?;
+    let (memory, size) = (svm.memory(), range.len());
+    let context = memory.context();
+    if size == 0 {
+        return Err(Error::refused(CALL, CL_INVALID_BUFFER_SIZE, "the buffer would have 0 bytes"));
+    }
+    context.check_size(CALL, size)?;
+    let at = memory.at(range.start);
+    // The driver may copy them to a device at once, whatever the flags; it writes them only in
+    // commands.
+    let read = memory.tracker().access_by_host(CALL, &range, Access::Read)?;
+    // SAFETY: the context is alive, and `size` bytes at `at` are memory that its devices share, which
+    // nobody writes meanwhile; the destructor callback below keeps it for the driver.
+    let raw = unsafe { cl::create_buffer(context.raw(), flags.bits(), size, at) }
+        .map_err(in_call(CALL))?;
+    drop(read);
+    let (about, uses) = (About { flags, size }, Arc::clone(memory.tracker()));
+    // SAFETY: the driver has just made it in this context, with one reference, in memory whose uses
+    // these are, and which the callback keeps alive.
+    let object =
+        unsafe { MemObject::adopt_sharing(raw, Arc::clone(context), about, uses, range.start) }
+            .keeping(Arc::<SvmMemory>::clone(memory));
+    // SAFETY: the object is alive.
+    unsafe { keep_until_destroyed(object.raw(), Kept::new(memory)) }.map_err(|(error, _)| error)?;
+    Ok(Buffer::whole(object))
+}
+
+/// Memory that a driver's buffer needs. It is dropped in whatever thread the driver destroys the
+/// buffer, where nothing may be waited for, as the end of the memory may have to.
+///
+/// Mostly that is within the release of the buffer's last handle, which itself keeps the memory that
+/// long: it then ends in the caller's thread, and nothing of ours is left to run while the process
+/// exits. Only where a command has outlived all handles is this the last that has it, and a thread
+/// of its own waits.
+struct Kept(ManuallyDrop<Arc<SvmMemory>>);
+
+impl Kept {
+    fn new(memory: &Arc<SvmMemory>) -> Self {
+        Self(ManuallyDrop::new(Arc::clone(memory)))
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        // SAFETY: it is taken once, here.
+        let memory = unsafe { ManuallyDrop::take(&mut self.0) };
+        let Some(last) = Arc::into_inner(memory).map(ManuallyDrop::new) else { return };
+        let size = last.size();
+        let freed = thread::Builder::new().spawn(move || drop(ManuallyDrop::into_inner(last)));
+        if let Err(error) = freed {
+            log::error!("{error}: {size} bytes of shared virtual memory are never freed");
+        }
+    }
+}

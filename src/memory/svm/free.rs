@@ -1,0 +1,149 @@
+//! How shared virtual memory is freed on a queue (`clEnqueueSVMFree`).
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use crate::event::Event;
+use crate::queue::CommandQueue;
+use cl3::command_queue as cl;
+use cl3::error_codes::{CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT, CL_INVALID_OPERATION};
+use cl3::types::{cl_command_queue, cl_event, cl_uint};
+
+use super::calls;
+use super::memory::SvmMemory;
+use crate::error::{Error, Result};
+use crate::memory::context::MemContext;
+use crate::queue::{Arguments, NotSubmitted};
+use crate::wait_list::WaitList;
+
+/// The name of the call.
+pub(super) const CALL: &str = "clEnqueueSVMFree";
+
+/// Frees `memory` on `queue`, or on the queue that it is bound to, after `wait_for` and its own commands.
+pub(super) fn enqueue_free(
+    memory: &mut SvmMemory,
+    queue: Option<&CommandQueue>,
+    wait_for: &WaitList<'_>,
+) -> Result<Event> {
+    let queue = match queue {
+        Some(queue) => in_order(CALL, queue, memory.context())?.clone(),
+        None => memory.queue().clone().ok_or_else(|| {
+            let why = "the memory is bound to no queue; pass one";
+            Error::refused(CALL, CL_INVALID_OPERATION, why)
+        })?,
+    };
+    when_unused(&queue, memory, wait_for)
+}
+
+/// Enqueues the free of `memory`, which has no other handle, after the commands on it. If the driver
+/// was called, the memory is given up, even if there is an error.
+pub(super) fn when_unused(
+    queue: &CommandQueue,
+    memory: &mut SvmMemory,
+    wait_for: &WaitList<'_>,
+) -> Result<Event> {
+    let context = Arc::clone(memory.context());
+    let pending = memory.tracker().events_before_free(CALL)?;
+    let mut wait_list = wait_for.prepare(CALL, context.raw())?;
+    pending.iter().for_each(|event| wait_list.push(event));
+    let pointer = NonNull::new(memory.pointer());
+    let submitted = queue.state().submit(CALL, &wait_list, |arguments| match pointer {
+        // SAFETY: the handles are alive and of one context; the memory is of that context, too,
+        // nothing can reach it any more, and the commands on it are in the wait list.
+        Some(pointer) => unsafe { submit(arguments, pointer, context) },
+        // SAFETY: the handles are alive and of one context.
+        None => unsafe {
+            let (queue, count, events) = arguments;
+            cl::enqueue_marker_with_wait_list(queue, count, events)
+        },
+    });
+    let event = match submitted {
+        Ok(event) => Ok(event),
+        Err(NotSubmitted::Rejected(error)) => return Err(error),
+        Err(NotSubmitted::NoEvent(error)) => Err(error),
+    };
+    // At once: nothing else may free it, whatever follows.
+    memory.end();
+    // The caller may not know of these queues, so nothing else may ever flush them.
+    queue.flush()?;
+    pending.iter().try_for_each(|event| event.flush_queue(queue.as_raw()))?;
+    event
+}
+
+/// Memory on its way. The context must not go before it.
+struct Freed {
+    pointer: NonNull<c_void>,
+    context: Arc<MemContext>,
+}
+
+/// Calls the driver to free the memory at `pointer`.
+///
+/// # Safety
+/// It was allocated in `context`, which all handles are of, and is not used any more by then.
+unsafe fn submit(
+    (queue, count, events): Arguments,
+    pointer: NonNull<c_void>,
+    context: Arc<MemContext>,
+) -> std::result::Result<cl_event, i32> {
+    let freed = Box::into_raw(Box::new(Freed { pointer, context }));
+    let pointers = [pointer.as_ptr().cast_const()];
+    // SAFETY: as the caller promises; the function takes what it is given.
+    let asked = unsafe {
+        cl::enqueue_svm_free(queue, 1, pointers.as_ptr(), Some(free), freed.cast(), count, events)
+    };
+    if asked.is_err() {
+        // SAFETY: it comes from above, and the driver has not taken it.
+        drop(unsafe { Box::from_raw(freed) });
+    }
+    asked
+}
+
+/// Called by the driver when it is the command's turn.
+unsafe extern "C" fn free(
+    _: cl_command_queue,
+    _: cl_uint,
+    _: *mut *mut c_void,
+    freed: *mut c_void,
+) {
+    // SAFETY: it comes from `submit`, and the driver calls once.
+    let freed = unsafe { Box::from_raw(freed.cast::<Freed>()) };
+    // SAFETY: the memory is of this context, and what used it has ended.
+    if let Err(code) = unsafe { calls::free(freed.context.raw(), freed.pointer.as_ptr()) } {
+        log::error!("{}", Error::from_call("clSVMFree", code));
+    }
+}
+
+/// Returns `queue` if it is in-order and of `context`.
+pub(super) fn in_order<'a>(
+    call: &'static str,
+    queue: &'a CommandQueue,
+    context: &MemContext,
+) -> Result<&'a CommandQueue> {
+    if queue.context_raw() != context.raw() {
+        let why = "the queue belongs to another context than the memory";
+        return Err(Error::refused(call, CL_INVALID_CONTEXT, why));
+    }
+    if !queue.is_in_order() {
+        let why = "the queue is out-of-order; memory can be freed on in-order queues only";
+        return Err(Error::refused(call, CL_INVALID_COMMAND_QUEUE, why));
+    }
+    Ok(queue)
+}
+
+/// Binds `memory` to `queue`, on which it is freed from now on.
+pub(super) fn bind(memory: &SvmMemory, queue: &CommandQueue) -> Result<()> {
+    let new = in_order(CALL, queue, memory.context())?;
+    let mut bound = memory.queue();
+    if let Some(old) = bound.as_ref().filter(|old| *old != new) {
+        new.order_after(&[old.enqueue_marker([])?])?;
+    }
+    *bound = Some(new.clone());
+    Ok(())
+}
+
+/// Binds `memory` to no queue: it is freed at once from now on.
+pub(super) fn unbind(memory: &SvmMemory) -> Result<()> {
+    let bound = memory.queue().take();
+    bound.map_or(Ok(()), |queue| queue.finish())
+}

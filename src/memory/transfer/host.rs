@@ -1,0 +1,202 @@
+//! Host memory as the source or the target of a copy.
+#![expect(private_bounds, reason = "`transfer` is hidden: it is for this crate alone")]
+
+use std::ptr;
+
+use crate::event::Event;
+use crate::queue::{Arguments, CommandQueue};
+use bytemuck::Pod;
+use cl3::types::cl_event;
+use ndarray::{ArrayBase, ArrayView, ArrayViewMut, Data, DataMut, Dimension};
+
+use super::error::TransferError;
+use super::host_memory::sealed::Stable;
+use super::host_memory::{HostMemory, bytes_of};
+use super::host_ptr::{Place, layout};
+use super::pending::PendingTransfer;
+use crate::error::Result;
+use crate::memory::command::{AccessedRange, enqueue_blocking};
+use crate::wait_list::WaitList;
+
+/// Host memory of plain elements that a command can read.
+///
+/// - Lent, for calls that block and return their event: `&[T]`, `&[T; N]`, `&Vec<T>`, a reference to
+///   any array of ndarray, its views, and the same with `&mut`.
+/// - Given, for calls that do not block and return a [`PendingTransfer`]: `Vec<T>`, `Box<[T]>`,
+///   `Arc<[T]>` and ndarray's `Array`.
+///
+/// Arrays may be in any order, and go in that of memory. With gaps, they have to be rows of even
+/// distance in slices of even distance.
+///
+/// ```
+/// use clmatrix::memory::{Buffer, MemFlags, enqueue_copy};
+/// use ndarray::{Array2, s};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
+/// let plane = Array2::from_shape_fn((3, 4), |(row, column)| (10 * row + column) as u8);
+/// let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 4)?;
+/// enqueue_copy(&queue, &buffer, plane.slice(s![1.., 1..3]), .., [])?;
+/// let mut corner = [0_u8; 4];
+/// enqueue_copy(&queue, &mut corner, &buffer, .., [])?;
+/// assert_eq!(corner, [11, 12, 21, 22]);
+/// # Ok(())
+/// # }
+/// ```
+pub trait HostSource: Sized {
+    /// The result of the copy: [`Result`]`<`[`Event`]`>` of memory that is lent, else
+    /// `Result<`[`PendingTransfer`]`<Self>, `[`TransferError`]`<Option<Self>>>`.
+    type Output;
+
+    /// Enqueues the command that `plan` makes for where the memory is.
+    #[doc(hidden)]
+    fn transfer<C: HostCommand>(
+        self,
+        queue: &CommandQueue,
+        wait_for: &WaitList<'_>,
+        plan: impl FnOnce(Place) -> Result<C>,
+    ) -> Self::Output;
+}
+
+/// Host memory of plain elements that a command can write.
+///
+/// - Lent, for calls that block and return their event: `&mut [T]`, `&mut [T; N]`, `&mut Vec<T>`, a
+///   `&mut` to any array of ndarray, and its views that can be written.
+/// - Given, for calls that do not block and return a [`PendingTransfer`]: `Vec<T>`, `Box<[T]>` and
+///   ndarray's `Array`.
+///
+/// Arrays are as for [`HostSource`]. The bytes between the rows of a view do not change.
+///
+/// ```
+/// use clmatrix::memory::{Buffer, MemFlags, enqueue_copy};
+/// use ndarray::{Array2, arr2, s};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
+/// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u8, 2])?;
+/// let mut plane = Array2::<u8>::zeros((2, 3));
+/// enqueue_copy(&queue, plane.slice_mut(s![.., 1..2]), &buffer, .., [])?;
+/// assert_eq!(plane, arr2(&[[0, 1, 0], [0, 2, 0]]));
+/// # Ok(())
+/// # }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "nothing can be copied to `{Self}`, which cannot be written",
+    note = "host memory is lent as `&mut [T]`, `&mut Vec<T>` or a view that can be written, or given as \
+            `Vec<T>`, `Box<[T]>` or `Array`"
+)]
+pub trait HostTarget: HostSource {}
+
+/// A command that moves bytes between host memory and a device.
+pub(crate) trait HostCommand {
+    /// The driver's function.
+    fn call(&self) -> &'static str;
+
+    /// The bytes on the device.
+    fn operand(&self) -> AccessedRange<'_>;
+
+    /// Calls the driver, with CL_FALSE for blocking.
+    ///
+    /// # Safety
+    /// The handles are alive and of the operand's context. The host memory stays in place until the
+    /// command has ended; no thread changes it until then, and none reads it if the command writes it.
+    unsafe fn issue(&self, arguments: Arguments) -> std::result::Result<cl_event, i32>;
+}
+
+/// A transfer from or to memory at `place`, which is borrowed until this returns.
+fn blocking<C: HostCommand>(
+    queue: &CommandQueue,
+    wait_for: &WaitList<'_>,
+    place: Place,
+    plan: impl FnOnce(Place) -> Result<C>,
+) -> Result<Event> {
+    let command = plan(place)?;
+    enqueue_blocking(command.call(), queue, &[command.operand()], wait_for, |queue| {
+        // SAFETY: the handles are alive and of one context; the memory is borrowed, and
+        // `enqueue_blocking` returns when the command has ended.
+        unsafe { command.issue((queue, 0, ptr::null())) }
+    })
+}
+
+/// Memory that is lent for a call that blocks, and where its bytes are.
+macro_rules! lent {
+    ($([$($generics:tt)*] $memory:ty: |$this:ident| $place:expr;)*) => {
+        $(
+            impl<$($generics)*> HostSource for $memory {
+                type Output = Result<Event>;
+
+                fn transfer<C: HostCommand>(
+                    self,
+                    queue: &CommandQueue,
+                    wait_for: &WaitList<'_>,
+                    plan: impl FnOnce(Place) -> Result<C>,
+                ) -> Result<Event> {
+                    let $this = self;
+                    blocking(queue, wait_for, $place, plan)
+                }
+            }
+        )*
+    };
+}
+
+lent! {
+    [T: Pod] &[T]: |elements| slice(elements);
+    [T: Pod] &Vec<T>: |elements| slice(elements);
+    [T: Pod, const N: usize] &[T; N]: |elements| slice(elements);
+    [T: Pod, S: Data<Elem = T>, D: Dimension] &ArrayBase<S, D>: |array| array_place(array);
+    [T: Pod, D: Dimension] ArrayView<'_, T, D>: |array| array_place(&array);
+
+    [T: Pod] &mut [T]: |elements| slice_mut(elements);
+    [T: Pod] &mut Vec<T>: |elements| slice_mut(elements);
+    [T: Pod, const N: usize] &mut [T; N]: |elements| slice_mut(elements);
+    [T: Pod, S: DataMut<Elem = T>, D: Dimension] &mut ArrayBase<S, D>: |array| array_place_mut(array);
+    [T: Pod, D: Dimension] ArrayViewMut<'_, T, D>:
+        |array| { let mut array = array; array_place_mut(&mut array) };
+}
+
+impl<T: Pod> HostTarget for &mut [T] {}
+impl<T: Pod> HostTarget for &mut Vec<T> {}
+impl<T: Pod, const N: usize> HostTarget for &mut [T; N] {}
+impl<T: Pod, S: DataMut<Elem = T>, D: Dimension> HostTarget for &mut ArrayBase<S, D> {}
+impl<T: Pod, D: Dimension> HostTarget for ArrayViewMut<'_, T, D> {}
+
+fn slice<T: Pod>(elements: &[T]) -> Place {
+    Place::packed(elements.as_ptr().cast(), size_of_val(elements))
+}
+
+fn slice_mut<T: Pod>(elements: &mut [T]) -> Place {
+    let (pointer, size) = bytes_of(elements);
+    Place::packed(pointer, size)
+}
+
+fn array_place<T: Pod, S: Data<Elem = T>, D: Dimension>(array: &ArrayBase<S, D>) -> Place {
+    Place { pointer: array.as_ptr().cast_mut().cast(), layout: layout(array) }
+}
+
+fn array_place_mut<T: Pod, S: DataMut<Elem = T>, D: Dimension>(
+    array: &mut ArrayBase<S, D>,
+) -> Place {
+    // The pointer first: an array that shares its elements makes them its own for it, in another
+    // layout.
+    let pointer = array.as_mut_ptr().cast();
+    Place { pointer, layout: layout(array) }
+}
+
+#[diagnostic::do_not_recommend]
+impl<H: Stable> HostSource for H {
+    type Output = std::result::Result<PendingTransfer<H>, TransferError<Option<H>>>;
+
+    fn transfer<C: HostCommand>(
+        self,
+        queue: &CommandQueue,
+        wait_for: &WaitList<'_>,
+        plan: impl FnOnce(Place) -> Result<C>,
+    ) -> Self::Output {
+        PendingTransfer::enqueue(queue, wait_for, self, plan)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<H: HostMemory> HostTarget for H {}

@@ -1,0 +1,86 @@
+//! Host memory that commands which do not block own.
+
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use ndarray::{Array, Dimension};
+
+use super::host_ptr::layout;
+
+/// Host memory of plain elements that stays where it is while its owner moves: `Vec<T>`, `Box<[T]>`,
+/// and ndarray's `Array` whose elements are one after the other in memory.
+///
+/// Commands that do not block and buffers that use host memory own it as long as the driver may
+/// reach it, and give it back afterwards.
+pub trait HostMemory: sealed::Stable + Send + 'static {}
+
+pub(crate) mod sealed {
+    /// # Safety
+    /// The bytes are initialised, any bytes are valid in their place, and they stay where they are
+    /// as long as the owner is not touched. They may be written if the owner is a
+    /// [`HostMemory`](super::HostMemory).
+    pub unsafe trait Stable {
+        /// Where the bytes are, and how many; `None` where they are not one after the other.
+        fn bytes(&mut self) -> Option<(*mut u8, usize)>;
+    }
+}
+
+/// Where elements are, in bytes.
+pub(super) fn bytes_of<T: Pod>(elements: &mut [T]) -> (*mut u8, usize) {
+    (elements.as_mut_ptr().cast(), size_of_val(elements))
+}
+
+impl<T: Pod + Send> HostMemory for Vec<T> {}
+
+// SAFETY: plain elements on the heap.
+unsafe impl<T: Pod> sealed::Stable for Vec<T> {
+    fn bytes(&mut self) -> Option<(*mut u8, usize)> {
+        Some(bytes_of(self))
+    }
+}
+
+impl<T: Pod + Send> HostMemory for Box<[T]> {}
+
+// SAFETY: plain elements on the heap.
+unsafe impl<T: Pod> sealed::Stable for Box<[T]> {
+    fn bytes(&mut self) -> Option<(*mut u8, usize)> {
+        Some(bytes_of(self))
+    }
+}
+
+impl<T: Pod + Send, D: Dimension + 'static> HostMemory for Array<T, D> {}
+
+// SAFETY: plain elements on the heap.
+unsafe impl<T: Pod, D: Dimension> sealed::Stable for Array<T, D> {
+    fn bytes(&mut self) -> Option<(*mut u8, usize)> {
+        let pointer = self.as_mut_ptr().cast();
+        Some((pointer, layout(self)?.packed()?))
+    }
+}
+
+// SAFETY: plain elements on the heap. It is no `HostMemory`: others may read it.
+unsafe impl<T: Pod + Send + Sync> sealed::Stable for Arc<[T]> {
+    fn bytes(&mut self) -> Option<(*mut u8, usize)> {
+        Some((self.as_ptr().cast_mut().cast(), size_of_val(&**self)))
+    }
+}
+
+/// Host memory that the driver may use: it is dropped only by who says that it does not any more, so
+/// that it outlives whatever unwinds. On the heap, so that moving this moves no owner of it.
+pub(crate) struct InUse<H>(ManuallyDrop<Box<H>>);
+
+impl<H> InUse<H> {
+    pub(crate) fn new(memory: H) -> Self {
+        Self(ManuallyDrop::new(Box::new(memory)))
+    }
+
+    pub(crate) fn as_mut(&mut self) -> &mut H {
+        &mut self.0
+    }
+
+    /// The driver does not use it, or not any more.
+    pub(crate) fn end(self) -> Box<H> {
+        ManuallyDrop::into_inner(self.0)
+    }
+}

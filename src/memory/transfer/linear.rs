@@ -1,0 +1,86 @@
+//! Bytes in one piece, of a buffer or of shared virtual memory.
+
+use std::ops::RangeFull;
+
+use cl3::error_codes::CL_INVALID_VALUE;
+
+use crate::error::{Error, Result};
+use crate::memory::track::Access;
+
+/// Bytes in one piece: the offset on either side, and the number of bytes.
+///
+/// Offsets are those of device memory: of host memory, give the part that is meant. A byte count
+/// takes the beginning of host memory, which must have no gaps then.
+///
+/// [`default`](Self::default) is as many bytes as there are, at the start of either side.
+///
+/// ```
+/// use clmatrix::memory::{Buffer, Linear, MemFlags, enqueue_copy};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
+/// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, b"copy that")?;
+/// enqueue_copy(&queue, &buffer, b"this", Linear::default().dst_offset(5), [])?;
+/// let mut text = [0; 9];
+/// enqueue_copy(&queue, &mut text, &buffer, .., [])?;
+/// assert_eq!(&text, b"copy this");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct Linear {
+    pub(crate) src_offset: usize,
+    pub(crate) dst_offset: usize,
+    pub(crate) byte_count: Option<usize>,
+}
+
+impl Linear {
+    /// The first byte of the source.
+    pub fn src_offset(mut self, bytes: usize) -> Self {
+        self.src_offset = bytes;
+        self
+    }
+
+    /// The first byte of the destination.
+    pub fn dst_offset(mut self, bytes: usize) -> Self {
+        self.dst_offset = bytes;
+        self
+    }
+
+    /// The number of bytes. Without it, of a buffer, as many as the host memory has; of two buffers, or
+    /// of shared virtual memory and anything, as many as both have from their offsets on.
+    pub fn byte_count(mut self, bytes: usize) -> Self {
+        self.byte_count = Some(bytes);
+        self
+    }
+
+    /// Returns the offset in device memory of a command that does `access` to it. The other side is host
+    /// memory, for which an offset is refused.
+    pub(crate) fn device_offset(self, call: &'static str, access: Access) -> Result<usize> {
+        let (device, host) = match access {
+            Access::Read => (self.src_offset, self.dst_offset),
+            Access::Write => (self.dst_offset, self.src_offset),
+        };
+        if host == 0 {
+            return Ok(device);
+        }
+        let why = "an offset is one of device memory; of host memory, give the part that is meant";
+        Err(Error::refused(call, CL_INVALID_VALUE, why))
+    }
+
+    /// Returns the number of bytes to copy between device memories of these sizes.
+    pub(crate) fn size_between(self, src: usize, dst: usize) -> usize {
+        let left = |size: usize, offset| size.saturating_sub(offset);
+        self.byte_count
+            .unwrap_or_else(|| left(src, self.src_offset).min(left(dst, self.dst_offset)))
+    }
+}
+
+/// As many bytes as there are.
+impl From<RangeFull> for Linear {
+    fn from(_: RangeFull) -> Self {
+        Self::default()
+    }
+}

@@ -1,0 +1,183 @@
+//! Transfers that do not block: they own their host memory until they have ended.
+
+use std::fmt;
+
+use super::error::TransferError;
+use super::host::HostCommand;
+use super::host_memory::InUse;
+use super::host_memory::sealed::Stable;
+use super::host_ptr::Place;
+use crate::error::Result;
+use crate::event::Event;
+use crate::memory::command::{check_not_failed, enqueue};
+use crate::queue::CommandQueue;
+use crate::wait_list::WaitList;
+
+/// A transfer that is under way, with the host memory that it reads or writes (PyOpenCL's
+/// `is_blocking=False` and `NannyEvent`).
+///
+/// [`wait`](Self::wait) gives the memory back. Dropped, it waits, too: a command behind an event that
+/// never ends makes that wait forever. Forgotten, the memory is never freed.
+///
+/// ```
+/// use clmatrix::memory::{Buffer, MemFlags, enqueue_copy};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// # let context = clmatrix::create_some_context()?;
+/// # let queue = clmatrix::CommandQueue::new(&context)?;
+/// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u32, 2, 3])?;
+/// let transfer = enqueue_copy(&queue, vec![0_u32; 3], &buffer, .., [])?;
+/// // ... something else meanwhile ...
+/// assert_eq!(transfer.wait()?, [1, 2, 3]);
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "dropped, it waits"]
+pub struct PendingTransfer<H> {
+    /// `None` once given back.
+    memory: Option<InUse<H>>,
+    call: &'static str,
+    event: Event,
+}
+
+impl<H: Stable> PendingTransfer<H> {
+    /// Enqueues the command that `plan` makes for where `memory` is.
+    pub(crate) fn enqueue<C: HostCommand>(
+        queue: &CommandQueue,
+        wait_for: &WaitList<'_>,
+        memory: H,
+        plan: impl FnOnce(Place) -> Result<C>,
+    ) -> std::result::Result<Self, TransferError<Option<H>>> {
+        let mut memory = InUse::new(memory);
+        let mut is_taken = false;
+        match Self::issue(queue, wait_for, memory.as_mut(), plan, &mut is_taken) {
+            Ok((call, event)) => Ok(Self { memory: Some(memory), call, event }),
+            // The end of the command is unknown.
+            Err(error) if is_taken => Err(TransferError::new(error, None)),
+            Err(error) => Err(TransferError::new(error, Some(*memory.end()))),
+        }
+    }
+
+    /// `is_taken` says afterwards whether the driver has the command.
+    fn issue<C: HostCommand>(
+        queue: &CommandQueue,
+        wait_for: &WaitList<'_>,
+        memory: &mut H,
+        plan: impl FnOnce(Place) -> Result<C>,
+        is_taken: &mut bool,
+    ) -> Result<(&'static str, Event)> {
+        let command = plan(Place::of(memory))?;
+        let operands = [command.operand()];
+        let issue = |(queue, count, events)| {
+            // SAFETY: the handles are alive and of one context; the memory stays where it is and is
+            // not touched until the command has ended, or for good.
+            let event = unsafe { command.issue((queue, count, events)) };
+            *is_taken = event.is_ok();
+            event
+        };
+        let event = enqueue(command.call(), queue, &operands, wait_for, issue)?;
+        Ok((command.call(), event))
+    }
+}
+
+impl<H> PendingTransfer<H> {
+    /// The transfer's event, for wait lists and profiling.
+    pub fn event(&self) -> &Event {
+        &self.event
+    }
+
+    /// Waits until the transfer has ended, and gives the host memory back.
+    ///
+    /// # Errors
+    /// With the memory: CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where the transfer failed, or
+    /// something that it had to wait for. Without: the driver's errors where it cannot tell
+    /// whether it still uses the memory, which is never freed then.
+    pub fn wait(mut self) -> std::result::Result<H, TransferError<Option<H>>> {
+        match self.memory.take() {
+            Some(memory) => self.end(memory),
+            None => unreachable!("only this and drop take it"),
+        }
+    }
+
+    fn end(&self, memory: InUse<H>) -> std::result::Result<H, TransferError<Option<H>>> {
+        if let Err(error) = self.event.wait_until_ended() {
+            return Err(TransferError::new(error, None));
+        }
+        let memory = *memory.end();
+        match check_not_failed(self.call, &self.event) {
+            Ok(()) => Ok(memory),
+            Err(error) => Err(TransferError::new(error, Some(memory))),
+        }
+    }
+}
+
+impl<H> Drop for PendingTransfer<H> {
+    fn drop(&mut self) {
+        if let Some(memory) = self.memory.take()
+            && let Err(returned) = self.end(memory)
+        {
+            log::error!("{}", returned.error);
+        }
+    }
+}
+
+impl<'a, H> From<&'a PendingTransfer<H>> for WaitList<'a> {
+    fn from(transfer: &'a PendingTransfer<H>) -> Self {
+        transfer.event().into()
+    }
+}
+
+impl<H> fmt::Debug for PendingTransfer<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PendingTransfer").field("event", self.event()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Arc;
+
+    use cl3::types::cl_event;
+
+    use super::{HostCommand, PendingTransfer};
+    use crate::memory::buffer::Buffer;
+    use crate::memory::command::AccessedRange;
+    use crate::memory::flags::MemFlags;
+    use crate::memory::track::Access;
+    use crate::queue::Arguments;
+    use crate::wait_list::WaitList;
+
+    /// A command after which something panics that noted it, such as a logger.
+    struct Panicking<'a>(&'a Buffer);
+
+    impl HostCommand for Panicking<'_> {
+        fn call(&self) -> &'static str {
+            "clEnqueueWriteBuffer"
+        }
+
+        fn operand(&self) -> AccessedRange<'_> {
+            self.0.operand(&(0..16), Access::Write)
+        }
+
+        unsafe fn issue(&self, _: Arguments) -> Result<cl_event, i32> {
+            panic!("the driver has it");
+        }
+    }
+
+    #[test]
+    fn what_unwinds_leaves_the_memory_to_the_driver() -> crate::Result<()> {
+        let context = crate::create_some_context()?;
+        let queue = crate::CommandQueue::new(&context)?;
+        let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 16)?;
+        let memory: Arc<[u32]> = Arc::new([7; 4]);
+        let given = Arc::clone(&memory);
+        let enqueue = || {
+            let plan = |_| Ok(Panicking(&buffer));
+            PendingTransfer::enqueue(&queue, &WaitList::default(), given, plan).is_ok()
+        };
+        assert!(catch_unwind(AssertUnwindSafe(enqueue)).is_err());
+        assert_eq!(Arc::strong_count(&memory), 2, "it was dropped");
+        Ok(())
+    }
+}
