@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod curve;
+pub mod markdown;
 mod side_by_side;
 pub mod svg;
 pub mod terminal;

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use unicode_width::UnicodeWidthStr;
 
+use super::markdown::{escaped, verbatim};
+
 /// A table of which the first row holds the columns' names.
 pub struct TextTable {
     rows: Vec<Vec<String>>,
@@ -51,21 +53,17 @@ impl TextTable {
     /// For documents.
     pub fn markdown(&self) -> String {
         let line = |row: &[String]| {
-            let cells: Vec<_> = row.iter().map(|cell| markdown_cell(cell)).collect();
+            let cells: Vec<_> = row.iter().map(|cell| verbatim(cell)).collect();
             format!("| {} |\n", cells.join(" | "))
         };
         let mut text = line(&self.rows[0]);
         text += &format!("|{}\n", "---|".repeat(self.rows[0].len()));
         text.extend(self.rows[1..].iter().map(|row| line(row)));
         for (position, note) in self.notes.iter().enumerate() {
-            let _ = write!(text, "\n[{}] {}\n", position + 1, note.replace('\n', " "));
+            let _ = write!(text, "\n[{}] {}\n", position + 1, escaped(note));
         }
         text
     }
-}
-
-fn markdown_cell(text: &str) -> String {
-    text.replace('|', "\\|").replace('\n', " ")
 }
 
 /// Columns as wide as their widest cell; the last one is left as it is.
@@ -120,7 +118,7 @@ mod tests {
         let expected = "| NAME | ANSWER |\n\
                         |---|---|\n\
                         | banks | 16 [1] |\n\
-                        | time \\| µs | [2] |\n\
+                        | time &#124; µs | [2] |\n\
                         | items | 32 [1] |\n\
                         \n[1] a guess\n\
                         \n[2] it failed\n";

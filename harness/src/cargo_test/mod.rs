@@ -26,7 +26,7 @@ use crate::config::DEFAULT_PROFILE;
 use crate::log::events::TestResult;
 use crate::log::run_header::RunCommand;
 use crate::log::store::Place;
-use crate::report;
+use crate::report::{self, github};
 use crate::run::execution::{Execution, Finished};
 use crate::run::plan::Plan;
 use crate::setup::{Options, Setup};
@@ -154,6 +154,10 @@ fn run_plan(
     }
     let leave_something = |result: &&TestResult| !result.left_behind.is_empty();
     let Finished { log, shown: conclusion, trouble } = finished;
+    if let Some(log) = log.as_ref().filter(|_| !under_nextest()) {
+        // Annotations would not be of libtest's format.
+        github::report(log, false)?;
+    }
     let results = log.map_or_else(Vec::new, |log| log.results);
     let differing = report::differing_in_reused_context(&results);
     if differing > 0 {

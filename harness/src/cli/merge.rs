@@ -14,7 +14,8 @@ use crate::log::store::{self, Place};
 use crate::merge::Merge;
 use crate::merge::hosts::listed_hosts;
 use crate::merge::input::Input;
-use crate::report::matrix::ShownOutput;
+use crate::report::github;
+use crate::report::matrix::{Layout, ShownOutput, matrix};
 use crate::target::Target;
 use crate::terminal::{AnyError, status_line};
 
@@ -53,7 +54,9 @@ pub fn merge(target: Target, arguments: &MergeArguments) -> Result<ExitCode, Any
     let run = place.run_folder();
     let log = write(&merge, &place).map_err(|error| format!("{}: {error}", folder.display()))?;
     status_line(&format!("merged run: {}", run.display()));
-    report::show(&log, &folder, Some(&run), ShownOutput::FewUnexpected, false)?;
+    let layout = Layout::of_terminal(Some(&run), ShownOutput::FewUnexpected, false, false);
+    report::show(&matrix(&log, layout), &log, &folder, Some(&run))?;
+    github::report(&log, true)?;
     Ok(ExitCode::from(log.exit_status()))
 }
 

@@ -3,13 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::ReportPlace;
+use crate::compare::difference::Difference;
+use crate::compare::side::Side;
 use crate::log::read::RunLog;
 use crate::log::store;
 use crate::report;
 use crate::report::matrix::{Layout, ShownOutput};
+use crate::report::page::Format;
+use crate::report::summary::{self, summary};
 use crate::target::Target;
 use crate::terminal::{AnyError, all_of, print, status_line};
 
@@ -18,6 +22,8 @@ Examples:
   clmatrix report                           the last run in the report folder
   clmatrix report 19a1                      the run whose id begins so
   clmatrix report ci/events.jsonl --all     all unexpected results of a log from elsewhere
+  clmatrix report --format markdown --baseline 19a1
+                                            a summary with the results that differ from those of 19a1
   ssh host cat events.jsonl | clmatrix report -";
 
 #[derive(Args)]
@@ -34,9 +40,25 @@ pub struct ReportArguments {
     /// at most ten].
     #[arg(long)]
     show_output: bool,
+    /// Print the matrix, or the summary in Markdown, of at most 900 KiB.
+    #[arg(long, value_enum, default_value_t = ReportFormat::Matrix)]
+    format: ReportFormat,
+    /// With `--format markdown`, also print the results that differ from those of this run: a folder, a log
+    /// file, an id or its beginning.
+    #[arg(long, value_name = "RUN")]
+    baseline: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ReportFormat {
+    Matrix,
+    Markdown,
 }
 
 pub fn report(target: Target, arguments: &ReportArguments) -> Result<ExitCode, AnyError> {
+    if arguments.baseline.is_some() && arguments.format == ReportFormat::Matrix {
+        return Err("--baseline needs --format markdown".into());
+    }
     let reports = arguments.place.folder(target)?;
     let (log, folder) = arguments.read(&reports)?;
     if log.unknown_events + log.unknown_fields > 0 {
@@ -46,26 +68,24 @@ pub fn report(target: Target, arguments: &ReportArguments) -> Result<ExitCode, A
             report::counted(log.unknown_fields as usize, "unknown field"),
         ));
     }
-    let output = if arguments.show_output { ShownOutput::All } else { ShownOutput::FewUnexpected };
-    show(&log, &reports, folder.as_deref(), output, arguments.all)?;
+    let text = arguments.text(&log, &reports, folder.as_deref())?;
+    show(&text, &log, &reports, folder.as_deref())?;
     Ok(ExitCode::from(log.exit_status()))
 }
 
-/// Prints the matrix, and writes the JUnit files to the folder of the run, if there is one.
+/// Prints a text, and writes the JUnit files and the summary to the folder of the run, if there is one.
 pub(super) fn show(
+    text: &str,
     log: &RunLog,
     reports: &Path,
     folder: Option<&Path>,
-    output: ShownOutput,
-    all: bool,
 ) -> Result<(), AnyError> {
-    let layout = Layout::of_terminal(folder, output, false, all);
-    let printed = print(&report::matrix::matrix(log, layout));
+    let printed = print(text);
     let written = folder.map_or(Ok(()), |folder| write_files(log, reports, folder));
     all_of([printed, written].into_iter().filter_map(Result::err).collect())
 }
 
-/// Writes the JUnit files to the folder of the run, and shows them in the report folder.
+/// Writes the JUnit files and the summary to the folder of the run, and shows them in the report folder.
 fn write_files(log: &RunLog, reports: &Path, folder: &Path) -> Result<(), AnyError> {
     let written = report::write_all(log, folder);
     let written = written.and(store::publish(reports, folder));
@@ -73,6 +93,21 @@ fn write_files(log: &RunLog, reports: &Path, folder: &Path) -> Result<(), AnyErr
 }
 
 impl ReportArguments {
+    /// Returns the matrix or the summary.
+    fn text(
+        &self,
+        log: &RunLog,
+        reports: &Path,
+        folder: Option<&Path>,
+    ) -> Result<String, AnyError> {
+        if self.format == ReportFormat::Markdown {
+            let news = self.baseline.as_ref().map(|run| news(log, reports, run)).transpose()?;
+            return Ok(summary(log, news.as_deref(), summary::MOST_BYTES));
+        }
+        let output = if self.show_output { ShownOutput::All } else { ShownOutput::FewUnexpected };
+        Ok(report::matrix::matrix(log, Layout::of_terminal(folder, output, false, self.all)))
+    }
+
     /// Reads the log. Returns it with the folder for its JUnit files, if these are to be written.
     fn read(&self, reports: &Path) -> Result<(RunLog, Option<PathBuf>), AnyError> {
         if self.run == "-" {
@@ -91,4 +126,16 @@ impl ReportArguments {
         }
         Ok((log, Some(folder.to_owned())))
     }
+}
+
+/// Returns the results that differ from those of an earlier run, in Markdown.
+fn news(log: &RunLog, reports: &Path, baseline: &str) -> Result<String, AnyError> {
+    let baseline = RunLog::read(&store::find(reports, baseline)?)?;
+    let side = |log: &RunLog| {
+        let mut side = Side::default();
+        side.add(log);
+        side
+    };
+    let difference = Difference::new(&side(&baseline), &side(log), None)?;
+    Ok(Format::Markdown.text(&difference, difference.news().into_iter())?)
 }

@@ -21,7 +21,7 @@ use crate::log::run_header::{RunCommand, RunHeader};
 use crate::log::store::{self, Place};
 use crate::log::unfinished::Unfinished;
 use crate::report::matrix::{Layout, ShownOutput};
-use crate::report::{self, shell_quoted};
+use crate::report::{self, github, shell_quoted};
 use crate::run::characterize::Characterize;
 use crate::run::execution::{Execution, Finished, ResumedRun};
 use crate::run::plan::Plan;
@@ -83,7 +83,7 @@ pub struct RunArguments {
     sharding: ShardArguments,
     #[command(flatten)]
     common: Common,
-    /// Write events.jsonl and junit/DEVICE.xml to the folder `runs/RUN_ID` in this folder; a run
+    /// Write events.jsonl, junit/DEVICE.xml and summary.md to the folder `runs/RUN_ID` in this folder; a run
     /// without a FILTER also shows them in this folder itself
     /// [default: CLMATRIX_REPORT_DIR, else the profile's, else target/clmatrix].
     #[arg(long, value_name = "DIR")]
@@ -305,6 +305,7 @@ fn execute(
     if arguments.format == RunFormat::Matrix {
         arguments.print_matrix(&log, &folder)?;
     }
+    github::report(&log, arguments.format == RunFormat::Matrix)?;
     if let Some(trouble) = trouble {
         return Err(trouble);
     }

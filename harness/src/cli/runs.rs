@@ -48,6 +48,6 @@ fn row(run: &Path) -> Vec<String> {
         state.to_owned(),
         report::human(log.duration),
         devices.collect::<Vec<_>>().join(","),
-        report::matrix::counts(&log),
+        report::counts(&log),
     ]
 }

@@ -34,11 +34,7 @@ impl Difference {
     pub(crate) fn pages(&self, all: bool) -> Vec<Page> {
         let most = if all { usize::MAX } else { ROWS };
         let mut pages = vec![self.head()];
-        for (kind, changes) in &self.changes {
-            if !changes.is_empty() {
-                pages.push(changes_page(kind.title(), changes, most));
-            }
-        }
+        pages.extend(self.changes_pages(most));
         for (device, speeds) in &self.speeds {
             for (word, changes) in [("Slower", &speeds.slower), ("Faster", &speeds.faster)] {
                 if !changes.is_empty() {
@@ -49,6 +45,22 @@ impl Difference {
         pages.extend(self.rule_page());
         pages.extend(self.sums_page());
         pages
+    }
+
+    /// Returns the results that differ as tables, each cut.
+    pub(crate) fn news(&self) -> Vec<Page> {
+        let mut notes = Vec::new();
+        if self.changes.values().all(Vec::is_empty) {
+            notes.push("No result differs.".to_owned());
+        }
+        let titles = self.a.iter().map(|run| format!("Compared with {run}")).collect();
+        let head = Page { titles, notes, ..Page::default() };
+        [head].into_iter().chain(self.changes_pages(ROWS)).collect()
+    }
+
+    fn changes_pages(&self, most: usize) -> impl Iterator<Item = Page> {
+        let changes = self.changes.iter().filter(|(_, changes)| !changes.is_empty());
+        changes.map(move |(kind, changes)| changes_page(kind.title(), changes, most))
     }
 
     fn head(&self) -> Page {

@@ -75,7 +75,7 @@ impl HostRun {
             devices: log.header.devices.len(),
             absent: log.absent.clone(),
             lost: log.lost.iter().map(|lost| lost.device.clone()).collect(),
-            results: report::matrix::counts(log),
+            results: report::counts(log),
             duration: log.duration,
             facts,
             models: models(log),

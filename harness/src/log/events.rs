@@ -477,6 +477,11 @@ impl TestResult {
         self.tolerated || self.verdict.is_as_expected()
     }
 
+    /// Returns whether the test ran, and the run fails with this result.
+    pub fn is_unexpected(&self) -> bool {
+        self.verdict != Verdict::NotRun && !self.is_as_expected()
+    }
+
     /// Returns whether this is an unexpected result in a context that another test had before.
     pub fn is_of_reused_context(&self) -> bool {
         self.reused_context == Some(self.verdict)

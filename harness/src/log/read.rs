@@ -245,11 +245,9 @@ impl RunLog {
     }
 
     fn status_of(&self, results: &[TestResult], interrupted: bool) -> u8 {
-        let is_unexpected =
-            |result: &TestResult| result.verdict != Verdict::NotRun && !result.is_as_expected();
         if !self.absent.is_empty()
             || !self.failed_drivers.is_empty() && self.strict_drivers
-            || results.iter().any(is_unexpected)
+            || results.iter().any(TestResult::is_unexpected)
         {
             UNEXPECTED
         } else if interrupted

@@ -13,6 +13,9 @@ use crate::config::Sync;
 /// The name of the event log in its folder.
 pub(crate) const LOG: &str = "events.jsonl";
 
+/// The name of the summary beside the log.
+pub(crate) const SUMMARY: &str = "summary.md";
+
 /// The reason why the lock of REPORT_DIR is held.
 const OTHER_FULL_RUN: &str = "another run of all tests writes there";
 
@@ -96,8 +99,8 @@ impl Place {
         Ok((RunFolder { path: path.to_owned(), _full: full, _lock: lock }, log))
     }
 
-    /// Makes `REPORT_DIR/events.jsonl` a link to this run's log, and removes the JUnit files of an
-    /// earlier run.
+    /// Makes `REPORT_DIR/events.jsonl` a link to this run's log, and removes the JUnit files and the summary
+    /// of an earlier run.
     fn link(&self) -> io::Result<()> {
         let link = self.folder.join(LOG);
         if link.is_file() && !link.is_symlink() && !is_a_log(&link)? {
@@ -109,20 +112,23 @@ impl Place {
         let temporary = self.run_folder().join("link");
         symlink(Path::new("runs").join(&self.run_id).join(LOG), &temporary)?;
         remove_reports(&self.folder.join("junit"), "xml")?;
+        remove_if_there(&self.folder.join(SUMMARY))?;
         // The last step: after an error the link shows the earlier run, and keeps it.
         fs::rename(&temporary, &link)
     }
 }
 
-/// Shows the JUnit files of a run in `REPORT_DIR/junit`, each put in place by a rename, if the link of
-/// REPORT_DIR shows the run. Returns the first error, after it has tried all files.
+/// Shows the JUnit files of a run in `REPORT_DIR/junit`, and its summary in REPORT_DIR, each put in place by a
+/// rename, if the link of REPORT_DIR shows the run. Returns the first error, after it has tried all files.
 pub(crate) fn publish(folder: &Path, run: &Path) -> io::Result<()> {
     if !is_shown(folder, run) {
         return Ok(());
     }
     let shown = folder.join("junit");
     fs::create_dir_all(&shown)?;
-    let mut published = Ok(());
+    let summary = fs::read(run.join(SUMMARY));
+    let mut published =
+        summary.and_then(|summary| replace_file(&folder.join(SUMMARY), &summary));
     for entry in fs::read_dir(run.join("junit"))? {
         let entry = entry?;
         let replace = |content: Vec<u8>| replace_file(&shown.join(entry.file_name()), &content);
@@ -263,6 +269,13 @@ fn is_a_log(file: &Path) -> io::Result<bool> {
         || serde_json::from_str::<RunHeader>(&first_line).is_ok()
         // An earlier run was killed while it wrote this line.
         || !first_line.ends_with('\n') && first_line.starts_with("{\"event\":\"run\""))
+}
+
+fn remove_if_there(file: &Path) -> io::Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Removes the files in `folder` that have this extension.

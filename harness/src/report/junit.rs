@@ -16,10 +16,11 @@ use junit_report::{OffsetDateTime, Report, TestCase, TestSuite};
 use quick_xml::events::{BytesCData, BytesDecl, BytesEnd, BytesStart, Event};
 use quick_xml::{Reader, Writer};
 
+use super::explanation::{explanation, standard_error};
 use super::text::{clean, one_line};
-use super::{SUSPECT, headline, outcome_line, rerun};
+use super::{headline, outcome_line, rerun};
 use crate::devices::run_device::RunDevice;
-use crate::log::events::{DeviceLost, TestResult, left_behind_text};
+use crate::log::events::{DeviceLost, TestResult};
 use crate::log::read::RunLog;
 use crate::verdict::Verdict;
 
@@ -191,22 +192,6 @@ fn case(log: &RunLog, result: &TestResult, class: &str) -> TestCase {
     case
 }
 
-/// The test's standard error, followed by what it left behind, by its end in a reused context, and by the
-/// stacks of its worker: JUnit has no place for notes on a test that passed.
-fn standard_error(result: &TestResult) -> String {
-    let in_reused_context = result.differing_in_reused_context().and_then(|_| result.attempts());
-    let notes = [
-        Some(left_behind_text(&result.left_behind)),
-        in_reused_context,
-        result.stacks.as_ref().map(ToString::to_string),
-    ];
-    let notes: Vec<_> = notes.into_iter().flatten().filter(|note| !note.is_empty()).collect();
-    match (result.stderr.as_str(), notes.join("\n").as_str()) {
-        (text, "") | ("", text) => text.to_owned(),
-        (stderr, notes) => format!("{}\n{notes}", stderr.trim_end()),
-    }
-}
-
 /// The elements of earlier attempts, by the position of their test case in the file.
 type Attempts = BTreeMap<usize, Vec<u8>>;
 
@@ -281,25 +266,17 @@ fn verdict(log: &RunLog, result: &TestResult) -> junit_report::TestResult {
         | Verdict::Flaky
         | Verdict::OrderDependent
         | Verdict::Unknown => {
-            Junit::Failure { type_, message: message(), cause: Some(explanation(log, result)) }
+            Junit::Failure { type_, message: message(), cause: Some(cause(log, result)) }
         }
         Verdict::Crash | Verdict::Timeout | Verdict::NotRun => {
-            Junit::Error { type_, message: message(), cause: Some(explanation(log, result)) }
+            Junit::Error { type_, message: message(), cause: Some(cause(log, result)) }
         }
     }
 }
 
 /// The whole message with its place, the expectation, and the command that runs the test again.
-fn explanation(log: &RunLog, result: &TestResult) -> String {
-    let outcome = result.decisive().outcome.to_string();
-    let mut text = result.attempts().map_or(outcome.clone(), |found| format!("{found}\n{outcome}"));
-    if let Some(expected) = result.expected() {
-        text += &format!("\n{expected}");
-    }
-    if log.is_suspect(result) {
-        text += &format!("\n{SUSPECT}");
-    }
-    cdata(&format!("{text}\nrerun: {}", rerun(log, result)))
+fn cause(log: &RunLog, result: &TestResult) -> String {
+    cdata(&format!("{}\nrerun: {}", explanation(log, result), rerun(log, result)))
 }
 
 /// Splits each `]]>` of a text over two sections: `junit-report` puts the text between `<![CDATA[` and

@@ -9,35 +9,20 @@ use std::time::{Duration, SystemTime};
 use anstream::AutoStream;
 use indexmap::{IndexMap, IndexSet};
 
+use super::conclusion::Conclusion;
 use super::excerpt;
+use super::not_run::NotRun;
 use super::table::{self, Color, Column, Group, MIN_WIDTH, cut, wrap};
+use super::tally::{KINDS, Tally};
 use super::text::{clean, first_line, one_line};
 use super::{
-    SUSPECT, by_device, counted, differing_in_reused_context, human, junit_path, outcome_line,
-    rerun, rounds, shell_quoted, without_message,
+    SUSPECT, by_device, counted, human, junit_path, outcome_line, place, rerun, shell_quoted,
+    without_message,
 };
 use crate::devices::failure::FailedDriver;
 use crate::log::events::{DeviceLost, TestResult, left_behind_text};
 use crate::log::read::RunLog;
-use crate::target::NOT_ALL_RUN;
 use crate::verdict::{Location, Outcome, Verdict};
-
-/// The columns of a device and the counts of the summary, in this order. Capitals are for verdicts
-/// that can make a run fail.
-const KINDS: [Kind; 12] = [
-    Kind::new(Verdict::Pass, "ok", "passed", Some(Color::Green)),
-    Kind::new(Verdict::Fail, "FAIL", "failed", Some(Color::Red)),
-    Kind::new(Verdict::Crash, "CRASH", "crashed", Some(Color::Red)),
-    Kind::new(Verdict::Timeout, "TIMEOUT", "timed out", Some(Color::Red)),
-    Kind::new(Verdict::UnexpectedPass, "XPASS", "unexpectedly passed", Some(Color::Red)),
-    Kind::new(Verdict::Flaky, "FLAKY", "flaky", Some(Color::Yellow)),
-    Kind::new(Verdict::OrderDependent, "ORDER", "order-dependent", Some(Color::Red)),
-    Kind::new(Verdict::Unknown, "UNKNOWN", "unknown", Some(Color::Red)),
-    Kind::new(Verdict::NotRun, "NOT-RUN", "not run", Some(Color::Red)),
-    Kind::new(Verdict::ExpectedFail, "xfail", "failed as expected", Some(Color::Yellow)),
-    Kind::new(Verdict::Skip, "skip", "skipped", None),
-    Kind::new(Verdict::Ignored, "ignored", "ignored", None),
-];
 
 /// The headings that do not explain themselves.
 const EXPLAINED: [Verdict; 3] =
@@ -45,15 +30,6 @@ const EXPLAINED: [Verdict; 3] =
 
 /// Tests whose leftovers are listed.
 const MOST_LEFT_BEHIND: usize = 10;
-
-struct Kind {
-    verdict: Verdict,
-    /// The heading of its column.
-    head: &'static str,
-    /// The words after a count in a sentence.
-    meaning: &'static str,
-    color: Option<Color>,
-}
 
 /// The appearance of a page.
 #[derive(Clone, Copy, Debug)]
@@ -124,10 +100,6 @@ struct Page<'a> {
     layout: Layout<'a>,
 }
 
-/// The number of results of each verdict, in the order of [`KINDS`].
-#[derive(Clone, Copy, Default)]
-struct Tally([usize; KINDS.len()]);
-
 impl Page<'_> {
     fn table(&self) -> String {
         if self.log.results.is_empty() {
@@ -146,11 +118,7 @@ impl Page<'_> {
 
     /// Returns the columns of the verdicts that occur on a device; a column for passes in any case.
     fn group(&self, device: &str, results: &[&TestResult], suites: &IndexSet<&str>) -> Group {
-        let mut tallies = vec![Tally::default(); suites.len()];
-        for result in results {
-            let suite = suites.get_index_of(result.suite()).expect("the suite of a result");
-            tallies[suite].add(result.verdict);
-        }
+        let mut tallies = Tally::of_suites(results, suites);
         let total: Tally = tallies.iter().copied().sum();
         if suites.len() > 1 {
             tallies.push(total);
@@ -168,7 +136,7 @@ impl Page<'_> {
     }
 
     fn legend(&self) -> String {
-        let total = self.total();
+        let total = Tally::of_run(self.log);
         let meanings: Vec<_> = total
             .counts()
             .filter(|(kind, _)| EXPLAINED.contains(&kind.verdict))
@@ -215,12 +183,11 @@ impl Page<'_> {
 
     /// Returns the unexpected results, and all results that have output where that is shown.
     fn results(&self) -> String {
-        let (not_run, ran): (Vec<_>, Vec<_>) =
-            self.log.results.iter().partition(|result| result.verdict == Verdict::NotRun);
+        let ran = self.log.results.iter().filter(|result| result.verdict != Verdict::NotRun);
         let is_notable = |result: &TestResult| {
             !result.is_as_expected() || result.tolerated || result.attempts().is_some()
         };
-        let notable = ran.iter().filter(|result| is_notable(result)).count();
+        let notable = ran.clone().filter(|result| is_notable(result)).count();
         let with_output = match self.layout.output {
             ShownOutput::Hidden => false,
             ShownOutput::FewUnexpected => notable <= FEW,
@@ -235,7 +202,7 @@ impl Page<'_> {
         let mut left_out: IndexMap<&str, usize> = IndexMap::new();
         let mut with_suspect: IndexSet<&str> = IndexSet::new();
         let mut blocks = Vec::new();
-        for result in ran.into_iter().filter(is_shown) {
+        for result in ran.filter(is_shown) {
             let device = result.test_and_device().1;
             let count = left_out.entry(device).or_default();
             *count += usize::from(is_notable(result));
@@ -248,7 +215,7 @@ impl Page<'_> {
             }
         }
         blocks.extend(self.left_out(&left_out));
-        blocks.extend(self.not_run(&not_run));
+        blocks.extend(self.not_run());
         blocks.join("\n")
     }
 
@@ -403,61 +370,20 @@ impl Page<'_> {
 
     /// Returns the tests that were not run, a line for each device and reason: after Ctrl-C there are
     /// thousands. The tests of lost devices are counted there.
-    fn not_run(&self, results: &[&TestResult]) -> Vec<String> {
-        let mut groups: Vec<((&str, String), usize)> = Vec::new();
-        for result in results.iter().filter(|result| !self.log.is_not_run_by_loss(result)) {
-            let key = (result.test_and_device().1, first_line(&result.outcome.to_string()));
-            match groups.iter_mut().find(|(known, _)| *known == key) {
-                Some((_, count)) => *count += 1,
-                None => groups.push((key, 1)),
-            }
-        }
-        let describe = |((device, reason), count): ((&str, String), usize)| {
-            let title = format!("{} on {}", counted(count, "test"), one_line(device));
+    fn not_run(&self) -> Vec<String> {
+        let describe = |not_run: NotRun<'_>| {
+            let NotRun { device, reason, tests } = not_run;
+            let title = format!("{} on {}", counted(tests, "test"), one_line(device));
             self.titled("NOT RUN", &title) + &self.indented(&reason)
         };
-        groups.into_iter().map(describe).collect()
+        NotRun::of_run(self.log).into_iter().map(describe).collect()
     }
 
     fn summary(&self) -> String {
-        let RunLog { header, absent, failed_drivers, lost, results, .. } = self.log;
-        let (word, color) = match self.log {
-            log if log.interrupted => ("CUT SHORT", Color::Red),
-            log if log.status() == NOT_ALL_RUN => ("NOT ALL RUN", Color::Red),
-            log if !log.is_success() => ("FAILED", Color::Red),
-            _ => ("PASSED", Color::Green),
-        };
-        let mut sentence = format!(
-            "{word}: {} on {} in {}",
-            counted(results.len(), "test"),
-            counted(header.devices.len(), "device"),
-            human(self.log.duration)
-        );
-        match rounds(results) {
-            Some((fewest, most)) if fewest < most => {
-                sentence += &format!(", {fewest} to {most} rounds");
-            }
-            Some((_, most)) => sentence += &format!(", {most} rounds"),
-            None => {}
-        }
-        let mut parts = self.total().parts();
-        let differing = differing_in_reused_context(results);
-        if differing > 0 {
-            parts.push(format!("{differing} different in a reused context"));
-        }
-        if !absent.is_empty() {
-            parts.push(format!("{} absent", counted(absent.len(), "expected device")));
-        }
-        if !lost.is_empty() {
-            parts.push(format!("{} lost", counted(lost.len(), "device")));
-        }
-        if !failed_drivers.is_empty() {
-            parts.push(format!("{} failed", counted(failed_drivers.len(), "driver")));
-        }
-        if !parts.is_empty() {
-            sentence = format!("{sentence}: {}", parts.join(", "));
-        }
-        let sentence = wrap(sentence.split(' '), " ", self.layout.width);
+        let conclusion = Conclusion::new(self.log);
+        let color = if conclusion.has_passed() { Color::Green } else { Color::Red };
+        let sentence = wrap(conclusion.to_string().split(' '), " ", self.layout.width);
+        let word = conclusion.word();
         let painted = self.paint(color, word);
         // The word stands at the beginning, where no line is broken within it.
         let sentence = sentence.replacen(word, &painted, 1);
@@ -467,10 +393,6 @@ impl Page<'_> {
             }
             _ => sentence,
         }
-    }
-
-    fn total(&self) -> Tally {
-        total(self.log)
     }
 
     /// A line that begins with what is wrong.
@@ -493,67 +415,9 @@ impl Page<'_> {
     }
 }
 
-impl Kind {
-    const fn new(
-        verdict: Verdict,
-        head: &'static str,
-        meaning: &'static str,
-        color: Option<Color>,
-    ) -> Self {
-        Self { verdict, head, meaning, color }
-    }
-}
-
-impl Tally {
-    fn add(&mut self, verdict: Verdict) {
-        self.0[Self::position(verdict)] += 1;
-    }
-
-    fn of(&self, verdict: Verdict) -> usize {
-        self.0[Self::position(verdict)]
-    }
-
-    fn position(verdict: Verdict) -> usize {
-        KINDS.iter().position(|kind| kind.verdict == verdict).expect("all verdicts are listed")
-    }
-
-    /// Returns the verdicts that occur.
-    fn counts(&self) -> impl Iterator<Item = (&'static Kind, usize)> {
-        KINDS.iter().zip(self.0).filter(|(_, count)| *count > 0)
-    }
-}
-
-impl Tally {
-    /// Returns the count of each verdict that occurs, in words.
-    fn parts(&self) -> Vec<String> {
-        self.counts().map(|(kind, count)| format!("{count} {}", kind.meaning)).collect()
-    }
-}
-
-impl std::iter::Sum for Tally {
-    fn sum<I: Iterator<Item = Self>>(tallies: I) -> Self {
-        let mut sum = Self::default();
-        for tally in tallies {
-            sum.0.iter_mut().zip(tally.0).for_each(|(sum, count)| *sum += count);
-        }
-        sum
-    }
-}
-
-fn total(log: &RunLog) -> Tally {
-    let mut total = Tally::default();
-    log.results.iter().for_each(|result| total.add(result.verdict));
-    total
-}
-
-/// Returns the number of results of each verdict that occurs: `7 passed, 1 failed`.
-pub(crate) fn counts(log: &RunLog) -> String {
-    total(log).parts().join(", ")
-}
-
 /// Returns the time from the first start of a test to the last end, without the pauses of a run that was
 /// resumed at these times.
-fn wall_time(results: &[&TestResult], resumed: &[SystemTime]) -> Option<Duration> {
+pub(super) fn wall_time(results: &[&TestResult], resumed: &[SystemTime]) -> Option<Duration> {
     let mut parts: BTreeMap<usize, (SystemTime, SystemTime)> = BTreeMap::new();
     for result in results.iter().filter(|result| result.verdict != Verdict::NotRun) {
         let (next, last) = match &result.rounds {
@@ -571,15 +435,6 @@ fn wall_time(results: &[&TestResult], resumed: &[SystemTime]) -> Option<Duration
 /// Returns whether a result has more to show than its verdict.
 fn is_explained(result: &TestResult) -> bool {
     result.verdict != Verdict::Pass || result.attempts().is_some()
-}
-
-/// Returns the place of the failure, else that of the test.
-fn place(result: &TestResult) -> Option<&Location> {
-    let failed_at = match &result.outcome {
-        Outcome::Failed { location, .. } => location.as_ref(),
-        _ => None,
-    };
-    failed_at.or(result.source.as_ref())
 }
 
 #[cfg(test)]

@@ -1,11 +1,17 @@
-//! Reports of a run, all of them functions of its log: [`junit`] files for other programs, and
-//! the [`matrix`] for the terminal.
+//! Reports of a run, all of them functions of its log: [`junit`] files for other programs, the
+//! [`matrix`] for the terminal, and the `summary` in Markdown.
 
+mod conclusion;
 mod excerpt;
+mod explanation;
+pub(crate) mod github;
 pub mod junit;
 pub mod matrix;
+mod not_run;
 pub(crate) mod page;
+pub(crate) mod summary;
 mod table;
+mod tally;
 mod text;
 
 use std::borrow::Cow;
@@ -19,28 +25,30 @@ use indexmap::IndexMap;
 
 use crate::log::events::TestResult;
 use crate::log::read::RunLog;
-use crate::log::store;
-use crate::verdict::{Outcome, Verdict};
+use crate::log::store::{self, SUMMARY};
+use crate::verdict::{Location, Outcome, Verdict};
 
 pub(crate) use table::cut;
+pub(crate) use tally::counts;
 pub(crate) use text::{first_line, shell_quoted};
 
 /// Writes `junit/DEVICE.xml` below `folder` for each device that has results (`host` for tests
-/// that need none), and `junit/absent-devices.xml` where expected devices are absent, and
-/// `junit/failed-drivers.xml` where drivers have failed.
+/// that need none), `junit/absent-devices.xml` where expected devices are absent,
+/// `junit/failed-drivers.xml` where drivers have failed, and `summary.md`.
 ///
 /// # Errors
 ///
 /// The first error, after all files have been tried.
 pub fn write_all(log: &RunLog, folder: &Path) -> io::Result<()> {
-    let folder = folder.join("junit");
-    fs::create_dir_all(&folder)?;
+    let junit = folder.join("junit");
+    fs::create_dir_all(&junit)?;
     let mut written = Ok(());
     for (name, xml) in junit_files(log) {
-        let path = folder.join(format!("{name}.xml"));
+        let path = junit.join(format!("{name}.xml"));
         written = written.and(xml.and_then(|xml| store::replace_file(&path, &xml)));
     }
-    written
+    let summary = summary::summary(log, None, summary::MOST_BYTES);
+    written.and(store::replace_file(&folder.join(SUMMARY), summary.as_bytes()))
 }
 
 /// Writes the contents of all JUnit files to one file.
@@ -170,6 +178,15 @@ pub(crate) fn human(duration: Duration) -> String {
         60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
         _ => format!("{} h {:02} min", seconds / 3600, seconds / 60 % 60),
     }
+}
+
+/// Returns the place of the failure, else that of the test.
+fn place(result: &TestResult) -> Option<&Location> {
+    let failed_at = match &result.outcome {
+        Outcome::Failed { location, .. } => location.as_ref(),
+        _ => None,
+    };
+    failed_at.or(result.source.as_ref())
 }
 
 /// The note on a result that the device may have caused.

@@ -1,6 +1,7 @@
 //! Titles, sentences and tables as text, Markdown or JSON.
 
 use clap::ValueEnum;
+use clmatrix_characterize::show::markdown;
 use clmatrix_characterize::show::text_table::TextTable;
 use serde::Serialize;
 
@@ -57,10 +58,10 @@ impl Page {
     }
 
     fn markdown(self) -> String {
-        let titles = self.titles.iter().map(|title| format!("## {title}\n"));
-        let notes = self.notes.into_iter().map(|note| note + "\n");
+        let titles = self.titles.iter().map(|title| format!("## {}\n", markdown::escaped(title)));
+        let notes = self.notes.iter().map(|note| markdown::escaped(note) + "\n");
         let table = self.table.map(|table| table.markdown());
-        let curves = self.curves.into_iter().map(|curve| format!("```text\n{curve}```\n"));
+        let curves = self.curves.iter().map(|curve| markdown::block("text", curve));
         titles.chain(notes).chain(table).chain(curves).collect::<Vec<_>>().join("\n")
     }
 }

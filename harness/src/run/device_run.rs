@@ -577,7 +577,7 @@ impl<'a> DeviceRun<'a> {
     /// Stops the run at the last unexpected result that may be.
     fn count(&self, result: &TestResult) {
         let RunState { run, stop, unexpected, .. } = self.state;
-        if result.verdict == Verdict::NotRun || result.is_as_expected() {
+        if !result.is_unexpected() {
             return;
         }
         self.has_failed.store(true, Ordering::Relaxed);

@@ -164,7 +164,7 @@ impl<'a> Progress<'a> {
     fn print(&self, result: &TestResult) {
         let is_shown = match self.detail {
             Detail::Quiet => false,
-            Detail::Normal => is_unexpected(result),
+            Detail::Normal => result.is_unexpected(),
             Detail::Verbose => result.verdict != Verdict::NotRun,
         };
         if is_shown {
@@ -246,7 +246,7 @@ impl Observer for Progress<'_> {
         let is_repeated =
             !matches!(result.verdict, Verdict::Skip | Verdict::Ignored | Verdict::NotRun);
         round.repeated += usize::from(round.number == 1 && is_repeated);
-        round.unexpected += usize::from(is_unexpected(result));
+        round.unexpected += usize::from(result.is_unexpected());
         let settled = round.settled;
         if !BARS.is_hidden() {
             let status = self.status(device, &state);
@@ -263,7 +263,7 @@ impl Observer for Progress<'_> {
             self.print(result);
         }
         state.settled += 1;
-        state.unexpected += usize::from(is_unexpected(result));
+        state.unexpected += usize::from(result.is_unexpected());
         state.not_run += usize::from(result.verdict == Verdict::NotRun);
         let (settled, unexpected) = (state.settled, state.unexpected);
         let status = Status { round: None, settled, unexpected, ..self.status(device, &state) };
@@ -281,10 +281,6 @@ impl Observer for Progress<'_> {
             self.all_settled.notify_all();
         }
     }
-}
-
-fn is_unexpected(result: &TestResult) -> bool {
-    result.verdict != Verdict::NotRun && !result.is_as_expected()
 }
 
 impl DeviceProgress {

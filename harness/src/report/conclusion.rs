@@ -1,0 +1,83 @@
+//! The end of a run in a sentence.
+
+use std::fmt;
+
+use super::tally::Tally;
+use super::{counted, differing_in_reused_context, human, rounds};
+use crate::log::read::RunLog;
+use crate::target::{NOT_ALL_RUN, SUCCESS};
+
+/// The end of a run in a sentence.
+pub(super) struct Conclusion {
+    /// The end in capitals.
+    word: &'static str,
+    has_passed: bool,
+    /// The numbers of tests, devices and rounds, and the time.
+    run: String,
+    /// The number of results of each verdict, of devices and of drivers.
+    counts: Vec<String>,
+}
+
+impl Conclusion {
+    /// Returns the end of a run.
+    pub(super) fn new(log: &RunLog) -> Self {
+        let RunLog { header, absent, failed_drivers, lost, results, .. } = log;
+        let status = log.status();
+        let word = match status {
+            _ if log.interrupted => "CUT SHORT",
+            NOT_ALL_RUN => "NOT ALL RUN",
+            SUCCESS => "PASSED",
+            _ => "FAILED",
+        };
+        let mut run = format!(
+            "{} on {} in {}",
+            counted(results.len(), "test"),
+            counted(header.devices.len(), "device"),
+            human(log.duration)
+        );
+        match rounds(results) {
+            Some((fewest, most)) if fewest < most => run += &format!(", {fewest} to {most} rounds"),
+            Some((_, most)) => run += &format!(", {most} rounds"),
+            None => {}
+        }
+        let mut counts = Tally::of_run(log).parts();
+        let differing = differing_in_reused_context(results);
+        if differing > 0 {
+            counts.push(format!("{differing} different in a reused context"));
+        }
+        if !absent.is_empty() {
+            counts.push(format!("{} absent", counted(absent.len(), "expected device")));
+        }
+        if !lost.is_empty() {
+            counts.push(format!("{} lost", counted(lost.len(), "device")));
+        }
+        if !failed_drivers.is_empty() {
+            counts.push(format!("{} failed", counted(failed_drivers.len(), "driver")));
+        }
+        Self { word, has_passed: status == SUCCESS, run, counts }
+    }
+
+    /// Returns the first words, in capitals.
+    pub(super) fn word(&self) -> &'static str {
+        self.word
+    }
+
+    /// Returns whether the run succeeded.
+    pub(super) fn has_passed(&self) -> bool {
+        self.has_passed
+    }
+
+    /// Returns the sentence in two parts: the numbers of tests and devices, and the counts of results.
+    pub(super) fn parts(&self) -> (String, String) {
+        (format!("{}: {}", self.word, self.run), self.counts.join(", "))
+    }
+}
+
+impl fmt::Display for Conclusion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.parts() {
+            (run, counts) if counts.is_empty() => f.write_str(&run),
+            (run, counts) => write!(f, "{run}: {counts}"),
+        }
+    }
+}

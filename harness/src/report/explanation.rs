@@ -1,0 +1,34 @@
+//! The whole texts of a result.
+
+use super::SUSPECT;
+use crate::log::events::{TestResult, left_behind_text};
+use crate::log::read::RunLog;
+
+/// Returns the whole message with its place, and the expectation.
+pub(super) fn explanation(log: &RunLog, result: &TestResult) -> String {
+    let outcome = result.decisive().outcome.to_string();
+    let mut text = result.attempts().map_or(outcome.clone(), |found| format!("{found}\n{outcome}"));
+    if let Some(expected) = result.expected() {
+        text += &format!("\n{expected}");
+    }
+    if log.is_suspect(result) {
+        text += &format!("\n{SUSPECT}");
+    }
+    text
+}
+
+/// The test's standard error, followed by what it left behind, by its end in a reused context, and by the
+/// stacks of its worker: JUnit has no place for notes on a test that passed.
+pub(super) fn standard_error(result: &TestResult) -> String {
+    let in_reused_context = result.differing_in_reused_context().and_then(|_| result.attempts());
+    let notes = [
+        Some(left_behind_text(&result.left_behind)),
+        in_reused_context,
+        result.stacks.as_ref().map(ToString::to_string),
+    ];
+    let notes: Vec<_> = notes.into_iter().flatten().filter(|note| !note.is_empty()).collect();
+    match (result.stderr.as_str(), notes.join("\n").as_str()) {
+        (text, "") | ("", text) => text.to_owned(),
+        (stderr, notes) => format!("{}\n{notes}", stderr.trim_end()),
+    }
+}
