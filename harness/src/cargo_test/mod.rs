@@ -127,6 +127,9 @@ fn run_plan(
     let rerun = rerun_command(target, setup);
     let command = RunCommand::new(rerun.clone(), command_line.selection());
     let place = command_line.place(target, setup, plan, &command);
+    if let Some(place) = place.as_ref().filter(|_| run.has_order_by_durations()) {
+        run.durations = place.earlier_durations();
+    }
     let report_dir = place.as_ref().map(Place::run_folder);
     let execution = Execution {
         target,

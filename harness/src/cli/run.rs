@@ -1,5 +1,6 @@
 //! `clmatrix run`.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -25,7 +26,7 @@ use crate::report::{self, github, shell_quoted};
 use crate::run::characterize::Characterize;
 use crate::run::execution::{Execution, Finished, ResumedRun};
 use crate::run::plan::Plan;
-use crate::run::progress::{Detail, Progress};
+use crate::run::progress::{Detail, Display, Progress};
 use crate::run::repeat::Repeat;
 use crate::run::schedule::{Run, shuffle_seed};
 use crate::setup::{Options, Setup};
@@ -178,6 +179,10 @@ pub struct RunArguments {
     /// Print a line per device at this interval, where standard error is not a terminal; 0s: never.
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "30s")]
     progress_interval: Duration,
+    /// Name a test when it has been running for this time, and again at each doubling, unless `--quiet`
+    /// [default: the profile's, else 10s].
+    #[arg(long, value_name = "TIME", value_parser = time_limit)]
+    slow_after: Option<Duration>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -286,6 +291,15 @@ fn execute(
         status_line(&resumed.unfinished.to_string());
     }
     let folder = place.run_folder();
+    let display = arguments.display(&setup);
+    let durations = match display.has_progress() || run.has_order_by_durations() {
+        true => place.earlier_durations(),
+        false => HashMap::new(),
+    };
+    let progress = Progress::new(&run, display, &durations);
+    if run.has_order_by_durations() {
+        run.durations = durations;
+    }
     let execution = Execution {
         target,
         setup: &setup,
@@ -297,7 +311,6 @@ fn execute(
         resumed,
         print_events: arguments.format == RunFormat::Json,
     };
-    let progress = arguments.progress(&execution.run);
     let finished = execution.run(&progress, || progress.watch());
     terminal::clear_bars();
     let Finished { log, trouble, .. } = finished?;
@@ -352,6 +365,7 @@ impl RunArguments {
             quiet: now.quiet,
             verbose: now.verbose,
             progress_interval: now.progress_interval,
+            slow_after: now.slow_after,
             ..self
         }
     }
@@ -494,14 +508,14 @@ impl RunArguments {
         command
     }
 
-    fn progress<'a>(&self, run: &Run<'a>) -> Progress<'a> {
+    fn display(&self, setup: &Setup) -> Display {
         let detail = match self {
             Self { quiet: true, .. } => Detail::Quiet,
             Self { verbose: true, .. } => Detail::Verbose,
             _ => Detail::Normal,
         };
-        let ended = &run.so_far.ended;
-        Progress::new(run.plan, ended, detail, self.progress_interval, self.no_capture)
+        let slow_after = self.slow_after.unwrap_or(setup.profile.slow_after());
+        Display { detail, interval: self.progress_interval, slow_after }
     }
 
     fn print_matrix(&self, log: &RunLog, folder: &Path) -> Result<(), AnyError> {

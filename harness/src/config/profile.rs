@@ -33,6 +33,7 @@ pub struct Profile {
     sync: Sync,
     keep_runs: usize,
     deadline: Option<Duration>,
+    slow_after: Duration,
     flaky_result: FlakyResult,
     unexpected_pass: UnexpectedPass,
     contexts: Option<Contexts>,
@@ -80,6 +81,7 @@ pub(super) struct ProfileKeys {
     sync: Option<Sync>,
     keep_runs: Option<Count>,
     deadline: Option<Timeout>,
+    slow_after: Option<Timeout>,
     flaky_result: Option<FlakyResult>,
     unexpected_pass: Option<UnexpectedPass>,
     timeout_factor: Option<TimeoutFactor>,
@@ -152,6 +154,7 @@ impl Profile {
             sync: Sync::default(),
             keep_runs: 10,
             deadline: None,
+            slow_after: Duration::from_secs(10),
             flaky_result: FlakyResult::default(),
             unexpected_pass: UnexpectedPass::default(),
             contexts: None,
@@ -188,6 +191,7 @@ impl Profile {
         self.sync = keys.sync.unwrap_or(self.sync);
         self.keep_runs = keys.keep_runs.map_or(self.keep_runs, |runs| runs.0);
         self.deadline = keys.deadline.map(|deadline| deadline.0).or(self.deadline);
+        self.slow_after = keys.slow_after.map_or(self.slow_after, |time| time.0);
         self.flaky_result = keys.flaky_result.unwrap_or(self.flaky_result);
         self.unexpected_pass = keys.unexpected_pass.unwrap_or(self.unexpected_pass);
         self.contexts = keys.contexts.or(self.contexts);
@@ -241,6 +245,11 @@ impl Profile {
     /// The time after which a run stops.
     pub fn deadline(&self) -> Option<Duration> {
         self.deadline
+    }
+
+    /// The time after which a running test is named, and again at each doubling.
+    pub fn slow_after(&self) -> Duration {
+        self.slow_after
     }
 
     /// The effect of a flaky result on the run.

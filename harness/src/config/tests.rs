@@ -715,7 +715,7 @@ fn mistakes_in_the_configuration() {
         (
             "[profile.default]\nspeed = 3",
             [
-                "clmatrix.toml:2:1: unknown key `speed`; known: `devices`, `expected-devices`, `report-dir`, `strict-drivers`, `sync`, `keep-runs`, `deadline`, `flaky-result`, `unexpected-pass`, `timeout-factor`, `timeout`, `hang-budget`, `slots`, `tests-per-worker`, `retries`, `leftovers`, `leaks`, `contexts`, `shard`",
+                "clmatrix.toml:2:1: unknown key `speed`; known: `devices`, `expected-devices`, `report-dir`, `strict-drivers`, `sync`, `keep-runs`, `deadline`, `slow-after`, `flaky-result`, `unexpected-pass`, `timeout-factor`, `timeout`, `hang-budget`, `slots`, `tests-per-worker`, `retries`, `leftovers`, `leaks`, `contexts`, `shard`",
                 "  |",
                 "2 | speed = 3",
                 "  | ^^^^^",

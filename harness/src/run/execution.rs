@@ -1,6 +1,5 @@
 //! A run from its first event to its reports.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
@@ -10,7 +9,6 @@ use std::time::{Duration, Instant, SystemTime};
 use humantime::format_duration;
 
 use crate::log::device_record::DeviceRecord;
-use crate::log::durations;
 use crate::log::events::{DeviceAbsent, DriverFailed, End, Event, Resumed, TestResult};
 use crate::log::plan::plan_events;
 use crate::log::read::{RunLog, Sum};
@@ -90,7 +88,6 @@ impl Execution<'_> {
         observer: &dyn Observer,
         meanwhile: impl FnOnce() -> T,
     ) -> Result<Finished<T>, AnyError> {
-        self.run.durations = self.latest_durations();
         let mut resumed = self.resumed.take();
         let folder = match (&self.place, &mut resumed) {
             (Some(place), Some(resumed)) => Some(self.reopen(place, &mut resumed.unfinished)?),
@@ -148,16 +145,6 @@ impl Execution<'_> {
             log
         });
         Ok(Finished { log, shown, trouble: all_of(errors).err() })
-    }
-
-    /// The durations of tests in the latest run of the report folder, if the order depends on them. A log
-    /// that cannot be read has none.
-    fn latest_durations(&self) -> HashMap<String, Duration> {
-        let mut configs = self.run.devices.iter().chain([&self.run.host]);
-        let matter = self.run.seed.is_none() && configs.any(|config| config.settings.slots > 1);
-        let place = self.place.as_ref().filter(|_| matter);
-        let latest = place.and_then(|place| store::latest(&place.folder).ok()?);
-        latest.and_then(|log| durations::read(&log).ok()).unwrap_or_default()
     }
 
     fn create(&self, place: &Place) -> Result<(RunFolder, File), AnyError> {

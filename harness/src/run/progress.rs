@@ -1,7 +1,7 @@
 //! The progress of a run, on standard error: a bar per device on a terminal, elsewhere a line per
-//! device at intervals; and the results of tests that have ended.
+//! device at intervals; slow tests; and the results of tests that have ended.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io::{IsTerminal, Write};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,6 +15,7 @@ use crate::os::Source;
 use crate::report;
 use crate::run::echo::Echo;
 use crate::run::plan::{Plan, Planned};
+use crate::run::schedule::{Run, WorkerConfig};
 use crate::terminal::{self, BARS, status_line};
 use crate::verdict::Verdict;
 
@@ -32,12 +33,30 @@ pub enum Detail {
     Verbose,
 }
 
+/// The display of a run while it goes on.
+#[derive(Clone, Copy, Debug)]
+pub struct Display {
+    /// The amount of output.
+    pub detail: Detail,
+    /// The time between two lines of a device, where there are no bars; zero: there are no lines.
+    pub interval: Duration,
+    /// The time after which a running test is named, and again at each doubling.
+    pub slow_after: Duration,
+}
+
+impl Display {
+    /// Returns whether the progress of devices is shown.
+    pub fn has_progress(&self) -> bool {
+        self.display.detail != Detail::Quiet && (has_cursor() || !self.interval.is_zero())
+    }
+}
+
 /// Shows the progress of a run.
 pub struct Progress<'a> {
     plan: &'a Plan,
-    detail: Detail,
-    /// The time between two lines of a device, where there are no bars.
-    interval: Duration,
+    display: Display,
+    /// The durations of the entries of the plan in an earlier run, where they are known.
+    expected: Vec<Option<Duration>>,
     echo: Option<Echo>,
     /// The devices of the plan, and the host.
     devices: Vec<DeviceProgress>,
@@ -51,6 +70,7 @@ pub struct Progress<'a> {
 struct DeviceProgress {
     name: String,
     total: usize,
+    slots: usize,
     bar: ProgressBar,
     state: Mutex<DeviceCounts>,
 }
@@ -60,12 +80,24 @@ struct DeviceCounts {
     settled: usize,
     unexpected: usize,
     not_run: usize,
-    /// The positions of the running tests in the plan, and their starts.
-    running: Vec<(usize, Instant)>,
+    /// The time for the tests without a result in their first round, as far as their durations are known.
+    known_left: Duration,
+    /// The number of such tests whose durations are not known.
+    unknown_left: usize,
+    running: Vec<Running>,
     /// The test whose output was shown last.
     echoed: Option<usize>,
     /// The latest round, if there may be several.
     round: Option<Round>,
+}
+
+/// A running test.
+struct Running {
+    /// The position in the plan.
+    position: usize,
+    start: Instant,
+    /// The time from the start after which the test is named next.
+    slow_at: Duration,
 }
 
 /// A round of a device.
@@ -80,49 +112,88 @@ struct Round {
 }
 
 impl<'a> Progress<'a> {
-    /// Begins with no test of `plan` started but those that have `ended`, which are not shown. `echoes` shows
-    /// the output of running tests, instead of bars.
-    pub fn new(
-        plan: &'a Plan,
-        ended: &HashSet<usize>,
-        detail: Detail,
-        interval: Duration,
-        echoes: bool,
-    ) -> Self {
-        if detail != Detail::Quiet && !echoes && has_cursor() {
+    /// Begins with no test of a run started but those that have ended before, which are not shown. A run that
+    /// echoes output of tests has no bars. `durations` are those of an earlier run, by the ids of the tests.
+    pub fn new(run: &Run<'a>, display: Display, durations: &HashMap<String, Duration>) -> Self {
+        let Run { plan, so_far, echo, .. } = run;
+        if display.detail != Detail::Quiet && !echo && has_cursor() {
             BARS.set_draw_target(ProgressDrawTarget::stderr());
         }
-        let mut totals = vec![0; plan.devices.len() + 1];
-        let entries = plan.entries.iter().enumerate();
-        let shown = entries.filter(|(position, _)| !ended.contains(position));
-        shown.for_each(|(_, entry)| totals[device_of(plan, entry)] += 1);
-        let left = totals.iter().sum();
+        let configs = run.devices.iter().chain([&run.host]);
         let names = plan.devices.iter().map(|device| device.run.id.as_str()).chain([HOST]);
         let width = names.clone().map(str::len).max().unwrap_or(0);
-        let devices =
-            names.zip(totals).map(|(name, total)| DeviceProgress::new(name, width, total));
+        let device = |(name, config): (&str, &WorkerConfig)| {
+            DeviceProgress::new(name, config.settings.slots)
+        };
+        let mut devices: Vec<_> = names.zip(configs).map(device).collect();
+        let known = |entry: &Planned| match durations.is_empty() {
+            true => None,
+            false => durations.get(&plan.id(entry)).copied(),
+        };
+        let expected: Vec<Option<Duration>> = plan.entries.iter().map(known).collect();
+        let entries = plan.entries.iter().zip(&expected).enumerate();
+        for (_, (entry, expected)) in entries.filter(|(at, _)| !so_far.ended.contains(at)) {
+            devices[device_of(plan, entry)].add(*expected);
+        }
+        devices.iter_mut().for_each(|device| device.show_bar(width));
         Self {
             plan,
-            detail,
-            interval,
-            echo: echoes.then(|| Echo::new(plan)),
-            devices: devices.collect(),
+            display,
+            expected,
+            echo: echo.then(|| Echo::new(plan)),
+            left: Mutex::new(devices.iter().map(|device| device.total).sum()),
+            devices,
             begin: Instant::now(),
-            left: Mutex::new(left),
             all_settled: Condvar::new(),
         }
     }
 
-    /// Updates the bars, or prints the lines, until all results are final. Returns at once where there
-    /// is nothing to show.
+    /// Updates the bars, or prints the lines, and names slow tests, until all results are final. Returns at
+    /// once where nothing is shown.
     pub fn watch(&self) {
-        let has_bars = !BARS.is_hidden();
-        if self.detail == Detail::Quiet || !has_bars && self.interval.is_zero() {
+        if self.display.detail == Detail::Quiet {
             return;
         }
-        let pause = if has_bars { TICK } else { self.interval };
-        while self.goes_on_after(pause) {
-            self.devices.iter().for_each(|device| self.show(device));
+        let pause = if BARS.is_hidden() { self.display.interval } else { TICK };
+        // Without an end, there are no lines.
+        let next_update =
+            || if pause.is_zero() { None } else { Instant::now().checked_add(pause) };
+        let mut update = next_update();
+        loop {
+            let until_update = update.map(|update| update.saturating_duration_since(Instant::now()));
+            let until_slow = self.until_slow();
+            if !self.goes_on_after(until_update.map_or(until_slow, |time| time.min(until_slow))) {
+                return;
+            }
+            self.name_slow_tests();
+            if update.is_some_and(|update| update <= Instant::now()) {
+                self.devices.iter().for_each(|device| self.show(device));
+                update = next_update();
+            }
+        }
+    }
+
+    /// Returns the time until the next test may be slow. A test that is started meanwhile is slow later.
+    fn until_slow(&self) -> Duration {
+        let of_device = |device: &DeviceProgress| {
+            let state = device.state();
+            let running = state.running.iter();
+            running.map(|test| test.slow_at.saturating_sub(test.start.elapsed())).min()
+        };
+        let running = self.devices.iter().filter_map(of_device);
+        running.fold(self.display.slow_after, Duration::min)
+    }
+
+    /// Names the tests that have been running for `slow_after` or, since they were named, for twice as long.
+    fn name_slow_tests(&self) {
+        for device in &self.devices {
+            let mut state = device.state();
+            let slow = state.running.iter_mut().filter_map(|test| Some((test.is_slow()?, test.position)));
+            let lines: Vec<String> = slow
+                .map(|(time, test)| format!("SLOW {} ({} so far)", self.id(test), report::human(time)))
+                .collect();
+            drop(state);
+            lines.iter().for_each(|line| status_line(line));
         }
     }
 
@@ -146,7 +217,9 @@ impl<'a> Progress<'a> {
     }
 
     fn status(&self, device: &DeviceProgress, state: &DeviceCounts) -> Status {
-        let oldest = state.running.iter().min_by_key(|(_, start)| *start);
+        let oldest = state.running.iter().min_by_key(|test| test.start);
+        let spent = |test: &Running| Some(self.expected[test.position]?.min(test.start.elapsed()));
+        let spent: Duration = state.running.iter().filter_map(spent).sum();
         Status {
             round: state.round.map(|round| round.number),
             settled: state.round.map_or(state.settled, |round| round.settled),
@@ -156,13 +229,15 @@ impl<'a> Progress<'a> {
             },
             unexpected: state.round.map_or(state.unexpected, |round| round.unexpected),
             elapsed: self.begin.elapsed(),
-            slowest: oldest.map(|(position, start)| (self.id(*position), start.elapsed())),
+            known_left: state.known_left.saturating_sub(spent) / device.slots.min(device.total) as u32,
+            unknown_left: state.unknown_left,
+            slowest: oldest.map(|test| (self.id(test.position), test.start.elapsed())),
         }
     }
 
     /// Prints a result, if it is to be shown.
     fn print(&self, result: &TestResult) {
-        let is_shown = match self.detail {
+        let is_shown = match self.display.detail {
             Detail::Quiet => false,
             Detail::Normal => result.is_unexpected(),
             Detail::Verbose => result.verdict != Verdict::NotRun,
@@ -197,7 +272,8 @@ impl<'a> Progress<'a> {
 
 impl Observer for Progress<'_> {
     fn started(&self, position: usize) {
-        self.device(position).state().running.push((position, Instant::now()));
+        let (start, slow_at) = (Instant::now(), self.display.slow_after);
+        self.device(position).state().running.push(Running { position, start, slow_at });
     }
 
     fn wrote(&self, position: usize, from: Source, bytes: &[u8]) {
@@ -213,7 +289,7 @@ impl Observer for Progress<'_> {
     }
 
     fn finished(&self, position: usize) {
-        self.device(position).state().running.retain(|(running, _)| *running != position);
+        self.device(position).state().running.retain(|test| test.position != position);
         if let Some(echo) = &self.echo {
             let lines: Vec<String> =
                 echo.finished(position).into_iter().map(|(_, line)| line).collect();
@@ -222,13 +298,13 @@ impl Observer for Progress<'_> {
     }
 
     fn device_lost(&self, lost: &DeviceLost) {
-        if self.detail != Detail::Quiet {
+        if self.display.detail != Detail::Quiet {
             status_line(&format!("DEVICE LOST {}: {}", lost.device, lost.reason));
         }
     }
 
     fn late(&self, result: &TestResult) {
-        if self.detail != Detail::Quiet {
+        if self.display.detail != Detail::Quiet {
             status_line(&report::result_line(result));
         }
     }
@@ -248,6 +324,9 @@ impl Observer for Progress<'_> {
         round.repeated += usize::from(round.number == 1 && is_repeated);
         round.unexpected += usize::from(result.is_unexpected());
         let settled = round.settled;
+        if result.round == 1 {
+            state.end(self.expected[position]);
+        }
         if !BARS.is_hidden() {
             let status = self.status(device, &state);
             device.bar.set_length(status.total as u64);
@@ -261,6 +340,7 @@ impl Observer for Progress<'_> {
         let mut state = device.state();
         if state.round.is_none() {
             self.print(result);
+            state.end(self.expected[position]);
         }
         state.settled += 1;
         state.unexpected += usize::from(result.is_unexpected());
@@ -271,7 +351,7 @@ impl Observer for Progress<'_> {
             device.bar.set_length(device.total as u64);
             device.bar.set_position(settled as u64);
             device.bar.set_message(status.message());
-        } else if settled == device.total && self.detail != Detail::Quiet {
+        } else if settled == device.total && self.display.detail != Detail::Quiet {
             status_line(&status.last_line(&device.name, state.not_run));
         }
         drop(state);
@@ -284,15 +364,52 @@ impl Observer for Progress<'_> {
 }
 
 impl DeviceProgress {
-    fn new(name: &str, width: usize, total: usize) -> Self {
-        let bar =
-            ProgressBar::new(total as u64).with_style(style(width)).with_prefix(name.to_owned());
-        let bar = if total > 0 { BARS.add(bar) } else { bar };
-        Self { name: name.to_owned(), total, bar, state: Mutex::default() }
+    fn new(name: &str, slots: usize) -> Self {
+        let bar = ProgressBar::hidden();
+        Self { name: name.to_owned(), total: 0, slots, bar, state: Mutex::default() }
+    }
+
+    /// Adds a test.
+    fn add(&mut self, expected: Option<Duration>) {
+        self.total += 1;
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        match expected {
+            Some(duration) => state.known_left += duration,
+            None => state.unknown_left += 1,
+        }
+    }
+
+    /// Shows the bar, where there are bars, if the device has tests.
+    fn show_bar(&mut self, width: usize) {
+        let bar = ProgressBar::new(self.total as u64);
+        let bar = bar.with_style(style(width)).with_prefix(self.name.clone());
+        self.bar = if self.total > 0 { BARS.add(bar) } else { bar };
     }
 
     fn state(&self) -> MutexGuard<'_, DeviceCounts> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl DeviceCounts {
+    /// Takes into account that a test has its result in its first round.
+    fn end(&mut self, expected: Option<Duration>) {
+        match expected {
+            Some(duration) => self.known_left = self.known_left.saturating_sub(duration),
+            None => self.unknown_left = self.unknown_left.saturating_sub(1),
+        }
+    }
+}
+
+impl Running {
+    /// Returns the time since the start if the test is to be named, and doubles the time for the next naming.
+    fn is_slow(&mut self) -> Option<Duration> {
+        let time = self.start.elapsed();
+        let is_slow = time >= self.slow_at;
+        while self.slow_at <= time {
+            self.slow_at *= 2;
+        }
+        is_slow.then_some(time)
     }
 }
 
@@ -304,6 +421,10 @@ struct Status {
     total: usize,
     unexpected: usize,
     elapsed: Duration,
+    /// The time for the other tests whose durations are known.
+    known_left: Duration,
+    /// The number of other tests.
+    unknown_left: usize,
     /// The running test that was started first, and its time so far.
     slowest: Option<(String, Duration)>,
 }
@@ -350,15 +471,18 @@ impl Status {
         line
     }
 
-    /// Returns the time for the other tests, if they take as long as those so far.
+    /// Returns the time for the other tests: if their durations are not known, as long as those so far.
     fn time_left(&self) -> Option<Duration> {
         // The elapsed time is that of all rounds.
-        if self.round.is_some_and(|round| round > 1) {
+        if self.settled == self.total || self.round.is_some_and(|round| round > 1) {
             return None;
         }
-        let settled = u32::try_from(self.settled).ok().filter(|settled| *settled > 0)?;
-        let left = u32::try_from(self.total - self.settled).ok().filter(|left| *left > 0)?;
-        self.elapsed.checked_mul(left).map(|time| time / settled)
+        let settled = u32::try_from(self.settled).ok()?;
+        let by_rate = match u32::try_from(self.unknown_left).ok()? {
+            0 => Duration::ZERO,
+            unknown => self.elapsed.checked_mul(unknown)?.checked_div(settled)?,
+        };
+        self.known_left.checked_add(by_rate)
     }
 }
 
@@ -399,6 +523,8 @@ mod tests {
             total: 80,
             unexpected: 2,
             elapsed: Duration::from_secs(62),
+            known_left: Duration::ZERO,
+            unknown_left: 60,
             slowest: Some(("pool::grows::n_1@pocl-cpu".to_owned(), Duration::from_millis(12_900))),
         };
         assert_eq!(status.message(), "1:02 ETA 3:06 2 unexpected 12s pool::grows::n_1");
@@ -407,6 +533,13 @@ mod tests {
             "pocl-cpu: 20 of 80 in 1:02, ETA 3:06, 2 unexpected, \
              running pool::grows::n_1@pocl-cpu for 12 s"
         );
+        let known = Status { known_left: Duration::from_secs(7), unknown_left: 20, ..status };
+        assert_eq!(known.time_left(), Some(Duration::from_secs(69)));
+        let known = Status { settled: 0, ..known };
+        assert_eq!(known.time_left(), None, "there is no rate yet");
+        let known = Status { unknown_left: 0, ..known };
+        assert_eq!(known.time_left(), Some(Duration::from_secs(7)));
+        let status = Status { settled: 20, unknown_left: 60, ..known };
         let third = Status { round: Some(3), slowest: None, ..status };
         assert_eq!(third.line("d"), "d: round 3, 20 of 80 in 1:02, 2 unexpected");
         assert_eq!(third.message(), "round 3 1:02 2 unexpected");
@@ -416,5 +549,18 @@ mod tests {
         assert_eq!(last.message(), "1:02:03 0 unexpected");
         assert_eq!(last.last_line("d", 0), "d: 80 done in 1:02:03, 0 unexpected");
         assert_eq!(last.last_line("d", 3), "d: 77 done in 1:02:03, 0 unexpected, 3 not run");
+    }
+
+    #[test]
+    fn a_running_test_is_slow_at_each_doubling() {
+        let ago = |seconds| Instant::now() - Duration::from_secs(seconds);
+        let second = Duration::from_secs(1);
+        let mut test = Running { position: 0, start: Instant::now(), slow_at: 1000 * second };
+        assert_eq!(test.is_slow(), None);
+        for (seconds, next) in [(1001, 2000), (2001, 4000), (9000, 16000)] {
+            test.start = ago(seconds);
+            assert!(test.is_slow().is_some_and(|time| time >= seconds as u32 * second));
+            assert_eq!((test.is_slow(), test.slow_at), (None, next * second));
+        }
     }
 }

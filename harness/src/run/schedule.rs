@@ -43,7 +43,7 @@ pub struct Run<'a> {
     pub repeat: Repeat,
     /// The part of the run that has ended before.
     pub so_far: SoFar,
-    /// The durations of tests in the latest run, by their ids, for devices with several slots.
+    /// The durations of tests in an earlier run, by their ids, if the order depends on them.
     pub durations: HashMap<String, Duration>,
     /// The time after which the run stops.
     pub deadline: Option<Duration>,
@@ -57,6 +57,14 @@ pub struct Run<'a> {
     pub echo: bool,
     /// The properties of devices that are queried beyond the usual ones.
     pub characterize: Option<Characterize>,
+}
+
+impl Run<'_> {
+    /// Returns whether the order of tests depends on their durations in an earlier run.
+    pub fn has_order_by_durations(&self) -> bool {
+        let mut configs = self.devices.iter().chain([&self.host]);
+        self.seed.is_none() && configs.any(|config| config.settings.slots > 1)
+    }
 }
 
 /// The configuration of the workers of one device.

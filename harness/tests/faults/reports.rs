@@ -22,6 +22,10 @@ pub const CHECKS: &[Check] = &[
         "reports::a_filtered_run_keeps_the_reports_of_the_whole_run",
         a_filtered_run_keeps_the_reports_of_the_whole_run,
     ),
+    (
+        "reports::a_job_of_github_has_a_summary_and_annotations",
+        a_job_of_github_has_a_summary_and_annotations,
+    ),
     ("reports::what_tests_record_stands_there", what_tests_record_stands_there),
     ("reports::there_is_no_place_for_state", there_is_no_place_for_state),
 ];
@@ -214,4 +218,45 @@ fn there_is_no_place_for_state() {
     }
     command.env("HOME", "/proc/nope").env_remove("XDG_CACHE_HOME");
     assert_eq!(output(command).status.code(), Some(0));
+}
+
+fn a_job_of_github_has_a_summary_and_annotations() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let step = folder.path().join("step");
+    let summary = || std::fs::read_to_string(&step).expect("the summary of the step");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let run = |variable: &str, format: &str| {
+        let mut command = child(COMMAND, &["run", "--format", format, "--report-dir"]);
+        command.arg(folder.path()).args(["faulty::passes@", "faulty::fails_an_assertion@"]);
+        command.env("GITHUB_ACTIONS", variable).env("GITHUB_STEP_SUMMARY", &step);
+        let output = output(command);
+        assert_eq!(output.status.code(), Some(1));
+        text(&output.stdout)
+    };
+    std::fs::write(&step, "before").expect("a file");
+    let stdout = run("true", "matrix");
+    let annotations: Vec<_> = stdout.lines().filter(|line| line.starts_with("::")).collect();
+    let start = "::error file=harness/tests/faults/faulty.rs,line=";
+    assert!(matches!(&annotations[..], [one] if one.starts_with(start)), "{annotations:?}");
+    assert!(annotations[0].contains(",title=faulty%3A%3Afails_an_assertion on "), "{annotations:?}");
+    let first = summary();
+    let written = std::fs::read_to_string(reports(folder.path()).join("summary.md"));
+    assert_eq!(first, format!("before\n{}", written.expect("the summary of the run")));
+    assert!(first.contains("\n<details>\n<summary><b>FAIL</b> <code>faulty::fails_an_assertion@"));
+
+    let stdout = run("true", "json");
+    assert!(stdout.lines().all(|line| line.starts_with('{')), "{stdout}");
+    assert!(summary().starts_with(&first) && summary().len() > first.len());
+    let before = summary();
+    assert!(!run("false", "matrix").contains("::error"));
+    assert_eq!(summary(), before);
+
+    let report = |options: &[&str]| {
+        let mut command = child(COMMAND, &["report", "--report-dir"]);
+        command.arg(folder.path()).args(options);
+        output(command)
+    };
+    let markdown = text(&report(&["--format", "markdown", "--baseline", "latest"]).stdout);
+    assert!(markdown.contains("\nNo result differs.\n"), "{markdown}");
+    assert_eq!(report(&["--baseline", "latest"]).status.code(), Some(2));
 }

@@ -34,6 +34,7 @@ pub const CHECKS: &[Check] = &[
     ),
     ("terminal::devices_have_lines_without_a_terminal", devices_have_lines_without_a_terminal),
     ("terminal::an_interval_of_zero_prints_no_lines", an_interval_of_zero_prints_no_lines),
+    ("terminal::a_slow_test_is_named_at_each_doubling", a_slow_test_is_named_at_each_doubling),
     ("terminal::completions_know_the_options", completions_know_the_options),
 ];
 
@@ -259,6 +260,29 @@ fn an_interval_of_zero_prints_no_lines() {
     assert_eq!(output.status.code(), Some(1), "the run ends");
     let stderr = text(&output.stderr);
     assert!(!stderr.contains(" of 2 in "), "{stderr}");
+}
+
+fn a_slow_test_is_named_at_each_doubling() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let stderr = folder.path().join("stderr");
+    let options = ["--progress-interval", "0s", "--slow-after", "100ms"];
+    let mut command = endless(folder.path(), &options);
+    command.stdout(Stdio::null()).stderr(File::create(&stderr).expect("a file"));
+    let mut run = command.spawn().expect("the child starts");
+    wait_while_running(&mut run, "a test on each device that is named twice", || {
+        let (planned, _) = planned_and_begun(folder.path(), "faulty::waits_for_ever")?;
+        let text = std::fs::read_to_string(&stderr).ok()?;
+        let mut slow: Vec<&str> = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("SLOW faulty::waits_for_ever@")?.split_once(' '))
+            .map(|(device, _)| device)
+            .collect();
+        slow.sort_unstable();
+        let twice = slow.chunk_by(|a, b| a == b).filter(|lines| lines.len() > 1);
+        (twice.count() == planned).then_some(())
+    });
+    interrupt(&run);
+    assert_eq!(run.wait().expect("the run ends").code(), Some(1));
 }
 
 /// The device of a line of progress that has all parts.
