@@ -14,6 +14,7 @@ use crate::report;
 use crate::report::matrix::{Layout, ShownOutput};
 use crate::report::page::Format;
 use crate::report::summary::{self, summary};
+use crate::report::trace::trace;
 use crate::target::Target;
 use crate::terminal::{AnyError, all_of, print, status_line};
 
@@ -24,6 +25,7 @@ Examples:
   clmatrix report ci/events.jsonl --all     all unexpected results of a log from elsewhere
   clmatrix report --format markdown --baseline 19a1
                                             a summary with the results that differ from those of 19a1
+  clmatrix report --trace trace.json        a trace for ui.perfetto.dev
   ssh host cat events.jsonl | clmatrix report -";
 
 #[derive(Args)]
@@ -47,6 +49,10 @@ pub struct ReportArguments {
     /// file, an id or its beginning.
     #[arg(long, value_name = "RUN")]
     baseline: Option<String>,
+    /// Also write a trace of the run for Perfetto or `chrome://tracing`: a track for each slot of each device, with
+    /// tests, starts of workers and probes.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -67,6 +73,11 @@ pub fn report(target: Target, arguments: &ReportArguments) -> Result<ExitCode, A
             report::counted(log.unknown_events as usize, "unknown event"),
             report::counted(log.unknown_fields as usize, "unknown field"),
         ));
+    }
+    if let Some(file) = &arguments.trace {
+        let path = log.file.as_ref().ok_or("--trace needs the log in a file")?;
+        let written = store::replace_file(file, &trace(path)?);
+        written.map_err(|error| format!("{}: {error}", file.display()))?;
     }
     let text = arguments.text(&log, &reports, folder.as_deref())?;
     show(&text, &log, &reports, folder.as_deref())?;

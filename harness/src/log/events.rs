@@ -58,6 +58,8 @@ pub enum Event {
     Measured(DeviceMeasurements),
     /// The objects that a driver counts, found before the first test of a device.
     LeakCheck(LeakCheck),
+    /// A worker was started for tests.
+    WorkerStarted(WorkerStarted),
     /// A test was handed to a worker.
     Started(Started),
     /// A test ended, in whatever way. The last line for a test has its result.
@@ -152,6 +154,27 @@ pub struct LeakCheck {
     pub error: Option<String>,
 }
 
+/// A worker was started for tests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkerStarted {
+    /// The id of the device, or `host`.
+    pub device: String,
+    /// The number of the worker, unless none could be started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<u32>,
+    /// The time of the start.
+    #[serde(with = "rfc3339")]
+    #[schemars(with = "String")]
+    pub time: SystemTime,
+    /// The time until the worker was ready for its first test.
+    #[serde(rename = "duration_ns", with = "nanoseconds")]
+    #[schemars(with = "u64")]
+    pub duration: Duration,
+    /// The reason why no worker could be started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
 /// A test was handed to a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Started {
@@ -237,6 +260,10 @@ pub struct Replayed {
 pub struct Probed {
     /// The id of the device.
     pub device: String,
+    /// The time of the start. Logs of earlier versions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "rfc3339::option")]
+    #[schemars(with = "Option<String>")]
+    pub time: Option<SystemTime>,
     /// The failure, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

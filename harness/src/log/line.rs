@@ -35,6 +35,7 @@ impl Line {
             "characterized" => Event::Characterized(parse(text, count)?),
             "measured" => Event::Measured(parse(text, count)?),
             "leak-check" => Event::LeakCheck(parse(text, count)?),
+            "worker-started" => Event::WorkerStarted(parse(text, count)?),
             "started" => Event::Started(parse(text, count)?),
             "finished" => Event::Finished(parse(text, count)?),
             "replayed" => Event::Replayed(parse(text, count)?),

@@ -174,6 +174,22 @@ impl RunLog {
         Ok(())
     }
 
+    /// Passes the events of a log that this version knows to `each`, in their order.
+    ///
+    /// # Errors
+    ///
+    /// The log cannot be read.
+    pub(crate) fn for_each_known_event(
+        path: &Path,
+        mut each: impl FnMut(Event),
+    ) -> Result<(), ReadError> {
+        let mut lines = Lines::open(path)?;
+        while let Some((line, _)) = lines.next()? {
+            line.event.into_iter().for_each(&mut each);
+        }
+        Ok(())
+    }
+
     /// Sums up the events of a run. See [`Sum`].
     pub fn from_events(events: impl IntoIterator<Item = Event>) -> Result<Self, LogError> {
         let mut sum = Sum::default();
@@ -325,6 +341,7 @@ impl Sum {
         match event {
             Event::Run(_) => return Err(LogError::SecondHeader),
             Event::Expectation(_)
+            | Event::WorkerStarted(_)
             | Event::Replayed(_)
             | Event::Probed(_)
             | Event::SeesOthers(_)

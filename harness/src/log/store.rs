@@ -138,8 +138,7 @@ pub(crate) fn publish(folder: &Path, run: &Path) -> io::Result<()> {
     let shown = folder.join("junit");
     fs::create_dir_all(&shown)?;
     let summary = fs::read(run.join(SUMMARY));
-    let mut published =
-        summary.and_then(|summary| replace_file(&folder.join(SUMMARY), &summary));
+    let mut published = summary.and_then(|summary| replace_file(&folder.join(SUMMARY), &summary));
     for entry in fs::read_dir(run.join("junit"))? {
         let entry = entry?;
         let replace = |content: Vec<u8>| replace_file(&shown.join(entry.file_name()), &content);

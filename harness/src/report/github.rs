@@ -78,7 +78,10 @@ fn annotation(test: &str, results: &[&TestResult]) -> String {
     }
     properties.push(format!("title={}", property(&title)));
     let reason = |(result, device): (&&TestResult, &String)| {
-        cut(&format!("{device}: {}: {}", result.verdict.name(), one_line(&headline(result))), WIDEST)
+        cut(
+            &format!("{device}: {}: {}", result.verdict.name(), one_line(&headline(result))),
+            WIDEST,
+        )
     };
     let reasons: Vec<_> = results.iter().zip(&devices).map(reason).take(MOST_ANNOTATIONS).collect();
     format!("::error {}::{}\n", properties.join(","), data(&reasons.join("\n")))
@@ -128,7 +131,7 @@ mod tests {
 
     #[test]
     fn ten_tests_have_annotations_of_one_line() {
-        let wide = "\n%".repeat(1 << 20);
+        let wide = "\n%".repeat(1 << 12);
         let results = (0..30).map(|n| failed(&format!("s::t_{n}@d"), &wide, &wide)).collect();
         let text = annotations(&log(results));
         assert_eq!(text.lines().count(), 10);

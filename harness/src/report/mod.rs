@@ -13,6 +13,7 @@ pub(crate) mod summary;
 mod table;
 mod tally;
 mod text;
+pub(crate) mod trace;
 
 use std::borrow::Cow;
 use std::fs;

@@ -77,7 +77,8 @@ impl Summary<'_> {
         let suites: IndexSet<&str> = results.iter().map(TestResult::suite).collect();
         let devices = by_device(self.log);
         let names: Vec<String> = devices.keys().map(|device| name(device)).collect();
-        let heads: Vec<&str> = ["suite"].into_iter().chain(names.iter().map(String::as_str)).collect();
+        let heads: Vec<&str> =
+            ["suite"].into_iter().chain(names.iter().map(String::as_str)).collect();
         let mut table = TextTable::new(&heads);
         let tallies: Vec<Vec<Tally>> =
             devices.values().map(|results| Tally::of_suites(results, &suites)).collect();
@@ -112,12 +113,22 @@ impl Summary<'_> {
         });
         text += &list(lost.collect());
         let failed = failed_drivers.iter().map(|failed| {
-            format!("**DRIVER FAILED** {}: {}", code(&name(&failed.driver)), shown(&failed.failure.reason))
+            format!(
+                "**DRIVER FAILED** {}: {}",
+                code(&name(&failed.driver)),
+                shown(&failed.failure.reason)
+            )
         });
         text += &list(failed.collect());
-        let not_run = NotRun::of_run(self.log).into_iter().map(|NotRun { device, reason, tests }| {
-            format!("**NOT RUN** {} on {}: {}", counted(tests, "test"), code(&name(device)), shown(&reason))
-        });
+        let not_run =
+            NotRun::of_run(self.log).into_iter().map(|NotRun { device, reason, tests }| {
+                format!(
+                    "**NOT RUN** {} on {}: {}",
+                    counted(tests, "test"),
+                    code(&name(device)),
+                    shown(&reason)
+                )
+            });
         text + &list(not_run.collect())
     }
 
@@ -166,7 +177,8 @@ impl Summary<'_> {
 
 /// Returns the items of a list, or the first of them and the number of others.
 fn list(items: Vec<String>) -> String {
-    let mut text: String = items.iter().take(MOST_ITEMS).map(|item| format!("- {item}\n")).collect();
+    let mut text: String =
+        items.iter().take(MOST_ITEMS).map(|item| format!("- {item}\n")).collect();
     if let Some(more @ 1..) = items.len().checked_sub(MOST_ITEMS) {
         text += &format!("- and {more} more\n");
     }
@@ -175,25 +187,25 @@ fn list(items: Vec<String>) -> String {
 
 /// Returns the counts of verdicts: `12 ok, 1 FAIL`.
 fn cell(tally: &Tally) -> String {
-    let counts: Vec<_> = tally.counts().map(|(kind, count)| format!("{count} {}", kind.head)).collect();
+    let counts: Vec<_> =
+        tally.counts().map(|(kind, count)| format!("{count} {}", kind.head)).collect();
     if counts.is_empty() { "-".to_owned() } else { counts.join(", ") }
 }
 
 /// Returns the name of a test, a suite, a device or a driver on one line.
 fn name(text: &str) -> String {
-    cut(&one_line(text), WIDEST)
+    cut(&one_line(beginning(text, MESSAGE)), WIDEST)
 }
 
 /// Returns the first line of a text, escaped.
 fn shown(text: &str) -> String {
-    escaped(&cut(&first_line(text), WIDEST))
+    escaped(&cut(&first_line(beginning(text, MESSAGE)), WIDEST))
 }
 
 /// Returns a result on one line.
 fn line(result: &TestResult) -> String {
     let verdict = result.verdict.name().to_uppercase().replace('-', " ");
-    let reason = code(&cut(&one_line(&headline(result)), WIDEST));
-    format!("<b>{verdict}</b> {}: {reason}", code(&name(&result.test)))
+    format!("<b>{verdict}</b> {}: {}", code(&name(&result.test)), code(&name(&headline(result))))
 }
 
 /// Returns a result with its message, its outputs and the command that runs the test again, folded.
@@ -201,28 +213,28 @@ fn details(log: &RunLog, result: &TestResult) -> String {
     let mut decisive = log.with_output(result.decisive()).into_owned();
     decisive.stderr = without_message(&decisive.stderr, &decisive.outcome).into_owned();
     let mut text = format!("<details>\n<summary>{}</summary>\n\n", line(result));
-    text += &block("text", &beginning(&clean(&explanation(log, result))));
+    let message = explanation(log, result);
+    let shown = beginning(&message, MESSAGE);
+    let dots = if shown.len() < message.len() { "…" } else { "" };
+    text += &block("text", &format!("{}{dots}", clean(shown)));
     let stderr = standard_error(&decisive);
     for (name, output) in [("stdout", &decisive.stdout), ("stderr", &stderr)] {
-        let output = clean(output);
-        if !output.trim().is_empty() {
-            let (end, note) = end(output.trim());
-            text += &format!("\n{name}{note}:\n\n{}", block("text", end));
+        let output = output.trim();
+        if !output.is_empty() {
+            let (end, note) = end(output);
+            text += &format!("\n{name}{note}:\n\n{}", block("text", &clean(end)));
         }
     }
-    let command = one_line(&rerun(log, result));
+    let command = rerun(log, result);
     if !result.is_of_worker() && command.len() <= COMMAND {
-        text += &format!("\nrerun:\n\n{}", block("sh", &command));
+        text += &format!("\nrerun:\n\n{}", block("sh", &one_line(&command)));
     }
     text + "\n</details>\n"
 }
 
-/// Returns the beginning of a message.
-fn beginning(message: &str) -> String {
-    if message.len() <= MESSAGE {
-        return message.to_owned();
-    }
-    format!("{}…", &message[..message.floor_char_boundary(MESSAGE)])
+/// Returns the first bytes of a text, up to a limit.
+fn beginning(text: &str, most: usize) -> &str {
+    &text[..text.floor_char_boundary(most)]
 }
 
 /// Returns the end of an output, and a note if that is not all.

@@ -14,6 +14,7 @@ use crate::devices::selection::NO_DEVICE_FOUND;
 use crate::expected_statuses::ExpectedStatuses;
 use crate::log::events::{
     self, Event, LeakCheck, OF_WORKER, Probed, SeesOthers, Started, TestName, TestResult,
+    WorkerStarted,
 };
 use crate::registry::Ignore;
 use crate::report::counted;
@@ -235,6 +236,22 @@ impl<'a> DeviceRun<'a> {
     ///
     /// The reason why tests are not run.
     pub fn start_worker(&self, contexts: Contexts) -> Result<TestWorker, String> {
+        if self.failed_starts.load(Ordering::Relaxed) >= START_TRIES {
+            return Err("the device was given up: its workers do not start any more".to_owned());
+        }
+        let (time, begin) = (SystemTime::now(), Instant::now());
+        let started = self.start_prepared_worker(contexts);
+        self.state.recorder.record(Event::WorkerStarted(WorkerStarted {
+            device: self.device_id().to_owned(),
+            worker: started.as_ref().ok().map(|worker| worker.number),
+            time,
+            duration: begin.elapsed(),
+            error: started.as_ref().err().cloned(),
+        }));
+        started
+    }
+
+    fn start_prepared_worker(&self, contexts: Contexts) -> Result<TestWorker, String> {
         let mut started = self.start_unprepared_worker()?;
         let failed = &self.failed_preparations;
         if failed.load(Ordering::Relaxed) >= START_TRIES {
@@ -285,9 +302,6 @@ impl<'a> DeviceRun<'a> {
     fn start_unprepared_worker(&self) -> Result<TestWorker, String> {
         let RunState { recorder, stop, .. } = self.state;
         let failed = &self.failed_starts;
-        if failed.load(Ordering::Relaxed) >= START_TRIES {
-            return Err("the device was given up: its workers do not start any more".to_owned());
-        }
         let begin = Instant::now();
         let started = self.config.commands.start(START_LIMIT, stop.signal());
         self.note_others_are_seen();
@@ -537,9 +551,9 @@ impl<'a> DeviceRun<'a> {
         let Some(_turn) = self.health.begin_probe() else { return };
         let mut reason = String::new();
         for _ in 0..PROBES {
-            let started = Instant::now();
+            let (time, begin) = (Some(SystemTime::now()), Instant::now());
             let probed = Worker::probe(&self.config.commands, stop.signal());
-            let duration = started.elapsed();
+            let duration = begin.elapsed();
             self.hang_budget.add(duration);
             let error = match probed.map_err(WorkerLost::reason) {
                 Ok(()) => None,
@@ -547,7 +561,8 @@ impl<'a> DeviceRun<'a> {
                 Err(None) => return,
             };
             let device = device.run.id.clone();
-            recorder.record(Event::Probed(Probed { device, error: error.clone(), duration }));
+            let probed = Probed { device, time, error: error.clone(), duration };
+            recorder.record(Event::Probed(probed));
             match error {
                 Some(error) => reason = error,
                 None => return self.health.probe_passed(),

@@ -47,7 +47,7 @@ pub struct Display {
 impl Display {
     /// Returns whether the progress of devices is shown.
     pub fn has_progress(&self) -> bool {
-        self.display.detail != Detail::Quiet && (has_cursor() || !self.interval.is_zero())
+        self.detail != Detail::Quiet && (has_cursor() || !self.interval.is_zero())
     }
 }
 
@@ -156,11 +156,11 @@ impl<'a> Progress<'a> {
         }
         let pause = if BARS.is_hidden() { self.display.interval } else { TICK };
         // Without an end, there are no lines.
-        let next_update =
-            || if pause.is_zero() { None } else { Instant::now().checked_add(pause) };
+        let next_update = || if pause.is_zero() { None } else { Instant::now().checked_add(pause) };
         let mut update = next_update();
         loop {
-            let until_update = update.map(|update| update.saturating_duration_since(Instant::now()));
+            let until_update =
+                update.map(|update| update.saturating_duration_since(Instant::now()));
             let until_slow = self.until_slow();
             if !self.goes_on_after(until_update.map_or(until_slow, |time| time.min(until_slow))) {
                 return;
@@ -188,9 +188,12 @@ impl<'a> Progress<'a> {
     fn name_slow_tests(&self) {
         for device in &self.devices {
             let mut state = device.state();
-            let slow = state.running.iter_mut().filter_map(|test| Some((test.is_slow()?, test.position)));
+            let slow =
+                state.running.iter_mut().filter_map(|test| Some((test.is_slow()?, test.position)));
             let lines: Vec<String> = slow
-                .map(|(time, test)| format!("SLOW {} ({} so far)", self.id(test), report::human(time)))
+                .map(|(time, test)| {
+                    format!("SLOW {} ({} so far)", self.id(test), report::human(time))
+                })
                 .collect();
             drop(state);
             lines.iter().for_each(|line| status_line(line));
@@ -229,7 +232,8 @@ impl<'a> Progress<'a> {
             },
             unexpected: state.round.map_or(state.unexpected, |round| round.unexpected),
             elapsed: self.begin.elapsed(),
-            known_left: state.known_left.saturating_sub(spent) / device.slots.min(device.total) as u32,
+            known_left: state.known_left.saturating_sub(spent)
+                / device.slots.min(device.total) as u32,
             unknown_left: state.unknown_left,
             slowest: oldest.map(|test| (self.id(test.position), test.start.elapsed())),
         }
