@@ -1,9 +1,13 @@
 //! A test of a plan, whatever runs it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use clmatrix::select::DeviceInfo;
+
+use crate::external::OutsideTest;
 use crate::registry::{self, Ignore, ShouldPanic, Test};
-use crate::requirement::Requirement;
+use crate::requirement::{self, Requirement};
 use crate::verdict::Location;
 
 /// A test, and the way in which it runs.
@@ -11,6 +15,8 @@ use crate::verdict::Location;
 pub enum Case {
     /// A function of this executable, which runs in a worker.
     Registered(&'static Test),
+    /// A test of another program, which runs in a process of that program.
+    Outside(Arc<OutsideTest>),
 }
 
 impl Case {
@@ -27,20 +33,30 @@ impl Case {
     pub fn path(&self, home: &str) -> String {
         match self {
             Self::Registered(test) => test.path(home),
+            Self::Outside(test) => test.path(),
         }
     }
 
-    /// Returns the place of the test in the source.
-    pub fn location(&self) -> Location {
+    /// Returns the source file and the line of the test, or the file of its program.
+    pub fn source(&self) -> (String, Option<u32>) {
         match self {
-            Self::Registered(test) => test.location(),
+            Self::Registered(test) => (test.file.to_owned(), Some(test.line)),
+            Self::Outside(test) => (test.program.file.display().to_string(), None),
         }
+    }
+
+    /// Returns the place of the test in the source, if it is known.
+    pub fn location(&self) -> Option<Location> {
+        let (file, line) = self.source();
+        line.map(|line| Location { file, line })
     }
 
     /// Returns the state of `#[ignore]`.
     pub fn ignore(&self) -> Ignore {
         match self {
             Self::Registered(test) => test.ignore,
+            Self::Outside(test) if test.is_ignored => Ignore::Yes,
+            Self::Outside(_) => Ignore::No,
         }
     }
 
@@ -48,6 +64,7 @@ impl Case {
     pub fn should_panic(&self) -> ShouldPanic {
         match self {
             Self::Registered(test) => test.should_panic,
+            Self::Outside(_) => ShouldPanic::No,
         }
     }
 
@@ -55,6 +72,7 @@ impl Case {
     pub fn once(&self) -> bool {
         match self {
             Self::Registered(test) => test.once,
+            Self::Outside(test) => test.list_error().is_some(),
         }
     }
 
@@ -62,6 +80,7 @@ impl Case {
     pub fn alone(&self) -> bool {
         match self {
             Self::Registered(test) => test.alone,
+            Self::Outside(_) => false,
         }
     }
 
@@ -69,6 +88,15 @@ impl Case {
     pub fn requires(&self) -> &[Requirement] {
         match self {
             Self::Registered(test) => test.requires,
+            Self::Outside(_) => &[],
+        }
+    }
+
+    /// Returns why the test cannot run on a device, or `None` if it can.
+    pub fn missing(&self, device: &DeviceInfo) -> Option<String> {
+        match self {
+            Self::Registered(test) => requirement::missing(test.requires, device),
+            Self::Outside(test) => test.program.suite.missing(device),
         }
     }
 
@@ -76,6 +104,7 @@ impl Case {
     pub fn timeout(&self) -> Option<Duration> {
         match self {
             Self::Registered(test) => test.timeout,
+            Self::Outside(test) => test.program.suite.timeout,
         }
     }
 
@@ -83,6 +112,8 @@ impl Case {
     pub fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Registered(test), Self::Registered(other)) => std::ptr::eq(*test, *other),
+            (Self::Outside(test), Self::Outside(other)) => Arc::ptr_eq(test, other),
+            _ => false,
         }
     }
 }

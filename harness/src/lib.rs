@@ -34,6 +34,7 @@ pub mod config;
 pub mod devices;
 mod expect;
 pub mod expected_statuses;
+pub mod external;
 pub mod fixtures;
 mod fleet;
 pub mod log;

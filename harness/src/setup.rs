@@ -326,7 +326,7 @@ fn cannot_use(drivers: &[FailedDriver]) -> String {
 
 /// Returns the folder for files that are kept between runs: in cargo's target folder, else in the user's
 /// cache folder, else a private temporary one for this run.
-fn state_folder() -> Result<PathBuf, SetupError> {
+pub(crate) fn state_folder() -> Result<PathBuf, SetupError> {
     let wanted = match cargo_target() {
         Some(target) => Some(target.join("clmatrix").join("state")),
         None => user_cache_folder().map(|cache| cache.join("clmatrix")),

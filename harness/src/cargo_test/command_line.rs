@@ -11,7 +11,6 @@ use crate::devices::TestDevice;
 use crate::log::run_header::RunCommand;
 use crate::log::store::Place;
 use crate::registry::{Ignore, ShouldPanic};
-use crate::requirement::missing;
 use crate::run::plan::Plan;
 use crate::run::schedule::shuffle_seed;
 use crate::setup::Setup;
@@ -159,11 +158,8 @@ impl CommandLine {
         // nextest counts a test that is skipped here as a pass, but does not run ignored tests.
         let list_for_nextest = self.list && under_nextest();
         Plan::new(home, tests, devices, |id, entry, device| {
-            let cannot = || {
-                device.is_some_and(|device| {
-                    missing(entry.test.requires(), &device.run.info).is_some()
-                })
-            };
+            let cannot =
+                || device.is_some_and(|device| entry.test.missing(&device.run.info).is_some());
             let ignored = || entry.test.ignore() != Ignore::No || list_for_nextest && cannot();
             let matches = |pattern: &String| self.matches(pattern, id);
             let left_out =

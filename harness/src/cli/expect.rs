@@ -9,11 +9,11 @@ use clap::{Args, Subcommand};
 
 use super::ReportPlace;
 use super::filter::Filter;
-use crate::case::Case;
 use crate::config::WrittenExpectation;
 use crate::expect::explain::explain;
 use crate::expect::stale::stale;
 use crate::expect::update::{Updated, update};
+use crate::external::listing::all_cases;
 use crate::log::read::RunLog;
 use crate::log::run_header::RunHeader;
 use crate::log::selected_tests::SelectedTests;
@@ -118,7 +118,8 @@ impl UpdateArguments {
         let config = self.place.config(target)?;
         let file = config.file().ok_or("no configuration file, so no folder for expectations")?;
         let logs = read_all(target, &self.place, &self.runs, "is not used")?;
-        let paths: Vec<_> = Case::registered()?.iter().map(|test| test.path(target.home)).collect();
+        let paths: Vec<_> =
+            all_cases(&config, target.home)?.iter().map(|test| test.path(target.home)).collect();
         let folder = file.with_file_name("expectations");
         let files = &config.expectation_files;
         let Updated { files: new, changes } =

@@ -10,10 +10,10 @@ use super::filter::Filter;
 use super::shard::ShardArguments;
 use super::{ReportPlace, TableFormat};
 use crate::case::Case;
+use crate::external::listing::all_cases;
 use crate::registry::Ignore;
 use crate::target::Target;
 use crate::terminal::{AnyError, print};
-use crate::verdict::Location;
 
 /// Lists the tests in the order of the sources. The requirements of a test are checked for each device
 /// when it runs.
@@ -42,12 +42,13 @@ struct ListedTest {
     alone: bool,
     ignored: bool,
     file: String,
-    line: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
 }
 
 impl ListedTest {
     fn new(test: &Case, home: &str) -> Self {
-        let Location { file, line } = test.location();
+        let (file, line) = test.source();
         Self {
             test: test.path(home),
             requires: test.requires().iter().map(ToString::to_string).collect(),
@@ -70,7 +71,7 @@ impl ListedTest {
 
 pub fn list(target: Target, arguments: &ListArguments) -> Result<ExitCode, AnyError> {
     let filter = Filter::new(&arguments.filter)?;
-    let mut tests: Vec<ListedTest> = Case::registered()?
+    let mut tests: Vec<ListedTest> = all_cases(&arguments.place.config(target)?, target.home)?
         .iter()
         .map(|test| ListedTest::new(test, target.home))
         .filter(|listed| filter.accepts_test(&listed.test))

@@ -1,10 +1,11 @@
-//! The command line `clmatrix`: `run`, `report`, `runs`, `diff`, `merge`, `fleet`, `expect`, `list`,
+//! The command line `clmatrix`: `run`, `report`, `runs`, `diff`, `merge`, `fleet`, `expect`, `external`, `list`,
 //! `devices`, `characterize`, `completions`.
 
 mod characterize;
 mod devices;
 mod diff;
 mod expect;
+mod external;
 mod filter;
 mod fleet;
 mod list;
@@ -97,6 +98,9 @@ enum Command {
     /// Needs no device. The exit status is 1 if a host has failed or is missing.
     #[command(after_help = fleet::EXAMPLES)]
     Fleet(fleet::FleetArguments),
+    /// Tools for the tests of other programs (`[[external]]` in the configuration).
+    #[command(subcommand, after_help = external::EXAMPLES)]
+    External(external::ExternalCommand),
     /// List the tests and their requirements.
     List(list::ListArguments),
     /// List the platforms, the devices, and the drivers that failed.
@@ -204,6 +208,7 @@ pub fn main(target: Target) -> ExitCode {
         Command::Report(arguments) => report::report(target, arguments),
         Command::Runs(arguments) => runs::runs(target, arguments),
         Command::Expect(command) => expect::expect(target, command),
+        Command::External(command) => external::external(command),
         Command::Diff(arguments) => diff::diff(target, arguments),
         Command::Fleet(arguments) => fleet::fleet(arguments),
         Command::Merge(arguments) => merge::merge(target, arguments),

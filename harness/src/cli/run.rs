@@ -14,9 +14,9 @@ use super::resume;
 use super::selection::Selection;
 use super::shard::{ChosenShard, ShardArguments};
 use super::test_set::TestSet;
-use crate::case::Case;
 use crate::config::{Contexts, DEFAULT_PROFILE, TimeoutFactor, WrittenExpectation, time_limit};
 use crate::devices::TestDevice;
+use crate::external::listing::all_cases;
 use crate::log::read::RunLog;
 use crate::log::run_header::{RunCommand, RunHeader};
 use crate::log::store::{self, Place};
@@ -217,7 +217,7 @@ fn execute(
     if !arguments.quiet {
         status_line(&setup.config.summary());
     }
-    let tests = Case::registered()?;
+    let tests = all_cases(&setup.config, target.home)?;
     let devices = setup.devices_if_any()?;
     let paths: Vec<String> = tests.iter().map(|test| test.path(target.home)).collect();
     let selection = match &unfinished {

@@ -29,6 +29,11 @@
 //! platform = "oclgrind"            # as in --devices; also: device, vendor, driver-version, opencl, type, id
 //! timeout = "5m"
 //! diagnostics = ['^Invalid read']  # lines on standard error that fail a test
+//!
+//! [[external]]                     # tests of other programs
+//! name = "cts"                     # their ids: cts::PROGRAM::TEST@DEVICE
+//! kind = "opencl-cts"              # or "libtest"
+//! programs = "/opt/cts/test_conformance/*/test_*"
 //! ```
 //!
 //! The file is `--config FILE`, else the one that `CLMATRIX_CONFIG` names, else `clmatrix.toml` or
@@ -54,6 +59,7 @@ mod error;
 mod expectation_files;
 mod expectations;
 mod expected_device;
+mod external;
 mod flaky_result;
 mod last_day;
 mod profile;
@@ -83,6 +89,7 @@ use expectation_files::read_folder;
 pub use expectations::{
     DeviceExpectations, Effect, Exclusion, Expectations, Match, WrittenExpectation,
 };
+pub use external::{ExternalKind, ExternalSuite};
 pub use flaky_result::FlakyResult;
 pub use profile::{DeviceSettings, Profile};
 use profile::{Override, ProfileKeys};
@@ -106,6 +113,8 @@ pub struct Config {
     profiles: Vec<BTreeMap<String, ProfileKeys>>,
     /// The overrides of the harness, those in the executable, then those in the file.
     overrides: Arc<[Override]>,
+    /// The suites of the tests of other programs.
+    pub external: Vec<Arc<ExternalSuite>>,
     /// The known failures.
     pub expectations: Expectations,
     /// The files that they are from.
@@ -132,6 +141,15 @@ struct ConfigFile {
     profile: BTreeMap<String, ProfileKeys>,
     #[serde(default, rename = "override")]
     overrides: Vec<Override>,
+    #[serde(default)]
+    external: Vec<ExternalSuite>,
+}
+
+impl ConfigFile {
+    /// The suites of other programs, each the first word of its name.
+    fn suites(&self) -> impl Iterator<Item = &str> {
+        self.external.iter().filter_map(|external| external.name.split("::").next())
+    }
 }
 
 fn yes() -> bool {
@@ -167,18 +185,26 @@ impl Config {
                 expectation_files.builtin.clear();
             }
             files.push(file);
-            expectation_files.own = read_folder(&path.with_file_name("expectations"))?;
+            let folder = path.with_file_name("expectations");
+            expectation_files.own = read_folder(&folder)?;
+            let suites: BTreeSet<&str> = files.iter().flat_map(ConfigFile::suites).collect();
+            for suite in suites {
+                expectation_files.own.extend(read_folder(&folder.join(suite))?);
+            }
         }
-        let (mut profiles, mut overrides) = (Vec::new(), Vec::new());
-        for file in files {
+        let (mut profiles, mut overrides, mut external) = (Vec::new(), Vec::new(), Vec::new());
+        for mut file in files {
             profiles.push(file.profile);
             overrides.extend(file.overrides);
+            file.external.iter_mut().for_each(|suite| suite.start_from(&source.root));
+            external.extend(file.external.into_iter().map(Arc::new));
         }
         Ok(Self {
             source,
             is_embedded: embedded.is_some(),
             profiles,
             overrides: overrides.into(),
+            external,
             expectations: expectation_files.parse(now)?,
             expectation_files,
         })

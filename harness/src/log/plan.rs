@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::events::Event;
 use crate::run::plan::Plan;
-use crate::verdict::Location;
 
 /// The most bytes of a part of the plan.
 const LONGEST_PART: usize = 200 * 1024;
@@ -86,11 +85,11 @@ pub fn plan_events(plan: &Plan) -> Vec<Event> {
     let mut devices: IndexMap<&str, PositionRanges> = IndexMap::new();
     for (entry, position) in plan.entries.iter().zip(plan.test_positions()) {
         if position as usize == tests.len() {
-            let Location { file, line } = entry.test.location();
+            let (file, line) = entry.test.source();
             tests.push(PlannedTest {
                 path: plan.path(entry),
                 file: Some(file),
-                line: Some(line),
+                line,
                 requires: entry.test.requires().iter().map(ToString::to_string).collect(),
             });
         }

@@ -12,6 +12,7 @@ use super::selected_tests::SelectedTests;
 use super::system;
 use crate::devices::environment::driver_variables;
 use crate::devices::run_device::RunDevice;
+use crate::external::ProgramRecord;
 use crate::log::read::FORMAT;
 use crate::run::schedule::Run;
 use crate::serde_time::rfc3339;
@@ -68,6 +69,9 @@ pub struct RunHeader {
     /// The build id of the executable, in hexadecimal digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build_id: Option<String>,
+    /// The other programs whose tests are run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<ProgramRecord>,
     /// The arguments that select a part of the tests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filter: Vec<String>,
@@ -173,6 +177,7 @@ impl RunHeader {
             cpus: system::cpus(),
             memory: system::memory(),
             build_id: std::env::current_exe().ok().and_then(|exe| system::build_id(&exe)),
+            programs: run.plan.programs(),
             filter: command.filter,
             selected_tests: command.selected_tests,
             include_ignored: run.include_ignored,

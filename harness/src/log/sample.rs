@@ -101,6 +101,7 @@ pub(crate) fn header(devices: Vec<RunDevice>) -> RunHeader {
         cpus: None,
         memory: None,
         build_id: None,
+        programs: Vec::new(),
         filter: Vec::new(),
         selected_tests: None,
         include_ignored: false,

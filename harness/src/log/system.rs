@@ -47,7 +47,7 @@ fn value_of(file: &str, name: &str) -> Option<String> {
 }
 
 /// The build id of an executable or a library, in hexadecimal digits.
-pub(super) fn build_id(file: &Path) -> Option<String> {
+pub(crate) fn build_id(file: &Path) -> Option<String> {
     let cache = ReadCache::new(File::open(file).ok()?);
     let object = object::File::parse(&cache).ok()?;
     let id = object.build_id().ok()??;

@@ -16,6 +16,7 @@ use super::lines::Lines;
 use super::read::{ReadError, Sum};
 use super::run_header::RunHeader;
 use crate::config::WrittenExpectation;
+use crate::external::ProgramRecord;
 use crate::verdict::Verdict;
 
 /// The number of times that a test may be running when its run is cut short.
@@ -168,6 +169,7 @@ impl Unfinished {
                 name(&self.header)
             ));
         }
+        differences.extend(changed_programs(&self.header.programs, &executable.programs));
         let [before, now] =
             [&self.executions.devices[..], devices].map(|devices| self.by_name(devices));
         for (name, device) in &before {
@@ -195,6 +197,17 @@ impl Unfinished {
         };
         devices.iter().map(|record| (name(record), record)).collect()
     }
+}
+
+/// The programs of now that are other builds than before. A program without tests that are left may be missing.
+fn changed_programs(before: &[ProgramRecord], now: &[ProgramRecord]) -> Vec<String> {
+    let other = |program: &&ProgramRecord| {
+        before.iter().all(|before| before.name != program.name || before.build != program.build)
+    };
+    let text = |program: &ProgramRecord| {
+        format!("the program {} is another build: {}", program.name, program.file)
+    };
+    now.iter().filter(other).map(text).collect()
 }
 
 /// The differences of two lists of expectations, wherever their files are.
@@ -530,6 +543,18 @@ mod tests {
         let build = |id: &str| RunHeader { build_id: Some(id.to_owned()), ..header(Vec::new()) };
         let same = || differences(build("1"), &build("1"), &[record("d")]);
         assert_eq!(same(), [""; 0]);
+        let program = |build: &str| ProgramRecord {
+            name: "cts::buffers".to_owned(),
+            file: "/cts/test_buffers".to_owned(),
+            build: build.to_owned(),
+        };
+        let with = |programs| RunHeader { programs, ..build("1") };
+        let of_program = |now: ProgramRecord| {
+            differences(with(vec![program("bb")]), &with(vec![now]), &[record("d")])
+        };
+        assert_eq!(of_program(program("bb")), [""; 0]);
+        let other = ["the program cts::buffers is another build: /cts/test_buffers"];
+        assert_eq!(of_program(program("cc")), other);
         let other = differences(build("1"), &build("2"), &[record("d")]);
         assert_eq!(other, ["the executable is 2, and not 1"]);
         let mut driver = record("d");

@@ -19,6 +19,7 @@ use indexmap::{IndexMap, IndexSet};
 use self::input::Input;
 use self::translation::Translation;
 use crate::config::{Sync, WrittenExpectation};
+use crate::external::ProgramRecord;
 use crate::log::events::{DeviceAbsent, DriverFailed, End, Event, TestResult, suite};
 use crate::log::plan::{self, PlannedTest, PositionRanges};
 use crate::log::read::{RunLog, Sum};
@@ -162,6 +163,7 @@ impl Merge {
             memory: self.common(|header| header.memory.as_ref()),
             build_id: self.common(|header| header.build_id.as_ref()),
             seed: self.common(|header| header.seed.as_ref()),
+            programs: self.programs(),
             filter: filtered.filter.clone(),
             selected_tests: filtered.selected_tests.clone(),
             include_ignored: headers().all(|header| header.include_ignored),
@@ -171,6 +173,17 @@ impl Merge {
             merged: self.inputs.iter().map(Input::merged).collect(),
             ..first.clone()
         }
+    }
+
+    /// The other programs of all runs, each once.
+    fn programs(&self) -> Vec<ProgramRecord> {
+        let mut all: Vec<ProgramRecord> = Vec::new();
+        for program in self.inputs.iter().flat_map(|input| &input.header.programs) {
+            if !all.contains(program) {
+                all.push(program.clone());
+            }
+        }
+        all
     }
 
     /// Returns a value of the headers, if all have the same.

@@ -392,6 +392,14 @@ pub fn become_worker() -> io::Result<UnixStream> {
     Ok(connection)
 }
 
+/// Becomes another program, whose orphans are the keeper's. Returns the error if that is not possible.
+pub fn become_program(command: &mut Command) -> io::Error {
+    match nix::sys::prctl::set_child_subreaper(false) {
+        Ok(()) => command.exec(),
+        Err(error) => error.into(),
+    }
+}
+
 /// Writes out what C code has buffered for standard output and error.
 pub fn flush_c_streams() {
     // SAFETY: a null stream means all of them.

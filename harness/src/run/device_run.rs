@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::case::Case;
-use crate::config::{Contexts, DeviceSettings, Leaks, Leftovers, UnexpectedPass};
+use crate::config::{Contexts, Leaks, Leftovers, UnexpectedPass};
 use crate::devices::TestDevice;
 use crate::devices::run_device::HOST;
 use crate::devices::selection::NO_DEVICE_FOUND;
@@ -16,9 +16,8 @@ use crate::log::events::{
     self, Event, LeakCheck, OF_WORKER, Probed, SeesOthers, Started, TestName, TestResult,
     WorkerStarted,
 };
-use crate::registry::Ignore;
+use crate::registry::{Ignore, Test};
 use crate::report::counted;
-use crate::requirement;
 use crate::run::delayed_crash::DelayedCrash;
 use crate::run::hang_budget::HangBudget;
 use crate::run::health::Health;
@@ -63,6 +62,8 @@ pub(super) struct DeviceRun<'a> {
     is_characterized: Mutex<bool>,
     /// The kinds of objects that the driver counts, once they are known.
     counted: OnceLock<Vec<ObjectKind>>,
+    /// True if a worker has found the device.
+    is_found: AtomicBool,
     failed_starts: AtomicUsize,
     /// True if the log says that the workers see the other devices of their driver.
     others_are_seen: AtomicBool,
@@ -106,6 +107,7 @@ impl<'a> DeviceRun<'a> {
             unexplained: Mutex::default(),
             is_characterized: Mutex::new(false),
             counted: OnceLock::new(),
+            is_found: AtomicBool::new(false),
             failed_starts: AtomicUsize::new(0),
             others_are_seen: AtomicBool::new(false),
             failed_preparations: AtomicUsize::new(0),
@@ -161,6 +163,11 @@ impl<'a> DeviceRun<'a> {
         &self.state.run.plan.entries[position]
     }
 
+    /// Returns whether the test at a position of the plan is one of another program.
+    pub fn is_outside(&self, position: usize) -> bool {
+        matches!(self.entry(position).test, Case::Outside(_))
+    }
+
     /// The id of the test at a position of the plan.
     pub fn id(&self, position: usize) -> String {
         self.state.run.plan.id(self.entry(position))
@@ -177,7 +184,7 @@ impl<'a> DeviceRun<'a> {
     }
 
     /// The time limit of the test at a position of the plan.
-    fn limit(&self, position: usize) -> Duration {
+    pub fn limit(&self, position: usize) -> Duration {
         let expected = self.expectation(position).and_then(|expectation| expectation.timeout);
         let limits = [self.entry(position).test.timeout(), expected];
         self.config.settings.limit(limits.into_iter().flatten())
@@ -210,6 +217,11 @@ impl<'a> DeviceRun<'a> {
                 }
             }
         }
+        if let Case::Outside(test) = &entry.test
+            && let Some(reason) = test.list_error()
+        {
+            return Some(Outcome::Failed { message: reason.to_owned(), location: None });
+        }
         if let Some(lost) = self.health.lost() {
             return Some(Outcome::NotRun { reason: lost.not_run() });
         }
@@ -219,8 +231,7 @@ impl<'a> DeviceRun<'a> {
         if entry.lacks_device() {
             return Some(Outcome::NotRun { reason: NO_DEVICE_FOUND.to_owned() });
         }
-        let missing =
-            |device: &TestDevice| requirement::missing(entry.test.requires(), &device.run.info);
+        let missing = |device: &TestDevice| entry.test.missing(&device.run.info);
         if let Some(reason) = self.device.and_then(missing) {
             return Some(Outcome::Skipped { reason });
         }
@@ -299,6 +310,19 @@ impl<'a> DeviceRun<'a> {
         }
     }
 
+    /// Starts a worker if none has been started, which finds the device and has its properties. Tests of other
+    /// programs need this once.
+    ///
+    /// # Errors
+    ///
+    /// The reason why tests are not run.
+    pub fn find_device(&self) -> Result<(), String> {
+        match self.is_found.load(Ordering::Relaxed) {
+            true => Ok(()),
+            false => self.start_unprepared_worker().map(drop),
+        }
+    }
+
     fn start_unprepared_worker(&self) -> Result<TestWorker, String> {
         let RunState { recorder, stop, .. } = self.state;
         let failed = &self.failed_starts;
@@ -308,6 +332,7 @@ impl<'a> DeviceRun<'a> {
         match started {
             Ok(worker) => {
                 failed.store(0, Ordering::Relaxed);
+                self.is_found.store(true, Ordering::Relaxed);
                 let number = recorder.number_worker();
                 // The worker may die while it is characterized; the next worker is not asked again.
                 self.characterized(worker).map_or_else(
@@ -362,11 +387,17 @@ impl<'a> DeviceRun<'a> {
     }
 
     /// Runs a test in a worker. The worker is only good for another test if the attempt says so.
-    pub fn attempt(&self, worker: &mut TestWorker, slot: u32, taken: Taken) -> Attempt {
+    pub fn attempt(
+        &self,
+        worker: &mut TestWorker,
+        slot: u32,
+        test: &Test,
+        taken: Taken,
+    ) -> Attempt {
         let Taken { position, round } = taken;
-        let RunState { run, recorder, stop, attempts, .. } = self.state;
+        let RunState { run, recorder, stop, .. } = self.state;
         let entry = self.entry(position);
-        let number = attempts[position].fetch_add(1, Ordering::Relaxed) + 1;
+        let number = self.count_attempt(position);
         recorder.started(Started {
             test: TestName::Position(run.so_far.tests[position]),
             device: Some(run.plan.device_id(entry).to_owned()),
@@ -376,9 +407,7 @@ impl<'a> DeviceRun<'a> {
             slot: Some(slot),
             pid: Some(worker.worker.process_id()),
         });
-        let Case::Registered(test) = &entry.test;
         let begin = Instant::now();
-        let settings = &self.config.settings;
         let limit = self.limit(position);
         let mut attempt = worker.worker.run(
             test,
@@ -395,7 +424,7 @@ impl<'a> DeviceRun<'a> {
         worker.has_run(Ran { position, round, attempt: number, started: begin, duration });
         attempt.number = number;
         attempt.worker = Some(worker.number);
-        Self::fail_by_settings(settings, &entry.test, &mut attempt);
+        self.fail_by_settings(position, &mut attempt);
         if let Some(outcome) = &attempt.outcome {
             let verdict = judge(outcome, self.expectation(position).as_ref());
             if worker.worker.has_reused_context() || worker.has_survived_failure {
@@ -408,12 +437,22 @@ impl<'a> DeviceRun<'a> {
             }
         }
         if let Some(Outcome::TimedOut { .. }) = attempt.outcome {
-            self.hang_budget.add(attempt.duration);
-            if number == 1 {
-                self.hang_budget.add_timeout();
-            }
+            self.count_timeout(&attempt);
         }
         attempt
+    }
+
+    /// Returns the number of a new execution of a test, from 1.
+    pub fn count_attempt(&self, position: usize) -> u32 {
+        self.state.attempts[position].fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Takes into account that a test has reached its limit.
+    pub fn count_timeout(&self, attempt: &Attempt) {
+        self.hang_budget.add(attempt.duration);
+        if attempt.number == 1 {
+            self.hang_budget.add_timeout();
+        }
     }
 
     /// Returns whether the device is still to be used.
@@ -467,12 +506,11 @@ impl<'a> DeviceRun<'a> {
         let mut last = Replayed { ran: 0, outcome: Outcome::Passed };
         worker.takes_stacks = false;
         for &position in positions {
-            let case = &self.entry(position).test;
-            let Case::Registered(test) = case;
+            let Case::Registered(test) = &self.entry(position).test else { return None };
             let limit = self.limit(position);
             let left = end.saturating_duration_since(Instant::now());
             let mut attempt = worker.run(test, limit.min(left), stop, &mut |_, _| {}, &|| {});
-            Self::fail_by_settings(&self.config.settings, case, &mut attempt);
+            self.fail_by_settings(position, &mut attempt);
             last = Replayed { ran: last.ran + 1, outcome: attempt.outcome? };
             if matches!(last.outcome, Outcome::TimedOut { .. }) && left < limit {
                 return None;
@@ -521,7 +559,8 @@ impl<'a> DeviceRun<'a> {
 
     /// Fails a test that passed, if the driver complains of it, or if it has left something behind
     /// and the configuration makes that a failure. Adds leaks to what it has left behind.
-    fn fail_by_settings(settings: &DeviceSettings, test: &Case, attempt: &mut Attempt) {
+    pub fn fail_by_settings(&self, position: usize, attempt: &mut Attempt) {
+        let settings = &self.config.settings;
         let leaves_too_much = settings.leftovers == Leftovers::Fail
             && !attempt.left_behind.is_empty()
             || settings.leaks == Leaks::Fail && !attempt.leaks.is_empty();
@@ -540,7 +579,8 @@ impl<'a> DeviceRun<'a> {
             let message = events::left_behind_text(&attempt.left_behind);
             attempt.worker_survived = false;
             attempt.has_left_nothing = false;
-            attempt.outcome = Some(Outcome::Failed { message, location: Some(test.location()) });
+            let location = self.entry(position).test.location();
+            attempt.outcome = Some(Outcome::Failed { message, location });
         }
     }
 

@@ -2,6 +2,7 @@
 //! hands tests to a worker, [`execution`] leads from the first event to the reports, and [`progress`]
 //! shows what goes on.
 
+mod batch;
 pub(crate) mod characterize;
 mod culprit;
 mod delayed_crash;

@@ -1,8 +1,11 @@
 //! The plan of a run: tests x devices, as far as the filters accept them.
 
+use std::sync::Arc;
+
 use crate::case::Case;
 use crate::devices::TestDevice;
 use crate::devices::run_device::HOST;
+use crate::external::{Program, ProgramRecord};
 
 /// The device part of the id of a test that needs a device on a machine without one.
 pub const NO_DEVICE: &str = "no-device";
@@ -84,6 +87,19 @@ impl Plan {
             positions.push(position);
         }
         positions
+    }
+
+    /// The programs of the tests of other programs, each once.
+    pub fn programs(&self) -> Vec<ProgramRecord> {
+        let mut programs: Vec<&Arc<Program>> = Vec::new();
+        for entry in &self.entries {
+            if let Case::Outside(test) = &entry.test
+                && programs.last().is_none_or(|last| !Arc::ptr_eq(last, &test.program))
+            {
+                programs.push(&test.program);
+            }
+        }
+        programs.into_iter().map(|program| program.record()).collect()
     }
 
     /// Returns whether a test needs a device on a machine without one.

@@ -11,7 +11,9 @@
 use std::thread;
 use std::time::{Instant, SystemTime};
 
+use crate::case::Case;
 use crate::log::events::{Charged, Event, Left, TestResult};
+use crate::run::batch::{Batch, Known};
 use crate::run::delayed_crash::{DelayedCrash, Search};
 use crate::run::device_run::DeviceRun;
 use crate::run::retry::Retry;
@@ -32,16 +34,20 @@ pub(super) struct Slot<'a> {
     worker: Option<TestWorker>,
     /// The last result of this worker, which a delayed crash may still change.
     unsettled: Option<(usize, TestResult)>,
+    /// The tests of other programs.
+    batch: Batch<'a>,
 }
 
 impl<'a> Slot<'a> {
     pub fn new(device_run: &'a DeviceRun<'a>, number: usize) -> Self {
-        Self { device_run, number: number as u32, round: 1, worker: None, unsettled: None }
+        let number = number as u32;
+        let batch = Batch::new(device_run, number);
+        Self { device_run, number, round: 1, worker: None, unsettled: None, batch }
     }
 
     /// Runs tests until there are no more.
     pub fn work(mut self) {
-        while let Some(taken) = self.device_run.take() {
+        while let Some(taken) = self.batch.next().or_else(|| self.device_run.take()) {
             self.round = taken.round;
             let outcome = self.run(taken.position);
             self.device_run.rounds.end(taken, &outcome);
@@ -58,9 +64,12 @@ impl<'a> Slot<'a> {
         let entry = device_run.entry(position);
         let in_use = if entry.test.alone() { Turn::alone } else { Turn::shared };
         let mut turn = in_use(&device_run.in_use);
-        let started = SystemTime::now();
+        let in_batch = self.batch.started(position);
+        let started = in_batch.unwrap_or_else(SystemTime::now);
         let expectation = device_run.expectation(position);
-        if let Some(outcome) = device_run.outcome_without_running(entry, expectation.as_ref()) {
+        if in_batch.is_none()
+            && let Some(outcome) = device_run.outcome_without_running(entry, expectation.as_ref())
+        {
             let attempt = Attempt::without_running(outcome);
             let result = self.result(position, started, attempt, expectation);
             recorder.finished(position, &result);
@@ -68,7 +77,7 @@ impl<'a> Slot<'a> {
             return result.outcome;
         }
         recorder.begun(position);
-        let first = self.attempt(position);
+        let first = self.first_attempt(position, &mut turn);
         let at = Instant::now() - first.0.stacks_time;
         let undisturbed = self.repeat_if_disturbed(position, started, &mut turn, first);
         let (attempt, history) =
@@ -333,24 +342,47 @@ impl<'a> Slot<'a> {
         Some(result).filter(|result| result.verdict != Verdict::NotRun)
     }
 
+    /// Runs a test for the first time: one of another program in one process with the next tests of it.
+    fn first_attempt(&mut self, position: usize, turn: &mut Turn<'a>) -> (Attempt, Vec<Ran>) {
+        let device_run = self.device_run;
+        if let Case::Outside(test) = &device_run.entry(position).test
+            && self.batch.started(position).is_none()
+        {
+            // A worker holds memory of the device.
+            self.leave(turn);
+            match device_run.find_device() {
+                Ok(()) => self.batch.run_with_next(test, Taken { position, round: self.round }),
+                Err(reason) => return self.without_worker(position, reason),
+            }
+        }
+        self.attempt(position)
+    }
+
+    /// The attempt of a test whose worker does not start. Probes the device.
+    fn without_worker(&self, position: usize, mut reason: String) -> (Attempt, Vec<Ran>) {
+        self.device_run.probe(position);
+        if let Some(lost) = self.device_run.health.lost() {
+            reason = lost.not_run();
+        }
+        (Attempt::without_running(Outcome::NotRun { reason }), Vec::new())
+    }
+
     /// Runs a test in the worker of the slot, or in a fresh worker if there is none. Returns also the tests
     /// that the worker had run before, if it is not good for another test.
     fn attempt(&mut self, position: usize) -> (Attempt, Vec<Ran>) {
         let device_run = self.device_run;
+        let taken = Taken { position, round: self.round };
+        let Case::Registered(test) = &device_run.entry(position).test else {
+            let Known { attempt, history, .. } = self.batch.attempt(taken);
+            return (attempt, history);
+        };
         let contexts = device_run.config.settings.contexts;
         let worker = self.worker.take().map_or_else(|| device_run.start_worker(contexts), Ok);
         let mut worker = match worker {
             Ok(worker) => worker,
-            Err(mut reason) => {
-                device_run.probe(position);
-                if let Some(lost) = device_run.health.lost() {
-                    reason = lost.not_run();
-                }
-                return (Attempt::without_running(Outcome::NotRun { reason }), Vec::new());
-            }
+            Err(reason) => return self.without_worker(position, reason),
         };
-        let attempt =
-            device_run.attempt(&mut worker, self.number, Taken { position, round: self.round });
+        let attempt = device_run.attempt(&mut worker, self.number, test, taken);
         // With stacks, the loss is noted before they are taken.
         if let Some(Outcome::Crashed { .. } | Outcome::TimedOut { .. }) = attempt.outcome
             && attempt.stacks.is_none()
@@ -404,7 +436,7 @@ impl<'a> Slot<'a> {
 impl Drop for Slot<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.device_run.rounds.abandon();
+            self.device_run.rounds.abandon(1 + self.batch.len());
         }
     }
 }

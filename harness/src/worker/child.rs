@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
+use std::process::Command;
 use std::sync::LazyLock;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -53,9 +54,22 @@ pub fn enter_if_asked() {
     // libtest's own `main` is started with `--test-threads=1`, which runs the test on the main thread.
     unsafe { std::env::remove_var(ROLE_VARIABLE) };
     let connection = os::become_worker().expect("descriptor 0 is the runner's socket");
+    if role == Role::Program {
+        become_program(connection);
+    }
     os::report_crashes(&connection);
     let status = serve(&role, connection);
     os::exit_now(status)
+}
+
+/// Becomes the program that the arguments name. The keeper stays its parent.
+fn become_program(mut connection: UnixStream) -> ! {
+    let mut words = std::env::args_os().skip(1);
+    let program = words.next().expect("the runner names a program");
+    let error = os::become_program(Command::new(program).args(words));
+    // The runner reads the reason from the connection.
+    let _ = write!(connection, "the program cannot be started: {error}");
+    os::exit_now(1)
 }
 
 fn serve(role: &Role, connection: UnixStream) -> i32 {
@@ -66,6 +80,7 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
             return 0;
         }
         Role::Host => {}
+        Role::Program => unreachable!("the process has become a program"),
         Role::Device(address) => {
             if let Err(reason) = bind(address) {
                 runner.send(&Answer::NoDevice(reason));

@@ -24,6 +24,12 @@ impl WorkerCommands {
         Self { alone, among_others, not_found_alone: OnceLock::new() }
     }
 
+    /// The command that starts the next worker.
+    pub fn current(&self) -> &WorkerCommand {
+        let alone = self.alone.as_ref().filter(|_| self.not_found_alone().is_none());
+        alone.unwrap_or(&self.among_others)
+    }
+
     /// Starts a worker and waits until it is bound to its device.
     pub fn start(&self, limit: Duration, stop: &StopSignal) -> Result<Worker, WorkerLost> {
         if let Some(alone) = self.alone.as_ref().filter(|_| self.not_found_alone().is_none()) {

@@ -39,10 +39,13 @@ const USUAL_REQUEST: usize = 256;
 const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// The capacity of a pipe on Linux, in bytes.
-const PIPE_CAPACITY: usize = 64 * 1024;
+pub(crate) const PIPE_CAPACITY: usize = 64 * 1024;
 
 /// The time that a process has to end after it closed its connection.
-const EXIT_GRACE: Duration = Duration::from_secs(2);
+pub(crate) const EXIT_GRACE: Duration = Duration::from_secs(2);
+
+/// Follows the exit status of a process that ends in a test.
+pub(crate) const IN_THE_TEST: &str = "in the middle of the test";
 
 /// The command that starts a worker.
 #[derive(Clone, Debug)]
@@ -56,7 +59,8 @@ pub struct WorkerCommand {
 }
 
 impl WorkerCommand {
-    fn command(&self) -> std::io::Result<Command> {
+    /// Returns the command for the operating system.
+    pub(crate) fn command(&self) -> std::io::Result<Command> {
         // An executable that does not enter its worker would start workers without end.
         if std::env::var_os(ROLE_VARIABLE).is_some() {
             let why = "this process is a worker: its `main` must call an entry point of clmatrix_harness first";
@@ -199,7 +203,7 @@ fn name_of_signal(name: String) -> String {
 }
 
 /// The end of a process as an outcome. `when` follows an exit status.
-fn crash(ending: ExitCause, when: &str) -> Outcome {
+pub(crate) fn crash(ending: ExitCause, when: &str) -> Outcome {
     let how = match ending {
         ExitCause::Exited(_) => format!("{ending} {when}"),
         ExitCause::Signalled(name) => name_of_signal(name),
@@ -208,7 +212,8 @@ fn crash(ending: ExitCause, when: &str) -> Outcome {
     Outcome::Crashed { how }
 }
 
-fn deadline_in(limit: Duration) -> Instant {
+/// The end of a time limit that begins now.
+pub(crate) fn deadline_in(limit: Duration) -> Instant {
     let now = Instant::now();
     now.checked_add(limit).unwrap_or(now + A_YEAR)
 }
@@ -327,7 +332,7 @@ impl Worker {
                 let message = format!("the worker answered {other:?}");
                 Some(Outcome::Failed { message, location: None })
             }
-            Reply::Died(ending) => Some(crash(ending, "in the middle of the test")),
+            Reply::Died(ending) => Some(crash(ending, IN_THE_TEST)),
             Reply::TimedOut => {
                 // A handler of a crash may hang.
                 if self.stacks.is_none() {

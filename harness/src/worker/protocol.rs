@@ -35,6 +35,8 @@ pub enum Role {
     Host,
     /// Runs tests on one device.
     Device(DeviceAddress),
+    /// Becomes another program, which the arguments name.
+    Program,
 }
 
 /// The position of a device in a process that sees only its driver.

@@ -11,6 +11,7 @@ mod delayed;
 mod drivers;
 mod event_log;
 mod expectations;
+mod external;
 mod faulty;
 mod flakes;
 mod leaks;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
     let checks = [
         run::CHECKS,
         expectations::CHECKS,
+        external::CHECKS,
         side_by_side::CHECKS,
         rounds::CHECKS,
         again::CHECKS,

@@ -1,0 +1,44 @@
+//! `clmatrix external`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use crate::external::import::import;
+use crate::terminal::{AnyError, print};
+
+pub const EXAMPLES: &str = "\
+Examples:
+  clmatrix external import opencl_conformance_tests_full.csv >> clmatrix.toml
+  clmatrix external import --programs /opt/cts/test_conformance opencl_conformance_tests_quick.csv";
+
+#[derive(Subcommand)]
+pub enum ExternalCommand {
+    /// Print a list of the OpenCL conformance test suite (opencl_conformance_tests_*.csv) as `[[external]]`
+    /// tables for clmatrix.toml.
+    Import(ImportArguments),
+}
+
+#[derive(Args)]
+pub struct ImportArguments {
+    /// The list.
+    file: PathBuf,
+    /// The name of the suite: the beginning of the paths of its tests.
+    #[arg(long, default_value = "cts")]
+    name: String,
+    /// The folder of the programs, from which the paths in the list start [default: that of the list].
+    #[arg(long, value_name = "DIR")]
+    programs: Option<PathBuf>,
+}
+
+pub fn external(command: &ExternalCommand) -> Result<ExitCode, AnyError> {
+    let ExternalCommand::Import(ImportArguments { file, name, programs }) = command;
+    let in_file = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+    let list = fs::read_to_string(file).map_err(|error| in_file(&error))?;
+    let folder = programs.as_deref().or_else(|| file.parent()).unwrap_or(Path::new("."));
+    let folder = std::path::absolute(folder)?;
+    print(&import(&list, name, &folder).map_err(|error| in_file(&error))?)?;
+    Ok(ExitCode::SUCCESS)
+}

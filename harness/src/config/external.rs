@@ -1,0 +1,190 @@
+//! `[[external]]`: a suite of the tests of other programs.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clmatrix::select::DeviceInfo;
+use globset::{GlobBuilder, GlobMatcher};
+use serde::Deserialize;
+
+use super::device_kind::DeviceKind;
+use super::value::{Count, Timeout};
+
+/// A suite of the tests of other programs.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "ExternalKeys")]
+pub struct ExternalSuite {
+    /// The beginning of the paths of its tests.
+    pub name: String,
+    /// The way in which its programs list and run their tests.
+    pub kind: ExternalKind,
+    /// The paths of its programs, which may be globs. They are absolute once the configuration is read.
+    pub programs: Vec<PathBuf>,
+    /// Arguments of each program, after the names of tests.
+    pub args: Vec<String>,
+    /// The time limit of a test.
+    pub timeout: Option<Duration>,
+    /// The most tests that a process runs, at least 1.
+    pub batch: usize,
+    /// The folder of the configuration.
+    pub root: PathBuf,
+    tests: Vec<GlobMatcher>,
+    device_kind: Option<DeviceKind>,
+    device_env: BTreeMap<String, String>,
+}
+
+/// The way in which a program lists and runs its tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExternalKind {
+    /// As the programs of the OpenCL conformance test suite.
+    OpenclCts,
+    /// As a Rust test target.
+    Libtest,
+}
+
+// Serde cannot both check the whole and refuse unknown keys.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", expecting = "a table")]
+struct ExternalKeys {
+    name: String,
+    kind: ExternalKind,
+    programs: Programs,
+    #[serde(default)]
+    args: Vec<String>,
+    tests: Option<Vec<String>>,
+    #[serde(rename = "type")]
+    device_type: Option<DeviceKind>,
+    timeout: Option<Timeout>,
+    batch: Option<Count>,
+    #[serde(default)]
+    device_env: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a path or an array of paths, which may be globs")]
+enum Programs {
+    One(PathBuf),
+    Several(Vec<PathBuf>),
+}
+
+impl TryFrom<ExternalKeys> for ExternalSuite {
+    type Error = String;
+
+    fn try_from(keys: ExternalKeys) -> Result<Self, String> {
+        let name = keys.name;
+        let is_word = |word: &str| {
+            let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+            !word.is_empty() && word.chars().all(is_part)
+        };
+        if !name.split("::").all(is_word) {
+            let why = "must be words of letters, digits, `_` and `-`, separated by `::`";
+            return Err(format!("the name {name:?} of [[external]] {why}"));
+        }
+        if keys.kind == ExternalKind::Libtest && keys.batch.is_some() {
+            return Err("a process of kind \"libtest\" runs one test: remove `batch`".to_owned());
+        }
+        let glob = |text: &String| {
+            let glob = GlobBuilder::new(text).build();
+            glob.map(|glob| glob.compile_matcher()).map_err(|error| error.to_string())
+        };
+        Ok(Self {
+            name,
+            kind: keys.kind,
+            programs: match keys.programs {
+                Programs::One(program) => vec![program],
+                Programs::Several(programs) => programs,
+            },
+            args: keys.args,
+            timeout: keys.timeout.map(|timeout| timeout.0),
+            batch: keys.batch.map_or(1, |batch| batch.0),
+            root: PathBuf::new(),
+            tests: keys.tests.iter().flatten().map(glob).collect::<Result<_, _>>()?,
+            device_kind: keys.device_type,
+            device_env: keys.device_env,
+        })
+    }
+}
+
+impl ExternalSuite {
+    /// Makes the paths absolute. Relative paths start from `root`.
+    pub(super) fn start_from(&mut self, root: &Path) {
+        self.root = root.to_owned();
+        self.programs.iter_mut().for_each(|program| *program = root.join(&*program));
+    }
+
+    /// Returns whether the suite has this test of a program.
+    pub fn has(&self, test: &str) -> bool {
+        self.tests.is_empty() || self.tests.iter().any(|glob| glob.is_match(test))
+    }
+
+    /// Returns why the suite does not run on this device.
+    pub fn missing(&self, device: &DeviceInfo) -> Option<String> {
+        let kind = self.device_kind.filter(|kind| !kind.is_among(device.device_type))?;
+        let name = format!("{kind:?}").to_lowercase();
+        Some(format!("the suite {} is for devices of the type {name}", self.name))
+    }
+
+    /// The variables for a process that sees the device at these positions.
+    pub fn environment(&self, platform: usize, device: usize) -> Vec<(String, String)> {
+        let [platform, device] = [platform, device].map(|position| position.to_string());
+        let filled =
+            |value: &String| value.replace("{platform}", &platform).replace("{device}", &device);
+        self.device_env.iter().map(|(name, value)| (name.clone(), filled(value))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clmatrix::select::DeviceType;
+
+    use super::*;
+
+    fn suite(more: &str) -> Result<ExternalSuite, String> {
+        let keys = format!("name = \"a::b-1\"\nkind = \"opencl-cts\"\nprograms = \"x/*\"\n{more}");
+        toml::from_str(&keys).map_err(|error| error.message().to_owned())
+    }
+
+    #[test]
+    fn a_suite_has_its_defaults() {
+        let mut suite = suite("").unwrap();
+        suite.start_from(Path::new("/root"));
+        assert_eq!(suite.programs, [Path::new("/root/x/*")]);
+        assert_eq!((suite.batch, suite.timeout), (1, None));
+        assert!(suite.has("any"));
+        assert_eq!(suite.missing(&DeviceInfo::default()), None);
+        assert!(suite.environment(0, 0).is_empty());
+    }
+
+    #[test]
+    fn tests_devices_and_variables_are_those_of_the_keys() {
+        let suite = suite(
+            "tests = [\"full*\"]\ntype = \"cpu\"\ntimeout = \"1s\"\nbatch = 3\n\
+             device-env = { A = \"{platform}:{device}\" }",
+        )
+        .unwrap();
+        assert!(suite.has("full_1") && !suite.has("quick_full"));
+        let device = |bits| DeviceInfo { device_type: DeviceType(bits), ..DeviceInfo::default() };
+        let gpu = suite.missing(&device(4)).unwrap();
+        assert_eq!(
+            (&*gpu, suite.missing(&device(2))),
+            ("the suite a::b-1 is for devices of the type cpu", None)
+        );
+        assert_eq!(suite.environment(1, 2), [("A".to_owned(), "1:2".to_owned())]);
+    }
+
+    #[test]
+    fn mistakes_are_refused() {
+        let names = ["", "a b", "a::", "a@b"].map(|name| {
+            let keys = format!("name = {name:?}\nkind = \"libtest\"\nprograms = [\"x\"]");
+            toml::from_str::<ExternalSuite>(&keys).unwrap_err().message().to_owned()
+        });
+        assert!(names.iter().all(|error| error.contains("must be words")), "{names:?}");
+        let libtest = "name = \"a\"\nkind = \"libtest\"\nprograms = [\"x\"]\nbatch = 2";
+        let batch = toml::from_str::<ExternalSuite>(libtest).unwrap_err().message().to_owned();
+        assert!(batch.contains("remove `batch`"), "{batch}");
+        assert!(suite("tests = [\"[\"]").is_err());
+        assert!(suite("program = \"x\"").unwrap_err().contains("unknown field `program`"));
+    }
+}

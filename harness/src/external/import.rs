@@ -1,0 +1,186 @@
+//! The lists of the OpenCL conformance test suite, as `[[external]]` tables.
+
+use std::fmt::Write;
+use std::path::Path;
+
+/// A line of a list.
+#[derive(Debug, PartialEq)]
+struct Entry {
+    label: String,
+    /// The type of the devices, in small letters.
+    device_type: Option<String>,
+    program: String,
+    args: Vec<String>,
+    tests: Vec<String>,
+}
+
+/// The types of devices in lists.
+const TYPES: [&str; 4] = ["cpu", "gpu", "accelerator", "custom"];
+
+/// Returns the tables for the lines of a list. The programs are in `folder`. Programs without arguments are one
+/// suite; each program with arguments is a suite of its own, within that name.
+///
+/// # Errors
+///
+/// A line is not understood; the error has its number.
+pub(crate) fn import(list: &str, name: &str, folder: &Path) -> Result<String, String> {
+    let mut entries = Vec::new();
+    for (line, number) in list.lines().zip(1..) {
+        let line = line.trim();
+        if !line.is_empty() && !line.starts_with('#') {
+            entries.push(Entry::read(line).map_err(|why| format!("line {number}: {why}"))?);
+        }
+    }
+    let (plain, others): (Vec<_>, Vec<_>) = entries.into_iter().partition(Entry::is_plain);
+    let mut text = String::new();
+    let mut programs: Vec<_> = plain.into_iter().map(|entry| entry.program).collect();
+    programs.dedup();
+    if !programs.is_empty() {
+        let paths: Vec<_> = programs.iter().map(|program| path(folder, program)).collect();
+        let _ = writeln!(text, "{}programs = [", head(name));
+        paths.iter().for_each(|path| text += &format!("    {path},\n"));
+        text += "]\n";
+    }
+    let mut names = Vec::new();
+    for entry in others {
+        let mut suite = format!("{name}::{}", slug(&entry.label));
+        let same = names.iter().filter(|name| **name == suite).count();
+        names.push(suite.clone());
+        if same > 0 {
+            suite += &format!("_{}", same + 1);
+        }
+        text += if text.is_empty() { "" } else { "\n" };
+        text += &head(&suite);
+        let _ = writeln!(text, "programs = {}", path(folder, &entry.program));
+        for (key, words) in [("args", &entry.args), ("tests", &entry.tests)] {
+            if !words.is_empty() {
+                let words: Vec<_> = words.iter().map(|word| quoted(word)).collect();
+                let _ = writeln!(text, "{key} = [{}]", words.join(", "));
+            }
+        }
+        if let Some(device_type) = &entry.device_type {
+            let _ = writeln!(text, "type = {}", quoted(device_type));
+        }
+    }
+    Ok(text)
+}
+
+fn head(name: &str) -> String {
+    format!("[[external]]\nname = {}\nkind = \"opencl-cts\"\n", quoted(name))
+}
+
+fn path(folder: &Path, program: &str) -> String {
+    quoted(&folder.join(program).display().to_string())
+}
+
+/// A TOML string.
+fn quoted(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}
+
+/// A label as a word of a suite's name.
+fn slug(label: &str) -> String {
+    let words = label.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("_")
+}
+
+impl Entry {
+    /// Reads `[CL_DEVICE_TYPE_X,] LABEL, PROGRAM ARGUMENTS`.
+    fn read(line: &str) -> Result<Self, String> {
+        let mut columns: Vec<&str> = line.split(',').map(str::trim).collect();
+        let mut device_type = None;
+        if let Some(name) = columns[0].strip_prefix("CL_DEVICE_TYPE_") {
+            let name = name.to_ascii_lowercase();
+            if !TYPES.contains(&&*name) {
+                return Err(format!("unknown type of devices {}", columns.remove(0)));
+            }
+            device_type = Some(name);
+            columns.remove(0);
+        }
+        let [label, command] = columns[..] else {
+            return Err(format!("{line:?} is not `LABEL,PROGRAM ARGUMENTS`"));
+        };
+        let mut words = command.split_whitespace().map(str::to_owned);
+        let program = words.next().filter(|_| !slug(label).is_empty());
+        let program = program.ok_or_else(|| format!("{line:?} lacks a label or a program"))?;
+        // `all` selects all tests, as no test does.
+        let words = words.filter(|word| word != "all");
+        let (tests, args) = words.partition(|word| word.contains('*'));
+        Ok(Self { label: label.to_owned(), device_type, program, args, tests })
+    }
+
+    fn is_plain(&self) -> bool {
+        self.device_type.is_none() && self.args.is_empty() && self.tests.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_line_becomes_a_program_or_a_suite() {
+        let list = "\
+# comment
+
+Basic,basic/test_basic
+Thread Dimensions,thread_dimensions/test_thread_dimensions full*
+Allocations (single maximum),allocations/test_allocations single 5 all
+CL_DEVICE_TYPE_CPU, Images (Kernel pitch),images/test_image_streams use_pitches CL_FILTER_LINEAR
+Vectors, vectors/test_vectors
+";
+        let expected = r#"[[external]]
+name = "cts"
+kind = "opencl-cts"
+programs = [
+    "/cts/basic/test_basic",
+    "/cts/vectors/test_vectors",
+]
+
+[[external]]
+name = "cts::thread_dimensions"
+kind = "opencl-cts"
+programs = "/cts/thread_dimensions/test_thread_dimensions"
+tests = ["full*"]
+
+[[external]]
+name = "cts::allocations_single_maximum"
+kind = "opencl-cts"
+programs = "/cts/allocations/test_allocations"
+args = ["single", "5"]
+
+[[external]]
+name = "cts::images_kernel_pitch"
+kind = "opencl-cts"
+programs = "/cts/images/test_image_streams"
+args = ["use_pitches", "CL_FILTER_LINEAR"]
+type = "cpu"
+"#;
+        assert_eq!(import(list, "cts", Path::new("/cts")).unwrap(), expected);
+    }
+
+    #[test]
+    fn the_tables_are_a_configuration() {
+        let list = "A,a/test_a\nB \"1\",b/test_b one\nB (1),b/test_b two\n";
+        let text = import(list, "cts", Path::new("/a \"b\"")).unwrap();
+        let project = crate::config::tests::Project::new(&[("clmatrix.toml", &text)]);
+        let suites = project.config().unwrap().external;
+        let names: Vec<&str> = suites.iter().map(|suite| &*suite.name).collect();
+        assert_eq!(names, ["cts", "cts::b_1", "cts::b_1_2"]);
+        assert_eq!(suites[2].args, ["two"]);
+        assert_eq!(suites[0].programs, [Path::new("/a \"b\"/a/test_a")]);
+    }
+
+    #[test]
+    fn a_line_that_is_not_understood_is_named() {
+        for (line, expected) in [
+            ("one column", "line 1: "),
+            ("a,b,c", "line 1: "),
+            ("label,", "line 1: "),
+            ("CL_DEVICE_TYPE_TOASTER,a,b", "unknown type of devices CL_DEVICE_TYPE_TOASTER"),
+        ] {
+            let error = import(line, "cts", Path::new("")).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

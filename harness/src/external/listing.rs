@@ -1,0 +1,201 @@
+//! The programs of `[[external]]` and their tests.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::process::{ProgramEnd, ProgramProcess};
+use super::program::{Program, is_program};
+use super::{OutsideTest, libtest, opencl_cts};
+use crate::case::Case;
+use crate::config::{Config, ExternalKind, ExternalSuite};
+use crate::os::{ExitCause, Source, StopSignal, stop_signal};
+use crate::setup;
+use crate::terminal::AnyError;
+
+/// The time that a program has to list its tests.
+const LIST_LIMIT: Duration = Duration::from_secs(60);
+
+/// The most bytes of a list.
+const LONGEST_LIST: usize = 64 << 20;
+
+/// A test in the list of a program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Listed {
+    pub name: String,
+    pub is_ignored: bool,
+}
+
+/// A list that is kept between runs.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    file: PathBuf,
+    build: String,
+    tests: Vec<Listed>,
+}
+
+/// Returns the registered tests, and those of other programs.
+///
+/// # Errors
+///
+/// Two tests have one path, or a glob for programs is wrong.
+pub(crate) fn all_cases(config: &Config, home: &str) -> Result<Vec<Case>, AnyError> {
+    let mut cases = Case::registered()?;
+    if config.external.is_empty() {
+        return Ok(cases);
+    }
+    let mut paths: HashMap<String, String> =
+        cases.iter().map(|case| (case.path(home), "this executable".to_owned())).collect();
+    let lists = setup::state_folder()?.join("lists");
+    // Nothing stops a list before its limit.
+    let (never, _switch) = stop_signal()?;
+    for suite in &config.external {
+        for test in tests_of(suite, &lists, &never)? {
+            let file = test.program.file.display().to_string();
+            let path = test.path();
+            if let Some(other) = paths.insert(path.clone(), file.clone()) {
+                let how = "give one of their [[external]] tables another `name`";
+                return Err(format!("{other} and {file} both have a test {path}: {how}").into());
+            }
+            cases.push(Case::Outside(Arc::new(test)));
+        }
+    }
+    Ok(cases)
+}
+
+fn tests_of(
+    suite: &Arc<ExternalSuite>,
+    lists: &Path,
+    never: &StopSignal,
+) -> Result<Vec<OutsideTest>, AnyError> {
+    let programs = programs(suite)?;
+    let not_listed = |program, reason| OutsideTest {
+        program: Arc::new(program),
+        name: Err(reason),
+        is_ignored: false,
+    };
+    if programs.is_empty() {
+        let globs: Vec<_> = suite.programs.iter().map(|glob| glob.display().to_string()).collect();
+        let reason =
+            format!("no program matches {}; build it, or correct `programs`", globs.join(" or "));
+        return Ok(vec![not_listed(Program::none(suite), reason)]);
+    }
+    let mut tests = Vec::new();
+    for program in programs {
+        let listed = match tests_in(&program, lists, never) {
+            Ok(listed) => listed,
+            Err(reason) => {
+                tests.push(not_listed(program, reason));
+                continue;
+            }
+        };
+        let program = Arc::new(program);
+        let selected = listed.into_iter().filter(|listed| suite.has(&listed.name));
+        tests.extend(selected.map(|Listed { name, is_ignored }| OutsideTest {
+            program: program.clone(),
+            name: Ok(name),
+            is_ignored,
+        }));
+    }
+    Ok(tests)
+}
+
+/// Finds the programs of a suite, in the order of their paths. Of several builds of one Rust target, which
+/// cargo leaves in its folder, the newest counts.
+fn programs(suite: &Arc<ExternalSuite>) -> Result<Vec<Program>, AnyError> {
+    let mut files = Vec::new();
+    for pattern in &suite.programs {
+        let text = pattern.to_str().ok_or("a path of [[external]] is not UTF-8")?;
+        let found = glob::glob(text)
+            .map_err(|error| format!("`programs` of [[external]]: {text}: {error}"))?;
+        files.extend(found.flatten().filter(|file| is_program(file)));
+    }
+    files.sort();
+    files.dedup();
+    let programs = files.into_iter().map(|file| Program::new(suite, file));
+    if suite.kind != ExternalKind::Libtest {
+        return Ok(programs.collect());
+    }
+    let mut newest: BTreeMap<Option<String>, Program> = BTreeMap::new();
+    for program in programs {
+        let is_newer = |other: &Program| program.modified() > other.modified();
+        if newest.get(&program.name).is_none_or(is_newer) {
+            newest.insert(program.name.clone(), program);
+        }
+    }
+    Ok(newest.into_values().collect())
+}
+
+/// Returns the tests of a program: from the file of an earlier list of this build, or from the program.
+fn tests_in(program: &Program, lists: &Path, never: &StopSignal) -> Result<Vec<Listed>, String> {
+    let mut hasher = DefaultHasher::new();
+    (&program.file, program.suite.kind == ExternalKind::Libtest).hash(&mut hasher);
+    let file = lists.join(format!("{:016x}.json", hasher.finish()));
+    let kept = fs::read(&file).ok().and_then(|text| serde_json::from_slice::<Kept>(&text).ok());
+    if let Some(kept) = kept.filter(|kept| kept.file == program.file && kept.build == program.build)
+    {
+        return Ok(kept.tests);
+    }
+    let tests = list(program, never)?;
+    let kept = Kept { file: program.file.clone(), build: program.build.clone(), tests };
+    // Without the file, the next run asks the program again.
+    let _ = keep(lists, &file, &kept);
+    Ok(kept.tests)
+}
+
+fn keep(lists: &Path, file: &Path, kept: &Kept) -> std::io::Result<()> {
+    fs::create_dir_all(lists)?;
+    let mut new = tempfile::NamedTempFile::new_in(lists)?;
+    serde_json::to_writer(&mut new, kept)?;
+    new.persist(file)?;
+    Ok(())
+}
+
+fn list(program: &Program, never: &StopSignal) -> Result<Vec<Listed>, String> {
+    let output = |arguments: &[&str]| list_output(program, arguments, never);
+    let tests = match program.suite.kind {
+        ExternalKind::OpenclCts => opencl_cts::list(output)?,
+        ExternalKind::Libtest => libtest::list(output)?,
+    };
+    match tests.is_empty() {
+        true => Err(format!("{} lists no test", program.file.display())),
+        false => Ok(tests),
+    }
+}
+
+/// Returns the standard output of a program that succeeds.
+fn list_output(
+    program: &Program,
+    arguments: &[&str],
+    never: &StopSignal,
+) -> Result<String, String> {
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let mut process = ProgramProcess::start(program, arguments, &[])?;
+    let end = process.wait(LIST_LIMIT, never, &mut |from, bytes| {
+        let stream = if from == Source::Stderr { &mut stderr } else { &mut stdout };
+        let room = LONGEST_LIST.saturating_sub(stream.len());
+        stream.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        None
+    });
+    let trouble = match end {
+        ProgramEnd::Died(ExitCause::Exited(0)) => {
+            return String::from_utf8(stdout).map_err(|_| "its list is not UTF-8".to_owned());
+        }
+        ProgramEnd::Died(cause) => cause.to_string(),
+        ProgramEnd::TimedOut => {
+            format!("did not end within {}", humantime::format_duration(LIST_LIMIT))
+        }
+        ProgramEnd::NotStarted(reason) => reason,
+        ProgramEnd::Stopped => "was stopped".to_owned(),
+    };
+    let stderr = String::from_utf8_lossy(&stderr);
+    let last = stderr.lines().rev().find(|line| !line.trim().is_empty());
+    let last = last.map_or_else(String::new, |line| format!(" (its last words: {})", line.trim()));
+    let command = [&[&*program.file.to_string_lossy()], arguments].concat().join(" ");
+    Err(format!("`{command}` does not list its tests: {trouble}{last}"))
+}

@@ -1,0 +1,19 @@
+//! The tests of other programs: `[[external]]` in the configuration.
+//!
+//! [`listing`] finds the programs and their tests, [`process`] runs a program to its end, and a file for each
+//! kind of program knows its command line, its list and its results. [`import`] reads the lists of the
+//! OpenCL conformance test suite.
+
+pub(crate) mod import;
+mod libtest;
+pub(crate) mod listing;
+mod opencl_cts;
+mod opencl_cts_output;
+mod outside_test;
+mod process;
+mod program;
+pub(crate) mod program_run;
+
+pub use outside_test::OutsideTest;
+pub(crate) use program::Program;
+pub use program::ProgramRecord;

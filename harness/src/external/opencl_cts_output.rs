@@ -1,0 +1,209 @@
+//! The output of a program of the OpenCL conformance test suite, by its tests.
+
+use std::time::{Duration, Instant};
+
+use crate::os::Source;
+use crate::worker::capture::Capture;
+
+/// A line that is longer, in bytes, is no line of the suite's harness.
+const LONGEST_MARK: usize = 1024;
+
+/// The output of a process, divided at the lines `TEST...`, which the suite's harness prints before each test.
+pub(super) struct CtsOutput<'a> {
+    tests: Vec<&'a str>,
+    /// The output before the first test.
+    before: Part,
+    parts: Vec<Part>,
+    /// The tests that have begun, in their order.
+    begun: Vec<usize>,
+    /// True if the last of them has printed its end.
+    has_ended: bool,
+    /// The last line of standard output so far.
+    line: Vec<u8>,
+    /// True if its beginning is in the output already.
+    is_long: bool,
+}
+
+/// The output of one test.
+#[derive(Default)]
+struct Part {
+    stdout: Capture,
+    stderr: Capture,
+    begin: Option<Instant>,
+    end: Option<Instant>,
+}
+
+/// The output and the duration of one test, as text.
+pub(super) struct PartText {
+    pub stdout: String,
+    pub stderr: String,
+    pub duration: Duration,
+}
+
+impl<'a> CtsOutput<'a> {
+    pub fn new(tests: Vec<&'a str>) -> Self {
+        let parts = tests.iter().map(|_| Part::default()).collect();
+        let before = Part { begin: Some(Instant::now()), ..Part::default() };
+        let (begun, line) = (Vec::new(), Vec::new());
+        Self { tests, before, parts, begun, has_ended: false, line, is_long: false }
+    }
+
+    /// Adds what was read. Returns the tests that begin in it.
+    pub fn push(&mut self, from: Source, bytes: &[u8]) -> Vec<usize> {
+        if from == Source::Stderr {
+            self.current().stderr.push(bytes);
+            return Vec::new();
+        }
+        let mut begun = Vec::new();
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.line.extend_from_slice(piece);
+            let is_whole = piece.ends_with(b"\n");
+            if is_whole && !self.is_long {
+                begun.extend(self.read_mark());
+            }
+            if is_whole || self.line.len() > LONGEST_MARK {
+                let line = std::mem::take(&mut self.line);
+                self.current().stdout.push(&line);
+                self.is_long = !is_whole;
+            }
+        }
+        begun
+    }
+
+    /// Reads a whole line. Returns the test that begins with it.
+    fn read_mark(&mut self) -> Option<usize> {
+        let line = str::from_utf8(&self.line).ok()?.trim_end();
+        if let Some(begins) = line.strip_suffix("...") {
+            let test = self.tests.iter().position(|test| *test == begins)?;
+            if self.begun.contains(&test) {
+                return None;
+            }
+            let now = Instant::now();
+            self.current().end = Some(now);
+            self.parts[test].begin = Some(now);
+            self.begun.push(test);
+            self.has_ended = false;
+            return Some(test);
+        }
+        let running = self.tests[*self.begun.last()?];
+        let rest = line.strip_prefix(running)?;
+        self.has_ended |= ENDS.iter().any(|end| rest.starts_with(end));
+        None
+    }
+
+    fn current(&mut self) -> &mut Part {
+        match self.begun.last() {
+            Some(test) => &mut self.parts[*test],
+            None => &mut self.before,
+        }
+    }
+
+    /// Ends the output with the process.
+    pub fn end(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        let current = self.current();
+        current.stdout.push(&line);
+        current.end = Some(Instant::now());
+    }
+
+    /// The test that has begun last, or the first test.
+    pub fn last(&self) -> usize {
+        self.begun.last().copied().unwrap_or(0)
+    }
+
+    /// The tests that have begun, in their order.
+    pub fn begun(&self) -> &[usize] {
+        &self.begun
+    }
+
+    /// The test that has begun and has not printed its end.
+    pub fn running(&self) -> Option<usize> {
+        self.begun.last().copied().filter(|_| !self.has_ended)
+    }
+
+    /// Takes the output of each test, after the output before all tests.
+    pub fn take_texts(self) -> Vec<PartText> {
+        let before = self.before.into_text();
+        let text = |part: Part| {
+            let has_begun = part.begin.is_some();
+            let own = part.into_text();
+            PartText {
+                stdout: [&*before.stdout, &*own.stdout].concat(),
+                stderr: [&*before.stderr, &*own.stderr].concat(),
+                duration: if has_begun { own.duration } else { before.duration },
+            }
+        };
+        self.parts.into_iter().map(text).collect()
+    }
+}
+
+/// The ends of the line at the end of a test, after its name.
+const ENDS: [&str; 4] = [" passed", " FAILED", " test not supported", " skipped ("];
+
+impl Part {
+    fn into_text(mut self) -> PartText {
+        let duration = self.begin.zip(self.end).map(|(begin, end)| end.duration_since(begin));
+        PartText {
+            stdout: self.stdout.take_text(),
+            stderr: self.stderr.take_text(),
+            duration: duration.unwrap_or_default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_output_of_each_test_is_its_own() {
+        let text = "device\na...\nin a\na passed\nb...\nb...\nERROR: b\nb FAILED\nc...\nno end";
+        for size in [1, 3, text.len()] {
+            let mut output = CtsOutput::new(vec!["c", "b", "a"]);
+            let mut begun = Vec::new();
+            for bytes in text.as_bytes().chunks(size) {
+                begun.extend(output.push(Source::Stdout, bytes));
+            }
+            output.push(Source::Stderr, b"error of c");
+            output.end();
+            assert_eq!((begun, output.running()), (vec![2, 1, 0], Some(0)), "pieces of {size}");
+            let texts = output.take_texts();
+            let stdout: Vec<&str> = texts.iter().map(|text| &*text.stdout).collect();
+            let expected = [
+                "device\nc...\nno end",
+                "device\nb...\nb...\nERROR: b\nb FAILED\n",
+                "device\na...\nin a\na passed\n",
+            ];
+            assert_eq!(stdout, expected, "pieces of {size}");
+            assert_eq!(texts[0].stderr, "error of c");
+        }
+    }
+
+    #[test]
+    fn a_test_that_has_printed_its_end_does_not_run() {
+        for (line, running) in [
+            ("a passed\n", None),
+            ("a FAILED\n", None),
+            ("a test not supported\n", None),
+            ("a skipped (requires at least OpenCL version 3.0)\n", None),
+            ("ab passed\n", Some(0)),
+            ("passed\n", Some(0)),
+            ("a passed", Some(0)),
+        ] {
+            let mut output = CtsOutput::new(vec!["a"]);
+            assert_eq!(output.running(), None);
+            output.push(Source::Stdout, b"a...\n");
+            output.push(Source::Stdout, line.as_bytes());
+            assert_eq!(output.running(), running, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_line_is_no_mark() {
+        let mut output = CtsOutput::new(vec!["a"]);
+        let long = [&[b'x'; 3000][..], b"\na...\n"].concat();
+        assert_eq!(output.push(Source::Stdout, &long), [0]);
+        output.end();
+        assert_eq!(output.take_texts()[0].stdout.len(), long.len());
+    }
+}

@@ -1,0 +1,139 @@
+//! A process of another program.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::program::Program;
+use crate::os::{ExitCause, Process, Source, StopSignal, Wakeup};
+use crate::stacks::Stacks;
+use crate::worker::parent::{EXIT_GRACE, PIPE_CAPACITY, WorkerCommand, deadline_in};
+use crate::worker::protocol::Role;
+
+/// Variables to set, or with `None` to remove.
+pub(super) type Environment = [(OsString, Option<OsString>)];
+
+/// A process of another program, under a keeper, as a worker is. Dropping this value ends the program and all
+/// processes that it has started.
+pub(super) struct ProgramProcess {
+    process: Process,
+    buffer: Box<[u8]>,
+}
+
+/// The end of a wait for a process.
+pub(super) enum ProgramEnd {
+    /// It has ended.
+    Died(ExitCause),
+    /// It still runs.
+    TimedOut,
+    /// The run is being stopped.
+    Stopped,
+    /// The operating system does not start the program.
+    NotStarted(String),
+}
+
+/// Receives output at once. Returns the new limit of the process, counted from now, if it changes.
+pub(super) type OnProgramOutput<'a> = &'a mut dyn FnMut(Source, &[u8]) -> Option<Duration>;
+
+impl ProgramProcess {
+    /// Starts a program in its folder.
+    pub fn start(
+        program: &Program,
+        arguments: &[&str],
+        environment: &Environment,
+    ) -> Result<Self, String> {
+        let words = arguments.iter().map(OsString::from);
+        let command = WorkerCommand {
+            role: Role::Program,
+            arguments: [program.file.clone().into()].into_iter().chain(words).collect(),
+            environment: environment.to_vec(),
+        };
+        Self::spawn(&command, program.folder())
+            .map_err(|error| format!("{} cannot be started: {error}", program.file.display()))
+    }
+
+    fn spawn(command: &WorkerCommand, folder: &Path) -> std::io::Result<Self> {
+        let mut command = command.command()?;
+        command.current_dir(folder);
+        let process = Process::spawn(command)?;
+        Ok(Self { process, buffer: vec![0; PIPE_CAPACITY].into_boxed_slice() })
+    }
+
+    /// The id of the keeper.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Waits until the process has ended and its output is read, or a limit has passed.
+    pub fn wait(
+        &mut self,
+        limit: Duration,
+        stop: &StopSignal,
+        on_output: OnProgramOutput<'_>,
+    ) -> ProgramEnd {
+        let mut deadline = deadline_in(limit);
+        // The keeper's end of the connection has only the reason why a program was not started.
+        let mut reason = Vec::new();
+        loop {
+            let (output, death) = match self.process.wait(deadline, stop) {
+                Wakeup::Deadline => return ProgramEnd::TimedOut,
+                Wakeup::Stopped => return ProgramEnd::Stopped,
+                Wakeup::Ready { output, death } => (output, death),
+            };
+            if output {
+                for source in [Source::Stdout, Source::Stderr] {
+                    self.collect(source, on_output, &mut deadline);
+                }
+            }
+            let died = death && self.process.has_died();
+            let closed = self.read_connection(&mut reason);
+            if died || closed {
+                let cause = self.process.finish(EXIT_GRACE);
+                for source in [Source::Stdout, Source::Stderr] {
+                    while self.collect(source, on_output, &mut deadline) > 0 {}
+                }
+                return match reason.is_empty() {
+                    true => ProgramEnd::Died(cause),
+                    false => ProgramEnd::NotStarted(String::from_utf8_lossy(&reason).into_owned()),
+                };
+            }
+            // A process that writes without end is ready before each deadline.
+            if Instant::now() >= deadline {
+                return ProgramEnd::TimedOut;
+            }
+        }
+    }
+
+    /// Takes the stacks of the program, and the time that this took.
+    pub fn stacks(&self) -> (Box<Stacks>, Duration) {
+        let begin = Instant::now();
+        (Box::new(self.process.take_stacks(None)), begin.elapsed())
+    }
+
+    /// Takes one piece of output and returns its length in bytes.
+    fn collect(
+        &mut self,
+        source: Source,
+        on_output: OnProgramOutput<'_>,
+        deadline: &mut Instant,
+    ) -> usize {
+        let count = self.process.read(source, &mut self.buffer).unwrap_or(0);
+        if count > 0
+            && let Some(limit) = on_output(source, &self.buffer[..count])
+        {
+            *deadline = deadline_in(limit);
+        }
+        count
+    }
+
+    /// Reads what has come on the connection; true at its end.
+    fn read_connection(&mut self, text: &mut Vec<u8>) -> bool {
+        loop {
+            match self.process.read(Source::Socket, &mut self.buffer) {
+                Some(0) => return true,
+                Some(count) => text.extend_from_slice(&self.buffer[..count]),
+                None => return false,
+            }
+        }
+    }
+}

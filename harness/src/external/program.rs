@@ -1,0 +1,120 @@
+//! A program with tests.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::config::{ExternalKind, ExternalSuite};
+use crate::log::system;
+
+/// The digits of the hash that cargo appends to the name of a target.
+const HASH_DIGITS: usize = 16;
+
+/// A program with tests.
+pub(crate) struct Program {
+    pub suite: Arc<ExternalSuite>,
+    /// The name in ids; `None` if the suite has no program.
+    pub name: Option<String>,
+    pub file: PathBuf,
+    /// The build id, or else the size and the time of the last change.
+    pub build: String,
+}
+
+/// A program with tests, as the header of a run has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramRecord {
+    /// The suite and the program, as the paths of tests begin.
+    pub name: String,
+    /// The file.
+    pub file: String,
+    /// The build id in hexadecimal digits, or else the size and the time of the last change.
+    pub build: String,
+}
+
+impl Program {
+    /// Describes the program in a file.
+    pub fn new(suite: &Arc<ExternalSuite>, file: PathBuf) -> Self {
+        let name = name(suite.kind, &file);
+        let build = system::build_id(&file).unwrap_or_else(|| size_and_time(&file));
+        Self { suite: suite.clone(), name: Some(name), file, build }
+    }
+
+    /// Stands for the programs of a suite without any.
+    pub fn none(suite: &Arc<ExternalSuite>) -> Self {
+        Self { suite: suite.clone(), name: None, file: suite.root.clone(), build: String::new() }
+    }
+
+    /// Returns the record for the header of a run.
+    pub fn record(&self) -> ProgramRecord {
+        let words = [Some(self.suite.name.as_str()), self.name.as_deref()];
+        ProgramRecord {
+            name: words.into_iter().flatten().collect::<Vec<_>>().join("::"),
+            file: self.file.display().to_string(),
+            build: self.build.clone(),
+        }
+    }
+
+    /// The time of the last change.
+    pub fn modified(&self) -> Option<SystemTime> {
+        fs::metadata(&self.file).ok()?.modified().ok()
+    }
+
+    /// The folder in which the program runs: its own for programs of the conformance test suite, which read
+    /// files there, else that of the configuration.
+    pub fn folder(&self) -> &Path {
+        match self.suite.kind {
+            ExternalKind::OpenclCts => self.file.parent().unwrap_or(&self.suite.root),
+            ExternalKind::Libtest => &self.suite.root,
+        }
+    }
+}
+
+/// Returns whether a file is a program.
+pub(super) fn is_program(file: &Path) -> bool {
+    fs::metadata(file).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
+/// The name of a program in ids: that of its file, without the beginning or the end that all of its kind have.
+fn name(kind: ExternalKind, file: &Path) -> String {
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let short = match kind {
+        ExternalKind::OpenclCts => name.strip_prefix("test_"),
+        ExternalKind::Libtest => name.rsplit_once('-').and_then(|(target, hash)| {
+            let is_hash = hash.len() == HASH_DIGITS && hash.bytes().all(|c| c.is_ascii_hexdigit());
+            is_hash.then_some(target)
+        }),
+    };
+    short.filter(|short| !short.is_empty()).unwrap_or(&name).to_owned()
+}
+
+fn size_and_time(file: &Path) -> String {
+    fs::metadata(file).map_or_else(
+        |error| error.to_string(),
+        |file| format!("{} bytes, {}.{:09}", file.size(), file.mtime(), file.mtime_nsec()),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_files_without_what_all_have() {
+        for (kind, file, expected) in [
+            (ExternalKind::OpenclCts, "/cts/buffers/test_buffers", "buffers"),
+            (ExternalKind::OpenclCts, "/cts/other", "other"),
+            (ExternalKind::OpenclCts, "/cts/test_", "test_"),
+            (ExternalKind::Libtest, "/target/debug/deps/gpu-0123456789abcdef", "gpu"),
+            (ExternalKind::Libtest, "/target/debug/deps/my-gpu-0123456789abcdef", "my-gpu"),
+            (ExternalKind::Libtest, "/target/debug/deps/gpu-tests", "gpu-tests"),
+        ] {
+            assert_eq!(name(kind, Path::new(file)), expected, "{file}");
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! The tests of other programs that a slot runs. A process may run several of them.
+//!
+//! A process that ends early tells at most which test ended it. The others run again in further processes: half
+//! as many at a time, and again twice as many after each process whose tests all have results.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::case::Case;
+use crate::external::OutsideTest;
+use crate::external::program_run::{Ended, Found, ProgramRun, Watch};
+use crate::log::events::{Started, TestName};
+use crate::os::Source;
+use crate::run::device_run::DeviceRun;
+use crate::run::rounds::Taken;
+use crate::run::schedule::RunState;
+use crate::run::test_worker::Ran;
+use crate::verdict::Outcome;
+use crate::worker::parent::Attempt;
+
+/// The tests of other programs that a slot has taken, and the results of their processes so far.
+pub(super) struct Batch<'a> {
+    device_run: &'a DeviceRun<'a>,
+    /// The number of the slot.
+    slot: u32,
+    taken: VecDeque<Taken>,
+    known: HashMap<usize, Known>,
+    /// The most tests of the next process, if the suite allows that many.
+    most: usize,
+}
+
+/// The result of a test in a process.
+pub(super) struct Known {
+    /// The time of the start.
+    pub started: SystemTime,
+    pub attempt: Attempt,
+    /// The tests that had run in the process before, if this one crashed.
+    pub history: Vec<Ran>,
+}
+
+impl<'a> Batch<'a> {
+    pub fn new(device_run: &'a DeviceRun<'a>, slot: u32) -> Self {
+        let (taken, known) = (VecDeque::new(), HashMap::new());
+        Self { device_run, slot, taken, known, most: usize::MAX }
+    }
+
+    /// The number of tests that were taken and are not run yet.
+    pub fn len(&self) -> usize {
+        self.taken.len()
+    }
+
+    /// Returns the next of the tests that were taken for the same process.
+    pub fn next(&mut self) -> Option<Taken> {
+        self.taken.pop_front()
+    }
+
+    /// Returns the time at which a test was started whose result is known.
+    pub fn started(&self, position: usize) -> Option<SystemTime> {
+        self.known.get(&position).map(|known| known.started)
+    }
+
+    /// Returns the result of a test, and forgets it. Runs the test alone if there is none.
+    pub fn attempt(&mut self, taken: Taken) -> Known {
+        if !self.known.contains_key(&taken.position) {
+            self.run(&[taken.position], taken.round);
+        }
+        self.known.remove(&taken.position).expect("a test that runs alone has a result")
+    }
+
+    /// Runs a test in one process with the next tests of its program, until its result is known.
+    pub fn run_with_next(&mut self, test: &OutsideTest, taken: Taken) {
+        let device_run = self.device_run;
+        let batch = test.program.suite.batch;
+        if self.taken.is_empty() && batch > 1 {
+            let is_next = |position| match &device_run.entry(position).test {
+                Case::Outside(next) => next.goes_with(test),
+                Case::Registered(_) => false,
+            };
+            self.taken = device_run.rounds.take_more(batch - 1, is_next).into();
+        }
+        let mut others: Vec<usize> = self.taken.iter().map(|other| other.position).collect();
+        others.retain(|position| {
+            let expectation = device_run.expectation(*position);
+            let entry = device_run.entry(*position);
+            device_run.outcome_without_running(entry, expectation.as_ref()).is_none()
+        });
+        while !self.known.contains_key(&taken.position) && device_run.may_go_on() {
+            others.retain(|position| !self.known.contains_key(position));
+            let most = self.most.saturating_sub(1);
+            let with = others.iter().copied().take(most);
+            let positions: Vec<usize> = [taken.position].into_iter().chain(with).collect();
+            self.run(&positions, taken.round);
+        }
+    }
+
+    /// Runs tests of one program in one process.
+    fn run(&mut self, positions: &[usize], round: u32) {
+        let device_run = self.device_run;
+        let RunState { recorder, stop, .. } = device_run.state;
+        let test = |position: usize| match &device_run.entry(position).test {
+            Case::Outside(test) => test,
+            Case::Registered(_) => unreachable!("a registered test runs in a worker"),
+        };
+        let name = |position: usize| test(position).name.as_deref().unwrap_or_default();
+        let first = test(positions[0]);
+        let run = ProgramRun {
+            program: &first.program,
+            tests: positions.iter().map(|at| (name(*at), device_run.limit(*at))).collect(),
+            is_ignored: first.is_ignored,
+            worker: device_run.config.commands.current(),
+        };
+        let begin = Instant::now();
+        let mut process = Following {
+            device_run,
+            positions,
+            slot: self.slot,
+            number: recorder.number_worker(),
+            begun: vec![None; positions.len()],
+        };
+        let Ended { found, exit } = run.run(stop.signal(), &mut process);
+        if found.iter().all(Option::is_none) {
+            device_run.hang_budget.add(begin.elapsed());
+        }
+        let is_lost = found.iter().any(Option::is_none);
+        self.most = match is_lost {
+            true => (positions.len() / 2).max(1),
+            false => self.most.saturating_mul(2),
+        };
+        for (at, found) in found.into_iter().enumerate() {
+            if let Some(found) = found {
+                self.known.insert(positions[at], process.known(at, found, round));
+            }
+        }
+        if let Some(outcome) = exit {
+            if let Outcome::TimedOut { limit } = outcome {
+                device_run.hang_budget.add(limit);
+            }
+            if device_run.config.settings.exit_check {
+                device_run.record_end("exit", outcome);
+            }
+        }
+    }
+}
+
+/// A process while it runs.
+struct Following<'a> {
+    device_run: &'a DeviceRun<'a>,
+    /// The positions of its tests in the plan.
+    positions: &'a [usize],
+    slot: u32,
+    /// The number of the process among the workers of the run.
+    number: u32,
+    /// The attempt of each test that has begun, and its start.
+    begun: Vec<Option<(u32, SystemTime, Instant)>>,
+}
+
+impl Following<'_> {
+    fn begin(&mut self, test: usize, process: Option<u32>) -> (u32, SystemTime, Instant) {
+        let RunState { run, recorder, .. } = self.device_run.state;
+        let position = self.positions[test];
+        let attempt = self.device_run.count_attempt(position);
+        let time = SystemTime::now();
+        recorder.started(Started {
+            test: TestName::Position(run.so_far.tests[position]),
+            device: Some(run.plan.device_id(self.device_run.entry(position)).to_owned()),
+            time,
+            attempt,
+            worker: Some(self.number),
+            slot: Some(self.slot),
+            pid: process,
+        });
+        let begun = (attempt, time, Instant::now());
+        self.begun[test] = Some(begun);
+        begun
+    }
+
+    /// Completes the result of a test.
+    fn known(&mut self, test: usize, Found { mut attempt, before }: Found, round: u32) -> Known {
+        let device_run = self.device_run;
+        let position = self.positions[test];
+        let begun = self.begun[test];
+        let (number, started, _) = begun.unwrap_or_else(|| self.begin(test, None));
+        attempt.number = number;
+        attempt.worker = Some(self.number);
+        device_run.fail_by_settings(position, &mut attempt);
+        if let Some(Outcome::TimedOut { .. }) = attempt.outcome {
+            device_run.count_timeout(&attempt);
+        }
+        // The loss of a process with stacks is noted before they are taken.
+        if let Some(Outcome::Crashed { .. }) = attempt.outcome {
+            device_run.note_loss(self.slot);
+        }
+        let ran = |test: usize| {
+            let (attempt, _, started) = self.begun[test]?;
+            let position = self.positions[test];
+            Some(Ran { position, round, attempt, started, duration: Duration::ZERO })
+        };
+        Known { started, attempt, history: before.into_iter().filter_map(ran).collect() }
+    }
+}
+
+impl Watch for Following<'_> {
+    fn begins(&mut self, test: usize, process: u32) {
+        self.begin(test, Some(process));
+    }
+
+    fn wrote(&mut self, test: usize, from: Source, bytes: &[u8]) {
+        let RunState { run, recorder, .. } = self.device_run.state;
+        if run.echo {
+            recorder.wrote(self.positions[test], from, bytes);
+        }
+    }
+
+    fn hangs(&mut self) {
+        self.device_run.note_loss(self.slot);
+    }
+}

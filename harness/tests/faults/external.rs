@@ -1,0 +1,296 @@
+//! The tests of other programs: one with the command line of the OpenCL conformance test suite, and a Rust
+//! test target.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use clmatrix_harness::log::events::TestResult;
+use clmatrix_harness::log::read::RunLog;
+use clmatrix_harness::verdict::{Outcome, Verdict};
+use tempfile::TempDir;
+
+use crate::Check;
+use crate::support::{COMMAND, ROLE, child, compile, context_layer, log, output};
+
+pub const CHECKS: &[Check] = &[
+    ("external::each_cts_result_is_right_in_batches_too", each_cts_result_is_right_in_batches_too),
+    ("external::a_rust_target_ends_as_our_own_tests", a_rust_target_ends_as_our_own_tests),
+    ("external::a_rerun_command_runs_one_test_alone", a_rerun_command_runs_one_test_alone),
+    ("external::a_program_that_does_not_list_is_one_failure", a_program_that_does_not_list),
+    ("external::expectations_of_a_suite_are_loaded_with_it", expectations_of_a_suite),
+    ("external::a_lost_device_stops_other_programs", a_lost_device_stops_other_programs),
+];
+
+const LIMIT: Duration = Duration::from_secs(2);
+
+/// A folder with a configuration and programs.
+struct Project(TempDir);
+
+impl Project {
+    fn new(config: &str) -> Self {
+        let project = Self(tempfile::tempdir().expect("a folder"));
+        project.write("clmatrix.toml", &format!("[profile.default]\ntimeout = \"2s\"\n{config}"));
+        project
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("the folder can be written");
+        fs::write(path, text).expect("the folder can be written");
+    }
+
+    /// Compiles `cts_program.c` as the program `faulty`.
+    fn with_cts_program(self) -> Self {
+        let mut command = Command::new("cc");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/cts_program.c");
+        command.arg("-o").arg(self.path("test_faulty")).args([source, "-ldl"]);
+        compile(command);
+        self
+    }
+
+    /// Writes a script that is a program.
+    fn with_script(self, name: &str, lines: &str) -> Self {
+        self.write(name, &format!("#!/bin/sh\n{lines}\n"));
+        let executable = Permissions::from_mode(0o755);
+        fs::set_permissions(self.path(name), executable).expect("the file is ours");
+        self
+    }
+
+    /// A command that reports to the folder `out` of the project.
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = child(COMMAND, &["run"]);
+        command.arg("--config").arg(self.path("clmatrix.toml"));
+        command.arg("--report-dir").arg(self.path("out")).args(arguments);
+        // Relative paths in a file of `--config` start from the current folder.
+        command.current_dir(self.0.path());
+        command
+            .env("CLMATRIX_RERUN", format!("{} run", std::env::current_exe().unwrap().display()));
+        command
+    }
+
+    /// Runs tests, and returns their log.
+    fn run(&self, arguments: &[&str]) -> RunLog {
+        output(self.command(arguments));
+        log(&self.path("out"))
+    }
+}
+
+/// The results by paths and devices.
+fn by_test(log: &RunLog) -> BTreeMap<&str, BTreeMap<&str, &TestResult>> {
+    let mut all = BTreeMap::<_, BTreeMap<_, _>>::new();
+    for result in &log.results {
+        let (path, device) = result.test_and_device();
+        all.entry(path).or_default().insert(device, result);
+    }
+    all
+}
+
+/// The outcomes of a test on all devices, of which each must be the same.
+fn outcome(log: &RunLog, path: &str) -> String {
+    let all = by_test(log);
+    let results = all.get(path).unwrap_or_else(|| panic!("{path} is in the log"));
+    assert_eq!(results.len(), log.records.len(), "{path}: {:?}", results.keys());
+    let mut texts: Vec<String> =
+        results.values().map(|result| format!("{:?}", result.outcome)).collect();
+    texts.sort();
+    texts.dedup();
+    assert_eq!(texts.len(), 1, "{path}: {texts:?}");
+    texts.remove(0)
+}
+
+const CTS: &str = r#"
+[[external]]
+name = "cts"
+kind = "opencl-cts"
+programs = "test_*"
+"#;
+
+fn each_cts_result_is_right_in_batches_too() {
+    for batch in [1, 20] {
+        let project = Project::new(&format!("{CTS}batch = {batch}\n")).with_cts_program();
+        let lists = project.path("lists");
+        let mut command = project.command(&["cts::"]);
+        command.env("FAULTS_LISTS", &lists);
+        let ended = output(command);
+        assert_eq!(ended.status.code(), Some(1), "batch {batch}");
+        let run = log(&project.path("out"));
+        let device_count = run.records.len();
+        assert_eq!(run.results.len(), 12 * device_count, "batch {batch}: no others");
+        let failed =
+            |message: &str| Outcome::Failed { message: message.to_owned(), location: None };
+        let crashed = |how: &str| Outcome::Crashed { how: how.to_owned() };
+        let not_run = |reason: &str| Outcome::NotRun { reason: reason.to_owned() };
+        for (test, expected) in [
+            ("passes", Outcome::Passed),
+            ("passes_last", Outcome::Passed),
+            ("sees_device", Outcome::Passed),
+            ("fails", failed("ERROR: 1 is not 2")),
+            ("skips", Outcome::Skipped { reason: "no images".to_owned() }),
+            ("crashes", crashed("SIGSEGV")),
+            ("crashes_silently", crashed("SIGSEGV")),
+            ("exits", crashed("exited with status 0 in the middle of the test")),
+            ("hangs", Outcome::TimedOut { limit: LIMIT }),
+            ("is_left_out", not_run("the program wrote no result of this test")),
+            (
+                "exits_silently",
+                not_run(
+                    "the program exited with status 0, and wrote no file of results \
+                     (CL_CONFORMANCE_RESULTS_FILENAME)",
+                ),
+            ),
+        ] {
+            let found = outcome(&run, &format!("cts::faulty::{test}"));
+            assert_eq!(found, format!("{expected:?}"), "batch {batch}: {test}");
+        }
+        let cut_off = outcome(&run, "cts::faulty::cuts_file");
+        let why = "exited with status 0, and its file of results is cut off";
+        assert!(cut_off.starts_with("NotRun") && cut_off.contains(why), "{cut_off}");
+        let all = by_test(&run);
+        for (id, record) in &run.records {
+            let result = run.with_output(all["cts::faulty::sees_device"][id.as_str()]);
+            let line = format!("1 platform: {}\n", record.device.info.name);
+            assert!(result.stdout.contains(&line), "{id}: {}", result.stdout);
+            let hangs = all["cts::faulty::hangs"][id.as_str()];
+            let stacks = hangs.stacks.as_ref().expect("stacks").to_string();
+            assert!(stacks.contains("pause"), "{stacks}");
+        }
+        // The second run reads the list of the first.
+        project.run(&["cts::faulty::passes@"]);
+        assert_eq!(fs::read_to_string(&lists).expect("a list"), "x", "batch {batch}");
+    }
+}
+
+const GPU: &str = r#"
+[[external]]
+name = "mine"
+kind = "libtest"
+programs = ["deps/gpu-*"]
+device-env = { FAULTS_AT = "{platform}:{device}" }
+"#;
+
+fn a_rust_target_ends_as_our_own_tests() {
+    let project = Project::new(GPU);
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/gpu.rs");
+    // An older build of the same target, as cargo leaves it.
+    project.write("deps/gpu-00000000000000aa.d", "no program");
+    let project = project.with_script("deps/gpu-00000000000000aa", "echo old: test");
+    let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    rustc.args(["--edition", "2024", "--test", source, "-o"]);
+    compile({
+        rustc.arg(project.path("deps/gpu-00000000000000bb"));
+        rustc
+    });
+    let run = project.run(&["mine::"]);
+    assert_eq!(run.results.len(), 8 * run.records.len());
+    for (test, expected) in [
+        ("passes", "Passed"),
+        ("panics_as_meant", "Passed"),
+        ("returns_an_error", "Failed { message: \"Error: \\\"gone\\\"\", location: None }"),
+        ("crashes", "Crashed { how: \"SIGABRT\" }"),
+        ("exits", "Crashed { how: \"exited with status 0 in the middle of the test\" }"),
+        ("hangs", "TimedOut { limit: 2s }"),
+        ("is_ignored", "Ignored { reason: None }"),
+    ] {
+        assert_eq!(outcome(&run, &format!("mine::gpu::{test}")), expected, "{test}");
+    }
+    let failed = outcome(&run, "mine::gpu::fails");
+    let message = r#"assertion `left == right` failed: arithmetic\n  left: 2\n right: 3""#;
+    assert!(failed.contains(message) && failed.contains("gpu.rs\", line: 10"), "{failed}");
+    let all = by_test(&run);
+    for id in run.records.keys() {
+        let result = run.with_output(all["mine::gpu::passes"][id.as_str()]);
+        assert!(result.stdout.contains("on 0:0\n"), "{id}: {}", result.stdout);
+        assert!(all["mine::gpu::hangs"][id.as_str()].stacks.is_some());
+    }
+    let with_ignored = project.run(&["mine::gpu::is_ignored", "--include-ignored"]);
+    assert_eq!(outcome(&with_ignored, "mine::gpu::is_ignored"), "Passed");
+}
+
+fn a_rerun_command_runs_one_test_alone() {
+    let project = Project::new(CTS).with_cts_program();
+    let run = project.run(&["cts::faulty::fails"]);
+    let failed = run.results.last().expect("a result");
+    let command = format!("{} '{}'", run.header.rerun_command, failed.test);
+    let again = project.path("again");
+    let shell = format!("{command} --report-dir {}", again.display());
+    let mut shell_command = Command::new("sh");
+    shell_command.args(["-c", &shell]).env(ROLE, COMMAND).stdin(Stdio::null());
+    shell_command.current_dir(project.0.path());
+    shell_command.env_remove("CLMATRIX_CONFIG").env_remove("CLMATRIX_PROFILE");
+    output(shell_command);
+    let results = log(&again).results;
+    let ids: Vec<&str> = results.iter().map(|result| &*result.test).collect();
+    assert_eq!(ids, [&*failed.test]);
+    assert_eq!(results[0].outcome, failed.outcome);
+}
+
+fn a_program_that_does_not_list() {
+    let config = format!(
+        "{CTS}\n[[external]]\nname = \"own\"\nkind = \"libtest\"\nprograms = \"own\"\n\
+         [[external]]\nname = \"gone\"\nkind = \"libtest\"\nprograms = \"nowhere/*\"\n"
+    );
+    let own = std::env::current_exe().expect("a path");
+    let project = Project::new(&config)
+        .with_script("test_broken", "echo no such option >&2; exit 3")
+        .with_script("own", &format!("{ROLE}=libtest exec {} \"$@\"", own.display()));
+    let run = project.run(&["cts::", "own::", "gone::"]);
+    let failures: BTreeMap<&str, String> = run
+        .results
+        .iter()
+        .map(|result| {
+            assert_eq!(result.verdict, Verdict::Fail, "{}", result.test);
+            (&*result.test, result.outcome.to_string())
+        })
+        .collect();
+    let tests: Vec<&str> = failures.keys().copied().collect();
+    assert_eq!(tests, ["cts::broken::list@host", "gone::list@host", "own::own::list@host"]);
+    for (test, words) in [
+        ("cts::broken::list@host", "exited with status 3 (its last words: no such option)"),
+        ("gone::list@host", "no program matches"),
+        ("own::own::list@host", "run it by `cargo test`"),
+    ] {
+        assert!(failures[test].contains(words), "{}", failures[test]);
+    }
+    let stderr = |ended: Output| String::from_utf8(ended.stderr).expect("text");
+    project.write("clmatrix.toml", &format!("{CTS}{CTS}"));
+    let twice = stderr(output(project.command(&["cts::"])));
+    assert!(twice.contains("give one of their [[external]] tables another `name`"), "{twice}");
+}
+
+fn expectations_of_a_suite() {
+    let project = Project::new(CTS).with_cts_program();
+    let entry = |test: &str, status: &str| {
+        format!("[[expect]]\ntest = \"{test}\"\nstatus = \"{status}\"\nreason = \"known\"\n")
+    };
+    let entries =
+        [entry("cts::faulty::fails", "fail"), entry("cts::faulty::crashes", "crash")].concat();
+    project.write("expectations/cts/all.toml", &entries);
+    project.write("expectations/other/all.toml", &entry("other::x", "fail"));
+    let ended = output(project.command(&["cts::faulty::fails@", "cts::faulty::crashes@"]));
+    let stderr = String::from_utf8(ended.stderr).expect("text");
+    assert_eq!(ended.status.code(), Some(0), "{stderr}");
+    assert!(stderr.contains("expectations: 2"), "{stderr}");
+    let run = log(&project.path("out"));
+    assert!(run.results.iter().all(|result| result.verdict == Verdict::ExpectedFail));
+}
+
+fn a_lost_device_stops_other_programs() {
+    let project = Project::new(CTS).with_cts_program();
+    let mut command = project.command(&["cts::faulty::crashes@", "cts::faulty::passes@"]);
+    command.env("CLMATRIX_TEST", "pocl");
+    // Programs make no context; the probe does.
+    context_layer(&mut command, project.0.path(), "error", "1-99");
+    output(command);
+    let run = log(&project.path("out"));
+    assert_eq!(run.lost.len(), 1, "the device is lost");
+    let passes = outcome(&run, "cts::faulty::passes");
+    assert!(passes.starts_with("NotRun") && passes.contains("lost"), "{passes}");
+}
