@@ -18,6 +18,7 @@ mod embedded;
 mod environment;
 mod files;
 mod oracle;
+mod page;
 mod process;
 mod sanitize;
 mod schema;
@@ -138,6 +139,17 @@ enum Task {
     /// and `fill` on the CI matrix without Slurm and by each script, and fails unless all have the same
     /// results. The reports and the output of daemons and jobs are in target/slurm.
     TestSlurm,
+    /// Test the page `report.html` in a browser (Debian or Ubuntu; root or sudo)
+    ///
+    /// Installs Debian's package chromium-headless-shell. Writes pages of the logs in harness/tests/logs,
+    /// compares their texts with the files there, opens every unexpected result by keys alone, checks the
+    /// names that assistive programs see, and opens the page of a run whose names and outputs are hostile.
+    /// The pages are in target/page.
+    TestPage {
+        /// Write the texts of the pages to harness/tests/logs
+        #[arg(long)]
+        update: bool,
+    },
     /// Print the variables that give other programs the same devices
     ///
     /// Prints nothing if no variable is needed. Like `matrix`, provides a device if there is none,
@@ -240,6 +252,8 @@ enum Benchmark {
     Harness,
     /// Time and memory of the harness in runs with up to a million results
     Matrix,
+    /// Time and size of `report.html` in a browser, which is installed as by `test-page`
+    Page,
     /// Time of a run on a device that stops working
     Faults,
     /// Cost of safe calls, compared with the same calls of cl3
@@ -258,6 +272,7 @@ impl Benchmark {
         match self {
             Self::Harness => ("clmatrix-harness", "overhead"),
             Self::Matrix => ("clmatrix-harness", "matrix"),
+            Self::Page => ("clmatrix-harness", "page"),
             Self::Faults => ("clmatrix-harness", "faults_time"),
             Self::Memory => ("clmatrix", "memory"),
             Self::Pool => ("clmatrix", "pool"),
@@ -293,6 +308,7 @@ fn dispatch(task: Task) -> Result<ExitCode> {
         }
         Task::CiEmbedded => return ci_embedded::run(&workspace),
         Task::TestSlurm => slurm::run(&workspace),
+        Task::TestPage { update } => page::run(&workspace, update),
         Task::Provision => ci_matrix::provision(&workspace.runtimes),
         Task::Env { devices, format } => print_environment(&workspace, &devices, format),
         Task::Schema { check, profile, logs } => {
@@ -379,6 +395,9 @@ fn bench(
     let mut bench = workspace.cargo();
     bench.args(["bench", "--package", package, "--bench", target, "--"]).args(arguments);
     environment.apply(&mut bench);
+    if let Benchmark::Page = benchmark {
+        bench.env("CLMATRIX_BROWSER", page::install_browser()?);
+    }
     Err(process::exec(bench))
 }
 

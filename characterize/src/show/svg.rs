@@ -18,10 +18,16 @@ const BELOW: u32 = 45;
 /// Readable on white (Okabe and Ito).
 const BLUE: RGBColor = RGBColor(0, 114, 178);
 
-type Done = Result<(), Box<dyn Error + Send + Sync>>;
+type Drawn<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// The medians as a line, with the range of each middle half.
-pub fn draw(curve: &Curve, title: &str, path: &Path) -> Done {
+/// Writes the medians as a line, with the range of each middle half, to a file.
+pub fn draw(curve: &Curve, title: &str, path: &Path) -> Drawn<()> {
+    std::fs::write(path, text(curve, title)?)?;
+    Ok(())
+}
+
+/// Returns the medians as a line, with the range of each middle half.
+pub fn text(curve: &Curve, title: &str) -> Drawn<String> {
     let mut text = String::new();
     {
         let area = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
@@ -33,8 +39,7 @@ pub fn draw(curve: &Curve, title: &str, path: &Path) -> Done {
         }
         .map_err(|error| error.to_string())?;
     }
-    std::fs::write(path, text)?;
-    Ok(())
+    Ok(text)
 }
 
 fn on<X>(

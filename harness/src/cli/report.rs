@@ -26,13 +26,19 @@ Examples:
   clmatrix report --format markdown --baseline 19a1
                                             a summary with the results that differ from those of 19a1
   clmatrix report --trace trace.json        a trace for ui.perfetto.dev
+  clmatrix report --html page.html 19a1 19b 19c
+                                            a page of three runs, with the history of each test
   ssh host cat events.jsonl | clmatrix report -";
 
 #[derive(Args)]
 pub struct ReportArguments {
-    /// The run: a folder, a log file, an id or its beginning, `latest`, or `-` for standard input.
-    #[arg(default_value = "latest")]
-    run: String,
+    /// The run: a folder, a log file, an id or its beginning, `latest`, or `-` for standard input. Several with
+    /// --html.
+    #[arg(value_name = "RUN", default_value = "latest")]
+    runs: Vec<String>,
+    /// Write a page of the runs to this file, with the history of each test, and nothing else.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "show_output", "format", "baseline", "trace"])]
+    html: Option<PathBuf>,
     #[command(flatten)]
     place: ReportPlace,
     /// Show all unexpected results, not only the first 20 of each device.
@@ -66,7 +72,12 @@ pub fn report(target: Target, arguments: &ReportArguments) -> Result<ExitCode, A
         return Err("--baseline needs --format markdown".into());
     }
     let reports = arguments.place.folder(target)?;
-    let (log, folder) = arguments.read(&reports)?;
+    if let Some(file) = &arguments.html {
+        arguments.write_page(&reports, file)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let [run] = &arguments.runs[..] else { return Err("several runs need --html FILE".into()) };
+    let (log, folder) = read(&reports, run)?;
     if log.unknown_events + log.unknown_fields > 0 {
         status_line(&format!(
             "the log is of a later version: {}, {} passed over",
@@ -84,7 +95,7 @@ pub fn report(target: Target, arguments: &ReportArguments) -> Result<ExitCode, A
     Ok(ExitCode::from(log.exit_status()))
 }
 
-/// Prints a text, and writes the JUnit files and the summary to the folder of the run, if there is one.
+/// Prints a text, and writes the other reports to the folder of the run, if there is one.
 pub(super) fn show(
     text: &str,
     log: &RunLog,
@@ -96,9 +107,9 @@ pub(super) fn show(
     all_of([printed, written].into_iter().filter_map(Result::err).collect())
 }
 
-/// Writes the JUnit files and the summary to the folder of the run, and shows them in the report folder.
+/// Writes the reports to the folder of the run, and shows them in the report folder.
 fn write_files(log: &RunLog, reports: &Path, folder: &Path) -> Result<(), AnyError> {
-    let written = report::write_all(log, folder);
+    let written = report::write_all(log, folder, Some(reports));
     let written = written.and(store::publish(reports, folder));
     written.map_err(|error| format!("the report folder {}: {error}", folder.display()).into())
 }
@@ -119,24 +130,33 @@ impl ReportArguments {
         Ok(report::matrix::matrix(log, Layout::of_terminal(folder, output, false, self.all)))
     }
 
-    /// Reads the log. Returns it with the folder for its JUnit files, if these are to be written.
-    fn read(&self, reports: &Path) -> Result<(RunLog, Option<PathBuf>), AnyError> {
-        if self.run == "-" {
-            let log = RunLog::read_stream(std::io::stdin().lock(), Path::new("standard input"))?;
-            return Ok((log, None));
-        }
-        let path = store::find(reports, &self.run)?;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new("."));
-        // Before the log is read: a run that ends meanwhile writes its own files.
-        let running = store::running(folder);
-        let log = RunLog::read(&path)?;
-        if let Some(running) = running {
-            status_line(&format!("{running}: its JUnit files are not written yet"));
-            return Ok((log, None));
-        }
-        Ok((log, Some(folder.to_owned())))
+    /// Writes a page of the runs, the newest first.
+    fn write_page(&self, reports: &Path, file: &Path) -> Result<(), AnyError> {
+        let read = |run: &String| Ok::<_, AnyError>(read(reports, run)?.0);
+        let mut logs = self.runs.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        logs.sort_by_key(|log| std::cmp::Reverse(log.header.time));
+        let written = report::write_page(&logs.iter().collect::<Vec<_>>(), Some(reports), file);
+        written.map_err(|error| format!("{}: cannot be written: {error}", file.display()).into())
     }
+}
+
+/// Reads the log of a run. Returns it with the folder for its reports, if these are to be written.
+fn read(reports: &Path, run: &str) -> Result<(RunLog, Option<PathBuf>), AnyError> {
+    if run == "-" {
+        let log = RunLog::read_stream(std::io::stdin().lock(), Path::new("standard input"))?;
+        return Ok((log, None));
+    }
+    let path = store::find(reports, run)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    // Before the log is read: a run that ends meanwhile writes its own files.
+    let running = store::running(folder);
+    let log = RunLog::read(&path)?;
+    if let Some(running) = running {
+        status_line(&format!("{running}: its reports are not written yet"));
+        return Ok((log, None));
+    }
+    Ok((log, Some(folder.to_owned())))
 }
 
 /// Returns the results that differ from those of an earlier run, in Markdown.

@@ -13,6 +13,7 @@ use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
 use super::lines::Lines;
+use crate::config::WrittenExpectation;
 use crate::devices::failure::FailedDriver;
 use crate::log::device_record::DeviceRecord;
 use crate::log::events::{
@@ -37,6 +38,8 @@ pub struct RunLog {
     pub header: RunHeader,
     /// The drivers and settings of the devices, by their ids. Format 1 has none.
     pub records: IndexMap<String, DeviceRecord>,
+    /// The expectations in force. Format 1 has none.
+    pub expectations: Vec<WrittenExpectation>,
     /// Expected devices that are not there.
     pub absent: Vec<String>,
     /// Drivers that show no platform.
@@ -340,8 +343,8 @@ impl Sum {
         let Some(log) = &mut self.log else { return self.begin(event) };
         match event {
             Event::Run(_) => return Err(LogError::SecondHeader),
-            Event::Expectation(_)
-            | Event::WorkerStarted(_)
+            Event::Expectation(written) => log.expectations.push(written),
+            Event::WorkerStarted(_)
             | Event::Replayed(_)
             | Event::Probed(_)
             | Event::SeesOthers(_)
@@ -407,6 +410,7 @@ impl Sum {
         self.log = Some(RunLog {
             header: *header,
             records: IndexMap::new(),
+            expectations: Vec::new(),
             absent: Vec::new(),
             failed_drivers: Vec::new(),
             strict_drivers: false,

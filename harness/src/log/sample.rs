@@ -122,6 +122,7 @@ pub(crate) fn run_log(
     RunLog {
         header: header(devices),
         records: IndexMap::new(),
+        expectations: Vec::new(),
         absent: Vec::new(),
         failed_drivers: Vec::new(),
         strict_drivers: false,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,6 +18,9 @@ pub(crate) const LOG: &str = "events.jsonl";
 
 /// The name of the summary beside the log.
 pub(crate) const SUMMARY: &str = "summary.md";
+
+/// The name of the page in its folder.
+pub(crate) const PAGE: &str = "report.html";
 
 /// The reason why the lock of REPORT_DIR is held.
 const OTHER_FULL_RUN: &str = "another run of all tests writes there";
@@ -110,8 +113,8 @@ impl Place {
         Ok((RunFolder { path: path.to_owned(), _full: full, _lock: lock }, log))
     }
 
-    /// Makes `REPORT_DIR/events.jsonl` a link to this run's log, and removes the JUnit files and the summary
-    /// of an earlier run.
+    /// Makes `REPORT_DIR/events.jsonl` a link to this run's log, and removes the reports of an earlier
+    /// run.
     fn link(&self) -> io::Result<()> {
         let link = self.folder.join(LOG);
         if link.is_file() && !link.is_symlink() && !is_a_log(&link)? {
@@ -123,37 +126,49 @@ impl Place {
         let temporary = self.run_folder().join("link");
         symlink(Path::new("runs").join(&self.run_id).join(LOG), &temporary)?;
         remove_reports(&self.folder.join("junit"), "xml")?;
-        remove_if_there(&self.folder.join(SUMMARY))?;
+        [SUMMARY, PAGE].iter().try_for_each(|name| remove_if_there(&self.folder.join(name)))?;
         // The last step: after an error the link shows the earlier run, and keeps it.
         fs::rename(&temporary, &link)
     }
 }
 
-/// Shows the JUnit files of a run in `REPORT_DIR/junit`, and its summary in REPORT_DIR, each put in place by a
-/// rename, if the link of REPORT_DIR shows the run. Returns the first error, after it has tried all files.
+/// Shows the page, the JUnit files and the summary of a run in REPORT_DIR, each put in place by a rename, if the
+/// link of REPORT_DIR shows the run. Returns the first error, after it has tried all files.
 pub(crate) fn publish(folder: &Path, run: &Path) -> io::Result<()> {
     if !is_shown(folder, run) {
         return Ok(());
     }
     let shown = folder.join("junit");
     fs::create_dir_all(&shown)?;
-    let summary = fs::read(run.join(SUMMARY));
-    let mut published = summary.and_then(|summary| replace_file(&folder.join(SUMMARY), &summary));
+    let copy = |from: PathBuf, to: PathBuf| replace_file(&to, &fs::read(from)?);
+    let in_folder = [SUMMARY, PAGE].map(|name| copy(run.join(name), folder.join(name)));
+    let mut published: io::Result<()> = in_folder.into_iter().collect();
     for entry in fs::read_dir(run.join("junit"))? {
         let entry = entry?;
-        let replace = |content: Vec<u8>| replace_file(&shown.join(entry.file_name()), &content);
-        published = published.and(fs::read(entry.path()).and_then(replace));
+        published = published.and(copy(entry.path(), shown.join(entry.file_name())));
     }
     published
 }
 
+/// Writes a file that is whole or not there. See [`replace_file_with`].
+pub(crate) fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    replace_file_with(path, |file| file.write_all(content))
+}
+
 /// Writes a file that is whole or not there: under another name first, which an error removes. A file that is
 /// replaced keeps its permissions, and a link to it stays.
-pub(crate) fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
+pub(crate) fn replace_file_with(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> io::Result<()> {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let temporary = path.with_extension("part");
     let permissions = fs::metadata(&path).map(|metadata| metadata.permissions());
-    let replaced = fs::write(&temporary, content)
+    let written = File::create(&temporary).map(BufWriter::new).and_then(|mut file| {
+        write(&mut file)?;
+        file.flush()
+    });
+    let replaced = written
         .and_then(|()| match permissions {
             Ok(permissions) => fs::set_permissions(&temporary, permissions),
             Err(_) => Ok(()),

@@ -173,7 +173,7 @@ fn shards_make_the_run_that_they_are_parts_of() {
     assert_eq!((&*log.header.host, &*log.header.run_id), ("other, one", "merged"));
     let merged: Vec<&str> = log.header.merged.iter().map(|run| run.run_id.as_str()).collect();
     assert_eq!(merged, ["run-of-other", "run-of-one"]);
-    report::write_all(&log, folder.path()).unwrap();
+    report::write_all(&log, folder.path(), None).unwrap();
     let xml = fs::read_to_string(report::junit_path(folder.path(), "d")).unwrap();
     for hosts in ["other, one", "other, third"] {
         assert!(xml.contains(&format!("hostname=\"{hosts}\"")), "{xml}");

@@ -1,10 +1,11 @@
-//! Reports of a run, all of them functions of its log: [`junit`] files for other programs, the
-//! [`matrix`] for the terminal, and the `summary` in Markdown.
+//! Reports of a run, all of them functions of its log: [`junit`] files for other programs, the page
+//! `report.html`, the [`matrix`] for the terminal, and the `summary` in Markdown.
 
 mod conclusion;
 mod excerpt;
 mod explanation;
 pub(crate) mod github;
+mod html;
 pub mod junit;
 pub mod matrix;
 mod not_run;
@@ -21,35 +22,54 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use clmatrix_characterize::Devices;
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
 use crate::log::events::TestResult;
 use crate::log::read::RunLog;
-use crate::log::store::{self, SUMMARY};
+use crate::log::store::{self, PAGE, SUMMARY};
 use crate::verdict::{Location, Outcome, Verdict};
 
 pub(crate) use table::cut;
 pub(crate) use tally::counts;
 pub(crate) use text::{first_line, shell_quoted};
 
-/// Writes `junit/DEVICE.xml` below `folder` for each device that has results (`host` for tests
+/// Writes the page, and `junit/DEVICE.xml` below `folder` for each device that has results (`host` for tests
 /// that need none), `junit/absent-devices.xml` where expected devices are absent,
-/// `junit/failed-drivers.xml` where drivers have failed, and `summary.md`.
+/// `junit/failed-drivers.xml` where drivers have failed, and `summary.md`. `reports` is the report folder of
+/// the run.
 ///
 /// # Errors
 ///
 /// The first error, after all files have been tried.
-pub fn write_all(log: &RunLog, folder: &Path) -> io::Result<()> {
+pub fn write_all(log: &RunLog, folder: &Path, reports: Option<&Path>) -> io::Result<()> {
+    let mut written = write_page(&[log], reports, &folder.join(PAGE));
     let junit = folder.join("junit");
     fs::create_dir_all(&junit)?;
-    let mut written = Ok(());
     for (name, xml) in junit_files(log) {
         let path = junit.join(format!("{name}.xml"));
         written = written.and(xml.and_then(|xml| store::replace_file(&path, &xml)));
     }
     let summary = summary::summary(log, None, summary::MOST_BYTES);
     written.and(store::replace_file(&folder.join(SUMMARY), summary.as_bytes()))
+}
+
+/// Writes the page of these runs, the newest first, to a file. `reports` may have a characterization of the
+/// same devices.
+///
+/// # Errors
+///
+/// The file cannot be written.
+pub(crate) fn write_page(runs: &[&RunLog], reports: Option<&Path>, file: &Path) -> io::Result<()> {
+    let characterized = reports.and_then(characterization).unwrap_or_default();
+    store::replace_file_with(file, |file| html::write(runs, &characterized, file))
+}
+
+/// Reads `characterize.json`, if the report folder has one that this version reads.
+fn characterization(reports: &Path) -> Option<Devices> {
+    let file = fs::File::open(reports.join("characterize.json")).ok()?;
+    serde_json::from_reader(io::BufReader::new(file)).ok()
 }
 
 /// Writes the contents of all JUnit files to one file.

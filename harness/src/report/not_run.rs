@@ -1,10 +1,13 @@
 //! The tests that were not run.
 
+use serde::Serialize;
+
 use super::text::first_line;
 use crate::log::read::RunLog;
 use crate::verdict::Verdict;
 
 /// The tests of a device that were not run for the same reason.
+#[derive(Serialize)]
 pub(super) struct NotRun<'a> {
     pub(super) device: &'a str,
     pub(super) reason: String,

@@ -165,9 +165,9 @@ impl Execution<'_> {
     }
 
     fn write_reports(&self, log: &RunLog, run: &Path) -> std::io::Result<()> {
-        let written = report::write_all(log, run);
-        let publish = |place: &Place| store::publish(&place.folder, run);
-        let published = self.place.as_ref().map_or(Ok(()), publish);
+        let reports = self.place.as_ref().map(|place| place.folder.as_path());
+        let written = report::write_all(log, run, reports);
+        let published = reports.map_or(Ok(()), |reports| store::publish(reports, run));
         let write = |file: &PathBuf| report::write_in_one(log, file);
         let in_one = self.junit_file.as_ref().map_or(Ok(()), write);
         written.and(published).and(in_one)

@@ -382,7 +382,7 @@ fn files_of_a_run() {
     ]);
     log.absent = vec!["intel-*".to_owned(), "<amd>".to_owned()];
     log.failed_drivers = vec![failed_driver()];
-    write_all(&log, folder.path()).unwrap();
+    write_all(&log, folder.path(), None).unwrap();
     let names = [
         "pocl-cpu.xml",
         "odd%2F..%2Fname.xml",
@@ -401,7 +401,7 @@ fn files_of_a_run() {
     let first = junit.join(names[0]);
     std::fs::remove_dir_all(&junit).unwrap();
     std::fs::create_dir_all(first.join("not empty")).unwrap();
-    assert!(write_all(&log, folder.path()).is_err());
+    assert!(write_all(&log, folder.path(), None).is_err());
     assert_eq!(files(), names.map(str::to_owned).into());
 
     let absent = Element::parse(&std::fs::read(junit.join(names[3])).unwrap());

@@ -1,0 +1,184 @@
+//! The data of pages, read back. `cargo xtask test-page` tests the page in a browser.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::config::WrittenExpectation;
+use crate::log::events::{DeviceLost, TestResult};
+use crate::log::sample::{device, expectation, flaky, judged, result, run_log};
+use crate::verdict::{ExpectedStatus, Location, Outcome};
+
+fn log(results: Vec<TestResult>) -> RunLog {
+    let devices = ["pocl-cpu", "other"].map(|id| device(id, "PoCL")).into();
+    run_log(devices, results, Duration::from_secs(9))
+}
+
+fn failed(message: &str) -> Outcome {
+    let location = Some(Location { file: "suites/src/pool.rs".to_owned(), line: 41 });
+    Outcome::Failed { message: message.to_owned(), location }
+}
+
+fn page(runs: &[&RunLog]) -> String {
+    let mut page = Vec::new();
+    write(runs, &Devices::new(), &mut page).unwrap();
+    String::from_utf8(page).unwrap()
+}
+
+/// The data elements of a page by their ids.
+fn data(page: &str) -> BTreeMap<&str, Value> {
+    let elements = page.split("<script type=\"application/json\" id=\"").skip(1);
+    let element = |element| {
+        let (id, rest): (&str, &str) = str::split_once(element, "\">").unwrap();
+        (id, serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap())
+    };
+    elements.map(element).collect()
+}
+
+#[test]
+fn each_test_is_there_once_and_each_device_has_a_row() {
+    let mut failing = result("pool::b@pocl-cpu", failed("left: 1"));
+    failing.stderr = "said <b>\n".to_owned();
+    failing.source = Some(Location { file: "suites/src/pool.rs".to_owned(), line: 7 });
+    let log = log(vec![
+        result("pool::a@pocl-cpu", Outcome::Passed),
+        result("pool::a@other", Outcome::Skipped { reason: "needs fp64".to_owned() }),
+        failing,
+    ]);
+    let page = page(&[&log]);
+    let data = data(&page);
+    let ids = ["data", "outputs-0-0", "outputs-0-1", "results-0-0", "results-0-1", "run-0"];
+    assert_eq!(data.keys().copied().collect::<Vec<_>>(), ids);
+    let tests = json!({
+        "paths": ["pool::a", "pool::b"], "files": ["suites/src/pool.rs"],
+        "places": [-1, 0, 0, 7], "left_out": 0,
+    });
+    assert_eq!(data["data"]["tests"], tests);
+    let first = json!({
+        "verdicts": ".F",
+        "times": [250_000, 250_000],
+        "details": [{
+            "test": 1,
+            "attempts": [{
+                "verdict": "F", "message": 0, "at": 1, "time": 250_000, "worker": 1, "slot": 0,
+                "output": 0,
+            }],
+        }],
+        "texts": ["left: 1", "suites/src/pool.rs:41"],
+    });
+    assert_eq!(data["results-0-0"], first);
+    assert_eq!(data["outputs-0-0"], json!({ "0": ["", "said <b>\n", ""] }));
+    assert_eq!(data["results-0-1"]["verdicts"], "s ");
+    assert_eq!(data["results-0-1"]["texts"], json!(["needs fp64"]));
+    assert_eq!(data["run-0"]["conclusion"], "FAILED");
+}
+
+#[test]
+fn a_result_has_its_attempts_and_the_place_of_its_expectation() {
+    let known = expectation(ExpectedStatus::Fail, "bug 7");
+    let mut log = log(vec![
+        flaky("pool::a@pocl-cpu", failed("at first")),
+        judged("pool::b@pocl-cpu", failed("known"), Some(known)),
+    ]);
+    log.expectations.push(WrittenExpectation {
+        number: 1,
+        file: "expectations/pocl.toml".to_owned(),
+        line: 12,
+        keys: BTreeMap::new(),
+        status: ExpectedStatus::Fail.into(),
+        reason: "bug 7".to_owned(),
+    });
+    let page = page(&[&log]);
+    let results = &data(&page)["results-0-0"];
+    let text = |number: &Value| &results["texts"][number.as_u64().unwrap() as usize];
+    let [flaky, known] = [0, 1].map(|at| &results["details"][at]);
+    assert_eq!(
+        (flaky["attempts"].as_array().unwrap().len(), &flaky["decisive"]),
+        (2, &Value::Null)
+    );
+    assert_eq!(text(&flaky["notes"][0]), "fail at attempt 1 of 2");
+    assert_eq!(text(&known["expected"]), "expected: fail: bug 7");
+    assert_eq!(text(&known["expected_at"]), "expectations/pocl.toml:12");
+}
+
+#[test]
+fn several_runs_share_the_list_of_tests() {
+    let earlier = log(vec![
+        result("pool::gone@pocl-cpu", Outcome::Passed),
+        result("pool::a@pocl-cpu", failed("once")),
+    ]);
+    let later = log(vec![result("pool::a@pocl-cpu", Outcome::Passed)]);
+    let page = page(&[&later, &earlier]);
+    let data = data(&page);
+    assert_eq!(data["data"]["tests"]["paths"], json!(["pool::a", "pool::gone"]));
+    assert_eq!(data["results-0-0"]["verdicts"], ". ");
+    assert_eq!(data["results-1-0"]["verdicts"], "F.");
+}
+
+#[test]
+fn a_page_runs_its_own_script_alone() {
+    let text = "</script><script>alert(1)</script><img src=x onerror=alert(1)>]]>\u{2028}";
+    let mut hostile = result(&format!("pool::{text}@pocl-cpu"), failed(text));
+    hostile.stdout = text.to_owned();
+    let mut log = log(vec![hostile]);
+    log.header.host = text.to_owned();
+    log.absent = vec![text.to_owned()];
+    let page = page(&[&log]);
+    assert!(!page.contains("<img") && !page.contains('\u{2028}'));
+    let (elements, ends) = (page.matches("<script").count(), page.matches("</script").count());
+    assert_eq!((elements, ends), (data(&page).len() + 1, data(&page).len() + 1));
+    for own in [STYLE, SCRIPT] {
+        let hash = BASE64_STANDARD.encode(Sha256::digest(own));
+        assert!(page.contains(own) && policy().contains(&format!("'sha256-{hash}'")));
+        assert!(!own.contains("</s") && !own.contains("<!--") && !own.contains('\r'));
+    }
+}
+
+#[test]
+fn unexpected_results_come_first_where_outputs_have_no_room() {
+    let output = "x".repeat(60 << 10);
+    let known = || Some(expectation(ExpectedStatus::Fail, "bug 7"));
+    let with_output = |mut result: TestResult| {
+        result.stdout.clone_from(&output);
+        result
+    };
+    let expected =
+        (0..80).map(|n| with_output(judged(&format!("s::a_{n}@pocl-cpu"), failed("no"), known())));
+    let last = with_output(result("s::b@pocl-cpu", failed("no")));
+    let page = page(&[&log(expected.chain([last]).collect())]);
+    let outputs = data(&page)["outputs-0-0"].clone();
+    let outputs = outputs.as_object().unwrap();
+    assert!(outputs.contains_key("80") && !outputs.contains_key("79"), "{:?}", outputs.keys());
+    assert!(page.len() < MOST_OUTPUT + (1 << 20));
+}
+
+#[test]
+fn tests_that_passed_everywhere_are_left_out_of_a_large_page() {
+    let log = log(vec![
+        result("s::a@pocl-cpu", Outcome::Passed),
+        result("s::b@pocl-cpu", Outcome::Passed),
+        result("s::b@other", failed("no")),
+    ]);
+    let tests = TestList::within(&[&log], 2);
+    assert_eq!((tests.position("s::a"), tests.position("s::b"), tests.len()), (None, Some(0), 1));
+    assert_eq!(TestList::within(&[&log], 3).len(), 2);
+}
+
+#[test]
+fn a_lost_device_is_named_with_its_reason() {
+    let mut log = log(vec![result("s::a@pocl-cpu", Outcome::Passed)]);
+    log.lost.push(DeviceLost {
+        device: "pocl-cpu".to_owned(),
+        reason: "no context".to_owned(),
+        after: "s::a@pocl-cpu".to_owned(),
+        suspects: vec!["s::a@pocl-cpu".to_owned()],
+    });
+    let page = page(&[&log]);
+    let lost = json!([{
+        "device": "pocl-cpu", "reason": "no context", "after": "s::a@pocl-cpu", "suspects": 1,
+        "tests": 0,
+    }]);
+    assert_eq!(data(&page)["run-0"]["lost"], lost);
+}
