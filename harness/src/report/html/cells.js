@@ -23,7 +23,8 @@ const timeOf = (device, test) =>
 const meaning = (letter) => kindOf.get(letter)?.meaning ?? "no result";
 const number = (count) => count.toLocaleString("en").replaceAll(",", "\u2009");
 const counted = (count, noun) => `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
-const firstLine = (text) => text.split("\n").map((line) => line.trim()).find((line) => line) ?? "";
+/** The beginning of a text on one line. */
+const oneLine = (text) => text.slice(0, 400).trim().replace(/\s+/g, " ");
 
 function testCell(device, test) {
   const letter = device.letter(test);
@@ -50,6 +51,11 @@ function suiteCell(suite, column) {
   ].filter(Boolean);
   if (total > 0) children.push(shareBar(counts, total));
   return { children, label: present.map((kind) => `${kind.count} ${kind.meaning}`).join(", ") || "no result" };
+}
+
+function groupCell(column) {
+  const count = view.troubles[column];
+  return { children: [el("b", {}, count ? number(count) : "")], label: counted(count, "unexpected result") };
 }
 
 /** The shares of unexpected results, expected failures and passes, as a line. */
@@ -79,7 +85,7 @@ function nameCell(row, room) {
       el("span", { class: "many" }, number(view.shown[item].length))];
     case TROUBLE: {
       const device = view.columns.find((one) => one.isUnexpected(item));
-      return [el("span", {}, shortened(paths[item], room)), el("span", {}, firstLine(device.headline(item)) || meaning(device.letter(item)))];
+      return [el("span", {}, shortened(paths[item], room)), el("span", {}, oneLine(device.headline(item)) || meaning(device.letter(item)))];
     }
     default: {
       const { name } = suites[suiteOf[item]];
@@ -112,7 +118,7 @@ function rowElement(at, room) {
     "aria-label": isTest ? paths[item] : undefined, title: isTest ? paths[item] : undefined }, nameCell(row, room));
   const cells = view.columns.map((device, column) => {
     const isChosen = isTest && item === state.test && device.id === state.device;
-    const { children, label } = isTest ? testCell(device, item) : kind === SUITE ? suiteCell(item, column) : { children: [], label: device.id };
+    const { children, label } = isTest ? testCell(device, item) : kind === SUITE ? suiteCell(item, column) : groupCell(column);
     return el("div", {
       role: "gridcell", class: `cell${mark(column + 1, isChosen)}`, id: `c${at}-${column + 1}`, "aria-colindex": column + 2,
       "aria-selected": isTest ? String(isChosen) : undefined, title: `${device.id}: ${label}`,

@@ -41,7 +41,7 @@ function renderRun() {
     ? el("select", { "aria-label": "Run", onchange: (event) => { state.run = Number(event.target.value); show(); } },
       runs.map((one) => el("option", { value: one.number, selected: one.number === state.run }, `${one.time.replace("T", " ").replace("Z", " UTC")} · ${one.conclusion}`)))
     : started.replace("T", " ").replace("Z", " UTC");
-  byId("about").replaceChildren(which, ` · ${host} · run ${id} · `, el("code", {}, line));
+  byId("about").replaceChildren(which, ` · ${host} · run ${id} · `, el("code", { title: line }, line));
   byId("notices").replaceChildren(...notices());
   byId("verdicts").replaceChildren(...kinds.flatMap(({ letter, meaning: words }, at) => (counts[at]
     ? [el("button", { class: "chip", "aria-pressed": String(state.verdicts.has(letter)), onclick: (event) => press(event, state.verdicts, letter) },

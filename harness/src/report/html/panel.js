@@ -23,7 +23,8 @@ function closePanel() {
 }
 
 function titled(title) {
-  return el("header", {}, el("h2", { id: "panel-title" }, title), el("button", { class: "close", onclick: closePanel, "aria-label": "Close" }, "✕"));
+  const parts = title.split(/(?<=::)/).flatMap((part) => [part, el("wbr")]);
+  return el("header", {}, el("h2", { id: "panel-title" }, parts), el("button", { class: "close", onclick: closePanel, "aria-label": "Close" }, "✕"));
 }
 
 function section(title, ...content) {
@@ -93,7 +94,7 @@ function explanation(device, letter, details) {
 }
 
 function attemptPage(device, attempt, isDecisive) {
-  const message = firstLine(device.text(attempt.message));
+  const message = oneLine(device.text(attempt.message));
   const where = [meaning(attempt.verdict), time(attempt.time), attempt.worker && `worker ${attempt.worker}`,
     attempt.round > 1 && `round ${attempt.round}`, attempt.reused_context && "reused context", message];
   const title = el("span", {}, sign(attempt.verdict), ` Attempt ${attempt.number}: ${where.filter(Boolean).join(" · ")}`);
@@ -123,7 +124,7 @@ function pastResults(device, test) {
     return [el("tr", {},
       el("td", { class: "first" }, el("button", { class: "link", "aria-current": String(of === device), onclick: show }, sign(letter, of.details(test)?.tolerated), one.time.replace("T", " ").replace("Z", ""))),
       el("td", { class: "first" }, timeOf(of, test)),
-      el("td", {}, `${meaning(letter)}${letter === "." ? "" : `: ${firstLine(of.headline(test))}`}`))];
+      el("td", {}, `${meaning(letter)}${letter === "." ? "" : `: ${oneLine(of.headline(test))}`}`))];
   });
   return section("History", el("table", { id: "history" }, el("tbody", {}, rows)));
 }

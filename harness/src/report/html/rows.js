@@ -19,7 +19,8 @@ function matches(words, columns) {
     const hits = new Uint8Array(paths.length);
     lowerPaths.forEach((path, test) => { hits[test] = path.includes(word) ? 1 : 0; });
     for (const { results } of columns) {
-      const has = results.texts.map((text) => text.toLowerCase().includes(word));
+      results.lower ??= results.texts.map((text) => text.toLowerCase());
+      const has = results.lower.map((text) => text.includes(word));
       for (const { test, attempts, expected } of results.details) {
         if (has[expected] || attempts.some(({ message }) => has[message])) hits[test] = 1;
       }
@@ -55,7 +56,9 @@ function select() {
       tests++;
     }
   }
-  view = { columns, shown, counts, tests, unexpected: unexpected(columns, hits, wanted) };
+  const troubles = unexpected(columns, hits, wanted);
+  const troublesOn = (device) => troubles.filter((test) => device.isUnexpected(test)).length;
+  view = { columns, shown, counts, tests, unexpected: troubles, troubles: columns.map(troublesOn) };
   layOut();
 }
 
@@ -83,7 +86,7 @@ function layOut() {
   const group = GROUP * ROW_KIND;
   if (view.unexpected.length) {
     rows.push(group);
-    if (isOpen(group)) rows.push(...view.unexpected.map((test) => TROUBLE * ROW_KIND + test));
+    if (isOpen(group)) for (const test of view.unexpected) rows.push(TROUBLE * ROW_KIND + test);
   }
   suites.forEach((_, suite) => {
     const row = SUITE * ROW_KIND + suite;
