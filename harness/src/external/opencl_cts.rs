@@ -85,11 +85,10 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
     }
     let longest = run.tests.iter().map(|(_, limit)| *limit).max().unwrap_or_default();
     let end = process.wait(longest, stop, &mut |from, bytes| {
-        let begun = output.push(from, bytes);
+        let begun = output.push(from, bytes, &mut |test, bytes| watch.wrote(test, from, bytes));
         if names.len() > 1 {
             begun.iter().for_each(|test| watch.begins(*test, id));
         }
-        watch.wrote(output.last(), from, bytes);
         begun.last().map(|test| run.tests[*test].1)
     });
     output.end();

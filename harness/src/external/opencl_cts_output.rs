@@ -48,10 +48,16 @@ impl<'a> CtsOutput<'a> {
         Self { tests, before, parts, begun, has_ended: false, line, is_long: false }
     }
 
-    /// Adds what was read. Returns the tests that begin in it.
-    pub fn push(&mut self, from: Source, bytes: &[u8]) -> Vec<usize> {
+    /// Adds what was read. Returns the tests that begin in it. `wrote` gets the parts of each test.
+    pub fn push(
+        &mut self,
+        from: Source,
+        bytes: &[u8],
+        wrote: &mut dyn FnMut(usize, &[u8]),
+    ) -> Vec<usize> {
         if from == Source::Stderr {
             self.current().stderr.push(bytes);
+            wrote(self.last(), bytes);
             return Vec::new();
         }
         let mut begun = Vec::new();
@@ -64,6 +70,7 @@ impl<'a> CtsOutput<'a> {
             if is_whole || self.line.len() > LONGEST_MARK {
                 let line = std::mem::take(&mut self.line);
                 self.current().stdout.push(&line);
+                wrote(self.last(), &line);
                 self.is_long = !is_whole;
             }
         }
@@ -107,7 +114,7 @@ impl<'a> CtsOutput<'a> {
     }
 
     /// The test that has begun last, or the first test.
-    pub fn last(&self) -> usize {
+    fn last(&self) -> usize {
         self.begun.last().copied().unwrap_or(0)
     }
 
@@ -162,9 +169,9 @@ mod tests {
             let mut output = CtsOutput::new(vec!["c", "b", "a"]);
             let mut begun = Vec::new();
             for bytes in text.as_bytes().chunks(size) {
-                begun.extend(output.push(Source::Stdout, bytes));
+                begun.extend(output.push(Source::Stdout, bytes, &mut |_, _| {}));
             }
-            output.push(Source::Stderr, b"error of c");
+            output.push(Source::Stderr, b"error of c", &mut |_, _| {});
             output.end();
             assert_eq!((begun, output.running()), (vec![2, 1, 0], Some(0)), "pieces of {size}");
             let texts = output.take_texts();
@@ -192,8 +199,8 @@ mod tests {
         ] {
             let mut output = CtsOutput::new(vec!["a"]);
             assert_eq!(output.running(), None);
-            output.push(Source::Stdout, b"a...\n");
-            output.push(Source::Stdout, line.as_bytes());
+            output.push(Source::Stdout, b"a...\n", &mut |_, _| {});
+            output.push(Source::Stdout, line.as_bytes(), &mut |_, _| {});
             assert_eq!(output.running(), running, "{line:?}");
         }
     }
@@ -202,7 +209,10 @@ mod tests {
     fn a_long_line_is_no_mark() {
         let mut output = CtsOutput::new(vec!["a"]);
         let long = [&[b'x'; 3000][..], b"\na...\n"].concat();
-        assert_eq!(output.push(Source::Stdout, &long), [0]);
+        let mut written = Vec::new();
+        let mut wrote = |test: usize, bytes: &[u8]| written.push((test, bytes.len()));
+        assert_eq!(output.push(Source::Stdout, &long, &mut wrote), [0]);
+        assert_eq!(written, [(0, 3000), (0, 1), (0, 5)]);
         output.end();
         assert_eq!(output.take_texts()[0].stdout.len(), long.len());
     }
