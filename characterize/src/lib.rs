@@ -33,6 +33,11 @@
 //! # }
 //! ```
 
+/// The example of the page.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod bank_conflict;
 mod build;
 mod characterization;

@@ -1,6 +1,7 @@
 //! The documentation agrees with the sources. No device is needed.
 
 mod links;
+mod packages;
 mod pyopencl;
 mod quirks;
 mod readme;

@@ -1,4 +1,4 @@
-//! The test in `README.md` is part of the example crate, which `harness/tests/downstream.rs` runs.
+//! The test in both READMEs is part of the example crate, which `harness/tests/downstream.rs` runs.
 
 use std::fs;
 
@@ -11,18 +11,20 @@ fn block<'a>(page: &'a str, first: &str) -> &'a str {
 }
 
 #[test]
-fn the_test_in_the_readme_is_in_the_example() {
-    let page = fs::read_to_string(root().join("README.md")).expect("the page exists");
+fn the_test_in_the_readmes_is_in_the_example() {
     let example = root().join("harness/examples/downstream/tests/devices.rs");
     let example = fs::read_to_string(example).expect("the example exists");
-    let block = block(&page, "// tests/devices.rs").replace("my_crate::", "downstream::");
-    let parts: Vec<&str> = block.split("\n\n").map(str::trim).collect();
-    assert_eq!(parts.len(), 3, "imports, the test and `main!`");
-    assert!(parts[0].contains("use clmatrix_harness::{CtxFactory, ctx_factory};"));
-    assert!(example.contains(parts[1]), "the example lacks:\n{}", parts[1]);
-    // The example embeds a configuration too.
-    assert_eq!(parts[2], "clmatrix_harness::main!();");
-    assert!(example.contains("clmatrix_harness::main!("), "the example lacks `main!`");
+    for readme in ["README.md", "harness/README.md"] {
+        let page = fs::read_to_string(root().join(readme)).expect("the page exists");
+        let block = block(&page, "// tests/devices.rs").replace("my_crate::", "downstream::");
+        let parts: Vec<&str> = block.split("\n\n").map(str::trim).collect();
+        assert_eq!(parts.len(), 3, "{readme}: imports, the test and `main!`");
+        assert!(parts[0].contains("use clmatrix_harness::{CtxFactory, ctx_factory};"));
+        assert!(example.contains(parts[1]), "{readme}: the example lacks:\n{}", parts[1]);
+        // The example embeds a configuration too.
+        assert_eq!(parts[2], "clmatrix_harness::main!();");
+        assert!(example.contains("clmatrix_harness::main!("), "the example lacks `main!`");
+    }
 }
 
 #[test]
