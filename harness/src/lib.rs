@@ -26,6 +26,8 @@
 //! finds and selects devices, [`run`] plans the tests and hands each to a [`worker`] process, [`log`]
 //! writes the event log and reads it back, [`report`] writes JUnit files and prints the matrix.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod cargo_test;
 pub mod case;
 pub mod cli;
@@ -40,6 +42,8 @@ mod fleet;
 pub mod log;
 mod merge;
 mod os;
+#[cfg(feature = "provision")]
+pub mod provision;
 pub mod registry;
 pub mod report;
 pub mod requirement;

@@ -52,6 +52,8 @@ pub struct Options {
     pub contexts: Option<Contexts>,
     /// Allows the drivers' answers of a recent run.
     pub cached_devices: bool,
+    /// The command that shows a shell the device of the feature `provision`.
+    pub provision: String,
     /// Arguments that lead this executable to its worker's entry.
     pub worker_arguments: Vec<OsString>,
 }
@@ -139,7 +141,10 @@ impl Setup {
         if !named.is_empty() {
             return Err(SetupError::NamedDrivers(named));
         }
-        Ok(select(&self.machine, &self.choices)?)
+        Ok(select(&self.machine, &self.choices).map_err(|error| match error {
+            NoDevices::None(reason) => NoDevices::None(reason + &self.options.provision_advice()),
+            error => error,
+        })?)
     }
 
     /// Returns the devices under test; none on a machine without devices, where tests that need no device
@@ -297,6 +302,15 @@ impl Options {
         settings
     }
 
+    /// Returns the last lines of the error that the machine has no device.
+    fn provision_advice(&self) -> String {
+        #[cfg(feature = "provision")]
+        if let Some(advice) = crate::provision::advice(&self.provision) {
+            return format!("\n{advice}");
+        }
+        String::new()
+    }
+
     /// Reads the configuration, and finds the name of the profile.
     pub(crate) fn configuration(&self) -> Result<(Config, String), ConfigError> {
         let config = Config::load(self.config.as_deref(), self.embedded)?;
@@ -348,7 +362,8 @@ fn cargo_target() -> Option<PathBuf> {
     target.map(Path::to_path_buf)
 }
 
-fn user_cache_folder() -> Option<PathBuf> {
+/// Returns the folder for cached files of the user.
+pub(crate) fn user_cache_folder() -> Option<PathBuf> {
     folder_variable("XDG_CACHE_HOME")
         .or_else(|| folder_variable("HOME").map(|home| home.join(".cache")))
 }

@@ -19,7 +19,15 @@ fn cargo_with(variables: &[(&str, &Path)], arguments: &[&str]) -> Output {
 /// Runs `cargo` in a package outside the workspace. It builds into the workspace's target folder, and
 /// without debug info as the workspace does, so that what both depend on is built once.
 fn cargo_in(package: &Path, variables: &[(&str, &Path)], arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO"));
+    in_package(Command::new(env!("CARGO")), package, variables, arguments)
+}
+
+fn in_package(
+    mut command: Command,
+    package: &Path,
+    variables: &[(&str, &Path)],
+    arguments: &[&str],
+) -> Output {
     command.current_dir(package).args(arguments);
     // The outer cargo and nextest speak to this process only.
     for (name, _) in std::env::vars_os() {
@@ -145,6 +153,73 @@ fn an_ordinary_target_can_be_strict_about_drivers() {
         let stderr = String::from_utf8_lossy(&run.stderr);
         assert!(stderr.contains("driver /nowhere/libabsent.so: no such file: "), "{stderr}");
     }
+}
+
+#[test]
+fn a_target_tells_how_to_get_a_device_and_provides_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let no_drivers: [(&str, &Path); 3] = [
+        ("OCL_ICD_VENDORS", folder.path()),
+        ("OCL_ICD_FILENAMES", Path::new("")),
+        ("OPENCL_DYLIB_PATH", Path::new("")),
+    ];
+    let run = cargo_with(&no_drivers, &["test", "--test", "devices", "--", "--test-threads=1"]);
+    assert_eq!(run.status.code(), Some(2));
+    let command = "cargo test -p downstream --test devices -- --provision";
+    let stderr = String::from_utf8_lossy(&run.stderr);
+    assert!(stderr.contains(&format!("\n  eval \"$({command})\"")), "{stderr}");
+
+    let out_of_reach: [(&str, &Path); 2] =
+        [("XDG_CACHE_HOME", folder.path()), ("PIP_NO_INDEX", Path::new("1"))];
+    let arguments: Vec<&str> = command.split(' ').skip(1).collect();
+    let run = cargo_with(&out_of_reach, &arguments);
+    assert_eq!(run.status.code(), Some(2));
+    assert_eq!(stdout(&run), "", "a shell would run it");
+    let stderr = String::from_utf8_lossy(&run.stderr);
+    assert!(stderr.contains("error: ") && stderr.contains("pip"), "{stderr}");
+}
+
+/// The code block of a page that begins with the line `first`.
+fn block<'a>(page: &'a str, first: &str) -> &'a str {
+    let start = page.find(&format!("\n{first}\n")).expect("the page has the block") + 1;
+    page[start..].split("\n```\n").next().expect("a first part")
+}
+
+#[test]
+fn the_commands_of_the_workflows_test_on_a_device_from_pypi() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
+    let page = std::fs::read_to_string(root.join("docs/guide/ci.md")).expect("the page exists");
+    let commands = block(&page, "device=$(cargo test --test devices -- --provision)");
+    let lines: Vec<&str> = commands.lines().collect();
+    for workflow in ["# .github/workflows/opencl.yml", "# .gitlab-ci.yml", "// Jenkinsfile"] {
+        let found = block(&page, workflow).lines().map(|line| line.trim().trim_start_matches("- "));
+        let found: Vec<&str> = found.filter(|line| lines.contains(line)).collect();
+        assert_eq!(found, lines, "{workflow}");
+    }
+
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("cargo's target folder");
+    let wheels = target.join("opencl/embedded");
+    if !wheels.is_dir() {
+        println!("skipped: the embedded default is not downloaded");
+        return;
+    }
+    let cache = tempfile::tempdir().expect("a folder");
+    let runtimes = cache.path().join("clmatrix/opencl");
+    std::fs::create_dir_all(&runtimes).expect("a folder");
+    std::os::unix::fs::symlink(&wheels, runtimes.join("embedded")).expect("a link");
+    let reports = cache.path().join("reports");
+    let variables: [(&str, &Path); 3] = [
+        ("XDG_CACHE_HOME", cache.path()),
+        ("PIP_NO_INDEX", Path::new("1")),
+        ("CLMATRIX_REPORT_DIR", &reports),
+    ];
+    let run = in_package(Command::new("sh"), &example(), &variables, &["-e", "-c", commands]);
+    assert!(run.status.success());
+    assert!(
+        stdout(&run).contains("scales::n_1_1@pocl-cpu")
+            && stdout(&run).contains("; 0 failed; 3 ignored")
+    );
+    assert!(reports.join("downstream/devices/junit/pocl-cpu.xml").is_file());
 }
 
 /// A target in which nothing would be said if its tests were lost.

@@ -136,6 +136,71 @@ fn outside_the_checkout_the_profiles_are_known() {
     assert!(text(&output.stderr).contains(message));
 }
 
+/// Runs a command of `clmatrix` with this cache folder of the user, out of reach of PyPI.
+fn clmatrix_with_cache(cache: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_clmatrix"));
+    command.env("XDG_CACHE_HOME", cache).env("PIP_NO_INDEX", "1").args(arguments);
+    command.output().expect("it starts")
+}
+
+#[test]
+fn a_download_that_fails_leaves_nothing_and_says_what_to_do() {
+    let cache = tempfile::tempdir().expect("a folder");
+    let output = clmatrix_with_cache(cache.path(), &["provision", "--print-env"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(text(&output.stdout), "");
+    let stderr = text(&output.stderr);
+    let pip = "the OpenCL runtime could not be fetched; see pip's message above";
+    let no_pip = "fetched with Python's pip, and there is none";
+    assert!(stderr.contains(pip) || stderr.contains(no_pip), "{stderr}");
+    let left: Vec<_> = files(cache.path(), "").into_iter().collect();
+    assert!(left.iter().all(|file| file == "/clmatrix/opencl/embedded.lock"), "{left:?}");
+}
+
+/// The wheels that `cargo xtask matrix --from embedded` has downloaded serve as those of the user.
+#[test]
+fn a_downloaded_device_is_shown_to_other_programs() {
+    let wheels = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../opencl/embedded");
+    if !wheels.is_dir() {
+        println!("skipped: the embedded default is not downloaded");
+        return;
+    }
+    let cache = tempfile::tempdir().expect("a folder");
+    let runtimes = cache.path().join("clmatrix/opencl");
+    fs::create_dir_all(&runtimes).expect("a folder");
+    std::os::unix::fs::symlink(&wheels, runtimes.join("embedded")).expect("a link");
+    let script = "eval \"$(\"$1\" provision --print-env)\" && \"$1\" devices --format json";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script, "sh", env!("CARGO_BIN_EXE_clmatrix")]);
+    shell.env("XDG_CACHE_HOME", cache.path()).env("PIP_NO_INDEX", "1");
+    shell.env_remove("CLMATRIX_TEST").env_remove("CLMATRIX_ICD").env_remove("CLMATRIX_CONFIG");
+    let output = shell.output().expect("it starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let devices: serde_json::Value =
+        serde_json::from_slice(&output.stdout).expect("a list of devices");
+    assert_eq!(devices.as_array().map(Vec::len), Some(1), "{devices}");
+    assert_eq!(devices[0]["id"], "pocl-cpu");
+
+    let json = clmatrix_with_cache(cache.path(), &["provision", "--print-env=json"]);
+    let variables: serde_json::Value = serde_json::from_slice(&json.stdout).expect("an object");
+    let vendors = runtimes.join("embedded-vendors/");
+    assert_eq!(variables["OCL_ICD_VENDORS"].as_str(), vendors.to_str());
+}
+
+#[test]
+fn a_machine_without_a_device_is_told_how_to_get_one() {
+    let empty = tempfile::tempdir().expect("a folder");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_clmatrix"));
+    command.arg("devices").env("OCL_ICD_VENDORS", empty.path());
+    for variable in ["CLMATRIX_ICD", "OCL_ICD_FILENAMES", "OPENCL_DYLIB_PATH"] {
+        command.env_remove(variable);
+    }
+    let output = command.output().expect("it starts");
+    assert_eq!(output.status.code(), Some(2));
+    let advice = format!("eval \"$({} provision --print-env)\"", env!("CARGO_BIN_EXE_clmatrix"));
+    assert!(text(&output.stderr).contains(&advice), "{}", text(&output.stderr));
+}
+
 /// The paths of all files below `folder`, from there.
 fn files(folder: &Path, prefix: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();

@@ -3,8 +3,8 @@
 use std::process::{Command, ExitCode};
 
 use anyhow::Result;
+use clmatrix_harness::provision::Environment;
 
-use crate::environment::Environment;
 use crate::process;
 use crate::workspace::{Workspace, executables};
 

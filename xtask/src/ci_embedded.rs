@@ -7,8 +7,8 @@ use std::env;
 use std::process::{Command, ExitCode};
 
 use anyhow::Result;
+use clmatrix_harness::provision::embedded;
 
-use crate::embedded;
 use crate::files;
 use crate::process;
 use crate::workspace::Workspace;

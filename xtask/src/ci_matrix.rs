@@ -9,12 +9,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use clmatrix_harness::provision::Environment;
+use clmatrix_harness::provision::vendors;
+use clmatrix_harness::provision::wheels::{self, WheelSet};
 
 use crate::apt;
-use crate::environment::Environment;
-use crate::files::{self, cannot};
-use crate::vendors;
-use crate::wheels::{self, WheelSet};
+use crate::files::cannot;
 
 /// The OpenCL loader, which all of the drivers are found through.
 const LOADER: &str = "ocl-icd-libopencl1";
@@ -153,10 +153,7 @@ fn drivers(runtimes: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
             Err(error) => eprintln!("warning: going without {}: {error:#}", driver.title),
         }
     }
-    let tree = INTEL.path(runtimes);
-    let intel = files::find(&tree, &|name| name == "libintelocl.so")?;
-    let missing = || format!("there is no libintelocl.so in {}", tree.display());
-    drivers.push(("intel", intel.with_context(missing)?));
+    drivers.push(("intel", INTEL.library(runtimes, "libintelocl.so")?));
     Ok(drivers)
 }
 

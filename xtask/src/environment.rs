@@ -12,19 +12,14 @@
 //! 6. the embedded default.
 
 use std::env;
-use std::ffi::{OsStr, OsString};
-use std::fmt::Write;
+use std::ffi::OsStr;
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use serde_json::{Map, Value};
-
-use crate::embedded;
-
-/// The variables by which OpenCL loaders, and the crates that load them, find drivers.
-const LOADER_VARIABLES: [&str; 3] = ["OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "OPENCL_DYLIB_PATH"];
+use clmatrix_harness::provision::Environment;
+use clmatrix_harness::provision::embedded;
+use clmatrix_harness::provision::environment::LOADER_VARIABLES;
 
 /// Where devices can come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,77 +101,13 @@ pub fn choose(
     Ok(source)
 }
 
-/// Changes to the environment of a child process, or of a shell.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Environment {
-    /// Names with the value to set, or `None` to unset; each name once.
-    changes: Vec<(&'static str, Option<OsString>)>,
-}
-
-impl Environment {
-    /// The environment of the machine: as it is, less what `cargo xtask env` once put there.
-    pub fn machine(runtimes: &Path) -> Self {
-        let ours = |name: &&str| {
-            let value = env::var_os(name);
-            value.is_some() && !is_foreign(value.as_deref(), runtimes)
-        };
-        Self::default().unset(LOADER_VARIABLES.into_iter().filter(ours))
-    }
-
-    /// An environment in which the loader finds no driver yet, whatever the user's variables say.
-    pub fn blank() -> Self {
-        let is_set = |name: &&str| env::var_os(name).is_some();
-        Self::default().unset(LOADER_VARIABLES.into_iter().filter(is_set))
-    }
-
-    fn unset(mut self, names: impl Iterator<Item = &'static str>) -> Self {
-        self.changes.extend(names.map(|name| (name, None)));
-        self
-    }
-
-    /// Adds a variable, in place of what is said of it so far.
-    pub fn set(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
-        self.changes.retain(|(other, _)| *other != name);
-        self.changes.push((name, Some(value.into())));
-        self
-    }
-
-    /// Makes the changes for a child process.
-    pub fn apply(&self, command: &mut Command) {
-        for (name, value) in &self.changes {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
-    }
-
-    /// The changes as commands for a POSIX shell, one a line.
-    pub fn to_shell(&self) -> String {
-        let mut lines = String::new();
-        for (name, value) in &self.changes {
-            // Writing to a string cannot fail.
-            let _ = match value {
-                Some(value) => writeln!(lines, "export {name}={}", quoted(value)),
-                None => writeln!(lines, "unset {name}"),
-            };
-        }
-        lines
-    }
-
-    /// The changes as one JSON object; `null` stands for a variable to unset.
-    pub fn to_json(&self) -> Value {
-        let text = |value: &OsString| Value::from(value.to_string_lossy());
-        let entry = |(name, value): &(&str, Option<OsString>)| {
-            ((*name).to_owned(), value.as_ref().map_or(Value::Null, text))
-        };
-        Value::Object(self.changes.iter().map(entry).collect::<Map<_, _>>())
-    }
-}
-
-/// Quotes a value for a POSIX shell: within single quotes nothing is special but the quote itself.
-fn quoted(value: &OsStr) -> String {
-    format!("'{}'", value.to_string_lossy().replace('\'', r"'\''"))
+/// The environment of the machine: as it is, without the values of `cargo xtask env`.
+pub fn machine(runtimes: &Path) -> Environment {
+    let ours = |name: &&str| {
+        let value = env::var_os(name);
+        value.is_some() && !is_foreign(value.as_deref(), runtimes)
+    };
+    Environment::default().unset(LOADER_VARIABLES.into_iter().filter(ours))
 }
 
 #[cfg(test)]
@@ -230,27 +161,5 @@ mod tests {
         assert!(!foreign(Some("/w/target/opencl/embedded/pyopencl/.libs/libOpenCL.so.1")));
         assert!(!foreign(Some("")));
         assert!(!foreign(None));
-    }
-
-    #[test]
-    fn a_variable_has_one_entry_and_is_quoted() {
-        let unset = ["OPENCL_DYLIB_PATH", "OCL_ICD_VENDORS"];
-        let environment = Environment::default()
-            .unset(unset.into_iter())
-            .set("OCL_ICD_VENDORS", "/it's here")
-            .set("PYOPENCL_HOME", "");
-        assert_eq!(
-            environment.to_shell(),
-            [
-                "unset OPENCL_DYLIB_PATH\n",
-                "export OCL_ICD_VENDORS='/it'\\''s here'\n",
-                "export PYOPENCL_HOME=''\n",
-            ]
-            .concat()
-        );
-        assert_eq!(
-            environment.to_json().to_string(),
-            r#"{"OCL_ICD_VENDORS":"/it's here","OPENCL_DYLIB_PATH":null,"PYOPENCL_HOME":""}"#
-        );
     }
 }

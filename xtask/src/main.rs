@@ -1,7 +1,7 @@
 //! `cargo xtask`: provides OpenCL devices and runs the tests on them.
 //!
-//! No variable has to be set by hand: [`environment`] selects the devices, [`embedded`] and
-//! [`ci_matrix`] install them, and each command passes the variables to the program that it starts.
+//! No variable has to be set by hand: [`environment`] selects the devices, `provision` of the harness
+//! and [`ci_matrix`] install them, and each command passes the variables to the program that it starts.
 //! All downloads are in `opencl/` in cargo's target folder.
 
 use std::path::{Path, PathBuf};
@@ -9,12 +9,13 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Result, ensure};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clmatrix_harness::provision::environment::Format;
+use clmatrix_harness::provision::{Environment, embedded};
 
 mod apt;
 mod cargo_test;
 mod ci_embedded;
 mod ci_matrix;
-mod embedded;
 mod environment;
 mod files;
 mod oracle;
@@ -24,11 +25,11 @@ mod sanitize;
 mod schema;
 mod slurm;
 mod stress;
-mod vendors;
-mod wheels;
+mod venv;
+mod workflows;
 mod workspace;
 
-use environment::{Environment, Facts, Source, Wish, choose};
+use environment::{Facts, Source, Wish, choose};
 use workspace::Workspace;
 
 /// Provides OpenCL devices and runs the tests on them
@@ -178,6 +179,11 @@ enum Task {
         #[arg(requires = "check", value_name = "LOG")]
         logs: Vec<PathBuf>,
     },
+    /// Check the workflows in docs/guide/ci.md
+    ///
+    /// Installs check-jsonschema and a parser of Groovy from PyPI into target/workflows, and checks each
+    /// workflow with the schema or the grammar of its system.
+    Workflows,
     /// Run a benchmark with devices: `cargo bench`
     Bench {
         /// The benchmark
@@ -234,15 +240,6 @@ struct Devices {
     /// Download nothing: without a device, fail with advice
     #[arg(long)]
     no_provision: bool,
-}
-
-#[derive(Clone, Copy, Default, ValueEnum)]
-enum Format {
-    /// Commands for a POSIX shell
-    #[default]
-    Sh,
-    /// A JSON object
-    Json,
 }
 
 /// The benchmarks. Each variant's comment is its line in `--help`.
@@ -314,6 +311,7 @@ fn dispatch(task: Task) -> Result<ExitCode> {
         Task::Schema { check, profile, logs } => {
             schema::run(&workspace, check, profile.as_deref(), &logs)
         }
+        Task::Workflows => workflows::check(&workspace),
         Task::Bench { benchmark, devices, arguments } => {
             bench(&workspace, benchmark, &devices, &arguments)
         }
@@ -377,10 +375,7 @@ fn oracle(workspace: &Workspace, devices: &Devices, record: Option<&Path>) -> Re
 
 fn print_environment(workspace: &Workspace, devices: &Devices, format: Format) -> Result<()> {
     let environment = set_up(workspace, devices, || workspace.build_clmatrix())?;
-    match format {
-        Format::Sh => print!("{}", environment.to_shell()),
-        Format::Json => println!("{:#}", environment.to_json()),
-    }
+    print!("{}", environment.to_text(format));
     Ok(())
 }
 
@@ -410,7 +405,7 @@ fn set_up(
     clmatrix: impl FnOnce() -> Result<PathBuf>,
 ) -> Result<Environment> {
     let runtimes = &workspace.runtimes;
-    let machine = Environment::machine(runtimes);
+    let machine = environment::machine(runtimes);
     let facts = Facts::gather(runtimes, ci_matrix::is_provisioned(runtimes));
     let machine_has_device = || workspace::sees_device(&clmatrix()?, &machine);
     match choose(devices.wish, &facts, machine_has_device)? {
@@ -424,7 +419,7 @@ fn embedded_environment(workspace: &Workspace, no_provision: bool) -> Result<Env
     let runtimes = &workspace.runtimes;
     ensure!(embedded::is_ready(runtimes) || !no_provision, FORBIDDEN);
     embedded::provision(runtimes)?;
-    embedded::environment(runtimes)
+    Ok(embedded::environment(runtimes)?)
 }
 
 const FORBIDDEN: &str = "there is no OpenCL device, and --no-provision forbids the download of one.

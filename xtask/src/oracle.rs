@@ -6,15 +6,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use clmatrix_harness::provision::Environment;
 use serde_json::{Value, json};
 
-use crate::environment::Environment;
-use crate::files::{self, cannot};
+use crate::files::cannot;
 use crate::process;
+use crate::venv;
 use crate::workspace::{Workspace, executables};
 
 /// The pinned packages.
@@ -27,9 +28,6 @@ const PINS: [&str; 6] = [
     "typing_extensions==4.16.0",
 ];
 
-/// The file in the virtual environment that says what it holds. It is written last.
-const STAMP: &str = "pins.txt";
-
 /// The number of made-up devices per recorded answer.
 const RECORDED_ONE_IN: usize = 50;
 
@@ -41,7 +39,7 @@ pub fn run(
     record: Option<&Path>,
 ) -> Result<Vec<String>> {
     let folder = workspace.target.join("oracle");
-    let python = install(&folder)?;
+    let python = venv::install(&folder, &PINS)?;
     let ours = ask_library(workspace, devices)?;
     let question = folder.join("question.json");
     fs::write(&question, ours.to_string()).with_context(|| cannot("write", &question))?;
@@ -53,26 +51,6 @@ pub fn run(
         println!("compared: {} {group} devices", entries(&theirs, group).len());
     }
     Ok(differences(&ours, &theirs))
-}
-
-/// Makes the virtual environment, unless it is there, and returns its Python.
-fn install(folder: &Path) -> Result<PathBuf> {
-    let (venv, pins) = (folder.join("venv"), PINS.join("\n"));
-    let (python, stamp) = (venv.join("bin/python"), venv.join(STAMP));
-    if fs::read_to_string(&stamp).is_ok_and(|stamp| stamp == pins) {
-        return Ok(python);
-    }
-    eprintln!("Fetching PyOpenCL from PyPI with pip, into {}", venv.display());
-    files::remove_tree(&venv)?;
-    process::run(Command::new("python3").args(["-m", "venv"]).arg(&venv)).context(
-        "PyOpenCL needs a virtual environment of Python (Debian, Ubuntu: `apt-get install \
-         python3-venv`)",
-    )?;
-    let mut pip = Command::new(&python);
-    pip.args(["-m", "pip", "install", "--quiet", "--no-deps", "--only-binary=:all:"]).args(PINS);
-    process::run(pip.env("PIP_DISABLE_PIP_VERSION_CHECK", "1"))?;
-    fs::write(&stamp, pins).with_context(|| cannot("write", &stamp))?;
-    Ok(python)
 }
 
 fn ask_library(workspace: &Workspace, devices: &Environment) -> Result<Value> {

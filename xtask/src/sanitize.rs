@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail, ensure};
+use clmatrix_harness::provision::Environment;
 
-use crate::environment::Environment;
 use crate::files::{self, cannot};
 use crate::process::{self, output};
 use crate::workspace::{Workspace, executables};

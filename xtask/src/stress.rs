@@ -6,8 +6,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Result;
 use clap::Args;
+use clmatrix_harness::provision::Environment;
 
-use crate::environment::Environment;
 use crate::process;
 use crate::workspace::Workspace;
 

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context, Result, bail};
+use clmatrix_harness::provision::Environment;
 use serde_json::Value;
 
-use crate::environment::Environment;
 use crate::process;
 
 /// The exit status of `clmatrix devices` without an OpenCL device.
@@ -154,14 +154,16 @@ mod tests {
     /// Otherwise `cargo test` builds what `cargo xtask matrix` has built once more, and `target/` holds
     /// both.
     #[test]
-    fn clmatrix_has_the_dependencies_that_cargo_test_has() {
-        let alone = crates(&["normal", "--package", "clmatrix-suites"]);
+    fn clmatrix_and_xtask_have_the_dependencies_that_cargo_test_has() {
         let tested = crates(&["normal,dev,build", "--workspace"]);
-        let differ: Vec<_> = alone.difference(&tested).collect();
-        assert!(
-            !alone.is_empty() && differ.is_empty(),
-            "`cargo test` has other features of {differ:?}"
-        );
+        for package in ["clmatrix-suites", "xtask"] {
+            let alone = crates(&["normal", "--package", package]);
+            let differ: Vec<_> = alone.difference(&tested).collect();
+            assert!(
+                !alone.is_empty() && differ.is_empty(),
+                "`cargo test` has other features of {differ:?} than {package}"
+            );
+        }
     }
 
     #[test]

@@ -102,6 +102,11 @@ pub struct CommandLine {
     /// Run the tests of each device in the order of this seed.
     #[arg(long, value_name = "SEED")]
     shuffle_seed: Option<u64>,
+    /// Run no test. Install an OpenCL device for the CPU (PoCL from PyPI, 59 MB) in the cache folder of the
+    /// user, unless it is there, and print the commands that show it to a POSIX shell.
+    #[cfg(feature = "provision")]
+    #[arg(long)]
+    pub provision: bool,
 }
 
 impl CommandLine {

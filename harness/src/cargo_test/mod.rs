@@ -52,13 +52,23 @@ pub fn main(target: Target) -> ExitCode {
 
 fn run(target: Target, command_line: &CommandLine) -> Result<ExitCode, AnyError> {
     command_line.check()?;
+    #[cfg(feature = "provision")]
+    if command_line.provision {
+        crate::terminal::print(&crate::provision::provide()?.to_shell())?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let tests = Case::registered()?;
     if tests.is_empty() {
         return Err(
             "no test is registered in this target: mark them #[clmatrix_harness::test]".into()
         );
     }
-    let options = Options { embedded: target.config, cached_devices: true, ..Options::default() };
+    let options = Options {
+        embedded: target.config,
+        cached_devices: true,
+        provision: format!("eval \"$({} -- --provision)\"", test_command(target)),
+        ..Options::default()
+    };
     let setup = Setup::new(options)?;
     let devices = setup.devices_if_any()?;
     let plan = command_line.plan(target.home, &tests, devices);
@@ -188,9 +198,14 @@ fn run_plan(
     Ok(conclusion.map_or(ExitCode::FAILURE, |conclusion| conclusion.exit_code()))
 }
 
+/// The command that runs this target.
+fn test_command(target: Target) -> String {
+    format!("cargo test -p {} --test {}", target.package, target.name)
+}
+
 /// The command that reruns a test; its id is appended.
 fn rerun_command(target: Target, setup: &Setup) -> String {
-    let command = format!("cargo test -p {} --test {} -- --exact", target.package, target.name);
+    let command = format!("{} -- --exact", test_command(target));
     match setup.profile_name.as_str() {
         DEFAULT_PROFILE => command,
         name => format!("CLMATRIX_PROFILE={} {command}", report::shell_quoted(name)),

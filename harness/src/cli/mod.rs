@@ -1,5 +1,5 @@
 //! The command line `clmatrix`: `run`, `report`, `runs`, `diff`, `merge`, `fleet`, `expect`, `external`, `list`,
-//! `devices`, `characterize`, `completions`.
+//! `devices`, `characterize`, `provision`, `completions`.
 
 mod characterize;
 mod devices;
@@ -10,6 +10,8 @@ mod filter;
 mod fleet;
 mod list;
 mod merge;
+#[cfg(feature = "provision")]
+mod provision;
 mod report;
 mod rerun;
 mod resume;
@@ -26,6 +28,7 @@ use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::config::{Config, ConfigError};
+use crate::report::shell_quoted;
 use crate::setup::{Options, Setup, SetupError};
 use crate::target::{CANNOT_RUN, Target};
 use crate::terminal::{self, AnyError, print, status_line};
@@ -109,6 +112,14 @@ enum Command {
     /// Show the properties of the devices, and measure them.
     #[command(after_help = characterize::EXAMPLES)]
     Characterize(characterize::CharacterizeArguments),
+    /// Install an OpenCL device for the CPU: PoCL from PyPI, in the cache folder of the user.
+    ///
+    /// Needs no root and changes nothing else: 59 MB are downloaded with Python's pip and verified by their
+    /// checksums, and take 161 MB in $XDG_CACHE_HOME/clmatrix or ~/.cache/clmatrix. For x86-64 Linux with
+    /// glibc and a C linker.
+    #[cfg(feature = "provision")]
+    #[command(after_help = provision::EXAMPLES)]
+    Provision(provision::ProvisionArguments),
     /// Print the completions of this command for a shell.
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {
@@ -183,6 +194,7 @@ impl Common {
             profile: self.profile.clone(),
             devices: self.devices.clone(),
             icd: self.icd.clone(),
+            provision: provision_command(),
             ..Options::default()
         }
     }
@@ -215,12 +227,20 @@ pub fn main(target: Target) -> ExitCode {
         Command::List(arguments) => list::list(target, arguments),
         Command::Devices(arguments) => devices::devices(target, arguments),
         Command::Characterize(arguments) => characterize::characterize(target, arguments),
+        #[cfg(feature = "provision")]
+        Command::Provision(arguments) => provision::provision(&provision_command(), arguments),
         Command::Completions { shell } => completions(*shell, target),
     };
     result.unwrap_or_else(|error| {
         status_line(&format!("error: {error}"));
         ExitCode::from(CANNOT_RUN)
     })
+}
+
+/// Returns the command that shows a shell the device of `provision`.
+fn provision_command() -> String {
+    let executable = std::env::args_os().next().unwrap_or_default();
+    format!("eval \"$({} provision --print-env)\"", shell_quoted(&executable.to_string_lossy()))
 }
 
 fn color_choice(choice: ColorChoice) -> anstream::ColorChoice {

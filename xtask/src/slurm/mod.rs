@@ -9,10 +9,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use clmatrix_harness::provision::Environment;
 
 use crate::apt;
 use crate::ci_matrix;
-use crate::environment::Environment;
 use crate::files::{self, cannot};
 use crate::process;
 use crate::workspace::Workspace;

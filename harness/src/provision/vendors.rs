@@ -4,18 +4,17 @@
 //! dynamic loader's search path, and on the loader.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
-
-use crate::files::{self, cannot};
+use super::files::{cannot, entries};
 
 /// Makes the folder hold exactly these drivers, given as (file name without `.icd`, library).
-pub fn write(folder: &Path, drivers: &[(&str, PathBuf)]) -> Result<()> {
-    fs::create_dir_all(folder).with_context(|| cannot("create", folder))?;
-    for path in files::entries(folder)? {
+pub fn write(folder: &Path, drivers: &[(&str, PathBuf)]) -> io::Result<()> {
+    fs::create_dir_all(folder).map_err(cannot("create", folder))?;
+    for path in entries(folder)? {
         if !drivers.iter().any(|(name, _)| path == icd(folder, name)) {
-            fs::remove_file(&path).with_context(|| cannot("remove", &path))?;
+            fs::remove_file(&path).map_err(cannot("remove", &path))?;
         }
     }
     for (name, library) in drivers {
@@ -23,16 +22,16 @@ pub fn write(folder: &Path, drivers: &[(&str, PathBuf)]) -> Result<()> {
         let text = format!("{}\n", library.display());
         // A file that is right stays: a run may be reading it, and its time is part of cache keys.
         if fs::read_to_string(&path).ok().as_ref() != Some(&text) {
-            fs::write(&path, text).with_context(|| cannot("write", &path))?;
+            fs::write(&path, text).map_err(cannot("write", &path))?;
         }
     }
     Ok(())
 }
 
-/// Returns whether the libraries that the folder names are all there.
-pub fn are_installed(folder: &Path) -> Result<bool> {
-    for path in files::entries(folder)? {
-        let text = fs::read_to_string(&path).with_context(|| cannot("read", &path))?;
+/// Returns whether all libraries that the folder names exist.
+pub fn are_installed(folder: &Path) -> io::Result<bool> {
+    for path in entries(folder)? {
+        let text = fs::read_to_string(&path).map_err(cannot("read", &path))?;
         if !Path::new(text.trim_end()).is_file() {
             return Ok(false);
         }
@@ -48,18 +47,17 @@ pub fn icd(folder: &Path, name: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::tests::TempFolder;
+    use crate::provision::files;
 
     #[test]
     fn a_folder_holds_exactly_the_drivers_written_last() {
-        let temp = TempFolder::new("vendors");
-        let folder = temp.0.join("vendors");
-        let library = temp.0.join("lib.so");
+        let temp = tempfile::tempdir().unwrap();
+        let folder = temp.path().join("vendors");
+        let library = temp.path().join("lib.so");
         fs::write(&library, "").unwrap();
         write(&folder, &[("old", library.clone()), ("same", library.clone())]).unwrap();
         write(&folder, &[("same", library.clone()), ("new", library.clone())]).unwrap();
-        let left: Vec<_> =
-            files::entries(&folder).unwrap().iter().map(|p| files::name(p)).collect();
+        let left: Vec<_> = entries(&folder).unwrap().iter().map(|p| files::name(p)).collect();
         assert_eq!(left, ["new.icd", "same.icd"]);
         assert!(are_installed(&folder).unwrap());
         fs::remove_file(&library).unwrap();

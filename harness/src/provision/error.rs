@@ -1,0 +1,46 @@
+//! The reason why no device can be provided.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+
+/// The reason why no device can be provided.
+#[derive(Debug, thiserror::Error)]
+pub enum ProvisionError {
+    /// The wheels are for another platform.
+    #[error(
+        "the OpenCL runtimes on PyPI are for x86-64 Linux with glibc only. Install an OpenCL driver \
+         for this machine yourself, then run again"
+    )]
+    Platform,
+    /// The machine has no pip.
+    #[error(
+        "OpenCL runtimes are fetched with Python's pip, and there is none. Install it (Debian, \
+         Ubuntu: `apt-get install python3-pip`)"
+    )]
+    NoPip,
+    /// pip has failed.
+    #[error(
+        "the OpenCL runtime could not be fetched; see pip's message above ({status}). Where PyPI is \
+         out of reach, point pip at a mirror (`pip config set global.index-url URL`), or install an \
+         OpenCL driver yourself (Debian, Ubuntu: `apt-get install pocl-opencl-icd ocl-icd-libopencl1`)"
+    )]
+    Pip {
+        /// Its exit status.
+        status: ExitStatus,
+    },
+    /// A folder lacks a library of its wheels.
+    #[error("there is no {library} in {}: delete that folder and run again", folder.display())]
+    Incomplete {
+        /// The library.
+        library: String,
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// There is no place for downloads.
+    #[error("there is no folder for downloads: set XDG_CACHE_HOME or HOME")]
+    NoCacheFolder,
+    /// A file cannot be read or written, or a program cannot be started.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
