@@ -27,6 +27,8 @@
 //! # }
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 /// The examples of the pages.
 #[cfg(doctest)]
 mod pages {
