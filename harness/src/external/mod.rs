@@ -1,7 +1,7 @@
 //! The tests of other programs: `[[external]]` in the configuration.
 //!
-//! [`listing`] finds the programs and their tests, [`process`] runs a program to its end, and a file for each
-//! kind of program knows its command line, its list and its results. [`import`] reads the lists of the
+//! `listing` finds the programs and their tests, `process` runs a program to its end, and a file for each
+//! kind of program knows its command line, its list and its results. `import` reads the lists of the
 //! OpenCL conformance test suite.
 
 pub(crate) mod import;

@@ -1,5 +1,5 @@
-//! A run: [`plan`] multiplies tests by devices, [`schedule`] starts the slots of each device, a [`slot`]
-//! hands tests to a worker, [`execution`] leads from the first event to the reports, and [`progress`]
+//! A run: [`plan`] multiplies tests by devices, [`schedule`] starts the slots of each device, a `slot`
+//! hands tests to a worker, `execution` leads from the first event to the reports, and `progress`
 //! shows what goes on.
 
 mod batch;

@@ -1,6 +1,6 @@
 //! Runs a plan: a thread per device and slot, each with a worker of its own.
 //!
-//! Devices never wait for each other. Within a device, each [`Slot`] takes the next test and hands it to
+//! Devices never wait for each other. Within a device, each `Slot` takes the next test and hands it to
 //! its worker.
 
 use std::cmp::Reverse;
