@@ -1,5 +1,6 @@
 //! The published packages: their descriptions, and the files in their archives.
 
+use std::fs;
 use std::process::Command;
 
 use serde_json::Value;
@@ -41,6 +42,16 @@ fn all_crates_but_xtask_are_published_with_their_descriptions() {
             let count = package[key].as_array().map_or(0, Vec::len);
             assert!((1..=5).contains(&count), "{} has {count} {key}", name(package));
         }
+    }
+}
+
+#[test]
+fn continuous_integration_checks_the_oldest_rust_that_is_promised() {
+    let read = |file: &str| fs::read_to_string(root().join(file)).expect("the file exists");
+    for package in published() {
+        let version = package["rust_version"].as_str().expect("a package has a rust-version");
+        assert!(read(".ci/run").contains(&format!("step cargo +{version} check --workspace")));
+        assert!(read("README.md").contains(&format!("Rust {version} or newer")));
     }
 }
 
