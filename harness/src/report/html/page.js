@@ -64,7 +64,7 @@ function press({ currentTarget: button }, set, value) {
 function refilter() {
   grid.scrollTop = 0;
   select();
-  byId("count").textContent = isFiltered() ? `${number(view.tests)} of ${counted(paths.length, "test")}` : counted(view.tests, "test");
+  byId("count").textContent = isFiltered() ? `${number(view.tests)} of ${counted(paths.length, "test")}` : "";
 }
 
 byId("text").addEventListener("input", (event) => {
