@@ -50,7 +50,7 @@ const SCRIPT: &str = concat!(
 const MOST_TEXT: usize = 4 << 20;
 
 /// The most bytes of outputs on a page.
-const MOST_OUTPUT: usize = 4 << 20;
+const MOST_OUTPUT: usize = 2 << 20;
 
 /// A verdict as the page has it.
 #[derive(Serialize)]

@@ -80,6 +80,7 @@ struct Attempt {
     time: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     worker: Option<u32>,
+    /// Absent if it is 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     slot: Option<u32>,
     /// Absent if it is 1.
@@ -146,7 +147,7 @@ impl Attempt {
             at: at.map(|Location { file, line }| texts.number(&format!("{file}:{line}"))),
             time: u64::try_from(attempt.duration.as_micros()).unwrap_or(u64::MAX),
             worker: attempt.worker,
-            slot: attempt.slot,
+            slot: attempt.slot.filter(|slot| *slot > 0),
             round: attempt.round,
             reused_context: attempt.is_of_reused_context(),
             output,

@@ -62,8 +62,7 @@ fn each_test_is_there_once_and_each_device_has_a_row() {
         "details": [{
             "test": 1,
             "attempts": [{
-                "verdict": "F", "message": 0, "at": 1, "time": 250_000, "worker": 1, "slot": 0,
-                "output": 0,
+                "verdict": "F", "message": 0, "at": 1, "time": 250_000, "worker": 1, "output": 0,
             }],
         }],
         "texts": ["left: 1", "suites/src/pool.rs:41"],
