@@ -15,6 +15,7 @@ use super::opencl_cts_output::{CtsOutput, PartText};
 use super::process::ProgramEnd;
 use super::program_run::{Ended, Found, ProgramRun, Watch};
 use crate::os::{ExitCause, StopSignal};
+use crate::stacks::Stacks;
 use crate::verdict::Outcome;
 use crate::worker::parent::{Attempt, IN_THE_TEST, crash};
 
@@ -102,35 +103,12 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
         stacks = Some(process.stacks());
     }
     drop(process);
-    let exit = match (&end, &results) {
-        (ProgramEnd::Died(cause @ (ExitCause::Signalled(_) | ExitCause::Killed)), Ok(_)) => {
-            Some(crash(cause.clone(), "after its last test"))
-        }
-        (ProgramEnd::TimedOut, Ok(_)) => Some(Outcome::TimedOut { limit: longest }),
-        _ => None,
-    };
     let results = results.map(|Results { results }| results);
-    let ended = EndedProcess { run, end, results, running: output.running() };
-    let begun = output.begun().to_vec();
-    let found = output.take_texts().into_iter().enumerate().map(|(test, text)| {
-        let outcome = ended.outcome(test, &text)?;
-        let is_crash = matches!(outcome, Some(Outcome::Crashed { .. }));
-        let before = begun.iter().copied().filter(|before| is_crash && *before != test).collect();
-        let mut attempt = Attempt {
-            outcome,
-            duration: text.duration,
-            stdout: text.stdout,
-            stderr: text.stderr,
-            ..Attempt::default()
-        };
-        if let Some(Outcome::TimedOut { .. }) = attempt.outcome
-            && let Some((stacks, time)) = stacks.take()
-        {
-            (attempt.stacks, attempt.stacks_time) = (Some(stacks), time);
-        }
-        Some(Found { attempt, before })
-    });
-    Ended { found: found.collect(), exit }
+    let (running, begun) = (output.running(), output.begun().to_vec());
+    let mut ended = EndedProcess { run, end, results, running, begun, stacks };
+    let texts = output.take_texts().into_iter().enumerate();
+    let found = texts.map(|(test, text)| ended.found(test, text)).collect();
+    Ended { found, exit: ended.exit(longest) }
 }
 
 /// A process that has ended, or was ended.
@@ -141,9 +119,50 @@ struct EndedProcess<'a> {
     results: Result<HashMap<String, String>, String>,
     /// The test that was running.
     running: Option<usize>,
+    /// The tests that had begun, in their order.
+    begun: Vec<usize>,
+    /// The stacks of a process that was ended, and the time that they took.
+    stacks: Option<(Box<Stacks>, Duration)>,
 }
 
 impl EndedProcess<'_> {
+    /// Returns the crash or the hang after the last result.
+    fn exit(&self, limit: Duration) -> Option<Outcome> {
+        match (&self.end, &self.results) {
+            (ProgramEnd::Died(cause @ (ExitCause::Signalled(_) | ExitCause::Killed)), Ok(_)) => {
+                Some(crash(cause.clone(), "after its last test"))
+            }
+            (ProgramEnd::TimedOut, Ok(_)) => Some(Outcome::TimedOut { limit }),
+            _ => None,
+        }
+    }
+
+    /// Returns the result of a test, or `None` if another process must tell it.
+    fn found(&mut self, test: usize, text: PartText) -> Option<Found> {
+        let outcome = self.outcome(test, &text)?;
+        let before = match outcome {
+            Some(Outcome::Crashed { .. }) => {
+                self.begun.iter().copied().filter(|at| *at != test).collect()
+            }
+            _ => Vec::new(),
+        };
+        let stacks = match outcome {
+            Some(Outcome::TimedOut { .. }) => self.stacks.take(),
+            _ => None,
+        };
+        let (stacks, time) = stacks.unzip();
+        let attempt = Attempt {
+            outcome,
+            duration: text.duration,
+            stdout: text.stdout,
+            stderr: text.stderr,
+            stacks,
+            stacks_time: time.unwrap_or_default(),
+            ..Attempt::default()
+        };
+        Some(Found { attempt, before })
+    }
+
     /// Returns the outcome of a test: `None` if another process must tell it, and `Some(None)` if the run was
     /// stopped.
     fn outcome(&self, test: usize, text: &PartText) -> Option<Option<Outcome>> {

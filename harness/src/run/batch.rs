@@ -179,7 +179,15 @@ impl Following<'_> {
         let device_run = self.device_run;
         let position = self.positions[test];
         let begun = self.begun[test];
-        let (number, started, _) = begun.unwrap_or_else(|| self.begin(test, None));
+        let (number, started) = match begun {
+            Some((number, started, _)) => (number, started),
+            // The run was stopped before the test began.
+            None if attempt.outcome.is_none() => (1, SystemTime::now()),
+            None => {
+                let (number, started, _) = self.begin(test, None);
+                (number, started)
+            }
+        };
         attempt.number = number;
         attempt.worker = Some(self.number);
         device_run.fail_by_settings(position, &mut attempt);
