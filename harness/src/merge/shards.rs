@@ -35,6 +35,11 @@ pub(crate) enum ShardsError {
     NoDevice { device: String, one: String, other: String },
 }
 
+/// Returns a value for an error, where a shard may have none.
+fn or_none(value: String) -> String {
+    if value.is_empty() { "none".to_owned() } else { value }
+}
+
 fn also(devices: &[String]) -> String {
     match devices {
         [] => String::new(),
@@ -63,18 +68,20 @@ impl Merge {
         agree("totals", &shards, |shard, _| shard.total.to_string())?;
         agree("rules", &shards, |shard, _| shard.rule.to_string())?;
         agree("executables", &shards, |_, input| {
-            input.header.build_id.clone().unwrap_or_default()
+            or_none(input.header.build_id.clone().unwrap_or_default())
         })?;
-        agree("filters", &shards, |_, input| input.header.filter.join(" "))?;
+        agree("filters", &shards, |_, input| or_none(input.header.filter.join(" ")))?;
         agree("lists of tests", &shards, |_, input| {
             let list = input.header.selected_tests.as_ref();
-            list.map_or_else(|| "none".to_owned(), SelectedTests::to_string)
+            or_none(list.map(SelectedTests::to_string).unwrap_or_default())
         })?;
         agree("values of --include-ignored", &shards, |_, input| {
             input.header.include_ignored.to_string()
         })?;
         agree("values of --run-skipped", &shards, |_, input| input.header.run_skipped.to_string())?;
-        agree("profiles", &shards, |_, input| input.header.profile.clone().unwrap_or_default())?;
+        agree("profiles", &shards, |_, input| {
+            or_none(input.header.profile.clone().unwrap_or_default())
+        })?;
         shards.sort_by_key(|(shard, _)| shard.index);
         if let Some(twice) = shards.windows(2).find(|pair| pair[0].0.index == pair[1].0.index) {
             return Err(ShardsError::Twice(twice[0].1.to_string(), twice[1].1.to_string()));

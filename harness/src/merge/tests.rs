@@ -239,7 +239,7 @@ fn shards_that_make_no_run_are_refused() {
         ),
         (
             vec![shard(1, 2), with(shard(2, 2), |run| run.header.filter = vec!["s::".to_owned()])],
-            "different filters:  in shard 1 of 2",
+            "different filters: none in shard 1 of 2",
         ),
         (
             vec![shard(1, 2), with(shard(2, 2), |run| select(run, &["s::a", "s::b"]))],
