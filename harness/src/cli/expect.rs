@@ -19,6 +19,7 @@ use crate::log::run_header::RunHeader;
 use crate::log::selected_tests::SelectedTests;
 use crate::log::store;
 use crate::report::counted;
+use crate::shard::Shard;
 use crate::target::{SUCCESS, Target, UNEXPECTED};
 use crate::terminal::{AnyError, print, status_line};
 
@@ -156,10 +157,12 @@ fn read_all(
 /// Reads a stored run. Says so if it has only a part of the tests.
 fn read(folder: &Path, run: &str) -> Result<RunLog, AnyError> {
     let log = RunLog::read(&store::find(folder, run)?)?;
-    let RunHeader { run_id, filter, selected_tests, .. } = &log.header;
-    if log.header.is_filtered() {
-        let list = selected_tests.iter().map(SelectedTests::to_string);
-        let selection: Vec<_> = filter.iter().cloned().chain(list).collect();
+    let RunHeader { run_id, filter, selected_tests, shard, .. } = &log.header;
+    let list = selected_tests.iter().map(SelectedTests::to_string);
+    let part = shard.iter().filter(|shard| shard.total > 1);
+    let part = part.map(|Shard { index, total, .. }| format!("shard {index} of {total}"));
+    let selection: Vec<_> = filter.iter().cloned().chain(list).chain(part).collect();
+    if !selection.is_empty() {
         status_line(&format!("note: run {run_id} has only the tests of {}", selection.join(" ")));
     }
     Ok(log)
