@@ -28,6 +28,7 @@ use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::config::{Config, ConfigError};
+use crate::devices::icd::absolute;
 use crate::report::shell_quoted;
 use crate::setup::{Options, Setup, SetupError};
 use crate::target::{CANNOT_RUN, Target};
@@ -197,6 +198,11 @@ impl Common {
             provision: provision_command(),
             ..Options::default()
         }
+    }
+
+    /// Returns the drivers of `--icd` as every folder finds them.
+    fn added_drivers(&self) -> Vec<String> {
+        self.icd.iter().map(|path| absolute(path).display().to_string()).collect()
     }
 
     fn setup(&self, target: Target) -> Result<Setup, SetupError> {

@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use super::test_set::TestSet;
 use crate::log::events::TestResult;
 use crate::log::read::RunLog;
+use crate::shard::Shard;
 use crate::terminal::AnyError;
 use crate::verdict::Verdict;
 
@@ -39,6 +40,8 @@ pub struct Rerun {
     pub parent: String,
     /// The tests.
     pub tests: TestSet,
+    /// The part of the tests that the run had.
+    pub shard: Option<Shard>,
 }
 
 impl Rerun {
@@ -59,7 +62,7 @@ impl Rerun {
         let parsed = Which::from_str(which, false)
             .map_err(|_| format!("--rerun: {which:?} is none of failed, not-run, flaky and all"))?;
         let log = RunLog::read(&find(run)?)?;
-        let parent = log.header.run_id;
+        let (parent, shard) = (log.header.run_id, log.header.shard);
         // Their devices are those of their hosts.
         if log.header.merged.iter().any(|run| run.shard.is_none()) {
             let why = "is merged of several hosts; on each host, give its own run";
@@ -71,7 +74,7 @@ impl Rerun {
         if ids.peek().is_none() {
             return Err(format!("--rerun {which}: the run {parent} has no such test").into());
         }
-        Ok(Self { parent, tests: ids.collect() })
+        Ok(Self { parent, tests: ids.collect(), shard })
     }
 }
 
@@ -83,7 +86,7 @@ mod tests {
     use crate::log::events::Event;
     use crate::log::run_header::{MergedRun, RunHeader};
     use crate::log::sample::{flaky, header, order_dependent, result};
-    use crate::shard::{Shard, ShardRule};
+    use crate::shard::ShardRule;
     use crate::verdict::Outcome;
 
     #[test]

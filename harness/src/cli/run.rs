@@ -266,6 +266,7 @@ fn execute(
         selected_tests: selection.tests.as_ref().map(TestSet::selected),
         shard: shard.as_ref().map(|chosen| chosen.shard.clone()),
         parent: parent.clone(),
+        added_drivers: arguments.common.added_drivers(),
         ..RunCommand::new(arguments.rerun_command(&setup), arguments.filter.clone())
     };
     let engine = shard.as_ref().and_then(|chosen| chosen.engine);
@@ -349,6 +350,11 @@ impl RunArguments {
         let common = Common {
             profile: header.profile.clone(),
             config: header.configuration.as_ref().map(PathBuf::from),
+            icd: match &header.added_drivers[..] {
+                // Logs of earlier versions have none.
+                [] => self.common.icd,
+                drivers => drivers.iter().map(PathBuf::from).collect(),
+            },
             ..self.common
         };
         Self {
@@ -446,13 +452,16 @@ impl RunArguments {
         let of_shard = self.report_folder_of(setup, shard.as_ref());
         let find = |run: &str| store::find(&of_shard, run).or_else(|_| store::find(&folder, run));
         let rerun = self.rerun.as_ref().map(|values| Rerun::new(values, find)).transpose()?;
+        let part = rerun.as_ref().and_then(|rerun| rerun.shard.clone());
         let (parent, rerun) = rerun.map(|rerun| (rerun.parent, rerun.tests)).unzip();
         let listed = self.tests.as_ref().map(|file| TestSet::read(file, paths)).transpose()?;
         let (filter, tests) = (Filter::new(&self.filter)?, rerun.or(listed));
         let selected = paths.iter().map(String::as_str).filter(|path| {
             filter.accepts_test(path) && tests.as_ref().is_none_or(|tests| tests.has_test(path))
         });
-        if let Some(shard) = &mut shard {
+        if let Some(shard) = &mut shard
+            && !part.is_some_and(|part| shard.adopt(part))
+        {
             self.sharding.balance(shard, || Ok(folder), selected)?;
         }
         Ok(Selection { filter, tests, parent, shard })

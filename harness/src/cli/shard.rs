@@ -32,13 +32,25 @@ pub struct ChosenShard {
     pub shard: Shard,
     /// The engine whose variables name it.
     pub engine: Option<Engine>,
-    division: Division,
+    /// The rule that divides the tests; none if all selected tests are in the shard.
+    division: Option<Division>,
 }
 
 impl ChosenShard {
     /// Returns whether the shard has the test with this path.
     pub fn has(&self, path: &str) -> bool {
-        self.division.shard_of(path) == self.shard.index
+        let is_here = |division: &Division| division.shard_of(path) == self.shard.index;
+        self.division.as_ref().is_none_or(is_here)
+    }
+
+    /// Keeps all selected tests if those are of the same part of an earlier run, as that run divided them.
+    /// Returns whether it is the same part.
+    pub fn adopt(&mut self, part: Shard) -> bool {
+        let is_same = (self.shard.index, self.shard.total) == (part.index, part.total);
+        if is_same {
+            (self.shard, self.division) = (part, None);
+        }
+        is_same
     }
 }
 
@@ -65,7 +77,7 @@ impl ShardArguments {
     pub fn choose(&self, by_profile: Option<ShardChoice>) -> Result<Option<ChosenShard>, AnyError> {
         let chosen = self.part(by_profile)?;
         Ok(chosen.map(|(shard, engine)| {
-            let division = Division::by_hash(shard.total);
+            let division = Some(Division::by_hash(shard.total));
             ChosenShard { shard, engine, division }
         }))
     }
@@ -85,8 +97,8 @@ impl ShardArguments {
         if let Some(run) = &self.balance {
             let log = store::find(&folder()?, run)?;
             chosen.shard.rule = ShardRule::Balanced(RunLog::read_header(&log)?.run_id);
-            chosen.division =
-                Division::balanced(chosen.shard.total, paths, &durations::read(&log)?);
+            let durations = durations::read(&log)?;
+            chosen.division = Some(Division::balanced(chosen.shard.total, paths, &durations));
         }
         Ok(())
     }
@@ -113,5 +125,30 @@ impl ShardArguments {
                 Ok(found.map(|(engine, shard)| (shard, Some(engine))))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_of_the_same_part_are_not_divided_again() {
+        let part = |index, total, rule| Shard { index, total, rule };
+        let has = |before: Shard| {
+            let division = Some(Division::by_hash(4));
+            let shard = part(1, 4, ShardRule::Hash);
+            let mut chosen = ChosenShard { shard, engine: None, division };
+            let is_same = chosen.adopt(before);
+            let tests = (0..100).filter(|test| chosen.has(&format!("s::t_{test}"))).count();
+            (is_same, tests < 100, chosen.to_string())
+        };
+        let of_balanced = "shard: 1 of 4, balanced by the run r".to_owned();
+        let balanced = || ShardRule::Balanced("r".to_owned());
+        assert_eq!(has(part(1, 4, balanced())), (true, false, of_balanced));
+        let by_hash = || "shard: 1 of 4".to_owned();
+        assert_eq!(has(part(1, 4, ShardRule::Hash)), (true, false, by_hash()));
+        assert_eq!(has(part(2, 4, balanced())), (false, true, by_hash()));
+        assert_eq!(has(part(1, 2, balanced())), (false, true, by_hash()));
     }
 }

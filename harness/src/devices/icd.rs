@@ -257,7 +257,8 @@ fn is_bare_name(library: &Path) -> bool {
     library.components().count() == 1 && !library.has_root()
 }
 
-fn absolute(library: &Path) -> PathBuf {
+/// Returns the path of a library from the root, or its name if it is one that the system's linker looks up.
+pub(crate) fn absolute(library: &Path) -> PathBuf {
     if !is_bare_name(library) || library.exists() {
         std::path::absolute(library).unwrap_or_else(|_| library.to_path_buf())
     } else {

@@ -48,6 +48,9 @@ pub struct RunHeader {
     /// The configuration file, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configuration: Option<String>,
+    /// The drivers that `--icd` adds: absolute paths, or names that the system's linker looks up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub added_drivers: Vec<String>,
     /// The settings of tests that need no device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_settings: Option<SettingsRecord>,
@@ -125,6 +128,8 @@ pub struct RunCommand {
     pub shard: Option<Shard>,
     /// The id of the run whose results selected the tests.
     pub parent: Option<String>,
+    /// The drivers that `--icd` adds.
+    pub added_drivers: Vec<String>,
 }
 
 impl RunCommand {
@@ -132,7 +137,15 @@ impl RunCommand {
     pub fn new(rerun: String, filter: Vec<String>) -> Self {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let run_id = format!("{:x}-{:x}", since_epoch.as_millis(), std::process::id());
-        Self { run_id, rerun, filter, selected_tests: None, shard: None, parent: None }
+        Self {
+            run_id,
+            rerun,
+            filter,
+            selected_tests: None,
+            shard: None,
+            parent: None,
+            added_drivers: Vec::new(),
+        }
     }
 }
 
@@ -170,6 +183,7 @@ impl RunHeader {
             devices: Vec::new(),
             profile: Some(setup.profile_name.clone()),
             configuration: setup.config.file().map(|file| file.display().to_string()),
+            added_drivers: command.added_drivers,
             host_settings: Some(SettingsRecord::new(&run.host.settings)),
             environment: variables.map(|(name, value)| (text(name), text(value))).collect(),
             kernel: system::kernel(),

@@ -94,6 +94,7 @@ pub(crate) fn header(devices: Vec<RunDevice>) -> RunHeader {
         devices,
         profile: Some("default".to_owned()),
         configuration: None,
+        added_drivers: Vec::new(),
         host_settings: None,
         environment: std::collections::BTreeMap::new(),
         kernel: None,

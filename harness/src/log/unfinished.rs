@@ -170,6 +170,14 @@ impl Unfinished {
             ));
         }
         differences.extend(changed_programs(&self.header.programs, &executable.programs));
+        let options = [
+            ("--include-ignored", self.header.include_ignored, executable.include_ignored),
+            ("--run-skipped", self.header.run_skipped, executable.run_skipped),
+        ];
+        for (option, before, _) in options.into_iter().filter(|(_, before, now)| before != now) {
+            let has = if before { "has" } else { "does not have" };
+            differences.push(format!("the run {has} {option}"));
+        }
         let [before, now] =
             [&self.executions.devices[..], devices].map(|devices| self.by_name(devices));
         for (name, device) in &before {
@@ -336,31 +344,14 @@ mod tests {
     use std::time::SystemTime;
 
     use super::*;
-    use crate::config::{Contexts, Leaks, Leftovers};
     use crate::log::events::{End, Resumed};
     use crate::log::plan::{PlannedDevice, PlannedTest, PlannedTests};
-    use crate::log::sample::{device, header, result};
+    use crate::log::sample::{device, device_record, header, result};
     use crate::shard::{Shard, ShardRule};
     use crate::verdict::{ExpectedStatus, Outcome};
 
     fn record(id: &str) -> DeviceRecord {
-        DeviceRecord {
-            device: device(id, "PoCL"),
-            key: format!("bench/{id}"),
-            driver: None,
-            visible_by: None,
-            settings: SettingsRecord {
-                timeout: Duration::from_secs(60),
-                timeout_factor: None,
-                slots: 1,
-                tests_per_worker: None,
-                retries: None,
-                leftovers: Leftovers::Note,
-                leaks: Leaks::Report,
-                contexts: Contexts::Fresh,
-                diagnostics: Vec::new(),
-            },
-        }
+        device_record(device(id, "PoCL"), "bench")
     }
 
     /// The events before the first test: `s::a` and `s::b` are to run on the device `d`.
@@ -557,6 +548,12 @@ mod tests {
         assert_eq!(of_program(program("cc")), other);
         let other = differences(build("1"), &build("2"), &[record("d")]);
         assert_eq!(other, ["the executable is 2, and not 1"]);
+        let ignored = RunHeader { include_ignored: true, ..build("1") };
+        let skipped = RunHeader { run_skipped: true, ..build("1") };
+        assert_eq!(
+            differences(ignored, &skipped, &[record("d")]),
+            ["the run has --include-ignored", "the run does not have --run-skipped"]
+        );
         let mut driver = record("d");
         driver.device.info.driver_version = "3.2".to_owned();
         assert_eq!(

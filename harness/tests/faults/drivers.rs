@@ -65,7 +65,7 @@ fn needy(folder: &Path) -> PathBuf {
 }
 
 /// A driver by the rules of cl_khr_icd, which shows `platforms` platforms without a device.
-fn driver(folder: &Path, platforms: usize) -> PathBuf {
+pub fn driver(folder: &Path, platforms: usize) -> PathBuf {
     let code = format!(
         r#"
         #include <string.h>

@@ -9,7 +9,10 @@ use clmatrix_harness::verdict::Verdict;
 use crate::Check;
 use crate::support::{COMMAND, child, log, output};
 
-pub const CHECKS: &[Check] = &[("merge::shards_make_the_whole_run", shards_make_the_whole_run)];
+pub const CHECKS: &[Check] = &[
+    ("merge::shards_make_the_whole_run", shards_make_the_whole_run),
+    ("merge::a_part_of_a_balanced_run_runs_again", a_part_of_a_balanced_run_runs_again),
+];
 
 const TESTS: [&str; 5] = [
     "faulty::passes@",
@@ -39,6 +42,10 @@ fn verdicts(log: &RunLog) -> BTreeMap<&str, Verdict> {
     log.results.iter().map(|result| (result.test.as_str(), result.verdict)).collect()
 }
 
+fn tests(log: &RunLog) -> Vec<String> {
+    log.results.iter().map(|result| result.test.clone()).collect()
+}
+
 fn shards_make_the_whole_run() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
@@ -54,12 +61,33 @@ fn shards_make_the_whole_run() {
     assert_eq!(status, Some(1), "{error}");
     let (merged, whole) = (log(&folder.join("merged")), log(&folder.join("whole")));
     assert_eq!(verdicts(&merged), verdicts(&whole));
-    let tests =
-        |log: &RunLog| log.results.iter().map(|result| result.test.clone()).collect::<Vec<_>>();
     assert_eq!(tests(&merged), tests(&whole), "the order of a run");
     let mut diff = child(COMMAND, &["diff"]);
     diff.arg(folder.join("whole")).arg(folder.join("merged"));
     let diff = output(diff);
     assert_eq!(diff.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&diff.stdout).contains("No differences."));
+    for (runs, has_note) in [("shard-1-of-2", true), ("merged", false)] {
+        let mut stale = child(COMMAND, &["expect", "stale"]);
+        stale.arg(folder.join(runs));
+        let stale = output(stale);
+        let note = String::from_utf8_lossy(&stale.stderr).contains(" shard 1 of 2\n");
+        assert_eq!(note, has_note, "{runs}");
+    }
+}
+
+fn a_part_of_a_balanced_run_runs_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let quick = ["--run-skipped", "--devices", "pocl"];
+    assert_eq!(run(folder, &quick), Some(1));
+    let part = [&quick[..], &["--shard", "1/2", "--balance"]].concat();
+    let whole = log(folder).header.run_id;
+    let run_part = |rerun: &[&str]| {
+        run(folder, &[&part[..], &[&whole], rerun].concat());
+        tests(&log(&folder.join("shard-1-of-2")))
+    };
+    let first = run_part(&[]);
+    assert!(!first.is_empty() && first.len() < TESTS.len(), "{first:?}");
+    assert_eq!(run_part(&["--rerun", "all"]), first);
 }

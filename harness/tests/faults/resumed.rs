@@ -10,6 +10,7 @@ use clmatrix_harness::verdict::{Outcome, Verdict};
 use serde_json::Value;
 
 use crate::Check;
+use crate::drivers::driver;
 use crate::event_log::{IS_LOG, PASSING, preloaded};
 use crate::faulty::flakes::COUNTS;
 use crate::support::{COMMAND, child, events, log, output, reports};
@@ -25,6 +26,10 @@ pub const CHECKS: &[Check] = &[
     ),
     ("resumed::a_shard_goes_on_in_its_folder", a_shard_goes_on_in_its_folder),
     ("resumed::another_machine_is_refused", another_machine_is_refused),
+    (
+        "resumed::an_added_driver_is_found_from_another_folder",
+        an_added_driver_is_found_from_another_folder,
+    ),
     ("resumed::other_expectations_are_refused", other_expectations_are_refused),
     (
         "resumed::a_run_whose_device_is_gone_stays_unfinished",
@@ -76,7 +81,7 @@ impl Killer {
     fn run(&self, arguments: &[&str]) -> Command {
         let mut command = child(COMMAND, &[]);
         command.args(["run", "--report-dir"]).arg(self.folder.path()).args(arguments);
-        command.env(COUNTS, self.folder.path());
+        command.env(COUNTS, self.folder.path()).current_dir(self.folder.path());
         command
     }
 
@@ -225,6 +230,18 @@ fn another_machine_is_refused() {
     let resumed = events(folder).into_iter().find(|line| line["event"] == "resumed");
     let differences = resumed.expect("it goes on")["differences"].to_string();
     assert!(differences.contains("driver version"), "{differences}");
+}
+
+fn an_added_driver_is_found_from_another_folder() {
+    let killer = Killer::new();
+    let library = driver(killer.folder.path(), 1);
+    let name = library.file_name().and_then(|name| name.to_str()).expect("a name");
+    let tests = ["faulty::passes@", "faulty::run@", "--devices", "pocl", "--icd", name];
+    killer.kill(&tests, RESULT, 1);
+    let mut elsewhere = killer.run(&["--resume"]);
+    elsewhere.current_dir("/");
+    let resumed = output(elsewhere);
+    assert_eq!(resumed.status.code(), Some(0), "{}", stderr(&resumed));
 }
 
 fn other_expectations_are_refused() {
