@@ -71,6 +71,8 @@ struct DeviceProgress {
     name: String,
     total: usize,
     slots: usize,
+    /// The time for all tests whose durations are known.
+    known: Duration,
     bar: ProgressBar,
     state: Mutex<DeviceCounts>,
 }
@@ -84,6 +86,8 @@ struct DeviceCounts {
     known_left: Duration,
     /// The number of such tests whose durations are not known.
     unknown_left: usize,
+    /// The time that such tests took.
+    unknown_took: Duration,
     running: Vec<Running>,
     /// The test whose output was shown last.
     echoed: Option<usize>,
@@ -232,8 +236,7 @@ impl<'a> Progress<'a> {
             },
             unexpected: state.round.map_or(state.unexpected, |round| round.unexpected),
             elapsed: self.begin.elapsed(),
-            known_left: state.known_left.saturating_sub(spent)
-                / device.slots.min(device.total) as u32,
+            known_left: device.known_left(state, spent, self.begin.elapsed()),
             unknown_left: state.unknown_left,
             slowest: oldest.map(|test| (self.id(test.position), test.start.elapsed())),
         }
@@ -329,7 +332,7 @@ impl Observer for Progress<'_> {
         round.unexpected += usize::from(result.is_unexpected());
         let settled = round.settled;
         if result.round == 1 {
-            state.end(self.expected[position]);
+            state.end(self.expected[position], result.duration);
         }
         if !BARS.is_hidden() {
             let status = self.status(device, &state);
@@ -344,7 +347,7 @@ impl Observer for Progress<'_> {
         let mut state = device.state();
         if state.round.is_none() {
             self.print(result);
-            state.end(self.expected[position]);
+            state.end(self.expected[position], result.duration);
         }
         state.settled += 1;
         state.unexpected += usize::from(result.is_unexpected());
@@ -370,7 +373,8 @@ impl Observer for Progress<'_> {
 impl DeviceProgress {
     fn new(name: &str, slots: usize) -> Self {
         let bar = ProgressBar::hidden();
-        Self { name: name.to_owned(), total: 0, slots, bar, state: Mutex::default() }
+        let (total, known, state) = (0, Duration::ZERO, Mutex::default());
+        Self { name: name.to_owned(), total, slots, known, bar, state }
     }
 
     /// Adds a test.
@@ -378,7 +382,10 @@ impl DeviceProgress {
         self.total += 1;
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         match expected {
-            Some(duration) => state.known_left += duration,
+            Some(duration) => {
+                self.known += duration;
+                state.known_left += duration;
+            }
             None => state.unknown_left += 1,
         }
     }
@@ -390,6 +397,16 @@ impl DeviceProgress {
         self.bar = if self.total > 0 { BARS.add(bar) } else { bar };
     }
 
+    /// Returns the time for the tests without a result whose durations are known. `spent` is the part of these
+    /// durations that the running tests have had.
+    fn known_left(&self, state: &DeviceCounts, spent: Duration, elapsed: Duration) -> Duration {
+        let slots = self.slots.min(self.total) as u32;
+        let done = self.known.saturating_sub(state.known_left) + spent + state.unknown_took;
+        let left = state.known_left.saturating_sub(spent) / slots;
+        let pace = pace(elapsed.saturating_mul(slots), done, self.known);
+        Duration::try_from_secs_f64(left.as_secs_f64() * pace).unwrap_or(left)
+    }
+
     fn state(&self) -> MutexGuard<'_, DeviceCounts> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -397,10 +414,13 @@ impl DeviceProgress {
 
 impl DeviceCounts {
     /// Takes into account that a test has its result in its first round.
-    fn end(&mut self, expected: Option<Duration>) {
+    fn end(&mut self, expected: Option<Duration>, took: Duration) {
         match expected {
             Some(duration) => self.known_left = self.known_left.saturating_sub(duration),
-            None => self.unknown_left = self.unknown_left.saturating_sub(1),
+            None => {
+                self.unknown_left = self.unknown_left.saturating_sub(1);
+                self.unknown_took += took;
+            }
         }
     }
 }
@@ -490,6 +510,15 @@ impl Status {
     }
 }
 
+/// Returns the time that a device needs for a second of the `known` durations of its tests: 1 at the start, later
+/// more, where starts of workers and probes take time or the machine is slower than before. The slots have taken the
+/// time `busy` for tests of the durations `done`.
+fn pace(busy: Duration, done: Duration, known: Duration) -> f64 {
+    // The first workers take long to start.
+    let inertia = 5.0 + known.as_secs_f64() / 10.0;
+    (busy.as_secs_f64() + inertia) / (done.as_secs_f64() + inertia)
+}
+
 /// The position of the device of an entry of the plan.
 fn device_of(plan: &Plan, entry: &Planned) -> usize {
     entry.device.map_or(plan.devices.len(), |device| device as usize)
@@ -553,6 +582,23 @@ mod tests {
         assert_eq!(last.message(), "1:02:03 0 unexpected");
         assert_eq!(last.last_line("d", 0), "d: 80 done in 1:02:03, 0 unexpected");
         assert_eq!(last.last_line("d", 3), "d: 77 done in 1:02:03, 0 unexpected, 3 not run");
+    }
+
+    #[test]
+    fn the_time_left_follows_the_pace_of_the_device() {
+        let seconds = Duration::from_secs;
+        assert!((pace(seconds(0), seconds(0), seconds(100)) - 1.0).abs() < 1e-9);
+        assert!((pace(seconds(45), seconds(15), seconds(100)) - 2.0).abs() < 1e-9);
+        let mut device = DeviceProgress::new("d", 3);
+        for expected in [Some(seconds(90)), Some(seconds(60)), None] {
+            device.add(expected);
+        }
+        device.state().end(Some(seconds(90)), seconds(80));
+        device.state().end(None, seconds(10));
+        // Three slots took 120 s for tests of 100 s and 10 s of the test that is running.
+        let left = device.known_left(&device.state(), seconds(10), seconds(40));
+        let pace = (120.0 + 20.0) / (110.0 + 20.0);
+        assert!((left.as_secs_f64() - 50.0 / 3.0 * pace).abs() < 1e-6, "{left:?}");
     }
 
     #[test]
