@@ -73,7 +73,7 @@ const ROOM: usize = 8;
 pub struct Launch<'k, 'a> {
     launcher: &'k mut Launcher,
     args: SmallVec<[Value; ROOM]>,
-    operands: SmallVec<[AccessedRange<'a>; ROOM]>,
+    accesses: SmallVec<[AccessedRange<'a>; ROOM]>,
     indirect: SmallVec<[*mut c_void; 1]>,
     wait_for: WaitList<'a>,
     global: WorkSize,
@@ -88,7 +88,7 @@ impl<'k, 'a> Launch<'k, 'a> {
         Self {
             launcher,
             args: SmallVec::new(),
-            operands: SmallVec::new(),
+            accesses: SmallVec::new(),
             indirect: SmallVec::new(),
             wait_for: WaitList::default(),
             global: WorkSize::NONE,
@@ -120,7 +120,7 @@ impl<'k, 'a> Launch<'k, 'a> {
     /// through an argument (`clSetKernelExecInfo` with CL_KERNEL_EXEC_INFO_SVM_PTRS). It counts as
     /// written.
     pub fn indirect(&mut self, svm: &'a impl SvmPointer) -> &mut Self {
-        self.operands.push(svm::memory::all_bytes(svm, Access::Write));
+        self.accesses.push(svm::memory::all_bytes(svm, Access::Write));
         self.indirect.push(svm.svm_ptr());
         self
     }
@@ -180,7 +180,7 @@ impl<'k, 'a> Launch<'k, 'a> {
     ///   [`READ_ONLY`](crate::memory::MemFlags::READ_ONLY).
     /// - No other handle to the same kernel object sets its arguments or launches it meanwhile.
     pub unsafe fn enqueue(&mut self, queue: &CommandQueue) -> Result<Event> {
-        let Self { launcher, args, operands, indirect, wait_for, global, local, offset } = self;
+        let Self { launcher, args, accesses, indirect, wait_for, global, local, offset } = self;
         size::check(global, local, offset, launcher.uniform)?;
         if queue.context_raw() != launcher.context.raw() {
             let why = "the queue belongs to another context than the kernel";
@@ -190,12 +190,12 @@ impl<'k, 'a> Launch<'k, 'a> {
         launcher.forget_settings(args, !indirect.is_empty())?;
         if !indirect.is_empty() {
             // SAFETY: the memory is there while the launch borrows it.
-            unsafe { launcher.set_indirect(indirect, operands) }?;
+            unsafe { launcher.set_indirect(indirect, accesses) }?;
         }
         // SAFETY: the launcher is borrowed exclusively; all else is the caller's promise.
         unsafe { launcher.set_args(args) }?;
         let kernel = launcher.kernel.get();
-        let issue = |(queue, count, events)| {
+        let submit = |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the sizes have as many numbers as
             // they say, and what the kernel does is the caller's promise.
             unsafe {
@@ -211,7 +211,7 @@ impl<'k, 'a> Launch<'k, 'a> {
                 )
             }
         };
-        enqueue(CALL, queue, operands, wait_for, issue)
+        enqueue(CALL, queue, accesses, wait_for, submit)
     }
 
     #[inline]
@@ -252,7 +252,7 @@ impl<'k, 'a> Launch<'k, 'a> {
         let kind =
             if self.is_foreign(svm.memory().context()) { Kinds::FOREIGN } else { Kinds::SVM };
         self.push(Value { kind, size: 0, data: Data::Svm(svm.svm_ptr()) });
-        self.operands.push(svm::memory::all_bytes(svm, access));
+        self.accesses.push(svm::memory::all_bytes(svm, access));
     }
 
     #[inline]
@@ -270,7 +270,7 @@ impl<'k, 'a> Launch<'k, 'a> {
     ) {
         let is_foreign = self.is_foreign(memory.object().context());
         self.push(Value::handle(memory.handle(), kind, is_foreign));
-        self.operands.push(object::all_bytes(memory, access));
+        self.accesses.push(object::all_bytes(memory, access));
     }
 
     #[inline]
@@ -322,10 +322,10 @@ impl Launcher {
     unsafe fn set_indirect(
         &mut self,
         pointers: &[*mut c_void],
-        operands: &[AccessedRange<'_>],
+        accesses: &[AccessedRange<'_>],
     ) -> Result<()> {
         const CALL: &str = "clSetKernelExecInfo";
-        if operands.iter().any(|operand| operand.context != self.context.raw()) {
+        if accesses.iter().any(|accessed| accessed.context != self.context.raw()) {
             let why =
                 format!("memory for {} belongs to another context than the kernel", self.name);
             return Err(Error::refused(CALL, CL_INVALID_CONTEXT, why));

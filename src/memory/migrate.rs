@@ -76,10 +76,10 @@ pub fn enqueue_migrate_mem_objects<'a>(
     const CALL: &str = "clEnqueueMigrateMemObjects";
     let (count, access) = checked(CALL, objects.len(), flags)?;
     let handles = objects.iter().map(|object| object.as_handle());
-    let operands: SmallVec<[_; 4]> =
+    let accesses: SmallVec<[_; 4]> =
         handles.clone().map(|handle| whole_of(handle, access)).collect();
     let raw: SmallVec<[cl_mem; 4]> = handles.map(Handle::handle).collect();
-    enqueue(CALL, queue, &operands, &wait_for.into(), |(queue, events, list)| {
+    enqueue(CALL, queue, &accesses, &wait_for.into(), |(queue, events, list)| {
         // SAFETY: the handles are alive and of one context, and the driver keeps the objects until
         // the command has ended.
         unsafe {
@@ -111,5 +111,5 @@ pub(crate) fn checked(
 /// All bytes of an object for a command: drivers move it as a whole, a region with its buffer.
 fn whole_of(handle: &dyn Handle, access: Access) -> AccessedRange<'_> {
     let object = handle.object();
-    object.operand(&(0..object.about().size), access)
+    object.accessed(&(0..object.desc().size), access)
 }

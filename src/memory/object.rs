@@ -55,12 +55,12 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
     /// CL_MEM_FLAGS, with the default access made explicit and, for a region, with what it
     /// inherits.
     fn flags(&self) -> MemFlags {
-        self.about().flags
+        self.desc().flags
     }
 
     /// CL_MEM_SIZE: bytes.
     fn size(&self) -> usize {
-        self.about().size
+        self.desc().size
     }
 
     /// CL_MEM_HOST_PTR: where the host memory is that it uses (CL_MEM_USE_HOST_PTR); null for all
@@ -169,7 +169,7 @@ pub trait MemoryObject: sealed::Handle + Clone + Eq + Hash + fmt::Debug + Send +
 }
 
 pub(crate) mod sealed {
-    use super::{About, MemObject, cl_mem};
+    use super::{MemObject, ObjectDesc, cl_mem};
 
     /// A handle of this crate to a memory object.
     pub trait Handle {
@@ -182,8 +182,8 @@ pub(crate) mod sealed {
         }
 
         /// Returns its constant properties.
-        fn about(&self) -> About {
-            self.object().about()
+        fn desc(&self) -> ObjectDesc {
+            self.object().desc()
         }
 
         /// Where it begins in what handles share, in bytes.
@@ -198,7 +198,7 @@ pub(crate) mod sealed {
 pub(crate) fn all_bytes(memory: &impl sealed::Handle, access: Access) -> AccessedRange<'_> {
     let first = memory.first_byte();
     // It does not overflow: the object is within what is counted.
-    memory.object().operand(&(first..first + memory.about().size), access)
+    memory.object().accessed(&(first..first + memory.desc().size), access)
 }
 
 /// CL_MEM_TYPE (`cl_mem_object_type`; `pyopencl.mem_object_type`).
@@ -260,7 +260,7 @@ impl ObjectType {
 #[derive(Debug)]
 pub struct MemObject {
     raw: cl_mem,
-    about: About,
+    desc: ObjectDesc,
     context: Arc<MemContext>,
     tracker: Arc<AccessTracker>,
     /// Where it begins in the bytes that `tracker` counts.
@@ -272,7 +272,7 @@ pub struct MemObject {
 
 /// The constant properties of a memory object.
 #[derive(Clone, Copy, Debug)]
-pub struct About {
+pub struct ObjectDesc {
     pub flags: MemFlags,
     /// In bytes.
     pub size: usize,
@@ -288,40 +288,44 @@ impl MemObject {
     /// Takes over one reference to `raw`, whose bytes are its own.
     ///
     /// # Safety
-    /// `raw` is a valid memory object of `context` of which the caller owns a reference, and `about`
+    /// `raw` is a valid memory object of `context` of which the caller owns a reference, and `desc`
     /// is true of it.
-    pub(crate) unsafe fn adopt(raw: cl_mem, context: Arc<MemContext>, about: About) -> Self {
+    pub(crate) unsafe fn from_raw_owned(
+        raw: cl_mem,
+        context: Arc<MemContext>,
+        desc: ObjectDesc,
+    ) -> Self {
         // SAFETY: as promised, and nobody else uses its bytes.
-        unsafe { Self::adopt_sharing(raw, context, about, AccessTracker::new(), 0) }
+        unsafe { Self::from_raw_owned_in(raw, context, desc, AccessTracker::new(), 0) }
     }
 
     /// Takes over one reference to `raw`, which lives in memory that others use, too: it begins at
     /// byte `first_byte` of what `tracker` counts.
     ///
     /// # Safety
-    /// As for [`adopt`](Self::adopt), and the driver's object keeps that memory alive.
-    pub(crate) unsafe fn adopt_sharing(
+    /// As for [`from_raw_owned`](Self::from_raw_owned), and the driver's object keeps that memory alive.
+    pub(crate) unsafe fn from_raw_owned_in(
         raw: cl_mem,
         context: Arc<MemContext>,
-        about: About,
+        desc: ObjectDesc,
         tracker: Arc<AccessTracker>,
         first_byte: usize,
     ) -> Self {
-        Self { raw, about, context, tracker, first_byte, _memory: None, _live: Live::new() }
+        Self { raw, desc, context, tracker, first_byte, _memory: None, _live: Live::new() }
     }
 
     /// Keeps `memory` until its reference is released. Then the driver's destructor callback, in which
     /// nothing may be waited for, is the last that has the memory only where a command still uses the
     /// object.
-    pub(crate) fn keeping(self, memory: Arc<dyn Any + Send + Sync>) -> Self {
+    pub(crate) fn keeping_alive(self, memory: Arc<dyn Any + Send + Sync>) -> Self {
         let mut object = self;
         object._memory = Some(memory);
         object
     }
 
     #[inline]
-    pub(crate) fn about(&self) -> About {
-        self.about
+    pub(crate) fn desc(&self) -> ObjectDesc {
+        self.desc
     }
 
     pub(crate) fn raw(&self) -> cl_mem {
@@ -344,7 +348,7 @@ impl MemObject {
 
     /// Bytes of this object for a command.
     #[inline]
-    pub(crate) fn operand(&self, range: &Range<usize>, access: Access) -> AccessedRange<'_> {
+    pub(crate) fn accessed(&self, range: &Range<usize>, access: Access) -> AccessedRange<'_> {
         let range = self.in_tracker(range);
         AccessedRange { tracker: &self.tracker, context: self.context.raw(), range, access }
     }
@@ -387,10 +391,10 @@ pub(crate) fn check_type(raw: cl_mem, what: &str, types: &[ObjectType]) -> Resul
 }
 
 /// Queries the properties of a live object.
-pub(crate) fn about(raw: cl_mem) -> Result<About> {
+pub(crate) fn desc(raw: cl_mem) -> Result<ObjectDesc> {
     let flags: u64 = info(raw, cl::CL_MEM_FLAGS)?.into();
     let size = info(raw, cl::CL_MEM_SIZE)?.into();
-    Ok(About { flags: MemFlags::from_bits_retain(flags), size })
+    Ok(ObjectDesc { flags: MemFlags::from_bits_retain(flags), size })
 }
 
 /// Refuses what `flags` forbid the host to do.

@@ -14,7 +14,7 @@ use opencl3::context::Context;
 use super::context::MemContext;
 use super::flags::MemFlags;
 use super::object::sealed::Handle;
-use super::object::{self, About, MemObject, MemoryObject, ObjectType};
+use super::object::{self, MemObject, MemoryObject, ObjectDesc, ObjectType};
 use crate::error::{Error, Result, in_call};
 
 /// A queue of packets, which kernels write and read: first in, first out (`pyopencl.Pipe`).
@@ -90,7 +90,7 @@ impl Pipe {
             .map_err(in_call(CALL))?;
         let size = object::info(raw, cl::CL_MEM_SIZE).map_or(0, usize::from);
         // SAFETY: the driver has just made it in this context, with one reference.
-        let object = unsafe { MemObject::adopt(raw, context, About { flags, size }) };
+        let object = unsafe { MemObject::from_raw_owned(raw, context, ObjectDesc { flags, size }) };
         check_made(CALL, size, packet_size, max_packets)?;
         Ok(Self { object: Arc::new(object), packet_size, max_packets })
     }
@@ -105,7 +105,7 @@ impl Pipe {
     /// `raw` is a valid memory object, and without `retain` the caller owns a reference to it.
     pub unsafe fn from_raw(raw: cl_mem, retain: bool) -> Result<Self> {
         object::check_type(raw, "a pipe", &[ObjectType::Pipe])?;
-        let (about, context) = (object::about(raw)?, object::context_of(raw)?);
+        let (desc, context) = (object::desc(raw)?, object::context_of(raw)?);
         let packet_size = info(raw, cl::CL_PIPE_PACKET_SIZE)?.into();
         let max_packets = info(raw, cl::CL_PIPE_MAX_PACKETS)?.into();
         if retain {
@@ -113,7 +113,7 @@ impl Pipe {
             unsafe { cl::retain_mem_object(raw) }.map_err(in_call("clRetainMemObject"))?;
         }
         // SAFETY: the caller vouches for the handle, and the reference is now ours.
-        let object = Arc::new(unsafe { MemObject::adopt(raw, context, about) });
+        let object = Arc::new(unsafe { MemObject::from_raw_owned(raw, context, desc) });
         Ok(Self { object, packet_size, max_packets })
     }
 

@@ -102,7 +102,7 @@ impl Sampler {
         let raw = cl::create_sampler(context.raw(), normalized_coords.into(), addressing, filter)
             .map_err(in_call(CALL))?;
         // SAFETY: the driver has just made it in this context, with one reference.
-        Ok(unsafe { Self::adopt(raw, context) })
+        Ok(unsafe { Self::from_raw_owned(raw, context) })
     }
 
     /// A sampler by properties, each of which may be left out (`clCreateSamplerWithProperties`,
@@ -136,7 +136,7 @@ impl Sampler {
         let raw = cl::create_sampler_with_properties(context.raw(), list.as_ptr())
             .map_err(in_call(CALL))?;
         // SAFETY: the driver has just made it in this context, with one reference.
-        Ok(unsafe { Self::adopt(raw, context) })
+        Ok(unsafe { Self::from_raw_owned(raw, context) })
     }
 
     /// The sampler behind a driver's handle. With `retain`, a reference is added for it; without,
@@ -156,12 +156,12 @@ impl Sampler {
             unsafe { cl::retain_sampler(raw) }.map_err(in_call("clRetainSampler"))?;
         }
         // SAFETY: the caller vouches for the handle, and the reference is now ours.
-        Ok(unsafe { Self::adopt(raw, context) })
+        Ok(unsafe { Self::from_raw_owned(raw, context) })
     }
 
     /// # Safety
     /// `raw` is a valid sampler of `context` of which the caller owns a reference.
-    unsafe fn adopt(raw: cl_sampler, context: Arc<MemContext>) -> Self {
+    unsafe fn from_raw_owned(raw: cl_sampler, context: Arc<MemContext>) -> Self {
         Self { reference: Arc::new(SamplerRef { raw, context }) }
     }
 

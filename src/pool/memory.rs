@@ -48,7 +48,7 @@ pub(crate) mod sealed {
         fn part(&self, start: usize, size: usize) -> Result<Self>;
 
         /// Returns whether there is no other handle to this part or to a part of it, and no map.
-        fn is_sole_part(&self) -> bool;
+        fn is_unique_part(&self) -> bool;
     }
 }
 
@@ -77,21 +77,21 @@ impl sealed::Block for Buffer {
 
     #[inline]
     fn is_sole(&self) -> bool {
-        is_only(self.held().object())
+        is_only(self.reference().object())
     }
 
     #[inline]
     fn tracker(&self) -> &Arc<AccessTracker> {
-        self.held().object().tracker()
+        self.reference().object().tracker()
     }
 
     fn in_tracker(&self, range: Range<usize>) -> Range<usize> {
         let offset = self.offset();
-        self.held().object().in_tracker(&(offset + range.start..offset + range.end))
+        self.reference().object().in_tracker(&(offset + range.start..offset + range.end))
     }
 
     fn context(&self) -> &Arc<MemContext> {
-        self.held().object().context()
+        self.reference().object().context()
     }
 
     fn be_freed_at_once(&self) -> Result<()> {
@@ -109,8 +109,8 @@ impl sealed::Block for Buffer {
         self.sub_buffer(start, size, MemFlags::empty())
     }
 
-    fn is_sole_part(&self) -> bool {
-        self.held().is_sole_part()
+    fn is_unique_part(&self) -> bool {
+        self.reference().is_unique_part()
     }
 }
 
@@ -159,7 +159,7 @@ impl sealed::Block for SvmAllocation {
         Err(Error::refused("clSVMAlloc", CL_INVALID_OPERATION, why))
     }
 
-    fn is_sole_part(&self) -> bool {
+    fn is_unique_part(&self) -> bool {
         self.is_sole()
     }
 }

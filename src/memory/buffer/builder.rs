@@ -12,7 +12,7 @@ use super::Buffer;
 use crate::error::{Error, Result, in_call};
 use crate::memory::context::MemContext;
 use crate::memory::flags::MemFlags;
-use crate::memory::object::{About, MemObject};
+use crate::memory::object::{MemObject, ObjectDesc};
 
 const CALL: &str = "clCreateBuffer";
 
@@ -64,7 +64,7 @@ impl<'a> BufferBuilder<'a> {
         let data = self.data.map_or(ptr::null(), <[u8]>::as_ptr);
         // SAFETY: `data` is null, or COPY_HOST_PTR is set and `size` bytes can be read from it
         // during the call.
-        unsafe { create(context, About { flags, size }, data) }
+        unsafe { create(context, ObjectDesc { flags, size }, data) }
     }
 
     fn checked_flags(&self, call: &'static str) -> Result<MemFlags> {
@@ -122,20 +122,20 @@ impl Buffer {
     ) -> Result<Self> {
         context.check_size(CALL, size)?;
         // SAFETY: there is no host data.
-        unsafe { create(Arc::clone(context), About { flags, size }, ptr::null()) }
+        unsafe { create(Arc::clone(context), ObjectDesc { flags, size }, ptr::null()) }
     }
 }
 
 /// # Safety
 /// `data` is null, or the flags have COPY_HOST_PTR and `size` bytes can be read from it.
-unsafe fn create(context: Arc<MemContext>, about: About, data: *const u8) -> Result<Buffer> {
-    let About { flags, size } = about;
+unsafe fn create(context: Arc<MemContext>, desc: ObjectDesc, data: *const u8) -> Result<Buffer> {
+    let ObjectDesc { flags, size } = desc;
     // SAFETY: the context is alive; the caller vouches for `data`. The driver does not write
     // through it.
     let raw =
         unsafe { cl::create_buffer(context.raw(), flags.bits(), size, data.cast_mut().cast()) }
             .map_err(in_call(CALL))?;
     // SAFETY: the driver has just made it in this context, with one reference.
-    let object = unsafe { MemObject::adopt(raw, context, about) };
+    let object = unsafe { MemObject::from_raw_owned(raw, context, desc) };
     Ok(Buffer::whole(object))
 }

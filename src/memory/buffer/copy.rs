@@ -18,7 +18,7 @@ use crate::memory::object::MemoryObject;
 use crate::memory::range::{check_not_empty, overlap};
 use crate::memory::track::Access;
 use crate::memory::transfer::host::{HostSource, HostTarget};
-use crate::memory::transfer::host_ptr::Place;
+use crate::memory::transfer::host_ptr::HostPtr;
 use crate::memory::transfer::linear::Linear;
 use crate::memory::transfer::{CopyTo, enqueue_copy};
 use crate::queue::{Arguments, CommandQueue};
@@ -59,11 +59,11 @@ impl From<Rect> for BufferPart<Rect> {
 }
 
 impl BufferPart<HostRect> {
-    /// Returns the command that does `access` to `buffer`; the other side is at `place`.
-    fn plan(self, buffer: &Buffer, access: Access, place: Place) -> Result<BufferCommand<'_>> {
+    /// Returns the command that does `access` to `buffer`; the other side is at `host_ptr`.
+    fn plan(self, buffer: &Buffer, access: Access, host_ptr: HostPtr) -> Result<BufferCommand<'_>> {
         match self {
-            Self::Linear(linear) => BufferCommand::linear(buffer, access, linear, place),
-            Self::Rect(rect) => rect.plan(buffer, access, place),
+            Self::Linear(linear) => BufferCommand::linear(buffer, access, linear, host_ptr),
+            Self::Rect(rect) => rect.plan(buffer, access, host_ptr),
         }
     }
 }
@@ -79,7 +79,7 @@ impl<D: HostTarget> CopyTo<Host<D>> for &Buffer {
         part: Self::Part,
         wait_for: &WaitList<'_>,
     ) -> Self::Output {
-        dst.0.transfer(queue, wait_for, |place| part.plan(src, Access::Read, place))
+        dst.0.transfer(queue, wait_for, |host_ptr| part.plan(src, Access::Read, host_ptr))
     }
 }
 
@@ -94,7 +94,7 @@ impl<S: HostSource> CopyTo<&Buffer> for Host<S> {
         part: Self::Part,
         wait_for: &WaitList<'_>,
     ) -> Self::Output {
-        src.0.transfer(queue, wait_for, |place| part.plan(dst, Access::Write, place))
+        src.0.transfer(queue, wait_for, |host_ptr| part.plan(dst, Access::Write, host_ptr))
     }
 }
 
@@ -191,21 +191,21 @@ fn copy_linear(
     })
 }
 
-/// Copies `size` bytes between two buffers, each with the byte to begin at; `issue` calls the driver.
+/// Copies `size` bytes between two buffers, each with the byte to begin at; `submit` calls the driver.
 pub(super) fn copy(
     call: &'static str,
     queue: &CommandQueue,
     ((src, src_offset), (dst, dst_offset)): ((&Buffer, usize), (&Buffer, usize)),
     size: usize,
     wait_for: &WaitList<'_>,
-    issue: impl FnOnce(Arguments) -> std::result::Result<cl_event, i32>,
+    submit: impl FnOnce(Arguments) -> std::result::Result<cl_event, i32>,
 ) -> Result<Event> {
     let from = src.span(call, src_offset, size)?;
     let to = dst.span(call, dst_offset, size)?;
     check_not_empty(call, &from)?;
     check_no_overlap(call, (src, &from), (dst, &to))?;
-    let operands = [src.operand(&from, Access::Read), dst.operand(&to, Access::Write)];
-    enqueue(call, queue, &operands, wait_for, issue)
+    let accesses = [src.accessed(&from, Access::Read), dst.accessed(&to, Access::Write)];
+    enqueue(call, queue, &accesses, wait_for, submit)
 }
 
 #[inline]

@@ -12,7 +12,7 @@ use crate::memory::object::{MemoryObject, check_host_access};
 use crate::memory::range::{check_not_empty, checked_span};
 use crate::memory::track::Access;
 use crate::memory::transfer::host::HostCommand;
-use crate::memory::transfer::host_ptr::{Layout, Place};
+use crate::memory::transfer::host_ptr::{HostPtr, Layout};
 use crate::memory::transfer::linear::Linear;
 use crate::memory::transfer::rows::Rows;
 use crate::queue::Arguments;
@@ -53,16 +53,16 @@ pub(super) fn rect_call(access: Access) -> &'static str {
 }
 
 impl<'a> BufferCommand<'a> {
-    /// Returns the command that moves `linear`; the other side is at `place`.
+    /// Returns the command that moves `linear`; the other side is at `host_ptr`.
     pub(super) fn linear(
         buffer: &'a Buffer,
         access: Access,
         linear: Linear,
-        place: Place,
+        host_ptr: HostPtr,
     ) -> Result<Self> {
         let call = linear_call(access);
         let offset = linear.device_offset(call, access)?;
-        let part = match (place.layout(call)?, linear.byte_count) {
+        let part = match (host_ptr.layout(call)?, linear.byte_count) {
             (Layout::Rows(host), None) => {
                 let [row, rows, _] = host.region;
                 // Neither overflows: the array has more bytes.
@@ -76,7 +76,7 @@ impl<'a> BufferCommand<'a> {
                 Part::Rect { buffer: buffer_rows, host }
             }
             (_, byte_count) => {
-                let available = place.size(call)?;
+                let available = host_ptr.size(call)?;
                 let host = match byte_count {
                     Some(size) => checked_span(call, "host memory", available, 0, size)?,
                     None => 0..available,
@@ -86,7 +86,7 @@ impl<'a> BufferCommand<'a> {
                 Part::Linear(range)
             }
         };
-        Self::new(buffer, access, part, place.pointer)
+        Self::new(buffer, access, part, host_ptr.pointer)
     }
 
     /// `part` is within the buffer, and within the host memory at `pointer`.
@@ -110,15 +110,15 @@ impl HostCommand for BufferCommand<'_> {
         self.call
     }
 
-    fn operand(&self) -> AccessedRange<'_> {
+    fn accessed(&self) -> AccessedRange<'_> {
         let range = match &self.part {
             Part::Linear(range) => range.clone(),
             Part::Rect { buffer, .. } => buffer.hull(),
         };
-        self.buffer.operand(&range, self.access)
+        self.buffer.accessed(&range, self.access)
     }
 
-    unsafe fn issue(
+    unsafe fn submit(
         &self,
         (queue, count, events): Arguments,
     ) -> std::result::Result<cl_event, i32> {

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::memory::command::enqueue;
 use crate::memory::object::MemoryObject;
 use crate::memory::track::Access;
-use crate::memory::transfer::host_ptr::Place;
+use crate::memory::transfer::host_ptr::HostPtr;
 use crate::memory::transfer::rows::{Rows, overlap};
 use crate::memory::units::{ByteOrigin, ByteRegion, Pitches};
 use crate::wait_list::WaitList;
@@ -83,18 +83,19 @@ impl HostRect {
         self
     }
 
-    /// Returns the command that does `access` to `buffer`; the other side is at `place`.
+    /// Returns the command that does `access` to `buffer`; the other side is at `host_ptr`.
     pub(super) fn plan(
         self,
         buffer: &Buffer,
         access: Access,
-        place: Place,
+        host_ptr: HostPtr,
     ) -> Result<BufferCommand<'_>> {
         let call = rect_call(access);
         let rows = |side, origin, pitches| Rows::checked(call, side, origin, self.region, pitches);
         let device = rows(("buffer", buffer.size()), self.buffer_origin, self.buffer_pitches)?;
-        let host = rows(("host memory", place.size(call)?), self.host_origin, self.host_pitches)?;
-        BufferCommand::new(buffer, access, Part::Rect { buffer: device, host }, place.pointer)
+        let host =
+            rows(("host memory", host_ptr.size(call)?), self.host_origin, self.host_pitches)?;
+        BufferCommand::new(buffer, access, Part::Rect { buffer: device, host }, host_ptr.pointer)
     }
 }
 
@@ -177,12 +178,12 @@ impl Rect {
         let from = rows(("source", src.size()), self.src_origin, self.src_pitches)?;
         let to = rows(("destination", dst.size()), self.dst_origin, self.dst_pitches)?;
         check_apart(CALL, (src, &from), (dst, &to))?;
-        let operands =
-            [src.operand(&from.hull(), Access::Read), dst.operand(&to.hull(), Access::Write)];
+        let accesses =
+            [src.accessed(&from.hull(), Access::Read), dst.accessed(&to.hull(), Access::Write)];
         // Sub-buffers are replaced by their whole buffers: PoCL 3.1 crashes on sub-buffers here.
         // quirk: POCL-5
         let (from, to) = (from.moved_by(src.offset()), to.moved_by(dst.offset()));
-        enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
+        enqueue(CALL, queue, &accesses, wait_for, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the rectangles are within the
             // buffers and apart, and the driver keeps the buffers until the command has ended.
             unsafe {

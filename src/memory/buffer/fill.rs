@@ -47,8 +47,8 @@ impl<P: Pattern + ?Sized, R: RangeBounds<usize>> FillTarget<&P, R> for &Buffer {
         let range = self.bytes(CALL, range)?;
         check_not_empty(CALL, &range)?;
         check_pattern(CALL, pattern.len(), &range)?;
-        let operand = self.operand(&range, Access::Write);
-        enqueue(CALL, queue, &[operand], wait_for, |(queue, count, events)| {
+        let accessed = self.accessed(&range, Access::Write);
+        enqueue(CALL, queue, &[accessed], wait_for, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the range is within the buffer, and
             // the driver has copied the pattern when the call returns.
             unsafe {

@@ -14,50 +14,50 @@ use crate::memory::object::MemObject;
 ///
 /// Clones share one reference of the driver's.
 #[derive(Clone, Debug)]
-pub struct Held {
+pub struct BufferRef {
     /// The handle of the region or of the whole buffer.
     raw: cl_mem,
-    part: Option<Arc<Part>>,
+    sub_buffer: Option<Arc<SubBufferToken>>,
     object: Arc<MemObject>,
 }
 
 /// A region of a buffer, shared by all handles to it and by regions that were made of one of them.
 #[derive(Debug)]
-struct Part {
+struct SubBufferToken {
     raw: cl_mem,
     /// The region that this one was made of.
-    _of: Option<Arc<Part>>,
+    _parent: Option<Arc<SubBufferToken>>,
 }
 
 // SAFETY: memory objects may be used from any thread at once (OpenCL 3.0, appendix A.2).
-unsafe impl Send for Part {}
+unsafe impl Send for SubBufferToken {}
 // SAFETY: as above.
-unsafe impl Sync for Part {}
+unsafe impl Sync for SubBufferToken {}
 // SAFETY: as above.
-unsafe impl Send for Held {}
+unsafe impl Send for BufferRef {}
 // SAFETY: as above.
-unsafe impl Sync for Held {}
+unsafe impl Sync for BufferRef {}
 
-impl Held {
+impl BufferRef {
     pub(super) fn whole(object: Arc<MemObject>) -> Self {
-        Self { raw: object.raw(), part: None, object }
+        Self { raw: object.raw(), sub_buffer: None, object }
     }
 
     /// Takes over one reference to `raw`, a region of `object`.
     ///
     /// # Safety
     /// `raw` is a valid region of the object, of which the caller owns a reference.
-    pub(super) unsafe fn part(raw: cl_mem, object: Arc<MemObject>) -> Self {
-        Self { raw, part: Some(Arc::new(Part { raw, _of: None })), object }
+    pub(super) unsafe fn sub_buffer(raw: cl_mem, object: Arc<MemObject>) -> Self {
+        Self { raw, sub_buffer: Some(Arc::new(SubBufferToken { raw, _parent: None })), object }
     }
 
     /// Takes over one reference to `raw`, a region that was made of this buffer or region.
     ///
     /// # Safety
-    /// As for [`part`](Self::part), with this buffer as the object.
-    pub(super) unsafe fn part_of_this(&self, raw: cl_mem) -> Self {
-        let part = Part { raw, _of: self.part.clone() };
-        Self { raw, part: Some(Arc::new(part)), object: Arc::clone(&self.object) }
+    /// As for [`sub_buffer`](Self::sub_buffer), with this buffer as the object.
+    pub(super) unsafe fn sub_buffer_of_this(&self, raw: cl_mem) -> Self {
+        let sub_buffer = SubBufferToken { raw, _parent: self.sub_buffer.clone() };
+        Self { raw, sub_buffer: Some(Arc::new(sub_buffer)), object: Arc::clone(&self.object) }
     }
 
     #[inline]
@@ -65,16 +65,17 @@ impl Held {
         self.raw
     }
 
-    pub(super) fn is_part(&self) -> bool {
-        self.part.is_some()
+    pub(super) fn is_sub_buffer(&self) -> bool {
+        self.sub_buffer.is_some()
     }
 
     /// Returns whether this is a region to which, and to the regions made of it, there is no other handle.
-    pub(crate) fn is_sole_part(&self) -> bool {
-        let is_sole = self.part.as_ref().is_some_and(|part| Arc::strong_count(part) == 1);
+    pub(crate) fn is_unique_part(&self) -> bool {
+        let is_unique =
+            self.sub_buffer.as_ref().is_some_and(|sub_buffer| Arc::strong_count(sub_buffer) == 1);
         // The drops of the other handles happen before.
         fence(Ordering::Acquire);
-        is_sole
+        is_unique
     }
 
     /// The whole buffer.
@@ -84,7 +85,7 @@ impl Held {
     }
 }
 
-impl Drop for Part {
+impl Drop for SubBufferToken {
     #[cold]
     fn drop(&mut self) {
         // SAFETY: the reference is owned, and given up once.

@@ -18,9 +18,9 @@ use crate::memory::context::MemContext;
 use crate::memory::destructor_callback::keep_until_destroyed;
 use crate::memory::flags::MemFlags;
 use crate::memory::mapping::mode::{MapMode, MapRead};
-use crate::memory::object::{About, MemObject, MemoryObject};
+use crate::memory::object::{MemObject, MemoryObject, ObjectDesc};
 use crate::memory::transfer::error::TransferError;
-use crate::memory::transfer::host_memory::{HostMemory, InUse};
+use crate::memory::transfer::host_memory::{DriverOwned, HostMemory};
 use crate::wait_list::WaitList;
 
 /// Host memory in the hands of the driver.
@@ -55,7 +55,7 @@ impl HostBuffer {
     /// How long a driver may take to destroy a buffer after its last use: some drivers do it later, in
     /// a thread of their own.
     // quirk: NVIDIA-5
-    const PATIENCE: Duration = Duration::from_secs(10);
+    const DESTRUCTION_TIMEOUT: Duration = Duration::from_secs(10);
 
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing panics while it is changed.
@@ -65,7 +65,8 @@ impl HostBuffer {
     /// The memory, once the driver has let go of it.
     fn take(&self) -> Option<Box<dyn Any + Send>> {
         let in_use = |state: &mut State| !state.is_free;
-        let waited = self.destroyed.wait_timeout_while(self.lock(), Self::PATIENCE, in_use);
+        let waited =
+            self.destroyed.wait_timeout_while(self.lock(), Self::DESTRUCTION_TIMEOUT, in_use);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         if state.is_free { state.memory.take() } else { None }
     }
@@ -103,7 +104,7 @@ impl Buffer {
         memory: H,
     ) -> std::result::Result<Self, TransferError<H>> {
         const CALL: &str = "clCreateBuffer";
-        let mut memory = InUse::new(memory);
+        let mut memory = DriverOwned::new(memory);
         let object = match make_object(CALL, context, flags, memory.as_mut()) {
             Ok(object) => object,
             Err(error) => return Err(TransferError::new(error, *memory.end())),
@@ -175,7 +176,7 @@ impl Buffer {
     ) -> Result<Arc<HostBuffer>> {
         let host = self.check_host_memory(call)?;
         let refused = |why| Err(Error::refused(call, CL_INVALID_OPERATION, why));
-        if self.held.is_part() || Arc::strong_count(self.held.object()) > 1 {
+        if self.reference.is_sub_buffer() || Arc::strong_count(self.reference.object()) > 1 {
             return refused("the buffer has other handles, regions or maps; drop them first");
         }
         if !host.lock().memory.as_ref().is_some_and(|memory| memory.is::<H>()) {
@@ -185,7 +186,7 @@ impl Buffer {
             let map = enqueue_map_buffer::<u8, _>(queue, self, MapRead, .., [])?;
             map.unmap([])?.wait()?;
         }
-        self.held.object().tracker().wait_until_idle(call)?;
+        self.reference.object().tracker().wait_until_idle(call)?;
         Ok(Arc::clone(host))
     }
 
@@ -219,5 +220,5 @@ fn make_object<H: HostMemory>(
     let raw = unsafe { cl::create_buffer(context.raw(), flags.bits(), size, bytes.cast()) }
         .map_err(in_call(call))?;
     // SAFETY: the driver has just made it in this context, with one reference.
-    Ok(unsafe { MemObject::adopt(raw, context, About { flags, size }) })
+    Ok(unsafe { MemObject::from_raw_owned(raw, context, ObjectDesc { flags, size }) })
 }

@@ -10,7 +10,7 @@ use cl3::command_queue as cl;
 use cl3::types::{cl_context, cl_event};
 
 use super::Buffer;
-use super::handle::Held;
+use super::handle::BufferRef;
 use crate::error::Result;
 use crate::memory::mapping::mode::{
     MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, access, check_mode,
@@ -23,7 +23,7 @@ use crate::memory::range::checked_elements;
 use crate::memory::track::AccessTracker;
 use crate::wait_list::WaitList;
 
-impl Mappable for Held {
+impl Mappable for BufferRef {
     const MAP: &'static str = "clEnqueueMapBuffer";
     const UNMAP: &'static str = "clEnqueueUnmapMemObject";
 
@@ -67,11 +67,11 @@ impl MapKind for BufferMapKind {}
 impl MappedKind for BufferMapKind {}
 
 impl slice::sealed::Kind for BufferMapKind {
-    type Guard = Mapping<Held>;
+    type Guard = Mapping<BufferRef>;
 }
 
 impl slice::sealed::MappedKind for BufferMapKind {
-    type Memory = Held;
+    type Memory = BufferRef;
 }
 
 /// Maps that block and wait for no events. [`enqueue_map_buffer`] and
@@ -188,7 +188,7 @@ pub fn enqueue_map_buffer<'a, T: Pod, M: MapMode>(
     let bytes = checked::<T, M>(buffer, range)?;
     let mapping = Mapping::blocking(
         queue,
-        buffer.held(),
+        buffer.reference(),
         buffer.in_tracker(&bytes),
         access::<M>(),
         &wait_for.into(),
@@ -229,7 +229,7 @@ pub fn enqueue_map_buffer_nonblocking<'a, T: Pod, M: MapMode>(
     let bytes = checked::<T, M>(buffer, range)?;
     let mapping = Mapping::non_blocking(
         queue,
-        buffer.held(),
+        buffer.reference(),
         buffer.in_tracker(&bytes),
         access::<M>(),
         &wait_for.into(),
@@ -241,8 +241,8 @@ pub fn enqueue_map_buffer_nonblocking<'a, T: Pod, M: MapMode>(
 /// Returns the bytes of the elements `range`, if the flags allow the map.
 #[inline]
 fn checked<T, M: MapMode>(buffer: &Buffer, range: impl RangeBounds<usize>) -> Result<Range<usize>> {
-    let bytes = checked_elements::<T>(Held::MAP, "buffer", buffer.size(), range)?;
-    check_mode::<M>(Held::MAP, buffer.flags())?;
+    let bytes = checked_elements::<T>(BufferRef::MAP, "buffer", buffer.size(), range)?;
+    check_mode::<M>(BufferRef::MAP, buffer.flags())?;
     Ok(bytes)
 }
 

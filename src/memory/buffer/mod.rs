@@ -19,13 +19,13 @@ use cl3::error_codes::{CL_INVALID_BUFFER_SIZE, CL_MISALIGNED_SUB_BUFFER_OFFSET};
 use cl3::memory as cl;
 use cl3::types::{cl_buffer_region, cl_mem};
 
-use handle::Held;
+use handle::BufferRef;
 use host_memory::HostBuffer;
 
 use super::command::AccessedRange;
 use super::flags::MemFlags;
 use super::object::sealed::Handle;
-use super::object::{self, About, MemObject, MemoryObject, ObjectType, info};
+use super::object::{self, MemObject, MemoryObject, ObjectDesc, ObjectType, info};
 use super::range::{checked_range, checked_span};
 use super::track::Access;
 use crate::error::{Error, Result, in_call};
@@ -38,8 +38,8 @@ use smallvec::SmallVec;
 /// region has its own.
 #[derive(Clone)]
 pub struct Buffer {
-    held: Held,
-    about: About,
+    reference: BufferRef,
+    desc: ObjectDesc,
     /// Where it begins in the whole buffer, in bytes.
     offset: usize,
     /// The host memory that it lives in, where it does.
@@ -66,7 +66,7 @@ impl Buffer {
     ///   while it is mapped.
     pub unsafe fn from_raw(raw: cl_mem, retain: bool) -> Result<Self> {
         object::check_type(raw, "a buffer", &[ObjectType::Buffer])?;
-        let about = object::about(raw)?;
+        let desc = object::desc(raw)?;
         let offset = info(raw, cl::CL_MEM_OFFSET)?.into();
         let parent = isize::from(info(raw, cl::CL_MEM_ASSOCIATED_MEMOBJECT)?) as cl_mem;
         let whole = if parent.is_null() {
@@ -82,21 +82,21 @@ impl Buffer {
         }
         Ok(match whole {
             Some(whole) => {
-                let object = Arc::clone(whole.held.object());
+                let object = Arc::clone(whole.reference.object());
                 // SAFETY: the caller vouches for the handle, and the reference is now ours.
-                let held = unsafe { Held::part(raw, object) };
-                Self { held, about, offset, host: None }
+                let reference = unsafe { BufferRef::sub_buffer(raw, object) };
+                Self { reference, desc, offset, host: None }
             }
             // SAFETY: as above.
-            None => Self::whole(unsafe { MemObject::adopt(raw, context, about) }),
+            None => Self::whole(unsafe { MemObject::from_raw_owned(raw, context, desc) }),
         })
     }
 
     /// CL_MEM_ASSOCIATED_MEMOBJECT: the whole buffer that this is a region of.
     pub fn parent(&self) -> Option<Self> {
-        self.held.is_part().then(|| {
+        self.reference.is_sub_buffer().then(|| {
             let host = self.host.clone();
-            Self { host, ..Self::whole_of(Arc::clone(self.held.object())) }
+            Self { host, ..Self::whole_of(Arc::clone(self.reference.object())) }
         })
     }
 
@@ -129,20 +129,20 @@ impl Buffer {
         let offset = self.offset() + origin;
         let alignments: SmallVec<[usize; 4]> = self.object().context().base_alignments().collect();
         check_alignment(CALL, offset, &alignments)?;
-        let place = cl_buffer_region { origin: offset, size };
+        let region = cl_buffer_region { origin: offset, size };
         // SAFETY: the whole buffer is alive, and the place has the type that its kind asks for.
         let raw = unsafe {
             cl::create_sub_buffer(
                 self.object().raw(),
                 flags.difference(MemFlags::HOST_MEMORY).bits(),
                 cl::CL_BUFFER_CREATE_TYPE_REGION,
-                (&raw const place).cast(),
+                (&raw const region).cast(),
             )
         }
         .map_err(in_call(CALL))?;
         // SAFETY: the driver has just made it of the whole buffer, with one reference.
-        let held = unsafe { self.held.part_of_this(raw) };
-        Ok(Self { held, about: About { flags, size }, offset, host: self.host.clone() })
+        let reference = unsafe { self.reference.sub_buffer_of_this(raw) };
+        Ok(Self { reference, desc: ObjectDesc { flags, size }, offset, host: self.host.clone() })
     }
 
     pub(super) fn whole(object: MemObject) -> Self {
@@ -150,20 +150,20 @@ impl Buffer {
     }
 
     fn whole_of(object: Arc<MemObject>) -> Self {
-        Self { about: object.about(), held: Held::whole(object), offset: 0, host: None }
+        Self { desc: object.desc(), reference: BufferRef::whole(object), offset: 0, host: None }
     }
 
     /// Makes this handle one of its first `size` bytes. The driver's object, which is not smaller than
     /// that, stays as it is.
     #[inline]
     pub(crate) fn set_size(&mut self, size: usize) {
-        self.about.size = size;
+        self.desc.size = size;
     }
 
     /// Returns the owner of its bytes.
     #[inline]
-    pub(crate) fn held(&self) -> &Held {
-        &self.held
+    pub(crate) fn reference(&self) -> &BufferRef {
+        &self.reference
     }
 
     /// `range` with its ends filled in, checked against the size.
@@ -213,8 +213,8 @@ impl Buffer {
 
     /// Bytes of this buffer for a command.
     #[inline]
-    pub(crate) fn operand(&self, range: &Range<usize>, access: Access) -> AccessedRange<'_> {
-        self.object().operand(&self.in_whole(range), access)
+    pub(crate) fn accessed(&self, range: &Range<usize>, access: Access) -> AccessedRange<'_> {
+        self.object().accessed(&self.in_whole(range), access)
     }
 }
 
@@ -237,17 +237,17 @@ impl MemoryObject for Buffer {}
 impl Handle for Buffer {
     #[inline]
     fn object(&self) -> &MemObject {
-        self.held.object()
+        self.reference.object()
     }
 
     #[inline]
     fn handle(&self) -> cl_mem {
-        self.held.raw()
+        self.reference.raw()
     }
 
     #[inline]
-    fn about(&self) -> About {
-        self.about
+    fn desc(&self) -> ObjectDesc {
+        self.desc
     }
 
     #[inline]

@@ -23,7 +23,7 @@ use crate::memory::buffer::Buffer;
 use crate::memory::context::MemContext;
 use crate::memory::flags::MemFlags;
 use crate::memory::object::sealed::Handle;
-use crate::memory::object::{self, About, MemoryObject};
+use crate::memory::object::{self, MemoryObject, ObjectDesc};
 use crate::memory::transfer::rows::Rows;
 use crate::memory::units::Pitches;
 
@@ -97,13 +97,13 @@ impl Image {
         let flags = MemFlags::READ_WRITE;
         let width = pixels.min(longest_row(context));
         let extent = Extent::new(ImageType::Image1d, &[width]);
-        let desc = descriptor(&extent, [0; 2], ptr::null_mut());
+        let image_desc = descriptor(&extent, [0; 2], ptr::null_mut());
         // SAFETY: the context is alive, and the flags ask for no host data.
-        let raw = unsafe { create(context, flags, format, &desc, ptr::null()) }?;
-        let about = described(raw, format, flags)?;
+        let raw = unsafe { create(context, flags, format, &image_desc, ptr::null()) }?;
+        let desc = described(raw, format, flags)?;
         let (context, pitches) = (Arc::clone(context), super::pitches(format, extent, 0));
         // SAFETY: the driver has just made it like this in this context, with one reference.
-        Ok(unsafe { Self::adopt(raw, context, about, None, format, extent, pitches) })
+        Ok(unsafe { Self::from_raw_owned(raw, context, desc, None, format, extent, pitches) })
     }
 }
 
@@ -220,14 +220,14 @@ impl<'a> ImageBuilder<'a> {
             Some(data) => (given_pitches(&extent, self.pitches, &rows), data.as_ptr()),
             None => ([0; 2], ptr::null()),
         };
-        let desc = descriptor(&extent, pitches, ptr::null_mut());
+        let image_desc = descriptor(&extent, pitches, ptr::null_mut());
         // SAFETY: the context is alive. `host` is null, or COPY_HOST_PTR is set and all rows and
         // slices can be read from it during the call; the driver does not write through it.
-        let raw = unsafe { create(&context, flags, self.format, &desc, host) }?;
-        let about = described(raw, self.format, flags)?;
+        let raw = unsafe { create(&context, flags, self.format, &image_desc, host) }?;
+        let desc = described(raw, self.format, flags)?;
         let pitches = super::pitches(self.format, extent, 0);
         // SAFETY: the driver has just made it like this in this context, with one reference.
-        Ok(unsafe { Image::adopt(raw, context, about, None, self.format, extent, pitches) })
+        Ok(unsafe { Image::from_raw_owned(raw, context, desc, None, self.format, extent, pitches) })
     }
 
     /// An image that shows the bytes of `buffer`.
@@ -260,14 +260,16 @@ impl<'a> ImageBuilder<'a> {
             return Err(Error::refused(CALL, CL_INVALID_IMAGE_SIZE, why));
         }
         let row_pitch = if is_2d { rows.row_pitch } else { 0 };
-        let desc = descriptor(&extent, [row_pitch, 0], buffer.as_raw());
+        let image_desc = descriptor(&extent, [row_pitch, 0], buffer.as_raw());
         let own_flags = flags.difference(MemFlags::HOST_MEMORY);
         // SAFETY: the context and the buffer are alive, and the buffer has as many bytes.
-        let raw = unsafe { create(&context, own_flags, self.format, &desc, ptr::null()) }?;
-        let about = described(raw, self.format, flags)?;
+        let raw = unsafe { create(&context, own_flags, self.format, &image_desc, ptr::null()) }?;
+        let desc = described(raw, self.format, flags)?;
         let (buffer, pitches) = (Some(buffer.clone()), [rows.row_pitch, rows.slice_pitch]);
         // SAFETY: the driver has just made it like this in this context, with one reference.
-        Ok(unsafe { Image::adopt(raw, context, about, buffer, self.format, extent, pitches) })
+        Ok(unsafe {
+            Image::from_raw_owned(raw, context, desc, buffer, self.format, extent, pitches)
+        })
     }
 
     fn extent(&self) -> Result<Extent> {
@@ -401,15 +403,15 @@ unsafe fn create(
 }
 
 /// Returns the properties of a new image. Releases the image if they are wrong.
-fn described(raw: cl_mem, format: ImageFormat, flags: MemFlags) -> Result<About> {
-    let about = check_item_size(raw, format).and_then(|()| object::about(raw));
-    if about.is_err() {
+fn described(raw: cl_mem, format: ImageFormat, flags: MemFlags) -> Result<ObjectDesc> {
+    let desc = check_item_size(raw, format).and_then(|()| object::desc(raw));
+    if desc.is_err() {
         // SAFETY: the reference is ours, and given up once.
         if let Err(code) = unsafe { cl::release_mem_object(raw) } {
             log::error!("{}", Error::from_call("clReleaseMemObject", code));
         }
     }
-    Ok(About { flags, ..about? })
+    Ok(ObjectDesc { flags, ..desc? })
 }
 
 fn bad_descriptor(why: impl Into<Cow<'static, str>>) -> Error {

@@ -132,8 +132,8 @@ impl CopyTo<&Buffer> for &Image {
         if let Some((buffer, bytes)) = src.in_buffer(&pixels) {
             return CopyTo::copy(queue, dst, buffer, bytes_from_to(bytes, range.start), wait_for);
         }
-        let operands = [src.operand(&pixels, Access::Read), dst.operand(&range, Access::Write)];
-        enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
+        let accesses = [src.accessed(&pixels, Access::Read), dst.accessed(&range, Access::Write)];
+        enqueue(CALL, queue, &accesses, wait_for, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the pixels are within image and
             // buffer, and the driver keeps both until the command has ended.
             unsafe {
@@ -168,8 +168,8 @@ impl CopyTo<&Image> for &Buffer {
         if let Some((buffer, bytes)) = dst.in_buffer(&pixels) {
             return CopyTo::copy(queue, buffer, src, bytes_from_to(range, bytes.start), wait_for);
         }
-        let operands = [src.operand(&range, Access::Read), dst.operand(&pixels, Access::Write)];
-        enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
+        let accesses = [src.accessed(&range, Access::Read), dst.accessed(&pixels, Access::Write)];
+        enqueue(CALL, queue, &accesses, wait_for, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the pixels are within image and
             // buffer, and the driver keeps both until the command has ended.
             unsafe {
@@ -274,8 +274,8 @@ impl CopyTo<&Image> for &Image {
         if let Some((buffer, bytes)) = dst.in_buffer(&to) {
             return CopyTo::copy(queue, buffer, src, with_buffer(bytes, &from), wait_for);
         }
-        let operands = [src.operand(&from, Access::Read), dst.operand(&to, Access::Write)];
-        enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
+        let accesses = [src.accessed(&from, Access::Read), dst.accessed(&to, Access::Write)];
+        enqueue(CALL, queue, &accesses, wait_for, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the boxes are within the images and
             // apart, and the driver keeps the images until the command has ended.
             unsafe {

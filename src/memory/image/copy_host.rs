@@ -17,7 +17,7 @@ use crate::memory::object::{MemoryObject, check_host_access};
 use crate::memory::track::Access;
 use crate::memory::transfer::CopyTo;
 use crate::memory::transfer::host::{HostCommand, HostSource, HostTarget};
-use crate::memory::transfer::host_ptr::{Layout, Place};
+use crate::memory::transfer::host_ptr::{HostPtr, Layout};
 use crate::memory::transfer::rows::Rows;
 use crate::memory::units::{Pitches, PixelOrigin, PixelRegion};
 use crate::wait_list::WaitList;
@@ -83,16 +83,16 @@ impl ImageRegion {
         image.extent().checked(call, "image", self.origin, self.region)
     }
 
-    fn plan(self, image: &Image, access: Access, place: Place) -> Result<Command<'_>> {
+    fn plan(self, image: &Image, access: Access, host_ptr: HostPtr) -> Result<Command<'_>> {
         let call = call_for(access);
         let pixels = image.extent().checked(call, "image", self.origin, self.region)?;
-        let host = self.host_rows(call, image, &pixels, place)?;
+        let host = self.host_rows(call, image, &pixels, host_ptr)?;
         check_host_access(call, image.flags(), access)?;
         if let Some((buffer, bytes)) = image.in_buffer(&pixels) {
             let part = Part::Linear(bytes);
-            return BufferCommand::new(buffer, access, part, place.pointer).map(Command::Buffer);
+            return BufferCommand::new(buffer, access, part, host_ptr.pointer).map(Command::Buffer);
         }
-        Ok(Command::Image(ImageCommand { image, access, pixels, host, pointer: place.pointer }))
+        Ok(Command::Image(ImageCommand { image, access, pixels, host, pointer: host_ptr.pointer }))
     }
 
     /// Where the pixels are in host memory, all of which is there.
@@ -101,13 +101,13 @@ impl ImageRegion {
         call: &'static str,
         image: &Image,
         pixels: &Pixels,
-        place: Place,
+        host_ptr: HostPtr,
     ) -> Result<Rows> {
         let refused = |why: String| Error::refused(call, CL_INVALID_VALUE, why);
         let [width, height, depth] = pixels.region;
         let region = [width * image.element_size(), height, depth];
         if let (Layout::Rows(rows), true) =
-            (place.layout(call)?, self.pitches == Pitches::default())
+            (host_ptr.layout(call)?, self.pitches == Pitches::default())
         {
             return same_rows(&rows, region).ok_or_else(|| {
                 let found = rows.region;
@@ -116,7 +116,7 @@ impl ImageRegion {
                 ))
             });
         }
-        let available = place.size(call)?;
+        let available = host_ptr.size(call)?;
         let rows = layer_pitches(image.image_type(), self.pitches.0)
             .and_then(|pitches| Rows::new([0; 3], region, pitches))
             .map_err(|why| refused(format!("the host memory: {why}")))?;
@@ -175,19 +175,19 @@ impl HostCommand for Command<'_> {
         }
     }
 
-    fn operand(&self) -> AccessedRange<'_> {
+    fn accessed(&self) -> AccessedRange<'_> {
         match self {
-            Self::Image(command) => command.operand(),
-            Self::Buffer(command) => command.operand(),
+            Self::Image(command) => command.accessed(),
+            Self::Buffer(command) => command.accessed(),
         }
     }
 
-    unsafe fn issue(&self, arguments: Arguments) -> std::result::Result<cl_event, i32> {
+    unsafe fn submit(&self, arguments: Arguments) -> std::result::Result<cl_event, i32> {
         match self {
             // SAFETY: as the caller promises.
-            Self::Image(command) => unsafe { command.issue(arguments) },
+            Self::Image(command) => unsafe { command.submit(arguments) },
             // SAFETY: as the caller promises.
-            Self::Buffer(command) => unsafe { command.issue(arguments) },
+            Self::Buffer(command) => unsafe { command.submit(arguments) },
         }
     }
 }
@@ -222,11 +222,11 @@ impl HostCommand for ImageCommand<'_> {
         call_for(self.access)
     }
 
-    fn operand(&self) -> AccessedRange<'_> {
-        self.image.operand(&self.pixels, self.access)
+    fn accessed(&self) -> AccessedRange<'_> {
+        self.image.accessed(&self.pixels, self.access)
     }
 
-    unsafe fn issue(
+    unsafe fn submit(
         &self,
         (queue, count, events): Arguments,
     ) -> std::result::Result<cl_event, i32> {
@@ -281,7 +281,7 @@ impl<D: HostTarget> CopyTo<Host<D>> for &Image {
         part: ImageRegion,
         wait_for: &WaitList<'_>,
     ) -> Self::Output {
-        dst.0.transfer(queue, wait_for, |place| part.plan(src, Access::Read, place))
+        dst.0.transfer(queue, wait_for, |host_ptr| part.plan(src, Access::Read, host_ptr))
     }
 }
 
@@ -296,7 +296,7 @@ impl<S: HostSource> CopyTo<&Image> for Host<S> {
         part: ImageRegion,
         wait_for: &WaitList<'_>,
     ) -> Self::Output {
-        src.0.transfer(queue, wait_for, |place| part.plan(dst, Access::Write, place))
+        src.0.transfer(queue, wait_for, |host_ptr| part.plan(dst, Access::Write, host_ptr))
     }
 }
 

@@ -126,8 +126,8 @@ impl<C: FillColor, Part: Into<ImageRegion>> FillTarget<C, Part> for &Image {
             return fill_row(queue, self, buffer, bytes, color, wait_for);
         }
         let color = color.bits();
-        let operand = self.operand(&pixels, Access::Write);
-        enqueue(CALL, queue, &[operand], wait_for, |(queue, count, events)| {
+        let accessed = self.accessed(&pixels, Access::Write);
+        enqueue(CALL, queue, &[accessed], wait_for, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the pixels are within the image,
             // and the driver has copied the colour when the call returns.
             unsafe {

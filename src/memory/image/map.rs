@@ -273,7 +273,7 @@ pub fn enqueue_map_image<'a, T: Pod, M: MapMode>(
     let mapping = Mapping::blocking(
         queue,
         image,
-        image.operand(&pixels, access::<M>()).range,
+        image.accessed(&pixels, access::<M>()).range,
         access::<M>(),
         &wait_for.into(),
         |arguments, pointer| submit::<M>(image, &pixels, arguments, pointer, &mut pitches),
@@ -298,7 +298,7 @@ pub fn enqueue_map_image_nonblocking<'a, T: Pod, M: MapMode>(
     let mapping = Mapping::non_blocking(
         queue,
         image,
-        image.operand(&pixels, access::<M>()).range,
+        image.accessed(&pixels, access::<M>()).range,
         access::<M>(),
         &wait_for.into(),
         |arguments, pointer| submit::<M>(image, &pixels, arguments, pointer, &mut pitches),

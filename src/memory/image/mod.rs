@@ -79,7 +79,7 @@ impl Image {
     pub unsafe fn from_raw(raw: cl_mem, retain: bool) -> Result<Self> {
         let types = ImageType::ALL.map(ImageType::object_type);
         object::check_type(raw, "an image", &types)?;
-        let about = object::about(raw)?;
+        let desc = object::desc(raw)?;
         let (format, extent) = (format_of(raw)?, extent_of(raw)?);
         check_item_size(raw, format)?;
         let context = object::context_of(raw)?;
@@ -96,7 +96,7 @@ impl Image {
         }
         let pitches = pitches(format, extent, row_pitch);
         // SAFETY: the caller vouches for the handle, and the reference is now ours.
-        Ok(unsafe { Self::adopt(raw, context, about, buffer, format, extent, pitches) })
+        Ok(unsafe { Self::from_raw_owned(raw, context, desc, buffer, format, extent, pitches) })
     }
 
     /// Takes over one reference to `raw`, which shows bytes of `buffer`, or has its own.
@@ -104,28 +104,28 @@ impl Image {
     /// # Safety
     /// `raw` is a valid image of `context` of which the caller owns a reference, and all that is
     /// said of it is true.
-    unsafe fn adopt(
+    unsafe fn from_raw_owned(
         raw: cl_mem,
         context: Arc<super::context::MemContext>,
-        about: object::About,
+        desc: object::ObjectDesc,
         buffer: Option<Buffer>,
         format: ImageFormat,
         extent: Extent,
         pitches: [usize; 2],
     ) -> Self {
-        let mut about = about;
+        let mut desc = desc;
         // CL_MEM_SIZE may leave out the gaps between rows; commands on the whole object need them.
         // quirk: DRIVER-5
-        about.size = about.size.max(pitches[1] * extent.pixels[2]);
+        desc.size = desc.size.max(pitches[1] * extent.pixels[2]);
         let object = match &buffer {
             Some(buffer) => {
                 let uses = Arc::clone(buffer.object().tracker());
                 let first_byte = buffer.in_tracker(&(0..0)).start;
                 // SAFETY: as promised; the buffer is kept below.
-                unsafe { MemObject::adopt_sharing(raw, context, about, uses, first_byte) }
+                unsafe { MemObject::from_raw_owned_in(raw, context, desc, uses, first_byte) }
             }
             // SAFETY: as promised.
-            None => unsafe { MemObject::adopt(raw, context, about) },
+            None => unsafe { MemObject::from_raw_owned(raw, context, desc) },
         };
         Self(Arc::new(Shared { object, buffer, format, extent, pitches }))
     }
@@ -237,9 +237,9 @@ impl Image {
     }
 
     /// These pixels for a command.
-    pub(crate) fn operand(&self, pixels: &Pixels, access: Access) -> AccessedRange<'_> {
+    pub(crate) fn accessed(&self, pixels: &Pixels, access: Access) -> AccessedRange<'_> {
         let hull = pixels.rows(self.element_size(), self.0.pitches).hull();
-        self.0.object.operand(&hull, access)
+        self.0.object.accessed(&hull, access)
     }
 }
 

@@ -33,12 +33,12 @@ pub enum SvmAccessKind {}
 impl MapKind for SvmAccessKind {}
 
 impl slice::sealed::Kind for SvmAccessKind {
-    type Guard = Accessing;
+    type Guard = AccessGuard;
 }
 
 /// An access of the host, which keeps conflicting commands and maps away.
 #[derive(Debug)]
-pub struct Accessing {
+pub struct AccessGuard {
     _held: HostAccess,
     /// The last field: it must outlive the access.
     _memory: Arc<SvmMemory>,
@@ -62,10 +62,10 @@ pub(super) fn access<T: Pod, M: MapMode>(
         let why = format!("elements must be at multiples of {} bytes", align_of::<T>());
         Error::refused(CALL, CL_INVALID_VALUE, why)
     })?;
-    let held = memory.tracker().access_by_host(CALL, &bytes, mode::access::<M>())?;
-    let accessing = Accessing { _held: held, _memory: Arc::clone(memory) };
-    // SAFETY: the bytes are a whole number of elements; `accessing` keeps the memory alive, and
+    let access = memory.tracker().access_by_host(CALL, &bytes, mode::access::<M>())?;
+    let guard = AccessGuard { _held: access, _memory: Arc::clone(memory) };
+    // SAFETY: the bytes are a whole number of elements; `guard` keeps the memory alive, and
     // commands and maps away; earlier commands have ended, after which the host sees the devices'
     // writes to fine-grain memory.
-    Ok(unsafe { SliceMap::new(accessing, pointer, bytes.len()) })
+    Ok(unsafe { SliceMap::new(guard, pointer, bytes.len()) })
 }

@@ -130,7 +130,7 @@ impl SvmAllocation {
         match free::enqueue_free(&mut memory, queue, &wait_for.into()) {
             Ok(event) => Ok(event),
             Err(error) => {
-                let left = memory.is_there().then(|| Self::of(Arc::new(memory)));
+                let left = memory.is_allocated().then(|| Self::of(Arc::new(memory)));
                 Err(TransferError::new(error, left))
             }
         }
@@ -237,7 +237,8 @@ impl SvmKind {
         };
         let context = Arc::clone(context);
         // SAFETY: the driver has just made it in this context.
-        let memory = unsafe { SvmMemory::adopt(pointer, size, *flags, context, Origin::Driver) };
+        let memory =
+            unsafe { SvmMemory::from_raw_owned(pointer, size, *flags, context, Origin::Driver) };
         memory.queue().clone_from(queue);
         Ok(SvmAllocation::of(Arc::new(memory)))
     }

@@ -13,7 +13,7 @@ use crate::error::{Error, Result, in_call};
 use crate::memory::buffer::Buffer;
 use crate::memory::destructor_callback::keep_until_destroyed;
 use crate::memory::flags::MemFlags;
-use crate::memory::object::{About, MemObject};
+use crate::memory::object::{MemObject, ObjectDesc};
 use crate::memory::track::Access;
 
 /// Implements [`SvmPointer::as_buffer`](super::pointer::SvmPointer::as_buffer).
@@ -40,14 +40,15 @@ pub(super) fn as_buffer(
     let raw = unsafe { cl::create_buffer(context.raw(), flags.bits(), size, at) }
         .map_err(in_call(CALL))?;
     drop(read);
-    let (about, uses) = (About { flags, size }, Arc::clone(memory.tracker()));
+    let (desc, uses) = (ObjectDesc { flags, size }, Arc::clone(memory.tracker()));
     // SAFETY: the driver has just made it in this context, with one reference, in memory whose uses
     // these are, and which the callback keeps alive.
     let object =
-        unsafe { MemObject::adopt_sharing(raw, Arc::clone(context), about, uses, range.start) }
-            .keeping(Arc::<SvmMemory>::clone(memory));
+        unsafe { MemObject::from_raw_owned_in(raw, Arc::clone(context), desc, uses, range.start) }
+            .keeping_alive(Arc::<SvmMemory>::clone(memory));
     // SAFETY: the object is alive.
-    unsafe { keep_until_destroyed(object.raw(), Kept::new(memory)) }.map_err(|(error, _)| error)?;
+    unsafe { keep_until_destroyed(object.raw(), DriverRef::new(memory)) }
+        .map_err(|(error, _)| error)?;
     Ok(Buffer::whole(object))
 }
 
@@ -58,15 +59,15 @@ pub(super) fn as_buffer(
 /// long: it then ends in the caller's thread, and nothing of ours is left to run while the process
 /// exits. Only where a command has outlived all handles is this the last that has it, and a thread
 /// of its own waits.
-struct Kept(ManuallyDrop<Arc<SvmMemory>>);
+struct DriverRef(ManuallyDrop<Arc<SvmMemory>>);
 
-impl Kept {
+impl DriverRef {
     fn new(memory: &Arc<SvmMemory>) -> Self {
         Self(ManuallyDrop::new(Arc::clone(memory)))
     }
 }
 
-impl Drop for Kept {
+impl Drop for DriverRef {
     fn drop(&mut self) {
         // SAFETY: it is taken once, here.
         let memory = unsafe { ManuallyDrop::take(&mut self.0) };

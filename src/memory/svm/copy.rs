@@ -18,7 +18,7 @@ use crate::memory::range::{check_not_empty, checked_span, overlap};
 use crate::memory::track::Access;
 use crate::memory::transfer::CopyTo;
 use crate::memory::transfer::host::{HostCommand, HostSource, HostTarget};
-use crate::memory::transfer::host_ptr::Place;
+use crate::memory::transfer::host_ptr::HostPtr;
 use crate::memory::transfer::linear::Linear;
 use crate::queue::{Arguments, CommandQueue};
 use crate::wait_list::WaitList;
@@ -36,7 +36,7 @@ impl<D: HostTarget> CopyTo<Host<D>> for &dyn SvmPointer {
         part: Linear,
         wait_for: &WaitList<'_>,
     ) -> Self::Output {
-        dst.0.transfer(queue, wait_for, |place| plan(src, Access::Read, part, place))
+        dst.0.transfer(queue, wait_for, |host_ptr| plan(src, Access::Read, part, host_ptr))
     }
 }
 
@@ -51,7 +51,7 @@ impl<S: HostSource> CopyTo<&dyn SvmPointer> for Host<S> {
         part: Linear,
         wait_for: &WaitList<'_>,
     ) -> Self::Output {
-        src.0.transfer(queue, wait_for, |place| plan(dst, Access::Write, part, place))
+        src.0.transfer(queue, wait_for, |host_ptr| plan(dst, Access::Write, part, host_ptr))
     }
 }
 
@@ -71,8 +71,8 @@ impl CopyTo<&dyn SvmPointer> for &dyn SvmPointer {
         let (from, to) = (src.part(part.src_offset, size)?, dst.part(part.dst_offset, size)?);
         let (source, target) = (from.start(), to.start());
         check_no_overlap(source, target, size)?;
-        let operands = [from.operand(Access::Read), to.operand(Access::Write)];
-        enqueue(CALL, queue, &operands, wait_for, |(queue, count, events)| {
+        let accesses = [from.accessed(Access::Read), to.accessed(Access::Write)];
+        enqueue(CALL, queue, &accesses, wait_for, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, as is the memory, whose `size` bytes
             // there are apart; it is not freed before the command has ended.
             unsafe {
@@ -112,8 +112,8 @@ impl<'a> SvmRange<'a> {
         self.memory.at(self.range.start)
     }
 
-    fn operand(&self, access: Access) -> AccessedRange<'a> {
-        self.memory.operand(self.range.clone(), access)
+    fn accessed(&self, access: Access) -> AccessedRange<'a> {
+        self.memory.accessed(self.range.clone(), access)
     }
 }
 
@@ -135,20 +135,20 @@ struct SvmCommand<'a> {
     host: *mut u8,
 }
 
-/// Returns the command that does `access` to `part` of `svm`; the other side is at `place`.
+/// Returns the command that does `access` to `part` of `svm`; the other side is at `host_ptr`.
 fn plan(
     svm: &dyn SvmPointer,
     access: Access,
     part: Linear,
-    place: Place,
+    host_ptr: HostPtr,
 ) -> Result<SvmCommand<'_>> {
     let offset = part.device_offset(CALL, access)?;
     let svm = SvmRange::of(svm);
-    let available = place.size(CALL)?;
+    let available = host_ptr.size(CALL)?;
     let left = svm.size().saturating_sub(offset);
     let size = part.byte_count.unwrap_or_else(|| available.min(left));
     checked_span(CALL, "host memory", available, 0, size)?;
-    Ok(SvmCommand { svm: svm.part(offset, size)?, access, host: place.pointer })
+    Ok(SvmCommand { svm: svm.part(offset, size)?, access, host: host_ptr.pointer })
 }
 
 impl HostCommand for SvmCommand<'_> {
@@ -156,11 +156,11 @@ impl HostCommand for SvmCommand<'_> {
         CALL
     }
 
-    fn operand(&self) -> AccessedRange<'_> {
-        self.svm.operand(self.access)
+    fn accessed(&self) -> AccessedRange<'_> {
+        self.svm.accessed(self.access)
     }
 
-    unsafe fn issue(
+    unsafe fn submit(
         &self,
         (queue, count, events): Arguments,
     ) -> std::result::Result<cl_event, i32> {

@@ -67,8 +67,8 @@ impl<P: Pattern + ?Sized, R: RangeBounds<usize>> FillTarget<&P, R> for &dyn SvmP
             );
             return Err(Error::refused(CALL, CL_INVALID_VALUE, why));
         }
-        let operand = memory.operand(range, Access::Write);
-        enqueue(CALL, queue, &[operand], wait_for, |(queue, count, events)| {
+        let accessed = memory.accessed(range, Access::Write);
+        enqueue(CALL, queue, &[accessed], wait_for, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, as is the memory, which has `size`
             // bytes there and is not freed before the command has ended; the driver has copied the
             // pattern when the call returns.

@@ -53,13 +53,13 @@ impl SvmFlags {
 
 /// A kind of shared virtual memory, by what a device must be able to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Needs {
+pub(super) struct Capability {
     bits: u64,
     what: &'static str,
     instead: &'static str,
 }
 
-impl Needs {
+impl Capability {
     const COARSE: Self = Self {
         bits: device::CL_DEVICE_SVM_COARSE_GRAIN_BUFFER,
         what: "shared virtual memory",
@@ -88,34 +88,38 @@ impl Needs {
 
 /// Refuses flags that no device of the context can do.
 pub(super) fn check_flags(call: &'static str, context: &MemContext, flags: SvmFlags) -> Result<()> {
-    let needs = [
-        Some(Needs::COARSE),
-        flags.contains(SvmFlags::FINE_GRAIN_BUFFER).then_some(Needs::FINE),
-        flags.contains(SvmFlags::ATOMICS).then_some(Needs::ATOMICS),
+    let required = [
+        Some(Capability::COARSE),
+        flags.contains(SvmFlags::FINE_GRAIN_BUFFER).then_some(Capability::FINE),
+        flags.contains(SvmFlags::ATOMICS).then_some(Capability::ATOMICS),
     ];
-    needs.into_iter().flatten().try_for_each(|needs| check(call, context, needs))
+    required.into_iter().flatten().try_for_each(|capability| check(call, context, capability))
 }
 
 /// Refuses what no device of the context can do.
-fn check(call: &'static str, context: &MemContext, needs: Needs) -> Result<()> {
-    if context.devices().iter().any(|&device| needs.has(capabilities(device))) {
+fn check(call: &'static str, context: &MemContext, capability: Capability) -> Result<()> {
+    if context.devices().iter().any(|&device| capability.has(capabilities(device))) {
         return Ok(());
     }
-    Err(lacking(call, context.devices(), needs))
+    Err(unsupported(call, context.devices(), capability))
 }
 
 /// Refuses what not all devices of the context can do.
-pub(super) fn check_all(call: &'static str, context: &MemContext, needs: Needs) -> Result<()> {
-    let lacks = |device: &&cl_device_id| !needs.has(capabilities(**device));
+pub(super) fn check_all(
+    call: &'static str,
+    context: &MemContext,
+    capability: Capability,
+) -> Result<()> {
+    let lacks = |device: &&cl_device_id| !capability.has(capabilities(**device));
     match context.devices().iter().find(lacks) {
-        Some(&device) => Err(lacking(call, &[device], needs)),
+        Some(&device) => Err(unsupported(call, &[device], capability)),
         None => Ok(()),
     }
 }
 
-fn lacking(call: &'static str, devices: &[cl_device_id], needs: Needs) -> Error {
+fn unsupported(call: &'static str, devices: &[cl_device_id], capability: Capability) -> Error {
     let names: Vec<String> = devices.iter().map(|&device| format!("'{}'", name(device))).collect();
-    let Needs { what, instead, .. } = needs;
+    let Capability { what, instead, .. } = capability;
     let why = format!("the device {} has no {what}; {instead}", names.join(", "));
     Error::unsupported(call, CL_INVALID_OPERATION, why)
 }

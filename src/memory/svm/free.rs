@@ -33,12 +33,12 @@ pub(super) fn enqueue_free(
             Error::refused(CALL, CL_INVALID_OPERATION, why)
         })?,
     };
-    when_unused(&queue, memory, wait_for)
+    enqueue_after_uses(&queue, memory, wait_for)
 }
 
 /// Enqueues the free of `memory`, which has no other handle, after the commands on it. If the driver
 /// was called, the memory is given up, even if there is an error.
-pub(super) fn when_unused(
+pub(super) fn enqueue_after_uses(
     queue: &CommandQueue,
     memory: &mut SvmMemory,
     wait_for: &WaitList<'_>,
@@ -72,7 +72,7 @@ pub(super) fn when_unused(
 }
 
 /// Memory on its way. The context must not go before it.
-struct Freed {
+struct FreedMemory {
     pointer: NonNull<c_void>,
     context: Arc<MemContext>,
 }
@@ -86,7 +86,7 @@ unsafe fn submit(
     pointer: NonNull<c_void>,
     context: Arc<MemContext>,
 ) -> std::result::Result<cl_event, i32> {
-    let freed = Box::into_raw(Box::new(Freed { pointer, context }));
+    let freed = Box::into_raw(Box::new(FreedMemory { pointer, context }));
     let pointers = [pointer.as_ptr().cast_const()];
     // SAFETY: as the caller promises; the function takes what it is given.
     let asked = unsafe {
@@ -107,7 +107,7 @@ unsafe extern "C" fn free(
     freed: *mut c_void,
 ) {
     // SAFETY: it comes from `submit`, and the driver calls once.
-    let freed = unsafe { Box::from_raw(freed.cast::<Freed>()) };
+    let freed = unsafe { Box::from_raw(freed.cast::<FreedMemory>()) };
     // SAFETY: the memory is of this context, and what used it has ended.
     if let Err(code) = unsafe { calls::free(freed.context.raw(), freed.pointer.as_ptr()) } {
         log::error!("{}", Error::from_call("clSVMFree", code));

@@ -55,7 +55,7 @@ impl SvmMemory {
     /// # Safety
     /// `size` bytes at `pointer` can be used as `flags` say, by the context's devices, too, and
     /// belong to `origin`. It is null if they are none.
-    pub(super) unsafe fn adopt(
+    pub(super) unsafe fn from_raw_owned(
         pointer: *mut c_void,
         size: usize,
         flags: SvmFlags,
@@ -99,12 +99,12 @@ impl SvmMemory {
     }
 
     /// Bytes of it for a command.
-    pub(crate) fn operand(&self, range: Range<usize>, access: Access) -> AccessedRange<'_> {
+    pub(crate) fn accessed(&self, range: Range<usize>, access: Access) -> AccessedRange<'_> {
         AccessedRange { tracker: &self.tracker, context: self.context.raw(), range, access }
     }
 
     /// Returns whether it has not been freed.
-    pub(super) fn is_there(&self) -> bool {
+    pub(super) fn is_allocated(&self) -> bool {
         self.origin.is_some()
     }
 
@@ -124,8 +124,8 @@ impl SvmMemory {
         if let Some(queue) =
             bound.filter(|queue| queue.state().check_usable("clEnqueueSVMFree").is_ok())
         {
-            let freed = free::when_unused(&queue, self, &WaitList::default());
-            if !self.is_there() {
+            let freed = free::enqueue_after_uses(&queue, self, &WaitList::default());
+            if !self.is_allocated() {
                 return freed.map(drop);
             }
             // The queue does not work any more, or the memory must stay, as an unmap has failed.
@@ -153,7 +153,7 @@ impl Drop for SvmMemory {
             // Nobody can use it.
             self.end();
         }
-        if self.is_there()
+        if self.is_allocated()
             && let Err(error) = self.free()
         {
             log::error!("{error}: {} bytes of shared virtual memory are never freed", self.size);
@@ -216,5 +216,5 @@ fn in_memory(window: &Range<usize>, range: &Range<usize>) -> Range<usize> {
 
 /// Returns all bytes of `svm` for a command.
 pub(crate) fn all_bytes(svm: &(impl Svm + ?Sized), access: Access) -> AccessedRange<'_> {
-    svm.memory().operand(svm.window(), access)
+    svm.memory().accessed(svm.window(), access)
 }

@@ -58,11 +58,11 @@ pub fn enqueue_svm_migratemem<'a>(
         }
     }
     check_version(queue)?;
-    let operands: SmallVec<[_; 4]> = svms.iter().map(|svm| all_bytes(*svm, access)).collect();
+    let accesses: SmallVec<[_; 4]> = svms.iter().map(|svm| all_bytes(*svm, access)).collect();
     let pointers: SmallVec<[*const c_void; 4]> =
         svms.iter().map(|svm| svm.svm_ptr().cast_const()).collect();
     let sizes: SmallVec<[usize; 4]> = svms.iter().map(|svm| svm.size()).collect();
-    let event = enqueue(CALL, queue, &operands, &wait_for.into(), |(queue, events, list)| {
+    let event = enqueue(CALL, queue, &accesses, &wait_for.into(), |(queue, events, list)| {
         let (at, sizes) = (pointers.as_ptr(), sizes.as_ptr());
         // SAFETY: the handles are alive and of one context, as is the memory, which has so many
         // bytes there and is not freed before the command has ended.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use cl3::error_codes::{CL_INVALID_HOST_PTR, CL_INVALID_OPERATION};
 use opencl3::context::Context;
 
-use super::flags::{Needs, SvmFlags, check_all};
+use super::flags::{Capability, SvmFlags, check_all};
 use super::memory::{Origin, Svm, SvmMemory};
 use super::pointer::SvmPointer;
 use crate::error::{Error, Result};
@@ -64,7 +64,8 @@ impl<H: HostMemory> SystemSvm<H> {
                 let flags = SvmFlags::READ_WRITE | SvmFlags::FINE_GRAIN_BUFFER;
                 let origin = Origin::Host(memory);
                 // SAFETY: all devices can use the host's memory, and `origin` owns this.
-                let memory = unsafe { SvmMemory::adopt(pointer, size, flags, context, origin) };
+                let memory =
+                    unsafe { SvmMemory::from_raw_owned(pointer, size, flags, context, origin) };
                 Ok(Self { memory: Arc::new(memory), host: PhantomData })
             }
             Err(error) => Err(TransferError::new(error, *memory)),
@@ -75,7 +76,7 @@ impl<H: HostMemory> SystemSvm<H> {
     fn checked(context: &Context, memory: &mut H) -> Result<(Arc<MemContext>, *mut u8, usize)> {
         // SAFETY: the context is alive while it is borrowed.
         let context = unsafe { MemContext::of(context.get()) }?;
-        check_all(CALL, &context, Needs::SYSTEM)?;
+        check_all(CALL, &context, Capability::SYSTEM)?;
         let Some((pointer, size)) = memory.bytes() else {
             let why = "the array's elements are not one after the other in memory";
             return Err(Error::refused(CALL, CL_INVALID_HOST_PTR, why));
@@ -99,7 +100,7 @@ impl<H: HostMemory> SystemSvm<H> {
         match memory.take_host::<H>() {
             Ok(memory) => Ok(memory),
             Err(error) => {
-                let left = memory.is_there().then(|| Self { memory: Arc::new(memory), host });
+                let left = memory.is_allocated().then(|| Self { memory: Arc::new(memory), host });
                 Err(TransferError::new(error, left))
             }
         }

@@ -12,7 +12,7 @@ use ndarray::{ArrayBase, ArrayView, ArrayViewMut, Data, DataMut, Dimension};
 use super::error::TransferError;
 use super::host_memory::sealed::Stable;
 use super::host_memory::{HostMemory, bytes_of};
-use super::host_ptr::{Place, layout};
+use super::host_ptr::{HostPtr, layout};
 use super::pending::PendingTransfer;
 use crate::error::Result;
 use crate::memory::command::{AccessedRange, enqueue_blocking};
@@ -55,7 +55,7 @@ pub trait HostSource: Sized {
         self,
         queue: &CommandQueue,
         wait_for: &WaitList<'_>,
-        plan: impl FnOnce(Place) -> Result<C>,
+        plan: impl FnOnce(HostPtr) -> Result<C>,
     ) -> Self::Output;
 }
 
@@ -95,34 +95,34 @@ pub(crate) trait HostCommand {
     fn call(&self) -> &'static str;
 
     /// The bytes on the device.
-    fn operand(&self) -> AccessedRange<'_>;
+    fn accessed(&self) -> AccessedRange<'_>;
 
     /// Calls the driver, with CL_FALSE for blocking.
     ///
     /// # Safety
     /// The handles are alive and of the operand's context. The host memory stays in place until the
     /// command has ended; no thread changes it until then, and none reads it if the command writes it.
-    unsafe fn issue(&self, arguments: Arguments) -> std::result::Result<cl_event, i32>;
+    unsafe fn submit(&self, arguments: Arguments) -> std::result::Result<cl_event, i32>;
 }
 
-/// A transfer from or to memory at `place`, which is borrowed until this returns.
+/// A transfer from or to memory at `host_ptr`, which is borrowed until this returns.
 fn blocking<C: HostCommand>(
     queue: &CommandQueue,
     wait_for: &WaitList<'_>,
-    place: Place,
-    plan: impl FnOnce(Place) -> Result<C>,
+    host_ptr: HostPtr,
+    plan: impl FnOnce(HostPtr) -> Result<C>,
 ) -> Result<Event> {
-    let command = plan(place)?;
-    enqueue_blocking(command.call(), queue, &[command.operand()], wait_for, |queue| {
+    let command = plan(host_ptr)?;
+    enqueue_blocking(command.call(), queue, &[command.accessed()], wait_for, |queue| {
         // SAFETY: the handles are alive and of one context; the memory is borrowed, and
         // `enqueue_blocking` returns when the command has ended.
-        unsafe { command.issue((queue, 0, ptr::null())) }
+        unsafe { command.submit((queue, 0, ptr::null())) }
     })
 }
 
 /// Memory that is lent for a call that blocks, and where its bytes are.
-macro_rules! lent {
-    ($([$($generics:tt)*] $memory:ty: |$this:ident| $place:expr;)*) => {
+macro_rules! borrowed {
+    ($([$($generics:tt)*] $memory:ty: |$this:ident| $host_ptr:expr;)*) => {
         $(
             impl<$($generics)*> HostSource for $memory {
                 type Output = Result<Event>;
@@ -131,29 +131,29 @@ macro_rules! lent {
                     self,
                     queue: &CommandQueue,
                     wait_for: &WaitList<'_>,
-                    plan: impl FnOnce(Place) -> Result<C>,
+                    plan: impl FnOnce(HostPtr) -> Result<C>,
                 ) -> Result<Event> {
                     let $this = self;
-                    blocking(queue, wait_for, $place, plan)
+                    blocking(queue, wait_for, $host_ptr, plan)
                 }
             }
         )*
     };
 }
 
-lent! {
+borrowed! {
     [T: Pod] &[T]: |elements| slice(elements);
     [T: Pod] &Vec<T>: |elements| slice(elements);
     [T: Pod, const N: usize] &[T; N]: |elements| slice(elements);
-    [T: Pod, S: Data<Elem = T>, D: Dimension] &ArrayBase<S, D>: |array| array_place(array);
-    [T: Pod, D: Dimension] ArrayView<'_, T, D>: |array| array_place(&array);
+    [T: Pod, S: Data<Elem = T>, D: Dimension] &ArrayBase<S, D>: |array| array_ptr(array);
+    [T: Pod, D: Dimension] ArrayView<'_, T, D>: |array| array_ptr(&array);
 
     [T: Pod] &mut [T]: |elements| slice_mut(elements);
     [T: Pod] &mut Vec<T>: |elements| slice_mut(elements);
     [T: Pod, const N: usize] &mut [T; N]: |elements| slice_mut(elements);
-    [T: Pod, S: DataMut<Elem = T>, D: Dimension] &mut ArrayBase<S, D>: |array| array_place_mut(array);
+    [T: Pod, S: DataMut<Elem = T>, D: Dimension] &mut ArrayBase<S, D>: |array| array_ptr_mut(array);
     [T: Pod, D: Dimension] ArrayViewMut<'_, T, D>:
-        |array| { let mut array = array; array_place_mut(&mut array) };
+        |array| { let mut array = array; array_ptr_mut(&mut array) };
 }
 
 impl<T: Pod> HostTarget for &mut [T] {}
@@ -162,26 +162,26 @@ impl<T: Pod, const N: usize> HostTarget for &mut [T; N] {}
 impl<T: Pod, S: DataMut<Elem = T>, D: Dimension> HostTarget for &mut ArrayBase<S, D> {}
 impl<T: Pod, D: Dimension> HostTarget for ArrayViewMut<'_, T, D> {}
 
-fn slice<T: Pod>(elements: &[T]) -> Place {
-    Place::packed(elements.as_ptr().cast(), size_of_val(elements))
+fn slice<T: Pod>(elements: &[T]) -> HostPtr {
+    HostPtr::packed(elements.as_ptr().cast(), size_of_val(elements))
 }
 
-fn slice_mut<T: Pod>(elements: &mut [T]) -> Place {
+fn slice_mut<T: Pod>(elements: &mut [T]) -> HostPtr {
     let (pointer, size) = bytes_of(elements);
-    Place::packed(pointer, size)
+    HostPtr::packed(pointer, size)
 }
 
-fn array_place<T: Pod, S: Data<Elem = T>, D: Dimension>(array: &ArrayBase<S, D>) -> Place {
-    Place { pointer: array.as_ptr().cast_mut().cast(), layout: layout(array) }
+fn array_ptr<T: Pod, S: Data<Elem = T>, D: Dimension>(array: &ArrayBase<S, D>) -> HostPtr {
+    HostPtr { pointer: array.as_ptr().cast_mut().cast(), layout: layout(array) }
 }
 
-fn array_place_mut<T: Pod, S: DataMut<Elem = T>, D: Dimension>(
+fn array_ptr_mut<T: Pod, S: DataMut<Elem = T>, D: Dimension>(
     array: &mut ArrayBase<S, D>,
-) -> Place {
+) -> HostPtr {
     // The pointer first: an array that shares its elements makes them its own for it, in another
     // layout.
     let pointer = array.as_mut_ptr().cast();
-    Place { pointer, layout: layout(array) }
+    HostPtr { pointer, layout: layout(array) }
 }
 
 #[diagnostic::do_not_recommend]
@@ -192,7 +192,7 @@ impl<H: Stable> HostSource for H {
         self,
         queue: &CommandQueue,
         wait_for: &WaitList<'_>,
-        plan: impl FnOnce(Place) -> Result<C>,
+        plan: impl FnOnce(HostPtr) -> Result<C>,
     ) -> Self::Output {
         PendingTransfer::enqueue(queue, wait_for, self, plan)
     }

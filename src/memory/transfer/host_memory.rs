@@ -68,9 +68,9 @@ unsafe impl<T: Pod + Send + Sync> sealed::Stable for Arc<[T]> {
 
 /// Host memory that the driver may use: it is dropped only by who says that it does not any more, so
 /// that it outlives whatever unwinds. On the heap, so that moving this moves no owner of it.
-pub(crate) struct InUse<H>(ManuallyDrop<Box<H>>);
+pub(crate) struct DriverOwned<H>(ManuallyDrop<Box<H>>);
 
-impl<H> InUse<H> {
+impl<H> DriverOwned<H> {
     pub(crate) fn new(memory: H) -> Self {
         Self(ManuallyDrop::new(Box::new(memory)))
     }

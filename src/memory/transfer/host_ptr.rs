@@ -32,14 +32,14 @@ impl Layout {
 
 /// Host memory that a command reads or writes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct HostPtr {
     /// Its first byte.
     pub(crate) pointer: *mut u8,
     /// `None` where the bytes are neither one after the other nor in rows.
     pub(super) layout: Option<Layout>,
 }
 
-impl Place {
+impl HostPtr {
     pub(super) fn packed(pointer: *const u8, size: usize) -> Self {
         Self { pointer: pointer.cast_mut(), layout: Some(Layout::Packed(size)) }
     }

@@ -4,9 +4,9 @@ use std::fmt;
 
 use super::error::TransferError;
 use super::host::HostCommand;
-use super::host_memory::InUse;
+use super::host_memory::DriverOwned;
 use super::host_memory::sealed::Stable;
-use super::host_ptr::Place;
+use super::host_ptr::HostPtr;
 use crate::error::Result;
 use crate::event::Event;
 use crate::memory::command::{check_not_failed, enqueue};
@@ -35,7 +35,7 @@ use crate::wait_list::WaitList;
 #[must_use = "dropped, it waits"]
 pub struct PendingTransfer<H> {
     /// `None` once given back.
-    memory: Option<InUse<H>>,
+    memory: Option<DriverOwned<H>>,
     call: &'static str,
     event: Event,
 }
@@ -46,36 +46,36 @@ impl<H: Stable> PendingTransfer<H> {
         queue: &CommandQueue,
         wait_for: &WaitList<'_>,
         memory: H,
-        plan: impl FnOnce(Place) -> Result<C>,
+        plan: impl FnOnce(HostPtr) -> Result<C>,
     ) -> std::result::Result<Self, TransferError<Option<H>>> {
-        let mut memory = InUse::new(memory);
-        let mut is_taken = false;
-        match Self::issue(queue, wait_for, memory.as_mut(), plan, &mut is_taken) {
+        let mut memory = DriverOwned::new(memory);
+        let mut is_submitted = false;
+        match Self::submit(queue, wait_for, memory.as_mut(), plan, &mut is_submitted) {
             Ok((call, event)) => Ok(Self { memory: Some(memory), call, event }),
             // The end of the command is unknown.
-            Err(error) if is_taken => Err(TransferError::new(error, None)),
+            Err(error) if is_submitted => Err(TransferError::new(error, None)),
             Err(error) => Err(TransferError::new(error, Some(*memory.end()))),
         }
     }
 
-    /// `is_taken` says afterwards whether the driver has the command.
-    fn issue<C: HostCommand>(
+    /// `is_submitted` says afterwards whether the driver has the command.
+    fn submit<C: HostCommand>(
         queue: &CommandQueue,
         wait_for: &WaitList<'_>,
         memory: &mut H,
-        plan: impl FnOnce(Place) -> Result<C>,
-        is_taken: &mut bool,
+        plan: impl FnOnce(HostPtr) -> Result<C>,
+        is_submitted: &mut bool,
     ) -> Result<(&'static str, Event)> {
-        let command = plan(Place::of(memory))?;
-        let operands = [command.operand()];
-        let issue = |(queue, count, events)| {
+        let command = plan(HostPtr::of(memory))?;
+        let accesses = [command.accessed()];
+        let submit = |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context; the memory stays where it is and is
             // not touched until the command has ended, or for good.
-            let event = unsafe { command.issue((queue, count, events)) };
-            *is_taken = event.is_ok();
+            let event = unsafe { command.submit((queue, count, events)) };
+            *is_submitted = event.is_ok();
             event
         };
-        let event = enqueue(command.call(), queue, &operands, wait_for, issue)?;
+        let event = enqueue(command.call(), queue, &accesses, wait_for, submit)?;
         Ok((command.call(), event))
     }
 }
@@ -99,7 +99,7 @@ impl<H> PendingTransfer<H> {
         }
     }
 
-    fn end(&self, memory: InUse<H>) -> std::result::Result<H, TransferError<Option<H>>> {
+    fn end(&self, memory: DriverOwned<H>) -> std::result::Result<H, TransferError<Option<H>>> {
         if let Err(error) = self.event.wait_until_ended() {
             return Err(TransferError::new(error, None));
         }
@@ -156,11 +156,11 @@ mod tests {
             "clEnqueueWriteBuffer"
         }
 
-        fn operand(&self) -> AccessedRange<'_> {
-            self.0.operand(&(0..16), Access::Write)
+        fn accessed(&self) -> AccessedRange<'_> {
+            self.0.accessed(&(0..16), Access::Write)
         }
 
-        unsafe fn issue(&self, _: Arguments) -> Result<cl_event, i32> {
+        unsafe fn submit(&self, _: Arguments) -> Result<cl_event, i32> {
             panic!("the driver has it");
         }
     }

@@ -106,7 +106,7 @@ impl<M: Memory> Slabs<M> {
         let (Some(place), requested) = (part.place.as_deref().copied(), part.memory.size()) else {
             return;
         };
-        let aside = if part.memory.is_sole_part() {
+        let aside = if part.memory.is_unique_part() {
             // The driver's object goes before its bytes are free.
             drop(part);
             None
@@ -211,7 +211,7 @@ impl<M: Memory> State<M> {
     fn take_from_aside(&mut self) -> Vec<Box<Block<M>>> {
         let slabs = self.slabs.values_mut();
         let parts =
-            slabs.flat_map(|slab| slab.aside.extract_if(.., |part| part.memory.is_sole_part()));
+            slabs.flat_map(|slab| slab.aside.extract_if(.., |part| part.memory.is_unique_part()));
         parts.collect()
     }
 
