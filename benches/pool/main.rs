@@ -120,7 +120,7 @@ fn waste(subject: &Subject) -> Vec<waste::Replay> {
     vec![
         waste::replay("PyOpenCL's rule", &Reference::new(ours::allocator(&context)), None),
         ours("clmatrix, default", PoolOptions::new(), None),
-        ours("reuse up to 25 % larger", PoolOptions::new().reuse_larger(25), Some(0.65)),
-        ours("regions of 64 MiB roots", PoolOptions::new().split(64 << 20), Some(0.52)),
+        ours("reuse up to 25 % larger", PoolOptions::new().max_oversize_percent(25), Some(0.65)),
+        ours("regions of 64 MiB roots", PoolOptions::new().suballocate(64 << 20), Some(0.52)),
     ]
 }

@@ -8,11 +8,11 @@ pub(super) struct Binning {
 
 impl Binning {
     /// The most leading bits with which bin numbers fit into 32 bits.
-    pub const MOST_BITS: u32 = 26;
+    pub const MAX_BITS: u32 = 26;
 
-    /// Returns `None` for more than [`MOST_BITS`](Self::MOST_BITS).
+    /// Returns `None` for more than [`MAX_BITS`](Self::MAX_BITS).
     pub fn new(bits: u32) -> Option<Self> {
-        (bits <= Self::MOST_BITS).then_some(Self { bits })
+        (bits <= Self::MAX_BITS).then_some(Self { bits })
     }
 
     /// Returns the number of leading bits.
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_bin_holds_what_it_is_for_and_no_more_than_its_share() {
-        for bits in 0..=Binning::MOST_BITS {
+        for bits in 0..=Binning::MAX_BITS {
             let binning = Binning::new(bits).unwrap();
             let around = (0..usize::BITS).flat_map(|exponent| {
                 let size = 1_usize << exponent;
@@ -85,6 +85,6 @@ mod tests {
                 assert!(next.is_none_or(|next| next > bin), "{size} bytes by {bits} bits");
             }
         }
-        assert_eq!(Binning::new(Binning::MOST_BITS + 1), None);
+        assert_eq!(Binning::new(Binning::MAX_BITS + 1), None);
     }
 }

@@ -91,14 +91,14 @@ impl<B> Bins<B> {
     ) -> Option<B> {
         let mut left = most;
         for blocks in self.range_mut(bins) {
-            let looked_at = blocks.len().min(left);
-            let found = blocks.iter().rev().take(looked_at).position(&is_selected);
+            let inspected = blocks.len().min(left);
+            let found = blocks.iter().rev().take(inspected).position(&is_selected);
             let taken = found.map(|nth| blocks.remove(blocks.len() - 1 - nth));
-            blocks.rotate_right(found.unwrap_or(looked_at));
+            blocks.rotate_right(found.unwrap_or(inspected));
             if taken.is_some() {
                 return taken;
             }
-            left -= looked_at;
+            left -= inspected;
         }
         None
     }
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn blocks_that_are_not_selected_are_looked_at_last() {
-        for bits in [4, Binning::MOST_BITS] {
+        for bits in [4, Binning::MAX_BITS] {
             let mut bins = Bins::new(Binning::new(bits).unwrap());
             (0..6).for_each(|block| bins.push(7, block));
             (10..12).for_each(|block| bins.push(9, block));

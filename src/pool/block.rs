@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::core::{CALL, PoolCore};
 use super::memory::Memory;
-use super::shared::{CALL, Shared};
-use super::slabs::Place;
+use super::slabs::ranges::Suballocation;
 use crate::error::Result;
 use crate::memory::RecordedUse;
 use crate::memory::command::AccessedRange;
@@ -24,7 +24,7 @@ pub(super) struct Block<M: Memory> {
     pub bytes: usize,
     pub bin: u32,
     /// The position of a part in its slab.
-    pub place: Option<Box<Place>>,
+    pub suballocation: Option<Box<Suballocation>>,
     /// The queue for which the block was handed out, or to which the user has bound it.
     pub queue: Option<CommandQueue>,
     /// True if the user has bound the block: commands on `queue` may use it without the pool's knowledge.
@@ -36,11 +36,11 @@ pub(super) struct Block<M: Memory> {
 /// Bytes of a pool's limit.
 #[derive(Debug)]
 pub(super) struct Reserved<M: Memory> {
-    pub pool: Arc<Shared<M>>,
+    pub pool: Arc<PoolCore<M>>,
     /// 0 for parts: their slab has reserved the bytes.
     pub bytes: usize,
     /// False until the allocator has made the block.
-    pub is_made: bool,
+    pub is_allocated: bool,
     /// The time since when the block is held or being freed, for pools that need it.
     pub since: Option<Instant>,
 }
@@ -48,32 +48,37 @@ pub(super) struct Reserved<M: Memory> {
 impl<M: Memory> Drop for Reserved<M> {
     fn drop(&mut self) {
         if self.bytes > 0 {
-            self.pool.was_given_up(self);
+            self.pool.unreserve(self);
         }
     }
 }
 
 impl<M: Memory> Drop for Block<M> {
     fn drop(&mut self) {
-        if self.pool().insight.is_some() {
+        if self.pool().trace.is_some() {
             self.reserved.since = Some(Instant::now());
         }
     }
 }
 
 impl<M: Memory> Block<M> {
-    pub fn pool(&self) -> &Arc<Shared<M>> {
+    pub fn pool(&self) -> &Arc<PoolCore<M>> {
         &self.reserved.pool
     }
 
     /// Makes this a block of `size` bytes for `queue`.
     #[inline]
-    pub fn hand_out(&mut self, size: usize, queue: Option<&CommandQueue>) {
+    pub fn activate(&mut self, size: usize, queue: Option<&CommandQueue>) {
         self.memory.shrink(size);
         if self.queue.as_ref() != queue {
             self.queue = queue.cloned();
         }
         self.is_bound = false;
+    }
+
+    /// Returns the address of the block, which no other block has while this one is active.
+    pub fn key(&self) -> usize {
+        (&raw const *self).addr()
     }
 
     /// The bytes of the block, as its tracker counts them.
@@ -84,9 +89,9 @@ impl<M: Memory> Block<M> {
     /// Frees a block that was held, and returns when its bytes are there for others: drivers keep memory as
     /// long as commands may use it.
     pub fn free_now(self) {
-        if self.memory.is_sole()
+        if self.memory.is_unique()
             && let Err(error) =
-                self.tracker.wait_until_idle(CALL).and_then(|()| self.memory.be_freed_at_once())
+                self.tracker.wait_until_idle(CALL).and_then(|()| self.memory.free_without_queue())
         {
             log::warn!("{error}: memory that a pool frees may become available late");
         }

@@ -12,12 +12,12 @@ use crate::memory::track::AccessTracker;
 use crate::memory::{Buffer, MemFlags, MemoryObject, SvmAllocation, SvmPointer};
 
 /// Memory that a pool hands out: a [`Buffer`], or an [`SvmAllocation`].
-pub trait Memory: sealed::Block {}
+pub trait Memory: sealed::PoolMemory {}
 
 pub(crate) mod sealed {
     use super::*;
 
-    pub trait Block: Send + Sync + Sized + 'static {
+    pub trait PoolMemory: Send + Sync + Sized + 'static {
         /// True if memory can be handed out in parts.
         const HAS_PARTS: bool;
 
@@ -28,7 +28,7 @@ pub(crate) mod sealed {
         fn shrink(&mut self, size: usize);
 
         /// Returns whether there is no other handle to the memory or to a part of it, and no map.
-        fn is_sole(&self) -> bool;
+        fn is_unique(&self) -> bool;
 
         /// Returns the tracker of the memory.
         fn tracker(&self) -> &Arc<AccessTracker>;
@@ -39,7 +39,7 @@ pub(crate) mod sealed {
         fn context(&self) -> &Arc<MemContext>;
 
         /// Makes the drop free the memory at once, instead of in the order of a queue.
-        fn be_freed_at_once(&self) -> Result<()>;
+        fn free_without_queue(&self) -> Result<()>;
 
         /// Returns the alignment of parts in bytes.
         fn alignment_of_parts(&self) -> usize;
@@ -54,16 +54,16 @@ pub(crate) mod sealed {
 
 /// Returns whether this is the only handle. The uses of other handles happen before the return.
 #[inline]
-fn is_only<T>(handle: &Arc<T>) -> bool {
-    let is_only = Arc::strong_count(handle) == 1;
+fn is_only_handle<T>(handle: &Arc<T>) -> bool {
+    let is_only_handle = Arc::strong_count(handle) == 1;
     // Counting says nothing about order by itself.
     fence(Ordering::Acquire);
-    is_only
+    is_only_handle
 }
 
 impl Memory for Buffer {}
 
-impl sealed::Block for Buffer {
+impl sealed::PoolMemory for Buffer {
     const HAS_PARTS: bool = true;
 
     fn size(&self) -> usize {
@@ -76,8 +76,8 @@ impl sealed::Block for Buffer {
     }
 
     #[inline]
-    fn is_sole(&self) -> bool {
-        is_only(self.reference().object())
+    fn is_unique(&self) -> bool {
+        is_only_handle(self.reference().object())
     }
 
     #[inline]
@@ -94,7 +94,7 @@ impl sealed::Block for Buffer {
         self.reference().object().context()
     }
 
-    fn be_freed_at_once(&self) -> Result<()> {
+    fn free_without_queue(&self) -> Result<()> {
         Ok(())
     }
 
@@ -116,7 +116,7 @@ impl sealed::Block for Buffer {
 
 impl Memory for SvmAllocation {}
 
-impl sealed::Block for SvmAllocation {
+impl sealed::PoolMemory for SvmAllocation {
     const HAS_PARTS: bool = false;
 
     fn size(&self) -> usize {
@@ -129,8 +129,8 @@ impl sealed::Block for SvmAllocation {
     }
 
     #[inline]
-    fn is_sole(&self) -> bool {
-        is_only(self.shared())
+    fn is_unique(&self) -> bool {
+        is_only_handle(self.shared())
     }
 
     #[inline]
@@ -146,7 +146,7 @@ impl sealed::Block for SvmAllocation {
         self.shared().context()
     }
 
-    fn be_freed_at_once(&self) -> Result<()> {
+    fn free_without_queue(&self) -> Result<()> {
         self.unbind_from_queue()
     }
 
@@ -160,6 +160,6 @@ impl sealed::Block for SvmAllocation {
     }
 
     fn is_unique_part(&self) -> bool {
-        self.is_sole()
+        self.is_unique()
     }
 }

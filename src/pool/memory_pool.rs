@@ -8,10 +8,10 @@ use cl3::error_codes::{CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT};
 use cl3::types::cl_context;
 
 use super::allocator::Allocator;
+use super::core::PoolCore;
 use super::memory::Memory;
 use super::options::PoolOptions;
 use super::pooled::Pooled;
-use super::shared::Shared;
 use super::statistics::Statistics;
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, SvmAllocation};
@@ -48,13 +48,13 @@ pub type SvmPool = Pool<SvmAllocation>;
 
 /// The handles that users have, all together. Held blocks keep the pool until the last handle is dropped.
 #[derive(Debug)]
-struct Handle<M: Memory>(Arc<Shared<M>>);
+struct Handle<M: Memory>(Arc<PoolCore<M>>);
 
 impl<M: Memory> Drop for Handle<M> {
     fn drop(&mut self) {
         self.0.stop_holding();
-        if let Some(insight) = &self.0.insight {
-            insight.report_leaks();
+        if let Some(trace) = &self.0.trace {
+            trace.report_leaks();
         }
     }
 }
@@ -86,24 +86,24 @@ impl<M: Memory> Pool<M> {
                  shows only when a kernel uses it; take an immediate one"
             );
         }
-        let home = allocator.queue().cloned();
-        if let Some(queue) = &home {
+        let allocator_queue = allocator.queue().cloned();
+        if let Some(queue) = &allocator_queue {
             check_context("MemoryPool::new", queue, &allocator)?;
         }
-        if home.as_ref().is_some_and(|queue| !queue.is_in_order()) {
+        if allocator_queue.as_ref().is_some_and(|queue| !queue.is_in_order()) {
             let why = "the allocator's queue is out-of-order; return `None` from `queue()` for such a queue";
             return Err(Error::refused("MemoryPool::new", CL_INVALID_COMMAND_QUEUE, why));
         }
-        let shared = Shared::new(Box::new(allocator), home, options)?;
-        Ok(Self(Arc::new(Handle(Arc::new(shared)))))
+        let core = PoolCore::new(Box::new(allocator), allocator_queue, options)?;
+        Ok(Self(Arc::new(Handle(Arc::new(core)))))
     }
 
-    fn shared(&self) -> &Arc<Shared<M>> {
+    fn core(&self) -> &Arc<PoolCore<M>> {
         &self.0.0
     }
 
     pub(super) fn allocator(&self) -> &dyn Allocator<Memory = M> {
-        &*self.shared().allocator
+        &*self.core().allocator
     }
 
     /// Returns `size` bytes of undefined content, for the allocator's queue, or for no queue if it has none.
@@ -120,8 +120,8 @@ impl<M: Memory> Pool<M> {
     /// held blocks; and the errors of the allocator and the driver.
     #[inline]
     pub fn allocate(&self, size: usize) -> Result<Pooled<M>> {
-        let shared = self.shared();
-        shared.watched(size, || shared.allocate(size, shared.home.as_ref()))
+        let core = self.core();
+        core.traced(size, || core.allocate(size, core.allocator_queue.as_ref()))
     }
 
     /// Returns `size` bytes of undefined content for `queue`: commands that are enqueued there run after
@@ -130,9 +130,9 @@ impl<M: Memory> Pool<M> {
     /// # Errors
     /// CL_INVALID_CONTEXT for a queue of another context, and those of [`allocate`](Self::allocate).
     pub fn allocate_on(&self, queue: &CommandQueue, size: usize) -> Result<Pooled<M>> {
-        let shared = self.shared();
-        check_context("MemoryPool::allocate_on", queue, &*shared.allocator)?;
-        shared.watched(size, || shared.allocate(size, Some(queue)))
+        let core = self.core();
+        check_context("MemoryPool::allocate_on", queue, &*core.allocator)?;
+        core.traced(size, || core.allocate(size, Some(queue)))
     }
 
     /// Returns the number of held blocks.
@@ -157,38 +157,38 @@ impl<M: Memory> Pool<M> {
 
     /// Returns all counts, at one moment.
     pub fn statistics(&self) -> Statistics {
-        self.shared().statistics()
+        self.core().statistics()
     }
 
     /// Frees all held blocks; shared virtual memory that is bound to a queue, in the order of that queue.
     pub fn free_held(&self) {
-        self.shared().free_held();
+        self.core().free_held();
     }
 
     /// Frees all held blocks, and from now on each block as soon as it comes back.
     pub fn stop_holding(&self) {
-        self.shared().stop_holding();
+        self.core().stop_holding();
     }
 
     /// Frees held blocks, the largest first, until the pool has at most `bytes` bytes from its allocator, or
     /// holds no block.
     pub fn trim_to(&self, bytes: usize) {
-        self.shared().trim_to(bytes);
+        self.core().trim_to(bytes);
     }
 
-    /// Frees the blocks that have been held for longer than [`PoolOptions::idle_age`].
+    /// Frees the blocks that have been held for longer than [`PoolOptions::max_idle`].
     pub fn trim_idle(&self) {
-        self.shared().trim_idle();
+        self.core().trim_idle();
     }
 
     /// Returns the number of the bin of `size` bytes (PyOpenCL's `bin_number`).
     pub fn bin_number(&self, size: usize) -> u32 {
-        self.shared().binning.bin(size)
+        self.core().binning.bin(size)
     }
 
     /// Returns the size in bytes of the blocks of a bin (PyOpenCL's `alloc_size`).
     pub fn alloc_size(&self, bin: u32) -> usize {
-        self.shared().binning.size(bin)
+        self.core().binning.size(bin)
     }
 }
 
@@ -239,8 +239,8 @@ impl<M: Memory> Clone for Pool<M> {
 impl<M: Memory> fmt::Debug for Pool<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pool")
-            .field("allocator", &self.shared().allocator)
-            .field("options", &self.shared().options)
+            .field("allocator", &self.core().allocator)
+            .field("options", &self.core().options)
             .field("statistics", &self.statistics())
             .finish()
     }

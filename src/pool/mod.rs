@@ -10,7 +10,7 @@
 //! # Reuse
 //! A block comes back when its handle is dropped, without a call of the driver. The pool reuses a block
 //! - never while a clone, a region or a map of it lives ([`parent`](crate::memory::Buffer::parent) of a
-//!   part of a [slab](PoolOptions::split) is a handle to the slab, not to the part);
+//!   part of a [slab](PoolOptions::suballocate) is a handle to the slab, not to the part);
 //! - at once for the in-order queue that has used it, and if its uses have ended;
 //! - for another queue, if that queue has had the block before: a command that waits for the uses on other
 //!   queues is enqueued first. Otherwise the queue gets a new block, so that queues do not wait for each
@@ -25,7 +25,7 @@
 //!
 //! # Reserved memory
 //! As in PyOpenCL, a block of one size is not used for others: programs that request many sizes reserve two
-//! to three times the memory in use. [`PoolOptions::reuse_larger`] and [`PoolOptions::split`] bound that; a
+//! to three times the memory in use. [`PoolOptions::max_oversize_percent`] and [`PoolOptions::suballocate`] bound that; a
 //! pool of buffers with slabs as large as the largest usual size, 64 MiB for sizes up to that, reserves
 //! about one and a half times the memory in use.
 
@@ -33,25 +33,23 @@ mod allocator;
 mod bin;
 mod bins;
 mod block;
-mod counts;
-mod insight;
+mod core;
 mod lock;
 mod memory;
 mod memory_pool;
 mod options;
 mod pooled;
-mod request;
 mod shards;
-mod shared;
 mod slabs;
 mod source;
 mod statistics;
 mod thread_number;
+mod trace;
 
 pub use allocator::{Allocator, DeferredAllocator, ImmediateAllocator, SvmAllocator};
-pub use insight::{PoolEvent, PoolEventKind};
 pub use memory::Memory;
 pub use memory_pool::{MemoryPool, Pool, SvmPool};
 pub use options::PoolOptions;
 pub use pooled::{Pooled, PooledBuffer, PooledSvm};
 pub use statistics::Statistics;
+pub use trace::{PoolEvent, PoolEventKind};

@@ -7,8 +7,8 @@ use std::time::Duration;
 use cl3::error_codes::CL_INVALID_VALUE;
 
 use super::bin::Binning;
-use super::insight::{Hook, PoolEvent};
 use super::memory::Memory;
+use super::trace::{Hook, PoolEvent};
 use crate::error::{Error, Result};
 
 /// The options of a pool. The default is PyOpenCL's pool, ordered across queues.
@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 /// # fn main() -> clmatrix::Result<()> {
 /// # let context = clmatrix::create_some_context()?;
 /// let allocator = DeferredAllocator::new(&context, MemFlags::READ_WRITE)?;
-/// let options = PoolOptions::new().reuse_larger(25).limit(1 << 30);
+/// let options = PoolOptions::new().max_oversize_percent(25).limit(1 << 30);
 /// let pool = MemoryPool::with_options(allocator, options)?;
 /// # drop(pool.allocate(1000)?);
 /// # Ok(())
@@ -30,9 +30,9 @@ use crate::error::{Error, Result};
 #[must_use]
 pub struct PoolOptions {
     leading_bits: u32,
-    pub(super) larger_percent: u32,
+    pub(super) max_oversize_percent: u32,
     pub(super) limit: usize,
-    pub(super) idle_age: Option<Duration>,
+    pub(super) max_idle: Option<Duration>,
     pub(super) slab_size: Option<usize>,
     pub(super) is_ordered: bool,
     pub(super) reclaim: Option<Arc<dyn Fn() + Send + Sync>>,
@@ -44,9 +44,9 @@ impl Default for PoolOptions {
     fn default() -> Self {
         Self {
             leading_bits: 4,
-            larger_percent: 0,
+            max_oversize_percent: 0,
             limit: usize::MAX,
-            idle_age: None,
+            max_idle: None,
             slab_size: None,
             is_ordered: true,
             reclaim: None,
@@ -71,8 +71,8 @@ impl PoolOptions {
 
     /// Also reuses held blocks up to `percent` % larger than a new block would be: 0 by default, as in
     /// PyOpenCL. 25 is recommended: it limits the held memory at little waste in each block.
-    pub fn reuse_larger(mut self, percent: u32) -> Self {
-        self.larger_percent = percent;
+    pub fn max_oversize_percent(mut self, percent: u32) -> Self {
+        self.max_oversize_percent = percent;
         self
     }
 
@@ -86,8 +86,8 @@ impl PoolOptions {
 
     /// Frees blocks that have been held for `age` when the pool requests memory from its allocator, and in
     /// [`trim_idle`](super::Pool::trim_idle). Without it, the pool does not read the clock.
-    pub fn idle_age(mut self, age: Duration) -> Self {
-        self.idle_age = Some(age);
+    pub fn max_idle(mut self, age: Duration) -> Self {
+        self.max_idle = Some(age);
         self
     }
 
@@ -104,7 +104,7 @@ impl PoolOptions {
     /// A region has an offset, and its [`parent`](crate::memory::Buffer::parent) is the whole slab, which
     /// also holds the regions of other handles. Each region is a driver call, which takes some ten times
     /// as long as the reuse of a block. An unused slab counts as one held block.
-    pub fn split(mut self, slab_bytes: usize) -> Self {
+    pub fn suballocate(mut self, slab_bytes: usize) -> Self {
         self.slab_size = Some(slab_bytes);
         self
     }
@@ -163,7 +163,7 @@ impl PoolOptions {
     /// Returns the size of slabs in bytes. Refuses memory that cannot be split.
     pub(super) fn slab_size_for<M: Memory>(&self) -> Result<Option<usize>> {
         if self.slab_size.is_some() && !M::HAS_PARTS {
-            let why = "only a pool of buffers can split its blocks; leave out `split`";
+            let why = "only a pool of buffers can split its blocks; leave out `suballocate`";
             return Err(Error::refused("MemoryPool", CL_INVALID_VALUE, why));
         }
         Ok(self.slab_size)
@@ -174,7 +174,7 @@ impl PoolOptions {
             let why = format!(
                 "{} leading bits; bin numbers have room for {}",
                 self.leading_bits,
-                Binning::MOST_BITS
+                Binning::MAX_BITS
             );
             Error::refused("MemoryPool", CL_INVALID_VALUE, why)
         })
@@ -185,9 +185,9 @@ impl fmt::Debug for PoolOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PoolOptions")
             .field("leading_bits", &self.leading_bits)
-            .field("larger_percent", &self.larger_percent)
+            .field("larger_percent", &self.max_oversize_percent)
             .field("limit", &self.limit)
-            .field("idle_age", &self.idle_age)
+            .field("max_idle", &self.max_idle)
             .field("slab_size", &self.slab_size)
             .field("is_ordered", &self.is_ordered)
             .finish_non_exhaustive()

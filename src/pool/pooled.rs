@@ -1,5 +1,6 @@
 //! Memory that a pool has handed out.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::{Deref, Range};
@@ -10,9 +11,9 @@ use crate::event::Event;
 use crate::queue::CommandQueue;
 
 use super::block::Block;
+use super::core::PoolCore;
 use super::memory::Memory;
 use super::shards;
-use super::shared::Shared;
 use crate::error::{Error, Result};
 use crate::memory::command::enqueue;
 use crate::memory::object::sealed::Handle;
@@ -54,6 +55,32 @@ impl<M: Memory> Pooled<M> {
     /// Returns the size of the block in bytes, which may be larger than the requested size.
     pub fn block_size(&self) -> usize {
         self.block().bytes
+    }
+
+    /// Names the block until it comes back. The name appears in the event of its return
+    /// ([`PoolOptions::on_event`](super::PoolOptions::on_event)) and in the report of leaks
+    /// ([`PoolOptions::report_leaks`](super::PoolOptions::report_leaks)). A pool that reports neither keeps
+    /// no names.
+    ///
+    /// ```
+    /// use clmatrix::memory::MemFlags;
+    /// use clmatrix::pool::{DeferredAllocator, MemoryPool, PoolOptions};
+    ///
+    /// # fn main() -> clmatrix::Result<()> {
+    /// # let context = clmatrix::create_some_context()?;
+    /// let allocator = DeferredAllocator::new(&context, MemFlags::READ_WRITE)?;
+    /// let pool = MemoryPool::with_options(allocator, PoolOptions::new().report_leaks())?;
+    /// let weights = pool.allocate(1 << 20)?.named("weights");
+    /// # drop(weights);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn named(self, name: impl Into<Cow<'static, str>>) -> Self {
+        if let Some(trace) = &self.block().pool().trace {
+            trace.name(self.block().key(), name.into());
+        }
+        self
     }
 
     /// Gives the block back to the pool.
@@ -129,39 +156,39 @@ impl<M: Memory> Drop for Pooled<M> {
         {
             log::error!("{error}: a pool may use memory again before commands on it have ended");
         }
-        let back = Back(Some(block));
-        if back.0.as_ref().is_some_and(|block| block.pool().records_returns) {
-            back.look();
+        let back = ReturnGuard(Some(block));
+        if back.0.as_ref().is_some_and(|block| block.pool().tracks_returns) {
+            back.record_return();
         }
     }
 }
 
 /// A block that goes back when this is dropped, even if the hook for its return panics.
-struct Back<M: Memory>(Option<Box<Block<M>>>);
+struct ReturnGuard<M: Memory>(Option<Box<Block<M>>>);
 
-impl<M: Memory> Back<M> {
+impl<M: Memory> ReturnGuard<M> {
     #[cold]
-    fn look(mut self) {
+    fn record_return(mut self) {
         let Some(block) = &mut self.0 else { return };
         block.reserved.since = Some(Instant::now());
-        if let Some(insight) = &block.pool().insight {
-            insight.comes_back(block);
+        if let Some(trace) = &block.pool().trace {
+            trace.report_return(block.key(), block.pool().binning);
         }
     }
 }
 
-impl<M: Memory> Drop for Back<M> {
+impl<M: Memory> Drop for ReturnGuard<M> {
     #[inline]
     fn drop(&mut self) {
         let Some(block) = self.0.take() else { return };
-        if block.place.is_some() {
-            return give_back_part(block);
+        if block.suballocation.is_some() {
+            return release_part(block);
         }
-        let pool: *const Shared<M> = Arc::as_ptr(block.pool());
+        let pool: *const PoolCore<M> = Arc::as_ptr(block.pool());
         // SAFETY: the block keeps the pool. As soon as the block is in the shard and the shard is unlocked,
         // another thread may free the pool; this thread does not touch the pool any more.
         let shard = unsafe { (*pool).shards.own() };
-        if let Some(block) = shards::give_back(shard, block) {
+        if let Some(block) = shards::release(shard, block) {
             free(block);
         }
     }
@@ -169,12 +196,12 @@ impl<M: Memory> Drop for Back<M> {
 
 /// Gives a part back to its slab.
 #[cold]
-fn give_back_part<M: Memory>(part: Box<Block<M>>) {
+fn release_part<M: Memory>(part: Box<Block<M>>) {
     // The part may be the last that keeps the pool.
     let pool = Arc::clone(part.pool());
-    let now = pool.options.idle_age.map(|_| Instant::now());
+    let now = pool.options.max_idle.map(|_| Instant::now());
     if let Some(slabs) = &pool.slabs {
-        slabs.give_back(part, now);
+        slabs.release(part, now);
     }
 }
 

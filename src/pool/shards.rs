@@ -8,12 +8,11 @@ use std::sync::Arc;
 use super::bin::Binning;
 use super::bins::Bins;
 use super::block::Block;
-use super::counts::Counts;
 use super::lock::Lock;
 use super::memory::Memory;
 use super::pooled::Pooled;
-use super::request::{Request, Reuse};
-use super::source::{MOST, Source};
+use super::source::{MAX_CANDIDATES, Request, Reuse, Source};
+use super::statistics::Counts;
 use super::thread_number::thread_number;
 use crate::error::Result;
 use crate::memory::track::AccessTracker;
@@ -32,7 +31,7 @@ pub(super) struct Shard<M: Memory> {
 }
 
 impl<M: Memory> Shard<M> {
-    fn was_removed(&mut self, block: &Block<M>) {
+    fn count_removal(&mut self, block: &Block<M>) {
         self.counts.held_blocks -= 1;
         self.counts.managed_bytes -= block.bytes;
     }
@@ -76,7 +75,7 @@ impl<M: Memory> Shards<M> {
     ) -> Option<Box<Block<M>>> {
         self.own().with(|shard| {
             let block = shard.bins.pop_if(bin, |block| ready(block))?;
-            shard.counts.was_taken(size);
+            shard.counts.count_reuse(size);
             Some(block)
         })
     }
@@ -101,7 +100,7 @@ impl<M: Memory> Shards<M> {
 /// The function does not get all shards, because another thread can take the block and free the pool as
 /// soon as the shard is unlocked.
 #[inline]
-pub(super) fn give_back<M: Memory>(
+pub(super) fn release<M: Memory>(
     shard: &Lock<Shard<M>>,
     block: Box<Block<M>>,
 ) -> Option<Box<Block<M>>> {
@@ -136,7 +135,7 @@ fn take_largest<M: Memory>(
     let Some((first, others)) = shards.split_first() else {
         let best = best?;
         let block = best.bins.pop_if(best.highest()?, |_| true)?;
-        best.was_removed(&block);
+        best.count_removal(&block);
         return Some(block);
     };
     first.with(|shard| match best {
@@ -150,8 +149,8 @@ impl<M: Memory> Source<M> for Shards<M> {
         let mut candidates = Vec::new();
         for shard in self.own_first() {
             shard.with(|shard| {
-                let blocks = shard.bins.last(request.bin..=request.last_bin, MOST);
-                let blocks = blocks.filter(|block| block.memory.is_sole());
+                let blocks = shard.bins.last(request.bin..=request.last_bin, MAX_CANDIDATES);
+                let blocks = blocks.filter(|block| block.memory.is_unique());
                 candidates.extend(blocks.map(|block| (Arc::clone(&block.tracker), block.range())));
             });
         }
@@ -162,19 +161,19 @@ impl<M: Memory> Source<M> for Shards<M> {
         let accepts = |block: &Block<M>| {
             let Block { tracker, queue, .. } = block;
             request.fits(block.bytes)
-                && block.memory.is_sole()
+                && block.memory.is_unique()
                 && request.accepts(reuse, tracker, &block.range(), queue.as_ref())
         };
         let taken = self.own_first().find_map(|shard| {
             shard.with(|shard| {
                 let bins = request.bin..=request.last_bin;
-                let block = shard.bins.take_last(bins, MOST, |block| accepts(block))?;
-                shard.counts.was_taken(request.size);
+                let block = shard.bins.take_last(bins, MAX_CANDIDATES, |block| accepts(block))?;
+                shard.counts.count_reuse(request.size);
                 Some(block)
             })
         });
         Ok(taken.map(|mut block| {
-            block.hand_out(request.size, request.queue);
+            block.activate(request.size, request.queue);
             Pooled::new(block)
         }))
     }
@@ -191,7 +190,7 @@ impl<M: Memory> Source<M> for Shards<M> {
     fn take_all(&self, is_selected: &dyn Fn(&Block<M>) -> bool) -> Vec<Box<Block<M>>> {
         let take = |shard: &mut Shard<M>| {
             let blocks = shard.bins.extract(|block| is_selected(block));
-            blocks.iter().for_each(|block| shard.was_removed(block));
+            blocks.iter().for_each(|block| shard.count_removal(block));
             blocks
         };
         self.0.iter().flat_map(|shard| shard.with(take)).collect()

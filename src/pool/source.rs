@@ -1,5 +1,5 @@
-//! The interface between a pool and its two sources of held memory: [`Shards`](super::shards::Shards) and
-//! [`Slabs`](super::slabs::Slabs).
+//! The interface between a pool and its two sources of held memory, [`Shards`](super::shards::Shards) and
+//! [`Slabs`](super::slabs::Slabs): a request, and the memory that it accepts.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use std::sync::Arc;
 use super::block::Block;
 use super::memory::Memory;
 use super::pooled::Pooled;
-use super::request::{Request, Reuse};
 use crate::error::Result;
 use crate::memory::track::AccessTracker;
+use crate::queue::CommandQueue;
 
 /// The number of blocks of a shard, or of slabs, that are looked at for a request.
-pub(super) const MOST: usize = 8;
+pub(super) const MAX_CANDIDATES: usize = 8;
 
 /// A source of held memory.
 pub(super) trait Source<M: Memory> {
@@ -34,4 +34,64 @@ pub(super) trait Source<M: Memory> {
 
     /// From now on, no block is held.
     fn stop_holding(&self);
+}
+
+/// A request for memory.
+#[derive(Debug)]
+pub(super) struct Request<'a> {
+    /// Bytes.
+    pub size: usize,
+    pub bin: u32,
+    /// Bytes of a new block.
+    pub new_size: usize,
+    /// Bytes of the largest block that is reused.
+    pub at_most: usize,
+    /// The bin of `at_most`.
+    pub last_bin: u32,
+    /// The queue whose commands will use the memory, if it is known.
+    pub queue: Option<&'a CommandQueue>,
+    /// False if blocks are reused without a look at the commands on them.
+    pub is_ordered: bool,
+}
+
+/// The held memory that may be reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reuse {
+    /// Memory without commands that the queue of the request would have to wait for.
+    Ready,
+    /// Also memory that was handed out for the same queue before. Other queues still use it, and the
+    /// queue of the request has to wait for them.
+    Own,
+    /// Also memory that was handed out for other queues.
+    Any,
+}
+
+impl Request<'_> {
+    /// Returns whether a block of so many bytes has the right size.
+    pub fn fits(&self, bytes: usize) -> bool {
+        (self.size..=self.at_most).contains(&bytes)
+    }
+
+    /// Returns whether these bytes, which were handed out for the queue `last`, may be reused. Does not
+    /// call the driver.
+    pub fn accepts(
+        &self,
+        reuse: Reuse,
+        tracker: &AccessTracker,
+        range: &Range<usize>,
+        last: Option<&CommandQueue>,
+    ) -> bool {
+        if !self.is_ordered {
+            return true;
+        }
+        match tracker.is_free_for(self.queue, range) {
+            Some(true) => true,
+            Some(false) if self.queue.is_some() => match reuse {
+                Reuse::Ready => false,
+                Reuse::Own => last.is_none() || last == self.queue,
+                Reuse::Any => true,
+            },
+            Some(false) | None => false,
+        }
+    }
 }

@@ -29,7 +29,7 @@ impl FreeNumbers {
         self.next - 1
     }
 
-    fn give_back(&mut self, number: usize) {
+    fn release(&mut self, number: usize) {
         self.returned.push(Reverse(number));
     }
 }
@@ -47,7 +47,7 @@ impl Registration {
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        FREE.lock().give_back(self.0);
+        FREE.lock().release(self.0);
     }
 }
 
@@ -85,9 +85,9 @@ mod tests {
     fn the_smallest_free_number_is_taken_first() {
         let mut free = FreeNumbers::new();
         assert_eq!([free.take(), free.take(), free.take(), free.take()], [0, 1, 2, 3]);
-        [2, 0, 1].into_iter().for_each(|number| free.give_back(number));
+        [2, 0, 1].into_iter().for_each(|number| free.release(number));
         assert_eq!([free.take(), free.take()], [0, 1]);
-        free.give_back(0);
+        free.release(0);
         assert_eq!([free.take(), free.take(), free.take()], [0, 2, 4]);
     }
 

@@ -19,12 +19,12 @@ fn threads_exclude_each_other() {
 
 /// A lock that counts the threads which have used it. The last of two frees the lock.
 #[derive(Clone, Copy)]
-struct Shared(*mut Lock<usize>);
+struct PoolCore(*mut Lock<usize>);
 
 // SAFETY: the lock is `Sync`, and one thread frees it.
-unsafe impl Send for Shared {}
+unsafe impl Send for PoolCore {}
 
-impl Shared {
+impl PoolCore {
     fn use_and_free(self) {
         // SAFETY: the lock is alive until two threads have used it.
         let lock = unsafe { &*self.0 };
@@ -42,9 +42,9 @@ impl Shared {
 #[test]
 fn the_release_is_the_last_access_of_a_thread() {
     loom::model(|| {
-        let shared = Shared(Box::into_raw(Box::new(Lock::new(0))));
-        let other = thread::spawn(move || shared.use_and_free());
-        shared.use_and_free();
+        let core = PoolCore(Box::into_raw(Box::new(Lock::new(0))));
+        let other = thread::spawn(move || core.use_and_free());
+        core.use_and_free();
         other.join().expect("no panic");
     });
 }

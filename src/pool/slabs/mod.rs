@@ -3,7 +3,7 @@
 //! While the slabs are locked, neither memory nor queues are dropped, and the driver is called only to
 //! create a part (`clCreateSubBuffer`).
 
-mod ranges;
+pub(super) mod ranges;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,15 +13,13 @@ use std::time::Instant;
 use parking_lot::Mutex;
 
 use super::block::{Block, Reserved};
-use super::counts::Counts;
 use super::memory::Memory;
 use super::pooled::Pooled;
-use super::request::{Request, Reuse};
-use super::source::{MOST, Source};
+use super::source::{MAX_CANDIDATES, Request, Reuse, Source};
+use super::statistics::Counts;
 use crate::error::Result;
 use crate::memory::track::AccessTracker;
-pub(super) use ranges::Place;
-use ranges::Ranges;
+use ranges::{Ranges, Suballocation};
 
 /// The slabs of a pool.
 #[derive(Debug)]
@@ -50,7 +48,7 @@ struct State<M: Memory> {
 #[derive(Debug)]
 struct Slab<M: Memory> {
     /// Parts that came back while there were other handles to them.
-    aside: Vec<Box<Block<M>>>,
+    deferred: Vec<Box<Block<M>>>,
     block: Box<Block<M>>,
     /// The number of active parts.
     active: usize,
@@ -70,7 +68,7 @@ impl<M: Memory> Slabs<M> {
     }
 
     /// Returns whether a new slab has room for `size` bytes, as far as that is known.
-    pub fn have_room_for(&self, size: usize) -> bool {
+    pub fn has_room_for(&self, size: usize) -> bool {
         let state = self.state.lock();
         let len = state.ranges.as_ref().map_or(Some(size), |ranges| ranges.len_for(size));
         len.is_some_and(|len| len <= self.slab_size)
@@ -90,42 +88,44 @@ impl<M: Memory> Slabs<M> {
         state.next += 1;
         state.counts.managed_bytes += bytes;
         state.counts.held_blocks += 1;
-        state.slabs.insert(slab, Slab { aside: Vec::new(), block, active: 0 });
-        let part = state.hand_out(Place { slab, start: 0, len }, request);
+        state.slabs.insert(slab, Slab { deferred: Vec::new(), block, active: 0 });
+        let part = state.activate(Suballocation { slab, start: 0, len }, request);
         drop(state);
         part.map(|part| {
             part.map(|mut part| {
                 part.is_new = true;
-                handed_out(part, request)
+                activated(part, request)
             })
         })
     }
 
     /// Gives back a part, with the time if it is needed.
-    pub fn give_back(&self, part: Box<Block<M>>, now: Option<Instant>) {
-        let (Some(place), requested) = (part.place.as_deref().copied(), part.memory.size()) else {
+    pub fn release(&self, part: Box<Block<M>>, now: Option<Instant>) {
+        let (Some(suballocation), requested) =
+            (part.suballocation.as_deref().copied(), part.memory.size())
+        else {
             return;
         };
-        let aside = if part.memory.is_unique_part() {
+        let deferred = if part.memory.is_unique_part() {
             // The driver's object goes before its bytes are free.
             drop(part);
             None
         } else {
             Some(part)
         };
-        let removed = self.state.lock().was_returned(place, requested, aside, now);
+        let removed = self.state.lock().count_release(suballocation, requested, deferred, now);
         drop(removed);
     }
 
     /// Frees the bytes of parts that have no other handles any more.
-    pub fn tidy(&self) {
-        let parts = self.state.lock().take_from_aside();
+    pub fn free_deferred(&self) {
+        let parts = self.state.lock().take_deferred();
         for part in parts {
-            let place = part.place.as_deref().copied();
+            let suballocation = part.suballocation.as_deref().copied();
             drop(part);
             let mut state = self.state.lock();
-            if let (Some(ranges), Some(place)) = (&mut state.ranges, place) {
-                ranges.give_back(place);
+            if let (Some(ranges), Some(suballocation)) = (&mut state.ranges, suballocation) {
+                ranges.release(suballocation);
             }
         }
     }
@@ -137,29 +137,43 @@ impl<M: Memory> Slabs<M> {
     }
 }
 
-fn handed_out<M: Memory>(mut part: Box<Block<M>>, request: &Request<'_>) -> Pooled<M> {
-    part.hand_out(request.size, request.queue);
+fn activated<M: Memory>(mut part: Box<Block<M>>, request: &Request<'_>) -> Pooled<M> {
+    part.activate(request.size, request.queue);
     Pooled::new(part)
 }
 
 impl<M: Memory> State<M> {
-    /// Returns the places that the request could get: of each of up to [`MOST`] slabs, the best.
-    fn places(&self, request: &Request<'_>) -> Vec<Place> {
-        self.ranges.as_ref().map_or_else(Vec::new, |ranges| ranges.best(request.size, MOST))
+    /// Returns the places that the request could get: of each of up to [`MAX_CANDIDATES`] slabs, the best.
+    fn suballocations(&self, request: &Request<'_>) -> Vec<Suballocation> {
+        self.ranges
+            .as_ref()
+            .map_or_else(Vec::new, |ranges| ranges.best(request.size, MAX_CANDIDATES))
     }
 
-    fn bytes_of(&self, place: &Place) -> Option<(&Arc<AccessTracker>, Range<usize>)> {
-        let block = &self.slabs.get(&place.slab)?.block;
-        Some((&block.tracker, block.memory.in_tracker(place.start..place.start + place.len)))
+    fn bytes_of(
+        &self,
+        suballocation: &Suballocation,
+    ) -> Option<(&Arc<AccessTracker>, Range<usize>)> {
+        let block = &self.slabs.get(&suballocation.slab)?.block;
+        Some((
+            &block.tracker,
+            block.memory.in_tracker(suballocation.start..suballocation.start + suballocation.len),
+        ))
     }
 
     /// Creates a part of free bytes, and makes it active.
-    fn hand_out(&mut self, place: Place, request: &Request<'_>) -> Result<Option<Box<Block<M>>>> {
-        let (Some(slab), Some(ranges)) = (self.slabs.get_mut(&place.slab), &mut self.ranges) else {
+    fn activate(
+        &mut self,
+        suballocation: Suballocation,
+        request: &Request<'_>,
+    ) -> Result<Option<Box<Block<M>>>> {
+        let (Some(slab), Some(ranges)) =
+            (self.slabs.get_mut(&suballocation.slab), &mut self.ranges)
+        else {
             return Ok(None);
         };
-        let memory = slab.block.memory.part(place.start, request.size.max(1))?;
-        ranges.take(place);
+        let memory = slab.block.memory.part(suballocation.start, request.size.max(1))?;
+        ranges.take(suballocation);
         slab.active += 1;
         if slab.active == 1 {
             self.counts.held_blocks -= 1;
@@ -171,32 +185,32 @@ impl<M: Memory> State<M> {
         Ok(Some(Box::new(Block {
             tracker: Arc::clone(memory.tracker()),
             memory,
-            reserved: Reserved { pool, bytes: 0, is_made: true, since: None },
-            bytes: place.len,
+            reserved: Reserved { pool, bytes: 0, is_allocated: true, since: None },
+            bytes: suballocation.len,
             bin: request.bin,
-            place: Some(Box::new(place)),
+            suballocation: Some(Box::new(suballocation)),
             queue: None,
             is_bound: false,
             is_new: false,
         })))
     }
 
-    /// Counts a part that has come back: its bytes are free, or it is laid `aside`. Returns a slab that is
+    /// Counts a part that has come back: its bytes are free, or it is laid `deferred`. Returns a slab that is
     /// not held.
-    fn was_returned(
+    fn count_release(
         &mut self,
-        place: Place,
+        suballocation: Suballocation,
         requested: usize,
-        aside: Option<Box<Block<M>>>,
+        deferred: Option<Box<Block<M>>>,
         now: Option<Instant>,
     ) -> Option<Slab<M>> {
         self.counts.active_blocks -= 1;
         self.counts.active_bytes -= requested;
         // A slab stays as long as it has active parts.
-        let slab = self.slabs.get_mut(&place.slab)?;
-        match aside {
-            Some(part) => slab.aside.push(part),
-            None => self.ranges.as_mut()?.give_back(place),
+        let slab = self.slabs.get_mut(&suballocation.slab)?;
+        match deferred {
+            Some(part) => slab.deferred.push(part),
+            None => self.ranges.as_mut()?.release(suballocation),
         }
         slab.active -= 1;
         if slab.active > 0 {
@@ -204,14 +218,14 @@ impl<M: Memory> State<M> {
         }
         slab.block.reserved.since = now;
         self.counts.held_blocks += 1;
-        if self.is_holding { None } else { self.remove(place.slab) }
+        if self.is_holding { None } else { self.remove(suballocation.slab) }
     }
 
     /// Removes the parts that have no other handles any more from those laid aside.
-    fn take_from_aside(&mut self) -> Vec<Box<Block<M>>> {
+    fn take_deferred(&mut self) -> Vec<Box<Block<M>>> {
         let slabs = self.slabs.values_mut();
-        let parts =
-            slabs.flat_map(|slab| slab.aside.extract_if(.., |part| part.memory.is_unique_part()));
+        let parts = slabs
+            .flat_map(|slab| slab.deferred.extract_if(.., |part| part.memory.is_unique_part()));
         parts.collect()
     }
 
@@ -234,21 +248,21 @@ impl<M: Memory> State<M> {
 impl<M: Memory> Source<M> for Slabs<M> {
     fn candidates(&self, request: &Request<'_>) -> Vec<(Arc<AccessTracker>, Range<usize>)> {
         let state = self.state.lock();
-        let places = state.places(request);
-        let bytes = places.iter().filter_map(|place| state.bytes_of(place));
+        let suballocations = state.suballocations(request);
+        let bytes = suballocations.iter().filter_map(|suballocation| state.bytes_of(suballocation));
         bytes.map(|(tracker, range)| (Arc::clone(tracker), range)).collect()
     }
 
     fn take(&self, request: &Request<'_>, reuse: Reuse) -> Result<Option<Pooled<M>>> {
         let mut state = self.state.lock();
-        let place = state.places(request).into_iter().find(|place| {
-            let bytes = state.bytes_of(place);
+        let suballocation = state.suballocations(request).into_iter().find(|suballocation| {
+            let bytes = state.bytes_of(suballocation);
             bytes.is_some_and(|(tracker, range)| request.accepts(reuse, tracker, &range, None))
         });
-        let Some(place) = place else { return Ok(None) };
-        let part = state.hand_out(place, request);
+        let Some(suballocation) = suballocation else { return Ok(None) };
+        let part = state.activate(suballocation, request);
         drop(state);
-        part.map(|part| part.map(|part| handed_out(part, request)))
+        part.map(|part| part.map(|part| activated(part, request)))
     }
 
     fn largest(&self) -> Option<usize> {

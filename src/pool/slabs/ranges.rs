@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of a slab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::pool) struct Place {
+pub(in crate::pool) struct Suballocation {
     /// The number of the slab.
     pub slab: usize,
     /// The first byte in the slab.
@@ -51,32 +51,32 @@ impl Ranges {
 
     /// Returns places for `size` bytes, one in each of up to `most` slabs: those in the shortest free
     /// ranges first, and of several such ranges that of the slab with the lowest number.
-    pub fn best(&self, size: usize, most: usize) -> Vec<Place> {
+    pub fn best(&self, size: usize, most: usize) -> Vec<Suballocation> {
         let Some(len) = self.len_for(size) else { return Vec::new() };
-        let mut places: Vec<Place> = Vec::new();
+        let mut suballocations: Vec<Suballocation> = Vec::new();
         for &(_, slab, start) in self.by_len.range((len, 0, 0)..) {
-            if places.len() == most {
+            if suballocations.len() == most {
                 break;
             }
             // Commands on a slab often concern all of its free bytes.
-            if places.iter().all(|place| place.slab != slab) {
-                places.push(Place { slab, start, len });
+            if suballocations.iter().all(|suballocation| suballocation.slab != slab) {
+                suballocations.push(Suballocation { slab, start, len });
             }
         }
-        places
+        suballocations
     }
 
     /// Takes a place that [`best`](Self::best) has returned.
-    pub fn take(&mut self, place: Place) {
-        let Place { slab, start, len } = place;
+    pub fn take(&mut self, suballocation: Suballocation) {
+        let Suballocation { slab, start, len } = suballocation;
         if let Some(found) = self.extract(slab, start) {
             self.insert(slab, start + len, found - len);
         }
     }
 
     /// Makes a place free again.
-    pub fn give_back(&mut self, place: Place) {
-        let Place { slab, mut start, mut len } = place;
+    pub fn release(&mut self, suballocation: Suballocation) {
+        let Suballocation { slab, mut start, mut len } = suballocation;
         let Some(free) = self.slabs.get(&slab) else { return };
         let next = start + len;
         let before = free.range(..start).next_back().map(|(before, len)| (*before, *len));

@@ -229,7 +229,7 @@ fn a_deferred_allocator_draws_a_warning(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test]
 fn a_larger_block_will_do_if_it_may(on_device: OnDevice) -> Result<()> {
     let larger = |percent| -> Result<bool> {
-        let pool = pool_on(&on_device.queue, PoolOptions::new().reuse_larger(percent))?;
+        let pool = pool_on(&on_device.queue, PoolOptions::new().max_oversize_percent(percent))?;
         let large = pool.allocate(1200)?;
         let (raw, size) = (large.as_raw(), large.block_size());
         assert_eq!(size, 1215);
@@ -246,7 +246,7 @@ fn a_larger_block_will_do_if_it_may(on_device: OnDevice) -> Result<()> {
 #[rstest]
 #[clmatrix_harness::test]
 fn the_smallest_block_that_will_do_is_taken(on_device: OnDevice) -> Result<()> {
-    let pool = pool_on(&on_device.queue, PoolOptions::new().reuse_larger(100))?;
+    let pool = pool_on(&on_device.queue, PoolOptions::new().max_oversize_percent(100))?;
     let [large, small] = [pool.allocate(1500)?, pool.allocate(1200)?];
     let raw = small.as_raw();
     drop((small, large));
@@ -331,7 +331,7 @@ fn peaks_are_remembered(on_device: OnDevice) -> Result<()> {
 #[rstest]
 #[clmatrix_harness::test]
 fn blocks_that_nobody_wants_any_more_go(on_device: OnDevice) -> Result<()> {
-    let pool = pool_on(&on_device.queue, PoolOptions::new().idle_age(Duration::ZERO))?;
+    let pool = pool_on(&on_device.queue, PoolOptions::new().max_idle(Duration::ZERO))?;
     drop(pool.allocate(64)?);
     assert_eq!(pool.held_blocks(), 1);
     // An allocation by the driver looks for them first.
@@ -340,7 +340,7 @@ fn blocks_that_nobody_wants_any_more_go(on_device: OnDevice) -> Result<()> {
     drop(other);
     pool.trim_idle();
     assert_eq!(counts(&pool), (0, 0, 0, 0));
-    let patient = pool_on(&on_device.queue, PoolOptions::new().idle_age(Duration::MAX))?;
+    let patient = pool_on(&on_device.queue, PoolOptions::new().max_idle(Duration::MAX))?;
     drop(patient.allocate(64)?);
     patient.trim_idle();
     assert_eq!(patient.held_blocks(), 1);

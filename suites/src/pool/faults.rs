@@ -461,7 +461,7 @@ fn trimming_frees_the_largest_first(on_device: OnDevice) -> Result<()> {
 #[clmatrix_harness::test]
 fn what_has_been_held_for_too_long_is_freed(on_device: OnDevice) -> Result<()> {
     let allocator = Capped::new(&on_device, usize::MAX)?;
-    let options = PoolOptions::new().idle_age(Duration::ZERO);
+    let options = PoolOptions::new().max_idle(Duration::ZERO);
     let pool = MemoryPool::with_options(Arc::clone(&allocator), options)?;
     hold(&pool, &[SMALL, MIDDLE])?;
     assert_eq!(pool.held_blocks(), 2, "nothing is freed where no memory is asked for");
@@ -473,7 +473,7 @@ fn what_has_been_held_for_too_long_is_freed(on_device: OnDevice) -> Result<()> {
     pool.trim_idle();
     assert_eq!((pool.managed_bytes(), allocator.alive()), (0, 0));
 
-    let patient = PoolOptions::new().idle_age(Duration::from_secs(24 * 3600));
+    let patient = PoolOptions::new().max_idle(Duration::from_secs(24 * 3600));
     for options in [patient, PoolOptions::new()] {
         let pool = MemoryPool::with_options(Arc::clone(&allocator), options)?;
         hold(&pool, &[SMALL, MIDDLE])?;

@@ -74,7 +74,8 @@ fn all_that_happens_is_told(on_device: OnDevice) -> Result<()> {
 fn of_roots_that_are_split_the_truth_is_told(on_device: OnDevice) -> Result<()> {
     const ROOT: usize = 65536;
     let trace = Trace::default();
-    let pool = pool_on(&on_device.queue, PoolOptions::new().split(ROOT).on_event(trace.hook()))?;
+    let pool =
+        pool_on(&on_device.queue, PoolOptions::new().suballocate(ROOT).on_event(trace.hook()))?;
     let [first, second] = [pool.allocate(1000)?, pool.allocate(2000)?];
     assert_eq!(trace.take(), [told(Allocated, 1000), told(Reused, 2000)]);
     drop(first);

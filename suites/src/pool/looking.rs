@@ -48,7 +48,7 @@ fn look(pool: &MemoryPool, is_over: &AtomicBool, began: &mpsc::Sender<()>) -> Ve
 /// A block under inspection is held. It is freed when it comes back.
 #[rstest]
 #[case::of_blocks(PoolOptions::new())]
-#[case::of_roots(PoolOptions::new().split(SIZE))]
+#[case::of_roots(PoolOptions::new().suballocate(SIZE))]
 #[clmatrix_harness::test]
 fn what_is_looked_at_is_freed_too(on_device: OnDevice, #[case] options: PoolOptions) -> Result<()> {
     for _ in 0..4 {

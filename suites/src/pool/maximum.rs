@@ -58,7 +58,7 @@ fn a_held_block_is_not_handed_out_for_more_than_it_has(
     #[case] larger: u32,
 ) -> Result<()> {
     let most = Arc::new(AtomicUsize::new(1000));
-    let pool = pool_of(&on_device, &most, PoolOptions::new().reuse_larger(larger))?;
+    let pool = pool_of(&on_device, &most, PoolOptions::new().max_oversize_percent(larger))?;
     for size in [1001, 1023] {
         assert_eq!(refusal(pool.allocate(size)), "CL_INVALID_BUFFER_SIZE", "{size} bytes");
     }

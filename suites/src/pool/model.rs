@@ -291,7 +291,7 @@ fn a_pool_is_as_a_simple_model(on_device: OnDevice, #[values(true, false)] has_q
     let cases = (kinds(), prop::collection::vec(steps(), 1..50), stop);
     holds_for(cases, |(kind, steps, stop)| {
         let options = PoolOptions::new().leading_bits(kind.bits).limit(kind.limit);
-        let options = options.reuse_larger(kind.larger_percent);
+        let options = options.max_oversize_percent(kind.larger_percent);
         let pool = match queue {
             Some(queue) => pool_on(queue, options)?,
             None => pool_in(&on_device.context, options)?,

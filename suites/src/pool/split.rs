@@ -22,7 +22,7 @@ use crate::support::pattern::{assert_same, before, source};
 const ROOT: usize = 1 << 16;
 
 fn split() -> PoolOptions {
-    PoolOptions::new().split(ROOT)
+    PoolOptions::new().suballocate(ROOT)
 }
 
 /// Returns the alignment of the offsets and sizes of regions, in bytes.
@@ -443,11 +443,11 @@ fn a_region_outlives_its_pool(on_device: OnDevice) -> Result<()> {
 #[rstest]
 #[clmatrix_harness::test]
 fn roots_that_nobody_uses_grow_old(on_device: OnDevice) -> Result<()> {
-    let pool = pool_on(&on_device.queue, split().idle_age(Duration::from_secs(3600)))?;
+    let pool = pool_on(&on_device.queue, split().max_idle(Duration::from_secs(3600)))?;
     drop(pool.allocate(64)?);
     pool.trim_idle();
     assert_eq!(counts(&pool), (1, 0, ROOT, 0));
-    let pool = pool_on(&on_device.queue, split().idle_age(Duration::ZERO))?;
+    let pool = pool_on(&on_device.queue, split().max_idle(Duration::ZERO))?;
     let [first, second] = [pool.allocate(ROOT)?, pool.allocate(64)?];
     drop(first);
     pool.trim_idle();

@@ -82,7 +82,7 @@ impl World {
             program,
             shared: shared.into(),
             pool: MemoryPool::new(pool)?,
-            parts: MemoryPool::with_options(parts, PoolOptions::new().split(1 << 20))?,
+            parts: MemoryPool::with_options(parts, PoolOptions::new().suballocate(1 << 20))?,
             svm_pool: svm_pool.transpose()?,
             blocks: Arc::default(),
             failures,

@@ -20,12 +20,12 @@ impl Random {
     }
 }
 
-fn place(slab: usize, start: usize, len: usize) -> Place {
-    Place { slab, start, len }
+fn suballocation(slab: usize, start: usize, len: usize) -> Suballocation {
+    Suballocation { slab, start, len }
 }
 
 /// Takes the best place for `size` bytes.
-fn take(ranges: &mut Ranges, size: usize) -> Option<Place> {
+fn take(ranges: &mut Ranges, size: usize) -> Option<Suballocation> {
     let best = ranges.best(size, 1).first().copied()?;
     ranges.take(best);
     Some(best)
@@ -41,16 +41,18 @@ fn the_best_fit_is_taken_and_a_place_that_comes_back_is_joined() {
         [1, 129, 0, 128].map(|size| take(&mut ranges, size).unwrap());
     assert_eq!(
         [first, second, third, fourth],
-        [(0, 128), (128, 256), (384, 128), (512, 128)].map(|(s, l)| place(0, s, l))
+        [(0, 128), (128, 256), (384, 128), (512, 128)].map(|(s, l)| suballocation(0, s, l))
     );
-    ranges.give_back(second);
+    ranges.release(second);
     // 256 bytes in the middle and 256 at the end: the first of equals, and the rest of it first.
     assert_eq!(take(&mut ranges, 200), Some(second));
-    ranges.give_back(third);
+    ranges.release(third);
     assert_eq!(take(&mut ranges, 100), Some(third));
     assert_eq!(take(&mut ranges, 300), None);
-    [second, fourth, first, third].into_iter().for_each(|place| ranges.give_back(place));
-    assert_eq!(take(&mut ranges, 896), Some(place(0, 0, 896)));
+    [second, fourth, first, third]
+        .into_iter()
+        .for_each(|suballocation| ranges.release(suballocation));
+    assert_eq!(take(&mut ranges, 896), Some(suballocation(0, 0, 896)));
     assert_eq!(take(&mut ranges, 1), None);
 }
 
@@ -60,13 +62,13 @@ fn each_slab_has_one_best_place() {
     assert_eq!((ranges.len_for(17), ranges.len_for(usize::MAX)), (Some(32), None));
     ranges.add(0, 64);
     ranges.add(1, 48);
-    assert_eq!(ranges.best(16, 8), [place(1, 0, 16), place(0, 0, 16)]);
-    assert_eq!(ranges.best(16, 1), [place(1, 0, 16)]);
-    assert_eq!(ranges.best(49, 8), [place(0, 0, 64)]);
-    ranges.take(place(1, 0, 16));
+    assert_eq!(ranges.best(16, 8), [suballocation(1, 0, 16), suballocation(0, 0, 16)]);
+    assert_eq!(ranges.best(16, 1), [suballocation(1, 0, 16)]);
+    assert_eq!(ranges.best(49, 8), [suballocation(0, 0, 64)]);
+    ranges.take(suballocation(1, 0, 16));
     ranges.remove(1);
-    ranges.give_back(place(1, 0, 16));
-    assert_eq!(ranges.best(1, 8), [place(0, 0, 16)]);
+    ranges.release(suballocation(1, 0, 16));
+    assert_eq!(ranges.best(1, 8), [suballocation(0, 0, 16)]);
 }
 
 /// For each slab, whether each unit is free.
@@ -88,11 +90,11 @@ impl Model {
         free
     }
 
-    fn set(&mut self, place: Place, alignment: usize, is_free: bool) {
-        let units = self.0.get_mut(&place.slab).unwrap();
-        let (start, len) = (place.start / alignment, place.len / alignment);
+    fn set(&mut self, suballocation: Suballocation, alignment: usize, is_free: bool) {
+        let units = self.0.get_mut(&suballocation.slab).unwrap();
+        let (start, len) = (suballocation.start / alignment, suballocation.len / alignment);
         for unit in &mut units[start..start + len] {
-            assert_ne!(*unit, is_free, "{place:?} overlaps another");
+            assert_ne!(*unit, is_free, "{suballocation:?} overlaps another");
             *unit = is_free;
         }
     }
@@ -104,7 +106,7 @@ fn ranges_are_as_in_a_model() {
         let mut random = Random(seed);
         let alignment = 1 << random.below(5);
         let (mut ranges, mut model) = (Ranges::new(alignment), Model::default());
-        let mut live: Vec<Place> = vec![];
+        let mut live: Vec<Suballocation> = vec![];
         for step in 0..600 {
             let size = random.below(alignment * 12);
             let units = size.max(1).div_ceil(alignment);
@@ -113,18 +115,19 @@ fn ranges_are_as_in_a_model() {
                     let found = take(&mut ranges, size);
                     let free = model.free().into_iter().filter(|free| free.2 >= units);
                     let best = free.min_by_key(|free| (free.2, free.0, free.1));
-                    let expected = best
-                        .map(|(slab, start, _)| place(slab, start * alignment, units * alignment));
+                    let expected = best.map(|(slab, start, _)| {
+                        suballocation(slab, start * alignment, units * alignment)
+                    });
                     assert_eq!(found, expected, "seed {seed}, step {step}: {size} bytes");
-                    if let Some(place) = found {
-                        model.set(place, alignment, false);
-                        live.push(place);
+                    if let Some(suballocation) = found {
+                        model.set(suballocation, alignment, false);
+                        live.push(suballocation);
                     }
                 }
                 8..15 if !live.is_empty() => {
-                    let place = live.swap_remove(random.below(live.len()));
-                    ranges.give_back(place);
-                    model.set(place, alignment, true);
+                    let suballocation = live.swap_remove(random.below(live.len()));
+                    ranges.release(suballocation);
+                    model.set(suballocation, alignment, true);
                 }
                 15 if step % 3 == 0 => {
                     let count = 8 + random.below(24);
@@ -135,7 +138,7 @@ fn ranges_are_as_in_a_model() {
                     let slab = *model.0.keys().nth(random.below(model.0.len())).unwrap();
                     ranges.remove(slab);
                     model.0.remove(&slab);
-                    live.retain(|place| place.slab != slab);
+                    live.retain(|suballocation| suballocation.slab != slab);
                 }
                 _ => {}
             }
@@ -152,7 +155,7 @@ fn ranges_are_as_in_a_model() {
 trait Policy {
     type Block;
     fn allocate(&mut self, size: usize) -> Self::Block;
-    fn give_back(&mut self, block: Self::Block);
+    fn release(&mut self, block: Self::Block);
     fn reserved(&self) -> u64;
 }
 
@@ -163,19 +166,19 @@ struct Slabs {
 }
 
 impl Policy for Slabs {
-    type Block = Place;
+    type Block = Suballocation;
 
-    fn allocate(&mut self, size: usize) -> Place {
-        if let Some(place) = take(&mut self.ranges, size) {
-            return place;
+    fn allocate(&mut self, size: usize) -> Suballocation {
+        if let Some(suballocation) = take(&mut self.ranges, size) {
+            return suballocation;
         }
         self.count += 1;
         self.ranges.add(self.count, self.bytes);
         take(&mut self.ranges, size).unwrap()
     }
 
-    fn give_back(&mut self, place: Place) {
-        self.ranges.give_back(place);
+    fn release(&mut self, suballocation: Suballocation) {
+        self.ranges.release(suballocation);
     }
 
     fn reserved(&self) -> u64 {
@@ -202,7 +205,7 @@ impl Policy for Blocks {
         bin
     }
 
-    fn give_back(&mut self, bin: u32) {
+    fn release(&mut self, bin: u32) {
         *self.held.entry(bin).or_default() += 1;
     }
 
@@ -229,7 +232,7 @@ fn waste(policy: &mut impl Policy) -> f64 {
         active += new.0;
         let (size, block) = std::mem::replace(&mut live[slot], new);
         active -= size;
-        policy.give_back(block);
+        policy.release(block);
         ratios += policy.reserved() as f64 / active as f64;
     }
     ratios / f64::from(steps)

@@ -5,18 +5,13 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
-use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::block::Block;
-use super::memory::Memory;
-use super::pooled::Pooled;
-use super::shared::Shared;
-use crate::error::{Class, Result};
+use super::bin::Binning;
 
 /// An action of a pool, for [`PoolOptions::on_event`](super::PoolOptions::on_event). `Display`
 /// prints a line of a trace.
@@ -31,7 +26,7 @@ pub struct PoolEvent<'a> {
     pub bin: u32,
     /// The time that the action took; for a block that comes back, the time that it was active.
     pub time: Duration,
-    /// The name of a block that comes back, from [`Pooled::named`].
+    /// The name of a block that comes back, from [`Pooled::named`](super::Pooled::named).
     pub name: Option<&'a str>,
 }
 
@@ -63,13 +58,13 @@ impl fmt::Display for PoolEvent<'_> {
 pub(super) type Hook = Arc<dyn Fn(&PoolEvent<'_>) + Send + Sync>;
 
 /// The records of a pool that reports events or leaks.
-pub(super) struct Insight {
+pub(super) struct Trace {
     hook: Option<Hook>,
     reports_leaks: bool,
     active: Mutex<Active>,
 }
 
-/// The active blocks, by address.
+/// The active blocks, by [`Block::key`](super::block::Block::key).
 #[derive(Default)]
 struct Active {
     blocks: BTreeMap<usize, Record>,
@@ -84,14 +79,15 @@ struct Record {
     backtrace: Option<Backtrace>,
 }
 
-impl Insight {
+impl Trace {
     /// Returns the records of a pool that reports events or leaks.
     pub fn new(hook: Option<Hook>, reports_leaks: bool) -> Option<Self> {
         let active = Mutex::default();
         (hook.is_some() || reports_leaks).then_some(Self { hook, reports_leaks, active })
     }
 
-    fn tell(&self, event: &PoolEvent<'_>) {
+    /// Calls the hook.
+    pub fn emit(&self, event: &PoolEvent<'_>) {
         if let Some(hook) = &self.hook
             && catch_unwind(AssertUnwindSafe(|| hook(event))).is_err()
         {
@@ -100,32 +96,32 @@ impl Insight {
     }
 
     /// Records a block that is handed out, and returns the active bytes.
-    fn goes<M: Memory>(&self, block: &Block<M>) -> usize {
+    pub fn record_activation(&self, key: usize, size: usize) -> usize {
         let backtrace = self.reports_leaks.then(Backtrace::force_capture);
-        let (size, since) = (block.memory.size(), Instant::now());
-        let record = Record { size, since, name: None, backtrace };
+        let record = Record { size, since: Instant::now(), name: None, backtrace };
         let mut active = self.active.lock();
-        active.blocks.insert(key(block), record);
+        active.blocks.insert(key, record);
         active.bytes += size;
         active.bytes
     }
 
-    fn name<M: Memory>(&self, block: &Block<M>, name: Cow<'static, str>) {
-        if let Some(record) = self.active.lock().blocks.get_mut(&key(block)) {
+    /// Names an active block.
+    pub fn name(&self, key: usize, name: Cow<'static, str>) {
+        if let Some(record) = self.active.lock().blocks.get_mut(&key) {
             record.name = Some(name);
         }
     }
 
     /// Reports a block that comes back.
-    pub fn comes_back<M: Memory>(&self, block: &Block<M>) {
+    pub fn report_return(&self, key: usize, binning: Binning) {
         let mut active = self.active.lock();
-        let Some(record) = active.blocks.remove(&key(block)) else { return };
+        let Some(record) = active.blocks.remove(&key) else { return };
         active.bytes -= record.size;
         drop(active);
-        self.tell(&PoolEvent {
+        self.emit(&PoolEvent {
             kind: PoolEventKind::Returned,
             size: record.size,
-            bin: block.pool().binning.bin(record.size),
+            bin: binning.bin(record.size),
             time: record.since.elapsed(),
             name: record.name.as_deref(),
         });
@@ -135,7 +131,7 @@ impl Insight {
     #[cold]
     pub fn freed(&self, size: usize, bin: u32, since: Instant) {
         let (kind, time) = (PoolEventKind::Freed, since.elapsed());
-        self.tell(&PoolEvent { kind, size, bin, time, name: None });
+        self.emit(&PoolEvent { kind, size, bin, time, name: None });
     }
 
     /// Logs the active blocks of a pool whose last handle is dropped.
@@ -152,12 +148,7 @@ impl Insight {
     }
 }
 
-/// The address of a block, which no other block has while this one is active.
-fn key<M: Memory>(block: &Block<M>) -> usize {
-    (&raw const *block).addr()
-}
-
-/// The largest first.
+/// Lists the active blocks, the largest first.
 fn report(active: &Active) -> String {
     let mut leaks: Vec<_> = active.blocks.values().collect();
     leaks.sort_by_key(|leak| Reverse(leak.size));
@@ -173,76 +164,4 @@ fn report(active: &Active) -> String {
         }
     }
     text
-}
-
-impl<M: Memory> Shared<M> {
-    /// Reports the result of `allocate`, if the pool reports events or leaks.
-    #[inline]
-    pub fn watched(
-        &self,
-        size: usize,
-        allocate: impl FnOnce() -> Result<Pooled<M>>,
-    ) -> Result<Pooled<M>> {
-        match &self.insight {
-            None => allocate(),
-            Some(insight) => self.watch(insight, size, allocate),
-        }
-    }
-
-    #[cold]
-    fn watch(
-        &self,
-        insight: &Insight,
-        size: usize,
-        allocate: impl FnOnce() -> Result<Pooled<M>>,
-    ) -> Result<Pooled<M>> {
-        let began = Instant::now();
-        let result = allocate();
-        let event = |kind| {
-            let (bin, time) = (self.binning.bin(size), began.elapsed());
-            insight.tell(&PoolEvent { kind, size, bin, time, name: None });
-        };
-        match result {
-            Ok(mut block) => {
-                self.raise_peak_active(insight.goes(block.block()));
-                let is_new = mem::replace(&mut block.block_mut().is_new, false);
-                event(if is_new { PoolEventKind::Allocated } else { PoolEventKind::Reused });
-                Ok(block)
-            }
-            Err(error) => {
-                if error.class() == Class::OutOfMemory {
-                    event(PoolEventKind::OutOfMemory);
-                }
-                Err(error)
-            }
-        }
-    }
-}
-
-impl<M: Memory> Pooled<M> {
-    /// Names the block until it comes back. The name appears in the event of its return
-    /// ([`PoolOptions::on_event`](super::PoolOptions::on_event)) and in the report of leaks
-    /// ([`PoolOptions::report_leaks`](super::PoolOptions::report_leaks)). A pool that reports neither keeps
-    /// no names.
-    ///
-    /// ```
-    /// use clmatrix::memory::MemFlags;
-    /// use clmatrix::pool::{DeferredAllocator, MemoryPool, PoolOptions};
-    ///
-    /// # fn main() -> clmatrix::Result<()> {
-    /// # let context = clmatrix::create_some_context()?;
-    /// let allocator = DeferredAllocator::new(&context, MemFlags::READ_WRITE)?;
-    /// let pool = MemoryPool::with_options(allocator, PoolOptions::new().report_leaks())?;
-    /// let weights = pool.allocate(1 << 20)?.named("weights");
-    /// # drop(weights);
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn named(self, name: impl Into<Cow<'static, str>>) -> Self {
-        if let Some(insight) = &self.block().pool().insight {
-            insight.name(self.block(), name.into());
-        }
-        self
-    }
 }

@@ -15,24 +15,23 @@ use parking_lot::ReentrantMutex;
 use super::allocator::Allocator;
 use super::bin::Binning;
 use super::block::{Block, Reserved};
-use super::insight::Insight;
 use super::memory::Memory;
 use super::options::PoolOptions;
 use super::pooled::Pooled;
-use super::request::{Request, Reuse};
 use super::shards::Shards;
 use super::slabs::Slabs;
-use super::source::Source;
+use super::source::{Request, Reuse, Source};
 use super::statistics::Statistics;
+use super::trace::{PoolEvent, PoolEventKind, Trace};
 use crate::error::{Class, Error, Result};
 use crate::queue::CommandQueue;
 
 pub(super) const CALL: &str = "MemoryPool::allocate";
 
 /// The core of a pool. Each block keeps it, held blocks too, until the pool stops holding them.
-pub(super) struct Shared<M: Memory> {
+pub(super) struct PoolCore<M: Memory> {
     pub allocator: Box<dyn Allocator<Memory = M>>,
-    pub home: Option<CommandQueue>,
+    pub allocator_queue: Option<CommandQueue>,
     pub options: PoolOptions,
     pub binning: Binning,
     pub shards: Shards<M>,
@@ -45,9 +44,9 @@ pub(super) struct Shared<M: Memory> {
     reclaiming: ReentrantMutex<()>,
     peak_managed: AtomicUsize,
     peak_active: AtomicUsize,
-    pub insight: Option<Insight>,
+    pub trace: Option<Trace>,
     /// True if a block that comes back is recorded.
-    pub records_returns: bool,
+    pub tracks_returns: bool,
 }
 
 /// Memory, or the error that says that memory has run out.
@@ -62,27 +61,27 @@ struct Freed {
 
 /// The largest number of shards. A pool has two per processor, because threads that are idle have shards as
 /// well; more than these would make the statistics slow.
-const MOST_SHARDS: usize = 16;
+const MAX_SHARDS: usize = 16;
 
-impl<M: Memory> Shared<M> {
+impl<M: Memory> PoolCore<M> {
     pub fn new(
         allocator: Box<dyn Allocator<Memory = M>>,
-        home: Option<CommandQueue>,
+        allocator_queue: Option<CommandQueue>,
         options: PoolOptions,
     ) -> Result<Self> {
         let binning = options.binning()?;
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
-        let most = most_bytes(&*allocator);
+        let most = max_bytes(&*allocator);
         let slabs = options.slab_size_for::<M>()?.map(|size| Slabs::new(size.min(most)));
-        let insight = Insight::new(options.on_event.clone(), options.reports_leaks);
+        let trace = Trace::new(options.on_event.clone(), options.reports_leaks);
         Ok(Self {
-            records_returns: insight.is_some() || options.idle_age.is_some(),
-            insight,
+            tracks_returns: trace.is_some() || options.max_idle.is_some(),
+            trace,
             allocator,
-            home,
+            allocator_queue,
             options,
             binning,
-            shards: Shards::new((2 * threads).min(MOST_SHARDS), binning),
+            shards: Shards::new((2 * threads).min(MAX_SHARDS), binning),
             slabs,
             reserved: AtomicUsize::new(0),
             frees: AtomicUsize::new(0),
@@ -90,6 +89,48 @@ impl<M: Memory> Shared<M> {
             peak_managed: AtomicUsize::new(0),
             peak_active: AtomicUsize::new(0),
         })
+    }
+
+    /// Reports the result of `allocate`, if the pool reports events or leaks.
+    #[inline]
+    pub fn traced(
+        &self,
+        size: usize,
+        allocate: impl FnOnce() -> Result<Pooled<M>>,
+    ) -> Result<Pooled<M>> {
+        match &self.trace {
+            None => allocate(),
+            Some(trace) => self.trace_allocation(trace, size, allocate),
+        }
+    }
+
+    #[cold]
+    fn trace_allocation(
+        &self,
+        trace: &Trace,
+        size: usize,
+        allocate: impl FnOnce() -> Result<Pooled<M>>,
+    ) -> Result<Pooled<M>> {
+        let began = Instant::now();
+        let result = allocate();
+        let event = |kind| {
+            let (bin, time) = (self.binning.bin(size), began.elapsed());
+            trace.emit(&PoolEvent { kind, size, bin, time, name: None });
+        };
+        match result {
+            Ok(mut block) => {
+                self.raise_peak_active(trace.record_activation(block.block().key(), size));
+                let is_new = mem::replace(&mut block.block_mut().is_new, false);
+                event(if is_new { PoolEventKind::Allocated } else { PoolEventKind::Reused });
+                Ok(block)
+            }
+            Err(error) => {
+                if error.class() == Class::OutOfMemory {
+                    event(PoolEventKind::OutOfMemory);
+                }
+                Err(error)
+            }
+        }
     }
 
     /// Hands out at least `size` bytes for `queue`.
@@ -102,12 +143,12 @@ impl<M: Memory> Shared<M> {
         let bin = self.binning.bin(size);
         let is_ready = |block: &Block<M>| {
             block.bytes >= size
-                && block.memory.is_sole()
+                && block.memory.is_unique()
                 && (!self.options.is_ordered || block.tracker.is_used_only_on(queue))
         };
         match self.shards.take_last(bin, size, is_ready) {
             Some(mut block) => {
-                block.hand_out(size, queue);
+                block.activate(size, queue);
                 Ok(Pooled::new(block))
             }
             None => self.allocate_slowly(size, queue),
@@ -134,7 +175,7 @@ impl<M: Memory> Shared<M> {
 
     /// Refuses a size that no device can allocate, because freeing memory would not help.
     fn request<'a>(&self, size: usize, queue: Option<&'a CommandQueue>) -> Result<Request<'a>> {
-        let most = most_bytes(&*self.allocator);
+        let most = max_bytes(&*self.allocator);
         if size > most {
             let why =
                 format!("{size} bytes; the context's devices allocate at most {most} at once");
@@ -142,7 +183,7 @@ impl<M: Memory> Shared<M> {
         }
         let bin = self.binning.bin(size);
         let of_bin = self.binning.size(bin);
-        let more = of_bin as u128 * u128::from(self.options.larger_percent) / 100;
+        let more = of_bin as u128 * u128::from(self.options.max_oversize_percent) / 100;
         let at_most = of_bin.saturating_add(usize::try_from(more).unwrap_or(usize::MAX));
         Ok(Request {
             size,
@@ -164,7 +205,7 @@ impl<M: Memory> Shared<M> {
     /// Hands out held memory; preferably such that the queue does not have to wait.
     fn reuse(&self, request: &Request<'_>, reuse: Reuse) -> Result<Option<Pooled<M>>> {
         if let Some(slabs) = &self.slabs {
-            slabs.tidy();
+            slabs.free_deferred();
         }
         for source in self.sources() {
             if let Some(block) = source.take(request, Reuse::Ready)? {
@@ -217,7 +258,7 @@ impl<M: Memory> Shared<M> {
             Err(error) => return Ok(Err(error)),
         };
         block.bin = request.bin;
-        block.hand_out(request.size, request.queue);
+        block.activate(request.size, request.queue);
         self.shards.add(&block);
         self.raise_peaks();
         Ok(Ok(Pooled::new(block)))
@@ -225,7 +266,7 @@ impl<M: Memory> Shared<M> {
 
     /// Returns the slabs, if they have parts of so many bytes.
     fn slabs_for(&self, size: usize) -> Option<&Slabs<M>> {
-        self.slabs.as_ref().filter(|slabs| slabs.have_room_for(size))
+        self.slabs.as_ref().filter(|slabs| slabs.has_room_for(size))
     }
 
     /// Asks the allocator for a block.
@@ -237,18 +278,18 @@ impl<M: Memory> Shared<M> {
             return Ok(Err(Error::refused(CALL, CL_MEM_OBJECT_ALLOCATION_FAILURE, why)));
         }
         let pool = Arc::clone(self);
-        let mut reserved = Reserved { pool, bytes, is_made: false, since: None };
+        let mut reserved = Reserved { pool, bytes, is_allocated: false, since: None };
         let why = match self.allocator.allocate(bytes) {
             // The allocator may be the user's.
             Ok(Some(memory)) if memory.size() >= bytes => {
-                reserved.is_made = true;
+                reserved.is_allocated = true;
                 return Ok(Ok(Box::new(Block {
                     tracker: Arc::clone(memory.tracker()),
                     memory,
                     reserved,
                     bytes,
                     bin: self.binning.bin(bytes),
-                    place: None,
+                    suballocation: None,
                     queue: None,
                     is_bound: false,
                     is_new: true,
@@ -362,7 +403,7 @@ impl<M: Memory> Shared<M> {
 
     /// Frees the blocks that have been held for too long.
     pub fn trim_idle(&self) {
-        if let Some(age) = self.options.idle_age {
+        if let Some(age) = self.options.max_idle {
             let now = Instant::now();
             let is_old = |since: Instant| now.saturating_duration_since(since) >= age;
             self.free(|block| block.reserved.since.is_some_and(is_old));
@@ -385,14 +426,14 @@ impl<M: Memory> Shared<M> {
     }
 
     /// Takes back reserved bytes: the allocator's block has been freed, or was never made.
-    pub fn was_given_up(&self, reserved: &Reserved<M>) {
+    pub fn unreserve(&self, reserved: &Reserved<M>) {
         let bytes = reserved.bytes;
         self.reserved.fetch_sub(bytes, Ordering::Relaxed);
-        if reserved.is_made {
+        if reserved.is_allocated {
             self.frees.fetch_add(1, Ordering::Release);
         }
-        if let (Some(insight), Some(since)) = (&self.insight, reserved.since) {
-            insight.freed(bytes, self.binning.bin(bytes), since);
+        if let (Some(trace), Some(since)) = (&self.trace, reserved.since) {
+            trace.freed(bytes, self.binning.bin(bytes), since);
         }
     }
 
@@ -422,11 +463,11 @@ impl<M: Memory> Shared<M> {
 }
 
 /// The largest number of bytes that the allocator makes at once.
-fn most_bytes<M>(allocator: &dyn Allocator<Memory = M>) -> usize {
+fn max_bytes<M>(allocator: &dyn Allocator<Memory = M>) -> usize {
     allocator.max_size().unwrap_or(usize::MAX).min(isize::MAX as usize)
 }
 
-impl<M: Memory> fmt::Debug for Shared<M> {
+impl<M: Memory> fmt::Debug for PoolCore<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shared").field("allocator", &self.allocator).finish_non_exhaustive()
     }
