@@ -9,7 +9,7 @@ use crate::support::on_device::{OnDevice, on_device, soon};
 
 #[rstest]
 #[clmatrix_harness::test]
-fn each_call_gives_a_context_of_its_own(ctx_factory: CtxFactory) -> Result<()> {
+fn each_call_creates_a_new_context(ctx_factory: CtxFactory) -> Result<()> {
     let (first, second) = (ctx_factory()?, ctx_factory()?);
     assert_ne!(first.get(), second.get());
     let count = first.reference_count()?;
@@ -20,7 +20,7 @@ fn each_call_gives_a_context_of_its_own(ctx_factory: CtxFactory) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn holds_the_device_under_test_alone(ctx_factory: CtxFactory, device: Device) -> Result<()> {
+fn a_context_has_the_device_under_test_only(ctx_factory: CtxFactory, device: Device) -> Result<()> {
     let context = ctx_factory()?;
     assert_eq!(context.devices(), [device.id()]);
     Ok(())
@@ -43,7 +43,7 @@ fn fixtures_agree_on_the_device(ctx_factory: CtxFactory, device: Device) {
 // quirk: DRIVER-15
 #[rstest]
 #[clmatrix_harness::test(fresh_context)]
-fn contexts_come_and_go(ctx_factory: CtxFactory) -> Result<()> {
+fn many_contexts_are_created_in_turn(ctx_factory: CtxFactory) -> Result<()> {
     for _ in 0..30 {
         let context = ctx_factory()?;
         let queue = CommandQueue::new(&context)?;
@@ -57,7 +57,7 @@ fn contexts_come_and_go(ctx_factory: CtxFactory) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn is_free_again_when_its_objects_are_gone(ctx_factory: CtxFactory) -> Result<()> {
+fn a_context_is_released_with_its_last_object(ctx_factory: CtxFactory) -> Result<()> {
     let context = ctx_factory()?;
     let before = context.reference_count()?;
     let queue = CommandQueue::new(&context)?;
@@ -72,7 +72,7 @@ fn is_free_again_when_its_objects_are_gone(ctx_factory: CtxFactory) -> Result<()
 
 #[rstest]
 #[clmatrix_harness::test(fresh_context)]
-fn lives_as_long_as_its_objects(on_device: OnDevice) -> Result<()> {
+fn objects_keep_their_context(on_device: OnDevice) -> Result<()> {
     let OnDevice { context, queue } = on_device;
     let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1_u32, 2, 3])?;
     drop(context);

@@ -35,7 +35,7 @@ fn cases() -> impl Strategy<Value = Case> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_fill_is_what_the_model_says(on_device: OnDevice) -> Result<()> {
+fn a_fill_matches_the_model(on_device: OnDevice) -> Result<()> {
     let inverter = Inverter::new(&on_device)?;
     holds_for(cases(), |Case { pattern, offset, times, rest }| {
         let (start, len) = (offset * pattern.len(), times * pattern.len());
@@ -63,7 +63,7 @@ fn values_and_bytes_are_patterns(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn bytes_of_another_number_are_refused(on_device: OnDevice) -> Result<()> {
+fn patterns_of_illegal_sizes_are_refused(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(192))?;
     let bytes = [0_u8; 256];
     for size in [0, 3, 5, 6, 7, 12, 24, 96, 127, 129, 192, 256] {
@@ -80,7 +80,7 @@ fn bytes_of_another_number_are_refused(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn of_a_region(on_device: OnDevice, device: Device) -> Result<()> {
+fn a_sub_buffer_is_filled(on_device: OnDevice, device: Device) -> Result<()> {
     let part = (device.mem_base_addr_align()? as usize / 8).max(64);
     let whole = buffer_of(&on_device, &vec![1; 3 * part / 4])?;
     let region = whole.sub_region(part..2 * part)?;
@@ -95,7 +95,7 @@ fn of_a_region(on_device: OnDevice, device: Device) -> Result<()> {
 /// A fill runs on the device, so flags about access of the host do not refuse it.
 #[rstest]
 #[clmatrix_harness::test]
-fn memory_that_the_host_cannot_reach(on_device: OnDevice) -> Result<()> {
+fn memory_without_host_access_is_filled(on_device: OnDevice) -> Result<()> {
     let flags = MemFlags::READ_WRITE | MemFlags::HOST_NO_ACCESS;
     let (hidden, seen) =
         (Buffer::new(&on_device.context, flags, 16)?, buffer_of(&on_device, &[0; 4])?);
@@ -108,7 +108,7 @@ fn memory_that_the_host_cannot_reach(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn bytes_that_are_mapped_are_refused(on_device: OnDevice) -> Result<()> {
+fn fills_of_mapped_bytes_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &counting(4))?;
     let fill = |range| enqueue_fill(queue, &buffer, &5_u32, range, []);

@@ -17,7 +17,7 @@ use crate::support::pattern::{SIZES, assert_same, before, source};
 #[case::to_the_device(MigrationFlags::empty())]
 #[case::to_the_host(MigrationFlags::HOST)]
 #[clmatrix_harness::test]
-fn the_content_stays(on_device: OnDevice, #[case] flags: MigrationFlags) -> Result<()> {
+fn a_migration_keeps_the_content(on_device: OnDevice, #[case] flags: MigrationFlags) -> Result<()> {
     let (one, other) = (buffer_of(&on_device, &counting(64))?, buffer_of(&on_device, &[7; 64])?);
     on_device.run(DOUBLE, &[&one], 64)?;
     enqueue_migrate_mem_objects(&on_device.queue, &[&one, &other], flags, [])?;
@@ -32,7 +32,10 @@ fn the_content_stays(on_device: OnDevice, #[case] flags: MigrationFlags) -> Resu
 #[case::to_the_device(MigrationFlags::empty())]
 #[case::to_the_host(MigrationFlags::HOST)]
 #[clmatrix_harness::test]
-fn all_bytes_of_any_size_stay(on_device: OnDevice, #[case] flags: MigrationFlags) -> Result<()> {
+fn a_migration_keeps_all_bytes_of_any_size(
+    on_device: OnDevice,
+    #[case] flags: MigrationFlags,
+) -> Result<()> {
     for size in SIZES {
         let contents = [source(size), before(size)];
         let [one, other] = [0, 1].map(|i| buffer_with(&on_device, &contents[i]));
@@ -48,7 +51,7 @@ fn all_bytes_of_any_size_stay(on_device: OnDevice, #[case] flags: MigrationFlags
 #[case::on_the_device(MigrationFlags::CONTENT_UNDEFINED)]
 #[case::on_the_host(MigrationFlags::CONTENT_UNDEFINED.union(MigrationFlags::HOST))]
 #[clmatrix_harness::test]
-fn what_has_no_content_yet_can_be_used_afterwards(
+fn undefined_content_can_be_written_after_a_migration(
     on_device: OnDevice,
     #[case] flags: MigrationFlags,
 ) -> Result<()> {
@@ -62,7 +65,7 @@ fn what_has_no_content_yet_can_be_used_afterwards(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_region_and_its_buffer_may_go_together(on_device: OnDevice, device: Device) -> Result<()> {
+fn a_sub_buffer_and_its_parent_migrate_together(on_device: OnDevice, device: Device) -> Result<()> {
     let part = (device.mem_base_addr_align()? as usize / 8).max(64);
     let whole = buffer_of(&on_device, &counting(part as u32))?;
     let region = whole.sub_region(part..2 * part)?;
@@ -77,7 +80,7 @@ fn a_region_and_its_buffer_may_go_together(on_device: OnDevice, device: Device) 
 
 #[rstest]
 #[clmatrix_harness::test]
-fn waits_for_its_events(on_device: OnDevice) -> Result<()> {
+fn a_migration_waits_for_its_wait_list(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     let flags = MigrationFlags::empty();
@@ -90,7 +93,7 @@ fn waits_for_its_events(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn what_opencl_forbids_is_refused(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
+fn invalid_migrations_are_refused(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
     let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &counting(4))?;
     let none = MigrationFlags::empty();

@@ -19,7 +19,7 @@ fn part(device: Device) -> Result<usize> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_buffer_tells_what_it_is(on_device: OnDevice) -> Result<()> {
+fn queries_return_the_properties_of_a_buffer(on_device: OnDevice) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_ONLY, 64)?;
     assert_eq!(buffer.object_type()?, ObjectType::Buffer);
     assert_eq!(buffer.flags(), MemFlags::READ_ONLY);
@@ -35,7 +35,10 @@ fn a_buffer_tells_what_it_is(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_region_tells_what_it_is_of(on_device: OnDevice, device: Device) -> Result<()> {
+fn queries_return_the_parent_and_offset_of_a_sub_buffer(
+    on_device: OnDevice,
+    device: Device,
+) -> Result<()> {
     let part = part(device)?;
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 2 * part)?;
     let region = buffer.sub_buffer(part, part, MemFlags::READ_ONLY)?;
@@ -50,7 +53,7 @@ fn a_region_tells_what_it_is_of(on_device: OnDevice, device: Device) -> Result<(
 
 #[rstest]
 #[clmatrix_harness::test(requires(opencl = "2.0"))]
-fn a_buffer_does_not_live_in_svm_by_itself(on_device: OnDevice) -> Result<()> {
+fn a_buffer_does_not_use_svm_by_default(on_device: OnDevice) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
     assert!(!buffer.uses_svm_pointer()?);
     Ok(())
@@ -58,7 +61,7 @@ fn a_buffer_does_not_live_in_svm_by_itself(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(opencl = "3.0"))]
-fn a_buffer_is_made_without_properties(on_device: OnDevice) -> Result<()> {
+fn a_buffer_has_no_properties_by_default(on_device: OnDevice) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
     assert_eq!(buffer.properties()?, Vec::<u64>::new());
     Ok(())
@@ -66,7 +69,7 @@ fn a_buffer_is_made_without_properties(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_map_is_counted_while_it_lasts(on_device: OnDevice) -> Result<()> {
+fn the_map_count_includes_active_maps(on_device: OnDevice) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
     let map = enqueue_map_buffer::<u8, _>(&on_device.queue, &buffer, MapRead, .., [])?;
     assert_eq!(buffer.map_count()?, 1);
@@ -78,7 +81,10 @@ fn a_map_is_counted_while_it_lasts(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn handles_are_equal_if_the_drivers_are(on_device: OnDevice, device: Device) -> Result<()> {
+fn handles_are_compared_by_the_handle_of_the_driver(
+    on_device: OnDevice,
+    device: Device,
+) -> Result<()> {
     let part = part(device)?;
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 2 * part)?;
     let other = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 2 * part)?;
@@ -94,7 +100,7 @@ fn handles_are_equal_if_the_drivers_are(on_device: OnDevice, device: Device) -> 
 
 #[rstest]
 #[clmatrix_harness::test]
-fn what_is_released_early_is_gone(on_device: OnDevice, device: Device) -> Result<()> {
+fn release_drops_a_reference(on_device: OnDevice, device: Device) -> Result<()> {
     let part = part(device)?;
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 2 * part)?;
     let region = buffer.sub_region(part..)?;
@@ -140,7 +146,7 @@ fn references(context: &Context) -> Result<u32> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn the_contexts_references_return(ctx_factory: CtxFactory, device: Device) -> Result<()> {
+fn released_objects_release_their_context(ctx_factory: CtxFactory, device: Device) -> Result<()> {
     let part = part(device)?;
     let context = ctx_factory()?;
     let before = references(&context)?;
@@ -162,7 +168,7 @@ fn the_contexts_references_return(ctx_factory: CtxFactory, device: Device) -> Re
 /// Buffers keep the queues that they were used with for a while, but not all of them.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_buffer_lets_go_of_old_queues(on_device: OnDevice) -> Result<()> {
+fn a_buffer_releases_old_queues(on_device: OnDevice) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
     let first = on_device.another_queue();
     let before = first.reference_count()?;

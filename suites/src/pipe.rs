@@ -35,7 +35,7 @@ fn pipe_of(on_device: &OnDevice, max_packets: u32) -> Result<Pipe> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(pipes))]
-fn packets_go_from_one_kernel_to_another(on_device: OnDevice) -> Result<()> {
+fn packets_are_passed_from_kernel_to_kernel(on_device: OnDevice) -> Result<()> {
     let mut send = on_device.launcher(SEND, CL_2)?;
     let mut receive = on_device.launcher(RECEIVE, CL_2)?;
     let pipe = pipe_of(&on_device, 16)?;
@@ -79,7 +79,7 @@ fn through(on_device: &OnDevice, pipe: &Pipe, from: u32, n: u32) -> Result<Vec<u
 
 #[rstest]
 #[clmatrix_harness::test(requires(pipes))]
-fn a_pipe_keeps_what_is_not_read_and_the_order(on_device: OnDevice) -> Result<()> {
+fn a_pipe_keeps_unread_packets_in_order(on_device: OnDevice) -> Result<()> {
     let pipe = pipe_of(&on_device, 8)?;
     assert_eq!(through(&on_device, &pipe, 0, 3)?, [0, 1, 2]);
     assert_eq!(through(&on_device, &pipe, 4, 3)?, [3, 4, 5]);
@@ -89,7 +89,7 @@ fn a_pipe_keeps_what_is_not_read_and_the_order(on_device: OnDevice) -> Result<()
 
 #[rstest]
 #[clmatrix_harness::test(requires(pipes))]
-fn a_pipe_that_was_found_empty_takes_packets_again(on_device: OnDevice) -> Result<()> {
+fn an_empty_pipe_accepts_packets_again(on_device: OnDevice) -> Result<()> {
     let pipe = pipe_of(&on_device, 8)?;
     assert_eq!(through(&on_device, &pipe, 0, 8)?, [0, 1, 2, 3]);
     assert_eq!(through(&on_device, &pipe, 4, 8)?, [4, 5, 6, 7]);
@@ -98,7 +98,7 @@ fn a_pipe_that_was_found_empty_takes_packets_again(on_device: OnDevice) -> Resul
 
 #[rstest]
 #[clmatrix_harness::test(requires(pipes))]
-fn a_pipe_that_is_full_takes_no_more(on_device: OnDevice) -> Result<()> {
+fn a_full_pipe_accepts_no_packets(on_device: OnDevice) -> Result<()> {
     let mut send = on_device.launcher(SEND, CL_2)?;
     let pipe = pipe_of(&on_device, 4)?;
     let failed = buffer_of(&on_device, &[0])?;
@@ -112,7 +112,7 @@ fn a_pipe_that_is_full_takes_no_more(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(pipes))]
-fn it_tells_what_it_is(
+fn queries_return_the_properties_of_a_pipe(
     on_device: OnDevice,
     #[values(
         MemFlags::empty(),
@@ -140,7 +140,7 @@ fn it_tells_what_it_is(
 
 #[rstest]
 #[clmatrix_harness::test(requires(pipes, opencl = "3.0"))]
-fn it_is_made_without_properties(on_device: OnDevice) -> Result<()> {
+fn a_pipe_has_no_properties_by_default(on_device: OnDevice) -> Result<()> {
     assert_eq!(pipe_of(&on_device, 4)?.pipe_properties()?, Vec::<isize>::new());
     Ok(())
 }
@@ -169,7 +169,7 @@ fn handles_are_counted_and_compared(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(pipes))]
-fn sizes_that_cannot_be_are_refused(on_device: OnDevice, device: Device) -> Result<()> {
+fn invalid_sizes_are_refused(on_device: OnDevice, device: Device) -> Result<()> {
     let most = RawDevice::new(device.id()).pipe_max_packet_size()?;
     for (packet_size, max_packets) in
         [(0, 4), (most + 1, 4), (u32::MAX, 4), (4, 0), (most, u32::MAX)]
@@ -184,7 +184,7 @@ fn sizes_that_cannot_be_are_refused(on_device: OnDevice, device: Device) -> Resu
 
 #[rstest]
 #[clmatrix_harness::test(requires(pipes))]
-fn flags_that_are_not_for_pipes_are_refused(
+fn invalid_flags_are_refused(
     on_device: OnDevice,
     #[values(
         MemFlags::READ_ONLY,
@@ -201,7 +201,7 @@ fn flags_that_are_not_for_pipes_are_refused(
 
 #[rstest]
 #[clmatrix_harness::test(requires(pipes))]
-fn pipes_and_buffers_are_not_taken_for_each_other(
+fn pipes_and_buffers_are_not_interchangeable(
     on_device: OnDevice,
     ctx_factory: CtxFactory,
 ) -> Result<()> {
@@ -230,7 +230,7 @@ fn pipes_and_buffers_are_not_taken_for_each_other(
 /// With pipes, this makes one; elsewhere the error says that there are none.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_device_without_pipes_says_so(on_device: OnDevice, device: Device) -> Result<()> {
+fn a_device_without_pipes_is_unsupported(on_device: OnDevice, device: Device) -> Result<()> {
     let result = pipe_of(&on_device, 4);
     let has_pipes = RawDevice::new(device.id()).pipe_max_packet_size().is_ok_and(|most| most > 0);
     match result {

@@ -66,7 +66,7 @@ type Expected = &'static [(f32, f32)];
 #[case::mirrored(true, MirroredRepeat, Nearest, &[(-0.375, 20.0), (1.125, 40.0), (1.375, 30.0)])]
 #[case::mirrored_linear(true, MirroredRepeat, Linear, &[(0.0, 10.0), (0.25, 15.0), (1.25, 35.0)])]
 #[clmatrix_harness::test(requires(images))]
-fn kernels_read_with_it(
+fn kernels_read_with_a_sampler(
     on_device: OnDevice,
     #[case] normalized: bool,
     #[case] addressing: AddressingMode,
@@ -84,7 +84,7 @@ fn kernels_read_with_it(
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn it_tells_what_it_is(
+fn queries_return_the_properties_of_a_sampler(
     on_device: OnDevice,
     #[values(true, false)] normalized: bool,
     #[values(Inside, ClampToEdge, Clamp, Repeat, MirroredRepeat)] addressing: AddressingMode,
@@ -105,7 +105,7 @@ fn it_tells_what_it_is(
 
 #[rstest]
 #[clmatrix_harness::test(requires(images, opencl = "2.0"))]
-fn it_is_made_by_properties(on_device: OnDevice) -> Result<()> {
+fn a_sampler_is_created_with_properties(on_device: OnDevice) -> Result<()> {
     let all = [
         SamplerProperty::NormalizedCoords(true),
         SamplerProperty::AddressingMode(Repeat),
@@ -128,7 +128,7 @@ fn it_is_made_by_properties(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images, opencl = "3.0"))]
-fn its_properties_are_those_that_were_given(on_device: OnDevice) -> Result<()> {
+fn queries_return_the_given_properties(on_device: OnDevice) -> Result<()> {
     let linear = [SamplerProperty::FilterMode(Linear), SamplerProperty::NormalizedCoords(false)];
     let sampler = Sampler::with_properties(&on_device.context, &linear)?;
     assert_eq!(sampler.properties()?, [0x1154, 0x1141, 0x1152, 0, 0]);
@@ -137,7 +137,7 @@ fn its_properties_are_those_that_were_given(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images, opencl = "2.0"))]
-fn properties_that_cannot_be_are_refused(on_device: OnDevice, device: Device) -> Result<()> {
+fn invalid_properties_are_refused(on_device: OnDevice, device: Device) -> Result<()> {
     let twice = [SamplerProperty::FilterMode(Linear), SamplerProperty::FilterMode(Nearest)];
     let result = Sampler::with_properties(&on_device.context, &twice);
     assert_eq!(refusal(result), "CL_INVALID_VALUE");
@@ -156,7 +156,7 @@ fn properties_that_cannot_be_are_refused(on_device: OnDevice, device: Device) ->
 /// The answer of a driver without mip levels.
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn mip_levels_are_told_where_there_are_some(on_device: OnDevice, device: Device) -> Result<()> {
+fn mip_properties_are_returned_where_supported(on_device: OnDevice, device: Device) -> Result<()> {
     let sampler = Sampler::new(&on_device.context, true, Clamp, Nearest)?;
     let has_mip_levels = device.extensions()?.contains("cl_khr_mipmap_image");
     let answers = [
@@ -176,7 +176,7 @@ fn mip_levels_are_told_where_there_are_some(on_device: OnDevice, device: Device)
 /// Images or none, OpenCL 2.0 or not: it is made, or the error says what is missing.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_device_that_cannot_says_so(on_device: OnDevice, device: Device) -> Result<()> {
+fn a_device_without_samplers_is_unsupported(on_device: OnDevice, device: Device) -> Result<()> {
     let is_1 = device.version()?.starts_with("OpenCL 1.");
     let images = device.image_support()?;
     let context = &on_device.context;
@@ -224,7 +224,10 @@ fn handles_are_counted_and_compared(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn it_is_not_taken_for_anything_else(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
+fn samplers_and_other_objects_are_not_interchangeable(
+    on_device: OnDevice,
+    ctx_factory: CtxFactory,
+) -> Result<()> {
     let sampler = Sampler::new(&on_device.context, true, Clamp, Nearest)?;
     let elsewhere = ctx_factory()?;
     let stranger = Sampler::new(&elsewhere, true, Clamp, Nearest)?;

@@ -45,7 +45,9 @@ impl Seen {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn by_index_from_either_end(seen: Seen) -> std::result::Result<(), SelectionError> {
+fn devices_are_selected_by_index_from_either_end(
+    seen: Seen,
+) -> std::result::Result<(), SelectionError> {
     let (p, d) = seen.position();
     assert_eq!(seen.resolve(&format!("{p}:{d}"))?, [(p, d)]);
     let from_the_end = seen.platform().devices.len() as i64 - d as i64;
@@ -56,7 +58,7 @@ fn by_index_from_either_end(seen: Seen) -> std::result::Result<(), SelectionErro
 
 #[rstest]
 #[clmatrix_harness::test]
-fn by_name_in_any_case(seen: Seen) -> std::result::Result<(), SelectionError> {
+fn devices_are_selected_by_name_in_any_case(seen: Seen) -> std::result::Result<(), SelectionError> {
     // The characters that mean something in the grammar are left out of the names.
     let plain = |name: &str| {
         let part = name.split([':', ';', ',', '=', '*', '?', '[', ']']).next().unwrap_or_default();
@@ -74,7 +76,7 @@ fn by_name_in_any_case(seen: Seen) -> std::result::Result<(), SelectionError> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn an_empty_name_is_the_first(seen: Seen) -> std::result::Result<(), SelectionError> {
+fn an_empty_name_selects_the_first_device(seen: Seen) -> std::result::Result<(), SelectionError> {
     let first = seen.resolve("0:0")?;
     assert_eq!(seen.resolve("0:")?, first);
     assert_eq!(seen.resolve(":")?, first);
@@ -83,7 +85,7 @@ fn an_empty_name_is_the_first(seen: Seen) -> std::result::Result<(), SelectionEr
 
 #[rstest]
 #[clmatrix_harness::test]
-fn by_type_with_a_pattern(seen: Seen) -> std::result::Result<(), SelectionError> {
+fn devices_are_selected_by_type_and_pattern(seen: Seen) -> std::result::Result<(), SelectionError> {
     let device = &seen.platform().devices[seen.device];
     for name in device.device_type.names() {
         let found = seen.resolve(&format!("*:*{}*", name.to_lowercase()))?;
@@ -94,7 +96,7 @@ fn by_type_with_a_pattern(seen: Seen) -> std::result::Result<(), SelectionError>
 
 #[rstest]
 #[clmatrix_harness::test]
-fn what_is_not_there_is_named_beside_what_is(seen: Seen) {
+fn an_error_lists_the_available_devices(seen: Seen) {
     for text in ["no such platform", "0:no such device", "999", "0:999", "no*such*thing"] {
         let error = seen.resolve(text).unwrap_err().to_string();
         let piece = text.rsplit(':').next().unwrap();
@@ -105,7 +107,7 @@ fn what_is_not_there_is_named_beside_what_is(seen: Seen) {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn the_answers_of_pyopencl_ctx_choose_it(seen: Seen) -> std::result::Result<(), SelectionError> {
+fn pyopencl_ctx_selects_the_device(seen: Seen) -> std::result::Result<(), SelectionError> {
     let (p, d) = seen.position();
     let (platform, device) = (p.to_string(), d.to_string());
     assert_eq!(choose_devices(&seen.all, &[&platform, &device])?, (p, vec![d]));
@@ -115,7 +117,7 @@ fn the_answers_of_pyopencl_ctx_choose_it(seen: Seen) -> std::result::Result<(), 
 
 #[rstest]
 #[clmatrix_harness::test]
-fn some_context_is_one_on_the_device_under_test(device: Device) -> Result<()> {
+fn create_some_context_uses_the_device_under_test(device: Device) -> Result<()> {
     let context = clmatrix::create_some_context()?;
     assert_eq!(context.devices(), [device.id()]);
     Ok(())
@@ -123,7 +125,7 @@ fn some_context_is_one_on_the_device_under_test(device: Device) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn its_version_is_the_one_that_it_states(seen: Seen, device: Device) -> Result<()> {
+fn the_version_is_that_of_the_driver(seen: Seen, device: Device) -> Result<()> {
     let info = &seen.platform().devices[seen.device];
     assert_eq!(info.version, device.version()?.trim_end());
     assert_eq!(Version::parse(&info.version), Some(info.opencl));
@@ -134,7 +136,7 @@ fn its_version_is_the_one_that_it_states(seen: Seen, device: Device) -> Result<(
 /// A device that has doubles computes with them; `requires(fp64)` keeps this from the others.
 #[rstest]
 #[clmatrix_harness::test(requires(fp64))]
-fn fp64_means_that_doubles_work(on_device: OnDevice, seen: Seen) -> Result<()> {
+fn kernels_use_doubles_where_fp64_is_supported(on_device: OnDevice, seen: Seen) -> Result<()> {
     assert!(seen.platform().devices[seen.device].fp64);
     let source = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable
         kernel void k(global double *x) { x[get_global_id(0)] /= 3; }";

@@ -11,8 +11,8 @@ use clmatrix_harness::log::store;
 use clmatrix_harness::verdict::Verdict;
 
 /// Two tests that `config/expectations/pocl.toml` expects to fail on every version of PoCL.
-const ADJACENT: &str = "copy::rect::rectangles_of_one_buffer_may_be_next_to_each_other";
-const REGION: &str = "image::of_buffer::shows_a_region_of_a_buffer";
+const ADJACENT: &str = "copy::rect::adjacent_rectangles_of_one_buffer_are_copied";
+const REGION: &str = "image::of_buffer::an_image_of_a_sub_buffer_has_its_bytes";
 
 /// A folder below which there is no configuration but these files.
 fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {

@@ -23,5 +23,8 @@ fn the_binary_lists_what_the_test_target_lists() {
         .map(|line| line.rsplit_once('@').expect("an id").0.to_owned())
         .collect();
     assert_eq!(binary, target);
-    assert!(binary.contains("buffer::create::has_the_size_asked_for::size_1_1"), "cases are there");
+    assert!(
+        binary.contains("buffer::create::a_buffer_has_the_requested_size::size_1_1"),
+        "cases are there"
+    );
 }

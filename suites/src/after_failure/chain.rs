@@ -31,7 +31,7 @@ fn chain(on: &OnDevice, length: usize, gate: &UserEvent) -> Result<Event> {
 /// It must not show memory to which a kernel still writes.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_map_fails_or_comes_after_the_kernel(
+fn a_map_fails_or_waits_for_the_kernel(
     on_device: OnDevice,
     #[values(On::Same, On::Another)] queue: On,
     #[values(1, 2, 3)] length: usize,
@@ -55,7 +55,10 @@ fn a_map_fails_or_comes_after_the_kernel(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_read_fails(on_device: OnDevice, #[values(1, 2, 3)] length: usize) -> Result<()> {
+fn a_read_after_a_failed_command_fails(
+    on_device: OnDevice,
+    #[values(1, 2, 3)] length: usize,
+) -> Result<()> {
     let on = &on_device;
     let buffer = buffer_of(on, &[OLD; 4])?;
     let closed = gate(&on.context);
@@ -114,7 +117,7 @@ fn threads_agree_on_the_end_of_a_command(on_device: OnDevice) -> Result<()> {
 /// Drops the guards of two maps, the second of which comes after the first, before the first fails.
 #[rstest]
 #[clmatrix_harness::test]
-fn bytes_of_maps_that_failed_are_open(on_device: OnDevice) -> Result<()> {
+fn bytes_of_a_failed_map_can_be_mapped_again(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
     let buffer = buffer_of(on, &[OLD; 4])?;
     let closed = gate(&on.context);
@@ -137,7 +140,7 @@ fn bytes_of_maps_that_failed_are_open(on_device: OnDevice) -> Result<()> {
 /// The caller keeps no event of the commands behind the one that fails.
 #[rstest]
 #[clmatrix_harness::test]
-fn commands_behind_a_failed_one_need_no_event(on_device: OnDevice) -> Result<()> {
+fn events_of_commands_after_a_failed_one_may_be_released(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
     let (buffer, other) = (buffer_of(on, &[OLD; 4])?, buffer_of(on, &[OLD; 4])?);
     for _ in 0..20 {

@@ -51,7 +51,7 @@ pub(super) fn allocate(on: &OnDevice) -> Result<SvmAllocation> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn whatever_way_it_goes(
+fn svm_is_freed_after_its_commands(
     on_device: OnDevice,
     #[values(By::Work, By::Gate)] by: By,
     #[values(
@@ -97,7 +97,7 @@ pub(super) fn is_freed_afterwards(
 /// The free waits for the slow kernel and for a command on the memory that fails.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn a_command_on_the_memory_fails_later(
+fn svm_with_a_command_that_fails_later_is_freed_after_the_others(
     on_device: OnDevice,
     #[values(By::Work, By::Gate)] by: By,
     #[values(Way::DropBound, Way::DropBoundElsewhere, Way::Release, Way::ReleaseElsewhere)]

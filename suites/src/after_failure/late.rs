@@ -29,7 +29,7 @@ enum Behind {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_map_comes_after_the_kernel(
+fn a_map_waits_for_the_kernel(
     on_device: OnDevice,
     #[values(By::Work, By::Gate)] by: By,
     #[values(Behind::One, Behind::Opened, Behind::FailsFirst, Behind::FailsLast)] behind: Behind,
@@ -72,7 +72,7 @@ fn a_map_comes_after_the_kernel(
 /// It may fail with the other, but it must not show what the kernel has not written yet.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_map_that_is_already_enqueued(
+fn an_enqueued_map_waits_for_the_kernel(
     on_device: OnDevice,
     #[values(By::Work, By::Gate)] by: By,
     #[values(On::Same, On::Another)] queue: On,
@@ -107,7 +107,9 @@ fn a_map_that_is_already_enqueued(
 /// and nobody has its event any more.
 #[rstest]
 #[clmatrix_harness::test]
-fn what_a_failed_command_waited_for_ends_later(on_device: OnDevice) -> Result<()> {
+fn an_event_in_the_wait_list_of_a_failed_command_completes_later(
+    on_device: OnDevice,
+) -> Result<()> {
     let on = &on_device;
     let buffer = Buffer::new(&on.context, MemFlags::READ_WRITE, 16)?;
     for _ in 0..50 {
@@ -128,7 +130,9 @@ fn what_a_failed_command_waited_for_ends_later(on_device: OnDevice) -> Result<()
 /// library the occasion to let go of the failed command.
 #[rstest]
 #[clmatrix_harness::test]
-fn what_a_failed_command_waited_for_ends_much_later(on_device: OnDevice) -> Result<()> {
+fn an_event_in_the_wait_list_of_a_failed_command_completes_much_later(
+    on_device: OnDevice,
+) -> Result<()> {
     let on = &on_device;
     let buffer = Buffer::new(&on.context, MemFlags::READ_WRITE, 16)?;
     let queue = on.another_queue();
@@ -152,7 +156,7 @@ fn what_a_failed_command_waited_for_ends_much_later(on_device: OnDevice) -> Resu
 /// The program has dropped the queue, the memory and the event when the command fails.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_command_fails_whose_queue_has_been_dropped(on_device: OnDevice) -> Result<()> {
+fn a_command_fails_after_its_queue_was_released(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
     let closed = gate(&on.context);
     let mut used = Vec::new();
@@ -178,7 +182,9 @@ fn a_command_fails_whose_queue_has_been_dropped(on_device: OnDevice) -> Result<(
 /// As above, dropped between the failure and the end of another event of the wait list.
 #[rstest]
 #[clmatrix_harness::test]
-fn what_a_failed_command_waited_for_ends_after_its_queue(on_device: OnDevice) -> Result<()> {
+fn an_event_in_the_wait_list_of_a_failed_command_outlives_the_queue(
+    on_device: OnDevice,
+) -> Result<()> {
     let on = &on_device;
     let opened = gate(&on.context);
     for _ in 0..20 {

@@ -75,7 +75,7 @@ pub(super) fn check(map: Result<impl DerefMut<Target = [u32]>>, written: u32) ->
 
 #[rstest]
 #[clmatrix_harness::test]
-fn of_a_buffer(
+fn a_buffer_map_waits_for_earlier_commands(
     on_device: OnDevice,
     #[values(By::Work, By::Gate)] by: By,
     #[values(On::Same, On::Another)] queue: On,
@@ -92,7 +92,7 @@ fn of_a_buffer(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn of_shared_virtual_memory(
+fn an_svm_map_waits_for_earlier_commands(
     on_device: OnDevice,
     #[values(By::Work, By::Gate)] by: By,
     #[values(On::Same, On::Another)] queue: On,
@@ -109,7 +109,10 @@ fn of_shared_virtual_memory(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
-fn the_host_without_a_map(on_device: OnDevice, #[values(By::Work, By::Gate)] by: By) -> Result<()> {
+fn a_host_access_waits_for_earlier_commands(
+    on_device: OnDevice,
+    #[values(By::Work, By::Gate)] by: By,
+) -> Result<()> {
     let svm = svm_of(&on_device, FINE)?;
     let failed = behind_a_slow_kernel(&on_device, by, &svm, |queue| fails(&on_device, queue))?;
     let left = failed.meanwhile(|| check(svm.access::<u32, _>(MapReadWrite, ..), failed.value));
@@ -121,7 +124,7 @@ fn the_host_without_a_map(on_device: OnDevice, #[values(By::Work, By::Gate)] by:
 /// More than are kept in mind.
 #[rstest]
 #[clmatrix_harness::test]
-fn after_many_other_queues(
+fn a_map_waits_for_commands_of_many_queues(
     on_device: OnDevice,
     #[values(By::Work, By::Gate)] by: By,
     #[values(On::Same, On::Another)] queue: On,
@@ -143,7 +146,7 @@ fn after_many_other_queues(
 /// A part is unmapped behind what failed, while the kernel writes to the other part.
 #[rstest]
 #[clmatrix_harness::test]
-fn after_an_unmap(
+fn a_map_waits_for_commands_before_an_unmap(
     on_device: OnDevice,
     #[values(By::Work, By::Gate)] by: By,
     #[values(On::Same, On::Another)] queue: On,
@@ -168,7 +171,7 @@ fn after_an_unmap(
 /// An unmap fails, on another queue than that of the map.
 #[rstest]
 #[clmatrix_harness::test(fresh_context)]
-fn after_an_unmap_that_failed(
+fn a_map_waits_for_commands_before_a_failed_unmap(
     on_device: OnDevice,
     #[values(By::Work, By::Gate)] by: By,
     #[values(On::Same, On::Another)] queue: On,
@@ -200,7 +203,7 @@ fn after_an_unmap_that_failed(
 /// The command that fails is a marker that the library has not enqueued.
 #[rstest]
 #[clmatrix_harness::test]
-fn after_a_marker_of_the_caller(
+fn a_map_waits_for_commands_before_a_marker(
     on_device: OnDevice,
     #[values(By::Work, By::Gate)] by: By,
     #[values(On::Same, On::Another)] queue: On,

@@ -9,7 +9,7 @@ mod frees;
 mod late;
 mod maps;
 mod race;
-mod unseen;
+mod recorded_use;
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};

@@ -62,7 +62,7 @@ fn shows(map: Result<BufferMap<u32, MapReadWrite>>, value: u32, round: u32) -> u
 /// Whichever of them comes first on their queue.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_map_comes_after_what_was_enqueued_meanwhile(on_device: OnDevice) -> Result<()> {
+fn a_map_waits_for_commands_of_another_thread(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
     let elsewhere = Buffer::new(&on.context, MemFlags::READ_WRITE, 16)?;
     let mut shown = 0;
@@ -91,7 +91,7 @@ fn a_map_comes_after_what_was_enqueued_meanwhile(on_device: OnDevice) -> Result<
 /// A kernel that waits for nothing, and may come right before the command that fails.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_map_comes_after_a_kernel_that_was_enqueued_meanwhile(on_device: OnDevice) -> Result<()> {
+fn a_map_waits_for_a_kernel_of_another_thread(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
     let elsewhere = Buffer::new(&on.context, MemFlags::READ_WRITE, 16)?;
     let mut slow = Slow::new(on)?;
@@ -124,7 +124,9 @@ fn a_map_comes_after_a_kernel_that_was_enqueued_meanwhile(on_device: OnDevice) -
 /// than are kept in mind.
 #[rstest]
 #[clmatrix_harness::test(fresh_context)]
-fn a_map_comes_after_what_was_before_an_unmap_that_failed(on_device: OnDevice) -> Result<()> {
+fn a_map_waits_for_commands_of_another_thread_before_a_failed_unmap(
+    on_device: OnDevice,
+) -> Result<()> {
     let on = &on_device;
     let others: Vec<_> = (0..12).map(|_| on.another_queue()).collect();
     let mut shown = 0;
@@ -159,7 +161,7 @@ fn a_map_comes_after_what_was_before_an_unmap_that_failed(on_device: OnDevice) -
 /// An event fails while another thread enqueues commands that depend on it: each of them ends.
 #[rstest]
 #[clmatrix_harness::test]
-fn an_event_fails_while_its_commands_are_enqueued(
+fn an_event_fails_while_commands_that_wait_for_it_are_enqueued(
     on_device: OnDevice,
     #[values(0, 1, 2)] between: usize,
 ) -> Result<()> {
@@ -193,7 +195,7 @@ fn an_event_fails_while_its_commands_are_enqueued(
 /// As above, of commands without a wait list behind one that fails.
 #[rstest]
 #[clmatrix_harness::test]
-fn an_event_fails_while_commands_behind_are_enqueued(on_device: OnDevice) -> Result<()> {
+fn an_event_fails_while_later_commands_are_enqueued(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
     let (buffer, elsewhere) = (buffer_of(on, &[OLD; 4])?, buffer_of(on, &[OLD; 4])?);
     for round in 0..ROUNDS {
@@ -219,7 +221,7 @@ fn an_event_fails_while_commands_behind_are_enqueued(on_device: OnDevice) -> Res
 /// The call does not wait for what the failure waits for.
 #[rstest]
 #[clmatrix_harness::test]
-fn an_event_fails_while_a_call_behind_it_blocks(on_device: OnDevice) -> Result<()> {
+fn an_event_fails_while_a_blocking_call_waits_for_it(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
     let (buffer, elsewhere) = (buffer_of(on, &[OLD; 4])?, buffer_of(on, &[OLD; 4])?);
     let failed = gate(&on.context);

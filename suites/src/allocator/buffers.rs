@@ -16,7 +16,7 @@ const WRITE: &str = "kernel void k(global uint *x) { x[get_global_id(0)] = get_g
 
 #[rstest]
 #[clmatrix_harness::test]
-fn kernels_and_the_host_read_and_write_them(
+fn host_and_kernels_read_and_write_allocated_buffers(
     on_device: OnDevice,
     #[values(Deferred, Immediate)] kind: Kind,
 ) -> Result<()> {
@@ -36,7 +36,7 @@ fn kernels_and_the_host_read_and_write_them(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn they_have_the_size_asked_for_and_one_reference(
+fn a_buffer_has_the_requested_size_and_one_reference(
     on_device: OnDevice,
     #[values(Deferred, Immediate)] kind: Kind,
     #[values(1, 3, 4, 1000, 1 << 20)] size: usize,
@@ -64,7 +64,7 @@ fn they_have_the_size_asked_for_and_one_reference(
     MemFlags::WRITE_ONLY | MemFlags::HOST_NO_ACCESS
 )]
 #[clmatrix_harness::test]
-fn they_have_the_flags_asked_for(
+fn a_buffer_has_the_flags_of_its_allocator(
     on_device: OnDevice,
     #[case] flags: MemFlags,
     #[case] found: MemFlags,
@@ -82,7 +82,7 @@ fn they_have_the_flags_asked_for(
 /// There is no host memory for it.
 #[rstest]
 #[clmatrix_harness::test]
-fn flags_that_ask_for_host_data_are_refused(
+fn flags_for_host_memory_are_refused(
     on_device: OnDevice,
     #[values(Deferred, Immediate)] kind: Kind,
     #[values(

@@ -24,7 +24,7 @@ fn pages() -> usize {
 /// The device's memory is this process's.
 #[rstest]
 #[clmatrix_harness::test]
-fn memory_is_there_when_it_returns(on_device: OnDevice, device: Device) -> Result<()> {
+fn memory_is_allocated_when_the_call_returns(on_device: OnDevice, device: Device) -> Result<()> {
     if device.dev_type()? != CL_DEVICE_TYPE_CPU {
         skip!("the device has memory of its own");
     }
@@ -47,7 +47,7 @@ fn memory_is_there_when_it_returns(on_device: OnDevice, device: Device) -> Resul
 /// The queue may wait for an event that the caller completes after the allocation.
 #[rstest]
 #[clmatrix_harness::test]
-fn it_does_not_wait_for_the_queue(on_device: OnDevice) -> Result<()> {
+fn an_allocation_does_not_wait_for_the_queue(on_device: OnDevice) -> Result<()> {
     let OnDevice { context, queue } = &on_device;
     let allocator = ImmediateAllocator::new(queue, MemFlags::READ_WRITE)?;
     let first = allocate(&allocator, 256)?;
@@ -66,7 +66,7 @@ fn it_does_not_wait_for_the_queue(on_device: OnDevice) -> Result<()> {
 /// Nothing that was begun for the allocation takes its content away later.
 #[rstest]
 #[clmatrix_harness::test]
-fn what_another_queue_writes_at_once_stays(on_device: OnDevice) -> Result<()> {
+fn writes_of_another_queue_are_not_overwritten(on_device: OnDevice) -> Result<()> {
     let OnDevice { context, queue } = &on_device;
     let another = on_device.another_queue();
     let allocator = ImmediateAllocator::new(queue, MemFlags::READ_WRITE)?;
@@ -85,7 +85,7 @@ fn what_another_queue_writes_at_once_stays(on_device: OnDevice) -> Result<()> {
 /// Such a queue says where to allocate, but promises no order.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_queue_that_may_reorder_is_not_the_allocators(
+fn an_out_of_order_queue_does_not_become_the_queue_of_the_allocator(
     on_device: OnDevice,
     device: Device,
 ) -> Result<()> {

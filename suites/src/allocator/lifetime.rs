@@ -13,7 +13,7 @@ use crate::support::on_device::{OnDevice, on_device, soon};
 /// The allocator's queue and context are given up first.
 #[rstest]
 #[clmatrix_harness::test]
-fn buffers_outlive_all_that_made_them(
+fn buffers_outlive_allocator_queue_and_context(
     on_device: OnDevice,
     #[values(Deferred, Immediate)] kind: Kind,
 ) -> Result<()> {
@@ -39,7 +39,7 @@ fn buffers_outlive_all_that_made_them(
 /// It is freed on the queue that it is bound to, which nobody else has any more.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn svm_outlives_all_that_made_it(on_device: OnDevice) -> Result<()> {
+fn svm_outlives_allocator_queue_and_context(on_device: OnDevice) -> Result<()> {
     let mut double = on_device.launcher(DOUBLE, "")?;
     let another = on_device.another_queue();
     let OnDevice { context, queue } = on_device;
@@ -58,7 +58,7 @@ fn svm_outlives_all_that_made_it(on_device: OnDevice) -> Result<()> {
 /// An allocator keeps what it allocates for: the caller may give that up.
 #[rstest]
 #[clmatrix_harness::test]
-fn allocators_outlive_the_queue_and_the_context(
+fn allocators_outlive_queue_and_context_handles(
     on_device: OnDevice,
     #[values(Deferred, Immediate)] kind: Kind,
 ) -> Result<()> {
@@ -103,7 +103,7 @@ fn check_counts<M>(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn the_queue_and_the_context_are_let_go_of(
+fn a_dropped_allocator_releases_queue_and_context(
     on_device: OnDevice,
     #[values(Deferred, Immediate)] kind: Kind,
 ) -> Result<()> {
@@ -112,6 +112,6 @@ fn the_queue_and_the_context_are_let_go_of(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn svm_lets_go_of_the_queue_and_the_context(on_device: OnDevice) -> Result<()> {
+fn freed_svm_releases_queue_and_context(on_device: OnDevice) -> Result<()> {
     check_counts(&on_device, |context, queue| Ok(Box::new(svm_allocator(context, Some(queue))?)))
 }

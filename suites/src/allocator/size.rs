@@ -28,7 +28,7 @@ fn check<M>(allocator: &dyn Allocator<Memory = M>, device: Device) -> Result<()>
 
 #[rstest]
 #[clmatrix_harness::test]
-fn no_bytes_are_nothing_and_too_many_are_refused(
+fn zero_bytes_are_no_buffer_and_too_many_are_refused(
     on_device: OnDevice,
     device: Device,
     #[values(Deferred, Immediate)] kind: Kind,
@@ -39,6 +39,9 @@ fn no_bytes_are_nothing_and_too_many_are_refused(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn so_it_is_with_svm(on_device: OnDevice, device: Device) -> Result<()> {
+fn zero_bytes_are_no_svm_and_too_many_are_refused(
+    on_device: OnDevice,
+    device: Device,
+) -> Result<()> {
     check(&svm_allocator(&on_device.context, None)?, device)
 }

@@ -12,7 +12,7 @@ use crate::support::on_device::{OnDevice, on_device};
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn kernels_and_the_host_read_and_write_it(
+fn host_and_kernels_read_and_write_allocated_svm(
     on_device: OnDevice,
     #[values(false, true)] bound: bool,
 ) -> Result<()> {
@@ -30,7 +30,7 @@ fn kernels_and_the_host_read_and_write_it(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn it_is_aligned_and_has_the_flags_asked_for(
+fn svm_has_the_requested_alignment_and_flags(
     on_device: OnDevice,
     #[values(0, 64, 128)] alignment: usize,
     #[values(SvmFlags::READ_WRITE, SvmFlags::READ_ONLY)] flags: SvmFlags,
@@ -50,7 +50,7 @@ fn it_is_aligned_and_has_the_flags_asked_for(
 /// There it is freed.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn it_is_bound_to_the_queue(on_device: OnDevice) -> Result<()> {
+fn svm_is_bound_to_the_queue_of_the_allocator(on_device: OnDevice) -> Result<()> {
     let OnDevice { context, queue } = &on_device;
     let allocator = svm_allocator(context, Some(queue))?;
     assert_eq!(allocator.queue().map(|queue| queue.as_raw()), Some(queue.as_raw()));
@@ -67,7 +67,7 @@ fn it_is_bound_to_the_queue(on_device: OnDevice) -> Result<()> {
 /// PyOpenCL says so, too, and takes it all the same.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn a_queue_that_may_reorder_is_refused(on_device: OnDevice, device: Device) -> Result<()> {
+fn an_out_of_order_queue_is_refused(on_device: OnDevice, device: Device) -> Result<()> {
     let queue = on_device.out_of_order_queue(device)?;
     let allocator = svm_allocator(&on_device.context, Some(&queue));
     assert_eq!(refusal(allocator), "CL_INVALID_COMMAND_QUEUE");
@@ -76,7 +76,10 @@ fn a_queue_that_may_reorder_is_refused(on_device: OnDevice, device: Device) -> R
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn what_opencl_forbids_is_refused(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
+fn invalid_flags_and_alignments_are_refused(
+    on_device: OnDevice,
+    ctx_factory: CtxFactory,
+) -> Result<()> {
     let context = &on_device.context;
     let other: Context = ctx_factory()?;
     let foreign = CommandQueue::new(&other)?;
@@ -96,7 +99,7 @@ fn what_opencl_forbids_is_refused(on_device: OnDevice, ctx_factory: CtxFactory) 
 /// When the allocator is made, not when it is first used.
 #[rstest]
 #[clmatrix_harness::test]
-fn devices_without_it_say_so(on_device: OnDevice, device: Device) -> Result<()> {
+fn a_device_without_svm_is_unsupported(on_device: OnDevice, device: Device) -> Result<()> {
     if device.svm_mem_capability() != 0 {
         skip!("the device has such memory");
     }

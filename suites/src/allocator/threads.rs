@@ -29,7 +29,7 @@ fn on_threads<T: Send>(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn each_gets_buffers_of_its_own(
+fn threads_get_different_buffers(
     on_device: OnDevice,
     #[values(Deferred, Immediate)] kind: Kind,
 ) -> Result<()> {
@@ -54,7 +54,7 @@ fn each_gets_buffers_of_its_own(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn each_gets_svm_of_its_own(on_device: OnDevice) -> Result<()> {
+fn threads_get_different_svm(on_device: OnDevice) -> Result<()> {
     let allocator = svm_allocator(&on_device.context, Some(&on_device.queue))?;
     let threads = on_threads(&on_device, |queue, number| {
         (0..16)

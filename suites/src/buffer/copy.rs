@@ -12,7 +12,7 @@ use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
 /// A kernel has written the source, and a kernel reads the destination.
 #[rstest]
 #[clmatrix_harness::test]
-fn takes_the_bytes_from_and_to_their_offsets(on_device: OnDevice) -> Result<()> {
+fn a_copy_uses_both_offsets(on_device: OnDevice) -> Result<()> {
     let inverter = Inverter::new(&on_device)?;
     for size in [1, 13, 64] {
         let (from, to) = (source(100), before(80));
@@ -26,7 +26,7 @@ fn takes_the_bytes_from_and_to_their_offsets(on_device: OnDevice) -> Result<()> 
 
 #[rstest]
 #[clmatrix_harness::test]
-fn moves_all_bytes_of_any_size(on_device: OnDevice) -> Result<()> {
+fn a_copy_moves_all_bytes_of_any_size(on_device: OnDevice) -> Result<()> {
     for size in SIZES {
         let (from, to) = (source(size + 40), before(size + 20));
         let (src, dst) = (buffer_with(&on_device, &from)?, buffer_with(&on_device, &to)?);
@@ -39,7 +39,7 @@ fn moves_all_bytes_of_any_size(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn follows_the_kernel_before_it_and_precedes_the_one_after(on_device: OnDevice) -> Result<()> {
+fn a_copy_runs_between_the_kernels_around_it(on_device: OnDevice) -> Result<()> {
     let n = 10_000;
     let first = buffer_of(&on_device, &counting(n))?;
     let second = Buffer::new(&on_device.context, MemFlags::READ_WRITE, first.size())?;
@@ -52,7 +52,7 @@ fn follows_the_kernel_before_it_and_precedes_the_one_after(on_device: OnDevice) 
 
 #[rstest]
 #[clmatrix_harness::test]
-fn within_one_buffer_parts_must_not_overlap(on_device: OnDevice) -> Result<()> {
+fn overlapping_ranges_of_one_buffer_are_refused(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(8))?;
     let copy = |from, to| enqueue_copy_buffer(&on_device.queue, &buffer, from, &buffer, to, 8, []);
     for (from, to) in [(0, 4), (4, 0), (0, 0), (1, 8)] {
@@ -65,7 +65,7 @@ fn within_one_buffer_parts_must_not_overlap(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn refuses_bytes_past_the_end_of_either(on_device: OnDevice) -> Result<()> {
+fn bytes_past_the_end_of_either_buffer_are_refused(on_device: OnDevice) -> Result<()> {
     let (small, large) = (buffer_of(&on_device, &[7; 2])?, buffer_of(&on_device, &[7; 4])?);
     for (from, from_offset, to, to_offset, size) in [
         (&small, 0, &large, 0, 9),

@@ -15,7 +15,7 @@ use crate::support::pattern::{SIZES, assert_same, source};
 
 #[rstest]
 #[clmatrix_harness::test]
-fn has_the_size_asked_for(
+fn a_buffer_has_the_requested_size(
     on_device: OnDevice,
     #[values(1, 3, 4096, 1 << 20)] size: usize,
 ) -> Result<()> {
@@ -35,7 +35,7 @@ fn has_the_size_asked_for(
 #[case::host_writes(MemFlags::READ_ONLY.union(MemFlags::HOST_WRITE_ONLY))]
 #[case::no_host(MemFlags::READ_WRITE.union(MemFlags::HOST_NO_ACCESS))]
 #[clmatrix_harness::test]
-fn has_the_flags_asked_for(on_device: OnDevice, #[case] flags: MemFlags) -> Result<()> {
+fn a_buffer_has_the_requested_flags(on_device: OnDevice, #[case] flags: MemFlags) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, flags, 64)?;
     assert_eq!(buffer.flags(), flags);
     let driver_says: u64 = get_mem_object_info(buffer.as_raw(), CL_MEM_FLAGS).unwrap().into();
@@ -47,23 +47,20 @@ fn has_the_flags_asked_for(on_device: OnDevice, #[case] flags: MemFlags) -> Resu
 #[case::two_kernel_accesses(MemFlags::READ_ONLY.union(MemFlags::WRITE_ONLY))]
 #[case::two_host_accesses(MemFlags::HOST_READ_ONLY.union(MemFlags::HOST_NO_ACCESS))]
 #[clmatrix_harness::test]
-fn refuses_flags_that_exclude_each_other(on_device: OnDevice, #[case] flags: MemFlags) {
+fn conflicting_flags_are_refused(on_device: OnDevice, #[case] flags: MemFlags) {
     assert_eq!(refusal(Buffer::new(&on_device.context, flags, 64)), "CL_INVALID_VALUE");
 }
 
 #[rstest]
 #[clmatrix_harness::test]
-fn refuses_zero_bytes(on_device: OnDevice) {
+fn zero_bytes_are_refused(on_device: OnDevice) {
     let result = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 0);
     assert_eq!(refusal(result), "CL_INVALID_BUFFER_SIZE");
 }
 
 #[rstest]
 #[clmatrix_harness::test]
-fn refuses_more_than_the_device_allocates_at_once(
-    on_device: OnDevice,
-    device: Device,
-) -> Result<()> {
+fn more_than_the_maximum_allocation_is_refused(on_device: OnDevice, device: Device) -> Result<()> {
     let largest = usize::try_from(device.max_mem_alloc_size()?).unwrap();
     for size in [largest + 1, usize::MAX] {
         let result = Buffer::new(&on_device.context, MemFlags::READ_WRITE, size);
@@ -75,7 +72,10 @@ fn refuses_more_than_the_device_allocates_at_once(
 /// A kernel reads the data.
 #[rstest]
 #[clmatrix_harness::test]
-fn begins_with_the_host_data(on_device: OnDevice, #[values(1, 3, 1000)] size: usize) -> Result<()> {
+fn a_buffer_is_initialized_with_host_data(
+    on_device: OnDevice,
+    #[values(1, 3, 1000)] size: usize,
+) -> Result<()> {
     let data = source(size);
     let buffer = buffer_with(&on_device, &data)?;
     assert_same(&Inverter::new(&on_device)?.read(&buffer)?, &data, "the buffer");
@@ -84,7 +84,7 @@ fn begins_with_the_host_data(on_device: OnDevice, #[values(1, 3, 1000)] size: us
 
 #[rstest]
 #[clmatrix_harness::test]
-fn begins_with_host_data_of_any_size(on_device: OnDevice) -> Result<()> {
+fn a_buffer_is_initialized_with_host_data_of_any_size(on_device: OnDevice) -> Result<()> {
     for size in SIZES {
         let data = source(size);
         assert_same(&bytes_in(&on_device, &buffer_with(&on_device, &data)?)?, &data, "the buffer");
@@ -94,7 +94,7 @@ fn begins_with_host_data_of_any_size(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn copies_the_host_data_and_leaves_it_alone(on_device: OnDevice) -> Result<()> {
+fn copy_host_ptr_does_not_change_the_host_data(on_device: OnDevice) -> Result<()> {
     let mut data = counting(256);
     let buffer = buffer_of(&on_device, &data)?;
     on_device.run(DOUBLE, &[&buffer], 256)?;
@@ -107,7 +107,7 @@ fn copies_the_host_data_and_leaves_it_alone(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn takes_a_part_of_the_host_data_but_not_more_than_there_is(on_device: OnDevice) -> Result<()> {
+fn a_buffer_may_be_smaller_but_not_larger_than_its_host_data(on_device: OnDevice) -> Result<()> {
     let data = counting(16);
     let builder = || Buffer::builder(&on_device.context).copy_from(&data);
     assert_eq!(contents(&on_device, &builder().size(32).build()?)?, counting(8));
@@ -118,7 +118,7 @@ fn takes_a_part_of_the_host_data_but_not_more_than_there_is(on_device: OnDevice)
 
 #[rstest]
 #[clmatrix_harness::test]
-fn clones_share_one_buffer_and_are_counted(on_device: OnDevice) -> Result<()> {
+fn clones_share_one_reference(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let before = buffer.reference_count()?;
     let clone = buffer.clone();
@@ -137,7 +137,7 @@ fn clones_share_one_buffer_and_are_counted(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn equals_itself_and_its_clones_only(on_device: OnDevice) -> Result<()> {
+fn buffers_are_compared_by_handle(on_device: OnDevice) -> Result<()> {
     let (one, other) = (buffer_of(&on_device, &[1])?, buffer_of(&on_device, &[1])?);
     assert_eq!(one, one.clone());
     assert_ne!(one, other);

@@ -20,7 +20,7 @@ use crate::support::pattern::{SIZES, assert_moved, before, source};
 #[case::of_64([1.5_f64, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5])]
 #[case::of_128([[1_u64, 2, 3, 4, 5, 6, 7, 8], [9, 10, 11, 12, 13, 14, 15, 16]])]
 #[clmatrix_harness::test]
-fn repeats_a_pattern_of_any_legal_size<T: Pod>(
+fn a_fill_repeats_patterns_of_any_legal_size<T: Pod>(
     on_device: OnDevice,
     #[case] pattern: T,
 ) -> Result<()> {
@@ -35,7 +35,7 @@ fn repeats_a_pattern_of_any_legal_size<T: Pod>(
 /// A kernel reads what was filled.
 #[rstest]
 #[clmatrix_harness::test]
-fn fills_the_range_and_no_more(
+fn a_fill_writes_its_range_only(
     on_device: OnDevice,
     #[values(1, 2, 4, 8, 16, 32, 64, 128)] pattern_len: usize,
 ) -> Result<()> {
@@ -52,7 +52,7 @@ fn fills_the_range_and_no_more(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn fills_all_bytes_of_any_size(
+fn a_fill_writes_all_bytes_of_any_size(
     on_device: OnDevice,
     #[values(1, 4, 16, 128)] pattern_len: usize,
 ) -> Result<()> {
@@ -75,7 +75,7 @@ fn fills_all_bytes_of_any_size(
 #[case::of_12([1_u32; 3])]
 #[case::of_256([1_u64; 32])]
 #[clmatrix_harness::test]
-fn refuses_a_pattern_of_any_other_size<T: Pod>(
+fn patterns_of_illegal_sizes_are_refused<T: Pod>(
     on_device: OnDevice,
     #[case] pattern: T,
 ) -> Result<()> {
@@ -87,7 +87,7 @@ fn refuses_a_pattern_of_any_other_size<T: Pod>(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn refuses_ranges_that_are_no_multiple_of_the_pattern(on_device: OnDevice) -> Result<()> {
+fn ranges_that_are_no_multiple_of_the_pattern_are_refused(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &[0; 4])?;
     for range in [2..6, 0..6, 1..5, 12..20, 4..4] {
         let fill = enqueue_fill_buffer(&on_device.queue, &buffer, &1_u32, range.clone(), []);

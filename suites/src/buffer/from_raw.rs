@@ -10,7 +10,7 @@ use crate::support::on_device::{OnDevice, on_device, soon};
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_reference_is_added_or_taken_over(on_device: OnDevice) -> Result<()> {
+fn from_raw_retains_or_takes_over_a_reference(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     on_device.queue.finish()?;
     let count = buffer.reference_count()?;
@@ -33,7 +33,7 @@ fn a_reference_is_added_or_taken_over(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_region_stays_one(on_device: OnDevice, device: Device) -> Result<()> {
+fn the_handle_of_a_sub_buffer_is_a_sub_buffer(on_device: OnDevice, device: Device) -> Result<()> {
     let part = (device.mem_base_addr_align()? as usize / 8).max(64);
     let buffer = buffer_of(&on_device, &counting(part as u32))?;
     let region = buffer.sub_region(part..2 * part)?;

@@ -49,7 +49,7 @@ impl Call {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn an_event_that_has_failed_is_refused(
+fn a_failed_event_in_a_wait_list_is_refused(
     on_device: OnDevice,
     #[values(Call::Read, Call::Write, Call::Map, Call::Fill, Call::Copy)] call: Call,
 ) -> Result<()> {
@@ -65,7 +65,7 @@ fn an_event_that_has_failed_is_refused(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_call_that_blocks_fails_with_the_event_it_waits_for(
+fn a_blocking_call_fails_with_an_event_of_its_wait_list(
     on_device: OnDevice,
     #[values(Call::Read, Call::Write, Call::Map)] call: Call,
 ) -> Result<()> {
@@ -81,7 +81,7 @@ fn a_call_that_blocks_fails_with_the_event_it_waits_for(
 /// The gate holds back a fill on another queue. The call must come after the fill.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_call_that_blocks_waits_for_its_events(
+fn a_blocking_call_waits_for_its_wait_list(
     on_device: OnDevice,
     #[values(Call::Read, Call::Map)] call: Call,
 ) -> Result<()> {
@@ -96,7 +96,7 @@ fn a_call_that_blocks_waits_for_its_events(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_write_waits_for_its_events(on_device: OnDevice) -> Result<()> {
+fn a_write_waits_for_its_wait_list(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     let other_queue = on_device.another_queue();
@@ -108,7 +108,7 @@ fn a_write_waits_for_its_events(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_call_that_does_not_block_runs_after_its_events(
+fn a_non_blocking_call_runs_after_its_wait_list(
     on_device: OnDevice,
     #[values(Call::Fill, Call::Copy)] call: Call,
 ) -> Result<()> {
@@ -131,7 +131,7 @@ fn a_call_that_does_not_block_runs_after_its_events(
 #[case::fill(Call::Fill)]
 #[case::copy(Call::Copy)]
 #[clmatrix_harness::test]
-fn a_map_waits_for_what_is_under_way_on_its_bytes(
+fn a_map_waits_for_earlier_commands_on_its_bytes(
     on_device: OnDevice,
     #[case] call: Call,
 ) -> Result<()> {
@@ -148,7 +148,7 @@ fn a_map_waits_for_what_is_under_way_on_its_bytes(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_map_that_writes_waits_for_a_copy_from_its_bytes(on_device: OnDevice) -> Result<()> {
+fn a_map_for_writing_waits_for_earlier_reads_of_its_bytes(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let copy = buffer_of(&on_device, &[0; 4])?;
     let (queue, other_queue) = (&on_device.queue, on_device.another_queue());
@@ -169,7 +169,7 @@ fn a_map_that_writes_waits_for_a_copy_from_its_bytes(on_device: OnDevice) -> Res
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_map_after_a_command_that_failed_is_refused_or_right(on_device: OnDevice) -> Result<()> {
+fn a_map_after_a_failed_command_is_refused_or_correct(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     let elsewhere = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 16)?;
@@ -188,7 +188,7 @@ fn a_map_after_a_command_that_failed_is_refused_or_right(on_device: OnDevice) ->
 // quirk: DRIVER-10
 #[rstest]
 #[clmatrix_harness::test(fresh_context)]
-fn bytes_whose_unmap_failed_stay_closed(on_device: OnDevice) -> Result<()> {
+fn bytes_of_a_failed_unmap_stay_inaccessible(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])?;
@@ -204,7 +204,7 @@ fn bytes_whose_unmap_failed_stay_closed(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn an_unmap_waits_for_its_events(on_device: OnDevice) -> Result<()> {
+fn an_unmap_waits_for_its_wait_list(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     let mut map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, .., [])?;
@@ -224,7 +224,7 @@ fn an_unmap_waits_for_its_events(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_map_is_not_refused_for_another_threads_reads(on_device: OnDevice) -> Result<()> {
+fn a_map_for_reading_is_accepted_during_reads_of_another_thread(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &[1; 1 << 12])?;
     let queue = on_device.another_queue();
     let maps = std::sync::atomic::AtomicBool::new(true);
@@ -261,7 +261,7 @@ fn a_map_is_not_refused_for_another_threads_reads(on_device: OnDevice) -> Result
 /// Many commands may be under way on one buffer; entering each must not look at all others.
 #[rstest]
 #[clmatrix_harness::test]
-fn many_commands_may_be_under_way(on_device: OnDevice) -> Result<()> {
+fn a_map_waits_for_many_pending_commands(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     for _ in 0..500 {
@@ -300,7 +300,7 @@ fn a_map_does_not_wait_for_commands_on_other_bytes(on_device: OnDevice) -> Resul
 /// PoCL and rusticl count the commands of a queue that have not ended as references to it.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_call_with_a_wait_list_is_one_command(on_device: OnDevice) -> Result<()> {
+fn a_call_with_a_wait_list_enqueues_one_command(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
     let (queue, buffer) = (on.another_queue(), buffer_of(on, &[1_u32; 4])?);
     let ended = enqueue_fill_buffer(&on.queue, &buffer, &1_u32, .., [])?;

@@ -20,7 +20,7 @@ fn counting_in_place(on_device: &OnDevice, n: u32) -> Result<Buffer> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn begins_with_what_is_there(on_device: OnDevice) -> Result<()> {
+fn a_buffer_has_the_bytes_of_its_host_memory(on_device: OnDevice) -> Result<()> {
     let buffer = counting_in_place(&on_device, 64)?;
     assert_eq!(buffer.flags(), MemFlags::READ_WRITE | MemFlags::USE_HOST_PTR);
     assert_eq!(buffer.size(), 256);
@@ -32,7 +32,7 @@ fn begins_with_what_is_there(on_device: OnDevice) -> Result<()> {
 /// The memory that comes back has the bytes that commands wrote, and nothing else has changed.
 #[rstest]
 #[clmatrix_harness::test]
-fn all_bytes_of_any_size_go_in_and_come_back(on_device: OnDevice) -> Result<()> {
+fn all_bytes_of_any_size_are_written_and_read_back(on_device: OnDevice) -> Result<()> {
     let (context, queue) = (&on_device.context, &on_device.queue);
     for size in SIZES {
         let (memory, data) = (before(size + 20), source(size));
@@ -47,7 +47,7 @@ fn all_bytes_of_any_size_go_in_and_come_back(on_device: OnDevice) -> Result<()> 
 
 #[rstest]
 #[clmatrix_harness::test]
-fn is_where_the_memory_is(on_device: OnDevice) -> Result<()> {
+fn host_ptr_and_maps_point_into_the_host_memory(on_device: OnDevice) -> Result<()> {
     let memory = counting(16);
     let address = memory.as_ptr();
     let buffer = Buffer::using_host_memory(&on_device.context, MemFlags::READ_WRITE, memory)?;
@@ -73,7 +73,7 @@ fn the_host_memory_shows_what_a_kernel_wrote(on_device: OnDevice) -> Result<()> 
 
 #[rstest]
 #[clmatrix_harness::test]
-fn the_host_memory_is_an_array_of_any_shape_and_order(on_device: OnDevice) -> Result<()> {
+fn hostbuf_is_an_array_of_any_shape_and_order(on_device: OnDevice) -> Result<()> {
     let buffer = counting_in_place(&on_device, 6)?;
     on_device.run(DOUBLE, &[&buffer], 6)?;
     let hostbuf = buffer.hostbuf::<u32, _>(&on_device.queue, MapRead, [])?;
@@ -85,7 +85,7 @@ fn the_host_memory_is_an_array_of_any_shape_and_order(on_device: OnDevice) -> Re
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_region_has_its_part_of_the_host_memory(on_device: OnDevice, device: Device) -> Result<()> {
+fn a_sub_buffer_has_its_part_of_the_host_memory(on_device: OnDevice, device: Device) -> Result<()> {
     let part = (device.mem_base_addr_align()? as usize / 8).max(64);
     let buffer = counting_in_place(&on_device, part as u32 / 2)?;
     let region = buffer.sub_region(part..)?;
@@ -97,7 +97,7 @@ fn a_region_has_its_part_of_the_host_memory(on_device: OnDevice, device: Device)
 
 #[rstest]
 #[clmatrix_harness::test]
-fn the_memory_comes_back_with_what_the_device_made_of_it(on_device: OnDevice) -> Result<()> {
+fn the_host_memory_is_returned_with_the_device_writes(on_device: OnDevice) -> Result<()> {
     let memory = counting(16);
     let address = memory.as_ptr();
     let buffer = Buffer::using_host_memory(&on_device.context, MemFlags::READ_WRITE, memory)?;
@@ -110,7 +110,7 @@ fn the_memory_comes_back_with_what_the_device_made_of_it(on_device: OnDevice) ->
 
 #[rstest]
 #[clmatrix_harness::test]
-fn boxes_and_arrays_come_back_as_they_were(on_device: OnDevice) -> Result<()> {
+fn boxes_and_arrays_are_returned_unchanged(on_device: OnDevice) -> Result<()> {
     let boxed: Box<[u32]> = counting(16).into();
     let buffer = Buffer::using_host_memory(&on_device.context, MemFlags::READ_WRITE, boxed)?;
     enqueue_fill_buffer(&on_device.queue, &buffer, &5_u32, 4..8, [])?;
@@ -126,7 +126,7 @@ fn boxes_and_arrays_come_back_as_they_were(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn it_comes_back_from_its_only_handle_alone(on_device: OnDevice) -> Result<()> {
+fn the_host_memory_is_returned_by_the_only_handle(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let buffer = counting_in_place(&on_device, 16)?;
     let other = buffer.clone();
@@ -147,7 +147,7 @@ fn it_comes_back_from_its_only_handle_alone(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn memory_that_is_refused_comes_back(on_device: OnDevice) -> Result<()> {
+fn refused_host_memory_is_returned(on_device: OnDevice) -> Result<()> {
     let context = &on_device.context;
     let returned = Buffer::using_host_memory(context, MemFlags::COPY_HOST_PTR, vec![7_u32; 4]);
     let returned = returned.unwrap_err();
@@ -177,7 +177,7 @@ fn other_buffers_have_no_host_memory(on_device: OnDevice) -> Result<()> {
 /// the operating system as soon as it is freed, and the driver's write would crash.
 #[rstest]
 #[clmatrix_harness::test]
-fn the_memory_outlives_the_commands_on_it(on_device: OnDevice) -> Result<()> {
+fn the_host_memory_outlives_the_commands_on_it(on_device: OnDevice) -> Result<()> {
     let gate = gate(&on_device.context);
     let buffer = counting_in_place(&on_device, 16 << 20)?;
     let filled = enqueue_fill_buffer(&on_device.queue, &buffer, &7_u32, .., &gate)?;

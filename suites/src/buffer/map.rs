@@ -23,7 +23,7 @@ fn alignment(device: &Device) -> Result<usize> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn shows_what_a_kernel_wrote(on_device: OnDevice) -> Result<()> {
+fn a_map_shows_kernel_writes(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(1000))?;
     on_device.run(DOUBLE, &[&buffer], 1000)?;
     let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])?;
@@ -34,7 +34,7 @@ fn shows_what_a_kernel_wrote(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_kernel_sees_what_was_written_to_it(on_device: OnDevice) -> Result<()> {
+fn a_kernel_sees_writes_through_a_map(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(1000))?;
     let mut map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, .., [])?;
     map.iter_mut().for_each(|x| *x += 1);
@@ -47,7 +47,7 @@ fn a_kernel_sees_what_was_written_to_it(on_device: OnDevice) -> Result<()> {
 /// A kernel has written what the host sees, and reads what the host writes.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_part_is_mapped_and_the_rest_stays(on_device: OnDevice) -> Result<()> {
+fn a_map_of_a_range_leaves_the_rest_unchanged(on_device: OnDevice) -> Result<()> {
     let inverter = Inverter::new(&on_device)?;
     let (queue, to) = (&on_device.queue, before(80));
     for size in [1, 13, 64] {
@@ -91,7 +91,7 @@ fn all_bytes_of_any_size_are_mapped(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn mapping_for_writing_keeps_what_is_not_written(on_device: OnDevice) -> Result<()> {
+fn a_map_for_writing_keeps_bytes_that_are_not_written(on_device: OnDevice) -> Result<()> {
     let (queue, to) = (&on_device.queue, before(80));
     let buffer = buffer_with(&on_device, &to)?;
     let data = source(3);
@@ -103,7 +103,7 @@ fn mapping_for_writing_keeps_what_is_not_written(on_device: OnDevice) -> Result<
 
 #[rstest]
 #[clmatrix_harness::test]
-fn is_undone_when_dropped(on_device: OnDevice) -> Result<()> {
+fn a_dropped_map_is_unmapped(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])?;
     assert_eq!(buffer.map_count()?, 1);
@@ -115,7 +115,7 @@ fn is_undone_when_dropped(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn mapped_bytes_are_closed_to_whatever_would_change_them(on_device: OnDevice) -> Result<()> {
+fn writes_and_maps_for_writing_of_mapped_bytes_are_refused(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(8))?;
     let queue = &on_device.queue;
     let written = enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, ..4, [])?;
@@ -135,7 +135,7 @@ fn mapped_bytes_are_closed_to_whatever_would_change_them(on_device: OnDevice) ->
 
 #[rstest]
 #[clmatrix_harness::test]
-fn several_may_read_the_same_bytes(on_device: OnDevice) -> Result<()> {
+fn several_maps_for_reading_may_overlap(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let other_queue = on_device.another_queue();
     let one = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])?;
@@ -146,7 +146,7 @@ fn several_may_read_the_same_bytes(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_forgotten_map_keeps_its_bytes_closed(on_device: OnDevice) -> Result<()> {
+fn a_forgotten_map_keeps_its_bytes_mapped(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(8))?;
     let queue = &on_device.queue;
     std::mem::forget(enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, ..4, [])?);
@@ -160,7 +160,10 @@ fn a_forgotten_map_keeps_its_bytes_closed(on_device: OnDevice) -> Result<()> {
 /// The elements of a buffer, a region of it and a type of another size.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_range_counts_elements_from_the_first_byte(on_device: OnDevice, device: Device) -> Result<()> {
+fn a_map_range_counts_elements_from_the_first_byte(
+    on_device: OnDevice,
+    device: Device,
+) -> Result<()> {
     let queue = &on_device.queue;
     let first = alignment(&device)? / 4;
     let buffer = buffer_of(&on_device, &counting(first as u32 + 8))?;
@@ -178,7 +181,7 @@ fn a_range_counts_elements_from_the_first_byte(on_device: OnDevice, device: Devi
 
 #[rstest]
 #[clmatrix_harness::test]
-fn refuses_elements_that_exceed_the_buffer(on_device: OnDevice) -> Result<()> {
+fn elements_past_the_end_are_refused(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let queue = &on_device.queue;
     for range in [0..5, 0..0, 5..5, 2..usize::MAX / 4 + 3] {
@@ -213,10 +216,7 @@ fn a_range_without_an_end_needs_whole_elements(on_device: OnDevice) -> Result<()
 /// The whole buffer and a region of it cannot both begin at a multiple of 1 MiB.
 #[rstest]
 #[clmatrix_harness::test]
-fn an_address_that_does_not_suit_the_elements_is_refused(
-    on_device: OnDevice,
-    device: Device,
-) -> Result<()> {
+fn a_misaligned_address_is_refused(on_device: OnDevice, device: Device) -> Result<()> {
     let (queue, offset) = (&on_device.queue, alignment(&device)?);
     let size = size_of::<MiB>() + offset;
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, size)?;
@@ -232,7 +232,7 @@ fn an_address_that_does_not_suit_the_elements_is_refused(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn methods_map_as_their_names_say(on_device: OnDevice) -> Result<()> {
+fn map_methods_use_the_mode_of_their_name(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &counting(8))?;
     on_device.run(DOUBLE, &[&buffer], 8)?;
@@ -247,7 +247,7 @@ fn methods_map_as_their_names_say(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn keeps_to_the_hosts_access(on_device: OnDevice) -> Result<()> {
+fn maps_respect_host_access_flags(on_device: OnDevice) -> Result<()> {
     let flags = MemFlags::READ_WRITE.union(MemFlags::HOST_READ_ONLY);
     let buffer = Buffer::from_slice(&on_device.context, flags, &counting(4))?;
     let queue = &on_device.queue;
@@ -261,7 +261,7 @@ fn keeps_to_the_hosts_access(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn bytes_mapped_for_reading_are_closed_to_what_writes(on_device: OnDevice) -> Result<()> {
+fn commands_that_write_bytes_mapped_for_reading_are_refused(on_device: OnDevice) -> Result<()> {
     let (buffer, other) = (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &[9; 4])?);
     let queue = &on_device.queue;
     let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, 1..3, [])?;
@@ -282,7 +282,7 @@ fn bytes_mapped_for_reading_are_closed_to_what_writes(on_device: OnDevice) -> Re
 
 #[rstest]
 #[clmatrix_harness::test]
-fn bytes_mapped_for_writing_are_closed_to_all_commands(on_device: OnDevice) -> Result<()> {
+fn commands_on_bytes_mapped_for_writing_are_refused(on_device: OnDevice) -> Result<()> {
     let (buffer, other) = (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &[9; 4])?);
     let queue = &on_device.queue;
     let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapWrite, 1..3, [])?;
@@ -301,7 +301,7 @@ fn bytes_mapped_for_writing_are_closed_to_all_commands(on_device: OnDevice) -> R
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_region_and_its_parent_know_of_each_others_maps(on_device: OnDevice) -> Result<()> {
+fn maps_of_a_sub_buffer_and_its_parent_conflict(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let region = buffer.sub_region(..8)?;
     let queue = &on_device.queue;
@@ -319,7 +319,7 @@ fn a_region_and_its_parent_know_of_each_others_maps(on_device: OnDevice) -> Resu
 
 #[rstest]
 #[clmatrix_harness::test]
-fn an_unmap_gives_back_one_map_and_no_other(on_device: OnDevice) -> Result<()> {
+fn an_unmap_ends_one_of_several_maps(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let queue = &on_device.queue;
     let one = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, .., [])?;

@@ -11,7 +11,7 @@ mod from_raw;
 mod gated;
 mod host_memory;
 mod map;
-mod map_later;
+mod map_nonblocking;
 mod out_of_order;
 mod read_write;
 mod regions;

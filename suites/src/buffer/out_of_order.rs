@@ -32,7 +32,7 @@ fn a_map_waits_for_each_command_on_its_bytes(on_device: OnDevice, device: Device
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_map_comes_after_the_end_of_the_one_before(on_device: OnDevice, device: Device) -> Result<()> {
+fn a_map_waits_for_the_unmap_before_it(on_device: OnDevice, device: Device) -> Result<()> {
     let queue = on_device.out_of_order_queue(device)?;
     let buffer = buffer_of(&on_device, &counting(4))?;
     for value in 1..50 {
@@ -47,7 +47,7 @@ fn a_map_comes_after_the_end_of_the_one_before(on_device: OnDevice, device: Devi
 
 #[rstest]
 #[clmatrix_harness::test(fresh_context)]
-fn bytes_whose_unmap_failed_stay_closed(on_device: OnDevice, device: Device) -> Result<()> {
+fn bytes_of_a_failed_unmap_stay_inaccessible(on_device: OnDevice, device: Device) -> Result<()> {
     let queue = on_device.out_of_order_queue(device)?;
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
@@ -60,10 +60,7 @@ fn bytes_whose_unmap_failed_stay_closed(on_device: OnDevice, device: Device) -> 
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_map_that_does_not_block_is_undone_when_dropped(
-    on_device: OnDevice,
-    device: Device,
-) -> Result<()> {
+fn a_dropped_pending_map_is_unmapped(on_device: OnDevice, device: Device) -> Result<()> {
     let queue = on_device.out_of_order_queue(device)?;
     let buffer = buffer_of(&on_device, &counting(4))?;
     for value in 0..50_u32 {
@@ -78,7 +75,7 @@ fn a_map_that_does_not_block_is_undone_when_dropped(
 /// A buffer keeps few queues, and must not forget what the others still do with it.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_map_waits_for_all_of_many_queues(on_device: OnDevice) -> Result<()> {
+fn a_map_waits_for_commands_of_many_queues(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &[0; 20])?;
     let source = buffer_of(&on_device, &counting(20))?;
     let gate = gate(&on_device.context);
@@ -97,7 +94,7 @@ fn a_map_waits_for_all_of_many_queues(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_map_that_reads_does_not_wait_for_readers(on_device: OnDevice) -> Result<()> {
+fn a_map_for_reading_does_not_wait_for_reads(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let other = buffer_of(&on_device, &[0; 4])?;
     let gate = gate(&on_device.context);

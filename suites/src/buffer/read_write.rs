@@ -19,7 +19,7 @@ use crate::support::pattern::{SIZES, assert_moved, before, bytes, source};
 #[case::longs(&[i64::MIN, -1, i64::MAX])]
 #[case::pairs(&[[1u16, 2], [3, 4]])]
 #[clmatrix_harness::test]
-fn any_element_type_comes_back_as_it_went<T: Pod + PartialEq + std::fmt::Debug>(
+fn elements_of_any_type_are_written_and_read_back<T: Pod + PartialEq + std::fmt::Debug>(
     on_device: OnDevice,
     #[case] data: &[T],
 ) -> Result<()> {
@@ -33,7 +33,7 @@ fn any_element_type_comes_back_as_it_went<T: Pod + PartialEq + std::fmt::Debug>(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_kernel_finds_what_was_written(on_device: OnDevice) -> Result<()> {
+fn a_kernel_sees_written_bytes(on_device: OnDevice) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 4 * 1000)?;
     enqueue_write_buffer(&on_device.queue, &buffer, 0, &counting(1000), [])?;
     on_device.run(DOUBLE, &[&buffer], 1000)?;
@@ -45,7 +45,7 @@ fn a_kernel_finds_what_was_written(on_device: OnDevice) -> Result<()> {
 /// A kernel reads what was written, and has written what is read.
 #[rstest]
 #[clmatrix_harness::test]
-fn an_offset_counts_bytes_and_the_rest_stays(on_device: OnDevice) -> Result<()> {
+fn an_offset_counts_bytes_and_other_bytes_keep_their_values(on_device: OnDevice) -> Result<()> {
     let inverter = Inverter::new(&on_device)?;
     for size in [1, 13, 64] {
         let (data, device, host) = (source(size), before(80), bytes(2, 80));
@@ -83,7 +83,7 @@ fn all_bytes_of_any_size_are_written_and_read(on_device: OnDevice) -> Result<()>
 #[case::past_the_end(65)]
 #[case::beyond_all_memory(usize::MAX)]
 #[clmatrix_harness::test]
-fn refuses_bytes_past_the_end(on_device: OnDevice, #[case] offset: usize) -> Result<()> {
+fn bytes_past_the_end_are_refused(on_device: OnDevice, #[case] offset: usize) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(16))?;
     let mut one = [0u32];
     let read = enqueue_read_buffer(&on_device.queue, &buffer, offset, &mut one, []);
@@ -96,7 +96,7 @@ fn refuses_bytes_past_the_end(on_device: OnDevice, #[case] offset: usize) -> Res
 
 #[rstest]
 #[clmatrix_harness::test]
-fn keeps_to_the_hosts_access(on_device: OnDevice) -> Result<()> {
+fn reads_and_writes_respect_host_access_flags(on_device: OnDevice) -> Result<()> {
     let flags = |host| MemFlags::READ_WRITE.union(host);
     let buffer = |host| Buffer::from_slice(&on_device.context, flags(host), &counting(4));
     let mut data = counting(4);
@@ -123,7 +123,7 @@ fn keeps_to_the_hosts_access(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn waits_for_the_events_of_another_queue(on_device: OnDevice) -> Result<()> {
+fn a_read_waits_for_events_of_another_queue(on_device: OnDevice) -> Result<()> {
     let n = 1 << 16;
     let buffer = buffer_of(&on_device, &counting(n))?;
     let doubled = on_device.run(DOUBLE, &[&buffer], n as usize)?;
@@ -136,7 +136,7 @@ fn waits_for_the_events_of_another_queue(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn threads_may_use_one_buffer_from_queues_of_their_own(on_device: OnDevice) -> Result<()> {
+fn threads_use_one_buffer_on_different_queues(on_device: OnDevice) -> Result<()> {
     const THREADS: usize = 4;
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, THREADS * 4096)?;
     thread::scope(|scope| {

@@ -116,7 +116,7 @@ impl Pair {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_copy_moves_its_bytes_and_no_others(
+fn a_copy_of_a_sub_buffer_moves_its_bytes_only(
     on_device: OnDevice,
     device: Device,
     #[values(Handle::Whole, Handle::Region)] src: Handle,
@@ -136,7 +136,7 @@ fn a_copy_moves_its_bytes_and_no_others(
 /// Three rows of five bytes, 16 bytes apart.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_copy_of_rows_moves_its_bytes_and_no_others(
+fn a_rectangular_copy_of_a_sub_buffer_moves_its_bytes_only(
     on_device: OnDevice,
     device: Device,
     #[values(Handle::Whole, Handle::Region)] src: Handle,
@@ -169,7 +169,7 @@ fn middle(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_write_and_a_read_move_their_bytes_and_no_others(
+fn writes_and_reads_of_a_sub_buffer_move_its_bytes_only(
     on_device: OnDevice,
     device: Device,
     #[values(Handle::Whole, Handle::Region)] handle: Handle,
@@ -190,7 +190,7 @@ fn a_write_and_a_read_move_their_bytes_and_no_others(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn rows_are_written_and_read_and_no_other_bytes(
+fn rectangular_writes_and_reads_of_a_sub_buffer_move_its_bytes_only(
     on_device: OnDevice,
     device: Device,
     #[values(Handle::Whole, Handle::Region)] handle: Handle,
@@ -219,7 +219,7 @@ fn rows_are_written_and_read_and_no_other_bytes(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_fill_writes_its_bytes_and_no_others(
+fn a_fill_of_a_sub_buffer_writes_its_bytes_only(
     on_device: OnDevice,
     device: Device,
     #[values(Handle::Whole, Handle::Region)] handle: Handle,
@@ -240,7 +240,7 @@ fn a_fill_writes_its_bytes_and_no_others(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_map_shows_and_writes_its_bytes_and_no_others(
+fn a_map_of_a_sub_buffer_covers_its_bytes_only(
     on_device: OnDevice,
     device: Device,
     #[values(Handle::Whole, Handle::Region)] handle: Handle,

@@ -24,7 +24,7 @@ fn four_parts(on_device: &OnDevice, device: Device) -> Result<(Buffer, usize)> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn shows_the_bytes_of_its_parent(on_device: OnDevice, device: Device) -> Result<()> {
+fn a_sub_buffer_has_the_bytes_of_its_parent(on_device: OnDevice, device: Device) -> Result<()> {
     let part = alignment(device)?.max(64);
     for len in [1, part, 2 * part - 1, 2 * part] {
         let bytes = source(4 * part);
@@ -39,7 +39,10 @@ fn shows_the_bytes_of_its_parent(on_device: OnDevice, device: Device) -> Result<
 
 #[rstest]
 #[clmatrix_harness::test]
-fn what_a_kernel_writes_to_it_is_in_the_parent(on_device: OnDevice, device: Device) -> Result<()> {
+fn kernel_writes_to_a_sub_buffer_are_in_the_parent(
+    on_device: OnDevice,
+    device: Device,
+) -> Result<()> {
     let part = alignment(device)?.max(64);
     let bytes = source(4 * part);
     let parent = buffer_with(&on_device, &bytes)?;
@@ -53,7 +56,10 @@ fn what_a_kernel_writes_to_it_is_in_the_parent(on_device: OnDevice, device: Devi
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_region_of_a_region_counts_from_the_whole(on_device: OnDevice, device: Device) -> Result<()> {
+fn a_sub_buffer_of_a_sub_buffer_has_its_offset_in_the_whole_buffer(
+    on_device: OnDevice,
+    device: Device,
+) -> Result<()> {
     let (parent, part) = four_parts(&on_device, device)?;
     let inner = parent.sub_region(part..)?.sub_region(part..2 * part)?;
     assert_eq!(inner.offset(), 2 * part);
@@ -66,7 +72,7 @@ fn a_region_of_a_region_counts_from_the_whole(on_device: OnDevice, device: Devic
 // quirk: DRIVER-3
 #[rstest]
 #[clmatrix_harness::test]
-fn refuses_an_origin_that_is_not_aligned(on_device: OnDevice, device: Device) -> Result<()> {
+fn a_misaligned_origin_is_refused(on_device: OnDevice, device: Device) -> Result<()> {
     let (parent, part) = four_parts(&on_device, device)?;
     for origin in [1, 4, alignment(device)? / 2, part - 1, part + 4] {
         if origin % alignment(device)? == 0 {
@@ -80,7 +86,7 @@ fn refuses_an_origin_that_is_not_aligned(on_device: OnDevice, device: Device) ->
 
 #[rstest]
 #[clmatrix_harness::test]
-fn refuses_bytes_that_are_not_there(on_device: OnDevice, device: Device) -> Result<()> {
+fn bytes_past_the_end_of_the_parent_are_refused(on_device: OnDevice, device: Device) -> Result<()> {
     let (parent, part) = four_parts(&on_device, device)?;
     assert_eq!(refusal(parent.sub_region(part..4 * part + 1)), "CL_INVALID_VALUE");
     assert_eq!(refusal(parent.sub_buffer(part, usize::MAX, MemFlags::empty())), "CL_INVALID_VALUE");
@@ -92,7 +98,7 @@ fn refuses_bytes_that_are_not_there(on_device: OnDevice, device: Device) -> Resu
 
 #[rstest]
 #[clmatrix_harness::test]
-fn keeps_to_the_flags_of_its_parent(on_device: OnDevice) -> Result<()> {
+fn a_sub_buffer_inherits_the_flags_of_its_parent(on_device: OnDevice) -> Result<()> {
     let parent = Buffer::new(&on_device.context, MemFlags::READ_ONLY, 64)?;
     assert_eq!(parent.sub_region(..)?.flags(), MemFlags::READ_ONLY);
     for flags in [MemFlags::READ_WRITE, MemFlags::WRITE_ONLY] {
@@ -105,7 +111,10 @@ fn keeps_to_the_flags_of_its_parent(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn outlives_the_handle_of_its_parent(on_device: OnDevice, device: Device) -> Result<()> {
+fn a_sub_buffer_outlives_the_handle_of_its_parent(
+    on_device: OnDevice,
+    device: Device,
+) -> Result<()> {
     let (parent, part) = four_parts(&on_device, device)?;
     let region = parent.sub_region(part..2 * part)?;
     drop(parent);
@@ -116,7 +125,10 @@ fn outlives_the_handle_of_its_parent(on_device: OnDevice, device: Device) -> Res
 
 #[rstest]
 #[clmatrix_harness::test]
-fn overlap_is_seen_across_regions(on_device: OnDevice, device: Device) -> Result<()> {
+fn copies_between_overlapping_sub_buffers_are_refused(
+    on_device: OnDevice,
+    device: Device,
+) -> Result<()> {
     let (parent, part) = four_parts(&on_device, device)?;
     let region = parent.sub_region(part..2 * part)?;
     let copy = |to| enqueue_copy_buffer(&on_device.queue, &region, 0, &parent, to, part, []);
@@ -128,7 +140,7 @@ fn overlap_is_seen_across_regions(on_device: OnDevice, device: Device) -> Result
 
 #[rstest]
 #[clmatrix_harness::test]
-fn has_the_flags_that_the_driver_reports(on_device: OnDevice) -> Result<()> {
+fn a_sub_buffer_has_the_flags_that_the_driver_reports(on_device: OnDevice) -> Result<()> {
     let ours = MemFlags::READ_WRITE.union(MemFlags::HOST_READ_ONLY);
     let parent = Buffer::new(&on_device.context, ours, 64)?;
     for flags in [MemFlags::empty(), MemFlags::READ_ONLY, MemFlags::HOST_NO_ACCESS] {

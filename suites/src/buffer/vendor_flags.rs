@@ -64,7 +64,7 @@ fn check<M: MemoryObject>(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn the_driver_answers_for_buffers(on_device: OnDevice) -> Result<()> {
+fn the_driver_decides_on_vendor_flags_of_buffers(on_device: OnDevice) -> Result<()> {
     let OnDevice { context, queue } = &on_device;
     for flags in flags() {
         let buffer = Buffer::new(context, flags, 16);
@@ -80,7 +80,7 @@ fn the_driver_answers_for_buffers(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn the_driver_answers_for_regions(on_device: OnDevice) -> Result<()> {
+fn the_driver_decides_on_vendor_flags_of_sub_buffers(on_device: OnDevice) -> Result<()> {
     let parent = Buffer::new(&on_device.context, MemFlags::READ_ONLY, 64)?;
     let region = cl_buffer_region { origin: 0, size: 16 };
     for flags in flags() {
@@ -96,7 +96,7 @@ fn the_driver_answers_for_regions(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn the_driver_answers_for_images(on_device: OnDevice) {
+fn the_driver_decides_on_vendor_flags_of_images(on_device: OnDevice) {
     let context = &on_device.context;
     let format = cl_image_format::from(RGBA_U32);
     let desc = cl_image_desc {
@@ -121,7 +121,7 @@ fn the_driver_answers_for_images(on_device: OnDevice) {
 
 #[rstest]
 #[clmatrix_harness::test(requires(pipes))]
-fn the_driver_answers_for_pipes(on_device: OnDevice) {
+fn the_driver_decides_on_vendor_flags_of_pipes(on_device: OnDevice) {
     let context = &on_device.context;
     for flags in flags().filter(|flags| !flags.contains(MemFlags::READ_ONLY)) {
         // A pipe has these flags in any case.
@@ -134,7 +134,7 @@ fn the_driver_answers_for_pipes(on_device: OnDevice) {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn the_driver_answers_for_allocators(on_device: OnDevice) -> Result<()> {
+fn the_driver_decides_on_vendor_flags_of_allocators(on_device: OnDevice) -> Result<()> {
     let context = &on_device.context;
     for flags in flags() {
         let buffer = DeferredAllocator::new(context, flags)?.allocate(16);
@@ -146,7 +146,7 @@ fn the_driver_answers_for_allocators(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn the_driver_answers_for_formats(on_device: OnDevice) {
+fn the_driver_decides_on_vendor_flags_of_formats(on_device: OnDevice) {
     let context = &on_device.context;
     for flags in flags() {
         let (raw, image_type) = (flags.bits(), CL_MEM_OBJECT_IMAGE2D);
@@ -166,7 +166,7 @@ fn the_driver_answers_for_formats(on_device: OnDevice) {
 /// Such a flag may make the driver take the host data for another type.
 #[rstest]
 #[clmatrix_harness::test]
-fn they_do_not_go_with_host_memory(on_device: OnDevice) {
+fn vendor_flags_with_host_memory_are_refused(on_device: OnDevice) {
     for flags in flags() {
         let context = &on_device.context;
         let copied = Buffer::from_slice(context, flags, &[1_u32]);
@@ -179,7 +179,7 @@ fn they_do_not_go_with_host_memory(on_device: OnDevice) {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn they_do_not_go_with_shared_virtual_memory(on_device: OnDevice) -> Result<()> {
+fn vendor_flags_with_svm_are_refused(on_device: OnDevice) -> Result<()> {
     let svm = SvmAllocation::new(&on_device.context, 16, 0, SvmFlags::READ_WRITE)?;
     for flags in flags() {
         assert_eq!(refusal(svm.as_buffer(flags, ..)), "CL_INVALID_VALUE", "{flags:?}");
@@ -189,7 +189,7 @@ fn they_do_not_go_with_shared_virtual_memory(on_device: OnDevice) -> Result<()> 
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn they_do_not_go_with_host_data_of_images(on_device: OnDevice) {
+fn vendor_flags_with_host_data_of_images_are_refused(on_device: OnDevice) {
     for flags in flags() {
         let image = Image::builder(&on_device.context, RGBA_U32).flags(flags).shape([1, 1]);
         let image = image.copy_from(&[0_u32; 4]).build();

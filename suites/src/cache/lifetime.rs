@@ -18,7 +18,7 @@ fn references(context: &Context) -> Result<u32> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_clear_lets_contexts_go(on_device: OnDevice) -> Result<()> {
+fn clearing_caches_releases_contexts(on_device: OnDevice) -> Result<()> {
     static BUFFERS: FirstArgCache<usize, Buffer> = FirstArgCache::new();
     let OnDevice { context, queue } = &on_device;
     let before = references(context)?;
@@ -44,7 +44,7 @@ fn a_clear_lets_contexts_go(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_cache_that_goes_lets_contexts_go(on_device: OnDevice) -> Result<()> {
+fn a_dropped_cache_releases_contexts(on_device: OnDevice) -> Result<()> {
     let context = &on_device.context;
     let before = references(context)?;
     let cache = FirstArgCache::<(), u32>::new();
@@ -74,7 +74,7 @@ fn the_context_factory_clears_caches(ctx_factory: CtxFactory) -> Result<()> {
 /// Drivers give a new context an old one's handle as soon as that is free.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_new_context_does_not_get_an_old_ones_value(device: Device) -> Result<()> {
+fn a_new_context_does_not_get_the_value_of_a_released_one(device: Device) -> Result<()> {
     static CACHE: FirstArgCache<(), u32> = FirstArgCache::new();
     for round in 0..20 {
         // The values of the last round are there still, and so are their contexts.
@@ -93,7 +93,7 @@ fn a_new_context_does_not_get_an_old_ones_value(device: Device) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_new_queue_does_not_get_an_old_ones_value(on_device: OnDevice) -> Result<()> {
+fn a_new_queue_does_not_get_the_value_of_a_released_one(on_device: OnDevice) -> Result<()> {
     static CACHE: FirstArgCache<(), u32> = FirstArgCache::new();
     for round in 0..20 {
         let queue = CommandQueue::new(&on_device.context)?;
@@ -109,7 +109,7 @@ fn a_new_queue_does_not_get_an_old_ones_value(on_device: OnDevice) -> Result<()>
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_panic_keeps_nothing(on_device: OnDevice) -> Result<()> {
+fn a_panic_leaves_no_value_in_the_cache(on_device: OnDevice) -> Result<()> {
     let (context, cache) = (&on_device.context, FirstArgCache::<(), u32>::new());
     let before = references(context)?;
     let panics = || cache.get_or_compute(context, &(), || panic!("as planned"));
@@ -121,7 +121,7 @@ fn a_panic_keeps_nothing(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn what_is_computed_during_a_clear_is_not_put_back(on_device: OnDevice) -> Result<()> {
+fn a_value_computed_during_a_clear_is_not_cached(on_device: OnDevice) -> Result<()> {
     static CACHE: FirstArgCache<(), u32> = FirstArgCache::new();
     let context = &on_device.context;
     let before = references(context)?;
@@ -166,7 +166,7 @@ impl Drop for Asks {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_values_destructor_may_use_caches(on_device: OnDevice) -> Result<()> {
+fn the_destructor_of_a_value_may_use_caches(on_device: OnDevice) -> Result<()> {
     let context = Arc::new(on_device.context);
     let found = Arc::new(OnceLock::new());
     let make = || Asks { context: Arc::clone(&context), found: Arc::clone(&found) };

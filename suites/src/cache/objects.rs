@@ -35,7 +35,7 @@ fn check<O: FirstArg>(objects: [&O; 2], count: impl Fn() -> Result<u32>) -> Resu
 
 #[rstest]
 #[clmatrix_harness::test]
-fn queues_have_values(on_device: OnDevice) -> Result<()> {
+fn values_are_cached_per_queue(on_device: OnDevice) -> Result<()> {
     let queues = [on_device.another_queue(), on_device.another_queue()];
     for _ in 0..2 {
         assert_eq!((number(&queues[0], 1)?, number(&queues[1], 2)?), (1, 2));
@@ -52,7 +52,7 @@ fn queues_have_values(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn programs_have_values(on_device: OnDevice) -> Result<()> {
+fn values_are_cached_per_program(on_device: OnDevice) -> Result<()> {
     let make = || Program::create_from_source(&on_device.context, "kernel void k() {}");
     let programs = [make()?, make()?];
     check([&programs[0], &programs[1]], || Ok(programs[0].get_reference_count()?))
@@ -60,7 +60,7 @@ fn programs_have_values(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn buffers_have_values(on_device: OnDevice) -> Result<()> {
+fn values_are_cached_per_buffer(on_device: OnDevice) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
     let other = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
     assert_eq!((number(&buffer, 1)?, number(&other, 2)?, number(&buffer.clone(), 3)?), (1, 2, 1));
@@ -74,7 +74,7 @@ fn buffers_have_values(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn samplers_have_values(on_device: OnDevice) -> Result<()> {
+fn values_are_cached_per_sampler(on_device: OnDevice) -> Result<()> {
     let make = |filter| Sampler::new(&on_device.context, false, AddressingMode::None, filter);
     let (nearest, linear) = (make(FilterMode::Nearest)?, make(FilterMode::Linear)?);
     assert_eq!(
@@ -90,7 +90,7 @@ fn samplers_have_values(on_device: OnDevice) -> Result<()> {
 /// A device is the same however often it is enumerated.
 #[rstest]
 #[clmatrix_harness::test]
-fn devices_have_values(device: Device) -> Result<()> {
+fn values_are_cached_per_device(device: Device) -> Result<()> {
     let name =
         first_arg_dependent_memoize(|device: &Device, _: &()| -> Result<_> { Ok(device.name()?) });
     let first = name(&device, &())?;

@@ -43,7 +43,7 @@ fn run(on_device: &OnDevice, kernels: &Kernels, number: u32) -> Result<[u32; 4]>
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_cached_kernel_runs_again_and_again(on_device: OnDevice) -> Result<()> {
+fn a_cached_kernel_runs_repeatedly(on_device: OnDevice) -> Result<()> {
     static KERNELS: Kernels = Kernels::new();
     for _ in 0..3 {
         assert_eq!(run(&on_device, &KERNELS, 5)?, [5, 6, 7, 8]);
@@ -63,7 +63,7 @@ fn not_again() -> clmatrix::Error {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn arguments_and_contexts_have_programs_of_their_own(ctx_factory: CtxFactory) -> Result<()> {
+fn programs_are_cached_per_context_and_arguments(ctx_factory: CtxFactory) -> Result<()> {
     let kernels = Kernels::new();
     // All contexts first: the factory clears caches.
     let on_devices = [ctx_factory()?, ctx_factory()?].map(|context| {
@@ -109,7 +109,7 @@ fn eight_threads_build_a_program_once(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_build_that_fails_is_tried_again(on_device: OnDevice) -> Result<()> {
+fn a_failed_build_is_not_cached(on_device: OnDevice) -> Result<()> {
     let (kernels, context) = (Kernels::new(), &on_device.context);
     for _ in 0..2 {
         let failed = kernels.get_or_try_compute(context, &3, || build(context, "kernel void k("));

@@ -113,12 +113,12 @@ fn check(facts: &Facts, array: &LocalArray) -> Result<std::result::Result<(), St
 
 #[rstest]
 #[clmatrix_harness::test]
-fn the_device_is_answered_for_as_the_model_says(facts: Facts) {
+fn bank_conflicts_of_the_device_are_those_of_the_model(facts: Facts) {
     holds_for(synthetic::arrays(), |array| check(&facts, array));
 }
 
 #[clmatrix_harness::test(once)]
-fn any_device_is_answered_for_as_the_model_says() {
+fn bank_conflicts_of_any_device_are_those_of_the_model() {
     let arrays = prop::collection::vec(synthetic::arrays(), 32);
     holds_for((synthetic::facts(), arrays), |(facts, arrays)| {
         for array in arrays {
@@ -141,7 +141,7 @@ fn multiplicity(item_size: usize, shape: &[usize], stored_shape: Option<&[usize]
 }
 
 #[clmatrix_harness::test(once)]
-fn padding_takes_conflicts_away() {
+fn padding_removes_bank_conflicts() {
     for (shape, stored, expected) in [
         ([32, 32], [32, 32], 32),
         ([32, 32], [32, 33], 1),
@@ -164,7 +164,7 @@ fn arrays_may_be_of_any_size() {
 }
 
 #[clmatrix_harness::test(once)]
-fn items_of_another_width_are_doubtful() {
+fn items_of_another_width_have_a_warning() {
     let answer = fermi().why_not_local_access_conflict_free(8, &[32], None);
     let answer = answer.expect("there are banks");
     let doubt = CharacterizationWarning::ItemSizeIsNotGranularity { item_size: 8, granularity: 4 };
@@ -172,7 +172,7 @@ fn items_of_another_width_are_doubtful() {
 }
 
 #[clmatrix_harness::test(once)]
-fn shapes_that_cannot_be_are_refused() {
+fn invalid_shapes_are_refused() {
     for (shape, stored, words) in [
         (&[4, 0][..], None, "no elements"),
         (&[4, 4], Some(&[16][..]), "another number of dimensions"),

@@ -13,7 +13,7 @@ use crate::support::on_device::{OnDevice, on_device};
 
 #[rstest]
 #[clmatrix_harness::test]
-fn facts_are_what_the_driver_tells(facts: Facts, device: Device, platform: Platform) -> Result<()> {
+fn facts_are_those_of_the_driver(facts: Facts, device: Device, platform: Platform) -> Result<()> {
     assert_eq!(facts.platform_name, platform.name()?.trim());
     assert_eq!(facts.platform_vendor, platform.vendor()?.trim());
     assert_eq!(facts.platform_version, platform.version()?.trim());
@@ -35,7 +35,7 @@ fn facts_are_what_the_driver_tells(facts: Facts, device: Device, platform: Platf
 
 #[rstest]
 #[clmatrix_harness::test]
-fn doubles_are_there_where_extensions_list_them(facts: Facts, device: Device) -> Result<()> {
+fn doubles_are_supported_where_extensions_list_them(facts: Facts, device: Device) -> Result<()> {
     let extensions = device.extensions()?;
     let lists = |name| extensions.split_whitespace().any(|listed| listed == name);
     assert_eq!(facts.has_double_support(), lists("cl_khr_fp64"));
@@ -71,7 +71,7 @@ fn preferred_multiple(context: &Context, device: Device) -> Result<usize> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn the_multiple_is_the_one_that_kernels_prefer(
+fn the_work_group_multiple_is_the_preferred_one_of_kernels(
     facts: Facts,
     on_device: OnDevice,
     device: Device,
@@ -101,7 +101,7 @@ fn a_cpu_has_no_implicit_simd_and_a_warp_is_one(facts: Facts, device: Device) ->
 /// The answer is the driver's count, in each version of the query.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_structure_is_one_argument_unless_there_is_the_bug(
+fn a_structure_is_one_argument_except_on_old_drivers(
     facts: Facts,
     on_device: OnDevice,
     device: Device,
@@ -118,7 +118,7 @@ fn a_structure_is_one_argument_unless_there_is_the_bug(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn banks_are_those_of_the_type_of_device(facts: Facts, device: Device) -> Result<()> {
+fn banks_follow_from_the_type_of_device(facts: Facts, device: Device) -> Result<()> {
     let device_type = device.dev_type()?;
     let is_gpu = device_type & CL_DEVICE_TYPE_GPU != 0;
     let is_cpu = device_type & CL_DEVICE_TYPE_CPU != 0 && !is_gpu;
@@ -154,7 +154,7 @@ fn all_local_memory_is_usable_but_for_old_arguments(facts: Facts, device: Device
 
 #[rstest]
 #[clmatrix_harness::test]
-fn vendors_tell_who_the_device_is(facts: Facts, device: Device) -> Result<()> {
+fn vendor_extensions_identify_the_device(facts: Facts, device: Device) -> Result<()> {
     let capability =
         match (device.compute_capability_major_nv(), device.compute_capability_minor_nv()) {
             (Ok(major), Ok(minor)) => Some(Version { major, minor }),
@@ -175,7 +175,7 @@ fn vendors_tell_who_the_device_is(facts: Facts, device: Device) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn shared_memory_is_what_the_capabilities_say(facts: Facts, device: Device) -> Result<()> {
+fn svm_support_follows_from_the_capabilities(facts: Facts, device: Device) -> Result<()> {
     let version = Version::parse(&facts.platform_version).expect("a version");
     // Before OpenCL 2.0 there is nothing to ask for.
     let bits = if version.major >= 2 { device.svm_mem_capability() } else { 0 };
@@ -190,7 +190,7 @@ fn shared_memory_is_what_the_capabilities_say(facts: Facts, device: Device) -> R
 
 #[rstest]
 #[clmatrix_harness::test]
-fn pocl_tells_its_version_and_keeps_its_builds(facts: Facts, platform: Platform) -> Result<()> {
+fn pocl_has_a_version_and_caches_builds(facts: Facts, platform: Platform) -> Result<()> {
     let version = facts.pocl_version(None);
     assert!(version.is_known(), "{:?}", version.warnings);
     if platform.name()? == "Portable Computing Language" {
@@ -217,7 +217,7 @@ fn a_context_without_the_device_is_refused(on_device: OnDevice) {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn the_table_has_each_answer_once(facts: Facts, device: Device) -> Result<()> {
+fn the_table_lists_each_property_once(facts: Facts, device: Device) -> Result<()> {
     let table = table(&facts, device);
     let mut names: Vec<_> = table.iter().map(|row| row.function).collect();
     names.sort_unstable();

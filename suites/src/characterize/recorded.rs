@@ -43,7 +43,7 @@ fn records() -> Vec<Record> {
 /// tells now, wherever that does not depend on the machine.
 #[rstest]
 #[clmatrix_harness::test]
-fn the_device_is_answered_for_as_by_pyopencl(facts: Facts, device: Device) -> Result<()> {
+fn properties_of_the_device_are_those_of_pyopencl(facts: Facts, device: Device) -> Result<()> {
     let is_it = |entry: &Entry| {
         entry.facts.platform_name == facts.platform_name
             && entry.facts.platform_version == facts.platform_version
@@ -73,7 +73,7 @@ fn the_device_is_answered_for_as_by_pyopencl(facts: Facts, device: Device) -> Re
 
 /// From the facts that were written down with them, all answers follow, on whatever machine.
 #[clmatrix_harness::test(once)]
-fn recorded_devices_are_answered_for_as_by_pyopencl() {
+fn properties_of_recorded_devices_are_those_of_pyopencl() {
     let mut compared = 0;
     for record in records() {
         for entry in record.devices {

@@ -24,7 +24,7 @@ const SOURCE: &str = "
 
 #[rstest]
 #[clmatrix_harness::test(requires(local_mem = "32 KiB", subgroup = 32))]
-fn a_kernel_has_the_local_memory_and_the_sub_groups_that_are_required(
+fn a_kernel_has_the_required_local_memory_and_sub_groups(
     on_device: OnDevice,
     device: Device,
 ) -> Result<()> {

@@ -39,7 +39,7 @@ fn pocl(version: &str) -> Facts {
 }
 
 #[clmatrix_harness::test(once)]
-fn nvidias_generations_have_their_local_memory() -> Result<()> {
+fn local_memory_of_nvidia_depends_on_the_compute_capability() -> Result<()> {
     for (major, minor, width, guessed, usable) in [
         (1, 0, 16, false, [16128, 16384, 16344]),
         (1, 3, 16, false, [16128, 16384, 16344]),
@@ -63,7 +63,7 @@ fn nvidias_generations_have_their_local_memory() -> Result<()> {
 }
 
 #[clmatrix_harness::test(once)]
-fn guesses_say_what_they_guess() -> Result<()> {
+fn guessed_properties_have_a_warning() -> Result<()> {
     use CharacterizationWarning::{GuessedBankCount, GuessedLocalAccessSize};
     for facts in
         [nvidia(9, 0), device("", GPU), device("", ACCELERATOR), device("", DeviceType(15))]
@@ -92,7 +92,7 @@ fn a_cpu_has_banks_only_if_its_local_memory_is_its_own() {
 }
 
 #[clmatrix_harness::test(once)]
-fn simd_groups_are_told_by_vendor() -> Result<()> {
+fn simd_group_size_depends_on_the_vendor() -> Result<()> {
     for (vendor, device_type, expected) in [
         ("NVIDIA Corporation", GPU, Some(32)),
         ("Advanced Micro Devices, Inc.", GPU, Some(48)),
@@ -121,7 +121,7 @@ fn simd_groups_are_told_by_vendor() -> Result<()> {
 }
 
 #[clmatrix_harness::test(once)]
-fn strict_aliasing_is_for_two_vendors() {
+fn strict_aliasing_is_assumed_for_two_vendors() {
     for (vendor, has_it) in [
         ("NVIDIA Corporation", true),
         ("Advanced Micro Devices, Inc.", true),
@@ -172,7 +172,7 @@ fn an_unusual_version_of_pocl_gets_the_fallback() {
 }
 
 #[clmatrix_harness::test(once)]
-fn builds_are_kept_by_some_platforms() {
+fn some_platforms_cache_builds() {
     let of =
         |platform_name: &str| Facts { platform_name: platform_name.to_owned(), ..device("", GPU) };
     assert_eq!(of("Portable Computing Language").has_src_build_cache(), Some(true));
@@ -182,7 +182,7 @@ fn builds_are_kept_by_some_platforms() {
 }
 
 #[clmatrix_harness::test(once)]
-fn shared_memory_needs_its_version() -> Result<()> {
+fn svm_needs_opencl_2() -> Result<()> {
     let all = Some(Svm(15));
     let of = |version: &str, svm_capabilities| Facts {
         platform_version: version.to_owned(),
@@ -217,7 +217,7 @@ fn shared_memory_needs_its_version() -> Result<()> {
 }
 
 #[clmatrix_harness::test(once)]
-fn amds_boards_have_names() {
+fn amd_devices_have_board_names() {
     assert_eq!(nvidia(9, 0).amd(), None);
     let facts = Facts {
         amd_board_name: Some("Radeon".to_owned()),
@@ -232,7 +232,7 @@ fn amds_boards_have_names() {
 }
 
 #[clmatrix_harness::test(once)]
-fn a_row_of_the_table_tells_its_answer_its_doubts_or_its_error() {
+fn a_row_of_the_table_has_a_value_a_warning_or_an_error() {
     let row = |facts: &Facts, function: &str| {
         let mut rows = table(facts, BUILDS).into_iter();
         let row = rows.find(|row| row.function == function).expect("there is a row");

@@ -38,7 +38,7 @@ fn inverted(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn arrays_go_there_and_back(on_device: OnDevice) -> Result<()> {
+fn arrays_are_written_and_read_back(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let plane = plane();
     let mut found = Array2::<u32>::zeros((5, 6));
@@ -66,7 +66,7 @@ fn arrays_go_there_and_back(on_device: OnDevice) -> Result<()> {
 /// written.
 #[rstest]
 #[clmatrix_harness::test]
-fn shared_elements_are_left_alone(on_device: OnDevice) -> Result<()> {
+fn a_read_into_a_shared_array_does_not_change_its_other_owners(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &counting(10))?;
     on_device.run(INVERT, &[&buffer], 10)?;
@@ -86,7 +86,7 @@ fn shared_elements_are_left_alone(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn views_are_taken_by_value_or_by_reference(on_device: OnDevice) -> Result<()> {
+fn views_are_passed_by_value_or_by_reference(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let plane = plane();
     let mut found = Array2::<u32>::zeros((4, 6));
@@ -111,7 +111,7 @@ fn views_are_taken_by_value_or_by_reference(on_device: OnDevice) -> Result<()> {
 /// As it lies in memory, whichever axis that begins with.
 #[rstest]
 #[clmatrix_harness::test]
-fn elements_go_in_the_order_of_memory(on_device: OnDevice) -> Result<()> {
+fn elements_are_copied_in_memory_order(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let columns = Array::from_shape_vec((2, 3).f(), counting(6)).expect("six elements");
     assert_eq!(columns, ndarray::arr2(&[words([0, 2, 4]), words([1, 3, 5])]));
@@ -140,7 +140,7 @@ fn elements_go_in_the_order_of_memory(on_device: OnDevice) -> Result<()> {
 #[case::every_second_of_both(s![..;2, ..;2], false)]
 #[case::columns_first(s![1..4, 2..5], true)]
 #[clmatrix_harness::test]
-fn a_view_with_gaps_is_all_that_is_touched(
+fn a_copy_of_a_view_with_gaps_leaves_the_gaps_unchanged(
     on_device: OnDevice,
     #[case] part: SliceInfo<[SliceInfoElem; 2], Ix2, Ix2>,
     #[case] columns_first: bool,
@@ -163,7 +163,7 @@ fn a_view_with_gaps_is_all_that_is_touched(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn gaps_in_three_dimensions(on_device: OnDevice) -> Result<()> {
+fn views_may_have_gaps_in_three_dimensions(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let block = Array1::from(counting(4 * 5 * 6)).into_shape_with_order((4, 5, 6)).expect("120");
     let part = s![1..3, 1..4, 2..6];
@@ -182,7 +182,7 @@ fn gaps_in_three_dimensions(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn gaps_are_the_hosts_alone(on_device: OnDevice) -> Result<()> {
+fn gaps_of_a_view_are_not_in_the_buffer(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &words([60; 8]))?;
     let plane = plane();
@@ -204,7 +204,7 @@ fn gaps_are_the_hosts_alone(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn what_is_not_in_rows_is_to_be_copied_first(on_device: OnDevice) -> Result<()> {
+fn views_that_are_no_rows_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &[0; 30])?;
     let mut plane = plane();

@@ -11,7 +11,7 @@ use crate::support::pattern::{SIZES, assert_moved, assert_same, before, bytes, s
 
 #[rstest]
 #[clmatrix_harness::test]
-fn slices_arrays_and_vectors_go_there_and_back(on_device: OnDevice) -> Result<()> {
+fn slices_arrays_and_vectors_are_written_and_read_back(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 16)?;
     let there: [&dyn Fn() -> Result<clmatrix::Event>; 4] = [
@@ -57,7 +57,7 @@ fn all_bytes_of_any_size_are_copied(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn the_host_side_says_how_much(on_device: OnDevice) -> Result<()> {
+fn the_host_memory_determines_the_size(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &counting(8))?;
     enqueue_copy(queue, &buffer, &[70_u32, 80], .., [])?;
@@ -74,7 +74,7 @@ fn the_host_side_says_how_much(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn offsets_are_the_devices(on_device: OnDevice) -> Result<()> {
+fn offsets_apply_to_device_memory(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &counting(8))?;
     let at = |dst_offset| Linear::default().dst_offset(dst_offset);
@@ -101,7 +101,7 @@ fn offsets_are_the_devices(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_byte_count_takes_the_beginning_of_the_host_side(on_device: OnDevice) -> Result<()> {
+fn a_byte_count_copies_the_start_of_the_host_memory(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &counting(4))?;
     let only = |byte_count| Linear::default().byte_count(byte_count);
@@ -121,7 +121,7 @@ fn a_byte_count_takes_the_beginning_of_the_host_side(on_device: OnDevice) -> Res
 
 #[rstest]
 #[clmatrix_harness::test]
-fn between_buffers_the_smaller_says_how_much(on_device: OnDevice) -> Result<()> {
+fn a_copy_between_buffers_has_the_smaller_size(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let (small, large) = (buffer_of(&on_device, &[1, 2])?, buffer_of(&on_device, &[0; 4])?);
     enqueue_copy(queue, &large, &small, .., [])?;
@@ -134,7 +134,7 @@ fn between_buffers_the_smaller_says_how_much(on_device: OnDevice) -> Result<()> 
 
 #[rstest]
 #[clmatrix_harness::test]
-fn between_buffers_each_has_its_offset(on_device: OnDevice) -> Result<()> {
+fn a_copy_between_buffers_has_two_offsets(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let from = buffer_of(&on_device, &counting(8))?;
     let to = || buffer_of(&on_device, &[99; 4]);
@@ -168,7 +168,7 @@ fn between_buffers_each_has_its_offset(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn no_bytes_are_refused(on_device: OnDevice) -> Result<()> {
+fn copies_of_zero_bytes_are_refused(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let queue = &on_device.queue;
     let none = enqueue_copy(queue, &mut [0_u32; 0], &buffer, .., []);
@@ -180,7 +180,7 @@ fn no_bytes_are_refused(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn within_one_buffer_the_default_is_an_overlap(on_device: OnDevice) -> Result<()> {
+fn a_copy_of_a_buffer_onto_itself_is_refused(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let refused = enqueue_copy(&on_device.queue, &buffer, &buffer, .., []);
     assert_eq!(refusal(refused), "CL_MEM_COPY_OVERLAP");

@@ -16,7 +16,7 @@ fn platform_of(device: &Device) -> Result<Platform> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn copies_where_it_is_there_and_says_where_not(on_device: OnDevice, device: Device) -> Result<()> {
+fn a_p2p_copy_works_or_is_unsupported(on_device: OnDevice, device: Device) -> Result<()> {
     let platform = platform_of(&device)?;
     let (src, dst) = (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &[9; 6])?);
     let copied = enqueue_copy_buffer_p2p_amd(&platform, &on_device.queue, &src, &dst, None, []);
@@ -38,7 +38,7 @@ fn copies_where_it_is_there_and_says_where_not(on_device: OnDevice, device: Devi
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_platform_that_is_not_the_devices_is_refused(on_device: OnDevice) -> Result<()> {
+fn the_platform_of_another_device_is_refused(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let none = Platform::new(std::ptr::null_mut());
     let refused = enqueue_copy_buffer_p2p_amd(&none, &on_device.queue, &buffer, &buffer, None, []);

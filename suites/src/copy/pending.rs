@@ -21,7 +21,7 @@ const WAIT_LIST_FAILED: &str = "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST";
 
 #[rstest]
 #[clmatrix_harness::test]
-fn memory_goes_there_and_back_and_is_returned(on_device: OnDevice) -> Result<()> {
+fn owned_memory_is_written_read_and_returned(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &[0; 6])?;
     let double = || on_device.run(DOUBLE, &[&buffer], 6);
@@ -63,7 +63,7 @@ fn all_bytes_of_any_size_are_copied(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_source_may_be_shared(on_device: OnDevice) -> Result<()> {
+fn a_source_may_be_an_arc(on_device: OnDevice) -> Result<()> {
     let shared: Arc<[u32]> = counting(4).into();
     let (one, other) = (buffer_of(&on_device, &[9; 4])?, buffer_of(&on_device, &[9; 4])?);
     let gate = gate(&on_device.context);
@@ -83,7 +83,7 @@ fn a_source_may_be_shared(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn rectangles_too(on_device: OnDevice) -> Result<()> {
+fn owned_memory_is_copied_by_rectangles(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(9))?;
     on_device.run(DOUBLE, &[&buffer], 9)?;
     let column = HostRect::new([4, 3]).buffer_origin([4]).buffer_pitches([12]);
@@ -135,7 +135,7 @@ impl To {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn it_returns_at_once_and_waits_for_its_events(
+fn a_transfer_returns_before_its_wait_list_completes(
     on_device: OnDevice,
     #[values(To::Device, To::Host)] to: To,
 ) -> Result<()> {
@@ -155,7 +155,10 @@ fn it_returns_at_once_and_waits_for_its_events(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn dropped_it_waits(on_device: OnDevice, #[values(To::Device, To::Host)] to: To) -> Result<()> {
+fn a_dropped_transfer_waits(
+    on_device: OnDevice,
+    #[values(To::Device, To::Host)] to: To,
+) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     let pending = to.issue(&on_device.queue, &buffer, &gate)?;
@@ -166,7 +169,10 @@ fn dropped_it_waits(on_device: OnDevice, #[values(To::Device, To::Host)] to: To)
 
 #[rstest]
 #[clmatrix_harness::test]
-fn forgotten_it_goes_on(on_device: OnDevice, #[values(To::Device, To::Host)] to: To) -> Result<()> {
+fn a_forgotten_transfer_runs(
+    on_device: OnDevice,
+    #[values(To::Device, To::Host)] to: To,
+) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     std::mem::forget(to.issue(&on_device.queue, &buffer, &gate)?);
@@ -178,7 +184,7 @@ fn forgotten_it_goes_on(on_device: OnDevice, #[values(To::Device, To::Host)] to:
 
 #[rstest]
 #[clmatrix_harness::test]
-fn where_what_it_waits_for_fails_the_memory_comes_back(
+fn memory_is_returned_if_an_event_of_the_wait_list_fails(
     on_device: OnDevice,
     #[values(To::Device, To::Host)] to: To,
 ) -> Result<()> {
@@ -200,7 +206,7 @@ fn where_what_it_waits_for_fails_the_memory_comes_back(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn its_event_orders_what_comes_after(on_device: OnDevice) -> Result<()> {
+fn the_event_of_a_transfer_orders_later_commands(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     let pending = enqueue_copy(&on_device.queue, &buffer, vec![7_u32; 4], .., &gate)?;
@@ -217,7 +223,7 @@ fn its_event_orders_what_comes_after(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn outlives_its_queue_and_its_buffer(on_device: OnDevice) -> Result<()> {
+fn a_transfer_outlives_its_queue_and_buffer(on_device: OnDevice) -> Result<()> {
     let queue = on_device.another_queue();
     let buffer = buffer_of(&on_device, &counting(1 << 16))?;
     let pending = enqueue_copy(&queue, vec![0_u32; 1 << 16], &buffer, .., [])?;
@@ -228,7 +234,7 @@ fn outlives_its_queue_and_its_buffer(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn on_a_queue_that_reorders_each_waits_for_its_own(
+fn transfers_on_an_out_of_order_queue_wait_for_their_own_events(
     on_device: OnDevice,
     device: Device,
 ) -> Result<()> {
@@ -248,7 +254,7 @@ fn on_a_queue_that_reorders_each_waits_for_its_own(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_map_waits_for_it(on_device: OnDevice) -> Result<()> {
+fn a_map_waits_for_a_transfer(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     let pending = enqueue_copy(&on_device.queue, &buffer, vec![7_u32; 4], .., &gate)?;
@@ -263,7 +269,7 @@ fn a_map_waits_for_it(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn what_is_refused_gives_the_memory_back(on_device: OnDevice) -> Result<()> {
+fn a_refused_transfer_returns_the_memory(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &counting(4))?;
     let memory = counting(5);
@@ -297,7 +303,7 @@ fn what_is_refused_gives_the_memory_back(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn threads_have_theirs_on_queues_of_their_own(on_device: OnDevice) -> Result<()> {
+fn threads_transfer_on_different_queues(on_device: OnDevice) -> Result<()> {
     const THREADS: u32 = 4;
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 4096 * THREADS as usize)?;
     let parts: Vec<_> = (0..THREADS as usize)
@@ -327,7 +333,7 @@ fn threads_have_theirs_on_queues_of_their_own(on_device: OnDevice) -> Result<()>
 
 #[rstest]
 #[clmatrix_harness::test]
-fn many_may_be_under_way(on_device: OnDevice) -> Result<()> {
+fn many_transfers_may_be_pending(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &[0; 64])?;
     let gate = gate(&on_device.context);
     let transfers = (0..64)

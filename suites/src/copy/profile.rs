@@ -21,7 +21,7 @@ fn check(event: &Event, what: &str) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn events_tell_when_a_command_ran(on_device: OnDevice) -> Result<()> {
+fn events_have_profiling_times(on_device: OnDevice) -> Result<()> {
     let queue = CommandQueue::with_properties(&on_device.context, QueueProperties::PROFILING)?;
     let (buffer, other) = (buffer_of(&on_device, &[1; 64])?, buffer_of(&on_device, &[2; 64])?);
     let (mut data, rows) = ([0_u32; 64], HostRect::new([16, 4]));

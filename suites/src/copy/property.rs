@@ -96,7 +96,7 @@ fn cases() -> impl Strategy<Value = Case> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_write_is_what_the_model_says(on_device: OnDevice) -> Result<()> {
+fn a_write_matches_the_model(on_device: OnDevice) -> Result<()> {
     let inverter = Inverter::new(&on_device)?;
     holds_for(cases(), |case| {
         let (src, dst) = (case.src.bytes(1), case.dst.bytes(2));
@@ -114,7 +114,7 @@ fn a_write_is_what_the_model_says(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_read_is_what_the_model_says(on_device: OnDevice) -> Result<()> {
+fn a_read_matches_the_model(on_device: OnDevice) -> Result<()> {
     let inverter = Inverter::new(&on_device)?;
     holds_for(cases(), |case| {
         let (src, dst) = (case.src.bytes(1), case.dst.bytes(2));
@@ -133,7 +133,7 @@ fn a_read_is_what_the_model_says(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_copy_is_what_the_model_says(on_device: OnDevice) -> Result<()> {
+fn a_copy_matches_the_model(on_device: OnDevice) -> Result<()> {
     let inverter = Inverter::new(&on_device)?;
     holds_for(cases(), |case| {
         let (src, dst) = (case.src.bytes(1), case.dst.bytes(2));
@@ -156,7 +156,7 @@ fn a_copy_is_what_the_model_says(on_device: OnDevice) -> Result<()> {
 /// Either the rectangles have a byte in common, or the copy is what the model says.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_copy_within_one_buffer_is_what_the_model_says(on_device: OnDevice) -> Result<()> {
+fn a_copy_within_one_buffer_matches_the_model(on_device: OnDevice) -> Result<()> {
     let inverter = Inverter::new(&on_device)?;
     let cases = cases().prop_map(|mut case| {
         let [row, rows, _] = case.region;
@@ -241,7 +241,7 @@ fn views() -> impl Strategy<Value = View> {
 /// another array.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_view_is_all_that_goes_there_and_back(on_device: OnDevice) -> Result<()> {
+fn a_view_is_written_and_read_back(on_device: OnDevice) -> Result<()> {
     let inverter = Inverter::new(&on_device)?;
     holds_for(views(), |view| {
         let (mut src, mut found, mut expected) = (view.array(1), view.array(2), view.array(2));

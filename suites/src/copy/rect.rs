@@ -49,7 +49,7 @@ fn origins_and_regions_may_be_shorter(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_kernel_finds_the_rectangle_and_nothing_else(on_device: OnDevice) -> Result<()> {
+fn a_rectangular_write_changes_the_rectangle_only(on_device: OnDevice) -> Result<()> {
     let buffer = three_rows(&on_device)?;
     let rect = HostRect::new([2, 2]).buffer_origin([1, 1]).buffer_pitches([4]).host_pitches([3]);
     enqueue_copy(&on_device.queue, &buffer, b"12.34.", rect, [])?;
@@ -62,7 +62,7 @@ fn a_kernel_finds_the_rectangle_and_nothing_else(on_device: OnDevice) -> Result<
 
 #[rstest]
 #[clmatrix_harness::test]
-fn between_buffers(on_device: OnDevice) -> Result<()> {
+fn rectangles_are_copied_between_buffers(on_device: OnDevice) -> Result<()> {
     let (from, to) = (three_rows(&on_device)?, three_rows(&on_device)?);
     on_device.run(INVERT, &[&from], 12)?;
     let rect = Rect::new([2, 3]).src_origin([2]).src_pitches([4]).dst_pitches([4]);
@@ -116,7 +116,7 @@ fn all_bytes_of_any_size_are_copied(on_device: OnDevice, #[case] region: [usize;
 /// A region counts its own bytes, also where the driver sees the whole.
 #[rstest]
 #[clmatrix_harness::test]
-fn of_a_region(on_device: OnDevice, device: Device) -> Result<()> {
+fn rectangles_of_sub_buffers_are_copied(on_device: OnDevice, device: Device) -> Result<()> {
     let part = (device.mem_base_addr_align()? as usize / 8).max(64);
     let whole = buffer_of(&on_device, &counting(part as u32))?;
     let region = whole.sub_region(part..2 * part)?;
@@ -173,7 +173,7 @@ where
 #[case::a_region_beyond_all_memory(side([0], [usize::MAX, usize::MAX, 2], [0]))]
 #[case::a_pitch_beyond_all_memory(side([0], [1, 2, 2], [usize::MAX]))]
 #[clmatrix_harness::test]
-fn what_is_not_there_is_refused(on_device: OnDevice, #[case] side: Side) -> Result<()> {
+fn rectangles_past_the_end_are_refused(on_device: OnDevice, #[case] side: Side) -> Result<()> {
     let queue = &on_device.queue;
     let (origin, region, pitches) = side;
     let (small, large) = (three_rows(&on_device)?, buffer_of(&on_device, &counting(100))?);
@@ -203,7 +203,7 @@ fn what_is_not_there_is_refused(on_device: OnDevice, #[case] side: Side) -> Resu
 
 #[rstest]
 #[clmatrix_harness::test]
-fn rectangles_of_one_buffer_must_not_overlap(on_device: OnDevice) -> Result<()> {
+fn overlapping_rectangles_of_one_buffer_are_refused(on_device: OnDevice) -> Result<()> {
     let buffer = three_rows(&on_device)?;
     let copy = |region: [usize; 2], from: [usize; 2], to: [usize; 2]| {
         let rect = Rect::new(region).src_origin(from).dst_origin(to);
@@ -231,7 +231,7 @@ fn rectangles_of_one_buffer_must_not_overlap(on_device: OnDevice) -> Result<()> 
 /// Rows that reach beyond their pitch: the start of the buffer goes right behind itself.
 #[rstest]
 #[clmatrix_harness::test]
-fn rectangles_of_one_buffer_may_be_next_to_each_other(on_device: OnDevice) -> Result<()> {
+fn adjacent_rectangles_of_one_buffer_are_copied(on_device: OnDevice) -> Result<()> {
     let buffer = three_rows(&on_device)?;
     let rect = Rect::new([4]).dst_origin([6]);
     enqueue_copy(&on_device.queue, &buffer, &buffer, rect, [])?;
@@ -241,7 +241,7 @@ fn rectangles_of_one_buffer_may_be_next_to_each_other(on_device: OnDevice) -> Re
 
 #[rstest]
 #[clmatrix_harness::test]
-fn within_one_buffer_the_pitches_are_the_same(on_device: OnDevice) -> Result<()> {
+fn different_pitches_within_one_buffer_are_refused(on_device: OnDevice) -> Result<()> {
     let buffer = three_rows(&on_device)?;
     let rect = Rect::new([1, 2]).dst_origin([8]).src_pitches([4]).dst_pitches([2]);
     let refused = enqueue_copy(&on_device.queue, &buffer, &buffer, rect, []);
@@ -254,7 +254,7 @@ fn within_one_buffer_the_pitches_are_the_same(on_device: OnDevice) -> Result<()>
 
 #[rstest]
 #[clmatrix_harness::test]
-fn overlap_is_seen_between_regions_of_one_buffer(
+fn overlapping_rectangles_of_sub_buffers_are_refused(
     on_device: OnDevice,
     device: Device,
 ) -> Result<()> {

@@ -107,7 +107,7 @@ impl Way {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn all_of_these_are_copies(on_device: OnDevice) -> Result<()> {
+fn valid_copies_of_all_kinds_are_accepted(on_device: OnDevice) -> Result<()> {
     for way in Way::ALL {
         let (buffer, other) =
             (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &[0; 4])?);
@@ -120,7 +120,10 @@ fn all_of_these_are_copies(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn objects_of_another_context(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
+fn copies_of_objects_of_another_context_are_refused(
+    on_device: OnDevice,
+    ctx_factory: CtxFactory,
+) -> Result<()> {
     let context = ctx_factory()?;
     let queue = CommandQueue::new(&context)?;
     let elsewhere = OnDevice { context, queue };
@@ -141,7 +144,7 @@ fn objects_of_another_context(on_device: OnDevice, ctx_factory: CtxFactory) -> R
 
 #[rstest]
 #[clmatrix_harness::test]
-fn bytes_that_are_mapped(on_device: OnDevice) -> Result<()> {
+fn copies_of_mapped_bytes_are_refused(on_device: OnDevice) -> Result<()> {
     let (buffer, other) = (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &[0; 4])?);
     let queue = &on_device.queue;
     let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, 3.., [])?;
@@ -164,7 +167,7 @@ fn bytes_that_are_mapped(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn what_the_host_must_not_do(on_device: OnDevice) -> Result<()> {
+fn copies_against_host_access_flags_are_refused(on_device: OnDevice) -> Result<()> {
     let other = buffer_of(&on_device, &[0; 4])?;
     for (flags, reads, writes) in [
         (MemFlags::HOST_READ_ONLY, true, false),
@@ -187,7 +190,7 @@ fn what_the_host_must_not_do(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn an_event_that_has_failed(on_device: OnDevice) -> Result<()> {
+fn a_failed_event_in_a_wait_list_is_refused(on_device: OnDevice) -> Result<()> {
     let (buffer, other) = (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &[0; 4])?);
     let failed = crate::support::gate::gate(&on_device.context);
     crate::support::gate::fail(&failed);

@@ -168,7 +168,7 @@ fn write(object: &Object, bytes: &[u8], way: Write, form: Form) -> Answer<()> {
 #[case::a_rectangle(Read::Command, Form::Rect)]
 #[case::a_map(Read::Map, Form::Range)]
 #[clmatrix_harness::test]
-fn reads(
+fn reads_follow_host_access_flags(
     on_device: OnDevice,
     device: Device,
     #[case] way: Read,
@@ -196,7 +196,7 @@ fn reads(
 #[case::a_map(Write::Map, Form::Range)]
 #[case::a_map_that_invalidates(Write::MapInvalidate, Form::Range)]
 #[clmatrix_harness::test]
-fn writes(
+fn writes_follow_host_access_flags(
     on_device: OnDevice,
     device: Device,
     #[case] way: Write,
@@ -221,7 +221,7 @@ fn writes(
 /// Copies and fills on the device are not the host's accesses.
 #[rstest]
 #[clmatrix_harness::test]
-fn the_device_copies_and_fills(
+fn device_copies_and_fills_ignore_host_access_flags(
     on_device: OnDevice,
     device: Device,
     #[values(Host::All, Host::ReadOnly, Host::WriteOnly, Host::NoAccess)] host: Host,

@@ -275,7 +275,7 @@ impl Image {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn reads(
+fn reads_follow_host_access_flags(
     on_device: OnDevice,
     #[values(Host::All, Host::ReadOnly, Host::WriteOnly, Host::NoAccess)] host: Host,
     #[values(Memory::Copied, Memory::Used)] memory: Memory,
@@ -302,7 +302,7 @@ fn reads(
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn writes(
+fn writes_follow_host_access_flags(
     on_device: OnDevice,
     #[values(Host::All, Host::ReadOnly, Host::WriteOnly, Host::NoAccess)] host: Host,
     #[values(Memory::Copied, Memory::Used)] memory: Memory,
@@ -332,7 +332,7 @@ fn writes(
 /// Copies and fills on the device are not the host's accesses.
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn the_device_copies_and_fills(
+fn device_copies_and_fills_ignore_host_access_flags(
     on_device: OnDevice,
     #[values(Host::All, Host::ReadOnly, Host::WriteOnly, Host::NoAccess)] host: Host,
     #[values(Memory::Copied, Memory::Used)] memory: Memory,

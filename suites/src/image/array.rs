@@ -32,7 +32,7 @@ fn image<T: ImageElement, D: Dimension>(
 /// A kernel's (x, y) is the array's `[[y, x]]`.
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn kernels_index_it_the_other_way_round(on_device: OnDevice) -> Result<()> {
+fn kernels_index_an_image_of_an_array_in_reverse_order(on_device: OnDevice) -> Result<()> {
     let plane = Array2::from_shape_fn((5, 7), |(y, x)| [x as u32, y as u32, 0, 3]);
     let image = image(&on_device, &plane, None)?;
     assert_eq!((image.image_type(), image.shape()), (ImageType::Image2d, &[7, 5][..]));
@@ -77,7 +77,7 @@ fn the_last_axis_may_count_channels(on_device: OnDevice) -> Result<()> {
 #[case::f32(|place: usize| 0.5 * place as f32, |place: usize| (0.5 * place as f32).to_bits())]
 #[case::f16(|place: usize| f16::from_f32(0.5 * place as f32), |place: usize| (0.5 * place as f32).to_bits())]
 #[clmatrix_harness::test(requires(images))]
-fn numbers_are_red<T: ImageElement>(
+fn an_array_of_numbers_is_the_red_channel<T: ImageElement>(
     on_device: OnDevice,
     #[case] element: fn(usize) -> T,
     #[case] red: fn(usize) -> u32,
@@ -97,7 +97,7 @@ fn numbers_are_red<T: ImageElement>(
 #[case::u16([[0_u16, 65535, 13107, 1]], [0.0, 1.0, 0.2, 1.0 / 65535.0])]
 #[case::i16([[0_i16, 32767, -32767, 1]], [0.0, 1.0, -1.0, 1.0 / 32767.0])]
 #[clmatrix_harness::test(requires(images))]
-fn integers_may_be_fractions<T: ImageElement>(
+fn integers_may_be_normalized<T: ImageElement>(
     on_device: OnDevice,
     #[case] pixel: [[T; 4]; 1],
     #[case] fractions: [f32; 4],
@@ -120,7 +120,7 @@ fn integers_may_be_fractions<T: ImageElement>(
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn kernels_may_write_it(on_device: OnDevice) -> Result<()> {
+fn kernels_write_an_image_of_an_array(on_device: OnDevice) -> Result<()> {
     let plane = Array2::<[u32; 4]>::default((5, 7));
     let (mode, integers) = (ArrayMode::Write, Integers::AsTheyAre);
     let image = image_from_array(&on_device.context, &plane, None, mode, integers)?;
@@ -153,7 +153,7 @@ fn two_channels_are_red_and_green(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn what_makes_no_image_is_refused(on_device: OnDevice) {
+fn arrays_that_are_no_image_are_refused(on_device: OnDevice) {
     let plane = Array2::<u8>::zeros((4, 4));
     let format = "CL_INVALID_IMAGE_FORMAT_DESCRIPTOR";
     assert_eq!(refusal(image(&on_device, &plane, Some(3))), format);

@@ -52,7 +52,7 @@ fn a_kernel_sees_what_the_host_wrote(
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn regions_are_counted_in_pixels_rows_and_slices(
+fn regions_are_in_pixels_rows_and_slices(
     on_device: OnDevice,
     #[values(
         ImageType::Image1d,
@@ -104,7 +104,7 @@ fn regions_are_counted_in_pixels_rows_and_slices(
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn host_rows_may_have_gaps_which_are_left_alone(on_device: OnDevice) -> Result<()> {
+fn gaps_between_host_rows_are_unchanged(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let image = letters(&on_device)?;
     let read = |part: ImageRegion| -> Result<String> {
@@ -165,7 +165,7 @@ fn layers_of_rows_may_have_gaps(on_device: OnDevice) -> Result<()> {
 /// An array's element `[[y, x]]` is the pixel (x, y), also where rows have gaps.
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn arrays_go_in_and_out_as_they_lie_in_memory(on_device: OnDevice) -> Result<()> {
+fn arrays_are_copied_in_memory_order(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let image = letters(&on_device)?;
     let mut plane = Array2::from_elem((5, 6), b'.');
@@ -189,7 +189,7 @@ fn arrays_go_in_and_out_as_they_lie_in_memory(on_device: OnDevice) -> Result<()>
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn solids_of_an_array_go_in_and_out(on_device: OnDevice) -> Result<()> {
+fn boxes_of_an_array_are_written_and_read_back(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let image = Image::new(&on_device.context, MemFlags::READ_WRITE, GREY, [3, 2, 2])?;
     let solid = Array3::from_shape_fn((4, 4, 5), |(z, y, x)| (25 * z + 5 * y + x) as u8);
@@ -217,7 +217,7 @@ fn solids_of_an_array_go_in_and_out(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn host_memory_that_is_given_comes_back(on_device: OnDevice) -> Result<()> {
+fn owned_host_memory_is_returned(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
     let vector = enqueue_copy(queue, &image, places(&[7, 5]), .., [])?.wait()?;
@@ -238,7 +238,7 @@ fn host_memory_that_is_given_comes_back(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn a_copy_that_does_not_block_comes_after_its_events(on_device: OnDevice) -> Result<()> {
+fn a_non_blocking_copy_runs_after_its_wait_list(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
     enqueue_copy(queue, &image, &places(&[7, 5]), .., [])?;
@@ -312,7 +312,7 @@ fn buffers_have_pixels_without_gaps(
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn between_images(
+fn pixels_are_copied_between_images(
     on_device: OnDevice,
     #[values(
         ImageType::Image1d,
@@ -352,7 +352,7 @@ fn between_images(
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn between_images_of_different_types(on_device: OnDevice) -> Result<()> {
+fn pixels_are_copied_between_images_of_different_types(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let solid = image_of(&on_device, ImageType::Image3d, MemFlags::READ_WRITE)?;
     let plane = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
@@ -372,7 +372,7 @@ fn between_images_of_different_types(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn within_one_image(on_device: OnDevice) -> Result<()> {
+fn pixels_are_copied_within_one_image(on_device: OnDevice) -> Result<()> {
     let image = letters(&on_device)?;
     let columns = ImageCopy::new([2, 3]).dst_origin([2]);
     enqueue_copy(&on_device.queue, &image, &image, columns, [])?;

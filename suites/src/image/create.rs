@@ -19,7 +19,7 @@ fn greys(seen: &[[u32; 4]]) -> Vec<u8> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn begins_with_the_host_data(
+fn an_image_is_initialized_with_host_data(
     on_device: OnDevice,
     #[values(
         ImageType::Image1d,
@@ -102,7 +102,7 @@ fn the_host_data_may_have_gaps(on_device: OnDevice) -> Result<()> {
 /// `array[[x, y]]` is the pixel (x, y), however the array lies in memory.
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn takes_arrays_by_their_first_axis(on_device: OnDevice) -> Result<()> {
+fn the_first_axis_of_an_array_is_x(on_device: OnDevice) -> Result<()> {
     let context = &on_device.context;
     let value = |x: usize, y: usize| (x + 10 * y) as u8;
     let expected: Vec<u8> = (0..2).flat_map(|y| (0..3).map(move |x| value(x, y))).collect();
@@ -125,7 +125,7 @@ fn takes_arrays_by_their_first_axis(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn takes_the_shape_of_an_array(on_device: OnDevice) -> Result<()> {
+fn an_image_has_the_shape_of_its_array(on_device: OnDevice) -> Result<()> {
     let context = &on_device.context;
     let solid = Array3::from_shape_fn((4, 3, 2).f(), |(x, y, z)| [x as u8, y as u8, z as u8, 3]);
     let expected: Vec<_> = positions(&[4, 3, 2])
@@ -156,7 +156,7 @@ fn takes_the_shape_of_an_array(on_device: OnDevice) -> Result<()> {
 #[case::host_writes(MemFlags::READ_ONLY.union(MemFlags::HOST_WRITE_ONLY))]
 #[case::no_host(MemFlags::READ_WRITE.union(MemFlags::HOST_NO_ACCESS))]
 #[clmatrix_harness::test(requires(images))]
-fn has_the_flags_asked_for(on_device: OnDevice, #[case] flags: MemFlags) -> Result<()> {
+fn an_image_has_the_requested_flags(on_device: OnDevice, #[case] flags: MemFlags) -> Result<()> {
     use clmatrix::cl3::memory::{CL_MEM_FLAGS, get_mem_object_info};
     let image = Image::new(&on_device.context, flags, RGBA_U32, [7, 5])?;
     assert_eq!(image.flags(), flags);

@@ -17,7 +17,7 @@ const COLOR: [u32; 4] = [word(11), word(22), word(33), word(44)];
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn fills_all_of_an_image(
+fn a_fill_writes_the_whole_image(
     on_device: OnDevice,
     #[values(
         ImageType::Image1d,
@@ -38,7 +38,7 @@ fn fills_all_of_an_image(
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn fills_the_region_and_no_more(
+fn a_fill_writes_its_region_only(
     on_device: OnDevice,
     #[values(
         ImageType::Image1d,
@@ -76,7 +76,7 @@ fn fills_the_region_and_no_more(
 /// More pixels than another image has in a row.
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn fills_long_images_of_buffers(on_device: OnDevice, device: Device) -> Result<()> {
+fn long_images_of_buffers_are_filled(on_device: OnDevice, device: Device) -> Result<()> {
     let queue = &on_device.queue;
     let pixels = (2 * device.image2d_max_width()? + 5).min(device.image_max_buffer_size()?);
     let buffer = Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &vec![9_u8; pixels])?;
@@ -104,7 +104,7 @@ fn fills_long_images_of_buffers(on_device: OnDevice, device: Device) -> Result<(
 #[case::unsigned_16(ChannelType::UnsignedInt16, [0_u32, 1, 300, 65535], [0_u32, 1, 300, 65535])]
 #[case::unsigned_32(ChannelType::UnsignedInt32, [0_u32, 1, 300, u32::MAX], [0_u32, 1, 300, u32::MAX])]
 #[clmatrix_harness::test(requires(images))]
-fn a_color_is_of_the_formats_kind<C: FillColor>(
+fn a_color_has_the_kind_of_the_format<C: FillColor>(
     on_device: OnDevice,
     #[case] channel_type: ChannelType,
     #[case] color: C,
@@ -120,7 +120,7 @@ fn a_color_is_of_the_formats_kind<C: FillColor>(
 /// Red is red, also where blue comes first in memory.
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn channels_are_named_and_not_numbered(on_device: OnDevice) -> Result<()> {
+fn a_color_has_channels_by_name(on_device: OnDevice) -> Result<()> {
     let format = ImageFormat::new(ChannelOrder::Bgra, ChannelType::UnormInt8);
     let image = Image::new(&on_device.context, MemFlags::READ_WRITE, format, [3, 2])?;
     enqueue_fill_image(&on_device.queue, &image, [1.0, 0.0, 0.0, 0.0], .., [])?;
@@ -134,7 +134,7 @@ fn channels_are_named_and_not_numbered(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images, extension = "cl_khr_depth_images"))]
-fn a_depth_is_one_float(on_device: OnDevice) -> Result<()> {
+fn a_depth_image_is_filled_with_one_float(on_device: OnDevice) -> Result<()> {
     let format = ImageFormat::new(ChannelOrder::Depth, ChannelType::Float);
     let image = Image::new(&on_device.context, MemFlags::READ_WRITE, format, [3, 2])?;
     let queue = &on_device.queue;
@@ -163,7 +163,7 @@ fn a_color_of_another_kind_is_refused(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn pixels_that_are_not_there_are_refused(on_device: OnDevice) -> Result<()> {
+fn pixels_outside_the_image_are_refused(on_device: OnDevice) -> Result<()> {
     let image = Image::new(&on_device.context, MemFlags::READ_WRITE, RGBA_U32, [3, 2])?;
     for part in [
         ImageRegion::new([4, 1]),

@@ -29,7 +29,7 @@ const REQUIRED: [ChannelType; 10] = [
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn the_required_ones_are_there(
+fn required_formats_are_supported(
     on_device: OnDevice,
     #[values(MemFlags::READ_ONLY, MemFlags::WRITE_ONLY)] flags: MemFlags,
     #[values(ImageType::Image2d, ImageType::Image3d, ImageType::Image2dArray)]
@@ -47,7 +47,7 @@ fn the_required_ones_are_there(
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn there_are_images_of_each(
+fn images_of_each_supported_format_are_created(
     on_device: OnDevice,
     #[values(
         ImageType::Image1d,
@@ -72,7 +72,7 @@ fn there_are_images_of_each(
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn the_driver_counts_the_bytes_of_the_channels(on_device: OnDevice) -> Result<()> {
+fn the_pixel_size_of_the_driver_is_that_of_the_channels(on_device: OnDevice) -> Result<()> {
     let context = &on_device.context;
     for format in supported_image_formats(context, MemFlags::READ_ONLY, ImageType::Image2d)? {
         let image = Image::new(context, MemFlags::READ_ONLY, format, [7, 5])?;
@@ -88,7 +88,7 @@ fn the_driver_counts_the_bytes_of_the_channels(on_device: OnDevice) -> Result<()
 /// Where one kernel both reads and writes an image, the device has fewer formats, or none.
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn fewer_are_both_read_and_written(on_device: OnDevice) -> Result<()> {
+fn formats_for_kernels_that_read_and_write_are_a_subset(on_device: OnDevice) -> Result<()> {
     let formats = |flags| supported_image_formats(&on_device.context, flags, ImageType::Image2d);
     let both = formats(MemFlags::KERNEL_READ_AND_WRITE)?;
     let all = formats(MemFlags::empty())?;
@@ -99,7 +99,7 @@ fn fewer_are_both_read_and_written(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn flags_that_exclude_each_other_are_refused(on_device: OnDevice) {
+fn conflicting_flags_are_refused(on_device: OnDevice) {
     let flags = MemFlags::READ_ONLY | MemFlags::WRITE_ONLY;
     let formats = supported_image_formats(&on_device.context, flags, ImageType::Image2d);
     assert_eq!(refusal(formats), "CL_INVALID_VALUE");

@@ -22,7 +22,7 @@ fn driver_says(image: &Image, name: u32) -> usize {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn an_image_tells_what_it_is(
+fn queries_return_the_properties_of_an_image(
     on_device: OnDevice,
     #[values(
         ImageType::Image1d,
@@ -61,7 +61,7 @@ fn an_image_tells_what_it_is(
 #[case::image_2d_array(ImageType::Image2dArray, [7, 5, 0, 3])]
 #[case::image_3d(ImageType::Image3d, [7, 5, 3, 0])]
 #[clmatrix_harness::test(requires(images))]
-fn axes_that_it_has_not_count_0(
+fn missing_axes_have_length_0(
     on_device: OnDevice,
     #[case] image_type: ImageType,
     #[case] axes: [usize; 4],
@@ -76,7 +76,7 @@ fn axes_that_it_has_not_count_0(
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn the_driver_tells_its_pitches(
+fn queries_return_the_pitches(
     on_device: OnDevice,
     #[values(ImageType::Image2d, ImageType::Image2dArray, ImageType::Image3d)]
     image_type: ImageType,
@@ -94,7 +94,7 @@ fn the_driver_tells_its_pitches(
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn a_reference_is_added_or_taken_over(
+fn from_raw_retains_or_takes_over_a_reference(
     on_device: OnDevice,
     #[values(
         ImageType::Image1d,
@@ -129,7 +129,7 @@ fn a_reference_is_added_or_taken_over(
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn a_handle_to_something_else_is_refused(on_device: OnDevice) -> Result<()> {
+fn handles_of_other_objects_are_refused(on_device: OnDevice) -> Result<()> {
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 64)?;
     // SAFETY: the handle is valid, and nothing is mapped.
     let result = unsafe { Image::from_raw(buffer.as_raw(), true) };
@@ -145,7 +145,7 @@ fn a_handle_to_something_else_is_refused(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn equals_itself_and_its_clones_only(on_device: OnDevice) -> Result<()> {
+fn images_are_compared_by_handle(on_device: OnDevice) -> Result<()> {
     let new = || image_of(&on_device, ImageType::Image2d, MemFlags::READ_ONLY);
     let (one, other) = (new()?, new()?);
     assert_eq!(one, one.clone());
@@ -161,7 +161,7 @@ fn equals_itself_and_its_clones_only(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn outlives_its_context_and_queue(ctx_factory: CtxFactory) -> Result<()> {
+fn an_image_outlives_its_context_and_queue(ctx_factory: CtxFactory) -> Result<()> {
     let context = ctx_factory()?;
     let queue = CommandQueue::new(&context)?;
     let other_queue = CommandQueue::new(&context)?;
@@ -180,7 +180,7 @@ fn outlives_its_context_and_queue(ctx_factory: CtxFactory) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn the_contexts_references_return(
+fn a_released_image_releases_its_context(
     ctx_factory: CtxFactory,
     #[values(ImageType::Image1dBuffer, ImageType::Image2d, ImageType::Image3d)]
     image_type: ImageType,

@@ -25,7 +25,7 @@ fn mapped_shape(image: &Image) -> [usize; 3] {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn shows_each_pixel_in_its_place(
+fn a_map_shows_each_pixel_at_its_position(
     on_device: OnDevice,
     #[values(
         ImageType::Image1d,
@@ -52,7 +52,7 @@ fn shows_each_pixel_in_its_place(
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn a_kernel_sees_what_was_written_to_it(
+fn a_kernel_sees_writes_through_a_map(
     on_device: OnDevice,
     #[values(
         ImageType::Image1d,
@@ -78,7 +78,7 @@ fn a_kernel_sees_what_was_written_to_it(
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn a_part_is_mapped_and_the_rest_stays(
+fn a_map_of_a_region_leaves_the_rest_unchanged(
     on_device: OnDevice,
     #[values(
         ImageType::Image1d,
@@ -115,7 +115,7 @@ fn a_part_is_mapped_and_the_rest_stays(
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn shows_what_a_kernel_wrote(on_device: OnDevice) -> Result<()> {
+fn a_map_shows_kernel_writes(on_device: OnDevice) -> Result<()> {
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
     write_places(&on_device, &image)?;
     let map = enqueue_map_image::<[u32; 4], _>(&on_device.queue, &image, MapRead, .., [])?;
@@ -125,7 +125,7 @@ fn shows_what_a_kernel_wrote(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn writing_keeps_what_is_not_written(on_device: OnDevice) -> Result<()> {
+fn a_map_for_writing_keeps_pixels_that_are_not_written(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
     let mut expected = places(&[7, 5]);
@@ -146,7 +146,7 @@ fn writing_keeps_what_is_not_written(on_device: OnDevice) -> Result<()> {
 #[case::rgba16(ChannelOrder::Rgba, ChannelType::UnsignedInt16, [1_u16, 2, 3, 4])]
 #[case::rgba32(ChannelOrder::Rgba, ChannelType::SignedInt32, [1_i32, -2, 3, -4])]
 #[clmatrix_harness::test(requires(images))]
-fn elements_are_of_the_size_of_a_pixel<T: bytemuck::Pod + PartialEq + std::fmt::Debug>(
+fn elements_have_the_size_of_a_pixel<T: bytemuck::Pod + PartialEq + std::fmt::Debug>(
     on_device: OnDevice,
     #[case] order: ChannelOrder,
     #[case] channel_type: ChannelType,
@@ -171,7 +171,7 @@ fn elements_are_of_the_size_of_a_pixel<T: bytemuck::Pod + PartialEq + std::fmt::
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn keeps_commands_off_its_rows(on_device: OnDevice) -> Result<()> {
+fn commands_on_mapped_rows_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
     let rows = |y: usize, rows: usize| ImageRegion::new([7, rows]).origin([0, y]);
@@ -200,7 +200,7 @@ fn keeps_commands_off_its_rows(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn two_parts_may_be_mapped_at_once(on_device: OnDevice) -> Result<()> {
+fn two_regions_may_be_mapped_at_once(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
     let mut expected = places(&[7, 5]);
@@ -224,7 +224,7 @@ fn two_parts_may_be_mapped_at_once(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn keeps_maps_off_the_buffer_that_it_shows(on_device: OnDevice) -> Result<()> {
+fn maps_of_the_buffer_of_a_mapped_image_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let image = image_of(&on_device, ImageType::Image1dBuffer, MemFlags::READ_WRITE)?;
     let buffer = image.buffer().expect("it shows one").clone();
@@ -240,7 +240,7 @@ fn keeps_maps_off_the_buffer_that_it_shows(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn methods_map_as_their_names_say(on_device: OnDevice) -> Result<()> {
+fn map_methods_use_the_mode_of_their_name(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
     write_places(&on_device, &image)?;
@@ -264,7 +264,7 @@ fn methods_map_as_their_names_say(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn is_undone_when_dropped(on_device: OnDevice) -> Result<()> {
+fn a_dropped_map_is_unmapped(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
     let map = enqueue_map_image::<[u32; 4], _>(queue, &image, MapRead, .., [])?;
@@ -277,7 +277,7 @@ fn is_undone_when_dropped(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn outlives_the_handles_to_image_and_queue(on_device: OnDevice) -> Result<()> {
+fn a_map_outlives_the_handles_to_image_and_queue(on_device: OnDevice) -> Result<()> {
     let queue = on_device.another_queue();
     let image = image_of(&on_device, ImageType::Image3d, MemFlags::READ_WRITE)?;
     enqueue_copy(&queue, &image, &places(image.shape()), .., [])?;
@@ -301,7 +301,7 @@ fn outlives_the_handles_to_image_and_queue(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn need_not_block(on_device: OnDevice) -> Result<()> {
+fn a_map_need_not_block(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
     enqueue_copy(queue, &image, &places(&[7, 5]), .., [])?;
@@ -319,7 +319,7 @@ fn need_not_block(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn one_that_does_not_block_comes_after_its_events(on_device: OnDevice) -> Result<()> {
+fn a_non_blocking_map_runs_after_its_wait_list(on_device: OnDevice) -> Result<()> {
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
     enqueue_fill_image(&on_device.queue, &image, words([6; 4]), .., [])?;
     on_device.queue.finish()?;
@@ -334,7 +334,7 @@ fn one_that_does_not_block_comes_after_its_events(on_device: OnDevice) -> Result
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn what_cannot_be_mapped_is_refused(on_device: OnDevice) -> Result<()> {
+fn invalid_maps_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let new = |flags| Image::new(&on_device.context, flags, RGBA_U8, [4, 4]);
     let image = new(MemFlags::READ_WRITE)?;
@@ -364,7 +364,7 @@ fn what_cannot_be_mapped_is_refused(on_device: OnDevice) -> Result<()> {
 /// waits on the host for the map that has not ended.
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn a_map_for_reading_ends_before_an_earlier_one(
+fn overlapping_maps_for_reading_are_unmapped_in_any_order(
     on_device: OnDevice,
     #[values(false, true)] dropped: bool,
 ) -> Result<()> {

@@ -27,7 +27,7 @@ fn row_of(on_device: &OnDevice, buffer: &Buffer, pixels: usize) -> Result<Image>
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn kernels_see_the_buffers_bytes_as_pixels(on_device: OnDevice) -> Result<()> {
+fn kernels_read_the_bytes_of_the_buffer_as_pixels(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, 9)?;
     let image = row_of(&on_device, &buffer, 7)?;
     assert_eq!((image.image_type(), image.shape()), (ImageType::Image1dBuffer, &[7][..]));
@@ -40,7 +40,7 @@ fn kernels_see_the_buffers_bytes_as_pixels(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn the_buffer_has_what_a_kernel_wrote_to_the_image(on_device: OnDevice) -> Result<()> {
+fn kernel_writes_to_the_image_are_in_the_buffer(on_device: OnDevice) -> Result<()> {
     let buffer = Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &[words([8; 4]); 9])?;
     write_places(&on_device, &row_of(&on_device, &buffer, 7)?)?;
     let mut found = [[0_u32; 4]; 9];
@@ -52,7 +52,7 @@ fn the_buffer_has_what_a_kernel_wrote_to_the_image(on_device: OnDevice) -> Resul
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn pixels_go_in_and_out(on_device: OnDevice) -> Result<()> {
+fn pixels_are_written_and_read_back(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, 7)?;
     let image = row_of(&on_device, &buffer, 7)?;
@@ -71,7 +71,7 @@ fn pixels_go_in_and_out(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn shows_a_region_of_a_buffer(on_device: OnDevice, device: Device) -> Result<()> {
+fn an_image_of_a_sub_buffer_has_its_bytes(on_device: OnDevice, device: Device) -> Result<()> {
     let part = (device.mem_base_addr_align()? as usize / 8).max(112);
     let pixels = part / 16;
     let whole = buffer_of(&on_device, 2 * pixels)?;
@@ -90,7 +90,7 @@ fn shows_a_region_of_a_buffer(on_device: OnDevice, device: Device) -> Result<()>
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn keeps_the_buffer_alive(on_device: OnDevice) -> Result<()> {
+fn an_image_keeps_its_buffer(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, 7)?;
     let image = row_of(&on_device, &buffer, 7)?;
     let again = image.buffer().cloned();
@@ -112,7 +112,7 @@ fn keeps_the_buffer_alive(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn inherits_the_buffers_flags(on_device: OnDevice) -> Result<()> {
+fn an_image_inherits_the_flags_of_its_buffer(on_device: OnDevice) -> Result<()> {
     let flags = MemFlags::READ_ONLY | MemFlags::HOST_WRITE_ONLY;
     let buffer = Buffer::new(&on_device.context, flags, 112)?;
     assert_eq!(row_of(&on_device, &buffer, 7)?.flags(), flags);
@@ -133,7 +133,7 @@ fn inherits_the_buffers_flags(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn a_map_of_the_buffer_keeps_commands_off_the_image(on_device: OnDevice) -> Result<()> {
+fn commands_on_an_image_of_a_mapped_buffer_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, 7)?;
     let image = row_of(&on_device, &buffer, 7)?;
@@ -160,7 +160,7 @@ fn a_map_of_the_buffer_keeps_commands_off_the_image(on_device: OnDevice) -> Resu
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn bytes_are_not_copied_onto_themselves(on_device: OnDevice) -> Result<()> {
+fn copies_onto_the_same_bytes_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, 14)?;
     let (image, twin) = (row_of(&on_device, &buffer, 7)?, row_of(&on_device, &buffer, 7)?);
@@ -184,7 +184,7 @@ fn bytes_are_not_copied_onto_themselves(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn is_refused_where_it_does_not_fit(on_device: OnDevice) -> Result<()> {
+fn images_larger_than_the_buffer_are_refused(on_device: OnDevice) -> Result<()> {
     let context = &on_device.context;
     let buffer = buffer_of(&on_device, 7)?;
     assert_eq!(refusal(row_of(&on_device, &buffer, 8)), "CL_INVALID_IMAGE_SIZE");
@@ -210,7 +210,7 @@ fn alignments(device: &Device) -> [usize; 2] {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images, extension = "cl_khr_image2d_from_buffer"))]
-fn rows_of_a_buffer_are_a_2d_image(on_device: OnDevice, device: Device) -> Result<()> {
+fn a_2d_image_has_the_rows_of_a_buffer(on_device: OnDevice, device: Device) -> Result<()> {
     let [pitch, base] = alignments(&device);
     let row_pitch = (4 * 16_usize).next_multiple_of(pitch);
     let base = base.next_multiple_of((device.mem_base_addr_align()? as usize / 8).max(1));
@@ -249,7 +249,7 @@ fn rows_of_a_buffer_are_a_2d_image(on_device: OnDevice, device: Device) -> Resul
 
 #[rstest]
 #[clmatrix_harness::test(requires(images, extension = "cl_khr_image2d_from_buffer"))]
-fn rows_of_a_buffer_have_to_be_aligned(on_device: OnDevice, device: Device) -> Result<()> {
+fn misaligned_rows_of_a_buffer_are_refused(on_device: OnDevice, device: Device) -> Result<()> {
     let [pitch, base] = alignments(&device);
     let buffer = buffer_of(&on_device, 3 * pitch.max(base))?;
     let build = |row_pitch: usize| {
@@ -268,7 +268,7 @@ fn rows_of_a_buffer_have_to_be_aligned(on_device: OnDevice, device: Device) -> R
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn rows_of_a_buffer_are_no_image_where_the_device_has_none(
+fn a_device_without_2d_images_of_buffers_is_unsupported(
     on_device: OnDevice,
     device: Device,
 ) -> Result<()> {

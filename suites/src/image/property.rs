@@ -118,7 +118,7 @@ fn part<'a>(
 }
 
 /// The formats that the device has for images that kernels read and write, as far as there are
-/// images of them: `formats::there_are_images_of_each` says whether there are of all.
+/// images of them: `formats::images_of_each_supported_format_are_created` says whether there are of all.
 fn formats(on_device: &OnDevice, image_type: ImageType) -> Result<Vec<ImageFormat>> {
     let context = &on_device.context;
     let all = supported_image_formats(context, MemFlags::READ_WRITE, image_type)?;
@@ -180,7 +180,7 @@ fn goes_there_and_back(
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn pixels_of_every_format_go_there_and_back(on_device: OnDevice) -> Result<()> {
+fn pixels_of_every_format_are_written_and_read_back(on_device: OnDevice) -> Result<()> {
     holds_for(cases(), |case| {
         let formats = formats(&on_device, case.image_type)?;
         goes_there_and_back(&on_device, case, formats[case.format % formats.len()])
@@ -191,7 +191,7 @@ fn pixels_of_every_format_go_there_and_back(on_device: OnDevice) -> Result<()> {
 /// The same box of each format, so that none is left out.
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn no_format_is_left_out(on_device: OnDevice) -> Result<()> {
+fn every_format_is_tested(on_device: OnDevice) -> Result<()> {
     let case = Case {
         image_type: ImageType::Image2d,
         format: 0,

@@ -15,7 +15,7 @@ use crate::support::on_device::{OnDevice, on_device};
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn shapes_that_are_none(on_device: OnDevice) {
+fn invalid_shapes_are_refused(on_device: OnDevice) {
     let new =
         |shape: &[usize]| Image::new(&on_device.context, MemFlags::READ_WRITE, RGBA_U32, shape);
     for shape in [&[][..], &[0], &[7, 0], &[0, 5], &[7, 5, 0], &[1, 1, 1, 1]] {
@@ -27,7 +27,7 @@ fn shapes_that_are_none(on_device: OnDevice) {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn more_pixels_than_a_device_has(on_device: OnDevice, device: Device) -> Result<()> {
+fn shapes_larger_than_the_limit_are_refused(on_device: OnDevice, device: Device) -> Result<()> {
     let build = |shape: &[usize], is_array: bool| {
         let builder = Image::builder(&on_device.context, RGBA_U8).shape(shape);
         if is_array { builder.array().build() } else { builder.build() }
@@ -59,7 +59,7 @@ fn more_pixels_than_a_device_has(on_device: OnDevice, device: Device) -> Result<
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn pitches_that_do_not_suit(on_device: OnDevice) {
+fn invalid_pitches_are_refused(on_device: OnDevice) {
     let build = |shape: &[usize], pitches: [usize; 2], is_array: bool| {
         let data = [0_u8; 4096];
         let builder = Image::builder(&on_device.context, RGBA_U8).shape(shape).pitches(pitches);
@@ -94,7 +94,7 @@ fn pitches_that_do_not_suit(on_device: OnDevice) {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn host_data_that_does_not_suit(on_device: OnDevice) -> Result<()> {
+fn invalid_host_data_is_refused(on_device: OnDevice) -> Result<()> {
     let builder = || Image::builder(&on_device.context, RGBA_U8);
     let host_ptr = "CL_INVALID_HOST_PTR";
     let data = [0_u8; 64];
@@ -121,7 +121,7 @@ fn host_data_that_does_not_suit(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn formats_that_the_device_has_not(on_device: OnDevice) {
+fn unsupported_formats_are_refused(on_device: OnDevice) {
     let format = ImageFormat::new(ChannelOrder::Rgb, ChannelType::SignedInt32);
     let image = Image::new(&on_device.context, MemFlags::READ_WRITE, format, [7, 5]);
     let error = image.as_ref().expect_err("no device has it");
@@ -132,7 +132,7 @@ fn formats_that_the_device_has_not(on_device: OnDevice) {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn flags_that_exclude_each_other(on_device: OnDevice) {
+fn conflicting_flags_are_refused(on_device: OnDevice) {
     for flags in [
         MemFlags::READ_ONLY | MemFlags::WRITE_ONLY,
         MemFlags::HOST_READ_ONLY | MemFlags::HOST_NO_ACCESS,
@@ -145,7 +145,7 @@ fn flags_that_exclude_each_other(on_device: OnDevice) {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn pixels_that_are_not_there(on_device: OnDevice) -> Result<()> {
+fn pixels_outside_the_image_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let image = image_of(&on_device, ImageType::Image1dArray, MemFlags::READ_WRITE)?;
     let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 4096)?;
@@ -182,7 +182,7 @@ fn pixels_that_are_not_there(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn host_memory_that_is_too_small_or_misshapen(on_device: OnDevice) -> Result<()> {
+fn host_memory_of_the_wrong_size_is_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let image = Image::new(&on_device.context, MemFlags::READ_WRITE, RGBA_U8, [4, 4])?;
     let invalid = "CL_INVALID_VALUE";
@@ -212,7 +212,7 @@ fn host_memory_that_is_too_small_or_misshapen(on_device: OnDevice) -> Result<()>
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn pixels_onto_themselves_or_of_another_format(on_device: OnDevice) -> Result<()> {
+fn overlapping_copies_and_other_formats_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let image = Image::new(&on_device.context, MemFlags::READ_WRITE, RGBA_U8, [4, 4])?;
     let copy = |args: ImageCopy| enqueue_copy(queue, &image, &image, args, []);
@@ -231,7 +231,7 @@ fn pixels_onto_themselves_or_of_another_format(on_device: OnDevice) -> Result<()
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn what_the_flags_forbid_the_host(on_device: OnDevice) -> Result<()> {
+fn commands_against_host_access_flags_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let new = |flags| Image::new(&on_device.context, flags, RGBA_U8, [1, 1]);
     let (read_only, write_only) = (new(MemFlags::HOST_READ_ONLY)?, new(MemFlags::HOST_WRITE_ONLY)?);
@@ -247,7 +247,10 @@ fn what_the_flags_forbid_the_host(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn what_is_of_another_context(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
+fn objects_of_another_context_are_refused(
+    on_device: OnDevice,
+    ctx_factory: CtxFactory,
+) -> Result<()> {
     let other = ctx_factory()?;
     let foreign_queue = CommandQueue::new(&other)?;
     let image = Image::new(&on_device.context, MemFlags::READ_WRITE, RGBA_U8, [4, 4])?;
@@ -268,7 +271,7 @@ fn what_is_of_another_context(on_device: OnDevice, ctx_factory: CtxFactory) -> R
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn an_argument_that_is_no_image(on_device: OnDevice) -> Result<()> {
+fn kernel_arguments_other_than_images_are_refused(on_device: OnDevice) -> Result<()> {
     let source = "kernel void k(read_only image2d_t image, global uint *x) { *x = 1; }";
     let mut kernel = on_device.launcher(source, "-cl-kernel-arg-info")?;
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_ONLY)?;
@@ -286,7 +289,7 @@ fn an_argument_that_is_no_image(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn an_image_that_is_mapped_is_not_passed(on_device: OnDevice) -> Result<()> {
+fn launches_with_a_mapped_image_are_refused(on_device: OnDevice) -> Result<()> {
     let source = "kernel void k(read_only image2d_t image, global uint *x) { *x = 1; }";
     let mut kernel = on_device.launcher(source, "")?;
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;

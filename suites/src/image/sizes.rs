@@ -74,7 +74,7 @@ impl Around {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn the_host_writes_and_reads_all_pixels(on_device: OnDevice) -> Result<()> {
+fn all_pixels_are_written_and_read(on_device: OnDevice) -> Result<()> {
     for part in PARTS {
         let to = Around::new(&on_device, part, [2, 1], before)?;
         let region = ImageRegion::new(part).origin(to.origin);

@@ -16,7 +16,10 @@ use crate::support::on_device::{OnDevice, on_device};
 /// With and without what the driver tells of arguments.
 #[rstest]
 #[clmatrix_harness::test]
-fn scalars_of_all_sizes(on_device: OnDevice, #[values("", ARG_INFO)] options: &str) -> Result<()> {
+fn kernels_get_scalars_of_all_sizes(
+    on_device: OnDevice,
+    #[values("", ARG_INFO)] options: &str,
+) -> Result<()> {
     const SOURCE: &str = "
         kernel void k(
             global long *out, char a, uchar b, short c, ushort d, int e, uint f, long g, ulong h,
@@ -42,7 +45,7 @@ fn scalars_of_all_sizes(on_device: OnDevice, #[values("", ARG_INFO)] options: &s
 
 #[rstest]
 #[clmatrix_harness::test(requires(fp64))]
-fn doubles(on_device: OnDevice) -> Result<()> {
+fn kernels_get_doubles(on_device: OnDevice) -> Result<()> {
     let source = "kernel void k(global double *out, double a, double2 b) { *out = a + b.x * b.y; }";
     let mut kernel = known(&on_device, source)?;
     let out = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 8)?;
@@ -58,7 +61,10 @@ fn doubles(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn vectors_of_all_widths(on_device: OnDevice, #[values("", ARG_INFO)] options: &str) -> Result<()> {
+fn kernels_get_vectors_of_all_widths(
+    on_device: OnDevice,
+    #[values("", ARG_INFO)] options: &str,
+) -> Result<()> {
     const SOURCE: &str = "
         kernel void k(global uint *out, uint2 a, uint3 b, uint4 c, uint8 d, uint16 e, uchar4 f) {
             vstore2(a, 0, out);
@@ -98,7 +104,10 @@ unsafe impl Pod for Line {}
 
 #[rstest]
 #[clmatrix_harness::test]
-fn structures(on_device: OnDevice, #[values("", ARG_INFO)] options: &str) -> Result<()> {
+fn kernels_get_structures(
+    on_device: OnDevice,
+    #[values("", ARG_INFO)] options: &str,
+) -> Result<()> {
     const SOURCE: &str = "
         typedef struct { int from[4]; float slope; ushort tag; uchar flags[2]; ulong more[8]; } Line;
         kernel void k(global uint *out, Line line) {
@@ -117,7 +126,7 @@ fn structures(on_device: OnDevice, #[values("", ARG_INFO)] options: &str) -> Res
 
 #[rstest]
 #[clmatrix_harness::test]
-fn constant_buffers_and_regions(on_device: OnDevice, device: Device) -> Result<()> {
+fn kernels_get_constant_buffers_and_sub_buffers(on_device: OnDevice, device: Device) -> Result<()> {
     let part = (device.mem_base_addr_align()? as usize / 8).max(64);
     let source = "kernel void k(constant uint *x, global uint *y) {
         y[get_global_id(0)] += 100 * x[get_global_id(0)];
@@ -137,7 +146,10 @@ fn constant_buffers_and_regions(on_device: OnDevice, device: Device) -> Result<(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn null_buffers(on_device: OnDevice, #[values("", ARG_INFO)] options: &str) -> Result<()> {
+fn kernels_get_null_buffers(
+    on_device: OnDevice,
+    #[values("", ARG_INFO)] options: &str,
+) -> Result<()> {
     let source =
         "kernel void k(global uint *maybe, global uint *out) { *out = maybe ? *maybe : 5; }";
     let mut kernel = on_device.launcher(source, options)?;
@@ -153,7 +165,10 @@ fn null_buffers(on_device: OnDevice, #[values("", ARG_INFO)] options: &str) -> R
 
 #[rstest]
 #[clmatrix_harness::test]
-fn local_memory(on_device: OnDevice, #[values("", ARG_INFO)] options: &str) -> Result<()> {
+fn kernels_get_local_memory(
+    on_device: OnDevice,
+    #[values("", ARG_INFO)] options: &str,
+) -> Result<()> {
     const SOURCE: &str = "
         kernel void k(global uint *x, local uint *group, local uint *sum) {
             size_t i = get_local_id(0), last = get_local_size(0) - 1;
@@ -177,7 +192,10 @@ fn local_memory(on_device: OnDevice, #[values("", ARG_INFO)] options: &str) -> R
 /// One kernel gets coarse-grain memory whole; what it wrote is copied to a buffer by another.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn shared_virtual_memory(on_device: OnDevice, #[values("", ARG_INFO)] options: &str) -> Result<()> {
+fn kernels_get_svm_pointers(
+    on_device: OnDevice,
+    #[values("", ARG_INFO)] options: &str,
+) -> Result<()> {
     let mut count = on_device.launcher(
         "kernel void k(global uint *x) { x[get_global_id(0)] = get_global_id(0); }",
         options,
@@ -202,7 +220,7 @@ fn shared_virtual_memory(on_device: OnDevice, #[values("", ARG_INFO)] options: &
 /// The kernel finds the pointer among its numbers.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn shared_virtual_memory_behind_pointers(on_device: OnDevice) -> Result<()> {
+fn kernels_follow_pointers_in_svm(on_device: OnDevice) -> Result<()> {
     const SOURCE: &str = "
         kernel void k(ulong address, global uint *out) {
             global uint *x = (global uint *) address;
@@ -250,7 +268,7 @@ fn shared_virtual_memory_behind_pointers(on_device: OnDevice) -> Result<()> {
 // quirk: NVIDIA-7
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn shared_virtual_memory_and_buffers_in_turn(on_device: OnDevice) -> Result<()> {
+fn an_argument_is_svm_and_a_buffer_in_turn(on_device: OnDevice) -> Result<()> {
     let source = "kernel void k(global uint *x, global uint *y) { x[0] += 1; y[0] += 10; }";
     let mut kernel = known(&on_device, source)?;
     let queue = &on_device.queue;
@@ -271,7 +289,7 @@ fn shared_virtual_memory_and_buffers_in_turn(on_device: OnDevice) -> Result<()> 
 
 #[rstest]
 #[clmatrix_harness::test]
-fn more_arguments_than_there_is_room_for(on_device: OnDevice) -> Result<()> {
+fn kernels_get_many_arguments(on_device: OnDevice) -> Result<()> {
     let source = "kernel void k(
         global uint *out, uint a, uint b, uint c, uint d, uint e, uint f, uint g, uint h, uint i,
         global uint *p, global uint *q, global uint *r, global uint *s, global uint *t,
@@ -301,7 +319,7 @@ fn more_arguments_than_there_is_room_for(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_kernel_without_arguments(on_device: OnDevice) -> Result<()> {
+fn a_kernel_without_arguments_is_launched(on_device: OnDevice) -> Result<()> {
     let mut kernel = known(&on_device, "kernel void k(void) { barrier(CLK_LOCAL_MEM_FENCE); }")?;
     assert_eq!(kernel.num_args(), 0);
     // SAFETY: the kernel does nothing.
@@ -312,7 +330,7 @@ fn a_kernel_without_arguments(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn the_driver_tells_what_arguments_are(on_device: OnDevice) -> Result<()> {
+fn arg_info_has_the_arguments_of_a_kernel(on_device: OnDevice) -> Result<()> {
     let source = "kernel void k(global uint *a, constant float *b, local int *c, float4 d) {}";
     let kernel = known(&on_device, source)?;
     let infos: Vec<_> = kernel

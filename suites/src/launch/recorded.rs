@@ -14,7 +14,7 @@ const WAIT_LIST_FAILED: &str = "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST";
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_map_waits_for_the_kernel_that_writes(on_device: OnDevice) -> Result<()> {
+fn a_map_waits_for_a_kernel_that_writes(on_device: OnDevice) -> Result<()> {
     let mut double = known(&on_device, DOUBLE)?;
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
@@ -30,7 +30,10 @@ fn a_map_waits_for_the_kernel_that_writes(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_map_waits_on_queues_without_order(on_device: OnDevice, device: Device) -> Result<()> {
+fn a_map_waits_for_kernels_of_out_of_order_queues(
+    on_device: OnDevice,
+    device: Device,
+) -> Result<()> {
     let queue = on_device.out_of_order_queue(device)?;
     let mut double = known(&on_device, DOUBLE)?;
     let buffer = buffer_of(&on_device, &counting(4))?;
@@ -70,7 +73,7 @@ fn a_map_for_reading_does_not_wait_for_a_kernel_that_reads(on_device: OnDevice) 
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_kernel_waits_for_its_events(on_device: OnDevice) -> Result<()> {
+fn a_kernel_waits_for_its_wait_list(on_device: OnDevice) -> Result<()> {
     let mut double = known(&on_device, DOUBLE)?;
     let buffer = buffer_of(&on_device, &counting(4))?;
     // SAFETY: the argument is what the kernel declares, with an element for each work item.
@@ -86,7 +89,7 @@ fn a_kernel_waits_for_its_events(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn an_event_that_has_failed_is_refused(on_device: OnDevice) -> Result<()> {
+fn a_failed_event_in_a_wait_list_is_refused(on_device: OnDevice) -> Result<()> {
     let mut double = known(&on_device, DOUBLE)?;
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
@@ -103,7 +106,7 @@ fn an_event_that_has_failed_is_refused(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_kernel_comes_after_the_map_before_it(on_device: OnDevice) -> Result<()> {
+fn a_kernel_runs_after_an_earlier_unmap(on_device: OnDevice) -> Result<()> {
     let mut double = known(&on_device, DOUBLE)?;
     let buffer = buffer_of(&on_device, &counting(4))?;
     let queue = on_device.another_queue();

@@ -25,7 +25,7 @@ fn enqueue(launch: &mut Launch<'_, '_>, on_device: &OnDevice) -> Result<Event> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_wrong_number_of_arguments(
+fn a_wrong_number_of_arguments_is_refused(
     on_device: OnDevice,
     #[values("", ARG_INFO)] options: &str,
 ) -> Result<()> {
@@ -70,7 +70,7 @@ fn with<'a>(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn arguments_of_another_size(on_device: OnDevice) -> Result<()> {
+fn arguments_of_another_size_are_refused(on_device: OnDevice) -> Result<()> {
     let mut kernel = known(&on_device, EACH_KIND)?;
     let buffer = &buffer_of(&on_device, &counting(4))?;
     let mut size = |index, replace: fn(&mut Launch<'_, '_>)| {
@@ -92,7 +92,7 @@ fn arguments_of_another_size(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn arguments_of_another_kind(on_device: OnDevice) -> Result<()> {
+fn arguments_of_another_kind_are_refused(on_device: OnDevice) -> Result<()> {
     let mut kernel = known(&on_device, EACH_KIND)?;
     let buffer = &buffer_of(&on_device, &counting(4))?;
     let kind = |index, result: Result<Event>| {
@@ -117,7 +117,7 @@ fn arguments_of_another_kind(on_device: OnDevice) -> Result<()> {
 /// Whatever the driver tells of the kernel.
 #[rstest]
 #[clmatrix_harness::test]
-fn local_memory_of_no_size(
+fn local_memory_of_zero_bytes_is_refused(
     on_device: OnDevice,
     #[values("", ARG_INFO)] options: &str,
     #[values(0, usize::MAX)] size: usize,
@@ -138,7 +138,7 @@ fn local_memory_of_no_size(
 #[case::part_of_a_group(Some(4.into()), Some(3.into()), None, "CL_INVALID_WORK_GROUP_SIZE")]
 #[case::past_the_end(Some(4.into()), None, Some(usize::MAX.into()), "CL_INVALID_GLOBAL_OFFSET")]
 #[clmatrix_harness::test]
-fn sizes_that_no_device_takes(
+fn invalid_work_sizes_are_refused(
     on_device: OnDevice,
     #[case] global: Option<WorkSize>,
     #[case] local: Option<WorkSize>,
@@ -163,7 +163,7 @@ fn sizes_that_no_device_takes(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn mapped_memory(on_device: OnDevice) -> Result<()> {
+fn mapped_memory_is_refused(on_device: OnDevice) -> Result<()> {
     let mut kernel = known(&on_device, DOUBLE)?;
     let queue = &on_device.queue;
     let buffer = buffer_of(&on_device, &counting(4))?;
@@ -187,7 +187,7 @@ fn mapped_memory(on_device: OnDevice) -> Result<()> {
 /// Memory that the kernel only reads may be mapped for reading. The kernel says so, or the flags do.
 #[rstest]
 #[clmatrix_harness::test]
-fn memory_mapped_for_reading_is_not_where_it_is_only_read(on_device: OnDevice) -> Result<()> {
+fn memory_mapped_for_reading_is_accepted_for_reading(on_device: OnDevice) -> Result<()> {
     let source = "kernel void k(global const uint *x, constant uint *y, global uint *z) {
         z[get_global_id(0)] = x[get_global_id(0)] + y[get_global_id(0)];
     }";
@@ -206,7 +206,10 @@ fn memory_mapped_for_reading_is_not_where_it_is_only_read(on_device: OnDevice) -
 
 #[rstest]
 #[clmatrix_harness::test]
-fn what_is_of_another_context(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
+fn objects_of_another_context_are_refused(
+    on_device: OnDevice,
+    ctx_factory: CtxFactory,
+) -> Result<()> {
     let context = ctx_factory()?;
     let queue = CommandQueue::new(&context)?;
     let elsewhere = OnDevice { context, queue };
@@ -228,10 +231,7 @@ fn what_is_of_another_context(on_device: OnDevice, ctx_factory: CtxFactory) -> R
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn shared_virtual_memory_of_another_context(
-    on_device: OnDevice,
-    ctx_factory: CtxFactory,
-) -> Result<()> {
+fn svm_of_another_context_is_refused(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
     let elsewhere = ctx_factory()?;
     let stranger = SvmAllocation::new(&elsewhere, 16, 0, SvmFlags::READ_WRITE)?;
     let mut kernel = known(&on_device, DOUBLE)?;
@@ -245,7 +245,7 @@ fn shared_virtual_memory_of_another_context(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn names_that_are_not_there(on_device: OnDevice) {
+fn unknown_kernel_names_are_refused(on_device: OnDevice) {
     let program =
         clmatrix::Program::create_and_build_from_source(&on_device.context, DOUBLE, "").unwrap();
     let missing = Launcher::create(&program, "no_such_kernel").map(drop);

@@ -146,7 +146,7 @@ fn memory_is_freed_after_the_first_enqueue_if_the_second_is_refused(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn memory_may_go_when_its_kernel_is_enqueued(on_device: OnDevice) -> Result<()> {
+fn memory_may_be_dropped_after_its_kernel_is_enqueued(on_device: OnDevice) -> Result<()> {
     let source = "kernel void k(global const uint *x, global uint *y) {
         y[get_global_id(0)] += x[get_global_id(0)];
     }";
@@ -166,7 +166,7 @@ fn memory_may_go_when_its_kernel_is_enqueued(on_device: OnDevice) -> Result<()> 
 /// Each thread has its kernel and queue.
 #[rstest]
 #[clmatrix_harness::test]
-fn threads_have_kernels_of_their_own(on_device: OnDevice) -> Result<()> {
+fn threads_launch_their_own_kernels(on_device: OnDevice) -> Result<()> {
     let kernels: Vec<Launcher> = (0..4).map(|_| known(&on_device, ADD)).collect::<Result<_>>()?;
     let sums: Vec<Result<Vec<u32>>> = thread::scope(|scope| {
         let work = |(n, mut add): (u32, Launcher)| {
@@ -194,7 +194,7 @@ fn threads_have_kernels_of_their_own(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_kernel_is_taken_over_and_given_back(on_device: OnDevice) -> Result<()> {
+fn a_launcher_takes_over_and_returns_a_kernel(on_device: OnDevice) -> Result<()> {
     let program =
         Program::create_and_build_from_source(&on_device.context, DOUBLE, "").expect("it compiles");
     let kernel = Kernel::create(&program, "k")?;

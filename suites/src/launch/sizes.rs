@@ -40,7 +40,7 @@ fn expected(dims: u32, n: [usize; 3], group: [usize; 3], from: [usize; 3]) -> Ve
 /// A work item for each byte, with offsets in both buffers.
 #[rstest]
 #[clmatrix_harness::test]
-fn each_work_item_moves_its_byte(
+fn each_work_item_writes_its_byte(
     on_device: OnDevice,
     #[values(1, 77, 4097, (64 << 10) + 1)] size: usize,
 ) -> Result<()> {
@@ -66,7 +66,7 @@ fn each_work_item_moves_its_byte(
     3, (4, 2, 6).into(), (2, 1, 3).into(), (1, 2, 3).into(), ([4, 2, 6], [2, 1, 3], [1, 2, 3])
 )]
 #[clmatrix_harness::test]
-fn work_items_are_where_they_should_be(
+fn work_items_have_their_global_and_local_ids(
     on_device: OnDevice,
     #[case] dims: u32,
     #[case] global: WorkSize,
@@ -88,7 +88,7 @@ fn work_items_are_where_they_should_be(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn the_driver_chooses_groups_that_are_not_given(on_device: OnDevice) -> Result<()> {
+fn the_driver_chooses_the_work_group_size(on_device: OnDevice) -> Result<()> {
     let source = "kernel void k(global uint *x) { x[get_global_id(0)] = get_global_id(0); }";
     let mut kernel = known(&on_device, source)?;
     let out = buffer_of(&on_device, &[0; 37])?;
@@ -101,7 +101,7 @@ fn the_driver_chooses_groups_that_are_not_given(on_device: OnDevice) -> Result<(
 /// OpenCL C 2.0 allows it, if the device does: otherwise the driver says no.
 #[rstest]
 #[clmatrix_harness::test(requires(opencl = "2.0"))]
-fn groups_may_be_cut_off_where_the_language_allows_it(on_device: OnDevice) -> Result<()> {
+fn non_uniform_work_groups_are_allowed_by_opencl_c_2(on_device: OnDevice) -> Result<()> {
     use clmatrix::cl3::device::{CL_DEVICE_OPENCL_C_VERSION, get_device_info};
     let device = on_device.context.devices()[0];
     let version = get_device_info(device, CL_DEVICE_OPENCL_C_VERSION).map(String::from);
@@ -125,7 +125,7 @@ fn groups_may_be_cut_off_where_the_language_allows_it(on_device: OnDevice) -> Re
 /// The driver decides whether a device has room for it.
 #[rstest]
 #[clmatrix_harness::test]
-fn groups_that_are_too_large_are_the_drivers_to_refuse(on_device: OnDevice) -> Result<()> {
+fn too_large_work_groups_are_refused_by_the_driver(on_device: OnDevice) -> Result<()> {
     let mut kernel = known(&on_device, "kernel void k(void) { barrier(CLK_LOCAL_MEM_FENCE); }")?;
     let huge = 1 << 30;
     // SAFETY: the kernel does nothing.

@@ -9,7 +9,7 @@ use super::measured;
 
 #[rstest]
 #[clmatrix_harness::test]
-fn each_has_a_name_and_evidence_or_a_reason(
+fn each_measurement_has_a_value_with_evidence_or_a_reason(
     device: Device,
     #[values(
         Topic::Timer,

@@ -36,7 +36,7 @@ fn measured(device: Device, topic: Topic, clock: &Stepping, budget: Duration) ->
 /// samples: it is a look that ends a loop.
 #[rstest]
 #[clmatrix_harness::test]
-fn no_topic_goes_on_when_it_is_spent(device: Device) {
+fn no_topic_continues_after_the_budget(device: Device) {
     /// A topic looks at the clock as it begins and ends, and in the sample that is the last;
     const LOOKS: u32 = 4;
     /// and for each of its measurements, which have no time then.
@@ -54,7 +54,7 @@ fn no_topic_goes_on_when_it_is_spent(device: Device) {
 /// Without time nothing is timed, but what needs no time is there.
 #[rstest]
 #[clmatrix_harness::test]
-fn without_time_nothing_is_timed(device: Device) {
+fn a_budget_of_zero_measures_nothing(device: Device) {
     let clock = Stepping::by(Duration::ZERO);
     for topic in Topic::ALL {
         for measured in measured(device, topic, &clock, Duration::ZERO) {

@@ -13,7 +13,7 @@ use super::{found, measured, number};
 /// PyOpenCL knows of two platforms that keep builds.
 #[rstest]
 #[clmatrix_harness::test]
-fn pocl_keeps_builds_and_oclgrind_does_not(device: Device, platform: Platform) -> Result<()> {
+fn pocl_caches_builds_and_oclgrind_does_not(device: Device, platform: Platform) -> Result<()> {
     let cached = found(&measured(device, Topic::Build), "has_src_build_cache");
     let name = platform.name()?;
     if let Some(cached) = cached {
@@ -50,7 +50,7 @@ fn times_of_commands_are_steps_of_the_timer(device: Device) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn usable_local_memory_is_part_of_what_there_is(device: Device) -> Result<()> {
+fn usable_local_memory_is_at_most_the_local_memory(device: Device) -> Result<()> {
     let all = measured(device, Topic::LocalMemory);
     let Some(usable) = number(&all, "usable_local_mem_size") else { return Ok(()) };
     assert!(usable > 0.0 && usable <= device.local_mem_size()? as f64, "{usable}");
@@ -82,7 +82,7 @@ fn banks_are_those_of_the_hardware(device: Device, platform: Platform) -> Result
 /// PoCL's work items and Oclgrind's go one after the other. Those that go in step are a power of two.
 #[rstest]
 #[clmatrix_harness::test]
-fn work_items_go_in_step_where_they_go_side_by_side(
+fn work_items_run_in_lockstep_where_they_run_in_parallel(
     device: Device,
     platform: Platform,
 ) -> Result<()> {
@@ -99,7 +99,7 @@ fn work_items_go_in_step_where_they_go_side_by_side(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn numbers_that_a_device_has_not_are_not_measurable(device: Device) -> Result<()> {
+fn missing_properties_are_not_measurable(device: Device) -> Result<()> {
     let all = measured(device, Topic::Arithmetic);
     for (name, extension) in
         [("fp64_throughput", "cl_khr_fp64"), ("fp16_throughput", "cl_khr_fp16")]
@@ -117,7 +117,7 @@ fn numbers_that_a_device_has_not_are_not_measurable(device: Device) -> Result<()
 /// A launch is a part of launching and waiting, which others may hold up.
 #[rstest]
 #[clmatrix_harness::test]
-fn who_waits_for_a_launch_launches_it_first(device: Device) {
+fn a_launch_with_a_wait_takes_longer_than_a_launch(device: Device) {
     let all = measured(device, Topic::Launch);
     let launch = found(&all, "launch_latency");
     let both = found(&all, "launch_and_wait");
@@ -131,7 +131,7 @@ fn who_waits_for_a_launch_launches_it_first(device: Device) {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn there_is_no_more_memory_than_the_device_has(device: Device) -> Result<()> {
+fn measured_memory_is_at_most_the_global_memory(device: Device) -> Result<()> {
     let all = device.global_mem_size()? as f64;
     for (topic, name) in
         [(Topic::Allocation, "largest_buffer"), (Topic::Exhaustion, "total_memory")]

@@ -9,7 +9,7 @@ use super::{found, measured, number};
 
 #[rstest]
 #[clmatrix_harness::test]
-fn caches_grow_and_memory_is_larger(device: Device) -> Result<()> {
+fn cache_levels_grow_in_size(device: Device) -> Result<()> {
     let all = measured(device, Topic::Latency);
     let Some(caches) = found(&all, "cache_sizes") else { return Ok(()) };
     let Value::Numbers(sizes) = caches.value else { panic!("{caches:?}") };
@@ -21,14 +21,14 @@ fn caches_grow_and_memory_is_larger(device: Device) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_line_has_a_power_of_two_of_bytes(device: Device) {
+fn the_cache_line_is_a_power_of_two(device: Device) {
     let Some(line) = number(&measured(device, Topic::Latency), "cache_line_size") else { return };
     assert!((line as usize).is_power_of_two(), "{line}");
 }
 
 #[rstest]
 #[clmatrix_harness::test]
-fn nothing_is_pinned_for_a_cpu(device: Device) -> Result<()> {
+fn a_cpu_has_no_pinned_transfers(device: Device) -> Result<()> {
     let all = measured(device, Topic::HostTransfer);
     let is_cpu = device.dev_type()? & clmatrix::cl3::device::CL_DEVICE_TYPE_CPU != 0;
     for name in ["host_to_device_pinned", "device_to_host_pinned"] {
@@ -40,7 +40,7 @@ fn nothing_is_pinned_for_a_cpu(device: Device) -> Result<()> {
 /// Kernels have several shapes, and the best is the answer; the driver moves all as it likes.
 #[rstest]
 #[clmatrix_harness::test]
-fn the_best_shape_of_a_kernel_is_its_rate(device: Device) {
+fn the_bandwidth_is_that_of_the_best_work_size(device: Device) {
     let all = measured(device, Topic::Bandwidth);
     for measured in all.iter().filter(|measured| measured.answer.is_ok()) {
         let [series] = &measured.series[..] else { panic!("{measured:?}") };
@@ -58,7 +58,7 @@ fn the_best_shape_of_a_kernel_is_its_rate(device: Device) {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn what_is_transferred_fits_into_a_buffer(device: Device) -> Result<()> {
+fn transfers_fit_into_a_buffer(device: Device) -> Result<()> {
     let most = device.max_mem_alloc_size()? as f64;
     for measured in measured(device, Topic::HostTransfer) {
         for point in measured.series.iter().flat_map(|series| &series.points) {

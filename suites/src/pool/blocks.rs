@@ -40,7 +40,7 @@ fn counts_are_those_of_pyopencl(on_device: OnDevice) -> Result<()> {
 /// 1000 bytes and 1023 share the bin of 992 to 1023; 1024 do not.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_block_is_used_again_for_sizes_of_its_bin(on_device: OnDevice) -> Result<()> {
+fn a_block_is_reused_for_sizes_of_its_bin(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     let first = pool.allocate(1000)?;
     let raw = first.as_raw();
@@ -55,7 +55,7 @@ fn a_block_is_used_again_for_sizes_of_its_bin(on_device: OnDevice) -> Result<()>
 
 #[rstest]
 #[clmatrix_harness::test]
-fn kernels_use_a_block_as_a_buffer_of_the_size_asked_for(on_device: OnDevice) -> Result<()> {
+fn a_block_is_a_buffer_of_the_requested_size_for_kernels(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     for round in 0..3_u32 {
         let buffer = pool.allocate(4 * 250)?;
@@ -72,7 +72,7 @@ fn kernels_use_a_block_as_a_buffer_of_the_size_asked_for(on_device: OnDevice) ->
 
 #[rstest]
 #[clmatrix_harness::test]
-fn what_came_last_goes_first(on_device: OnDevice) -> Result<()> {
+fn the_last_returned_block_is_reused_first(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     let blocks = [pool.allocate(100)?, pool.allocate(100)?, pool.allocate(100)?];
     let raws = blocks.each_ref().map(|block| block.as_raw());
@@ -102,7 +102,7 @@ fn a_clone_or_a_region_keeps_a_block(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn what_is_not_held_is_freed_at_once(ctx_factory: CtxFactory) -> Result<()> {
+fn a_pool_that_does_not_hold_frees_at_once(ctx_factory: CtxFactory) -> Result<()> {
     let context = ctx_factory()?;
     let before = context.reference_count()?;
     let pool = pool_in(&context, PoolOptions::new())?;
@@ -121,7 +121,7 @@ fn what_is_not_held_is_freed_at_once(ctx_factory: CtxFactory) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn free_held_frees_what_is_held_and_nothing_else(ctx_factory: CtxFactory) -> Result<()> {
+fn free_held_frees_held_blocks_only(ctx_factory: CtxFactory) -> Result<()> {
     let context = ctx_factory()?;
     let queue = CommandQueue::new(&context)?;
     let pool = pool_in(&context, PoolOptions::new())?;
@@ -144,7 +144,7 @@ fn free_held_frees_what_is_held_and_nothing_else(ctx_factory: CtxFactory) -> Res
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_block_outlives_its_pool_and_nothing_stays_behind(ctx_factory: CtxFactory) -> Result<()> {
+fn a_block_outlives_its_pool_and_is_freed(ctx_factory: CtxFactory) -> Result<()> {
     let context = ctx_factory()?;
     let before = context.reference_count()?;
     let pool = pool_in(&context, PoolOptions::new())?;
@@ -161,7 +161,7 @@ fn a_block_outlives_its_pool_and_nothing_stays_behind(ctx_factory: CtxFactory) -
 
 #[rstest]
 #[clmatrix_harness::test]
-fn from_many_threads_counts_stay_exact(on_device: OnDevice) -> Result<()> {
+fn counts_are_exact_with_many_threads(on_device: OnDevice) -> Result<()> {
     let pool = pool_in(&on_device.context, PoolOptions::new())?;
     thread::scope(|scope| {
         for thread in 0..8_usize {
@@ -192,7 +192,7 @@ fn from_many_threads_counts_stay_exact(on_device: OnDevice) -> Result<()> {
 /// A million steps of mixed sizes in each of eight threads.
 #[rstest]
 #[clmatrix_harness::test]
-fn counts_are_exact_after_millions_of_steps(on_device: OnDevice) -> Result<()> {
+fn counts_are_exact_after_millions_of_allocations(on_device: OnDevice) -> Result<()> {
     const STEPS: usize = 1_000_000;
     let pool = pool_in(&on_device.context, PoolOptions::new())?;
     thread::scope(|scope| {
@@ -218,7 +218,7 @@ fn counts_are_exact_after_millions_of_steps(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_deferred_allocator_draws_a_warning(on_device: OnDevice) -> Result<()> {
+fn a_deferred_allocator_logs_a_warning(on_device: OnDevice) -> Result<()> {
     let allocator = DeferredAllocator::new(&on_device.context, MemFlags::READ_WRITE)?;
     let said = panics_as_it_logs(|| drop(MemoryPool::new(allocator)));
     assert!(said.contains("deferred allocator"), "{said}");
@@ -227,7 +227,7 @@ fn a_deferred_allocator_draws_a_warning(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_larger_block_will_do_if_it_may(on_device: OnDevice) -> Result<()> {
+fn a_larger_block_is_reused_if_allowed(on_device: OnDevice) -> Result<()> {
     let larger = |percent| -> Result<bool> {
         let pool = pool_on(&on_device.queue, PoolOptions::new().max_oversize_percent(percent))?;
         let large = pool.allocate(1200)?;
@@ -245,7 +245,7 @@ fn a_larger_block_will_do_if_it_may(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn the_smallest_block_that_will_do_is_taken(on_device: OnDevice) -> Result<()> {
+fn the_smallest_sufficient_block_is_reused(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new().max_oversize_percent(100))?;
     let [large, small] = [pool.allocate(1500)?, pool.allocate(1200)?];
     let raw = small.as_raw();
@@ -259,7 +259,7 @@ fn the_smallest_block_that_will_do_is_taken(on_device: OnDevice) -> Result<()> {
 #[case::powers_of_two(0)]
 #[case::fine(20)]
 #[clmatrix_harness::test]
-fn bins_are_as_fine_as_asked_for(on_device: OnDevice, #[case] bits: u32) -> Result<()> {
+fn leading_bits_determine_the_bins(on_device: OnDevice, #[case] bits: u32) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new().leading_bits(bits))?;
     for size in [0, 1, 31, 33, 1000, 100_000] {
         let bin = pool.bin_number(size);
@@ -286,7 +286,7 @@ fn too_many_leading_bits_are_refused(on_device: OnDevice) -> Result<()> {
 /// A bin may end beyond the maximum, its blocks do not.
 #[rstest]
 #[clmatrix_harness::test]
-fn blocks_are_no_larger_than_a_device_allocates(on_device: OnDevice) -> Result<()> {
+fn blocks_are_at_most_the_maximum_allocation(on_device: OnDevice) -> Result<()> {
     let allocator = DeferredAllocator::new(&on_device.context, MemFlags::READ_WRITE)?;
     let most = allocator.max_size().expect("the device tells");
     let pool = MemoryPool::new(allocator)?;
@@ -300,7 +300,7 @@ fn blocks_are_no_larger_than_a_device_allocates(on_device: OnDevice) -> Result<(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn held_blocks_are_trimmed_the_largest_first(on_device: OnDevice) -> Result<()> {
+fn trim_to_frees_the_largest_blocks_first(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     let active = pool.allocate(1)?;
     drop([pool.allocate(64)?, pool.allocate(256)?, pool.allocate(128)?]);
@@ -317,7 +317,7 @@ fn held_blocks_are_trimmed_the_largest_first(on_device: OnDevice) -> Result<()> 
 
 #[rstest]
 #[clmatrix_harness::test]
-fn peaks_are_remembered(on_device: OnDevice) -> Result<()> {
+fn statistics_have_the_peaks(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     drop([pool.allocate(64)?, pool.allocate(256)?]);
     pool.free_held();
@@ -330,7 +330,7 @@ fn peaks_are_remembered(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn blocks_that_nobody_wants_any_more_go(on_device: OnDevice) -> Result<()> {
+fn idle_blocks_are_freed(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new().max_idle(Duration::ZERO))?;
     drop(pool.allocate(64)?);
     assert_eq!(pool.held_blocks(), 1);
@@ -349,7 +349,7 @@ fn blocks_that_nobody_wants_any_more_go(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn flags_are_the_allocators(on_device: OnDevice) -> Result<()> {
+fn blocks_have_the_flags_of_the_allocator(on_device: OnDevice) -> Result<()> {
     let allocator = ImmediateAllocator::new(&on_device.queue, MemFlags::READ_ONLY)?;
     let buffer = MemoryPool::new(allocator)?.allocate(64)?;
     assert!(buffer.flags().contains(MemFlags::READ_ONLY));

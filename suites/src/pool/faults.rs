@@ -78,7 +78,7 @@ fn out_of_memory<T>(result: Result<T>) -> Error {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn the_hook_comes_first_and_the_bin_is_looked_at_again(on_device: OnDevice) -> Result<()> {
+fn out_of_memory_calls_the_hook_then_searches_the_bin(on_device: OnDevice) -> Result<()> {
     let allocator = buffers(&on_device, |nth, _| match nth {
         0 | 1 => Answer::Inner,
         _ => OUT_OF_MEMORY,
@@ -107,7 +107,7 @@ fn the_hook_comes_first_and_the_bin_is_looked_at_again(on_device: OnDevice) -> R
 
 #[rstest]
 #[clmatrix_harness::test]
-fn held_blocks_are_freed_largest_first_with_a_retry_after_each(
+fn out_of_memory_frees_held_blocks_largest_first_with_a_retry_after_each(
     on_device: OnDevice,
     #[values(false, true)] has_hook: bool,
 ) -> Result<()> {
@@ -151,7 +151,7 @@ fn held_blocks_are_freed_largest_first_with_a_retry_after_each(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn at_the_end_there_is_one_clear_error(
+fn out_of_memory_without_held_blocks_is_one_error(
     on_device: OnDevice,
     #[values(-4, -5, -6)] code: i32,
 ) -> Result<()> {
@@ -196,7 +196,7 @@ fn works(on_device: &OnDevice, block: PooledBuffer) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn other_errors_come_through_as_they_are(
+fn other_errors_of_the_allocator_are_returned(
     on_device: OnDevice,
     #[values(-61, -30, -34, -12, -9999)] code: i32,
 ) -> Result<()> {
@@ -217,7 +217,9 @@ fn other_errors_come_through_as_they_are(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn more_than_the_maximum_never_reaches_the_allocator(on_device: OnDevice) -> Result<()> {
+fn sizes_above_the_maximum_allocation_do_not_reach_the_allocator(
+    on_device: OnDevice,
+) -> Result<()> {
     let allocator = buffers(&on_device, |nth, _| match nth {
         0 => Answer::Inner,
         _ => Answer::Code(-30),
@@ -272,7 +274,7 @@ fn the_hook_may_use_the_pool(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_panic_in_the_hook_leaves_all_as_it_was(on_device: OnDevice) -> Result<()> {
+fn a_panic_in_the_hook_leaves_the_pool_usable(on_device: OnDevice) -> Result<()> {
     let allocator = buffers(&on_device, |nth, _| match nth {
         2 | 3 => OUT_OF_MEMORY,
         _ => Answer::Inner,
@@ -299,7 +301,7 @@ fn a_panic_in_the_hook_leaves_all_as_it_was(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_panic_in_the_allocator_leaves_all_as_it_was(on_device: OnDevice) -> Result<()> {
+fn a_panic_in_the_allocator_leaves_the_pool_usable(on_device: OnDevice) -> Result<()> {
     let allocator = buffers(&on_device, |nth, _| match nth {
         1 | 4 => Answer::Panic,
         2 => OUT_OF_MEMORY,
@@ -331,7 +333,7 @@ fn a_panic_in_the_allocator_leaves_all_as_it_was(on_device: OnDevice) -> Result<
 #[case::less(Answer::Less)]
 #[case::nothing(Answer::Nothing)]
 #[clmatrix_harness::test]
-fn an_allocator_that_gives_too_little_is_refused(
+fn an_allocation_that_is_too_small_is_refused(
     on_device: OnDevice,
     #[case] answer: Answer,
 ) -> Result<()> {
@@ -348,7 +350,7 @@ fn an_allocator_that_gives_too_little_is_refused(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn an_allocator_may_give_more(on_device: OnDevice) -> Result<()> {
+fn an_allocation_may_be_larger_than_requested(on_device: OnDevice) -> Result<()> {
     let pool = MemoryPool::new(buffers(&on_device, |_, _| Answer::More)?)?;
     let block = pool.allocate(MIDDLE)?;
     assert_eq!((block.size(), block.block_size()), (MIDDLE, MIDDLE));
@@ -358,7 +360,7 @@ fn an_allocator_may_give_more(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn the_limit_is_never_passed(on_device: OnDevice) -> Result<()> {
+fn managed_bytes_never_exceed_the_limit(on_device: OnDevice) -> Result<()> {
     let allocator = buffers(&on_device, |_, _| Answer::Inner)?;
     let hooks = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&hooks);
@@ -388,7 +390,7 @@ fn the_limit_is_never_passed(on_device: OnDevice) -> Result<()> {
 /// Somebody allocates while the allocator is still about to fail for somebody else.
 #[rstest]
 #[clmatrix_harness::test]
-fn what_was_never_there_is_in_no_peak(on_device: OnDevice) -> Result<()> {
+fn failed_allocations_are_not_in_the_peak(on_device: OnDevice) -> Result<()> {
     let inside = Inside::default();
     let within = inside.clone();
     let allocator = buffers(&on_device, move |_, size| {
@@ -410,7 +412,7 @@ fn what_was_never_there_is_in_no_peak(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn the_pool_makes_do_with_what_the_allocator_has(on_device: OnDevice) -> Result<()> {
+fn a_pool_works_with_little_memory(on_device: OnDevice) -> Result<()> {
     let most = 16 * LARGE;
     let allocator = Capped::new(&on_device, most)?;
     let pool = MemoryPool::new(Arc::clone(&allocator))?;
@@ -437,7 +439,7 @@ fn the_pool_makes_do_with_what_the_allocator_has(on_device: OnDevice) -> Result<
 
 #[rstest]
 #[clmatrix_harness::test]
-fn trimming_frees_the_largest_first(on_device: OnDevice) -> Result<()> {
+fn trim_to_frees_the_largest_blocks_first(on_device: OnDevice) -> Result<()> {
     let allocator = Capped::new(&on_device, usize::MAX)?;
     let pool = MemoryPool::new(Arc::clone(&allocator))?;
     let active = pool.allocate(LARGE)?;
@@ -459,7 +461,7 @@ fn trimming_frees_the_largest_first(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn what_has_been_held_for_too_long_is_freed(on_device: OnDevice) -> Result<()> {
+fn blocks_held_longer_than_max_idle_are_freed(on_device: OnDevice) -> Result<()> {
     let allocator = Capped::new(&on_device, usize::MAX)?;
     let options = PoolOptions::new().max_idle(Duration::ZERO);
     let pool = MemoryPool::with_options(Arc::clone(&allocator), options)?;
@@ -500,7 +502,7 @@ fn told_of(
 /// As long as a command may use a buffer, the driver keeps it: only then is it of use to ask again.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_retry_comes_after_the_uses_of_what_was_freed(on_device: OnDevice) -> Result<()> {
+fn a_retry_waits_for_the_commands_on_freed_blocks(on_device: OnDevice) -> Result<()> {
     let gate = Arc::new(gate(&on_device.context));
     let closed = Arc::default();
     let tell = told_of(&gate, &closed);
@@ -521,7 +523,7 @@ fn a_retry_comes_after_the_uses_of_what_was_freed(on_device: OnDevice) -> Result
 /// Shared virtual memory that is freed when it is a queue's turn is there no sooner.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn a_retry_comes_after_memory_was_freed_on_its_queue(
+fn a_retry_waits_for_frees_on_a_queue(
     on_device: OnDevice,
     #[values(false, true)] is_used: bool,
 ) -> Result<()> {
@@ -548,7 +550,7 @@ fn a_retry_comes_after_memory_was_freed_on_its_queue(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn a_pool_of_shared_virtual_memory_frees_and_asks_again(
+fn an_svm_pool_frees_held_blocks_and_retries(
     on_device: OnDevice,
     #[values(false, true)] has_queue: bool,
 ) -> Result<()> {
@@ -577,7 +579,7 @@ fn a_pool_of_shared_virtual_memory_frees_and_asks_again(
 /// Each thread has one block at a time, and there is memory for that; all else is held, by whomever.
 #[rstest]
 #[clmatrix_harness::test]
-fn threads_make_do_with_what_the_allocator_has(on_device: OnDevice) -> Result<()> {
+fn threads_share_little_memory(on_device: OnDevice) -> Result<()> {
     const THREADS: usize = 4;
     let allocator = Capped::new(&on_device, THREADS * LARGE)?;
     let pool = MemoryPool::new(Arc::clone(&allocator))?;

@@ -35,7 +35,7 @@ fn doubled(times: u32) -> Vec<u32> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn has_the_size_that_was_asked_for(on_device: OnDevice) -> Result<()> {
+fn a_block_has_the_requested_size(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     let buffer = pooled(&on_device, &pool)?;
     assert_eq!((MemoryObject::size(&*buffer), buffer.block_size()), (SIZE, 1023));
@@ -51,7 +51,7 @@ fn has_the_size_that_was_asked_for(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn is_copied_to_and_from_the_host(on_device: OnDevice) -> Result<()> {
+fn a_block_is_copied_to_and_from_the_host(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let pool = pool_on(queue, PoolOptions::new())?;
     let buffer = pooled(&on_device, &pool)?;
@@ -75,7 +75,7 @@ fn is_copied_to_and_from_the_host(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn is_copied_by_rectangles(on_device: OnDevice) -> Result<()> {
+fn a_block_is_copied_by_rectangles(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let pool = pool_on(queue, PoolOptions::new())?;
     let (one, other) = (pooled(&on_device, &pool)?, pool.allocate(SIZE)?);
@@ -95,7 +95,7 @@ fn is_copied_by_rectangles(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn is_copied_to_and_from_buffers_and_pooled_ones(on_device: OnDevice) -> Result<()> {
+fn a_block_is_copied_to_and_from_buffers_and_blocks(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let pool = pool_on(queue, PoolOptions::new())?;
     let (one, other) = (pooled(&on_device, &pool)?, pool.allocate(SIZE)?);
@@ -118,7 +118,7 @@ fn is_copied_to_and_from_buffers_and_pooled_ones(on_device: OnDevice) -> Result<
 
 #[rstest]
 #[clmatrix_harness::test]
-fn is_filled_read_written_and_copied_by_calls_for_buffers(on_device: OnDevice) -> Result<()> {
+fn functions_for_buffers_accept_a_block(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let pool = pool_on(queue, PoolOptions::new())?;
     let (one, other) = (pool.allocate(SIZE)?, pool.allocate(SIZE)?);
@@ -135,7 +135,7 @@ fn is_filled_read_written_and_copied_by_calls_for_buffers(on_device: OnDevice) -
 
 #[rstest]
 #[clmatrix_harness::test]
-fn is_mapped(on_device: OnDevice) -> Result<()> {
+fn a_block_is_mapped(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let pool = pool_on(queue, PoolOptions::new())?;
     let buffer = pooled(&on_device, &pool)?;
@@ -151,7 +151,7 @@ fn is_mapped(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn is_copied_to_and_from_images(on_device: OnDevice) -> Result<()> {
+fn a_block_is_copied_to_and_from_images(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let pool = pool_on(queue, PoolOptions::new())?;
     let (one, other) = (pool.allocate(16 * 12)?, pool.allocate(16 * 12)?);
@@ -172,7 +172,7 @@ fn is_copied_to_and_from_images(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn is_migrated_with_others(on_device: OnDevice) -> Result<()> {
+fn a_block_is_migrated_with_other_objects(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     let (one, other) = (pooled(&on_device, &pool)?, buffer_of(&on_device, &[7; 64])?);
     let flags = MigrationFlags::empty();
@@ -184,7 +184,7 @@ fn is_migrated_with_others(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn is_passed_to_kernels(on_device: OnDevice) -> Result<()> {
+fn a_block_is_passed_to_kernels(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     let (one, other) = (pooled(&on_device, &pool)?, pool.allocate(SIZE)?);
     let source = "kernel void k(global const uint *from, global uint *to) {
@@ -202,7 +202,7 @@ fn is_passed_to_kernels(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn is_compared_by_its_block(on_device: OnDevice) -> Result<()> {
+fn handles_are_compared_by_block(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     let (one, other) = (pool.allocate(SIZE)?, pool.allocate(SIZE)?);
     assert!(one.eq(&one) && one != other);
@@ -246,7 +246,7 @@ fn assert_keeps<T>(
 /// PyOpenCL's issue 335: a part of a block kept the memory, but not the block.
 #[rstest]
 #[clmatrix_harness::test]
-fn what_is_left_of_a_handle_keeps_the_block(on_device: OnDevice) -> Result<()> {
+fn clones_and_sub_buffers_keep_the_block(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     assert_keeps(&on_device, |block| Ok(Buffer::clone(block)))?;
     assert_keeps(&on_device, |block| block.sub_region(..16))?;
@@ -259,7 +259,7 @@ fn what_is_left_of_a_handle_keeps_the_block(on_device: OnDevice) -> Result<()> {
 /// A block holds what its last owner left there: only the bytes that are written change.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_block_that_is_used_again_takes_all_bytes_of_any_size(on_device: OnDevice) -> Result<()> {
+fn a_reused_block_holds_all_bytes_of_any_size(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let pool = pool_on(queue, PoolOptions::new())?;
     for size in SIZES {
@@ -280,7 +280,7 @@ fn a_block_that_is_used_again_takes_all_bytes_of_any_size(on_device: OnDevice) -
 // quirk: RUSTICL-3
 #[rstest]
 #[clmatrix_harness::test]
-fn a_map_to_come_keeps_the_block(on_device: OnDevice) -> Result<()> {
+fn a_pending_map_keeps_the_block(on_device: OnDevice) -> Result<()> {
     assert_keeps(&on_device, |block| {
         let queue = &on_device.queue;
         let map = enqueue_map_buffer_nonblocking::<u8, _>(queue, block, MapReadWrite, ..4, [])?;
@@ -291,7 +291,7 @@ fn a_map_to_come_keeps_the_block(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_region_has_its_bytes_when_the_handle_is_gone(on_device: OnDevice) -> Result<()> {
+fn a_sub_buffer_keeps_its_bytes_after_the_handle_is_dropped(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     let block = pooled(&on_device, &pool)?;
     let region = block.sub_region(..16)?;
@@ -306,7 +306,7 @@ fn a_region_has_its_bytes_when_the_handle_is_gone(on_device: OnDevice) -> Result
 /// A map that is forgotten keeps its bytes closed for good.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_map_that_is_forgotten_keeps_the_block(on_device: OnDevice) -> Result<()> {
+fn a_forgotten_map_keeps_the_block(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     let block = pool.allocate(SIZE)?;
     let raw = block.as_raw().addr();
@@ -319,7 +319,7 @@ fn a_map_that_is_forgotten_keeps_the_block(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn an_image_of_a_block_keeps_it(on_device: OnDevice) -> Result<()> {
+fn an_image_of_a_block_keeps_the_block(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     let block = pool.allocate(SIZE)?;
     let raw = block.as_raw().addr();
@@ -357,7 +357,7 @@ fn a_pool_is_an_allocator(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_pool_answers_as_its_allocator(ctx_factory: CtxFactory) -> Result<()> {
+fn a_pool_has_the_properties_of_its_allocator(ctx_factory: CtxFactory) -> Result<()> {
     let context = ctx_factory()?;
     let queue = CommandQueue::new(&context)?;
     let (deferred, immediate) =

@@ -53,7 +53,7 @@ fn pool_of(
 #[case::of_its_bin(0)]
 #[case::or_larger(25)]
 #[clmatrix_harness::test]
-fn a_held_block_is_not_handed_out_for_more_than_it_has(
+fn a_held_block_is_not_reused_for_a_larger_size(
     on_device: OnDevice,
     #[case] larger: u32,
 ) -> Result<()> {

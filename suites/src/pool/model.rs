@@ -284,7 +284,7 @@ fn steps() -> impl Strategy<Value = Step> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_pool_is_as_a_simple_model(on_device: OnDevice, #[values(true, false)] has_queue: bool) {
+fn a_pool_matches_the_model(on_device: OnDevice, #[values(true, false)] has_queue: bool) {
     let queue = has_queue.then_some(&on_device.queue);
     // After they have stopped, little is left to be seen.
     let stop = prop::option::of(0..50_usize);

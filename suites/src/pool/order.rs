@@ -72,7 +72,9 @@ fn used(pool: &MemoryPool, queue: &CommandQueue, gate: &Event) -> Result<usize> 
 /// PyOpenCL's issue 447: the new owner's data is overwritten by the old one's command.
 #[rstest]
 #[clmatrix_harness::test]
-fn without_order_the_new_owners_data_is_overwritten(on_device: OnDevice) -> Result<()> {
+fn an_unordered_pool_lets_earlier_commands_overwrite_reused_blocks(
+    on_device: OnDevice,
+) -> Result<()> {
     let (first, other) = (&on_device.queue, on_device.another_queue());
     // SAFETY: it is not right, but no more than buffers of this test are spoilt.
     let pool = pool_on(first, unsafe { PoolOptions::new().unordered() })?;
@@ -90,7 +92,7 @@ fn without_order_the_new_owners_data_is_overwritten(on_device: OnDevice) -> Resu
 
 #[rstest]
 #[clmatrix_harness::test]
-fn with_order_the_new_owners_data_is_its_own(on_device: OnDevice) -> Result<()> {
+fn an_ordered_pool_protects_reused_blocks_from_earlier_commands(on_device: OnDevice) -> Result<()> {
     let (first, other) = (&on_device.queue, on_device.another_queue());
     let pool = pool_on(first, one_block())?;
     let gate = gate(&on_device.context);
@@ -111,7 +113,7 @@ fn with_order_the_new_owners_data_is_its_own(on_device: OnDevice) -> Result<()> 
 /// A kernel's launch is a use like any other, and reads and writes are seen by kernels.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_kernel_of_the_old_owner_comes_first(on_device: OnDevice) -> Result<()> {
+fn kernels_on_a_block_run_before_its_reuse(on_device: OnDevice) -> Result<()> {
     let other = on_device.another_queue();
     let pool = pool_on(&on_device.queue, one_block())?;
     let gate = gate(&on_device.context);
@@ -137,7 +139,7 @@ fn a_kernel_of_the_old_owner_comes_first(on_device: OnDevice) -> Result<()> {
 /// The gate is still closed when the block is handed out again.
 #[rstest]
 #[clmatrix_harness::test]
-fn on_the_same_queue_nothing_is_waited_for(on_device: OnDevice) -> Result<()> {
+fn reuse_on_the_same_queue_does_not_wait(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let pool = pool_on(queue, PoolOptions::new())?;
     let gate = gate(&on_device.context);
@@ -161,7 +163,7 @@ fn on_the_same_queue_nothing_is_waited_for(on_device: OnDevice) -> Result<()> {
 /// it.
 #[rstest]
 #[clmatrix_harness::test]
-fn queues_have_blocks_of_their_own(on_device: OnDevice) -> Result<()> {
+fn each_queue_reuses_its_own_blocks(on_device: OnDevice) -> Result<()> {
     let (first, other) = (&on_device.queue, on_device.another_queue());
     let pool = pool_on(first, PoolOptions::new())?;
     let (gate, other_gate) = (gate(&on_device.context), self::gate(&on_device.context));
@@ -185,7 +187,7 @@ fn queues_have_blocks_of_their_own(on_device: OnDevice) -> Result<()> {
 /// A queue that has had a block waits for its uses on other queues, so that the pool does not grow.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_queue_waits_for_other_queues_to_use_its_block(on_device: OnDevice) -> Result<()> {
+fn a_queue_waits_for_commands_of_other_queues_on_its_block(on_device: OnDevice) -> Result<()> {
     let (first, other) = (&on_device.queue, on_device.another_queue());
     let pool = pool_on(first, PoolOptions::new())?;
     let gate = gate(&on_device.context);
@@ -209,7 +211,7 @@ fn a_queue_waits_for_other_queues_to_use_its_block(on_device: OnDevice) -> Resul
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_block_whose_event_is_complete_is_preferred(on_device: OnDevice) -> Result<()> {
+fn a_block_with_completed_events_is_preferred(on_device: OnDevice) -> Result<()> {
     let (first, other) = (&on_device.queue, on_device.another_queue());
     let (unseen, gate) = (on_device.another_queue(), gate(&on_device.context));
     let pool = pool_on(first, PoolOptions::new())?;
@@ -231,7 +233,7 @@ fn a_block_whose_event_is_complete_is_preferred(on_device: OnDevice) -> Result<(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn without_a_queue_a_block_in_use_is_not_handed_out(on_device: OnDevice) -> Result<()> {
+fn a_block_with_pending_commands_is_not_reused_without_a_queue(on_device: OnDevice) -> Result<()> {
     let pool = pool_in(&on_device.context, PoolOptions::new())?;
     let gate = gate(&on_device.context);
     let busy = pool.allocate(SIZE)?;
@@ -257,7 +259,7 @@ fn without_a_queue_a_block_in_use_is_not_handed_out(on_device: OnDevice) -> Resu
 #[case::by_an_event(true)]
 #[case::by_its_queue(false)]
 #[clmatrix_harness::test]
-fn a_use_that_is_recorded_comes_first(on_device: OnDevice, #[case] by_event: bool) -> Result<()> {
+fn reuse_waits_for_recorded_uses(on_device: OnDevice, #[case] by_event: bool) -> Result<()> {
     let (unseen, other) = (on_device.another_queue(), on_device.another_queue());
     let pool = pool_on(&on_device.queue, one_block())?;
     let gate = gate(&on_device.context);
@@ -285,7 +287,7 @@ fn a_use_that_is_recorded_comes_first(on_device: OnDevice, #[case] by_event: boo
 /// Commands that the library does not see run on the new queue after those of the old queue.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_block_that_is_bound_anew_comes_after_its_old_queue(on_device: OnDevice) -> Result<()> {
+fn a_rebound_block_waits_for_its_former_queue(on_device: OnDevice) -> Result<()> {
     let other = on_device.another_queue();
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     let gate = gate(&on_device.context);
@@ -305,7 +307,7 @@ fn a_block_that_is_bound_anew_comes_after_its_old_queue(on_device: OnDevice) -> 
 /// Neither those that are recorded nor those of markers: they have their queue or their context.
 #[rstest]
 #[clmatrix_harness::test]
-fn no_event_is_left_behind(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
+fn a_pool_releases_its_events(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
     let (first, other) = (&on_device.queue, on_device.another_queue());
     let unseen = on_device.another_queue();
     let references = || -> Result<_> {
@@ -346,7 +348,7 @@ fn no_event_is_left_behind(on_device: OnDevice, ctx_factory: CtxFactory) -> Resu
 
 #[rstest]
 #[clmatrix_harness::test]
-fn an_event_of_another_context_is_no_use_of_a_block(
+fn record_use_refuses_an_event_of_another_context(
     on_device: OnDevice,
     ctx_factory: CtxFactory,
 ) -> Result<()> {
@@ -402,7 +404,7 @@ fn an_allocator_for_an_out_of_order_queue_is_refused(
 /// On a queue that may reorder its commands, all that follows comes after the old owner's uses.
 #[rstest]
 #[clmatrix_harness::test]
-fn an_out_of_order_queue_waits_too(on_device: OnDevice, device: Device) -> Result<()> {
+fn reuse_on_an_out_of_order_queue_waits(on_device: OnDevice, device: Device) -> Result<()> {
     let loose = on_device.out_of_order_queue(device)?;
     let pool = pool_on(&on_device.queue, one_block())?;
     let gate = gate(&on_device.context);

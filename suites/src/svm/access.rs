@@ -15,7 +15,7 @@ use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
-fn host_and_kernels_take_turns(on_device: OnDevice) -> Result<()> {
+fn host_and_kernels_write_in_turn(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, FINE, &[0; 4])?;
     svm.access(MapReadWrite, ..)?.copy_from_slice(&counting(4));
     for _ in 0..3 {
@@ -42,7 +42,7 @@ fn the_host_reads_and_writes_all_bytes_of_any_size(on_device: OnDevice) -> Resul
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
-fn the_host_waits_for_what_is_under_way(on_device: OnDevice) -> Result<()> {
+fn a_host_access_waits_for_earlier_commands(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, FINE, &counting(4))?;
     let gate = gate(&on_device.context);
     enqueue_svm_memfill(&on_device.another_queue(), &svm, &7_u32, ..8, &gate)?;
@@ -55,7 +55,7 @@ fn the_host_waits_for_what_is_under_way(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
-fn the_host_may_read_what_is_only_read(on_device: OnDevice) -> Result<()> {
+fn a_host_access_for_reading_is_accepted_during_reads(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, FINE, &counting(4))?;
     let other = svm_of(&on_device, FINE, &[0; 4])?;
     let gate = gate(&on_device.context);
@@ -90,7 +90,7 @@ fn refused<M: MapMode>(on: &OnDevice, mode: M, reads_too: bool) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
-fn commands_on_what_the_host_uses_are_refused(on_device: OnDevice) -> Result<()> {
+fn commands_during_a_host_access_are_refused(on_device: OnDevice) -> Result<()> {
     refused(&on_device, MapRead, false)?;
     refused(&on_device, MapWrite, true)?;
     refused(&on_device, MapReadWrite, true)
@@ -99,7 +99,7 @@ fn commands_on_what_the_host_uses_are_refused(on_device: OnDevice) -> Result<()>
 /// True if the map ended is not known: the bytes stay closed, and the memory is never freed.
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"), fresh_context)]
-fn memory_whose_unmap_failed_stays_closed_for_good(on_device: OnDevice) -> Result<()> {
+fn memory_of_a_failed_unmap_stays_inaccessible(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, FINE, &counting(4))?;
     let gate = gate(&on_device.context);
     svm.map_rw::<u32>(&on_device.queue, [])?.unmap(&gate)?;
@@ -111,7 +111,7 @@ fn memory_whose_unmap_failed_stays_closed_for_good(on_device: OnDevice) -> Resul
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn coarse_grain_memory_has_to_be_mapped(on_device: OnDevice) -> Result<()> {
+fn host_accesses_to_coarse_grain_memory_are_refused(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     assert_eq!(refusal(svm.access::<u32, _>(MapRead, ..)), "CL_INVALID_OPERATION");
     Ok(())
@@ -123,7 +123,7 @@ fn coarse_grain_memory_has_to_be_mapped(on_device: OnDevice) -> Result<()> {
 #[case::nothing(1..1)]
 #[case::overflows(0..usize::MAX / 4 + 2)]
 #[clmatrix_harness::test(requires(svm = "fine"))]
-fn elements_that_exceed_the_memory_are_refused(
+fn elements_past_the_end_are_refused(
     on_device: OnDevice,
     #[case] range: std::ops::Range<usize>,
 ) -> Result<()> {
@@ -134,7 +134,7 @@ fn elements_that_exceed_the_memory_are_refused(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
-fn an_address_that_does_not_suit_the_elements_is_refused(on_device: OnDevice) -> Result<()> {
+fn a_misaligned_address_is_refused(on_device: OnDevice) -> Result<()> {
     let svm = misaligned(&on_device, FINE)?;
     assert_eq!(refusal(svm.access::<MiB, _>(MapRead, ..)), "CL_INVALID_VALUE");
     Ok(())

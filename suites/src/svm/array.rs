@@ -18,7 +18,7 @@ use crate::support::on_device::{OnDevice, on_device};
 #[case::row_major(false, [0, 1, 2, 10, 11, 12])]
 #[case::column_major(true, [0, 10, 1, 11, 2, 12])]
 #[clmatrix_harness::test(requires(svm))]
-fn elements_lie_in_the_order_asked_for(
+fn elements_have_the_requested_order(
     on_device: OnDevice,
     #[case] is_fortran: bool,
     #[case] in_memory: [u32; 6],
@@ -53,7 +53,7 @@ fn fine_grain_arrays_need_no_map(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
-fn takes_after_another_array(on_device: OnDevice) -> Result<()> {
+fn like_has_the_shape_and_order_of_another_array(on_device: OnDevice) -> Result<()> {
     fn strides(context: &Context, like: &Array3<u16>) -> Result<(Vec<usize>, Vec<isize>)> {
         let svm = SvmArray::like(context, like)?.flags(FINE).build()?;
         let access = svm.access(MapRead)?;
@@ -80,7 +80,7 @@ fn takes_after_another_array(on_device: OnDevice) -> Result<()> {
 /// By the size of an element, unless something else is asked for.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn is_aligned_for_its_elements(on_device: OnDevice) -> Result<()> {
+fn an_array_is_aligned_for_its_elements(on_device: OnDevice) -> Result<()> {
     let context = &on_device.context;
     let mut kept = Vec::new();
     for _ in 0..8 {
@@ -99,7 +99,7 @@ fn is_aligned_for_its_elements(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn sizes_do_not_wrap(on_device: OnDevice) {
+fn sizes_that_overflow_are_refused(on_device: OnDevice) {
     let context = &on_device.context;
     let many = SvmArray::<u32, _>::builder(context, (usize::MAX / 2, 4)).build();
     assert_eq!(refusal(many), "CL_INVALID_BUFFER_SIZE");
@@ -111,7 +111,7 @@ fn sizes_do_not_wrap(on_device: OnDevice) {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn may_have_no_elements(on_device: OnDevice) -> Result<()> {
+fn an_array_may_be_empty(on_device: OnDevice) -> Result<()> {
     let svm = SvmArray::<u32, _>::builder(&on_device.context, (0, 3)).build()?;
     assert!(svm.is_empty() && svm.svm_ptr().is_null());
     assert_eq!(refusal(svm.map_rw(&on_device.queue, [])), "CL_INVALID_VALUE");
@@ -120,7 +120,7 @@ fn may_have_no_elements(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn a_part_of_it_is_elements(on_device: OnDevice) -> Result<()> {
+fn a_range_of_an_array_is_in_elements(on_device: OnDevice) -> Result<()> {
     let svm = SvmArray::<u32, _>::builder(&on_device.context, (2, 2)).build()?;
     enqueue_svm_memfill(&on_device.queue, &svm, &7_u32, .., [])?;
     svm.map_read_write::<u32>(&on_device.queue, 1..2)?[0] = 9;
@@ -131,7 +131,7 @@ fn a_part_of_it_is_elements(on_device: OnDevice) -> Result<()> {
 /// The memory of the array is available by itself.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn is_released_as_its_memory(on_device: OnDevice) -> Result<()> {
+fn an_array_is_released_as_its_allocation(on_device: OnDevice) -> Result<()> {
     let queue = on_device.another_queue();
     let builder = SvmArray::<u32, _>::builder(&on_device.context, 4);
     let svm = builder.queue(&queue).build()?;
@@ -148,7 +148,7 @@ fn is_released_as_its_memory(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn the_map_may_end_on_another_queue(on_device: OnDevice) -> Result<()> {
+fn an_unmap_may_run_on_another_queue(on_device: OnDevice) -> Result<()> {
     let svm = SvmArray::<u32, _>::builder(&on_device.context, 4).build()?;
     let other_queue = on_device.another_queue();
     let mut map = svm.map(&other_queue, clmatrix::memory::MapWriteInvalidate, [])?;

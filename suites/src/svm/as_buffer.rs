@@ -17,7 +17,7 @@ use crate::svm_pool::is_free;
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
-fn shares_its_bytes(
+fn a_buffer_shares_the_bytes_of_its_svm(
     on_device: OnDevice,
     #[values(COARSE, FINE)] flags: clmatrix::memory::SvmFlags,
 ) -> Result<()> {
@@ -38,7 +38,7 @@ fn shares_its_bytes(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn may_be_a_part(on_device: OnDevice) -> Result<()> {
+fn a_buffer_may_cover_a_part_of_svm(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(128))?;
     let buffer = svm.as_buffer(MemFlags::READ_WRITE, 128..256)?;
     enqueue_fill_buffer(&on_device.queue, &buffer, &7_u32, 4..8, [])?;
@@ -74,7 +74,7 @@ fn copies_between_parts_move_all_bytes_of_any_size(on_device: OnDevice) -> Resul
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn is_closed_while_the_memory_is_mapped_and_the_other_way_round(on_device: OnDevice) -> Result<()> {
+fn maps_of_svm_and_of_its_buffer_exclude_each_other(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let buffer = svm.as_buffer(MemFlags::READ_WRITE, ..)?;
@@ -94,7 +94,7 @@ fn is_closed_while_the_memory_is_mapped_and_the_other_way_round(on_device: OnDev
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn a_map_waits_for_what_uses_the_buffer(on_device: OnDevice) -> Result<()> {
+fn a_map_waits_for_commands_on_the_buffer(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let buffer = svm.as_buffer(MemFlags::READ_WRITE, ..)?;
     let gate = gate(&on_device.context);
@@ -106,7 +106,7 @@ fn a_map_waits_for_what_uses_the_buffer(on_device: OnDevice) -> Result<()> {
 /// The driver may read them when it makes the buffer.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn bytes_that_the_host_may_write_are_refused(on_device: OnDevice) -> Result<()> {
+fn a_buffer_of_svm_mapped_for_writing_is_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let svm = svm_of(&on_device, COARSE, &counting(128))?;
     let map = svm.map::<u32, _>(queue, MapReadWrite, 32..64, [])?;
@@ -130,7 +130,7 @@ fn bytes_that_the_host_may_write_are_refused(on_device: OnDevice) -> Result<()> 
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn waits_for_what_writes_its_bytes(
+fn as_buffer_waits_for_commands_that_write_its_bytes(
     on_device: OnDevice,
     #[values("fill", "kernel")] what: &str,
 ) -> Result<()> {
@@ -158,7 +158,7 @@ fn waits_for_what_writes_its_bytes(
 /// A pool hands out a block again as soon as nothing keeps its memory.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn keeps_the_memory(on_device: OnDevice) -> Result<()> {
+fn a_buffer_keeps_its_svm(on_device: OnDevice) -> Result<()> {
     const SIZE: usize = 4097;
     let queue = &on_device.queue;
     let pool = SvmPool::new(SvmAllocator::new(&on_device.context, 0, COARSE, Some(queue))?)?;
@@ -183,7 +183,7 @@ fn keeps_the_memory(on_device: OnDevice) -> Result<()> {
 /// The memory is freed when the driver says that it is done with the buffer.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn lets_go_of_the_memory(on_device: OnDevice) -> Result<()> {
+fn a_released_buffer_releases_its_svm(on_device: OnDevice) -> Result<()> {
     let mut svm = Some(svm_of(&on_device, COARSE, &counting(4))?);
     let buffer = svm.as_ref().expect("the memory").as_buffer(MemFlags::READ_WRITE, ..)?;
     let region = buffer.sub_region(..8)?;
@@ -202,7 +202,7 @@ fn lets_go_of_the_memory(on_device: OnDevice) -> Result<()> {
 /// In the thread of the last handle, not some time later in another.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn the_memory_ends_with_the_last_handle_of_an_idle_buffer(on_device: OnDevice) -> Result<()> {
+fn the_last_handle_of_an_idle_buffer_frees_the_svm(on_device: OnDevice) -> Result<()> {
     let context = &on_device.context;
     let before = context.reference_count()?;
     for _ in 0..20 {
@@ -218,7 +218,7 @@ fn the_memory_ends_with_the_last_handle_of_an_idle_buffer(on_device: OnDevice) -
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn the_last_handle_waits_for_what_uses_the_memory(on_device: OnDevice) -> Result<()> {
+fn the_last_handle_waits_for_commands_on_the_svm(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let buffer = svm.as_buffer(MemFlags::READ_WRITE, ..)?;
     let gate = gate(&on_device.context);
@@ -231,7 +231,7 @@ fn the_last_handle_waits_for_what_uses_the_memory(on_device: OnDevice) -> Result
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn refuses_what_is_not_there_or_does_not_go_together(on_device: OnDevice) -> Result<()> {
+fn invalid_ranges_and_flags_are_refused(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     assert_eq!(refusal(svm.as_buffer(MemFlags::READ_WRITE, 8..17)), "CL_INVALID_VALUE");
     assert_eq!(refusal(svm.as_buffer(MemFlags::READ_WRITE, 8..8)), "CL_INVALID_BUFFER_SIZE");
@@ -244,7 +244,7 @@ fn refuses_what_is_not_there_or_does_not_go_together(on_device: OnDevice) -> Res
 /// Bytes of two buffers may be the same.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn bytes_are_not_copied_onto_themselves(on_device: OnDevice) -> Result<()> {
+fn copies_onto_the_same_bytes_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let svm = svm_of(&on_device, COARSE, &counting(128))?;
     let all = svm.as_buffer(MemFlags::READ_WRITE, ..)?;

@@ -13,7 +13,7 @@ use crate::support::pattern::{SIZES, assert_moved, assert_same, before, bytes, s
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
-fn brings_what_a_kernel_wrote(
+fn a_copy_to_the_host_has_kernel_writes(
     on_device: OnDevice,
     #[values(COARSE, FINE)] flags: clmatrix::memory::SvmFlags,
 ) -> Result<()> {
@@ -27,7 +27,7 @@ fn brings_what_a_kernel_wrote(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn goes_from_one_to_another(on_device: OnDevice) -> Result<()> {
+fn svm_is_copied_to_svm(on_device: OnDevice) -> Result<()> {
     let one = svm_of(&on_device, COARSE, &counting(1000))?;
     let other = svm_of(&on_device, COARSE, &[0; 1000])?;
     enqueue_copy(&on_device.queue, &other, &one, .., [])?;
@@ -38,7 +38,7 @@ fn goes_from_one_to_another(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn takes_the_smaller_size_of_the_two(on_device: OnDevice) -> Result<()> {
+fn a_copy_has_the_smaller_size(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let (small, large) =
         (svm_of(&on_device, COARSE, &[1; 2])?, svm_of(&on_device, COARSE, &[2; 4])?);
@@ -56,7 +56,7 @@ fn takes_the_smaller_size_of_the_two(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn takes_the_bytes_that_are_meant(on_device: OnDevice) -> Result<()> {
+fn a_copy_uses_offsets_and_byte_count(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let (one, other) =
         (svm_of(&on_device, COARSE, &counting(8))?, svm_of(&on_device, COARSE, &[9; 8])?);
@@ -79,7 +79,7 @@ fn takes_the_bytes_that_are_meant(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn moves_all_bytes_of_any_size(on_device: OnDevice) -> Result<()> {
+fn a_copy_moves_all_bytes_of_any_size(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     for size in SIZES {
         let (from, to, host) = (source(size + 40), before(size + 20), bytes(2, size + 30));
@@ -104,7 +104,7 @@ fn moves_all_bytes_of_any_size(on_device: OnDevice) -> Result<()> {
 /// Within one allocation, too, if the bytes are apart.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn refuses_bytes_that_overlap(on_device: OnDevice) -> Result<()> {
+fn overlapping_ranges_are_refused(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(8))?;
     let copy = |src_offset, dst_offset| {
         let args = Linear::default().src_offset(src_offset).dst_offset(dst_offset).byte_count(16);
@@ -121,7 +121,7 @@ fn refuses_bytes_that_overlap(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn refuses_bytes_that_are_not_there(on_device: OnDevice) -> Result<()> {
+fn bytes_past_the_end_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let (one, other) =
         (svm_of(&on_device, COARSE, &counting(4))?, svm_of(&on_device, COARSE, &[9; 8])?);
@@ -156,7 +156,7 @@ fn refuses_bytes_that_are_not_there(on_device: OnDevice) -> Result<()> {
 /// Host memory that is given comes back.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn does_not_block_on_memory_that_it_owns(on_device: OnDevice) -> Result<()> {
+fn a_copy_of_owned_memory_does_not_block(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &[0; 4])?;
     let gate = gate(&on_device.context);
     let written = enqueue_copy(&on_device.queue, &svm, counting(4), .., &gate)?;
@@ -173,7 +173,7 @@ fn does_not_block_on_memory_that_it_owns(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn comes_after_the_events_it_waits_for(on_device: OnDevice) -> Result<()> {
+fn a_copy_waits_for_its_wait_list(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &[0; 4])?;
     let gate = gate(&on_device.context);
     let filled = enqueue_svm_memfill(&on_device.another_queue(), &svm, &5_u32, .., &gate)?;
@@ -185,7 +185,7 @@ fn comes_after_the_events_it_waits_for(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn fails_with_an_event_it_waits_for(on_device: OnDevice) -> Result<()> {
+fn a_copy_fails_with_an_event_of_its_wait_list(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let gate = gate(&on_device.context);
     let result =
@@ -197,7 +197,7 @@ fn fails_with_an_event_it_waits_for(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn knows_arrays_and_allocations(on_device: OnDevice) -> Result<()> {
+fn arrays_and_allocations_are_copied(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let floats = SvmArray::<f32, _>::builder(&on_device.context, (2, 2)).build()?;
     let words = SvmArray::<u32, _>::builder(&on_device.context, 4).build()?;

@@ -16,7 +16,7 @@ use crate::support::on_device::{OnDevice, on_device};
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn is_where_it_was_asked_for(
+fn svm_has_the_requested_alignment(
     on_device: OnDevice,
     #[values(0, 1, 2, 4, 8, 16, 32, 64, 128)] alignment: usize,
     #[values(1, 3, 1000)] size: usize,
@@ -40,7 +40,7 @@ fn is_where_it_was_asked_for(
 #[case::read_only(SvmFlags::READ_ONLY, SvmFlags::READ_ONLY)]
 #[case::write_only(SvmFlags::WRITE_ONLY, SvmFlags::WRITE_ONLY)]
 #[clmatrix_harness::test(requires(svm))]
-fn has_the_flags_asked_for(
+fn svm_has_the_requested_flags(
     on_device: OnDevice,
     #[case] flags: SvmFlags,
     #[case] found: SvmFlags,
@@ -52,7 +52,7 @@ fn has_the_flags_asked_for(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
-fn is_shared_with_kernels(
+fn svm_is_shared_with_kernels(
     on_device: OnDevice,
     #[values(COARSE, FINE)] flags: SvmFlags,
 ) -> Result<()> {
@@ -66,7 +66,7 @@ fn is_shared_with_kernels(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "atomics"))]
-fn may_have_atomics(on_device: OnDevice) -> Result<()> {
+fn svm_may_have_atomics(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, FINE | SvmFlags::ATOMICS, &[0])?;
     let source = "kernel void k(global uint *x) { atomic_inc(x); }";
     // SAFETY: the kernel takes memory of which it uses one element.
@@ -82,14 +82,14 @@ fn may_have_atomics(on_device: OnDevice) -> Result<()> {
 #[case::atomics_that_are_coarse(SvmFlags::ATOMICS)]
 #[case::unknown(SvmFlags::from_bits_retain(1 << 40))]
 #[clmatrix_harness::test(requires(svm))]
-fn refuses_flags_that_do_not_go_together(on_device: OnDevice, #[case] flags: SvmFlags) {
+fn conflicting_flags_are_refused(on_device: OnDevice, #[case] flags: SvmFlags) {
     let result = SvmAllocation::new(&on_device.context, 64, 0, flags);
     assert_eq!(refusal(result), "CL_INVALID_VALUE");
 }
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn refuses_alignments_that_no_type_has(
+fn invalid_alignments_are_refused(
     on_device: OnDevice,
     #[values(3, 24, 256, 4096, usize::MAX)] alignment: usize,
 ) {
@@ -99,10 +99,7 @@ fn refuses_alignments_that_no_type_has(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn refuses_more_than_the_device_allocates_at_once(
-    on_device: OnDevice,
-    device: Device,
-) -> Result<()> {
+fn more_than_the_maximum_allocation_is_refused(on_device: OnDevice, device: Device) -> Result<()> {
     let largest = usize::try_from(device.max_mem_alloc_size()?).unwrap();
     for size in [largest + 1, usize::MAX] {
         let result = SvmAllocation::new(&on_device.context, size, 0, COARSE);
@@ -113,7 +110,7 @@ fn refuses_more_than_the_device_allocates_at_once(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn of_zero_bytes_has_no_memory(on_device: OnDevice) -> Result<()> {
+fn svm_of_zero_bytes_has_no_memory(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let nothing = || SvmAllocation::new(&on_device.context, 0, 0, COARSE);
     let svm = nothing()?;
@@ -132,7 +129,7 @@ fn of_zero_bytes_has_no_memory(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn of_zero_bytes_is_null_to_a_kernel(on_device: OnDevice) -> Result<()> {
+fn svm_of_zero_bytes_is_null_in_kernels(on_device: OnDevice) -> Result<()> {
     let nothing = SvmAllocation::new(&on_device.context, 0, 0, COARSE)?;
     let out = Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &[0_u32])?;
     let source = "kernel void k(global uint *x, global uint *out) { out[0] = x ? 1 : 2; }";
@@ -147,7 +144,7 @@ fn of_zero_bytes_is_null_to_a_kernel(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn clones_share_it_and_equal_each_other_only(on_device: OnDevice) -> Result<()> {
+fn clones_share_the_memory_and_are_equal(on_device: OnDevice) -> Result<()> {
     let (one, other) = (svm_of(&on_device, COARSE, &[1])?, svm_of(&on_device, COARSE, &[1])?);
     let clone = one.clone();
     double(&on_device, &clone)?;

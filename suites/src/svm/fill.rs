@@ -16,7 +16,7 @@ use crate::support::property::holds_for;
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
-fn repeats_the_pattern(
+fn a_fill_repeats_its_pattern(
     on_device: OnDevice,
     #[values(COARSE, FINE)] flags: clmatrix::memory::SvmFlags,
 ) -> Result<()> {
@@ -36,7 +36,7 @@ fn fills() -> impl Strategy<Value = (Vec<u8>, usize, usize, usize)> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn any_pattern_goes_where_it_should_and_nowhere_else(on_device: OnDevice) {
+fn a_fill_matches_the_model(on_device: OnDevice) {
     let queue = &on_device.queue;
     holds_for(fills(), |(pattern, offset, times, rest)| {
         let size = pattern.len();
@@ -50,7 +50,7 @@ fn any_pattern_goes_where_it_should_and_nowhere_else(on_device: OnDevice) {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn fills_all_bytes_of_any_size(
+fn a_fill_writes_all_bytes_of_any_size(
     on_device: OnDevice,
     #[values(1, 4, 16, 128)] pattern_len: usize,
 ) -> Result<()> {
@@ -75,7 +75,7 @@ fn fills_all_bytes_of_any_size(
 #[case::nothing(&[1], 4..4)]
 #[case::behind_the_end(&[1], 510..513)]
 #[clmatrix_harness::test(requires(svm))]
-fn refuses_what_does_not_fit(
+fn invalid_patterns_and_ranges_are_refused(
     on_device: OnDevice,
     #[case] pattern: &[u8],
     #[case] range: std::ops::Range<usize>,
@@ -90,7 +90,7 @@ fn refuses_what_does_not_fit(
 /// Where an allocation is may suit a pattern or not, whatever alignment was asked for.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn looks_at_the_address(on_device: OnDevice) -> Result<()> {
+fn misaligned_addresses_are_refused(on_device: OnDevice) -> Result<()> {
     for _ in 0..32 {
         let svm = SvmAllocation::new(&on_device.context, 128, 1, COARSE)?;
         let result = enqueue_svm_memfill(&on_device.queue, &svm, &[7_u8; 128], .., []);
@@ -106,7 +106,7 @@ fn looks_at_the_address(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn runs_after_its_events(on_device: OnDevice) -> Result<()> {
+fn a_fill_waits_for_its_wait_list(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let gate = gate(&on_device.context);
     let filled = enqueue_svm_memfill(&on_device.queue, &svm, &7_u32, .., &gate)?;

@@ -15,7 +15,7 @@ use crate::support::on_device::{OnDevice, on_device, soon};
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn memory_outlives_the_context_that_the_caller_had(on_device: OnDevice) -> Result<()> {
+fn svm_outlives_the_context_handle(on_device: OnDevice) -> Result<()> {
     let OnDevice { context, queue } = on_device;
     let svm = SvmAllocation::builder(&context).size(16).queue(&queue).build()?;
     drop(context);
@@ -32,7 +32,7 @@ fn memory_outlives_the_context_that_the_caller_had(on_device: OnDevice) -> Resul
 /// Whatever way the memory goes.
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
-fn the_context_is_let_go_of(
+fn freed_svm_releases_its_context(
     on_device: OnDevice,
     #[values("drop", "bound", "enqueue", "buffer", "map", "zero")] way: &str,
 ) -> Result<()> {
@@ -69,7 +69,7 @@ fn the_context_is_let_go_of(
 /// The queue of a command under way may be given up.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn a_command_outlives_its_queues_handle(on_device: OnDevice) -> Result<()> {
+fn a_command_outlives_its_queue_handle(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let queue = CommandQueue::new(&on_device.context)?;
     let gate = gate(&on_device.context);
@@ -84,7 +84,7 @@ fn a_command_outlives_its_queues_handle(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn threads_may_use_their_own_parts_at_once(on_device: OnDevice) -> Result<()> {
+fn threads_use_different_ranges_at_once(on_device: OnDevice) -> Result<()> {
     const THREADS: u32 = 4;
     const EACH: usize = 256;
     let svm = svm_of(&on_device, COARSE, &[0; THREADS as usize * EACH])?;
@@ -111,7 +111,7 @@ fn threads_may_use_their_own_parts_at_once(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn threads_may_allocate_and_free_at_once(on_device: OnDevice) -> Result<()> {
+fn threads_allocate_and_free_at_once(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
     let work = |thread: u32| -> Result<()> {
         let queue = on.another_queue();

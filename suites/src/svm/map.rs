@@ -19,7 +19,7 @@ use crate::support::pattern::{SIZES, assert_moved, assert_same, before, source};
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
-fn the_host_sees_what_a_kernel_wrote(
+fn a_map_shows_kernel_writes(
     on_device: OnDevice,
     #[values(COARSE, FINE)] flags: SvmFlags,
 ) -> Result<()> {
@@ -42,7 +42,7 @@ fn writes(on: &OnDevice, flags: SvmFlags, mode: impl WritableMapMode) -> Result<
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
-fn a_kernel_sees_what_the_host_wrote(
+fn a_kernel_sees_writes_through_a_map(
     on_device: OnDevice,
     #[values(COARSE, FINE)] flags: SvmFlags,
 ) -> Result<()> {
@@ -53,7 +53,7 @@ fn a_kernel_sees_what_the_host_wrote(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn a_part_leaves_the_rest_alone(on_device: OnDevice) -> Result<()> {
+fn a_map_of_a_range_leaves_the_rest_unchanged(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(8))?;
     let mut map = svm.map::<u32, _>(&on_device.queue, MapReadWrite, 2..4, [])?;
     assert_eq!(map[..], [2, 3]);
@@ -92,7 +92,7 @@ fn all_bytes_of_any_size_are_mapped(on_device: OnDevice) -> Result<()> {
 #[case::nothing(1..1)]
 #[case::overflows(0..usize::MAX / 4 + 2)]
 #[clmatrix_harness::test(requires(svm))]
-fn elements_that_exceed_the_memory_are_refused(
+fn elements_past_the_end_are_refused(
     on_device: OnDevice,
     #[case] range: std::ops::Range<usize>,
 ) -> Result<()> {
@@ -119,7 +119,7 @@ fn a_range_without_an_end_needs_whole_elements(on_device: OnDevice) -> Result<()
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn an_address_that_does_not_suit_the_elements_is_refused(on_device: OnDevice) -> Result<()> {
+fn a_misaligned_address_is_refused(on_device: OnDevice) -> Result<()> {
     let svm = misaligned(&on_device, COARSE)?;
     enqueue_svm_memfill(&on_device.queue, &svm, &7_u8, .., [])?;
     let map = svm.map_read::<MiB>(&on_device.queue, ..).map(drop);
@@ -131,7 +131,7 @@ fn an_address_that_does_not_suit_the_elements_is_refused(on_device: OnDevice) ->
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn methods_map_as_their_names_say(on_device: OnDevice) -> Result<()> {
+fn map_methods_use_the_mode_of_their_name(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let svm = svm_of(&on_device, COARSE, &counting(8))?;
     double(&on_device, &svm)?;
@@ -167,7 +167,7 @@ fn refused<M: MapMode>(on: &OnDevice, mode: M, reads_too: bool) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn commands_on_what_is_mapped_are_refused(on_device: OnDevice) -> Result<()> {
+fn commands_on_mapped_bytes_are_refused(on_device: OnDevice) -> Result<()> {
     refused(&on_device, MapRead, false)?;
     refused(&on_device, MapWrite, true)?;
     refused(&on_device, MapReadWrite, true)
@@ -175,7 +175,7 @@ fn commands_on_what_is_mapped_are_refused(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn waits_for_what_is_under_way_on_another_queue(on_device: OnDevice) -> Result<()> {
+fn a_map_waits_for_commands_of_another_queue(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let gate = gate(&on_device.context);
     let other_queue = on_device.another_queue();
@@ -187,7 +187,7 @@ fn waits_for_what_is_under_way_on_another_queue(on_device: OnDevice) -> Result<(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn that_does_not_block_can_be_waited_for(on_device: OnDevice) -> Result<()> {
+fn a_non_blocking_map_can_be_waited_for(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let gate = gate(&on_device.context);
     enqueue_svm_memfill(&on_device.another_queue(), &svm, &7_u32, ..8, &gate)?;
@@ -203,7 +203,7 @@ fn that_does_not_block_can_be_waited_for(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn fails_with_the_event_that_it_waits_for(on_device: OnDevice) -> Result<()> {
+fn a_map_fails_with_an_event_of_its_wait_list(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let gate = gate(&on_device.context);
     let result = meanwhile(&gate, fail, || {
@@ -216,7 +216,7 @@ fn fails_with_the_event_that_it_waits_for(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn may_end_on_another_queue(on_device: OnDevice) -> Result<()> {
+fn an_unmap_may_run_on_another_queue(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let other_queue = on_device.another_queue();
     let mut map = svm.map_rw::<u32>(&other_queue, [])?;
@@ -228,7 +228,7 @@ fn may_end_on_another_queue(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn outlives_its_memorys_handles_and_its_queue(on_device: OnDevice) -> Result<()> {
+fn a_map_outlives_the_handles_of_memory_and_queue(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let queue = on_device.another_queue();
     let mut map = svm.map_rw::<u32>(&queue, [])?;
@@ -240,7 +240,10 @@ fn outlives_its_memorys_handles_and_its_queue(on_device: OnDevice) -> Result<()>
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn refuses_a_queue_of_another_context(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
+fn a_queue_of_another_context_is_refused(
+    on_device: OnDevice,
+    ctx_factory: CtxFactory,
+) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let context: Context = ctx_factory().expect("another context");
     let queue = CommandQueue::new(&context)?;
@@ -256,7 +259,7 @@ fn refuses_a_queue_of_another_context(on_device: OnDevice, ctx_factory: CtxFacto
 /// The host may read while kernels only read.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn for_reading_goes_with_kernels_that_only_read(on_device: OnDevice) -> Result<()> {
+fn a_map_for_reading_is_accepted_during_kernels_that_read(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, SvmFlags::READ_ONLY, &counting(4))?;
     let map = svm.map_ro::<u32>(&on_device.queue, [])?;
     assert_on_device(&on_device, &svm, &counting(4));
@@ -273,7 +276,7 @@ fn for_reading_goes_with_kernels_that_only_read(on_device: OnDevice) -> Result<(
 /// And the memory, which is never freed.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn that_is_forgotten_keeps_its_bytes_closed(on_device: OnDevice) -> Result<()> {
+fn a_forgotten_map_keeps_its_bytes_mapped(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     std::mem::forget(svm.map::<u32, _>(&on_device.queue, MapReadWrite, ..2, [])?);
     let other_queue = on_device.another_queue();
@@ -312,7 +315,7 @@ fn a_map_does_not_wait_for_commands_on_other_bytes(on_device: OnDevice) -> Resul
 /// guard does not wait on the host for the map that has not ended.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn a_map_for_reading_ends_before_an_earlier_one(on_device: OnDevice) -> Result<()> {
+fn overlapping_maps_for_reading_are_unmapped_in_any_order(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(64))?;
     let elsewhere = svm_of(&on_device, COARSE, &[0; 4])?;
     let gate = gate(&on_device.context);

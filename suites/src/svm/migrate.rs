@@ -16,7 +16,7 @@ use crate::support::pattern::{SIZES, assert_same, source};
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine", opencl = "2.1"))]
-fn leaves_the_content(
+fn a_migration_keeps_the_content(
     on_device: OnDevice,
     #[values(MigrationFlags::empty(), MigrationFlags::HOST)] flags: MigrationFlags,
 ) -> Result<()> {
@@ -33,7 +33,7 @@ fn leaves_the_content(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm, opencl = "2.1"))]
-fn leaves_all_bytes_of_any_size(
+fn a_migration_keeps_all_bytes_of_any_size(
     on_device: OnDevice,
     #[values(MigrationFlags::empty(), MigrationFlags::HOST)] flags: MigrationFlags,
 ) -> Result<()> {
@@ -48,7 +48,7 @@ fn leaves_all_bytes_of_any_size(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm, opencl = "2.1"))]
-fn may_leave_the_content_behind(on_device: OnDevice) -> Result<()> {
+fn a_migration_may_leave_the_content_undefined(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let undefined = MigrationFlags::CONTENT_UNDEFINED;
     enqueue_svm_migratemem(&on_device.queue, &[&svm], undefined, [])?;
@@ -59,7 +59,7 @@ fn may_leave_the_content_behind(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm, opencl = "2.1"))]
-fn is_waited_for_by_maps(on_device: OnDevice) -> Result<()> {
+fn a_map_waits_for_a_migration(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let gate = gate(&on_device.context);
     let queue = on_device.another_queue();
@@ -71,7 +71,7 @@ fn is_waited_for_by_maps(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm, opencl = "2.1"))]
-fn refuses_what_is_not_allowed(on_device: OnDevice) -> Result<()> {
+fn invalid_migrations_are_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let nothing = SvmAllocation::new(&on_device.context, 0, 0, COARSE)?;

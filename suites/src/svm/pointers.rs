@@ -36,7 +36,7 @@ const FOLLOW: &str = "struct node { global struct node *next; ulong value; };
 /// A list whose nodes are allocated one by one, written by the host and followed by the device.
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
-fn a_kernel_follows_the_hosts_list(
+fn a_kernel_follows_a_linked_list_of_the_host(
     on_device: OnDevice,
     #[values(COARSE, FINE)] flags: SvmFlags,
 ) -> Result<()> {
@@ -73,7 +73,7 @@ fn a_kernel_follows_the_hosts_list(
 /// A list in one allocation, made by the device and followed by the host.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn the_host_follows_a_kernels_list(on_device: OnDevice) -> Result<()> {
+fn the_host_follows_a_linked_list_of_a_kernel(on_device: OnDevice) -> Result<()> {
     const NODES: usize = 100;
     let source = "struct node { global struct node *next; ulong value; };
         kernel void k(global struct node *nodes) {

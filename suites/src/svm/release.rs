@@ -62,7 +62,7 @@ fn found_in(on: &OnDevice, buffer: &Buffer) -> Result<Vec<u32>> {
 /// Without a queue, dropping waits.
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "fine"))]
-fn dropped_it_waits_for_the_kernels_that_use_it(
+fn dropped_svm_waits_for_its_kernels(
     on_device: OnDevice,
     #[values(COARSE, FINE)] flags: clmatrix::memory::SvmFlags,
 ) -> Result<()> {
@@ -81,7 +81,7 @@ fn dropped_it_waits_for_the_kernels_that_use_it(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn bound_to_a_queue_it_is_freed_there_later(on_device: OnDevice) -> Result<()> {
+fn svm_bound_to_a_queue_is_freed_on_the_queue(on_device: OnDevice) -> Result<()> {
     let queue = on_device.another_queue();
     let svm = SvmAllocation::builder(&on_device.context).size(many(7).len() * 4).queue(&queue);
     let svm = svm.build()?;
@@ -100,7 +100,7 @@ fn bound_to_a_queue_it_is_freed_there_later(on_device: OnDevice) -> Result<()> {
 /// The queue that it is freed on is not the only one that uses it.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn bound_to_a_queue_it_is_freed_after_its_uses_on_others(on_device: OnDevice) -> Result<()> {
+fn svm_bound_to_a_queue_is_freed_after_commands_of_other_queues(on_device: OnDevice) -> Result<()> {
     let (queue, other_queue) = (on_device.another_queue(), on_device.another_queue());
     let svm = svm_of(&on_device, COARSE, &many(7))?;
     svm.bind_to_queue(&queue)?;
@@ -117,7 +117,7 @@ fn bound_to_a_queue_it_is_freed_after_its_uses_on_others(on_device: OnDevice) ->
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn the_release_comes_after_its_events_and_its_queue(on_device: OnDevice) -> Result<()> {
+fn enqueue_release_waits_for_its_wait_list_and_queue(on_device: OnDevice) -> Result<()> {
     let (queue, other_queue) = (&on_device.queue, on_device.another_queue());
     let gates = [(); 3].map(|()| gate(&on_device.context));
     let svm = svm_of(&on_device, COARSE, &many(7))?;
@@ -136,7 +136,7 @@ fn the_release_comes_after_its_events_and_its_queue(on_device: OnDevice) -> Resu
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn the_release_takes_the_queue_that_it_is_bound_to(on_device: OnDevice) -> Result<()> {
+fn enqueue_release_uses_the_bound_queue(on_device: OnDevice) -> Result<()> {
     let queue = on_device.another_queue();
     let svm = SvmAllocation::builder(&on_device.context).size(64).queue(&queue).build()?;
     let gate = gate(&on_device.context);
@@ -152,10 +152,7 @@ fn the_release_takes_the_queue_that_it_is_bound_to(on_device: OnDevice) -> Resul
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn the_release_gives_back_what_it_refuses(
-    on_device: OnDevice,
-    ctx_factory: CtxFactory,
-) -> Result<()> {
+fn a_refused_release_returns_the_svm(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
     let queue = &on_device.queue;
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let refused = |svm: SvmAllocation, queue: Option<&CommandQueue>| {
@@ -189,7 +186,7 @@ fn the_release_gives_back_what_it_refuses(
 /// It is unknown whether the bytes are still mapped.
 #[rstest]
 #[clmatrix_harness::test(requires(svm), fresh_context)]
-fn memory_whose_unmap_failed_is_not_released(
+fn svm_of_a_failed_unmap_is_not_released(
     on_device: OnDevice,
     #[values(false, true)] noticed: bool,
 ) -> Result<()> {
@@ -211,7 +208,7 @@ fn memory_whose_unmap_failed_is_not_released(
 /// The guard of a map is dropped before the map fails.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn memory_whose_map_failed_is_released(on_device: OnDevice) -> Result<()> {
+fn svm_of_a_failed_map_is_released(on_device: OnDevice) -> Result<()> {
     let svm = svm_of(&on_device, COARSE, &counting(4))?;
     let gate = gate(&on_device.context);
     let map = svm.map_nonblocking::<u32, _>(&on_device.another_queue(), MapReadWrite, .., &gate)?;
@@ -227,7 +224,7 @@ fn memory_whose_map_failed_is_released(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn a_queue_that_may_reorder_is_refused(on_device: OnDevice, device: Device) -> Result<()> {
+fn an_out_of_order_queue_is_refused(on_device: OnDevice, device: Device) -> Result<()> {
     let queue = on_device.out_of_order_queue(device)?;
     let wrong = "CL_INVALID_COMMAND_QUEUE";
     let bound = SvmAllocation::builder(&on_device.context).size(64).queue(&queue).build();
@@ -256,7 +253,7 @@ fn a_queue_of_another_context_is_refused(
 /// Commands of the old queue end before a free on the new queue.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn bound_to_another_queue_it_is_freed_after_the_first(on_device: OnDevice) -> Result<()> {
+fn rebound_svm_is_freed_after_its_former_queue(on_device: OnDevice) -> Result<()> {
     let (first, second) = (on_device.another_queue(), on_device.another_queue());
     let elsewhere = svm_of(&on_device, COARSE, &[0])?;
     let svm = SvmAllocation::builder(&on_device.context).size(64).queue(&first).build()?;
@@ -276,7 +273,7 @@ fn bound_to_another_queue_it_is_freed_after_the_first(on_device: OnDevice) -> Re
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn unbound_it_waits_for_the_queue(on_device: OnDevice) -> Result<()> {
+fn unbind_from_queue_waits_for_the_queue(on_device: OnDevice) -> Result<()> {
     let queue = on_device.another_queue();
     let elsewhere = svm_of(&on_device, COARSE, &[0])?;
     let svm = SvmAllocation::builder(&on_device.context).size(64).queue(&queue).build()?;
@@ -293,7 +290,7 @@ fn unbound_it_waits_for_the_queue(on_device: OnDevice) -> Result<()> {
 /// The queue's last reference may go with the memory.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn it_keeps_the_queue_that_it_is_bound_to(on_device: OnDevice) -> Result<()> {
+fn svm_keeps_its_bound_queue(on_device: OnDevice) -> Result<()> {
     let queue = on_device.another_queue();
     let svm = SvmAllocation::builder(&on_device.context).size(64).queue(&queue).build()?;
     drop(queue);

@@ -18,7 +18,7 @@ use crate::support::pattern::{SIZES, assert_moved, before, source};
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "system"))]
-fn is_used_in_place_and_given_back(on_device: OnDevice) -> Result<()> {
+fn host_memory_is_used_in_place_and_returned(on_device: OnDevice) -> Result<()> {
     let memory = counting(1000);
     let at = memory.as_ptr();
     let svm = SystemSvm::new(&on_device.context, memory)?;
@@ -34,7 +34,7 @@ fn is_used_in_place_and_given_back(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "system"))]
-fn all_bytes_of_any_size_come_back(on_device: OnDevice) -> Result<()> {
+fn all_bytes_of_any_size_are_returned(on_device: OnDevice) -> Result<()> {
     for size in SIZES {
         let (data, to) = (source(size), before(size + 20));
         let svm = SystemSvm::new(&on_device.context, to.clone())?;
@@ -47,7 +47,7 @@ fn all_bytes_of_any_size_come_back(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "system"))]
-fn the_host_reaches_it_meanwhile(on_device: OnDevice) -> Result<()> {
+fn the_host_accesses_it_between_kernels(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let svm = SystemSvm::new(&on_device.context, counting(4).into_boxed_slice())?;
     svm.access::<u32, _>(MapReadWrite, ..)?[0] = 5;
@@ -65,7 +65,7 @@ fn the_host_reaches_it_meanwhile(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "system"))]
-fn may_be_an_array_of_any_order(on_device: OnDevice) -> Result<()> {
+fn host_memory_may_be_an_array_of_any_order(on_device: OnDevice) -> Result<()> {
     let mut columns = Array2::<u32>::zeros((2, 3).f());
     columns.assign(&array![[0, 1, 2], [10, 11, 12]]);
     let svm = SystemSvm::new(&on_device.context, columns)?;
@@ -82,7 +82,7 @@ fn may_be_an_array_of_any_order(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "system"))]
-fn is_given_back_when_commands_have_ended(on_device: OnDevice) -> Result<()> {
+fn into_inner_waits_for_commands(on_device: OnDevice) -> Result<()> {
     let svm = SystemSvm::new(&on_device.context, vec![0_u32; 1 << 16])?;
     let gate = gate(&on_device.context);
     enqueue_svm_memfill(&on_device.queue, &svm, &7_u32, .., &gate)?;
@@ -94,7 +94,7 @@ fn is_given_back_when_commands_have_ended(on_device: OnDevice) -> Result<()> {
 /// Or it would be written after it has been freed.
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "system"))]
-fn dropped_it_waits_for_commands(on_device: OnDevice) -> Result<()> {
+fn dropped_system_svm_waits_for_commands(on_device: OnDevice) -> Result<()> {
     let svm = SystemSvm::new(&on_device.context, vec![0_u32; 1 << 16])?;
     let gate = gate(&on_device.context);
     let filled = enqueue_svm_memfill(&on_device.queue, &svm, &7_u32, .., &gate)?;
@@ -106,7 +106,7 @@ fn dropped_it_waits_for_commands(on_device: OnDevice) -> Result<()> {
 /// Nobody knows whether the device uses it still: not even a logger that panics has it freed.
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "system"))]
-fn memory_whose_unmap_failed_is_never_freed(
+fn memory_of_a_failed_unmap_is_never_freed(
     on_device: OnDevice,
     #[values(false, true)] logger_panics: bool,
     #[values(false, true)] noticed: bool,
@@ -135,7 +135,7 @@ fn memory_whose_unmap_failed_is_never_freed(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "system"))]
-fn is_not_given_back_while_it_is_used(on_device: OnDevice) -> Result<()> {
+fn into_inner_of_memory_in_use_is_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let refused = |svm: SystemSvm<Vec<u32>>| {
         let Err(back) = svm.into_inner() else { panic!("given back") };
@@ -159,7 +159,7 @@ fn is_not_given_back_while_it_is_used(on_device: OnDevice) -> Result<()> {
 /// OpenCL moves only what it has allocated.
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "system", opencl = "2.1"))]
-fn is_not_migrated(on_device: OnDevice) -> Result<()> {
+fn migrations_of_host_memory_are_refused(on_device: OnDevice) -> Result<()> {
     let svm = SystemSvm::new(&on_device.context, counting(4))?;
     let flags = clmatrix::memory::MigrationFlags::empty();
     let migrated = enqueue_svm_migratemem(&on_device.queue, &[&svm], flags, []);
@@ -169,7 +169,7 @@ fn is_not_migrated(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "system"))]
-fn may_be_nothing(on_device: OnDevice) -> Result<()> {
+fn host_memory_may_be_empty(on_device: OnDevice) -> Result<()> {
     let svm = SystemSvm::new(&on_device.context, Vec::<u32>::new())?;
     assert!(svm.svm_ptr().is_null());
     assert_eq!(refusal(svm.access::<u32, _>(MapRead, ..)), "CL_INVALID_VALUE");

@@ -33,7 +33,7 @@ fn assert_unsupported<T>(result: Result<T>, device: Device, instead: &str) -> Re
 
 #[rstest]
 #[clmatrix_harness::test]
-fn without_any_allocations_are_refused(
+fn allocations_are_refused_without_svm(
     on_device: OnDevice,
     device: Device,
     #[values(COARSE, FINE, FINE | SvmFlags::ATOMICS)] flags: SvmFlags,
@@ -46,7 +46,7 @@ fn without_any_allocations_are_refused(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn without_any_arrays_are_refused(on_device: OnDevice, device: Device) -> Result<()> {
+fn arrays_are_refused_without_svm(on_device: OnDevice, device: Device) -> Result<()> {
     skip_with(device, ANY);
     let result = SvmArray::<f32, _>::builder(&on_device.context, (2, 3)).build();
     assert_unsupported(result, device, "use a Buffer")
@@ -55,7 +55,7 @@ fn without_any_arrays_are_refused(on_device: OnDevice, device: Device) -> Result
 /// The caller's value comes back.
 #[rstest]
 #[clmatrix_harness::test]
-fn without_system_memory_the_hosts_is_refused(on_device: OnDevice, device: Device) -> Result<()> {
+fn host_memory_is_refused_without_system_svm(on_device: OnDevice, device: Device) -> Result<()> {
     skip_with(device, SYSTEM);
     let Err(returned) = SystemSvm::new(&on_device.context, vec![1_u8, 2, 3]) else {
         panic!("it was taken");

@@ -40,7 +40,7 @@ fn kernels_of_two_queues_add_at_once(
 /// group looks for the flag of the next one a few times, as they need not run at the same time.
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "atomics"))]
-fn work_groups_see_what_precedes_a_flag(
+fn work_groups_see_writes_before_a_flag(
     on_device: OnDevice,
     device: Device,
     #[values(("release", "acquire"), ("seq_cst", "seq_cst"))] orders: (&str, &str),

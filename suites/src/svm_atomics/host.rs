@@ -18,7 +18,7 @@ fn is_complete(event: &Event) -> Result<bool> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "atomics"))]
-fn both_add_at_once(
+fn host_and_kernel_add_at_once(
     on_device: OnDevice,
     device: Device,
     #[values("relaxed", "acq_rel", "seq_cst")] order: &str,
@@ -49,7 +49,7 @@ fn both_add_at_once(
 /// The host sees the data of a kernel as soon as it sees the flag that the kernel sets after them.
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "atomics"))]
-fn the_host_sees_what_precedes_a_flag(
+fn the_host_sees_writes_before_a_flag(
     on_device: OnDevice,
     device: Device,
     #[values(("release", Ordering::Acquire), ("seq_cst", Ordering::SeqCst))] orders: (
@@ -99,7 +99,7 @@ fn the_host_sees_what_precedes_a_flag(
 /// looks for the flag for a limited time only: the device need not run while the host does.
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "atomics"))]
-fn a_kernel_sees_what_precedes_a_flag(
+fn a_kernel_sees_writes_before_a_flag(
     on_device: OnDevice,
     device: Device,
     #[values(("acquire", Ordering::Release), ("seq_cst", Ordering::SeqCst))] orders: (
@@ -149,7 +149,7 @@ fn a_kernel_sees_what_precedes_a_flag(
 /// Host and device put nodes into the same lists, without locks.
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "atomics"))]
-fn both_build_lists(
+fn host_and_kernel_build_linked_lists(
     on_device: OnDevice,
     device: Device,
     #[values(1, 2, 29)] lists: u32,

@@ -36,7 +36,7 @@ fn run(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "atomics"))]
-fn additions(
+fn atomic_additions_are_exact(
     on_device: OnDevice,
     device: Device,
     #[values("relaxed", "acquire", "release", "acq_rel", "seq_cst")] order: &str,
@@ -52,7 +52,7 @@ fn additions(
 /// left.
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "atomics"))]
-fn exchanges(
+fn atomic_exchanges_are_exact(
     on_device: OnDevice,
     device: Device,
     #[values("relaxed", "acquire", "release", "acq_rel", "seq_cst")] order: &str,
@@ -71,7 +71,7 @@ fn exchanges(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "atomics"))]
-fn additions_by_compare_and_exchange(
+fn additions_by_compare_and_exchange_are_exact(
     on_device: OnDevice,
     device: Device,
     #[values("relaxed", "acquire", "release", "acq_rel", "seq_cst")] order: &str,
@@ -91,7 +91,7 @@ fn additions_by_compare_and_exchange(
 /// A work item reads a value that a work item has written.
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "atomics"))]
-fn loads_and_stores(
+fn atomic_loads_and_stores_are_whole(
     on_device: OnDevice,
     device: Device,
     #[values(("relaxed", "relaxed"), ("acquire", "release"), ("seq_cst", "seq_cst"))] orders: (

@@ -38,7 +38,7 @@ fn counts_are_those_of_pyopencl(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn what_is_not_held_is_freed_at_once(on_device: OnDevice) -> Result<()> {
+fn a_pool_that_does_not_hold_frees_at_once(on_device: OnDevice) -> Result<()> {
     let pool = pool(&on_device, Some(&on_device.queue))?;
     let (first, second) = (pool.allocate(100)?, pool.allocate(100)?);
     drop(first);
@@ -51,7 +51,7 @@ fn what_is_not_held_is_freed_at_once(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn nothing_stays_behind(ctx_factory: CtxFactory) -> Result<()> {
+fn a_dropped_pool_frees_all_memory(ctx_factory: CtxFactory) -> Result<()> {
     let context = ctx_factory()?;
     let before = context.reference_count()?;
     let allocator = SvmAllocator::new(&context, 0, SvmFlags::READ_WRITE, None)?;
@@ -67,7 +67,7 @@ fn nothing_stays_behind(ctx_factory: CtxFactory) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn more_than_a_device_allocates_is_refused(on_device: OnDevice) -> Result<()> {
+fn more_than_the_maximum_allocation_is_refused(on_device: OnDevice) -> Result<()> {
     let pool = pool(&on_device, None)?;
     let most = pool.max_size().expect("the device tells");
     let error = pool.allocate(most + 1).unwrap_err();
@@ -80,7 +80,7 @@ fn more_than_a_device_allocates_is_refused(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn a_limit_is_one_for_shared_memory_too(on_device: OnDevice) -> Result<()> {
+fn the_limit_applies_to_svm(on_device: OnDevice) -> Result<()> {
     let allocator = SvmAllocator::new(&on_device.context, 0, SvmFlags::READ_WRITE, None)?;
     let pool = SvmPool::with_options(allocator, PoolOptions::new().limit(2048))?;
     let active = pool.allocate(1000)?;
@@ -97,7 +97,10 @@ fn a_limit_is_one_for_shared_memory_too(on_device: OnDevice) -> Result<()> {
 /// As an allocator, it has nothing for 0 bytes, and answers as its own allocator does.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn is_an_allocator(on_device: OnDevice, #[values(true, false)] has_queue: bool) -> Result<()> {
+fn an_svm_pool_is_an_allocator(
+    on_device: OnDevice,
+    #[values(true, false)] has_queue: bool,
+) -> Result<()> {
     let queue = has_queue.then_some(&on_device.queue);
     let pool = pool(&on_device, queue)?;
     let raw = |queue: &CommandQueue| queue.as_raw();
@@ -114,7 +117,7 @@ fn is_an_allocator(on_device: OnDevice, #[values(true, false)] has_queue: bool) 
 
 #[rstest]
 #[clmatrix_harness::test]
-fn without_such_memory_there_is_no_pool(on_device: OnDevice, device: Device) -> Result<()> {
+fn an_svm_pool_is_refused_without_svm(on_device: OnDevice, device: Device) -> Result<()> {
     if device.svm_mem_capability() != 0 {
         skip!("the device has such memory");
     }

@@ -32,7 +32,7 @@ fn doubled(times: u32) -> Vec<u32> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn has_the_size_that_was_asked_for(on_device: OnDevice) -> Result<()> {
+fn a_block_has_the_requested_size(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let pool = pool(&on_device, Some(queue))?;
     let memory = pooled(&on_device, &pool)?;
@@ -48,7 +48,7 @@ fn has_the_size_that_was_asked_for(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn is_copied_to_and_from_the_host(on_device: OnDevice) -> Result<()> {
+fn a_block_is_copied_to_and_from_the_host(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let pool = pool(&on_device, Some(queue))?;
     let memory = pooled(&on_device, &pool)?;
@@ -68,7 +68,7 @@ fn is_copied_to_and_from_the_host(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn is_copied_to_and_from_all_such_memory(on_device: OnDevice) -> Result<()> {
+fn a_block_is_copied_to_and_from_other_svm(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let pool = pool(&on_device, Some(queue))?;
     let (one, other) = (pooled(&on_device, &pool)?, pool.allocate(SIZE)?);
@@ -92,7 +92,7 @@ fn is_copied_to_and_from_all_such_memory(on_device: OnDevice) -> Result<()> {
 /// A block holds what its last owner left there: only the bytes that are written change.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn a_block_that_is_used_again_takes_all_bytes_of_any_size(on_device: OnDevice) -> Result<()> {
+fn a_reused_block_holds_all_bytes_of_any_size(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let pool = pool(&on_device, Some(queue))?;
     for size in SIZES {
@@ -114,7 +114,7 @@ fn a_block_that_is_used_again_takes_all_bytes_of_any_size(on_device: OnDevice) -
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn is_filled(on_device: OnDevice) -> Result<()> {
+fn a_block_is_filled(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let memory = pool(&on_device, Some(queue))?.allocate(16)?;
     enqueue_fill(queue, &memory, &1_u32, .., [])?;
@@ -125,7 +125,7 @@ fn is_filled(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn is_mapped(on_device: OnDevice) -> Result<()> {
+fn a_block_is_mapped(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let pool = pool(&on_device, Some(queue))?;
     let memory = pooled(&on_device, &pool)?;
@@ -140,7 +140,7 @@ fn is_mapped(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm, opencl = "2.1"))]
-fn is_migrated(on_device: OnDevice) -> Result<()> {
+fn a_block_is_migrated(on_device: OnDevice) -> Result<()> {
     let pool = pool(&on_device, Some(&on_device.queue))?;
     let memory = pooled(&on_device, &pool)?;
     enqueue_svm_migratemem(&on_device.queue, &[&memory], MigrationFlags::empty(), [])?;
@@ -151,7 +151,7 @@ fn is_migrated(on_device: OnDevice) -> Result<()> {
 /// As an argument that is only read, too, and through a pointer in other memory.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn is_passed_to_kernels(on_device: OnDevice) -> Result<()> {
+fn a_block_is_passed_to_kernels(on_device: OnDevice) -> Result<()> {
     let pool = pool(&on_device, Some(&on_device.queue))?;
     let (one, other) = (pooled(&on_device, &pool)?, pool.allocate(SIZE)?);
     let source = "kernel void k(global const uint *from, global uint *to) {
@@ -169,7 +169,7 @@ fn is_passed_to_kernels(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn is_compared_by_its_block(on_device: OnDevice) -> Result<()> {
+fn handles_are_compared_by_block(on_device: OnDevice) -> Result<()> {
     let pool = pool(&on_device, None)?;
     let (one, other) = (pool.allocate(SIZE)?, pool.allocate(SIZE)?);
     assert!(one.eq(&one) && one != other);
@@ -202,7 +202,7 @@ fn assert_keeps<T>(on_device: &OnDevice, part: impl FnOnce(&PooledSvm) -> Result
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn what_is_left_of_a_handle_keeps_the_block(on_device: OnDevice) -> Result<()> {
+fn clones_and_buffers_keep_the_block(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     assert_keeps(&on_device, |block| Ok(SvmAllocation::clone(block)))?;
     assert_keeps(&on_device, |block| block.map::<u8, _>(queue, MapReadWrite, ..4, []))?;
@@ -215,7 +215,9 @@ fn what_is_left_of_a_handle_keeps_the_block(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn a_buffer_of_it_has_its_bytes_when_the_handle_is_gone(on_device: OnDevice) -> Result<()> {
+fn a_buffer_of_a_block_keeps_its_bytes_after_the_handle_is_dropped(
+    on_device: OnDevice,
+) -> Result<()> {
     let queue = &on_device.queue;
     let pool = pool(&on_device, Some(queue))?;
     let block = pooled(&on_device, &pool)?;
@@ -234,7 +236,7 @@ fn a_buffer_of_it_has_its_bytes_when_the_handle_is_gone(on_device: OnDevice) -> 
 /// A map that is forgotten keeps its bytes closed for good.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn a_map_that_is_forgotten_keeps_the_block(on_device: OnDevice) -> Result<()> {
+fn a_forgotten_map_keeps_the_block(on_device: OnDevice) -> Result<()> {
     let pool = pool(&on_device, Some(&on_device.queue))?;
     let block = pool.allocate(SIZE)?;
     let at = block.svm_ptr().addr();

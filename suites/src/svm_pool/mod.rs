@@ -1,10 +1,10 @@
 //! Pools of shared virtual memory (`pyopencl.tools.SVMPool`).
 
 mod blocks;
-mod giving_back;
 mod handles;
-mod insight;
 mod order;
+mod release;
+mod trace;
 
 use clmatrix::memory::{SvmFlags, SvmPointer};
 use clmatrix::pool::{PoolOptions, SvmAllocator, SvmPool};

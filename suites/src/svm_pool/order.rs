@@ -62,7 +62,9 @@ fn used(pool: &SvmPool, queue: &CommandQueue, gate: &Event) -> Result<usize> {
 /// The new owner's data is overwritten by the old one's command.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn without_order_the_new_owners_data_is_overwritten(on_device: OnDevice) -> Result<()> {
+fn an_unordered_pool_lets_earlier_commands_overwrite_reused_blocks(
+    on_device: OnDevice,
+) -> Result<()> {
     let (first, other) = (&on_device.queue, on_device.another_queue());
     // SAFETY: it is not right, but no more than memory of this test is spoilt.
     let pool = pool_with(&on_device, Some(first), unsafe { PoolOptions::new().unordered() })?;
@@ -79,7 +81,7 @@ fn without_order_the_new_owners_data_is_overwritten(on_device: OnDevice) -> Resu
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn with_order_the_new_owners_data_is_its_own(on_device: OnDevice) -> Result<()> {
+fn an_ordered_pool_protects_reused_blocks_from_earlier_commands(on_device: OnDevice) -> Result<()> {
     let (first, other) = (&on_device.queue, on_device.another_queue());
     let pool = one_block(&on_device, Some(first))?;
     let gate = gate(&on_device.context);
@@ -98,7 +100,7 @@ fn with_order_the_new_owners_data_is_its_own(on_device: OnDevice) -> Result<()> 
 /// A kernel's launch is a use like any other.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn a_kernel_of_the_old_owner_comes_first(on_device: OnDevice) -> Result<()> {
+fn kernels_on_a_block_run_before_its_reuse(on_device: OnDevice) -> Result<()> {
     let other = on_device.another_queue();
     let pool = one_block(&on_device, Some(&on_device.queue))?;
     let gate = gate(&on_device.context);
@@ -124,7 +126,7 @@ fn a_kernel_of_the_old_owner_comes_first(on_device: OnDevice) -> Result<()> {
 /// The gate is still closed when the block is handed out again.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn on_the_same_queue_nothing_is_waited_for(on_device: OnDevice) -> Result<()> {
+fn reuse_on_the_same_queue_does_not_wait(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let pool = pool(&on_device, Some(queue))?;
     let gate = gate(&on_device.context);
@@ -141,7 +143,7 @@ fn on_the_same_queue_nothing_is_waited_for(on_device: OnDevice) -> Result<()> {
 /// Nothing is known of the idle block but an event that has ended.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn a_block_whose_event_is_complete_is_preferred(on_device: OnDevice) -> Result<()> {
+fn a_block_with_completed_events_is_preferred(on_device: OnDevice) -> Result<()> {
     let (first, other) = (&on_device.queue, on_device.another_queue());
     let (unseen, gate) = (on_device.another_queue(), gate(&on_device.context));
     let pool = pool(&on_device, Some(first))?;
@@ -163,7 +165,7 @@ fn a_block_whose_event_is_complete_is_preferred(on_device: OnDevice) -> Result<(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn without_a_queue_a_block_in_use_is_not_handed_out(on_device: OnDevice) -> Result<()> {
+fn a_block_with_pending_commands_is_not_reused_without_a_queue(on_device: OnDevice) -> Result<()> {
     let pool = pool(&on_device, None)?;
     let gate = gate(&on_device.context);
     let busy = pool.allocate(SIZE)?;
@@ -189,7 +191,7 @@ fn without_a_queue_a_block_in_use_is_not_handed_out(on_device: OnDevice) -> Resu
 #[case::by_an_event(true)]
 #[case::by_its_queue(false)]
 #[clmatrix_harness::test(requires(svm))]
-fn a_use_that_is_recorded_comes_first(on_device: OnDevice, #[case] by_event: bool) -> Result<()> {
+fn reuse_waits_for_recorded_uses(on_device: OnDevice, #[case] by_event: bool) -> Result<()> {
     let (unseen, other) = (on_device.another_queue(), on_device.another_queue());
     let pool = one_block(&on_device, Some(&on_device.queue))?;
     let gate = gate(&on_device.context);
@@ -216,7 +218,7 @@ fn a_use_that_is_recorded_comes_first(on_device: OnDevice, #[case] by_event: boo
 /// Commands that the library does not see run on the new queue after those of the old queue.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn a_block_that_is_bound_anew_comes_after_its_old_queue(on_device: OnDevice) -> Result<()> {
+fn a_rebound_block_waits_for_its_former_queue(on_device: OnDevice) -> Result<()> {
     let other = on_device.another_queue();
     let pool = pool(&on_device, Some(&on_device.queue))?;
     let gate = gate(&on_device.context);
@@ -234,7 +236,7 @@ fn a_block_that_is_bound_anew_comes_after_its_old_queue(on_device: OnDevice) -> 
 /// Events keep their queue and their context.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn no_event_is_left_behind(on_device: OnDevice) -> Result<()> {
+fn a_pool_releases_its_events(on_device: OnDevice) -> Result<()> {
     let (first, other) = (&on_device.queue, on_device.another_queue());
     let unseen = on_device.another_queue();
     let references = || -> Result<_> {
@@ -271,7 +273,7 @@ fn no_event_is_left_behind(on_device: OnDevice) -> Result<()> {
 /// On a queue that may reorder its commands, all that follows comes after the old owner's uses.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn an_out_of_order_queue_waits_too(on_device: OnDevice, device: Device) -> Result<()> {
+fn reuse_on_an_out_of_order_queue_waits(on_device: OnDevice, device: Device) -> Result<()> {
     let loose = on_device.out_of_order_queue(device)?;
     let pool = one_block(&on_device, Some(&on_device.queue))?;
     let gate = gate(&on_device.context);

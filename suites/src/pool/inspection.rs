@@ -50,7 +50,10 @@ fn look(pool: &MemoryPool, is_over: &AtomicBool, began: &mpsc::Sender<()>) -> Ve
 #[case::of_blocks(PoolOptions::new())]
 #[case::of_roots(PoolOptions::new().suballocate(SIZE))]
 #[clmatrix_harness::test]
-fn what_is_looked_at_is_freed_too(on_device: OnDevice, #[case] options: PoolOptions) -> Result<()> {
+fn blocks_under_inspection_are_freed_too(
+    on_device: OnDevice,
+    #[case] options: PoolOptions,
+) -> Result<()> {
     for _ in 0..4 {
         let pool = pool_for(&on_device, options.clone())?;
         let gate = gate(&on_device.context);

@@ -38,7 +38,7 @@ fn content(queue: &CommandQueue, buffer: &Buffer) -> Result<Vec<u32>> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn released_a_block_is_held(on_device: OnDevice) -> Result<()> {
+fn a_released_block_is_held(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     let block = pool.allocate(SIZE)?;
     let raw = block.as_raw();
@@ -50,7 +50,7 @@ fn released_a_block_is_held(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn released_on_a_queue_it_is_used_again_after_that(on_device: OnDevice) -> Result<()> {
+fn a_block_released_on_a_queue_is_reused_after_the_marker(on_device: OnDevice) -> Result<()> {
     let (home, other) = (&on_device.queue, on_device.another_queue());
     let pool = pool_on(home, PoolOptions::new())?;
     let gate = gate(&on_device.context);
@@ -75,7 +75,7 @@ fn released_on_a_queue_it_is_used_again_after_that(on_device: OnDevice) -> Resul
 /// On the allocator's own queue, and after a user event.
 #[rstest]
 #[clmatrix_harness::test]
-fn released_after_an_event_it_is_used_again_after_that(on_device: OnDevice) -> Result<()> {
+fn a_block_released_after_an_event_is_reused_after_it(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new().limit(BLOCK))?;
     let gate = gate(&on_device.context);
     let block = pool.allocate(SIZE)?;
@@ -95,7 +95,7 @@ fn released_after_an_event_it_is_used_again_after_that(on_device: OnDevice) -> R
 
 #[rstest]
 #[clmatrix_harness::test]
-fn it_is_not_released_on_queues_and_after_events_of_others(
+fn a_release_with_objects_of_another_context_is_refused(
     on_device: OnDevice,
     ctx_factory: CtxFactory,
 ) -> Result<()> {
@@ -118,7 +118,7 @@ fn it_is_not_released_on_queues_and_after_events_of_others(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn it_is_not_released_while_it_is_mapped(on_device: OnDevice) -> Result<()> {
+fn a_release_of_a_mapped_block_is_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let pool = pool_on(queue, PoolOptions::new())?;
     let block = pool.allocate(SIZE)?;
@@ -139,7 +139,7 @@ fn it_is_not_released_while_it_is_mapped(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn what_its_queue_has_been_given_comes_first(on_device: OnDevice) -> Result<()> {
+fn a_bound_block_is_reused_after_the_commands_of_its_queue(on_device: OnDevice) -> Result<()> {
     let (home, other) = (&on_device.queue, on_device.another_queue());
     let pool = pool_on(home, PoolOptions::new().limit(BLOCK))?;
     let gate = gate(&on_device.context);
@@ -165,7 +165,9 @@ fn what_its_queue_has_been_given_comes_first(on_device: OnDevice) -> Result<()> 
 /// Bound to another queue, it is still used on the first one by what that has been given.
 #[rstest]
 #[clmatrix_harness::test]
-fn what_its_former_queue_has_been_given_comes_first(on_device: OnDevice) -> Result<()> {
+fn a_rebound_block_is_used_after_the_commands_of_its_former_queue(
+    on_device: OnDevice,
+) -> Result<()> {
     let (home, other) = (&on_device.queue, on_device.another_queue());
     let pool = pool_on(home, PoolOptions::new())?;
     let gate = gate(&on_device.context);
@@ -188,7 +190,7 @@ fn what_its_former_queue_has_been_given_comes_first(on_device: OnDevice) -> Resu
 
 #[rstest]
 #[clmatrix_harness::test]
-fn unbound_from_its_queue_it_is_used_by_nothing(on_device: OnDevice) -> Result<()> {
+fn unbind_from_queue_waits_for_the_commands_of_the_queue(on_device: OnDevice) -> Result<()> {
     let other = on_device.another_queue();
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     let gate = gate(&on_device.context);
@@ -214,7 +216,7 @@ fn unbound_from_its_queue_it_is_used_by_nothing(on_device: OnDevice) -> Result<(
 /// A block that belongs to no queue can be bound to one.
 #[rstest]
 #[clmatrix_harness::test]
-fn without_a_home_it_is_bound_and_unbound_too(on_device: OnDevice) -> Result<()> {
+fn blocks_of_a_pool_without_a_queue_are_bound_and_unbound(on_device: OnDevice) -> Result<()> {
     let pool = pool_in(&on_device.context, PoolOptions::new())?;
     let gate = gate(&on_device.context);
     let mut block = pool.allocate(SIZE)?;
@@ -232,7 +234,10 @@ fn without_a_home_it_is_bound_and_unbound_too(on_device: OnDevice) -> Result<()>
 
 #[rstest]
 #[clmatrix_harness::test]
-fn it_is_not_bound_to_queues_of_others(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
+fn bind_to_a_queue_of_another_context_is_refused(
+    on_device: OnDevice,
+    ctx_factory: CtxFactory,
+) -> Result<()> {
     let foreign = CommandQueue::new(&ctx_factory()?)?;
     let pool = pool_on(&on_device.queue, PoolOptions::new())?;
     let mut block = pool.allocate(SIZE)?;

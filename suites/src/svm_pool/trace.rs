@@ -14,7 +14,7 @@ use crate::support::on_device::{OnDevice, on_device};
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn all_that_happens_is_told(
+fn events_report_every_action(
     on_device: OnDevice,
     #[values(true, false)] has_queue: bool,
 ) -> Result<()> {
@@ -53,7 +53,7 @@ fn allocated_here(pool: &SvmPool, size: usize) -> Result<PooledSvm> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn leaks_are_reported_with_where_they_come_from(on_device: OnDevice) -> Result<()> {
+fn leaks_are_reported_with_backtraces(on_device: OnDevice) -> Result<()> {
     let pool = pool_with(&on_device, None, PoolOptions::new().report_leaks())?;
     let small = pool.allocate(100)?;
     let large = allocated_here(&pool, 1000)?.named("weights");

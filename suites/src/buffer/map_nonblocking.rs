@@ -20,7 +20,7 @@ use crate::support::on_device::{OnDevice, on_device};
 
 #[rstest]
 #[clmatrix_harness::test]
-fn shows_what_a_kernel_wrote_once_it_was_waited_for(on_device: OnDevice) -> Result<()> {
+fn a_pending_map_shows_kernel_writes_after_its_wait(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(8))?;
     on_device.run(DOUBLE, &[&buffer], 8)?;
     let map =
@@ -31,7 +31,7 @@ fn shows_what_a_kernel_wrote_once_it_was_waited_for(on_device: OnDevice) -> Resu
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_kernel_sees_what_was_written_to_it(on_device: OnDevice) -> Result<()> {
+fn a_kernel_sees_writes_through_a_pending_map(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let queue = &on_device.queue;
     let mut map =
@@ -46,7 +46,7 @@ fn a_kernel_sees_what_was_written_to_it(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn does_not_wait_for_its_events_until_told(on_device: OnDevice) -> Result<()> {
+fn a_non_blocking_map_returns_before_its_wait_list_completes(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let (other_queue, gate) = (on_device.another_queue(), gate(&on_device.context));
     let filled = enqueue_fill_buffer(&other_queue, &buffer, &7_u32, .., &gate)?;
@@ -62,7 +62,7 @@ fn does_not_wait_for_its_events_until_told(on_device: OnDevice) -> Result<()> {
 /// Another thread writes to the bytes, behind an event that this thread sets later.
 #[rstest]
 #[clmatrix_harness::test]
-fn is_enqueued_while_a_call_that_blocks_waits(on_device: OnDevice) -> Result<()> {
+fn a_non_blocking_map_is_enqueued_during_a_blocking_call(on_device: OnDevice) -> Result<()> {
     let (buffer, elsewhere) =
         (buffer_of(&on_device, &counting(4))?, buffer_of(&on_device, &counting(4))?);
     let (other_queue, gate) = (on_device.another_queue(), gate(&on_device.context));
@@ -86,7 +86,7 @@ fn is_enqueued_while_a_call_that_blocks_waits(on_device: OnDevice) -> Result<()>
 /// On any queue, and without being told.
 #[rstest]
 #[clmatrix_harness::test]
-fn comes_after_what_is_under_way_on_its_bytes(on_device: OnDevice) -> Result<()> {
+fn a_non_blocking_map_runs_after_earlier_commands_on_its_bytes(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let (other_queue, gate) = (on_device.another_queue(), gate(&on_device.context));
     enqueue_fill_buffer(&on_device.queue, &buffer, &7_u32, .., &gate)?;
@@ -98,7 +98,7 @@ fn comes_after_what_is_under_way_on_its_bytes(on_device: OnDevice) -> Result<()>
 
 #[rstest]
 #[clmatrix_harness::test]
-fn closes_its_bytes_from_the_beginning(on_device: OnDevice) -> Result<()> {
+fn commands_on_bytes_of_a_pending_map_are_refused(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     let queue = &on_device.queue;
@@ -115,7 +115,7 @@ fn closes_its_bytes_from_the_beginning(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn dropped_before_it_was_waited_for_it_is_undone(on_device: OnDevice) -> Result<()> {
+fn a_dropped_pending_map_is_unmapped(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     let queue = &on_device.queue;
@@ -131,7 +131,7 @@ fn dropped_before_it_was_waited_for_it_is_undone(on_device: OnDevice) -> Result<
 
 #[rstest]
 #[clmatrix_harness::test]
-fn fails_with_the_event_it_waits_for(on_device: OnDevice) -> Result<()> {
+fn a_pending_map_fails_with_an_event_of_its_wait_list(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     let queue = &on_device.queue;
@@ -146,7 +146,7 @@ fn fails_with_the_event_it_waits_for(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn ends_on_another_queue_too(on_device: OnDevice) -> Result<()> {
+fn an_unmap_may_run_on_another_queue(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let other_queue = on_device.another_queue();
     let mut map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, .., [])?;
@@ -162,7 +162,7 @@ fn ends_on_another_queue_too(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn does_not_end_on_a_queue_of_another_context(
+fn an_unmap_on_a_queue_of_another_context_is_refused(
     on_device: OnDevice,
     ctx_factory: CtxFactory,
 ) -> Result<()> {
@@ -178,7 +178,7 @@ fn does_not_end_on_a_queue_of_another_context(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn is_an_array_of_a_shape_and_an_order(on_device: OnDevice) -> Result<()> {
+fn a_map_is_an_array_of_any_shape_and_order(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(8))?;
     on_device.run(DOUBLE, &[&buffer], 8)?;
     let mut map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapReadWrite, 2.., [])?;
@@ -197,7 +197,9 @@ fn is_an_array_of_a_shape_and_an_order(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn its_event_ends_before_the_data_is_reached(on_device: OnDevice) -> Result<()> {
+fn the_event_of_a_pending_map_completes_before_its_data_is_accessible(
+    on_device: OnDevice,
+) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])?;
     assert_eq!(map.event().status()?, Status::Complete);
@@ -213,7 +215,7 @@ fn its_event_ends_before_the_data_is_reached(on_device: OnDevice) -> Result<()> 
 /// waits on the host for the map that has not ended.
 #[rstest]
 #[clmatrix_harness::test]
-fn a_map_for_reading_ends_before_an_earlier_one(
+fn overlapping_maps_for_reading_are_unmapped_in_any_order(
     on_device: OnDevice,
     #[values(false, true)] of_a_region: bool,
     #[values(false, true)] dropped: bool,

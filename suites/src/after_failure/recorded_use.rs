@@ -148,7 +148,7 @@ fn behind_a_fill(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn maps_of_a_buffer(
+fn a_buffer_map_waits_for_recorded_commands(
     on_device: OnDevice,
     #[values(Fails::Marker, Fails::Kernel)] fails: Fails,
     #[values(Record::Event, Record::Queue)] record: Record,
@@ -172,7 +172,7 @@ fn maps_of_a_buffer(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn maps_of_shared_virtual_memory(
+fn an_svm_map_waits_for_recorded_commands(
     on_device: OnDevice,
     #[values(Fails::Marker, Fails::Kernel)] fails: Fails,
     #[values(Record::Event, Record::Queue)] record: Record,
@@ -195,7 +195,7 @@ fn maps_of_shared_virtual_memory(
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn maps_of_an_image(
+fn an_image_map_waits_for_recorded_commands(
     on_device: OnDevice,
     #[values(Record::Event, Record::Queue)] record: Record,
     #[values(On::Same, On::Another)] queue: On,
@@ -218,7 +218,7 @@ fn maps_of_an_image(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn frees(
+fn svm_is_freed_after_recorded_commands(
     on_device: OnDevice,
     #[values(Fails::Marker, Fails::Kernel)] fails: Fails,
     #[values(Record::Event, Record::Queue)] record: Record,
@@ -244,7 +244,7 @@ fn frees(
 /// A region stands for its own bytes only.
 #[rstest]
 #[clmatrix_harness::test]
-fn other_bytes_are_not_waited_for(on_device: OnDevice) -> Result<()> {
+fn a_map_does_not_wait_for_commands_on_other_bytes(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
     let buffer = buffer_of(on, &[OLD; 2 * LEN])?;
     let region = buffer.sub_region(4 * LEN..)?;
@@ -282,7 +282,10 @@ fn the_event_of_a_cancelled_command_has_failed(on_device: OnDevice) -> Result<()
 
 #[rstest]
 #[clmatrix_harness::test]
-fn refusals(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
+fn record_use_refuses_other_contexts_and_mapped_memory(
+    on_device: OnDevice,
+    ctx_factory: CtxFactory,
+) -> Result<()> {
     let on = &on_device;
     let elsewhere = ctx_factory()?;
     let (foreign_event, foreign_queue) = (gate(&elsewhere), CommandQueue::new(&elsewhere)?);

@@ -48,7 +48,7 @@ fn is_of(queue: &CommandQueue, buffer: &Buffer, value: u32) -> Result<bool> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn regions_are_aligned_beside_each_other_and_do_not_overlap(
+fn parts_of_a_slab_are_aligned_and_do_not_overlap(
     on_device: OnDevice,
     device: Device,
 ) -> Result<()> {
@@ -73,7 +73,7 @@ fn regions_are_aligned_beside_each_other_and_do_not_overlap(
 /// Kernels write neighbours in turn, and each finds what it wrote before.
 #[rstest]
 #[clmatrix_harness::test]
-fn kernels_on_neighbours_do_not_meet(on_device: OnDevice) -> Result<()> {
+fn kernels_on_adjacent_parts_do_not_interfere(on_device: OnDevice) -> Result<()> {
     const COUNT: usize = 33;
     let pool = pool_on(&on_device.queue, split())?;
     let parts: Vec<_> = (0..4).map(|_| pool.allocate(4 * COUNT)).collect::<Result<_>>()?;
@@ -100,7 +100,7 @@ fn kernels_on_neighbours_do_not_meet(on_device: OnDevice) -> Result<()> {
 /// Regions of one root end at any byte; what is written to one leaves its neighbours alone.
 #[rstest]
 #[clmatrix_harness::test]
-fn neighbours_keep_their_bytes(on_device: OnDevice) -> Result<()> {
+fn adjacent_parts_keep_their_bytes(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let pool = pool_on(queue, split())?;
     let sizes = [4097, 1, 77, 4097];
@@ -123,7 +123,7 @@ fn neighbours_keep_their_bytes(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn bytes_that_come_back_are_joined(on_device: OnDevice) -> Result<()> {
+fn adjacent_free_ranges_are_merged(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, split())?;
     let [first, second, third, fourth] = [
         pool.allocate(ROOT / 4)?,
@@ -158,7 +158,7 @@ fn bytes_that_come_back_are_joined(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn what_is_larger_than_a_root_has_a_block_of_its_own(on_device: OnDevice) -> Result<()> {
+fn requests_larger_than_a_slab_get_their_own_block(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, split())?;
     let large = pool.allocate(ROOT + 1)?;
     let block = pool.alloc_size(pool.bin_number(ROOT + 1));
@@ -209,13 +209,13 @@ fn keeps_its_bytes<T>(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_clone_keeps_the_bytes(on_device: OnDevice) -> Result<()> {
+fn a_clone_keeps_the_part(on_device: OnDevice) -> Result<()> {
     keeps_its_bytes(&on_device, |_, part| Ok(part.clone()))
 }
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_region_of_a_region_keeps_the_bytes(on_device: OnDevice) -> Result<()> {
+fn a_sub_buffer_keeps_the_part(on_device: OnDevice) -> Result<()> {
     keeps_its_bytes(&on_device, |_, part| {
         let inner = part.sub_region(ROOT / 4..)?;
         assert_eq!((root(&inner), inner.offset()), (root(part), part.offset() + ROOT / 4));
@@ -225,13 +225,13 @@ fn a_region_of_a_region_keeps_the_bytes(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_clone_of_a_region_of_a_clone_keeps_the_bytes(on_device: OnDevice) -> Result<()> {
+fn a_clone_of_a_sub_buffer_of_a_clone_keeps_the_part(on_device: OnDevice) -> Result<()> {
     keeps_its_bytes(&on_device, |_, part| part.clone().sub_region(..ROOT / 4)?.sub_region(..16))
 }
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_map_keeps_the_bytes(on_device: OnDevice) -> Result<()> {
+fn a_map_keeps_the_part(on_device: OnDevice) -> Result<()> {
     keeps_its_bytes(&on_device, |queue, part| {
         let map = enqueue_map_buffer::<u32, _>(queue, part, MapRead, .., [])?;
         assert!(map.iter().all(|found| *found == 5));
@@ -268,28 +268,28 @@ fn comes_after(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn other_queues_come_after_what_the_pools_own_does(on_device: OnDevice) -> Result<()> {
+fn other_queues_wait_for_the_queue_of_the_pool(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, split())?;
     comes_after(&on_device, &pool, &on_device.queue, &on_device.another_queue())
 }
 
 #[rstest]
 #[clmatrix_harness::test]
-fn the_pools_own_queue_comes_after_what_others_do(on_device: OnDevice) -> Result<()> {
+fn the_queue_of_the_pool_waits_for_other_queues(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, split())?;
     comes_after(&on_device, &pool, &on_device.another_queue(), &on_device.queue)
 }
 
 #[rstest]
 #[clmatrix_harness::test]
-fn other_queues_come_after_others(on_device: OnDevice) -> Result<()> {
+fn queues_wait_for_each_other(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, split())?;
     comes_after(&on_device, &pool, &on_device.another_queue(), &on_device.another_queue())
 }
 
 #[rstest]
 #[clmatrix_harness::test]
-fn without_a_queue_of_its_own_a_pool_orders_others(on_device: OnDevice) -> Result<()> {
+fn a_pool_without_a_queue_orders_queues(on_device: OnDevice) -> Result<()> {
     let pool = pool_in(&on_device.context, split())?;
     comes_after(&on_device, &pool, &on_device.queue, &on_device.another_queue())
 }
@@ -297,7 +297,7 @@ fn without_a_queue_of_its_own_a_pool_orders_others(on_device: OnDevice) -> Resul
 /// Commands on the queue of the allocation may use it, whether the library sees them or not.
 #[rstest]
 #[clmatrix_harness::test]
-fn what_nobody_saw_comes_first(on_device: OnDevice) -> Result<()> {
+fn reuse_of_a_part_waits_for_recorded_uses(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, split())?;
     let (other, gate) = (on_device.another_queue(), gate(&on_device.context));
     let old = pool.allocate_on(&other, 256)?;
@@ -318,7 +318,7 @@ fn what_nobody_saw_comes_first(on_device: OnDevice) -> Result<()> {
 /// neighbour that is still there.
 #[rstest]
 #[clmatrix_harness::test]
-fn on_its_queue_a_region_is_used_at_once(on_device: OnDevice) -> Result<()> {
+fn reuse_of_a_part_on_the_same_queue_does_not_wait(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, split())?;
     let gate = gate(&on_device.context);
     let neighbour = pool.allocate(4096)?;
@@ -337,7 +337,7 @@ fn on_its_queue_a_region_is_used_at_once(on_device: OnDevice) -> Result<()> {
 /// Without a queue, only bytes whose uses are complete are handed out; where there are none, a new root is.
 #[rstest]
 #[clmatrix_harness::test]
-fn for_no_queue_bytes_in_use_are_left_alone(on_device: OnDevice) -> Result<()> {
+fn parts_with_pending_commands_are_not_reused_without_a_queue(on_device: OnDevice) -> Result<()> {
     let pool = pool_in(&on_device.context, split())?;
     let (other, gate) = (on_device.another_queue(), gate(&on_device.context));
     let old = pool.allocate(4096)?;
@@ -364,7 +364,7 @@ fn for_no_queue_bytes_in_use_are_left_alone(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn the_limit_counts_roots_and_small_blocks_take_what_is_left(on_device: OnDevice) -> Result<()> {
+fn the_limit_counts_slabs_and_blocks(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, split().limit(ROOT + 4095))?;
     let first = pool.allocate(ROOT)?;
     // There is no room for a root, but for a block.
@@ -390,7 +390,7 @@ fn the_limit_counts_roots_and_small_blocks_take_what_is_left(on_device: OnDevice
 /// A root in use is not freed; one that only other handles are left of is, as any block.
 #[rstest]
 #[clmatrix_harness::test]
-fn what_is_held_is_freed(on_device: OnDevice) -> Result<()> {
+fn free_held_frees_unused_slabs(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, split())?;
     let [first, second] = [pool.allocate(ROOT)?, pool.allocate(16)?];
     pool.free_held();
@@ -418,7 +418,7 @@ fn what_is_held_is_freed(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_region_outlives_its_pool(on_device: OnDevice) -> Result<()> {
+fn a_part_outlives_its_pool(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, split())?;
     let [first, second] = [pool.allocate(64)?, pool.allocate(64)?];
     let clone = second.clone();
@@ -442,7 +442,7 @@ fn a_region_outlives_its_pool(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn roots_that_nobody_uses_grow_old(on_device: OnDevice) -> Result<()> {
+fn idle_slabs_are_freed(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, split().max_idle(Duration::from_secs(3600)))?;
     drop(pool.allocate(64)?);
     pool.trim_idle();
@@ -461,7 +461,7 @@ fn roots_that_nobody_uses_grow_old(on_device: OnDevice) -> Result<()> {
 /// Every thread has regions of several sizes, and finds in each what it wrote there.
 #[rstest]
 #[clmatrix_harness::test]
-fn threads_share_roots(on_device: OnDevice) -> Result<()> {
+fn threads_share_slabs(on_device: OnDevice) -> Result<()> {
     const THREADS: u32 = 4;
     let pool = pool_on(&on_device.queue, split())?;
     let queues: Vec<_> = (0..THREADS).map(|_| on_device.another_queue()).collect();
@@ -496,7 +496,7 @@ fn threads_share_roots(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn shared_virtual_memory_is_not_split(on_device: OnDevice) -> Result<()> {
+fn slabs_of_svm_are_refused(on_device: OnDevice) -> Result<()> {
     let allocator = SvmAllocator::new(&on_device.context, 0, SvmFlags::READ_WRITE, None)?;
     assert_eq!(refusal(SvmPool::with_options(allocator, split())), "CL_INVALID_VALUE");
     Ok(())

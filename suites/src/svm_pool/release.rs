@@ -45,7 +45,7 @@ fn used_again(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn released_on_a_queue_it_is_used_again_after_that(on_device: OnDevice) -> Result<()> {
+fn a_block_released_on_a_queue_is_reused_after_the_marker(on_device: OnDevice) -> Result<()> {
     let (home, other) = (&on_device.queue, on_device.another_queue());
     let pool = pool(&on_device, Some(home))?;
     let gate = gate(&on_device.context);
@@ -62,7 +62,7 @@ fn released_on_a_queue_it_is_used_again_after_that(on_device: OnDevice) -> Resul
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn what_its_queue_has_been_given_comes_first(on_device: OnDevice) -> Result<()> {
+fn a_bound_block_is_reused_after_the_commands_of_its_queue(on_device: OnDevice) -> Result<()> {
     let (home, other) = (&on_device.queue, on_device.another_queue());
     let pool = pool_with(&on_device, Some(home), PoolOptions::new().limit(BLOCK))?;
     let gate = gate(&on_device.context);
@@ -78,7 +78,7 @@ fn what_its_queue_has_been_given_comes_first(on_device: OnDevice) -> Result<()> 
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn unbound_from_its_queue_it_is_used_by_nothing(on_device: OnDevice) -> Result<()> {
+fn unbind_from_queue_waits_for_the_commands_of_the_queue(on_device: OnDevice) -> Result<()> {
     let pool = pool(&on_device, Some(&on_device.queue))?;
     let gate = gate(&on_device.context);
     let mut block = pool.allocate(SIZE)?;
@@ -93,7 +93,7 @@ fn unbound_from_its_queue_it_is_used_by_nothing(on_device: OnDevice) -> Result<(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn queues_and_events_of_others_are_refused(
+fn objects_of_another_context_are_refused(
     on_device: OnDevice,
     ctx_factory: CtxFactory,
 ) -> Result<()> {
@@ -114,7 +114,7 @@ fn queues_and_events_of_others_are_refused(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn it_is_not_released_while_it_is_mapped(on_device: OnDevice) -> Result<()> {
+fn a_release_of_a_mapped_block_is_refused(on_device: OnDevice) -> Result<()> {
     let queue = &on_device.queue;
     let pool = pool(&on_device, Some(queue))?;
     let block = pool.allocate(SIZE)?;
@@ -133,7 +133,7 @@ fn it_is_not_released_while_it_is_mapped(on_device: OnDevice) -> Result<()> {
 /// Nobody but the queue that it is for knows of the command.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn it_is_not_freed_under_what_its_queue_was_given(on_device: OnDevice) -> Result<()> {
+fn a_bound_block_is_freed_after_the_commands_of_its_queue(on_device: OnDevice) -> Result<()> {
     let other = on_device.another_queue();
     let pool = pool(&on_device, None)?;
     let gate = gate(&on_device.context);

@@ -41,7 +41,7 @@ fn told(kind: PoolEventKind, size: usize) -> Told {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn all_that_happens_is_told(on_device: OnDevice) -> Result<()> {
+fn events_report_every_action(on_device: OnDevice) -> Result<()> {
     let trace = Trace::default();
     let options = PoolOptions::new().limit(2000).on_event(trace.hook());
     let pool = pool_on(&on_device.queue, options)?;
@@ -71,7 +71,7 @@ fn all_that_happens_is_told(on_device: OnDevice) -> Result<()> {
 /// as a whole.
 #[rstest]
 #[clmatrix_harness::test]
-fn of_roots_that_are_split_the_truth_is_told(on_device: OnDevice) -> Result<()> {
+fn events_report_slabs_and_their_parts(on_device: OnDevice) -> Result<()> {
     const ROOT: usize = 65536;
     let trace = Trace::default();
     let pool =
@@ -98,7 +98,7 @@ fn of_roots_that_are_split_the_truth_is_told(on_device: OnDevice) -> Result<()> 
 
 #[rstest]
 #[clmatrix_harness::test]
-fn events_name_the_bin_and_are_a_line(on_device: OnDevice) -> Result<()> {
+fn an_event_is_displayed_as_a_line_with_its_bin(on_device: OnDevice) -> Result<()> {
     let lines = Arc::new(Mutex::new(Vec::new()));
     let hook = {
         let lines = Arc::clone(&lines);
@@ -120,7 +120,7 @@ fn events_name_the_bin_and_are_a_line(on_device: OnDevice) -> Result<()> {
 /// The hook may use the pool.
 #[rstest]
 #[clmatrix_harness::test]
-fn no_lock_is_held_meanwhile(on_device: OnDevice) -> Result<()> {
+fn the_event_hook_may_use_the_pool(on_device: OnDevice) -> Result<()> {
     let (pool, seen) = (Arc::new(OnceLock::<MemoryPool>::new()), Trace::default());
     let hook = {
         // A pool keeps its hook: were it the other way round, too, neither would ever go.
@@ -147,7 +147,7 @@ fn no_lock_is_held_meanwhile(on_device: OnDevice) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_hook_that_panics_does_no_harm(on_device: OnDevice) -> Result<()> {
+fn a_panic_in_the_event_hook_is_logged(on_device: OnDevice) -> Result<()> {
     let hook = |_: &PoolEvent<'_>| panic!("as asked");
     let pool = pool_on(&on_device.queue, PoolOptions::new().on_event(hook))?;
     let block = pool.allocate(1000)?;
@@ -169,7 +169,7 @@ fn allocated_here(pool: &MemoryPool, size: usize) -> Result<PooledBuffer> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn leaks_are_reported_with_where_they_come_from(on_device: OnDevice) -> Result<()> {
+fn leaks_are_reported_with_backtraces(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, PoolOptions::new().report_leaks())?;
     let other_handle = pool.clone();
     let small = pool.allocate(100)?;
@@ -189,7 +189,7 @@ fn leaks_are_reported_with_where_they_come_from(on_device: OnDevice) -> Result<(
 /// Where nothing has been forgotten, and where nobody asked, nothing is logged: that would panic here.
 #[rstest]
 #[clmatrix_harness::test]
-fn nothing_else_is_reported(on_device: OnDevice) -> Result<()> {
+fn released_blocks_are_not_reported_as_leaks(on_device: OnDevice) -> Result<()> {
     let clean = pool_on(&on_device.queue, PoolOptions::new().report_leaks())?;
     drop(clean.allocate(100)?);
     let silent = pool_on(&on_device.queue, PoolOptions::new())?;
@@ -206,7 +206,7 @@ fn nothing_else_is_reported(on_device: OnDevice) -> Result<()> {
 /// Also between the times that the pool goes to its allocator.
 #[rstest]
 #[clmatrix_harness::test]
-fn the_peak_of_what_is_active_is_exact(on_device: OnDevice) -> Result<()> {
+fn the_peak_of_active_bytes_is_exact(on_device: OnDevice) -> Result<()> {
     let peak = |options| -> Result<usize> {
         let pool = pool_on(&on_device.queue, options)?;
         drop([pool.allocate(992)?, pool.allocate(992)?]);
