@@ -8,10 +8,12 @@
 //! - host memory that no command uses does not change.
 
 mod driver;
+mod map;
 mod memory;
 mod object;
 mod plan;
 mod runner;
+mod state;
 mod trace;
 mod world;
 

@@ -240,3 +240,8 @@ impl Plan {
         Place { object, lane, cells, as_region: self.rng.u8(..4) == 0 }
     }
 }
+
+/// True if two ranges have an element in common.
+pub fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.start < b.end && b.start < a.end
+}

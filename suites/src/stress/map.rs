@@ -1,0 +1,234 @@
+//! A map of a thread, from the call until the unmap.
+
+use std::mem;
+use std::sync::Arc;
+
+use clmatrix::cl3::error_codes::CL_INVALID_VALUE;
+use clmatrix::{CommandQueue, Event, Result};
+
+use super::memory::{Mapped, NewMap, Pending};
+use super::object::{Link, LiveBlock};
+use super::plan::{CELLS, End, LANES, MapRequest, Mode, Place, overlap};
+use super::state::{ThreadState, Uses};
+use crate::support::pattern::assert_same;
+
+/// A map of cells of an object.
+pub struct Map {
+    /// Dropped before the map.
+    block: Option<Arc<LiveBlock>>,
+    state: MapState,
+    object: u64,
+    places: Vec<Place>,
+    mode: Mode,
+    /// The byte that is written to all of it.
+    value: u8,
+    queue: CommandQueue,
+    /// True if the drop of the last handle to the memory blocks.
+    drop_blocks: bool,
+}
+
+enum MapState {
+    Pending(Box<dyn Pending>),
+    /// Mapped, with its bytes.
+    Ready(Box<dyn Mapped>, Vec<u8>),
+    Ended,
+}
+
+impl Map {
+    fn writes(&self) -> bool {
+        self.mode != Mode::Read
+    }
+
+    pub fn has_ended(&self) -> bool {
+        matches!(self.state, MapState::Ended)
+    }
+
+    /// True if a command that uses `used` of the object `object` must be refused.
+    pub fn excludes(&self, object: u64, used: &Place, writes: bool) -> bool {
+        let overlaps =
+            |place: &Place| place.lane == used.lane && overlap(&place.cells, &used.cells);
+        self.object == object && (writes || self.writes()) && self.places.iter().any(overlaps)
+    }
+
+    /// Enqueues a map; `None` if it was refused.
+    pub fn new(
+        thread: &mut ThreadState<'_>,
+        queue: &CommandQueue,
+        gate: Option<Event>,
+        request: MapRequest,
+    ) -> Result<Option<Self>> {
+        let MapRequest { place, whole, mode, value, blocks } = request;
+        if blocks {
+            thread.open_gates()?;
+        }
+        let places: Vec<Place> = if whole {
+            (0..LANES).map(|lane| Place { lane, cells: 0..CELLS, ..place.clone() }).collect()
+        } else {
+            vec![place.clone()]
+        };
+        let uses: Uses = places.iter().map(|place| (place.clone(), mode != Mode::Read)).collect();
+        let wait_for: Vec<Event> = gate.filter(|_| !blocks).into_iter().collect();
+        let result = if whole {
+            let object = thread.object(&place);
+            let all = 0..LANES * CELLS * object.cell;
+            object.handle.memory().map(queue, mode, all, blocks, &wait_for)
+        } else {
+            let view = thread.view(&place)?;
+            view.memory().map(queue, mode, view.bytes.clone(), blocks, &wait_for)
+        };
+        let Some(new) = thread.accepted(&uses, result)? else { return Ok(None) };
+        let object = thread.object(&place);
+        let mut map = Self {
+            block: object.block.clone(),
+            state: MapState::Ended,
+            object: object.number,
+            places,
+            mode,
+            value,
+            queue: queue.clone(),
+            drop_blocks: object.drop_blocks,
+        };
+        match new {
+            NewMap::Pending(pending) => map.state = MapState::Pending(pending),
+            NewMap::Ready(mapped) => map.begin(thread, mapped)?,
+        }
+        Ok(Some(map))
+    }
+
+    /// The place of a map in its object, if the object is still there.
+    fn find(&self, thread: &ThreadState<'_>, place: &Place) -> Option<Place> {
+        let object = thread.objects.iter().position(|object| object.number == self.object)?;
+        Some(Place { object, ..place.clone() })
+    }
+
+    pub fn wait(&mut self, thread: &mut ThreadState<'_>) -> Result<()> {
+        match mem::replace(&mut self.state, MapState::Ended) {
+            MapState::Pending(pending) => {
+                thread.open_gates()?;
+                match pending.wait() {
+                    Ok(mapped) => self.begin(thread, mapped),
+                    // The bytes can be used again.
+                    Err(error) if thread.has_failed(&error) => Ok(()),
+                    Err(error) => Err(error),
+                }
+            }
+            state => {
+                self.state = state;
+                Ok(())
+            }
+        }
+    }
+
+    /// Checks the bytes of a map and what came before it, and writes if the map does.
+    fn begin(&mut self, thread: &mut ThreadState<'_>, mut mapped: Box<dyn Mapped>) -> Result<()> {
+        let mut start = 0;
+        for place in &self.places {
+            let Some(place) = self.find(thread, place) else { break };
+            let end = start + thread.in_lane(&place).len();
+            let Some(lane) = thread.lane(&place) else { break };
+            for link in lane.before(self.writes()) {
+                if overlap(&link.cells, &place.cells) {
+                    assert!(link.event.status()?.has_ended(), "a map overtook a command");
+                }
+            }
+            lane.look_for_failures()?;
+            if self.mode != Mode::Invalidate
+                && let Some(expected) = thread.known(&place)
+            {
+                assert_same(&mapped.bytes()[start..end], &expected, "a map");
+            }
+            if self.writes() {
+                thread.set(&place, Some(&vec![self.value; end - start]));
+            }
+            start = end;
+        }
+        mapped.write(self.value);
+        let bytes = mapped.bytes().to_vec();
+        self.state = MapState::Ready(mapped, bytes);
+        Ok(())
+    }
+
+    /// Unmaps, or drops the guard.
+    pub fn end(
+        mut self,
+        thread: &mut ThreadState<'_>,
+        queue: &CommandQueue,
+        gate: Option<Event>,
+        end: End,
+    ) -> Result<()> {
+        if self.drop_blocks {
+            thread.open_gates()?;
+        }
+        let world = thread.world;
+        // After a failure, the unmap by a drop has no known end.
+        let end = if world.failures && self.writes() { End::Unmap } else { end };
+        if !matches!(end, End::Drop) || world.driver.unmaps_ended_maps_only {
+            self.wait(thread)?;
+            if self.has_ended() {
+                return self.reset(thread);
+            }
+        }
+        if let MapState::Ready(mapped, bytes) = &self.state {
+            assert_same(mapped.bytes(), bytes, "mapped bytes");
+        }
+        self.block = None;
+        let gate: Vec<Event> = gate.filter(|_| !self.drop_blocks).into_iter().collect();
+        let state = mem::replace(&mut self.state, MapState::Ended);
+        let (event, queue, is_on_bytes) = match (state, end) {
+            (MapState::Ready(mapped, _), End::Unmap) => {
+                (mapped.unmap(None, &gate), self.queue.clone(), true)
+            }
+            (MapState::Ready(mapped, _), End::UnmapElsewhere) => {
+                (mapped.unmap(Some(queue), &gate), queue.clone(), true)
+            }
+            (state, _) => {
+                if matches!(state, MapState::Pending(_)) && self.mode == Mode::Invalidate {
+                    for place in &self.places {
+                        if let Some(place) = self.find(thread, place) {
+                            thread.set(&place, None);
+                        }
+                    }
+                }
+                drop(state);
+                if let Some(object) = thread.objects.iter_mut().find(|it| it.number == self.object)
+                {
+                    object.had_dropped_map = true;
+                }
+                // The drop has no event of its own.
+                (self.queue.enqueue_marker([]), self.queue.clone(), false)
+            }
+        };
+        let event = match event {
+            Ok(event) => event,
+            Err(error) if thread.has_failed(&error) => {
+                thread.open_gates()?;
+                _ = queue.finish();
+                return self.reset(thread);
+            }
+            Err(error)
+                if thread.world.driver.refuses_unmaps && error.code() == CL_INVALID_VALUE =>
+            {
+                let object = thread.objects.iter().position(|object| object.number == self.object);
+                return object.map_or(Ok(()), |object| thread.replace_object(object));
+            }
+            Err(error) => return Err(error),
+        };
+        for place in &self.places {
+            let Some(place) = self.find(thread, place) else { break };
+            let cells = if is_on_bytes { place.cells.clone() } else { 0..0 };
+            let link = Link { event: event.clone(), queue: queue.clone(), cells };
+            thread.record(&place, self.writes(), link);
+        }
+        Ok(())
+    }
+
+    /// Forgets the order on the lanes of a map after a failure.
+    fn reset(&self, thread: &mut ThreadState<'_>) -> Result<()> {
+        for place in &self.places {
+            if let Some(place) = self.find(thread, place) {
+                thread.reset(&place)?;
+            }
+        }
+        Ok(())
+    }
+}
