@@ -16,6 +16,7 @@ mod apt;
 mod cargo_test;
 mod ci_embedded;
 mod ci_matrix;
+mod cts;
 mod environment;
 mod files;
 mod oracle;
@@ -106,6 +107,18 @@ enum Task {
     /// Builds the library's tests with `--cfg loom`, optimized. Needs no device. `test` without
     /// arguments includes this command.
     Loom,
+    /// Build groups of the OpenCL conformance test suite and run them on every device
+    ///
+    /// config/cts.toml names the groups. The build needs cmake and a C++ compiler and takes about ten minutes. Runs
+    /// `clmatrix run`, then each program by itself, and prints the results that differ. All results are in
+    /// target/cts/results.md. The exit status is that of `clmatrix run`, and 1 if results differ.
+    #[command(after_help = CTS_EXAMPLES)]
+    Cts {
+        #[command(flatten)]
+        devices: Devices,
+        #[command(flatten)]
+        options: cts::Options,
+    },
     /// Compare the library's answers about devices with PyOpenCL's
     ///
     /// Installs PyOpenCL from PyPI into target/oracle, characterizes every device of this machine and
@@ -218,6 +231,11 @@ const STRESS_EXAMPLES: &str = "Examples:
   cargo xtask stress --seed 5 --threads 1 --device 'pocl-*' --trace
                                               one seed again, with each command";
 
+const CTS_EXAMPLES: &str = "Examples:
+  cargo xtask cts --source ~/khronos          DIR has OpenCL-CTS, OpenCL-Headers, SPIRV-Headers
+  cargo xtask cts --source ~/khronos -- 'cts::buffers::*' --devices 'pocl*'
+                                              one group on one device";
+
 const ORACLE_EXAMPLES: &str = "Examples:
   cargo xtask oracle                          on every device
   cargo xtask oracle --record suites/src/characterize/recorded
@@ -299,6 +317,7 @@ fn dispatch(task: Task) -> Result<ExitCode> {
         Task::Matrix { devices, arguments } => matrix(&workspace, &devices, &arguments),
         Task::Test { devices, arguments } => return test(&workspace, &devices, &arguments),
         Task::Stress { devices, options } => return stress(&workspace, &devices, &options),
+        Task::Cts { devices, options } => return cts(&workspace, &devices, &options),
         Task::Loom => {
             let passes = cargo_test::loom(&workspace)?;
             return Ok(ExitCode::from(u8::from(!passes)));
@@ -362,6 +381,12 @@ fn stress(workspace: &Workspace, devices: &Devices, options: &stress::Options) -
     let clmatrix = workspace.build_clmatrix()?;
     let environment = set_up(workspace, devices, || Ok(clmatrix.clone()))?;
     stress::run(workspace, &clmatrix, &environment, options)
+}
+
+fn cts(workspace: &Workspace, devices: &Devices, options: &cts::Options) -> Result<ExitCode> {
+    let clmatrix = workspace.build_clmatrix()?;
+    let environment = set_up(workspace, devices, || Ok(clmatrix.clone()))?;
+    cts::run(workspace, &clmatrix, &environment, options)
 }
 
 fn oracle(workspace: &Workspace, devices: &Devices, record: Option<&Path>) -> Result<ExitCode> {

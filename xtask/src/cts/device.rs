@@ -1,0 +1,114 @@
+//! A device, with the results of clmatrix.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use anyhow::Result;
+use serde_json::Value;
+
+use super::alone::Alone;
+use super::difference::Difference;
+use super::group::Group;
+
+/// A device of a run.
+pub struct Device {
+    pub id: String,
+    pub platform: String,
+    pub version: String,
+    pub driver_version: String,
+    /// The driver.
+    pub library: PathBuf,
+    /// The result of each test, by its path.
+    pub results: BTreeMap<String, TestResult>,
+}
+
+/// The result of a test.
+pub struct TestResult {
+    /// `pass`, `fail` and `skip` as in the suite, else `crash`, `timeout` or `none`.
+    pub word: String,
+    /// The first line of the message or the reason.
+    pub message: String,
+    /// False if an expectation let clmatrix skip the test.
+    has_run: bool,
+}
+
+impl Device {
+    /// Reads the event `device`.
+    pub fn new(event: &Value) -> Self {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let device = &event["device"];
+        Self {
+            id: text(&device["id"]),
+            platform: text(&device["platform"]["name"]),
+            version: text(&device["info"]["version"]),
+            driver_version: text(&device["info"]["driver_version"]),
+            library: text(&event["driver"]["file"]).into(),
+            results: BTreeMap::new(),
+        }
+    }
+
+    /// Adds the event `finished` of a test, in place of an earlier one.
+    pub fn add(&mut self, test: &str, event: &Value) {
+        let text = |key: &str| event[key].as_str().unwrap_or_default();
+        let (word, message) = match text("outcome") {
+            "passed" => ("pass", ""),
+            "failed" => ("fail", text("message")),
+            "skipped" => ("skip", text("reason")),
+            "crashed" => ("crash", text("how")),
+            "timed-out" => ("timeout", ""),
+            _ => ("none", text("reason")),
+        };
+        let result = TestResult {
+            word: word.to_owned(),
+            message: message.lines().next().unwrap_or_default().to_owned(),
+            has_run: event["attempt"].is_u64(),
+        };
+        self.results.insert(test.to_owned(), result);
+    }
+
+    /// Runs the tests of a group by themselves. Returns the results that differ.
+    ///
+    /// Tests that ended their process under clmatrix run in a process of their own, all others in one.
+    pub fn compare(
+        &self,
+        group: &Group,
+        listed: &BTreeSet<String>,
+        alone: &Alone<'_>,
+    ) -> Result<Vec<Difference>> {
+        let prefix = group.prefix();
+        let known: BTreeMap<&str, &TestResult> = self
+            .results
+            .iter()
+            .filter_map(|(path, result)| Some((path.strip_prefix(&prefix)?, result)))
+            .collect();
+        let run: Vec<(&str, &TestResult)> = known
+            .iter()
+            .filter(|(_, result)| result.has_run)
+            .map(|(test, result)| (*test, *result))
+            .collect();
+        let ends =
+            |(_, result): &&(&str, &TestResult)| matches!(&*result.word, "crash" | "timeout");
+        let names = |tests: Vec<&(&str, &TestResult)>| -> Vec<String> {
+            tests.into_iter().map(|(test, _)| (*test).to_owned()).collect()
+        };
+        let (ending, others): (Vec<_>, Vec<_>) = run.iter().partition(ends);
+        let mut words = alone.run(group, &names(others))?;
+        for test in names(ending) {
+            words.extend(alone.run(group, &[test])?);
+        }
+        let difference = |test: &str, ours: &str, own: &str| {
+            let id = format!("{prefix}{test}@{}", self.id);
+            (ours != own).then(|| Difference::new(id, ours, own))
+        };
+        let mut differences: Vec<Difference> = run
+            .iter()
+            .filter_map(|(test, result)| {
+                difference(test, &result.word, words.get(*test).map_or("none", String::as_str))
+            })
+            .collect();
+        // A selection of tests is no difference, an unknown test is.
+        let unknown = known.keys().filter(|test| !listed.contains(**test));
+        differences.extend(unknown.filter_map(|test| difference(test, "listed", "not listed")));
+        Ok(differences)
+    }
+}

@@ -1,0 +1,112 @@
+//! The page of a run, in Markdown.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use super::device::{Device, TestResult};
+use super::difference::Difference;
+use super::run_log::RunLog;
+
+/// The most characters of a message.
+const LONGEST: usize = 160;
+
+/// Returns the page. `compared` has the results that differ from those of the programs by themselves.
+pub fn text(commits: &[(&str, String)], log: &RunLog, compared: Option<&[Difference]>) -> String {
+    let mut page = format!("# OpenCL conformance test suite, {}\n\n", log.date);
+    // Writing to a string cannot fail.
+    let _ = writeln!(page, "`cargo xtask cts`, with these sources:\n");
+    for (name, commit) in commits {
+        let _ = writeln!(page, "- {name} {commit}");
+    }
+    page += "\n| device | platform | version | driver |\n|---|---|---|---|\n";
+    for Device { id, platform, version, driver_version, .. } in &log.devices {
+        let _ = writeln!(page, "| {id} | {platform} | {version} | {driver_version} |");
+    }
+    page += "\n## Results\n\n";
+    page += &counts(&log.devices);
+    page += "\n## By themselves\n\n";
+    page += &match compared {
+        None => "The programs did not run by themselves.\n".to_owned(),
+        Some([]) => {
+            let devices: Vec<&str> = log.first_devices().iter().map(|device| &*device.id).collect();
+            let devices = devices.join(", ");
+            format!("Each program, started without clmatrix, has the same results on {devices}.\n")
+        }
+        Some(differences) => differences.iter().map(|line| format!("- {line}\n")).collect(),
+    };
+    page += "\n## Tests that did not pass\n\nSkipped tests are not in the table.\n\n";
+    page += "| test | device | result | message |\n|---|---|---|---|\n";
+    for device in &log.devices {
+        for (test, TestResult { word, message, .. }) in &device.results {
+            if word != "pass" && word != "skip" {
+                let message = cell(message);
+                let _ = writeln!(page, "| {test} | {} | {word} | {message} |", device.id);
+            }
+        }
+    }
+    page
+}
+
+/// The number of results of each word, by group and device.
+fn counts(devices: &[Device]) -> String {
+    let mut table = "| group |".to_owned();
+    for device in devices {
+        let _ = write!(table, " {} |", device.id);
+    }
+    let _ = writeln!(table, "\n|---|{}", "---|".repeat(devices.len()));
+    let group = |path: &str| path.rsplit_once("::").map_or(path, |(group, _)| group).to_owned();
+    let groups: BTreeSet<String> =
+        devices.iter().flat_map(|device| device.results.keys().map(|path| group(path))).collect();
+    for name in groups {
+        let _ = write!(table, "| {name} |");
+        for device in devices {
+            let mut words: BTreeMap<&str, usize> = BTreeMap::new();
+            for (path, result) in &device.results {
+                if group(path) == name {
+                    *words.entry(&result.word).or_default() += 1;
+                }
+            }
+            let words: Vec<String> =
+                words.iter().map(|(word, count)| format!("{count} {word}")).collect();
+            let _ = write!(table, " {} |", words.join(", "));
+        }
+        table += "\n";
+    }
+    table
+}
+
+/// A message as the cell of a table.
+fn cell(message: &str) -> String {
+    let text: String = message.chars().take(LONGEST).collect();
+    text.trim().replace('|', "\\|").replace('<', "&lt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_page_has_counts_failures_and_differences() {
+        let mut device = Device::new(&json!({"device": {"id": "a"}}));
+        for (test, outcome, message) in
+            [("x", "passed", ""), ("y", "failed", "a|b\nc"), ("z", "skipped", "no")]
+        {
+            let event = json!({"outcome": outcome, "message": message, "attempt": 1});
+            device.add(&format!("cts::g::{test}"), &event);
+        }
+        let log = RunLog { date: "2026-11-23".to_owned(), devices: vec![device] };
+        let difference = Difference::new("cts::g::y@a".to_owned(), "fail", "pass");
+        let page = text(&[("OpenCL-CTS", "b8f8".to_owned())], &log, Some(&[difference]));
+        for line in [
+            "- OpenCL-CTS b8f8",
+            "| cts::g | 1 fail, 1 pass, 1 skip |",
+            "- cts::g::y@a: clmatrix fail, alone pass",
+            "| cts::g::y | a | fail | a\\|b |",
+        ] {
+            assert!(page.lines().any(|other| other == line), "{line}:\n{page}");
+        }
+        assert!(!page.contains("cts::g::z |"), "{page}");
+    }
+}
