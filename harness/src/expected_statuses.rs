@@ -14,10 +14,12 @@ use crate::verdict::ExpectedStatus;
 const FLAKY: &str = "flaky";
 
 /// One status or several; `skip` is alone.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+///
+/// A bit per status, since each result of a run has such a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(into = "Form")]
 #[schemars(with = "Form")]
-pub struct ExpectedStatuses(BTreeSet<ExpectedStatus>);
+pub struct ExpectedStatuses(u8);
 
 /// A status as it is written.
 #[derive(Serialize, JsonSchema)]
@@ -30,32 +32,42 @@ enum Form {
 }
 
 impl ExpectedStatuses {
+    /// Sets the bit of each of `statuses`.
+    fn new(statuses: impl IntoIterator<Item = ExpectedStatus>) -> Self {
+        Self(statuses.into_iter().fold(0, |bits, status| bits | bit(status)))
+    }
+
     /// All ways in which a test that runs may end.
     pub fn flaky() -> Self {
         use ExpectedStatus::{Crash, Fail, Pass, Timeout};
-        Self(BTreeSet::from([Pass, Fail, Crash, Timeout]))
+        Self::new([Pass, Fail, Crash, Timeout])
+    }
+
+    /// Returns the statuses in the order of [`ExpectedStatus::ALL`].
+    fn iter(self) -> impl Iterator<Item = ExpectedStatus> {
+        ExpectedStatus::ALL.into_iter().filter(move |status| self.contains(*status))
     }
 
     /// Returns whether a test may end so.
-    pub fn contains(&self, status: ExpectedStatus) -> bool {
-        self.0.contains(&status)
+    pub fn contains(self, status: ExpectedStatus) -> bool {
+        self.0 & bit(status) != 0
     }
 
     /// Returns whether a test may end with a message.
-    pub fn may_have_message(&self) -> bool {
+    pub fn may_have_message(self) -> bool {
         self.contains(ExpectedStatus::Fail) || self.contains(ExpectedStatus::Crash)
     }
 
     /// Returns whether the test is not run.
-    pub fn is_skip(&self) -> bool {
+    pub fn is_skip(self) -> bool {
         self.contains(ExpectedStatus::Skip)
     }
 
     /// The name of the only status, or of all that run.
-    fn name(&self) -> Option<&'static str> {
-        match self.0.iter().collect::<Vec<_>>()[..] {
+    fn name(self) -> Option<&'static str> {
+        match self.iter().collect::<Vec<_>>()[..] {
             [only] => Some(only.name()),
-            _ if *self == Self::flaky() => Some(FLAKY),
+            _ if self == Self::flaky() => Some(FLAKY),
             _ => None,
         }
     }
@@ -71,20 +83,27 @@ impl ExpectedStatuses {
             2.. if statuses.contains(&ExpectedStatus::Skip) => {
                 Err("`skip` stands alone: a test that is not run has no other status")
             }
-            _ => Ok(Self(statuses)),
+            _ => Ok(Self::new(statuses)),
         }
     }
 }
 
 impl From<ExpectedStatus> for ExpectedStatuses {
     fn from(status: ExpectedStatus) -> Self {
-        Self(BTreeSet::from([status]))
+        Self(bit(status))
     }
+}
+
+/// The bit of a status.
+fn bit(status: ExpectedStatus) -> u8 {
+    1 << status as u8
 }
 
 impl From<ExpectedStatuses> for Form {
     fn from(statuses: ExpectedStatuses) -> Self {
-        statuses.name().map_or(Self::Names(statuses.0), |name| Self::Name(name.into()))
+        statuses
+            .name()
+            .map_or_else(|| Self::Names(statuses.iter().collect()), |name| Self::Name(name.into()))
     }
 }
 
@@ -94,7 +113,7 @@ impl fmt::Display for ExpectedStatuses {
         if let Some(name) = self.name() {
             return f.write_str(name);
         }
-        let names: Vec<_> = self.0.iter().map(|status| status.name()).collect();
+        let names: Vec<_> = self.iter().map(|status| status.name()).collect();
         f.write_str(&names.join(" or "))
     }
 }

@@ -452,7 +452,7 @@ impl TestResult {
             test,
             verdict: judge(&outcome, expectation.as_ref()),
             outcome,
-            expected_status: expectation.as_ref().map(|known| known.statuses.clone()),
+            expected_status: expectation.as_ref().map(|known| known.statuses),
             expectation_number: expectation.as_ref().map(|expectation| expectation.number),
             expectation: expectation.map(|expectation| expectation.reason),
             tolerated: false,

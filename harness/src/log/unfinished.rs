@@ -220,9 +220,8 @@ fn changed_programs(before: &[ProgramRecord], now: &[ProgramRecord]) -> Vec<Stri
 
 /// The differences of two lists of expectations, wherever their files are.
 fn changed_expectations(before: &[WrittenExpectation], now: &[WrittenExpectation]) -> Vec<String> {
-    let content = |entry: &WrittenExpectation| {
-        (entry.keys.clone(), entry.status.clone(), entry.reason.clone())
-    };
+    let content =
+        |entry: &WrittenExpectation| (entry.keys.clone(), entry.status, entry.reason.clone());
     let [before_content, now_content] =
         [before, now].map(|entries| entries.iter().map(content).collect::<Vec<_>>());
     if before_content == now_content {
