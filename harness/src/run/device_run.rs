@@ -56,6 +56,8 @@ pub(super) struct DeviceRun<'a> {
     losses: Mutex<VecDeque<(u32, Instant)>>,
     pub health: Health,
     pub hang_budget: HangBudget,
+    /// The worker of the last good probe, until a slot needs a worker.
+    probed: Mutex<Option<Worker>>,
     /// The crashes without a known cause.
     unexplained: Mutex<Unexplained>,
     /// True if the properties of the device are recorded.
@@ -104,6 +106,7 @@ impl<'a> DeviceRun<'a> {
             losses: Mutex::default(),
             health: Health::default(),
             hang_budget: HangBudget::new(config.settings.hang_budget),
+            probed: Mutex::default(),
             unexplained: Mutex::default(),
             is_characterized: Mutex::new(false),
             counted: OnceLock::new(),
@@ -192,8 +195,7 @@ impl<'a> DeviceRun<'a> {
 
     /// Returns whether the run may succeed with this result, although it is an unexpected pass.
     pub fn tolerates(&self, result: &TestResult) -> bool {
-        let was_to_be_skipped =
-            result.expected_status.as_ref().is_some_and(ExpectedStatuses::is_skip);
+        let was_to_be_skipped = result.expected_status.is_some_and(ExpectedStatuses::is_skip);
         result.verdict == Verdict::UnexpectedPass
             && (was_to_be_skipped || self.state.run.unexpected_pass == UnexpectedPass::Report)
     }
@@ -327,7 +329,10 @@ impl<'a> DeviceRun<'a> {
         let RunState { recorder, stop, .. } = self.state;
         let failed = &self.failed_starts;
         let begin = Instant::now();
-        let started = self.config.commands.start(START_LIMIT, stop.signal());
+        let started = match self.take_probed() {
+            Some(worker) => Ok(worker),
+            None => self.config.commands.start(START_LIMIT, stop.signal()),
+        };
         self.note_others_are_seen();
         match started {
             Ok(worker) => {
@@ -585,10 +590,12 @@ impl<'a> DeviceRun<'a> {
     }
 
     /// Probes the device, each time in a worker of its own, until a probe passes or the device is lost.
+    /// The worker of the good probe takes the next tests that need a worker.
     pub fn probe(&self, after: usize) {
         let RunState { recorder, stop, .. } = self.state;
         let Some(device) = self.device else { return };
         let Some(_turn) = self.health.begin_probe() else { return };
+        drop(self.take_probed());
         let mut reason = String::new();
         for _ in 0..PROBES {
             let (time, begin) = (Some(SystemTime::now()), Instant::now());
@@ -596,7 +603,10 @@ impl<'a> DeviceRun<'a> {
             let duration = begin.elapsed();
             self.hang_budget.add(duration);
             let error = match probed.map_err(WorkerLost::reason) {
-                Ok(()) => None,
+                Ok(worker) => {
+                    *self.probed.lock().unwrap_or_else(PoisonError::into_inner) = Some(worker);
+                    None
+                }
                 Err(Some(error)) => Some(error),
                 Err(None) => return,
             };
@@ -611,6 +621,11 @@ impl<'a> DeviceRun<'a> {
         if let Some(lost) = self.health.lose(&device.run.id, reason, &self.id(after)) {
             recorder.device_lost(lost);
         }
+    }
+
+    /// Takes the worker of the last good probe.
+    pub fn take_probed(&self) -> Option<Worker> {
+        self.probed.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Passes on a final result.

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use crate::log::events::DeviceLost;
 use crate::verdict::Outcome;
 
-/// The number of results in a row that do not pass before a probe.
+/// The number of unexpected results without a pass between them before a probe.
 const FEW: usize = 3;
 
 /// The further results before the next probe of such a row, and before each one after it.
@@ -23,6 +23,7 @@ pub struct Health {
 
 /// The results since the last pass that ran and did not pass.
 struct Row {
+    /// The number of those that were not expected.
     length: usize,
     /// The length at which the next probe is due.
     probe_at: usize,
@@ -45,12 +46,12 @@ impl Health {
     }
 
     /// Takes the outcome of a test into account. Returns true if a probe is due.
-    pub fn note(&self, test: &str, outcome: &Outcome) -> bool {
+    pub fn note(&self, test: &str, outcome: &Outcome, is_expected: bool) -> bool {
         let mut row = self.row();
         match outcome {
             Outcome::Passed => *row = Row::default(),
             Outcome::Failed { .. } | Outcome::Crashed { .. } | Outcome::TimedOut { .. } => {
-                row.length += 1;
+                row.length += usize::from(!is_expected);
                 if row.suspects.last().is_none_or(|last| last != test) {
                     row.suspects.push(test.to_owned());
                 }
@@ -60,7 +61,7 @@ impl Health {
             | Outcome::NotRun { .. }
             | Outcome::Unknown { .. } => return false,
         }
-        row.length == row.probe_at
+        !is_expected && row.length == row.probe_at
     }
 
     /// Waits for the probe of another thread. Returns `None` if no probe is needed any more: that probe
@@ -109,7 +110,7 @@ mod tests {
         let health = Health::default();
         let mut probes = Vec::new();
         for number in 1..=300 {
-            if health.note("s::t@d", &failed()) {
+            if health.note("s::t@d", &failed(), false) {
                 probes.push(number);
                 health.probe_passed();
             }
@@ -118,13 +119,21 @@ mod tests {
     }
 
     #[test]
+    fn expected_failures_need_no_probe() {
+        let health = Health::default();
+        assert!((0..20).all(|_| !health.note("s::t@d", &failed(), true)));
+        let unexpected = [1, 2, 3].map(|_| health.note("s::t@d", &failed(), false));
+        assert_eq!(unexpected, [false, false, true]);
+    }
+
+    #[test]
     fn a_pass_ends_the_row_and_a_skip_does_not() {
         let skipped = Outcome::Skipped { reason: "none".to_owned() };
         let health = Health::default();
         for outcome in [failed(), failed(), Outcome::Passed, failed(), skipped, failed()] {
-            assert!(!health.note("s::t@d", &outcome));
+            assert!(!health.note("s::t@d", &outcome, false));
         }
-        assert!(health.note("s::last@d", &failed()));
+        assert!(health.note("s::last@d", &failed(), false));
         let lost = health.lose("d", "no answer".to_owned(), "s::last@d").expect("the first loss");
         assert_eq!(lost.suspects, ["s::t@d", "s::last@d"]);
         assert!(health.lose("d", "no answer".to_owned(), "s::last@d").is_none());

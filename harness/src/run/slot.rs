@@ -83,7 +83,7 @@ impl<'a> Slot<'a> {
         let (attempt, history) =
             self.attribute_crash(position, started, at, &mut turn, undisturbed);
         let result = self.result(position, started, attempt, expectation);
-        let mut needs_probe = self.needs_probe(&result.test, &result.outcome);
+        let mut needs_probe = self.needs_probe(&result);
         if device_run.slots() > 1 && result.verdict.is_failure() {
             turn.become_alone();
         }
@@ -116,9 +116,10 @@ impl<'a> Slot<'a> {
         outcome
     }
 
-    /// Takes an outcome into account. Returns true if the worker was lost or a probe is due.
-    fn needs_probe(&self, test: &str, outcome: &Outcome) -> bool {
-        let is_due = self.device_run.health.note(test, outcome);
+    /// Takes a result into account. Returns true if the worker was lost or a probe is due.
+    fn needs_probe(&self, result: &TestResult) -> bool {
+        let TestResult { test, outcome, .. } = result;
+        let is_due = self.device_run.health.note(test, outcome, result.is_as_expected());
         is_due || matches!(outcome, Outcome::Crashed { .. } | Outcome::TimedOut { .. })
     }
 
@@ -140,7 +141,7 @@ impl<'a> Slot<'a> {
             return first;
         }
         turn.become_alone();
-        if self.needs_probe(&result.test, &result.outcome) {
+        if self.needs_probe(&result) {
             device_run.probe(position);
         }
         if !device_run.may_go_on() {
@@ -169,17 +170,15 @@ impl<'a> Slot<'a> {
             return (attempt, history);
         };
         let expectation = device_run.expectation(position);
-        // A test that may crash and may pass has no other cause to be found.
-        let is_flaky = expectation
-            .as_ref()
-            .is_some_and(|known| known.allows(crash) && known.allows(&Outcome::Passed));
-        if !crash.is_own_crash() || history.is_empty() || is_flaky {
+        // An expected crash has no other cause to be found.
+        let is_expected = expectation.as_ref().is_some_and(|known| known.allows(crash));
+        if !crash.is_own_crash() || history.is_empty() || is_expected {
             return (attempt, history);
         }
         if device_run.slots() > 1 {
             turn.become_alone();
         }
-        device_run.health.note(&device_run.id(position), crash);
+        device_run.health.note(&device_run.id(position), crash, false);
         device_run.probe(position);
         if !device_run.may_go_on() {
             return (attempt, history);
@@ -338,7 +337,7 @@ impl<'a> Slot<'a> {
         let (attempt, _) = self.attempt(position);
         let expectation = device_run.expectation(position);
         let result = self.result(position, started, attempt, expectation);
-        *needs_probe = self.needs_probe(&result.test, &result.outcome);
+        *needs_probe = self.needs_probe(&result);
         Some(result).filter(|result| result.verdict != Verdict::NotRun)
     }
 
@@ -350,6 +349,7 @@ impl<'a> Slot<'a> {
         {
             // A worker holds memory of the device.
             self.leave(turn);
+            drop(device_run.take_probed());
             match device_run.find_device() {
                 Ok(()) => self.batch.run_with_next(test, Taken { position, round: self.round }),
                 Err(reason) => return self.without_worker(position, reason),

@@ -405,18 +405,19 @@ impl Worker {
         Attempt { stdout, stderr, stacks, stacks_time, ..Attempt::default() }
     }
 
-    /// Checks in a worker of its own that a device works.
+    /// Checks in a worker of its own that a device works. Returns that worker.
     ///
     /// # Errors
     ///
     /// The first call that failed, or the end of the worker.
-    pub fn probe(commands: &WorkerCommands, stop: &StopSignal) -> Result<(), WorkerLost> {
+    pub fn probe(commands: &WorkerCommands, stop: &StopSignal) -> Result<Self, WorkerLost> {
         let mut worker = commands.start(PROBE_LIMIT, stop)?;
         let probed = worker.ask(Task::Probe, PROBE_LIMIT, stop, |answer| match answer {
             Answer::Probed { result, .. } => Ok(result),
             other => Err(other),
         });
-        probed?.map_err(WorkerLost::Failed)
+        probed?.map_err(WorkerLost::Failed)?;
+        Ok(worker)
     }
 
     /// Queries the properties of the device. The driver may end or hang the worker.
