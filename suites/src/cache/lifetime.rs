@@ -76,7 +76,7 @@ fn the_context_factory_clears_caches(ctx_factory: CtxFactory) -> Result<()> {
 #[clmatrix_harness::test]
 fn a_new_context_does_not_get_the_value_of_a_released_one(device: Device) -> Result<()> {
     static CACHE: FirstArgCache<(), u32> = FirstArgCache::new();
-    for round in 0..20 {
+    for round in 0..4 {
         // The values of the last round are there still, and so are their contexts.
         let context = Context::from_device(&device)?;
         assert_eq!(*CACHE.get_or_compute(&context, &(), || 2 * round)?, 2 * round);

@@ -1,5 +1,6 @@
 //! The events of a pool, and the list of its live blocks: as of a pool of buffers.
 
+use std::hint::black_box;
 use std::sync::{Arc, Mutex};
 
 use clmatrix::Result;
@@ -46,9 +47,10 @@ fn events_report_every_action(
     Ok(())
 }
 
+/// `black_box` keeps its frame: without it, the optimizer makes a jump of the call.
 #[inline(never)]
 fn allocated_here(pool: &SvmPool, size: usize) -> Result<PooledSvm> {
-    pool.allocate(size)
+    black_box(pool.allocate(size))
 }
 
 #[rstest]
