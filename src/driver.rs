@@ -30,6 +30,9 @@ pub(crate) struct Driver {
     /// An argument of a kernel that was set to a pointer cannot be set to a memory object (NVIDIA 580).
     // quirk: NVIDIA-7
     pub keeps_pointers: bool,
+    /// Maps of sub-buffers that overlap corrupt the driver, even one after the other (NVIDIA 580).
+    // quirk: NVIDIA-11
+    pub confuses_mapped_regions: bool,
 }
 
 impl Driver {
@@ -41,6 +44,7 @@ impl Driver {
         unmaps_failed_maps: true,
         flush_blocks: false,
         keeps_pointers: true,
+        confuses_mapped_regions: true,
     };
 
     /// A driver that keeps the order of its commands after a failure.
@@ -49,6 +53,7 @@ impl Driver {
         uses_failed_events: false,
         misses_failures: false,
         keeps_pointers: false,
+        confuses_mapped_regions: false,
         ..Self::UNKNOWN
     };
 
@@ -63,14 +68,18 @@ impl Driver {
 
     fn of_platform(name: &str) -> Self {
         match name {
-            "Portable Computing Language" => {
-                Self { poisons_queues: false, keeps_pointers: false, ..Self::UNKNOWN }
-            }
+            "Portable Computing Language" => Self {
+                poisons_queues: false,
+                keeps_pointers: false,
+                confuses_mapped_regions: false,
+                ..Self::UNKNOWN
+            },
             "Oclgrind" => Self { flush_blocks: true, ..Self::ORDERLY },
             "NVIDIA CUDA" => Self {
                 poisons_queues: true,
                 unmaps_failed_maps: false,
                 keeps_pointers: true,
+                confuses_mapped_regions: true,
                 ..Self::ORDERLY
             },
             "rusticl" => Self::ORDERLY,
@@ -92,10 +101,11 @@ mod tests {
             misses_failures,
             unmaps_failed_maps,
             keeps_pointers,
+            confuses_mapped_regions,
             ..
         } = Driver::of_platform("Another Platform");
         assert!(poisons_queues && uses_failed_events && misses_failures && unmaps_failed_maps);
-        assert!(keeps_pointers);
+        assert!(keeps_pointers && confuses_mapped_regions);
         assert_eq!(Driver::of_platform(""), Driver::UNKNOWN);
     }
 

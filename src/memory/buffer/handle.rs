@@ -60,6 +60,11 @@ impl BufferRef {
         Self { raw, sub_buffer: Some(Arc::new(sub_buffer)), object: Arc::clone(&self.object) }
     }
 
+    /// Returns these objects with the handle of the whole buffer in place of the region's.
+    pub(super) fn to_whole(&self) -> Self {
+        Self { raw: self.object.raw(), ..self.clone() }
+    }
+
     #[inline]
     pub(crate) fn raw(&self) -> cl_mem {
         self.raw

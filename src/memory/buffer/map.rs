@@ -186,13 +186,17 @@ pub fn enqueue_map_buffer<'a, T: Pod, M: MapMode>(
     wait_for: impl Into<WaitList<'a>>,
 ) -> Result<BufferMap<T, M>> {
     let bytes = checked::<T, M>(buffer, range)?;
+    let whole = whole(queue, buffer, &bytes);
+    let (reference, place) = whole
+        .as_ref()
+        .map_or((buffer.reference(), &bytes), |(reference, place)| (reference, place));
     let mapping = Mapping::blocking(
         queue,
-        buffer.reference(),
+        reference,
         buffer.in_tracker(&bytes),
         access::<M>(),
         &wait_for.into(),
-        |arguments, pointer| submit::<M>(buffer, &bytes, arguments, pointer),
+        |arguments, pointer| submit::<M>(reference, place, arguments, pointer),
     )?;
     SliceMap::mapped(mapping, bytes.len())
 }
@@ -227,13 +231,17 @@ pub fn enqueue_map_buffer_nonblocking<'a, T: Pod, M: MapMode>(
     wait_for: impl Into<WaitList<'a>>,
 ) -> Result<PendingMap<BufferMap<T, M>>> {
     let bytes = checked::<T, M>(buffer, range)?;
+    let whole = whole(queue, buffer, &bytes);
+    let (reference, place) = whole
+        .as_ref()
+        .map_or((buffer.reference(), &bytes), |(reference, place)| (reference, place));
     let mapping = Mapping::non_blocking(
         queue,
-        buffer.reference(),
+        reference,
         buffer.in_tracker(&bytes),
         access::<M>(),
         &wait_for.into(),
-        |arguments, pointer| submit::<M>(buffer, &bytes, arguments, pointer),
+        |arguments, pointer| submit::<M>(reference, place, arguments, pointer),
     )?;
     SliceMap::pending(mapping, bytes.len())
 }
@@ -246,13 +254,26 @@ fn checked<T, M: MapMode>(buffer: &Buffer, range: impl RangeBounds<usize>) -> Re
     Ok(bytes)
 }
 
-fn submit<M: MapMode>(
+/// Returns the whole buffer and the bytes of a region there, if the driver confuses mapped regions.
+// quirk: NVIDIA-11
+#[inline]
+fn whole(
+    queue: &CommandQueue,
     buffer: &Buffer,
+    bytes: &Range<usize>,
+) -> Option<(BufferRef, Range<usize>)> {
+    let is_needed =
+        buffer.reference().is_sub_buffer() && queue.state().driver().confuses_mapped_regions;
+    is_needed.then(|| (buffer.reference().to_whole(), buffer.in_whole(bytes)))
+}
+
+fn submit<M: MapMode>(
+    reference: &BufferRef,
     bytes: &Range<usize>,
     (queue, blocking, count, events): MapArguments,
     pointer: &mut *mut c_void,
 ) -> std::result::Result<cl_event, i32> {
-    let raw = buffer.as_raw();
+    let raw = reference.raw();
     let (offset, size) = (bytes.start, bytes.len());
     // SAFETY: the handles are alive and of one context, the bytes are within the buffer, and the
     // result goes where a pointer fits.

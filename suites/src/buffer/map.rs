@@ -332,3 +332,27 @@ fn an_unmap_ends_one_of_several_maps(on_device: OnDevice) -> Result<()> {
     drop(enqueue_map_buffer::<u32, _>(queue, &buffer, MapWrite, .., [])?);
     Ok(())
 }
+
+/// The regions are mapped and unmapped one after the other, and dropped in this order.
+// quirk: NVIDIA-11
+#[rstest]
+#[clmatrix_harness::test]
+fn overlapping_regions_may_be_released_in_any_order(
+    on_device: OnDevice,
+    device: Device,
+    #[values(0, 2)] first_of_inner: usize,
+) -> Result<()> {
+    let part = alignment(&device)?;
+    let buffer = buffer_of(&on_device, &counting(2 * part as u32))?;
+    for _ in 0..50 {
+        let outer = buffer.sub_region(..4 * part)?;
+        let inner = buffer.sub_region(first_of_inner * part..(first_of_inner + 1) * part)?;
+        for (region, first) in [(&outer, 0), (&inner, first_of_inner * part / 4)] {
+            let map = region.map_read::<u32>(&on_device.queue, 1..3)?;
+            assert_eq!(map[..], [first as u32 + 1, first as u32 + 2]);
+        }
+        drop(outer);
+        drop(inner);
+    }
+    Ok(())
+}
