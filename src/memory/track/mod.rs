@@ -8,8 +8,8 @@
 //! - every map, from before the driver is called until the unmap has completed;
 //! - every access of the host that needs no map.
 //!
-//! One rule follows from it: a map, a free and an access of the host wait for exactly the commands on
-//! their bytes, each by its own event. None of these waits relies on the order of a queue, because
+//! One rule follows from it: a map and an access of the host wait for exactly the commands on their bytes
+//! where either writes, a free for all commands on them, each by its own event. None of these waits relies on the order of a queue, because
 //! queues of some drivers lose their order when a command fails. A memory pool waits by the same
 //! events, except on the in-order queue that used a block last: there, it reuses the block at once.
 //! Commands do not wait for each other: their order is that of the queues and the wait lists, as in C.
