@@ -98,7 +98,7 @@ impl Test {
 
     /// Returns the place of the test in the source.
     pub fn location(&self) -> Location {
-        Location { file: self.file.to_owned(), line: self.line }
+        Location { file: self.file.into(), line: self.line }
     }
 
     /// The name by which libtest knows the test: its path within its own crate.

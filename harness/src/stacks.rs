@@ -76,7 +76,7 @@ mod tests {
     fn frame(function: &str, module: &str, line: Option<u32>) -> Frame {
         Frame {
             function: Some(function.to_owned()).filter(|name| !name.is_empty()),
-            location: line.map(|line| Location { file: "src/a.rs".to_owned(), line }),
+            location: line.map(|line| Location { file: "src/a.rs".into(), line }),
             module: Some(format!("/lib/{module}")),
             address: "0x1f".to_owned(),
         }

@@ -1,6 +1,7 @@
 //! Outcomes, expectations, and the verdict that follows from both.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use globset::GlobMatcher;
@@ -106,8 +107,8 @@ impl fmt::Display for Outcome {
 /// A place in a source file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Location {
-    /// Path as the compiler saw it.
-    pub file: String,
+    /// Path as the compiler saw it, shared by the results of a test.
+    pub file: Arc<str>,
     /// Line, from 1.
     pub line: u32,
 }

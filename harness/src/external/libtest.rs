@@ -130,7 +130,7 @@ fn failure(status: i32, stdout: &str, stderr: &str) -> Outcome {
         Regex::new(text).expect("a valid expression")
     });
     if let Some(panic) = PANIC.captures_iter(stderr).last() {
-        let file = panic[1].to_owned();
+        let file = panic[1].into();
         let location = panic[2].parse().ok().map(|line| Location { file, line });
         let rest = &stderr[panic.get_match().end()..];
         let end = ["\nnote: run with `RUST_BACKTRACE", "\nstack backtrace:", "\ntest "]

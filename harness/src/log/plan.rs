@@ -1,6 +1,8 @@
 //! The plan in the event log: the list of tests, each with its path once, and for each device the
 //! positions of its tests in that list.
 
+use std::sync::Arc;
+
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,7 +30,7 @@ pub struct PlannedTest {
     pub path: String,
     /// The source file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
+    pub file: Option<Arc<str>>,
     /// The line in that file, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
@@ -88,7 +90,7 @@ pub fn plan_events(plan: &Plan) -> Vec<Event> {
             let (file, line) = entry.test.source();
             tests.push(PlannedTest {
                 path: plan.path(entry),
-                file: Some(file),
+                file: Some(file.into()),
                 line,
                 requires: entry.test.requires().iter().map(ToString::to_string).collect(),
             });
@@ -136,7 +138,7 @@ mod tests {
     fn a_part_is_shorter_than_256_kib() {
         let test = |number: usize| PlannedTest {
             path: format!("suite::module::a_test_with_a_name_of_usual_length::case_{number}"),
-            file: Some("suites/src/suite/module.rs".to_owned()),
+            file: Some("suites/src/suite/module.rs".into()),
             line: Some(100),
             requires: vec!["fp64".to_owned()],
         };

@@ -104,7 +104,7 @@ mod tests {
     use crate::verdict::Outcome;
 
     fn failed(test: &str, message: &str, file: &str) -> TestResult {
-        let location = Some(Location { file: file.to_owned(), line: 7 });
+        let location = Some(Location { file: file.into(), line: 7 });
         result(test, Outcome::Failed { message: message.to_owned(), location })
     }
 

@@ -372,8 +372,7 @@ fn note_panic(info: &PanicHookInfo<'_>) {
     }
     os::AddressSpaceEnd::lift();
     DEFAULT_HOOK(info);
-    let location =
-        info.location().map(|at| Location { file: at.file().to_owned(), line: at.line() });
+    let location = info.location().map(|at| Location { file: at.file().into(), line: at.line() });
     PANIC.set(location);
 }
 

@@ -23,7 +23,7 @@ fn log(results: Vec<TestResult>) -> RunLog {
 }
 
 fn failed() -> Outcome {
-    let location = Some(Location { file: "suites/src/s.rs".to_owned(), line: 41 });
+    let location = Some(Location { file: "suites/src/s.rs".into(), line: 41 });
     Outcome::Failed { message: "assertion failed: \"a\"\nmore".to_owned(), location }
 }
 
@@ -115,7 +115,7 @@ fn an_unexpected_result_gets_an_entry_with_its_status_reason_and_place() {
     };
     let pocl = "platform = \"PoCL\"\ndriver-version = \"=3.1\"";
     let assertion = "'assertion failed: \"a\", at suites/src/s.rs:41'";
-    let source = Some(Location { file: "suites/src/s.rs".to_owned(), line: 7 });
+    let source = Some(Location { file: "suites/src/s.rs".into(), line: 7 });
     let of_source = TestResult { source, ..result("s::t@d", crashed()) };
     let rounds = |passed| {
         let rounds = RoundCounts { passed, ran: 3, start: now(), end: now() };

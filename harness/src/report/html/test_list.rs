@@ -55,9 +55,9 @@ impl<'a> TestList<'a> {
 impl Serialize for TestList<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let files: IndexSet<&str> =
-            self.places.values().flatten().map(|place| place.file.as_str()).collect();
+            self.places.values().flatten().map(|place| &*place.file).collect();
         let numbers = |place: &Option<&Location>| {
-            let file = place.and_then(|place| files.get_index_of(place.file.as_str()));
+            let file = place.and_then(|place| files.get_index_of(&*place.file));
             let file = file.map_or(-1, |file| file as i64);
             [file, place.map_or(0, |place| i64::from(place.line))]
         };

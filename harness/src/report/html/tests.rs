@@ -17,7 +17,7 @@ fn log(results: Vec<TestResult>) -> RunLog {
 }
 
 fn failed(message: &str) -> Outcome {
-    let location = Some(Location { file: "suites/src/pool.rs".to_owned(), line: 41 });
+    let location = Some(Location { file: "suites/src/pool.rs".into(), line: 41 });
     Outcome::Failed { message: message.to_owned(), location }
 }
 
@@ -41,7 +41,7 @@ fn data(page: &str) -> BTreeMap<&str, Value> {
 fn each_test_is_there_once_and_each_device_has_a_row() {
     let mut failing = result("pool::b@pocl-cpu", failed("left: 1"));
     failing.stderr = "said <b>\n".to_owned();
-    failing.source = Some(Location { file: "suites/src/pool.rs".to_owned(), line: 7 });
+    failing.source = Some(Location { file: "suites/src/pool.rs".into(), line: 7 });
     let log = log(vec![
         result("pool::a@pocl-cpu", Outcome::Passed),
         result("pool::a@other", Outcome::Skipped { reason: "needs fp64".to_owned() }),

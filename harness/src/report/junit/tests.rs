@@ -106,7 +106,7 @@ fn parsed(log: &RunLog, device: &str) -> Element {
 }
 
 fn failed(message: &str) -> Outcome {
-    let location = Some(Location { file: "suites/src/pool.rs".to_owned(), line: 41 });
+    let location = Some(Location { file: "suites/src/pool.rs".into(), line: 41 });
     Outcome::Failed { message: message.to_owned(), location }
 }
 
@@ -117,7 +117,7 @@ fn known(status: ExpectedStatus) -> Option<Expectation> {
 #[test]
 fn a_whole_file() {
     let mut pass = result("pool::reuse::n_1@pocl-cpu", Outcome::Passed);
-    pass.source = Some(Location { file: "suites/src/pool.rs".to_owned(), line: 40 });
+    pass.source = Some(Location { file: "suites/src/pool.rs".into(), line: 40 });
     pass.stdout = "42\n".to_owned();
     let fail = result("pool::reuse::n_2@pocl-cpu", failed("left: 1\nright: 2"));
     let xml = String::from_utf8(file_of(&log(vec![pass, fail]), "pocl-cpu")).unwrap();
@@ -506,7 +506,7 @@ proptest! {
         let mut fail = result(&format!("pool::{test}@d"), failed(&message));
         fail.stdout.clone_from(&stdout);
         fail.stderr.clone_from(&stderr);
-        fail.source = Some(Location { file: name.clone(), line: 1 });
+        fail.source = Some(Location { file: name.as_str().into(), line: 1 });
         let mut log = log(vec![fail]);
         log.header.host.clone_from(&host);
         log.header.devices[0].id = "d".to_owned();

@@ -31,7 +31,7 @@ fn page(log: &RunLog) -> String {
 }
 
 fn failed(message: &str) -> Outcome {
-    let location = Some(Location { file: "suites/src/pool.rs".to_owned(), line: 41 });
+    let location = Some(Location { file: "suites/src/pool.rs".into(), line: 41 });
     Outcome::Failed { message: message.to_owned(), location }
 }
 
@@ -46,7 +46,7 @@ fn all_kinds() -> Vec<TestResult> {
     let skipped = Outcome::Skipped { reason: "needs fp64".to_owned() };
     let not_run = |test| result(test, Outcome::NotRun { reason: "Ctrl-C".to_owned() });
     let mut crash = result("memory::maps@rusticl-cpu", crashed);
-    crash.source = Some(Location { file: "suites/src/memory.rs".to_owned(), line: 7 });
+    crash.source = Some(Location { file: "suites/src/memory.rs".into(), line: 7 });
     vec![
         result("pool::reuse::n_1@pocl-cpu", Outcome::Passed),
         result("pool::reuse::n_1@rusticl-cpu", failed("\nleft:  1\nright: 2")),

@@ -12,7 +12,7 @@ fn log(devices: &[&str], results: Vec<TestResult>) -> RunLog {
 }
 
 fn failed(message: &str) -> Outcome {
-    let location = Some(Location { file: "suites/src/pool.rs".to_owned(), line: 41 });
+    let location = Some(Location { file: "suites/src/pool.rs".into(), line: 41 });
     Outcome::Failed { message: message.to_owned(), location }
 }
 

@@ -170,7 +170,7 @@ fn add_inlined(lines: &Lines<'_>, address: u64, frames: &mut Vec<Frame>) {
     while let Ok(Some(at)) = found.next() {
         let function = at.function.and_then(|name| Some(name.demangle().ok()?.into_owned()));
         let location = at.location.and_then(|at| {
-            Some(Location { file: at.file?.to_owned(), line: at.line.unwrap_or_default() })
+            Some(Location { file: at.file?.into(), line: at.line.unwrap_or_default() })
         });
         inlined.push(Frame { function, location, ..frames[0].clone() });
     }
