@@ -37,7 +37,9 @@ pub fn external(command: &ExternalCommand) -> Result<ExitCode, AnyError> {
     let ExternalCommand::Import(ImportArguments { file, name, programs }) = command;
     let in_file = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
     let list = fs::read_to_string(file).map_err(|error| in_file(&error))?;
-    let folder = programs.as_deref().or_else(|| file.parent()).unwrap_or(Path::new("."));
+    // The parent of a bare name is the empty path, which has no absolute form.
+    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let folder = programs.as_deref().or(parent).unwrap_or(Path::new("."));
     let folder = std::path::absolute(folder)?;
     print(&import(&list, name, &folder).map_err(|error| in_file(&error))?)?;
     Ok(ExitCode::SUCCESS)
