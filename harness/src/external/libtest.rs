@@ -21,6 +21,7 @@ const FAILED: i32 = 101;
 /// The line of libtest before a test, and the lines after it.
 const ONE_TEST: &str = "running 1 test";
 const NO_TEST: &str = "running 0 tests";
+const BEGINS: &str = "running ";
 const RESULT: &str = "test result: ";
 const OK: &str = "test result: ok.";
 
@@ -37,13 +38,17 @@ pub(super) fn list(
     let ignored: HashSet<&str> = names(&ignored).collect();
     let listed = |name: &str| Listed { name: name.to_owned(), is_ignored: ignored.contains(name) };
     let tests: Vec<Listed> = names(&all).map(listed).collect();
-    match tests.iter().find(|test| test.name.contains('@')) {
-        None => Ok(tests),
-        Some(test) => Err(format!(
+    let has_device = |test: &Listed| {
+        let device = test.name.rsplit_once('@').map_or("", |(_, device)| device);
+        !device.is_empty() && !device.contains([':', '/', '.', ' '])
+    };
+    match tests.first() {
+        Some(test) if tests.iter().all(has_device) => Err(format!(
             "its tests have devices ({}): a target of clmatrix runs on all devices by itself; \
              run it by `cargo test`, and remove it from `programs`",
             test.name
         )),
+        _ => Ok(tests),
     }
 }
 
@@ -80,7 +85,7 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
     });
     attempt.duration = begin.elapsed();
     (attempt.stdout, attempt.stderr) = (stdout.take_text(), stderr.take_text());
-    let has_passed = attempt.stdout.lines().any(|line| line.starts_with(OK));
+    let has_passed = has_passed(&attempt.stdout);
     attempt.outcome = match end {
         ProgramEnd::Stopped => None,
         ProgramEnd::NotStarted(reason) => Some(Outcome::NotRun { reason }),
@@ -107,6 +112,24 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
     Ended { found: vec![Some(Found { attempt, before: Vec::new() })], exit }
 }
 
+/// Returns the last line with text, which is libtest's result if there is one. A test may run other test
+/// binaries, whose results come before.
+fn last_line(stdout: &str) -> &str {
+    stdout.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default()
+}
+
+/// Returns whether the output of a process that did not exit ends with libtest's result, a pass. The last line
+/// may be the result of a test binary that the test has run: then a result is missing.
+fn has_passed(stdout: &str) -> bool {
+    let is_begin = |line: &&str| {
+        let count = line.strip_prefix(BEGINS).and_then(|rest| rest.split_once(" test"));
+        count.is_some_and(|(count, _)| count.parse::<u32>().is_ok())
+    };
+    let begins = stdout.lines().filter(is_begin).count();
+    let results = stdout.lines().filter(|line| line.starts_with(RESULT)).count();
+    last_line(stdout).starts_with(OK) && results >= begins
+}
+
 /// The outcome of a process that has exited. A target with another harness may print none of libtest's lines.
 fn outcome(status: i32, stdout: &str, stderr: &str) -> Outcome {
     let has_line = |start: &str| stdout.lines().any(|line| line.starts_with(start));
@@ -114,7 +137,7 @@ fn outcome(status: i32, stdout: &str, stderr: &str) -> Outcome {
         let reason = "the program does not have this test any more".to_owned();
         return Outcome::NotRun { reason };
     }
-    if has_line(ONE_TEST) && !has_line(RESULT) {
+    if has_line(ONE_TEST) && !last_line(stdout).starts_with(RESULT) {
         return crash(ExitCause::Exited(status), IN_THE_TEST);
     }
     match status {
@@ -169,6 +192,8 @@ mod tests {
         assert_eq!(list(output), Ok(vec![listed("a::x", false), listed("b", true)]));
         let error = list(|_| Ok("s::t@pocl-cpu: test\n".to_owned())).unwrap_err();
         assert!(error.contains("run it by `cargo test`"), "{error}");
+        let foreign = list(|_| Ok("mail::a@b: test\nmail::none: test\n".to_owned()));
+        assert_eq!(foreign.map(|tests| tests.len()), Ok(2));
     }
 
     #[test]
@@ -185,8 +210,29 @@ mod tests {
             (0, "\nrunning 0 tests\n\ntest result: ok. 0 passed\n", None),
             (101, "\nrunning 1 test\ntest t ... FAILED\ntest result: FAILED. \n", Some(Fail)),
             (1, "", Some(Fail)),
+            // The test has run another test binary, and then ended the process.
+            (0, &format!("{begin}{ok}and then\n"), Some(Crash)),
+            (0, &format!("{begin}{begin}test u ... ok\n{ok}\n"), Some(Pass)),
         ] {
             assert_eq!(status(exit, stdout), expected, "{exit} {stdout:?}");
+        }
+    }
+
+    #[test]
+    fn only_the_result_of_the_outer_process_is_a_pass() {
+        let begin = "\nrunning 1 test\n";
+        let result = "test t ... ok\n\ntest result: ok. 1 passed; 0 failed\n\n";
+        let nested = format!("{begin}{result}");
+        for (stdout, expected) in [
+            (format!("{begin}{result}"), true),
+            (format!("{begin}{nested}{result}"), true),
+            (begin.to_owned(), false),
+            (format!("{begin}{nested}"), false),
+            (format!("{begin}{nested}text of the test\n"), false),
+            (format!("{begin}\nrunning 3 tests\n{result}"), false),
+            (format!("{begin}test result: FAILED. 0 passed; 1 failed\n"), false),
+        ] {
+            assert_eq!(has_passed(&stdout), expected, "{stdout:?}");
         }
     }
 
