@@ -16,7 +16,7 @@ use crate::case::Case;
 use crate::config::{Config, ExternalKind, ExternalSuite};
 use crate::os::{ExitCause, Source, StopSignal, stop_signal};
 use crate::setup;
-use crate::terminal::AnyError;
+use crate::terminal::{AnyError, status_line};
 
 /// The time that a program has to list its tests.
 const LIST_LIMIT: Duration = Duration::from_secs(60);
@@ -86,8 +86,21 @@ fn tests_of(
         return Ok(vec![not_listed(Program::none(suite), reason)]);
     }
     let mut tests = Vec::new();
-    for program in programs {
-        let listed = match tests_in(&program, lists, never) {
+    let mut programs = programs.into_iter().peekable();
+    while let Some(program) = programs.next() {
+        let mut others = Vec::new();
+        while let Some(other) = programs.next_if(|other| has_same_ids(other, &program)) {
+            others.push(other.file.display().to_string());
+        }
+        let listed = match others.is_empty() {
+            true => tests_in(&program, lists, never),
+            false => Err(format!(
+                "{} has the same name as {}; give one of them an [[external]] table with another `name`",
+                program.file.display(),
+                others.join(" and ")
+            )),
+        };
+        let listed = match listed {
             Ok(listed) => listed,
             Err(reason) => {
                 tests.push(not_listed(program, reason));
@@ -105,8 +118,14 @@ fn tests_of(
     Ok(tests)
 }
 
-/// Finds the programs of a suite, in the order of their paths. Of several builds of one Rust target, which
-/// cargo leaves in its folder, the newest counts.
+/// Returns whether two Rust targets in different folders have one name.
+fn has_same_ids(one: &Program, other: &Program) -> bool {
+    one.suite.kind == ExternalKind::Libtest && one.name == other.name
+}
+
+/// Finds the programs of a suite: in the order of their paths, or those of Rust targets in the order of their
+/// names. Of several builds of one Rust target, which cargo leaves in its folder, the newest counts; a note
+/// names the others.
 fn programs(suite: &Arc<ExternalSuite>) -> Result<Vec<Program>, AnyError> {
     let mut files = Vec::new();
     for pattern in &suite.programs {
@@ -121,14 +140,23 @@ fn programs(suite: &Arc<ExternalSuite>) -> Result<Vec<Program>, AnyError> {
     if suite.kind != ExternalKind::Libtest {
         return Ok(programs.collect());
     }
-    let mut newest: BTreeMap<Option<String>, Program> = BTreeMap::new();
+    let mut builds: BTreeMap<_, Vec<Program>> = BTreeMap::new();
     for program in programs {
-        let is_newer = |other: &Program| program.modified() > other.modified();
-        if newest.get(&program.name).is_none_or(is_newer) {
-            newest.insert(program.name.clone(), program);
-        }
+        let folder = program.file.parent().map(Path::to_owned);
+        builds.entry((program.name.clone(), folder)).or_default().push(program);
     }
-    Ok(newest.into_values().collect())
+    let newest = |mut builds: Vec<Program>| {
+        builds.sort_by_key(Program::modified);
+        let newest = builds.pop().expect("a program has a build");
+        for older in builds {
+            let (older, newest) = (older.file.display(), newest.file.display());
+            status_line(&format!(
+                "note: {older} is not run, as {newest} has its name and is newer"
+            ));
+        }
+        newest
+    };
+    Ok(builds.into_values().map(newest).collect())
 }
 
 /// Returns the tests of a program: from the file of an earlier list of this build, or from the program.
