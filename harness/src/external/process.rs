@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::program::Program;
 use crate::os::{ExitCause, Process, Source, StopSignal, Wakeup};
 use crate::stacks::Stacks;
-use crate::worker::parent::{EXIT_GRACE, PIPE_CAPACITY, WorkerCommand, deadline_in};
+use crate::worker::parent::{EXIT_GRACE, PIPE_CAPACITY, WorkerCommand, deadline_in, drain};
 use crate::worker::protocol::Role;
 
 /// Variables to set, or with `None` to remove.
@@ -89,9 +89,7 @@ impl ProgramProcess {
             let closed = self.read_connection(&mut reason);
             if died || closed {
                 let cause = self.process.finish(EXIT_GRACE);
-                for source in [Source::Stdout, Source::Stderr] {
-                    while self.collect(source, on_output, &mut deadline) > 0 {}
-                }
+                drain(|source| self.collect(source, on_output, &mut deadline));
                 return match reason.is_empty() {
                     true => ProgramEnd::Died(cause),
                     false => ProgramEnd::NotStarted(String::from_utf8_lossy(&reason).into_owned()),

@@ -47,6 +47,20 @@ pub(crate) const EXIT_GRACE: Duration = Duration::from_secs(2);
 /// Follows the exit status of a process that ends in a test.
 pub(crate) const IN_THE_TEST: &str = "in the middle of the test";
 
+/// Takes all that has been written so far, by a function that takes one piece and returns its length: at most
+/// the capacity of a pipe. A process that a test left behind may go on writing, so the pipe may never be empty.
+pub(crate) fn drain(mut collect: impl FnMut(Source) -> usize) {
+    for source in [Source::Stdout, Source::Stderr] {
+        let mut left = PIPE_CAPACITY;
+        while left > 0 {
+            match collect(source) {
+                0 => break,
+                count => left = left.saturating_sub(count),
+            }
+        }
+    }
+}
+
 /// The command that starts a worker.
 #[derive(Clone, Debug)]
 pub struct WorkerCommand {
@@ -605,20 +619,10 @@ impl Worker {
         None
     }
 
-    /// Takes all that has been written so far: at most the capacity of a pipe. A process that a test left
-    /// behind may go on writing, so the pipe may never be empty.
+    /// Takes all that has been written so far, as [`drain`] does.
     fn drain(&mut self, on_output: OnOutput<'_>) {
-        if !self.process.has_output() {
-            return;
-        }
-        for source in [Source::Stdout, Source::Stderr] {
-            let mut left = PIPE_CAPACITY;
-            while left > 0 {
-                match self.collect(source, on_output) {
-                    0 => break,
-                    count => left = left.saturating_sub(count),
-                }
-            }
+        if self.process.has_output() {
+            drain(|source| self.collect(source, on_output));
         }
     }
 
