@@ -84,13 +84,15 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
     if let [_] = names[..] {
         watch.begins(0, id);
     }
-    let longest = run.tests.iter().map(|(_, limit)| *limit).max().unwrap_or_default();
+    let longest = current_limit(&output, &run.tests);
     let end = process.wait(longest, stop, &mut |from, bytes| {
+        let was_running = output.running();
         let begun = output.push(from, bytes, &mut |test, bytes| watch.wrote(test, from, bytes));
         if names.len() > 1 {
             begun.iter().for_each(|test| watch.begins(*test, id));
         }
-        begun.last().map(|test| run.tests[*test].1)
+        let has_changed = !begun.is_empty() || output.running() != was_running;
+        has_changed.then(|| current_limit(&output, &run.tests))
     });
     output.end();
     if let ProgramEnd::NotStarted(reason) = end {
@@ -109,6 +111,13 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
     let texts = output.take_texts().into_iter().enumerate();
     let found = texts.map(|(test, text)| ended.found(test, text)).collect();
     Ended { found, exit: ended.exit(longest) }
+}
+
+/// Returns the limit of the running test. Between two tests and after the last one, the process has the longest
+/// limit to begin the next test or to write the file.
+fn current_limit(output: &CtsOutput<'_>, tests: &[(&str, Duration)]) -> Duration {
+    let longest = || tests.iter().map(|(_, limit)| *limit).max().unwrap_or_default();
+    output.running().map_or_else(longest, |test| tests[test].1)
 }
 
 /// A process that has ended, or was ended.
@@ -253,6 +262,7 @@ fn lines_of<'a>(name: &'a str, text: &'a PartText) -> impl Iterator<Item = &'a s
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::os::Source;
 
     #[test]
     fn a_list_has_only_names() {
@@ -263,6 +273,20 @@ mod tests {
         let expected = Ok(vec!["buffer_copy".to_owned(), "2Dto3D".to_owned()]);
         assert_eq!(names("Seed 0\n\tbuffer_copy\n\t2Dto3D\n"), expected);
         assert!(names("\tCL_DEVICE_NAME = x\n").unwrap_err().contains("which is no test"));
+    }
+
+    #[test]
+    fn the_limit_of_a_test_ends_with_it() {
+        let seconds = Duration::from_secs;
+        let tests = [("a", seconds(5)), ("b", seconds(9)), ("c", seconds(1))];
+        let mut output = CtsOutput::new(tests.map(|(name, _)| name).to_vec());
+        assert_eq!(current_limit(&output, &tests), seconds(9));
+        for (text, expected) in
+            [("a...\n", 5), ("a passed\n", 9), ("c...\n", 1), ("c FAILED\nb...\nb passed\n", 9)]
+        {
+            output.push(Source::Stdout, text.as_bytes(), &mut |_, _| {});
+            assert_eq!(current_limit(&output, &tests), seconds(expected), "{text}");
+        }
     }
 
     #[test]
