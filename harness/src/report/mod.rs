@@ -217,7 +217,12 @@ const SUSPECT: &str = "suspect: the device was lost afterwards";
 fn rerun(log: &RunLog, result: &TestResult) -> String {
     let mut command = log.header.rerun_command.clone();
     for test in result.broken_by.iter().chain([&result.test]) {
-        command += &format!(" {}", shell_quoted(test));
+        // A test of another program may have any name. Without these characters, an id is no glob.
+        let pattern = match test.contains(['*', '?', '[']) {
+            true => globset::escape(test),
+            false => test.clone(),
+        };
+        command += &format!(" {}", shell_quoted(&pattern));
     }
     command
 }
@@ -243,8 +248,30 @@ fn without_message<'a>(stderr: &'a str, outcome: &Outcome) -> Cow<'a, str> {
 mod tests {
     use super::*;
     use crate::log::round_results::RoundCounts;
-    use crate::log::sample::{differing, expectation, flaky, judged, order_dependent, result};
+    use crate::log::sample::{
+        differing, expectation, flaky, judged, order_dependent, result, run_log,
+    };
     use crate::verdict::ExpectedStatus;
+
+    #[test]
+    fn a_rerun_command_selects_one_test_whatever_its_name() {
+        let mut log = run_log(Vec::new(), Vec::new(), Duration::ZERO);
+        log.header.rerun_command = "clmatrix run".to_owned();
+        for (id, expected) in [
+            ("s::t@d", "s::t@d"),
+            ("s::a{b}@d", "'s::a{b}@d'"),
+            ("s::files/case[1].cl@d", "'s::files/case[[]1[]].cl@d'"),
+            ("s::[@d", "'s::[[]@d'"),
+            ("s::a*{b}?@d", "'s::a[*][{]b[}][?]@d'"),
+        ] {
+            let command = rerun(&log, &result(id, Outcome::Passed));
+            assert_eq!(command, format!("clmatrix run {expected}"));
+            let pattern = expected.trim_matches('\'').to_owned();
+            let glob = globset::Glob::new(&pattern).expect("a pattern").compile_matcher();
+            assert!(glob.is_match(id) || pattern == id, "{id}");
+            assert!(!glob.is_match("s::files/case1.cl@d"), "{id}");
+        }
+    }
 
     #[test]
     fn a_result_on_one_line() {

@@ -40,6 +40,11 @@ function folded(title, isOpenAtFirst, ...content) {
   return el("details", { open: isOpenAtFirst }, el("summary", {}, title), ...content);
 }
 
+/** The pattern that matches only this id. */
+function pattern(id) {
+  return /[*?[]/.test(id) ? id.replace(/[*?[\]{}]/g, "[$&]") : id;
+}
+
 function quoted(word) {
   return /^[\w\-.,:/@%+=]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
@@ -67,7 +72,7 @@ function resultPage(device, test) {
       el("button", { class: "link", "aria-current": String(other === device),
         onclick: () => openPanel(test, other.id, true) }, sign(other.letter(test), other.details(test)?.tolerated), other.id, el("span", { class: "spoken" }, `: ${meaning(other.letter(test))}`)))),
     ...(details ? explanation(device, letter, details) : []),
-    ...command([device.run.rerun, details?.broken_by, id].filter(Boolean).map((word, at) => (at ? quoted(word) : word)).join(" ")),
+    ...command([device.run.rerun, details?.broken_by, id].filter(Boolean).map((word, at) => (at ? quoted(pattern(word)) : word)).join(" ")),
     ...(source ? section("Source", el("p", { class: "place" }, `${source}:${places[2 * test + 1]}`)) : []),
     ...(runs.length > 1 ? pastResults(device, test) : []),
     folded("Environment", false, table(device.run.environment, true)),
