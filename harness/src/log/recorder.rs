@@ -22,6 +22,9 @@ pub trait Observer: std::marker::Sync {
     /// A worker starts a test.
     fn started(&self, _position: usize) {}
 
+    /// The process of a running test now runs another one of its tests.
+    fn passed_on(&self, _from: usize, _to: usize) {}
+
     /// A running test has written these bytes to standard output or error. Called where the run
     /// echoes output.
     fn wrote(&self, _position: usize, _from: Source, _bytes: &[u8]) {}
@@ -175,6 +178,11 @@ impl<'a> Recorder<'a> {
     /// Records that a test goes to a worker.
     pub fn started(&self, started: Started) {
         self.record(Event::Started(started));
+    }
+
+    /// Tells the observer that the process of a running test now runs another one of its tests.
+    pub fn passed_on(&self, from: usize, to: usize) {
+        self.observer.passed_on(from, to);
     }
 
     /// Passes the output of a running test to the observer.

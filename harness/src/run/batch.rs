@@ -59,11 +59,17 @@ impl<'a> Batch<'a> {
         self.known.get(&position).map(|known| known.started)
     }
 
-    /// Returns the result of a test, and forgets it. Runs the test alone if there is none.
+    /// Returns the result of a test, and forgets it. Runs the test alone if there is none, as long as the device
+    /// is to be used.
     pub fn attempt(&mut self, taken: Taken) -> Known {
-        if !self.known.contains_key(&taken.position) {
-            self.run(&[taken.position], taken.round);
+        if let Some(known) = self.known.remove(&taken.position) {
+            return known;
         }
+        if let Some(reason) = self.device_run.end() {
+            let attempt = Attempt::without_running(Outcome::NotRun { reason });
+            return Known { started: SystemTime::now(), attempt, history: Vec::new() };
+        }
+        self.run(&[taken.position], taken.round);
         self.known.remove(&taken.position).expect("a test that runs alone has a result")
     }
 
@@ -76,7 +82,7 @@ impl<'a> Batch<'a> {
                 Case::Outside(next) => next.goes_with(test),
                 Case::Registered(_) => false,
             };
-            self.taken = device_run.rounds.take_more(batch - 1, is_next).into();
+            self.taken = device_run.rounds.take_more(batch - 1, device_run.slots(), is_next).into();
         }
         let mut others: Vec<usize> = self.taken.iter().map(|other| other.position).collect();
         others.retain(|position| {
@@ -116,8 +122,10 @@ impl<'a> Batch<'a> {
             slot: self.slot,
             number: recorder.number_worker(),
             begun: vec![None; positions.len()],
+            shown: 0,
         };
         let Ended { found, exit } = run.run(stop.signal(), &mut process);
+        process.show(0);
         if found.iter().all(Option::is_none) {
             device_run.hang_budget.add(begin.elapsed());
         }
@@ -130,6 +138,9 @@ impl<'a> Batch<'a> {
             if let Some(found) = found {
                 self.known.insert(positions[at], process.known(at, found, round));
             }
+        }
+        if is_lost {
+            device_run.probe(positions[0]);
         }
         if let Some(outcome) = exit {
             if let Outcome::TimedOut { limit } = outcome {
@@ -152,6 +163,8 @@ struct Following<'a> {
     number: u32,
     /// The attempt of each test that has begun, and its start.
     begun: Vec<Option<(u32, SystemTime, Instant)>>,
+    /// The test that the observer takes for the running one: at first and at the end that of the slot.
+    shown: usize,
 }
 
 impl Following<'_> {
@@ -172,6 +185,15 @@ impl Following<'_> {
         let begun = (attempt, time, Instant::now());
         self.begun[test] = Some(begun);
         begun
+    }
+
+    /// Tells the observer which test runs.
+    fn show(&mut self, test: usize) {
+        let from = std::mem::replace(&mut self.shown, test);
+        if from != test {
+            let [from, to] = [from, test].map(|test| self.positions[test]);
+            self.device_run.state.recorder.passed_on(from, to);
+        }
     }
 
     /// Completes the result of a test.
@@ -210,6 +232,7 @@ impl Following<'_> {
 impl Watch for Following<'_> {
     fn begins(&mut self, test: usize, process: u32) {
         self.begin(test, Some(process));
+        self.show(test);
     }
 
     fn wrote(&mut self, test: usize, from: Source, bytes: &[u8]) {

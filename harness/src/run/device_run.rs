@@ -462,9 +462,15 @@ impl<'a> DeviceRun<'a> {
 
     /// Returns whether the device is still to be used.
     pub fn may_go_on(&self) -> bool {
-        !self.state.stop.is_requested()
-            && self.health.lost().is_none()
-            && self.hang_budget.is_spent().is_none()
+        self.end().is_none()
+    }
+
+    /// Returns the reason why the device is not to be used any more, if there is one.
+    pub fn end(&self) -> Option<String> {
+        let stop = self.state.stop;
+        let stopped = stop.is_requested().then(|| stop.reason());
+        let lost = || self.health.lost().map(|lost| lost.not_run());
+        stopped.or_else(lost).or_else(|| self.hang_budget.is_spent())
     }
 
     /// Runs tests again in a fresh worker, in fresh contexts, and then waits for a crash. If the worker is

@@ -283,6 +283,14 @@ impl Observer for Progress<'_> {
         self.device(position).state().running.push(Running { position, start, slow_at });
     }
 
+    fn passed_on(&self, from: usize, to: usize) {
+        let (start, slow_at) = (Instant::now(), self.display.slow_after);
+        let mut state = self.device(from).state();
+        if let Some(running) = state.running.iter_mut().find(|test| test.position == from) {
+            *running = Running { position: to, start, slow_at };
+        }
+    }
+
     fn wrote(&self, position: usize, from: Source, bytes: &[u8]) {
         if let Some(echo) = &self.echo {
             self.show_output(position, &echo.wrote(position, from, bytes));
