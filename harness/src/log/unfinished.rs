@@ -50,6 +50,8 @@ struct Executions {
     /// The positions of the planned tests in that list and their executions, by their ids.
     planned: HashMap<String, (u32, Execution)>,
     workers: u32,
+    /// The id of the last test that each worker has begun in this part of the run.
+    last_begun: HashMap<u32, String>,
     /// True if there is an event of a test, so that the plan is whole.
     has_begun: bool,
     /// True if the last part of the run came to its end.
@@ -316,7 +318,13 @@ impl Executions {
         };
         let path = self.tests.get(*position as usize);
         let id = path.map(|path| format!("{path}@{device}"));
-        if let Some((_, execution)) = id.and_then(|id| self.planned.get_mut(&id)) {
+        let Some(id) = id.filter(|id| self.planned.contains_key(id)) else { return };
+        // A process with several tests of another program has its results at its end only.
+        let ended = started.worker.and_then(|worker| self.last_begun.insert(worker, id.clone()));
+        if let Some((_, execution)) = ended.and_then(|ended| self.planned.get_mut(&ended)) {
+            execution.is_running = false;
+        }
+        if let Some((_, execution)) = self.planned.get_mut(&id) {
             execution.attempts = started.attempt;
             execution.is_running = true;
         }
@@ -332,6 +340,7 @@ impl Executions {
 
     /// Ends a part of the run. A test that is running was cut short.
     fn cut(&mut self) {
+        self.last_begun.clear();
         for (_, execution) in self.planned.values_mut() {
             execution.cuts += u32::from(std::mem::take(&mut execution.is_running));
         }
@@ -437,6 +446,16 @@ mod tests {
                 "running once, then not begun",
                 vec![start(1, 1), resumed(), start(2, 1)],
                 (1, false, false),
+            ),
+            (
+                "twice in a process that has begun another test",
+                vec![start(1, 1), start(2, 1), resumed(), start(1, 2), start(2, 2)],
+                (2, false, false),
+            ),
+            (
+                "twice the last of a process",
+                vec![start(2, 1), start(1, 1), resumed(), start(2, 2), start(1, 2)],
+                (2, false, true),
             ),
             (
                 "running, then passed",
