@@ -22,6 +22,9 @@ pub const CHECKS: &[Check] = &[
     ("external::a_rerun_command_runs_one_test_alone", a_rerun_command_runs_one_test_alone),
     ("external::a_program_that_does_not_list_is_one_failure", a_program_that_does_not_list),
     ("external::expectations_of_a_suite_are_loaded_with_it", expectations_of_a_suite),
+    ("external::output_without_end_ends_with_the_program", output_without_end),
+    ("external::the_slow_test_of_a_batch_is_named", the_slow_test_of_a_batch_is_named),
+    ("external::a_list_is_imported_from_the_current_folder", a_list_is_imported),
     ("external::a_lost_device_stops_other_programs", a_lost_device_stops_other_programs),
 ];
 
@@ -191,7 +194,10 @@ fn a_rust_target_ends_as_our_own_tests() {
         rustc.arg(project.path("deps/gpu-00000000000000bb"));
         rustc
     });
-    let run = project.run(&["mine::"]);
+    let ended = output(project.command(&["mine::"]));
+    let stderr = String::from_utf8(ended.stderr).expect("text");
+    assert!(stderr.contains("gpu-00000000000000aa is not run, as "), "{stderr}");
+    let run = log(&project.path("out"));
     assert_eq!(run.results.len(), 8 * run.records.len());
     for (test, expected) in [
         ("passes", "Passed"),
@@ -235,16 +241,55 @@ fn a_rerun_command_runs_one_test_alone() {
     assert_eq!(results[0].outcome, failed.outcome);
 }
 
+fn output_without_end() {
+    let config = "[[external]]\nname = \"mine\"\nkind = \"libtest\"\nprograms = \"orphan\"\n";
+    let lines = "case $* in *--ignored*) ;; *--list*) echo 't: test' ;; \
+                 *) setsid yes & sleep 0.2; exit 0 ;; esac";
+    let project = Project::new(config).with_script("orphan", lines);
+    let run = project.run(&["mine::", "--devices", "pocl"]);
+    assert_eq!(outcome(&run, "mine::orphan::t"), "Passed");
+}
+
+fn the_slow_test_of_a_batch_is_named() {
+    let project = Project::new(&format!("{CTS}batch = 20\n")).with_cts_program();
+    let tests = ["cts::faulty::passes_last@", "cts::faulty::hangs@"];
+    let mut command = project.command(&tests);
+    command.args(["--devices", "pocl", "--slow-after", "100ms"]);
+    let stderr = String::from_utf8(output(command).stderr).expect("text");
+    let run = log(&project.path("out"));
+    assert!(run.results[0].test.starts_with("cts::faulty::passes_last@"), "the first of the batch");
+    assert!(stderr.contains("SLOW cts::faulty::hangs@"), "{stderr}");
+}
+
+fn a_list_is_imported() {
+    let project = Project::new("");
+    project.write("list.csv", "Buffers,buffers/test_buffers\n");
+    let mut command = child(COMMAND, &["external", "import", "list.csv"]);
+    command.current_dir(project.0.path());
+    let ended = output(command);
+    assert_eq!(ended.status.code(), Some(0));
+    let tables = String::from_utf8(ended.stdout).expect("text");
+    let program = project.path("buffers/test_buffers").display().to_string();
+    assert!(tables.contains(&program), "{tables}");
+}
+
 fn a_program_that_does_not_list() {
     let config = format!(
         "{CTS}\n[[external]]\nname = \"own\"\nkind = \"libtest\"\nprograms = \"own\"\n\
-         [[external]]\nname = \"gone\"\nkind = \"libtest\"\nprograms = \"nowhere/*\"\n"
+         [[external]]\nname = \"gone\"\nkind = \"libtest\"\nprograms = \"nowhere/*\"\n\
+         [[external]]\nname = \"two\"\nkind = \"libtest\"\nprograms = \"*/gpu-*\"\n"
     );
     let own = std::env::current_exe().expect("a path");
     let project = Project::new(&config)
         .with_script("test_broken", "echo no such option >&2; exit 3")
         .with_script("own", &format!("{ROLE}=libtest exec {} \"$@\"", own.display()));
-    let run = project.run(&["cts::", "own::", "gone::"]);
+    for folder in ["one", "other"] {
+        fs::create_dir(project.path(folder)).expect("the folder is new");
+    }
+    let project = project
+        .with_script("one/gpu-00000000000000aa", "echo a: test")
+        .with_script("other/gpu-00000000000000bb", "echo b: test");
+    let run = project.run(&["cts::", "own::", "gone::", "two::"]);
     let failures: BTreeMap<&str, String> = run
         .results
         .iter()
@@ -254,11 +299,13 @@ fn a_program_that_does_not_list() {
         })
         .collect();
     let tests: Vec<&str> = failures.keys().copied().collect();
-    assert_eq!(tests, ["cts::broken::list@host", "gone::list@host", "own::own::list@host"]);
+    let expected = ["cts::broken", "gone", "own::own", "two::gpu"];
+    assert_eq!(tests, expected.map(|program| format!("{program}::list@host")));
     for (test, words) in [
         ("cts::broken::list@host", "exited with status 3 (its last words: no such option)"),
         ("gone::list@host", "no program matches"),
         ("own::own::list@host", "run it by `cargo test`"),
+        ("two::gpu::list@host", "one/gpu-00000000000000aa has the same name as "),
     ] {
         assert!(failures[test].contains(words), "{}", failures[test]);
     }
@@ -291,14 +338,17 @@ fn expectations_of_a_suite() {
 }
 
 fn a_lost_device_stops_other_programs() {
-    let project = Project::new(CTS).with_cts_program();
-    let mut command = project.command(&["cts::faulty::crashes@", "cts::faulty::passes@"]);
-    command.env("CLMATRIX_TEST", "pocl");
-    // Programs make no context; the probe does.
-    context_layer(&mut command, project.0.path(), "error", "1-99");
-    output(command);
-    let run = log(&project.path("out"));
-    assert_eq!(run.lost.len(), 1, "the device is lost");
-    let passes = outcome(&run, "cts::faulty::passes");
-    assert!(passes.starts_with("NotRun") && passes.contains("lost"), "{passes}");
+    for (batch, test) in [(1, "crashes"), (20, "crashes"), (20, "crashes_silently")] {
+        let project = Project::new(&format!("{CTS}batch = {batch}\n")).with_cts_program();
+        let mut command =
+            project.command(&[&format!("cts::faulty::{test}@"), "cts::faulty::passes_last@"]);
+        command.env("CLMATRIX_TEST", "pocl");
+        // Programs make no context; the probe does.
+        context_layer(&mut command, project.0.path(), "error", "1-99");
+        output(command);
+        let run = log(&project.path("out"));
+        assert_eq!(run.lost.len(), 1, "the device is lost");
+        let passes = outcome(&run, "cts::faulty::passes_last");
+        assert!(passes.starts_with("NotRun") && passes.contains("lost"), "{test}: {passes}");
+    }
 }
