@@ -211,7 +211,9 @@ mod tests {
         let long = [&[b'x'; 3000][..], b"\na...\n"].concat();
         let mut written = Vec::new();
         let mut wrote = |test: usize, bytes: &[u8]| written.push((test, bytes.len()));
-        assert_eq!(output.push(Source::Stdout, &long, &mut wrote), [0]);
+        let (first, rest) = long.split_at(3000);
+        assert!(output.push(Source::Stdout, first, &mut wrote).is_empty());
+        assert_eq!(output.push(Source::Stdout, rest, &mut wrote), [0]);
         assert_eq!(written, [(0, 3000), (0, 1), (0, 5)]);
         output.end();
         assert_eq!(output.take_texts()[0].stdout.len(), long.len());
