@@ -55,7 +55,8 @@ fn options(test: &Test) -> Options {
         ["--exact", &test.libtest_name(), "--nocapture", "--include-ignored", "--test-threads=1"];
     Options {
         cached_devices: true,
-        provision: "cargo install clmatrix-suites && eval \"$(clmatrix provision --print-env)\""
+        provision: "cargo install --path ../clmatrix/suites && \
+                    eval \"$(clmatrix provision --print-env)\""
             .to_owned(),
         worker_arguments: arguments.into_iter().map(OsString::from).collect(),
         ..Options::default()
