@@ -84,8 +84,8 @@ pub struct RunArguments {
     sharding: ShardArguments,
     #[command(flatten)]
     common: Common,
-    /// Write events.jsonl, junit/DEVICE.xml and summary.md to the folder `runs/RUN_ID` in this folder; a run
-    /// without a FILTER also shows them in this folder itself
+    /// Write events.jsonl, report.html, junit/DEVICE.xml and summary.md to the folder `runs/RUN_ID` in this
+    /// folder; a run without a FILTER also shows them in this folder itself
     /// [default: CLMATRIX_REPORT_DIR, else the profile's, else target/clmatrix].
     #[arg(long, value_name = "DIR")]
     report_dir: Option<PathBuf>,

@@ -164,6 +164,12 @@ impl RunHeader {
         !self.filter.is_empty() || self.selected_tests.is_some()
     }
 
+    /// Returns whether `clmatrix` itself made the run. A wrapper, or a target of `cargo test`, has no command for
+    /// reports.
+    pub(crate) fn is_of_clmatrix(&self) -> bool {
+        self.rerun_command.starts_with("clmatrix run")
+    }
+
     /// Describes a run that begins now.
     pub fn new(target: &Target, setup: &Setup, run: &Run<'_>, command: RunCommand) -> Self {
         let package = |name: &str, version: &str| (name.to_owned(), version.to_owned());

@@ -221,13 +221,11 @@ impl Page<'_> {
 
     /// Returns the number of unexpected results that are not shown, and the command that shows them.
     fn left_out(&self, unexpected: &IndexMap<&str, usize>) -> Vec<String> {
-        // A wrapper that has made the run has no command for reports.
-        let is_direct = self.log.header.rerun_command.starts_with("clmatrix run");
         let file = self
             .log
             .file
             .as_ref()
-            .filter(|_| is_direct)
+            .filter(|_| self.log.header.is_of_clmatrix())
             .map(|file| shell_quoted(&file.display().to_string()).into_owned());
         let command = file
             .map_or_else(String::new, |file| format!("  all:   clmatrix report --all {file}\n"));

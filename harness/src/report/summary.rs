@@ -150,8 +150,12 @@ impl Summary<'_> {
         }
         if !rest.is_empty() {
             let count = counted(rest.len(), "unexpected result");
+            let command = match log.header.is_of_clmatrix() {
+                true => "`clmatrix report --all` and the",
+                false => "The",
+            };
             self.text += &format!(
-                "\n{count} of {} left out. `clmatrix report --all` and the JUnit files have all of them.\n",
+                "\n{count} of {} left out. {command} JUnit files have all of them.\n",
                 unexpected.len()
             );
         }
