@@ -14,7 +14,7 @@ use crate::report;
 use crate::report::matrix::{Layout, ShownOutput};
 use crate::report::page::Format;
 use crate::report::summary::{self, summary};
-use crate::report::trace::trace;
+use crate::report::trace::Trace;
 use crate::target::Target;
 use crate::terminal::{AnyError, all_of, print, status_line};
 
@@ -87,7 +87,8 @@ pub fn report(target: Target, arguments: &ReportArguments) -> Result<ExitCode, A
     }
     if let Some(file) = &arguments.trace {
         let path = log.file.as_ref().ok_or("--trace needs the log in a file")?;
-        let written = store::replace_file(file, &trace(path)?);
+        let trace = Trace::read(path)?;
+        let written = store::replace_file_with(file, |to| trace.write(to));
         written.map_err(|error| format!("{}: {error}", file.display()))?;
     }
     let text = arguments.text(&log, &reports, folder.as_deref())?;

@@ -5,6 +5,7 @@
 //! slot, as a merged run has them, are put on several threads.
 
 use std::collections::HashMap;
+use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -24,20 +25,9 @@ use crate::verdict::Verdict;
 /// The name of the track of what no slot does.
 const OTHERS: &str = "probes and replays";
 
-/// Returns the trace of the run of a log.
-///
-/// # Errors
-///
-/// The log cannot be read.
-pub(crate) fn trace(log: &Path) -> Result<Vec<u8>, ReadError> {
-    let mut trace = Trace::default();
-    RunLog::for_each_known_event(log, |event| trace.add(event))?;
-    Ok(serde_json::to_vec(&trace.file()).expect("a trace is plain data"))
-}
-
 /// The spans of a run.
 #[derive(Default)]
-struct Trace {
+pub(crate) struct Trace {
     header: Option<Box<RunHeader>>,
     /// The devices, in the order of their processes.
     devices: Vec<String>,
@@ -63,22 +53,46 @@ struct Span {
     begin: SystemTime,
     /// The duration; none before the end.
     duration: Option<Duration>,
-    details: Value,
+    details: Details,
+}
+
+/// The details of a span, which the viewers show.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Details {
+    Probe {
+        error: Option<String>,
+    },
+    Worker {
+        worker: Option<u32>,
+        error: Option<String>,
+    },
+    Unfinished {
+        verdict: &'static str,
+    },
+    Test {
+        verdict: &'static str,
+        message: Option<String>,
+        attempt: u32,
+        round: u32,
+        worker: Option<u32>,
+        host: Option<Box<str>>,
+    },
 }
 
 /// The file.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct TraceFile {
+struct TraceFile<'a> {
     display_time_unit: &'static str,
     other_data: Value,
-    trace_events: Vec<TraceEvent>,
+    trace_events: Vec<TraceEvent<'a>>,
 }
 
 /// An event of the format. Times are in microseconds from the start of the run.
 #[derive(Serialize)]
-struct TraceEvent {
-    name: String,
+struct TraceEvent<'a> {
+    name: &'a str,
     ph: char,
     pid: u32,
     tid: u32,
@@ -88,10 +102,39 @@ struct TraceEvent {
     ts: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     dur: Option<u64>,
-    args: Value,
+    args: Arguments<'a>,
+}
+
+/// The arguments of an event.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Arguments<'a> {
+    Name { name: String },
+    Order { sort_index: u64 },
+    Details(&'a Details),
 }
 
 impl Trace {
+    /// Reads the log of a run.
+    ///
+    /// # Errors
+    ///
+    /// The log cannot be read.
+    pub(crate) fn read(log: &Path) -> Result<Self, ReadError> {
+        let mut trace = Self::default();
+        RunLog::for_each_known_event(log, |event| trace.add(event))?;
+        Ok(trace)
+    }
+
+    /// Writes the trace.
+    ///
+    /// # Errors
+    ///
+    /// The trace cannot be written.
+    pub(crate) fn write(&self, to: &mut impl Write) -> io::Result<()> {
+        Ok(serde_json::to_writer(to, &self.file())?)
+    }
+
     fn add(&mut self, event: Event) {
         match event {
             Event::Run(header) => {
@@ -104,7 +147,6 @@ impl Trace {
             Event::Started(started) => self.start(started),
             Event::Finished(result) => self.finish(&result),
             Event::Probed(Probed { device, time: Some(begin), error, duration }) => {
-                let details = json!({ "error": error });
                 self.push(Span {
                     device,
                     worker: None,
@@ -113,9 +155,10 @@ impl Trace {
                     category: "probe",
                     begin,
                     duration: Some(duration),
-                    details,
+                    details: Details::Probe { error },
                 });
             }
+            Event::Resumed(_) => self.cut(),
             _ => {}
         }
     }
@@ -136,7 +179,7 @@ impl Trace {
             category: "worker",
             begin: time,
             duration: Some(duration),
-            details: json!({ "worker": worker, "error": error }),
+            details: Details::Worker { worker, error },
         });
     }
 
@@ -159,7 +202,7 @@ impl Trace {
             category: "test",
             begin: time,
             duration: None,
-            details: json!({ "verdict": "unfinished" }),
+            details: Details::Unfinished { verdict: "unfinished" },
         };
         self.attempts.insert((id, attempt), self.spans.len());
         self.push(span);
@@ -169,22 +212,31 @@ impl Trace {
     fn finish(&mut self, result: &TestResult) {
         let Some(&span) = self.attempts.get(&(result.test.clone(), result.attempt)) else { return };
         let span = &mut self.spans[span];
-        span.duration = Some(result.duration);
-        self.end = self.end.max(span.begin.checked_add(result.duration));
+        let duration = *span.duration.get_or_insert(result.duration);
+        self.end = self.end.max(span.begin.checked_add(duration));
         let message =
             (result.verdict != Verdict::Pass).then(|| first_line(&result.outcome.to_string()));
-        span.details = json!({
-            "verdict": result.verdict.name(),
-            "message": message,
-            "attempt": result.attempt,
-            "round": result.round,
-            "worker": result.worker,
-            "host": result.host,
-        });
+        span.details = Details::Test {
+            verdict: result.verdict.name(),
+            message,
+            attempt: result.attempt,
+            round: result.round,
+            worker: result.worker,
+            host: result.host.clone(),
+        };
     }
 
-    fn file(mut self) -> TraceFile {
-        self.spans.sort_by_key(|span| span.begin);
+    /// Ends the attempts that were running when the run was cut short, at the last time before it went on.
+    fn cut(&mut self) {
+        for span in self.spans.iter_mut().filter(|span| span.duration.is_none()) {
+            let duration = self.end.and_then(|end| end.duration_since(span.begin).ok());
+            span.duration = Some(duration.unwrap_or_default());
+        }
+    }
+
+    fn file(&self) -> TraceFile<'_> {
+        let mut spans: Vec<&Span> = self.spans.iter().collect();
+        spans.sort_by_key(|span| span.begin);
         let of_spans = self.spans.iter().map(|span| span.device.as_str());
         let devices: IndexSet<&str> =
             self.devices.iter().map(String::as_str).chain(of_spans).collect();
@@ -195,7 +247,7 @@ impl Trace {
         let mut threads: Vec<Thread> = Vec::new();
         // Perfetto takes a thread with the number of its process for the main thread.
         let first_thread = devices.len() as u32 + 1;
-        let spans = self.spans.iter().map(|span| {
+        let spans = spans.into_iter().map(|span| {
             let pid = devices.get_index_of(span.device.as_str()).expect("its device") as u32 + 1;
             let begin = micros(span.begin);
             let end = span.duration.map_or(self.end, |duration| span.begin.checked_add(duration));
@@ -207,23 +259,29 @@ impl Trace {
                 cat: Some(span.category),
                 ts: Some(begin),
                 dur: Some(end - begin),
-                ..TraceEvent::new(&span.name, 'X', pid, first_thread + thread as u32, &span.details)
+                ..TraceEvent::new(
+                    &span.name,
+                    'X',
+                    pid,
+                    first_thread + thread as u32,
+                    Arguments::Details(&span.details),
+                )
             }
         });
-        let spans: Vec<TraceEvent> = spans.collect();
+        let spans: Vec<TraceEvent<'_>> = spans.collect();
         let names = devices.iter().zip(1..).flat_map(|(device, pid)| {
             let names = [
-                ("process_name", json!({ "name": device })),
-                ("process_sort_index", json!({ "sort_index": pid })),
+                ("process_name", Arguments::Name { name: (*device).to_owned() }),
+                ("process_sort_index", Arguments::Order { sort_index: u64::from(pid) }),
             ];
-            names.map(|(name, args)| TraceEvent::new(name, 'M', pid, first_thread, &args))
+            names.map(|(name, args)| TraceEvent::new(name, 'M', pid, first_thread, args))
         });
         let threads = threads.iter().zip(first_thread..).flat_map(|(thread, tid)| {
             let names = [
-                ("thread_name", json!({ "name": thread.name() })),
-                ("thread_sort_index", json!({ "sort_index": thread.rank() })),
+                ("thread_name", Arguments::Name { name: thread.name() }),
+                ("thread_sort_index", Arguments::Order { sort_index: thread.rank() }),
             ];
-            names.map(|(name, args)| TraceEvent::new(name, 'M', thread.pid, tid, &args))
+            names.map(|(name, args)| TraceEvent::new(name, 'M', thread.pid, tid, args))
         });
         TraceFile {
             display_time_unit: "ms",
@@ -236,9 +294,8 @@ impl Trace {
     }
 }
 
-impl TraceEvent {
-    fn new(name: &str, ph: char, pid: u32, tid: u32, args: &Value) -> Self {
-        let (name, args) = (name.to_owned(), args.clone());
+impl<'a> TraceEvent<'a> {
+    fn new(name: &'a str, ph: char, pid: u32, tid: u32, args: Arguments<'a>) -> Self {
         Self { name, ph, pid, tid, cat: None, ts: None, dur: None, args }
     }
 }
@@ -285,6 +342,7 @@ impl Thread {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::log::events::Resumed;
     use crate::log::plan::{PlannedTest, PlannedTests};
     use crate::log::sample::{TIME, device, device_record, header, result};
     use crate::verdict::Outcome;
@@ -395,6 +453,37 @@ mod tests {
         assert_eq!(verdicts, ["crash", "pass", "unfinished"]);
         let process = events.iter().find(|event| event["name"] == "process_name").unwrap();
         assert_eq!((&process["ph"], &process["args"]["name"]), (&json!("M"), &json!("d")));
+    }
+
+    #[test]
+    fn an_attempt_that_is_cut_short_ends_before_the_run_goes_on() {
+        let resumed = || {
+            Event::Resumed(Resumed {
+                time: at(10_000),
+                host: "bench".to_owned(),
+                command_line: Vec::new(),
+                differences: Vec::new(),
+            })
+        };
+        let crashed = Outcome::Crashed { how: "it ran when the run was cut short".to_owned() };
+        let events = file(vec![
+            start(0, 100, 1, 1, 0),
+            start(1, 200, 1, 2, 1),
+            finish("s::b@d", 1, Outcome::Passed),
+            resumed(),
+            start(0, 10_100, 2, 3, 0),
+            resumed(),
+            finish("s::a@d", 2, crashed),
+            start(1, 20_000, 2, 4, 0),
+            finish("s::b@d", 2, Outcome::Passed),
+        ]);
+        let expected = [
+            span("slot 0", "s::a", 100_000, 350_000),
+            span("slot 1", "s::b", 200_000, 250_000),
+            span("slot 0", "s::a", 10_100_000, 0),
+            span("slot 0", "s::b", 20_000_000, 250_000),
+        ];
+        assert_eq!(spans(&events), expected);
     }
 
     #[test]
