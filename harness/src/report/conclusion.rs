@@ -15,7 +15,7 @@ pub(super) struct Conclusion {
     /// The numbers of tests, devices and rounds, and the time.
     run: String,
     /// The number of results of each verdict, of devices and of drivers.
-    counts: Vec<String>,
+    counts: String,
 }
 
 impl Conclusion {
@@ -54,7 +54,7 @@ impl Conclusion {
         if !failed_drivers.is_empty() {
             counts.push(format!("{} failed", counted(failed_drivers.len(), "driver")));
         }
-        Self { word, has_passed: status == SUCCESS, run, counts }
+        Self { word, has_passed: status == SUCCESS, run, counts: counts.join(", ") }
     }
 
     /// Returns the first words, in capitals.
@@ -69,15 +69,20 @@ impl Conclusion {
 
     /// Returns the sentence in two parts: the numbers of tests and devices, and the counts of results.
     pub(super) fn parts(&self) -> (String, String) {
-        (format!("{}: {}", self.word, self.run), self.counts.join(", "))
+        (format!("{}: {}", self.word, self.run), self.counts.clone())
+    }
+
+    /// Returns the sentence without its first words.
+    pub(super) fn sentence(&self) -> String {
+        match self.counts.is_empty() {
+            true => self.run.clone(),
+            false => format!("{}: {}", self.run, self.counts),
+        }
     }
 }
 
 impl fmt::Display for Conclusion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.parts() {
-            (run, counts) if counts.is_empty() => f.write_str(&run),
-            (run, counts) => write!(f, "{run}: {counts}"),
-        }
+        write!(f, "{}: {}", self.word, self.sentence())
     }
 }

@@ -28,6 +28,11 @@ impl Allowance {
 }
 
 impl Share<'_> {
+    /// Returns the bytes that are left.
+    pub(super) fn left(&self) -> usize {
+        self.left.get()
+    }
+
     /// Takes so many bytes, if they are left.
     pub(super) fn take(&self, bytes: usize) -> bool {
         let Some(left) = self.left.get().checked_sub(bytes) else { return false };

@@ -55,6 +55,9 @@ class Run {
   }
 }
 
+/** The details of a result that has nothing but a reason. */
+const withReason = ({ verdicts }, [test, message]) => ({ test, attempts: [{ verdict: verdicts[test], message, time: 0 }] });
+
 class Device {
   constructor(run, data, position) {
     Object.assign(this, data);
@@ -64,6 +67,7 @@ class Device {
 
   get results() {
     const results = json(`results-${this.key}`);
+    results.details = results.details.map((details) => (Array.isArray(details) ? withReason(results, details) : details));
     for (const details of results.details) {
       details.decisive ??= 0;
       for (const attempt of details.attempts) attempt.number ??= 1;

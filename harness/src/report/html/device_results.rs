@@ -69,16 +69,25 @@ impl Serialize for DeviceResults<'_> {
     }
 }
 
-/// The details of the results, made one after the other.
+/// The details of the results, made one after the other. A large run may skip most tests: a result with nothing but
+/// a reason is a pair of the test and the reason.
 struct Details<'a>(&'a DeviceResults<'a>);
 
 impl Serialize for Details<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let DeviceResults { log, results, texts, .. } = self.0;
         let mut list = serializer.serialize_seq(None)?;
+        // Unexpected results number their texts first, so that the page has room for these.
+        for (test, result) in results.iter().filter(|(_, result)| !result.is_as_expected()) {
+            ResultDetails::new(log, *test, result, texts, &mut 0);
+        }
         let mut outputs = 0;
         for (test, result) in results.iter().filter(|(_, result)| !is_plain_pass(result)) {
-            list.serialize_element(&ResultDetails::new(log, *test, result, texts, &mut outputs))?;
+            let details = ResultDetails::new(log, *test, result, texts, &mut outputs);
+            match details.reason() {
+                Some(reason) => list.serialize_element(&reason)?,
+                None => list.serialize_element(&details)?,
+            }
         }
         list.end()
     }

@@ -8,6 +8,9 @@ use super::texts::shown;
 use crate::log::events::TestResult;
 use crate::log::read::RunLog;
 
+/// With less room than this, no more outputs are read.
+const LEAST_ROOM: usize = 1 << 10;
+
 /// Standard output, standard error and stacks of each attempt that has one of them, by its number. Outputs
 /// that the page has no room for are not there; those of unexpected results come first.
 pub(super) struct Outputs<'a, I> {
@@ -31,7 +34,9 @@ impl<'a, I: Iterator<Item = &'a TestResult> + Clone> Serialize for Outputs<'a, I
             };
             let all = self.results.clone().flat_map(of_result);
             let with_output = all.filter(|(_, attempt)| has_output(attempt)).enumerate();
-            for (number, (_, attempt)) in with_output.filter(|(_, (of, _))| *of == expected) {
+            let wanted = with_output.filter(|(_, (of, _))| *of == expected);
+            let has_room = |_: &_| self.share.left() >= LEAST_ROOM;
+            for (number, (_, attempt)) in wanted.take_while(has_room) {
                 let attempt = self.log.with_output(attempt);
                 let stacks = attempt.stacks.as_ref().map(ToString::to_string).unwrap_or_default();
                 let texts = [shown(&attempt.stdout), shown(&attempt.stderr), shown(&stacks)];

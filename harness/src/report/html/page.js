@@ -29,25 +29,24 @@ function notices() {
 
 /** Shows the run of the state. */
 function renderRun() {
-  const { id, time: started, host, conclusion, duration, command: line, devices } = run();
+  const { id, time: started, host, conclusion, sentence, command: line, devices } = run();
   const counts = new Uint32Array(kinds.length);
   for (const device of devices) total(device).forEach((count, at) => { counts[at] += count; });
-  const all = counts.reduce((sum, count) => sum + count, 0);
   document.title = `${conclusion}: ${host}, ${started.slice(0, 10)} – clmatrix`;
   byId("conclusion").textContent = conclusion;
   byId("conclusion").className = conclusion === "PASSED" ? "good" : "bad";
-  byId("sentence").textContent = `${counted(all, "result")} on ${counted(devices.length, "device")} in ${duration}: ${summary(counts)}`;
+  byId("sentence").textContent = sentence;
   const which = runs.length > 1
     ? el("select", { "aria-label": "Run", onchange: (event) => { state.run = Number(event.target.value); show(); } },
       runs.map((one) => el("option", { value: one.number, selected: one.number === state.run }, `${one.time.replace("T", " ").replace("Z", " UTC")} · ${one.conclusion}`)))
     : started.replace("T", " ").replace("Z", " UTC");
   byId("about").replaceChildren(which, ` · ${host} · run ${id} · `, el("code", { title: line }, line));
   byId("notices").replaceChildren(...notices());
-  byId("verdicts").replaceChildren(...kinds.flatMap(({ letter, meaning: words }, at) => (counts[at]
+  byId("verdicts").replaceChildren(...kinds.flatMap(({ letter, meaning: words }, at) => (counts[at] || state.verdicts.has(letter)
     ? [el("button", { class: "chip", "aria-pressed": String(state.verdicts.has(letter)), onclick: (event) => press(event, state.verdicts, letter) },
       sign(letter), `${words} ${number(counts[at])}`)]
     : [])));
-  byId("devices").replaceChildren(...(devices.length > 1 ? devices.map((device) =>
+  byId("devices").replaceChildren(...(devices.length > 1 || devices.some(({ id }) => state.hidden.has(id)) ? devices.map((device) =>
     el("button", { class: "chip", "aria-pressed": String(!state.hidden.has(device.id)), onclick: (event) => press(event, state.hidden, device.id) }, device.id)) : []));
   byId("text").value = state.text;
   refilter();

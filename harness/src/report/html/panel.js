@@ -62,7 +62,7 @@ function resultPage(device, test) {
   const id = `${paths[test]}@${device.id}`;
   const decisive = details?.attempts[details.decisive];
   const where = [timeOf(device, test), decisive?.worker && `worker ${decisive.worker}`, decisive?.slot && `slot ${decisive.slot}`,
-    details?.host && `host ${details.host}`, details?.tolerated && "tolerated"];
+    details?.host !== undefined && `host ${device.text(details.host)}`, details?.tolerated && "tolerated"];
   const source = files[places[2 * test]];
   return [
     titled(paths[test]),
@@ -72,7 +72,7 @@ function resultPage(device, test) {
       el("button", { class: "link", "aria-current": String(other === device),
         onclick: () => openPanel(test, other.id, true) }, sign(other.letter(test), other.details(test)?.tolerated), other.id, el("span", { class: "spoken" }, `: ${meaning(other.letter(test))}`)))),
     ...(details ? explanation(device, letter, details) : []),
-    ...command([device.run.rerun, details?.broken_by, id].filter(Boolean).map((word, at) => (at ? quoted(pattern(word)) : word)).join(" ")),
+    ...command([device.run.rerun, device.text(details?.broken_by), id].filter(Boolean).map((word, at) => (at ? quoted(pattern(word)) : word)).join(" ")),
     ...(source ? section("Source", el("p", { class: "place" }, `${source}:${places[2 * test + 1]}`)) : []),
     ...(runs.length > 1 ? pastResults(device, test) : []),
     folded("Environment", false, table(device.run.environment, true)),
@@ -94,7 +94,7 @@ function explanation(device, letter, details) {
   const shown = details.attempts.map((attempt, at) => (several ? attemptPage(device, attempt, at === details.decisive) : outputs(device, attempt))).flat();
   if (several) parts.push(...section("Attempts"));
   parts.push(...shown);
-  if (details.properties) parts.push(...section("Properties", table(Object.fromEntries(details.properties))));
+  if (details.properties) parts.push(...section("Properties", table(Object.fromEntries(details.properties.map((pair) => pair.map((number) => device.text(number)))))));
   return parts;
 }
 

@@ -7,7 +7,7 @@ use super::texts::Texts;
 use crate::log::events::TestResult;
 use crate::log::read::RunLog;
 use crate::report::headline;
-use crate::report::text::{clean, one_line};
+use crate::report::text::one_line;
 use crate::verdict::{Location, Outcome, Verdict};
 
 /// Returns whether there is nothing to say about a result but its time.
@@ -52,17 +52,17 @@ pub(super) struct ResultDetails {
     /// The findings of several attempts or rounds, what the test left behind, and other remarks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<usize>,
-    /// The properties that the test recorded.
+    /// The names and values of the properties that the test recorded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    properties: Vec<(String, String)>,
+    properties: Vec<(usize, usize)>,
     /// The test after which this one goes wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
-    broken_by: Option<String>,
+    broken_by: Option<usize>,
     /// True if the run may succeed with this result, although its verdict is unexpected.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     tolerated: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    host: Option<String>,
+    host: Option<usize>,
 }
 
 /// One execution of a test.
@@ -115,6 +115,7 @@ impl ResultDetails {
         let decisive = result.decisive();
         let is_decisive = |attempt: &TestResult| std::ptr::eq(attempt, decisive);
         let mut attempt = |attempt| Attempt::new(attempt, texts, outputs);
+        let property = |(name, value): &(String, String)| (texts.number(name), texts.number(value));
         Self {
             test,
             decisive: attempts(result).position(is_decisive).unwrap_or(result.earlier.len()),
@@ -124,11 +125,34 @@ impl ResultDetails {
             expected: result.expected().map(|expected| texts.number(&expected)),
             expected_at: expected_at(log, result).map(|place| texts.number(&place)),
             notes: notes(log, result).iter().map(|note| texts.number(note)).collect(),
-            properties: result.properties.iter().map(|(k, v)| (clean(k), clean(v))).collect(),
-            broken_by: result.broken_by.clone(),
+            properties: result.properties.iter().map(property).collect(),
+            broken_by: result.broken_by.as_ref().map(|test| texts.number(test)),
             tolerated: result.tolerated,
-            host: result.host.as_deref().map(one_line),
+            host: result.host.as_ref().map(|host| texts.number(&one_line(host))),
         }
+    }
+
+    /// Returns the test and the reason of a result that was not run, if there is nothing else to say.
+    pub(super) fn reason(&self) -> Option<(usize, usize)> {
+        let Self {
+            test,
+            attempts,
+            decisive: 0,
+            headline: None,
+            expected: None,
+            expected_at: None,
+            notes,
+            properties,
+            broken_by: None,
+            tolerated: false,
+            host: None,
+        } = self
+        else {
+            return None;
+        };
+        let [attempt] = &attempts[..] else { return None };
+        let reason = attempt.reason().filter(|_| notes.is_empty() && properties.is_empty())?;
+        Some((*test, reason))
     }
 }
 
@@ -151,6 +175,24 @@ impl Attempt {
             round: attempt.round,
             reused_context: attempt.is_of_reused_context(),
             output,
+        }
+    }
+
+    fn reason(&self) -> Option<usize> {
+        match *self {
+            Self {
+                number: 1,
+                verdict: 's' | 'i' | 'N',
+                message,
+                at: None,
+                time: _,
+                worker: None,
+                slot: None,
+                round: 1,
+                reused_context: false,
+                output: None,
+            } => Some(message),
+            _ => None,
         }
     }
 }

@@ -11,7 +11,6 @@ use crate::devices::run_device::RunDevice;
 use crate::log::events::TestResult;
 use crate::log::read::RunLog;
 use crate::report::conclusion::Conclusion;
-use crate::report::human;
 use crate::report::not_run::NotRun;
 use crate::report::text::{clean, shell_quoted};
 
@@ -23,7 +22,8 @@ pub(super) struct RunData<'a> {
     host: String,
     /// `PASSED`, `FAILED`, ...
     conclusion: &'static str,
-    duration: String,
+    /// The numbers of tests, devices and results of each verdict.
+    sentence: String,
     command: String,
     /// The command that runs a test again; its id is appended.
     rerun: String,
@@ -66,6 +66,7 @@ impl<'a> RunData<'a> {
     /// Describes a run with these devices.
     pub(super) fn new(log: &'a RunLog, devices: &[&str], characterized: &Devices) -> Self {
         let header = &log.header;
+        let conclusion = Conclusion::new(log);
         let command: Vec<_> = header.command_line.iter().map(|word| shell_quoted(word)).collect();
         let failed_drivers = log.failed_drivers.iter().map(|failed| FailedDriver {
             driver: clean(&failed.driver),
@@ -83,8 +84,8 @@ impl<'a> RunData<'a> {
             id: header.run_id.clone(),
             time: format_rfc3339_seconds(header.time).to_string(),
             host: clean(&header.host),
-            conclusion: Conclusion::new(log).word(),
-            duration: human(log.duration),
+            conclusion: conclusion.word(),
+            sentence: conclusion.sentence(),
             command: clean(&command.join(" ")),
             rerun: clean(&header.rerun_command),
             environment: cleaned(facts::of_run(header)),

@@ -72,6 +72,8 @@ fn each_test_is_there_once_and_each_device_has_a_row() {
     assert_eq!(data["results-0-1"]["verdicts"], "s ");
     assert_eq!(data["results-0-1"]["texts"], json!(["needs fp64"]));
     assert_eq!(data["run-0"]["conclusion"], "FAILED");
+    let sentence = "3 tests on 2 devices in 9.0 s: 1 passed, 1 failed, 1 skipped";
+    assert_eq!(data["run-0"]["sentence"], sentence);
 }
 
 #[test]
@@ -151,6 +153,58 @@ fn unexpected_results_come_first_where_outputs_have_no_room() {
     let outputs = outputs.as_object().unwrap();
     assert!(outputs.contains_key("80") && !outputs.contains_key("79"), "{:?}", outputs.keys());
     assert!(page.len() < MOST_OUTPUT + (1 << 20));
+}
+
+#[test]
+fn unexpected_results_come_first_where_messages_have_no_room() {
+    let known = || Some(expectation(ExpectedStatus::Fail, "bug 7"));
+    let message = |n: usize| format!("{n}{}", "x".repeat(60 << 10));
+    let expected =
+        (0..80).map(|n| judged(&format!("s::a_{n}@pocl-cpu"), failed(&message(n)), known()));
+    let last = result("s::b@pocl-cpu", failed(&message(80)));
+    let page = page(&[&log(expected.chain([last]).collect())]);
+    let results = &data(&page)["results-0-0"];
+    let message = |test: usize| {
+        let number = &results["details"][test]["attempts"][0]["message"];
+        results["texts"][number.as_u64().unwrap() as usize].as_str().unwrap()
+    };
+    assert!(message(0).starts_with("0x") && message(80).starts_with("80x"));
+    assert!(message(79).contains("no room"));
+    assert!(page.len() < MOST_TEXT + (1 << 20));
+}
+
+#[test]
+fn properties_are_within_the_allowance_of_texts() {
+    let passed = |n: usize| {
+        let mut passed = result(&format!("s::a_{n}@pocl-cpu"), Outcome::Passed);
+        passed.properties = vec![("rate".to_owned(), format!("{n}{}", "x".repeat(20 << 10)))];
+        passed.host = Some("node-1".into());
+        passed
+    };
+    let page = page(&[&log((0..400).map(passed).collect())]);
+    let results = &data(&page)["results-0-0"];
+    let text = |number: &Value| results["texts"][number.as_u64().unwrap() as usize].clone();
+    let details = |test: usize| &results["details"][test];
+    let value = |test: usize| text(&details(test)["properties"][0][1]);
+    assert_eq!(text(&details(399)["properties"][0][0]), "rate");
+    assert_eq!(text(&details(399)["host"]), "node-1");
+    assert!(value(0).as_str().unwrap().starts_with("0x"));
+    assert!(value(399).as_str().unwrap().contains("no room"));
+    assert!(page.len() < MOST_TEXT + (1 << 20));
+}
+
+#[test]
+fn a_skipped_result_is_a_test_and_a_reason() {
+    let skipped = |name: &str| result(name, Outcome::Skipped { reason: "needs fp64".to_owned() });
+    let planned = |name: &str| TestResult { worker: None, ..skipped(name) };
+    let with_host = TestResult { host: Some("node-1".into()), ..planned("s::c@pocl-cpu") };
+    let results = vec![planned("s::a@pocl-cpu"), skipped("s::b@pocl-cpu"), with_host];
+    let page = page(&[&log(results)]);
+    let data = data(&page);
+    let details = &data["results-0-0"]["details"];
+    assert_eq!(details[0], json!([0, 0]));
+    assert_eq!((&details[1]["test"], &details[1]["attempts"][0]["worker"]), (&json!(1), &json!(1)));
+    assert_eq!(details[2]["host"], 1);
 }
 
 #[test]
