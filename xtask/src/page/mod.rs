@@ -39,8 +39,8 @@ pub fn install_browser() -> Result<PathBuf> {
     apt::file(PACKAGE, &format!("bin/{PACKAGE}"))
 }
 
-/// Compares the texts of pages, or with `update` writes them, opens every unexpected result by keys, checks
-/// what assistive programs see, and opens a page of a hostile run.
+/// Compares the texts of pages, or with `update` writes them, opens every unexpected result by keys and every
+/// device, checks the filters and what assistive programs see, and opens a page of a hostile run.
 pub fn run(workspace: &Workspace, update: bool) -> Result<()> {
     let clmatrix = workspace.build_clmatrix()?;
     let folder = workspace.target.join("page");
@@ -83,6 +83,14 @@ impl PageTest<'_> {
         ensure!(requests.len() == 1 && messages.is_empty(), "{requests:?}, {messages:?}");
         check_names(&browser.accessible_nodes()?)?;
         let text = text_of(&mut browser)?;
+        open_devices(&mut browser)?;
+        let (_, messages) = browser.open(&page, FILTERS)?;
+        ensure!(messages.is_empty(), "{messages:?}");
+        for button in ["#verdicts [aria-pressed=true]", "#devices [aria-pressed=false]"] {
+            let count =
+                browser.evaluate(&format!("document.querySelectorAll('{button}').length"))?;
+            ensure!(count == 1, "the address has a filter without a button: {button}");
+        }
         let file = at(format!("{name}.page.txt"));
         if update {
             fs::write(&file, &text).with_context(|| cannot("write", &file))?;
@@ -130,6 +138,21 @@ fn text_of(browser: &mut Browser) -> Result<String> {
     }
     let lines = text.lines().map(str::trim_end);
     Ok(lines.collect::<Vec<_>>().join("\n") + "\n")
+}
+
+/// Filters of an address: a verdict that no page has, and a device that all have.
+const FILTERS: &str = "#verdict=U&without=pocl-cpu";
+
+/// Opens each device by its button.
+fn open_devices(browser: &mut Browser) -> Result<()> {
+    let count = browser.evaluate("view.columns.length")?.as_u64().context("a number")?;
+    for column in 0..count {
+        browser.evaluate(&format!("headRow.querySelectorAll('button')[{column}].click()"))?;
+        let panel = browser.text("panel.hidden ? '' : panel.innerText")?;
+        let id = browser.text(&format!("view.columns[{column}].id"))?;
+        ensure!(panel.starts_with(&id), "the panel of {id}: {panel}");
+    }
+    Ok(())
 }
 
 /// The ids of the unexpected results that the page must show.

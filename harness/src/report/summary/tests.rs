@@ -110,7 +110,11 @@ fn a_summary_of_10_000_failures_says_what_is_left_out() {
     let note = format!("\n{} unexpected results of 10000 left out. ", 10_000 - shown);
     assert!(shown > 500 && text.contains(&note), "{shown}");
     assert!(text.contains(", the last 8192 of 10000 bytes:\n"));
-    assert!(text.ends_with(" left out. `clmatrix report --all` and the JUnit files have all of them.\n"));
+    assert!(
+        text.ends_with(
+            " left out. `clmatrix report --all` and the JUnit files have all of them.\n"
+        )
+    );
     log.header.rerun_command = "cargo test --test devices -- --exact".to_owned();
     assert!(written(&log).ends_with(" left out. The JUnit files have all of them.\n"));
 }
