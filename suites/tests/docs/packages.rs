@@ -50,7 +50,7 @@ fn continuous_integration_checks_the_oldest_rust_that_is_promised() {
     let read = |file: &str| fs::read_to_string(root().join(file)).expect("the file exists");
     for package in published() {
         let version = package["rust_version"].as_str().expect("a package has a rust-version");
-        assert!(read(".ci/run").contains(&format!("step cargo +{version} check --workspace")));
+        assert!(read(".ci/run").contains(&format!("step cargo +{version} check --workspace\n")));
         assert!(read("README.md").contains(&format!("Rust {version} or newer")));
     }
 }
