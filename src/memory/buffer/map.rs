@@ -1,5 +1,6 @@
 //! Maps of buffers (OpenCL 3.0, 5.2.4; `pyopencl.enqueue_map_buffer`).
 
+use std::borrow::Cow;
 use std::ffi::c_void;
 use std::ops::{Range, RangeBounds};
 use std::sync::Arc;
@@ -186,17 +187,14 @@ pub fn enqueue_map_buffer<'a, T: Pod, M: MapMode>(
     wait_for: impl Into<WaitList<'a>>,
 ) -> Result<BufferMap<T, M>> {
     let bytes = checked::<T, M>(buffer, range)?;
-    let whole = whole(queue, buffer, &bytes);
-    let (reference, place) = whole
-        .as_ref()
-        .map_or((buffer.reference(), &bytes), |(reference, place)| (reference, place));
+    let (reference, place) = place(queue, buffer, &bytes);
     let mapping = Mapping::blocking(
         queue,
-        reference,
+        reference.as_ref(),
         buffer.in_tracker(&bytes),
         access::<M>(),
         &wait_for.into(),
-        |arguments, pointer| submit::<M>(reference, place, arguments, pointer),
+        |arguments, pointer| submit::<M>(&reference, &place, arguments, pointer),
     )?;
     SliceMap::mapped(mapping, bytes.len())
 }
@@ -231,17 +229,14 @@ pub fn enqueue_map_buffer_nonblocking<'a, T: Pod, M: MapMode>(
     wait_for: impl Into<WaitList<'a>>,
 ) -> Result<PendingMap<BufferMap<T, M>>> {
     let bytes = checked::<T, M>(buffer, range)?;
-    let whole = whole(queue, buffer, &bytes);
-    let (reference, place) = whole
-        .as_ref()
-        .map_or((buffer.reference(), &bytes), |(reference, place)| (reference, place));
+    let (reference, place) = place(queue, buffer, &bytes);
     let mapping = Mapping::non_blocking(
         queue,
-        reference,
+        reference.as_ref(),
         buffer.in_tracker(&bytes),
         access::<M>(),
         &wait_for.into(),
-        |arguments, pointer| submit::<M>(reference, place, arguments, pointer),
+        |arguments, pointer| submit::<M>(&reference, &place, arguments, pointer),
     )?;
     SliceMap::pending(mapping, bytes.len())
 }
@@ -254,17 +249,20 @@ fn checked<T, M: MapMode>(buffer: &Buffer, range: impl RangeBounds<usize>) -> Re
     Ok(bytes)
 }
 
-/// Returns the whole buffer and the bytes of a region there, if the driver confuses mapped regions.
+/// Returns the object that the driver maps, and the bytes there: those of the whole buffer in place of a
+/// region's if the driver confuses mapped regions.
 // quirk: NVIDIA-11
 #[inline]
-fn whole(
+fn place<'a>(
     queue: &CommandQueue,
-    buffer: &Buffer,
+    buffer: &'a Buffer,
     bytes: &Range<usize>,
-) -> Option<(BufferRef, Range<usize>)> {
-    let is_needed =
-        buffer.reference().is_sub_buffer() && queue.state().driver().confuses_mapped_regions;
-    is_needed.then(|| (buffer.reference().to_whole(), buffer.in_whole(bytes)))
+) -> (Cow<'a, BufferRef>, Range<usize>) {
+    let reference = buffer.reference();
+    match reference.is_sub_buffer() && queue.state().driver().confuses_mapped_regions {
+        true => (Cow::Owned(reference.to_whole()), buffer.in_whole(bytes)),
+        false => (Cow::Borrowed(reference), bytes.clone()),
+    }
 }
 
 fn submit<M: MapMode>(
