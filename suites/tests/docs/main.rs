@@ -5,6 +5,7 @@ mod packages;
 mod pyopencl;
 mod quirks;
 mod readme;
+mod sanitize;
 mod soundness;
 
 use std::collections::BTreeSet;
