@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::core::{CALL, PoolCore};
 use super::memory::Memory;
+use super::memory::sealed::PoolMemory;
 use super::slabs::ranges::Suballocation;
 use crate::error::Result;
 use crate::memory::RecordedUse;
@@ -13,14 +13,26 @@ use crate::memory::command::AccessedRange;
 use crate::memory::track::{Access, AccessTracker};
 use crate::queue::CommandQueue;
 
-/// Memory from the allocator, or a part of such memory, as long as the pool has it.
-#[derive(Debug)]
-pub(super) struct Block<M: Memory> {
+pub(super) const CALL: &str = "MemoryPool::allocate";
+
+/// The pool, as its blocks see it.
+pub(super) trait BlockOwner: Sized {
+    type Memory: Memory;
+
+    /// Returns whether the pool reports events or leaks.
+    fn is_traced(&self) -> bool;
+
+    /// Takes back reserved bytes: the allocator's block has been freed, or was never made.
+    fn unreserve(&self, reserved: &Reserved<Self>);
+}
+
+/// Memory from the allocator, or a part of such memory, as long as the pool `P` has it.
+pub(super) struct Block<P: BlockOwner> {
     /// Freed before its bytes are reserved no more.
-    pub memory: M,
+    pub memory: P::Memory,
     /// The tracker of `memory`.
     pub tracker: Arc<AccessTracker>,
-    pub reserved: Reserved<M>,
+    pub reserved: Reserved<P>,
     pub bytes: usize,
     pub bin: u32,
     /// The position of a part in its slab.
@@ -34,9 +46,8 @@ pub(super) struct Block<M: Memory> {
 }
 
 /// Bytes of a pool's limit.
-#[derive(Debug)]
-pub(super) struct Reserved<M: Memory> {
-    pub pool: Arc<PoolCore<M>>,
+pub(super) struct Reserved<P: BlockOwner> {
+    pub pool: Arc<P>,
     /// 0 for parts: their slab has reserved the bytes.
     pub bytes: usize,
     /// False until the allocator has made the block.
@@ -45,7 +56,7 @@ pub(super) struct Reserved<M: Memory> {
     pub since: Option<Instant>,
 }
 
-impl<M: Memory> Drop for Reserved<M> {
+impl<P: BlockOwner> Drop for Reserved<P> {
     fn drop(&mut self) {
         if self.bytes > 0 {
             self.pool.unreserve(self);
@@ -53,16 +64,16 @@ impl<M: Memory> Drop for Reserved<M> {
     }
 }
 
-impl<M: Memory> Drop for Block<M> {
+impl<P: BlockOwner> Drop for Block<P> {
     fn drop(&mut self) {
-        if self.pool().trace.is_some() {
+        if self.pool().is_traced() {
             self.reserved.since = Some(Instant::now());
         }
     }
 }
 
-impl<M: Memory> Block<M> {
-    pub fn pool(&self) -> &Arc<PoolCore<M>> {
+impl<P: BlockOwner> Block<P> {
+    pub fn pool(&self) -> &Arc<P> {
         &self.reserved.pool
     }
 

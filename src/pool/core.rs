@@ -14,19 +14,16 @@ use parking_lot::ReentrantMutex;
 
 use super::allocator::Allocator;
 use super::bin::Binning;
-use super::block::{Block, Reserved};
+use super::block::{Block, BlockOwner, CALL, Reserved};
 use super::memory::Memory;
 use super::options::PoolOptions;
-use super::pooled::Pooled;
-use super::shards::Shards;
+use super::shards::{self, Shards};
 use super::slabs::Slabs;
 use super::source::{Request, Reuse, Source};
 use super::statistics::Statistics;
-use super::trace::{PoolEvent, PoolEventKind, Trace};
+use super::trace::Trace;
 use crate::error::{Class, Error, Result};
 use crate::queue::CommandQueue;
-
-pub(super) const CALL: &str = "MemoryPool::allocate";
 
 /// The core of a pool. Each block keeps it, held blocks too, until the pool stops holding them.
 pub(super) struct PoolCore<M: Memory> {
@@ -34,8 +31,8 @@ pub(super) struct PoolCore<M: Memory> {
     pub allocator_queue: Option<CommandQueue>,
     pub options: PoolOptions,
     pub binning: Binning,
-    pub shards: Shards<M>,
-    pub slabs: Option<Slabs<M>>,
+    shards: Shards<Self>,
+    slabs: Option<Slabs<Self>>,
     /// The bytes of all blocks, and of blocks that are just being allocated.
     reserved: AtomicUsize,
     /// The number of blocks that have been freed.
@@ -48,6 +45,9 @@ pub(super) struct PoolCore<M: Memory> {
     /// True if a block that comes back is recorded.
     pub tracks_returns: bool,
 }
+
+/// A block of a pool.
+pub(super) type PoolBlock<M> = Block<PoolCore<M>>;
 
 /// Memory, or the error that says that memory has run out.
 type OrOutOfMemory<T> = std::result::Result<T, Error>;
@@ -91,57 +91,15 @@ impl<M: Memory> PoolCore<M> {
         })
     }
 
-    /// Reports the result of `allocate`, if the pool reports events or leaks.
-    #[inline]
-    pub fn traced(
-        &self,
-        size: usize,
-        allocate: impl FnOnce() -> Result<Pooled<M>>,
-    ) -> Result<Pooled<M>> {
-        match &self.trace {
-            None => allocate(),
-            Some(trace) => self.trace_allocation(trace, size, allocate),
-        }
-    }
-
-    #[cold]
-    fn trace_allocation(
-        &self,
-        trace: &Trace,
-        size: usize,
-        allocate: impl FnOnce() -> Result<Pooled<M>>,
-    ) -> Result<Pooled<M>> {
-        let began = Instant::now();
-        let result = allocate();
-        let event = |kind| {
-            let (bin, time) = (self.binning.bin(size), began.elapsed());
-            trace.emit(&PoolEvent { kind, size, bin, time, name: None });
-        };
-        match result {
-            Ok(mut block) => {
-                self.raise_peak_active(trace.record_activation(block.block().key(), size));
-                let is_new = mem::replace(&mut block.block_mut().is_new, false);
-                event(if is_new { PoolEventKind::Allocated } else { PoolEventKind::Reused });
-                Ok(block)
-            }
-            Err(error) => {
-                if error.class() == Class::OutOfMemory {
-                    event(PoolEventKind::OutOfMemory);
-                }
-                Err(error)
-            }
-        }
-    }
-
     /// Hands out at least `size` bytes for `queue`.
     #[inline]
     pub fn allocate(
         self: &Arc<Self>,
         size: usize,
         queue: Option<&CommandQueue>,
-    ) -> Result<Pooled<M>> {
+    ) -> Result<Box<PoolBlock<M>>> {
         let bin = self.binning.bin(size);
-        let is_ready = |block: &Block<M>| {
+        let is_ready = |block: &Block<Self>| {
             block.bytes >= size
                 && block.memory.is_unique()
                 && (!self.options.is_ordered || block.tracker.is_used_only_on(queue))
@@ -149,7 +107,7 @@ impl<M: Memory> PoolCore<M> {
         match self.shards.take_last(bin, size, is_ready) {
             Some(mut block) => {
                 block.activate(size, queue);
-                Ok(Pooled::new(block))
+                Ok(block)
             }
             None => self.allocate_slowly(size, queue),
         }
@@ -160,7 +118,7 @@ impl<M: Memory> PoolCore<M> {
         self: &Arc<Self>,
         size: usize,
         queue: Option<&CommandQueue>,
-    ) -> Result<Pooled<M>> {
+    ) -> Result<Box<PoolBlock<M>>> {
         let request = self.request(size, queue)?;
         if let Some(block) = self.reuse(&request, Reuse::Own)? {
             return Ok(block);
@@ -197,13 +155,13 @@ impl<M: Memory> PoolCore<M> {
         })
     }
 
-    fn sources(&self) -> impl DoubleEndedIterator<Item = &dyn Source<M>> {
-        let slabs = self.slabs.as_ref().map(|slabs| slabs as &dyn Source<M>);
-        slabs.into_iter().chain([&self.shards as &dyn Source<M>])
+    fn sources(&self) -> impl DoubleEndedIterator<Item = &dyn Source<Self>> {
+        let slabs = self.slabs.as_ref().map(|slabs| slabs as &dyn Source<Self>);
+        slabs.into_iter().chain([&self.shards as &dyn Source<Self>])
     }
 
     /// Hands out held memory; preferably such that the queue does not have to wait.
-    fn reuse(&self, request: &Request<'_>, reuse: Reuse) -> Result<Option<Pooled<M>>> {
+    fn reuse(&self, request: &Request<'_>, reuse: Reuse) -> Result<Option<Box<PoolBlock<M>>>> {
         if let Some(slabs) = &self.slabs {
             slabs.free_deferred();
         }
@@ -221,9 +179,12 @@ impl<M: Memory> PoolCore<M> {
             if let Some(queue) = request.queue
                 && let Some(block) = source.take(request, reuse)?
             {
-                match self.order_after_uses(queue, block.block()) {
+                match self.order_after_uses(queue, &block) {
                     Ok(()) => return Ok(Some(block)),
-                    Err(error) => log::warn!("{error}: a block of a memory pool is not reused"),
+                    Err(error) => {
+                        log::warn!("{error}: a block of a memory pool is not reused");
+                        Self::release(block);
+                    }
                 }
             }
         }
@@ -231,7 +192,7 @@ impl<M: Memory> PoolCore<M> {
     }
 
     /// Orders the later commands of `queue` after the commands on the block.
-    fn order_after_uses(&self, queue: &CommandQueue, block: &Block<M>) -> Result<()> {
+    fn order_after_uses(&self, queue: &CommandQueue, block: &Block<Self>) -> Result<()> {
         if !self.options.is_ordered {
             return Ok(());
         }
@@ -245,7 +206,7 @@ impl<M: Memory> PoolCore<M> {
     }
 
     /// Hands out memory that the allocator makes.
-    fn create(self: &Arc<Self>, request: &Request<'_>) -> Result<OrOutOfMemory<Pooled<M>>> {
+    fn create(self: &Arc<Self>, request: &Request<'_>) -> Result<OrOutOfMemory<Box<PoolBlock<M>>>> {
         if let Some(slabs) = self.slabs_for(request.size)
             && let Ok(slab) = self.new_block(slabs.slab_size)?
             && let Some(part) = slabs.add(slab, request)?
@@ -261,16 +222,16 @@ impl<M: Memory> PoolCore<M> {
         block.activate(request.size, request.queue);
         self.shards.add(&block);
         self.raise_peaks();
-        Ok(Ok(Pooled::new(block)))
+        Ok(Ok(block))
     }
 
     /// Returns the slabs, if they have parts of so many bytes.
-    fn slabs_for(&self, size: usize) -> Option<&Slabs<M>> {
+    fn slabs_for(&self, size: usize) -> Option<&Slabs<Self>> {
         self.slabs.as_ref().filter(|slabs| slabs.has_room_for(size))
     }
 
     /// Asks the allocator for a block.
-    fn new_block(self: &Arc<Self>, bytes: usize) -> Result<OrOutOfMemory<Box<Block<M>>>> {
+    fn new_block(self: &Arc<Self>, bytes: usize) -> Result<OrOutOfMemory<Box<Block<Self>>>> {
         let limit = self.options.limit;
         let add = |reserved: usize| reserved.checked_add(bytes).filter(|sum| *sum <= limit);
         if self.reserved.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_err() {
@@ -314,7 +275,7 @@ impl<M: Memory> PoolCore<M> {
         request: &Request<'_>,
         mut error: Error,
         mut frees: usize,
-    ) -> Result<Pooled<M>> {
+    ) -> Result<Box<PoolBlock<M>>> {
         let mut freed = Freed::default();
         if request.new_size > self.options.limit && self.slabs_for(request.size).is_none() {
             // No block that could be freed makes room for that.
@@ -382,15 +343,30 @@ impl<M: Memory> PoolCore<M> {
         Error::refused(CALL, error.code(), why)
     }
 
+    /// Gives an active block back.
+    #[inline]
+    pub fn release(block: Box<PoolBlock<M>>) {
+        if block.suballocation.is_some() {
+            return release_part(block);
+        }
+        let pool: *const Self = Arc::as_ptr(block.pool());
+        // SAFETY: the block keeps the pool. As soon as the block is in the shard and the shard is unlocked,
+        // another thread may free the pool; this thread does not touch the pool any more.
+        let shard = unsafe { (*pool).shards.own() };
+        if let Some(block) = shards::release(shard, block) {
+            free(block);
+        }
+    }
+
     /// Removes the largest held block.
-    fn take_largest(&self) -> Option<Box<Block<M>>> {
+    fn take_largest(&self) -> Option<Box<Block<Self>>> {
         let mut sources: Vec<_> = self.sources().map(|source| (source.largest(), source)).collect();
         sources.sort_by_key(|(largest, _)| *largest);
         sources.iter().rev().find_map(|(_, source)| source.take_largest())
     }
 
     /// Frees the selected blocks of those that are held.
-    fn free(&self, is_selected: impl Fn(&Block<M>) -> bool) {
+    fn free(&self, is_selected: impl Fn(&Block<Self>) -> bool) {
         for source in self.sources().rev() {
             drop(source.take_all(&is_selected));
         }
@@ -425,18 +401,6 @@ impl<M: Memory> PoolCore<M> {
         }
     }
 
-    /// Takes back reserved bytes: the allocator's block has been freed, or was never made.
-    pub fn unreserve(&self, reserved: &Reserved<M>) {
-        let bytes = reserved.bytes;
-        self.reserved.fetch_sub(bytes, Ordering::Relaxed);
-        if reserved.is_allocated {
-            self.frees.fetch_add(1, Ordering::Release);
-        }
-        if let (Some(trace), Some(since)) = (&self.trace, reserved.since) {
-            trace.freed(bytes, self.binning.bin(bytes), since);
-        }
-    }
-
     /// Returns the statistics at one moment.
     pub fn statistics(&self) -> Statistics {
         let (counts, peak_in_slabs) = match &self.slabs {
@@ -462,6 +426,42 @@ impl<M: Memory> PoolCore<M> {
     }
 }
 
+impl<M: Memory> BlockOwner for PoolCore<M> {
+    type Memory = M;
+
+    fn is_traced(&self) -> bool {
+        self.trace.is_some()
+    }
+
+    fn unreserve(&self, reserved: &Reserved<Self>) {
+        let bytes = reserved.bytes;
+        self.reserved.fetch_sub(bytes, Ordering::Relaxed);
+        if reserved.is_allocated {
+            self.frees.fetch_add(1, Ordering::Release);
+        }
+        if let (Some(trace), Some(since)) = (&self.trace, reserved.since) {
+            trace.freed(bytes, self.binning.bin(bytes), since);
+        }
+    }
+}
+
+/// Gives a part back to its slab.
+#[cold]
+fn release_part<M: Memory>(part: Box<PoolBlock<M>>) {
+    // The part may be the last that keeps the pool.
+    let pool = Arc::clone(part.pool());
+    let now = pool.options.max_idle.map(|_| Instant::now());
+    if let Some(slabs) = &pool.slabs {
+        slabs.release(part, now);
+    }
+}
+
+/// A function of its own, so that the code that gives a block back stays short.
+#[cold]
+fn free<M: Memory>(block: Box<PoolBlock<M>>) {
+    drop(block);
+}
+
 /// The largest number of bytes that the allocator makes at once.
 fn max_bytes<M>(allocator: &dyn Allocator<Memory = M>) -> usize {
     allocator.max_size().unwrap_or(usize::MAX).min(isize::MAX as usize)
@@ -469,6 +469,6 @@ fn max_bytes<M>(allocator: &dyn Allocator<Memory = M>) -> usize {
 
 impl<M: Memory> fmt::Debug for PoolCore<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").field("allocator", &self.allocator).finish_non_exhaustive()
+        f.debug_struct("PoolCore").field("allocator", &self.allocator).finish_non_exhaustive()
     }
 }

@@ -1,19 +1,22 @@
 //! Pools.
 
 use std::fmt;
+use std::mem;
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::queue::CommandQueue;
 use cl3::error_codes::{CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT};
 use cl3::types::cl_context;
 
 use super::allocator::Allocator;
-use super::core::PoolCore;
+use super::core::{PoolBlock, PoolCore};
 use super::memory::Memory;
 use super::options::PoolOptions;
 use super::pooled::Pooled;
 use super::statistics::Statistics;
-use crate::error::{Error, Result};
+use super::trace::{PoolEvent, PoolEventKind, Trace};
+use crate::error::{Class, Error, Result};
 use crate::memory::{Buffer, SvmAllocation};
 
 /// A pool of memory; see the [module documentation](super).
@@ -121,7 +124,7 @@ impl<M: Memory> Pool<M> {
     #[inline]
     pub fn allocate(&self, size: usize) -> Result<Pooled<M>> {
         let core = self.core();
-        core.traced(size, || core.allocate(size, core.allocator_queue.as_ref()))
+        self.traced(size, || core.allocate(size, core.allocator_queue.as_ref()))
     }
 
     /// Returns `size` bytes of undefined content for `queue`: commands that are enqueued there run after
@@ -132,7 +135,49 @@ impl<M: Memory> Pool<M> {
     pub fn allocate_on(&self, queue: &CommandQueue, size: usize) -> Result<Pooled<M>> {
         let core = self.core();
         check_context("MemoryPool::allocate_on", queue, &*core.allocator)?;
-        core.traced(size, || core.allocate(size, Some(queue)))
+        self.traced(size, || core.allocate(size, Some(queue)))
+    }
+
+    /// Reports the result of `allocate`, if the pool reports events or leaks.
+    #[inline]
+    fn traced(
+        &self,
+        size: usize,
+        allocate: impl FnOnce() -> Result<Box<PoolBlock<M>>>,
+    ) -> Result<Pooled<M>> {
+        match &self.core().trace {
+            None => allocate().map(Pooled::new),
+            Some(trace) => self.trace_allocation(trace, size, allocate),
+        }
+    }
+
+    #[cold]
+    fn trace_allocation(
+        &self,
+        trace: &Trace,
+        size: usize,
+        allocate: impl FnOnce() -> Result<Box<PoolBlock<M>>>,
+    ) -> Result<Pooled<M>> {
+        let began = Instant::now();
+        let result = allocate().map(Pooled::new);
+        let event = |kind| {
+            let (bin, time) = (self.core().binning.bin(size), began.elapsed());
+            trace.emit(&PoolEvent { kind, size, bin, time, name: None });
+        };
+        match result {
+            Ok(mut block) => {
+                self.core().raise_peak_active(trace.record_activation(block.block().key(), size));
+                let is_new = mem::replace(&mut block.block_mut().is_new, false);
+                event(if is_new { PoolEventKind::Allocated } else { PoolEventKind::Reused });
+                Ok(block)
+            }
+            Err(error) => {
+                if error.class() == Class::OutOfMemory {
+                    event(PoolEventKind::OutOfMemory);
+                }
+                Err(error)
+            }
+        }
     }
 
     /// Returns the number of held blocks.

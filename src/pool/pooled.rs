@@ -10,10 +10,8 @@ use std::time::Instant;
 use crate::event::Event;
 use crate::queue::CommandQueue;
 
-use super::block::Block;
-use super::core::PoolCore;
+use super::core::{PoolBlock, PoolCore};
 use super::memory::Memory;
-use super::shards;
 use crate::error::{Error, Result};
 use crate::memory::command::enqueue;
 use crate::memory::object::sealed::Handle;
@@ -29,7 +27,7 @@ use cl3::error_codes::CL_INVALID_CONTEXT;
 /// The handle has the requested size, and dereferences to a [`Buffer`] or an [`SvmAllocation`]. Clones and
 /// regions of these stay usable when the handle has been dropped: the pool reuses the block when the last
 /// of them is gone.
-pub struct Pooled<M: Memory>(Option<Box<Block<M>>>);
+pub struct Pooled<M: Memory>(Option<Box<PoolBlock<M>>>);
 
 /// A buffer of a pool.
 pub type PooledBuffer = Pooled<Buffer>;
@@ -39,16 +37,16 @@ pub type PooledSvm = Pooled<SvmAllocation>;
 
 impl<M: Memory> Pooled<M> {
     #[inline]
-    pub(super) fn new(block: Box<Block<M>>) -> Self {
+    pub(super) fn new(block: Box<PoolBlock<M>>) -> Self {
         Self(Some(block))
     }
 
     #[inline]
-    pub(super) fn block(&self) -> &Block<M> {
+    pub(super) fn block(&self) -> &PoolBlock<M> {
         self.0.as_ref().expect("it is there until it is dropped")
     }
 
-    pub(super) fn block_mut(&mut self) -> &mut Block<M> {
+    pub(super) fn block_mut(&mut self) -> &mut PoolBlock<M> {
         self.0.as_mut().expect("it is there until it is dropped")
     }
 
@@ -164,7 +162,7 @@ impl<M: Memory> Drop for Pooled<M> {
 }
 
 /// A block that goes back when this is dropped, even if the hook for its return panics.
-struct ReturnGuard<M: Memory>(Option<Box<Block<M>>>);
+struct ReturnGuard<M: Memory>(Option<Box<PoolBlock<M>>>);
 
 impl<M: Memory> ReturnGuard<M> {
     #[cold]
@@ -181,34 +179,8 @@ impl<M: Memory> Drop for ReturnGuard<M> {
     #[inline]
     fn drop(&mut self) {
         let Some(block) = self.0.take() else { return };
-        if block.suballocation.is_some() {
-            return release_part(block);
-        }
-        let pool: *const PoolCore<M> = Arc::as_ptr(block.pool());
-        // SAFETY: the block keeps the pool. As soon as the block is in the shard and the shard is unlocked,
-        // another thread may free the pool; this thread does not touch the pool any more.
-        let shard = unsafe { (*pool).shards.own() };
-        if let Some(block) = shards::release(shard, block) {
-            free(block);
-        }
+        PoolCore::release(block);
     }
-}
-
-/// Gives a part back to its slab.
-#[cold]
-fn release_part<M: Memory>(part: Box<Block<M>>) {
-    // The part may be the last that keeps the pool.
-    let pool = Arc::clone(part.pool());
-    let now = pool.options.max_idle.map(|_| Instant::now());
-    if let Some(slabs) = &pool.slabs {
-        slabs.release(part, now);
-    }
-}
-
-/// A function of its own, so that the code that gives a block back stays short.
-#[cold]
-fn free<M: Memory>(block: Box<Block<M>>) {
-    drop(block);
 }
 
 impl<'a> IntoMemory for &'a PooledBuffer {

@@ -7,10 +7,9 @@ use std::sync::Arc;
 
 use super::bin::Binning;
 use super::bins::Bins;
-use super::block::Block;
+use super::block::{Block, BlockOwner};
 use super::lock::Lock;
-use super::memory::Memory;
-use super::pooled::Pooled;
+use super::memory::sealed::PoolMemory;
 use super::source::{MAX_CANDIDATES, Request, Reuse, Source};
 use super::statistics::Counts;
 use super::thread_number::thread_number;
@@ -18,20 +17,18 @@ use crate::error::Result;
 use crate::memory::track::AccessTracker;
 
 /// The held blocks of a pool that are no parts of slabs.
-#[derive(Debug)]
-pub(super) struct Shards<M: Memory>(Box<[Lock<Shard<M>>]>);
+pub(super) struct Shards<P: BlockOwner>(Box<[Lock<Shard<P>>]>);
 
 /// The held blocks of the threads that share a shard.
-#[derive(Debug)]
-pub(super) struct Shard<M: Memory> {
-    bins: Bins<Box<Block<M>>>,
+pub(super) struct Shard<P: BlockOwner> {
+    bins: Bins<Box<Block<P>>>,
     counts: Counts,
     /// True if blocks that come back are held.
     is_holding: bool,
 }
 
-impl<M: Memory> Shard<M> {
-    fn count_removal(&mut self, block: &Block<M>) {
+impl<P: BlockOwner> Shard<P> {
+    fn count_removal(&mut self, block: &Block<P>) {
         self.counts.held_blocks -= 1;
         self.counts.managed_bytes -= block.bytes;
     }
@@ -42,7 +39,7 @@ impl<M: Memory> Shard<M> {
     }
 }
 
-impl<M: Memory> Shards<M> {
+impl<P: BlockOwner> Shards<P> {
     /// Returns at least `count` shards.
     pub fn new(count: usize, binning: Binning) -> Self {
         let shard = |_| {
@@ -54,13 +51,13 @@ impl<M: Memory> Shards<M> {
 
     /// Returns the shard of this thread.
     #[inline]
-    pub fn own(&self) -> &Lock<Shard<M>> {
+    pub fn own(&self) -> &Lock<Shard<P>> {
         // The number of shards is a power of two.
         &self.0[thread_number() & (self.0.len() - 1)]
     }
 
     /// Returns all shards, that of this thread first.
-    fn own_first(&self) -> impl Iterator<Item = &Lock<Shard<M>>> {
+    fn own_first(&self) -> impl Iterator<Item = &Lock<Shard<P>>> {
         let first = thread_number();
         (0..self.0.len()).map(move |nth| &self.0[(first + nth) & (self.0.len() - 1)])
     }
@@ -71,8 +68,8 @@ impl<M: Memory> Shards<M> {
         &self,
         bin: u32,
         size: usize,
-        ready: impl FnOnce(&Block<M>) -> bool,
-    ) -> Option<Box<Block<M>>> {
+        ready: impl FnOnce(&Block<P>) -> bool,
+    ) -> Option<Box<Block<P>>> {
         self.own().with(|shard| {
             let block = shard.bins.pop_if(bin, |block| ready(block))?;
             shard.counts.count_reuse(size);
@@ -81,7 +78,7 @@ impl<M: Memory> Shards<M> {
     }
 
     /// Counts a new block, which is active.
-    pub fn add(&self, block: &Block<M>) {
+    pub fn add(&self, block: &Block<P>) {
         self.own().with(|shard| {
             shard.counts.managed_bytes += block.bytes;
             shard.counts.active_blocks += 1;
@@ -100,10 +97,10 @@ impl<M: Memory> Shards<M> {
 /// The function does not get all shards, because another thread can take the block and free the pool as
 /// soon as the shard is unlocked.
 #[inline]
-pub(super) fn release<M: Memory>(
-    shard: &Lock<Shard<M>>,
-    block: Box<Block<M>>,
-) -> Option<Box<Block<M>>> {
+pub(super) fn release<P: BlockOwner>(
+    shard: &Lock<Shard<P>>,
+    block: Box<Block<P>>,
+) -> Option<Box<Block<P>>> {
     shard.with(|shard| {
         shard.counts.active_blocks -= 1;
         shard.counts.active_bytes -= block.memory.size();
@@ -119,7 +116,7 @@ pub(super) fn release<M: Memory>(
 
 /// Adds the counts of the shards to `counts` while all of them are locked. Threads that lock several shards
 /// lock them in the same order.
-fn sum<M: Memory>(shards: &[Lock<Shard<M>>], counts: Counts) -> Counts {
+fn sum<P: BlockOwner>(shards: &[Lock<Shard<P>>], counts: Counts) -> Counts {
     match shards.split_first() {
         None => counts,
         Some((first, others)) => first.with(|shard| sum(others, counts + shard.counts)),
@@ -128,10 +125,10 @@ fn sum<M: Memory>(shards: &[Lock<Shard<M>>], counts: Counts) -> Counts {
 
 /// Removes a block of the highest bin in the shards and in `best`, while all of them are locked: the search
 /// also finds a block that another thread takes from one shard and returns to another.
-fn take_largest<M: Memory>(
-    shards: &[Lock<Shard<M>>],
-    best: Option<&mut Shard<M>>,
-) -> Option<Box<Block<M>>> {
+fn take_largest<P: BlockOwner>(
+    shards: &[Lock<Shard<P>>],
+    best: Option<&mut Shard<P>>,
+) -> Option<Box<Block<P>>> {
     let Some((first, others)) = shards.split_first() else {
         let best = best?;
         let block = best.bins.pop_if(best.highest()?, |_| true)?;
@@ -144,7 +141,7 @@ fn take_largest<M: Memory>(
     })
 }
 
-impl<M: Memory> Source<M> for Shards<M> {
+impl<P: BlockOwner> Source<P> for Shards<P> {
     fn candidates(&self, request: &Request<'_>) -> Vec<(Arc<AccessTracker>, Range<usize>)> {
         let mut candidates = Vec::new();
         for shard in self.own_first() {
@@ -157,8 +154,8 @@ impl<M: Memory> Source<M> for Shards<M> {
         candidates
     }
 
-    fn take(&self, request: &Request<'_>, reuse: Reuse) -> Result<Option<Pooled<M>>> {
-        let accepts = |block: &Block<M>| {
+    fn take(&self, request: &Request<'_>, reuse: Reuse) -> Result<Option<Box<Block<P>>>> {
+        let accepts = |block: &Block<P>| {
             let Block { tracker, queue, .. } = block;
             request.fits(block.bytes)
                 && block.memory.is_unique()
@@ -174,21 +171,21 @@ impl<M: Memory> Source<M> for Shards<M> {
         });
         Ok(taken.map(|mut block| {
             block.activate(request.size, request.queue);
-            Pooled::new(block)
+            block
         }))
     }
 
     fn largest(&self) -> Option<usize> {
-        let largest = |shard: &mut Shard<M>| shard.bins.highest().map(|block| block.bytes);
+        let largest = |shard: &mut Shard<P>| shard.bins.highest().map(|block| block.bytes);
         self.0.iter().filter_map(|shard| shard.with(largest)).max()
     }
 
-    fn take_largest(&self) -> Option<Box<Block<M>>> {
+    fn take_largest(&self) -> Option<Box<Block<P>>> {
         take_largest(&self.0, None)
     }
 
-    fn take_all(&self, is_selected: &dyn Fn(&Block<M>) -> bool) -> Vec<Box<Block<M>>> {
-        let take = |shard: &mut Shard<M>| {
+    fn take_all(&self, is_selected: &dyn Fn(&Block<P>) -> bool) -> Vec<Box<Block<P>>> {
+        let take = |shard: &mut Shard<P>| {
             let blocks = shard.bins.extract(|block| is_selected(block));
             blocks.iter().for_each(|block| shard.count_removal(block));
             blocks

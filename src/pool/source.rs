@@ -4,9 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::block::Block;
-use super::memory::Memory;
-use super::pooled::Pooled;
+use super::block::{Block, BlockOwner};
 use crate::error::Result;
 use crate::memory::track::AccessTracker;
 use crate::queue::CommandQueue;
@@ -15,22 +13,22 @@ use crate::queue::CommandQueue;
 pub(super) const MAX_CANDIDATES: usize = 8;
 
 /// A source of held memory.
-pub(super) trait Source<M: Memory> {
+pub(super) trait Source<P: BlockOwner> {
     /// Returns the trackers and bytes of the memory that the next [`take`](Self::take) looks at, so that
     /// the caller can ask the driver about the commands on it.
     fn candidates(&self, request: &Request<'_>) -> Vec<(Arc<AccessTracker>, Range<usize>)>;
 
-    /// Hands out held memory that the request accepts.
-    fn take(&self, request: &Request<'_>, reuse: Reuse) -> Result<Option<Pooled<M>>>;
+    /// Activates held memory that the request accepts.
+    fn take(&self, request: &Request<'_>, reuse: Reuse) -> Result<Option<Box<Block<P>>>>;
 
     /// Returns the bytes of the largest block that [`take_largest`](Self::take_largest) returns.
     fn largest(&self) -> Option<usize>;
 
     /// Removes the largest block that is held as a whole.
-    fn take_largest(&self) -> Option<Box<Block<M>>>;
+    fn take_largest(&self) -> Option<Box<Block<P>>>;
 
     /// Removes the blocks that are held as a whole and are selected.
-    fn take_all(&self, is_selected: &dyn Fn(&Block<M>) -> bool) -> Vec<Box<Block<M>>>;
+    fn take_all(&self, is_selected: &dyn Fn(&Block<P>) -> bool) -> Vec<Box<Block<P>>>;
 
     /// From now on, no block is held.
     fn stop_holding(&self);

@@ -12,9 +12,8 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
-use super::block::{Block, Reserved};
-use super::memory::Memory;
-use super::pooled::Pooled;
+use super::block::{Block, BlockOwner, Reserved};
+use super::memory::sealed::PoolMemory;
 use super::source::{MAX_CANDIDATES, Request, Reuse, Source};
 use super::statistics::Counts;
 use crate::error::Result;
@@ -22,17 +21,15 @@ use crate::memory::track::AccessTracker;
 use ranges::{Ranges, Suballocation};
 
 /// The slabs of a pool.
-#[derive(Debug)]
-pub(super) struct Slabs<M: Memory> {
+pub(super) struct Slabs<P: BlockOwner> {
     /// Bytes of a new slab.
     pub slab_size: usize,
-    state: Mutex<State<M>>,
+    state: Mutex<State<P>>,
 }
 
-#[derive(Debug)]
-struct State<M: Memory> {
+struct State<P: BlockOwner> {
     /// The slabs, by number.
-    slabs: BTreeMap<usize, Slab<M>>,
+    slabs: BTreeMap<usize, Slab<P>>,
     /// The free ranges of the slabs; none until the first slab shows its alignment.
     ranges: Option<Ranges>,
     /// The number of the next slab.
@@ -45,16 +42,15 @@ struct State<M: Memory> {
     is_holding: bool,
 }
 
-#[derive(Debug)]
-struct Slab<M: Memory> {
+struct Slab<P: BlockOwner> {
     /// Parts that came back while there were other handles to them.
-    deferred: Vec<Box<Block<M>>>,
-    block: Box<Block<M>>,
+    deferred: Vec<Box<Block<P>>>,
+    block: Box<Block<P>>,
     /// The number of active parts.
     active: usize,
 }
 
-impl<M: Memory> Slabs<M> {
+impl<P: BlockOwner> Slabs<P> {
     pub fn new(slab_size: usize) -> Self {
         let state = State {
             slabs: BTreeMap::new(),
@@ -75,7 +71,11 @@ impl<M: Memory> Slabs<M> {
     }
 
     /// Adds a new slab, and hands out its first bytes. Returns nothing if the slab has no room.
-    pub fn add(&self, block: Box<Block<M>>, request: &Request<'_>) -> Result<Option<Pooled<M>>> {
+    pub fn add(
+        &self,
+        block: Box<Block<P>>,
+        request: &Request<'_>,
+    ) -> Result<Option<Box<Block<P>>>> {
         let mut state = self.state.lock();
         let alignment = block.memory.alignment_of_parts();
         let (slab, bytes) = (state.next, block.bytes);
@@ -91,16 +91,15 @@ impl<M: Memory> Slabs<M> {
         state.slabs.insert(slab, Slab { deferred: Vec::new(), block, active: 0 });
         let part = state.activate(Suballocation { slab, start: 0, len }, request);
         drop(state);
-        part.map(|part| {
-            part.map(|mut part| {
-                part.is_new = true;
-                activated(part, request)
-            })
-        })
+        Ok(part?.map(|mut part| {
+            part.is_new = true;
+            part.activate(request.size, request.queue);
+            part
+        }))
     }
 
     /// Gives back a part, with the time if it is needed.
-    pub fn release(&self, part: Box<Block<M>>, now: Option<Instant>) {
+    pub fn release(&self, part: Box<Block<P>>, now: Option<Instant>) {
         let (Some(suballocation), requested) =
             (part.suballocation.as_deref().copied(), part.memory.size())
         else {
@@ -137,12 +136,7 @@ impl<M: Memory> Slabs<M> {
     }
 }
 
-fn activated<M: Memory>(mut part: Box<Block<M>>, request: &Request<'_>) -> Pooled<M> {
-    part.activate(request.size, request.queue);
-    Pooled::new(part)
-}
-
-impl<M: Memory> State<M> {
+impl<P: BlockOwner> State<P> {
     /// Returns the places that the request could get: of each of up to [`MAX_CANDIDATES`] slabs, the best.
     fn suballocations(&self, request: &Request<'_>) -> Vec<Suballocation> {
         self.ranges
@@ -166,7 +160,7 @@ impl<M: Memory> State<M> {
         &mut self,
         suballocation: Suballocation,
         request: &Request<'_>,
-    ) -> Result<Option<Box<Block<M>>>> {
+    ) -> Result<Option<Box<Block<P>>>> {
         let (Some(slab), Some(ranges)) =
             (self.slabs.get_mut(&suballocation.slab), &mut self.ranges)
         else {
@@ -201,9 +195,9 @@ impl<M: Memory> State<M> {
         &mut self,
         suballocation: Suballocation,
         requested: usize,
-        deferred: Option<Box<Block<M>>>,
+        deferred: Option<Box<Block<P>>>,
         now: Option<Instant>,
-    ) -> Option<Slab<M>> {
+    ) -> Option<Slab<P>> {
         self.counts.active_blocks -= 1;
         self.counts.active_bytes -= requested;
         // A slab stays as long as it has active parts.
@@ -222,7 +216,7 @@ impl<M: Memory> State<M> {
     }
 
     /// Removes the parts that have no other handles any more from those laid aside.
-    fn take_deferred(&mut self) -> Vec<Box<Block<M>>> {
+    fn take_deferred(&mut self) -> Vec<Box<Block<P>>> {
         let slabs = self.slabs.values_mut();
         let parts = slabs
             .flat_map(|slab| slab.deferred.extract_if(.., |part| part.memory.is_unique_part()));
@@ -230,13 +224,13 @@ impl<M: Memory> State<M> {
     }
 
     /// Returns the last slab without active parts.
-    fn last_unused(&self) -> Option<(usize, &Slab<M>)> {
+    fn last_unused(&self) -> Option<(usize, &Slab<P>)> {
         let mut slabs = self.slabs.iter().rev();
         slabs.find(|(_, slab)| slab.active == 0).map(|(number, slab)| (*number, slab))
     }
 
     /// Removes a slab without active parts.
-    fn remove(&mut self, number: usize) -> Option<Slab<M>> {
+    fn remove(&mut self, number: usize) -> Option<Slab<P>> {
         let slab = self.slabs.remove(&number)?;
         self.ranges.as_mut()?.remove(number);
         self.counts.held_blocks -= 1;
@@ -245,7 +239,7 @@ impl<M: Memory> State<M> {
     }
 }
 
-impl<M: Memory> Source<M> for Slabs<M> {
+impl<P: BlockOwner> Source<P> for Slabs<P> {
     fn candidates(&self, request: &Request<'_>) -> Vec<(Arc<AccessTracker>, Range<usize>)> {
         let state = self.state.lock();
         let suballocations = state.suballocations(request);
@@ -253,7 +247,7 @@ impl<M: Memory> Source<M> for Slabs<M> {
         bytes.map(|(tracker, range)| (Arc::clone(tracker), range)).collect()
     }
 
-    fn take(&self, request: &Request<'_>, reuse: Reuse) -> Result<Option<Pooled<M>>> {
+    fn take(&self, request: &Request<'_>, reuse: Reuse) -> Result<Option<Box<Block<P>>>> {
         let mut state = self.state.lock();
         let suballocation = state.suballocations(request).into_iter().find(|suballocation| {
             let bytes = state.bytes_of(suballocation);
@@ -262,14 +256,17 @@ impl<M: Memory> Source<M> for Slabs<M> {
         let Some(suballocation) = suballocation else { return Ok(None) };
         let part = state.activate(suballocation, request);
         drop(state);
-        part.map(|part| part.map(|part| activated(part, request)))
+        Ok(part?.map(|mut part| {
+            part.activate(request.size, request.queue);
+            part
+        }))
     }
 
     fn largest(&self) -> Option<usize> {
         self.state.lock().last_unused().map(|(_, slab)| slab.block.bytes)
     }
 
-    fn take_largest(&self) -> Option<Box<Block<M>>> {
+    fn take_largest(&self) -> Option<Box<Block<P>>> {
         let mut state = self.state.lock();
         let number = state.last_unused()?.0;
         let slab = state.remove(number);
@@ -277,7 +274,7 @@ impl<M: Memory> Source<M> for Slabs<M> {
         slab.map(|slab| slab.block)
     }
 
-    fn take_all(&self, is_selected: &dyn Fn(&Block<M>) -> bool) -> Vec<Box<Block<M>>> {
+    fn take_all(&self, is_selected: &dyn Fn(&Block<P>) -> bool) -> Vec<Box<Block<P>>> {
         let mut state = self.state.lock();
         let slabs = state.slabs.iter();
         let unused = slabs.filter(|(_, slab)| slab.active == 0 && is_selected(&slab.block));
