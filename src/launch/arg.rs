@@ -1,13 +1,12 @@
 //! Arguments of kernels, and how they reach the driver.
 
-use std::any::TypeId;
-use std::ffi::c_void;
 use std::ptr;
 
 use bytemuck::Pod;
 use ndarray::Dimension;
 
 use super::builder::Launch;
+use super::value::{Kinds, Value};
 use crate::memory::track::Access;
 use crate::memory::{
     Buffer, HostMemory, Image, IntoMemory, MemFlags, MemoryObject, Pipe, Sampler, SvmAllocation,
@@ -92,63 +91,6 @@ impl LocalMemory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NullBuffer;
 
-bitflags::bitflags! {
-    /// The kind of an argument, or the kinds that a kernel declares.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub(crate) struct Kinds: u32 {
-        const INTEGERS = 1;
-        const FLOATS = 1 << 1;
-        /// A structure, or numbers of an unknown type.
-        const OTHER_VALUE = 1 << 2;
-        const BUFFER = 1 << 3;
-        const NULL = 1 << 4;
-        const SVM = 1 << 5;
-        const IMAGE = 1 << 6;
-        const PIPE = 1 << 7;
-        const SAMPLER = 1 << 8;
-        const LOCAL = 1 << 9;
-        /// A size that can never be, which no kernel declares.
-        const NO_SIZE = 1 << 10;
-        /// Something of another context than the kernel, which no kernel declares.
-        const FOREIGN = 1 << 11;
-    }
-}
-
-impl Kinds {
-    pub(crate) const VALUES: Self = Self::INTEGERS.union(Self::FLOATS).union(Self::OTHER_VALUE);
-    pub(crate) const POINTERS: Self = Self::BUFFER.union(Self::NULL).union(Self::SVM);
-}
-
-/// An argument of the launch that is being put together.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Value {
-    /// One of them.
-    pub kind: Kinds,
-    /// In bytes.
-    pub size: usize,
-    pub data: Data,
-}
-
-/// The bytes that the driver copies.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Data {
-    Here([u64; 2]),
-    /// From there on among the larger values of the launch.
-    There(usize),
-    Handle(*mut c_void),
-    Svm(*mut c_void),
-    /// The size says it all.
-    Nothing,
-}
-
-impl Value {
-    #[inline]
-    pub(super) fn handle(raw: *mut c_void, kind: Kinds, is_foreign: bool) -> Self {
-        let kind = if is_foreign { Kinds::FOREIGN } else { kind };
-        Self { kind, size: size_of::<*mut c_void>(), data: Data::Handle(raw) }
-    }
-}
-
 pub(crate) mod sealed {
     use super::{Access, Launch};
 
@@ -177,7 +119,7 @@ impl<'a, P: Pass<'a>> KernelArg<'a> for P {}
 impl<'a, T: Pod> Pass<'a> for T {
     #[inline]
     fn pass(self, launch: &mut Launch<'_, 'a>) {
-        launch.push_value(bytemuck::bytes_of(&self), kind_of::<T>());
+        launch.push_value(bytemuck::bytes_of(&self), Kinds::of_numbers::<T>());
     }
 }
 
@@ -266,48 +208,9 @@ impl<'a> PassMemory<'a> for &'a dyn SvmPointer {
     }
 }
 
-/// Returns the kind of the numbers in `T`. The compiler works it out.
-#[inline]
-fn kind_of<T: 'static>() -> Kinds {
-    macro_rules! is_one_of {
-        ($($number:ty)*) => {
-            $(is_scalar_or_vector_of::<T, $number>())||*
-        };
-    }
-    if size_of::<T>() == 0 {
-        Kinds::NO_SIZE
-    } else if is_one_of!(f32 f64) {
-        Kinds::FLOATS
-    } else if is_one_of!(i8 u8 i16 u16 i32 u32 i64 u64 isize usize) {
-        Kinds::INTEGERS
-    } else {
-        Kinds::OTHER_VALUE
-    }
-}
-
-#[inline]
-fn is_scalar_or_vector_of<T: 'static, Number: 'static>() -> bool {
-    let id = TypeId::of::<T>();
-    id == TypeId::of::<Number>()
-        || id == TypeId::of::<[Number; 2]>()
-        || id == TypeId::of::<[Number; 4]>()
-        || id == TypeId::of::<[Number; 8]>()
-        || id == TypeId::of::<[Number; 16]>()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_told_apart() {
-        assert_eq!(kind_of::<u32>(), Kinds::INTEGERS);
-        assert_eq!(kind_of::<[i64; 16]>(), Kinds::INTEGERS);
-        assert_eq!(kind_of::<f32>(), Kinds::FLOATS);
-        assert_eq!(kind_of::<[f64; 2]>(), Kinds::FLOATS);
-        assert_eq!(kind_of::<[[f32; 2]; 2]>(), Kinds::OTHER_VALUE);
-        assert_eq!(kind_of::<()>(), Kinds::NO_SIZE);
-    }
 
     #[test]
     fn local_memory_does_not_wrap() {

@@ -11,7 +11,7 @@ use cl3::kernel::{
 };
 use cl3::types::{cl_kernel, cl_uint};
 
-use super::arg::{Kinds, Value};
+use super::value::{Kinds, Value};
 
 /// In which memory an argument lies (CL_KERNEL_ARG_ADDRESS_QUALIFIER).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

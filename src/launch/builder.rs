@@ -18,9 +18,10 @@ use opencl3::kernel::Kernel;
 use smallvec::SmallVec;
 
 use super::arg::sealed::PassMemory;
-use super::arg::{Data, KernelArg, Kinds, MemoryArg, Value};
+use super::arg::{KernelArg, MemoryArg};
 use super::arg_info::Parameter;
 use super::size::{self, CALL, WorkSize};
+use super::value::{Data, Kinds, Value};
 use super::{Launcher, create_kernel};
 use crate::error::{Error, Result, in_call};
 use crate::memory::command::{AccessedRange, enqueue};

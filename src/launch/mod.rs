@@ -19,6 +19,7 @@ pub(crate) mod arg;
 mod arg_info;
 mod builder;
 mod size;
+mod value;
 
 use std::ffi::{CStr, CString};
 use std::fmt;
