@@ -19,14 +19,7 @@ use crate::venv;
 use crate::workspace::{Workspace, executables};
 
 /// The pinned packages.
-const PINS: [&str; 6] = [
-    "pyopencl==2026.1.4",
-    "pytools==2026.1.1",
-    "numpy==2.4.6",
-    "platformdirs==4.14.5",
-    "siphash24==1.9",
-    "typing_extensions==4.16.0",
-];
+const PINS: &str = include_str!("../oracle-pins.txt");
 
 /// The number of made-up devices per recorded answer.
 const RECORDED_ONE_IN: usize = 50;
@@ -39,7 +32,7 @@ pub fn run(
     record: Option<&Path>,
 ) -> Result<Vec<String>> {
     let folder = workspace.target.join("oracle");
-    let python = venv::install(&folder, &PINS)?;
+    let python = venv::install(&folder, PINS)?;
     let ours = ask_library(workspace, devices)?;
     let question = folder.join("question.json");
     fs::write(&question, ours.to_string()).with_context(|| cannot("write", &question))?;

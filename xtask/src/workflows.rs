@@ -13,26 +13,8 @@ use crate::workspace::Workspace;
 
 const PAGE: &str = "docs/guide/ci.md";
 
-/// The pinned packages: the checker of schemas, the parser of Groovy, and their dependencies.
-const PINS: [&str; 17] = [
-    "check-jsonschema==0.39.0",
-    "tree-sitter==0.26.1",
-    "tree-sitter-groovy==0.1.2",
-    "attrs==26.1.0",
-    "certifi==2026.10.18",
-    "charset-normalizer==3.5.2",
-    "click==8.5.1",
-    "idna==3.20",
-    "jsonschema==4.26.0",
-    "jsonschema-specifications==2025.9.1",
-    "referencing==0.37.0",
-    "regress==2026.9.1",
-    "requests==2.34.2",
-    "rpds-py==2026.9.1",
-    "ruamel.yaml==0.19.1",
-    "typing_extensions==4.16.0",
-    "urllib3==2.8.0",
-];
+/// The pinned packages.
+const PINS: &str = include_str!("../workflows-pins.txt");
 
 /// The first line of each workflow, and the arguments of the Python that checks its file.
 const WORKFLOWS: [(&str, &[&str]); 3] = [
@@ -71,7 +53,7 @@ pub fn check(workspace: &Workspace) -> Result<()> {
     let page = workspace.root.join(PAGE);
     let page = fs::read_to_string(&page).with_context(|| cannot("read", &page))?;
     let folder = workspace.target.join("workflows");
-    let python = venv::install(&folder, &PINS)?;
+    let python = venv::install(&folder, PINS)?;
     for (first, arguments) in WORKFLOWS {
         let text = block(&page, first).with_context(|| format!("{PAGE} has no block `{first}`"))?;
         // The checker reads the format from the extension.
