@@ -30,6 +30,7 @@ pub(crate) fn of_run(header: &RunHeader) -> Facts {
         cpus,
         memory,
         build_id,
+        programs,
         seed,
         ..
     } = header;
@@ -38,6 +39,9 @@ pub(crate) fn of_run(header: &RunHeader) -> Facts {
         facts.insert(format!("version of {package}"), version.clone());
     }
     add(&mut facts, "build id", build_id);
+    for program in programs {
+        facts.insert(format!("build of {}", program.name), program.build.clone());
+    }
     add(&mut facts, "kernel", kernel);
     add(&mut facts, "cpu", cpu);
     add(&mut facts, "cpus", cpus);

@@ -104,8 +104,7 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
         ProgramEnd::Died(cause) => Some(crash(cause, IN_THE_TEST)),
         ProgramEnd::TimedOut => {
             watch.hangs();
-            let (stacks, time) = process.stacks();
-            (attempt.stacks, attempt.stacks_time) = (Some(stacks), time);
+            attempt.stacks = Some(process.stacks());
             Some(Outcome::TimedOut { limit })
         }
     };

@@ -130,8 +130,8 @@ struct EndedProcess<'a> {
     running: Option<usize>,
     /// The tests that had begun, in their order.
     begun: Vec<usize>,
-    /// The stacks of a process that was ended, and the time that they took.
-    stacks: Option<(Box<Stacks>, Duration)>,
+    /// The stacks of a process that was ended.
+    stacks: Option<Box<Stacks>>,
 }
 
 impl EndedProcess<'_> {
@@ -159,14 +159,12 @@ impl EndedProcess<'_> {
             Some(Outcome::TimedOut { .. }) => self.stacks.take(),
             _ => None,
         };
-        let (stacks, time) = stacks.unzip();
         let attempt = Attempt {
             outcome,
             duration: text.duration,
             stdout: text.stdout,
             stderr: text.stderr,
             stacks,
-            stacks_time: time.unwrap_or_default(),
             ..Attempt::default()
         };
         Some(Found { attempt, before })

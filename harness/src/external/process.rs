@@ -102,10 +102,9 @@ impl ProgramProcess {
         }
     }
 
-    /// Takes the stacks of the program, and the time that this took.
-    pub fn stacks(&self) -> (Box<Stacks>, Duration) {
-        let begin = Instant::now();
-        (Box::new(self.process.take_stacks(None)), begin.elapsed())
+    /// Takes the stacks of the program.
+    pub fn stacks(&self) -> Box<Stacks> {
+        Box::new(self.process.take_stacks(None))
     }
 
     /// Takes one piece of output and returns its length in bytes.

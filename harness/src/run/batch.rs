@@ -128,6 +128,7 @@ impl<'a> Batch<'a> {
         process.show(0);
         if found.iter().all(Option::is_none) {
             device_run.hang_budget.add(begin.elapsed());
+            device_run.note_loss(self.slot);
         }
         let is_lost = found.iter().any(Option::is_none);
         self.most = match is_lost {
@@ -201,20 +202,18 @@ impl Following<'_> {
         let device_run = self.device_run;
         let position = self.positions[test];
         let begun = self.begun[test];
-        let (number, started) = match begun {
-            Some((number, started, _)) => (number, started),
+        let (number, started, begin) = match begun {
+            Some(begun) => begun,
             // The run was stopped before the test began.
-            None if attempt.outcome.is_none() => (1, SystemTime::now()),
-            None => {
-                let (number, started, _) = self.begin(test, None);
-                (number, started)
-            }
+            None if attempt.outcome.is_none() => (1, SystemTime::now(), Instant::now()),
+            None => self.begin(test, None),
         };
         attempt.number = number;
+        attempt.ended = Some(begin + attempt.duration);
         attempt.worker = Some(self.number);
         device_run.fail_by_settings(position, &mut attempt);
         if let Some(Outcome::TimedOut { .. }) = attempt.outcome {
-            device_run.count_timeout(&attempt);
+            device_run.count_timeout(position, &attempt);
         }
         // The loss of a process with stacks is noted before they are taken.
         if let Some(Outcome::Crashed { .. }) = attempt.outcome {

@@ -1,6 +1,5 @@
 //! One device while its tests run.
 
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 use std::thread;
@@ -53,7 +52,7 @@ pub(super) struct DeviceRun<'a> {
     /// Held by each slot while its worker is busy: for writing if its test runs alone, else for reading.
     pub in_use: RwLock<()>,
     /// The slots that lost a worker in a test, and the times.
-    losses: Mutex<VecDeque<(u32, Instant)>>,
+    losses: Mutex<Vec<(u32, Instant)>>,
     pub health: Health,
     pub hang_budget: HangBudget,
     /// The worker of the last good probe, until a slot needs a worker.
@@ -144,19 +143,21 @@ impl<'a> DeviceRun<'a> {
     /// Takes into account that a slot has lost its worker in a test.
     pub fn note_loss(&self, slot: u32) {
         let mut losses = self.losses.lock().unwrap_or_else(PoisonError::into_inner);
-        losses.push_back((slot, Instant::now()));
-        losses.retain(|(_, time)| time.elapsed() <= 2 * NEAR);
+        losses.push((slot, Instant::now()));
     }
 
-    /// Returns whether another slot loses a worker within a second from now, or has lost one in the second
-    /// before. If so, forgets the losses of this slot: of two slots, only one can be disturbed by the other.
-    pub fn was_disturbed(&self, slot: u32) -> bool {
-        thread::sleep(NEAR);
+    /// Returns whether another slot has lost a worker within a second before or after the end of a test of this
+    /// slot, which may have been long ago in a batch. If so, forgets the losses of this slot near that time: of
+    /// two slots, only one can be disturbed by the other.
+    pub fn was_disturbed(&self, slot: u32, ended: Instant) -> bool {
+        thread::sleep(NEAR.saturating_sub(ended.elapsed()));
+        let is_near = |time: Instant| {
+            time.saturating_duration_since(ended).max(ended.saturating_duration_since(time)) <= NEAR
+        };
         let mut losses = self.losses.lock().unwrap_or_else(PoisonError::into_inner);
-        let was_disturbed =
-            losses.iter().any(|(other, time)| *other != slot && time.elapsed() <= 2 * NEAR);
+        let was_disturbed = losses.iter().any(|(other, time)| *other != slot && is_near(*time));
         if was_disturbed {
-            losses.retain(|(other, _)| *other != slot);
+            losses.retain(|(other, time)| *other != slot || !is_near(*time));
         }
         was_disturbed
     }
@@ -249,11 +250,19 @@ impl<'a> DeviceRun<'a> {
     ///
     /// The reason why tests are not run.
     pub fn start_worker(&self, contexts: Contexts) -> Result<TestWorker, String> {
+        self.start(|| self.start_prepared_worker(contexts))
+    }
+
+    /// Starts a worker and records the start, unless the device was given up.
+    fn start(
+        &self,
+        start: impl FnOnce() -> Result<TestWorker, String>,
+    ) -> Result<TestWorker, String> {
         if self.failed_starts.load(Ordering::Relaxed) >= START_TRIES {
             return Err("the device was given up: its workers do not start any more".to_owned());
         }
         let (time, begin) = (SystemTime::now(), Instant::now());
-        let started = self.start_prepared_worker(contexts);
+        let started = start();
         self.state.recorder.record(Event::WorkerStarted(WorkerStarted {
             device: self.device_id().to_owned(),
             worker: started.as_ref().ok().map(|worker| worker.number),
@@ -321,7 +330,7 @@ impl<'a> DeviceRun<'a> {
     pub fn find_device(&self) -> Result<(), String> {
         match self.is_found.load(Ordering::Relaxed) {
             true => Ok(()),
-            false => self.start_unprepared_worker().map(drop),
+            false => self.start(|| self.start_unprepared_worker()).map(drop),
         }
     }
 
@@ -442,7 +451,7 @@ impl<'a> DeviceRun<'a> {
             }
         }
         if let Some(Outcome::TimedOut { .. }) = attempt.outcome {
-            self.count_timeout(&attempt);
+            self.count_timeout(position, &attempt);
         }
         attempt
     }
@@ -453,11 +462,9 @@ impl<'a> DeviceRun<'a> {
     }
 
     /// Takes into account that a test has reached its limit.
-    pub fn count_timeout(&self, attempt: &Attempt) {
+    pub fn count_timeout(&self, position: usize, attempt: &Attempt) {
         self.hang_budget.add(attempt.duration);
-        if attempt.number == 1 {
-            self.hang_budget.add_timeout();
-        }
+        self.hang_budget.add_timeout(position);
     }
 
     /// Returns whether the device is still to be used.

@@ -1,5 +1,6 @@
 //! The time that a device may cost a run without a result.
 
+use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -14,7 +15,8 @@ pub(super) struct HangBudget {
 #[derive(Default)]
 struct Spent {
     time: Duration,
-    timeouts: usize,
+    /// The tests that did not end, by their positions in the plan.
+    timeouts: HashSet<usize>,
     crashes: usize,
 }
 
@@ -23,9 +25,9 @@ impl HangBudget {
         Self { limit, spent: Mutex::default() }
     }
 
-    /// Adds a test that did not end.
-    pub fn add_timeout(&self) {
-        self.spent().timeouts += 1;
+    /// Adds a test that did not end, once.
+    pub fn add_timeout(&self, position: usize) {
+        self.spent().timeouts.insert(position);
     }
 
     /// Adds a crash whose cause is looked for.
@@ -51,7 +53,7 @@ impl HangBudget {
                 1 => "1 crash was".to_owned(),
                 crashes => format!("{crashes} crashes were"),
             };
-            let tests = counted(spent.timeouts, "test");
+            let tests = counted(spent.timeouts.len(), "test");
             format!("hang budget spent: {tests} did not end, {crashes} looked into")
         })
     }
@@ -68,13 +70,13 @@ mod tests {
     #[test]
     fn a_budget_is_spent_by_what_was_added() {
         let budget = HangBudget::new(Duration::from_secs(20));
-        (0..9).for_each(|_| budget.add_timeout());
+        [0, 1, 2, 1, 0].into_iter().for_each(|position| budget.add_timeout(position));
         budget.add(Duration::from_secs(18));
         budget.add_crash();
         budget.add(Duration::from_millis(1999));
         assert_eq!(budget.is_spent(), None);
         budget.add(Duration::from_millis(1));
-        let reason = "hang budget spent: 9 tests did not end, 1 crash was looked into";
+        let reason = "hang budget spent: 3 tests did not end, 1 crash was looked into";
         assert_eq!(budget.is_spent().as_deref(), Some(reason));
     }
 }

@@ -78,10 +78,8 @@ impl<'a> Slot<'a> {
         }
         recorder.begun(position);
         let first = self.first_attempt(position, &mut turn);
-        let at = Instant::now() - first.0.stacks_time;
         let undisturbed = self.repeat_if_disturbed(position, started, &mut turn, first);
-        let (attempt, history) =
-            self.attribute_crash(position, started, at, &mut turn, undisturbed);
+        let (attempt, history) = self.attribute_crash(position, started, &mut turn, undisturbed);
         let result = self.result(position, started, attempt, expectation);
         let mut needs_probe = self.needs_probe(&result);
         if device_run.slots() > 1 && result.verdict.is_failure() {
@@ -137,7 +135,10 @@ impl<'a> Slot<'a> {
         }
         let expectation = device_run.expectation(position);
         let result = self.result(position, started, first.0.clone(), expectation);
-        if !result.verdict.is_failure() || !device_run.was_disturbed(self.number) {
+        let Some(ended) = first.0.ended.filter(|_| result.verdict.is_failure()) else {
+            return first;
+        };
+        if !device_run.was_disturbed(self.number, ended) {
             return first;
         }
         turn.become_alone();
@@ -161,7 +162,6 @@ impl<'a> Slot<'a> {
         &mut self,
         position: usize,
         started: SystemTime,
-        at: Instant,
         turn: &mut Turn<'a>,
         (attempt, history): (Attempt, Vec<Ran>),
     ) -> (Attempt, Vec<Ran>) {
@@ -198,6 +198,7 @@ impl<'a> Slot<'a> {
             Some(_) => {
                 let how = how.clone();
                 let (worker, victim) = (attempt.worker.unwrap_or_default(), Some(position));
+                let at = attempt.ended.unwrap_or_else(Instant::now);
                 let crash = DelayedCrash { device_run, how, at, worker, history, victim };
                 if !self.attribute(crash, &attempt) {
                     rerun.reused_context = attempt.reused_context;
@@ -303,7 +304,7 @@ impl<'a> Slot<'a> {
             Err(Some(outcome)) => outcome,
         };
         let struck = worker.worker.last_words();
-        let at = at - struck.stacks_time;
+        let at = struck.ended.unwrap_or(at);
         device_run.hang_budget.add(at.duration_since(begin));
         let TestWorker { worker, number, history, .. } = worker;
         drop(worker);

@@ -153,8 +153,8 @@ pub struct Attempt {
     pub resident: Option<u64>,
     /// The stacks of the worker, if it crashed or reached the time limit.
     pub stacks: Option<Box<Stacks>>,
-    /// The time that it took to take the stacks. The duration is without it.
-    pub stacks_time: Duration,
+    /// The time of the end or of the time limit, before the stacks were taken; `None` if the test did not run.
+    pub ended: Option<Instant>,
     /// True if the worker is still good for another test.
     pub worker_survived: bool,
     /// True if the process of the worker is as before the test.
@@ -358,7 +358,7 @@ impl Worker {
             Reply::Stopped => None,
         };
         attempt.stacks = self.stacks.take();
-        attempt.stacks_time = self.stacks_time;
+        attempt.ended = self.ended();
         attempt
     }
 
@@ -415,8 +415,13 @@ impl Worker {
     pub fn last_words(&mut self) -> Attempt {
         self.drain(&mut |_, _| {});
         let (stdout, stderr) = (self.stdout.take_text(), self.stderr.take_text());
-        let (stacks, stacks_time) = (self.stacks.take(), self.stacks_time);
-        Attempt { stdout, stderr, stacks, stacks_time, ..Attempt::default() }
+        let (stacks, ended) = (self.stacks.take(), self.ended());
+        Attempt { stdout, stderr, stacks, ended, ..Attempt::default() }
+    }
+
+    /// The time at which the worker would be now without its stacks.
+    fn ended(&self) -> Option<Instant> {
+        Instant::now().checked_sub(self.stacks_time)
     }
 
     /// Checks in a worker of its own that a device works. Returns that worker.

@@ -1,7 +1,7 @@
 //! The tests of other programs: one with the command line of the OpenCL conformance test suite, and a Rust
 //! test target.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -11,10 +11,11 @@ use std::time::Duration;
 use clmatrix_harness::log::events::TestResult;
 use clmatrix_harness::log::read::RunLog;
 use clmatrix_harness::verdict::{Outcome, Verdict};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::Check;
-use crate::support::{COMMAND, ROLE, child, compile, context_layer, log, output};
+use crate::support::{COMMAND, ROLE, child, compile, context_layer, events, log, output};
 
 pub const CHECKS: &[Check] = &[
     ("external::each_cts_result_is_right_in_batches_too", each_cts_result_is_right_in_batches_too),
@@ -26,6 +27,12 @@ pub const CHECKS: &[Check] = &[
     ("external::the_slow_test_of_a_batch_is_named", the_slow_test_of_a_batch_is_named),
     ("external::a_list_is_imported_from_the_current_folder", a_list_is_imported),
     ("external::a_lost_device_stops_other_programs", a_lost_device_stops_other_programs),
+    ("external::a_batch_finds_a_crash_beside_one_of_its_tests", a_crash_beside_a_batch),
+    ("external::a_test_that_hangs_the_second_time_is_counted", a_test_that_hangs_the_second_time),
+    ("external::shards_make_the_whole_run", shards_make_the_whole_run),
+    ("external::a_test_that_fails_now_is_a_regression", a_test_that_fails_now),
+    ("external::rounds_repeat_batches", rounds_repeat_batches),
+    ("external::a_run_is_as_expected_after_an_update", a_run_is_as_expected_after_an_update),
 ];
 
 const LIMIT: Duration = Duration::from_secs(2);
@@ -129,7 +136,7 @@ fn each_cts_result_is_right_in_batches_too() {
         assert_eq!(ended.status.code(), Some(1), "batch {batch}");
         let run = log(&project.path("out"));
         let device_count = run.records.len();
-        assert_eq!(run.results.len(), 12 * device_count, "batch {batch}: no others");
+        assert_eq!(run.results.len(), 14 * device_count, "batch {batch}: no others");
         let failed =
             |message: &str| Outcome::Failed { message: message.to_owned(), location: None };
         let crashed = |how: &str| Outcome::Crashed { how: how.to_owned() };
@@ -159,6 +166,10 @@ fn each_cts_result_is_right_in_batches_too() {
         let cut_off = outcome(&run, "cts::faulty::cuts_file");
         let why = "exited with status 0, and its file of results is cut off";
         assert!(cut_off.starts_with("NotRun") && cut_off.contains(why), "{cut_off}");
+        // One worker looks whether the device is at its position.
+        let mut workers = events(&project.path("out"));
+        workers.retain(|event| event["event"] == "worker-started" && event["error"].is_null());
+        assert_eq!(workers.len(), run.records.len(), "batch {batch}: {workers:?}");
         let all = by_test(&run);
         for (id, record) in &run.records {
             let result = run.with_output(all["cts::faulty::sees_device"][id.as_str()]);
@@ -356,4 +367,141 @@ fn a_lost_device_stops_other_programs() {
         let found = outcome(&run, &format!("cts::faulty::{other}"));
         assert!(found.starts_with("NotRun") && found.contains("lost"), "{crashes}: {found}");
     }
+}
+
+/// The script of a libtest target with these tests, whose names are letters, that does `lines` to run one.
+fn libtest_script(tests: &str, lines: &str) -> String {
+    let list: String = tests.chars().map(|test| format!("{test}: test\\n")).collect();
+    format!("case $* in *--ignored*) ;; *--list*) printf '{list}' ;; *) {lines} ;; esac")
+}
+
+const SCRIPT: &str = "[[external]]\nname = \"mine\"\nkind = \"libtest\"\nprograms = \"script\"\n";
+
+/// The batch ends long after the crash.
+fn a_crash_beside_a_batch() {
+    let crash = "while [ ! -e met ]; do sleep 0.1; done; touch crash; kill -SEGV $$";
+    let project = Project::new(&format!("{SCRIPT}{CTS}batch = 20\n"))
+        .with_cts_program()
+        .with_script("script", &libtest_script("t", crash));
+    // Of three tests of the program, the slot that does not crash has two in its first process.
+    let tests =
+        ["fails_beside", "takes_long", "passes_last"].map(|test| format!("cts::faulty::{test}@"));
+    let tests = [&["mine::"][..], &tests.each_ref().map(String::as_str)].concat();
+    let mut command =
+        project.command(&[&tests[..], &["--slots", "2", "--devices", "pocl"]].concat());
+    command.env("FAULTS_MEETING", project.path(""));
+    output(command);
+    let run = log(&project.path("out"));
+    assert_eq!(outcome(&run, "mine::script::t"), "Crashed { how: \"SIGSEGV\" }");
+    assert_eq!(outcome(&run, "cts::faulty::fails_beside"), "Passed", "repeated alone");
+    let mut started = events(&project.path("out"));
+    started.retain(|event| event["event"] == "started");
+    let workers: Vec<u64> = started.iter().filter_map(|event| event["worker"].as_u64()).collect();
+    assert_eq!(workers.len(), 5, "one attempt more than tests: {workers:?}");
+    assert_eq!(workers.iter().collect::<BTreeSet<_>>().len(), 4, "a batch of two: {workers:?}");
+}
+
+fn a_test_that_hangs_the_second_time() {
+    let hangs = "[ -e again ] && exec sleep 100; touch again; exit 101";
+    let profile = "[profile.default]\nretries = 1\nhang-budget = \"1s\"\n";
+    let project = Project::new(&format!("{profile}{SCRIPT}"))
+        .with_script("script", &libtest_script("tu", hangs));
+    let run = project.run(&["mine::", "--devices", "pocl", "--timeout", "1s"]);
+    let not_run = outcome(&run, "mine::script::u");
+    assert!(not_run.contains("hang budget spent: 1 test did not end"), "{not_run}");
+}
+
+const QUICK: [&str; 4] =
+    ["cts::faulty::passes@", "cts::faulty::fails@", "cts::faulty::skips@", "cts::faulty::crashes@"];
+
+fn verdicts(log: &RunLog) -> BTreeMap<&str, Verdict> {
+    log.results.iter().map(|result| (&*result.test, result.verdict)).collect()
+}
+
+fn shards_make_the_whole_run() {
+    let project = Project::new(&format!("{CTS}batch = 20\n")).with_cts_program();
+    let tests = [&QUICK[..], &["--devices", "pocl"]].concat();
+    let whole = project.run(&tests);
+    let out = project.path("out");
+    for shard in ["1/2", "2/2"] {
+        output(project.command(&[&tests[..], &["--shard", shard]].concat()));
+        let part = log(&out.join(format!("shard-{}", shard.replace('/', "-of-"))));
+        assert!((1..whole.results.len()).contains(&part.results.len()), "{shard}");
+    }
+    let clmatrix = |words: &[&str], folders: &[&str]| {
+        let mut command = child(COMMAND, words);
+        output({
+            command.current_dir(&out).args(folders);
+            command
+        })
+    };
+    clmatrix(&["merge", "--out"], &["merged", "shard-1-of-2", "shard-2-of-2"]);
+    assert_eq!(verdicts(&log(&out.join("merged"))), verdicts(&whole));
+    let diff = clmatrix(&["diff"], &[".", "merged"]);
+    let stdout = String::from_utf8(diff.stdout).expect("text");
+    assert!(stdout.contains("No differences."), "{stdout}");
+    assert_eq!(diff.status.code(), Some(0));
+}
+
+fn a_test_that_fails_now() {
+    let project = Project::new(SCRIPT).with_script("script", &libtest_script("tu", "exit 0"));
+    assert!(project.run(&["mine::", "--devices", "pocl"]).is_success());
+    fs::rename(project.path("out"), project.path("before")).expect("the folder is ours");
+    let fails = libtest_script("tu", "case $1 in u) exit 101 ;; esac");
+    let project = project.with_script("script", &fails);
+    project.run(&["mine::", "--devices", "pocl"]);
+    let mut diff = child(COMMAND, &["diff", "before", "out", "--format", "json"]);
+    diff.current_dir(project.0.path());
+    let ended = output(diff);
+    assert_eq!(ended.status.code(), Some(1));
+    let stdout = String::from_utf8(ended.stdout).expect("text");
+    let test = "mine::script::u@pocl-cpu";
+    let diff: Value = serde_json::from_str(&stdout).expect("JSON");
+    let regression = json!([{ "test": test, "a": "pass", "b": "fail: the test failed" }]);
+    assert_eq!(diff["changes"]["regression"], regression, "{diff}");
+    assert_eq!(diff["facts"][0]["fact"], "build of mine::script", "{diff}");
+}
+
+/// A round runs each test once, also where a crash ends the process of a batch.
+fn rounds_repeat_batches() {
+    let project = Project::new(&format!("{CTS}batch = 20\n")).with_cts_program();
+    let run = project.run(&[&QUICK[..], &["--devices", "pocl", "--repeat", "3"]].concat());
+    let finished = |test: &str| {
+        let events = events(&project.path("out"));
+        let of_test = events.into_iter().filter(|line| {
+            line["event"] == "finished"
+                && line["test"].as_str().is_some_and(|id| id.starts_with(test))
+        });
+        of_test.map(|line| line["round"].as_u64().unwrap_or(1)).collect::<BTreeSet<_>>()
+    };
+    for (test, verdict, rounds) in [
+        ("passes", Verdict::Pass, &[1, 2, 3][..]),
+        ("fails", Verdict::Fail, &[1, 2, 3]),
+        ("crashes", Verdict::Crash, &[1, 2, 3]),
+        ("skips", Verdict::Skip, &[1]),
+    ] {
+        let path = format!("cts::faulty::{test}@");
+        let result = run.results.iter().find(|result| result.test.starts_with(&path));
+        assert_eq!(result.expect("a result").verdict, verdict, "{test}");
+        assert_eq!(finished(&path), rounds.iter().copied().collect(), "{test}");
+    }
+}
+
+fn a_run_is_as_expected_after_an_update() {
+    let project = Project::new(CTS).with_cts_program();
+    let run = || output(project.command(&QUICK)).status.code();
+    assert_eq!(run(), Some(1));
+    let update = || {
+        let mut command = child(COMMAND, &["expect", "update", "latest", "--config"]);
+        command.arg(project.path("clmatrix.toml")).arg("--report-dir").arg(project.path("out"));
+        let ended = output(command);
+        assert_eq!(ended.status.code(), Some(0));
+        String::from_utf8(ended.stdout).expect("text")
+    };
+    let changes = update();
+    for test in ["cts::faulty::fails", "cts::faulty::crashes"] {
+        assert!(changes.contains(test), "{changes}");
+    }
+    assert_eq!(update(), "");
+    assert_eq!(run(), Some(0));
 }
