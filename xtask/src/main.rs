@@ -155,10 +155,11 @@ enum Task {
     TestSlurm,
     /// Test the page `report.html` in a browser (Debian or Ubuntu; root or sudo)
     ///
-    /// Installs Debian's package chromium-headless-shell. Writes pages of the logs in harness/tests/logs,
-    /// compares their texts with the files there, opens every unexpected result by keys alone, checks the
-    /// names that assistive programs see, and opens the page of a run whose names and outputs are hostile.
-    /// The pages are in target/page.
+    /// Installs Debian's package chromium-headless-shell, and axe-core from PyPI into target/page. Writes
+    /// pages of the logs in harness/tests/logs, compares their texts with the files there, opens every
+    /// unexpected result by keys alone, uses the filters, checks the names that assistive programs see and
+    /// the rules of axe-core in light and dark, and opens the page of a run whose names and outputs are
+    /// hostile and one with curves. The pages are in target/page.
     TestPage {
         /// Write the texts of the pages to harness/tests/logs
         #[arg(long)]

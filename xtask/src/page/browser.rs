@@ -80,6 +80,13 @@ impl Browser {
         Ok((requests, messages))
     }
 
+    /// Lets the page see a setting of the user: `light` or `dark`.
+    pub fn set_color_scheme(&mut self, scheme: &str) -> Result<()> {
+        let feature = json!({ "name": "prefers-color-scheme", "value": scheme });
+        self.call("Emulation.setEmulatedMedia", json!({ "features": [feature] }))?;
+        Ok(())
+    }
+
     /// Presses a key: a name such as `Tab`, or a character.
     pub fn press(&mut self, key: &str) -> Result<()> {
         let code = match key {

@@ -4,12 +4,13 @@ use anyhow::Result;
 use serde_json::Value;
 
 /// The texts, as the page must show them.
-pub const TEXTS: [&str; 6] = [
+pub const TEXTS: [&str; 7] = [
     "</script><script>window.hostile = 1</script>",
     "<img src=\"https://example.invalid/x.png\" onerror=\"window.hostile = 1\">",
     "]]><!-- &lt;b&gt; --> ${hostile} `",
     "line\u{2028}separators\u{2029}here",
     "\u{5e9}\u{5dc}\u{5d5}\u{5dd} \u{202e}right to left",
+    "it's \"quoted\" \\ \\n $(touch x) [id=c0-0] * 100% #?&=+;",
     "\u{1f980} \u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467} emoji",
 ];
 

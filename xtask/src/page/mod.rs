@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -14,7 +14,9 @@ use crate::process;
 use crate::workspace::Workspace;
 
 mod browser;
+mod filters;
 mod hostile;
+mod looks;
 
 use browser::Browser;
 
@@ -40,16 +42,20 @@ pub fn install_browser() -> Result<PathBuf> {
 }
 
 /// Compares the texts of pages, or with `update` writes them, opens every unexpected result by keys and every
-/// device, checks the filters and what assistive programs see, and opens a page of a hostile run.
+/// device, uses the filters, checks the colors and what assistive programs see, and opens a page of a hostile
+/// run and one with curves.
 pub fn run(workspace: &Workspace, update: bool) -> Result<()> {
     let clmatrix = workspace.build_clmatrix()?;
     let folder = workspace.target.join("page");
     fs::create_dir_all(&folder).with_context(|| cannot("create", &folder))?;
-    let test = PageTest { workspace, clmatrix, folder, browser: install_browser()? };
+    let axe = looks::axe(&folder)?;
+    let test = PageTest { workspace, clmatrix, folder, browser: install_browser()?, axe };
     for (name, logs) in PAGES {
         test.stored_logs(name, logs, update).with_context(|| format!("the page of {name}"))?;
-        println!("{name}: text, keys and names are right");
+        println!("{name}: text, keys, filters, colors and names are right");
     }
+    test.curves().context("the page with curves")?;
+    println!("curves: drawn, light and dark");
     test.hostile_run().context("the page of a hostile run")?;
     println!("hostile run: all is text, and no request leaves");
     Ok(())
@@ -61,29 +67,41 @@ struct PageTest<'a> {
     /// The folder for pages.
     folder: PathBuf,
     browser: PathBuf,
+    /// The script of axe-core.
+    axe: String,
 }
 
 impl PageTest<'_> {
-    fn write_page(&self, name: &str, logs: &[PathBuf]) -> Result<PathBuf> {
+    /// The path of a stored file.
+    fn stored(&self, file: &str) -> PathBuf {
+        self.workspace.root.join(LOGS).join(file)
+    }
+
+    /// Writes a page with the characterization in a folder, if it has one.
+    fn write_page(&self, name: &str, logs: &[PathBuf], folder: &Path) -> Result<PathBuf> {
         let page = self.folder.join(format!("{name}.html"));
         let mut report = Command::new(&self.clmatrix);
         report.args(["report", "--html"]).arg(&page).args(logs);
-        // A report folder without a characterization.
-        report.arg("--report-dir").arg(&self.folder);
+        report.arg("--report-dir").arg(folder);
         process::run(&mut report)?;
         Ok(page)
     }
 
     fn stored_logs(&self, name: &str, logs: &[&str], update: bool) -> Result<()> {
-        let at = |file: String| self.workspace.root.join(LOGS).join(file);
-        let logs: Vec<_> = logs.iter().map(|log| at(format!("{log}.jsonl"))).collect();
-        let page = self.write_page(name, &logs)?;
+        let logs: Vec<_> = logs.iter().map(|log| self.stored(&format!("{log}.jsonl"))).collect();
+        let page = self.write_page(name, &logs, &self.folder)?;
         let mut browser = Browser::start(&self.browser)?;
         let (requests, messages) = browser.open(&page, "")?;
         ensure!(requests.len() == 1 && messages.is_empty(), "{requests:?}, {messages:?}");
         check_names(&browser.accessible_nodes()?)?;
         let text = text_of(&mut browser)?;
+        let unexpected = browser.evaluate(&format!("{UNEXPECTED}.length"))?;
+        filters::step(&mut browser, unexpected.as_u64().context("a number")?)?;
         open_devices(&mut browser)?;
+        browser.open(&page, "")?;
+        filters::check(&mut browser)?;
+        browser.open(&page, "")?;
+        looks::check(&mut browser, &self.axe)?;
         let (_, messages) = browser.open(&page, FILTERS)?;
         ensure!(messages.is_empty(), "{messages:?}");
         for button in ["#verdicts [aria-pressed=true]", "#devices [aria-pressed=false]"] {
@@ -91,7 +109,7 @@ impl PageTest<'_> {
                 browser.evaluate(&format!("document.querySelectorAll('{button}').length"))?;
             ensure!(count == 1, "the address has a filter without a button: {button}");
         }
-        let file = at(format!("{name}.page.txt"));
+        let file = self.stored(&format!("{name}.page.txt"));
         if update {
             fs::write(&file, &text).with_context(|| cannot("write", &file))?;
         }
@@ -108,15 +126,15 @@ impl PageTest<'_> {
     }
 
     fn hostile_run(&self) -> Result<()> {
-        let source = self.workspace.root.join(LOGS).join("format-2.jsonl");
+        let source = self.stored("format-2.jsonl");
         let log = self.folder.join("hostile.jsonl");
         let text = fs::read_to_string(&source).with_context(|| cannot("read", &source))?;
         fs::write(&log, hostile::log(&text)?).with_context(|| cannot("write", &log))?;
-        let page = self.write_page("hostile", &[log])?;
+        let page = self.write_page("hostile", &[log], &self.folder)?;
         let mut browser = Browser::start(&self.browser)?;
         let (requests, messages) = browser.open(&page, "")?;
-        let page = format!("file://{}", page.display());
-        ensure!(requests == [page], "the page makes requests: {requests:?}");
+        let url = format!("file://{}", page.display());
+        ensure!(requests == [url], "the page makes requests: {requests:?}");
         ensure!(messages.is_empty(), "the browser complains: {messages:?}");
         let texts = open_unexpected(&mut browser)?;
         let ran =
@@ -126,8 +144,47 @@ impl PageTest<'_> {
         for text in hostile::TEXTS {
             ensure!(shown(text), "{text:?} is not shown in {texts:?}");
         }
-        check_names(&browser.accessible_nodes()?)
+        check_names(&browser.accessible_nodes()?)?;
+        // The address of a result opens it again, and its command names it in a shell.
+        browser.evaluate("step(1)")?;
+        let fragment = browser.text("location.hash")?;
+        browser.open(&page, &fragment)?;
+        let id = browser.text("`${panel.querySelector('h2').textContent}@${state.device}`")?;
+        ensure!(texts.iter().any(|(opened, _)| *opened == id), "{fragment} opens {id:?}");
+        let command = browser.text("byId('rerun').textContent")?;
+        let word = last_word(&command)?;
+        ensure!(without_escapes(&word) == id, "{command} runs {word}");
+        Ok(())
     }
+
+    /// Opens a page with a stored characterization of its device.
+    fn curves(&self) -> Result<()> {
+        let folder = self.stored("");
+        let page = self.write_page("curves", &[self.stored("format-2.jsonl")], &folder)?;
+        let mut browser = Browser::start(&self.browser)?;
+        let (requests, messages) = browser.open(&page, "")?;
+        ensure!(requests.len() == 1 && messages.is_empty(), "{requests:?}, {messages:?}");
+        open_devices(&mut browser)?;
+        let drawn = "[...panel.querySelectorAll('.curve polyline')].some((line) => {
+            const { width, height } = line.getBoundingClientRect();
+            return width > 100 && height > 0;
+        })";
+        ensure!(browser.evaluate(drawn)? == true, "no curve is drawn");
+        looks::check(&mut browser, &self.axe)
+    }
+}
+
+/// Returns the last word that a shell takes a command for.
+fn last_word(command: &str) -> Result<String> {
+    let script = format!("set -- {command}\nshift $(($# - 1))\nprintf %s \"$1\"");
+    let output = process::output(Command::new("sh").args(["-c", &script]))?;
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// Returns the only id that a glob matches: each of its special characters is a class of its own.
+fn without_escapes(glob: &str) -> String {
+    let special = ["*", "?", "[", "]", "{", "}"];
+    special.iter().fold(glob.to_owned(), |id, special| id.replace(&format!("[{special}]"), special))
 }
 
 /// Returns the text of a page and of each of its unexpected results, which are opened by keys.

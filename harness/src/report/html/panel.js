@@ -49,6 +49,11 @@ function quoted(word) {
   return /^[\w\-.,:/@%+=]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
+/** A text that may be higher than its element: it takes the focus, so that keys scroll it. */
+function longText(name, text, properties) {
+  return el("pre", { tabindex: 0, role: "group", "aria-label": name, ...properties }, text);
+}
+
 function command(text) {
   const button = el("button", { class: "link", onclick: () => {
     navigator.clipboard?.writeText(text).then(() => { button.textContent = "copied"; });
@@ -83,7 +88,7 @@ function resultPage(device, test) {
 function explanation(device, letter, details) {
   const decisive = details.attempts[details.decisive];
   const tone = kindOf.get(letter).unexpected ? "" : letter === "x" ? " expected" : " plain";
-  const parts = [el("h3", {}, "Message"), el("pre", { class: `message${tone}`, id: "message" }, device.text(decisive.message))];
+  const parts = [el("h3", {}, "Message"), longText("Message", device.text(decisive.message), { class: `message${tone}`, id: "message" })];
   if (decisive.at !== undefined) parts.push(el("p", { class: "place" }, device.text(decisive.at)));
   if (details.notes) parts.push(...section("Notes", el("ul", {}, details.notes.map((note) => el("li", {}, device.text(note))))));
   if (details.expected !== undefined) {
@@ -112,7 +117,7 @@ function outputs(device, attempt) {
   const texts = device.outputs[attempt.output];
   if (!texts) return [el("p", { class: "quiet" }, "This page has no room for the output. It is in events.jsonl.")];
   const names = ["Standard output", "Standard error", "Stacks"];
-  return names.flatMap((name, at) => (texts[at] ? [folded(name, true, el("pre", {}, texts[at].replace(/^\n+|\s+$/g, "")))] : []));
+  return names.flatMap((name, at) => (texts[at] ? [folded(name, true, longText(name, texts[at].replace(/^\n+|\s+$/g, "")))] : []));
 }
 
 /** The results of a test in all runs, the newest first. */
