@@ -132,10 +132,11 @@ impl<'c> Row<'c> {
     fn print(&self) -> bool {
         let &Case { work, waits, .. } = self.case;
         let [cl3, ours] = [Side::Cl3, Side::Ours].map(|side| self.time(side));
-        let [kept, without_event] = match waits {
-            Waits::Nothing => [Side::Kept, Side::WithoutEvent].map(|side| self.column(side)),
-            _ => ["-", "-"].map(String::from),
+        let without_event = match waits {
+            Waits::Nothing => self.column(Side::WithoutEvent),
+            _ => "-".to_owned(),
         };
+        let kept = self.column(Side::Kept);
         let (ratio, limit, [from, to]) = (self.ratio(), self.limit(), self.spread());
         let name = format!("{}{}", work.name(), waits.name());
         print!("{name:<52} {cl3:>8.0} {kept:>8} {ours:>8.0} {ratio:>6.2} {from:>6.2}-{to:<6.2}");

@@ -4,14 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use clmatrix::cl3::event::{
-    CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, get_event_info, set_user_event_status,
-};
-use clmatrix::cl3::types::cl_event;
+use clmatrix::cl3::event::{CL_COMPLETE, set_user_event_status};
 
 use crate::allocations;
 use crate::barrier::SpinBarrier;
-use crate::place::{Api, Cl3, Ours, Place, Work, call_without_event};
+use crate::place::{Api, Cl3, Kept, Ours, Place, Work, call_without_event};
 use crate::time;
 
 /// Calls in a batch.
@@ -68,7 +65,7 @@ pub enum Side {
 
 impl Side {
     const ALL: [Self; 4] = [Self::WithoutEvent, Self::Cl3, Self::Kept, Self::Ours];
-    const WITH_WAIT_LIST: [Self; 2] = [Self::Cl3, Self::Ours];
+    const WITH_WAIT_LIST: [Self; 3] = [Self::Cl3, Self::Kept, Self::Ours];
 }
 
 /// Averages per call.
@@ -155,10 +152,11 @@ impl Case {
                 round[side as usize] = match side {
                     Side::WithoutEvent => self.batch_without_event(place, barrier),
                     Side::Cl3 => self.batch::<Cl3>(place, barrier),
-                    Side::Kept => self.batch_kept(place, barrier),
+                    Side::Kept => self.batch::<Kept>(place, barrier),
                     Side::Ours => self.batch::<Ours>(place, barrier),
                 };
                 place.finish();
+                place.release_kept();
             }
             rounds.push(round);
         }
@@ -180,7 +178,7 @@ impl Case {
             }
             Waits::Behind => {
                 let raw = place.user_event();
-                let event = A::adopt(raw);
+                let event = A::adopt(place, raw);
                 let sample = self.all_after::<A>(CALLS_BEHIND, &event, place, barrier);
                 set_user_event_status(raw, CL_COMPLETE).expect("the event ends");
                 sample
@@ -217,22 +215,6 @@ impl Case {
         })
     }
 
-    /// Keeps the events in a list, and looks for those that have ended when it has doubled.
-    fn batch_kept(&self, place: &mut Place<'_>, barrier: &SpinBarrier) -> Sample {
-        const FEWEST: usize = 16;
-        let mut kept = Vec::with_capacity(CALLS);
-        let mut look_at = FEWEST;
-        sample(CALLS, place, barrier, |place| {
-            for _ in 0..CALLS {
-                kept.extend(Cl3::call(place, self.work, 0, []));
-                if kept.len() >= look_at {
-                    kept.retain(|event| is_pending(event.get()));
-                    look_at = FEWEST.max(2 * kept.len());
-                }
-            }
-        })
-    }
-
     fn batch_without_event(&self, place: &mut Place<'_>, barrier: &SpinBarrier) -> Sample {
         sample(CALLS, place, barrier, |place| {
             for _ in 0..CALLS {
@@ -240,11 +222,6 @@ impl Case {
             }
         })
     }
-}
-
-fn is_pending(event: cl_event) -> bool {
-    let status = get_event_info(event, CL_EVENT_COMMAND_EXECUTION_STATUS);
-    i32::from(status.expect("a status")) > CL_COMPLETE
 }
 
 fn first_event<A: Api>(place: &mut Place<'_>) -> A::Event {

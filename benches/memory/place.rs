@@ -1,8 +1,10 @@
 //! The calls that are measured: this crate's, and the same calls of cl3.
 
-use std::ptr;
+use std::{mem, ptr};
 
-use clmatrix::cl3::event::create_user_event;
+use clmatrix::cl3::event::{
+    CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, create_user_event, get_event_info,
+};
 use clmatrix::cl3::kernel::set_kernel_arg;
 use clmatrix::cl3::types::{
     CL_BLOCKING, CL_NON_BLOCKING, cl_bool, cl_buffer_region, cl_event, cl_map_flags, cl_mem,
@@ -31,6 +33,10 @@ const MAP_FLAGS: cl_map_flags = cl_memory::CL_MAP_READ | cl_memory::CL_MAP_WRITE
 const SOURCE: &str = "kernel void add(global int *sum, global const int *more, int number) {
     sum[get_global_id(0)] += more[get_global_id(0)] + number;
 }";
+
+/// The fewest kept events that are worth a look, and the most: two for each call.
+const FEWEST_KEPT: usize = 16;
+const MOST_KEPT: usize = 3200;
 
 const SUCCESS: &str = "the call succeeds";
 
@@ -80,6 +86,10 @@ pub struct Place<'c> {
     launcher: Launcher,
     /// The kernel of cl3's launches.
     kernel: Kernel,
+    /// The events that [`Kept`] keeps.
+    kept: Vec<opencl3::event::Event>,
+    /// The number of events at which `kept` is searched for those that have ended.
+    look_at: usize,
 }
 
 impl<'c> Place<'c> {
@@ -94,6 +104,8 @@ impl<'c> Place<'c> {
             buffers: [buffer(), buffer()],
             launcher: Launcher::create(&program, "add").expect("a kernel"),
             kernel: Kernel::create(&program, "add").expect("a kernel"),
+            kept: Vec::with_capacity(MOST_KEPT),
+            look_at: FEWEST_KEPT,
             context,
         }
     }
@@ -108,6 +120,23 @@ impl<'c> Place<'c> {
         let queues = self.queues.each_ref().map(CommandQueue::as_raw);
         queues.iter().for_each(|queue| cl::flush(*queue).expect(SUCCESS));
         queues.iter().for_each(|queue| cl::finish(*queue).expect(SUCCESS));
+    }
+
+    /// Releases the events that [`Kept`] has kept.
+    pub fn release_kept(&mut self) {
+        self.kept.clear();
+        self.look_at = FEWEST_KEPT;
+    }
+
+    /// Keeps an event. Releases those that have ended when their number has doubled, but for the first:
+    /// later calls may wait for it.
+    fn keep(&mut self, event: opencl3::event::Event) {
+        if self.kept.len() >= self.look_at {
+            let mut is_first = true;
+            self.kept.retain(|event| mem::take(&mut is_first) || is_pending(event.get()));
+            self.look_at = FEWEST_KEPT.max(2 * self.kept.len());
+        }
+        self.kept.push(event);
     }
 
     /// The first buffer, and the second one for commands with two. Each queue has its own first one.
@@ -143,7 +172,7 @@ pub trait Api {
     ) -> Option<Self::Event>;
 
     /// Takes over the reference that [`Place::user_event`] returned.
-    fn adopt(event: cl_event) -> Self::Event;
+    fn adopt(place: &mut Place<'_>, event: cl_event) -> Self::Event;
 }
 
 /// This crate.
@@ -193,7 +222,7 @@ impl Api for Ours {
         Some(event.expect(SUCCESS))
     }
 
-    fn adopt(event: cl_event) -> Event {
+    fn adopt(_: &mut Place<'_>, event: cl_event) -> Event {
         // SAFETY: the caller owns the reference.
         unsafe { Event::from_raw(event, false) }.expect(SUCCESS)
     }
@@ -215,54 +244,97 @@ impl Api for Cl3 {
         on: usize,
         wait_for: [&Self::Event; N],
     ) -> Option<Self::Event> {
-        let queue = place.queues[on].as_raw();
-        let [first, second] = place.raw_buffers(on);
-        let events = wait_for.map(Self::Event::get);
-        let list = if N == 0 { ptr::null() } else { events.as_ptr() };
-        let count = N as cl_uint;
-        let map = |blocking: cl_bool| {
-            let mut at = ptr::null_mut();
-            // SAFETY: as below; the bytes are unmapped once, from where they were mapped.
-            let [mapped, unmapped] = unsafe {
-                let mapped = cl::enqueue_map_buffer(
-                    queue, first, blocking, MAP_FLAGS, 0, BYTES, &mut at, count, list,
-                );
-                [mapped, cl::enqueue_unmap_mem_object(queue, first, at, 0, ptr::null())]
-            };
-            drop(Self::Event::new(unmapped.expect(SUCCESS)));
-            mapped
-        };
-        // SAFETY: the handles are alive and of one context, and the bytes are there.
-        let event = unsafe {
-            match work {
-                Work::Fill => {
-                    let pattern = (&raw const PATTERN).cast();
-                    let size = size_of_val(&PATTERN);
-                    cl::enqueue_fill_buffer(queue, first, pattern, size, 0, BYTES, count, list)
-                }
-                Work::Copy => {
-                    cl::enqueue_copy_buffer(queue, first, second, 0, 0, BYTES, count, list)
-                }
-                Work::Launch => {
-                    place.set_kernel_args([first, second]);
-                    let (kernel, none) = (place.kernel.get(), ptr::null());
-                    let items = &raw const ITEMS;
-                    cl::enqueue_nd_range_kernel(queue, kernel, 1, none, items, none, count, list)
-                }
-                Work::Map => map(CL_BLOCKING),
-                Work::MapNonBlocking => map(CL_NON_BLOCKING),
-                Work::SubRegion => {
-                    create_and_release_region(first);
-                    return None;
-                }
-            }
-        };
-        Some(Self::Event::new(event.expect(SUCCESS)))
+        let (event, unmapped) = call_with_events(place, work, on, wait_for.map(Self::Event::get))?;
+        drop(unmapped);
+        Some(event)
     }
 
-    fn adopt(event: cl_event) -> Self::Event {
+    fn adopt(_: &mut Place<'_>, event: cl_event) -> Self::Event {
         Self::Event::new(event)
     }
+}
+
+/// cl3, with each event kept until the driver has said that its command has ended.
+pub struct Kept;
+
+impl Api for Kept {
+    type Event = cl_event;
+
+    fn call<const N: usize>(
+        place: &mut Place<'_>,
+        work: Work,
+        on: usize,
+        wait_for: [&Self::Event; N],
+    ) -> Option<Self::Event> {
+        let (event, unmapped) = call_with_events(place, work, on, wait_for.map(|event| *event))?;
+        let raw = event.get();
+        if let Some(unmapped) = unmapped {
+            place.keep(unmapped);
+        }
+        place.keep(event);
+        Some(raw)
+    }
+
+    fn adopt(place: &mut Place<'_>, event: cl_event) -> Self::Event {
+        place.keep(opencl3::event::Event::new(event));
+        event
+    }
+}
+
+fn is_pending(event: cl_event) -> bool {
+    let status = get_event_info(event, CL_EVENT_COMMAND_EXECUTION_STATUS);
+    i32::from(status.expect("a status")) > CL_COMPLETE
+}
+
+/// Does `work` with calls of cl3. Returns the event of the last command that has a wait list, and that of
+/// an unmap.
+fn call_with_events<const N: usize>(
+    place: &Place<'_>,
+    work: Work,
+    on: usize,
+    wait_for: [cl_event; N],
+) -> Option<(opencl3::event::Event, Option<opencl3::event::Event>)> {
+    let queue = place.queues[on].as_raw();
+    let [first, second] = place.raw_buffers(on);
+    let list = if N == 0 { ptr::null() } else { wait_for.as_ptr() };
+    let count = N as cl_uint;
+    let mut unmapped = None;
+    let mut map = |blocking: cl_bool| {
+        let mut at = ptr::null_mut();
+        // SAFETY: as below; the bytes are unmapped once, from where they were mapped.
+        unsafe {
+            let mapped = cl::enqueue_map_buffer(
+                queue, first, blocking, MAP_FLAGS, 0, BYTES, &mut at, count, list,
+            );
+            unmapped = Some(cl::enqueue_unmap_mem_object(queue, first, at, 0, ptr::null()));
+            mapped
+        }
+    };
+    // SAFETY: the handles are alive and of one context, and the bytes are there.
+    let event = unsafe {
+        match work {
+            Work::Fill => {
+                let pattern = (&raw const PATTERN).cast();
+                let size = size_of_val(&PATTERN);
+                cl::enqueue_fill_buffer(queue, first, pattern, size, 0, BYTES, count, list)
+            }
+            Work::Copy => cl::enqueue_copy_buffer(queue, first, second, 0, 0, BYTES, count, list),
+            Work::Launch => {
+                place.set_kernel_args([first, second]);
+                let (kernel, none) = (place.kernel.get(), ptr::null());
+                let items = &raw const ITEMS;
+                cl::enqueue_nd_range_kernel(queue, kernel, 1, none, items, none, count, list)
+            }
+            Work::Map => map(CL_BLOCKING),
+            Work::MapNonBlocking => map(CL_NON_BLOCKING),
+            Work::SubRegion => {
+                create_and_release_region(first);
+                return None;
+            }
+        }
+    };
+    let owned = |event: Result<cl_event, i32>| opencl3::event::Event::new(event.expect(SUCCESS));
+    Some((owned(event), unmapped.map(owned)))
 }
 
 fn create_and_release_region(buffer: cl_mem) {
