@@ -39,6 +39,7 @@ pub mod expected_statuses;
 pub mod external;
 pub mod fixtures;
 mod fleet;
+mod folders;
 pub mod log;
 mod merge;
 mod os;
@@ -52,8 +53,10 @@ mod serde_time;
 pub mod setup;
 pub mod shard;
 pub mod stacks;
+mod system;
 mod target;
 mod terminal;
+mod text;
 pub mod verdict;
 pub mod worker;
 

@@ -16,10 +16,11 @@ use crate::devices::failure::FailedDriver;
 use crate::devices::probe::Probe;
 use crate::devices::selection::{Choices, NoDevices, select};
 use crate::devices::{Machine, TestDevice};
+use crate::folders::{cargo_target, folder_variable, state_folder};
 use crate::run::plan::{Plan, Planned};
 use crate::run::repeat::Repeat;
-use crate::run::schedule::{Run, WorkerConfig};
 use crate::run::so_far::SoFar;
+use crate::run::state::{Run, WorkerConfig};
 use crate::verdict::Expectation;
 use crate::worker::commands::WorkerCommands;
 use crate::worker::parent::WorkerCommand;
@@ -109,7 +110,8 @@ impl Setup {
         let devices = profile.devices().map(str::to_owned);
         let choices = Choices::from_environment(options.devices.clone(), devices);
         choices.refuse_empty_entries()?;
-        let state = state_folder()?;
+        let state = state_folder()
+            .map_err(|error| SetupError::State { path: std::env::temp_dir(), error })?;
         let cache = MachineCache::new(&state, &options.icd);
         let probe =
             Probe { added: &options.icd, arguments: &options.worker_arguments, state: &state };
@@ -336,39 +338,4 @@ fn cannot_use(drivers: &[FailedDriver]) -> String {
     let lines: Vec<_> =
         drivers.iter().map(|failed| format!("cannot use driver {failed}")).collect();
     lines.join("\n")
-}
-
-/// Returns the folder for files that are kept between runs: in cargo's target folder, else in the user's
-/// cache folder, else a private temporary one for this run.
-pub(crate) fn state_folder() -> Result<PathBuf, SetupError> {
-    let wanted = match cargo_target() {
-        Some(target) => Some(target.join("clmatrix").join("state")),
-        None => user_cache_folder().map(|cache| cache.join("clmatrix")),
-    };
-    if let Some(folder) = wanted.filter(|folder| std::fs::create_dir_all(folder).is_ok()) {
-        return Ok(folder);
-    }
-    tempfile::Builder::new()
-        .prefix("clmatrix-")
-        .tempdir()
-        .map(tempfile::TempDir::keep)
-        .map_err(|error| SetupError::State { path: std::env::temp_dir(), error })
-}
-
-/// Returns the target folder of cargo that contains this executable, if there is one.
-fn cargo_target() -> Option<PathBuf> {
-    let exe = std::env::current_exe().ok()?;
-    let target = exe.ancestors().skip(1).find(|folder| folder.join("CACHEDIR.TAG").is_file());
-    target.map(Path::to_path_buf)
-}
-
-/// Returns the folder for cached files of the user.
-pub(crate) fn user_cache_folder() -> Option<PathBuf> {
-    folder_variable("XDG_CACHE_HOME")
-        .or_else(|| folder_variable("HOME").map(|home| home.join(".cache")))
-}
-
-/// The folder that an environment variable names; an empty variable counts as unset.
-fn folder_variable(name: &str) -> Option<PathBuf> {
-    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::expected_statuses::ExpectedStatuses;
-use crate::report::first_line;
+use crate::text::first_line;
 
 /// The description of a crash that is not the process's own: no test crashes so.
 pub const KILLED_FROM_OUTSIDE: &str = "SIGKILL: killed from outside (out of memory?)";

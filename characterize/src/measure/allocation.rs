@@ -8,9 +8,9 @@ use cl3::memory as cl;
 use super::clock::Budget;
 use super::finding::{Confidence, Finding, MeasureResult, NotMeasurable, Sampled, Unit, Value};
 use super::series::{Point, Series};
+use super::topic_spec::{TopicSpec, run_each};
 use super::touch::{PAGE, Toucher, not_the_end};
 use super::workbench::Workbench;
-use super::{TopicSpec, run_each};
 use clmatrix::error::Error;
 use clmatrix::memory::MemoryObject;
 

@@ -2,12 +2,12 @@
 
 use clmatrix::event::Event;
 
-use super::TopicSpec;
 use super::clock::Budget;
 use super::estimate::{Floor, Summary, drift};
 use super::finding::{MeasureResult, NotMeasurable, Sampled, Unit};
 use super::sampling::{Rounds, sample, steps_for};
 use super::series::{Point, Series};
+use super::topic_spec::TopicSpec;
 use super::workbench::Workbench;
 use clmatrix::launch::Launcher;
 use clmatrix::memory::Buffer;

@@ -2,13 +2,13 @@
 
 use clmatrix::event::Event;
 
-use super::TopicSpec;
 use super::clock::Budget;
 use super::contents::Contents;
 use super::estimate::{Floor, Summary, repeatable};
 use super::finding::{Finding, MeasureResult, NotMeasurable, Sampled, Unit};
 use super::sampling::{ROUNDS, sample, steps_for};
 use super::series::{Point, Series};
+use super::topic_spec::TopicSpec;
 use super::workbench::Workbench;
 use clmatrix::memory::{Buffer, enqueue_copy_buffer};
 

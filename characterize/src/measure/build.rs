@@ -7,12 +7,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use opencl3::context::Context;
 use opencl3::program::Program;
 
-use super::TopicSpec;
 use super::clock::nanoseconds;
 use super::estimate::{Floor, Summary, is_cached, repeatable};
 use super::finding::{Confidence, Finding, MeasureResult, NotMeasurable, Sampled, Unit, Value};
 use super::sampling::{Rounds, sample};
 use super::series::{Point, Series};
+use super::topic_spec::TopicSpec;
 use super::workbench::Workbench;
 
 pub(super) const SPEC: TopicSpec = TopicSpec {

@@ -1,8 +1,8 @@
 //! How much memory there really is, and where it shows that there is no more.
 
-use super::TopicSpec;
 use super::finding::{Confidence, Finding, MeasureResult, NotMeasurable, Sampled, Unit, Value};
 use super::series::{Point, Series};
+use super::topic_spec::TopicSpec;
 use super::touch::{PAGE, Stage, Toucher, not_the_end};
 use super::workbench::Workbench;
 use clmatrix::Class;

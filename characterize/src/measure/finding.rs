@@ -78,6 +78,11 @@ impl Sampled {
     ) -> Self {
         Self { answer, series: series.into_iter().collect() }
     }
+
+    /// Returns the measurement of this name.
+    pub fn named(self, name: &str, took: Duration) -> Measured {
+        Measured { name: name.to_owned(), answer: self.answer, series: self.series, took }
+    }
 }
 
 /// Without samples.

@@ -1,12 +1,12 @@
 //! How fast data moves between the host's memory and the device's.
 
-use super::TopicSpec;
 use super::clock::{Budget, nanoseconds};
 use super::contents::{Contents, ELEMENT, content};
 use super::estimate::{Floor, repeatable};
 use super::finding::{MeasureResult, NotMeasurable, Sampled, Unit};
 use super::sampling::{ROUNDS, sample, steps_for};
 use super::series::{Point, Series};
+use super::topic_spec::TopicSpec;
 use super::workbench::Workbench;
 use clmatrix::memory::{
     Buffer, BufferMap, MapReadWrite, MemFlags, enqueue_map_buffer, enqueue_read_buffer,

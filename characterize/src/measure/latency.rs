@@ -1,12 +1,12 @@
 //! How long a single access takes, and what that tells of caches.
 
-use super::TopicSpec;
 use super::chase::{Chase, Cycle, GROUP, MOST_LOOPS, STEPS};
 use super::clock::Budget;
 use super::estimate::{Hierarchy, line_size};
 use super::finding::{Confidence, Finding, MeasureResult, NotMeasurable, Sampled, Unit, Value};
 use super::sampling::{ROUNDS, sample, steps_for};
 use super::series::{Point, Series};
+use super::topic_spec::TopicSpec;
 use super::workbench::Workbench;
 
 pub(super) const SPEC: TopicSpec = TopicSpec {

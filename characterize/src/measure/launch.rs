@@ -13,8 +13,8 @@ use super::estimate::{Floor, repeatable};
 use super::finding::{MeasureResult, NotMeasurable, Sampled, Unit};
 use super::sampling::{ROUNDS, sample};
 use super::series::Series;
+use super::topic_spec::{TopicSpec, run_each};
 use super::workbench::Workbench;
-use super::{TopicSpec, run_each};
 use clmatrix::error::in_call;
 
 pub(super) const SPEC: TopicSpec = TopicSpec {

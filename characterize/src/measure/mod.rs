@@ -24,10 +24,12 @@ mod launch;
 mod local_memory;
 mod sampling;
 mod series;
+mod settings;
 mod shares;
 mod simd;
 mod spin;
 mod timer;
+mod topic_spec;
 mod touch;
 mod workbench;
 
@@ -38,14 +40,11 @@ use opencl3::device::Device;
 pub use clock::{Clock, SystemClock};
 pub use finding::{Confidence, Finding, Measured, NotMeasurable, Unit, Value};
 pub use series::{Axis, Point, Series};
+pub use settings::Settings;
 pub use shares::Shares;
 
-use crate::Facts;
-use clmatrix::error::Result;
-use clmatrix::select::DeviceType;
-use clock::Budget;
-use finding::{MeasureResult, Sampled};
-use workbench::Workbench;
+use finding::Sampled;
+use topic_spec::TopicSpec;
 
 /// A group of measurements.
 ///
@@ -81,17 +80,6 @@ pub enum Topic {
     /// process then: measure it in a process of its own, or leave it out. With the settings of
     /// [`Settings::for_device`] this does not come up where the memory is the host's.
     Exhaustion,
-}
-
-/// The entry of a topic.
-struct TopicSpec {
-    name: &'static str,
-    /// Its measurements' names.
-    measurements: &'static [&'static str],
-    /// Its part of the time of all topics.
-    weight: f64,
-    /// An answer for each of its measurements, in their order, or why there is none for any.
-    take: fn(&Workbench) -> MeasureResult<Vec<Sampled>>,
 }
 
 impl Topic {
@@ -150,68 +138,6 @@ impl Topic {
     }
 }
 
-/// How much may be spent.
-///
-/// ```
-/// use std::time::Duration;
-///
-/// use clmatrix::Device;
-/// use clmatrix_characterize::measure::{Settings, Topic, measure_all};
-///
-/// # fn main() -> clmatrix::Result<()> {
-/// let context = clmatrix::create_some_context()?;
-/// let device = Device::new(context.default_device());
-/// let usual = Settings::for_device(&device)?;
-/// let settings = Settings { budget: Duration::from_millis(500), memory: 64 << 20, ..usual };
-/// let all = measure_all(&device, &[Topic::Timer, Topic::Launch], &settings, |topic| {
-///     println!("{} ..", topic.name());
-/// });
-/// assert_eq!(all.len(), 1 + Topic::Launch.measurements().len());
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Copy)]
-pub struct Settings<'a> {
-    /// How long all topics together may take, but for one sample's time.
-    pub budget: Duration,
-    /// How much of the device's memory may be used at a time, in bytes.
-    pub memory: u64,
-    /// The clock.
-    pub clock: &'a dyn Clock,
-    /// Told of each step that some drivers end the process over. For those who wait for another
-    /// process.
-    pub trying: &'a dyn Fn(&str),
-}
-
-/// The budget for a device that is not a CPU.
-const GPU_BUDGET: Duration = Duration::from_secs(16);
-/// On a CPU, where one sample takes longer, as do builds.
-const CPU_BUDGET: Duration = Duration::from_secs(24);
-/// The host's memory is that of all other programs, too.
-const HOST_MEMORY: u64 = 256 << 20;
-
-impl Settings<'static> {
-    /// Returns the settings for a kind of device: 16 s, or 24 s for a CPU, and all of its memory, or 256 MiB
-    /// where that is the host's.
-    ///
-    /// # Errors
-    /// The driver's errors where it does not tell what all devices have.
-    pub fn for_device(device: &Device) -> Result<Self> {
-        let facts = Facts::of(device)?;
-        let memory = device.global_mem_size()?;
-        Ok(Self::usual(facts.device_type, facts.host_unified_memory, memory))
-    }
-
-    /// The same for a device of a type, with so many bytes of memory, which may be the host's.
-    pub fn usual(device_type: DeviceType, host_unified_memory: bool, memory: u64) -> Self {
-        let is_cpu = device_type.has_cpu();
-        let budget = if is_cpu { CPU_BUDGET } else { GPU_BUDGET };
-        let uses_host_memory = is_cpu || host_unified_memory;
-        let memory = if uses_host_memory { memory.min(HOST_MEMORY) } else { memory };
-        Self { budget, memory, clock: &SystemClock, trying: &|_| () }
-    }
-}
-
 /// One topic's measurements, on a context of their own.
 pub fn measure(device: &Device, topic: Topic, settings: &Settings) -> Vec<Measured> {
     topic.spec().measure(device, settings)
@@ -232,41 +158,6 @@ pub fn measure_all(
         all.extend(measure(device, *topic, &shares.of(*topic)));
     }
     all
-}
-
-impl TopicSpec {
-    fn measure(&self, device: &Device, settings: &Settings) -> Vec<Measured> {
-        let clock = settings.clock;
-        let begin = clock.now();
-        let taken = Workbench::new(device, settings).and_then(|bench| (self.take)(&bench));
-        let none = |why: NotMeasurable| {
-            self.measurements.iter().map(|_| Sampled::from(why.clone())).collect()
-        };
-        let taken = taken.unwrap_or_else(none);
-        debug_assert_eq!(taken.len(), self.measurements.len());
-        let took = clock.now() - begin;
-        let named = self.measurements.iter().zip(taken);
-        named.map(|(name, taken)| taken.named(name, took)).collect()
-    }
-}
-
-impl Sampled {
-    fn named(self, name: &str, took: Duration) -> Measured {
-        Measured { name: name.to_owned(), answer: self.answer, series: self.series, took }
-    }
-}
-
-/// One of a topic's measurements, which has its time for itself.
-type Take = fn(&Workbench, &Budget) -> MeasureResult<Sampled>;
-
-/// Measurements that share nothing: each has a like share of the time that is left.
-fn run_each<const N: usize>(bench: &Workbench, takes: [Take; N]) -> Vec<Sampled> {
-    let left = Budget::new(bench.budget.clock(), bench.budget.left());
-    let take = |take: Take| {
-        let budget = left.share(1.0 / N as f64);
-        take(bench, &budget).unwrap_or_else(Sampled::from)
-    };
-    takes.map(take).into()
 }
 
 #[cfg(test)]

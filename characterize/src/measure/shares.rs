@@ -1,7 +1,8 @@
 //! How several topics share a budget.
 
+use super::Topic;
 use super::clock::Budget;
-use super::{Settings, Topic};
+use super::settings::Settings;
 
 /// Hands each of several topics its share of a budget, by how much they need.
 ///

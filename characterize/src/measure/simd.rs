@@ -5,12 +5,12 @@ use std::ffi::c_void;
 use cl3::kernel::{CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, get_kernel_sub_group_info};
 use clmatrix::event::Event;
 
-use super::TopicSpec;
 use super::clock::Budget;
 use super::estimate::{Fall, fall};
 use super::finding::{Confidence, Finding, MeasureResult, NotMeasurable, Sampled, Unit, Value};
 use super::sampling::{Rounds, sample, steps_for};
 use super::series::Series;
+use super::topic_spec::TopicSpec;
 use super::workbench::Workbench;
 use clmatrix::launch::Launcher;
 use clmatrix::memory::Buffer;

@@ -5,8 +5,8 @@ use super::estimate::common_divisor;
 use super::finding::{Confidence, Finding, MeasureResult, NotMeasurable, Sampled, Unit, Value};
 use super::sampling::{Rounds, sample};
 use super::series::{Point, Series};
+use super::topic_spec::{TopicSpec, run_each};
 use super::workbench::Workbench;
-use super::{TopicSpec, run_each};
 use clmatrix::memory::enqueue_fill;
 
 pub(super) const SPEC: TopicSpec = TopicSpec {

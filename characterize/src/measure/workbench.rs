@@ -8,9 +8,9 @@ use opencl3::context::Context;
 use opencl3::device::Device;
 use opencl3::program::Program;
 
-use super::Settings;
 use super::clock::{Budget, nanoseconds};
 use super::finding::{Confidence, MeasureResult, NotMeasurable};
+use super::settings::Settings;
 use super::spin::device_tells_time;
 use crate::Facts;
 use clmatrix::launch::Launcher;

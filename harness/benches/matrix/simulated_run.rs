@@ -7,9 +7,10 @@ use std::time::SystemTime;
 
 use clmatrix_harness::case::Case;
 use clmatrix_harness::config::Sync;
-use clmatrix_harness::log::events::{End, Event, Started, TestName, TestResult};
+use clmatrix_harness::log::events::{End, Event, Started, TestName};
 use clmatrix_harness::log::plan::plan_events;
 use clmatrix_harness::log::recorder::{Observer, Recorder};
+use clmatrix_harness::log::test_result::TestResult;
 use clmatrix_harness::run::plan::Plan;
 
 use crate::figure::Figure;

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::log::events::TestResult;
 use crate::log::recorder::Observer;
+use crate::log::test_result::TestResult;
 use crate::os::Source;
 use crate::run::echo::Echo;
 use crate::run::plan::Plan;

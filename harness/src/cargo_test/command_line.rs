@@ -12,7 +12,7 @@ use crate::log::run_header::RunCommand;
 use crate::log::store::Place;
 use crate::registry::{Ignore, ShouldPanic};
 use crate::run::plan::Plan;
-use crate::run::schedule::shuffle_seed;
+use crate::run::state::shuffle_seed;
 use crate::setup::Setup;
 use crate::target::Target;
 

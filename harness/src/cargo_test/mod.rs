@@ -23,15 +23,16 @@ use self::cells::Cells;
 pub use self::command_line::CommandLine;
 use crate::case::Case;
 use crate::config::DEFAULT_PROFILE;
-use crate::log::events::TestResult;
 use crate::log::run_header::RunCommand;
 use crate::log::store::Place;
+use crate::log::test_result::TestResult;
 use crate::report::{self, github};
 use crate::run::execution::{Execution, Finished};
 use crate::run::plan::Plan;
 use crate::setup::{Options, Setup};
 use crate::target::{CANNOT_RUN, Target};
 use crate::terminal::{AnyError, output_result, status_line};
+use crate::text;
 use crate::verdict::{Outcome, Verdict};
 use crate::worker::child;
 
@@ -208,7 +209,7 @@ fn rerun_command(target: Target, setup: &Setup) -> String {
     let command = format!("{} -- --exact", test_command(target));
     match setup.profile_name.as_str() {
         DEFAULT_PROFILE => command,
-        name => format!("CLMATRIX_PROFILE={} {command}", report::shell_quoted(name)),
+        name => format!("CLMATRIX_PROFILE={} {command}", text::shell_quoted(name)),
     }
 }
 
@@ -276,7 +277,7 @@ impl Page<'_> {
         if let Some(folder) = self.report_dir {
             more = format!("\nmore:  {}", report::junit_path(folder, device).display());
         }
-        more += &format!("\nrerun: {} {}", self.rerun, report::shell_quoted(id));
+        more += &format!("\nrerun: {} {}", self.rerun, text::shell_quoted(id));
         ShownFailure { with_output: !self.command_line.echoes(), more }
     }
 

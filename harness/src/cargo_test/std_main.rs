@@ -8,8 +8,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::case::Case;
 use crate::config::Sync;
-use crate::log::events::{TestResult, left_behind_text};
 use crate::log::recorder::{Observer, Recorder};
+use crate::log::test_result::{TestResult, left_behind_text};
 use crate::registry::{self, Test};
 use crate::run::interrupt::Stop;
 use crate::run::plan::Plan;

@@ -11,7 +11,7 @@ use clmatrix::select::DeviceInfo;
 use clmatrix_characterize::show::text_table::aligned;
 use serde::Serialize;
 
-use super::{Common, TableFormat};
+use super::common::{Common, TableFormat};
 use crate::devices::{FoundPlatform, Machine, TestDevice};
 use crate::run::interrupt::Stop;
 use crate::serde_time::nanoseconds;

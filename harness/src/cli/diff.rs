@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
-use super::ReportPlace;
+use super::common::ReportPlace;
 use crate::compare::difference::{DevicePairs, Difference};
 use crate::compare::side::Side;
 use crate::log::store;

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use clap::{Args, Subcommand};
 
-use super::ReportPlace;
+use super::common::ReportPlace;
 use super::filter::Filter;
 use crate::config::WrittenExpectation;
 use crate::expect::explain::explain;
@@ -18,10 +18,10 @@ use crate::log::read::RunLog;
 use crate::log::run_header::RunHeader;
 use crate::log::selected_tests::SelectedTests;
 use crate::log::store;
-use crate::report::counted;
 use crate::shard::Shard;
 use crate::target::{SUCCESS, Target, UNEXPECTED};
 use crate::terminal::{AnyError, print, status_line};
+use crate::text::counted;
 
 pub const EXAMPLES: &str = "\
 Examples:

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
+use super::common::{ReportPlace, TableFormat};
 use super::filter::Filter;
 use super::shard::ShardArguments;
-use super::{ReportPlace, TableFormat};
 use crate::case::Case;
 use crate::external::listing::all_cases;
 use crate::registry::Ignore;

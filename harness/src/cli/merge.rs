@@ -6,7 +6,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{ReportPlace, report};
+use super::common::ReportPlace;
+use super::report;
 use crate::config::Sync;
 use crate::log::read::RunLog;
 use crate::log::run_header::RunCommand;

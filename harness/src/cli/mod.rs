@@ -2,6 +2,7 @@
 //! `devices`, `characterize`, `provision`, `completions`.
 
 mod characterize;
+mod common;
 mod devices;
 mod diff;
 mod expect;
@@ -21,16 +22,11 @@ mod selection;
 mod shard;
 mod test_set;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{ColorChoice, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
-use crate::config::{Config, ConfigError};
-use crate::devices::icd::absolute;
-use crate::report::shell_quoted;
-use crate::setup::{Options, Setup, SetupError};
 use crate::target::{CANNOT_RUN, Target};
 use crate::terminal::{self, AnyError, print, status_line};
 use crate::worker::child;
@@ -129,93 +125,6 @@ enum Command {
     },
 }
 
-/// The options of all commands that need devices.
-#[derive(Args)]
-struct Common {
-    /// Select devices: `platform` or `platform:device,device`; separate several with `;`. A name is an
-    /// index, or a part of 'name vendor type', which selects the first match, or a glob (`intel:*`,
-    /// `*:*gpu*`), which selects all matches.
-    #[arg(long, value_name = "SEL", allow_hyphen_values = true)]
-    devices: Option<String>,
-    /// Use this profile of the configuration [default: CLMATRIX_PROFILE, else `default`].
-    #[arg(long, value_name = "P")]
-    profile: Option<String>,
-    /// Read this configuration file, which adds to the built-in configuration [default:
-    /// CLMATRIX_CONFIG, else clmatrix.toml or config/clmatrix.toml here or in a folder above].
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Add a driver: its library or an .icd file; may be repeated. CLMATRIX_ICD is a list of such
-    /// paths, separated by `:`.
-    #[arg(long, value_name = "PATH")]
-    icd: Vec<PathBuf>,
-}
-
-/// The options that lead to the report folder.
-#[derive(Args)]
-struct ReportPlace {
-    /// The report folder [default: CLMATRIX_REPORT_DIR, else the profile's, else target/clmatrix].
-    #[arg(long, value_name = "DIR")]
-    report_dir: Option<PathBuf>,
-    /// Use this profile of the configuration [default: CLMATRIX_PROFILE, else `default`].
-    #[arg(long, value_name = "P")]
-    profile: Option<String>,
-    /// Read this configuration file [default: CLMATRIX_CONFIG, else clmatrix.toml or
-    /// config/clmatrix.toml here or in a folder above].
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-}
-
-impl ReportPlace {
-    fn folder(&self, target: Target) -> Result<PathBuf, ConfigError> {
-        if let Some(folder) = &self.report_dir {
-            return Ok(folder.clone());
-        }
-        self.options(target).report_folder()
-    }
-
-    fn config(&self, target: Target) -> Result<Config, ConfigError> {
-        Ok(self.options(target).configuration()?.0)
-    }
-
-    fn options(&self, target: Target) -> Options {
-        Options {
-            embedded: target.config,
-            config: self.config.clone(),
-            profile: self.profile.clone(),
-            ..Options::default()
-        }
-    }
-}
-
-impl Common {
-    fn options(&self, target: Target) -> Options {
-        Options {
-            embedded: target.config,
-            config: self.config.clone(),
-            profile: self.profile.clone(),
-            devices: self.devices.clone(),
-            icd: self.icd.clone(),
-            provision: provision_command(),
-            ..Options::default()
-        }
-    }
-
-    /// Returns the drivers of `--icd` as every folder finds them.
-    fn added_drivers(&self) -> Vec<String> {
-        self.icd.iter().map(|path| absolute(path).display().to_string()).collect()
-    }
-
-    fn setup(&self, target: Target) -> Result<Setup, SetupError> {
-        Setup::new(self.options(target))
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum TableFormat {
-    Table,
-    Json,
-}
-
 /// The entry point that `clmatrix_harness::command!` expands to.
 pub fn main(target: Target) -> ExitCode {
     child::enter_if_asked();
@@ -234,19 +143,15 @@ pub fn main(target: Target) -> ExitCode {
         Command::Devices(arguments) => devices::devices(target, arguments),
         Command::Characterize(arguments) => characterize::characterize(target, arguments),
         #[cfg(feature = "provision")]
-        Command::Provision(arguments) => provision::provision(&provision_command(), arguments),
+        Command::Provision(arguments) => {
+            provision::provision(&common::provision_command(), arguments)
+        }
         Command::Completions { shell } => completions(*shell, target),
     };
     result.unwrap_or_else(|error| {
         status_line(&format!("error: {error}"));
         ExitCode::from(CANNOT_RUN)
     })
-}
-
-/// Returns the command that shows a shell the device of `provision`.
-fn provision_command() -> String {
-    let executable = std::env::args_os().next().unwrap_or_default();
-    format!("eval \"$({} provision --print-env)\"", shell_quoted(&executable.to_string_lossy()))
 }
 
 fn color_choice(choice: ColorChoice) -> anstream::ColorChoice {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
-use super::ReportPlace;
+use super::common::ReportPlace;
 use crate::compare::difference::Difference;
 use crate::compare::side::Side;
 use crate::log::read::RunLog;
@@ -17,6 +17,7 @@ use crate::report::summary::{self, summary};
 use crate::report::trace::Trace;
 use crate::target::Target;
 use crate::terminal::{AnyError, all_of, print, status_line};
+use crate::text;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -81,8 +82,8 @@ pub fn report(target: Target, arguments: &ReportArguments) -> Result<ExitCode, A
     if log.unknown_events + log.unknown_fields > 0 {
         status_line(&format!(
             "the log is of a later version: {}, {} passed over",
-            report::counted(log.unknown_events as usize, "unknown event"),
-            report::counted(log.unknown_fields as usize, "unknown field"),
+            text::counted(log.unknown_events as usize, "unknown event"),
+            text::counted(log.unknown_fields as usize, "unknown field"),
         ));
     }
     if let Some(file) = &arguments.trace {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use super::test_set::TestSet;
-use crate::log::events::TestResult;
 use crate::log::read::RunLog;
+use crate::log::test_result::TestResult;
 use crate::shard::Shard;
 use crate::terminal::AnyError;
 use crate::verdict::Verdict;

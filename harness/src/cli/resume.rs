@@ -13,8 +13,8 @@ use crate::log::run_header::RunHeader;
 use crate::log::store::{self, Place};
 use crate::log::unfinished::Unfinished;
 use crate::run::plan::Plan;
-use crate::run::schedule::Run;
 use crate::run::so_far::SoFar;
+use crate::run::state::Run;
 use crate::terminal::AnyError;
 
 /// Finds a run that has not come to its end. `folder` has the stored runs.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum, value_parser};
 
-use super::Common;
+use super::common::Common;
 use super::filter::Filter;
 use super::rerun::Rerun;
 use super::resume;
@@ -22,17 +22,18 @@ use crate::log::run_header::{RunCommand, RunHeader};
 use crate::log::store::{self, Place};
 use crate::log::unfinished::Unfinished;
 use crate::report::matrix::{Layout, ShownOutput};
-use crate::report::{self, github, shell_quoted};
+use crate::report::{self, github};
 use crate::run::characterize::Characterize;
-use crate::run::execution::{Execution, Finished, ResumedRun};
+use crate::run::execution::{Execution, Finished, ResumedRun, run_header};
 use crate::run::plan::Plan;
 use crate::run::progress::{Detail, Display, Progress};
 use crate::run::repeat::Repeat;
-use crate::run::schedule::{Run, shuffle_seed};
+use crate::run::state::{Run, shuffle_seed};
 use crate::setup::{Options, Setup};
 use crate::shard::Engine;
 use crate::target::Target;
 use crate::terminal::{self, AnyError, print, status_line};
+use crate::text::shell_quoted;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -276,7 +277,7 @@ fn execute(
         run_id: command.run_id.clone(),
         is_full: selection.is_full() && !plan.lacks_devices(),
     };
-    let header = || RunHeader::new(&target, &setup, &run, command.clone());
+    let header = || run_header(&target, &setup, &run, command.clone());
     let expectations = setup.config.expectations.written();
     let mut resumed = match unfinished {
         Some(unfinished) => Some(arguments.accept(unfinished, &run, &header(), expectations)?),

@@ -6,12 +6,13 @@ use std::process::ExitCode;
 use clap::Args;
 use clmatrix_characterize::show::text_table;
 
-use super::ReportPlace;
+use super::common::ReportPlace;
 use crate::log::read::RunLog;
 use crate::log::store;
 use crate::report;
 use crate::target::Target;
 use crate::terminal::{AnyError, print};
+use crate::text;
 
 #[derive(Args)]
 pub struct RunsArguments {
@@ -46,7 +47,7 @@ fn row(run: &Path) -> Vec<String> {
         id,
         humantime::format_rfc3339_seconds(log.header.time).to_string(),
         state.to_owned(),
-        report::human(log.duration),
+        text::human(log.duration),
         devices.collect::<Vec<_>>().join(","),
         report::counts(&log),
     ]

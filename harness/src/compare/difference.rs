@@ -7,7 +7,7 @@ use super::facts::Facts;
 use super::side::{Side, SideDevice, SideTest};
 use super::speed::{Speeds, Time, Times, median};
 use super::standing::{Standing, Way};
-use crate::log::events::{DEVICE, OF_WORKER, suite};
+use crate::log::test_result::{DEVICE, OF_WORKER, suite};
 
 /// The differences of side B from side A.
 #[derive(Debug, Serialize)]
@@ -270,9 +270,10 @@ mod tests {
 
     use super::*;
     use crate::expected_statuses::ExpectedStatuses;
-    use crate::log::events::{DeviceLost, TestResult};
+    use crate::log::events::DeviceLost;
     use crate::log::read::RunLog;
     use crate::log::sample::{device, expectation, flaky, judged, result, run_log};
+    use crate::log::test_result::TestResult;
     use crate::verdict::{ExpectedStatus, Outcome};
 
     fn failed(message: &str) -> Outcome {

@@ -6,8 +6,9 @@ use clmatrix_characterize::show::text_table::TextTable;
 
 use super::difference::{Change, Difference, Kind};
 use super::speed::{FEWEST_TIMES, SpeedChange};
+use crate::report::cut;
 use crate::report::page::Page;
-use crate::report::{counted, cut, human};
+use crate::text::{counted, human};
 
 /// The most rows of a table, unless all are shown.
 const ROWS: usize = 20;

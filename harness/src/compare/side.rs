@@ -10,8 +10,8 @@ use super::facts::{self, Facts};
 use super::speed::Time;
 use super::standing::{Standing, Way};
 use crate::log::durations;
-use crate::log::events::{DEVICE, test_and_device};
 use crate::log::read::{ReadError, RunLog};
+use crate::log::test_result::{DEVICE, test_and_device};
 
 /// The runs of one side.
 #[derive(Default)]

@@ -4,8 +4,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::log::events::TestResult;
-use crate::report::{self, first_line};
+use crate::log::test_result::TestResult;
+use crate::report;
+use crate::text::first_line;
 use crate::verdict::{ExpectedStatus, Outcome, Verdict};
 
 /// The result of a test on a device in the runs of one side: the worst of them.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::RunExpectations;
 use crate::config::{Effect, Exclusion, Expectations, WrittenExpectation};
-use crate::log::events::TestResult;
 use crate::log::read::RunLog;
+use crate::log::test_result::TestResult;
 use crate::verdict::Outcome;
 
 /// The uses of an entry in some runs, each as far as the one before.

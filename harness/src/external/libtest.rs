@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use regex::Regex;
 
-use super::listing::Listed;
+use super::outside_test::Listed;
 use super::process::ProgramEnd;
 use super::program_run::{Ended, Found, ProgramRun, Watch};
 use crate::os::{ExitCause, Source, StopSignal};
-use crate::report::first_line;
+use crate::text::first_line;
 use crate::verdict::{Location, Outcome};
 use crate::worker::capture::Capture;
 use crate::worker::parent::{Attempt, IN_THE_TEST, crash};

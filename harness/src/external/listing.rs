@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::outside_test::Listed;
 use super::process::{ProgramEnd, ProgramProcess};
 use super::program::{Program, is_program};
 use super::{OutsideTest, libtest, opencl_cts};
 use crate::case::Case;
 use crate::config::{Config, ExternalKind, ExternalSuite};
+use crate::folders::state_folder;
 use crate::os::{ExitCause, Source, StopSignal, stop_signal};
-use crate::setup;
 use crate::terminal::{AnyError, status_line};
 
 /// The time that a program has to list its tests.
@@ -23,13 +24,6 @@ const LIST_LIMIT: Duration = Duration::from_secs(60);
 
 /// The most bytes of a list.
 const LONGEST_LIST: usize = 64 << 20;
-
-/// A test in the list of a program.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Listed {
-    pub name: String,
-    pub is_ignored: bool,
-}
 
 /// A list that is kept between runs.
 #[derive(Serialize, Deserialize)]
@@ -51,7 +45,7 @@ pub(crate) fn all_cases(config: &Config, home: &str) -> Result<Vec<Case>, AnyErr
     }
     let mut paths: HashMap<String, String> =
         cases.iter().map(|case| (case.path(home), "this executable".to_owned())).collect();
-    let lists = setup::state_folder()?.join("lists");
+    let lists = state_folder()?.join("lists");
     // Nothing stops a list before its limit.
     let (never, _switch) = stop_signal()?;
     for suite in &config.external {

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::listing::Listed;
 use super::opencl_cts_output::{CtsOutput, PartText};
+use super::outside_test::Listed;
 use super::process::ProgramEnd;
 use super::program_run::{Ended, Found, ProgramRun, Watch};
 use crate::os::{ExitCause, StopSignal};

@@ -2,7 +2,16 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::program::Program;
+
+/// A test in the list of a program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Listed {
+    pub name: String,
+    pub is_ignored: bool,
+}
 
 /// A test of another program.
 pub struct OutsideTest {

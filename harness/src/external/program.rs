@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{ExternalKind, ExternalSuite};
-use crate::log::system;
+use crate::system;
 
 /// The digits of the hash that cargo appends to the name of a target.
 const HASH_DIGITS: usize = 16;

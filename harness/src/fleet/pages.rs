@@ -6,7 +6,7 @@ use super::Fleet;
 use super::drift::{Drift, OtherValue};
 use super::outliers::Outlier;
 use crate::report::page::Page;
-use crate::report::{counted, human};
+use crate::text::{counted, human};
 
 /// The most hosts that are named beside a value.
 const NAMES: usize = 8;

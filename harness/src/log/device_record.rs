@@ -6,12 +6,12 @@ use std::time::{Duration, SystemTime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::system;
 use crate::config::{Contexts, DeviceSettings, Leaks, Leftovers};
 use crate::devices::TestDevice;
 use crate::devices::icd::Driver;
 use crate::devices::run_device::RunDevice;
 use crate::serde_time::{nanoseconds, rfc3339};
+use crate::system;
 
 /// A selected device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

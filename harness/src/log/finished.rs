@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::events::{TestResult, first};
+use super::test_result::{TestResult, first};
 use crate::expected_statuses::ExpectedStatuses;
 use crate::serde_time::{nanoseconds, rfc3339};
 use crate::stacks::Stacks;

@@ -17,7 +17,7 @@ pub mod run_header;
 pub(crate) mod sample;
 pub mod selected_tests;
 pub mod store;
-pub(crate) mod system;
+pub mod test_result;
 pub(crate) mod unfinished;
 
 /// The JSON Schema of a line of the event log.

@@ -16,17 +16,13 @@ use super::lines::Lines;
 use crate::config::WrittenExpectation;
 use crate::devices::failure::FailedDriver;
 use crate::log::device_record::DeviceRecord;
-use crate::log::events::{
-    Characterized, Charged, DeviceLost, Event, Started, TestName, TestResult, test_and_device,
-};
+use crate::log::events::{Characterized, Charged, DeviceLost, Event, Started, TestName};
 use crate::log::plan::PlannedTest;
 use crate::log::round_results::RoundResults;
-use crate::log::run_header::RunHeader;
+use crate::log::run_header::{FORMAT, RunHeader};
+use crate::log::test_result::{TestResult, test_and_device};
 use crate::target::{CANNOT_RUN, NOT_ALL_RUN, SUCCESS, UNEXPECTED};
 use crate::verdict::{Location, Outcome, Verdict};
-
-/// The version of the event log's format that is written. All up to it are read.
-pub const FORMAT: u32 = 2;
 
 /// Longer outputs stay in the file, in bytes.
 const LONG_OUTPUT: usize = 4 * 1024;

@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use indexmap::IndexMap;
 
 use crate::config::Sync;
-use crate::log::events::{Characterized, Charged, DeviceLost, End, Event, Started, TestResult};
+use crate::log::events::{Characterized, Charged, DeviceLost, End, Event, Started};
 use crate::log::read::{RunLog, Sum};
+use crate::log::test_result::TestResult;
 use crate::os::Source;
 use crate::verdict::Outcome;
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::SystemTime;
 
-use super::events::TestResult;
+use super::test_result::TestResult;
 use crate::verdict::{Outcome, Verdict};
 
 /// The rounds of a test.

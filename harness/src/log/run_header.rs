@@ -1,7 +1,6 @@
 //! The first line of an event log: how the run was made.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use schemars::JsonSchema;
@@ -9,16 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use super::device_record::SettingsRecord;
 use super::selected_tests::SelectedTests;
-use super::system;
-use crate::devices::environment::driver_variables;
 use crate::devices::run_device::RunDevice;
 use crate::external::ProgramRecord;
-use crate::log::read::FORMAT;
-use crate::run::schedule::Run;
 use crate::serde_time::rfc3339;
-use crate::setup::Setup;
 use crate::shard::Shard;
-use crate::target::Target;
+
+/// The version of the format that this version writes.
+pub const FORMAT: u32 = 2;
 
 /// How, where and when a run was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -151,11 +147,7 @@ impl RunCommand {
 
 /// The command line of this process, word by word.
 pub(crate) fn command_line() -> Vec<String> {
-    std::env::args_os().map(text).collect()
-}
-
-fn text(text: OsString) -> String {
-    text.to_string_lossy().into_owned()
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 impl RunHeader {
@@ -168,44 +160,5 @@ impl RunHeader {
     /// reports.
     pub(crate) fn is_of_clmatrix(&self) -> bool {
         self.rerun_command.starts_with("clmatrix run")
-    }
-
-    /// Describes a run that begins now.
-    pub fn new(target: &Target, setup: &Setup, run: &Run<'_>, command: RunCommand) -> Self {
-        let package = |name: &str, version: &str| (name.to_owned(), version.to_owned());
-        let mut versions = vec![package("clmatrix-harness", env!("CARGO_PKG_VERSION"))];
-        if target.package != env!("CARGO_PKG_NAME") {
-            versions.push(package(target.package, target.version));
-        }
-        let variables = driver_variables().into_iter();
-        Self {
-            format: FORMAT,
-            run_id: command.run_id,
-            time: SystemTime::now(),
-            host: system::host(),
-            versions,
-            command_line: command_line(),
-            rerun_command: command.rerun,
-            devices: Vec::new(),
-            profile: Some(setup.profile_name.clone()),
-            configuration: setup.config.file().map(|file| file.display().to_string()),
-            added_drivers: command.added_drivers,
-            host_settings: Some(SettingsRecord::new(&run.host.settings)),
-            environment: variables.map(|(name, value)| (text(name), text(value))).collect(),
-            kernel: system::kernel(),
-            cpu: system::cpu(),
-            cpus: system::cpus(),
-            memory: system::memory(),
-            build_id: std::env::current_exe().ok().and_then(|exe| system::build_id(&exe)),
-            programs: run.plan.programs(),
-            filter: command.filter,
-            selected_tests: command.selected_tests,
-            include_ignored: run.include_ignored,
-            run_skipped: run.run_skipped,
-            seed: run.seed,
-            shard: command.shard,
-            parent: command.parent,
-            merged: Vec::new(),
-        }
     }
 }

@@ -9,9 +9,9 @@ use crate::config::{Contexts, Leaks, Leftovers};
 use crate::devices::failure::{DriverFailure, FailedDriver, FailureKind};
 use crate::devices::run_device::{PlatformName, RunDevice};
 use crate::log::device_record::{DeviceRecord, SettingsRecord};
-use crate::log::events::TestResult;
 use crate::log::read::RunLog;
 use crate::log::run_header::RunHeader;
+use crate::log::test_result::TestResult;
 use crate::verdict::{Expectation, ExpectedStatus, Outcome, Verdict};
 
 /// 2026-01-02T03:04:05Z.
@@ -84,7 +84,7 @@ pub(crate) fn device_record(device: RunDevice, host: &str) -> DeviceRecord {
 /// The first line of a log.
 pub(crate) fn header(devices: Vec<RunDevice>) -> RunHeader {
     RunHeader {
-        format: crate::log::read::FORMAT,
+        format: crate::log::run_header::FORMAT,
         run_id: "run-1".to_owned(),
         time: SystemTime::UNIX_EPOCH + TIME,
         host: "bench".to_owned(),

@@ -11,10 +11,11 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::device_record::{DeviceRecord, SettingsRecord};
-use super::events::{Event, Started, TestName, TestResult};
+use super::events::{Event, Started, TestName};
 use super::lines::Lines;
 use super::read::{ReadError, Sum};
 use super::run_header::RunHeader;
+use super::test_result::TestResult;
 use crate::config::WrittenExpectation;
 use crate::external::ProgramRecord;
 use crate::verdict::Verdict;

@@ -20,11 +20,12 @@ use self::input::Input;
 use self::translation::Translation;
 use crate::config::{Sync, WrittenExpectation};
 use crate::external::ProgramRecord;
-use crate::log::events::{DeviceAbsent, DriverFailed, End, Event, TestResult, suite};
+use crate::log::events::{DeviceAbsent, DriverFailed, End, Event};
 use crate::log::plan::{self, PlannedTest, PositionRanges};
 use crate::log::read::{RunLog, Sum};
 use crate::log::recorder::{Observer, Recorder};
 use crate::log::run_header::{MergedRun, RunHeader, command_line};
+use crate::log::test_result::{TestResult, suite};
 use crate::target::CANNOT_RUN;
 use crate::terminal::AnyError;
 

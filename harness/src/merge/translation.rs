@@ -6,7 +6,8 @@ use std::time::SystemTime;
 use super::Union;
 use super::input::Input;
 use crate::log::device_record::DeviceRecord;
-use crate::log::events::{End, Event, Started, TestName, TestResult};
+use crate::log::events::{End, Event, Started, TestName};
+use crate::log::test_result::TestResult;
 
 /// Rewrites the events of one run.
 pub(super) struct Translation<'a> {

@@ -5,20 +5,19 @@ mod child_process;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod crash;
 mod keeper;
+mod library;
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod no_stacks;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod stacks;
 
-use std::ffi::{CStr, CString, OsStr, c_void};
+use std::ffi::c_void;
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::Shutdown;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -40,6 +39,10 @@ pub use crash::{Crash, report_aborts, report_crashes};
 use no_stacks as stacks;
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub use no_stacks::{Crash, report_aborts, report_crashes};
+
+use keeper::death_of;
+pub use keeper::exit_now;
+pub use library::{Library, library_of_platform};
 
 use crate::stacks::Stacks;
 
@@ -326,13 +329,6 @@ fn watch(watched: &Epoll, fd: &impl AsFd, mark: u64) -> nix::Result<()> {
     watched.add(fd, EpollEvent::new(EpollFlags::EPOLLIN, mark))
 }
 
-fn death_of(pid: Pid) -> Option<OwnedFd> {
-    // SAFETY: the call takes two numbers.
-    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid.as_raw(), 0) };
-    // SAFETY: the kernel has just given us this descriptor, with close-on-exec set.
-    i32::try_from(fd).ok().filter(|fd| *fd >= 0).map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })
-}
-
 fn set_nonblocking(fd: &impl AsFd) -> io::Result<()> {
     let flags = OFlag::from_bits_retain(fcntl(fd, FcntlArg::F_GETFL)?);
     fcntl(fd, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
@@ -438,65 +434,6 @@ pub fn trim_heap() {
     // SAFETY: `malloc_trim` takes any size, and any thread may call it.
     unsafe {
         libc::malloc_trim(0);
-    }
-}
-
-/// Ends the process at once, without the drivers' exit handlers, which may hang.
-// quirk: DRIVER-12
-pub fn exit_now(status: i32) -> ! {
-    // SAFETY: `_exit` takes any status and does not return.
-    unsafe { libc::_exit(status) }
-}
-
-/// A shared library in this process; it stays loaded.
-pub struct Library(*mut c_void);
-
-impl Library {
-    /// Loads a library in the way of ocl-icd; the error is the dynamic linker's message.
-    ///
-    /// The library's initialisers run, which may end or hang this process.
-    pub fn load(name: &str) -> Result<Self, String> {
-        let name = CString::new(name).map_err(|error| error.to_string())?;
-        // SAFETY: the name is a C string. Initialisers are foreign code, as in any driver.
-        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
-        if !handle.is_null() {
-            return Ok(Self(handle));
-        }
-        // SAFETY: after a failure, dlerror gives this thread a C string that lives until its next call.
-        let message = unsafe { CStr::from_ptr(libc::dlerror()) };
-        Err(message.to_string_lossy().into_owned())
-    }
-
-    /// Returns whether the library has a function or variable of this name.
-    pub fn has(&self, name: &CStr) -> bool {
-        // SAFETY: the handle is open, and the name is a C string.
-        !unsafe { libc::dlsym(self.0, name.as_ptr()) }.is_null()
-    }
-}
-
-/// The library that a platform's code lies in.
-///
-/// The platform is one that an ICD loader gave out: its first field points to the table of the
-/// driver's functions (cl_khr_icd).
-pub fn library_of_platform(platform: *mut c_void) -> Option<PathBuf> {
-    if platform.is_null() {
-        return None;
-    }
-    // SAFETY: by cl_khr_icd a platform begins with a pointer to its dispatch table, whose first
-    // entry is clGetPlatformIDs; both live as long as the driver is loaded, which is for good.
-    let function = unsafe { **platform.cast::<*const *const c_void>() };
-    let library = library_at(function).filter(|library| !library.dli_fname.is_null())?;
-    // SAFETY: the name is a C string, and the library that it belongs to stays loaded.
-    let name = unsafe { CStr::from_ptr(library.dli_fname) };
-    std::fs::canonicalize(OsStr::from_bytes(name.to_bytes())).ok()
-}
-
-/// The executable or library that is loaded at `address`.
-fn library_at(address: *const c_void) -> Option<libc::Dl_info> {
-    // SAFETY: all zeros is a valid Dl_info, and dladdr only looks `address` up.
-    unsafe {
-        let mut found: libc::Dl_info = std::mem::zeroed();
-        (libc::dladdr(address, &mut found) != 0).then_some(found)
     }
 }
 

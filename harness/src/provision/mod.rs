@@ -18,7 +18,7 @@ use std::path::PathBuf;
 pub use environment::Environment;
 pub use error::ProvisionError;
 
-use crate::setup::user_cache_folder;
+use crate::folders::user_cache_folder;
 
 /// Installs the embedded default in the cache folder of the user, unless it is there, and returns the
 /// variables that show it to OpenCL programs.

@@ -2,10 +2,13 @@
 
 use std::fmt;
 
+use indexmap::IndexMap;
+
 use super::tally::Tally;
-use super::{counted, differing_in_reused_context, human, rounds};
 use crate::log::read::RunLog;
+use crate::log::test_result::TestResult;
 use crate::target::{NOT_ALL_RUN, SUCCESS};
+use crate::text::{counted, human};
 
 /// The end of a run in a sentence.
 pub(super) struct Conclusion {
@@ -84,5 +87,48 @@ impl Conclusion {
 impl fmt::Display for Conclusion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.word, self.sentence())
+    }
+}
+
+/// The number of rounds of each device with several: the fewest and the most.
+fn rounds(results: &[TestResult]) -> Option<(usize, usize)> {
+    let mut devices: IndexMap<&str, usize> = IndexMap::new();
+    for result in results {
+        if let Some(counts) = &result.rounds {
+            let rounds = devices.entry(result.test_and_device().1).or_default();
+            *rounds = counts.ran.max(*rounds);
+        }
+    }
+    let several = devices.into_values().filter(|rounds| *rounds > 1);
+    several.fold(None, |range, rounds| {
+        let (fewest, most) = range.unwrap_or((rounds, rounds));
+        Some((rounds.min(fewest), rounds.max(most)))
+    })
+}
+
+/// Returns the number of tests with another verdict in a reused context.
+pub(crate) fn differing_in_reused_context(results: &[TestResult]) -> usize {
+    results.iter().filter(|result| result.differing_in_reused_context().is_some()).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::round_results::RoundCounts;
+    use crate::log::sample::result;
+    use crate::verdict::Outcome;
+
+    #[test]
+    fn devices_with_several_rounds_count() {
+        let ran = |device: &str, ran: usize| {
+            let result = result(&format!("s::t_{ran}@{device}"), Outcome::Passed);
+            let (passed, start, end) = (ran, result.started, result.end());
+            let counts = (ran > 1).then(|| Box::new(RoundCounts { passed, ran, start, end }));
+            TestResult { rounds: counts, ..result }
+        };
+        let results = [ran("a", 3), ran("a", 1), ran("b", 4), ran("b", 5), ran("c", 1)];
+        assert_eq!(rounds(&results), Some((3, 5)));
+        assert_eq!(rounds(&results[..2]), Some((3, 3)));
+        assert_eq!(rounds(&results[4..]), None);
     }
 }

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use indexmap::IndexMap;
 
+use super::result_text::{headline, place};
 use super::summary::{self, FEWEST_BYTES, MOST_BYTES};
-use super::text::one_line;
-use super::{cut, headline, place};
-use crate::log::events::TestResult;
+use super::table::cut;
 use crate::log::read::RunLog;
+use crate::log::test_result::TestResult;
 use crate::terminal::{AnyError, print, status_line};
+use crate::text::one_line;
 use crate::verdict::Location;
 
 /// The most errors that GitHub shows of a step.

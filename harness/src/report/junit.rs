@@ -9,6 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use indexmap::{IndexMap, IndexSet};
@@ -17,11 +18,12 @@ use quick_xml::events::{BytesCData, BytesDecl, BytesEnd, BytesStart, Event};
 use quick_xml::{Reader, Writer};
 
 use super::explanation::{explanation, standard_error};
-use super::text::{clean, one_line};
-use super::{headline, outcome_line, rerun};
+use super::result_text::{headline, outcome_line, rerun};
 use crate::devices::run_device::RunDevice;
-use crate::log::events::{DeviceLost, TestResult};
+use crate::log::events::DeviceLost;
 use crate::log::read::RunLog;
+use crate::log::test_result::TestResult;
+use crate::text::{clean, one_line};
 use crate::verdict::Verdict;
 
 /// The `results` on `device` as a JUnit file.
@@ -439,6 +441,23 @@ fn write_properties(
         writer.write_event(Event::Empty(property))?;
     }
     Ok(writer.write_event(Event::End(BytesEnd::new("properties")))?)
+}
+
+/// Returns the path of a device's JUnit file in a report folder.
+pub(crate) fn junit_path(folder: &Path, device: &str) -> PathBuf {
+    folder.join("junit").join(format!("{}.xml", file_name(device)))
+}
+
+/// `device` as a file's name: other characters than those of a slug as `%` and hexadecimal digits,
+/// so that different devices never share a file.
+pub(crate) fn file_name(device: &str) -> String {
+    let encode = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {
+            char::from(byte).to_string()
+        }
+        _ => format!("%{byte:02X}"),
+    };
+    device.bytes().map(encode).collect()
 }
 
 #[cfg(test)]

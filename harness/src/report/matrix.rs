@@ -11,17 +11,18 @@ use indexmap::{IndexMap, IndexSet};
 
 use super::conclusion::Conclusion;
 use super::excerpt;
+use super::junit::junit_path;
 use super::not_run::NotRun;
+use super::result_text::{SUSPECT, outcome_line, place, rerun, without_message};
 use super::table::{self, Color, Column, Group, MIN_WIDTH, cut, wrap};
+use super::tally::by_device;
 use super::tally::{KINDS, Tally};
-use super::text::{clean, first_line, one_line};
-use super::{
-    SUSPECT, by_device, counted, human, junit_path, outcome_line, place, rerun, shell_quoted,
-    without_message,
-};
 use crate::devices::failure::FailedDriver;
-use crate::log::events::{DeviceLost, TestResult, left_behind_text};
+use crate::log::events::DeviceLost;
 use crate::log::read::RunLog;
+use crate::log::test_result::{TestResult, left_behind_text};
+use crate::text::{clean, first_line, one_line};
+use crate::text::{counted, human, shell_quoted};
 use crate::verdict::{Location, Outcome, Verdict};
 
 /// The headings that do not explain themselves.

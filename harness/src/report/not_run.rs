@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::text::first_line;
 use crate::log::read::RunLog;
+use crate::text::first_line;
 use crate::verdict::Verdict;
 
 /// The tests of a device that were not run for the same reason.

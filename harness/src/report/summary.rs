@@ -11,11 +11,15 @@ use super::conclusion::Conclusion;
 use super::explanation::{explanation, standard_error};
 use super::matrix::wall_time;
 use super::not_run::NotRun;
+use super::result_text::{headline, rerun, without_message};
+use super::table::cut;
 use super::tally::Tally;
-use super::text::{clean, first_line, one_line};
-use super::{by_device, counted, cut, headline, human, rerun, without_message};
-use crate::log::events::{DeviceLost, TestResult};
+use super::tally::by_device;
+use crate::log::events::DeviceLost;
 use crate::log::read::RunLog;
+use crate::log::test_result::TestResult;
+use crate::text::{clean, first_line, one_line};
+use crate::text::{counted, human};
 
 /// The most bytes of a summary. GitHub takes 1 MiB for each step of a job.
 pub(crate) const MOST_BYTES: usize = 899 * 1024;

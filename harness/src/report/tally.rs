@@ -1,11 +1,23 @@
-//! The number of results of each verdict.
+//! The results of each device, and the number of results of each verdict.
 
-use indexmap::IndexSet;
+use foldhash::fast::RandomState;
+use indexmap::{IndexMap, IndexSet};
 
 use super::table::Color;
-use crate::log::events::TestResult;
 use crate::log::read::RunLog;
+use crate::log::test_result::TestResult;
 use crate::verdict::Verdict;
+
+/// The results of each device: the devices in the order of the run, then others that results name (the
+/// host).
+pub(super) fn by_device(log: &RunLog) -> IndexMap<&str, Vec<&TestResult>, RandomState> {
+    let devices = log.header.devices.iter().map(|device| (device.id.as_str(), Vec::new()));
+    let mut results: IndexMap<&str, Vec<&TestResult>, RandomState> = devices.collect();
+    for result in &log.results {
+        results.entry(result.test_and_device().1).or_default().push(result);
+    }
+    results
+}
 
 /// The columns of a device and the counts of the summary, in this order. Capitals are for verdicts
 /// that can make a run fail.

@@ -13,13 +13,12 @@ use indexmap::IndexSet;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::text::first_line;
 use crate::devices::run_device::HOST;
-use crate::log::events::{
-    Event, Probed, Started, TestName, TestResult, WorkerStarted, test_and_device,
-};
+use crate::log::events::{Event, Probed, Started, TestName, WorkerStarted};
 use crate::log::read::{ReadError, RunLog};
 use crate::log::run_header::RunHeader;
+use crate::log::test_result::{TestResult, test_and_device};
+use crate::text::first_line;
 use crate::verdict::Verdict;
 
 /// The name of the track of what no slot does.

@@ -13,7 +13,7 @@ use crate::log::events::{Started, TestName};
 use crate::os::Source;
 use crate::run::device_run::DeviceRun;
 use crate::run::rounds::Taken;
-use crate::run::schedule::RunState;
+use crate::run::state::RunState;
 use crate::run::test_worker::Ran;
 use crate::verdict::Outcome;
 use crate::worker::parent::Attempt;

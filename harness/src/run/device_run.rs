@@ -12,19 +12,19 @@ use crate::devices::run_device::HOST;
 use crate::devices::selection::NO_DEVICE_FOUND;
 use crate::expected_statuses::ExpectedStatuses;
 use crate::log::events::{
-    self, Event, LeakCheck, OF_WORKER, Probed, SeesOthers, Started, TestName, TestResult,
-    WorkerStarted,
+    self, Event, LeakCheck, Probed, SeesOthers, Started, TestName, WorkerStarted,
 };
+use crate::log::test_result::{OF_WORKER, TestResult, left_behind_text};
 use crate::registry::{Ignore, Test};
-use crate::report::counted;
 use crate::run::delayed_crash::DelayedCrash;
 use crate::run::hang_budget::HangBudget;
 use crate::run::health::Health;
 use crate::run::plan::Planned;
 use crate::run::rounds::{Rounds, Taken};
-use crate::run::schedule::{Run, RunState, WorkerConfig};
+use crate::run::state::{Run, RunState, WorkerConfig};
 use crate::run::test_worker::{Ran, TestWorker};
 use crate::stacks::Stacks;
+use crate::text::counted;
 use crate::verdict::{Expectation, Outcome, Verdict, judge};
 use crate::worker::leak_search::LeakSearch;
 use crate::worker::object_kind::ObjectKind;
@@ -594,7 +594,7 @@ impl<'a> DeviceRun<'a> {
             attempt.worker_survived = false;
             attempt.has_left_nothing = false;
         } else if leaves_too_much {
-            let message = events::left_behind_text(&attempt.left_behind);
+            let message = left_behind_text(&attempt.left_behind);
             attempt.worker_survived = false;
             attempt.has_left_nothing = false;
             let location = self.entry(position).test.location();

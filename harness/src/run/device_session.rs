@@ -8,7 +8,7 @@ use clmatrix_characterize::measure::{
     Confidence, Finding, Measured, NotMeasurable, Settings, Topic, Unit, Value,
 };
 
-use super::schedule::WorkerConfig;
+use super::state::WorkerConfig;
 use crate::devices::TestDevice;
 use crate::os::StopSignal;
 use crate::worker::parent::{START_LIMIT, Worker, WorkerLost};

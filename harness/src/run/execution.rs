@@ -1,5 +1,6 @@
 //! A run from its first event to its reports.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
@@ -8,14 +9,15 @@ use std::time::{Duration, Instant, SystemTime};
 
 use humantime::format_duration;
 
-use crate::log::device_record::DeviceRecord;
-use crate::log::events::{DeviceAbsent, DriverFailed, End, Event, Resumed, TestResult};
+use crate::devices::environment::driver_variables;
+use crate::log::device_record::{DeviceRecord, SettingsRecord};
+use crate::log::events::{DeviceAbsent, DriverFailed, End, Event, Resumed};
 use crate::log::plan::plan_events;
 use crate::log::read::{RunLog, Sum};
 use crate::log::recorder::{Observer, Recorder};
-use crate::log::run_header::{RunCommand, RunHeader, command_line};
+use crate::log::run_header::{FORMAT, RunCommand, RunHeader, command_line};
 use crate::log::store::{self, LOG, Place, RunFolder};
-use crate::log::system;
+use crate::log::test_result::TestResult;
 use crate::log::unfinished::Unfinished;
 use crate::os;
 use crate::report;
@@ -23,8 +25,10 @@ use crate::run::characterize::Characterize;
 use crate::run::interrupt::Stop;
 use crate::run::measure::measure;
 use crate::run::plan::Plan;
-use crate::run::schedule::{self, Run};
+use crate::run::schedule;
+use crate::run::state::Run;
 use crate::setup::Setup;
+use crate::system;
 use crate::target::{CANNOT_RUN, Target};
 use crate::terminal::{AnyError, all_of, output_result, status_line};
 use crate::verdict::Outcome;
@@ -181,7 +185,7 @@ impl Execution<'_> {
     /// Records all that is known before the first test.
     fn record_head(&self, recorder: &Recorder<'_>) {
         let Self { target, setup, run, .. } = self;
-        let header = RunHeader::new(target, setup, run, self.command.clone());
+        let header = run_header(target, setup, run, self.command.clone());
         recorder.record(Event::Run(Box::new(header)));
         for expectation in setup.config.expectations.written() {
             recorder.record(Event::Expectation(expectation.clone()));
@@ -245,4 +249,49 @@ impl Execution<'_> {
 
 fn in_folder(folder: &Path, error: &dyn std::error::Error) -> AnyError {
     format!("the report folder {}: {error}", folder.display()).into()
+}
+
+/// Describes a run that begins now, for the first line of its log.
+pub(crate) fn run_header(
+    target: &Target,
+    setup: &Setup,
+    run: &Run<'_>,
+    command: RunCommand,
+) -> RunHeader {
+    let package = |name: &str, version: &str| (name.to_owned(), version.to_owned());
+    let mut versions = vec![package("clmatrix-harness", env!("CARGO_PKG_VERSION"))];
+    if target.package != env!("CARGO_PKG_NAME") {
+        versions.push(package(target.package, target.version));
+    }
+    let text = |text: OsString| text.to_string_lossy().into_owned();
+    let variables = driver_variables().into_iter();
+    RunHeader {
+        format: FORMAT,
+        run_id: command.run_id,
+        time: SystemTime::now(),
+        host: system::host(),
+        versions,
+        command_line: command_line(),
+        rerun_command: command.rerun,
+        devices: Vec::new(),
+        profile: Some(setup.profile_name.clone()),
+        configuration: setup.config.file().map(|file| file.display().to_string()),
+        added_drivers: command.added_drivers,
+        host_settings: Some(SettingsRecord::new(&run.host.settings)),
+        environment: variables.map(|(name, value)| (text(name), text(value))).collect(),
+        kernel: system::kernel(),
+        cpu: system::cpu(),
+        cpus: system::cpus(),
+        memory: system::memory(),
+        build_id: std::env::current_exe().ok().and_then(|exe| system::build_id(&exe)),
+        programs: run.plan.programs(),
+        filter: command.filter,
+        selected_tests: command.selected_tests,
+        include_ignored: run.include_ignored,
+        run_skipped: run.run_skipped,
+        seed: run.seed,
+        shard: command.shard,
+        parent: command.parent,
+        merged: Vec::new(),
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::report::counted;
+use crate::text::counted;
 
 /// The time that was spent on tests that did not end, on probes, and on the causes of crashes.
 pub(super) struct HangBudget {

@@ -4,7 +4,7 @@ use clmatrix_characterize::measure::{Measured, Shares, Topic};
 
 use super::device_session::{DeviceSession, usual_settings};
 use super::interrupt::Stop;
-use super::schedule::{Run, WorkerConfig};
+use super::state::{Run, WorkerConfig};
 use crate::devices::TestDevice;
 use crate::log::events::{DeviceMeasurements, Event};
 use crate::log::recorder::Recorder;

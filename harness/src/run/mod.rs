@@ -22,5 +22,6 @@ mod rounds;
 pub mod schedule;
 mod slot;
 pub mod so_far;
+pub mod state;
 mod test_worker;
 mod turn;

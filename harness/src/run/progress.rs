@@ -9,14 +9,16 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::devices::run_device::HOST;
-use crate::log::events::{DeviceLost, TestResult};
+use crate::log::events::DeviceLost;
 use crate::log::recorder::Observer;
+use crate::log::test_result::TestResult;
 use crate::os::Source;
 use crate::report;
 use crate::run::echo::Echo;
 use crate::run::plan::{Plan, Planned};
-use crate::run::schedule::{Run, WorkerConfig};
+use crate::run::state::{Run, WorkerConfig};
 use crate::terminal::{self, BARS, status_line};
+use crate::text;
 use crate::verdict::Verdict;
 
 /// The time between two updates of the bars.
@@ -196,7 +198,7 @@ impl<'a> Progress<'a> {
                 state.running.iter_mut().filter_map(|test| Some((test.is_slow()?, test.position)));
             let lines: Vec<String> = slow
                 .map(|(time, test)| {
-                    format!("SLOW {} ({} so far)", self.id(test), report::human(time))
+                    format!("SLOW {} ({} so far)", self.id(test), text::human(time))
                 })
                 .collect();
             drop(state);

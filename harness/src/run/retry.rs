@@ -12,7 +12,7 @@
 use std::time::Duration;
 
 use crate::config::FlakyResult;
-use crate::log::events::TestResult;
+use crate::log::test_result::TestResult;
 use crate::run::culprit;
 use crate::run::device_run::DeviceRun;
 use crate::run::test_worker::Ran;

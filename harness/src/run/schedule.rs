@@ -4,93 +4,15 @@
 //! its worker.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize};
 use std::time::{Duration, Instant};
 
-use crate::config::{DeviceSettings, FlakyResult, UnexpectedPass};
 use crate::log::recorder::Recorder;
-use crate::run::characterize::Characterize;
 use crate::run::device_run::DeviceRun;
 use crate::run::interrupt::Stop;
-use crate::run::plan::{Plan, Planned};
-use crate::run::repeat::Repeat;
 use crate::run::slot::Slot;
-use crate::run::so_far::SoFar;
-use crate::verdict::Expectation;
-use crate::worker::commands::WorkerCommands;
-
-/// A plan with all that is needed to run it.
-pub struct Run<'a> {
-    /// The tests on their devices.
-    pub plan: &'a Plan,
-    /// The configuration of the workers of each device of the plan.
-    pub devices: Vec<WorkerConfig>,
-    /// The configuration of the workers of tests that need no device.
-    pub host: WorkerConfig,
-    /// Looks up the expectation for an entry of the plan.
-    pub expectation: &'a (dyn Fn(&Planned) -> Option<Expectation> + Sync),
-    /// Run tests that are marked `#[ignore]`.
-    pub include_ignored: bool,
-    /// Run tests that only an expectation skips.
-    pub run_skipped: bool,
-    /// The number of unexpected results after which the run stops.
-    pub max_fail: Option<usize>,
-    /// The seed of the order of the tests on each device; `None`: the order of the sources.
-    pub seed: Option<u64>,
-    /// The rounds of each device over its tests.
-    pub repeat: Repeat,
-    /// The part of the run that has ended before.
-    pub so_far: SoFar,
-    /// The durations of tests in an earlier run, by their ids, if the order depends on them.
-    pub durations: HashMap<String, Duration>,
-    /// The time after which the run stops.
-    pub deadline: Option<Duration>,
-    /// Look for the test that breaks an order-dependent test.
-    pub bisect: bool,
-    /// The effect of a flaky result.
-    pub flaky_result: FlakyResult,
-    /// The effect of an unexpected pass.
-    pub unexpected_pass: UnexpectedPass,
-    /// Pass the output of running tests to the observer.
-    pub echo: bool,
-    /// The properties of devices that are queried beyond the usual ones.
-    pub characterize: Option<Characterize>,
-}
-
-impl Run<'_> {
-    /// Returns whether the order of tests depends on their durations in an earlier run.
-    pub fn has_order_by_durations(&self) -> bool {
-        let mut configs = self.devices.iter().chain([&self.host]);
-        self.seed.is_none() && configs.any(|config| config.settings.slots > 1)
-    }
-}
-
-/// The configuration of the workers of one device.
-pub struct WorkerConfig {
-    /// The commands that start a worker.
-    pub commands: WorkerCommands,
-    /// Limits, slots and the driver's diagnostics.
-    pub settings: DeviceSettings,
-}
-
-/// Returns the seed of a shuffled order: the given one, or a random one of few digits.
-pub fn shuffle_seed(shuffle: bool, seed: Option<u64>) -> Option<u64> {
-    seed.or_else(|| shuffle.then(|| fastrand::u64(..1_000_000)))
-}
-
-/// A run in progress: the parts that all devices share.
-pub(super) struct RunState<'a> {
-    pub run: &'a Run<'a>,
-    pub recorder: &'a Recorder<'a>,
-    pub stop: &'a Stop,
-    /// The number of attempts of each entry so far.
-    pub attempts: Vec<AtomicU32>,
-    /// The number of unexpected results.
-    pub unexpected: AtomicUsize,
-    pub started: Instant,
-}
+use crate::run::state::{Run, RunState, WorkerConfig};
 
 /// Runs everything; returns when each entry of the plan has a settled result.
 pub fn execute(run: &Run<'_>, recorder: &Recorder<'_>, stop: &Stop) {

@@ -12,13 +12,14 @@ use std::thread;
 use std::time::{Instant, SystemTime};
 
 use crate::case::Case;
-use crate::log::events::{Charged, Event, Left, TestResult};
+use crate::log::events::{Charged, Event, Left};
+use crate::log::test_result::TestResult;
 use crate::run::batch::{Batch, Known};
 use crate::run::delayed_crash::{DelayedCrash, Search};
 use crate::run::device_run::DeviceRun;
 use crate::run::retry::Retry;
 use crate::run::rounds::Taken;
-use crate::run::schedule::Run;
+use crate::run::state::Run;
 use crate::run::test_worker::{Ran, TestWorker};
 use crate::run::turn::Turn;
 use crate::verdict::{Expectation, Outcome, Verdict, judge};

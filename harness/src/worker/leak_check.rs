@@ -6,7 +6,7 @@ use std::time::Duration;
 use clmatrix::memory::live_objects;
 
 use super::contexts::kept;
-use crate::report::counted;
+use crate::text::counted;
 
 /// The pauses between looks at objects that are still there: drivers release objects a moment after
 /// their last use. 127 ms in all.

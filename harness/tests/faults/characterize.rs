@@ -5,7 +5,8 @@ use std::process::{Command, Stdio};
 
 use clmatrix_characterize::measure::{Measured, Topic};
 use clmatrix_characterize::{Answer, Devices, TableAnswer, Verdict};
-use clmatrix_harness::log::events::{Characterized, TestResult};
+use clmatrix_harness::log::events::Characterized;
+use clmatrix_harness::log::test_result::TestResult;
 use indexmap::IndexMap;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use clmatrix_harness::log::events::TestResult;
+use clmatrix_harness::log::test_result::TestResult;
 use clmatrix_harness::verdict::Verdict;
 use tempfile::TempDir;
 

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use clmatrix_harness::log::events::TestResult;
 use clmatrix_harness::log::read::RunLog;
+use clmatrix_harness::log::test_result::TestResult;
 use clmatrix_harness::verdict::{Outcome, Verdict};
 use serde_json::{Value, json};
 use tempfile::TempDir;

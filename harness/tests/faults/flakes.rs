@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use clmatrix_harness::log::events::TestResult;
+use clmatrix_harness::log::test_result::TestResult;
 use clmatrix_harness::verdict::{Outcome, Verdict};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
-use clmatrix_harness::log::events::TestResult;
 use clmatrix_harness::log::read::RunLog;
+use clmatrix_harness::log::test_result::TestResult;
 use clmatrix_harness::verdict::{Outcome, Verdict};
 
 use nix::sys::resource::{Resource, getrlimit};

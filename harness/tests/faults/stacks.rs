@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use clmatrix_harness::log::events::TestResult;
 use clmatrix_harness::log::read::RunLog;
+use clmatrix_harness::log::test_result::TestResult;
 use clmatrix_harness::stacks::{Frame, Stacks, ThreadStack};
 use clmatrix_harness::verdict::{Outcome, Verdict};
 use tempfile::TempDir;

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::Child;
 use std::time::Duration;
 
-use clmatrix_harness::log::events::TestResult;
 use clmatrix_harness::log::read::RunLog;
+use clmatrix_harness::log::test_result::TestResult;
 use clmatrix_harness::verdict::{Outcome, Verdict};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

@@ -7,9 +7,9 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use clmatrix_harness::log::events::TestResult;
 use clmatrix_harness::log::read::RunLog;
 use clmatrix_harness::log::store;
+use clmatrix_harness::log::test_result::TestResult;
 use serde_json::Value;
 
 use crate::valid::validate;

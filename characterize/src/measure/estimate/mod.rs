@@ -18,9 +18,9 @@ pub use fall::{Fall, fall};
 pub use hierarchy::Hierarchy;
 pub use line::line_size;
 pub use multiplicity::Scale;
-pub use repeat::{Floor, drift, repeatable};
+pub use repeat::{drift, repeatable};
 pub use rounds::undrifted;
-pub use summary::Summary;
+pub use summary::{Floor, Summary};
 
 /// The greatest that both have; the other number, where one is 0.
 pub fn common_divisor(a: u64, b: u64) -> u64 {

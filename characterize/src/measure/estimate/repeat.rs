@@ -1,24 +1,7 @@
 //! The expected result of another run, from samples in the order in which they were taken.
 
-use super::Summary;
+use super::summary::{Floor, Summary};
 use crate::measure::finding::{Finding, MeasureResult, Unit};
-
-/// The least difference between runs, as a share, whatever the samples of one of them say.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Floor(f64);
-
-impl Floor {
-    /// The floor of times that the device takes: no two runs agree to more digits.
-    pub const DEVICE: Self = Self(0.01);
-    /// The floor of times that the host takes. On an H200 launches, transfers, builds and contexts took 5 to
-    /// 30 % more in one process than in another, with samples that were much closer together.
-    pub const HOST: Self = Self(0.15);
-
-    /// Returns the floor of a number.
-    pub fn of(self, number: f64) -> f64 {
-        self.0 * number
-    }
-}
 
 /// The median, with the spread of the samples and their drift, and at least `floor`'s.
 pub fn repeatable(samples: &[f64], unit: Unit, floor: Floor) -> MeasureResult<Finding> {

@@ -5,9 +5,9 @@ mod chase;
 mod layouts;
 mod size;
 
-use super::TopicSpec;
 use super::finding::{Confidence, MeasureResult, NotMeasurable, Sampled};
 use super::simd::Lanes;
+use super::topic_spec::TopicSpec;
 use super::workbench::Workbench;
 use crate::LocalMemType;
 use banks::{Curve, Width};

@@ -17,12 +17,12 @@ use clmatrix_characterize::{CharacterizedDevice, Devices};
 
 use self::name_filter::NameFilter;
 use self::report_files::ReportFiles;
-use super::Common;
+use super::common::Common;
 use crate::devices::TestDevice;
 use crate::report::page::{Format, Page};
 use crate::run::device_session::{DeviceSession, usual_settings};
 use crate::run::interrupt::Stop;
-use crate::run::schedule::WorkerConfig;
+use crate::run::state::WorkerConfig;
 use crate::setup::Setup;
 use crate::target::{Target, UNEXPECTED};
 use crate::terminal::{AnyError, print, status_line};

@@ -20,11 +20,11 @@ use super::RunExpectations;
 use crate::config::{Effect, ExpectationFiles, Expectations, WrittenExpectation};
 use crate::devices::run_device::without_host;
 use crate::expected_statuses::ExpectedStatuses;
-use crate::log::events::TestResult;
 use crate::log::read::RunLog;
+use crate::log::test_result::TestResult;
 use crate::report::file_name;
-use crate::report::first_line;
 use crate::terminal::AnyError;
+use crate::text::first_line;
 use crate::verdict::{Expectation, ExpectedStatus, Location, Outcome};
 
 /// The conditions that name a driver.

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::config::{VersionNumbers, VersionRange};
 use crate::devices::run_device::{HOST, RunDevice, without_host};
-use crate::log::events::TestResult;
 use crate::log::read::RunLog;
+use crate::log::test_result::TestResult;
 use crate::verdict::{Expectation, ExpectedStatus, Verdict, judge};
 
 /// A result of a test.

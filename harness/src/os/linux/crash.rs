@@ -18,7 +18,6 @@ use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
 use super::stacks::Registers;
-use crate::worker::protocol::Answer;
 
 /// The signals that end a process after a fault of its own.
 const SIGNALS: [c_int; 5] =
@@ -67,11 +66,15 @@ impl fmt::Display for Crash {
     }
 }
 
+/// Writes the line that reports a crash, without an allocation. Returns false if there is no room.
+pub type WriteCrash = fn(&mut &mut [u8], Crash) -> bool;
+
 /// The state that the handler needs.
 struct Reporter {
     /// The worker. Processes that it forks have the handlers, too.
     process: c_int,
     connection: RawFd,
+    write: WriteCrash,
     /// The previous actions of [`SIGNALS`].
     previous: [sigaction; SIGNALS.len()],
 }
@@ -89,13 +92,13 @@ static GIVEN_BACK: AtomicU8 = AtomicU8::new(0);
 ///
 /// Call it before a driver is loaded: a driver that handles signals of its own then passes the others on to
 /// this handler. A sanitizer keeps its handlers; it reports stacks itself.
-pub fn report_crashes(connection: &UnixStream) {
+pub fn report_crashes(connection: &UnixStream, write: WriteCrash) {
     if super::is_sanitized() {
         return;
     }
     let process = std::process::id().cast_signed();
     let previous = SIGNALS.map(present_action);
-    Reporter { process, connection: connection.as_raw_fd(), previous }.publish();
+    Reporter { process, connection: connection.as_raw_fd(), write, previous }.publish();
     SIGNALS.into_iter().for_each(set_handler);
 }
 
@@ -180,12 +183,10 @@ impl Reporter {
         // SAFETY: the kernel sets the address in both signals.
         let address = is_fault.then(|| unsafe { info.si_addr() } as u64);
         let registers = Registers::of_signal(context);
-        let answer = Answer::Crashing(Crash { thread, signal, address, registers });
-        // Longer than the answer. A line begins, also after a part of another thread's.
+        // Longer than the report. A line begins, also after a part of another thread's.
         let mut line = [b'\n'; 512];
         let mut left = &mut line[1..511];
-        // Numbers are written without an allocation.
-        if serde_json::to_writer(&mut left, &answer).is_err() {
+        if !(self.write)(&mut left, Crash { thread, signal, address, registers }) {
             return false;
         }
         let length = 512 - left.len();

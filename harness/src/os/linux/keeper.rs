@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,6 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork, getpid, getppid, setpgid};
 
 use super::child_process::ChildProcess;
-use super::{death_of, exit_now};
 
 /// The time that killed processes have to end. A process that hangs in the kernel takes longer.
 pub const REAP_LIMIT: Duration = Duration::from_secs(2);
@@ -136,4 +135,19 @@ fn end_like(ending: Option<libc::c_int>) -> ! {
 fn set_default(signal: libc::c_int) {
     // SAFETY: the default action needs no handler.
     unsafe { libc::signal(signal, libc::SIG_DFL) };
+}
+
+/// Returns a descriptor that becomes readable when the process ends, where the kernel has that (Linux 5.3).
+pub fn death_of(pid: Pid) -> Option<OwnedFd> {
+    // SAFETY: the call takes two numbers.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid.as_raw(), 0) };
+    // SAFETY: the kernel has just given us this descriptor, with close-on-exec set.
+    i32::try_from(fd).ok().filter(|fd| *fd >= 0).map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Ends the process at once, without the drivers' exit handlers, which may hang.
+// quirk: DRIVER-12
+pub fn exit_now(status: i32) -> ! {
+    // SAFETY: `_exit` takes any status and does not return.
+    unsafe { libc::_exit(status) }
 }

@@ -19,7 +19,7 @@ impl Crash {
 }
 
 /// Does nothing.
-pub fn report_crashes(_connection: &UnixStream) {}
+pub fn report_crashes(_connection: &UnixStream, _write: fn(&mut &mut [u8], Crash) -> bool) {}
 
 /// Does nothing.
 pub fn report_aborts() {}

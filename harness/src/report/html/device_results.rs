@@ -3,12 +3,11 @@
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::allowance::Share;
-use super::letter;
-use super::result_details::{ResultDetails, is_plain_pass};
+use super::result_details::{ResultDetails, is_plain_pass, letter};
 use super::test_list::TestList;
 use super::texts::Texts;
-use crate::log::events::TestResult;
 use crate::log::read::RunLog;
+use crate::log::test_result::TestResult;
 
 /// The results of a device, each with the position of its test.
 pub(super) struct DeviceResults<'a> {

@@ -24,13 +24,12 @@ use clmatrix_characterize::Devices;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::by_device;
-use super::tally::KINDS;
+use super::tally::{KINDS, by_device};
 use crate::log::read::RunLog;
-use crate::verdict::Verdict;
 use allowance::Allowance;
 use device_results::DeviceResults;
 use outputs::Outputs;
+use result_details::letter;
 use run_data::RunData;
 use test_list::TestList;
 
@@ -129,22 +128,4 @@ fn write_data(runs: &[&RunLog], characterized: &Devices, to: &mut impl Write) ->
         }
     }
     Ok(())
-}
-
-/// Returns the sign of a verdict. Those that can make a run fail have a capital or no letter.
-fn letter(verdict: Verdict) -> char {
-    match verdict {
-        Verdict::Pass => '.',
-        Verdict::Fail => 'F',
-        Verdict::Crash => 'C',
-        Verdict::Timeout => 'T',
-        Verdict::UnexpectedPass => 'U',
-        Verdict::Flaky => '~',
-        Verdict::OrderDependent => 'O',
-        Verdict::Unknown => '?',
-        Verdict::NotRun => 'N',
-        Verdict::ExpectedFail => 'x',
-        Verdict::Skip => 's',
-        Verdict::Ignored => 'i',
-    }
 }

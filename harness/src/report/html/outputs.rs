@@ -5,8 +5,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use super::allowance::Share;
 use super::result_details::{attempts, has_output};
 use super::texts::shown;
-use crate::log::events::TestResult;
 use crate::log::read::RunLog;
+use crate::log::test_result::TestResult;
 
 /// With less room than this, no more outputs are read.
 const LEAST_ROOM: usize = 1 << 10;

@@ -2,12 +2,11 @@
 
 use serde::Serialize;
 
-use super::letter;
 use super::texts::Texts;
-use crate::log::events::TestResult;
 use crate::log::read::RunLog;
-use crate::report::headline;
-use crate::report::text::one_line;
+use crate::log::test_result::TestResult;
+use crate::report::result_text::{SUSPECT, headline};
+use crate::text::one_line;
 use crate::verdict::{Location, Outcome, Verdict};
 
 /// Returns whether there is nothing to say about a result but its time.
@@ -206,7 +205,25 @@ fn expected_at(log: &RunLog, result: &TestResult) -> Option<String> {
 
 fn notes(log: &RunLog, result: &TestResult) -> Vec<String> {
     let rounds = result.rounds.as_ref().map(ToString::to_string);
-    let suspect = log.is_suspect(result).then(|| crate::report::SUSPECT.to_owned());
+    let suspect = log.is_suspect(result).then(|| SUSPECT.to_owned());
     let left = result.left_behind.iter().map(|note| format!("left behind: {note}"));
     rounds.into_iter().chain(result.attempts()).chain(suspect).chain(left).collect()
+}
+
+/// Returns the sign of a verdict. Verdicts that can make a run fail have a capital or no letter.
+pub(super) fn letter(verdict: Verdict) -> char {
+    match verdict {
+        Verdict::Pass => '.',
+        Verdict::Fail => 'F',
+        Verdict::Crash => 'C',
+        Verdict::Timeout => 'T',
+        Verdict::UnexpectedPass => 'U',
+        Verdict::Flaky => '~',
+        Verdict::OrderDependent => 'O',
+        Verdict::Unknown => '?',
+        Verdict::NotRun => 'N',
+        Verdict::ExpectedFail => 'x',
+        Verdict::Skip => 's',
+        Verdict::Ignored => 'i',
+    }
 }

@@ -8,11 +8,11 @@ use serde::Serialize;
 
 use crate::compare::facts::{self, Facts};
 use crate::devices::run_device::RunDevice;
-use crate::log::events::TestResult;
 use crate::log::read::RunLog;
+use crate::log::test_result::TestResult;
 use crate::report::conclusion::Conclusion;
 use crate::report::not_run::NotRun;
-use crate::report::text::{clean, shell_quoted};
+use crate::text::{clean, shell_quoted};
 
 /// A run, its verdict and its surroundings.
 #[derive(Serialize)]

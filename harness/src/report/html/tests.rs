@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::config::WrittenExpectation;
-use crate::log::events::{DeviceLost, TestResult};
+use crate::log::events::DeviceLost;
 use crate::log::sample::{device, expectation, flaky, judged, result, run_log};
+use crate::log::test_result::TestResult;
 use crate::verdict::{ExpectedStatus, Location, Outcome};
 
 fn log(results: Vec<TestResult>) -> RunLog {

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use indexmap::IndexSet;
 
 use super::allowance::Share;
-use crate::report::text::clean;
+use crate::text::clean;
 
 /// The most bytes of a message or an output.
 const LONGEST: usize = 64 << 10;

@@ -302,7 +302,7 @@ fn colors_do_not_move_anything() {
     {
         assert!(colored.contains(painted), "{colored}");
     }
-    assert_eq!(crate::report::text::clean(&colored), page(&log));
+    assert_eq!(crate::text::clean(&colored), page(&log));
 }
 
 #[test]

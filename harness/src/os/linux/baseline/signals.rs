@@ -6,7 +6,7 @@ use libc::{c_int, sigaction, sigset_t};
 use nix::sys::signal::Signal;
 
 use super::LeftBehind;
-use crate::os::linux::library_at;
+use crate::os::linux::library::library_at;
 
 /// The signal mask of the calling thread and the disposition of each signal.
 pub struct Signals {

@@ -14,24 +14,24 @@ pub(crate) fn host() -> String {
 }
 
 /// The kernel's name, release and version.
-pub(super) fn kernel() -> Option<String> {
+pub(crate) fn kernel() -> Option<String> {
     let name = nix::sys::utsname::uname().ok()?;
     let parts = [name.sysname(), name.release(), name.version()];
     Some(parts.map(|part| part.to_string_lossy().into_owned()).join(" "))
 }
 
 /// The model of the first processor.
-pub(super) fn cpu() -> Option<String> {
+pub(crate) fn cpu() -> Option<String> {
     value_of("/proc/cpuinfo", "model name")
 }
 
 /// The number of processors that this process may use.
-pub(super) fn cpus() -> Option<u32> {
+pub(crate) fn cpus() -> Option<u32> {
     std::thread::available_parallelism().ok()?.get().try_into().ok()
 }
 
 /// The memory of the machine, in bytes.
-pub(super) fn memory() -> Option<u64> {
+pub(crate) fn memory() -> Option<u64> {
     let text = value_of("/proc/meminfo", "MemTotal")?;
     let kib: u64 = text.split_whitespace().next()?.parse().ok()?;
     Some(1024 * kib)

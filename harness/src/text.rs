@@ -1,7 +1,9 @@
-//! The output of tests and drivers, made fit for XML and for terminals.
+//! Text for people: the output of tests and drivers, made fit for XML and for terminals; numbers and durations in
+//! words.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use regex::Regex;
 
@@ -17,7 +19,7 @@ static ESCAPE_SEQUENCE: LazyLock<Regex> = LazyLock::new(|| {
 
 /// `text` without escape sequences, with `\n` for every line's end, and with U+FFFD for each
 /// character that XML 1.0 cannot hold or that a terminal would act on.
-pub(super) fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     // Nearly all texts are clean, and there may be a million.
     if text.chars().all(|c| clean_char(c) == c) {
         return text.to_owned();
@@ -37,7 +39,7 @@ fn clean_char(c: char) -> char {
 }
 
 /// `text` on one line, as an attribute or a title needs it.
-pub(super) fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     // Nearly all names are such words.
     if text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return text.to_owned();
@@ -58,6 +60,21 @@ pub(crate) fn shell_quoted(word: &str) -> Cow<'_, str> {
         Cow::Borrowed(word)
     } else {
         Cow::Owned(format!("'{}'", word.replace('\'', r"'\''")))
+    }
+}
+
+/// Returns `2 tests`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Returns a duration as `1.5 s`, `2 min 03 s` or `1 h 05 min`.
+pub(crate) fn human(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match seconds {
+        0..60 => format!("{:.1} s", duration.as_secs_f64()),
+        60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {:02} min", seconds / 3600, seconds / 60 % 60),
     }
 }
 

@@ -1,0 +1,72 @@
+//! The time and the memory that measurements may use.
+
+use std::time::Duration;
+
+use clmatrix::error::Result;
+use clmatrix::select::DeviceType;
+use opencl3::device::Device;
+
+use super::clock::{Clock, SystemClock};
+use crate::Facts;
+
+/// How much may be spent.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use clmatrix::Device;
+/// use clmatrix_characterize::measure::{Settings, Topic, measure_all};
+///
+/// # fn main() -> clmatrix::Result<()> {
+/// let context = clmatrix::create_some_context()?;
+/// let device = Device::new(context.default_device());
+/// let usual = Settings::for_device(&device)?;
+/// let settings = Settings { budget: Duration::from_millis(500), memory: 64 << 20, ..usual };
+/// let all = measure_all(&device, &[Topic::Timer, Topic::Launch], &settings, |topic| {
+///     println!("{} ..", topic.name());
+/// });
+/// assert_eq!(all.len(), 1 + Topic::Launch.measurements().len());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy)]
+pub struct Settings<'a> {
+    /// How long all topics together may take, but for one sample's time.
+    pub budget: Duration,
+    /// How much of the device's memory may be used at a time, in bytes.
+    pub memory: u64,
+    /// The clock.
+    pub clock: &'a dyn Clock,
+    /// Told of each step that some drivers end the process over. For those who wait for another
+    /// process.
+    pub trying: &'a dyn Fn(&str),
+}
+
+/// The budget for a device that is not a CPU.
+const GPU_BUDGET: Duration = Duration::from_secs(16);
+/// On a CPU, where one sample takes longer, as do builds.
+const CPU_BUDGET: Duration = Duration::from_secs(24);
+/// The host's memory is that of all other programs, too.
+const HOST_MEMORY: u64 = 256 << 20;
+
+impl Settings<'static> {
+    /// Returns the settings for a kind of device: 16 s, or 24 s for a CPU, and all of its memory, or 256 MiB
+    /// where that is the host's.
+    ///
+    /// # Errors
+    /// The driver's errors where it does not tell what all devices have.
+    pub fn for_device(device: &Device) -> Result<Self> {
+        let facts = Facts::of(device)?;
+        let memory = device.global_mem_size()?;
+        Ok(Self::usual(facts.device_type, facts.host_unified_memory, memory))
+    }
+
+    /// The same for a device of a type, with so many bytes of memory, which may be the host's.
+    pub fn usual(device_type: DeviceType, host_unified_memory: bool, memory: u64) -> Self {
+        let is_cpu = device_type.has_cpu();
+        let budget = if is_cpu { CPU_BUDGET } else { GPU_BUDGET };
+        let uses_host_memory = is_cpu || host_unified_memory;
+        let memory = if uses_host_memory { memory.min(HOST_MEMORY) } else { memory };
+        Self { budget, memory, clock: &SystemClock, trying: &|_| () }
+    }
+}

@@ -1,0 +1,49 @@
+//! The entry of a topic: its measurements, and the function that takes them.
+
+use opencl3::device::Device;
+
+use super::clock::Budget;
+use super::finding::{MeasureResult, Measured, NotMeasurable, Sampled};
+use super::settings::Settings;
+use super::workbench::Workbench;
+
+/// The entry of a topic.
+pub(super) struct TopicSpec {
+    pub name: &'static str,
+    /// Its measurements' names.
+    pub measurements: &'static [&'static str],
+    /// Its part of the time of all topics.
+    pub weight: f64,
+    /// An answer for each of its measurements, in their order, or why there is none for any.
+    pub take: fn(&Workbench) -> MeasureResult<Vec<Sampled>>,
+}
+
+impl TopicSpec {
+    /// Takes the measurements, on a context of their own.
+    pub fn measure(&self, device: &Device, settings: &Settings) -> Vec<Measured> {
+        let clock = settings.clock;
+        let begin = clock.now();
+        let taken = Workbench::new(device, settings).and_then(|bench| (self.take)(&bench));
+        let none = |reason: NotMeasurable| {
+            self.measurements.iter().map(|_| Sampled::from(reason.clone())).collect()
+        };
+        let taken = taken.unwrap_or_else(none);
+        debug_assert_eq!(taken.len(), self.measurements.len());
+        let took = clock.now() - begin;
+        let named = self.measurements.iter().zip(taken);
+        named.map(|(name, taken)| taken.named(name, took)).collect()
+    }
+}
+
+/// One of a topic's measurements, which has its time for itself.
+pub(super) type Take = fn(&Workbench, &Budget) -> MeasureResult<Sampled>;
+
+/// Measurements that share nothing: each has a like share of the time that is left.
+pub(super) fn run_each<const N: usize>(bench: &Workbench, takes: [Take; N]) -> Vec<Sampled> {
+    let left = Budget::new(bench.budget.clock(), bench.budget.left());
+    let take = |take: Take| {
+        let budget = left.share(1.0 / N as f64);
+        take(bench, &budget).unwrap_or_else(Sampled::from)
+    };
+    takes.map(take).into()
+}

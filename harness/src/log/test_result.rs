@@ -1,0 +1,353 @@
+//! The result of a test, and the ids of tests.
+
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use super::finished::FinishedLine;
+use super::round_results::RoundCounts;
+use crate::devices::run_device::HOST;
+use crate::expected_statuses::ExpectedStatuses;
+use crate::serde_time::{nanoseconds, rfc3339};
+use crate::stacks::Stacks;
+use crate::verdict::{Expectation, Outcome, Verdict, judge};
+
+/// The suite of results of workers.
+pub(crate) const OF_WORKER: &str = "worker::";
+
+/// The suite of the result of a device that was lost.
+pub(crate) const DEVICE: &str = "device";
+
+pub(super) fn first() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+fn is_first(round: &u32) -> bool {
+    *round == 1
+}
+
+/// The result of one test on one device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "FinishedLine")]
+pub struct TestResult {
+    /// `suite::test::case@device`; tests that need no device have the device `host`.
+    pub test: String,
+    /// The outcome of the last attempt.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    /// The verdict: the outcome compared with the expectation.
+    pub verdict: Verdict,
+    /// The status, or several, that the configuration expected. Logs of earlier versions have the reason
+    /// alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected_status: Option<ExpectedStatuses>,
+    /// The reason that the configuration gives for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expectation: Option<String>,
+    /// The number of that expectation in the log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expectation_number: Option<u32>,
+    /// True if the run may succeed with this result, although it is flaky or an unexpected pass.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub tolerated: bool,
+    /// The id of the test after which an order-dependent test goes wrong, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub broken_by: Option<String>,
+    /// The verdict of this attempt, or of the one that it repeats, in a context that another test had before,
+    /// if that was unexpected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reused_context: Option<Verdict>,
+    /// The number of this execution of the test, from 1.
+    pub attempt: u32,
+    /// True if the test runs again in this round: the result is not its last.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub repeated: bool,
+    /// The round of its device over the tests, from 1.
+    #[serde(skip_serializing_if = "is_first")]
+    pub round: u32,
+    /// The name of the machine that ran it, in a merged run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<Box<str>>,
+    /// The number of the worker that ran it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worker: Option<u32>,
+    /// The slot of the device, where a worker ran it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slot: Option<u32>,
+    /// Wall time of the test itself.
+    #[serde(rename = "duration_ns", with = "nanoseconds")]
+    pub duration: Duration,
+    /// The time at which it was started.
+    #[serde(with = "rfc3339")]
+    pub started: SystemTime,
+    /// Its standard output, up to the cap.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub stdout: String,
+    /// Its standard error, up to the cap.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub stderr: String,
+    /// The properties that the test recorded by [`record_property`](crate::record_property).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub properties: Vec<(String, String)>,
+    /// The changes that the test left behind in its process, and the objects of the driver, a line each:
+    /// `RLIMIT_NOFILE 1024 -> 0`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_behind: Vec<String>,
+    /// The resident memory of the worker after the test, in bytes. Absent if it differs by less than 1 MiB
+    /// from the last one in the log.
+    #[serde(rename = "resident_bytes", skip_serializing_if = "Option::is_none")]
+    pub resident: Option<u64>,
+    /// The native stacks of the worker, if it crashed or reached the time limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stacks: Option<Box<Stacks>>,
+    /// The place of the test in the source. The log has it in the plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<crate::verdict::Location>,
+    /// The earlier attempts, in their order, each without attempts of its own. The log has them in lines
+    /// of their own.
+    #[serde(skip)]
+    pub earlier: Vec<TestResult>,
+    /// The counts of its rounds, if there are several. A line of the log is of one round.
+    #[serde(skip)]
+    pub rounds: Option<Box<RoundCounts>>,
+    /// The bytes of the line in the log, if the outputs are there alone.
+    #[serde(skip)]
+    pub(crate) output_at: Option<std::ops::Range<u64>>,
+}
+
+impl TestResult {
+    /// Judges an outcome of the first attempt of a test. The result has no worker and no duration.
+    pub(crate) fn new(
+        test: String,
+        started: SystemTime,
+        outcome: Outcome,
+        expectation: Option<Expectation>,
+    ) -> Self {
+        Self {
+            test,
+            verdict: judge(&outcome, expectation.as_ref()),
+            outcome,
+            expected_status: expectation.as_ref().map(|known| known.statuses),
+            expectation_number: expectation.as_ref().map(|expectation| expectation.number),
+            expectation: expectation.map(|expectation| expectation.reason),
+            tolerated: false,
+            broken_by: None,
+            reused_context: None,
+            attempt: 1,
+            repeated: false,
+            round: 1,
+            host: None,
+            worker: None,
+            slot: None,
+            duration: Duration::ZERO,
+            started,
+            stdout: String::new(),
+            stderr: String::new(),
+            properties: Vec::new(),
+            left_behind: Vec::new(),
+            resident: None,
+            stacks: None,
+            source: None,
+            earlier: Vec::new(),
+            rounds: None,
+            output_at: None,
+        }
+    }
+
+    /// The time at which it ended.
+    pub fn end(&self) -> SystemTime {
+        self.started.checked_add(self.duration).unwrap_or(self.started)
+    }
+
+    /// The parts of the id before and after the last `@`.
+    pub fn test_and_device(&self) -> (&str, &str) {
+        test_and_device(&self.test)
+    }
+
+    /// Replaces this result by a later one of the same round, which keeps its other attempts.
+    pub(super) fn supersede(&mut self, mut later: Self) {
+        later.earlier = std::mem::take(&mut self.earlier);
+        later.earlier.retain(|attempt| attempt.attempt != later.attempt);
+        let before = std::mem::replace(self, later);
+        if before.verdict != Verdict::NotRun && before.attempt != self.attempt {
+            self.earlier.push(before);
+        }
+    }
+
+    /// Returns whether the run may still succeed with this result.
+    pub fn is_as_expected(&self) -> bool {
+        self.tolerated || self.verdict.is_as_expected()
+    }
+
+    /// Returns whether the test ran, and the run fails with this result.
+    pub fn is_unexpected(&self) -> bool {
+        self.verdict != Verdict::NotRun && !self.is_as_expected()
+    }
+
+    /// Returns whether this is an unexpected result in a context that another test had before.
+    pub fn is_of_reused_context(&self) -> bool {
+        self.reused_context == Some(self.verdict)
+    }
+
+    /// Returns the verdict in a context that another test had before, if this one in a new context differs.
+    pub fn differing_in_reused_context(&self) -> Option<Verdict> {
+        self.reused_context.filter(|verdict| *verdict != self.verdict)
+    }
+
+    /// Returns whether this is a result of a worker, and of no test.
+    pub fn is_of_worker(&self) -> bool {
+        self.test.starts_with(OF_WORKER)
+    }
+
+    /// Returns the attempt that is to be explained: the last one of a flaky test that went wrong, the one in a
+    /// reused context if only that was unexpected, else this one.
+    pub fn decisive(&self) -> &Self {
+        let went_wrong = |attempt: &&Self| attempt.verdict.is_failure();
+        let is_of_reused_context = |attempt: &&Self| attempt.is_of_reused_context();
+        let found = match self.verdict {
+            Verdict::Flaky => self.earlier.iter().rev().find(went_wrong),
+            verdict if verdict.is_as_expected() && self.reused_context.is_some() => {
+                self.earlier.iter().find(is_of_reused_context)
+            }
+            _ => None,
+        };
+        found.unwrap_or(self)
+    }
+
+    /// Returns the findings of several attempts, if they gave the verdict or differ by their contexts.
+    pub fn attempts(&self) -> Option<String> {
+        if let Some(verdict) = self.differing_in_reused_context() {
+            return Some(format!("reused-context: {}", past(verdict)));
+        }
+        match self.verdict {
+            Verdict::Flaky => {
+                let Self { verdict, attempt, .. } = self.decisive();
+                Some(format!("{} at attempt {attempt} of {}", verdict.name(), self.attempt))
+            }
+            Verdict::OrderDependent => {
+                let before = self.broken_by.as_ref().map_or_else(
+                    || "the tests that its worker had run before".to_owned(),
+                    |test| format!("`{test}`"),
+                );
+                Some(format!("passes alone, goes wrong after {before}"))
+            }
+            _ => None,
+        }
+    }
+
+    /// The expectation as text, `expected: crash: REASON`, if there is one.
+    pub fn expected(&self) -> Option<String> {
+        let reason = self.expectation.as_deref()?;
+        Some(match &self.expected_status {
+            Some(statuses) => format!("expected: {statuses}: {reason}"),
+            None => format!("expected: {reason}"),
+        })
+    }
+
+    /// The verdict, the outcome, and below them the expectation.
+    pub fn summary(&self) -> String {
+        let verdict = self.verdict.name();
+        let text = match (&self.decisive().outcome, self.attempts()) {
+            (Outcome::Passed, None) if self.verdict == Verdict::Pass => verdict.to_owned(),
+            (outcome, None) => format!("{verdict}: {outcome}"),
+            (outcome, Some(attempts)) => format!("{verdict}: {attempts}: {outcome}"),
+        };
+        match self.expected() {
+            // An expected skip has the reason as its outcome.
+            Some(expected) if self.verdict != Verdict::Skip => format!("{text}\n  {expected}"),
+            _ => text,
+        }
+    }
+
+    /// The suite: what stands before the first `::`.
+    pub fn suite(&self) -> &str {
+        suite(self.test_and_device().0)
+    }
+}
+
+/// Returns the parts of an id before and after the last `@`.
+pub(crate) fn test_and_device(id: &str) -> (&str, &str) {
+    id.rsplit_once('@').unwrap_or((id, HOST))
+}
+
+/// Returns the suite of a test: what stands before the first `::`.
+pub(crate) fn suite(test: &str) -> &str {
+    test.split_once("::").map_or(test, |(suite, _)| suite)
+}
+
+/// Returns an unexpected verdict in the past tense.
+fn past(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Crash => "crashed",
+        Verdict::Timeout => "timed out",
+        Verdict::UnexpectedPass => "passed",
+        _ => "failed",
+    }
+}
+
+/// Returns the changes that a test left behind, a line each: `left behind: umask 022 -> 077`.
+pub(crate) fn left_behind_text(notes: &[String]) -> String {
+    let lines: Vec<_> = notes.iter().map(|note| format!("left behind: {note}")).collect();
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::sample::expectation;
+    use crate::log::sample::{differing, flaky, judged, order_dependent};
+    use crate::verdict::ExpectedStatus;
+
+    /// `outcome` where `status` was expected.
+    fn result(outcome: Outcome, status: ExpectedStatus) -> TestResult {
+        judged("s::t@d", outcome, Some(expectation(status, "bug 7")))
+    }
+
+    fn failed() -> Outcome {
+        Outcome::Failed { message: "no".to_owned(), location: None }
+    }
+
+    #[test]
+    fn a_summary_names_the_expected_status_and_its_reason() {
+        use ExpectedStatus::{Crash, Fail, Skip, Timeout};
+        let crashed = || Outcome::Crashed { how: "SIGSEGV".to_owned() };
+        let skipped = Outcome::Skipped { reason: "bug 7".to_owned() };
+        let cases = [
+            (result(failed(), Crash), "fail: no\n  expected: crash: bug 7"),
+            (result(failed(), Fail), "expected-fail: no\n  expected: fail: bug 7"),
+            (result(crashed(), Timeout), "crash: SIGSEGV\n  expected: timeout: bug 7"),
+            (result(Outcome::Passed, Fail), "unexpected-pass: passed\n  expected: fail: bug 7"),
+            (result(skipped, Skip), "skip: bug 7"),
+            (judged("s::t@d", failed(), None), "fail: no"),
+            (judged("s::t@d", Outcome::Passed, None), "pass"),
+            (flaky("s::t@d", failed()), "flaky: fail at attempt 1 of 2: no"),
+            (differing("s::t@d", failed()), "pass: reused-context: failed: no"),
+            (
+                TestResult {
+                    verdict: Verdict::Fail,
+                    outcome: failed(),
+                    ..differing("s::t@d", crashed())
+                },
+                "fail: reused-context: crashed: no",
+            ),
+            (
+                order_dependent("s::t@d", failed()),
+                "order-dependent: passes alone, goes wrong after `s::breaks@d`: no",
+            ),
+        ];
+        for (result, expected) in cases {
+            assert_eq!(result.summary(), expected);
+        }
+    }
+
+    #[test]
+    fn a_result_without_the_expected_status_is_read() {
+        let new = result(failed(), ExpectedStatus::Crash);
+        let mut json = serde_json::to_value(&new).unwrap();
+        assert_eq!(serde_json::from_value::<TestResult>(json.clone()).unwrap(), new);
+        json.as_object_mut().unwrap().remove("expected_status").unwrap();
+        let old: TestResult = serde_json::from_value(json).unwrap();
+        assert_eq!(old.summary(), "fail: no\n  expected: bug 7");
+    }
+}
