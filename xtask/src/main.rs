@@ -109,7 +109,7 @@ enum Task {
     Loom,
     /// Build groups of the OpenCL conformance test suite and run them on every device
     ///
-    /// config/cts.toml names the groups. The build needs cmake and a C++ compiler and takes about ten minutes. Runs
+    /// config/cts.toml names the groups. The build needs cmake and a C++ compiler and takes a few minutes. Runs
     /// `clmatrix run`, then each program by itself, and prints the results that differ. All results are in
     /// target/cts/results.md. The exit status is that of `clmatrix run`, and 1 if results differ.
     #[command(after_help = CTS_EXAMPLES)]

@@ -131,13 +131,15 @@ impl<'a> CtsOutput<'a> {
     /// Takes the output of each test, after the output before all tests.
     pub fn take_texts(self) -> Vec<PartText> {
         let before = self.before.into_text();
+        // Without a beginning, the process's time is that of its only test, but not that of each of several.
+        let is_only = self.parts.len() == 1;
         let text = |part: Part| {
             let has_begun = part.begin.is_some();
             let own = part.into_text();
             PartText {
                 stdout: [&*before.stdout, &*own.stdout].concat(),
                 stderr: [&*before.stderr, &*own.stderr].concat(),
-                duration: if has_begun { own.duration } else { before.duration },
+                duration: if has_begun || !is_only { own.duration } else { before.duration },
             }
         };
         self.parts.into_iter().map(text).collect()
@@ -183,6 +185,18 @@ mod tests {
             ];
             assert_eq!(stdout, expected, "pieces of {size}");
             assert_eq!(texts[0].stderr, "error of c");
+        }
+    }
+
+    #[test]
+    fn only_a_single_test_without_a_beginning_has_the_time_of_its_process() {
+        for (tests, has_time) in [(vec!["a"], true), (vec!["a", "b"], false)] {
+            let mut output = CtsOutput::new(tests.clone());
+            output.push(Source::Stdout, b"no images\n", &mut |_, _| {});
+            output.end();
+            for text in output.take_texts() {
+                assert_eq!(text.duration > Duration::ZERO, has_time, "{tests:?}");
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Result;
 use serde_json::Value;
@@ -28,6 +29,8 @@ pub struct TestResult {
     pub word: String,
     /// The first line of the message or the reason.
     pub message: String,
+    /// The time of the last attempt.
+    pub duration: Duration,
     /// False if an expectation let clmatrix skip the test.
     has_run: bool,
 }
@@ -61,6 +64,7 @@ impl Device {
         let result = TestResult {
             word: word.to_owned(),
             message: message.lines().next().unwrap_or_default().to_owned(),
+            duration: Duration::from_nanos(event["duration_ns"].as_u64().unwrap_or_default()),
             has_run: event["attempt"].is_u64(),
         };
         self.results.insert(test.to_owned(), result);

@@ -29,6 +29,7 @@ use alone::Alone;
 use device::Device;
 use difference::Difference;
 use group::Group;
+use page::Origin;
 use run_log::RunLog;
 use source::Source;
 
@@ -84,13 +85,30 @@ pub fn run(
         false => Some(compare(&log, &groups, &build, &folder.join("alone"), environment)?),
     };
     let page = folder.join("results.md");
-    let text = page::text(&source.commits()?, &log, compared.as_deref());
+    let origin = Origin {
+        command: command_line(options),
+        commits: source.commits()?,
+        folder: source.suite().join("").display().to_string(),
+    };
+    let text = page::text(&origin, &log, compared.as_deref());
     fs::write(&page, text).with_context(|| cannot("write", &page))?;
     println!("results: {}", page.display());
     for difference in compared.iter().flatten() {
         println!("{difference}");
     }
     Ok(process::exit_code(status, compared.is_none_or(|differences| differences.is_empty())))
+}
+
+/// The command line, with `DIR` as the folder of the checkouts.
+fn command_line(options: &Options) -> String {
+    let mut line = "cargo xtask cts --source DIR".to_owned();
+    if options.no_compare {
+        line += " --no-compare";
+    }
+    if !options.arguments.is_empty() {
+        line += &format!(" -- '{}'", options.arguments.join("' '"));
+    }
+    line
 }
 
 /// Runs the programs by themselves, those of different devices at once. Returns the results that differ.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::time::Duration;
 
 use super::device::{Device, TestResult};
 use super::difference::Difference;
@@ -10,12 +11,22 @@ use super::run_log::RunLog;
 /// The most characters of a message.
 const LONGEST: usize = 160;
 
+/// The source of the results.
+pub struct Origin<'a> {
+    /// The command line of the run.
+    pub command: String,
+    /// The name and the commit of each checkout.
+    pub commits: Vec<(&'a str, String)>,
+    /// The folder of the suite's checkout, with a slash at its end.
+    pub folder: String,
+}
+
 /// Returns the page. `compared` has the results that differ from those of the programs by themselves.
-pub fn text(commits: &[(&str, String)], log: &RunLog, compared: Option<&[Difference]>) -> String {
+pub fn text(origin: &Origin<'_>, log: &RunLog, compared: Option<&[Difference]>) -> String {
     let mut page = format!("# OpenCL conformance test suite, {}\n\n", log.date);
     // Writing to a string cannot fail.
-    let _ = writeln!(page, "`cargo xtask cts`, with these sources:\n");
-    for (name, commit) in commits {
+    let _ = writeln!(page, "`{}`, with these sources:\n", origin.command);
+    for (name, commit) in &origin.commits {
         let _ = writeln!(page, "- {name} {commit}");
     }
     page += "\n| device | platform | version | driver |\n|---|---|---|---|\n";
@@ -34,12 +45,14 @@ pub fn text(commits: &[(&str, String)], log: &RunLog, compared: Option<&[Differe
         }
         Some(differences) => differences.iter().map(|line| format!("- {line}\n")).collect(),
     };
-    page += "\n## Tests that did not pass\n\nSkipped tests are not in the table.\n\n";
+    page += "\n## Tests that did not pass\n\nSkipped tests are not in the table. ";
+    page += "`config/expectations/cts/` has the reasons.\n\n";
     page += "| test | device | result | message |\n|---|---|---|---|\n";
     for device in &log.devices {
         for (test, TestResult { word, message, .. }) in &device.results {
             if word != "pass" && word != "skip" {
-                let message = cell(message);
+                // The compiler puts the absolute paths of the checkouts into messages.
+                let message = cell(&message.replace(&origin.folder, ""));
                 let _ = writeln!(page, "| {test} | {} | {word} | {message} |", device.id);
             }
         }
@@ -47,7 +60,7 @@ pub fn text(commits: &[(&str, String)], log: &RunLog, compared: Option<&[Differe
     page
 }
 
-/// The number of results of each word, by group and device.
+/// The number of results of each word, by group and device, and the time of each device.
 fn counts(devices: &[Device]) -> String {
     let mut table = "| group |".to_owned();
     for device in devices {
@@ -72,7 +85,12 @@ fn counts(devices: &[Device]) -> String {
         }
         table += "\n";
     }
-    table
+    table += "| time |";
+    for device in devices {
+        let time: Duration = device.results.values().map(|result| result.duration).sum();
+        let _ = write!(table, " {:.0} s |", time.as_secs_f64());
+    }
+    table + "\n"
 }
 
 /// A message as the cell of a table.
@@ -91,19 +109,26 @@ mod tests {
     fn a_page_has_counts_failures_and_differences() {
         let mut device = Device::new(&json!({"device": {"id": "a"}}));
         for (test, outcome, message) in
-            [("x", "passed", ""), ("y", "failed", "a|b\nc"), ("z", "skipped", "no")]
+            [("x", "passed", ""), ("y", "failed", "a|b /src/c.cpp:1\nd"), ("z", "skipped", "no")]
         {
-            let event = json!({"outcome": outcome, "message": message, "attempt": 1});
+            let event = json!({"outcome": outcome, "message": message, "attempt": 1,
+                "duration_ns": 2_000_000_000_u64});
             device.add(&format!("cts::g::{test}"), &event);
         }
         let log = RunLog { date: "2026-11-23".to_owned(), devices: vec![device] };
         let difference = Difference::new("cts::g::y@a".to_owned(), "fail", "pass");
-        let page = text(&[("OpenCL-CTS", "b8f8".to_owned())], &log, Some(&[difference]));
+        let origin = Origin {
+            command: "cargo xtask cts".to_owned(),
+            commits: vec![("OpenCL-CTS", "b8f8".to_owned())],
+            folder: "/src/".to_owned(),
+        };
+        let page = text(&origin, &log, Some(&[difference]));
         for line in [
             "- OpenCL-CTS b8f8",
             "| cts::g | 1 fail, 1 pass, 1 skip |",
+            "| time | 6 s |",
             "- cts::g::y@a: clmatrix fail, alone pass",
-            "| cts::g::y | a | fail | a\\|b |",
+            "| cts::g::y | a | fail | a\\|b c.cpp:1 |",
         ] {
             assert!(page.lines().any(|other| other == line), "{line}:\n{page}");
         }

@@ -82,6 +82,11 @@ impl Source {
         process::run(&mut build)
     }
 
+    /// The checkout of the suite.
+    pub fn suite(&self) -> &Path {
+        &self.checkouts[0]
+    }
+
     /// The name and the commit of each checkout.
     pub fn commits(&self) -> Result<Vec<(&'static str, String)>> {
         let commit = |(name, checkout): (&&'static str, &PathBuf)| {
