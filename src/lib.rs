@@ -8,7 +8,7 @@
 //! - [`cache`]: values that are computed once per context, queue or device, such as programs;
 //! - [`Error`] and its [`Class`]: the failed call, the reason, and the kind of error.
 //!
-//! Contexts, queues, programs, kernels and events are those of [`opencl3`]; memory objects are
+//! Contexts, programs and kernels are those of [`opencl3`]; queues, events and memory objects are
 //! this crate's own. Every function relies on the handles inside opencl3's types being valid,
 //! although opencl3's `new` functions take any handle without being `unsafe`.
 //!

@@ -422,8 +422,8 @@ impl AccessTracker {
     }
 
     /// Returns whether every command on these bytes that is not known to have ended is on the in-order
-    /// queue `queue`; `None` if bytes are mapped or the end of a command is unknown. Does not call the
-    /// driver.
+    /// queue `queue`; `None` if bytes are mapped or the end of a command is unknown. Calls the
+    /// driver for the release of events only.
     #[inline]
     pub(crate) fn is_free_for(
         &self,
