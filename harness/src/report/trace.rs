@@ -233,6 +233,22 @@ impl Trace {
         }
     }
 
+    /// Returns the ends of these spans, which are in the order of their begins. An attempt without a result, as in
+    /// a batch whose process was lost, ends before the next one of its slot, the last one with the log.
+    fn ends(&self, spans: &[&Span]) -> Vec<Option<SystemTime>> {
+        let mut next: HashMap<(&str, Option<u32>), SystemTime> = HashMap::new();
+        let mut ends: Vec<_> = spans
+            .iter()
+            .rev()
+            .map(|span| {
+                let after = next.insert((&span.device, span.slot), span.begin).or(self.end);
+                span.duration.map_or(after, |duration| span.begin.checked_add(duration))
+            })
+            .collect();
+        ends.reverse();
+        ends
+    }
+
     fn file(&self) -> TraceFile<'_> {
         let mut spans: Vec<&Span> = self.spans.iter().collect();
         spans.sort_by_key(|span| span.begin);
@@ -243,13 +259,13 @@ impl Trace {
         let origin = header.map_or(SystemTime::UNIX_EPOCH, |header| header.time);
         let micros =
             |time: SystemTime| time.duration_since(origin).unwrap_or_default().as_micros() as u64;
+        let ends = self.ends(&spans);
         let mut threads: Vec<Thread> = Vec::new();
         // Perfetto takes a thread with the number of its process for the main thread.
         let first_thread = devices.len() as u32 + 1;
-        let spans = spans.into_iter().map(|span| {
+        let spans = spans.into_iter().zip(ends).map(|(span, end)| {
             let pid = devices.get_index_of(span.device.as_str()).expect("its device") as u32 + 1;
             let begin = micros(span.begin);
-            let end = span.duration.map_or(self.end, |duration| span.begin.checked_add(duration));
             let end = end.map_or(begin, micros).max(begin);
             let slot = span.slot.or_else(|| self.slots.get(&span.worker?).copied());
             let thread = Thread::find(&mut threads, pid, slot, begin);
@@ -435,6 +451,7 @@ mod tests {
             finish("s::a@d", 2, Outcome::Passed),
             worker(Some(3), 500),
             finish("s::b@d", 1, Outcome::Skipped { reason: "no".to_owned() }),
+            start(0, 750, 3, 2, 0),
             start(1, 800, 1, 2, 0),
         ]);
         let expected = [
@@ -444,12 +461,13 @@ mod tests {
             span("slot 0", "start of a worker", 400_000, 40_000),
             span("slot 0", "s::a", 450_000, 250_000),
             span(OTHERS, "start of a worker", 500_000, 40_000),
+            span("slot 0", "s::a", 750_000, 50_000),
             span("slot 0", "s::b", 800_000, 0),
         ];
         assert_eq!(spans(&events), expected);
         let verdicts = events.iter().filter(|event| event["cat"] == "test");
         let verdicts: Vec<_> = verdicts.map(|event| &event["args"]["verdict"]).collect();
-        assert_eq!(verdicts, ["crash", "pass", "unfinished"]);
+        assert_eq!(verdicts, ["crash", "pass", "unfinished", "unfinished"]);
         let process = events.iter().find(|event| event["name"] == "process_name").unwrap();
         assert_eq!((&process["ph"], &process["args"]["name"]), (&json!("M"), &json!("d")));
     }
