@@ -32,7 +32,7 @@
 /// The examples of the pages.
 #[cfg(doctest)]
 mod pages {
-    #[doc = include_str!("../README.md")]
+    #[doc = include_str!("README.md")]
     struct Readme;
 
     #[doc = include_str!("../docs/guide/pools.md")]

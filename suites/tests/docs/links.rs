@@ -6,7 +6,7 @@ use std::path::Path;
 use super::{files, root};
 
 /// The targets of the links in a page, without those in code.
-fn targets(page: &str) -> Vec<&str> {
+pub(crate) fn targets(page: &str) -> Vec<&str> {
     let mut is_code = false;
     let mut targets = Vec::new();
     for line in page.lines() {

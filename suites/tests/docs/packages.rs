@@ -1,10 +1,12 @@
 //! The published packages: their descriptions, and the files in their archives.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
+use super::links::targets;
 use super::root;
 
 /// Runs cargo in the workspace and returns its standard output.
@@ -60,7 +62,8 @@ fn archives_hold_sources_and_licenses_and_no_reports() {
     for package in published() {
         let list = cargo(&["package", "--list", "--allow-dirty", "--package", name(&package)]);
         let files: Vec<&str> = list.lines().collect();
-        for file in ["Cargo.toml", "README.md", "LICENSE-MIT", "LICENSE-APACHE", "src/lib.rs"] {
+        let readme = package["readme"].as_str().expect("a package has a readme");
+        for file in ["Cargo.toml", readme, "LICENSE-MIT", "LICENSE-APACHE", "src/lib.rs"] {
             assert!(files.contains(&file), "{} lacks {file}", name(&package));
         }
         let is_report = |file: &&str| {
@@ -75,5 +78,18 @@ fn archives_hold_sources_and_licenses_and_no_reports() {
         let extra: Vec<_> =
             files.iter().filter(|file| is_report(file) || is_of_the_checkout(file)).collect();
         assert!(extra.is_empty(), "{} has {extra:?}", name(&package));
+    }
+}
+
+#[test]
+fn the_pages_of_published_packages_have_no_links_into_the_checkout() {
+    for package in published() {
+        let manifest = package["manifest_path"].as_str().expect("a package has a manifest");
+        let readme = package["readme"].as_str().expect("a package has a readme");
+        let page = fs::read_to_string(Path::new(manifest).with_file_name(readme));
+        let page = page.expect("the page exists");
+        let is_relative = |target: &&str| !target.contains("://") && !target.starts_with('#');
+        let relative: Vec<_> = targets(&page).into_iter().filter(is_relative).collect();
+        assert!(relative.is_empty(), "{} links to {relative:?}", name(&package));
     }
 }

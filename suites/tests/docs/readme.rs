@@ -1,4 +1,5 @@
-//! The test in both READMEs is part of the example crate, which `harness/tests/downstream.rs` runs.
+//! The test in both READMEs is part of the example crate, which `harness/tests/downstream.rs` runs, and the
+//! program in both READMEs is one, which `cargo test` runs.
 
 use std::fs;
 
@@ -25,6 +26,14 @@ fn the_test_in_the_readmes_is_in_the_example() {
         assert_eq!(parts[2], "clmatrix_harness::main!();");
         assert!(example.contains("clmatrix_harness::main!("), "the example lacks `main!`");
     }
+}
+
+#[test]
+fn the_program_in_the_readme_is_that_of_the_library() {
+    let [page, library] = ["README.md", "src/README.md"].map(|readme| {
+        fs::read_to_string(root().join(readme)).expect("the page exists")
+    });
+    assert_eq!(block(&page, "```rust"), block(&library, "```rust"));
 }
 
 #[test]
