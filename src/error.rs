@@ -25,7 +25,7 @@ pub struct Error {
     detail: Cow<'static, str>,
 }
 
-/// The kinds of trouble, for a caller who wants to react.
+/// The kinds of errors, for callers that react to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Class {

@@ -271,14 +271,14 @@ impl Event {
     /// Returns the error of a `call` whose command has failed.
     #[cold]
     pub(crate) fn failure(&self, call: &'static str) -> Error {
-        let why = match self.raw_status() {
+        let reason = match self.raw_status() {
             Ok(code) if code < 0 && code != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST => {
                 format!("the command failed with {} ({code})", cl3::error_codes::error_text(code))
             }
             _ => "an event that the command waited for, or an earlier command of the queue, failed"
                 .to_owned(),
         };
-        Error::refused(call, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, why)
+        Error::refused(call, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, reason)
     }
 
     /// Calls `callback` when the command has ended, with the driver's final status
@@ -583,16 +583,16 @@ impl UserEvent {
     /// been set, and the driver's errors.
     pub fn set_failed(&self, code: i32) -> Result<()> {
         if code >= 0 {
-            let why = "the code of a failure is negative";
-            return Err(Error::refused(SET_STATUS, CL_INVALID_VALUE, why));
+            let reason = "the code of a failure is negative";
+            return Err(Error::refused(SET_STATUS, CL_INVALID_VALUE, reason));
         }
         self.set(code)
     }
 
     fn set(&self, status: i32) -> Result<()> {
         let Some(unset) = self.unset.lock().take() else {
-            let why = "the event has been set before";
-            return Err(Error::refused(SET_STATUS, CL_INVALID_OPERATION, why));
+            let reason = "the event has been set before";
+            return Err(Error::refused(SET_STATUS, CL_INVALID_OPERATION, reason));
         };
         let set = |outcome| {
             // Before the driver knows: callbacks run within the call.

@@ -165,9 +165,9 @@ impl Drop for QueueState {
 
 #[cold]
 fn poisoned(call: &'static str) -> Error {
-    let why = "a command of this queue has failed, and its driver does not keep the order of later \
+    let reason = "a command of this queue has failed, and its driver does not keep the order of later \
                commands: create another queue";
-    Error::refused(call, CL_INVALID_COMMAND_QUEUE, why)
+    Error::refused(call, CL_INVALID_COMMAND_QUEUE, reason)
 }
 
 /// The queue, number of events and events that a function of the driver takes.
@@ -188,8 +188,8 @@ impl CommandQueue {
     /// CL_INVALID_QUEUE_PROPERTIES where the device lacks a property, and the driver's other errors.
     pub fn with_properties(context: &Context, properties: QueueProperties) -> Result<Self> {
         let device = context.devices().first().ok_or_else(|| {
-            let why = "the context has no device";
-            Error::refused("clCreateCommandQueue", CL_INVALID_DEVICE, why)
+            let reason = "the context has no device";
+            Error::refused("clCreateCommandQueue", CL_INVALID_DEVICE, reason)
         })?;
         // SAFETY: the context and its device are alive while the context is borrowed.
         unsafe { Self::create(context.get(), *device, properties) }

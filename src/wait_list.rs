@@ -184,8 +184,8 @@ impl<'a> WaitList<'a> {
             }
         }
         if cl_uint::try_from(list.raw.len()).is_err() {
-            let why = "the wait list has more than 2^32 events";
-            return Err(Error::refused(call, CL_INVALID_VALUE, why));
+            let reason = "the wait list has more than 2^32 events";
+            return Err(Error::refused(call, CL_INVALID_VALUE, reason));
         }
         Ok(list)
     }
@@ -194,8 +194,9 @@ impl<'a> WaitList<'a> {
     pub(crate) fn check_contexts(&self, call: &'static str, context: cl_context) -> Result<()> {
         match self.0.iter().position(|event| event.context_raw() != context) {
             Some(position) => {
-                let why = format!("event {position} of the wait list belongs to another context");
-                Err(Error::refused(call, CL_INVALID_CONTEXT, why))
+                let reason =
+                    format!("event {position} of the wait list belongs to another context");
+                Err(Error::refused(call, CL_INVALID_CONTEXT, reason))
             }
             None => Ok(()),
         }
@@ -224,6 +225,6 @@ impl<'a> WaitList<'a> {
 
 #[cold]
 fn failed(call: &'static str, position: usize) -> Error {
-    let why = format!("event {position} of the wait list failed");
-    Error::refused(call, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, why)
+    let reason = format!("event {position} of the wait list failed");
+    Error::refused(call, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, reason)
 }

@@ -46,8 +46,8 @@ fn main() -> ExitCode {
             println!("{HELP}");
             return ExitCode::SUCCESS;
         }
-        Err(Some(why)) => {
-            eprintln!("{why}\n\n{HELP}");
+        Err(Some(reason)) => {
+            eprintln!("{reason}\n\n{HELP}");
             return ExitCode::from(2);
         }
     };

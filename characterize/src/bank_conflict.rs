@@ -27,7 +27,7 @@ const CALL: &str = "why_not_local_access_conflict_free";
 /// assert_eq!(square.multiplicity, 32);
 /// println!("{}", square.conflict.expect("there is one"));
 ///
-/// // One more float in each row, which nobody reads.
+/// // One more float in each row, which no work item reads.
 /// let padded = fermi.why_not_local_access_conflict_free(4, &[32, 32], Some(&[32, 33]))?.value;
 /// assert_eq!((padded.multiplicity, padded.conflict), (1, None));
 /// # Ok(())
@@ -128,18 +128,18 @@ impl Facts {
 
 fn check_shapes(shape: &[usize], stored_shape: &[usize]) -> Result<()> {
     if shape.len() != stored_shape.len() {
-        let why =
+        let reason =
             format!("{shape:?} is stored as {stored_shape:?}, with another number of dimensions");
-        return Err(Error::refused(CALL, CL_INVALID_VALUE, why));
+        return Err(Error::refused(CALL, CL_INVALID_VALUE, reason));
     }
     if shape.contains(&0) {
-        let why = format!("an array of shape {shape:?} has no elements");
-        return Err(Error::refused(CALL, CL_INVALID_VALUE, why));
+        let reason = format!("an array of shape {shape:?} has no elements");
+        return Err(Error::refused(CALL, CL_INVALID_VALUE, reason));
     }
     Ok(())
 }
 
-/// An array in local memory, and who accesses it.
+/// An array in local memory, and the work items that access it.
 struct Layout<'a> {
     item_size: usize,
     shape: &'a [usize],

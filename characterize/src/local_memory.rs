@@ -9,7 +9,7 @@ use clmatrix::select::Version;
 
 /// From here on, NVIDIA passes arguments elsewhere, and a whole warp accesses local memory at once.
 const FERMI: Version = Version { major: 2, minor: 0 };
-/// From here on, nobody has written down what there is.
+/// From here on, the local memory is not documented.
 const KEPLER: Version = Version { major: 3, minor: 0 };
 
 impl Facts {
@@ -76,7 +76,7 @@ impl Facts {
 }
 
 fn cache_based() -> Error {
-    let why = "local memory of this device is cached global memory, which has no banks; lay out \
+    let reason = "local memory of this device is cached global memory, which has no banks; lay out \
                arrays as for global memory";
-    Error::unsupported("local_memory_bank_count", CL_INVALID_OPERATION, why)
+    Error::unsupported("local_memory_bank_count", CL_INVALID_OPERATION, reason)
 }

@@ -44,9 +44,9 @@ impl Facts {
         } else if self.device_type.has_cpu() {
             Ok(1)
         } else {
-            let why =
+            let reason =
                 format!("no SIMD width is known for AMD devices of type {}", self.device_type);
-            Err(Error::unsupported("clGetDeviceInfo", CL_INVALID_DEVICE_TYPE, why))
+            Err(Error::unsupported("clGetDeviceInfo", CL_INVALID_DEVICE_TYPE, reason))
         }
     }
 

@@ -61,9 +61,9 @@ impl Facts {
             return Ok(Svm::default());
         }
         self.svm_capabilities.ok_or_else(|| {
-            let why = "the driver does not report CL_DEVICE_SVM_CAPABILITIES; do not use shared \
+            let reason = "the driver does not report CL_DEVICE_SVM_CAPABILITIES; do not use shared \
                        virtual memory";
-            Error::unsupported(CALL, CL_INVALID_VALUE, why)
+            Error::unsupported(CALL, CL_INVALID_VALUE, reason)
         })
     }
 
@@ -78,7 +78,7 @@ impl Facts {
     }
 
     fn unknown_version(&self) -> Error {
-        let why = format!("the platform's version {:?} is none", self.platform_version);
-        Error::unsupported("clGetPlatformInfo", CL_INVALID_VALUE, why)
+        let reason = format!("the platform's version {:?} is none", self.platform_version);
+        Error::unsupported("clGetPlatformInfo", CL_INVALID_VALUE, reason)
     }
 }

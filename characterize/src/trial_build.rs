@@ -76,8 +76,8 @@ impl TrialBuild for FactsOnly {
 }
 
 fn not_built() -> Error {
-    let why = "this answer needs a kernel build, which the caller excluded";
-    Error::unsupported("clBuildProgram", CL_COMPILER_NOT_AVAILABLE, why)
+    let reason = "this answer needs a kernel build, which the caller excluded";
+    Error::unsupported("clBuildProgram", CL_COMPILER_NOT_AVAILABLE, reason)
 }
 
 impl TrialBuild for Device {
@@ -119,8 +119,8 @@ fn with_kernel<T>(
 ) -> Result<T> {
     const CALL: &str = "clBuildProgram";
     if !context.devices().contains(&device.id()) {
-        let why = "the context does not contain the device; pass a context that does";
-        return Err(Error::refused(CALL, CL_INVALID_DEVICE, why));
+        let reason = "the context does not contain the device; pass a context that does";
+        return Err(Error::refused(CALL, CL_INVALID_DEVICE, reason));
     }
     let program = Program::create_from_source(context, source);
     let mut program = program.map_err(in_call("clCreateProgramWithSource"))?;

@@ -186,7 +186,7 @@ mod tests {
             (device(false, &[]), false, Some("the device has none")),
         ] {
             assert_eq!(missing(&[Requirement::SubGroups], &device).is_none(), any, "{device:?}");
-            let reason = of_32.map(|why| format!("sub-groups: needs 32 work items, {why}"));
+            let reason = of_32.map(|reason| format!("sub-groups: needs 32 work items, {reason}"));
             assert_eq!(missing(&[Requirement::SubGroup(32)], &device), reason);
         }
     }

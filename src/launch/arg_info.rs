@@ -51,7 +51,7 @@ pub(super) struct Parameter {
 }
 
 impl Parameter {
-    /// Where nobody tells.
+    /// Any value, for an argument that the driver does not describe.
     const UNKNOWN: Self = Self::of(Kinds::all().difference(Kinds::FOREIGN.union(Kinds::NO_SIZE)));
 
     const fn of(kinds: Kinds) -> Self {

@@ -184,8 +184,8 @@ impl<'k, 'a> Launch<'k, 'a> {
         let Self { launcher, args, accesses, indirect, wait_for, global, local, offset } = self;
         size::check(global, local, offset, launcher.uniform)?;
         if queue.context_raw() != launcher.context.raw() {
-            let why = "the queue belongs to another context than the kernel";
-            return Err(Error::refused(CALL, CL_INVALID_CONTEXT, why));
+            let reason = "the queue belongs to another context than the kernel";
+            return Err(Error::refused(CALL, CL_INVALID_CONTEXT, reason));
         }
         // First, as it may replace the kernel object.
         launcher.forget_settings(args, !indirect.is_empty())?;
@@ -327,9 +327,9 @@ impl Launcher {
     ) -> Result<()> {
         const CALL: &str = "clSetKernelExecInfo";
         if accesses.iter().any(|accessed| accessed.context != self.context.raw()) {
-            let why =
+            let reason =
                 format!("memory for {} belongs to another context than the kernel", self.name);
-            return Err(Error::refused(CALL, CL_INVALID_CONTEXT, why));
+            return Err(Error::refused(CALL, CL_INVALID_CONTEXT, reason));
         }
         // SAFETY: there are so many pointers to be read; the rest is the caller's promise.
         unsafe {
@@ -364,13 +364,13 @@ impl Launcher {
     #[cold]
     fn wrong_count(&self, given: usize) -> Error {
         let (name, expected) = (&self.name, self.parameters.len());
-        let why = format!("the kernel {name} has {expected} arguments, {given} were given");
-        Error::refused(CALL, CL_INVALID_KERNEL_ARGS, why)
+        let reason = format!("the kernel {name} has {expected} arguments, {given} were given");
+        Error::refused(CALL, CL_INVALID_KERNEL_ARGS, reason)
     }
 
     #[cold]
     fn what_is_wrong(&self, index: usize, arg: &Value, parameter: Parameter) -> Error {
-        let (code, why) = match arg.kind {
+        let (code, reason) = match arg.kind {
             Kinds::FOREIGN => {
                 (CL_INVALID_CONTEXT, "belongs to another context than the kernel".to_owned())
             }
@@ -379,8 +379,8 @@ impl Launcher {
                     (CL_INVALID_ARG_VALUE, "cannot be local memory".to_owned())
                 } else {
                     let (size, most) = (arg.size, self.local_memory);
-                    let why = format!("cannot be {size} bytes of local memory, but 1 to {most}");
-                    (CL_INVALID_ARG_SIZE, why)
+                    let reason = format!("cannot be {size} bytes of local memory, but 1 to {most}");
+                    (CL_INVALID_ARG_SIZE, reason)
                 }
             }
             Kinds::NO_SIZE => (CL_INVALID_ARG_SIZE, "cannot be a value of 0 bytes".to_owned()),
@@ -389,8 +389,8 @@ impl Launcher {
                 && parameter.size() != arg.size
                 && parameter.size() != 0 =>
             {
-                let why = format!("takes {} bytes, {} were given", parameter.size(), arg.size);
-                (CL_INVALID_ARG_SIZE, why)
+                let reason = format!("takes {} bytes, {} were given", parameter.size(), arg.size);
+                (CL_INVALID_ARG_SIZE, reason)
             }
             kind => (CL_INVALID_ARG_VALUE, format!("cannot be {}", what(kind))),
         };
@@ -398,8 +398,8 @@ impl Launcher {
             Some(info) => format!("`{} {}`", info.type_name, info.name),
             None => "of a type that the driver does not report".to_owned(),
         };
-        let why = format!("argument {index} of the kernel {} ({declared}) {why}", self.name);
-        Error::refused("clSetKernelArg", code, why)
+        let reason = format!("argument {index} of the kernel {} ({declared}) {reason}", self.name);
+        Error::refused("clSetKernelArg", code, reason)
     }
 }
 

@@ -8,9 +8,9 @@
 //!
 //! - `clSetKernelArg` must not race with itself or with a launch of the same kernel. A launch
 //!   borrows its launcher exclusively, and sets the arguments only when it is enqueued.
-//! - What a launch uses is entered with its event, so that maps and pools know of it, and memory
-//!   that is mapped is refused.
-//! - What a kernel does with its arguments nobody can check, so enqueueing is `unsafe`.
+//! - A launch records its event for the memory that it uses, so that maps and pools wait for it.
+//!   Memory that is mapped is refused.
+//! - A launch is `unsafe`: the library cannot check how a kernel uses its arguments.
 //!
 //! A launch asks the driver for nothing but its arguments and itself, and takes no memory from the
 //! heap for up to 8 arguments; what has to be known is asked once for each launcher.
@@ -95,8 +95,8 @@ pub struct Launcher {
 fn create_kernel(program: cl_program, name: &str) -> Result<cl_kernel> {
     const CALL: &str = "clCreateKernel";
     let name = CString::new(name).map_err(|_| {
-        let why = format!("{name:?} has a zero byte in it");
-        Error::refused(CALL, CL_INVALID_KERNEL_NAME, why)
+        let reason = format!("{name:?} has a zero byte in it");
+        Error::refused(CALL, CL_INVALID_KERNEL_NAME, reason)
     })?;
     cl3::kernel::create_kernel(program, &name).map_err(|code| match code {
         CL_INVALID_KERNEL_NAME => no_such_kernel(CALL, program, &name),

@@ -97,11 +97,11 @@ fn are_numbers(global: &WorkSize, offset: &WorkSize) -> bool {
 
 #[cold]
 fn what_is_wrong(global: &WorkSize, local: &WorkSize, offset: &WorkSize) -> Error {
-    let refused = |code, why: String| Error::refused(CALL, code, why);
+    let refused = |code, reason: String| Error::refused(CALL, code, reason);
     let n = global.dimensions;
     if n == 0 {
-        let why = "the launch has no work size; set it with `global`";
-        return Error::refused(CALL, CL_INVALID_WORK_DIMENSION, why);
+        let reason = "the launch has no work size; set it with `global`";
+        return Error::refused(CALL, CL_INVALID_WORK_DIMENSION, reason);
     }
     let sizes = global.sizes();
     if sizes.contains(&0) {
@@ -109,27 +109,27 @@ fn what_is_wrong(global: &WorkSize, local: &WorkSize, offset: &WorkSize) -> Erro
     }
     for (what, other) in [("work groups", local), ("the offset", offset)] {
         if other.dimensions != 0 && other.dimensions != n {
-            let why = format!("the work size has {n} dimensions, {what} {}", other.dimensions);
-            return refused(CL_INVALID_WORK_DIMENSION, why);
+            let reason = format!("the work size has {n} dimensions, {what} {}", other.dimensions);
+            return refused(CL_INVALID_WORK_DIMENSION, reason);
         }
     }
     if local.sizes().contains(&0) {
-        let why = format!("the work group size {:?} is empty", local.sizes());
-        return refused(CL_INVALID_WORK_ITEM_SIZE, why);
+        let reason = format!("the work group size {:?} is empty", local.sizes());
+        return refused(CL_INVALID_WORK_ITEM_SIZE, reason);
     }
     if !are_numbers(global, offset) {
-        let why = format!(
+        let reason = format!(
             "{sizes:?} work items at offset {:?} exceed the range of work item ids",
             offset.sizes()
         );
-        return refused(CL_INVALID_GLOBAL_OFFSET, why);
+        return refused(CL_INVALID_GLOBAL_OFFSET, reason);
     }
-    let why = format!(
+    let reason = format!(
         "{sizes:?} work items are not a multiple of groups of {:?}; OpenCL C 2.0 and later allow \
          that (-cl-std=CL2.0)",
         local.sizes()
     );
-    refused(CL_INVALID_WORK_GROUP_SIZE, why)
+    refused(CL_INVALID_WORK_GROUP_SIZE, reason)
 }
 
 /// True if the kernel's program is known to be OpenCL C 1.x, in which groups have one size. In doubt

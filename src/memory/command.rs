@@ -161,8 +161,8 @@ pub(crate) fn enqueue_blocking(
 pub(crate) fn check_not_failed(call: &'static str, event: &Event) -> Result<()> {
     match event.outcome() {
         Some(Outcome::Failed) => {
-            let why = "the command failed, or an earlier command of the queue";
-            Err(Error::refused(call, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, why))
+            let reason = "the command failed, or an earlier command of the queue";
+            Err(Error::refused(call, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, reason))
         }
         _ => Ok(()),
     }
@@ -206,8 +206,8 @@ impl RecordedUse<'_> {
             Self::Queue(queue) => queue.context_raw(),
         };
         if context != bytes.context {
-            let why = "the event or queue belongs to another context than the memory";
-            return Err(Error::refused(CALL, CL_INVALID_CONTEXT, why));
+            let reason = "the event or queue belongs to another context than the memory";
+            return Err(Error::refused(CALL, CL_INVALID_CONTEXT, reason));
         }
         let record = |event: &Event| bytes.tracker.record(CALL, event, &bytes.range);
         match self {
@@ -219,6 +219,6 @@ impl RecordedUse<'_> {
 
 #[cold]
 fn two_contexts(call: &'static str) -> Error {
-    let why = "the queue and the memory objects belong to different contexts";
-    Error::refused(call, CL_INVALID_CONTEXT, why)
+    let reason = "the queue and the memory objects belong to different contexts";
+    Error::refused(call, CL_INVALID_CONTEXT, reason)
 }

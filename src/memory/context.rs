@@ -64,10 +64,10 @@ impl MemContext {
     pub(crate) fn check_size(&self, call: &'static str, size: usize) -> Result<()> {
         match self.largest_allocation() {
             Some(largest) if size as u64 > largest => {
-                let why = format!(
+                let reason = format!(
                     "the size is {size} bytes, the context's devices allocate at most {largest} at once"
                 );
-                Err(Error::refused(call, CL_INVALID_BUFFER_SIZE, why))
+                Err(Error::refused(call, CL_INVALID_BUFFER_SIZE, reason))
             }
             _ => Ok(()),
         }

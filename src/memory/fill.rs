@@ -115,7 +115,7 @@ pub(crate) fn check_pattern(call: &'static str, size: usize, range: &Range<usize
 
 #[cold]
 fn bad_pattern(call: &'static str, size: usize, range: &Range<usize>, is_legal: bool) -> Error {
-    let why = if is_legal {
+    let reason = if is_legal {
         format!(
             "{} bytes from byte {} on are not multiples of the pattern's {size} bytes",
             range.len(),
@@ -124,7 +124,7 @@ fn bad_pattern(call: &'static str, size: usize, range: &Range<usize>, is_legal: 
     } else {
         format!("the pattern has {size} bytes; it must have 1, 2, 4, ... or {LONGEST_PATTERN}")
     };
-    Error::refused(call, CL_INVALID_VALUE, why)
+    Error::refused(call, CL_INVALID_VALUE, reason)
 }
 
 #[cfg(test)]

@@ -73,12 +73,12 @@ impl MemFlags {
         self.check_consistent(call)?;
         let vendors = self.of_vendors();
         if !vendors.is_empty() && self.intersects(Self::USE_HOST_PTR | Self::COPY_HOST_PTR) {
-            let why = format!(
+            let reason = format!(
                 "the vendor's flags {:#x} may change the type of the host memory; leave them out, \
                  or create the object without host memory",
                 vendors.bits()
             );
-            return Err(Error::refused(call, CL_INVALID_VALUE, why));
+            return Err(Error::refused(call, CL_INVALID_VALUE, reason));
         }
         Ok(self.with_default_access())
     }
@@ -86,7 +86,7 @@ impl MemFlags {
     /// The flags of a region of an object with the flags `parent`, as OpenCL 3.0, 5.2.1
     /// (`clCreateSubBuffer`) inherits them.
     pub(super) fn for_region_of(self, call: &'static str, parent: Self) -> Result<Self> {
-        let refused = |why: String| Err(Error::refused(call, CL_INVALID_VALUE, why));
+        let refused = |reason: String| Err(Error::refused(call, CL_INVALID_VALUE, reason));
         self.check_consistent(call)?;
         if self.intersects(Self::HOST_MEMORY) {
             return refused(format!(
@@ -147,8 +147,8 @@ impl MemFlags {
 
     fn check_consistent(self, call: &'static str) -> Result<()> {
         if self.contains(Self::KERNEL_READ_AND_WRITE) {
-            let why = "KERNEL_READ_AND_WRITE is for supported_image_formats only";
-            return Err(Error::refused(call, CL_INVALID_VALUE, why));
+            let reason = "KERNEL_READ_AND_WRITE is for supported_image_formats only";
+            return Err(Error::refused(call, CL_INVALID_VALUE, reason));
         }
         let groups = [
             Self::KERNEL_ACCESS,
@@ -159,8 +159,8 @@ impl MemFlags {
         for group in groups {
             let set = self & group;
             if set.bits().count_ones() > 1 {
-                let why = format!("{} exclude each other", set.names());
-                return Err(Error::refused(call, CL_INVALID_VALUE, why));
+                let reason = format!("{} exclude each other", set.names());
+                return Err(Error::refused(call, CL_INVALID_VALUE, reason));
             }
         }
         Ok(())

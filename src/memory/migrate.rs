@@ -94,7 +94,7 @@ pub(crate) fn checked(
     count: usize,
     flags: MigrationFlags,
 ) -> Result<(cl_uint, Access)> {
-    let refused = |why| Err(Error::refused(call, CL_INVALID_VALUE, why));
+    let refused = |reason| Err(Error::refused(call, CL_INVALID_VALUE, reason));
     if count == 0 {
         return refused("the list of objects to migrate is empty");
     }

@@ -15,10 +15,10 @@
 //! - Commands do not exclude each other: what an unordered read finds on the device is for the
 //!   queues and the wait lists to decide, as in C, and any bytes are valid for the element types.
 //! - A [`Launch`](crate::Launch) refuses arguments that are mapped. It is `unsafe` code all the same:
-//!   nobody can check what else a kernel does.
+//!   the library cannot check what else a kernel does.
 //! - Shared virtual memory, to which OpenCL counts no references, is freed after the commands on it
-//!   that this crate has enqueued, whichever of its handles, maps and buffers is the last. Where
-//!   nobody can tell when a command ends, it is never freed.
+//!   that this crate has enqueued, whichever of its handles, maps and buffers is the last. If
+//!   the end of a command is unknown, it is never freed.
 //!
 //! # What does not compile
 //! A view that outlives its map, and a map that ends under a view:

@@ -295,7 +295,7 @@ impl MemObject {
         context: Arc<MemContext>,
         desc: ObjectDesc,
     ) -> Self {
-        // SAFETY: as promised, and nobody else uses its bytes.
+        // SAFETY: as promised, and no other object uses its bytes.
         unsafe { Self::from_raw_owned_in(raw, context, desc, AccessTracker::new(), 0) }
     }
 
@@ -386,8 +386,8 @@ pub(crate) fn check_type(raw: cl_mem, what: &str, types: &[ObjectType]) -> Resul
     if types.contains(&found) {
         return Ok(());
     }
-    let why = format!("the handle is a memory object of type {found:?}, not {what}");
-    Err(Error::refused("clGetMemObjectInfo", CL_INVALID_MEM_OBJECT, why))
+    let reason = format!("the handle is a memory object of type {found:?}, not {what}");
+    Err(Error::refused("clGetMemObjectInfo", CL_INVALID_MEM_OBJECT, reason))
 }
 
 /// Queries the properties of a live object.
@@ -413,6 +413,6 @@ fn no_host_access(call: &'static str, flags: MemFlags, access: Access) -> Error 
         Access::Read => "read",
         Access::Write => "write",
     };
-    let why = format!("the host must not {what} memory that is {flags:?}");
-    Error::refused(call, CL_INVALID_OPERATION, why)
+    let reason = format!("the host must not {what} memory that is {flags:?}");
+    Error::refused(call, CL_INVALID_OPERATION, reason)
 }

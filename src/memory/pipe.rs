@@ -146,8 +146,8 @@ fn check_flags(call: &'static str, flags: MemFlags) -> Result<()> {
     if odd.is_empty() {
         return Ok(());
     }
-    let why = format!("a pipe is READ_WRITE and HOST_NO_ACCESS, it cannot be {odd:?}");
-    Err(Error::refused(call, CL_INVALID_VALUE, why))
+    let reason = format!("a pipe is READ_WRITE and HOST_NO_ACCESS, it cannot be {odd:?}");
+    Err(Error::refused(call, CL_INVALID_VALUE, reason))
 }
 
 fn check_size(
@@ -156,14 +156,14 @@ fn check_size(
     packet_size: u32,
     max_packets: u32,
 ) -> Result<()> {
-    let refused = |why: String| Err(Error::refused(call, CL_INVALID_PIPE_SIZE, why));
+    let refused = |reason: String| Err(Error::refused(call, CL_INVALID_PIPE_SIZE, reason));
     // The value is there from OpenCL 2.0 on, and 0 for a device of 3.0 without pipes.
     let largest =
         |&device: &_| get_device_info(device, CL_DEVICE_PIPE_MAX_PACKET_SIZE).map_or(0, u32::from);
     let largest = context.devices().iter().map(largest).max().unwrap_or(0);
     if largest == 0 {
-        let why = "no device of the context has pipes; use a buffer with an atomic counter";
-        return Err(Error::unsupported(call, CL_INVALID_OPERATION, why));
+        let reason = "no device of the context has pipes; use a buffer with an atomic counter";
+        return Err(Error::unsupported(call, CL_INVALID_OPERATION, reason));
     }
     if packet_size == 0 || packet_size > largest {
         return refused(format!("packets of {packet_size} bytes; the devices have 1 to {largest}"));
@@ -187,11 +187,11 @@ fn check_made(call: &'static str, size: usize, packet_size: u32, max_packets: u3
     if size == 0 || size as u64 >= u64::from(packet_size) * u64::from(max_packets) {
         return Ok(());
     }
-    let why = format!(
+    let reason = format!(
         "the driver made a pipe of {size} bytes for {max_packets} packets of {packet_size} bytes: \
          request a smaller one"
     );
-    Err(Error::refused(call, CL_INVALID_PIPE_SIZE, why))
+    Err(Error::refused(call, CL_INVALID_PIPE_SIZE, reason))
 }
 
 impl MemoryObject for Pipe {}

@@ -51,8 +51,8 @@ fn no_such_range(
     start: Bound<&usize>,
     end: Bound<&usize>,
 ) -> Error {
-    let why = format!("bytes {} exceed a {what} of {size} bytes", shown(start, end));
-    Error::refused(call, CL_INVALID_VALUE, why)
+    let reason = format!("bytes {} exceed a {what} of {size} bytes", shown(start, end));
+    Error::refused(call, CL_INVALID_VALUE, reason)
 }
 
 /// Returns the range as it is written in Rust.
@@ -104,7 +104,7 @@ fn no_such_elements(
     start: Bound<&usize>,
     end: Bound<&usize>,
 ) -> Error {
-    let why = match size.checked_rem(item) {
+    let reason = match size.checked_rem(item) {
         None => "elements of 0 bytes have no addresses of their own".to_owned(),
         Some(rest) if rest > 0 && end == Bound::Unbounded => format!(
             "a {what} of {size} bytes is not a whole number of elements of {item} bytes; give the \
@@ -116,7 +116,7 @@ fn no_such_elements(
             size / item
         ),
     };
-    Error::refused(call, CL_INVALID_VALUE, why)
+    Error::refused(call, CL_INVALID_VALUE, reason)
 }
 
 /// Returns the `len` bytes from `offset` on, of the `size` bytes of `what`.
@@ -136,8 +136,8 @@ pub(crate) fn checked_span(
 
 #[cold]
 fn no_such_span(call: &'static str, what: &str, size: usize, offset: usize, len: usize) -> Error {
-    let why = format!("{len} bytes from byte {offset} on exceed a {what} of {size} bytes");
-    Error::refused(call, CL_INVALID_VALUE, why)
+    let reason = format!("{len} bytes from byte {offset} on exceed a {what} of {size} bytes");
+    Error::refused(call, CL_INVALID_VALUE, reason)
 }
 
 /// Refuses an empty range. Drivers disagree on commands on 0 bytes.
@@ -222,16 +222,16 @@ mod tests {
 
     #[test]
     fn refused_elements_are_counted_in_elements() {
-        let why = |size, range| match checked_elements::<u32>("call", "buffer", size, range) {
+        let reason = |size, range| match checked_elements::<u32>("call", "buffer", size, range) {
             Ok(bytes) => panic!("{bytes:?}"),
             Err(error) => error.detail().to_owned(),
         };
         assert_eq!(
-            why(16, (Bound::Included(2), Bound::Excluded(5))),
+            reason(16, (Bound::Included(2), Bound::Excluded(5))),
             "elements 2..5 exceed a buffer of 4 elements of 4 bytes"
         );
         assert_eq!(
-            why(18, (Bound::Unbounded, Bound::Unbounded)),
+            reason(18, (Bound::Unbounded, Bound::Unbounded)),
             "a buffer of 18 bytes is not a whole number of elements of 4 bytes; give the range an end"
         );
     }

@@ -256,8 +256,8 @@ impl Sampler {
         const CALL: &str = "clGetSamplerInfo";
         let bytes = cl::get_sampler_data(self.as_raw(), name).map_err(in_call(CALL))?;
         bytes.try_into().map_err(|bytes: Vec<u8>| {
-            let why = format!("the driver answers with {} bytes instead of 4", bytes.len());
-            Error::refused(CALL, CL_INVALID_VALUE, why)
+            let reason = format!("the driver answers with {} bytes instead of 4", bytes.len());
+            Error::refused(CALL, CL_INVALID_VALUE, reason)
         })
     }
 }
@@ -353,9 +353,9 @@ fn info(raw: cl_sampler, name: u32) -> Result<InfoType> {
 }
 
 fn unknown(what: &str, raw: u32) -> Error {
-    let why =
+    let reason =
         format!("the driver answers with {raw:#x}, which is not one of OpenCL's {what} modes");
-    Error::refused("clGetSamplerInfo", CL_INVALID_VALUE, why)
+    Error::refused("clGetSamplerInfo", CL_INVALID_VALUE, reason)
 }
 
 /// The context, if a device of it has images.
@@ -368,8 +368,8 @@ fn with_images(call: &'static str, context: &Context) -> Result<Arc<MemContext>>
     if context.devices().iter().any(has_images) {
         return Ok(context);
     }
-    let why = "no device of the context has images, which samplers need";
-    Err(Error::unsupported(call, CL_INVALID_OPERATION, why))
+    let reason = "no device of the context has images, which samplers need";
+    Err(Error::unsupported(call, CL_INVALID_OPERATION, reason))
 }
 
 /// Refuses devices before OpenCL 2.0: their drivers may lack the function, and the loader then calls a
@@ -382,10 +382,10 @@ fn check_version(call: &'static str, context: &MemContext) -> Result<()> {
     };
     match context.devices().iter().map(version).min() {
         Some(version) if version < (Version { major: 2, minor: 0 }) => {
-            let why = format!(
+            let reason = format!(
                 "a device of the context has OpenCL {version}, properties need 2.0: use Sampler::new"
             );
-            Err(Error::unsupported(call, CL_INVALID_OPERATION, why))
+            Err(Error::unsupported(call, CL_INVALID_OPERATION, reason))
         }
         _ => Ok(()),
     }
@@ -398,12 +398,13 @@ fn check_properties(
 ) -> Result<()> {
     for (position, property) in properties.iter().enumerate() {
         if properties[..position].iter().any(|before| before.name() == property.name()) {
-            let why = format!("{property:?} is given twice");
-            return Err(Error::refused(call, CL_INVALID_VALUE, why));
+            let reason = format!("{property:?} is given twice");
+            return Err(Error::refused(call, CL_INVALID_VALUE, reason));
         }
         if property.is_of_mip_levels() && !has_mip_levels(context) {
-            let why = format!("no device of the context has cl_khr_mipmap_image for {property:?}");
-            return Err(Error::unsupported(call, CL_INVALID_OPERATION, why));
+            let reason =
+                format!("no device of the context has cl_khr_mipmap_image for {property:?}");
+            return Err(Error::unsupported(call, CL_INVALID_OPERATION, reason));
         }
     }
     Ok(())

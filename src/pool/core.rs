@@ -135,9 +135,9 @@ impl<M: Memory> PoolCore<M> {
     fn request<'a>(&self, size: usize, queue: Option<&'a CommandQueue>) -> Result<Request<'a>> {
         let most = max_bytes(&*self.allocator);
         if size > most {
-            let why =
+            let reason =
                 format!("{size} bytes; the context's devices allocate at most {most} at once");
-            return Err(Error::refused(CALL, CL_INVALID_BUFFER_SIZE, why));
+            return Err(Error::refused(CALL, CL_INVALID_BUFFER_SIZE, reason));
         }
         let bin = self.binning.bin(size);
         let of_bin = self.binning.size(bin);
@@ -199,8 +199,8 @@ impl<M: Memory> PoolCore<M> {
         match block.tracker.pending(Some(queue), &block.range()) {
             Some(events) => queue.order_after(&events),
             None => {
-                let why = "an unmap of the block has failed";
-                Err(Error::refused(CALL, CL_MEM_OBJECT_ALLOCATION_FAILURE, why))
+                let reason = "an unmap of the block has failed";
+                Err(Error::refused(CALL, CL_MEM_OBJECT_ALLOCATION_FAILURE, reason))
             }
         }
     }
@@ -235,12 +235,12 @@ impl<M: Memory> PoolCore<M> {
         let limit = self.options.limit;
         let add = |reserved: usize| reserved.checked_add(bytes).filter(|sum| *sum <= limit);
         if self.reserved.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_err() {
-            let why = format!("the pool's limit is {limit} bytes");
-            return Ok(Err(Error::refused(CALL, CL_MEM_OBJECT_ALLOCATION_FAILURE, why)));
+            let reason = format!("the pool's limit is {limit} bytes");
+            return Ok(Err(Error::refused(CALL, CL_MEM_OBJECT_ALLOCATION_FAILURE, reason)));
         }
         let pool = Arc::clone(self);
         let mut reserved = Reserved { pool, bytes, is_allocated: false, since: None };
-        let why = match self.allocator.allocate(bytes) {
+        let reason = match self.allocator.allocate(bytes) {
             // The allocator may be the user's.
             Ok(Some(memory)) if memory.size() >= bytes => {
                 reserved.is_allocated = true;
@@ -263,7 +263,7 @@ impl<M: Memory> PoolCore<M> {
             Err(error) if error.class() == Class::OutOfMemory => return Ok(Err(error)),
             Err(error) => return Err(error),
         };
-        Err(Error::refused(CALL, CL_INVALID_BUFFER_SIZE, why))
+        Err(Error::refused(CALL, CL_INVALID_BUFFER_SIZE, reason))
     }
 
     /// Memory has run out, with `error`, when `frees` blocks had been freed: calls the user's hook, then
@@ -327,7 +327,7 @@ impl<M: Memory> PoolCore<M> {
 
     fn out_of_memory(&self, request: &Request<'_>, freed: &Freed, error: &Error) -> Error {
         let statistics = self.statistics();
-        let why = format!(
+        let reason = format!(
             "{} bytes were asked for, which takes a block of {}; {} blocks that were held have been \
              freed, with {} bytes, and {} are held; {} are active with {} bytes; {} bytes are managed \
              in all ({error})",
@@ -340,7 +340,7 @@ impl<M: Memory> PoolCore<M> {
             statistics.active_bytes,
             statistics.managed_bytes,
         );
-        Error::refused(CALL, error.code(), why)
+        Error::refused(CALL, error.code(), reason)
     }
 
     /// Gives an active block back.

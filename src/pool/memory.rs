@@ -155,8 +155,8 @@ impl sealed::PoolMemory for SvmAllocation {
     }
 
     fn part(&self, _start: usize, _size: usize) -> Result<Self> {
-        let why = "shared virtual memory cannot be split";
-        Err(Error::refused("clSVMAlloc", CL_INVALID_OPERATION, why))
+        let reason = "shared virtual memory cannot be split";
+        Err(Error::refused("clSVMAlloc", CL_INVALID_OPERATION, reason))
     }
 
     fn is_unique_part(&self) -> bool {

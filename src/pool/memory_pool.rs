@@ -94,8 +94,8 @@ impl<M: Memory> Pool<M> {
             check_context("MemoryPool::new", queue, &allocator)?;
         }
         if allocator_queue.as_ref().is_some_and(|queue| !queue.is_in_order()) {
-            let why = "the allocator's queue is out-of-order; return `None` from `queue()` for such a queue";
-            return Err(Error::refused("MemoryPool::new", CL_INVALID_COMMAND_QUEUE, why));
+            let reason = "the allocator's queue is out-of-order; return `None` from `queue()` for such a queue";
+            return Err(Error::refused("MemoryPool::new", CL_INVALID_COMMAND_QUEUE, reason));
         }
         let core = PoolCore::new(Box::new(allocator), allocator_queue, options)?;
         Ok(Self(Arc::new(Handle(Arc::new(core)))))
@@ -271,8 +271,8 @@ fn check_context<M>(
     if queue.context_raw() == allocator.context_raw() {
         return Ok(());
     }
-    let why = "the queue belongs to another context than the allocator";
-    Err(Error::refused(call, CL_INVALID_CONTEXT, why))
+    let reason = "the queue belongs to another context than the allocator";
+    Err(Error::refused(call, CL_INVALID_CONTEXT, reason))
 }
 
 impl<M: Memory> Clone for Pool<M> {

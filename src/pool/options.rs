@@ -163,20 +163,20 @@ impl PoolOptions {
     /// Returns the size of slabs in bytes. Refuses memory that cannot be split.
     pub(super) fn slab_size_for<M: Memory>(&self) -> Result<Option<usize>> {
         if self.slab_size.is_some() && !M::HAS_PARTS {
-            let why = "only a pool of buffers can split its blocks; leave out `suballocate`";
-            return Err(Error::refused("MemoryPool", CL_INVALID_VALUE, why));
+            let reason = "only a pool of buffers can split its blocks; leave out `suballocate`";
+            return Err(Error::refused("MemoryPool", CL_INVALID_VALUE, reason));
         }
         Ok(self.slab_size)
     }
 
     pub(super) fn binning(&self) -> Result<Binning> {
         Binning::new(self.leading_bits).ok_or_else(|| {
-            let why = format!(
+            let reason = format!(
                 "{} leading bits; bin numbers have room for {}",
                 self.leading_bits,
                 Binning::MAX_BITS
             );
-            Error::refused("MemoryPool", CL_INVALID_VALUE, why)
+            Error::refused("MemoryPool", CL_INVALID_VALUE, reason)
         })
     }
 }

@@ -108,8 +108,8 @@ impl<M: Memory> Pooled<M> {
         if queue.context_raw() == self.block().memory.context().raw() {
             return Ok(());
         }
-        let why = "the queue belongs to another context than the memory";
-        Err(Error::refused("MemoryPool::bind_to_queue", CL_INVALID_CONTEXT, why))
+        let reason = "the queue belongs to another context than the memory";
+        Err(Error::refused("MemoryPool::bind_to_queue", CL_INVALID_CONTEXT, reason))
     }
 
     /// Binds the memory to `queue` (PyOpenCL's `bind_to_queue`): commands that the queue gets from now

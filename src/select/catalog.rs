@@ -1,8 +1,8 @@
 //! Descriptions of platforms and devices, as plain data.
 //!
-//! A catalogue is made once, by [`platforms`](super::platforms) in this process or by someone
-//! else in another one, and everything that chooses or judges devices works on it: selection
-//! never calls a driver, so it can be tested without one.
+//! A catalogue is made once, by [`platforms`](super::platforms) in this process or in
+//! another one. Everything that chooses or judges devices works on it: selection never calls a
+//! driver, so it can be tested without one.
 
 use std::fmt;
 

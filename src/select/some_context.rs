@@ -69,8 +69,8 @@ pub fn create_some_context() -> Result<Context> {
 /// The text of the variable `name`.
 fn text_of(name: &str, value: Option<OsString>) -> Result<Option<String>> {
     value.map(OsString::into_string).transpose().map_err(|value| {
-        let why = format!("{name} is not UTF-8: {value:?}");
-        Error::refused("clCreateContext", CL_INVALID_VALUE, why)
+        let reason = format!("{name} is not UTF-8: {value:?}");
+        Error::refused("clCreateContext", CL_INVALID_VALUE, reason)
     })
 }
 

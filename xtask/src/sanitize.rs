@@ -42,7 +42,7 @@ const ASAN_OPTIONS: [&str; 4] = [
     // PoCL, LLVM and the loader are built without frame pointers: the stack of what they allocate
     // would end with them, and not show on whose behalf they did.
     "fast_unwind_on_malloc=0",
-    // Where there is no llvm-symbolizer. Whoever links Rust programs has binutils.
+    // Where there is no llvm-symbolizer. A machine that links Rust programs has binutils.
     "allow_addr2line=1",
     // A file for each process. On standard error a report belongs to the test that runs, and is
     // lost where none does: while a driver loads, in the runner, in what a test starts.

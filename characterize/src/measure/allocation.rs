@@ -103,7 +103,7 @@ fn alignment_is_enforced(bench: &Workbench, _: &Budget) -> MeasureResult<Sampled
                 (&raw const region).cast::<c_void>(),
             )
         };
-        // SAFETY: it has just been made, for nobody else.
+        // SAFETY: it has just been made, and has no other handle.
         if let Err(code) = unsafe { cl::release_mem_object(made?) } {
             log::error!("{}", Error::from_call("clReleaseMemObject", code));
         }

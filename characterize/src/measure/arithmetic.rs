@@ -89,8 +89,8 @@ fn take(bench: &Workbench) -> MeasureResult<Vec<Sampled>> {
     let mut kernels = NUMBERS.map(|number| Mads::new(bench, budget, &number));
     let rates = sample_rates(budget, &mut kernels);
     let rates_of = |number: usize| -> MeasureResult<Vec<f64>> {
-        if let Err(why) = &kernels[number] {
-            return Err(why.clone());
+        if let Err(reason) = &kernels[number] {
+            return Err(reason.clone());
         }
         let rates = rates.as_ref().map_err(Clone::clone)?;
         let rates = rates.iter().find(|rates| rates.x == number as f64);
@@ -111,7 +111,7 @@ fn sample_rates(budget: &Budget, kernels: &mut [MeasureResult<Mads>]) -> Measure
         .map(|(number, _)| number)
         .collect();
     sample(budget, ROUNDS, &numbers, |number| {
-        kernels[number as usize].as_mut().map_err(|why| why.clone())?.rate()
+        kernels[number as usize].as_mut().map_err(|reason| reason.clone())?.rate()
     })
 }
 

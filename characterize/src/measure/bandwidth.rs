@@ -91,8 +91,8 @@ impl<'b> Moves<'b> {
         let mut checked: Vec<(Way, usize, MeasureResult<()>)> = Vec::new();
         for (way, shape) in jobs {
             if budget.is_spent() {
-                let why = "the budget ended before all contents were checked; increase it";
-                return Err(NotMeasurable::new(why));
+                let reason = "the budget ended before all contents were checked; increase it";
+                return Err(NotMeasurable::new(reason));
             }
             checked.push((way, shape, self.check(way, shape)));
         }
@@ -115,11 +115,11 @@ impl<'b> Moves<'b> {
                 samples: point.samples.clone(),
             });
             let unsound = checked.iter().find_map(|(of, _, works)| match works {
-                Err(why) if *of == way => Some(why.clone()),
+                Err(reason) if *of == way => Some(reason.clone()),
                 _ => None,
             });
             let answer = self.answer(points.collect());
-            all.push(answer.unwrap_or_else(|why| unsound.unwrap_or(why).into()));
+            all.push(answer.unwrap_or_else(|reason| unsound.unwrap_or(reason).into()));
         }
         Ok(all)
     }

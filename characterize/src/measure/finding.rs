@@ -87,8 +87,8 @@ impl Sampled {
 
 /// Without samples.
 impl From<NotMeasurable> for Sampled {
-    fn from(why: NotMeasurable) -> Self {
-        Self::new(Err(why), [])
+    fn from(missing: NotMeasurable) -> Self {
+        Self::new(Err(missing), [])
     }
 }
 
@@ -332,7 +332,7 @@ mod answer_as_map {
     ) -> Result<S::Ok, S::Error> {
         match answer {
             Ok(finding) => Answer::Found(finding.clone()),
-            Err(why) => Answer::Not { not_measurable: why.reason.clone() },
+            Err(missing) => Answer::Not { not_measurable: missing.reason.clone() },
         }
         .serialize(serializer)
     }

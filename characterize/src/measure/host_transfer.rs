@@ -37,7 +37,7 @@ fn take(bench: &Workbench) -> MeasureResult<Vec<Sampled>> {
     });
     let pinned = pinned(bench, &bench.budget.share(0.5));
     let each = |taken: MeasureResult<[Sampled; 2]>| {
-        taken.unwrap_or_else(|why| [why.clone().into(), why.into()])
+        taken.unwrap_or_else(|reason| [reason.clone().into(), reason.into()])
     };
     Ok(each(pageable).into_iter().chain(each(pinned)).collect())
 }
@@ -45,8 +45,8 @@ fn take(bench: &Workbench) -> MeasureResult<Vec<Sampled>> {
 /// From and to memory that the driver has taken for this, mapped all the time.
 fn pinned(bench: &Workbench, budget: &Budget) -> MeasureResult<[Sampled; 2]> {
     if bench.facts.device_type.has_cpu() {
-        let why = "the device is a CPU, which uses the memory of the host";
-        return Err(NotMeasurable::new(why));
+        let reason = "the device is a CPU, which uses the memory of the host";
+        return Err(NotMeasurable::new(reason));
     }
     let transfers = Transfers::new(bench)?;
     let flags = MemFlags::READ_WRITE | MemFlags::ALLOC_HOST_PTR;

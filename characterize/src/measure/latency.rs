@@ -73,7 +73,7 @@ impl<'b> Footprints<'b> {
         let budget = bench.budget.share(0.85);
         let (found, series) = match self.hierarchy(&budget) {
             Ok((found, series)) => (found, vec![series]),
-            Err(why) => (Err(why), Vec::new()),
+            Err(reason) => (Err(reason), Vec::new()),
         };
         let latency = found.as_ref().map_err(Clone::clone).and_then(|found| {
             let largest = found.largest_cache().unwrap_or_default();

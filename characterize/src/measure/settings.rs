@@ -37,8 +37,7 @@ pub struct Settings<'a> {
     pub memory: u64,
     /// The clock.
     pub clock: &'a dyn Clock,
-    /// Told of each step that some drivers end the process over. For those who wait for another
-    /// process.
+    /// Called before each step in which some drivers end the process, for a caller in another process.
     pub trying: &'a dyn Fn(&str),
 }
 

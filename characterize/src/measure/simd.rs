@@ -38,10 +38,10 @@ impl Lanes {
         let told = divergence.sub_group_size();
         let series = divergence.sample(budget);
         let fall = series.as_ref().map_err(Clone::clone).and_then(|series| {
-            fall(&series.points, LEAST_GAIN, MOST_GAIN).map_err(|why| {
-                let why = why.reason;
+            fall(&series.points, LEAST_GAIN, MOST_GAIN).map_err(|missing| {
+                let reason = missing.reason;
                 NotMeasurable::new(format!(
-                    "divergence of neighbouring work items has no clear effect on the time: {why}"
+                    "divergence of neighbouring work items has no clear effect on the time: {reason}"
                 ))
             })
         });
@@ -54,7 +54,7 @@ impl Lanes {
             (Some(told), Ok(fall)) if f64::from(told) != fall.at => Ok((told, Confidence::Medium)),
             (Some(told), _) => Ok((told, Confidence::High)),
             (None, Ok(fall)) => Ok((fall.at as u32, fall.confidence)),
-            (None, Err(why)) => Err(why.clone()),
+            (None, Err(reason)) => Err(reason.clone()),
         }
     }
 

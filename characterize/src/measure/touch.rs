@@ -75,8 +75,8 @@ impl Toucher<'_> {
         if last == [PATTERN] {
             Ok(buffer)
         } else {
-            let why = "the last page of a buffer does not hold the written bytes";
-            Err((Stage::Use, Error::unsupported("clEnqueueNDRangeKernel", 0, why)))
+            let reason = "the last page of a buffer does not hold the written bytes";
+            Err((Stage::Use, Error::unsupported("clEnqueueNDRangeKernel", 0, reason)))
         }
     }
 

@@ -229,7 +229,7 @@ impl Side {
     fn of_measurement(measured: Option<&Measured>, table: Option<&TableAnswer>) -> Self {
         match measured.map(|measured| &measured.answer) {
             None => Self::Absent,
-            Some(Err(why)) => Self::Reason(why.to_string()),
+            Some(Err(reason)) => Self::Reason(reason.to_string()),
             Some(Ok(finding)) => Self::Answer(with_confidence(finding, table)),
         }
     }
@@ -254,7 +254,9 @@ impl Pair<'_> {
     /// Returns the errors of devices that do not answer.
     pub fn errors(&self) -> Vec<String> {
         let sides = [("A", self.a_error), ("B", self.b_error)].into_iter();
-        sides.filter_map(|(side, why)| Some(format!("{side} does not answer: {}", why?))).collect()
+        sides
+            .filter_map(|(side, reason)| Some(format!("{side} does not answer: {}", reason?)))
+            .collect()
     }
 
     /// Name by name.
@@ -334,8 +336,8 @@ mod tests {
         assert_eq!(facts("launch"), (Some(1.07), Some(false)));
         assert_eq!(facts("event"), (None, None));
         assert_eq!(row(&rows, "event").a, Side::Absent);
-        let why = "not measurable here: too fast".to_owned();
-        assert_eq!(row(&rows, "event").b, Side::Reason(why));
+        let reason = "not measurable here: too fast".to_owned();
+        assert_eq!(row(&rows, "event").b, Side::Reason(reason));
         let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
         assert_eq!(names[3..], ["latency", "launch", "event"], "behind the table's");
     }

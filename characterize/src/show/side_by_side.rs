@@ -78,7 +78,7 @@ impl Row<'_> {
             // Which tells the confidence.
             Some(Ok(finding)) if self.verdict().is_some() => finding_text(finding, self.table),
             Some(Ok(finding)) => with_confidence(finding, self.table),
-            Some(Err(why)) => format!("- {}", text_table.note(&why.to_string())),
+            Some(Err(reason)) => format!("- {}", text_table.note(&reason.to_string())),
         }
     }
 }

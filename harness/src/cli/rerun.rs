@@ -65,8 +65,8 @@ impl Rerun {
         let (parent, shard) = (log.header.run_id, log.header.shard);
         // Their devices are those of their hosts.
         if log.header.merged.iter().any(|run| run.shard.is_none()) {
-            let why = "is merged of several hosts; on each host, give its own run";
-            return Err(format!("--rerun: the run {parent} {why}").into());
+            let reason = "is merged of several hosts; on each host, give its own run";
+            return Err(format!("--rerun: the run {parent} {reason}").into());
         }
         let meant =
             log.results.iter().filter(|result| !result.is_of_worker() && parsed.has(result));

@@ -79,8 +79,8 @@ impl TryFrom<ExternalKeys> for ExternalSuite {
             !word.is_empty() && word.chars().all(is_part)
         };
         if !name.split("::").all(is_word) {
-            let why = "must be words of letters, digits, `_` and `-`, separated by `::`";
-            return Err(format!("the name {name:?} of [[external]] {why}"));
+            let reason = "must be words of letters, digits, `_` and `-`, separated by `::`";
+            return Err(format!("the name {name:?} of [[external]] {reason}"));
         }
         if keys.kind == ExternalKind::Libtest && keys.batch.is_some() {
             return Err("a process of kind \"libtest\" runs one test: remove `batch`".to_owned());

@@ -28,7 +28,7 @@ pub(crate) fn import(list: &str, name: &str, folder: &Path) -> Result<String, St
     for (line, number) in list.lines().zip(1..) {
         let line = line.trim();
         if !line.is_empty() && !line.starts_with('#') {
-            entries.push(Entry::read(line).map_err(|why| format!("line {number}: {why}"))?);
+            entries.push(Entry::read(line).map_err(|reason| format!("line {number}: {reason}"))?);
         }
     }
     let (plain, others): (Vec<_>, Vec<_>) = entries.into_iter().partition(Entry::is_plain);

@@ -176,7 +176,7 @@ mod tests {
             r#"[{"name": "total_memory", "not_measurable": "its time was spent"},
                 {"name": "out_of_memory_shows_at", "not_measurable": "its time was spent"}]"#,
         );
-        let why = Some("its time was spent".to_owned());
-        assert_eq!(not_found, [why.clone(), why]);
+        let reason = Some("its time was spent".to_owned());
+        assert_eq!(not_found, [reason.clone(), reason]);
     }
 }

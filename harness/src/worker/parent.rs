@@ -77,8 +77,8 @@ impl WorkerCommand {
     pub(crate) fn command(&self) -> std::io::Result<Command> {
         // An executable that does not enter its worker would start workers without end.
         if std::env::var_os(ROLE_VARIABLE).is_some() {
-            let why = "this process is a worker: its `main` must call an entry point of clmatrix_harness first";
-            return Err(std::io::Error::other(why));
+            let reason = "this process is a worker: its `main` must call an entry point of clmatrix_harness first";
+            return Err(std::io::Error::other(reason));
         }
         let mut command = Command::new(std::env::current_exe()?);
         command.args(&self.arguments);

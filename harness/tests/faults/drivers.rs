@@ -104,7 +104,7 @@ pub fn driver(folder: &Path, platforms: usize) -> PathBuf {
     library(folder, &format!("bare{platforms}"), &code, None)
 }
 
-/// Adds drivers in the way of a system, which nobody has named.
+/// Adds drivers in the way of a system, which no option names.
 fn install(command: &mut Command, drivers: &[&PathBuf]) {
     let mut paths: Vec<PathBuf> = drivers.iter().map(|path| path.to_path_buf()).collect();
     if let Some(present) = std::env::var_os("OCL_ICD_FILENAMES") {

@@ -30,7 +30,7 @@ pub const CHECKS: &[Check] = &[
     ("reports::there_is_no_place_for_state", there_is_no_place_for_state),
 ];
 
-/// Runs a child whose standard output and error are pipes that nobody reads.
+/// Runs a child whose standard output and error are pipes that no process reads.
 fn run_for_nobody(mut command: Command) -> Option<i32> {
     let mut child =
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the child starts");

@@ -1,4 +1,4 @@
-//! Runs that are cut short: by Ctrl-C, and by a kill that nobody can catch.
+//! Runs that are cut short: by Ctrl-C, and by a kill that no handler can catch.
 
 use std::path::Path;
 use std::process::Child;

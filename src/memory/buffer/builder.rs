@@ -69,8 +69,8 @@ impl<'a> BufferBuilder<'a> {
 
     fn checked_flags(&self, call: &'static str) -> Result<MemFlags> {
         if self.data.is_none() && self.flags.contains(MemFlags::COPY_HOST_PTR) {
-            let why = "COPY_HOST_PTR is set without host data; pass it to `copy_from`";
-            return Err(Error::refused(call, CL_INVALID_HOST_PTR, why));
+            let reason = "COPY_HOST_PTR is set without host data; pass it to `copy_from`";
+            return Err(Error::refused(call, CL_INVALID_HOST_PTR, reason));
         }
         let copy = if self.data.is_some() { MemFlags::COPY_HOST_PTR } else { MemFlags::empty() };
         (self.flags | copy).for_new_object(call)
@@ -79,7 +79,7 @@ impl<'a> BufferBuilder<'a> {
     fn checked_size(&self, call: &'static str, context: &MemContext) -> Result<usize> {
         let available = self.data.map(<[u8]>::len);
         let size = if self.size == 0 { available.unwrap_or(0) } else { self.size };
-        let refused = |why: String| Err(Error::refused(call, CL_INVALID_BUFFER_SIZE, why));
+        let refused = |reason: String| Err(Error::refused(call, CL_INVALID_BUFFER_SIZE, reason));
         if size == 0 {
             return refused("a buffer needs a size of at least 1 byte, or host data".to_owned());
         }

@@ -228,6 +228,6 @@ fn check_apart(
     if !overlap(&from, &to) {
         return Ok(());
     }
-    let why = format!("bytes {from:?} would be copied to bytes {to:?} of the same memory");
-    Err(Error::refused(call, CL_MEM_COPY_OVERLAP, why))
+    let reason = format!("bytes {from:?} would be copied to bytes {to:?} of the same memory");
+    Err(Error::refused(call, CL_MEM_COPY_OVERLAP, reason))
 }

@@ -96,8 +96,8 @@ fn find(platform: cl_platform_id, queue: &CommandQueue) -> Result<CopyBufferP2p>
     let of_platform =
         |info| platform::get_platform_info(platform, info).map_err(in_call("clGetPlatformInfo"));
     if isize::from(of_device(device::CL_DEVICE_PLATFORM)?) as cl_platform_id != platform {
-        let why = "the platform is not that of the queue's device";
-        return Err(Error::refused(CALL, CL_INVALID_PLATFORM, why));
+        let reason = "the platform is not that of the queue's device";
+        return Err(Error::refused(CALL, CL_INVALID_PLATFORM, reason));
     }
     let named = format!(
         "{} {}",
@@ -111,8 +111,8 @@ fn find(platform: cl_platform_id, queue: &CommandQueue) -> Result<CopyBufferP2p>
     };
     if function.is_null() {
         let platform = String::from(of_platform(platform::CL_PLATFORM_NAME)?);
-        let why = format!("the platform {platform:?} has no {EXTENSION}; use enqueue_copy");
-        return Err(Error::unsupported(CALL, CL_INVALID_OPERATION, why));
+        let reason = format!("the platform {platform:?} has no {EXTENSION}; use enqueue_copy");
+        return Err(Error::unsupported(CALL, CL_INVALID_OPERATION, reason));
     }
     // SAFETY: the platform has the extension, which gives the function of that name this signature.
     Ok(unsafe { mem::transmute::<*mut c_void, CopyBufferP2p>(function) })

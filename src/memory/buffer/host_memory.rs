@@ -150,7 +150,7 @@ impl Buffer {
     /// With the buffer: CL_INVALID_OPERATION for one that was not made by
     /// [`using_host_memory`](Self::using_host_memory) of an `H`, and for one that has other handles,
     /// regions or maps; CL_INVALID_CONTEXT, and the driver's errors. Without it:
-    /// CL_INVALID_OPERATION where the driver does not destroy it, since somebody else has a reference.
+    /// CL_INVALID_OPERATION where the driver does not destroy it, since other code has a reference.
     pub fn into_host_memory<H: HostMemory>(
         self,
         queue: &CommandQueue,
@@ -163,8 +163,8 @@ impl Buffer {
         self.release();
         let memory = host.take().and_then(|memory| memory.downcast::<H>().ok());
         memory.map(|memory| *memory).ok_or_else(|| {
-            let why = "the driver keeps the buffer, and so its host memory";
-            TransferError::new(Error::refused(CALL, CL_INVALID_OPERATION, why), None)
+            let reason = "the driver keeps the buffer, and so its host memory";
+            TransferError::new(Error::refused(CALL, CL_INVALID_OPERATION, reason), None)
         })
     }
 
@@ -175,7 +175,7 @@ impl Buffer {
         queue: &CommandQueue,
     ) -> Result<Arc<HostBuffer>> {
         let host = self.check_host_memory(call)?;
-        let refused = |why| Err(Error::refused(call, CL_INVALID_OPERATION, why));
+        let refused = |reason| Err(Error::refused(call, CL_INVALID_OPERATION, reason));
         if self.reference.is_sub_buffer() || Arc::strong_count(self.reference.object()) > 1 {
             return refused("the buffer has other handles, regions or maps; drop them first");
         }
@@ -192,8 +192,8 @@ impl Buffer {
 
     fn check_host_memory(&self, call: &'static str) -> Result<&Arc<HostBuffer>> {
         self.host.as_ref().ok_or_else(|| {
-            let why = "the buffer does not live in host memory: see Buffer::using_host_memory";
-            Error::refused(call, CL_INVALID_OPERATION, why)
+            let reason = "the buffer does not live in host memory: see Buffer::using_host_memory";
+            Error::refused(call, CL_INVALID_OPERATION, reason)
         })
     }
 }
@@ -207,8 +207,8 @@ fn make_object<H: HostMemory>(
 ) -> Result<MemObject> {
     let flags = flags.for_host_memory(call)?;
     let Some((bytes, size)) = memory.bytes() else {
-        let why = "the array's elements are not one after the other in memory";
-        return Err(Error::refused(call, CL_INVALID_HOST_PTR, why));
+        let reason = "the array's elements are not one after the other in memory";
+        return Err(Error::refused(call, CL_INVALID_HOST_PTR, reason));
     };
     if size == 0 {
         return Err(Error::refused(call, CL_INVALID_BUFFER_SIZE, "the host memory has 0 bytes"));

@@ -225,11 +225,11 @@ fn check_alignment(call: &'static str, offset: usize, alignments: &[usize]) -> R
     if alignments.iter().any(|alignment| offset.is_multiple_of(*alignment)) {
         return Ok(());
     }
-    let why = format!(
+    let reason = format!(
         "the region begins at byte {offset} of the whole buffer; the context's devices need a \
          multiple of {alignments:?} bytes"
     );
-    Err(Error::refused(call, CL_MISALIGNED_SUB_BUFFER_OFFSET, why))
+    Err(Error::refused(call, CL_MISALIGNED_SUB_BUFFER_OFFSET, reason))
 }
 
 impl MemoryObject for Buffer {}

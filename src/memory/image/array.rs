@@ -128,16 +128,16 @@ pub fn image_from_array<T: ImageElement, S: Data<Elem = T>, D: Dimension>(
     integers: Integers,
 ) -> Result<Image> {
     let Some(elements) = array.as_slice() else {
-        let why = "the array is not in standard layout (C order): see as_standard_layout";
-        return Err(Error::refused(CALL, CL_INVALID_HOST_PTR, why));
+        let reason = "the array is not in standard layout (C order): see as_standard_layout";
+        return Err(Error::refused(CALL, CL_INVALID_HOST_PTR, reason));
     };
     let (axes, channels) = pixel_axes::<T>(array.shape(), channels)?;
     if !(2..=3).contains(&axes.len()) {
-        let why = format!(
+        let reason = format!(
             "the array has {} axes of pixels; an image from an array has 2 or 3",
             axes.len()
         );
-        return Err(Error::refused(CALL, CL_INVALID_HOST_PTR, why));
+        return Err(Error::refused(CALL, CL_INVALID_HOST_PTR, reason));
     }
     let format = ImageFormat::new(first_of_rgba(channels)?, channel_type::<T>(integers)?);
     let flags = match mode {
@@ -153,7 +153,8 @@ fn pixel_axes<T: ImageElement>(
     shape: &[usize],
     channels: Option<usize>,
 ) -> Result<(&[usize], usize)> {
-    let refused = |why: String| Err(Error::refused(CALL, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, why));
+    let refused =
+        |reason: String| Err(Error::refused(CALL, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, reason));
     match (channels, shape) {
         (None, axes) => Ok((axes, T::CHANNELS)),
         (Some(given), _) if T::CHANNELS != 1 => refused(format!(
@@ -175,8 +176,8 @@ fn first_of_rgba(channels: usize) -> Result<ChannelOrder> {
         3 => Ok(ChannelOrder::Rgb),
         4 => Ok(ChannelOrder::Rgba),
         other => {
-            let why = format!("a pixel has 1 to 4 channels, not {other}");
-            Err(Error::refused(CALL, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, why))
+            let reason = format!("a pixel has 1 to 4 channels, not {other}");
+            Err(Error::refused(CALL, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, reason))
         }
     }
 }
@@ -186,8 +187,8 @@ fn channel_type<T: ImageElement>(integers: Integers) -> Result<ChannelType> {
         (Integers::AsTheyAre, _) => Ok(T::CHANNEL_TYPE),
         (Integers::Normalized, Some(normalized)) => Ok(normalized),
         (Integers::Normalized, None) => {
-            let why = format!("{} cannot be normalized", T::CHANNEL_TYPE);
-            Err(Error::refused(CALL, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, why))
+            let reason = format!("{} cannot be normalized", T::CHANNEL_TYPE);
+            Err(Error::refused(CALL, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, reason))
         }
     }
 }

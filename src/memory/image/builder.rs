@@ -238,8 +238,8 @@ impl<'a> ImageBuilder<'a> {
         buffer: &Buffer,
     ) -> Result<Image> {
         if buffer.object().context().raw() != context.raw() {
-            let why = "the buffer belongs to another context";
-            return Err(Error::refused(CALL, CL_INVALID_CONTEXT, why));
+            let reason = "the buffer belongs to another context";
+            return Err(Error::refused(CALL, CL_INVALID_CONTEXT, reason));
         }
         if self.data.is_some() {
             return Err(bad_descriptor("an image uses a buffer or copies host data, not both"));
@@ -255,9 +255,9 @@ impl<'a> ImageBuilder<'a> {
         }
         let needed = rows.row_pitch * rows.region[1];
         if needed > buffer.size() {
-            let why =
+            let reason =
                 format!("the image needs {needed} bytes and the buffer has {}", buffer.size());
-            return Err(Error::refused(CALL, CL_INVALID_IMAGE_SIZE, why));
+            return Err(Error::refused(CALL, CL_INVALID_IMAGE_SIZE, reason));
         }
         let row_pitch = if is_2d { rows.row_pitch } else { 0 };
         let image_desc = descriptor(&extent, [row_pitch, 0], buffer.as_raw());
@@ -338,7 +338,7 @@ impl<'a> ImageBuilder<'a> {
 
     fn checked_data(&self, rows: &Rows) -> Result<Option<&[u8]>> {
         let Some(data) = &self.data else { return Ok(None) };
-        let refused = |why: String| Err(Error::refused(CALL, CL_INVALID_HOST_PTR, why));
+        let refused = |reason: String| Err(Error::refused(CALL, CL_INVALID_HOST_PTR, reason));
         let item_size = self.format.item_size();
         if let Some((_, size)) = data.array.as_ref().filter(|(_, size)| *size != item_size) {
             return refused(format!(
@@ -360,8 +360,8 @@ impl<'a> ImageBuilder<'a> {
     fn checked_flags(&self) -> Result<MemFlags> {
         let copy = MemFlags::COPY_HOST_PTR;
         if self.data.is_none() && self.flags.contains(copy) {
-            let why = "COPY_HOST_PTR is set without host data; pass it to `copy_from`";
-            return Err(Error::refused(CALL, CL_INVALID_HOST_PTR, why));
+            let reason = "COPY_HOST_PTR is set without host data; pass it to `copy_from`";
+            return Err(Error::refused(CALL, CL_INVALID_HOST_PTR, reason));
         }
         let flags = if self.data.is_some() { self.flags | copy } else { self.flags };
         flags.for_new_object(CALL)
@@ -414,8 +414,8 @@ fn described(raw: cl_mem, format: ImageFormat, flags: MemFlags) -> Result<Object
     Ok(ObjectDesc { flags, ..desc? })
 }
 
-fn bad_descriptor(why: impl Into<Cow<'static, str>>) -> Error {
-    Error::refused(CALL, CL_INVALID_IMAGE_DESCRIPTOR, why)
+fn bad_descriptor(reason: impl Into<Cow<'static, str>>) -> Error {
+    Error::refused(CALL, CL_INVALID_IMAGE_DESCRIPTOR, reason)
 }
 
 /// The pitches that the driver is told: none where there are no gaps.

@@ -97,9 +97,9 @@ impl ImageBufferRegion {
             slice_pitch: size,
         };
         if shares_bytes(image, buffer) && overlap(&image.rows(&pixels), &bytes) {
-            let why = "the image shows these bytes of the buffer: they would be copied onto \
+            let reason = "the image shows these bytes of the buffer: they would be copied onto \
                        themselves";
-            return Err(Error::refused(call, CL_MEM_COPY_OVERLAP, why));
+            return Err(Error::refused(call, CL_MEM_COPY_OVERLAP, reason));
         }
         Ok((pixels, range))
     }
@@ -262,8 +262,8 @@ impl CopyTo<&Image> for &Image {
         let region = Some(PixelRegion(from.region));
         let to = dst.extent().checked(CALL, "destination", part.dst_origin, region)?;
         if shares_bytes(src, dst) && overlap(&src.rows(&from), &dst.rows(&to)) {
-            let why = "the boxes overlap: pixels would be copied onto themselves";
-            return Err(Error::refused(CALL, CL_MEM_COPY_OVERLAP, why));
+            let reason = "the boxes overlap: pixels would be copied onto themselves";
+            return Err(Error::refused(CALL, CL_MEM_COPY_OVERLAP, reason));
         }
         let with_buffer = |bytes: Range<usize>, pixels: &Pixels| {
             ImageBufferRegion::new(pixels.region).origin(pixels.origin).offset(bytes.start)
@@ -298,10 +298,10 @@ fn check_same_format(call: &'static str, src: &Image, dst: &Image) -> Result<()>
     if src.format() == dst.format() {
         return Ok(());
     }
-    let why = format!(
+    let reason = format!(
         "pixels are copied as they are: the source is {}, the destination {}",
         src.format(),
         dst.format()
     );
-    Err(Error::refused(call, CL_IMAGE_FORMAT_MISMATCH, why))
+    Err(Error::refused(call, CL_IMAGE_FORMAT_MISMATCH, reason))
 }

@@ -77,8 +77,8 @@ impl ImageRegion {
     /// The pixels, for a command without a host side.
     pub(crate) fn on_device(self, call: &'static str, image: &Image) -> Result<Pixels> {
         if self.pitches != Pitches::default() {
-            let why = "pitches describe host memory, and none is given; leave the pitches out";
-            return Err(Error::refused(call, CL_INVALID_VALUE, why));
+            let reason = "pitches describe host memory, and none is given; leave the pitches out";
+            return Err(Error::refused(call, CL_INVALID_VALUE, reason));
         }
         image.extent().checked(call, "image", self.origin, self.region)
     }
@@ -103,7 +103,7 @@ impl ImageRegion {
         pixels: &Pixels,
         host_ptr: HostPtr,
     ) -> Result<Rows> {
-        let refused = |why: String| Error::refused(call, CL_INVALID_VALUE, why);
+        let refused = |reason: String| Error::refused(call, CL_INVALID_VALUE, reason);
         let [width, height, depth] = pixels.region;
         let region = [width * image.element_size(), height, depth];
         if let (Layout::Rows(rows), true) =
@@ -119,7 +119,7 @@ impl ImageRegion {
         let available = host_ptr.size(call)?;
         let rows = layer_pitches(image.image_type(), self.pitches.0)
             .and_then(|pitches| Rows::new([0; 3], region, pitches))
-            .map_err(|why| refused(format!("the host memory: {why}")))?;
+            .map_err(|reason| refused(format!("the host memory: {reason}")))?;
         if rows.hull().end > available {
             let needed = rows.hull().end;
             return Err(refused(format!(

@@ -181,8 +181,8 @@ fn check_color<C: FillColor>(format: ImageFormat) -> Result<()> {
         ChannelKind::Signed => "[i32; 4]",
         ChannelKind::Unsigned => "[u32; 4]",
     };
-    let why = format!("an image of {format} is filled with {right}, not with {}", C::NAME);
-    Err(Error::refused(CALL, CL_INVALID_VALUE, why))
+    let reason = format!("an image of {format} is filled with {right}, not with {}", C::NAME);
+    Err(Error::refused(CALL, CL_INVALID_VALUE, reason))
 }
 
 #[cfg(test)]

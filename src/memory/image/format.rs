@@ -279,11 +279,11 @@ impl TryFrom<cl_image_format> for ImageFormat {
         let data_type = ChannelType::from_raw(raw.image_channel_data_type);
         order.zip(data_type).map(|(order, data_type)| Self::new(order, data_type)).ok_or_else(
             || {
-                let why = format!(
+                let reason = format!(
                     "channel order {:#x} with data type {:#x} is not one of OpenCL's formats",
                     raw.image_channel_order, raw.image_channel_data_type
                 );
-                Error::refused("clGetImageInfo", CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, why)
+                Error::refused("clGetImageInfo", CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, reason)
             },
         )
     }

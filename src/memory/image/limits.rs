@@ -92,8 +92,8 @@ pub(super) fn check_support(call: &'static str, context: &MemContext) -> Result<
     if context.devices().iter().any(|device| has_images(&device)) {
         return Ok(());
     }
-    let why = "no device of the context has images (CL_DEVICE_IMAGE_SUPPORT)";
-    Err(Error::unsupported(call, CL_INVALID_OPERATION, why))
+    let reason = "no device of the context has images (CL_DEVICE_IMAGE_SUPPORT)";
+    Err(Error::unsupported(call, CL_INVALID_OPERATION, reason))
 }
 
 /// The most pixels that a device has along each axis of such images.
@@ -143,12 +143,12 @@ pub(super) fn check_extent(
     }
     let dimensions = extent.image_type.dimensions();
     let all: Vec<_> = all.iter().map(|largest| &largest[..dimensions]).collect();
-    let why = format!(
+    let reason = format!(
         "the shape is {:?} pixels; an {:?} has at most {all:?} on the context's devices",
         extent.shape(),
         extent.image_type
     );
-    Err(Error::refused(call, CL_INVALID_IMAGE_SIZE, why))
+    Err(Error::refused(call, CL_INVALID_IMAGE_SIZE, reason))
 }
 
 /// Refuses a format that the devices do not have for such an image.
@@ -166,12 +166,12 @@ pub(super) fn check_format(
     if supported.contains(&format) {
         return Ok(());
     }
-    let why = format!(
+    let reason = format!(
         "the context's devices have no {format} for an {image_type:?} that is {:?}; {}",
         flags & MemFlags::KERNEL_ACCESS,
         names(format, &supported)
     );
-    Err(Error::refused(call, CL_IMAGE_FORMAT_NOT_SUPPORTED, why))
+    Err(Error::refused(call, CL_IMAGE_FORMAT_NOT_SUPPORTED, reason))
 }
 
 /// Returns the supported alternatives to `format`, in a few words.
@@ -201,9 +201,9 @@ pub(super) fn check_from_buffer(
     let capable: Vec<_> =
         context.devices().iter().copied().filter(|&device| has_images_of_buffers(device)).collect();
     if capable.is_empty() {
-        let why =
+        let reason =
             "no device of the context makes 2D images of buffers (cl_khr_image2d_from_buffer)";
-        return Err(Error::unsupported(call, CL_INVALID_OPERATION, why));
+        return Err(Error::unsupported(call, CL_INVALID_OPERATION, reason));
     }
     let alignments = capable.iter().map(|&device| {
         let in_bytes = |name| limit(device, name).max(1).saturating_mul(format.item_size());
@@ -219,11 +219,11 @@ pub(super) fn check_from_buffer(
     if alignments.iter().any(suits) {
         return Ok(());
     }
-    let why = format!(
+    let reason = format!(
         "the rows are {row_pitch} bytes apart and begin at byte {offset} of the whole buffer; the \
          context's devices need multiples of {alignments:?} bytes"
     );
-    Err(Error::refused(call, CL_INVALID_IMAGE_DESCRIPTOR, why))
+    Err(Error::refused(call, CL_INVALID_IMAGE_DESCRIPTOR, reason))
 }
 
 fn has_images_of_buffers(device: cl_device_id) -> bool {

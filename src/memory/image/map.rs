@@ -310,13 +310,13 @@ pub fn enqueue_map_image_nonblocking<'a, T: Pod, M: MapMode>(
 fn checked<T, M: MapMode>(image: &Image, part: ImageRegion) -> Result<Pixels> {
     let pixels = part.on_device(Image::MAP, image)?;
     if size_of::<T>() != image.element_size() {
-        let why = format!(
+        let reason = format!(
             "a pixel of {} has {} bytes; elements of {} bytes do not match",
             image.format(),
             image.element_size(),
             size_of::<T>()
         );
-        return Err(Error::refused(Image::MAP, CL_INVALID_VALUE, why));
+        return Err(Error::refused(Image::MAP, CL_INVALID_VALUE, reason));
     }
     check_mode::<M>(Image::MAP, image.flags())?;
     Ok(pixels)
@@ -409,11 +409,11 @@ fn checked_pitches(
     if in_place && row_pitch.is_multiple_of(size) && slice_pitch.is_multiple_of(size) {
         return Ok([row_pitch, slice_pitch]);
     }
-    let why = format!(
+    let reason = format!(
         "the driver has mapped rows {row_pitch} and slices {slice_pitch} bytes apart, where a row \
          has {row} bytes and a slice {rows} rows of pixels of {size} bytes"
     );
-    Err(Error::refused(Image::MAP, CL_MAP_FAILURE, why))
+    Err(Error::refused(Image::MAP, CL_MAP_FAILURE, reason))
 }
 
 #[cfg(test)]

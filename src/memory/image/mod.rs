@@ -270,8 +270,8 @@ fn format_of(raw: cl_mem) -> Result<ImageFormat> {
 fn extent_of(raw: cl_mem) -> Result<Extent> {
     let object_type = ObjectType::from_raw(object::info(raw, cl::CL_MEM_TYPE)?.into());
     let image_type = ImageType::from_object_type(object_type).ok_or_else(|| {
-        let why = format!("the handle is a memory object of type {object_type:?}");
-        Error::refused("clGetMemObjectInfo", CL_INVALID_MEM_OBJECT, why)
+        let reason = format!("the handle is a memory object of type {object_type:?}");
+        Error::refused("clGetMemObjectInfo", CL_INVALID_MEM_OBJECT, reason)
     })?;
     let width = cl::CL_IMAGE_WIDTH;
     let height = cl::CL_IMAGE_HEIGHT;
@@ -304,11 +304,15 @@ fn check_item_size(raw: cl_mem, format: ImageFormat) -> Result<()> {
     if found == format.item_size() {
         return Ok(());
     }
-    let why = format!(
+    let reason = format!(
         "the driver has {found} bytes for a pixel of the format {format}, which has {}",
         format.item_size()
     );
-    Err(Error::unsupported("clGetImageInfo", cl3::error_codes::CL_IMAGE_FORMAT_NOT_SUPPORTED, why))
+    Err(Error::unsupported(
+        "clGetImageInfo",
+        cl3::error_codes::CL_IMAGE_FORMAT_NOT_SUPPORTED,
+        reason,
+    ))
 }
 
 impl MemoryObject for Image {}

@@ -135,7 +135,7 @@ impl Extent {
         if is_within {
             return Ok(Pixels { origin, region });
         }
-        let why = if region.contains(&0) {
+        let reason = if region.contains(&0) {
             format!("the region {region:?} has no pixels")
         } else {
             format!(
@@ -145,7 +145,7 @@ impl Extent {
                 self.shape()
             )
         };
-        Err(Error::refused(call, CL_INVALID_VALUE, why))
+        Err(Error::refused(call, CL_INVALID_VALUE, reason))
     }
 }
 

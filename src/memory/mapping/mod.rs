@@ -280,15 +280,15 @@ fn check_context<K: Mappable>(queue: &CommandQueue, memory: &K) -> Result<()> {
     if queue.context_raw() == memory.context_raw() {
         return Ok(());
     }
-    let why = "the queue belongs to another context than the memory";
-    Err(Error::refused(K::MAP, CL_INVALID_CONTEXT, why))
+    let reason = "the queue belongs to another context than the memory";
+    Err(Error::refused(K::MAP, CL_INVALID_CONTEXT, reason))
 }
 
 #[cold]
 fn misaligned<T>(call: &'static str, pointer: NonNull<T>) -> Error {
-    let why = format!(
+    let reason = format!(
         "the bytes are at {pointer:?}, elements must be at multiples of {} bytes",
         align_of::<T>()
     );
-    Error::refused(call, CL_MAP_FAILURE, why)
+    Error::refused(call, CL_MAP_FAILURE, reason)
 }

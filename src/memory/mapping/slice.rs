@@ -148,8 +148,8 @@ pub(crate) mod sealed {
 }
 
 fn misshapen(len: usize, error: ShapeError) -> Error {
-    let why = format!("{len} elements do not fit the shape: {error}");
-    Error::refused("ndarray", CL_INVALID_VALUE, why)
+    let reason = format!("{len} elements do not fit the shape: {error}");
+    Error::refused("ndarray", CL_INVALID_VALUE, reason)
 }
 
 impl<K: MappedKind, T: Pod, M: MapMode> MapGuard for SliceMap<K, T, M> {}

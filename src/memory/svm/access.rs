@@ -53,14 +53,14 @@ pub(super) fn access<T: Pod, M: MapMode>(
     const CALL: &str = "clEnqueueSVMMap";
     let memory = svm.memory();
     if !memory.flags().contains(SvmFlags::FINE_GRAIN_BUFFER) {
-        let why = "the memory is coarse-grain; map it, or create it with FINE_GRAIN_BUFFER";
-        return Err(Error::refused(CALL, CL_INVALID_OPERATION, why));
+        let reason = "the memory is coarse-grain; map it, or create it with FINE_GRAIN_BUFFER";
+        return Err(Error::refused(CALL, CL_INVALID_OPERATION, reason));
     }
     let bytes = elements::<T>(CALL, svm, range)?;
     let pointer = NonNull::new(memory.at(bytes.start).cast::<T>());
     let pointer = pointer.filter(|pointer| pointer.is_aligned()).ok_or_else(|| {
-        let why = format!("elements must be at multiples of {} bytes", align_of::<T>());
-        Error::refused(CALL, CL_INVALID_VALUE, why)
+        let reason = format!("elements must be at multiples of {} bytes", align_of::<T>());
+        Error::refused(CALL, CL_INVALID_VALUE, reason)
     })?;
     let access = memory.tracker().access_by_host(CALL, &bytes, mode::access::<M>())?;
     let guard = AccessGuard { _held: access, _memory: Arc::clone(memory) };

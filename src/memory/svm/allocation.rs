@@ -123,8 +123,8 @@ impl SvmAllocation {
         wait_for: impl Into<WaitList<'a>>,
     ) -> std::result::Result<Event, TransferError<Option<Self>>> {
         let mut memory = Arc::try_unwrap(self.memory).map_err(|memory| {
-            let why = "the memory has other handles, maps or buffers; drop them first";
-            let error = Error::refused(free::CALL, CL_INVALID_OPERATION, why);
+            let reason = "the memory has other handles, maps or buffers; drop them first";
+            let error = Error::refused(free::CALL, CL_INVALID_OPERATION, reason);
             TransferError::new(error, Some(Self::of(memory)))
         })?;
         match free::enqueue_free(&mut memory, queue, &wait_for.into()) {
@@ -257,10 +257,10 @@ fn checked_alignment(call: &'static str, alignment: usize) -> Result<cl_uint> {
     if alignment == 0 || (alignment.is_power_of_two() && alignment <= LARGEST_ALIGNMENT) {
         return Ok(alignment as cl_uint);
     }
-    let why = format!(
+    let reason = format!(
         "the alignment is {alignment} bytes; it must be 0, 1, 2, 4, ... or {LARGEST_ALIGNMENT}"
     );
-    Err(Error::refused(call, CL_INVALID_VALUE, why))
+    Err(Error::refused(call, CL_INVALID_VALUE, reason))
 }
 
 impl SvmPointer for SvmAllocation {}

@@ -88,8 +88,8 @@ impl<T: Pod, D: Dimension> SvmArray<T, D> {
     ) -> Result<SvmArrayBuilder<'a, T, D>> {
         let is_fortran = !array.is_standard_layout();
         if is_fortran && !array.t().is_standard_layout() {
-            let why = "the array's elements are neither in C nor in Fortran order";
-            return Err(Error::refused("clSVMAlloc", CL_INVALID_VALUE, why));
+            let reason = "the array's elements are neither in C nor in Fortran order";
+            return Err(Error::refused("clSVMAlloc", CL_INVALID_VALUE, reason));
         }
         Ok(Self::builder(context, array.raw_dim().set_f(is_fortran)))
     }
@@ -195,8 +195,8 @@ impl<'a, T: Pod, D: Dimension> SvmArrayBuilder<'a, T, D> {
         let Self { allocation, shape, element } = self;
         let len = shape.raw_dim().size_checked();
         let size = len.and_then(|len| len.checked_mul(size_of::<T>())).ok_or_else(|| {
-            let why = format!("{shape:?} has more elements than there are addresses");
-            Error::refused("clSVMAlloc", CL_INVALID_BUFFER_SIZE, why)
+            let reason = format!("{shape:?} has more elements than there are addresses");
+            Error::refused("clSVMAlloc", CL_INVALID_BUFFER_SIZE, reason)
         })?;
         Ok(SvmArray { allocation: allocation.size(size).build()?, shape, element })
     }

@@ -36,7 +36,7 @@ pub(super) fn as_buffer(
     // commands.
     let read = memory.tracker().access_by_host(CALL, &range, Access::Read)?;
     // SAFETY: the context is alive, and `size` bytes at `at` are memory that its devices share, which
-    // nobody writes meanwhile; the destructor callback below keeps it for the driver.
+    // no host access writes meanwhile; the destructor callback below keeps it for the driver.
     let raw = unsafe { cl::create_buffer(context.raw(), flags.bits(), size, at) }
         .map_err(in_call(CALL))?;
     drop(read);

@@ -123,8 +123,9 @@ fn check_no_overlap(source: *mut c_void, target: *mut c_void, size: usize) -> Re
     if !overlap(&from, &to) {
         return Ok(());
     }
-    let why = format!("{size} bytes at {source:?} would be copied onto themselves at {target:?}");
-    Err(Error::refused(CALL, CL_MEM_COPY_OVERLAP, why))
+    let reason =
+        format!("{size} bytes at {source:?} would be copied onto themselves at {target:?}");
+    Err(Error::refused(CALL, CL_MEM_COPY_OVERLAP, reason))
 }
 
 /// `clEnqueueSVMMemcpy` to or from host memory.

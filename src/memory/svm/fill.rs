@@ -60,12 +60,12 @@ impl<P: Pattern + ?Sized, R: RangeBounds<usize>> FillTarget<&P, R> for &dyn SvmP
         let memory = self.memory();
         let (at, size) = (memory.at(range.start), range.len());
         if !at.addr().is_multiple_of(pattern.len()) {
-            let why = format!(
+            let reason = format!(
                 "the bytes are at {at:?}, which is no multiple of the pattern's {} bytes: allocate \
                  with that alignment",
                 pattern.len()
             );
-            return Err(Error::refused(CALL, CL_INVALID_VALUE, why));
+            return Err(Error::refused(CALL, CL_INVALID_VALUE, reason));
         }
         let accessed = memory.accessed(range, Access::Write);
         enqueue(CALL, queue, &[accessed], wait_for, |(queue, count, events)| {

@@ -35,7 +35,7 @@ impl SvmFlags {
 
     /// These, checked, with the default made explicit.
     pub(super) fn checked(self, call: &'static str) -> Result<Self> {
-        let refused = |why: String| Err(Error::refused(call, CL_INVALID_VALUE, why));
+        let refused = |reason: String| Err(Error::refused(call, CL_INVALID_VALUE, reason));
         let odd = self.difference(Self::all());
         if !odd.is_empty() {
             return refused(format!("the flags {:#x} are not for this memory", odd.bits()));
@@ -120,8 +120,8 @@ pub(super) fn check_all(
 fn unsupported(call: &'static str, devices: &[cl_device_id], capability: Capability) -> Error {
     let names: Vec<String> = devices.iter().map(|&device| format!("'{}'", name(device))).collect();
     let Capability { what, instead, .. } = capability;
-    let why = format!("the device {} has no {what}; {instead}", names.join(", "));
-    Error::unsupported(call, CL_INVALID_OPERATION, why)
+    let reason = format!("the device {} has no {what}; {instead}", names.join(", "));
+    Error::unsupported(call, CL_INVALID_OPERATION, reason)
 }
 
 /// None before OpenCL 2.0.

@@ -29,8 +29,8 @@ pub(super) fn enqueue_free(
     let queue = match queue {
         Some(queue) => in_order(CALL, queue, memory.context())?.clone(),
         None => memory.queue().clone().ok_or_else(|| {
-            let why = "the memory is bound to no queue; pass one";
-            Error::refused(CALL, CL_INVALID_OPERATION, why)
+            let reason = "the memory is bound to no queue; pass one";
+            Error::refused(CALL, CL_INVALID_OPERATION, reason)
         })?,
     };
     enqueue_after_uses(&queue, memory, wait_for)
@@ -121,12 +121,12 @@ pub(super) fn in_order<'a>(
     context: &MemContext,
 ) -> Result<&'a CommandQueue> {
     if queue.context_raw() != context.raw() {
-        let why = "the queue belongs to another context than the memory";
-        return Err(Error::refused(call, CL_INVALID_CONTEXT, why));
+        let reason = "the queue belongs to another context than the memory";
+        return Err(Error::refused(call, CL_INVALID_CONTEXT, reason));
     }
     if !queue.is_in_order() {
-        let why = "the queue is out-of-order; memory can be freed on in-order queues only";
-        return Err(Error::refused(call, CL_INVALID_COMMAND_QUEUE, why));
+        let reason = "the queue is out-of-order; memory can be freed on in-order queues only";
+        return Err(Error::refused(call, CL_INVALID_COMMAND_QUEUE, reason));
     }
     Ok(queue)
 }

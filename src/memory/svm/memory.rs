@@ -31,8 +31,8 @@ pub struct SvmMemory {
     tracker: Arc<AccessTracker>,
     /// An in-order queue on which the memory is freed.
     queue: Mutex<Option<CommandQueue>>,
-    /// `None` when it has been freed. Only who takes it out drops it: as long as commands may use the
-    /// memory, nothing that unwinds does.
+    /// `None` when it has been freed. Only code that takes it out drops it: as long as commands may use
+    /// the memory, no unwinding drops it.
     origin: ManuallyDrop<Option<Origin>>,
     _live: Live,
 }
@@ -45,8 +45,8 @@ pub(super) enum Origin {
     Host(Box<dyn Any + Send>),
 }
 
-// SAFETY: the pointer is only handed out, `queue` is behind a lock, and `origin` is only reached by
-// who owns it all; all else is Send.
+// SAFETY: the pointer is only handed out, `queue` is behind a lock, and `origin` is only reached
+// through exclusive access; all else is Send.
 unsafe impl Send for SvmMemory {}
 // SAFETY: as above.
 unsafe impl Sync for SvmMemory {}
@@ -138,7 +138,7 @@ impl SvmMemory {
         self.tracker.wait_until_idle(CALL)?;
         match self.end() {
             Some(Origin::Driver) => {
-                // SAFETY: it comes from `clSVMAlloc` in this context, nobody has it any more, and
+                // SAFETY: it comes from `clSVMAlloc` in this context, no handle to it is left, and
                 // the commands on it have ended.
                 unsafe { calls::free(self.context.raw(), self.pointer) }.map_err(in_call(CALL))
             }
@@ -150,7 +150,7 @@ impl SvmMemory {
 impl Drop for SvmMemory {
     fn drop(&mut self) {
         if self.size == 0 {
-            // Nobody can use it.
+            // No command can use it.
             self.end();
         }
         if self.is_allocated()

@@ -53,8 +53,8 @@ pub fn enqueue_svm_migratemem<'a>(
     for svm in svms {
         check_not_empty(CALL, &svm.window())?;
         if !svm.memory().is_from_driver() {
-            let why = "the host's own memory cannot be migrated";
-            return Err(Error::refused(CALL, CL_INVALID_VALUE, why));
+            let reason = "the host's own memory cannot be migrated";
+            return Err(Error::refused(CALL, CL_INVALID_VALUE, reason));
         }
     }
     check_version(queue)?;
@@ -87,8 +87,8 @@ fn check_text(version: &str) -> Result<()> {
     if Version::parse(version).is_some_and(|version| version >= NEEDED) {
         return Ok(());
     }
-    let why = format!("the queue's device has '{version}', this needs OpenCL {NEEDED}");
-    Err(Error::unsupported(CALL, CL_INVALID_OPERATION, why))
+    let reason = format!("the queue's device has '{version}', this needs OpenCL {NEEDED}");
+    Err(Error::unsupported(CALL, CL_INVALID_OPERATION, reason))
 }
 
 #[cfg(test)]

@@ -78,8 +78,8 @@ impl<H: HostMemory> SystemSvm<H> {
         let context = unsafe { MemContext::of(context.get()) }?;
         check_all(CALL, &context, Capability::SYSTEM)?;
         let Some((pointer, size)) = memory.bytes() else {
-            let why = "the array's elements are not one after the other in memory";
-            return Err(Error::refused(CALL, CL_INVALID_HOST_PTR, why));
+            let reason = "the array's elements are not one after the other in memory";
+            return Err(Error::refused(CALL, CL_INVALID_HOST_PTR, reason));
         };
         Ok((context, pointer, size))
     }
@@ -89,12 +89,12 @@ impl<H: HostMemory> SystemSvm<H> {
     ///
     /// # Errors
     /// With the shared memory: CL_INVALID_OPERATION where there are maps, buffers or accesses of it,
-    /// and where nobody can tell when a command ends; and the driver's errors.
+    /// and where the end of a command is unknown; and the driver's errors.
     pub fn into_inner(self) -> std::result::Result<H, TransferError<Option<Self>>> {
         let host = PhantomData;
         let mut memory = Arc::try_unwrap(self.memory).map_err(|memory| {
-            let why = "the memory is mapped, accessed, or used by a buffer; drop these first";
-            let error = Error::refused(CALL, CL_INVALID_OPERATION, why);
+            let reason = "the memory is mapped, accessed, or used by a buffer; drop these first";
+            let error = Error::refused(CALL, CL_INVALID_OPERATION, reason);
             TransferError::new(error, Some(Self { memory, host }))
         })?;
         match memory.take_host::<H>() {

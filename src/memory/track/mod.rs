@@ -503,13 +503,13 @@ fn ask_in_order(events: &[Event]) {
 }
 
 fn in_use(call: &'static str, wanted: &Range<usize>, conflict: &Conflict<Event>) -> Error {
-    let why = match conflict {
-        Conflict::InUse(held, why) => {
-            format!("bytes {wanted:?} overlap bytes {held:?}, which {why}")
+    let reason = match conflict {
+        Conflict::InUse(held, reason) => {
+            format!("bytes {wanted:?} overlap bytes {held:?}, which {reason}")
         }
         Conflict::Ask(_) => format!("bytes {wanted:?} are being unmapped"),
     };
-    Error::refused(call, CL_INVALID_OPERATION, why)
+    Error::refused(call, CL_INVALID_OPERATION, reason)
 }
 
 fn poisoned(range: &Range<usize>) -> Conflict<Event> {

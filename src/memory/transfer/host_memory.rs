@@ -66,7 +66,7 @@ unsafe impl<T: Pod + Send + Sync> sealed::Stable for Arc<[T]> {
     }
 }
 
-/// Host memory that the driver may use: it is dropped only by who says that it does not any more, so
+/// Host memory that the driver may use: it is dropped only by code that knows that the driver does not use it any more, so
 /// that it outlives whatever unwinds. On the heap, so that moving this moves no owner of it.
 pub(crate) struct DriverOwned<H>(ManuallyDrop<Box<H>>);
 

@@ -55,18 +55,18 @@ impl HostPtr {
     /// How its bytes lie.
     pub(crate) fn layout(&self, call: &'static str) -> Result<Layout> {
         self.layout.ok_or_else(|| {
-            let why = "the array's elements are neither one after the other nor in rows of even \
+            let reason = "the array's elements are neither one after the other nor in rows of even \
                        distance; copy it into standard layout first (as_standard_layout)";
-            Error::refused(call, CL_INVALID_VALUE, why)
+            Error::refused(call, CL_INVALID_VALUE, reason)
         })
     }
 
     /// The number of bytes, which have to be one after the other.
     pub(crate) fn size(&self, call: &'static str) -> Result<usize> {
         self.layout(call)?.packed().ok_or_else(|| {
-            let why = "the array's elements are not one after the other, as this copy needs them; \
+            let reason = "the array's elements are not one after the other, as this copy needs them; \
                        copy it into standard layout first (as_standard_layout)";
-            Error::refused(call, CL_INVALID_VALUE, why)
+            Error::refused(call, CL_INVALID_VALUE, reason)
         })
     }
 }

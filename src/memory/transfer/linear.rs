@@ -66,8 +66,9 @@ impl Linear {
         if host == 0 {
             return Ok(device);
         }
-        let why = "an offset is one of device memory; of host memory, give the part that is meant";
-        Err(Error::refused(call, CL_INVALID_VALUE, why))
+        let reason =
+            "an offset is one of device memory; of host memory, give the part that is meant";
+        Err(Error::refused(call, CL_INVALID_VALUE, reason))
     }
 
     /// Returns the number of bytes to copy between device memories of these sizes.

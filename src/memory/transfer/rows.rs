@@ -56,13 +56,13 @@ impl Rows {
         region: ByteRegion,
         pitches: Pitches,
     ) -> Result<Self> {
-        let refused = |why: String| Error::refused(call, CL_INVALID_VALUE, why);
+        let refused = |reason: String| Error::refused(call, CL_INVALID_VALUE, reason);
         let rows = Self::new(origin.0, region.0, pitches.0)
-            .map_err(|why| refused(format!("the {what}: {why}")))?;
+            .map_err(|reason| refused(format!("the {what}: {reason}")))?;
         let hull = rows.hull();
         if hull.end > size {
-            let why = format!("bytes {hull:?} exceed a {what} of {size} bytes");
-            return Err(refused(why));
+            let reason = format!("bytes {hull:?} exceed a {what} of {size} bytes");
+            return Err(refused(reason));
         }
         Ok(rows)
     }

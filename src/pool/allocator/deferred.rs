@@ -62,9 +62,9 @@ impl DeferredAllocator {
 fn checked(flags: MemFlags) -> Result<MemFlags> {
     const CALL: &str = "clCreateBuffer";
     if flags.intersects(MemFlags::USE_HOST_PTR | MemFlags::COPY_HOST_PTR) {
-        let why = "an allocator has no host data: leave out USE_HOST_PTR and COPY_HOST_PTR, and \
+        let reason = "an allocator has no host data: leave out USE_HOST_PTR and COPY_HOST_PTR, and \
                    copy data to the buffer once it is there";
-        return Err(Error::refused(CALL, CL_INVALID_VALUE, why));
+        return Err(Error::refused(CALL, CL_INVALID_VALUE, reason));
     }
     flags.for_new_object(CALL)
 }

@@ -71,9 +71,9 @@ impl Allocator for ImmediateAllocator {
     fn allocate(&self, size: usize) -> Result<Option<Buffer>> {
         // Another device of the context may take more, and this one fail for want of memory.
         if let Some(most) = self.max_size.filter(|most| size > *most) {
-            let why =
+            let reason =
                 format!("the size is {size} bytes, the device allocates at most {most} at once");
-            return Err(Error::refused("clCreateBuffer", CL_INVALID_BUFFER_SIZE, why));
+            return Err(Error::refused("clCreateBuffer", CL_INVALID_BUFFER_SIZE, reason));
         }
         let buffer = self.buffers.allocate(size)?;
         if let Some(buffer) = &buffer {

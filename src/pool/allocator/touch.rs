@@ -68,9 +68,9 @@ impl Toucher {
         Ok(Self { by: By::of(&queue)?, queue })
     }
 
-    /// Makes the memory of a buffer exist that nobody else has, and returns when it does.
+    /// Makes the memory of a buffer without other handles exist, and returns when it does.
     ///
-    /// The buffer need not remember the command: it has ended before anybody can use the buffer.
+    /// The buffer need not remember the command: it has ended before the buffer is used.
     pub(super) fn touch(&self, buffer: &Buffer) -> Result<()> {
         let event = match self.by {
             By::Migrating => self.migrate(buffer),

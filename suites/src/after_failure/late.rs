@@ -104,7 +104,7 @@ fn an_enqueued_map_waits_for_the_kernel(
 }
 
 /// A driver may still tell a command of the end of what it waited for when it has failed long since,
-/// and nobody has its event any more.
+/// and no handle to its event is left.
 #[rstest]
 #[clmatrix_harness::test]
 fn an_event_in_the_wait_list_of_a_failed_command_completes_later(

@@ -36,7 +36,7 @@ fn buffers_outlive_allocator_queue_and_context(
     Ok(())
 }
 
-/// It is freed on the queue that it is bound to, which nobody else has any more.
+/// It is freed on the queue that it is bound to, to which the test has no handle any more.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn svm_outlives_allocator_queue_and_context(on_device: OnDevice) -> Result<()> {

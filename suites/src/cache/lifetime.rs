@@ -129,8 +129,8 @@ fn a_value_computed_during_a_clear_is_not_cached(on_device: OnDevice) -> Result<
     let computed = thread::scope(|scope| {
         let computing = scope.spawn(move || {
             CACHE.get_or_compute(context, &(), || {
-                begun.send(()).expect("somebody waits");
-                may_end.recv().expect("somebody says so");
+                begun.send(()).expect("the test waits");
+                may_end.recv().expect("the test sends");
                 1
             })
         });

@@ -33,7 +33,7 @@ fn run(on_device: &OnDevice, kernels: &Kernels, number: u32) -> Result<[u32; 4]>
         .get_or_try_compute(context, &number, || build(context, &source(number)))
         .expect("it is built");
     let buffer = Buffer::from_slice(context, MemFlags::READ_WRITE, &[0_u32, 1, 2, 3])?;
-    let mut kernel = kernel.lock().expect("nobody panics with it");
+    let mut kernel = kernel.lock().expect("no thread panics with it");
     // SAFETY: each work item has an element of the buffer.
     unsafe { kernel.launch().arg(&buffer).global(4).enqueue(queue) }?;
     let mut found = [0; 4];

@@ -122,8 +122,8 @@ fn bank_conflicts_of_any_device_are_those_of_the_model() {
     let arrays = prop::collection::vec(synthetic::arrays(), 32);
     holds_for((synthetic::facts(), arrays), |(facts, arrays)| {
         for array in arrays {
-            if let Err(why) = check(facts, array)? {
-                return Ok(Err(format!("{why} for {array:?}")));
+            if let Err(reason) = check(facts, array)? {
+                return Ok(Err(format!("{reason} for {array:?}")));
             }
         }
         Ok(Ok(()))

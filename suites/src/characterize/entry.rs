@@ -62,7 +62,7 @@ impl TrialBuild for Builds {
 }
 
 impl Entry {
-    /// The answers for facts that somebody has written down.
+    /// The answers for facts that were written down.
     pub fn of_facts(device: &str, facts: Facts, builds: Builds, arrays: &[LocalArray]) -> Self {
         let answers = answers(&facts, builds);
         let conflicts = arrays.iter().map(|array| conflict(&facts, array)).collect();

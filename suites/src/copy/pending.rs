@@ -317,7 +317,7 @@ fn threads_transfer_on_different_queues(on_device: OnDevice) -> Result<()> {
                     let data = vec![thread * 100 + round; 1024];
                     let there = enqueue_copy(&queue, part, data.clone(), .., []).unwrap();
                     let back = enqueue_copy(&queue, vec![0; 1024], part, .., there.event());
-                    // Somebody else may wait for it, or nobody.
+                    // Another thread may wait for it, or none.
                     let back = back.unwrap();
                     let waiter = thread::spawn(move || back.wait().unwrap());
                     if round % 2 == 0 {

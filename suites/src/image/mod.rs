@@ -65,7 +65,7 @@ fn shape(image_type: ImageType) -> &'static [usize] {
     &[7, 5, 3][..image_type.dimensions()]
 }
 
-/// An image of this type, also of a buffer's bytes, whose buffer nobody else has.
+/// An image of this type, also of a buffer's bytes, whose buffer has no other handle.
 fn image_of(on_device: &OnDevice, image_type: ImageType, flags: MemFlags) -> Result<Image> {
     let shape = shape(image_type);
     let size = shape.iter().product::<usize>() * RGBA_U32.item_size();

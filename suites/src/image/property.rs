@@ -201,8 +201,8 @@ fn every_format_is_tested(on_device: OnDevice) -> Result<()> {
         gaps: [1, 0],
     };
     for format in formats(&on_device, case.image_type)? {
-        if let Err(why) = goes_there_and_back(&on_device, &case, format)? {
-            panic!("{why}");
+        if let Err(reason) = goes_there_and_back(&on_device, &case, format)? {
+            panic!("{reason}");
         }
     }
     Ok(())

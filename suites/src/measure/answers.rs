@@ -32,7 +32,7 @@ fn each_measurement_has_a_value_with_evidence_or_a_reason(
     for measured in &all {
         match &measured.answer {
             Ok(finding) => make_sense(&measured.name, finding),
-            Err(why) => assert!(!why.reason.is_empty(), "{}", measured.name),
+            Err(missing) => assert!(!missing.reason.is_empty(), "{}", measured.name),
         }
         for series in &measured.series {
             let [first, ..] = &series.points[..] else { panic!("{}: no points", measured.name) };

@@ -8,7 +8,7 @@ use clmatrix_characterize::measure::{Clock, Measured, Settings, Topic, measure};
 use clmatrix_harness::device;
 use rstest::rstest;
 
-/// Whenever somebody looks at it, so much time has passed.
+/// A clock by which `step` passes between two readings.
 struct Stepping {
     now: Cell<Duration>,
     step: Duration,

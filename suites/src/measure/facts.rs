@@ -65,8 +65,8 @@ fn banks_are_those_of_the_hardware(device: Device, platform: Platform) -> Result
     let all = measured(device, Topic::LocalMemory);
     if device.local_mem_type()? == CL_GLOBAL {
         for measured in all.iter().filter(|measured| measured.name != "usable_local_mem_size") {
-            let why = measured.answer.as_ref().unwrap_err();
-            assert!(why.reason.contains("cached global memory"), "{why}");
+            let missing = measured.answer.as_ref().unwrap_err();
+            assert!(missing.reason.contains("cached global memory"), "{missing}");
         }
     }
     let banks = number(&all, "local_memory_bank_count");
@@ -107,8 +107,8 @@ fn missing_properties_are_not_measurable(device: Device) -> Result<()> {
         let has = device.extensions()?.split_whitespace().any(|listed| listed == extension);
         let measured = all.iter().find(|measured| measured.name == name).expect("it is measured");
         if !has {
-            let why = measured.answer.as_ref().unwrap_err();
-            assert!(why.reason.contains(extension), "{why}");
+            let missing = measured.answer.as_ref().unwrap_err();
+            assert!(missing.reason.contains(extension), "{missing}");
         }
     }
     Ok(())

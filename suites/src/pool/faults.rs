@@ -387,7 +387,7 @@ fn managed_bytes_never_exceed_the_limit(on_device: OnDevice) -> Result<()> {
     works(&on_device, pool.allocate(MIDDLE)?)
 }
 
-/// Somebody allocates while the allocator is still about to fail for somebody else.
+/// A thread allocates while the allocator is still about to fail for another thread.
 #[rstest]
 #[clmatrix_harness::test]
 fn failed_allocations_are_not_in_the_peak(on_device: OnDevice) -> Result<()> {

@@ -196,8 +196,8 @@ impl Pair<'_> {
     fn step(&mut self, step: Step) -> Result<std::result::Result<(), String>> {
         match step {
             Step::Allocate(size) => {
-                if let Err(why) = self.allocate(size)? {
-                    return Ok(Err(why));
+                if let Err(reason) = self.allocate(size)? {
+                    return Ok(Err(reason));
                 }
             }
             Step::Drop(which) => drop(self.give_back(which)),
@@ -300,8 +300,8 @@ fn a_pool_matches_the_model(on_device: OnDevice, #[values(true, false)] has_queu
         let mut pair = Pair { pool, queue, blocks, clones, model };
         for (nth, step) in steps.iter().enumerate() {
             for step in (*stop == Some(nth)).then_some(Step::StopHolding).iter().chain([step]) {
-                if let Err(why) = pair.step(*step)? {
-                    return Ok(Err(format!("after step {nth}, {step:?}: {why}")));
+                if let Err(reason) = pair.step(*step)? {
+                    return Ok(Err(format!("after step {nth}, {step:?}: {reason}")));
                 }
             }
         }

@@ -62,7 +62,7 @@ fn content(queue: &CommandQueue, buffer: &Buffer) -> Result<Vec<u32>> {
     Ok(found)
 }
 
-/// Somebody fills a block with 1 as soon as the gate opens, and gives it back.
+/// Enqueues a fill of a block with 1 that waits for the gate, and gives the block back.
 fn used(pool: &MemoryPool, queue: &CommandQueue, gate: &Event) -> Result<usize> {
     let buffer = pool.allocate_on(queue, SIZE)?;
     fill(queue, &buffer, 1, Some(gate))?;

@@ -239,7 +239,7 @@ fn a_map_keeps_the_part(on_device: OnDevice) -> Result<()> {
     })
 }
 
-/// Somebody fills a region with 1 as soon as the gate opens, and gives it back; another queue's data
+/// A fill of a region with 1 waits for the gate, and the region is given back; another queue's data
 /// there comes later all the same. The pool is one for the first queue, for the other, or for none of
 /// them.
 fn comes_after(

@@ -188,7 +188,7 @@ fn leaks_are_reported_with_backtraces(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-/// Where nothing has been forgotten, and where nobody asked, nothing is logged: that would panic here.
+/// A pool without leaks logs nothing, nor does one without `report_leaks`: a line would panic here.
 #[rstest]
 #[clmatrix_harness::test]
 fn released_blocks_are_not_reported_as_leaks(on_device: OnDevice) -> Result<()> {

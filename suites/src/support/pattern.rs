@@ -74,16 +74,16 @@ pub fn check_moved(found: &[u8], before: &[u8], start: usize, moved: &[u8]) -> R
 /// Panics unless [`check_moved`] holds.
 #[track_caller]
 pub fn assert_moved(found: &[u8], before: &[u8], start: usize, moved: &[u8]) {
-    if let Err(why) = check_moved(found, before, start, moved) {
-        panic!("{why}");
+    if let Err(reason) = check_moved(found, before, start, moved) {
+        panic!("{reason}");
     }
 }
 
 /// Panics unless all bytes are as expected.
 #[track_caller]
 pub fn assert_same(found: &[u8], expected: &[u8], what: impl Display) {
-    if let Err(why) = same(found, expected, what) {
-        panic!("{why}");
+    if let Err(reason) = same(found, expected, what) {
+        panic!("{reason}");
     }
 }
 
@@ -167,11 +167,11 @@ fn a_wrong_byte_is_named() {
     for wrong in [0, 4, 5, 12, 13, 19] {
         let mut found = found.clone();
         found[wrong] ^= 0x55;
-        let why = check_moved(&found, &before, 5, &moved).expect_err("a byte is wrong");
+        let reason = check_moved(&found, &before, 5, &moved).expect_err("a byte is wrong");
         let values =
             format!("byte {wrong} is {:#04x}, not {:#04x}", found[wrong], found[wrong] ^ 0x55);
-        assert!(why.contains("bytes 5..13") && why.contains(&values), "{why}");
+        assert!(reason.contains("bytes 5..13") && reason.contains(&values), "{reason}");
     }
-    let why = check_moved(&found[..19], &before, 5, &moved).expect_err("a byte is missing");
-    assert!(why.contains("19 bytes, not 20"), "{why}");
+    let reason = check_moved(&found[..19], &before, 5, &moved).expect_err("a byte is missing");
+    assert!(reason.contains("19 bytes, not 20"), "{reason}");
 }

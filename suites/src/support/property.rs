@@ -23,16 +23,16 @@ pub fn holds_for<S: Strategy<Value: Debug>>(
     let tried =
         TestRunner::new_with_rng(config, rng).run(&strategy, |case| match property(&case) {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(why)) => Err(TestCaseError::fail(why)),
+            Ok(Err(reason)) => Err(TestCaseError::fail(reason)),
             Err(error) => Err(TestCaseError::fail(error.to_string())),
         });
     match tried {
         Ok(()) => {}
-        Err(TestError::Fail(why, smallest)) => {
+        Err(TestError::Fail(reason, smallest)) => {
             let seed = String::from_utf8_lossy(&SEED);
-            panic!("{why}\nfor {smallest:#?}\n(of {CASES} cases from the seed {seed:?})")
+            panic!("{reason}\nfor {smallest:#?}\n(of {CASES} cases from the seed {seed:?})")
         }
-        Err(TestError::Abort(why)) => panic!("no cases: {why}"),
+        Err(TestError::Abort(reason)) => panic!("no cases: {reason}"),
     }
 }
 

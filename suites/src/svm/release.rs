@@ -88,7 +88,7 @@ fn svm_bound_to_a_queue_is_freed_on_the_queue(on_device: OnDevice) -> Result<()>
     enqueue_copy(&queue, &svm, &many(7)[..], .., [])?;
     let gate = gate(&on_device.context);
     let (out, _) = gated_reader(&on_device, &queue, &svm, &gate)?;
-    // It does not wait: nobody else opens the gate.
+    // It does not wait: only this test opens the gate.
     svm.release();
     let _others = take_what_is_free(&on_device)?;
     open(&gate);
@@ -258,7 +258,7 @@ fn rebound_svm_is_freed_after_its_former_queue(on_device: OnDevice) -> Result<()
     let elsewhere = svm_of(&on_device, COARSE, &[0])?;
     let svm = SvmAllocation::builder(&on_device.context).size(64).queue(&first).build()?;
     let gate = gate(&on_device.context);
-    // Nobody knows that this has to do with `svm`.
+    // The library does not know that this has to do with `svm`.
     enqueue_svm_memfill(&first, &elsewhere, &7_u32, .., &gate)?;
     svm.bind_to_queue(&second)?;
     svm.bind_to_queue(&second)?;

@@ -103,7 +103,7 @@ fn dropped_system_svm_waits_for_commands(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-/// Nobody knows whether the device uses it still: not even a logger that panics has it freed.
+/// The device may still use it: not even a logger that panics has it freed.
 #[rstest]
 #[clmatrix_harness::test(requires(svm = "system"))]
 fn memory_of_a_failed_unmap_is_never_freed(

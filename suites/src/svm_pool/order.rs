@@ -52,7 +52,7 @@ fn fill_unseen(
     unsafe { queue.event_from_raw(event.expect("the driver takes it"), false) }.expect("an event")
 }
 
-/// Somebody fills a block with 1 as soon as the gate opens, and gives it back.
+/// Enqueues a fill of a block with 1 that waits for the gate, and gives the block back.
 fn used(pool: &SvmPool, queue: &CommandQueue, gate: &Event) -> Result<usize> {
     let memory = pool.allocate_on(queue, SIZE)?;
     fill(queue, &memory, 1, Some(gate))?;

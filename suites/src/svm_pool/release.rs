@@ -130,7 +130,7 @@ fn a_release_of_a_mapped_block_is_refused(on_device: OnDevice) -> Result<()> {
     Ok(())
 }
 
-/// Nobody but the queue that it is for knows of the command.
+/// Only the queue of the command knows of it.
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn a_bound_block_is_freed_after_the_commands_of_its_queue(on_device: OnDevice) -> Result<()> {

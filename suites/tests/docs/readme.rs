@@ -30,9 +30,8 @@ fn the_test_in_the_readmes_is_in_the_example() {
 
 #[test]
 fn the_program_in_the_readme_is_that_of_the_library() {
-    let [page, library] = ["README.md", "src/README.md"].map(|readme| {
-        fs::read_to_string(root().join(readme)).expect("the page exists")
-    });
+    let [page, library] = ["README.md", "src/README.md"]
+        .map(|readme| fs::read_to_string(root().join(readme)).expect("the page exists"));
     assert_eq!(block(&page, "```rust"), block(&library, "```rust"));
 }
 

@@ -72,9 +72,9 @@ pub fn period(points: &[Point], lanes: u32) -> MeasureResult<Period> {
             if let Some(other) = rest.first().filter(|other| other.off < best.off + DOUBTFUL / 2.0)
             {
                 let (best, other) = (best.banks, other.banks);
-                let why =
+                let reason =
                     format!("the times fit {best} banks of 4 bytes hardly better than {other}");
-                return Err(NotMeasurable::new(why));
+                return Err(NotMeasurable::new(reason));
             }
             Ok(Period { words: best.banks, confidence: best.confidence() })
         }

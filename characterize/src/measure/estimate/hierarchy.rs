@@ -120,8 +120,8 @@ impl Hierarchy {
         let last = self.times.len() - 1;
         if self.times[last] > self.times[last.saturating_sub(POINTS - 1)] * APART {
             let largest = Unit::Bytes.write(self.footprints[last]);
-            let why = format!("the access time still rises at the largest footprint, {largest}");
-            return Err(NotMeasurable::new(why));
+            let reason = format!("the access time still rises at the largest footprint, {largest}");
+            return Err(NotMeasurable::new(reason));
         }
         Ok(Finding { confidence: Confidence::Low, ..found })
     }

@@ -70,7 +70,7 @@ mod tests {
                     let outliers = Noise { outliers: 0.1, ..Noise::clean(seed) };
                     for noise in [Noise::clean(seed), Noise::drifting(seed), noisy, outliers] {
                         let found = line_size(&times(line, hit, miss, noise));
-                        let found = found.unwrap_or_else(|why| panic!("{noise:?}: {why}"));
+                        let found = found.unwrap_or_else(|reason| panic!("{noise:?}: {reason}"));
                         assert_eq!(found.value, Value::Number(line.into()), "{noise:?}");
                     }
                 }

@@ -67,8 +67,8 @@ impl Summary {
         const LOST: f64 = 0.5;
         if !(self.median > 0.0 && spread <= LOST * self.median) {
             let (median, spread) = (unit.write(self.median), unit.write(spread));
-            let why = format!("too noisy: {median} ± {spread}");
-            return Err(NotMeasurable::new(why));
+            let reason = format!("too noisy: {median} ± {spread}");
+            return Err(NotMeasurable::new(reason));
         }
         let confidence = match spread / self.median {
             share if share <= CLOSE => Confidence::High,

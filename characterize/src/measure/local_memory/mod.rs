@@ -51,10 +51,10 @@ fn lanes(bench: &Workbench) -> MeasureResult<(u32, Confidence)> {
         LocalMemType::Local => {}
     }
     let lanes = Lanes::measure(bench, &bench.budget.share(0.2)).and_then(|lanes| lanes.found());
-    lanes.map_err(|why| {
-        let why = why.reason;
+    lanes.map_err(|missing| {
+        let reason = missing.reason;
         NotMeasurable::new(format!(
-            "the number of work items that access it at once is unknown: {why}"
+            "the number of work items that access it at once is unknown: {reason}"
         ))
     })
 }

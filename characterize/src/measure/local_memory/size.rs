@@ -48,8 +48,8 @@ pub(super) fn usable(bench: &Workbench, share: f64) -> MeasureResult<Sampled> {
     let mut tried = Vec::new();
     let words = largest(all.min(most), |words| {
         if budget.is_spent() {
-            let why = "the budget ended before a size was found; increase it";
-            return Err(NotMeasurable::new(why));
+            let reason = "the budget ended before a size was found; increase it";
+            return Err(NotMeasurable::new(reason));
         }
         let runs = fill.runs(words)?;
         tried.push(Point::trial(words * WORD, runs));
@@ -112,8 +112,12 @@ impl<'a> Fill<'a> {
         });
         let (work_items, steps) = match launched {
             Ok(launched) => launched,
-            Err(why) => {
-                log::debug!("{} bytes of local memory are refused: {}", words * WORD, why.reason);
+            Err(missing) => {
+                log::debug!(
+                    "{} bytes of local memory are refused: {}",
+                    words * WORD,
+                    missing.reason
+                );
                 return Ok(false);
             }
         };

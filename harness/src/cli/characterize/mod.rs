@@ -203,7 +203,11 @@ impl CharacterizeArguments {
         };
         let pages = devices.iter().map(|(id, device)| Page {
             titles: vec![device.title(id)],
-            notes: device.error.iter().map(|why| format!("It does not answer: {why}")).collect(),
+            notes: device
+                .error
+                .iter()
+                .map(|reason| format!("It does not answer: {reason}"))
+                .collect(),
             table: Some(device.text_table()),
             curves: curves(device),
         });
