@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::opencl_cts_output::{CtsOutput, PartText};
+use super::opencl_cts_output::{CtsOutput, ENDS, PartText};
 use super::outside_test::Listed;
 use super::process::ProgramEnd;
 use super::program_run::{Ended, Found, ProgramRun, Watch};
@@ -247,14 +247,18 @@ fn skip_reason(name: &str, text: &PartText) -> String {
     reason.unwrap_or_else(|| "the program skipped the test".to_owned())
 }
 
-/// The lines of a test on standard output between those with which the harness marks it.
+/// The lines of a test on standard output between those with which the harness marks it. The line at the end of a
+/// skipped test has the reason.
 fn lines_of<'a>(name: &'a str, text: &'a PartText) -> impl Iterator<Item = &'a str> {
     let begin = format!("{name}...");
+    let mark = move |line: &'a str| {
+        line.strip_prefix(name).filter(|rest| ENDS.iter().any(|end| rest.starts_with(end)))
+    };
+    let mut has_ended = false;
     let own = text.stdout.lines().skip_while(move |line| *line != begin).skip(1);
-    own.filter(move |line| {
-        let rest = line.strip_prefix(name);
-        !rest.is_some_and(|rest| matches!(rest, " FAILED" | " test not supported"))
-    })
+    // The program's own lines follow the last test.
+    own.take_while(move |line| !std::mem::replace(&mut has_ended, mark(line).is_some()))
+        .filter(move |line| mark(line).is_none_or(|rest| rest.starts_with(" skipped (")))
 }
 
 #[cfg(test)]
@@ -297,14 +301,15 @@ mod tests {
         for (stdout, stderr, expected) in [
             ("ERROR: head\na...\n x\nERROR: bad\nlast\na FAILED\n", "", "ERROR: bad"),
             ("a...\nlast\na FAILED\n", "", "last"),
+            ("a...\nlast\na FAILED\nFAILED test.\nSaving results: success!\n", "", "last"),
             ("a...\na FAILED\n", "ERROR: there\n", "ERROR: there"),
             ("a...\na FAILED\n", "", "the test failed"),
         ] {
             assert_eq!(message("a", &text(stdout, stderr)), expected, "{stdout:?}");
         }
         for (stdout, expected) in [
-            ("a...\na skipped (requires 3.0)\n", "a skipped (requires 3.0)"),
-            ("a...\nno images\na test not supported\n", "no images"),
+            ("a...\na skipped (requires 3.0)\nPASSED test.\n", "a skipped (requires 3.0)"),
+            ("a...\nno images\na test not supported\nPASSED test.\n", "no images"),
             ("", "the program skipped the test"),
         ] {
             assert_eq!(skip_reason("a", &text(stdout, "")), expected, "{stdout:?}");

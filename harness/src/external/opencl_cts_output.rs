@@ -147,7 +147,7 @@ impl<'a> CtsOutput<'a> {
 }
 
 /// The ends of the line at the end of a test, after its name.
-const ENDS: [&str; 4] = [" passed", " FAILED", " test not supported", " skipped ("];
+pub(super) const ENDS: [&str; 4] = [" passed", " FAILED", " test not supported", " skipped ("];
 
 impl Part {
     fn into_text(mut self) -> PartText {
