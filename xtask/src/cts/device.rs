@@ -65,7 +65,7 @@ impl Device {
             word: word.to_owned(),
             message: message.lines().next().unwrap_or_default().to_owned(),
             duration: Duration::from_nanos(event["duration_ns"].as_u64().unwrap_or_default()),
-            has_run: event["attempt"].is_u64(),
+            has_run: event["attempt"].is_u64() && event["expected_status"] != "skip",
         };
         self.results.insert(test.to_owned(), result);
     }
@@ -114,5 +114,20 @@ impl Device {
         let unknown = known.keys().filter(|test| !listed.contains(**test));
         differences.extend(unknown.filter_map(|test| difference(test, "listed", "not listed")));
         Ok(differences)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_test_that_an_expectation_skips_has_not_run() {
+        let mut device = Device::new(&json!({"device": {"id": "a"}}));
+        device.add("x", &json!({"outcome": "skipped", "attempt": 1}));
+        device.add("y", &json!({"outcome": "skipped", "attempt": 1, "expected_status": "skip"}));
+        assert!(device.results["x"].has_run && !device.results["y"].has_run);
     }
 }
