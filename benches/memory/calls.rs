@@ -12,7 +12,7 @@ use crate::time::quantile;
 const LIMIT: f64 = 1.1;
 const NANOSECONDS_MORE: f64 = 100.0;
 
-/// Limit of the time of a call with a wait list, of the time of cl3.
+/// The same for a call with a wait list.
 const LIMIT_WITH_WAIT_LIST: f64 = 1.25;
 
 /// Limit of the heap allocations of a command: its event.
@@ -95,14 +95,9 @@ impl<'c> Row<'c> {
         quantile(&self.samples.times(side), 0.25)
     }
 
-    /// The side that limits our time.
-    fn reference(&self) -> Side {
-        if self.case.waits == Waits::Nothing { Side::Kept } else { Side::Cl3 }
-    }
-
-    /// Our time divided by that of the reference.
+    /// Our time divided by that of kept events.
     fn ratio(&self) -> f64 {
-        self.time(Side::Ours) / self.time(self.reference())
+        self.time(Side::Ours) / self.time(Side::Kept)
     }
 
     fn limit(&self) -> f64 {
@@ -114,8 +109,8 @@ impl<'c> Row<'c> {
 
     /// The quartiles of the ratios in single rounds.
     fn spread(&self) -> [f64; 2] {
-        let [reference, ours] = [self.reference(), Side::Ours].map(|side| self.samples.times(side));
-        let ratios: Vec<_> = ours.iter().zip(reference).map(|(ours, other)| ours / other).collect();
+        let [kept, ours] = [Side::Kept, Side::Ours].map(|side| self.samples.times(side));
+        let ratios: Vec<_> = ours.iter().zip(kept).map(|(ours, kept)| ours / kept).collect();
         [0.25, 0.75].map(|part| quantile(&ratios, part))
     }
 

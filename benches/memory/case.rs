@@ -156,7 +156,6 @@ impl Case {
                     Side::Ours => self.batch::<Ours>(place, barrier),
                 };
                 place.finish();
-                place.release_kept();
             }
             rounds.push(round);
         }
@@ -225,7 +224,9 @@ impl Case {
 }
 
 fn first_event<A: Api>(place: &mut Place<'_>) -> A::Event {
-    A::call(place, Work::Fill, 0, []).expect("an event")
+    let event = A::call(place, Work::Fill, 0, []).expect("an event");
+    A::keep_last(place);
+    event
 }
 
 /// Measures `f`. All threads begin at the same time.

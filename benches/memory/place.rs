@@ -1,6 +1,6 @@
 //! The calls that are measured: this crate's, and the same calls of cl3.
 
-use std::{mem, ptr};
+use std::ptr;
 
 use clmatrix::cl3::event::{
     CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, create_user_event, get_event_info,
@@ -34,9 +34,8 @@ const SOURCE: &str = "kernel void add(global int *sum, global const int *more, i
     sum[get_global_id(0)] += more[get_global_id(0)] + number;
 }";
 
-/// The fewest kept events that are worth a look, and the most: two for each call.
+/// The fewest kept events that are worth a look.
 const FEWEST_KEPT: usize = 16;
-const MOST_KEPT: usize = 3200;
 
 const SUCCESS: &str = "the call succeeds";
 
@@ -90,6 +89,8 @@ pub struct Place<'c> {
     kept: Vec<opencl3::event::Event>,
     /// The number of events at which `kept` is searched for those that have ended.
     look_at: usize,
+    /// The event that all calls of a batch of [`Kept`] wait for.
+    awaited: Option<opencl3::event::Event>,
 }
 
 impl<'c> Place<'c> {
@@ -104,8 +105,9 @@ impl<'c> Place<'c> {
             buffers: [buffer(), buffer()],
             launcher: Launcher::create(&program, "add").expect("a kernel"),
             kernel: Kernel::create(&program, "add").expect("a kernel"),
-            kept: Vec::with_capacity(MOST_KEPT),
+            kept: Vec::new(),
             look_at: FEWEST_KEPT,
+            awaited: None,
             context,
         }
     }
@@ -122,18 +124,10 @@ impl<'c> Place<'c> {
         queues.iter().for_each(|queue| cl::finish(*queue).expect(SUCCESS));
     }
 
-    /// Releases the events that [`Kept`] has kept.
-    pub fn release_kept(&mut self) {
-        self.kept.clear();
-        self.look_at = FEWEST_KEPT;
-    }
-
-    /// Keeps an event. Releases those that have ended when their number has doubled, but for the first:
-    /// later calls may wait for it.
+    /// Keeps an event. Releases those that have ended when their number has doubled.
     fn keep(&mut self, event: opencl3::event::Event) {
         if self.kept.len() >= self.look_at {
-            let mut is_first = true;
-            self.kept.retain(|event| mem::take(&mut is_first) || is_pending(event.get()));
+            self.kept.retain(|event| is_pending(event.get()));
             self.look_at = FEWEST_KEPT.max(2 * self.kept.len());
         }
         self.kept.push(event);
@@ -173,6 +167,9 @@ pub trait Api {
 
     /// Takes over the reference that [`Place::user_event`] returned.
     fn adopt(place: &mut Place<'_>, event: cl_event) -> Self::Event;
+
+    /// Keeps the event of the last call until the next batch.
+    fn keep_last(_: &mut Place<'_>) {}
 }
 
 /// This crate.
@@ -276,8 +273,12 @@ impl Api for Kept {
     }
 
     fn adopt(place: &mut Place<'_>, event: cl_event) -> Self::Event {
-        place.keep(opencl3::event::Event::new(event));
+        place.awaited = Some(opencl3::event::Event::new(event));
         event
+    }
+
+    fn keep_last(place: &mut Place<'_>) {
+        place.awaited = place.kept.pop();
     }
 }
 
