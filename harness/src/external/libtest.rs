@@ -83,7 +83,7 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
         }
         None
     });
-    attempt.duration = begin.elapsed();
+    (attempt.duration, attempt.ended) = (begin.elapsed(), Some(Instant::now()));
     (attempt.stdout, attempt.stderr) = (stdout.take_text(), stderr.take_text());
     let has_passed = has_passed(&attempt.stdout);
     attempt.outcome = match end {

@@ -162,6 +162,7 @@ impl EndedProcess<'_> {
         let attempt = Attempt {
             outcome,
             duration: text.duration,
+            ended: text.ended,
             stdout: text.stdout,
             stderr: text.stderr,
             stacks,
@@ -297,6 +298,7 @@ mod tests {
             stdout: stdout.to_owned(),
             stderr: stderr.to_owned(),
             duration: Duration::ZERO,
+            ended: None,
         };
         for (stdout, stderr, expected) in [
             ("ERROR: head\na...\n x\nERROR: bad\nlast\na FAILED\n", "", "ERROR: bad"),

@@ -33,11 +33,13 @@ struct Part {
     end: Option<Instant>,
 }
 
-/// The output and the duration of one test, as text.
+/// The output, the duration and the end of one test.
 pub(super) struct PartText {
     pub stdout: String,
     pub stderr: String,
     pub duration: Duration,
+    /// That of the process for a test without a beginning.
+    pub ended: Option<Instant>,
 }
 
 impl<'a> CtsOutput<'a> {
@@ -130,6 +132,8 @@ impl<'a> CtsOutput<'a> {
 
     /// Takes the output of each test, after the output before all tests.
     pub fn take_texts(self) -> Vec<PartText> {
+        let process_ended =
+            self.parts.iter().filter_map(|part| part.end).chain(self.before.end).max();
         let before = self.before.into_text();
         // Without a beginning, the process's time is that of its only test, but not that of each of several.
         let is_only = self.parts.len() == 1;
@@ -140,6 +144,7 @@ impl<'a> CtsOutput<'a> {
                 stdout: [&*before.stdout, &*own.stdout].concat(),
                 stderr: [&*before.stderr, &*own.stderr].concat(),
                 duration: if has_begun || !is_only { own.duration } else { before.duration },
+                ended: own.ended.or(process_ended),
             }
         };
         self.parts.into_iter().map(text).collect()
@@ -156,6 +161,7 @@ impl Part {
             stdout: self.stdout.take_text(),
             stderr: self.stderr.take_text(),
             duration: duration.unwrap_or_default(),
+            ended: self.end,
         }
     }
 }
@@ -192,12 +198,26 @@ mod tests {
     fn only_a_single_test_without_a_beginning_has_the_time_of_its_process() {
         for (tests, has_time) in [(vec!["a"], true), (vec!["a", "b"], false)] {
             let mut output = CtsOutput::new(tests.clone());
+            let minute = Duration::from_secs(60);
+            output.before.begin = output.before.begin.and_then(|begin| begin.checked_sub(minute));
             output.push(Source::Stdout, b"no images\n", &mut |_, _| {});
             output.end();
+            let ended = output.before.end;
             for text in output.take_texts() {
-                assert_eq!(text.duration > Duration::ZERO, has_time, "{tests:?}");
+                assert_eq!(text.duration >= minute, has_time, "{tests:?}");
+                assert_eq!(text.ended, ended, "{tests:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_test_ends_where_the_next_begins() {
+        let mut output = CtsOutput::new(vec!["a", "b", "c"]);
+        output.push(Source::Stdout, b"a...\na passed\nb...\n", &mut |_, _| {});
+        output.end();
+        let (next, end) = (output.parts[1].begin, output.parts[1].end);
+        let ended: Vec<_> = output.take_texts().iter().map(|text| text.ended).collect();
+        assert_eq!(ended, [next, end, end]);
     }
 
     #[test]

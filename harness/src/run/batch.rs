@@ -123,12 +123,13 @@ impl<'a> Batch<'a> {
             number: recorder.number_worker(),
             begun: vec![None; positions.len()],
             shown: 0,
+            is_lost: false,
         };
         let Ended { found, exit } = run.run(stop.signal(), &mut process);
         process.show(0);
         if found.iter().all(Option::is_none) {
             device_run.hang_budget.add(begin.elapsed());
-            device_run.note_loss(self.slot);
+            process.note_loss();
         }
         let is_lost = found.iter().any(Option::is_none);
         self.most = match is_lost {
@@ -166,6 +167,8 @@ struct Following<'a> {
     begun: Vec<Option<(u32, SystemTime, Instant)>>,
     /// The test that the observer takes for the running one: at first and at the end that of the slot.
     shown: usize,
+    /// True if its loss is noted.
+    is_lost: bool,
 }
 
 impl Following<'_> {
@@ -197,27 +200,32 @@ impl Following<'_> {
         }
     }
 
+    /// Notes the loss of the process, once: with stacks, before they are taken.
+    fn note_loss(&mut self) {
+        if !std::mem::replace(&mut self.is_lost, true) {
+            self.device_run.note_loss(self.slot);
+        }
+    }
+
     /// Completes the result of a test.
     fn known(&mut self, test: usize, Found { mut attempt, before }: Found, round: u32) -> Known {
         let device_run = self.device_run;
         let position = self.positions[test];
         let begun = self.begun[test];
-        let (number, started, begin) = match begun {
+        let (number, started, _) = match begun {
             Some(begun) => begun,
             // The run was stopped before the test began.
             None if attempt.outcome.is_none() => (1, SystemTime::now(), Instant::now()),
             None => self.begin(test, None),
         };
         attempt.number = number;
-        attempt.ended = Some(begin + attempt.duration);
         attempt.worker = Some(self.number);
         device_run.fail_by_settings(position, &mut attempt);
         if let Some(Outcome::TimedOut { .. }) = attempt.outcome {
             device_run.count_timeout(position, &attempt);
         }
-        // The loss of a process with stacks is noted before they are taken.
         if let Some(Outcome::Crashed { .. }) = attempt.outcome {
-            device_run.note_loss(self.slot);
+            self.note_loss();
         }
         let ran = |test: usize| {
             let (attempt, _, started) = self.begun[test]?;
@@ -242,6 +250,6 @@ impl Watch for Following<'_> {
     }
 
     fn hangs(&mut self) {
-        self.device_run.note_loss(self.slot);
+        self.note_loss();
     }
 }
