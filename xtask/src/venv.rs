@@ -31,7 +31,10 @@ pub fn install(folder: &Path, pins: &str) -> Result<PathBuf> {
     pip.args(["install", "--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes"]);
     pip.arg("--requirement").arg(&requirements);
     process::run(pip.env("PIP_DISABLE_PIP_VERSION_CHECK", "1"))
-        .context("pip 22.3 or newer is needed (Debian, Ubuntu: `apt-get install python3-pip`)")?;
+        .context(
+            "needs pip 22.3 or newer (Debian, Ubuntu: `apt-get install python3-pip`), and the packages are \
+             pinned for CPython 3.11 to 3.14 on x86-64 Linux",
+        )?;
     fs::rename(&requirements, &stamp).with_context(|| cannot("write", &stamp))?;
     Ok(python)
 }

@@ -3,7 +3,7 @@
 use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 
-use super::facts::Facts;
+use super::facts::{self, Facts};
 use super::side::{Side, SideDevice, SideTest};
 use super::speed::{Speeds, Time, Times, median};
 use super::standing::{Standing, Way};
@@ -231,7 +231,11 @@ fn missing(side: &Side, other: &Side) -> Vec<String> {
 
 fn changed_facts(device: Option<&str>, a: &Facts, b: &Facts) -> Vec<FactChange> {
     let names: IndexSet<&String> = a.keys().chain(b.keys()).collect();
-    let differing = names.into_iter().filter(|name| a.get(*name) != b.get(*name));
+    let differs = |name: &String| match (a.get(name), b.get(name)) {
+        (Some(a), Some(b)) => a != b,
+        _ => !facts::is_of_some_tests(name),
+    };
+    let differing = names.into_iter().filter(|name| differs(name));
     let change = |name: &String| FactChange {
         device: device.map(str::to_owned),
         fact: name.clone(),
@@ -270,6 +274,7 @@ mod tests {
 
     use super::*;
     use crate::expected_statuses::ExpectedStatuses;
+    use crate::external::ProgramRecord;
     use crate::log::events::DeviceLost;
     use crate::log::read::RunLog;
     use crate::log::sample::{device, expectation, flaky, judged, result, run_log};
@@ -418,6 +423,25 @@ mod tests {
         let text = difference.pages(false).remove(0).plain();
         assert!(text.contains("-       environment POCL_DEBUG  -    all\n"), "{text}");
         assert!(!difference.has_regression());
+    }
+
+    #[test]
+    fn programs_that_one_side_does_not_run_are_no_difference() {
+        let with = |builds: &[(&str, &str)]| {
+            let mut log = run(vec![result("s::t@d", Outcome::Passed)]);
+            log.header.run_id = format!("{builds:?}");
+            let record = |(name, build): &(&str, &str)| ProgramRecord {
+                name: (*name).to_owned(),
+                file: String::new(),
+                build: (*build).to_owned(),
+            };
+            log.header.programs = builds.iter().map(record).collect();
+            log
+        };
+        let difference =
+            difference(&[with(&[("p", "1"), ("q", "1")])], &[with(&[("p", "2"), ("r", "1")])]);
+        let facts: Vec<&str> = difference.facts.iter().map(|change| &*change.fact).collect();
+        assert_eq!(facts, ["build of p"]);
     }
 
     #[test]

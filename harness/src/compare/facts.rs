@@ -17,6 +17,14 @@ pub(crate) type Facts = IndexMap<String, String>;
 /// The sizes that differ by a few pages between machines of one kind. They are rounded to a tenth of a GiB.
 const ROUGH_SIZES: [&str; 3] = ["memory", "global mem size", "max mem alloc size"];
 
+/// The beginning of the names of facts about other programs.
+const BUILD_OF: &str = "build of ";
+
+/// Returns whether a run has the fact only if it runs the tests that the fact is about.
+pub(crate) fn is_of_some_tests(name: &str) -> bool {
+    name.starts_with(BUILD_OF)
+}
+
 /// Returns the facts of the machine and the executable.
 pub(crate) fn of_run(header: &RunHeader) -> Facts {
     let RunHeader {
@@ -40,7 +48,7 @@ pub(crate) fn of_run(header: &RunHeader) -> Facts {
     }
     add(&mut facts, "build id", build_id);
     for program in programs {
-        facts.insert(format!("build of {}", program.name), program.build.clone());
+        facts.insert(format!("{BUILD_OF}{}", program.name), program.content().to_owned());
     }
     add(&mut facts, "kernel", kernel);
     add(&mut facts, "cpu", cpu);

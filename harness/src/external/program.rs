@@ -37,6 +37,16 @@ pub struct ProgramRecord {
     pub build: String,
 }
 
+/// Stands between the size and the time in the build of a program without a build id.
+const THEN_TIME: &str = " bytes, ";
+
+impl ProgramRecord {
+    /// Returns the build without the time of the last change, which differs between equal files.
+    pub fn content(&self) -> &str {
+        self.build.split_once(THEN_TIME).map_or(&self.build, |(size, _)| size)
+    }
+}
+
 impl Program {
     /// Describes the program in a file.
     pub fn new(suite: &Arc<ExternalSuite>, file: PathBuf) -> Self {
@@ -96,13 +106,24 @@ fn name(kind: ExternalKind, file: &Path) -> String {
 fn size_and_time(file: &Path) -> String {
     fs::metadata(file).map_or_else(
         |error| error.to_string(),
-        |file| format!("{} bytes, {}.{:09}", file.size(), file.mtime(), file.mtime_nsec()),
+        |file| format!("{}{THEN_TIME}{}.{:09}", file.size(), file.mtime(), file.mtime_nsec()),
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn equal_files_have_the_same_content() {
+        let content = |build: &str| {
+            let [name, file] = ["s::p", "/p"].map(str::to_owned);
+            ProgramRecord { name, file, build: build.to_owned() }.content().to_owned()
+        };
+        assert_eq!(content("12 bytes, 1.000000002"), content("12 bytes, 3.000000004"));
+        assert_ne!(content("12 bytes, 1.000000002"), content("13 bytes, 1.000000002"));
+        assert_eq!(content("00ff"), "00ff");
+    }
 
     #[test]
     fn names_are_those_of_files_without_what_all_have() {
