@@ -462,7 +462,7 @@ fn a_test_that_fails_now() {
     assert_eq!(diff["facts"][0]["fact"], "build of mine::script", "{diff}");
 }
 
-/// Each test has one result per round, also where a crash ends the process of a batch.
+/// Each test has its results once per round, also where a crash ends the process of a batch.
 fn rounds_repeat_batches() {
     let project = Project::new(&format!("{CTS}batch = 20\n")).with_cts_program();
     let run = project.run(&[&QUICK[..], &["--devices", "pocl", "--repeat", "3"]].concat());
@@ -477,7 +477,8 @@ fn rounds_repeat_batches() {
     for (test, verdict, rounds) in [
         ("passes", Verdict::Pass, &[1, 2, 3][..]),
         ("fails", Verdict::Fail, &[1, 2, 3]),
-        ("crashes", Verdict::Crash, &[1, 2, 3]),
+        // Each time, the test runs again, alone.
+        ("crashes", Verdict::Crash, &[1, 1, 2, 2, 3, 3]),
         ("skips", Verdict::Skip, &[1]),
     ] {
         let path = format!("cts::faulty::{test}@");
