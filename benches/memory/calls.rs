@@ -15,7 +15,7 @@ const NANOSECONDS_MORE: f64 = 100.0;
 /// The same for a call with a wait list.
 const LIMIT_WITH_WAIT_LIST: f64 = 1.25;
 
-/// Limit of the heap allocations of a command: its event.
+/// Limit of the heap allocations of a handle, the event of a command or a region.
 const ALLOCATIONS: f64 = 1.0;
 
 /// Allocations per call that are not counted: lists that grow with the number of commands.
@@ -137,7 +137,7 @@ impl<'c> Row<'c> {
         print!("{name:<52} {cl3:>8.0} {kept:>8} {ours:>8.0} {ratio:>6.2} {from:>6.2}-{to:<6.2}");
         print!(" {limit:>5.2} {:>8.2} {without_event:>8}", ours / cl3);
         let allocations = self.allocations();
-        let allowed = ALLOCATIONS * f64::from(work.commands()) + RARE_ALLOCATIONS;
+        let allowed = ALLOCATIONS * f64::from(work.handles()) + RARE_ALLOCATIONS;
         let is_met = ratio <= limit && allocations <= allowed;
         println!(" {allocations:>5.2}{}", if is_met { "" } else { "  MISSED" });
         is_met

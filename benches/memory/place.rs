@@ -66,11 +66,10 @@ impl Work {
         }
     }
 
-    /// The commands that a call enqueues.
-    pub const fn commands(self) -> u32 {
+    /// The handles that a call makes: an event for each command, and a region.
+    pub const fn handles(self) -> u32 {
         match self {
-            Self::SubRegion => 0,
-            Self::Fill | Self::Copy | Self::Launch => 1,
+            Self::Fill | Self::Copy | Self::Launch | Self::SubRegion => 1,
             Self::Map | Self::MapNonBlocking => 2,
         }
     }
