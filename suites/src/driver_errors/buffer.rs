@@ -86,7 +86,11 @@ impl Create {
 )]
 #[case::an_unknown_flag(|c: &mut Create| c.flags |= 1 << 62, CL_INVALID_VALUE)]
 #[clmatrix_harness::test]
-fn create(objects: Objects, #[case] change: fn(&mut Create), #[case] expected: cl_int) {
+fn create_checks_its_arguments(
+    objects: Objects,
+    #[case] change: fn(&mut Create),
+    #[case] expected: cl_int,
+) {
     let mut call = Create::valid(&objects);
     change(&mut call);
     assert_code(call.code(), expected);
@@ -94,7 +98,7 @@ fn create(objects: Objects, #[case] change: fn(&mut Create), #[case] expected: c
 
 #[rstest]
 #[clmatrix_harness::test]
-fn create_more_than_the_largest_allocation(objects: Objects, device: Device) -> Result<()> {
+fn create_refuses_more_than_the_maximum_allocation(objects: Objects, device: Device) -> Result<()> {
     let mut call = Create::valid(&objects);
     call.without_host(CL_MEM_READ_WRITE);
     call.size = device.max_mem_alloc_size()? as usize + 1;
@@ -166,7 +170,7 @@ impl Command for Transfer {
 #[case::null_host_memory(|c: &mut Transfer| c.host = ptr::null_mut(), CL_INVALID_VALUE)]
 #[case::null_buffer(|c: &mut Transfer| c.buffer = ptr::null_mut(), CL_INVALID_MEM_OBJECT)]
 #[clmatrix_harness::test]
-fn transfer(
+fn transfer_checks_its_arguments(
     objects: Objects,
     #[values(Direction::Read, Direction::Write)] direction: Direction,
     #[case] change: fn(&mut Transfer),
@@ -178,7 +182,7 @@ fn transfer(
 /// OpenCL 1.2 and 2.0 forbid transfers of no bytes; later versions do not.
 #[rstest]
 #[clmatrix_harness::test]
-fn transfer_of_no_bytes(
+fn transfer_of_no_bytes_follows_the_version(
     objects: Objects,
     device: Device,
     #[values(Direction::Read, Direction::Write)] direction: Direction,
@@ -270,6 +274,10 @@ impl Command for Copy {
 #[case::null_source(|c: &mut Copy| c.source = ptr::null_mut(), CL_INVALID_MEM_OBJECT)]
 #[case::null_target(|c: &mut Copy| c.target = ptr::null_mut(), CL_INVALID_MEM_OBJECT)]
 #[clmatrix_harness::test]
-fn copy(objects: Objects, #[case] change: fn(&mut Copy), #[case] expected: cl_int) {
+fn copy_checks_its_arguments(
+    objects: Objects,
+    #[case] change: fn(&mut Copy),
+    #[case] expected: cl_int,
+) {
     check(Copy::valid(&objects), change, expected);
 }

@@ -26,7 +26,7 @@ fn elsewhere(ctx_factory: CtxFactory) -> Result<Objects> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_queue_for_buffers(
+fn buffer_commands_refuse_a_queue_of_another_context(
     objects: Objects,
     ctx_factory: CtxFactory,
     #[values(
@@ -52,7 +52,7 @@ fn a_queue_for_buffers(
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn a_queue_for_images(
+fn image_commands_refuse_a_queue_of_another_context(
     images: Images,
     ctx_factory: CtxFactory,
     #[values(
@@ -93,7 +93,11 @@ type WithBuffer = fn(&Objects, cl_mem) -> cl_int;
     Migrate { objects: Some([own.buffer(), other]), ..Migrate::valid(own) }.code()
 })]
 #[clmatrix_harness::test]
-fn a_buffer(objects: Objects, ctx_factory: CtxFactory, #[case] code: WithBuffer) -> Result<()> {
+fn commands_refuse_a_buffer_of_another_context(
+    objects: Objects,
+    ctx_factory: CtxFactory,
+    #[case] code: WithBuffer,
+) -> Result<()> {
     let elsewhere = elsewhere(ctx_factory)?;
     assert_code(code(&objects, elsewhere.buffer()), CL_INVALID_CONTEXT);
     Ok(())
@@ -122,7 +126,11 @@ type WithImage = fn(&Images, &Images) -> cl_int;
     BufferCopy { image: other.image(), ..BufferCopy::valid(own, Direction::Write) }.code()
 })]
 #[clmatrix_harness::test(requires(images))]
-fn an_operand(images: Images, ctx_factory: CtxFactory, #[case] code: WithImage) -> Result<()> {
+fn commands_refuse_an_operand_of_another_context(
+    images: Images,
+    ctx_factory: CtxFactory,
+    #[case] code: WithImage,
+) -> Result<()> {
     let elsewhere = Images::new(elsewhere(ctx_factory)?);
     assert_code(code(&images, &elsewhere), CL_INVALID_CONTEXT);
     Ok(())

@@ -35,7 +35,7 @@ fn event_of_a_command(on_device: &OnDevice) -> Event {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_user_event_that_begins(on_device: OnDevice) {
+fn a_user_event_cannot_begin(on_device: OnDevice) {
     let event = gate(&on_device.context);
     let found = code(set_user_event_status(event.as_raw(), CL_RUNNING));
     // A driver may wait for the event when the context is released.
@@ -47,7 +47,7 @@ fn a_user_event_that_begins(on_device: OnDevice) {
 #[case::complete(CL_COMPLETE)]
 #[case::failed(-5)]
 #[clmatrix_harness::test]
-fn a_user_event_that_ends_twice(on_device: OnDevice, #[case] status: cl_int) {
+fn a_user_event_cannot_end_twice(on_device: OnDevice, #[case] status: cl_int) {
     let event = gate(&on_device.context);
     open(&event);
     assert_code(code(set_user_event_status(event.as_raw(), status)), CL_INVALID_OPERATION);
@@ -55,27 +55,30 @@ fn a_user_event_that_ends_twice(on_device: OnDevice, #[case] status: cl_int) {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_status_for_the_event_of_a_command(on_device: OnDevice) {
+fn the_status_of_a_command_cannot_be_set(on_device: OnDevice) {
     let event = event_of_a_command(&on_device);
     assert_code(code(set_user_event_status(event.as_raw(), CL_COMPLETE)), CL_INVALID_EVENT);
 }
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_wait_for_no_events(#[from(on_device)] _on_device: OnDevice) {
+fn a_wait_for_no_events_is_refused(#[from(on_device)] _on_device: OnDevice) {
     assert_code(code(wait_for_events(&[])), CL_INVALID_VALUE);
 }
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_wait_for_a_null_event(on_device: OnDevice) {
+fn a_wait_for_a_null_event_is_refused(on_device: OnDevice) {
     let event = event_of_a_command(&on_device);
     assert_code(code(wait_for_events(&[event.as_raw(), ptr::null_mut()])), CL_INVALID_EVENT);
 }
 
 #[rstest]
 #[clmatrix_harness::test]
-fn a_wait_for_events_of_two_contexts(on_device: OnDevice, ctx_factory: CtxFactory) -> Result<()> {
+fn a_wait_for_events_of_two_contexts_is_refused(
+    on_device: OnDevice,
+    ctx_factory: CtxFactory,
+) -> Result<()> {
     let elsewhere = ctx_factory()?;
     let events = [gate(&on_device.context), gate(&elsewhere)];
     events.iter().for_each(open);
@@ -86,7 +89,7 @@ fn a_wait_for_events_of_two_contexts(on_device: OnDevice, ctx_factory: CtxFactor
 
 #[rstest]
 #[clmatrix_harness::test]
-fn an_unknown_query(on_device: OnDevice) {
+fn an_unknown_query_is_refused(on_device: OnDevice) {
     let event = event_of_a_command(&on_device);
     assert_code(code(get_event_data(event.as_raw(), 0x1234)), CL_INVALID_VALUE);
 }

@@ -81,6 +81,10 @@ impl Command for Fill {
 #[case::an_offset_within_a_pattern(|c: &mut Fill| c.part(8, 32), CL_INVALID_VALUE)]
 #[case::an_end_within_a_pattern(|c: &mut Fill| c.part(0, 40), CL_INVALID_VALUE)]
 #[clmatrix_harness::test]
-fn fill(objects: Objects, #[case] change: fn(&mut Fill), #[case] expected: cl_int) {
+fn fill_checks_its_arguments(
+    objects: Objects,
+    #[case] change: fn(&mut Fill),
+    #[case] expected: cl_int,
+) {
     check(Fill::valid(&objects), change, expected);
 }

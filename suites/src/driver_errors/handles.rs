@@ -31,7 +31,11 @@ type OfHandle = unsafe fn(*mut c_void) -> Answer<()>;
 #[case::retain_command_queue(retain_command_queue, CL_INVALID_COMMAND_QUEUE)]
 #[case::release_command_queue(release_command_queue, CL_INVALID_COMMAND_QUEUE)]
 #[clmatrix_harness::test]
-fn null(#[from(on_device)] _on_device: OnDevice, #[case] call: OfHandle, #[case] expected: cl_int) {
+fn null_handles_are_refused(
+    #[from(on_device)] _on_device: OnDevice,
+    #[case] call: OfHandle,
+    #[case] expected: cl_int,
+) {
     // SAFETY: null is no object.
     let found = unsafe { call(ptr::null_mut()) };
     assert_code(found.err().unwrap_or(CL_SUCCESS), expected);

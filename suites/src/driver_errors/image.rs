@@ -156,7 +156,11 @@ impl Create {
 )]
 #[case::an_unknown_flag(|c: &mut Create| c.flags |= 1 << 62, CL_INVALID_VALUE)]
 #[clmatrix_harness::test(requires(images))]
-fn create(objects: Objects, #[case] change: fn(&mut Create), #[case] expected: cl_int) {
+fn create_checks_its_arguments(
+    objects: Objects,
+    #[case] change: fn(&mut Create),
+    #[case] expected: cl_int,
+) {
     let mut call = Create::valid(&objects, CL_MEM_OBJECT_IMAGE2D);
     change(&mut call);
     assert_code(call.code(), expected);
@@ -168,7 +172,7 @@ fn create(objects: Objects, #[case] change: fn(&mut Create), #[case] expected: c
 #[case::layers_that_overlap(CL_MEM_OBJECT_IMAGE2D_ARRAY, 7 * 64)]
 #[case::rows_of_an_array_that_overlap(CL_MEM_OBJECT_IMAGE1D_ARRAY, 32)]
 #[clmatrix_harness::test(requires(images))]
-fn create_with_slice_pitch(
+fn create_checks_slice_pitches(
     objects: Objects,
     #[case] image_type: cl_mem_object_type,
     #[case] slice_pitch: usize,
@@ -188,7 +192,7 @@ fn create_with_slice_pitch(
 #[case::layers_1d(CL_MEM_OBJECT_IMAGE1D_ARRAY, |s: &mut cl_image_desc| s.image_array_size = 0)]
 #[case::layers_2d(CL_MEM_OBJECT_IMAGE2D_ARRAY, |s: &mut cl_image_desc| s.image_array_size = 0)]
 #[clmatrix_harness::test(requires(images))]
-fn create_without_pixels(
+fn create_refuses_images_without_pixels(
     objects: Objects,
     #[case] image_type: cl_mem_object_type,
     #[case] change: fn(&mut cl_image_desc),
@@ -202,7 +206,10 @@ fn create_without_pixels(
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn create_wider_than_the_device_has(objects: Objects, device: Device) -> Result<()> {
+fn create_refuses_images_wider_than_the_device_supports(
+    objects: Objects,
+    device: Device,
+) -> Result<()> {
     let mut call = Create::valid(&objects, CL_MEM_OBJECT_IMAGE2D);
     call.without_host(CL_MEM_READ_WRITE);
     call.shape().image_width = device.image2d_max_width()? + 1;
@@ -212,7 +219,10 @@ fn create_wider_than_the_device_has(objects: Objects, device: Device) -> Result<
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn create_higher_than_the_device_has(objects: Objects, device: Device) -> Result<()> {
+fn create_refuses_images_higher_than_the_device_supports(
+    objects: Objects,
+    device: Device,
+) -> Result<()> {
     let mut call = Create::valid(&objects, CL_MEM_OBJECT_IMAGE2D);
     call.without_host(CL_MEM_READ_WRITE);
     call.shape().image_height = device.image2d_max_height()? + 1;
@@ -222,7 +232,7 @@ fn create_higher_than_the_device_has(objects: Objects, device: Device) -> Result
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn create_of_a_format_that_the_device_lacks(objects: Objects) {
+fn create_refuses_unsupported_formats(objects: Objects) {
     let supported =
         get_supported_image_formats(objects.context(), CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D)
             .expect("the formats");

@@ -137,7 +137,7 @@ impl Command for Transfer<'_> {
 #[case::null_image(|c: &mut Transfer<'_>| c.image = ptr::null_mut(), CL_INVALID_MEM_OBJECT)]
 #[case::a_buffer(|c: &mut Transfer<'_>| c.image = c.on.buffer(), CL_INVALID_MEM_OBJECT)]
 #[clmatrix_harness::test(requires(images))]
-fn transfer(
+fn transfer_checks_its_arguments(
     images: Images,
     #[values(Direction::Read, Direction::Write)] direction: Direction,
     #[case] change: fn(&mut Transfer<'_>),
@@ -205,7 +205,11 @@ impl Command for Copy<'_> {
 #[case::a_buffer_as_source(|c: &mut Copy<'_>| c.source = c.on.buffer(), CL_INVALID_MEM_OBJECT)]
 #[case::a_buffer_as_target(|c: &mut Copy<'_>| c.target = c.on.buffer(), CL_INVALID_MEM_OBJECT)]
 #[clmatrix_harness::test(requires(images))]
-fn copy(images: Images, #[case] change: fn(&mut Copy<'_>), #[case] expected: cl_int) {
+fn copy_checks_its_arguments(
+    images: Images,
+    #[case] change: fn(&mut Copy<'_>),
+    #[case] expected: cl_int,
+) {
     check(Copy::valid(&images), change, expected);
 }
 
@@ -286,7 +290,7 @@ impl Command for BufferCopy<'_> {
     |c: &mut BufferCopy<'_>| c.buffer = c.on.other(), CL_INVALID_MEM_OBJECT
 )]
 #[clmatrix_harness::test(requires(images))]
-fn buffer_copy(
+fn buffer_copy_checks_its_arguments(
     images: Images,
     #[values(Direction::Read, Direction::Write)] direction: Direction,
     #[case] change: fn(&mut BufferCopy<'_>),
@@ -341,7 +345,11 @@ impl Command for Fill<'_> {
 #[case::null_image(|c: &mut Fill<'_>| c.image = ptr::null_mut(), CL_INVALID_MEM_OBJECT)]
 #[case::a_buffer(|c: &mut Fill<'_>| c.image = c.on.buffer(), CL_INVALID_MEM_OBJECT)]
 #[clmatrix_harness::test(requires(images))]
-fn fill(images: Images, #[case] change: fn(&mut Fill<'_>), #[case] expected: cl_int) {
+fn fill_checks_its_arguments(
+    images: Images,
+    #[case] change: fn(&mut Fill<'_>),
+    #[case] expected: cl_int,
+) {
     check(Fill::valid(&images), change, expected);
 }
 
@@ -458,7 +466,11 @@ impl Command for Unmap {
 #[case::null_image(|c: &mut Map<'_>| c.image = ptr::null_mut(), CL_INVALID_MEM_OBJECT)]
 #[case::a_buffer(|c: &mut Map<'_>| c.image = c.on.buffer(), CL_INVALID_MEM_OBJECT)]
 #[clmatrix_harness::test(requires(images))]
-fn map(images: Images, #[case] change: fn(&mut Map<'_>), #[case] expected: cl_int) {
+fn map_checks_its_arguments(
+    images: Images,
+    #[case] change: fn(&mut Map<'_>),
+    #[case] expected: cl_int,
+) {
     check(Map::valid(&images), change, expected);
 }
 
@@ -467,7 +479,7 @@ fn map(images: Images, #[case] change: fn(&mut Map<'_>), #[case] expected: cl_in
 #[case::the_same_pixels(|_: &mut Map<'_>| (), CL_INVALID_OPERATION)]
 #[case::a_pixel_of_it(|c: &mut Map<'_>| c.pixels.at([8, 3, 0]), CL_INVALID_OPERATION)]
 #[clmatrix_harness::test(requires(images))]
-fn map_for_writing_twice(
+fn a_map_for_writing_refuses_mapped_pixels(
     images: Images,
     #[case] change: fn(&mut Map<'_>),
     #[case] expected: cl_int,

@@ -99,7 +99,11 @@ impl Command for Map {
     |c: &mut Map| c.flags = CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION, CL_INVALID_VALUE
 )]
 #[clmatrix_harness::test]
-fn map(objects: Objects, #[case] change: fn(&mut Map), #[case] expected: cl_int) {
+fn map_checks_its_arguments(
+    objects: Objects,
+    #[case] change: fn(&mut Map),
+    #[case] expected: cl_int,
+) {
     check(Map::valid(&objects), change, expected);
 }
 
@@ -110,7 +114,11 @@ fn map(objects: Objects, #[case] change: fn(&mut Map), #[case] expected: cl_int)
 #[case::the_first_byte(|c: &mut Map| c.part(1009, 16), CL_INVALID_OPERATION)]
 #[case::the_last_byte(|c: &mut Map| c.part(2047, 16), CL_INVALID_OPERATION)]
 #[clmatrix_harness::test]
-fn map_for_writing_twice(objects: Objects, #[case] change: fn(&mut Map), #[case] expected: cl_int) {
+fn a_map_for_writing_refuses_mapped_bytes(
+    objects: Objects,
+    #[case] change: fn(&mut Map),
+    #[case] expected: cl_int,
+) {
     let mut first = Map::valid(&objects);
     first.part(1024, 1024);
     let mapped = first.mapped();
@@ -158,7 +166,11 @@ impl Command for Unmap {
 )]
 #[case::null_object(|_: &Objects, c: &mut Unmap| c.object = ptr::null_mut(), CL_INVALID_MEM_OBJECT)]
 #[clmatrix_harness::test]
-fn unmap(objects: Objects, #[case] change: fn(&Objects, &mut Unmap), #[case] expected: cl_int) {
+fn unmap_checks_its_arguments(
+    objects: Objects,
+    #[case] change: fn(&Objects, &mut Unmap),
+    #[case] expected: cl_int,
+) {
     let mut unmap = Unmap::valid(&objects);
     let (object, mapped) = (unmap.object, unmap.mapped);
     change(&objects, &mut unmap);
@@ -172,7 +184,7 @@ fn unmap(objects: Objects, #[case] change: fn(&Objects, &mut Unmap), #[case] exp
 
 #[rstest]
 #[clmatrix_harness::test]
-fn unmap_twice(objects: Objects) {
+fn a_second_unmap_is_refused(objects: Objects) {
     let unmap = Unmap::valid(&objects);
     assert_code(unmap.code(), CL_SUCCESS);
     finish(objects.queue()).expect("the queue ends");

@@ -54,6 +54,10 @@ impl Command for Migrate {
 )]
 #[case::an_unknown_flag(|c: &mut Migrate| c.flags = 1 << 40, CL_INVALID_VALUE)]
 #[clmatrix_harness::test]
-fn migrate(objects: Objects, #[case] change: fn(&mut Migrate), #[case] expected: cl_int) {
+fn migrate_checks_its_arguments(
+    objects: Objects,
+    #[case] change: fn(&mut Migrate),
+    #[case] expected: cl_int,
+) {
     check(Migrate::valid(&objects), change, expected);
 }

@@ -45,7 +45,11 @@ impl Create {
 #[case::write_only(|c: &mut Create| c.flags = CL_MEM_WRITE_ONLY, CL_INVALID_VALUE)]
 #[case::host_read_only(|c: &mut Create| c.flags = CL_MEM_HOST_READ_ONLY, CL_INVALID_VALUE)]
 #[clmatrix_harness::test(requires(pipes))]
-fn create(objects: Objects, #[case] change: fn(&mut Create), #[case] expected: cl_int) {
+fn create_checks_its_arguments(
+    objects: Objects,
+    #[case] change: fn(&mut Create),
+    #[case] expected: cl_int,
+) {
     let mut call = Create::valid(&objects);
     change(&mut call);
     assert_code(call.code(), expected);
@@ -53,7 +57,7 @@ fn create(objects: Objects, #[case] change: fn(&mut Create), #[case] expected: c
 
 #[rstest]
 #[clmatrix_harness::test(requires(pipes))]
-fn create_with_larger_packets_than_the_device_has(objects: Objects, device: Device) -> Result<()> {
+fn create_refuses_packets_over_the_maximum(objects: Objects, device: Device) -> Result<()> {
     let mut call = Create::valid(&objects);
     call.packet_size = device.pipe_max_packet_size()? + 1;
     assert_code(call.code(), CL_INVALID_PIPE_SIZE);
@@ -62,7 +66,7 @@ fn create_with_larger_packets_than_the_device_has(objects: Objects, device: Devi
 
 #[rstest]
 #[clmatrix_harness::test(requires(opencl = "3.0"))]
-fn create_on_a_device_without_pipes(objects: Objects, device: Device) -> Result<()> {
+fn create_is_refused_on_a_device_without_pipes(objects: Objects, device: Device) -> Result<()> {
     if device.pipe_support()? {
         skip!("the device has pipes");
     }

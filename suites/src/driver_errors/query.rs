@@ -22,19 +22,19 @@ fn code(answer: Answer<Vec<u8>>) -> cl_int {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn an_unknown_query_of_a_buffer(objects: Objects) {
+fn an_unknown_query_of_a_buffer_is_refused(objects: Objects) {
     assert_code(code(get_mem_object_data(objects.buffer(), UNKNOWN)), CL_INVALID_VALUE);
 }
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn an_unknown_query_of_an_image(images: Images) {
+fn an_unknown_query_of_an_image_is_refused(images: Images) {
     assert_code(code(get_image_data(images.image(), UNKNOWN)), CL_INVALID_VALUE);
 }
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn an_unknown_query_of_a_sampler(objects: Objects) -> Result<()> {
+fn an_unknown_query_of_a_sampler_is_refused(objects: Objects) -> Result<()> {
     let context = &objects.on_device.context;
     let sampler = Sampler::new(context, false, AddressingMode::Clamp, FilterMode::Nearest)?;
     assert_code(code(get_sampler_data(sampler.as_raw(), UNKNOWN)), CL_INVALID_VALUE);
@@ -43,14 +43,14 @@ fn an_unknown_query_of_a_sampler(objects: Objects) -> Result<()> {
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn a_query_for_images_of_a_buffer(objects: Objects) {
+fn an_image_query_of_a_buffer_is_refused(objects: Objects) {
     let found = get_image_data(objects.buffer(), CL_IMAGE_WIDTH);
     assert_code(code(found), CL_INVALID_MEM_OBJECT);
 }
 
 #[rstest]
 #[clmatrix_harness::test(requires(pipes))]
-fn a_query_for_pipes_of_a_buffer(objects: Objects) {
+fn a_pipe_query_of_a_buffer_is_refused(objects: Objects) {
     let found = get_pipe_data(objects.buffer(), CL_PIPE_PACKET_SIZE);
     assert_code(code(found), CL_INVALID_MEM_OBJECT);
 }

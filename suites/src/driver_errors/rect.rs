@@ -133,7 +133,7 @@ impl Command for TransferRect {
     |c: &mut TransferRect| c.host.slice_pitch += 8, CL_INVALID_VALUE
 )]
 #[clmatrix_harness::test]
-fn transfer(
+fn transfer_checks_its_arguments(
     objects: Objects,
     #[values(Direction::Read, Direction::Write)] direction: Direction,
     #[case] change: fn(&mut TransferRect),
@@ -250,6 +250,10 @@ impl Command for CopyRect {
 #[case::overlap_of_rows(|c: &mut CopyRect| c.within_one([8, 4, 1]), CL_MEM_COPY_OVERLAP)]
 #[case::overlap_of_slices(|c: &mut CopyRect| c.within_one([8, 1, 2]), CL_MEM_COPY_OVERLAP)]
 #[clmatrix_harness::test]
-fn copy(objects: Objects, #[case] change: fn(&mut CopyRect), #[case] expected: cl_int) {
+fn copy_checks_its_arguments(
+    objects: Objects,
+    #[case] change: fn(&mut CopyRect),
+    #[case] expected: cl_int,
+) {
     check(CopyRect::valid(&objects), change, expected);
 }

@@ -62,7 +62,7 @@ fn code(created: Answer<cl_sampler>) -> cl_int {
     CL_INVALID_VALUE
 )]
 #[clmatrix_harness::test(requires(images))]
-fn create(
+fn create_checks_its_arguments(
     on_device: OnDevice,
     #[case] normalized: u32,
     #[case] addressing: u32,
@@ -84,7 +84,7 @@ fn create(
     CL_INVALID_VALUE
 )]
 #[clmatrix_harness::test(requires(images, opencl = "2.0"))]
-fn create_with_properties(
+fn create_with_properties_checks_its_arguments(
     on_device: OnDevice,
     #[case] properties: &[(u32, u32)],
     #[case] expected: cl_int,

@@ -87,7 +87,7 @@ fn buffer_of_four_parts(objects: &Objects, flags: MemFlags, align: usize) -> Res
     |c: &mut Create| c.flags = CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY, CL_INVALID_VALUE
 )]
 #[clmatrix_harness::test]
-fn create(
+fn create_checks_its_arguments(
     objects: Objects,
     device: Device,
     #[case] change: fn(&mut Create),
@@ -103,7 +103,7 @@ fn create(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn create_misaligned(
+fn create_refuses_misaligned_origins(
     objects: Objects,
     device: Device,
     #[values(1, 2, 3)] fraction: usize,
@@ -131,7 +131,7 @@ fn create_misaligned(
 #[case::host_read_only_of_host_no_access(MemFlags::HOST_NO_ACCESS, CL_MEM_HOST_READ_ONLY)]
 #[case::host_write_only_of_host_no_access(MemFlags::HOST_NO_ACCESS, CL_MEM_HOST_WRITE_ONLY)]
 #[clmatrix_harness::test]
-fn create_with_access_that_the_buffer_lacks(
+fn create_refuses_access_that_the_buffer_lacks(
     objects: Objects,
     device: Device,
     #[case] of_buffer: MemFlags,
@@ -147,7 +147,7 @@ fn create_with_access_that_the_buffer_lacks(
 
 #[rstest]
 #[clmatrix_harness::test]
-fn create_of_a_sub_buffer(objects: Objects, device: Device) -> Result<()> {
+fn create_refuses_a_sub_buffer_of_a_sub_buffer(objects: Objects, device: Device) -> Result<()> {
     let align = align_of(device)?;
     let buffer = buffer_of_four_parts(&objects, MemFlags::READ_WRITE, align)?;
     let parent = buffer.sub_buffer(0, 3 * align, MemFlags::READ_WRITE)?;
@@ -164,7 +164,7 @@ fn overlapping(objects: &Objects, align: usize) -> Result<[Buffer; 2]> {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn copy_between_sub_buffers_that_overlap(objects: Objects, device: Device) -> Result<()> {
+fn copy_refuses_sub_buffers_that_overlap(objects: Objects, device: Device) -> Result<()> {
     let align = align_of(device)?;
     let [first, second] = overlapping(&objects, align)?;
     let mut copy = Copy::valid(&objects);
@@ -176,7 +176,7 @@ fn copy_between_sub_buffers_that_overlap(objects: Objects, device: Device) -> Re
 
 #[rstest]
 #[clmatrix_harness::test]
-fn copy_rect_between_sub_buffers_that_overlap(objects: Objects, device: Device) -> Result<()> {
+fn copy_rect_refuses_sub_buffers_that_overlap(objects: Objects, device: Device) -> Result<()> {
     let align = align_of(device)?;
     let [first, second] = overlapping(&objects, align)?;
     let mut copy = CopyRect::valid(&objects);

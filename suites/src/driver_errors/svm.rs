@@ -92,13 +92,20 @@ fn is_allocated(objects: &Objects, change: impl FnOnce(&mut Allocate)) -> bool {
 #[case::atomics_without_fine_grain(|c: &mut Allocate| c.flags |= CL_MEM_SVM_ATOMICS, false)]
 #[case::an_unknown_flag(|c: &mut Allocate| c.flags |= 1 << 62, false)]
 #[clmatrix_harness::test(requires(svm))]
-fn allocate(objects: Objects, #[case] change: fn(&mut Allocate), #[case] is_valid: bool) {
+fn allocate_checks_its_arguments(
+    objects: Objects,
+    #[case] change: fn(&mut Allocate),
+    #[case] is_valid: bool,
+) {
     assert_eq!(is_allocated(&objects, change), is_valid);
 }
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn allocate_more_than_the_largest_allocation(objects: Objects, device: Device) -> Result<()> {
+fn allocate_refuses_more_than_the_maximum_allocation(
+    objects: Objects,
+    device: Device,
+) -> Result<()> {
     let size = device.max_mem_alloc_size()? as usize + 1;
     assert!(!is_allocated(&objects, |call| call.size = size));
     Ok(())
@@ -112,7 +119,7 @@ const ATOMICS: u64 = 1 << 3;
 #[case::fine_grain(FINE_GRAIN_BUFFER, CL_MEM_SVM_FINE_GRAIN_BUFFER)]
 #[case::atomics(ATOMICS, CL_MEM_SVM_FINE_GRAIN_BUFFER | CL_MEM_SVM_ATOMICS)]
 #[clmatrix_harness::test(requires(svm))]
-fn allocate_a_kind_that_the_device_lacks(
+fn allocate_refuses_unsupported_kinds(
     objects: Objects,
     device: Device,
     #[case] capability: u64,
@@ -126,7 +133,7 @@ fn allocate_a_kind_that_the_device_lacks(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn free_null_does_nothing(svm: Svm) {
+fn a_free_of_null_does_nothing(svm: Svm) {
     // SAFETY: null is no memory.
     let freed = unsafe { svm_free(svm.objects.context(), ptr::null_mut()) };
     assert_eq!(freed, Ok(()));
@@ -181,7 +188,7 @@ impl Command for Copy {
     |c: &mut Copy| c.within_one(15, 0, 16), CL_MEM_COPY_OVERLAP
 )]
 #[clmatrix_harness::test(requires(svm))]
-fn copy(svm: Svm, #[case] change: fn(&mut Copy), #[case] expected: cl_int) {
+fn copy_checks_its_arguments(svm: Svm, #[case] change: fn(&mut Copy), #[case] expected: cl_int) {
     check(Copy::valid(&svm), change, expected);
 }
 
@@ -237,7 +244,7 @@ impl Command for Fill {
 #[case::a_pattern_of_256_bytes(|c: &mut Fill| c.with_pattern_of(256), CL_INVALID_VALUE)]
 #[case::an_end_within_a_pattern(|c: &mut Fill| c.size = 40, CL_INVALID_VALUE)]
 #[clmatrix_harness::test(requires(svm))]
-fn fill(svm: Svm, #[case] change: fn(&mut Fill), #[case] expected: cl_int) {
+fn fill_checks_its_arguments(svm: Svm, #[case] change: fn(&mut Fill), #[case] expected: cl_int) {
     check(Fill::valid(&svm), change, expected);
 }
 
@@ -282,7 +289,7 @@ impl Command for Map {
     |c: &mut Map| c.flags = CL_MAP_READ | CL_MAP_WRITE_INVALIDATE_REGION, CL_INVALID_VALUE
 )]
 #[clmatrix_harness::test(requires(svm))]
-fn map(svm: Svm, #[case] change: fn(&mut Map), #[case] expected: cl_int) {
+fn map_checks_its_arguments(svm: Svm, #[case] change: fn(&mut Map), #[case] expected: cl_int) {
     check(Map::valid(&svm), change, expected);
 }
 
@@ -306,7 +313,7 @@ impl Command for Unmap {
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn unmap_null(svm: Svm) {
+fn an_unmap_of_null_is_refused(svm: Svm) {
     let unmap = Unmap { common: svm.common(), memory: ptr::null_mut() };
     assert_code(unmap.code(), CL_INVALID_VALUE);
 }
@@ -356,7 +363,11 @@ impl Command for Migrate {
 #[case::an_unknown_flag(|c: &mut Migrate| c.flags = 1 << 40, CL_INVALID_VALUE)]
 #[case::past_the_end(|c: &mut Migrate| c.sizes = Some([SIZE + 1, 0]), CL_INVALID_VALUE)]
 #[clmatrix_harness::test(requires(svm, opencl = "2.1"))]
-fn migrate(svm: Svm, #[case] change: fn(&mut Migrate), #[case] expected: cl_int) {
+fn migrate_checks_its_arguments(
+    svm: Svm,
+    #[case] change: fn(&mut Migrate),
+    #[case] expected: cl_int,
+) {
     check(Migrate::valid(&svm), change, expected);
 }
 
@@ -395,7 +406,7 @@ impl Command for Free {
 #[case::no_pointers(|c: &mut Free| c.pointer_count = 0, CL_INVALID_VALUE)]
 #[case::a_null_list(|c: &mut Free| c.pointers = None, CL_INVALID_VALUE)]
 #[clmatrix_harness::test(requires(svm))]
-fn free(svm: Svm, #[case] change: fn(&mut Free), #[case] expected: cl_int) {
+fn free_checks_its_arguments(svm: Svm, #[case] change: fn(&mut Free), #[case] expected: cl_int) {
     let pointers = Some([svm.memory().cast_const()]);
     check(Free { common: svm.common(), pointer_count: 1, pointers }, change, expected);
 }

@@ -74,7 +74,7 @@ impl WaitList {
 #[case::a_null_event(WaitList::NullEvent)]
 #[case::of_another_context(WaitList::OfAnotherContext)]
 #[clmatrix_harness::test]
-fn of_buffers(
+fn buffer_commands_check_wait_lists(
     objects: Objects,
     ctx_factory: CtxFactory,
     #[case] wait_list: WaitList,
@@ -102,7 +102,7 @@ fn of_buffers(
 #[case::a_null_event(WaitList::NullEvent)]
 #[case::of_another_context(WaitList::OfAnotherContext)]
 #[clmatrix_harness::test(requires(images))]
-fn of_images(
+fn image_commands_check_wait_lists(
     images: Images,
     ctx_factory: CtxFactory,
     #[case] wait_list: WaitList,
@@ -127,7 +127,7 @@ fn of_images(
 #[case::a_null_event(WaitList::NullEvent)]
 #[case::of_another_context(WaitList::OfAnotherContext)]
 #[clmatrix_harness::test(requires(svm))]
-fn of_svm(
+fn svm_commands_check_wait_lists(
     svm: Svm,
     ctx_factory: CtxFactory,
     #[case] wait_list: WaitList,
@@ -147,7 +147,7 @@ fn check_failed(mut command: Box<dyn Command + '_>, context: &Context) {
 
 #[rstest]
 #[clmatrix_harness::test]
-fn of_buffers_with_an_event_that_failed(
+fn buffer_commands_refuse_failed_events(
     objects: Objects,
     #[values(
         OnBuffers::Read,
@@ -163,7 +163,7 @@ fn of_buffers_with_an_event_that_failed(
 
 #[rstest]
 #[clmatrix_harness::test(requires(images))]
-fn of_images_with_an_event_that_failed(
+fn image_commands_refuse_failed_events(
     images: Images,
     #[values(OnImages::Read, OnImages::Write, OnImages::Map)] command: OnImages,
 ) {
@@ -172,6 +172,6 @@ fn of_images_with_an_event_that_failed(
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
-fn of_svm_with_an_event_that_failed(svm: Svm, #[values(OnSvm::Copy, OnSvm::Map)] command: OnSvm) {
+fn svm_commands_refuse_failed_events(svm: Svm, #[values(OnSvm::Copy, OnSvm::Map)] command: OnSvm) {
     check_failed(command.valid(&svm), &svm.objects.on_device.context);
 }
