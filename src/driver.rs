@@ -58,7 +58,7 @@ impl Driver {
     };
 
     /// Returns the driver of a valid device.
-    pub fn of(device: cl_device_id) -> Self {
+    pub fn for_device(device: cl_device_id) -> Self {
         let platform = get_device_info(device, CL_DEVICE_PLATFORM).map(isize::from);
         let name = platform.and_then(|platform| {
             get_platform_info(platform as cl_platform_id, CL_PLATFORM_NAME).map(String::from)

@@ -49,7 +49,7 @@ pub enum Class {
 
 impl Class {
     /// The class of a code where nothing more is known.
-    fn of(code: i32) -> Self {
+    fn from_code(code: i32) -> Self {
         match code {
             code::CL_MEM_OBJECT_ALLOCATION_FAILURE
             | code::CL_OUT_OF_RESOURCES
@@ -80,13 +80,13 @@ impl Class {
 impl Error {
     /// Returns the error that the driver or the loader reported for `call`.
     pub fn from_call(call: &'static str, code: i32) -> Self {
-        Self { call: Some(call), code, class: Class::of(code), detail: advice(code).into() }
+        Self { call: Some(call), code, class: Class::from_code(code), detail: advice(code).into() }
     }
 
     /// Returns the error for an argument of `call` that OpenCL forbids with `code`; `detail` says what
     /// is wrong with the argument and what would be right.
     pub fn refused(call: &'static str, code: i32, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self { call: Some(call), code, class: Class::of(code), detail: detail.into() }
+        Self { call: Some(call), code, class: Class::from_code(code), detail: detail.into() }
     }
 
     /// Returns the error of class [`Unsupported`](Class::Unsupported) for a `call` that the device, the
@@ -167,7 +167,7 @@ impl From<ClError> for Error {
         Self {
             call: None,
             code: error.0,
-            class: Class::of(error.0),
+            class: Class::from_code(error.0),
             detail: advice(error.0).into(),
         }
     }

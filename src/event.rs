@@ -559,7 +559,7 @@ impl UserEvent {
     /// The driver's errors.
     pub fn new(context: &Context) -> Result<Self> {
         let driver =
-            context.devices().first().map_or(Driver::UNKNOWN, |device| Driver::of(*device));
+            context.devices().first().map_or(Driver::UNKNOWN, |device| Driver::for_device(*device));
         let unset = Mutex::new(Some(Unset::new(driver)));
         let raw = cl::create_user_event(context.get()).map_err(in_call("clCreateUserEvent"))?;
         // SAFETY: the driver has just created the event, with one reference.

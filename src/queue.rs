@@ -244,7 +244,7 @@ impl CommandQueue {
             // SAFETY: the caller vouches for the handle.
             unsafe { cl::retain_command_queue(raw) }.map_err(in_call("clRetainCommandQueue"))?;
         }
-        let driver = Driver::of(device);
+        let driver = Driver::for_device(device);
         let after_failure = AfterFailure::new(driver);
         let state = QueueState { raw, context, device, properties, driver, after_failure };
         Ok(Self(Arc::new(Handle(Arc::new(state)))))

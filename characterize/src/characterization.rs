@@ -24,7 +24,7 @@ impl Characterization {
     ///
     /// The driver's error for a query that every device must answer.
     pub fn query(device: &Device, with_builds: bool) -> Result<Self> {
-        let facts = Facts::of(device)?;
+        let facts = Facts::query(device)?;
         let rows = match with_builds {
             true => table(&facts, device),
             false => table(&facts, FactsOnly),

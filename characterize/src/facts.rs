@@ -111,7 +111,7 @@ impl Facts {
     /// # Errors
     /// The driver's errors where it does not tell the platform of the device, or what every
     /// device has.
-    pub fn of(device: &Device) -> Result<Self> {
+    pub fn query(device: &Device) -> Result<Self> {
         let ask = Query(device);
         let platform = platform(device)?;
         let platform_text = |name| text(clp::get_platform_data(platform.id(), name));

@@ -19,7 +19,7 @@
 //! # fn main() -> clmatrix::Result<()> {
 //! let context = clmatrix::create_some_context()?;
 //! let device = Device::new(context.default_device());
-//! let facts = Facts::of(&device)?;
+//! let facts = Facts::query(&device)?;
 //! let options = facts.fast_inaccurate_build_options().join(" ");
 //! assert!(options.contains("-cl-mad-enable"));
 //! assert!(facts.usable_local_mem_size(None) <= device.local_mem_size()?);

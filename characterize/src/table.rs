@@ -17,7 +17,7 @@ use clmatrix::select::Version;
 /// # fn main() -> clmatrix::Result<()> {
 /// let context = clmatrix::create_some_context()?;
 /// let device = Device::new(context.default_device());
-/// let table = table(&Facts::of(&device)?, device);
+/// let table = table(&Facts::query(&device)?, device);
 /// let is_guess = |answer: &clmatrix_characterize::Characterized<_>| !answer.is_known();
 /// for row in table.iter().filter(|row| row.answer.as_ref().is_ok_and(is_guess)) {
 ///     println!("{} is a guess", row.function);
@@ -70,7 +70,7 @@ pub enum Answer {
 /// # fn main() -> clmatrix::Result<()> {
 /// let context = clmatrix::create_some_context()?;
 /// let device = Device::new(context.default_device());
-/// let table = table(&Facts::of(&device)?, (&context, &device));
+/// let table = table(&Facts::query(&device)?, (&context, &device));
 /// for row in &table {
 ///     match &row.answer {
 ///         Ok(answer) => println!("{}: {:?} {:?}", row.function, answer.value, answer.warnings),

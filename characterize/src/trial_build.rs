@@ -20,7 +20,7 @@ use clmatrix::error::{Error, Result};
 /// # fn main() -> clmatrix::Result<()> {
 /// let context = clmatrix::create_some_context()?;
 /// let device = Device::new(context.default_device());
-/// let facts = Facts::of(&device)?;
+/// let facts = Facts::query(&device)?;
 /// let multiple = facts.reasonable_work_group_size_multiple((&context, &device))?;
 /// assert!(multiple >= 1);
 /// assert_eq!(facts.reasonable_work_group_size_multiple(device)?, multiple);

@@ -14,10 +14,10 @@ use super::table::Answer;
 ///     Finding { value, unit: Unit::Count, spread: 0.0, confidence: Confidence::High };
 /// let measured = Ok(banks);
 /// let agrees = Verdict::Agrees { confidence: Confidence::High };
-/// assert_eq!(Verdict::of(Some(&Answer::Number(32)), &measured), Some(agrees));
+/// assert_eq!(Verdict::compare(Some(&Answer::Number(32)), &measured), Some(agrees));
 /// let differs = Verdict::Differs { confidence: Confidence::High };
-/// assert_eq!(Verdict::of(Some(&Answer::Number(16)), &measured), Some(differs));
-/// assert_eq!(Verdict::of(Some(&Answer::None), &measured), None);
+/// assert_eq!(Verdict::compare(Some(&Answer::Number(16)), &measured), Some(differs));
+/// assert_eq!(Verdict::compare(Some(&Answer::None), &measured), None);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case", tag = "verdict")]
@@ -39,7 +39,10 @@ pub enum Verdict {
 impl Verdict {
     /// Judges a table's answer, if it has one, by a measurement of the same question. `None` where only
     /// one of them answers, or where they answer with things of different kinds.
-    pub fn of(table: Option<&Answer>, measured: &Result<Finding, NotMeasurable>) -> Option<Self> {
+    pub fn compare(
+        table: Option<&Answer>,
+        measured: &Result<Finding, NotMeasurable>,
+    ) -> Option<Self> {
         let Ok(finding) = measured else { return Some(Self::NotMeasurable) };
         let agrees = match (table?, &finding.value) {
             (Answer::Flag(table), Value::Flag(flag)) => table == flag,
@@ -118,16 +121,23 @@ mod tests {
             (Answer::Version(version), Value::Number(9.0), 0.0, None),
         ] {
             let measured = Ok(finding(value, Unit::Count, spread));
-            assert_eq!(Verdict::of(Some(&table), &measured), expected, "{table:?} {measured:?}");
+            assert_eq!(
+                Verdict::compare(Some(&table), &measured),
+                expected,
+                "{table:?} {measured:?}"
+            );
         }
     }
 
     #[test]
     fn where_nothing_is_found_nothing_is_compared() {
         let nothing = Err(NotMeasurable { reason: "too fast".to_owned() });
-        assert_eq!(Verdict::of(None, &nothing), Some(Verdict::NotMeasurable));
-        assert_eq!(Verdict::of(Some(&Answer::Flag(true)), &nothing), Some(Verdict::NotMeasurable));
-        assert_eq!(Verdict::of(None, &Ok(number(1.0, 0.0))), None);
+        assert_eq!(Verdict::compare(None, &nothing), Some(Verdict::NotMeasurable));
+        assert_eq!(
+            Verdict::compare(Some(&Answer::Flag(true)), &nothing),
+            Some(Verdict::NotMeasurable)
+        );
+        assert_eq!(Verdict::compare(None, &Ok(number(1.0, 0.0))), None);
     }
 
     #[test]

@@ -52,9 +52,9 @@ pub(super) struct Parameter {
 
 impl Parameter {
     /// Any value, for an argument that the driver does not describe.
-    const UNKNOWN: Self = Self::of(Kinds::all().difference(Kinds::FOREIGN.union(Kinds::NO_SIZE)));
+    const UNKNOWN: Self = Self::new(Kinds::all().difference(Kinds::FOREIGN.union(Kinds::NO_SIZE)));
 
-    const fn of(kinds: Kinds) -> Self {
+    const fn new(kinds: Kinds) -> Self {
         Self { kinds, size: 0 }
     }
 
@@ -105,18 +105,18 @@ pub(super) fn parameters(infos: &[ArgInfo], count: cl_uint) -> Vec<Parameter> {
 fn parameter(info: &ArgInfo) -> Parameter {
     let type_name = info.type_name.as_str();
     if info.type_qualifier & u64::from(CL_KERNEL_ARG_TYPE_PIPE) != 0 {
-        return Parameter::of(Kinds::PIPE);
+        return Parameter::new(Kinds::PIPE);
     }
     if type_name.starts_with("image") && info.access != CL_KERNEL_ARG_ACCESS_NONE {
-        return Parameter::of(Kinds::IMAGE);
+        return Parameter::new(Kinds::IMAGE);
     }
     match info.address {
-        AddressQualifier::Local => Parameter::of(Kinds::LOCAL),
-        AddressQualifier::Global | AddressQualifier::Constant => Parameter::of(Kinds::POINTERS),
-        AddressQualifier::Private if type_name == "sampler_t" => Parameter::of(Kinds::SAMPLER),
+        AddressQualifier::Local => Parameter::new(Kinds::LOCAL),
+        AddressQualifier::Global | AddressQualifier::Constant => Parameter::new(Kinds::POINTERS),
+        AddressQualifier::Private if type_name == "sampler_t" => Parameter::new(Kinds::SAMPLER),
         // A structure, or another name for anything.
         AddressQualifier::Private => {
-            value(type_name).unwrap_or(Parameter::of(Kinds::VALUES.union(Kinds::SAMPLER)))
+            value(type_name).unwrap_or(Parameter::new(Kinds::VALUES.union(Kinds::SAMPLER)))
         }
     }
 }
@@ -161,9 +161,10 @@ mod tests {
         let value = |kinds: Kinds, size| Parameter { kinds: kinds | Kinds::OTHER_VALUE, size };
         let integers = |size| value(Kinds::INTEGERS, size);
         let floats = |size| value(Kinds::FLOATS, size);
-        let [pointer, local] = [Kinds::POINTERS, Kinds::LOCAL].map(Parameter::of);
-        let [image, pipe, sampler] = [Kinds::IMAGE, Kinds::PIPE, Kinds::SAMPLER].map(Parameter::of);
-        let other = Parameter::of(Kinds::VALUES | Kinds::SAMPLER);
+        let [pointer, local] = [Kinds::POINTERS, Kinds::LOCAL].map(Parameter::new);
+        let [image, pipe, sampler] =
+            [Kinds::IMAGE, Kinds::PIPE, Kinds::SAMPLER].map(Parameter::new);
+        let other = Parameter::new(Kinds::VALUES | Kinds::SAMPLER);
         for (type_name, address, access, type_qualifier, expected) in [
             ("uint*", Global, NONE, 0, pointer),
             ("float*", Constant, NONE, CL_KERNEL_ARG_TYPE_CONST.into(), pointer),

@@ -130,14 +130,14 @@ impl Launcher {
         };
         let context = isize::from(info(CL_KERNEL_CONTEXT)?) as cl_context;
         // SAFETY: the driver says that it is the context of a valid kernel.
-        let context = unsafe { MemContext::of(context) }?;
+        let context = unsafe { MemContext::from_raw(context) }?;
         let program = isize::from(info(CL_KERNEL_PROGRAM)?) as cl_program;
         // SAFETY: the driver says that it is the program of a valid kernel.
         let program = unsafe { ProgramRef::retain(program) }?;
         let count: u32 = info(CL_KERNEL_NUM_ARGS)?.into();
         let infos = arg_info::ask(kernel.get(), count);
         let driver =
-            context.devices().first().map_or(Driver::UNKNOWN, |device| Driver::of(*device));
+            context.devices().first().map_or(Driver::UNKNOWN, |device| Driver::for_device(*device));
         let local_memory = |&device: &_| {
             get_device_info(device, CL_DEVICE_LOCAL_MEM_SIZE).map_or(u64::MAX, u64::from)
         };

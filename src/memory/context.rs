@@ -27,7 +27,7 @@ impl MemContext {
     ///
     /// # Safety
     /// `context` is a valid context.
-    pub(crate) unsafe fn of(context: cl_context) -> Result<Arc<Self>> {
+    pub(crate) unsafe fn from_raw(context: cl_context) -> Result<Arc<Self>> {
         // SAFETY: the caller vouches for the handle.
         let context = unsafe { ContextRef::retain(context) }?;
         Ok(Arc::new(Self { context, devices: OnceLock::new() }))

@@ -377,7 +377,7 @@ pub(crate) fn info(raw: cl_mem, name: u32) -> Result<InfoType> {
 pub(crate) fn context_of(raw: cl_mem) -> Result<Arc<MemContext>> {
     let context = isize::from(info(raw, cl::CL_MEM_CONTEXT)?) as cl_context;
     // SAFETY: the driver says that it is the context of a valid object.
-    unsafe { MemContext::of(context) }
+    unsafe { MemContext::from_raw(context) }
 }
 
 /// Refuses a handle to a memory object of another type.

@@ -81,7 +81,7 @@ impl Pipe {
     ) -> Result<Self> {
         const CALL: &str = "clCreatePipe";
         // SAFETY: the context is alive while it is borrowed.
-        let context = unsafe { MemContext::of(context.get()) }?;
+        let context = unsafe { MemContext::from_raw(context.get()) }?;
         check_flags(CALL, flags)?;
         check_size(CALL, &context, packet_size, max_packets)?;
         let flags = Self::FLAGS | flags.of_vendors();

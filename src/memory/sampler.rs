@@ -150,7 +150,7 @@ impl Sampler {
     pub unsafe fn from_raw(raw: cl_sampler, retain: bool) -> Result<Self> {
         let context = isize::from(info(raw, cl::CL_SAMPLER_CONTEXT)?) as cl_context;
         // SAFETY: the driver says that it is the context of a valid sampler.
-        let context = unsafe { MemContext::of(context) }?;
+        let context = unsafe { MemContext::from_raw(context) }?;
         if retain {
             // SAFETY: the caller vouches for the handle.
             unsafe { cl::retain_sampler(raw) }.map_err(in_call("clRetainSampler"))?;
@@ -361,7 +361,7 @@ fn unknown(what: &str, raw: u32) -> Error {
 /// The context, if a device of it has images.
 fn with_images(call: &'static str, context: &Context) -> Result<Arc<MemContext>> {
     // SAFETY: the context is alive while it is borrowed.
-    let context = unsafe { MemContext::of(context.get()) }?;
+    let context = unsafe { MemContext::from_raw(context.get()) }?;
     let has_images = |&device: &_| {
         get_device_info(device, CL_DEVICE_IMAGE_SUPPORT).is_ok_and(|has| u32::from(has) != 0)
     };

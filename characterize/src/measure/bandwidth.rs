@@ -188,7 +188,7 @@ impl<'b> Moves<'b> {
 
     /// Returns the bandwidth of the fastest shape.
     fn answer(&self, points: Vec<Point>) -> MeasureResult<Sampled> {
-        let median = |point: &Point| Summary::of(&point.samples).median;
+        let median = |point: &Point| Summary::from_samples(&point.samples).median;
         let best = points.iter().max_by(|a, b| median(a).total_cmp(&median(b)));
         let best = best.ok_or_else(|| NotMeasurable::new("nothing moved"))?;
         let found = repeatable(&best.samples, Unit::BytesPerSecond, Floor::DEVICE);

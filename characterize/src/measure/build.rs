@@ -32,7 +32,7 @@ const WARM: u32 = 1;
 
 fn take(bench: &Workbench) -> MeasureResult<Vec<Sampled>> {
     let points = builds(bench)?;
-    let [cold, warm] = [0, 1].map(|number: usize| Summary::of(&points[number].samples));
+    let [cold, warm] = [0, 1].map(|number: usize| Summary::from_samples(&points[number].samples));
     let time = |point: &Point| {
         let series = series(vec![point.clone()]);
         Sampled::new(repeatable(&point.samples, Unit::Nanoseconds, Floor::HOST), [series])

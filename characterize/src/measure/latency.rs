@@ -101,7 +101,7 @@ impl<'b> Footprints<'b> {
         let sizes = walks.iter().map(|walk| walk.footprint as f64);
         let points: Vec<Point> =
             points.into_iter().zip(sizes).map(|(point, x)| Point { x, ..point }).collect();
-        let found = Hierarchy::of(&points);
+        let found = Hierarchy::from_points(&points);
         let y = ("time per access", Unit::Nanoseconds);
         Ok((found, Series::new(("footprint", Unit::Bytes), y, points)))
     }

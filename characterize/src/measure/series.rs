@@ -85,7 +85,7 @@ impl Point {
     /// assert_eq!(point.quartiles(), Some([2.0, 3.0, 4.0]));
     /// ```
     pub fn quartiles(&self) -> Option<[f64; 3]> {
-        let summary = (!self.samples.is_empty()).then(|| Summary::of(&self.samples))?;
+        let summary = (!self.samples.is_empty()).then(|| Summary::from_samples(&self.samples))?;
         Some([summary.low, summary.median, summary.high])
     }
 }

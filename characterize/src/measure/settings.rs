@@ -55,7 +55,7 @@ impl Settings<'static> {
     /// # Errors
     /// The driver's errors where it does not tell what all devices have.
     pub fn for_device(device: &Device) -> Result<Self> {
-        let facts = Facts::of(device)?;
+        let facts = Facts::query(device)?;
         let memory = device.global_mem_size()?;
         Ok(Self::usual(facts.device_type, facts.host_unified_memory, memory))
     }

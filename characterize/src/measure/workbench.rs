@@ -35,7 +35,7 @@ pub(super) struct Workbench<'a> {
 impl<'a> Workbench<'a> {
     pub fn new(device: &Device, settings: &Settings<'a>) -> MeasureResult<Self> {
         let budget = Budget::new(settings.clock, settings.budget);
-        let facts = Facts::of(device)?;
+        let facts = Facts::query(device)?;
         let context = Context::from_device(device)?;
         let queue = CommandQueue::with_properties(&context, QueueProperties::PROFILING)?;
         let Settings { memory, trying, .. } = *settings;

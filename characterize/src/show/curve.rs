@@ -34,7 +34,7 @@ const LOG_FROM: f64 = 4.0;
 
 impl<'a> Curve<'a> {
     /// `None` for a series of fewer than two places, and for one of no and yes.
-    pub fn of(series: &'a Series) -> Option<Self> {
+    pub fn from_series(series: &'a Series) -> Option<Self> {
         let mut points: Vec<Quartiles> = series
             .points
             .iter()
@@ -126,7 +126,7 @@ impl CharacterizedDevice {
             let new = measured.series.iter().filter(|series| !drawn.contains(series));
             let new: Vec<&Series> = new.collect();
             drawn.extend(&new);
-            for (position, curve) in new.into_iter().filter_map(Curve::of).enumerate() {
+            for (position, curve) in new.into_iter().filter_map(Curve::from_series).enumerate() {
                 let name = match position {
                     0 => name.clone(),
                     position => format!("{name}-{}", position + 1),
@@ -168,12 +168,15 @@ pub(super) mod tests {
 
     #[test]
     fn a_curve_has_more_than_one_place() {
-        assert!(Curve::of(&series(&[])).is_none());
-        assert!(Curve::of(&series(&[(1.0, &[2.0])])).is_none());
-        assert!(Curve::of(&series(&[(1.0, &[2.0]), (1.0, &[3.0])])).is_none());
-        assert!(Curve::of(&series(&[(1.0, &[2.0]), (2.0, &[])])).is_none());
-        assert!(Curve::of(&series(&[(1.0, &[2.0]), (2.0, &[3.0])])).is_some());
-        assert!(Curve::of(&series(&[(0.0, &[2.0]), (1.0, &[3.0])])).is_none(), "no and yes");
+        assert!(Curve::from_series(&series(&[])).is_none());
+        assert!(Curve::from_series(&series(&[(1.0, &[2.0])])).is_none());
+        assert!(Curve::from_series(&series(&[(1.0, &[2.0]), (1.0, &[3.0])])).is_none());
+        assert!(Curve::from_series(&series(&[(1.0, &[2.0]), (2.0, &[])])).is_none());
+        assert!(Curve::from_series(&series(&[(1.0, &[2.0]), (2.0, &[3.0])])).is_some());
+        assert!(
+            Curve::from_series(&series(&[(0.0, &[2.0]), (1.0, &[3.0])])).is_none(),
+            "no and yes"
+        );
     }
 
     #[test]
@@ -199,7 +202,7 @@ pub(super) mod tests {
     #[test]
     fn places_that_are_far_apart_are_drawn_by_their_logarithms() {
         let series = local_memory();
-        let curve = Curve::of(&series).unwrap();
+        let curve = Curve::from_series(&series).unwrap();
         assert!(curve.is_log);
         assert_eq!([1.0, 2.0, 32.0].map(|x| curve.place(x)), [0.0, 0.2, 1.0]);
         assert!((curve.x_at(0.4) - 4.0).abs() < 1e-9);
@@ -210,7 +213,7 @@ pub(super) mod tests {
     #[test]
     fn places_with_a_zero_are_drawn_as_they_are() {
         let series = series(&[(8.0, &[3.0]), (0.0, &[1.0])]);
-        let curve = Curve::of(&series).unwrap();
+        let curve = Curve::from_series(&series).unwrap();
         assert!(!curve.is_log);
         assert_eq!((curve.span(), curve.place(2.0), curve.x_at(0.25)), ((0.0, 8.0), 0.25, 2.0));
         assert_eq!(curve.ticks(), [0.0, 2.0, 4.0, 6.0, 8.0]);
@@ -219,7 +222,7 @@ pub(super) mod tests {
     #[test]
     fn between_medians_lie_straight_lines() {
         let series = local_memory();
-        let curve = Curve::of(&series).unwrap();
+        let curve = Curve::from_series(&series).unwrap();
         assert_eq!([0.0, 0.4, 1.0].map(|place| curve.median_at(place)), [14.7, 17.8, 46.0]);
         assert!((curve.median_at(0.9) - (29.9 + 46.0) / 2.0).abs() < 1e-9);
     }

@@ -58,7 +58,7 @@ impl CharacterizedDevice {
 
 impl Row<'_> {
     fn verdict(&self) -> Option<Verdict> {
-        Verdict::of(self.table.and_then(TableAnswer::value), &self.measured?.answer)
+        Verdict::compare(self.table.and_then(TableAnswer::value), &self.measured?.answer)
     }
 
     fn table_cell(&self, text_table: &mut TextTable) -> String {

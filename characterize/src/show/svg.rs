@@ -90,7 +90,7 @@ mod tests {
         let path = folder.path().join("curve.svg");
         let mut series = local_memory();
         for is_log in [true, false] {
-            let curve = Curve::of(&series).unwrap();
+            let curve = Curve::from_series(&series).unwrap();
             assert_eq!(curve.is_log, is_log);
             draw(&curve, "banks <of> local memory", &path).unwrap();
             let text = std::fs::read_to_string(&path).unwrap();

@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn a_curve_stands_between_its_axes() {
         let series = local_memory();
-        let plot = plot("local_memory_bank_count", &Curve::of(&series).unwrap());
+        let plot = plot("local_memory_bank_count", &Curve::from_series(&series).unwrap());
         let expected = "\
 local_memory_bank_count: time per access over stride
 46 ns │                                                              ·●
@@ -105,7 +105,7 @@ local_memory_bank_count: time per access over stride
         for (point, power) in series.points.iter_mut().zip([3, 14, 20, 25, 30, 38]) {
             point.x = f64::from(power).exp2();
         }
-        let curve = Curve::of(&series).unwrap();
+        let curve = Curve::from_series(&series).unwrap();
         let labels = x_labels(&curve);
         assert!(labels.starts_with("8 bytes  "), "{labels}");
         assert!(!labels.contains("  KiB") && labels.chars().count() < WIDTH + 10, "{labels}");

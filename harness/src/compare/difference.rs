@@ -96,7 +96,7 @@ impl Kind {
     pub(crate) const ALL: [Self; 6] =
         [Self::Regression, Self::OtherWay, Self::Expected, Self::Fix, Self::New, Self::Gone];
 
-    fn of(test: &str, a: Option<&SideTest>, b: Option<&SideTest>) -> Option<Self> {
+    fn between(test: &str, a: Option<&SideTest>, b: Option<&SideTest>) -> Option<Self> {
         let passed = Standing::passed();
         // A device that was not lost, and a worker without a crash of its own, have no result.
         let is_implicit = test == DEVICE || test.starts_with(OF_WORKER);
@@ -174,7 +174,7 @@ impl Difference {
         let tests: IndexSet<&String> = b.tests.keys().chain(a.tests.keys()).collect();
         for test in tests {
             let (before, now) = (a.tests.get(test), b.tests.get(test));
-            if let Some(kind) = Kind::of(test, before, now) {
+            if let Some(kind) = Kind::between(test, before, now) {
                 let text = |side: Option<&SideTest>| {
                     side.and_then(|side| side.standing.as_ref()).map(Standing::text)
                 };

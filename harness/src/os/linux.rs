@@ -262,7 +262,7 @@ impl Process {
 
     /// The process id of the worker: the only child of its keeper, as long as it runs.
     fn worker(&self) -> Option<Pid> {
-        let children = ChildProcess::of(self.pid);
+        let children = ChildProcess::all_of(self.pid);
         children.iter().find(|child| !child.has_ended).map(|child| child.pid)
     }
 

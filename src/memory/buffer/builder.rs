@@ -58,7 +58,7 @@ impl<'a> BufferBuilder<'a> {
     /// out. Many drivers take memory at first use only.
     pub fn build(self) -> Result<Buffer> {
         // SAFETY: the context is alive while it is borrowed.
-        let context = unsafe { MemContext::of(self.context.get()) }?;
+        let context = unsafe { MemContext::from_raw(self.context.get()) }?;
         let flags = self.checked_flags(CALL)?;
         let size = self.checked_size(CALL, &context)?;
         let data = self.data.map_or(ptr::null(), <[u8]>::as_ptr);

@@ -214,7 +214,7 @@ fn make_object<H: HostMemory>(
         return Err(Error::refused(call, CL_INVALID_BUFFER_SIZE, "the host memory has 0 bytes"));
     }
     // SAFETY: the context is alive while it is borrowed.
-    let context = unsafe { MemContext::of(context.get()) }?;
+    let context = unsafe { MemContext::from_raw(context.get()) }?;
     context.check_size(call, size)?;
     // SAFETY: the context is alive, and the caller keeps the `size` bytes at `bytes` for the driver.
     let raw = unsafe { cl::create_buffer(context.raw(), flags.bits(), size, bytes.cast()) }

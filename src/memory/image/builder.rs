@@ -200,7 +200,7 @@ impl<'a> ImageBuilder<'a> {
     /// ran out.
     pub fn build(self) -> Result<Image> {
         // SAFETY: the context is alive while it is borrowed.
-        let context = unsafe { MemContext::of(self.context.get()) }?;
+        let context = unsafe { MemContext::from_raw(self.context.get()) }?;
         check_support(CALL, &context)?;
         let extent = self.extent()?;
         check_extent(CALL, &context, &extent)?;

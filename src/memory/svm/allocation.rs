@@ -86,7 +86,7 @@ impl SvmAllocation {
         Self::builder(context).size(size).alignment(alignment).flags(flags).build()
     }
 
-    pub(super) fn of(memory: Arc<SvmMemory>) -> Self {
+    pub(super) fn from_memory(memory: Arc<SvmMemory>) -> Self {
         let size = memory.size();
         Self { memory, size }
     }
@@ -125,12 +125,12 @@ impl SvmAllocation {
         let mut memory = Arc::try_unwrap(self.memory).map_err(|memory| {
             let reason = "the memory has other handles, maps or buffers; drop them first";
             let error = Error::refused(free::CALL, CL_INVALID_OPERATION, reason);
-            TransferError::new(error, Some(Self::of(memory)))
+            TransferError::new(error, Some(Self::from_memory(memory)))
         })?;
         match free::enqueue_free(&mut memory, queue, &wait_for.into()) {
             Ok(event) => Ok(event),
             Err(error) => {
-                let left = memory.is_allocated().then(|| Self::of(Arc::new(memory)));
+                let left = memory.is_allocated().then(|| Self::from_memory(Arc::new(memory)));
                 Err(TransferError::new(error, left))
             }
         }
@@ -199,7 +199,7 @@ impl<'a> SvmAllocationBuilder<'a> {
     /// All but the size, checked.
     pub(crate) fn kind(self) -> Result<SvmKind> {
         // SAFETY: the context is alive while it is borrowed.
-        let context = unsafe { MemContext::of(self.context.get()) }?;
+        let context = unsafe { MemContext::from_raw(self.context.get()) }?;
         let flags = self.flags.checked(CALL)?;
         check_flags(CALL, &context, flags)?;
         let alignment = checked_alignment(CALL, self.alignment)?;
@@ -240,7 +240,7 @@ impl SvmKind {
         let memory =
             unsafe { SvmMemory::from_raw_owned(pointer, size, *flags, context, Origin::Driver) };
         memory.queue().clone_from(queue);
-        Ok(SvmAllocation::of(Arc::new(memory)))
+        Ok(SvmAllocation::from_memory(Arc::new(memory)))
     }
 }
 

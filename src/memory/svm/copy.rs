@@ -66,7 +66,7 @@ impl CopyTo<&dyn SvmPointer> for &dyn SvmPointer {
         part: Linear,
         wait_for: &WaitList<'_>,
     ) -> Self::Output {
-        let (src, dst) = (SvmRange::of(src), SvmRange::of(dst));
+        let (src, dst) = (SvmRange::new(src), SvmRange::new(dst));
         let size = part.size_between(src.size(), dst.size());
         let (from, to) = (src.part(part.src_offset, size)?, dst.part(part.dst_offset, size)?);
         let (source, target) = (from.start(), to.start());
@@ -91,7 +91,7 @@ struct SvmRange<'a> {
 }
 
 impl<'a> SvmRange<'a> {
-    fn of(svm: &'a dyn SvmPointer) -> Self {
+    fn new(svm: &'a dyn SvmPointer) -> Self {
         Self { memory: svm.memory(), range: svm.window() }
     }
 
@@ -144,7 +144,7 @@ fn plan(
     host_ptr: HostPtr,
 ) -> Result<SvmCommand<'_>> {
     let offset = part.device_offset(CALL, access)?;
-    let svm = SvmRange::of(svm);
+    let svm = SvmRange::new(svm);
     let available = host_ptr.size(CALL)?;
     let left = svm.size().saturating_sub(offset);
     let size = part.byte_count.unwrap_or_else(|| available.min(left));

@@ -75,7 +75,7 @@ impl<H: HostMemory> SystemSvm<H> {
     /// The context, and where how many bytes are.
     fn checked(context: &Context, memory: &mut H) -> Result<(Arc<MemContext>, *mut u8, usize)> {
         // SAFETY: the context is alive while it is borrowed.
-        let context = unsafe { MemContext::of(context.get()) }?;
+        let context = unsafe { MemContext::from_raw(context.get()) }?;
         check_all(CALL, &context, Capability::SYSTEM)?;
         let Some((pointer, size)) = memory.bytes() else {
             let reason = "the array's elements are not one after the other in memory";

@@ -44,7 +44,7 @@ impl DeferredAllocator {
     /// the driver's errors.
     pub fn new(context: &Context, flags: MemFlags) -> Result<Self> {
         // SAFETY: the context is alive while it is borrowed.
-        let context = unsafe { MemContext::of(context.get()) }?;
+        let context = unsafe { MemContext::from_raw(context.get()) }?;
         Self::in_context(context, flags)
     }
 

@@ -54,7 +54,7 @@ impl ImmediateAllocator {
     /// the driver's errors.
     pub fn new(queue: &CommandQueue, flags: MemFlags) -> Result<Self> {
         // SAFETY: the queue's context is alive as long as the queue, which is borrowed.
-        let context = unsafe { MemContext::of(queue.context_raw()) }?;
+        let context = unsafe { MemContext::from_raw(queue.context_raw()) }?;
         Ok(Self {
             queue: queue.is_in_order().then(|| queue.clone()),
             buffers: DeferredAllocator::in_context(context, flags)?,

@@ -41,7 +41,7 @@ impl By {
         if migrates(device) && migrates(platform) { Self::Migrating } else { Self::Writing }
     }
 
-    fn of(queue: &CommandQueue) -> Result<Self> {
+    fn for_queue(queue: &CommandQueue) -> Result<Self> {
         let device = queue.device().id();
         let info = |name| get_device_info(device, name).map_err(in_call("clGetDeviceInfo"));
         let platform = isize::from(info(CL_DEVICE_PLATFORM)?) as cl_platform_id;
@@ -65,7 +65,7 @@ impl Toucher {
         let (context, device) = (queue.context_raw(), queue.device().id());
         // SAFETY: the context and the device are alive while the queue is borrowed.
         let queue = unsafe { CommandQueue::create(context, device, QueueProperties::empty()) }?;
-        Ok(Self { by: By::of(&queue)?, queue })
+        Ok(Self { by: By::for_queue(&queue)?, queue })
     }
 
     /// Makes the memory of a buffer without other handles exist, and returns when it does.

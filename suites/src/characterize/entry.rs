@@ -76,7 +76,7 @@ impl Entry {
     pub fn of_platform(platform: &FoundPlatform, arrays: &[LocalArray]) -> Result<Vec<Self>> {
         let of = |number: usize| {
             let (device, info) = (&platform.devices[number], &platform.info.devices[number]);
-            let facts = Facts::of(device)?;
+            let facts = Facts::query(device)?;
             let name = format!(
                 "{} / {} / {} / {number}",
                 platform.info.name, info.name, info.driver_version

@@ -17,5 +17,5 @@ use rstest::fixture;
 /// Returns the facts of the device under test.
 #[fixture]
 fn facts(device: Device) -> Facts {
-    Facts::of(&device).expect("the driver tells")
+    Facts::query(&device).expect("the driver tells")
 }

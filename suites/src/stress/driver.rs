@@ -36,7 +36,7 @@ pub struct Driver {
 }
 
 impl Driver {
-    pub fn of(platform: Platform) -> Result<Self> {
+    pub fn for_platform(platform: Platform) -> Result<Self> {
         Ok(match platform.name()?.as_str() {
             "Oclgrind" => Self {
                 one_thread: true,

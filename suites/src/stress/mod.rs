@@ -69,13 +69,13 @@ impl Settings {
 #[rstest]
 #[clmatrix_harness::test]
 fn random_commands(ctx_factory: CtxFactory, platform: Platform) -> Result<()> {
-    run_all(ctx_factory, Driver::of(platform)?, false)
+    run_all(ctx_factory, Driver::for_platform(platform)?, false)
 }
 
 #[rstest]
 #[clmatrix_harness::test]
 fn random_failures(ctx_factory: CtxFactory, platform: Platform) -> Result<()> {
-    let driver = Driver::of(platform)?;
+    let driver = Driver::for_platform(platform)?;
     if driver.bears_no_failures {
         skip!("the driver may crash after a failure, or its queues are unusable then");
     }

@@ -48,7 +48,8 @@ pub fn meeting(banks: u32, lanes: u32, stride: u32) -> u32 {
 pub fn period(points: &[Point], lanes: u32) -> MeasureResult<Period> {
     /// Conflicts make accesses slower by at least this share.
     const SLOWER: f64 = 0.25;
-    let times: Vec<Summary> = points.iter().map(|point| Summary::of(&point.samples)).collect();
+    let times: Vec<Summary> =
+        points.iter().map(|point| Summary::from_samples(&point.samples)).collect();
     let strides: Vec<u32> = points.iter().map(|point| point.x as u32).collect();
     let medians = times.iter().map(|time| time.median);
     let (fastest, slowest) =

@@ -14,7 +14,8 @@ pub struct Fall {
 
 /// Where times fall, once, to between `1 / most` and `1 / least` of what they were.
 pub fn fall(points: &[Point], least: f64, most: f64) -> MeasureResult<Fall> {
-    let times: Vec<Summary> = points.iter().map(|point| Summary::of(&point.samples)).collect();
+    let times: Vec<Summary> =
+        points.iter().map(|point| Summary::from_samples(&point.samples)).collect();
     let splits = 1..points.len();
     let levels = splits.map(|split| Levels::new(&times, split));
     let best = levels
@@ -58,7 +59,7 @@ impl Levels {
     fn new(times: &[Summary], split: usize) -> Self {
         let level = |times: &[Summary]| {
             let medians: Vec<f64> = times.iter().map(|time| time.median).collect();
-            Summary::of(&medians).median
+            Summary::from_samples(&medians).median
         };
         let (before, after) = times.split_at(split);
         let (high, low) = (level(before), level(after));

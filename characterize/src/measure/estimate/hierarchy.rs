@@ -37,9 +37,10 @@ const POINTS: usize = 3;
 
 impl Hierarchy {
     /// From times per access, in the order of the footprints in bytes.
-    pub fn of(points: &[Point]) -> MeasureResult<Self> {
+    pub fn from_points(points: &[Point]) -> MeasureResult<Self> {
         let samples = undrifted(points);
-        let summaries: Vec<Summary> = samples.iter().map(|samples| Summary::of(samples)).collect();
+        let summaries: Vec<Summary> =
+            samples.iter().map(|samples| Summary::from_samples(samples)).collect();
         // Other load on a device makes accesses longer, never shorter.
         let low: Vec<f64> = summaries.iter().map(|time| time.low).collect();
         let times = never_falling(&low);
@@ -56,7 +57,8 @@ impl Hierarchy {
         }
         let off = low.iter().zip(&times).map(|(low, time)| (low / time - 1.0).abs());
         let spreads = summaries.iter().map(|time| time.spread() / time.median);
-        let noise = mean(off.collect()).max(Summary::of(&spreads.collect::<Vec<_>>()).median);
+        let noise =
+            mean(off.collect()).max(Summary::from_samples(&spreads.collect::<Vec<_>>()).median);
         if noise > LOST {
             return Err(NotMeasurable::new(format!(
                 "too noisy ({:.0} %) to tell how the access time depends on the footprint",
@@ -183,7 +185,7 @@ fn levels(times: &[f64]) -> Vec<Level> {
             continue;
         }
         let last = first + like - 1;
-        let time = Summary::of(&times[first..=last]).median;
+        let time = Summary::from_samples(&times[first..=last]).median;
         match levels.last_mut() {
             // A slope, or one level with a dent.
             Some(before) if time < before.time * APART => before.last = last,
@@ -257,7 +259,7 @@ mod tests {
                     let outliers = Noise { outliers: 0.1, ..Noise::clean(seed) };
                     let noisy = Noise { width: 0.05, ..Noise::clean(seed) };
                     for noise in [Noise::clean(seed), Noise::drifting(seed), noisy, outliers] {
-                        let found = Hierarchy::of(&series(device, soft, noise)).unwrap();
+                        let found = Hierarchy::from_points(&series(device, soft, noise)).unwrap();
                         let caches = found.cache_sizes().unwrap();
                         assert!(is_right(device, &caches), "{device:?} {soft} {noise:?}: {caches}");
                         let Value::Number(memory) = found.latency().unwrap().value else {
@@ -274,7 +276,7 @@ mod tests {
     #[test]
     fn clean_series_leave_no_doubt() {
         for device in DEVICES {
-            let found = Hierarchy::of(&series(device, 0.3, Noise::clean(1))).unwrap();
+            let found = Hierarchy::from_points(&series(device, 0.3, Noise::clean(1))).unwrap();
             assert_eq!(found.cache_sizes().unwrap().confidence, Confidence::High, "{device:?}");
             assert_eq!(found.latency().unwrap().confidence, Confidence::High, "{device:?}");
         }
@@ -285,7 +287,9 @@ mod tests {
         for device in DEVICES {
             for seed in 0..500 {
                 let noise = Noise::any(seed);
-                let Ok(found) = Hierarchy::of(&series(device, 0.5, noise)) else { continue };
+                let Ok(found) = Hierarchy::from_points(&series(device, 0.5, noise)) else {
+                    continue;
+                };
                 let Ok(caches) = found.cache_sizes() else { continue };
                 let sure = caches.confidence == Confidence::High;
                 assert!(is_right(device, &caches) || !sure, "{device:?} {noise:?}: {caches}");
@@ -296,7 +300,7 @@ mod tests {
     #[test]
     fn a_flat_curve_has_no_caches() {
         for seed in 0..500 {
-            let flat = |noise| Hierarchy::of(&curve(&footprints(), |_| 5000.0, noise));
+            let flat = |noise| Hierarchy::from_points(&curve(&footprints(), |_| 5000.0, noise));
             for noise in [Noise::clean(seed), Noise::drifting(seed)] {
                 assert!(flat(noise).unwrap_err().reason.contains("same time"), "{noise:?}");
             }
@@ -311,7 +315,7 @@ mod tests {
     #[test]
     fn a_slope_is_no_cache() {
         let slope = |footprint: u32| f64::from(footprint).powf(0.5);
-        let found = Hierarchy::of(&curve(&footprints(), slope, Noise::clean(0))).unwrap();
+        let found = Hierarchy::from_points(&curve(&footprints(), slope, Noise::clean(0))).unwrap();
         let caches = found.cache_sizes();
         assert!(caches.is_err(), "{caches:?}");
         assert!(found.latency().is_err(), "{:?}", found.latency());

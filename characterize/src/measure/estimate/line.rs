@@ -16,12 +16,13 @@ const LEAST_RISE: f64 = 0.1;
 pub fn line_size(points: &[Point]) -> MeasureResult<Finding> {
     let samples = undrifted(points);
     // Other load on a device makes accesses longer, never shorter.
-    let times: Vec<Summary> = samples.iter().map(|samples| Summary::of(samples)).collect();
+    let times: Vec<Summary> =
+        samples.iter().map(|samples| Summary::from_samples(samples)).collect();
     let near = times[0].low;
     let last: Vec<f64> = times.iter().rev().take(2).map(|time| time.low).collect();
-    let rise = Summary::of(&last).median - near;
+    let rise = Summary::from_samples(&last).median - near;
     let spreads: Vec<f64> = times.iter().map(|time| time.spread()).collect();
-    let noise = Summary::of(&spreads).median;
+    let noise = Summary::from_samples(&spreads).median;
     if rise < near * LEAST_RISE || rise < 3.0 * noise {
         return Err(NotMeasurable::new(format!(
             "a second access takes as long {} behind the first as {} behind it",

@@ -28,7 +28,7 @@ impl Scale {
     /// accesses of the items in question at which all do.
     pub fn new(few: (&[f64], u32), all: (&[f64], u32), full: &[f64]) -> MeasureResult<Self> {
         let (lanes, least) = (f64::from(all.1), f64::from(few.1));
-        let [few, all, full] = [few.0, all.0, full].map(Summary::of);
+        let [few, all, full] = [few.0, all.0, full].map(Summary::from_samples);
         let each = (all.median - few.median) / (lanes - least);
         if each.is_finite() && each > 0.0 {
             let doubt = (few.spread() + all.spread() + full.spread()) / each;
@@ -40,7 +40,7 @@ impl Scale {
 
     /// How many meet where accesses take so long.
     pub fn meeting(&self, times: &[f64]) -> Summary {
-        Summary::of(times).map(|time| self.lanes - (self.full - time) / self.each)
+        Summary::from_samples(times).map(|time| self.lanes - (self.full - time) / self.each)
     }
 
     /// True if as many meet as was predicted. That is sure if the samples' middle half says so with

@@ -5,7 +5,7 @@ use crate::measure::finding::{Finding, MeasureResult, Unit};
 
 /// The median, with the spread of the samples and their drift, and at least `floor`'s.
 pub fn repeatable(samples: &[f64], unit: Unit, floor: Floor) -> MeasureResult<Finding> {
-    let summary = Summary::of(samples);
+    let summary = Summary::from_samples(samples);
     summary.finding_within(summary.spread() + drift(samples), floor, unit)
 }
 
@@ -14,7 +14,7 @@ pub fn repeatable(samples: &[f64], unit: Unit, floor: Floor) -> MeasureResult<Fi
 pub fn drift(samples: &[f64]) -> f64 {
     const BLOCKS: usize = 4;
     let blocks = samples.chunks(samples.len().div_ceil(BLOCKS).max(1));
-    let medians = blocks.map(|block| Summary::of(block).median);
+    let medians = blocks.map(|block| Summary::from_samples(block).median);
     let (low, high) = medians.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), median| {
         (low.min(median), high.max(median))
     });

@@ -6,12 +6,13 @@ use crate::measure::series::Point;
 /// The samples of each point. What made a whole round slower, such as a clock that falls, is taken
 /// out of it: half of a round's points lie above what they are in the middle, and half below.
 pub fn undrifted(points: &[Point]) -> Vec<Vec<f64>> {
-    let middles: Vec<f64> = points.iter().map(|point| Summary::of(&point.samples).median).collect();
+    let middles: Vec<f64> =
+        points.iter().map(|point| Summary::from_samples(&point.samples).median).collect();
     let rounds = points.iter().map(|point| point.samples.len()).min().unwrap_or(0);
     let factor = |round: usize| {
         let ratios =
             points.iter().zip(&middles).map(|(point, middle)| point.samples[round] / middle);
-        Summary::of(&ratios.collect::<Vec<_>>()).median
+        Summary::from_samples(&ratios.collect::<Vec<_>>()).median
     };
     let factors: Vec<f64> = (0..rounds).map(factor).collect();
     let of = |point: &Point| {

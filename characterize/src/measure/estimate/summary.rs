@@ -12,7 +12,7 @@ pub struct Summary {
 
 impl Summary {
     /// Summarizes samples; at least one.
-    pub fn of(samples: &[f64]) -> Self {
+    pub fn from_samples(samples: &[f64]) -> Self {
         let mut sorted = samples.to_vec();
         sorted.sort_by(f64::total_cmp);
         let at = |share: f64| {
@@ -27,7 +27,7 @@ impl Summary {
     pub fn of_upper_half(samples: &[f64]) -> Self {
         let mut sorted = samples.to_vec();
         sorted.sort_by(f64::total_cmp);
-        Self::of(&sorted[sorted.len() / 2..])
+        Self::from_samples(&sorted[sorted.len() / 2..])
     }
 
     /// As a multiple of another one; both above zero.
@@ -102,9 +102,9 @@ mod tests {
 
     #[test]
     fn quartiles_lie_between_samples() {
-        let summary = Summary::of(&[4.0, 1.0, 3.0, 2.0]);
+        let summary = Summary::from_samples(&[4.0, 1.0, 3.0, 2.0]);
         assert_eq!(summary, Summary { low: 1.75, median: 2.5, high: 3.25 });
-        assert_eq!(Summary::of(&[7.0]), Summary { low: 7.0, median: 7.0, high: 7.0 });
+        assert_eq!(Summary::from_samples(&[7.0]), Summary { low: 7.0, median: 7.0, high: 7.0 });
         assert_eq!(summary.spread(), 0.75);
     }
 
@@ -112,12 +112,15 @@ mod tests {
     fn the_upper_half_does_not_know_of_the_lower() {
         let summary = Summary { low: 4.25, median: 4.5, high: 4.75 };
         assert_eq!(Summary::of_upper_half(&[5.0, 0.5, 4.0, 1.0]), summary);
-        assert_eq!(Summary::of_upper_half(&[7.0]), Summary::of(&[7.0]));
+        assert_eq!(Summary::of_upper_half(&[7.0]), Summary::from_samples(&[7.0]));
     }
 
     #[test]
     fn a_multiple_may_be_as_much_off_as_both() {
-        let (a, b) = (Summary { low: 8.0, median: 9.0, high: 10.0 }, Summary::of(&[2.0, 3.0, 4.0]));
+        let (a, b) = (
+            Summary { low: 8.0, median: 9.0, high: 10.0 },
+            Summary::from_samples(&[2.0, 3.0, 4.0]),
+        );
         assert_eq!(b, Summary { low: 2.5, median: 3.0, high: 3.5 });
         assert_eq!(a.over(b), Summary { low: 8.0 / 3.5, median: 3.0, high: 4.0 });
     }

@@ -83,7 +83,7 @@ fn along_axes(
 
 /// The samples of the axis at which accesses take longest.
 fn slowest(axes: &[Point]) -> Vec<f64> {
-    let median = |point: &Point| Summary::of(&point.samples).median;
+    let median = |point: &Point| Summary::from_samples(&point.samples).median;
     let slowest = axes.iter().max_by(|a, b| median(a).total_cmp(&median(b)));
     slowest.map(|point| point.samples.clone()).unwrap_or_default()
 }

@@ -24,11 +24,11 @@ pub struct ChildProcess {
 impl ChildProcess {
     /// Returns the children of this process; none where `/proc` cannot be read.
     pub fn all() -> Vec<Self> {
-        Self::of(getpid())
+        Self::all_of(getpid())
     }
 
     /// Returns the children of a process; none where `/proc` cannot be read.
-    pub fn of(parent: Pid) -> Vec<Self> {
+    pub fn all_of(parent: Pid) -> Vec<Self> {
         let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
         processes
             .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())

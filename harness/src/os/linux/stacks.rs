@@ -123,7 +123,7 @@ fn unwound(process: Pid, crash: Option<Crash>) -> Result<(Vec<Unwound>, Vec<Modu
         }
     }
     let memory =
-        Memory::of(process).map_err(|error| format!("the memory of the worker: {error}"))?;
+        Memory::open(process).map_err(|error| format!("the memory of the worker: {error}"))?;
     let modules =
         Module::all(process).map_err(|error| format!("the modules of the worker: {error}"))?;
     let mut unwinding = Unwinding::new(&memory, &modules, deadline);

@@ -105,7 +105,7 @@ fn policy() -> String {
 }
 
 fn write_data(runs: &[&RunLog], characterized: &Devices, to: &mut impl Write) -> io::Result<()> {
-    let tests = TestList::of(runs);
+    let tests = TestList::from_runs(runs);
     let kinds = KINDS.iter().map(|kind| VerdictKind {
         letter: letter(kind.verdict),
         meaning: kind.meaning,

@@ -20,7 +20,7 @@ pub(super) struct TestList<'a> {
 }
 
 impl<'a> TestList<'a> {
-    pub(super) fn of(runs: &[&'a RunLog]) -> Self {
+    pub(super) fn from_runs(runs: &[&'a RunLog]) -> Self {
         Self::within(runs, MOST_RESULTS)
     }
 

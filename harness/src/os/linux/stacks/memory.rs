@@ -9,7 +9,7 @@ pub struct Memory(File);
 
 impl Memory {
     /// Opens the memory of a process. The caller may trace it.
-    pub fn of(process: Pid) -> io::Result<Self> {
+    pub fn open(process: Pid) -> io::Result<Self> {
         File::open(format!("/proc/{process}/mem")).map(Self)
     }
 
