@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn drivers_differ() {
+    fn known_platforms_get_their_own_workarounds() {
         assert!(!Driver::of_platform("Portable Computing Language").poisons_queues);
         assert!(Driver::of_platform("Portable Computing Language").uses_failed_events);
         assert!(Driver::of_platform("NVIDIA CUDA").poisons_queues);

@@ -160,7 +160,7 @@ fn computations_may_use_other_entries() -> Result<(), Error> {
 }
 
 #[test]
-fn what_is_computed_during_a_clear_is_not_put_back() {
+fn a_value_computed_during_a_clear_is_not_kept() {
     let (cache, object) = (Cache::new(), Object::default());
     let clear = || {
         cache.clear();
@@ -187,7 +187,7 @@ fn a_newer_value_is_not_replaced() {
 }
 
 #[test]
-fn clearing_and_dropping_let_go() -> Result<(), Error> {
+fn clear_and_drop_release_the_values() -> Result<(), Error> {
     let (cache, object) = (Cache::new(), Object::default());
     let value = cache.get_or_compute(&object, "a", || 1)?;
     cache.get_or_compute(&object, "b", || 2)?;
@@ -241,7 +241,7 @@ fn destructors_that_panic_keep_nothing_else() -> Result<(), Error> {
 }
 
 #[test]
-fn functions_have_a_memory() -> Result<(), Error> {
+fn functions_are_memoized() -> Result<(), Error> {
     let (object, computed) = (Object::default(), AtomicU32::new(0));
     let square = first_arg_dependent_memoize(|_: &Object, number: &u32| {
         computed.fetch_add(1, Ordering::SeqCst);

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bin_holds_what_it_is_for_and_no_more_than_its_share() {
+    fn a_bin_has_its_sizes_and_limits_their_waste() {
         for bits in 0..=Binning::MAX_BITS {
             let binning = Binning::new(bits).unwrap();
             let around = (0..usize::BITS).flat_map(|exponent| {

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_has_a_line_for_each() {
+    fn statistics_have_a_line_for_each_kind_of_block() {
         let statistics = Statistics {
             held_blocks: 2,
             active_blocks: 3,

@@ -355,7 +355,7 @@ mod tests {
     /// The answers of PyOpenCL 2026.1.4 for these platforms, each device once; where it gives no
     /// device, an error is expected here.
     #[test]
-    fn pyopencl_test_means_what_it_means_to_pyopencl() {
+    fn pyopencl_test_selects_devices_as_in_pyopencl() {
         let platforms = sample::platforms();
         for (text, expected) in [
             ("0", "0:0 0:1 0:2"),
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_pyopencl() {
+    fn patterns_extend_the_selections_of_pyopencl() {
         let platforms = sample::platforms();
         for (text, expected) in [
             ("0=0,1", "0:0 0:1"),
@@ -533,7 +533,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_never_chosen() {
+    fn a_selection_without_devices_finds_none() {
         let nothing: &[PlatformInfo] = &[];
         let clover = &sample::platforms()[1..2];
         for text in ["", "0", "*", "*:*", "0:0", "clover", ";"] {

@@ -187,7 +187,7 @@ mod tests {
 
     /// The answers of PyOpenCL 2026.1.4 for these platforms, each device once.
     #[test]
-    fn answers_mean_what_they_mean_to_pyopencl() {
+    fn answers_select_devices_as_in_pyopencl() {
         let platforms = sample::platforms();
         let cases: &[(&[&str], &str)] = &[
             (&[], "0:0"),
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_is_read_as_pyopencl_reads_it() {
+    fn pyopencl_ctx_selects_devices_as_in_pyopencl() {
         let platforms = sample::platforms();
         for (pyopencl_test, pyopencl_ctx, expected) in [
             (None, None, "0:0"),

@@ -97,7 +97,7 @@ mod tests {
     use crate::error::Class;
 
     #[test]
-    fn older_devices_are_told_apart() {
+    fn devices_before_opencl_2_1_are_unsupported() {
         for (version, is_new_enough) in [
             ("OpenCL 3.0 PoCL", true),
             ("OpenCL 2.1 ", true),

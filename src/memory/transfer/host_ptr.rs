@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rows_is_none() {
+    fn arrays_that_are_no_rows_have_no_layout() {
         let four = Array4::<u8>::zeros((4, 4, 4, 4));
         assert_eq!(layout(&four.slice(s![..2, ..2, ..2, ..2])), None);
         let mut backwards = Array2::<u8>::zeros((2, 3));

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_unwinds_leaves_the_memory_to_the_driver() -> crate::Result<()> {
+    fn a_panic_leaves_the_memory_to_the_driver() -> crate::Result<()> {
         let context = crate::create_some_context()?;
         let queue = crate::CommandQueue::new(&context)?;
         let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 16)?;

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rectangle_that_is_moved_begins_so_much_later() {
+    fn an_origin_moves_the_first_byte_of_a_rectangle() {
         let moved = |origin, region, pitches, bytes| {
             let rows = Rows::new(origin, region, pitches).expect("rows");
             let moved = rows.moved_by(bytes);

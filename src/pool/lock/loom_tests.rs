@@ -40,7 +40,7 @@ impl PoolCore {
 }
 
 #[test]
-fn the_release_is_the_last_access_of_a_thread() {
+fn the_last_thread_may_free_the_lock_after_its_release() {
     loom::model(|| {
         let core = PoolCore(Box::into_raw(Box::new(Lock::new(0))));
         let other = thread::spawn(move || core.use_and_free());

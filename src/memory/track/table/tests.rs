@@ -105,7 +105,7 @@ fn commands_on_mapped_bytes_are_refused_unless_both_read() {
 }
 
 #[test]
-fn a_map_that_the_driver_did_not_take_leaves_no_trace() {
+fn a_rejected_map_is_removed() {
     let mut table = Table::<Fake>::default();
     let id = table.begin_map(&(0..8), Write, false).expect("no conflict");
     assert!(table.begin_command(&(0..8), Read, false).is_err());
@@ -140,7 +140,7 @@ fn bytes_stay_closed_where_an_unmap_failed() {
 }
 
 #[test]
-fn a_map_that_never_was_leaves_no_trace() {
+fn a_map_that_failed_is_removed() {
     let mut table = Table::default();
     let mapped = map(&mut table, 0..8, Write);
     mapped.1.fails();
