@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cleans() {
+    fn control_characters_are_removed() {
         let cases = [
             ("plain \t text\n\u{1f980} é ]]> <b>&amp;", "plain \t text\n\u{1f980} é ]]> <b>&amp;"),
             ("\x1b[1;31mred\x1b[0m \x1b[2Kline", "red line"),
@@ -105,14 +105,14 @@ mod tests {
     }
 
     #[test]
-    fn lines() {
+    fn a_message_becomes_one_line_or_its_first() {
         assert_eq!(one_line(" a\n\tb\r\nc "), "a b c");
         assert_eq!(first_line("\n  \n  left: 1 \nright: 2"), "left: 1");
         assert_eq!(first_line(""), "");
     }
 
     #[test]
-    fn quotes_for_a_shell() {
+    fn words_are_quoted_for_a_shell() {
         let cases = [
             ("pool::n_1@pocl-cpu", "pool::n_1@pocl-cpu"),
             ("", "''"),

@@ -52,7 +52,7 @@ pub(crate) fn own_place(project: &Project) -> String {
 }
 
 #[test]
-fn finds_the_nearest_file() {
+fn the_nearest_file_is_found() {
     let project = Project::new(&[
         ("clmatrix.toml", ""),
         ("config/clmatrix.toml", ""),
@@ -189,7 +189,7 @@ fn without_a_file_the_defaults_hold() {
 }
 
 #[test]
-fn an_unknown_profile() {
+fn an_unknown_profile_is_an_error() {
     let project = Project::new(&[("clmatrix.toml", "[profile.ci]\n[profile.nightly]")]);
     let config = project.config().unwrap();
     let file = project.path("clmatrix.toml").display().to_string();
@@ -251,7 +251,7 @@ fn later_overrides_win_and_all_their_globs_must_match() {
 
 /// Lines of Oclgrind 21.10 about real mistakes, and other lines.
 #[test]
-fn complaints_of_oclgrind() {
+fn complaints_of_oclgrind_are_diagnostics_of_oclgrind() {
     let config =
         Config::from_source(Source { file: None, root: PathBuf::new() }, None, now()).unwrap();
     let profile = config.profile("default").unwrap();
@@ -692,7 +692,7 @@ fn a_mistake_in_the_executable_is_named() {
 }
 
 #[test]
-fn mistakes_in_the_configuration() {
+fn mistakes_in_the_configuration_are_named() {
     let cases = [
         (
             "[profile.default]\ntimeot = '60s'",
@@ -931,7 +931,7 @@ fn mistakes_in_the_configuration() {
 }
 
 #[test]
-fn mistakes_in_expectations() {
+fn mistakes_in_expectations_are_named() {
     let cases = [
         (
             "[[expect]]\ntest = '*'\nstatus = 'fail'\n",

@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn all_fits() {
+    fn a_narrow_table_is_one_block() {
         let groups = vec![
             group("pocl-cpu", &[("ok", &[14, 0]), ("skip", &[1, 166])]),
             group("x", &[("ok", &[1234, 3]), ("FAIL", &[0, 2])]),
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn wraps() {
+    fn words_are_wrapped_at_the_width() {
         let cases = [
             (vec!["a", "bc", "def"], 4, "a bc\ndef\n"),
             (vec!["abcdefgh", "i"], 4, "abcd\nefgh\ni\n"),
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn cuts() {
+    fn long_labels_are_cut() {
         let cases =
             [("abc", 3, "abc"), ("abcd", 3, "ab…"), ("日本語", 5, "日本…"), ("日本語", 4, "日…")];
         for (text, width, expected) in cases {

@@ -115,7 +115,7 @@ fn known(status: ExpectedStatus) -> Option<Expectation> {
 }
 
 #[test]
-fn a_whole_file() {
+fn a_file_has_suites_tests_and_properties() {
     let mut pass = result("pool::reuse::n_1@pocl-cpu", Outcome::Passed);
     pass.source = Some(Location { file: "suites/src/pool.rs".into(), line: 40 });
     pass.stdout = "42\n".to_owned();
@@ -373,7 +373,7 @@ fn times_that_cannot_be_written_do_no_harm() {
 }
 
 #[test]
-fn files_of_a_run() {
+fn a_run_has_a_file_for_each_device() {
     let folder = tempfile::tempdir().unwrap();
     let mut log = log(vec![
         result("pool::b@odd/../name", Outcome::Passed),

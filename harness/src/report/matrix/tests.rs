@@ -64,7 +64,7 @@ fn all_kinds() -> Vec<TestResult> {
 }
 
 #[test]
-fn all_that_can_happen() {
+fn each_verdict_is_shown() {
     let mut log = log(&["pocl-cpu", "rusticl-cpu"], all_kinds());
     log.absent = vec!["intel-*".to_owned(), "oclgrind-sim".to_owned()];
     log.failed_drivers = vec![failed_driver()];
@@ -129,7 +129,7 @@ fn a_tolerated_unexpected_pass_is_shown() {
 }
 
 #[test]
-fn results_of_several_attempts() {
+fn all_attempts_of_a_result_are_shown() {
     let mut unstable = flaky("s::unstable@d", failed("left: 1\nright: 2"));
     unstable.earlier[0].stdout = "said at first\n".to_owned();
     unstable.stdout = "said at last\n".to_owned();
@@ -172,7 +172,7 @@ Reports: target/clmatrix
 }
 
 #[test]
-fn another_result_in_a_reused_context() {
+fn another_result_in_a_reused_context_is_shown() {
     let mut passes = differing("s::passes@d", failed("left: 1\nright: 2"));
     passes.earlier[0].stdout = "said at first\n".to_owned();
     passes.stdout = "said at last\n".to_owned();
@@ -198,7 +198,7 @@ Reports: target/clmatrix
 }
 
 #[test]
-fn a_lost_device() {
+fn a_lost_device_is_shown_with_its_reason() {
     let not_run = |reason: &str| Outcome::NotRun { reason: reason.to_owned() };
     let mut log = log(
         &["d"],
@@ -243,7 +243,7 @@ FAILED: 5 tests on 1 device in 12.3 s: 2 failed, 3 not run, 1 device lost
 }
 
 #[test]
-fn summaries() {
+fn the_summary_counts_results_and_devices() {
     let passed = |device: &str| vec![result(&format!("pool::grows@{device}"), Outcome::Passed)];
     let cases = [
         (
@@ -264,7 +264,7 @@ fn summaries() {
 }
 
 #[test]
-fn leftovers() {
+fn leftovers_are_notes_of_their_test() {
     let leaving = |test: &str, outcome| {
         let mut result = result(test, outcome);
         result.left_behind = vec!["umask 022 -> 077".to_owned(), "process 7 (sleep)".to_owned()];
@@ -404,7 +404,7 @@ FAILED: 2 tests on 1 device in 12.3 s: 1 passed, 1 failed
 }
 
 #[test]
-fn durations() {
+fn durations_have_two_units_at_most() {
     let cases = [
         (0, "0.0 s"),
         (59_949, "59.9 s"),
@@ -418,7 +418,7 @@ fn durations() {
 }
 
 #[test]
-fn a_hundred_devices() {
+fn a_hundred_devices_fit_into_the_page() {
     let ids: Vec<_> = (0..100).map(|n| format!("nvidia-geforce-rtx-4090-{n}")).collect();
     let ids: Vec<_> = ids.iter().map(String::as_str).collect();
     let results = ids.iter().map(|id| result(&format!("pool::grows@{id}"), Outcome::Passed));
