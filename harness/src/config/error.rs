@@ -20,9 +20,6 @@ pub enum ConfigError {
     /// A file contains a mistake.
     #[error(transparent)]
     Mistake(Box<Mistake>),
-    /// The globs of all expectations are valid, but too large together.
-    #[error("the globs of all expectations together: {0}")]
-    Globs(globset::Error),
     /// No profile has this name.
     #[error("no profile `{name}` (configuration: {sources}); {}", hint(name, known))]
     UnknownProfile {

@@ -25,7 +25,8 @@ impl ExpectationFiles {
         let parse = |(path, text): (&PathBuf, &String)| ExpectationsFile::parse(path, text);
         let builtin = self.builtin.iter().map(|(path, text)| parse((path, text)));
         let builtin = builtin.collect::<Result<_, _>>()?;
-        Expectations::new(builtin, self.own.iter().map(parse).collect::<Result<_, _>>()?, now)
+        let own = self.own.iter().map(parse).collect::<Result<_, _>>()?;
+        Ok(Expectations::new(builtin, own, now))
     }
 }
 

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::SystemTime;
 
-use globset::{GlobSet, GlobSetBuilder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,8 +27,6 @@ use crate::verdict::Expectation;
 /// All expectations, in the order in which they were read.
 #[derive(Clone, Debug)]
 pub struct Expectations {
-    /// The `test` glob of each entry, in the same order.
-    tests: GlobSet,
     entries: Vec<Entry>,
     /// Each entry as it is written, in the same order.
     written: Vec<WrittenExpectation>,
@@ -78,8 +75,7 @@ pub enum Effect<'a> {
 
 #[derive(Clone, Debug)]
 struct Entry {
-    /// The glob as written.
-    test: String,
+    test: TestPattern,
     on: DeviceMatch,
     until: Option<LastDay>,
     expectation: Expectation,
@@ -175,22 +171,18 @@ impl Expectations {
         builtin: Vec<ExpectationsFile>,
         own: Vec<ExpectationsFile>,
         now: SystemTime,
-    ) -> Result<Self, ConfigError> {
+    ) -> Self {
         let own_count = own.iter().map(|file| file.expect.len()).sum();
-        let mut tests = GlobSetBuilder::new();
         let mut entries = Vec::new();
         let mut written = Vec::new();
         for file in builtin.into_iter().chain(own) {
             for (keys, text) in file.expect.into_iter().zip(file.written) {
                 let number = entries.len() as u32 + 1;
-                let (test, entry) = keys.split(number);
-                tests.add(test.0);
-                entries.push(entry);
+                entries.push(keys.split(number));
                 written.push(WrittenExpectation { number, ..text });
             }
         }
-        let tests = tests.build().map_err(ConfigError::Globs)?;
-        Ok(Self { tests, entries, written, own: own_count, now })
+        Self { entries, written, own: own_count, now }
     }
 
     /// All entries as they are written.
@@ -271,12 +263,10 @@ impl Expectations {
 impl Expectations {
     /// The `test` globs that match none of `tests`, given without their devices.
     pub fn without_test<'a>(&self, tests: impl IntoIterator<Item = &'a str>) -> Vec<&str> {
-        let mut matched = vec![false; self.entries.len()];
-        for test in tests {
-            self.tests.matches(test).into_iter().for_each(|entry| matched[entry] = true);
-        }
-        let unmatched = self.entries.iter().zip(matched).filter(|(_, matched)| !matched);
-        unmatched.map(|(entry, _)| entry.test.as_str()).collect()
+        let tests: Vec<&str> = tests.into_iter().collect();
+        let is_unmatched = |pattern: &&TestPattern| !tests.iter().any(|test| pattern.matches(test));
+        let patterns = self.entries.iter().map(|entry| &entry.test);
+        patterns.filter(is_unmatched).map(TestPattern::as_str).collect()
     }
 }
 
@@ -295,9 +285,10 @@ impl WrittenExpectation {
 impl<'a> DeviceExpectations<'a> {
     /// The expectation for `test`, given without its device: `suite::test::case`.
     pub fn lookup(&self, test: &str) -> Option<&'a Expectation> {
-        let matching = self.all.tests.matches(test);
-        let last = matching.into_iter().rev().find(|&entry| self.exclusions[entry].is_none())?;
-        Some(&self.all.entries[last].expectation)
+        let entries = self.all.entries.iter().zip(&self.exclusions).rev();
+        let mut counting = entries.filter(|(_, exclusion)| exclusion.is_none());
+        let (entry, _) = counting.find(|(entry, _)| entry.test.matches(test))?;
+        Some(&entry.expectation)
     }
 
     /// The entries that count for this device, whatever the test.
@@ -309,20 +300,24 @@ impl<'a> DeviceExpectations<'a> {
     /// All entries whose globs match `test`, in their order.
     pub fn matches(&self, test: &str) -> Vec<Match<'_>> {
         let counting = self.lookup(test).map(|expectation| expectation.number as usize - 1);
-        let matching = self.all.tests.matches(test).into_iter().map(|position| {
-            let effect = match (&self.exclusions[position], counting) {
-                (Some(exclusion), _) => Effect::Excluded(exclusion),
-                (None, Some(last)) if last != position => Effect::Hidden(&self.all.written[last]),
-                (None, _) => Effect::Counts,
-            };
-            Match { written: &self.all.written[position], effect }
-        });
+        let entries = self.all.entries.iter().enumerate();
+        let matching =
+            entries.filter(|(_, entry)| entry.test.matches(test)).map(|(position, _)| {
+                let effect = match (&self.exclusions[position], counting) {
+                    (Some(exclusion), _) => Effect::Excluded(exclusion),
+                    (None, Some(last)) if last != position => {
+                        Effect::Hidden(&self.all.written[last])
+                    }
+                    (None, _) => Effect::Counts,
+                };
+                Match { written: &self.all.written[position], effect }
+            });
         matching.collect()
     }
 }
 
 impl EntryKeys {
-    fn split(self, number: u32) -> (TestPattern, Entry) {
+    fn split(self, number: u32) -> Entry {
         let Self { id, platform, device, vendor, driver_version, opencl, device_type, .. } = self;
         let on = DeviceMatch { id, platform, device, vendor, driver_version, opencl, device_type };
         let expectation = Expectation {
@@ -332,7 +327,6 @@ impl EntryKeys {
             timeout: self.timeout.map(|timeout| timeout.0),
             reason: self.reason.0,
         };
-        let test = self.test.0.glob().to_owned();
-        (self.test, Entry { test, on, until: self.until, expectation })
+        Entry { test: self.test, on, until: self.until, expectation }
     }
 }

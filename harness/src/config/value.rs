@@ -4,6 +4,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use clmatrix::select::PlatformPattern;
@@ -100,7 +101,26 @@ impl Text for MessagePattern {
 
 /// A glob for `suite::test::case`. Case matters, as in the ids themselves.
 #[derive(Clone, Debug)]
-pub(super) struct TestPattern(pub(super) Glob);
+pub(super) struct TestPattern {
+    glob: Glob,
+    /// The characters before the first one with a meaning, in bytes. Most tests differ there already.
+    literal: usize,
+    /// Compiled for the first test that may match: that takes longer than reading the glob.
+    matcher: OnceLock<GlobMatcher>,
+}
+
+impl TestPattern {
+    /// The glob as written.
+    pub(super) fn as_str(&self) -> &str {
+        self.glob.glob()
+    }
+
+    /// Returns whether all of `test` matches, which is without its device.
+    pub(super) fn matches(&self, test: &str) -> bool {
+        test.starts_with(&self.as_str()[..self.literal])
+            && self.matcher.get_or_init(|| self.glob.compile_matcher()).is_match(test)
+    }
+}
 
 impl Text for TestPattern {
     const EXPECTED: &str = "a glob such as \"suite::test::*\"";
@@ -109,7 +129,9 @@ impl Text for TestPattern {
         if text.contains('@') {
             return Err("a test is named without its device: name the device with `id`".to_owned());
         }
-        glob(&mut GlobBuilder::new(text)).map(Self)
+        let glob = glob(&mut GlobBuilder::new(text))?;
+        let literal = text.find(['*', '?', '[', '{', '\\']).unwrap_or(text.len());
+        Ok(Self { glob, literal, matcher: OnceLock::new() })
     }
 }
 
@@ -377,6 +399,24 @@ mod tests {
         for (glob, name, expected) in cases {
             let matches = NamePattern::parse(glob).is_ok_and(|pattern| pattern.matches(name));
             assert_eq!(matches, expected, "{glob:?} on {name:?}");
+        }
+    }
+
+    #[test]
+    fn tests_match_as_a_whole() {
+        for (glob, test, expected) in [
+            ("s::t", "s::t", true),
+            ("s::t", "s::t::case", false),
+            ("s::t", "s::T", false),
+            ("s::t::*", "s::t::case_1_a::b", true),
+            ("s::{a,b}::*", "s::b::x", true),
+            ("s::t{,_x}", "s::t", true),
+            ("s::t[12]", "s::t2", true),
+            ("s::t[12]", "s::t3", false),
+            ("s::t\\[12]", "s::t[12]", true),
+            ("*::t", "s::t", true),
+        ] {
+            assert_eq!(TestPattern::parse(glob).unwrap().matches(test), expected, "{glob} {test}");
         }
     }
 
