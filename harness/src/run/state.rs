@@ -24,9 +24,9 @@ pub struct Run<'a> {
     pub host: WorkerConfig,
     /// Looks up the expectation for an entry of the plan.
     pub expectation: &'a (dyn Fn(&Planned) -> Option<Expectation> + Sync),
-    /// Run tests that are marked `#[ignore]`.
+    /// Runs tests that are marked `#[ignore]`.
     pub include_ignored: bool,
-    /// Run tests that only an expectation skips.
+    /// Runs tests that only an expectation skips.
     pub run_skipped: bool,
     /// The number of unexpected results after which the run stops.
     pub max_fail: Option<usize>,
@@ -40,13 +40,13 @@ pub struct Run<'a> {
     pub durations: HashMap<String, Duration>,
     /// The time after which the run stops.
     pub deadline: Option<Duration>,
-    /// Look for the test that breaks an order-dependent test.
+    /// Looks for the test that breaks an order-dependent test.
     pub bisect: bool,
     /// The effect of a flaky result.
     pub flaky_result: FlakyResult,
     /// The effect of an unexpected pass.
     pub unexpected_pass: UnexpectedPass,
-    /// Pass the output of running tests to the observer.
+    /// Passes the output of running tests to the observer.
     pub echo: bool,
     /// The properties of devices that are queried beyond the usual ones.
     pub characterize: Option<Characterize>,
