@@ -11,6 +11,7 @@ use std::time::SystemTime;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toml::de::{DeTable, Deserializer};
 
 use super::device_kind::DeviceKind;
 use super::device_match::{DeviceMatch, Mismatch};
@@ -146,16 +147,21 @@ struct EntryKeys {
 impl ExpectationsFile {
     /// Reads the text of the file `path`.
     pub(super) fn parse(path: &Path, text: &str) -> Result<Self, ConfigError> {
-        let mut file: Self = super::parse_toml(path, text)?;
-        let written: WrittenFile = super::parse_toml(path, text)?;
+        let in_error = |error| ConfigError::from_toml(path, text, &error);
+        let table = DeTable::parse(text).map_err(in_error)?;
+        let mut file = Self::deserialize(Deserializer::from(table.clone())).map_err(in_error)?;
+        let written = WrittenFile::deserialize(Deserializer::from(table)).map_err(in_error)?;
         for (keys, entry) in file.expect.iter().zip(&written.expect) {
             if keys.message.is_some() && !keys.status.may_have_message() {
                 let problem = "`message` has no effect: only `fail` and `crash` have a message";
                 return Err(ConfigError::mistake(path, text, entry.span(), problem.to_owned()));
             }
         }
+        let (mut line, mut rest) = (1, 0);
         let written = written.expect.into_iter().map(|entry| {
-            let line = text[..entry.span().start].matches('\n').count() as u64 + 1;
+            let start = entry.span().start;
+            line += text[rest..start].matches('\n').count() as u64;
+            rest = start;
             let WrittenKeys { status, reason, others: keys } = entry.into_inner();
             let file = path.display().to_string();
             WrittenExpectation { number: 0, file, line, keys, status, reason }
