@@ -118,6 +118,9 @@ impl<'a> Recorder<'a> {
 
     /// Adds a line to the log.
     pub fn record(&self, event: Event) {
+        if !self.is_kept() {
+            return;
+        }
         let mut line = Vec::with_capacity(USUAL_LINE);
         serde_json::to_writer(&mut line, &event).expect("events are plain data");
         line.push(b'\n');

@@ -184,6 +184,9 @@ impl Execution<'_> {
 
     /// Records all that is known before the first test.
     fn record_head(&self, recorder: &Recorder<'_>) {
+        if !recorder.is_kept() {
+            return;
+        }
         let Self { target, setup, run, .. } = self;
         let header = run_header(target, setup, run, self.command.clone());
         recorder.record(Event::Run(Box::new(header)));
