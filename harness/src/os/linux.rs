@@ -25,6 +25,7 @@ use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 use nix::sys::signal::{Signal, killpg};
@@ -396,6 +397,15 @@ pub fn become_program(command: &mut Command) -> io::Error {
     }
 }
 
+/// Waits until the socket has bytes or is closed.
+///
+/// The kernel wakes a thread that waits in `read` each time the other process reads, too. A thread that waits
+/// in `poll` sleeps on.
+pub fn wait_for_bytes(socket: &UnixStream) {
+    // After an error, the caller waits in `read`.
+    let _ = poll(&mut [PollFd::new(socket.as_fd(), PollFlags::POLLIN)], PollTimeout::NONE);
+}
+
 /// Writes out what C code has buffered for standard output and error.
 pub fn flush_c_streams() {
     // SAFETY: a null stream means all of them.
@@ -487,7 +497,10 @@ impl Drop for AddressSpaceEnd {
 
 /// Returns the resident memory of this process in bytes.
 pub fn resident_memory() -> Option<u64> {
-    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
+    // Read after each test: one call, without a look at the size of the file.
+    let mut statm = [0; 128];
+    let length = File::open("/proc/self/statm").ok()?.read(&mut statm).ok()?;
+    let statm = str::from_utf8(&statm[..length]).ok()?;
     let pages: u64 = statm.split(' ').nth(1)?.parse().ok()?;
     let page = sysconf(SysconfVar::PAGE_SIZE).ok()??;
     Some(pages * page as u64)

@@ -38,7 +38,7 @@ const RESIDENT_STEP: u64 = 1 << 20;
 const NO_END_OF_MEMORY: &str = "the memory of the process cannot be limited here";
 
 /// The time in which a worker that leaves can still be ended by an earlier test.
-const LAST_MOMENT: Duration = Duration::from_millis(20);
+pub const LAST_MOMENT: Duration = Duration::from_millis(20);
 
 /// Becomes a worker if the environment says so, and then never returns.
 ///
@@ -421,6 +421,9 @@ impl Runner {
     /// The next request; `None` when the runner is gone.
     fn next_request(&mut self) -> Option<Request> {
         let mut line = String::new();
+        if self.requests.buffer().is_empty() {
+            os::wait_for_bytes(self.requests.get_ref());
+        }
         self.requests.read_line(&mut line).ok()?;
         serde_json::from_str(&line).ok()
     }

@@ -22,7 +22,8 @@ pub struct ChildProcess {
 }
 
 impl ChildProcess {
-    /// Returns the children of this process; none where `/proc` cannot be read.
+    /// Returns the children of this process; none where `/proc` cannot be read. It reads a file for each
+    /// process of the machine.
     pub fn all() -> Vec<Self> {
         Self::all_of(getpid())
     }
@@ -41,14 +42,7 @@ impl ChildProcess {
 
     /// Kills the process, if it is still a child of this process.
     pub fn kill(&self) {
-        let flags = WaitPidFlag::WEXITED
-            | WaitPidFlag::WNOHANG
-            | WaitPidFlag::WNOWAIT
-            // A child that was cloned may send another signal than SIGCHLD at its end.
-            | WaitPidFlag::__WALL;
-        if waitid(Id::Pid(self.pid), flags) != Err(Errno::ECHILD) {
-            let _ = kill(self.pid, Signal::SIGKILL);
-        }
+        kill_child(self.pid);
     }
 
     /// Reads `PID (NAME) STATE PARENT ...`; `None` for a process with another parent.
@@ -64,6 +58,18 @@ impl ChildProcess {
             name: name.to_owned(),
             has_ended: matches!(state, "Z" | "X"),
         })
+    }
+}
+
+/// Kills a process, if it is still a child of this process.
+pub fn kill_child(pid: Pid) {
+    let flags = WaitPidFlag::WEXITED
+        | WaitPidFlag::WNOHANG
+        | WaitPidFlag::WNOWAIT
+        // A child that was cloned may send another signal than SIGCHLD at its end.
+        | WaitPidFlag::__WALL;
+    if waitid(Id::Pid(pid), flags) != Err(Errno::ECHILD) {
+        let _ = kill(pid, Signal::SIGKILL);
     }
 }
 

@@ -13,7 +13,7 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork, getpid, getppid, setpgid};
 
-use super::child_process::ChildProcess;
+use super::child_process::{ChildProcess, kill_child};
 
 /// The time that killed processes have to end. A process that hangs in the kernel takes longer.
 pub const REAP_LIMIT: Duration = Duration::from_secs(2);
@@ -64,7 +64,11 @@ fn keep(worker: Pid, connection: &UnixStream) -> ! {
     let _ = prctl::set_name(c"clmatrix-keeper");
     let _ = SigSet::all().thread_block();
     close_streams();
-    let ending = wait_for_end(worker, connection);
+    let death = death_of(worker);
+    let ending = wait_for_end(worker, connection, death.as_ref());
+    if ending.is_none() {
+        kill_worker(worker, death.as_ref());
+    }
     kill_children();
     end_like(ending)
 }
@@ -80,8 +84,11 @@ fn close_streams() {
 
 /// Returns the wait status of the worker; `None` if the runner has closed the connection, or if there
 /// is no such child.
-fn wait_for_end(worker: Pid, connection: &UnixStream) -> Option<libc::c_int> {
-    let death = death_of(worker);
+fn wait_for_end(
+    worker: Pid,
+    connection: &UnixStream,
+    death: Option<&OwnedFd>,
+) -> Option<libc::c_int> {
     let timeout = match death {
         Some(_) => PollTimeout::NONE,
         None => PollTimeout::from(LOOK_INTERVAL),
@@ -89,7 +96,7 @@ fn wait_for_end(worker: Pid, connection: &UnixStream) -> Option<libc::c_int> {
     loop {
         // The kernel reports POLLHUP, the closing of the other end, without a request.
         let mut fds = vec![PollFd::new(connection.as_fd(), PollFlags::empty())];
-        fds.extend(death.as_ref().map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN)));
+        fds.extend(death.map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN)));
         let _ = poll(&mut fds, timeout);
         let mut status = 0;
         // SAFETY: `status` is writable.
@@ -100,6 +107,16 @@ fn wait_for_end(worker: Pid, connection: &UnixStream) -> Option<libc::c_int> {
         if fds[0].revents().is_some_and(|events| events.contains(PollFlags::POLLHUP)) {
             return None;
         }
+    }
+}
+
+/// Kills the worker, and waits for its end where the kernel reports it. In most cases it has no processes, so
+/// that none of the machine has to be looked at.
+fn kill_worker(worker: Pid, death: Option<&OwnedFd>) {
+    kill_child(worker);
+    if let Some(death) = death {
+        let timeout = PollTimeout::try_from(REAP_LIMIT).expect("it is a few seconds");
+        let _ = poll(&mut [PollFd::new(death.as_fd(), PollFlags::POLLIN)], timeout);
     }
 }
 

@@ -36,7 +36,8 @@ impl Children {
 
     /// Takes all present children for the driver's or the worker's own.
     pub fn keep(&mut self) {
-        self.known = ChildProcess::all().into_iter().map(|child| child.pid).collect();
+        let children = if has_children() { ChildProcess::all() } else { Vec::new() };
+        self.known = children.into_iter().map(|child| child.pid).collect();
     }
 
     /// Kills the children that a test has left, and waits for those that have ended.
@@ -54,7 +55,7 @@ impl Children {
         self.reap(&others);
     }
 
-    /// Returns the children that are not known. It reads a file for each process of the machine.
+    /// Returns the children that are not known.
     fn others(&self) -> Vec<ChildProcess> {
         let mut children = ChildProcess::all();
         children.retain(|child| !self.known.contains(&child.pid));

@@ -8,12 +8,17 @@ use super::LeftBehind;
 /// Characters of a name or a value that are shown.
 const LONGEST: usize = 100;
 
-/// The environment variables.
-pub struct Environment(BTreeMap<OsString, OsString>);
+/// The environment variables, in the order of the C library, which changes with the variables only.
+pub struct Environment(Vec<(OsString, OsString)>);
 
 impl Environment {
     pub fn now() -> Self {
         Self(env::vars_os().collect())
+    }
+
+    /// The last value of each name.
+    fn by_name(&self) -> BTreeMap<&OsStr, &OsStr> {
+        self.0.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str())).collect()
     }
 
     pub fn restore(&self, left: &mut LeftBehind) {
@@ -21,9 +26,10 @@ impl Environment {
         if now.0 == self.0 {
             return;
         }
-        let names: BTreeSet<&OsString> = self.0.keys().chain(now.0.keys()).collect();
+        let (before, now) = (self.by_name(), now.by_name());
+        let names: BTreeSet<&OsStr> = before.keys().chain(now.keys()).copied().collect();
         for name in names {
-            let (before, now) = (self.0.get(name), now.0.get(name));
+            let (before, now) = (before.get(name).copied(), now.get(name).copied());
             if before == now {
                 continue;
             }
@@ -40,7 +46,7 @@ impl Environment {
 
 /// Returns false for a name that the C library can neither set nor remove. `putenv("=a=1")` makes the
 /// name `=a`.
-fn put(name: &OsStr, value: Option<&OsString>) -> bool {
+fn put(name: &OsStr, value: Option<&OsStr>) -> bool {
     if name.is_empty() || name.as_bytes().contains(&b'=') {
         return false;
     }
