@@ -1,8 +1,13 @@
 //! The cost of isolation: `cargo xtask bench harness`.
 //!
 //! 500 trivial tests (context, queue, one buffer) on one device, run through the worker of this
-//! harness, in one process without it, and by `cargo nextest`; and the listing of a large plan.
-//! Each figure has a limit; a limit that is missed makes the exit status 1.
+//! harness, in one process without it, and by `cargo nextest`; the listing of a large plan; and the
+//! reading of the expectations of this repository, which the other figures do without. Each figure has a
+//! limit; a limit that is missed makes the exit status 1.
+//!
+//! Two parts of the time are no overhead of the harness. A worker is idle for a moment before it ends, so
+//! that a crash in that time is seen. And a request to a sleeping thread and its answer take their time, whatever
+//! the threads do: two threads that only exchange bytes show that time.
 //!
 //! This executable is the benchmark when cargo calls it with `--bench`, a target with 500 tests
 //! when anyone else does, and by the variable `CLMATRIX_BENCH` one of the things that are timed.
@@ -14,8 +19,11 @@ mod simulated_device;
 #[path = "common/usage.rs"]
 mod usage;
 
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Parser as _;
 use clmatrix::memory::{Buffer, MemFlags};
@@ -24,6 +32,7 @@ use clmatrix::{CommandQueue, Context, Device};
 use clmatrix_harness::case::Case;
 use clmatrix_harness::registry::{Ignore, ShouldPanic, Test};
 use clmatrix_harness::setup::{Options, Setup};
+use clmatrix_harness::worker::child::LAST_MOMENT;
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use clmatrix_harness::{Target, cargo_test};
 use figure::Figure;
@@ -45,6 +54,8 @@ const ROLE: &str = "CLMATRIX_BENCH";
 const TESTS_VARIABLE: &str = "CLMATRIX_BENCH_TESTS";
 const TESTS: usize = 500;
 const RUNS: usize = 15;
+/// The work of a bare request: about that of a worker for a trivial test.
+const WORK: Duration = Duration::from_micros(100);
 
 #[rstest]
 #[clmatrix_harness::test]
@@ -140,11 +151,14 @@ fn benchmark() -> ExitCode {
     let device = setup.devices().unwrap_or_else(|error| panic!("{error}")).swap_remove(0);
     let state = std::env::temp_dir().join(format!("clmatrix-bench-{}", std::process::id()));
     let one_driver = device.driver.environment(&state).expect("a private vendors folder");
+    let no_expectations = state.join("clmatrix.toml");
+    std::fs::write(&no_expectations, "").expect("the folder can be written");
     let id = format!("trivial::_hundreds_1_0::_tens_01_0::_ones_01_0@{}", device.run.id);
     println!("{TESTS} tests on {} ({})", device.run.id, device.run.info.driver_version);
 
     let choose = |command: &mut Command| {
         command.env("CLMATRIX_TEST", &device.run.platform.name);
+        command.env("CLMATRIX_CONFIG", &no_expectations);
     };
     let isolated = || {
         let mut command = this_executable(&["-q"]);
@@ -171,20 +185,32 @@ fn benchmark() -> ExitCode {
         choose(&mut command);
         command
     };
+    let list_tests = |reads_expectations: bool| {
+        let mut command = this_executable(&["--list"]);
+        choose(&mut command);
+        if reads_expectations {
+            command.env_remove("CLMATRIX_CONFIG");
+        }
+        command
+    };
     let loads_one_driver = || {
         let mut command = in_process(true);
         command.env(TESTS_VARIABLE, "1");
         command
     };
 
+    let idle = LAST_MOMENT.as_secs_f64() * 1000.0;
     let isolated = fastest(isolated);
     let all_drivers = fastest(|| in_process(false));
     let one_driver = fastest(|| in_process(true));
     let exact = fastest(under_nextest);
     let start = fastest(loads_one_driver);
+    let config = fastest(|| list_tests(true)) - fastest(|| list_tests(false));
+    let exchange = exchange();
+    let nextest = nextest(&device.run.platform.name, &no_expectations);
     let _ = std::fs::remove_dir_all(&state);
     let (list, list_memory) = list();
-    let per_test = (isolated - one_driver) / TESTS as f64;
+    println!("a bare request and its answer take {exchange:.3} ms");
     let mut figures = vec![
         Figure {
             what: "isolated, against in process with all drivers",
@@ -194,13 +220,19 @@ fn benchmark() -> ExitCode {
         },
         Figure {
             what: "isolation per test, over in process with one driver",
-            measured: per_test,
-            limit: 0.1,
+            measured: (isolated - idle - one_driver) / TESTS as f64,
+            limit: 0.1 + exchange,
             unit: "ms",
         },
         Figure {
             what: "one test as nextest runs it, over one start of the driver",
-            measured: exact - start,
+            measured: exact - idle - start,
+            limit: 10.0,
+            unit: "ms",
+        },
+        Figure {
+            what: "reading the expectations of this repository",
+            measured: config,
             limit: 10.0,
             unit: "ms",
         },
@@ -212,7 +244,7 @@ fn benchmark() -> ExitCode {
         },
         Figure { what: "memory of that listing", measured: list_memory, limit: 300.0, unit: "MB" },
     ];
-    match nextest(&device.run.platform.name) {
+    match nextest {
         Some(nextest) => figures.insert(
             2,
             Figure {
@@ -244,6 +276,34 @@ fn fastest(command: impl Fn() -> Command) -> f64 {
     (0..RUNS).map(|_| run()).fold(f64::INFINITY, f64::min)
 }
 
+/// The time in milliseconds of a request to another thread and its answer, over a socket, without the work between
+/// them. Both threads sleep meanwhile, as those of runner and worker do.
+fn exchange() -> f64 {
+    let (mut runner, mut worker) = UnixStream::pair().expect("two sockets");
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let mut request = [0; 100];
+            while worker.read_exact(&mut request).is_ok() {
+                let begin = Instant::now();
+                while begin.elapsed() < WORK {}
+                worker.write_all(&request).expect("the runner reads");
+            }
+        });
+        let mut answer = [0; 100];
+        let mut run = || {
+            let begin = Instant::now();
+            for _ in 0..TESTS {
+                runner.write_all(&answer).expect("the worker reads");
+                runner.read_exact(&mut answer).expect("the worker answers");
+            }
+            (begin.elapsed() / TESTS as u32).saturating_sub(WORK).as_secs_f64() * 1000.0
+        };
+        let fastest = (0..RUNS).map(|_| run()).fold(f64::INFINITY, f64::min);
+        drop(runner);
+        fastest
+    })
+}
+
 /// Wall time in milliseconds and peak memory in MB of listing the large plan.
 fn list() -> (f64, f64) {
     let mut command = this_executable(&[]);
@@ -257,10 +317,11 @@ fn list() -> (f64, f64) {
 }
 
 /// Measures `cargo nextest run` on the same tests, in milliseconds, if it is installed.
-fn nextest(platform: &str) -> Option<f64> {
+fn nextest(platform: &str, config: &Path) -> Option<f64> {
     let output = Command::new(env!("CARGO"))
         .args(["nextest", "run", "--release", "-p", "clmatrix-harness", "--bench", "overhead"])
         .env("CLMATRIX_TEST", platform)
+        .env("CLMATRIX_CONFIG", config)
         .stdin(Stdio::null())
         .output()
         .ok()?;
