@@ -66,10 +66,11 @@ fn keep(worker: Pid, connection: &UnixStream) -> ! {
     close_streams();
     let death = death_of(worker);
     let ending = wait_for_end(worker, connection, death.as_ref());
+    let deadline = Instant::now() + REAP_LIMIT;
     if ending.is_none() {
         kill_worker(worker, death.as_ref());
     }
-    kill_children();
+    kill_children(deadline);
     end_like(ending)
 }
 
@@ -110,20 +111,20 @@ fn wait_for_end(
     }
 }
 
-/// Kills the worker, and waits for its end where the kernel reports it. In most cases it has no processes, so
-/// that none of the machine has to be looked at.
+/// Kills the worker, and waits for its end where the kernel reports it. Most workers have no other processes, so
+/// that the keeper need not read `/proc`.
 fn kill_worker(worker: Pid, death: Option<&OwnedFd>) {
     kill_child(worker);
     if let Some(death) = death {
-        let timeout = PollTimeout::try_from(REAP_LIMIT).expect("it is a few seconds");
+        // The rest of the limit is for the processes of a worker that hangs in the kernel.
+        let timeout = PollTimeout::try_from(REAP_LIMIT / 2).expect("it is a second");
         let _ = poll(&mut [PollFd::new(death.as_fd(), PollFlags::POLLIN)], timeout);
     }
 }
 
 /// Kills the children of this process and then their children, which the kernel makes children of
 /// this process.
-fn kill_children() {
-    let deadline = Instant::now() + REAP_LIMIT;
+fn kill_children(deadline: Instant) {
     while Instant::now() < deadline {
         match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
             Err(Errno::ECHILD) => return,
