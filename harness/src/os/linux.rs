@@ -497,7 +497,7 @@ impl Drop for AddressSpaceEnd {
 
 /// Returns the resident memory of this process in bytes.
 pub fn resident_memory() -> Option<u64> {
-    // Read after each test: one call, without a look at the size of the file.
+    // The worker calls this after each test: one `read` suffices, without the size of the file.
     let mut statm = [0; 128];
     let length = File::open("/proc/self/statm").ok()?.read(&mut statm).ok()?;
     let statm = str::from_utf8(&statm[..length]).ok()?;

@@ -111,8 +111,8 @@ fn wait_for_end(
     }
 }
 
-/// Kills the worker, and waits for its end where the kernel reports it. Most workers have no other processes, so
-/// that the keeper need not read `/proc`.
+/// Kills the worker, and waits for its end where the kernel reports it. Most workers leave no processes.
+/// Then `kill_children` does not read `/proc`.
 fn kill_worker(worker: Pid, death: Option<&OwnedFd>) {
     kill_child(worker);
     if let Some(death) = death {

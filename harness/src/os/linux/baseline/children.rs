@@ -102,6 +102,33 @@ fn has_running(children: &[ChildProcess]) -> bool {
 }
 
 fn has_children() -> bool {
-    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+    let flags = WaitPidFlag::WEXITED
+        | WaitPidFlag::WNOHANG
+        | WaitPidFlag::WNOWAIT
+        // A child that was cloned may send another signal than SIGCHLD at its end.
+        | WaitPidFlag::__WALL;
     waitid(Id::All, flags) != Err(Errno::ECHILD)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::os::linux::child_process::kill_child;
+
+    #[test]
+    fn a_child_that_ends_without_a_signal_is_known() {
+        // SAFETY: this is `fork` without a signal at the end of the child, which only waits for its end.
+        let pid = unsafe { libc::syscall(libc::SYS_clone, 0, 0, 0, 0, 0) };
+        if pid == 0 {
+            loop {
+                // SAFETY: the call takes nothing.
+                unsafe { libc::pause() };
+            }
+        }
+        let pid = Pid::from_raw(i32::try_from(pid).expect("a process id"));
+        let known = Children::now().known;
+        kill_child(pid);
+        waitpid(pid, Some(WaitPidFlag::__WALL)).expect("it is a child");
+        assert!(known.contains(&pid), "{known:?} without {pid}");
+    }
 }
