@@ -157,6 +157,7 @@ impl ExpectationsFile {
                 return Err(ConfigError::mistake(path, text, entry.span(), problem.to_owned()));
             }
         }
+        // Entries have the order of the file.
         let (mut line, mut rest) = (1, 0);
         let written = written.expect.into_iter().map(|entry| {
             let start = entry.span().start;

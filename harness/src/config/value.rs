@@ -113,7 +113,7 @@ impl Text for PlatformName {
 /// Case does not matter, since drivers spell the same name differently from version to version.
 #[derive(Clone, Debug)]
 pub(super) enum NamePattern {
-    /// In lower case.
+    /// With ASCII letters in lower case.
     Part(String),
     Whole(LazyGlob),
 }
@@ -122,9 +122,10 @@ impl NamePattern {
     /// Returns whether `name` matches; blanks around it do not count, since some drivers add them.
     // quirk: DRIVER-6
     pub(super) fn matches(&self, name: &str) -> bool {
+        let name = name.trim();
         match self {
-            Self::Part(part) => name.to_lowercase().contains(part),
-            Self::Whole(glob) => glob.matches(name.trim()),
+            Self::Part(part) => name.to_ascii_lowercase().contains(part),
+            Self::Whole(glob) => glob.matches(name),
         }
     }
 }
@@ -135,7 +136,7 @@ impl Text for NamePattern {
     fn parse(text: &str) -> Result<Self, String> {
         match text.contains(['*', '?', '[', '{']) {
             true => LazyGlob::case_insensitive(text).map(Self::Whole),
-            false => Ok(Self::Part(text.to_lowercase())),
+            false => Ok(Self::Part(text.to_ascii_lowercase())),
         }
     }
 }
@@ -436,6 +437,12 @@ mod tests {
             ("llvmpipe*", "llvmpipe (LLVM 15.0.6, 256 bits)", true),
             ("{pocl,rusticl}-*", "rusticl-cpu", true),
             ("gfx", "gfx ", true),
+            ("gfx*", "gfx ", true),
+            ("gfx ", "gfx ", false),
+            ("a\\b", "an a\\b", true),
+            ("!a", "!A", true),
+            ("\u{e9}", "\u{c9}", false),
+            ("\u{e9}*", "\u{c9}", false),
             ("gfx[", "gfx", false),
         ];
         for (glob, name, expected) in cases {

@@ -116,7 +116,7 @@ impl<'a> Recorder<'a> {
         self.workers = AtomicU32::new(workers);
     }
 
-    /// Adds a line to the log.
+    /// Adds a line to the log. Does nothing if events go nowhere.
     pub fn record(&self, event: Event) {
         if !self.is_kept() {
             return;
