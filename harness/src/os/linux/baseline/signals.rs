@@ -37,12 +37,12 @@ impl Signals {
 
     fn restore_mask(&self, left: &mut LeftBehind) {
         let now = mask();
+        if bits(&now) == bits(&self.mask) {
+            return;
+        }
         let blocked = |mask, signal| is_member(mask, signal);
         let changed: Vec<c_int> =
             all().filter(|&signal| blocked(&now, signal) != blocked(&self.mask, signal)).collect();
-        if changed.is_empty() {
-            return;
-        }
         // A signal that waits would strike in the next test.
         discard(changed.iter().copied().filter(|&signal| blocked(&now, signal)));
         // SAFETY: the mask is initialized, and the old one is not asked for.
@@ -85,6 +85,13 @@ fn is_member(set: &sigset_t, signal: c_int) -> bool {
     unsafe { libc::sigismember(set, signal) == 1 }
 }
 
+/// Returns the signals of a set, a bit each. The C library's sets are longer than those of the kernel, and the rest
+/// of the set of a disposition has any value.
+fn bits(set: &sigset_t) -> u64 {
+    // SAFETY: the set is initialized, and longer than 64 bits.
+    unsafe { ptr::from_ref(set).cast::<u64>().read_unaligned() }
+}
+
 /// Takes those of `signals` that wait for this thread or this process.
 fn discard(signals: impl Iterator<Item = c_int>) {
     let mut set = MaybeUninit::<sigset_t>::uninit();
@@ -105,10 +112,9 @@ fn is_handler(disposition: &sigaction) -> bool {
 
 /// Compares two dispositions. Mask and flags matter to handlers only.
 fn is_same(before: &sigaction, now: &sigaction) -> bool {
-    let is_masked_alike =
-        || all().all(|n| is_member(&before.sa_mask, n) == is_member(&now.sa_mask, n));
-    before.sa_sigaction == now.sa_sigaction
-        && (!is_handler(now) || before.sa_flags == now.sa_flags && is_masked_alike())
+    let are_details_same =
+        || before.sa_flags == now.sa_flags && bits(&before.sa_mask) == bits(&now.sa_mask);
+    before.sa_sigaction == now.sa_sigaction && (!is_handler(now) || are_details_same())
 }
 
 /// Returns whether a driver has made the change: it has installed a handler, or removed its own.
