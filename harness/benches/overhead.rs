@@ -55,7 +55,7 @@ const ROLE: &str = "CLMATRIX_BENCH";
 /// How many tests `in-process` runs, if not all.
 const TESTS_VARIABLE: &str = "CLMATRIX_BENCH_TESTS";
 const TESTS: usize = 500;
-const RUNS: usize = 15;
+const RUNS: usize = 30;
 /// The configuration of this repository. Its expectations lie beside it.
 const EXPECTATIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/clmatrix.toml");
 /// The work of a bare request: about that of a worker for a trivial test.
@@ -197,17 +197,20 @@ fn benchmark() -> ExitCode {
     };
 
     let idle = LAST_MOMENT.as_secs_f64() * 1000.0;
-    let isolated = fastest(isolated);
-    let all_drivers = fastest(|| in_process(false));
-    let one_driver = fastest(|| in_process(true));
-    let exact = fastest(under_nextest);
-    let start = fastest(loads_one_driver);
-    let with_expectations = fastest(|| {
+    let with_expectations = || {
         let mut command = under_nextest();
         command.env("CLMATRIX_CONFIG", EXPECTATIONS);
         command
-    });
-    let exchange = exchange();
+    };
+    let [isolated, all_drivers, one_driver, exact, start, with_expectations, exchange] = fastest([
+        &|| wall_time(isolated()),
+        &|| wall_time(in_process(false)),
+        &|| wall_time(in_process(true)),
+        &|| wall_time(under_nextest()),
+        &|| wall_time(loads_one_driver()),
+        &|| wall_time(with_expectations()),
+        &exchange,
+    ]);
     let nextest = nextest(&device.run.platform.name, &no_expectations);
     let _ = std::fs::remove_dir_all(&state);
     let (list, list_memory) = list();
@@ -220,8 +223,8 @@ fn benchmark() -> ExitCode {
             unit: "ms",
         },
         Figure {
-            what: "isolation per test, over in process with one driver",
-            measured: (isolated - idle - one_driver) / TESTS as f64,
+            what: "isolation of one more test, over in process with one driver",
+            measured: ((isolated - exact) - (one_driver - start)) / (TESTS - 1) as f64,
             limit: 0.1 + exchange,
             unit: "ms",
         },
@@ -266,15 +269,24 @@ fn this_executable(arguments: &[&str]) -> Command {
     command
 }
 
-/// The wall time of a process in milliseconds, in the run that the machine disturbed least.
-fn fastest(command: impl Fn() -> Command) -> f64 {
-    let run = || {
-        let begin = Instant::now();
-        let status = command().status().expect("the process starts");
-        assert!(status.success(), "{:?}: {status}", command());
-        begin.elapsed().as_secs_f64() * 1000.0
-    };
-    (0..RUNS).map(|_| run()).fold(f64::INFINITY, f64::min)
+/// Each time in the run that the machine disturbed least. The runs of all take turns, since the speed of a
+/// machine changes from minute to minute.
+fn fastest<const N: usize>(times: [&dyn Fn() -> f64; N]) -> [f64; N] {
+    let mut fastest = [f64::INFINITY; N];
+    for _ in 0..RUNS {
+        for (fastest, time) in fastest.iter_mut().zip(times) {
+            *fastest = fastest.min(time());
+        }
+    }
+    fastest
+}
+
+/// The wall time of a process in milliseconds.
+fn wall_time(mut command: Command) -> f64 {
+    let begin = Instant::now();
+    let status = command.status().expect("the process starts");
+    assert!(status.success(), "{command:?}: {status}");
+    begin.elapsed().as_secs_f64() * 1000.0
 }
 
 /// The time in milliseconds of a request to another thread and its answer, over a socket, without the work between
@@ -291,17 +303,14 @@ fn exchange() -> f64 {
             }
         });
         let mut answer = [0; 100];
-        let mut run = || {
-            let begin = Instant::now();
-            for _ in 0..TESTS {
-                runner.write_all(&answer).expect("the worker reads");
-                read(&mut runner, &mut answer).expect("the worker answers");
-            }
-            (begin.elapsed() / TESTS as u32).saturating_sub(WORK).as_secs_f64() * 1000.0
-        };
-        let fastest = (0..RUNS).map(|_| run()).fold(f64::INFINITY, f64::min);
+        let begin = Instant::now();
+        for _ in 0..TESTS {
+            runner.write_all(&answer).expect("the worker reads");
+            read(&mut runner, &mut answer).expect("the worker answers");
+        }
+        // The worker's `read` ends with an error.
         drop(runner);
-        fastest
+        (begin.elapsed() / TESTS as u32).saturating_sub(WORK).as_secs_f64() * 1000.0
     })
 }
 
