@@ -63,14 +63,19 @@ impl ChildProcess {
 
 /// Kills a process, if it is still a child of this process.
 pub fn kill_child(pid: Pid) {
+    if is_parent_of(Id::Pid(pid)) {
+        let _ = kill(pid, Signal::SIGKILL);
+    }
+}
+
+/// Returns whether this process has such a child, running or ended.
+pub fn is_parent_of(child: Id) -> bool {
     let flags = WaitPidFlag::WEXITED
         | WaitPidFlag::WNOHANG
         | WaitPidFlag::WNOWAIT
         // A child that was cloned may send another signal than SIGCHLD at its end.
         | WaitPidFlag::__WALL;
-    if waitid(Id::Pid(pid), flags) != Err(Errno::ECHILD) {
-        let _ = kill(pid, Signal::SIGKILL);
-    }
+    waitid(child, flags) != Err(Errno::ECHILD)
 }
 
 #[cfg(test)]

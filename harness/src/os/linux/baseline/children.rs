@@ -1,12 +1,11 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use nix::errno::Errno;
-use nix::sys::wait::{Id, WaitPidFlag, waitid, waitpid};
+use nix::sys::wait::{Id, WaitPidFlag, waitpid};
 use nix::unistd::Pid;
 
 use super::LeftBehind;
-use crate::os::linux::child_process::ChildProcess;
+use crate::os::linux::child_process::{ChildProcess, is_parent_of};
 use crate::os::linux::keeper::REAP_LIMIT;
 
 /// The time that a child may run after its test: a driver may still compile or link for a command
@@ -102,12 +101,7 @@ fn has_running(children: &[ChildProcess]) -> bool {
 }
 
 fn has_children() -> bool {
-    let flags = WaitPidFlag::WEXITED
-        | WaitPidFlag::WNOHANG
-        | WaitPidFlag::WNOWAIT
-        // A child that was cloned may send another signal than SIGCHLD at its end.
-        | WaitPidFlag::__WALL;
-    waitid(Id::All, flags) != Err(Errno::ECHILD)
+    is_parent_of(Id::All)
 }
 
 #[cfg(test)]
