@@ -57,8 +57,8 @@ pub(super) struct Request<'a> {
 pub(super) enum Reuse {
     /// Memory without commands that the queue of the request would have to wait for.
     Ready,
-    /// Also memory that was handed out for the same queue before. Other queues still use it, and the
-    /// queue of the request has to wait for them.
+    /// Also memory that was handed out for the same queue before, and parts of slabs. Other queues still
+    /// use it, and the queue of the request has to wait for them.
     Own,
     /// Also memory that was handed out for other queues.
     Any,
