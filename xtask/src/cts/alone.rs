@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -68,7 +68,8 @@ impl<'a> Alone<'a> {
         Ok(words)
     }
 
-    /// Runs tests in one process. Returns the words of its file, or its end without a file.
+    /// Runs tests in one process. Returns the words of its file; without a file the word of clmatrix for
+    /// this end, if there is one test.
     fn process(
         &self,
         group: &Group,
@@ -84,20 +85,30 @@ impl<'a> Alone<'a> {
         command.stdin(Stdio::null()).stderr(output.try_clone()?).stdout(output);
         let mut child = command.spawn()?;
         let count = u32::try_from(tests.len()).unwrap_or(u32::MAX);
-        let end = Instant::now() + group.timeout * count;
-        let end = loop {
-            if child.try_wait()?.is_some() {
-                break "crash";
+        let last_end = Instant::now() + group.timeout * count;
+        // Each test writes a line at its start.
+        let (mut written, mut end) = (0, Instant::now() + group.timeout);
+        let status = loop {
+            if let Some(status) = child.try_wait()? {
+                break Some(status);
+            }
+            let length = fs::metadata(&path).with_context(|| cannot("read", &path))?.len();
+            if length > written {
+                written = length;
+                end = last_end.min(Instant::now() + group.timeout);
             }
             if Instant::now() >= end {
                 child.kill()?;
                 child.wait()?;
-                break "timeout";
+                break None;
             }
             thread::sleep(PAUSE);
         };
         let text = fs::read_to_string(&results).unwrap_or_default();
-        let Ok(json) = serde_json::from_str::<Value>(&text) else { return Ok(Err(end)) };
+        let Ok(json) = serde_json::from_str::<Value>(&text) else {
+            let output = fs::read(&path).with_context(|| cannot("read", &path))?;
+            return Ok(Err(end_word(first, status, &String::from_utf8_lossy(&output))));
+        };
         let words = json["results"].as_object().into_iter().flatten();
         let word = |value: &Value| value.as_str().unwrap_or("none").to_owned();
         Ok(Ok(words.map(|(test, value)| (test.clone(), word(value))).collect()))
@@ -115,5 +126,33 @@ impl<'a> Alone<'a> {
         command.env("CL_DEVICE_TYPE", "all").env("CL_PLATFORM_INDEX", "0");
         command.env("CL_DEVICE_INDEX", "0").env_remove("BAZEL_TEST");
         command
+    }
+}
+
+/// The word of clmatrix for the end of a process without results: `None` stands for a process that was
+/// killed at its limit.
+fn end_word(test: &str, status: Option<ExitStatus>, output: &str) -> &'static str {
+    let has_ended = || {
+        ["passed", "FAILED", "skipped"].iter().any(|end| output.contains(&format!("{test} {end}")))
+    };
+    match status {
+        None => "timeout",
+        Some(status) if status.code().is_some() && has_ended() => "none",
+        Some(_) => "crash",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_without_results_has_the_word_of_clmatrix() {
+        let end_of = |script: &str| Command::new("sh").args(["-c", script]).status().unwrap();
+        let word = |script, output| end_word("a", Some(end_of(script)), output);
+        assert_eq!(word("exit 0", "a...\n"), "crash");
+        assert_eq!(word("exit 1", "a...\na passed\n"), "none");
+        assert_eq!(word("kill -SEGV $$", "a...\na passed\n"), "crash");
+        assert_eq!(end_word("a", None, "a...\n"), "timeout");
     }
 }

@@ -25,14 +25,15 @@ pub struct Device {
 
 /// The result of a test.
 pub struct TestResult {
-    /// `pass`, `fail` and `skip` as in the suite, else `crash`, `timeout` or `none`.
+    /// `pass`, `fail` and `skip` as in the suite, else `crash`, `timeout` or `none`, where the program
+    /// ended as it should and wrote no result.
     pub word: String,
     /// The first line of the message or the reason.
     pub message: String,
     /// The time of the last attempt.
     pub duration: Duration,
-    /// False if an expectation let clmatrix skip the test.
-    has_run: bool,
+    /// False if clmatrix skipped the test, as an expectation says, or did not come to it.
+    pub has_run: bool,
 }
 
 impl Device {

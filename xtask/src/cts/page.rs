@@ -38,12 +38,7 @@ pub fn text(origin: &Origin<'_>, log: &RunLog, compared: Option<&[Difference]>) 
     page += "\n## By themselves\n\n";
     page += &match compared {
         None => "The programs did not run by themselves.\n".to_owned(),
-        Some([]) => {
-            let devices: Vec<&str> = log.first_devices().iter().map(|device| &*device.id).collect();
-            let devices = devices.join(", ");
-            format!("Each program, started without clmatrix, has the same results on {devices}.\n")
-        }
-        Some(differences) => differences.iter().map(|line| format!("- {line}\n")).collect(),
+        Some(differences) => comparison(log, differences),
     };
     page += "\n## Tests that did not pass\n\nSkipped tests are not in the table. ";
     page += "`config/expectations/cts/` has the reasons.\n\n";
@@ -58,6 +53,29 @@ pub fn text(origin: &Origin<'_>, log: &RunLog, compared: Option<&[Difference]>) 
         }
     }
     page
+}
+
+/// The results that differ, and the tests that were not compared.
+fn comparison(log: &RunLog, differences: &[Difference]) -> String {
+    let devices = log.first_devices();
+    let mut text = match differences {
+        [] => {
+            let devices: Vec<&str> = devices.iter().map(|device| &*device.id).collect();
+            let devices = devices.join(", ");
+            format!("Each program, started without clmatrix, has the same results on {devices}.\n")
+        }
+        differences => differences.iter().map(|line| format!("- {line}\n")).collect(),
+    };
+    let mut skipped = Vec::new();
+    for Device { id, results, .. } in devices {
+        let not_run = results.iter().filter(|(_, result)| !result.has_run);
+        skipped.extend(not_run.map(|(test, _)| format!("- {test}@{id}\n")));
+    }
+    if !skipped.is_empty() {
+        text += "\nNot compared, since clmatrix did not run them:\n\n";
+        text += &skipped.concat();
+    }
+    text
 }
 
 /// The number of results of each word, by group and device, and the time of each device.
@@ -111,8 +129,9 @@ mod tests {
         for (test, outcome, message) in
             [("x", "passed", ""), ("y", "failed", "a|b /src/c.cpp:1\nd"), ("z", "skipped", "no")]
         {
+            let status = if test == "z" { "skip" } else { "pass" };
             let event = json!({"outcome": outcome, "message": message, "attempt": 1,
-                "duration_ns": 2_000_000_000_u64});
+                "expected_status": status, "duration_ns": 2_000_000_000_u64});
             device.add(&format!("cts::g::{test}"), &event);
         }
         let log = RunLog { date: "2026-11-23".to_owned(), devices: vec![device] };
@@ -128,6 +147,7 @@ mod tests {
             "| cts::g | 1 fail, 1 pass, 1 skip |",
             "| time | 6 s |",
             "- cts::g::y@a: clmatrix fail, alone pass",
+            "- cts::g::z@a",
             "| cts::g::y | a | fail | a\\|b c.cpp:1 |",
         ] {
             assert!(page.lines().any(|other| other == line), "{line}:\n{page}");
