@@ -85,12 +85,12 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
     });
     (attempt.duration, attempt.ended) = (begin.elapsed(), Some(Instant::now()));
     (attempt.stdout, attempt.stderr) = (stdout.take_text(), stderr.take_text());
-    let has_passed = has_passed(&attempt.stdout);
+    let has_passed = result_of(name, &attempt.stdout).is_some_and(|line| line.starts_with(OK));
     attempt.outcome = match end {
         ProgramEnd::Stopped => None,
         ProgramEnd::NotStarted(reason) => Some(Outcome::NotRun { reason }),
         ProgramEnd::Died(ExitCause::Exited(status)) => {
-            Some(outcome(status, &attempt.stdout, &attempt.stderr))
+            Some(outcome(name, status, &attempt.stdout, &attempt.stderr))
         }
         // The test has passed; an exit handler of the driver crashes or hangs.
         ProgramEnd::Died(cause) if has_passed => {
@@ -111,32 +111,36 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
     Ended { found: vec![Some(Found { attempt, before: Vec::new() })], exit }
 }
 
-/// Returns the last line with text, which is libtest's result if there is one. A test may run other test
-/// binaries, whose results come before.
-fn last_line(stdout: &str) -> &str {
-    stdout.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default()
-}
-
-/// Returns whether the output of a process that did not exit ends with libtest's result, a pass. The last line
-/// may be the result of a test binary that the test has run: then a result is missing.
-fn has_passed(stdout: &str) -> bool {
+/// Returns libtest's result of the process, if it has come so far. Text may follow: of an exit handler, or of a
+/// thread.
+///
+/// A test may run other test binaries, each with a beginning and a result of its own. The last result is that of
+/// the process if no result is missing, or if the end of the test itself comes before.
+fn result_of<'a>(name: &str, stdout: &'a str) -> Option<&'a str> {
     let is_begin = |line: &&str| {
         let count = line.strip_prefix(BEGINS).and_then(|rest| rest.split_once(" test"));
         count.is_some_and(|(count, _)| count.parse::<u32>().is_ok())
     };
+    let is_end = |line: &str| {
+        let rest = line.strip_prefix("test ").and_then(|rest| rest.strip_prefix(name));
+        let rest = rest.map(|rest| rest.strip_prefix(" - should panic").unwrap_or(rest));
+        rest.is_some_and(|rest| [" ... ok", " ... FAILED"].iter().any(|end| rest.starts_with(end)))
+    };
+    let is_result = |(_, line): &(usize, &str)| line.starts_with(RESULT);
+    let results: Vec<(usize, &str)> = stdout.lines().enumerate().filter(is_result).collect();
+    let &(at, last) = results.last()?;
     let begins = stdout.lines().filter(is_begin).count();
-    let results = stdout.lines().filter(|line| line.starts_with(RESULT)).count();
-    last_line(stdout).starts_with(OK) && results >= begins
+    (results.len() >= begins || stdout.lines().take(at).any(is_end)).then_some(last)
 }
 
 /// The outcome of a process that has exited. A target with another harness may print none of libtest's lines.
-fn outcome(status: i32, stdout: &str, stderr: &str) -> Outcome {
+fn outcome(name: &str, status: i32, stdout: &str, stderr: &str) -> Outcome {
     let has_line = |start: &str| stdout.lines().any(|line| line.starts_with(start));
     if has_line(NO_TEST) && !has_line(ONE_TEST) {
         let reason = "the program does not have this test any more".to_owned();
         return Outcome::NotRun { reason };
     }
-    if has_line(ONE_TEST) && !last_line(stdout).starts_with(RESULT) {
+    if has_line(ONE_TEST) && result_of(name, stdout).is_none() {
         return crash(ExitCause::Exited(status), IN_THE_TEST);
     }
     match status {
@@ -197,9 +201,11 @@ mod tests {
 
     #[test]
     fn a_pass_needs_a_result() {
-        let status = |status, stdout: &str| outcome(status, stdout, "").status();
+        let status = |status, stdout: &str| outcome("t", status, stdout, "").status();
         let begin = "\nrunning 1 test\n";
-        let ok = format!("{begin}test t ... ok\n\ntest result: ok. 1 passed; 0 failed\n");
+        let result = "\ntest result: ok. 1 passed; 0 failed\n";
+        let ok = format!("{begin}test t ... ok\n{result}");
+        let other = format!("{begin}test u ... ok\n{result}");
         use crate::verdict::ExpectedStatus::{Crash, Fail, Pass};
         for (exit, stdout, expected) in [
             (0, ok.as_str(), Some(Pass)),
@@ -210,8 +216,15 @@ mod tests {
             (101, "\nrunning 1 test\ntest t ... FAILED\ntest result: FAILED. \n", Some(Fail)),
             (1, "", Some(Fail)),
             // The test has run another test binary, and then ended the process.
-            (0, &format!("{begin}{ok}and then\n"), Some(Crash)),
-            (0, &format!("{begin}{begin}test u ... ok\n{ok}\n"), Some(Pass)),
+            (0, &format!("{begin}{other}and then\n"), Some(Crash)),
+            (0, &format!("{begin}{other}"), Some(Crash)),
+            (0, &format!("{begin}{other}test t ... ok\n\ntest result: ok. 1 passed\n"), Some(Pass)),
+            // Another test binary has crashed.
+            (0, &format!("{begin}{ok}"), Some(Pass)),
+            (0, &format!("{begin}{begin}test t - should panic ... ok\n{result}"), Some(Pass)),
+            (0, &format!("{begin}{begin}test t2 ... ok\n{result}"), Some(Crash)),
+            // An exit handler writes.
+            (0, &format!("{ok}goodbye\n"), Some(Pass)),
         ] {
             assert_eq!(status(exit, stdout), expected, "{exit} {stdout:?}");
         }
@@ -221,17 +234,19 @@ mod tests {
     fn only_the_result_of_the_outer_process_is_a_pass() {
         let begin = "\nrunning 1 test\n";
         let result = "test t ... ok\n\ntest result: ok. 1 passed; 0 failed\n\n";
-        let nested = format!("{begin}{result}");
+        let nested = format!("{begin}test u ... ok\n\ntest result: ok. 1 passed\n");
         for (stdout, expected) in [
             (format!("{begin}{result}"), true),
             (format!("{begin}{nested}{result}"), true),
             (begin.to_owned(), false),
             (format!("{begin}{nested}"), false),
             (format!("{begin}{nested}text of the test\n"), false),
-            (format!("{begin}\nrunning 3 tests\n{result}"), false),
+            (format!("{begin}{result}text of an exit handler\n"), true),
+            (format!("{begin}\nrunning 3 tests\ntest result: ok. 3 passed\n"), false),
             (format!("{begin}test result: FAILED. 0 passed; 1 failed\n"), false),
         ] {
-            assert_eq!(has_passed(&stdout), expected, "{stdout:?}");
+            let has_passed = result_of("t", &stdout).is_some_and(|line| line.starts_with(OK));
+            assert_eq!(has_passed, expected, "{stdout:?}");
         }
     }
 
