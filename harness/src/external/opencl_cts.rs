@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::opencl_cts_output::{CtsOutput, ENDS, PartText};
+use super::opencl_cts_output::{CtsOutput, PartText, split_end};
 use super::outside_test::Listed;
 use super::process::ProgramEnd;
 use super::program_run::{Ended, Found, ProgramRun, Watch};
@@ -248,18 +248,25 @@ fn skip_reason(name: &str, text: &PartText) -> String {
     reason.unwrap_or_else(|| "the program skipped the test".to_owned())
 }
 
-/// The lines of a test on standard output between those with which the harness marks it. The line at the end of a
-/// skipped test has the reason.
+/// The lines of a test on standard output between those with which the harness marks it, with what comes before the
+/// mark in the last line. The line at the end of a skipped test has the reason.
 fn lines_of<'a>(name: &'a str, text: &'a PartText) -> impl Iterator<Item = &'a str> {
     let begin = format!("{name}...");
-    let mark = move |line: &'a str| {
-        line.strip_prefix(name).filter(|rest| ENDS.iter().any(|end| rest.starts_with(end)))
-    };
     let mut has_ended = false;
     let own = text.stdout.lines().skip_while(move |line| *line != begin).skip(1);
-    // The program's own lines follow the last test.
-    own.take_while(move |line| !std::mem::replace(&mut has_ended, mark(line).is_some()))
-        .filter(move |line| mark(line).is_none_or(|rest| rest.starts_with(" skipped (")))
+    own.map_while(move |line| {
+        // The program's own lines follow the last test.
+        if has_ended {
+            return None;
+        }
+        Some(match split_end(name, line) {
+            None => line,
+            Some((before, end)) => {
+                has_ended = true;
+                if end.starts_with(" skipped (") { line } else { before }
+            }
+        })
+    })
 }
 
 #[cfg(test)]

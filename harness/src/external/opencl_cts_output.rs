@@ -22,6 +22,7 @@ pub(super) struct CtsOutput<'a> {
     line: Vec<u8>,
     /// True if its beginning is in the output already.
     is_long: bool,
+    process_end: Option<Instant>,
 }
 
 /// The output of one test.
@@ -47,7 +48,16 @@ impl<'a> CtsOutput<'a> {
         let parts = tests.iter().map(|_| Part::default()).collect();
         let before = Part { begin: Some(Instant::now()), ..Part::default() };
         let (begun, line) = (Vec::new(), Vec::new());
-        Self { tests, before, parts, begun, has_ended: false, line, is_long: false }
+        Self {
+            tests,
+            before,
+            parts,
+            begun,
+            has_ended: false,
+            line,
+            is_long: false,
+            process_end: None,
+        }
     }
 
     /// Adds what was read. Returns the tests that begin in it. `wrote` gets the parts of each test.
@@ -88,15 +98,17 @@ impl<'a> CtsOutput<'a> {
                 return None;
             }
             let now = Instant::now();
-            self.current().end = Some(now);
+            self.current().end.get_or_insert(now);
             self.parts[test].begin = Some(now);
             self.begun.push(test);
             self.has_ended = false;
             return Some(test);
         }
-        let running = self.tests[*self.begun.last()?];
-        let rest = line.strip_prefix(running)?;
-        self.has_ended |= ENDS.iter().any(|end| rest.starts_with(end));
+        let last = *self.begun.last()?;
+        if !self.has_ended && split_end(self.tests[last], line).is_some() {
+            self.has_ended = true;
+            self.parts[last].end = Some(Instant::now());
+        }
         None
     }
 
@@ -109,10 +121,11 @@ impl<'a> CtsOutput<'a> {
 
     /// Ends the output with the process.
     pub fn end(&mut self) {
-        let line = std::mem::take(&mut self.line);
+        let (line, now) = (std::mem::take(&mut self.line), Instant::now());
         let current = self.current();
         current.stdout.push(&line);
-        current.end = Some(Instant::now());
+        current.end.get_or_insert(now);
+        self.process_end = Some(now);
     }
 
     /// The test that has begun last, or the first test.
@@ -132,8 +145,6 @@ impl<'a> CtsOutput<'a> {
 
     /// Takes the output of each test, after the output before all tests.
     pub fn take_texts(self) -> Vec<PartText> {
-        let process_ended =
-            self.parts.iter().filter_map(|part| part.end).chain(self.before.end).max();
         let before = self.before.into_text();
         // Without a beginning, the process's time is that of its only test, but not that of each of several.
         let is_only = self.parts.len() == 1;
@@ -144,15 +155,28 @@ impl<'a> CtsOutput<'a> {
                 stdout: [&*before.stdout, &*own.stdout].concat(),
                 stderr: [&*before.stderr, &*own.stderr].concat(),
                 duration: if has_begun || !is_only { own.duration } else { before.duration },
-                ended: own.ended.or(process_ended),
+                ended: own.ended.or(self.process_end),
             }
         };
         self.parts.into_iter().map(text).collect()
     }
 }
 
-/// The ends of the line at the end of a test, after its name.
-pub(super) const ENDS: [&str; 4] = [" passed", " FAILED", " test not supported", " skipped ("];
+/// Divides the line that the suite's harness prints at the end of a test. Returns the text before the test's
+/// name, which is that of a test whose output ends without a newline, and the text after the name.
+pub(super) fn split_end<'a>(name: &str, line: &'a str) -> Option<(&'a str, &'a str)> {
+    let line = line.trim_end();
+    let at_end = [" passed", " FAILED", " test not supported"].into_iter().find_map(|end| {
+        let before = line.strip_suffix(end)?.strip_suffix(name)?;
+        Some((before, &line[line.len() - end.len()..]))
+    });
+    // The reason follows.
+    let skipped = || {
+        let at = line.find(&format!("{name} skipped ("))?;
+        Some((&line[..at], &line[at + name.len()..]))
+    };
+    at_end.or_else(skipped)
+}
 
 impl Part {
     fn into_text(mut self) -> PartText {
@@ -202,7 +226,7 @@ mod tests {
             output.before.begin = output.before.begin.and_then(|begin| begin.checked_sub(minute));
             output.push(Source::Stdout, b"no images\n", &mut |_, _| {});
             output.end();
-            let ended = output.before.end;
+            let ended = output.process_end;
             for text in output.take_texts() {
                 assert_eq!(text.duration >= minute, has_time, "{tests:?}");
                 assert_eq!(text.ended, ended, "{tests:?}");
@@ -211,13 +235,18 @@ mod tests {
     }
 
     #[test]
-    fn a_test_ends_where_the_next_begins() {
-        let mut output = CtsOutput::new(vec!["a", "b", "c"]);
-        output.push(Source::Stdout, b"a...\na passed\nb...\n", &mut |_, _| {});
+    fn a_test_ends_at_its_end_mark_or_where_the_next_begins() {
+        let mut output = CtsOutput::new(vec!["a", "b", "c", "d"]);
+        output.push(Source::Stdout, b"a...\nb...\nb passed\n", &mut |_, _| {});
+        let ended_b = output.parts[1].end;
+        output.push(Source::Stdout, b"c...\n", &mut |_, _| {});
+        output.push(Source::Stdout, b"c passed\nPASSED 3 of 3 tests\n", &mut |_, _| {});
+        let ended_c = output.parts[2].end;
         output.end();
-        let (next, end) = (output.parts[1].begin, output.parts[1].end);
+        let (begun_b, process_end) = (output.parts[1].begin, output.process_end);
+        assert!(begun_b < ended_b && ended_b < ended_c && ended_c < process_end);
         let ended: Vec<_> = output.take_texts().iter().map(|text| text.ended).collect();
-        assert_eq!(ended, [next, end, end]);
+        assert_eq!(ended, [begun_b, ended_b, ended_c, process_end]);
     }
 
     #[test]
@@ -228,6 +257,9 @@ mod tests {
             ("a test not supported\n", None),
             ("a skipped (requires at least OpenCL version 3.0)\n", None),
             ("ab passed\n", Some(0)),
+            ("no newlinea passed\n", None),
+            ("no newlinea skipped (no images)\n", None),
+            ("a passed 3 of 4\n", Some(0)),
             ("passed\n", Some(0)),
             ("a passed", Some(0)),
         ] {

@@ -13,6 +13,7 @@ static int cut_off, left_out;
 
 static int passes(void) { return PASS; }
 static int fails(void) { puts("ERROR: 1 is not 2"); return FAIL; }
+static int no_newline(void) { printf("ERROR: no end of line"); return FAIL; }
 static int skips(void) { puts("no images"); return SKIP; }
 static int crashes(void) { *(volatile int *)8 = 1; return PASS; }
 static int hangs(void) { for (;;) pause(); return PASS; }
@@ -54,7 +55,7 @@ static int sees_device(void) {
 // In an order that the list does not have. `silent` tests begin without a line.
 static const struct { const char *name; int (*run)(void); int silent; } tests[] = {
     {"passes", passes, 0},       {"crashes", crashes, 0},         {"fails", fails, 0},
-    {"crashes_silently", crashes, 1}, {"skips", skips, 0},        {"hangs", hangs, 0},
+    {"no_newline", no_newline, 0}, {"crashes_silently", crashes, 1}, {"skips", skips, 0}, {"hangs", hangs, 0},
     {"cuts_file", cuts_file, 0}, {"exits", exits, 0},             {"is_left_out", is_left_out, 0},
     {"exits_silently", exits, 1}, {"sees_device", sees_device, 0}, {"passes_last", passes, 0},
     {"fails_beside", fails_beside, 0}, {"takes_long", takes_long, 0},

@@ -136,7 +136,7 @@ fn each_cts_result_is_right_in_batches_too() {
         assert_eq!(ended.status.code(), Some(1), "batch {batch}");
         let run = log(&project.path("out"));
         let device_count = run.records.len();
-        assert_eq!(run.results.len(), 14 * device_count, "batch {batch}: no others");
+        assert_eq!(run.results.len(), 15 * device_count, "batch {batch}: no others");
         let failed =
             |message: &str| Outcome::Failed { message: message.to_owned(), location: None };
         let crashed = |how: &str| Outcome::Crashed { how: how.to_owned() };
@@ -146,6 +146,7 @@ fn each_cts_result_is_right_in_batches_too() {
             ("passes_last", Outcome::Passed),
             ("sees_device", Outcome::Passed),
             ("fails", failed("ERROR: 1 is not 2")),
+            ("no_newline", failed("ERROR: no end of line")),
             ("skips", Outcome::Skipped { reason: "no images".to_owned() }),
             ("crashes", crashed("SIGSEGV")),
             ("crashes_silently", crashed("SIGSEGV")),
