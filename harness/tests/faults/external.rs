@@ -210,13 +210,19 @@ fn a_rust_target_ends_as_our_own_tests() {
     let stderr = String::from_utf8(ended.stderr).expect("text");
     assert!(stderr.contains("gpu-00000000000000aa is not run, as "), "{stderr}");
     let run = log(&project.path("out"));
-    assert_eq!(run.results.len(), 8 * run.records.len());
+    assert_eq!(run.results.len(), 11 * run.records.len());
     for (test, expected) in [
         ("passes", "Passed"),
         ("panics_as_meant", "Passed"),
         ("returns_an_error", "Failed { message: \"Error: \\\"gone\\\"\", location: None }"),
         ("crashes", "Crashed { how: \"SIGABRT\" }"),
         ("exits", "Crashed { how: \"exited with status 0 in the middle of the test\" }"),
+        (
+            "exits_behind_another",
+            "Crashed { how: \"exited with status 0 in the middle of the test\" }",
+        ),
+        ("runs_one_that_crashes", "Passed"),
+        ("writes_at_exit", "Passed"),
         ("hangs", "TimedOut { limit: 2s }"),
         ("is_ignored", "Ignored { reason: None }"),
     ] {

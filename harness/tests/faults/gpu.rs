@@ -32,6 +32,37 @@ fn exits() {
     std::process::exit(0);
 }
 
+unsafe extern "C" {
+    fn atexit(handler: extern "C" fn()) -> i32;
+}
+
+extern "C" fn write_last() {
+    println!("text of an exit handler");
+}
+
+#[test]
+fn writes_at_exit() {
+    assert_eq!(unsafe { atexit(write_last) }, 0);
+}
+
+/// Runs another test of this target, in a process that writes to the same output.
+fn run_another(test: &str) {
+    let program = std::env::current_exe().unwrap();
+    let arguments = ["--exact", test, "--nocapture"];
+    std::process::Command::new(program).args(arguments).status().unwrap();
+}
+
+#[test]
+fn exits_behind_another() {
+    run_another("passes");
+    std::process::exit(0);
+}
+
+#[test]
+fn runs_one_that_crashes() {
+    run_another("crashes");
+}
+
 #[test]
 fn hangs() {
     loop {
