@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -24,6 +26,9 @@ const LIST_LIMIT: Duration = Duration::from_secs(60);
 
 /// The most bytes of a list.
 const LONGEST_LIST: usize = 64 << 20;
+
+/// The lines of standard error that the message of a failed list has.
+const LAST_LINES: usize = 20;
 
 /// A list that is kept between runs.
 #[derive(Serialize, Deserialize)]
@@ -79,21 +84,18 @@ fn tests_of(
             format!("no program matches {}; build it, or correct `programs`", globs.join(" or "));
         return Ok(vec![not_listed(Program::none(suite), reason)]);
     }
+    let mut named: BTreeMap<_, Vec<Program>> = BTreeMap::new();
+    for program in programs {
+        named.entry(program.name.clone()).or_default().push(program);
+    }
+    let named: Vec<_> = named.into_values().collect();
+    let listed = in_parallel(&named, |named| match &named[..] {
+        [program] => tests_in(program, lists, never),
+        programs => Err(have_one_name(programs)),
+    });
     let mut tests = Vec::new();
-    let mut programs = programs.into_iter().peekable();
-    while let Some(program) = programs.next() {
-        let mut others = Vec::new();
-        while let Some(other) = programs.next_if(|other| has_same_ids(other, &program)) {
-            others.push(other.file.display().to_string());
-        }
-        let listed = match others.is_empty() {
-            true => tests_in(&program, lists, never),
-            false => Err(format!(
-                "{} has the same name as {}; give one of them an [[external]] table with another `name`",
-                program.file.display(),
-                others.join(" and ")
-            )),
-        };
+    for (mut programs, listed) in named.into_iter().zip(listed) {
+        let program = programs.swap_remove(0);
         let listed = match listed {
             Ok(listed) => listed,
             Err(reason) => {
@@ -112,14 +114,38 @@ fn tests_of(
     Ok(tests)
 }
 
-/// Returns whether two Rust targets in different folders have one name.
-fn has_same_ids(one: &Program, other: &Program) -> bool {
-    one.suite.kind == ExternalKind::Libtest && one.name == other.name
+/// The error of programs that would have the same ids.
+fn have_one_name(programs: &[Program]) -> String {
+    let files: Vec<_> = programs.iter().map(|program| program.file.display().to_string()).collect();
+    let name = programs[0].name.as_deref().unwrap_or_default();
+    let files = files.join(" and ");
+    format!(
+        "{files} have one name, {name}; give each an [[external]] table with a `name` of its own"
+    )
 }
 
-/// Finds the programs of a suite: in the order of their paths, or those of Rust targets in the order of their
-/// names. Of several builds of one Rust target, which cargo leaves in its folder, the newest counts; a note
-/// names the others.
+/// Calls `make` for each item, on as many threads as there are processors. The results are in the order of the items.
+fn in_parallel<I: Sync, O: Send>(items: &[I], make: impl Fn(&I) -> O + Sync) -> Vec<O> {
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(items.len());
+    let next = AtomicUsize::new(0);
+    let made = Mutex::new(BTreeMap::new());
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let at = next.fetch_add(1, Ordering::Relaxed)
+                    && let Some(item) = items.get(at)
+                {
+                    let result = make(item);
+                    made.lock().unwrap_or_else(PoisonError::into_inner).insert(at, result);
+                }
+            });
+        }
+    });
+    made.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
+}
+
+/// Finds the programs of a suite. Of several builds of one Rust target, which cargo leaves in its folder, the
+/// newest counts; a note names the others.
 fn programs(suite: &Arc<ExternalSuite>) -> Result<Vec<Program>, AnyError> {
     let mut files = Vec::new();
     for pattern in &suite.programs {
@@ -215,9 +241,12 @@ fn list_output(
         ProgramEnd::NotStarted(reason) => reason,
         ProgramEnd::Stopped => "was stopped".to_owned(),
     };
-    let stderr = String::from_utf8_lossy(&stderr);
-    let last = stderr.lines().rev().find(|line| !line.trim().is_empty());
-    let last = last.map_or_else(String::new, |line| format!(" (its last words: {})", line.trim()));
     let command = [&[&*program.file.to_string_lossy()], arguments].concat().join(" ");
+    let stderr = String::from_utf8_lossy(&stderr);
+    let lines: Vec<&str> = stderr.trim_end().lines().collect();
+    let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
+    let last: String = last.iter().map(|line| format!("\n  {line}")).collect();
+    let last =
+        if last.is_empty() { last } else { format!("; its standard error ends with:{last}") };
     Err(format!("`{command}` does not list its tests: {trouble}{last}"))
 }

@@ -295,19 +295,23 @@ fn a_program_that_does_not_list() {
     let config = format!(
         "{CTS}\n[[external]]\nname = \"own\"\nkind = \"libtest\"\nprograms = \"own\"\n\
          [[external]]\nname = \"gone\"\nkind = \"libtest\"\nprograms = \"nowhere/*\"\n\
-         [[external]]\nname = \"two\"\nkind = \"libtest\"\nprograms = \"*/gpu-*\"\n"
+         [[external]]\nname = \"two\"\nkind = \"libtest\"\nprograms = \"*/gpu-*\"\n\
+         [[external]]\nname = \"both\"\nkind = \"opencl-cts\"\nprograms = \"*/test_*\"\n"
     );
     let own = std::env::current_exe().expect("a path");
     let project = Project::new(&config)
-        .with_script("test_broken", "echo no such option >&2; exit 3")
+        .with_script("test_broken", "echo no such option >&2; echo try --help >&2; exit 3")
         .with_script("own", &format!("{ROLE}=libtest exec {} \"$@\"", own.display()));
     for folder in ["one", "other"] {
         fs::create_dir(project.path(folder)).expect("the folder is new");
     }
     let project = project
+        .with_script("one/test_same", "printf '\\tx\\n'")
+        .with_script("one/test_zero", "exit 0")
+        .with_script("other/test_same", "printf '\\tx\\n'")
         .with_script("one/gpu-00000000000000aa", "echo a: test")
         .with_script("other/gpu-00000000000000bb", "echo b: test");
-    let run = project.run(&["cts::", "own::", "gone::", "two::"]);
+    let run = project.run(&["cts::", "own::", "gone::", "two::", "both::"]);
     let failures: BTreeMap<&str, String> = run
         .results
         .iter()
@@ -317,13 +321,18 @@ fn a_program_that_does_not_list() {
         })
         .collect();
     let tests: Vec<&str> = failures.keys().copied().collect();
-    let expected = ["cts::broken", "gone", "own::own", "two::gpu"];
+    let expected = ["both::same", "both::zero", "cts::broken", "gone", "own::own", "two::gpu"];
     assert_eq!(tests, expected.map(|program| format!("{program}::list@host")));
     for (test, words) in [
-        ("cts::broken::list@host", "exited with status 3 (its last words: no such option)"),
+        ("both::same::list@host", "other/test_same have one name, same"),
+        ("both::zero::list@host", "lists no test"),
+        (
+            "cts::broken::list@host",
+            "exited with status 3; its standard error ends with:\n  no such option\n  try --help",
+        ),
         ("gone::list@host", "no program matches"),
         ("own::own::list@host", "run it by `cargo test`"),
-        ("two::gpu::list@host", "one/gpu-00000000000000aa has the same name as "),
+        ("two::gpu::list@host", "other/gpu-00000000000000bb have one name, gpu"),
     ] {
         assert!(failures[test].contains(words), "{}", failures[test]);
     }
