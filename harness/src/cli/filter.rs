@@ -9,8 +9,9 @@ pub struct Filter {
 
 enum Pattern {
     Part(String),
-    /// A whole id; an empty device matches every device.
+    /// A whole id, where an empty device matches every device; or the path of a test with an `@` in its name.
     Id {
+        text: String,
         test: String,
         device: String,
     },
@@ -49,7 +50,8 @@ impl Pattern {
             let (test, _) = text.rsplit_once('@').unwrap_or((text, ""));
             Ok(Self::Glob { id: glob(text)?, test: glob(test)? })
         } else if let Some((test, device)) = text.rsplit_once('@') {
-            Ok(Self::Id { test: test.to_owned(), device: device.to_owned() })
+            let [text, test, device] = [text, test, device].map(str::to_owned);
+            Ok(Self::Id { text, test, device })
         } else {
             Ok(Self::Part(text.to_owned()))
         }
@@ -58,9 +60,10 @@ impl Pattern {
     fn matches(&self, id: &str) -> bool {
         match self {
             Self::Part(part) => id.contains(part.as_str()),
-            Self::Id { test, device } => {
+            Self::Id { text, test, device } => {
                 id.rsplit_once('@').is_some_and(|(its_test, its_device)| {
-                    its_test == test && (device.is_empty() || its_device == device)
+                    its_test == text
+                        || its_test == test && (device.is_empty() || its_device == device)
                 })
             }
             Self::Glob { id: glob, .. } => glob.is_match(id),
@@ -70,8 +73,40 @@ impl Pattern {
     fn matches_test(&self, path: &str) -> bool {
         match self {
             Self::Part(part) => path.contains(part.as_str()),
-            Self::Id { test, .. } => test == path,
-            Self::Glob { test, .. } => test.is_match(path),
+            Self::Id { text, test, .. } => test == path || text == path,
+            Self::Glob { id, test } => test.is_match(path) || id.is_match(path),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_is_a_part_an_id_a_path_or_a_glob() {
+        for (pattern, id, expected) in [
+            ("s::t", "s::t::x@d", true),
+            ("s::t@d", "s::t@d", true),
+            ("s::t@d", "s::t@dd", false),
+            ("s::t@d", "s::t::x@d", false),
+            ("s::t@", "s::t@d", true),
+            ("s::*@d", "s::t@d", true),
+            ("s::*@d", "s::t@e", false),
+            ("s::a@b", "s::a@b@d", true),
+            ("s::a@b@d", "s::a@b@d", true),
+            ("s::a@b@d", "s::a@b@e", false),
+            ("s::a@b@", "s::a@b@d", true),
+            ("s::a@*", "s::a@b@d", true),
+            ("s::a@b", "s::a@bb@d", false),
+        ] {
+            let filter = Filter::new(&[pattern.to_owned()]).expect("a pattern");
+            assert_eq!(filter.accepts(id), expected, "{pattern} {id}");
+            // A path is accepted if its id is on some device.
+            let (path, _) = id.rsplit_once('@').expect("an id");
+            assert!(!expected || filter.accepts_test(path), "{pattern} {path}");
+        }
+        let filter = Filter::new(&["s::t@d".to_owned()]).expect("a pattern");
+        assert!(filter.accepts_test("s::t") && !filter.accepts_test("s::t::x"));
     }
 }

@@ -37,11 +37,9 @@ impl TestSet {
         let name = file.display();
         let text = text.map_err(|error| format!("{name}: {error}"))?;
         let known: HashSet<&str> = known.iter().map(String::as_str).collect();
-        let unknown = text
-            .lines()
-            .map(str::trim)
-            .zip(1..)
-            .find(|(id, _)| !id.is_empty() && !known.contains(path(id)));
+        let is_known = |id: &str| known.contains(id) || known.contains(path(id));
+        let unknown =
+            text.lines().map(str::trim).zip(1..).find(|(id, _)| !id.is_empty() && !is_known(id));
         match unknown {
             None => Ok(Self::parse(&text)),
             Some((id, line)) => Err(format!(
@@ -69,7 +67,7 @@ impl TestSet {
 
     /// Returns whether the set has the test with this path on some device.
     pub fn has_test(&self, path: &str) -> bool {
-        self.paths.contains(path)
+        self.paths.contains(path) || self.ids.contains(path)
     }
 }
 
@@ -83,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_line_is_an_id_or_a_path() {
-        let set = TestSet::parse("s::a@pocl-cpu\n\n  s::b \ns::c@\r\n");
+        let set = TestSet::parse("s::a@pocl-cpu\n\n  s::b \ns::c@\r\ns::a@b\ns::a@c@pocl-cpu");
         let cases = [
             ("s::a@pocl-cpu", true),
             ("s::a@intel-cpu", false),
@@ -91,20 +89,26 @@ mod tests {
             ("s::b@intel-cpu", true),
             ("s::c@host", true),
             ("s::bb@pocl-cpu", false),
+            ("s::a@b@pocl-cpu", true),
+            ("s::a@c@pocl-cpu", true),
+            ("s::a@c@intel-cpu", false),
         ];
         for (id, expected) in cases {
             assert_eq!(set.has(id), expected, "{id}");
         }
-        let has = ["s::a", "s::b", "s::c", "s::d"].map(|path| set.has_test(path));
-        assert_eq!(has, [true, true, true, false]);
+        let paths = ["s::a", "s::b", "s::c", "s::a@b", "s::a@c", "s::d", "s::a@d"];
+        assert_eq!(
+            paths.map(|path| set.has_test(path)),
+            [true, true, true, true, true, false, false]
+        );
     }
 
     #[test]
     fn a_test_that_is_not_there_is_named_with_its_line() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("tests");
-        let known = ["s::a".to_owned()];
-        fs::write(&file, "s::a@nowhere\n\ns::a\n").unwrap();
+        let known = ["s::a", "s::x@y"].map(str::to_owned);
+        fs::write(&file, "s::a@nowhere\n\ns::a\ns::x@y\ns::x@y@nowhere\n").unwrap();
         assert!(TestSet::read(&file, &known).is_ok());
         fs::write(&file, "s::a\n\ns::gone@d\n").unwrap();
         let error = TestSet::read(&file, &known).unwrap_err().to_string();

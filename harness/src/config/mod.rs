@@ -95,6 +95,7 @@ pub use profile::{DeviceSettings, Profile};
 use profile::{Override, ProfileKeys};
 pub use sync::Sync;
 pub use unexpected_pass::UnexpectedPass;
+pub(crate) use value::exact_test;
 pub use value::{Leaks, Leftovers, TimeoutFactor, time_limit};
 pub(crate) use version_range::{VersionNumbers, VersionRange};
 

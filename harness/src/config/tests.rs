@@ -981,7 +981,7 @@ fn mistakes_in_expectations_are_named() {
         (
             "[[expect]]\ntest = 'a::b@pocl-cpu'\nstatus = 'fail'\nreason = 'x'",
             [
-                "expectations/pocl.toml:2:8: a test is named without its device: name the device with `id`",
+                "expectations/pocl.toml:2:8: a test is named without its device: name the device with `id`; an @ in the name of a test is written [@]",
                 "  |",
                 "2 | test = 'a::b@pocl-cpu'",
                 "  |        ^^^^^^^^^^^^^^^",

@@ -172,12 +172,22 @@ impl TestPattern {
     }
 }
 
+/// Returns the glob for `test` alone, as the key `test` of an expectation has it.
+pub(crate) fn exact_test(test: &str) -> String {
+    globset::escape(test).replace('@', AT)
+}
+
+/// An `@` in the name of a test, which is then not the beginning of a device.
+const AT: &str = "[@]";
+
 impl Text for TestPattern {
     const EXPECTED: &str = "a glob such as \"suite::test::*\"";
 
     fn parse(text: &str) -> Result<Self, String> {
-        match text.contains('@') {
-            true => Err("a test is named without its device: name the device with `id`".to_owned()),
+        match text.replace(AT, "").contains('@') {
+            true => Err("a test is named without its device: name the device with `id`; \
+                         an @ in the name of a test is written [@]"
+                .to_owned()),
             false => LazyGlob::case_sensitive(text).map(Self),
         }
     }
@@ -463,6 +473,8 @@ mod tests {
             ("s::t**", "s::t::x", true),
             ("s::{a,b}::*", "s::b::x", true),
             ("s::t{,_x}", "s::t", true),
+            ("s::a[@]b", "s::a@b", true),
+            ("s::a[@]b", "s::a[@]b", false),
             ("s::t[12]", "s::t2", true),
             ("s::t[12]", "s::t3", false),
             ("s::t\\[12]", "s::t[12]", true),

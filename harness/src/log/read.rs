@@ -350,7 +350,10 @@ impl Sum {
                 log.header.devices.push(record.device.clone());
                 log.records.insert(record.device.id.clone(), *record);
             }
-            Event::Plan(part) => part.tests.into_iter().for_each(|test| self.results.plan(test)),
+            Event::Plan(part) if log.header.format == 1 => {
+                part.tests.iter().for_each(|id| _ = self.results.place(&id.path));
+            }
+            Event::Plan(part) => self.results.plan(part.tests),
             Event::PlanDevice(part) => self.results.plan_on(part.device, part.ranges),
             Event::DeviceAbsent(absent) => log.absent.push(absent.expected),
             Event::DriverFailed(failed) => {
@@ -481,13 +484,9 @@ struct Results {
 }
 
 impl Results {
-    /// Adds a test to the list. A test of format 1 has its device in its id.
-    fn plan(&mut self, test: PlannedTest) {
-        if test.path.contains('@') {
-            self.place(&test.path);
-        } else {
-            self.tests.insert(test.path.clone(), test);
-        }
+    /// Adds tests to the list.
+    fn plan(&mut self, tests: Vec<PlannedTest>) {
+        self.tests.extend(tests.into_iter().map(|test| (test.path.clone(), test)));
     }
 
     fn plan_on(&mut self, device: String, ranges: Vec<(u32, u32)>) {
@@ -588,11 +587,13 @@ mod tests {
     use super::*;
     use crate::log::events::{Characterized, DeviceAbsent, DriverFailed, End, Resumed};
     use crate::log::line::Line;
-    use crate::log::plan::PlannedTests;
+    use crate::log::plan::{PlannedDevice, PlannedTests};
     use crate::log::sample::{TIME, device, failed_driver, flaky, header, result};
 
+    /// The header of format 1, where a plan is one event.
     fn begin() -> Event {
-        Event::Run(Box::new(header(vec![device("pocl-cpu", "PoCL")])))
+        let header = header(vec![device("pocl-cpu", "PoCL")]);
+        Event::Run(Box::new(RunHeader { format: 1, ..header }))
     }
 
     fn plan(tests: &[&str]) -> Event {
@@ -691,6 +692,19 @@ mod tests {
             let log = RunLog::from_events([begin()].into_iter().chain(events)).unwrap();
             assert_eq!(verdicts(&log), expected, "{case}");
         }
+    }
+
+    #[test]
+    fn a_path_of_format_2_may_have_an_at() {
+        let ranges = vec![(0, 1)];
+        let events = [
+            Event::Run(Box::new(header(vec![device("pocl-cpu", "PoCL")]))),
+            plan(&["s::a@b", "s::c"]),
+            Event::PlanDevice(PlannedDevice { device: "d".to_owned(), ranges }),
+            passed("s::a@b@d"),
+        ];
+        let log = RunLog::from_events(events).unwrap();
+        assert_eq!(verdicts(&log), [("s::a@b@d", Verdict::Pass), ("s::c@d", Verdict::NotRun)]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::Check;
-use crate::support::{COMMAND, ROLE, child, compile, context_layer, events, log, output};
+use crate::support::{COMMAND, ROLE, child, compile, context_layer, events, log, output, reports};
 
 pub const CHECKS: &[Check] = &[
     ("external::each_cts_result_is_right_in_batches_too", each_cts_result_is_right_in_batches_too),
@@ -33,6 +33,7 @@ pub const CHECKS: &[Check] = &[
     ("external::a_test_that_fails_now_is_a_regression", a_test_that_fails_now),
     ("external::rounds_repeat_batches", rounds_repeat_batches),
     ("external::a_run_is_as_expected_after_an_update", a_run_is_as_expected_after_an_update),
+    ("external::a_test_has_an_at_in_its_name", a_test_has_an_at_in_its_name),
 ];
 
 const LIMIT: Duration = Duration::from_secs(2);
@@ -521,4 +522,44 @@ fn a_run_is_as_expected_after_an_update() {
     }
     assert_eq!(update(), "");
     assert_eq!(run(), Some(0));
+}
+
+fn a_test_has_an_at_in_its_name() {
+    let run_one = "case $1 in mail::fails@x) exit 101 ;; esac";
+    let list = r"printf 'mail::a@b: test\nmail::fails@x: test\nplain: test\n'";
+    let lines = format!("case $* in *--ignored*) ;; *--list*) {list} ;; *) {run_one} ;; esac");
+    let project = Project::new(SCRIPT).with_script("script", &lines);
+    let out = project.path("out");
+    let run = |tests: &[&str]| {
+        let status = output(project.command(&[tests, &["--devices", "pocl"]].concat())).status;
+        let log = log(&out);
+        let ids: Vec<String> = log.results.iter().map(|result| result.test.clone()).collect();
+        (status.code(), ids)
+    };
+    let [a, fails, plain] = ["mail::a@b", "mail::fails@x", "plain"]
+        .map(|test| format!("mine::script::{test}@pocl-cpu"));
+    let one = (Some(0), vec![a.clone()]);
+    for pattern in [&a, "mine::script::mail::a@b", "mine::script::mail::a@b@", "mine::*@b@*"] {
+        assert_eq!(run(&[pattern]), one, "{pattern}");
+        assert!(!reports(&out).join("junit/b.xml").exists(), "{pattern}");
+    }
+    project.write("list", "mine::script::mail::a@b\n");
+    assert_eq!(run(&["--tests", project.path("list").to_str().expect("text")]), one);
+
+    let all = vec![a, fails.clone(), plain];
+    assert_eq!(run(&["mine::"]), (Some(1), all.clone()));
+    let junit = fs::read_dir(reports(&out).join("junit")).expect("a folder");
+    let files: Vec<_> = junit.map(|file| file.expect("a file").file_name()).collect();
+    assert_eq!(files, ["pocl-cpu.xml"]);
+    let clmatrix = |words: &[&str]| {
+        let mut command = child(COMMAND, words);
+        command.arg("--config").arg(project.path("clmatrix.toml")).arg("--report-dir").arg(&out);
+        output(command).status.code()
+    };
+    assert_eq!(clmatrix(&["expect", "update", "latest"]), Some(0));
+    assert_eq!(run(&["mine::"]), (Some(0), all), "as expected");
+    assert_eq!(clmatrix(&["expect", "stale", "latest"]), Some(1), "only the hanging test's");
+    fs::remove_dir_all(project.path("expectations")).expect("the folder is ours");
+    run(&["mine::"]);
+    assert_eq!(run(&["--rerun", "failed"]), (Some(1), vec![fails]));
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::config::{VersionNumbers, VersionRange};
+use crate::config::{VersionNumbers, VersionRange, exact_test};
 use crate::devices::run_device::{HOST, RunDevice, without_host};
 use crate::log::read::RunLog;
 use crate::log::test_result::TestResult;
@@ -89,7 +89,7 @@ impl<'a> Observed<'a> {
 impl EntryFor<'_> {
     /// The keys of an entry for this alone.
     pub(super) fn keys(&self) -> Vec<(&'static str, String)> {
-        let mut keys = vec![("test", globset::escape(self.test))];
+        let mut keys = vec![("test", exact_test(self.test))];
         let Some((platform, version)) = self.driver else {
             keys.push(("id", HOST.to_owned()));
             return keys;
