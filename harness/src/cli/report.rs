@@ -42,7 +42,8 @@ pub struct ReportArguments {
     html: Option<PathBuf>,
     #[command(flatten)]
     place: ReportPlace,
-    /// Show all unexpected results, not only the first 20 of each device.
+    /// Show all unexpected results, not only the first 20 of each device; with --baseline, all results that differ,
+    /// not only the first 20 of each kind.
     #[arg(long)]
     all: bool,
     /// Show the end of the captured output of all tests [default: of unexpected results, if there are
@@ -125,7 +126,8 @@ impl ReportArguments {
         folder: Option<&Path>,
     ) -> Result<String, AnyError> {
         if self.format == ReportFormat::Markdown {
-            let news = self.baseline.as_ref().map(|run| news(log, reports, run)).transpose()?;
+            let news = self.baseline.as_ref().map(|run| news(log, reports, run, self.all));
+            let news = news.transpose()?;
             return Ok(summary(log, news.as_deref(), summary::MOST_BYTES));
         }
         let output = if self.show_output { ShownOutput::All } else { ShownOutput::FewUnexpected };
@@ -161,8 +163,8 @@ fn read(reports: &Path, run: &str) -> Result<(RunLog, Option<PathBuf>), AnyError
     Ok((log, Some(folder.to_owned())))
 }
 
-/// Returns the results that differ from those of an earlier run, in Markdown.
-fn news(log: &RunLog, reports: &Path, baseline: &str) -> Result<String, AnyError> {
+/// Returns the results that differ from those of an earlier run, in Markdown: the first of each kind, or all.
+fn news(log: &RunLog, reports: &Path, baseline: &str, all: bool) -> Result<String, AnyError> {
     let baseline = RunLog::read(&store::find(reports, baseline)?)?;
     let side = |log: &RunLog| {
         let mut side = Side::default();
@@ -170,5 +172,5 @@ fn news(log: &RunLog, reports: &Path, baseline: &str) -> Result<String, AnyError
         side
     };
     let difference = Difference::new(&side(&baseline), &side(log), None)?;
-    Ok(Format::Markdown.text(&difference, difference.news().into_iter())?)
+    Ok(Format::Markdown.text(&difference, difference.news(all).into_iter())?)
 }

@@ -33,7 +33,7 @@ impl Difference {
     /// Returns the comparison as tables: what differs in the machines comes first. Tables are cut, unless
     /// `all`.
     pub(crate) fn pages(&self, all: bool) -> Vec<Page> {
-        let most = if all { usize::MAX } else { ROWS };
+        let most = most_rows(all);
         let mut pages = vec![self.head()];
         pages.extend(self.changes_pages(most));
         for (device, speeds) in &self.speeds {
@@ -48,15 +48,15 @@ impl Difference {
         pages
     }
 
-    /// Returns the results that differ as tables, each cut.
-    pub(crate) fn news(&self) -> Vec<Page> {
+    /// Returns the results that differ as tables, which are cut unless `all`.
+    pub(crate) fn news(&self, all: bool) -> Vec<Page> {
         let mut notes = Vec::new();
         if self.changes.values().all(Vec::is_empty) {
             notes.push("No result differs.".to_owned());
         }
         let titles = self.a.iter().map(|run| format!("Compared with {run}")).collect();
         let head = Page { titles, notes, ..Page::default() };
-        [head].into_iter().chain(self.changes_pages(ROWS)).collect()
+        [head].into_iter().chain(self.changes_pages(most_rows(all))).collect()
     }
 
     fn changes_pages(&self, most: usize) -> impl Iterator<Item = Page> {
@@ -145,6 +145,10 @@ impl Difference {
             ..Page::default()
         })
     }
+}
+
+fn most_rows(all: bool) -> usize {
+    if all { usize::MAX } else { ROWS }
 }
 
 fn changes_page(title: &str, changes: &[Change], most: usize) -> Page {

@@ -53,7 +53,7 @@ pub(crate) fn summary(log: &RunLog, news: Option<&str>, most: usize) -> String {
     summary.add_part(&summary.table(), "The table");
     summary.add_part(&summary.incidents(), "The list of devices and drivers that failed");
     if let Some(news) = news {
-        summary.add_part(news, "The comparison");
+        summary.add_part(news, "The comparison, which `clmatrix diff --all` shows whole,");
     }
     summary.add_results();
     summary.text

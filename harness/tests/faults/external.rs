@@ -34,6 +34,7 @@ pub const CHECKS: &[Check] = &[
     ("external::rounds_repeat_batches", rounds_repeat_batches),
     ("external::a_run_is_as_expected_after_an_update", a_run_is_as_expected_after_an_update),
     ("external::a_test_has_an_at_in_its_name", a_test_has_an_at_in_its_name),
+    ("external::a_summary_has_all_that_differs_if_asked", a_summary_has_all_that_differs),
 ];
 
 const LIMIT: Duration = Duration::from_secs(2);
@@ -562,4 +563,25 @@ fn a_test_has_an_at_in_its_name() {
     fs::remove_dir_all(project.path("expectations")).expect("the folder is ours");
     run(&["mine::"]);
     assert_eq!(run(&["--rerun", "failed"]), (Some(1), vec![fails]));
+}
+
+fn a_summary_has_all_that_differs() {
+    let letters = "abcdefghijklmnopqrstuv";
+    let project = Project::new(SCRIPT).with_script("script", &libtest_script(letters, "exit 0"));
+    let devices = ["mine::", "--devices", "pocl"];
+    let baseline = project.run(&devices).header.run_id;
+    let project = project.with_script("script", &libtest_script(letters, "exit 101"));
+    project.run(&devices);
+    let summary = |options: &[&str]| {
+        let mut command = child(COMMAND, &["report", "--format", "markdown", "--baseline"]);
+        command.arg(&baseline).arg("--report-dir").arg(project.path("out")).args(options);
+        String::from_utf8(output(command).stdout).expect("text")
+    };
+    let row = "fail: the test failed";
+    let rows = |text: &str| text.lines().filter(|line| line.contains(row)).count();
+    let first = summary(&[]);
+    assert!(first.contains("--all shows 2 more"), "{first}");
+    let all = summary(&["--all"]);
+    assert!(all.contains("Regressions (22)") && !all.contains("--all"), "{all}");
+    assert_eq!((rows(&first), rows(&all)), (20, 22), "{all}");
 }

@@ -135,7 +135,7 @@ fn a_summary_has_a_limit_whatever_is_long() {
     for most in [FEWEST_BYTES, 100_000, MOST_BYTES] {
         let text = summary(&log, Some(&wide.repeat(4)), most);
         assert!(text.len() <= most, "{} > {most}", text.len());
-        assert!(text.contains("The comparison is left out"), "{most}");
+        assert!(text.contains("`clmatrix diff --all` shows whole, is left out"), "{most}");
         assert_eq!(text.contains(" left out. `clmatrix report"), most == FEWEST_BYTES, "{most}");
     }
 }
