@@ -64,6 +64,7 @@ pub use clmatrix_harness_macros::{command, main, test};
 pub use fixtures::{CtxFactory, ctx_factory, device, platform};
 pub use os::AddressSpaceEnd;
 pub use target::Target;
+pub use text::shell_quoted;
 pub use worker::property::record_property;
 
 /// Ends the running test as skipped, with a reason for the report.

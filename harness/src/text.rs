@@ -53,14 +53,38 @@ pub(crate) fn first_line(text: &str) -> String {
     text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
 }
 
-/// `word` so that a POSIX shell takes it for one word.
-pub(crate) fn shell_quoted(word: &str) -> Cow<'_, str> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-.,:/@%+=".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
+/// Returns `word` such that a shell takes it for one word. Characters that a line or a terminal would change become
+/// escapes in `$'...'`, which bash, zsh, ksh and POSIX of 2024 know, but dash does not.
+pub fn shell_quoted(word: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.,:/@%+=".contains(c);
+    let changes = |c: char| clean_char(c) != c || c != ' ' && c.is_whitespace();
+    if !word.is_empty() && word.chars().all(is_plain) {
         Cow::Borrowed(word)
-    } else {
+    } else if !word.contains(changes) {
         Cow::Owned(format!("'{}'", word.replace('\'', r"'\''")))
+    } else {
+        let mut quoted = "$'".to_owned();
+        for c in word.chars() {
+            match c {
+                '\t' => quoted += r"\t",
+                '\n' => quoted += r"\n",
+                '\r' => quoted += r"\r",
+                '\'' | '\\' => quoted.extend(['\\', c]),
+                c if changes(c) => {
+                    for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+                        quoted += &format!("\\{byte:03o}");
+                    }
+                }
+                c => quoted.push(c),
+            }
+        }
+        Cow::Owned(quoted + "'")
     }
+}
+
+/// Returns the glob that matches `text` alone.
+pub(crate) fn exact_glob(text: &str) -> String {
+    globset::escape(text).replace('\\', r"[\]")
 }
 
 /// Returns `2 tests`.
@@ -80,6 +104,8 @@ pub(crate) fn human(duration: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     #[test]
@@ -119,9 +145,36 @@ mod tests {
             ("a b", "'a b'"),
             ("it's $x", r"'it'\''s $x'"),
             ("é*", "'é*'"),
+            ("a\\ b", r"'a\ b'"),
+            ("a\tb's \\", r"$'a\tb\'s \\'"),
+            ("\u{2028}\u{a0}\u{1b}[0m", r"$'\342\200\250\302\240\033[0m'"),
         ];
         for (word, expected) in cases {
             assert_eq!(shell_quoted(word), expected);
+            assert_eq!(one_line(&shell_quoted(word)), expected);
+        }
+    }
+
+    #[test]
+    fn a_shell_reads_a_quoted_word_as_it_was() {
+        let words: Vec<String> = (1..=0x100)
+            .chain([0x2028, 0x2029, 0x202e, 0x3000, 0xfffe, 0x1_f980])
+            .filter_map(char::from_u32)
+            .map(|c| format!("s::a{c}{c}1 'b' \\n $(c) {c}"))
+            .collect();
+        let quoted: Vec<_> = words.iter().map(|word| shell_quoted(word)).collect();
+        let script = format!("printf '%s\\0' {}", quoted.join(" "));
+        let output = Command::new("bash").args(["-c", &script]).output().expect("bash starts");
+        let read = String::from_utf8(output.stdout).expect("UTF-8");
+        assert_eq!(read.split_terminator('\0').collect::<Vec<_>>(), words);
+    }
+
+    #[test]
+    fn an_exact_glob_matches_one_text() {
+        for text in ["a", "a*b?", "[a]{b,c}", r"a\b*", r"\", "!a^-"] {
+            let glob = globset::Glob::new(&exact_glob(text)).expect("a glob").compile_matcher();
+            assert!(glob.is_match(text), "{text}");
+            assert!(!glob.is_match("ab") && !glob.is_match("b"), "{text}");
         }
     }
 }

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::last_day::LastDay;
 use super::version_range::{VersionPattern, VersionRange};
+use crate::text::exact_glob;
 
 /// A glob, compiled for the first text that it may match: most globs of a configuration are for other tests or
 /// devices.
@@ -174,7 +175,7 @@ impl TestPattern {
 
 /// Returns the glob for `test` alone, as the key `test` of an expectation has it.
 pub(crate) fn exact_test(test: &str) -> String {
-    globset::escape(test).replace('@', AT)
+    exact_glob(test).replace('@', AT)
 }
 
 /// An `@` in the name of a test, which is then not the beginning of a device.

@@ -284,7 +284,7 @@ impl Page<'_> {
                 let _ = writeln!(text, "  more:  {}", report.display());
             }
             if !result.is_of_worker() {
-                let _ = writeln!(text, "  rerun: {}", one_line(&rerun(self.log, result)));
+                let _ = writeln!(text, "  rerun: {}", rerun(self.log, result));
             }
         }
         text

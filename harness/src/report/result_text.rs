@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::log::read::RunLog;
 use crate::log::test_result::TestResult;
-use crate::text::{first_line, one_line, shell_quoted};
+use crate::text::{clean, exact_glob, first_line, one_line, shell_quoted};
 use crate::verdict::{Location, Outcome, Verdict};
 
 /// The outcome of a result on one line, with the findings of several attempts, or the expectation where
@@ -62,13 +62,13 @@ pub(super) fn place(result: &TestResult) -> Option<&Location> {
 /// The note on a result that the device may have caused.
 pub(super) const SUSPECT: &str = "suspect: the device was lost afterwards";
 
-/// The command that runs this test alone, or after the test that breaks it.
+/// The command that runs this test alone, or after the test that breaks it, on one line.
 pub(super) fn rerun(log: &RunLog, result: &TestResult) -> String {
-    let mut command = log.header.rerun_command.clone();
+    let mut command = clean(&log.header.rerun_command).replace('\n', " ");
     for test in result.broken_by.iter().chain([&result.test]) {
         // A test of another program may have any name. Without these characters, an id is no glob.
         let pattern = match test.contains(['*', '?', '[']) {
-            true => globset::escape(test),
+            true => exact_glob(test),
             false => test.clone(),
         };
         command += &format!(" {}", shell_quoted(&pattern));
@@ -113,6 +113,7 @@ mod tests {
             ("s::files/case[1].cl@d", "'s::files/case[[]1[]].cl@d'"),
             ("s::[@d", "'s::[[]@d'"),
             ("s::a*{b}?@d", "'s::a[*][{]b[}][?]@d'"),
+            (r"s::a\b*@d", r"'s::a[\]b[*]@d'"),
         ] {
             let command = rerun(&log, &result(id, Outcome::Passed));
             assert_eq!(command, format!("clmatrix run {expected}"));

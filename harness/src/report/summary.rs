@@ -235,7 +235,7 @@ fn details(log: &RunLog, result: &TestResult) -> String {
     }
     let command = rerun(log, result);
     if !result.is_of_worker() && command.len() <= COMMAND {
-        text += &format!("\nrerun:\n\n{}", block("sh", &one_line(&command)));
+        text += &format!("\nrerun:\n\n{}", block("sh", &command));
     }
     text + "\n</details>\n"
 }

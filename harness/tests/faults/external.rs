@@ -244,21 +244,32 @@ fn a_rust_target_ends_as_our_own_tests() {
 }
 
 fn a_rerun_command_runs_one_test_alone() {
-    let project = Project::new(CTS).with_cts_program();
-    let run = project.run(&["cts::faulty::fails", "--devices", "pocl"]);
-    let failed = run.results.last().expect("a result");
-    let command = format!("{} '{}'", run.header.rerun_command, failed.test);
-    let again = project.path("again");
-    let shell = format!("{command} --report-dir {}", again.display());
-    let mut shell_command = Command::new("sh");
-    shell_command.args(["-c", &shell]).env(ROLE, COMMAND).stdin(Stdio::null());
-    shell_command.current_dir(project.0.path());
-    shell_command.env_remove("CLMATRIX_CONFIG").env_remove("CLMATRIX_PROFILE");
-    output(shell_command);
-    let results = log(&again).results;
-    let ids: Vec<&str> = results.iter().map(|result| &*result.test).collect();
-    assert_eq!(ids, [&*failed.test]);
-    assert_eq!(results[0].outcome, failed.outcome);
+    let list = r"printf 'tab\there: test\nline\342\200\250break  a\\\\b*: test\nplain: test\n'";
+    let lines = format!("case $* in *--ignored*) ;; *--list*) {list} ;; *) exit 101 ;; esac");
+    let project =
+        Project::new(&format!("{CTS}{SCRIPT}")).with_cts_program().with_script("script", &lines);
+    let tests = ["cts::faulty::fails@", "mine::"];
+    let ended = output(project.command(&[&tests[..], &["--devices", "pocl"]].concat()));
+    let failed = log(&project.path("out")).results;
+    assert_eq!(failed.len(), 4);
+    let stdout = String::from_utf8(ended.stdout).expect("text");
+    let commands: Vec<&str> =
+        stdout.lines().filter_map(|line| line.strip_prefix("  rerun: ")).collect();
+    assert_eq!(commands.len(), failed.len(), "{stdout}");
+    for (command, failed) in commands.into_iter().zip(failed) {
+        let again = project.path("again");
+        let shell = format!("{command} --report-dir {}", again.display());
+        // `$'...'` needs bash.
+        let mut shell_command = Command::new("bash");
+        shell_command.args(["-c", &shell]).env(ROLE, COMMAND).stdin(Stdio::null());
+        shell_command.current_dir(project.0.path());
+        shell_command.env_remove("CLMATRIX_CONFIG").env_remove("CLMATRIX_PROFILE");
+        output(shell_command);
+        let results = log(&again).results;
+        let ids: Vec<&str> = results.iter().map(|result| &*result.test).collect();
+        assert_eq!(ids, [&*failed.test], "{command}");
+        assert_eq!(results[0].outcome, failed.outcome);
+    }
 }
 
 fn output_without_end() {

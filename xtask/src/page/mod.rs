@@ -174,16 +174,16 @@ impl PageTest<'_> {
     }
 }
 
-/// Returns the last word that a shell takes a command for.
+/// Returns the last word that a shell takes a command for. `$'...'` needs bash.
 fn last_word(command: &str) -> Result<String> {
     let script = format!("set -- {command}\nshift $(($# - 1))\nprintf %s \"$1\"");
-    let output = process::output(Command::new("sh").args(["-c", &script]))?;
+    let output = process::output(Command::new("bash").args(["-c", &script]))?;
     Ok(String::from_utf8(output.stdout)?)
 }
 
 /// Returns the only id that a glob matches: each of its special characters is a class of its own.
 fn without_escapes(glob: &str) -> String {
-    let special = ["*", "?", "[", "]", "{", "}"];
+    let special = ["*", "?", "[", "]", "{", "}", "\\"];
     special.iter().fold(glob.to_owned(), |id, special| id.replace(&format!("[{special}]"), special))
 }
 

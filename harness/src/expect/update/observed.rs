@@ -6,6 +6,7 @@ use crate::config::{VersionNumbers, VersionRange, exact_test};
 use crate::devices::run_device::{HOST, RunDevice, without_host};
 use crate::log::read::RunLog;
 use crate::log::test_result::TestResult;
+use crate::text::exact_glob;
 use crate::verdict::{Expectation, ExpectedStatus, Verdict, judge};
 
 /// A result of a test.
@@ -96,7 +97,7 @@ impl EntryFor<'_> {
         };
         keys.push(("platform", platform.to_owned()));
         let range = VersionNumbers::find(version).map(VersionRange::only);
-        let version = range.map_or_else(|| globset::escape(version), |range| range.to_string());
+        let version = range.map_or_else(|| exact_glob(version), |range| range.to_string());
         if !version.is_empty() {
             keys.push(("driver-version", version));
         }

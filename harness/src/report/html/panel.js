@@ -42,11 +42,17 @@ function folded(title, isOpenAtFirst, ...content) {
 
 /** The pattern that matches only this id. */
 function pattern(id) {
-  return /[*?[]/.test(id) ? id.replace(/[*?[\]{}]/g, "[$&]") : id;
+  return /[*?[]/.test(id) ? id.replace(/[*?[\]{}\\]/g, "[$&]") : id;
 }
 
+/** As `shell_quoted` of the crate. */
 function quoted(word) {
-  return /^[\w\-.,:/@%+=]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  const changing = /[\p{Cc}\ufffe\uffff]|[^\S ]/gu;
+  const octal = (c) => [...new TextEncoder().encode(c)].map((byte) => `\\${byte.toString(8).padStart(3, "0")}`).join("");
+  const escape = (c) => ({ "\t": "\\t", "\n": "\\n", "\r": "\\r" })[c] ?? octal(c);
+  if (/^[\w\-.,:/@%+=]+$/.test(word)) return word;
+  if (word.search(changing) < 0) return `'${word.replaceAll("'", "'\\''")}'`;
+  return `$'${word.replace(/['\\]/g, "\\$&").replace(changing, escape)}'`;
 }
 
 /** A text that may be higher than its element: it takes the focus, so that keys scroll it. */
