@@ -17,7 +17,8 @@ Examples:
 #[derive(Subcommand)]
 pub enum ExternalCommand {
     /// Print a list of the OpenCL conformance test suite (opencl_conformance_tests_*.csv) as `[[external]]`
-    /// tables for clmatrix.toml.
+    /// tables for clmatrix.toml. A word with `*` behind a program becomes a glob in `tests`, any other word an
+    /// argument in `args`: move the name of a test from there to `tests`.
     Import(ImportArguments),
 }
 

@@ -17,8 +17,19 @@ struct Entry {
 /// The types of devices in lists.
 const TYPES: [&str; 4] = ["cpu", "gpu", "accelerator", "custom"];
 
+/// The first lines of the tables.
+const BEGINNING: &str = "\
+# A test that reaches its time limit takes it from the hang-budget of its device, which is 10 minutes by default.
+# A larger one, in the table of the profile: hang-budget = \"1h\"
+
+";
+
+/// The time limit of the tests, and the most tests of a process. Many tests take minutes.
+const LIMITS: &str = "timeout = \"10m\"\nbatch = 20\n";
+
 /// Returns the tables for the lines of a list. The programs are in `folder`. Programs without arguments are one
-/// suite; each program with arguments is a suite of its own, within that name.
+/// suite; each program with arguments is a suite of its own, within that name. A word with `*` selects tests. Other
+/// words are arguments: a list does not tell them from the names of tests.
 ///
 /// # Errors
 ///
@@ -40,6 +51,7 @@ pub(crate) fn import(list: &str, name: &str, folder: &Path) -> Result<String, St
         let _ = writeln!(text, "{}programs = [", head(name));
         paths.iter().for_each(|path| text += &format!("    {path},\n"));
         text += "]\n";
+        text += LIMITS;
     }
     let mut names = Vec::new();
     for entry in others {
@@ -61,8 +73,9 @@ pub(crate) fn import(list: &str, name: &str, folder: &Path) -> Result<String, St
         if let Some(device_type) = &entry.device_type {
             let _ = writeln!(text, "type = {}", quoted(device_type));
         }
+        text += LIMITS;
     }
-    Ok(text)
+    Ok(BEGINNING.to_owned() + &text)
 }
 
 fn head(name: &str) -> String {
@@ -116,6 +129,8 @@ impl Entry {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -136,18 +151,24 @@ programs = [
     "/cts/basic/test_basic",
     "/cts/vectors/test_vectors",
 ]
+timeout = "10m"
+batch = 20
 
 [[external]]
 name = "cts::thread_dimensions"
 kind = "opencl-cts"
 programs = "/cts/thread_dimensions/test_thread_dimensions"
 tests = ["full*"]
+timeout = "10m"
+batch = 20
 
 [[external]]
 name = "cts::allocations_single_maximum"
 kind = "opencl-cts"
 programs = "/cts/allocations/test_allocations"
 args = ["single", "5"]
+timeout = "10m"
+batch = 20
 
 [[external]]
 name = "cts::images_kernel_pitch"
@@ -155,8 +176,11 @@ kind = "opencl-cts"
 programs = "/cts/images/test_image_streams"
 args = ["use_pitches", "CL_FILTER_LINEAR"]
 type = "cpu"
+timeout = "10m"
+batch = 20
 "#;
-        assert_eq!(import(list, "cts", Path::new("/cts")).unwrap(), expected);
+        let tables = import(list, "cts", Path::new("/cts")).unwrap();
+        assert_eq!(tables, BEGINNING.to_owned() + expected);
     }
 
     #[test]
@@ -168,6 +192,8 @@ type = "cpu"
         let names: Vec<&str> = suites.iter().map(|suite| &*suite.name).collect();
         assert_eq!(names, ["cts", "cts::b_1", "cts::b_1_2"]);
         assert_eq!(suites[2].args, ["two"]);
+        let limits = (Some(Duration::from_secs(600)), 20);
+        assert!(suites.iter().all(|suite| (suite.timeout, suite.batch) == limits));
         assert_eq!(suites[0].programs, [Path::new("/a \"b\"/a/test_a")]);
     }
 
