@@ -233,16 +233,29 @@ impl Trace {
         }
     }
 
+    /// Returns the slot of a span, which is that of its worker.
+    fn slot(&self, span: &Span) -> Option<u32> {
+        span.slot.or_else(|| self.slots.get(&span.worker?).copied())
+    }
+
     /// Returns the ends of these spans, which are in the order of their begins. An attempt without a result, as in
-    /// a batch whose process was lost, ends before the next one of its slot, the last one with the log.
+    /// a batch whose process was lost, ends before the next one of its slot, the last one with the log. A worker
+    /// runs one test at a time: an attempt ends before the next one of its worker, although the runner may notice
+    /// the begin of a test of a batch later than the time from which its duration counts.
     fn ends(&self, spans: &[&Span]) -> Vec<Option<SystemTime>> {
-        let mut next: HashMap<(&str, Option<u32>), SystemTime> = HashMap::new();
+        let mut next: HashMap<(&str, Option<u32>), &Span> = HashMap::new();
         let mut ends: Vec<_> = spans
             .iter()
             .rev()
             .map(|span| {
-                let after = next.insert((&span.device, span.slot), span.begin).or(self.end);
-                span.duration.map_or(after, |duration| span.begin.checked_add(duration))
+                let after = next.insert((&span.device, self.slot(span)), span);
+                let own = span.duration.and_then(|duration| span.begin.checked_add(duration));
+                let is_cut = |after: &&Span| {
+                    span.duration.is_none() || span.worker.is_some() && after.worker == span.worker
+                };
+                let latest = after.filter(is_cut).map(|after| after.begin);
+                let ends = [own, latest].into_iter().flatten();
+                ends.min().or(self.end.filter(|_| span.duration.is_none()))
             })
             .collect();
         ends.reverse();
@@ -267,8 +280,7 @@ impl Trace {
             let pid = devices.get_index_of(span.device.as_str()).expect("its device") as u32 + 1;
             let begin = micros(span.begin);
             let end = end.map_or(begin, micros).max(begin);
-            let slot = span.slot.or_else(|| self.slots.get(&span.worker?).copied());
-            let thread = Thread::find(&mut threads, pid, slot, begin);
+            let thread = Thread::find(&mut threads, pid, self.slot(span), begin);
             threads[thread].end = end;
             TraceEvent {
                 cat: Some(span.category),
@@ -533,5 +545,23 @@ mod tests {
         ]);
         let threads: Vec<_> = spans(&overlapping).into_iter().map(|(thread, ..)| thread).collect();
         assert_eq!(threads, ["slot 0", "slot 0 (2)", "slot 0"]);
+    }
+
+    #[test]
+    fn an_attempt_ends_before_the_next_one_of_its_worker() {
+        let events = file(vec![
+            start(0, 0, 1, 1, 0),
+            start(1, 249, 1, 1, 0),
+            finish("s::a@d", 1, Outcome::Passed),
+            finish("s::b@d", 1, Outcome::Passed),
+            start(1, 500, 2, 2, 0),
+            finish("s::b@d", 2, Outcome::Passed),
+        ]);
+        let expected = [
+            span("slot 0", "s::a", 0, 249_000),
+            span("slot 0", "s::b", 249_000, 250_000),
+            span("slot 0", "s::b", 500_000, 250_000),
+        ];
+        assert_eq!(spans(&events), expected);
     }
 }

@@ -172,11 +172,15 @@ struct Following<'a> {
 }
 
 impl Following<'_> {
-    fn begin(&mut self, test: usize, process: Option<u32>) -> (u32, SystemTime, Instant) {
+    fn begin(
+        &mut self,
+        test: usize,
+        time: SystemTime,
+        process: Option<u32>,
+    ) -> (u32, SystemTime, Instant) {
         let RunState { run, recorder, .. } = self.device_run.state;
         let position = self.positions[test];
         let attempt = self.device_run.count_attempt(position);
-        let time = SystemTime::now();
         recorder.started(Started {
             test: TestName::Position(run.so_far.tests[position]),
             device: Some(run.plan.device_id(self.device_run.entry(position)).to_owned()),
@@ -216,7 +220,8 @@ impl Following<'_> {
             Some(begun) => begun,
             // The run was stopped before the test began.
             None if attempt.outcome.is_none() => (1, SystemTime::now(), Instant::now()),
-            None => self.begin(test, None),
+            // The output did not tell when.
+            None => self.begin(test, SystemTime::now() - attempt.duration, None),
         };
         attempt.number = number;
         attempt.worker = Some(self.number);
@@ -238,7 +243,7 @@ impl Following<'_> {
 
 impl Watch for Following<'_> {
     fn begins(&mut self, test: usize, process: u32) {
-        self.begin(test, Some(process));
+        self.begin(test, SystemTime::now(), Some(process));
         self.show(test);
     }
 

@@ -34,6 +34,7 @@ pub const CHECKS: &[Check] = &[
     ("external::rounds_repeat_batches", rounds_repeat_batches),
     ("external::a_run_is_as_expected_after_an_update", a_run_is_as_expected_after_an_update),
     ("external::a_test_has_an_at_in_its_name", a_test_has_an_at_in_its_name),
+    ("external::a_batch_has_one_track_in_a_trace", a_batch_has_one_track_in_a_trace),
     ("external::a_summary_has_all_that_differs_if_asked", a_summary_has_all_that_differs),
 ];
 
@@ -595,4 +596,22 @@ fn a_summary_has_all_that_differs() {
     let all = summary(&["--all"]);
     assert!(all.contains("Regressions (22)") && !all.contains("--all"), "{all}");
     assert_eq!((rows(&first), rows(&all)), (20, 22), "{all}");
+}
+
+fn a_batch_has_one_track_in_a_trace() {
+    let project = Project::new(&format!("{CTS}batch = 20\n")).with_cts_program();
+    let run = project.run(&["cts::", "--devices", "pocl"]);
+    let file = project.path("trace.json");
+    let mut command = child(COMMAND, &["report", "--trace"]);
+    command.arg(&file).arg("--report-dir").arg(project.path("out"));
+    output(command);
+    let trace = fs::read(file).expect("a trace");
+    let trace: Value = serde_json::from_slice(&trace).expect("JSON");
+    let events = trace["traceEvents"].as_array().expect("events");
+    let end = |event: &Value| Some(event["ts"].as_u64()? + event["dur"].as_u64()?);
+    let last = events.iter().filter_map(end).max().expect("spans");
+    assert!(u128::from(last) <= run.duration.as_micros(), "{last}");
+    let names = events.iter().filter(|event| event["name"] == "thread_name");
+    let names: BTreeSet<_> = names.filter_map(|event| event["args"]["name"].as_str()).collect();
+    assert_eq!(names, BTreeSet::from(["probes and replays", "slot 0"]));
 }
