@@ -1,6 +1,6 @@
 //! The held blocks of a pool, and its counts: in shards, so that threads do not wait for each other.
 //!
-//! While a shard is locked, the driver is not called, and neither memory nor queues are dropped.
+//! While a shard is locked, the driver is called only to release events, and neither memory nor queues are dropped.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
-//! Reports of a run, all of them functions of its log: [`junit`] files for other programs, the page
-//! `report.html`, the [`matrix`] for the terminal, and the `summary` in Markdown.
+//! Reports of a run: [`junit`] files for other programs, the page `report.html`, the [`matrix`] for the terminal,
+//! the `summary` in Markdown, and the trace. All are functions of the log; the page also has the measurements of
+//! `characterize.json`.
 
 mod conclusion;
 mod excerpt;

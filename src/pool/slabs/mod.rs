@@ -1,7 +1,7 @@
 //! Slabs: large blocks that are handed out in parts.
 //!
-//! While the slabs are locked, neither memory nor queues are dropped, and the driver is called only to
-//! create a part (`clCreateSubBuffer`).
+//! While the slabs are locked, neither memory nor queues are dropped, and the driver is called only to query the
+//! alignment of parts (`clGetDeviceInfo`), to create a part (`clCreateSubBuffer`) and to release events.
 
 pub(super) mod ranges;
 
