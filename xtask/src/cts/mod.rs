@@ -16,6 +16,7 @@ use crate::files::{self, cannot};
 use crate::process;
 use crate::workspace::Workspace;
 use clmatrix_harness::provision::Environment;
+use clmatrix_harness::shell_quoted;
 
 mod alone;
 mod device;
@@ -106,7 +107,10 @@ fn command_line(options: &Options) -> String {
         line += " --no-compare";
     }
     if !options.arguments.is_empty() {
-        line += &format!(" -- '{}'", options.arguments.join("' '"));
+        line += " --";
+    }
+    for argument in &options.arguments {
+        line += &format!(" {}", shell_quoted(argument));
     }
     line
 }
