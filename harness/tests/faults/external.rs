@@ -575,6 +575,16 @@ fn a_test_has_an_at_in_its_name() {
     fs::remove_dir_all(project.path("expectations")).expect("the folder is ours");
     run(&["mine::"]);
     assert_eq!(run(&["--rerun", "failed"]), (Some(1), vec![fails]));
+
+    assert_eq!(run(&["mine::", "--max-fail", "1"]).0, Some(1));
+    assert_eq!(log(&out).results[2].verdict, Verdict::NotRun);
+    let mut resume = child(COMMAND, &["run", "--resume", "--report-dir"]);
+    output({
+        resume.arg(&out).current_dir(project.0.path());
+        resume
+    });
+    let verdicts: Vec<_> = log(&out).results.iter().map(|result| result.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Pass, Verdict::Fail, Verdict::Pass]);
 }
 
 fn a_summary_has_all_that_differs() {
