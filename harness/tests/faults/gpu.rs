@@ -42,6 +42,7 @@ extern "C" fn write_last() {
 
 #[test]
 fn writes_at_exit() {
+    // SAFETY: the handler may be called at any time until the process has ended.
     assert_eq!(unsafe { atexit(write_last) }, 0);
 }
 
