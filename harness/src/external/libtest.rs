@@ -18,12 +18,12 @@ use crate::worker::parent::{Attempt, IN_THE_TEST, crash};
 /// The exit status of libtest for a test that failed.
 const FAILED: i32 = 101;
 
-/// The line of libtest before a test, and the lines after it.
-const ONE_TEST: &str = "running 1 test";
+/// With several threads, libtest prints the line `test NAME ... ok` at the end of the test. With one thread, the
+/// output of the test comes in the middle of it.
+const THREADS: (&str, &str) = ("RUST_TEST_THREADS", "2");
+
+/// The line of libtest without the test.
 const NO_TEST: &str = "running 0 tests";
-const BEGINS: &str = "running ";
-const RESULT: &str = "test result: ";
-const OK: &str = "test result: ok.";
 
 /// Returns the tests of a target. `output` is its standard output with these arguments.
 ///
@@ -66,7 +66,7 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
     let begin = Instant::now();
     let mut attempt = Attempt::default();
     let mut exit = None;
-    let mut process = match run.start(&arguments, &[]) {
+    let mut process = match run.start(&arguments, &[(THREADS.0.into(), Some(THREADS.1.into()))]) {
         Ok(process) => process,
         Err(reason) => {
             attempt.outcome = Some(Outcome::NotRun { reason });
@@ -85,24 +85,24 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
     });
     (attempt.duration, attempt.ended) = (begin.elapsed(), Some(Instant::now()));
     (attempt.stdout, attempt.stderr) = (stdout.take_text(), stderr.take_text());
-    let has_passed = result_of(name, &attempt.stdout).is_some_and(|line| line.starts_with(OK));
-    attempt.outcome = match end {
-        ProgramEnd::Stopped => None,
-        ProgramEnd::NotStarted(reason) => Some(Outcome::NotRun { reason }),
-        ProgramEnd::Died(ExitCause::Exited(status)) => {
-            Some(outcome(name, status, &attempt.stdout, &attempt.stderr))
+    let progress = Progress::of(name, &attempt.stdout);
+    let (stdout, stderr) = (&attempt.stdout, &attempt.stderr);
+    attempt.outcome = match (end, progress) {
+        (ProgramEnd::Stopped, _) => None,
+        (ProgramEnd::NotStarted(reason), _) => Some(Outcome::NotRun { reason }),
+        (ProgramEnd::Died(ExitCause::Exited(status)), progress) => {
+            Some(outcome(progress, status, stdout, stderr))
         }
-        // The test has passed; an exit handler of the driver crashes or hangs.
-        ProgramEnd::Died(cause) if has_passed => {
-            exit = Some(crash(cause, "after its last test"));
-            Some(Outcome::Passed)
+        // An exit handler crashes or hangs after the test.
+        (end, Progress::Ended { has_passed }) => {
+            exit = Some(match end {
+                ProgramEnd::Died(cause) => crash(cause, "after its last test"),
+                _ => Outcome::TimedOut { limit },
+            });
+            Some(if has_passed { Outcome::Passed } else { failure(FAILED, stdout, stderr) })
         }
-        ProgramEnd::TimedOut if has_passed => {
-            exit = Some(Outcome::TimedOut { limit });
-            Some(Outcome::Passed)
-        }
-        ProgramEnd::Died(cause) => Some(crash(cause, IN_THE_TEST)),
-        ProgramEnd::TimedOut => {
+        (ProgramEnd::Died(cause), _) => Some(crash(cause, IN_THE_TEST)),
+        (ProgramEnd::TimedOut, _) => {
             watch.hangs();
             attempt.stacks = Some(process.stacks());
             Some(Outcome::TimedOut { limit })
@@ -111,50 +111,82 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
     Ended { found: vec![Some(Found { attempt, before: Vec::new() })], exit }
 }
 
-/// Returns libtest's result of the process, if it has come so far. Text may follow: of an exit handler, or of a
-/// thread.
-///
-/// A test may run other test binaries, each with a beginning and a result of its own. The last result is that of
-/// the process if no result is missing, or if the end of the test itself comes before.
-fn result_of<'a>(name: &str, stdout: &'a str) -> Option<&'a str> {
-    let is_begin = |line: &&str| {
-        let count = line.strip_prefix(BEGINS).and_then(|rest| rest.split_once(" test"));
-        count.is_some_and(|(count, _)| count.parse::<u32>().is_ok())
-    };
-    let is_end = |line: &str| {
-        let rest = line.strip_prefix("test ").and_then(|rest| rest.strip_prefix(name));
-        let rest = rest.map(|rest| rest.strip_prefix(" - should panic").unwrap_or(rest));
-        rest.is_some_and(|rest| [" ... ok", " ... FAILED"].iter().any(|end| rest.starts_with(end)))
-    };
-    let is_result = |(_, line): &(usize, &str)| line.starts_with(RESULT);
-    let results: Vec<(usize, &str)> = stdout.lines().enumerate().filter(is_result).collect();
-    let &(at, last) = results.last()?;
-    let begins = stdout.lines().filter(is_begin).count();
-    (results.len() >= begins || stdout.lines().take(at).any(is_end)).then_some(last)
+/// The progress of a process, by its lines on standard output.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Progress {
+    /// Another harness, which prints none of libtest's lines.
+    Unknown,
+    /// The process does not have the test.
+    NoTest,
+    Running,
+    /// A result is the last one. It may be that of another test binary.
+    MayHaveEnded {
+        has_passed: bool,
+    },
+    /// The last result is that of the process.
+    Ended {
+        has_passed: bool,
+    },
 }
 
-/// The outcome of a process that has exited. A target with another harness may print none of libtest's lines.
-fn outcome(name: &str, status: i32, stdout: &str, stderr: &str) -> Outcome {
-    let has_line = |start: &str| stdout.lines().any(|line| line.starts_with(start));
-    if has_line(NO_TEST) && !has_line(ONE_TEST) {
-        let reason = "the program does not have this test any more".to_owned();
-        return Outcome::NotRun { reason };
+impl Progress {
+    /// Counts libtest's lines. A test may run other test binaries, and also its own one. Each prints a line at its
+    /// begin and at its result, and at the end of each of its tests, but may crash in between. The last result is
+    /// that of the process for sure if no result is missing and the test has ended.
+    fn of(name: &str, stdout: &str) -> Self {
+        static BEGIN: LazyLock<Regex> =
+            LazyLock::new(|| line(r"^running \d+ tests?(?: \(shuffle seed: \d+\))?$"));
+        static RESULT: LazyLock<Regex> = LazyLock::new(|| {
+            line(r"^test result: (ok|FAILED)\. \d+ passed; \d+ failed; \d+ ignored; ")
+        });
+        // The output of the test may end without a newline.
+        let end =
+            format!(r"test {}(?: - should panic)? \.\.\. (?:ok|FAILED)$", regex::escape(name));
+        let begins: Vec<&str> = BEGIN.find_iter(stdout).map(|line| line.as_str()).collect();
+        let results = RESULT.captures_iter(stdout).count();
+        let has_passed = RESULT.captures_iter(stdout).last().map(|line| &line[1] == "ok");
+        match (&begins[..], has_passed) {
+            ([], _) => Self::Unknown,
+            ([only], _) if only.starts_with(NO_TEST) => Self::NoTest,
+            (_, None) => Self::Running,
+            (begins, Some(has_passed)) => {
+                match (results >= begins.len(), line(&end).is_match(stdout)) {
+                    (true, true) => Self::Ended { has_passed },
+                    (false, false) => Self::Running,
+                    _ => Self::MayHaveEnded { has_passed },
+                }
+            }
+        }
     }
-    if has_line(ONE_TEST) && result_of(name, stdout).is_none() {
-        return crash(ExitCause::Exited(status), IN_THE_TEST);
-    }
-    match status {
-        0 => Outcome::Passed,
+}
+
+/// Returns the pattern of a line.
+fn line(pattern: &str) -> Regex {
+    Regex::new(&format!("(?m){pattern}")).expect("a valid expression")
+}
+
+/// The outcome of a process that has exited.
+fn outcome(progress: Progress, status: i32, stdout: &str, stderr: &str) -> Outcome {
+    match (progress, status) {
+        (Progress::NoTest, _) => {
+            let reason = "the program does not have this test any more".to_owned();
+            Outcome::NotRun { reason }
+        }
+        (Progress::Running, _) => crash(ExitCause::Exited(status), IN_THE_TEST),
+        // Another test binary has failed, and then the test has ended the process.
+        (
+            Progress::MayHaveEnded { has_passed: false } | Progress::Ended { has_passed: false },
+            0,
+        ) => crash(ExitCause::Exited(status), IN_THE_TEST),
+        (_, 0) => Outcome::Passed,
         _ => failure(status, stdout, stderr),
     }
 }
 
 /// The failure, with the last panic, else with the error that the test returned.
 fn failure(status: i32, stdout: &str, stderr: &str) -> Outcome {
-    static PANIC: LazyLock<Regex> = LazyLock::new(|| {
-        let text = r"(?m)^thread '.*?' (?:\(\d+\) )?panicked at (.+?):(\d+):\d+:\n";
-        Regex::new(text).expect("a valid expression")
-    });
+    static PANIC: LazyLock<Regex> =
+        LazyLock::new(|| line(r"^thread '.*?' (?:\(\d+\) )?panicked at (.+?):(\d+):\d+:\n"));
     if let Some(panic) = PANIC.captures_iter(stderr).last() {
         let file = panic[1].into();
         let location = panic[2].parse().ok().map(|line| Location { file, line });
@@ -199,54 +231,73 @@ mod tests {
         assert_eq!(foreign.map(|tests| tests.len()), Ok(2));
     }
 
+    const BEGIN: &str = "\nrunning 1 test\n";
+    const PASSED: &str =
+        "test t ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured\n";
+    const OTHER: &str =
+        "test u ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured\n";
+    const FAILED: &str =
+        "test t ... FAILED\n\ntest result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured\n";
+
     #[test]
-    fn a_pass_needs_a_result() {
-        let status = |status, stdout: &str| outcome("t", status, stdout, "").status();
-        let begin = "\nrunning 1 test\n";
-        let result = "\ntest result: ok. 1 passed; 0 failed\n";
-        let ok = format!("{begin}test t ... ok\n{result}");
-        let other = format!("{begin}test u ... ok\n{result}");
-        use crate::verdict::ExpectedStatus::{Crash, Fail, Pass};
-        for (exit, stdout, expected) in [
-            (0, ok.as_str(), Some(Pass)),
-            (0, "", Some(Pass)),
-            (0, begin, Some(Crash)),
-            (3, begin, Some(Crash)),
-            (0, "\nrunning 0 tests\n\ntest result: ok. 0 passed\n", None),
-            (101, "\nrunning 1 test\ntest t ... FAILED\ntest result: FAILED. \n", Some(Fail)),
-            (1, "", Some(Fail)),
-            // The test has run another test binary, and then ended the process.
-            (0, &format!("{begin}{other}and then\n"), Some(Crash)),
-            (0, &format!("{begin}{other}"), Some(Crash)),
-            (0, &format!("{begin}{other}test t ... ok\n\ntest result: ok. 1 passed\n"), Some(Pass)),
+    fn only_the_result_of_the_process_itself_ends_the_test() {
+        use Progress::{Ended, MayHaveEnded, NoTest, Running, Unknown};
+        let [passed, failed] = [true, false].map(|has_passed| Ended { has_passed });
+        let [may_pass, may_fail] = [true, false].map(|has_passed| MayHaveEnded { has_passed });
+        for (lines, expected) in [
+            (&[""][..], Unknown),
+            (&["text of another harness\n"], Unknown),
+            (&["\nrunning 0 tests\n\n"], NoTest),
+            (&["\nrunning 0 tests (shuffle seed: 7)\n\n"], NoTest),
+            (&[BEGIN], Running),
+            (&[BEGIN, PASSED], passed),
+            (&[BEGIN, "no newline", PASSED], passed),
+            (&[BEGIN, "test t - should panic ", &PASSED["test t ".len()..]], passed),
+            (&[BEGIN, FAILED], failed),
+            (&[BEGIN, PASSED, "text of an exit handler\n"], passed),
+            (&[BEGIN, "running 5 tests of files\n", PASSED], passed),
+            // The test has printed a result.
+            (&[BEGIN, "test result: ok. All is well\n"], Running),
+            (&[BEGIN, &PASSED["test t ... ok\n".len()..]], may_pass),
+            // The test has run another test binary to its end.
+            (&[BEGIN, BEGIN, OTHER], Running),
+            (&[BEGIN, BEGIN, OTHER, "text of the test\n"], Running),
+            (&[BEGIN, BEGIN, OTHER, PASSED], passed),
+            (&[BEGIN, "\nrunning 3 tests\n", OTHER, FAILED], failed),
             // Another test binary has crashed.
-            (0, &format!("{begin}{ok}"), Some(Pass)),
-            (0, &format!("{begin}{begin}test t - should panic ... ok\n{result}"), Some(Pass)),
-            (0, &format!("{begin}{begin}test t2 ... ok\n{result}"), Some(Crash)),
-            // An exit handler writes.
-            (0, &format!("{ok}goodbye\n"), Some(Pass)),
+            (&[BEGIN, BEGIN, PASSED], may_pass),
+            (&[BEGIN, BEGIN, FAILED], may_fail),
+            (&[BEGIN, BEGIN, OTHER, BEGIN], Running),
+            // The test has run itself again: the other process has passed, or has crashed.
+            (&[BEGIN, BEGIN, PASSED, "text of the test\n"], may_pass),
+            (&[BEGIN, BEGIN, PASSED, PASSED], passed),
         ] {
-            assert_eq!(status(exit, stdout), expected, "{exit} {stdout:?}");
+            assert_eq!(Progress::of("t", &lines.concat()), expected, "{lines:?}");
         }
     }
 
     #[test]
-    fn only_the_result_of_the_outer_process_is_a_pass() {
-        let begin = "\nrunning 1 test\n";
-        let result = "test t ... ok\n\ntest result: ok. 1 passed; 0 failed\n\n";
-        let nested = format!("{begin}test u ... ok\n\ntest result: ok. 1 passed\n");
-        for (stdout, expected) in [
-            (format!("{begin}{result}"), true),
-            (format!("{begin}{nested}{result}"), true),
-            (begin.to_owned(), false),
-            (format!("{begin}{nested}"), false),
-            (format!("{begin}{nested}text of the test\n"), false),
-            (format!("{begin}{result}text of an exit handler\n"), true),
-            (format!("{begin}\nrunning 3 tests\ntest result: ok. 3 passed\n"), false),
-            (format!("{begin}test result: FAILED. 0 passed; 1 failed\n"), false),
+    fn an_exit_before_the_end_of_the_test_is_a_crash() {
+        use crate::verdict::ExpectedStatus::{Crash, Fail, Pass};
+        let [passed, failed] = [true, false].map(|has_passed| Progress::Ended { has_passed });
+        let [may_pass, may_fail] =
+            [true, false].map(|has_passed| Progress::MayHaveEnded { has_passed });
+        for (progress, status, expected) in [
+            (Progress::Unknown, 0, Some(Pass)),
+            (Progress::Unknown, 1, Some(Fail)),
+            (Progress::NoTest, 0, None),
+            (Progress::Running, 0, Some(Crash)),
+            (Progress::Running, 3, Some(Crash)),
+            (passed, 0, Some(Pass)),
+            (passed, 3, Some(Fail)),
+            (failed, 101, Some(Fail)),
+            (failed, 0, Some(Crash)),
+            (may_pass, 0, Some(Pass)),
+            (may_fail, 101, Some(Fail)),
+            (may_fail, 0, Some(Crash)),
         ] {
-            let has_passed = result_of("t", &stdout).is_some_and(|line| line.starts_with(OK));
-            assert_eq!(has_passed, expected, "{stdout:?}");
+            let outcome = outcome(progress, status, "", "");
+            assert_eq!(outcome.status(), expected, "{progress:?} {status}");
         }
     }
 
