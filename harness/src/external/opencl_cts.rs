@@ -86,19 +86,19 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
     }
     let longest = current_limit(&output, &run.tests);
     let end = process.wait(longest, stop, &mut |from, bytes| {
-        let was_running = output.running();
+        let was_limited = output.limited();
         let begun = output.push(from, bytes, &mut |test, bytes| watch.wrote(test, from, bytes));
         if names.len() > 1 {
             begun.iter().for_each(|test| watch.begins(*test, id));
         }
-        let has_changed = !begun.is_empty() || output.running() != was_running;
+        let has_changed = !begun.is_empty() || output.limited() != was_limited;
         has_changed.then(|| current_limit(&output, &run.tests))
     });
-    output.end();
     if let ProgramEnd::NotStarted(reason) = end {
         return all(reason);
     }
     let results = read(&file);
+    output.end(results.is_ok());
     let mut stacks = None;
     if let (ProgramEnd::TimedOut, Err(_)) = (&end, &results) {
         watch.hangs();
@@ -117,7 +117,7 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
 /// limit to begin the next test or to write the file.
 fn current_limit(output: &CtsOutput<'_>, tests: &[(&str, Duration)]) -> Duration {
     let longest = || tests.iter().map(|(_, limit)| *limit).max().unwrap_or_default();
-    output.running().map_or_else(longest, |test| tests[test].1)
+    output.limited().map_or_else(longest, |test| tests[test].1)
 }
 
 /// A process that has ended, or was ended.
@@ -236,37 +236,36 @@ fn read(file: &Path) -> Result<Results, String> {
 
 /// The first error that a failed test has printed, or its last line.
 fn message(name: &str, text: &PartText) -> String {
-    let lines = || lines_of(name, text).chain(text.stderr.lines());
-    let error = lines().find(|line| line.trim_start().starts_with("ERROR"));
-    let line = error.or_else(|| lines().filter(|line| !line.trim().is_empty()).last());
+    let lines = [lines_of(name, text), text.stderr.lines().collect()].concat();
+    let error = lines.iter().find(|line| line.trim_start().starts_with("ERROR"));
+    let line = error.or_else(|| lines.iter().rfind(|line| !line.trim().is_empty()));
     line.map_or_else(|| "the test failed".to_owned(), |line| line.trim().to_owned())
 }
 
 fn skip_reason(name: &str, text: &PartText) -> String {
-    let lines = lines_of(name, text).filter(|line| !line.trim().is_empty());
-    let reason = lines.last().map(|line| line.trim().to_owned());
+    let lines = lines_of(name, text);
+    let last = lines.iter().rfind(|line| !line.trim().is_empty());
+    let reason = last.map(|line| line.trim().to_owned());
     reason.unwrap_or_else(|| "the program skipped the test".to_owned())
 }
 
 /// The lines of a test on standard output between those with which the harness marks it, with what comes before the
 /// mark in the last line. The line at the end of a skipped test has the reason.
-fn lines_of<'a>(name: &'a str, text: &'a PartText) -> impl Iterator<Item = &'a str> {
+fn lines_of<'a>(name: &str, text: &'a PartText) -> Vec<&'a str> {
     let begin = format!("{name}...");
-    let mut has_ended = false;
-    let own = text.stdout.lines().skip_while(move |line| *line != begin).skip(1);
-    own.map_while(move |line| {
-        // The program's own lines follow the last test.
-        if has_ended {
-            return None;
+    let own = text.stdout.lines().skip_while(|line| *line != begin).skip(1);
+    let mut lines: Vec<&str> = own.collect();
+    // A line of the test may look like its end; the program's own lines follow the last test.
+    let end = lines.iter().rposition(|line| split_end(name, line).is_some());
+    if let Some(at) = end
+        && let Some((before, end)) = split_end(name, lines[at])
+    {
+        lines.truncate(at + 1);
+        if !end.starts_with(" skipped (") {
+            lines[at] = before;
         }
-        Some(match split_end(name, line) {
-            None => line,
-            Some((before, end)) => {
-                has_ended = true;
-                if end.starts_with(" skipped (") { line } else { before }
-            }
-        })
-    })
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -310,6 +309,8 @@ mod tests {
         for (stdout, stderr, expected) in [
             ("ERROR: head\na...\n x\nERROR: bad\nlast\na FAILED\n", "", "ERROR: bad"),
             ("a...\nlast\na FAILED\n", "", "last"),
+            ("a...\nlast of a FAILED\n", "", "last of"),
+            ("a...\nschema passed\nlast\na FAILED\n", "", "last"),
             ("a...\nlast\na FAILED\nFAILED test.\nSaving results: success!\n", "", "last"),
             ("a...\na FAILED\n", "ERROR: there\n", "ERROR: there"),
             ("a...\na FAILED\n", "", "the test failed"),

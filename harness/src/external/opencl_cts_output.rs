@@ -16,13 +16,21 @@ pub(super) struct CtsOutput<'a> {
     parts: Vec<Part>,
     /// The tests that have begun, in their order.
     begun: Vec<usize>,
-    /// True if the last of them has printed its end.
-    has_ended: bool,
+    phase: Phase,
     /// The last line of standard output so far.
     line: Vec<u8>,
     /// True if its beginning is in the output already.
     is_long: bool,
     process_end: Option<Instant>,
+}
+
+/// The phase of the test that has begun last.
+#[derive(Clone, Copy, PartialEq)]
+enum Phase {
+    Running,
+    /// The last line ends as the harness's line at the end of the test, but may be one of the test itself.
+    MayHaveEnded,
+    Ended,
 }
 
 /// The output of one test.
@@ -53,7 +61,7 @@ impl<'a> CtsOutput<'a> {
             before,
             parts,
             begun,
-            has_ended: false,
+            phase: Phase::Running,
             line,
             is_long: false,
             process_end: None,
@@ -91,23 +99,28 @@ impl<'a> CtsOutput<'a> {
 
     /// Reads a whole line. Returns the test that begins with it.
     fn read_mark(&mut self) -> Option<usize> {
-        let line = str::from_utf8(&self.line).ok()?.trim_end();
-        if let Some(begins) = line.strip_suffix("...") {
-            let test = self.tests.iter().position(|test| *test == begins)?;
-            if self.begun.contains(&test) {
-                return None;
-            }
+        let line = String::from_utf8_lossy(&self.line);
+        let line = line.trim_end();
+        if let Some(begins) = line.strip_suffix("...")
+            && let Some(test) = self.tests.iter().position(|test| *test == begins)
+            && !self.begun.contains(&test)
+        {
             let now = Instant::now();
             self.current().end.get_or_insert(now);
             self.parts[test].begin = Some(now);
             self.begun.push(test);
-            self.has_ended = false;
+            self.phase = Phase::Running;
             return Some(test);
         }
         let last = *self.begun.last()?;
-        if !self.has_ended && split_end(self.tests[last], line).is_some() {
-            self.has_ended = true;
-            self.parts[last].end = Some(Instant::now());
+        match split_end(self.tests[last], line) {
+            Some(("", _)) => {
+                self.phase = Phase::Ended;
+                self.parts[last].end = Some(Instant::now());
+            }
+            Some(_) if self.phase == Phase::Running => self.phase = Phase::MayHaveEnded,
+            None if self.phase == Phase::MayHaveEnded => self.phase = Phase::Running,
+            _ => {}
         }
         None
     }
@@ -119,12 +132,12 @@ impl<'a> CtsOutput<'a> {
         }
     }
 
-    /// Ends the output with the process.
-    pub fn end(&mut self) {
+    /// Ends the output with the process. Without results, the last test has run so long.
+    pub fn end(&mut self, has_results: bool) {
         let (line, now) = (std::mem::take(&mut self.line), Instant::now());
         let current = self.current();
         current.stdout.push(&line);
-        current.end.get_or_insert(now);
+        current.end = current.end.filter(|_| has_results).or(Some(now));
         self.process_end = Some(now);
     }
 
@@ -140,7 +153,12 @@ impl<'a> CtsOutput<'a> {
 
     /// The test that has begun and has not printed its end.
     pub fn running(&self) -> Option<usize> {
-        self.begun.last().copied().filter(|_| !self.has_ended)
+        self.begun.last().copied().filter(|_| self.phase == Phase::Running)
+    }
+
+    /// The test whose limit counts: the one that has begun, until it has printed its end for sure.
+    pub fn limited(&self) -> Option<usize> {
+        self.begun.last().copied().filter(|_| self.phase != Phase::Ended)
     }
 
     /// Takes the output of each test, after the output before all tests.
@@ -204,7 +222,7 @@ mod tests {
                 begun.extend(output.push(Source::Stdout, bytes, &mut |_, _| {}));
             }
             output.push(Source::Stderr, b"error of c", &mut |_, _| {});
-            output.end();
+            output.end(false);
             assert_eq!((begun, output.running()), (vec![2, 1, 0], Some(0)), "pieces of {size}");
             let texts = output.take_texts();
             let stdout: Vec<&str> = texts.iter().map(|text| &*text.stdout).collect();
@@ -225,7 +243,7 @@ mod tests {
             let minute = Duration::from_secs(60);
             output.before.begin = output.before.begin.and_then(|begin| begin.checked_sub(minute));
             output.push(Source::Stdout, b"no images\n", &mut |_, _| {});
-            output.end();
+            output.end(true);
             let ended = output.process_end;
             for text in output.take_texts() {
                 assert_eq!(text.duration >= minute, has_time, "{tests:?}");
@@ -242,11 +260,24 @@ mod tests {
         output.push(Source::Stdout, b"c...\n", &mut |_, _| {});
         output.push(Source::Stdout, b"c passed\nPASSED 3 of 3 tests\n", &mut |_, _| {});
         let ended_c = output.parts[2].end;
-        output.end();
+        output.end(true);
         let (begun_b, process_end) = (output.parts[1].begin, output.process_end);
         assert!(begun_b < ended_b && ended_b < ended_c && ended_c < process_end);
         let ended: Vec<_> = output.take_texts().iter().map(|text| text.ended).collect();
         assert_eq!(ended, [begun_b, ended_b, ended_c, process_end]);
+    }
+
+    #[test]
+    fn the_last_test_of_a_process_without_results_ends_with_it() {
+        for has_results in [true, false] {
+            let mut output = CtsOutput::new(vec!["a"]);
+            output.push(Source::Stdout, b"a...\na passed\n", &mut |_, _| {});
+            let printed = output.parts[0].end;
+            output.end(has_results);
+            let process_end = output.process_end;
+            let ended = output.take_texts()[0].ended;
+            assert_eq!(ended, if has_results { printed } else { process_end });
+        }
     }
 
     #[test]
@@ -257,6 +288,11 @@ mod tests {
             ("a test not supported\n", None),
             ("a skipped (requires at least OpenCL version 3.0)\n", None),
             ("ab passed\n", Some(0)),
+            ("a passed\ntext of the program\n", None),
+            // The line may be one of the test.
+            ("ba passed\n", None),
+            ("ba passed\ntext of the test\n", Some(0)),
+            ("ba passed\na passed\ntext of the program\n", None),
             ("no newlinea passed\n", None),
             ("no newlinea skipped (no images)\n", None),
             ("a passed 3 of 4\n", Some(0)),
@@ -269,6 +305,9 @@ mod tests {
             output.push(Source::Stdout, line.as_bytes(), &mut |_, _| {});
             assert_eq!(output.running(), running, "{line:?}");
         }
+        let mut output = CtsOutput::new(vec!["a"]);
+        output.push(Source::Stdout, b"a...\n\xffa passed\n", &mut |_, _| {});
+        assert_eq!(output.running(), None);
     }
 
     #[test]
@@ -281,7 +320,7 @@ mod tests {
         assert!(output.push(Source::Stdout, first, &mut wrote).is_empty());
         assert_eq!(output.push(Source::Stdout, rest, &mut wrote), [0]);
         assert_eq!(written, [(0, 3000), (0, 1), (0, 5)]);
-        output.end();
+        output.end(true);
         assert_eq!(output.take_texts()[0].stdout.len(), long.len());
     }
 }
