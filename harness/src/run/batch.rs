@@ -220,8 +220,8 @@ impl Following<'_> {
             Some(begun) => begun,
             // The run was stopped before the test began.
             None if attempt.outcome.is_none() => (1, SystemTime::now(), Instant::now()),
-            // The output did not tell when.
-            None => self.begin(test, SystemTime::now() - attempt.duration, None),
+            // The output did not tell when, and so there is no duration.
+            None => self.begin(test, SystemTime::now(), None),
         };
         attempt.number = number;
         attempt.worker = Some(self.number);
