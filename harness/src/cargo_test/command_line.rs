@@ -110,6 +110,11 @@ pub struct CommandLine {
 }
 
 impl CommandLine {
+    /// Returns whether a text is the help of a target of this project.
+    pub fn has_help(text: &str) -> bool {
+        text.contains("CLMATRIX_CONFIG")
+    }
+
     /// Returns an error for an option that is not supported.
     pub fn check(&self) -> Result<(), String> {
         let refused = [

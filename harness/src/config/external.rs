@@ -35,7 +35,7 @@ pub struct ExternalSuite {
 }
 
 /// The way in which a program lists and runs its tests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExternalKind {
     /// As the programs of the OpenCL conformance test suite.

@@ -9,6 +9,7 @@ use regex::Regex;
 use super::outside_test::Listed;
 use super::process::ProgramEnd;
 use super::program_run::{Ended, Found, ProgramRun, Watch};
+use crate::cargo_test::CommandLine;
 use crate::os::{ExitCause, Source, StopSignal};
 use crate::text::first_line;
 use crate::verdict::{Location, Outcome};
@@ -43,11 +44,17 @@ pub(super) fn list(
         !device.is_empty() && !device.contains([':', '/', '.', ' '])
     };
     match tests.first() {
-        Some(test) if tests.iter().all(has_device) => Err(format!(
-            "its tests have devices ({}): a target of clmatrix runs on all devices by itself; \
-             run it by `cargo test`, and remove it from `programs`",
-            test.name
-        )),
+        // Another harness may have such names, too.
+        Some(test)
+            if tests.iter().all(has_device)
+                && output(&["--help"]).is_ok_and(|help| CommandLine::has_help(&help)) =>
+        {
+            Err(format!(
+                "its tests have devices ({}): a target of clmatrix runs on all devices by itself; \
+                 run it by `cargo test`, and remove it from `programs`",
+                test.name
+            ))
+        }
         _ => Ok(tests),
     }
 }
@@ -185,17 +192,7 @@ fn outcome(progress: Progress, status: i32, stdout: &str, stderr: &str) -> Outco
 
 /// The failure, with the last panic, else with the error that the test returned.
 fn failure(status: i32, stdout: &str, stderr: &str) -> Outcome {
-    static PANIC: LazyLock<Regex> =
-        LazyLock::new(|| line(r"^thread '.*?' (?:\(\d+\) )?panicked at (.+?):(\d+):\d+:\n"));
-    if let Some(panic) = PANIC.captures_iter(stderr).last() {
-        let file = panic[1].into();
-        let location = panic[2].parse().ok().map(|line| Location { file, line });
-        let rest = &stderr[panic.get_match().end()..];
-        let end = ["\nnote: run with `RUST_BACKTRACE", "\nstack backtrace:", "\ntest "]
-            .iter()
-            .filter_map(|mark| rest.find(mark))
-            .min();
-        let message = rest[..end.unwrap_or(rest.len())].trim_end().to_owned();
+    if let Some((message, location)) = last_panic(stderr) {
         return Outcome::Failed { message, location };
     }
     let starts = |text: &str| {
@@ -211,8 +208,26 @@ fn failure(status: i32, stdout: &str, stderr: &str) -> Outcome {
     Outcome::Failed { message, location: None }
 }
 
+/// Returns the message and the place of the last panic.
+pub(super) fn last_panic(stderr: &str) -> Option<(String, Option<Location>)> {
+    static PANIC: LazyLock<Regex> =
+        LazyLock::new(|| line(r"^thread '.*?' (?:\(\d+\) )?panicked at (.+?):(\d+):\d+:\n"));
+    let panic = PANIC.captures_iter(stderr).last()?;
+    let file = panic[1].into();
+    let location = panic[2].parse().ok().map(|line| Location { file, line });
+    let rest = &stderr[panic.get_match().end()..];
+    let end = ["\nnote: run with `RUST_BACKTRACE", "\nstack backtrace:", "\ntest "]
+        .iter()
+        .filter_map(|mark| rest.find(mark))
+        .min();
+    let message = rest[..end.unwrap_or(rest.len())].trim_end().to_owned();
+    Some((message, location))
+}
+
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
 
     #[test]
@@ -225,10 +240,19 @@ mod tests {
             })
         };
         assert_eq!(list(output), Ok(vec![listed("a::x", false), listed("b", true)]));
-        let error = list(|_| Ok("s::t@pocl-cpu: test\n".to_owned())).unwrap_err();
+        let of_harness = |help: &str| {
+            list(|arguments| {
+                let text = match arguments {
+                    ["--help"] => help,
+                    [.., "--ignored"] => "",
+                    _ => "s::t@pocl-cpu: test\n",
+                };
+                Ok(text.to_owned())
+            })
+        };
+        let error = of_harness(&CommandLine::command().render_help().to_string()).unwrap_err();
         assert!(error.contains("run it by `cargo test`"), "{error}");
-        let foreign = list(|_| Ok("mail::a@b: test\nmail::none: test\n".to_owned()));
-        assert_eq!(foreign.map(|tests| tests.len()), Ok(2));
+        assert_eq!(of_harness("another harness"), Ok(vec![listed("s::t@pocl-cpu", false)]));
     }
 
     const BEGIN: &str = "\nrunning 1 test\n";

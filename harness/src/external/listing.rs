@@ -5,7 +5,7 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -20,6 +20,8 @@ use crate::config::{Config, ExternalKind, ExternalSuite};
 use crate::folders::state_folder;
 use crate::os::{ExitCause, Source, StopSignal, stop_signal};
 use crate::terminal::{AnyError, status_line};
+use crate::text::first_line;
+use crate::verdict::Location;
 
 /// The time that a program has to list its tests.
 const LIST_LIMIT: Duration = Duration::from_secs(60);
@@ -50,68 +52,66 @@ pub(crate) fn all_cases(config: &Config, home: &str) -> Result<Vec<Case>, AnyErr
     }
     let mut paths: HashMap<String, String> =
         cases.iter().map(|case| (case.path(home), "this executable".to_owned())).collect();
-    let lists = state_folder()?.join("lists");
-    // Nothing stops a list before its limit.
-    let (never, _switch) = stop_signal()?;
-    for suite in &config.external {
-        for test in tests_of(suite, &lists, &never)? {
-            let file = test.program.file.display().to_string();
-            let path = test.path();
-            if let Some(other) = paths.insert(path.clone(), file.clone()) {
-                let how = "give one of their [[external]] tables another `name`";
-                return Err(format!("{other} and {file} both have a test {path}: {how}").into());
-            }
-            cases.push(Case::Outside(Arc::new(test)));
+    for test in outside_tests(&config.external)? {
+        let file = test.program.file.display().to_string();
+        let path = test.path();
+        if let Some(other) = paths.insert(path.clone(), file.clone()) {
+            let how = "give one of their [[external]] tables another `name`";
+            return Err(format!("{other} and {file} both have a test {path}: {how}").into());
         }
+        cases.push(Case::Outside(Arc::new(test)));
     }
     Ok(cases)
 }
 
-fn tests_of(
-    suite: &Arc<ExternalSuite>,
-    lists: &Path,
-    never: &StopSignal,
-) -> Result<Vec<OutsideTest>, AnyError> {
-    let programs = programs(suite)?;
-    let not_listed = |program, reason| OutsideTest {
-        program: Arc::new(program),
-        name: Err(reason),
-        is_ignored: false,
-    };
-    if programs.is_empty() {
-        let globs: Vec<_> = suite.programs.iter().map(|glob| glob.display().to_string()).collect();
-        let reason =
-            format!("no program matches {}; build it, or correct `programs`", globs.join(" or "));
-        return Ok(vec![not_listed(Program::none(suite), reason)]);
+/// Returns the tests of all suites, in their order. A program of several suites lists its tests once.
+fn outside_tests(suites: &[Arc<ExternalSuite>]) -> Result<Vec<OutsideTest>, AnyError> {
+    let mut groups = Vec::new();
+    for suite in suites {
+        groups.extend(programs_by_name(suite)?);
     }
-    let mut named: BTreeMap<_, Vec<Program>> = BTreeMap::new();
-    for program in programs {
-        named.entry(program.name.clone()).or_default().push(program);
-    }
-    let named: Vec<_> = named.into_values().collect();
-    let listed = in_parallel(&named, |named| match &named[..] {
-        [program] => tests_in(program, lists, never),
+    let lists = state_folder()?.join("lists");
+    // Nothing stops a list before its limit.
+    let (never, _switch) = stop_signal()?;
+    let key = |program: &Program| (program.file.clone(), program.suite.kind);
+    let asked: HashMap<_, OnceLock<_>> =
+        groups.iter().flatten().map(|program| (key(program), OnceLock::new())).collect();
+    let listed = in_parallel(&groups, |group| match &group[..] {
+        [none] if none.name.is_none() => Err(no_program(&none.suite)),
+        [program] => asked[&key(program)].get_or_init(|| tests_in(program, &lists, &never)).clone(),
         programs => Err(have_one_name(programs)),
     });
     let mut tests = Vec::new();
-    for (mut programs, listed) in named.into_iter().zip(listed) {
-        let program = programs.swap_remove(0);
-        let listed = match listed {
-            Ok(listed) => listed,
-            Err(reason) => {
-                tests.push(not_listed(program, reason));
-                continue;
+    for (mut group, listed) in groups.into_iter().zip(listed) {
+        let program = Arc::new(group.swap_remove(0));
+        let test = |name, is_ignored| OutsideTest { program: program.clone(), name, is_ignored };
+        match listed {
+            Err(reason) => tests.push(test(Err(reason), false)),
+            Ok(listed) => {
+                let selected = listed.into_iter().filter(|listed| program.suite.has(&listed.name));
+                tests.extend(selected.map(|listed| test(Ok(listed.name), listed.is_ignored)));
             }
-        };
-        let program = Arc::new(program);
-        let selected = listed.into_iter().filter(|listed| suite.has(&listed.name));
-        tests.extend(selected.map(|Listed { name, is_ignored }| OutsideTest {
-            program: program.clone(),
-            name: Ok(name),
-            is_ignored,
-        }));
+        }
     }
     Ok(tests)
+}
+
+/// Returns the programs of a suite, those with one name together, or the value that stands for none.
+fn programs_by_name(suite: &Arc<ExternalSuite>) -> Result<Vec<Vec<Program>>, AnyError> {
+    let mut named: BTreeMap<_, Vec<Program>> = BTreeMap::new();
+    for program in programs(suite)? {
+        named.entry(program.name.clone()).or_default().push(program);
+    }
+    if named.is_empty() {
+        return Ok(vec![vec![Program::none(suite)]]);
+    }
+    Ok(named.into_values().collect())
+}
+
+/// The error of a suite without a program.
+fn no_program(suite: &ExternalSuite) -> String {
+    let globs: Vec<_> = suite.programs.iter().map(|glob| glob.display().to_string()).collect();
+    format!("no program matches {}; build it, or correct `programs`", globs.join(" or "))
 }
 
 /// The error of programs that would have the same ids.
@@ -182,7 +182,7 @@ fn programs(suite: &Arc<ExternalSuite>) -> Result<Vec<Program>, AnyError> {
 /// Returns the tests of a program: from the file of an earlier list of this build, or from the program.
 fn tests_in(program: &Program, lists: &Path, never: &StopSignal) -> Result<Vec<Listed>, String> {
     let mut hasher = DefaultHasher::new();
-    (&program.file, program.suite.kind == ExternalKind::Libtest).hash(&mut hasher);
+    (&program.file, program.suite.kind).hash(&mut hasher);
     let file = lists.join(format!("{:016x}.json", hasher.finish()));
     let kept = fs::read(&file).ok().and_then(|text| serde_json::from_slice::<Kept>(&text).ok());
     if let Some(kept) = kept.filter(|kept| kept.file == program.file && kept.build == program.build)
@@ -230,11 +230,21 @@ fn list_output(
         stream.extend_from_slice(&bytes[..bytes.len().min(room)]);
         None
     });
+    let stderr = String::from_utf8_lossy(&stderr);
     let trouble = match end {
         ProgramEnd::Died(ExitCause::Exited(0)) => {
             return String::from_utf8(stdout).map_err(|_| "its list is not UTF-8".to_owned());
         }
-        ProgramEnd::Died(cause) => cause.to_string(),
+        // A backtrace may hide the message from the last lines.
+        ProgramEnd::Died(cause) => match libtest::last_panic(&stderr) {
+            Some((message, location)) => {
+                let place = location
+                    .map(|Location { file, line }| format!(" ({file}:{line})"))
+                    .unwrap_or_default();
+                format!("{cause}: {}{place}", first_line(&message))
+            }
+            None => cause.to_string(),
+        },
         ProgramEnd::TimedOut => {
             format!("did not end within {}", humantime::format_duration(LIST_LIMIT))
         }
@@ -242,7 +252,6 @@ fn list_output(
         ProgramEnd::Stopped => "was stopped".to_owned(),
     };
     let command = [&[&*program.file.to_string_lossy()], arguments].concat().join(" ");
-    let stderr = String::from_utf8_lossy(&stderr);
     let lines: Vec<&str> = stderr.trim_end().lines().collect();
     let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
     let last: String = last.iter().map(|line| format!("\n  {line}")).collect();

@@ -22,6 +22,7 @@ pub const CHECKS: &[Check] = &[
     ("external::a_rust_target_ends_as_our_own_tests", a_rust_target_ends_as_our_own_tests),
     ("external::a_rerun_command_runs_one_test_alone", a_rerun_command_runs_one_test_alone),
     ("external::a_program_that_does_not_list_is_one_failure", a_program_that_does_not_list),
+    ("external::lists_of_two_suites_are_side_by_side", lists_of_two_suites_are_side_by_side),
     ("external::expectations_of_a_suite_are_loaded_with_it", expectations_of_a_suite),
     ("external::output_without_end_ends_with_the_program", output_without_end),
     ("external::the_slow_test_of_a_batch_is_named", the_slow_test_of_a_batch_is_named),
@@ -313,8 +314,12 @@ fn a_program_that_does_not_list() {
          [[external]]\nname = \"both\"\nkind = \"opencl-cts\"\nprograms = \"*/test_*\"\n"
     );
     let own = std::env::current_exe().expect("a path");
+    // The backtrace is longer than the end that the message has.
+    let panics = "echo \"thread 'main' panicked at src/main.rs:3:5:\" >&2; echo no input >&2; \
+                  echo stack backtrace: >&2; seq 100 >&2; exit 101";
     let project = Project::new(&config)
         .with_script("test_broken", "echo no such option >&2; echo try --help >&2; exit 3")
+        .with_script("test_panics", panics)
         .with_script("own", &format!("{ROLE}=libtest exec {} \"$@\"", own.display()));
     for folder in ["one", "other"] {
         fs::create_dir(project.path(folder)).expect("the folder is new");
@@ -335,7 +340,8 @@ fn a_program_that_does_not_list() {
         })
         .collect();
     let tests: Vec<&str> = failures.keys().copied().collect();
-    let expected = ["both::same", "both::zero", "cts::broken", "gone", "own::own", "two::gpu"];
+    let expected =
+        ["both::same", "both::zero", "cts::broken", "cts::panics", "gone", "own::own", "two::gpu"];
     assert_eq!(tests, expected.map(|program| format!("{program}::list@host")));
     for (test, words) in [
         ("both::same::list@host", "other/test_same have one name, same"),
@@ -343,6 +349,10 @@ fn a_program_that_does_not_list() {
         (
             "cts::broken::list@host",
             "exited with status 3; its standard error ends with:\n  no such option\n  try --help",
+        ),
+        (
+            "cts::panics::list@host",
+            "exited with status 101: no input (src/main.rs:3); its standard",
         ),
         ("gone::list@host", "no program matches"),
         ("own::own::list@host", "run it by `cargo test`"),
@@ -354,6 +364,28 @@ fn a_program_that_does_not_list() {
     project.write("clmatrix.toml", &format!("{CTS}{CTS}"));
     let twice = stderr(output(project.command(&["cts::"])));
     assert!(twice.contains("give one of their [[external]] tables another `name`"), "{twice}");
+}
+
+fn lists_of_two_suites_are_side_by_side() {
+    let suite = |name: &str| {
+        format!("[[external]]\nname = \"{name}\"\nkind = \"libtest\"\nprograms = \"{name}\"\n")
+    };
+    let script = |own: &str, other: &str| {
+        // One processor has one list at a time.
+        let wait = match std::thread::available_parallelism() {
+            Ok(one) if one.get() == 1 => String::new(),
+            _ => format!("while [ ! -e {other}-lists ]; do sleep 0.1; done"),
+        };
+        format!("touch {own}-lists; {wait}; {}", libtest_script("t", "exit 0"))
+    };
+    let project = Project::new(&[suite("one"), suite("two")].concat())
+        .with_script("one", &script("one", "two"))
+        .with_script("two", &script("two", "one"));
+    let run = project.run(&["one::one::", "two::two::", "--devices", "pocl"]);
+    assert_eq!(verdicts(&run).len(), 2);
+    for test in ["one::one::t", "two::two::t"] {
+        assert_eq!(outcome(&run, test), "Passed");
+    }
 }
 
 fn expectations_of_a_suite() {
