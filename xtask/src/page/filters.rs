@@ -80,6 +80,7 @@ fn text(browser: &mut Browser) -> Result<()> {
     ensure!(names.contains(&path[..].into()), "{path} is not among {names:?}");
     browser.press("Escape")?;
     ensure!(browser.text("document.activeElement.id")? == "grid", "Escape stays in the field");
+    ensure!(browser.text("byId('text').value")? == path, "Escape empties the field");
     Ok(())
 }
 

@@ -95,6 +95,8 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     closePanel();
   } else if (event.key === "Escape" && isTyping) {
+    // The browser would empty the field without an event.
+    event.preventDefault();
     grid.focus();
   } else if (!isTyping && !event.ctrlKey && !event.metaKey && !event.altKey) {
     const actions = { "/": () => byId("text").select(), n: () => step(1), p: () => step(-1) };

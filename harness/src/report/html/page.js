@@ -37,7 +37,7 @@ function renderRun() {
   byId("conclusion").className = conclusion === "PASSED" ? "good" : "bad";
   byId("sentence").textContent = sentence;
   const which = runs.length > 1
-    ? el("select", { "aria-label": "Run", onchange: (event) => { state.run = Number(event.target.value); show(); } },
+    ? el("select", { "aria-label": "Run", onchange: (event) => { state.run = Number(event.target.value); show(); document.querySelector("#about select").focus(); } },
       runs.map((one) => el("option", { value: one.number, selected: one.number === state.run }, `${one.time.replace("T", " ").replace("Z", " UTC")} · ${one.conclusion}`)))
     : started.replace("T", " ").replace("Z", " UTC");
   byId("about").replaceChildren(which, ` · ${host} · run ${id} · `, el("code", { title: line }, line));

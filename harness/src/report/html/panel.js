@@ -83,7 +83,8 @@ function resultPage(device, test) {
       el("button", { class: "link", "aria-current": String(other === device),
         onclick: () => openPanel(test, other.id, true) }, sign(other.letter(test), other.details(test)?.tolerated), other.id, el("span", { class: "spoken" }, `: ${meaning(other.letter(test))}`)))),
     ...(details ? explanation(device, letter, details) : []),
-    ...command([device.run.rerun, device.text(details?.broken_by), id].filter(Boolean).map((word, at) => (at ? quoted(pattern(word)) : word)).join(" ")),
+    // No test of that name can be selected.
+    ...(paths[test].startsWith("worker::") ? [] : command([device.run.rerun, device.text(details?.broken_by), id].filter(Boolean).map((word, at) => (at ? quoted(pattern(word)) : word)).join(" "))),
     ...(source ? section("Source", el("p", { class: "place" }, `${source}:${places[2 * test + 1]}`)) : []),
     ...(runs.length > 1 ? pastResults(device, test) : []),
     folded("Environment", false, table(device.run.environment, true)),

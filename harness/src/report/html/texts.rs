@@ -53,7 +53,7 @@ pub(super) fn shown(text: &str) -> String {
     };
     let begin = text.floor_char_boundary(BEGINNING);
     let end = text.ceil_char_boundary(BEGINNING + excess);
-    let note = format!("\n[... {} bytes are left out; events.jsonl has all ...]\n", end - begin);
+    let note = format!("\n[... {} bytes are left out; events.jsonl has more ...]\n", end - begin);
     [&text[..begin], &note, &text[end..]].concat()
 }
 
