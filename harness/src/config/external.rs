@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clmatrix::select::DeviceInfo;
+use glob::Pattern;
 use globset::{GlobBuilder, GlobMatcher};
 use serde::Deserialize;
 
@@ -108,9 +109,11 @@ impl TryFrom<ExternalKeys> for ExternalSuite {
 }
 
 impl ExternalSuite {
-    /// Makes the paths absolute. Relative paths start from `root`.
+    /// Makes the paths absolute. Relative paths start from `root`, in which no character is a wildcard.
     pub(super) fn start_from(&mut self, root: &Path) {
         self.root = root.to_owned();
+        let root =
+            root.to_str().map_or_else(|| root.to_owned(), |root| Pattern::escape(root).into());
         self.programs.iter_mut().for_each(|program| *program = root.join(&*program));
     }
 
@@ -155,6 +158,10 @@ mod tests {
         assert!(suite.has("any"));
         assert_eq!(suite.missing(&DeviceInfo::default()), None);
         assert!(suite.environment(0, 0).is_empty());
+        let mut suite = self::suite("").unwrap();
+        suite.start_from(Path::new("/a[b]"));
+        assert_eq!(suite.root, Path::new("/a[b]"));
+        assert!(suite.programs[0].starts_with("/a[[]b[]]"), "{:?}", suite.programs);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::process::ProgramEnd;
 use super::program_run::{Ended, Found, ProgramRun, Watch};
 use crate::cargo_test::CommandLine;
 use crate::os::{ExitCause, Source, StopSignal};
-use crate::text::first_line;
+use crate::text::{clean, first_line};
 use crate::verdict::{Location, Outcome};
 use crate::worker::capture::Capture;
 use crate::worker::parent::{Attempt, IN_THE_TEST, crash};
@@ -146,6 +146,8 @@ impl Progress {
         static RESULT: LazyLock<Regex> = LazyLock::new(|| {
             line(r"^test result: (ok|FAILED)\. \d+ passed; \d+ failed; \d+ ignored; ")
         });
+        // Other harnesses color the words.
+        let stdout = &*clean(stdout);
         // The output of the test may end without a newline.
         let end =
             format!(r"test {}(?: - should panic)? \.\.\. (?:ok|FAILED)$", regex::escape(name));
@@ -258,6 +260,8 @@ mod tests {
     const BEGIN: &str = "\nrunning 1 test\n";
     const PASSED: &str =
         "test t ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured\n";
+    const COLORED: &str =
+        "test result: \x1b[32mok\x1b[0m. 1 passed; 0 failed; 0 ignored; 0 measured\n";
     const OTHER: &str =
         "test u ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured\n";
     const FAILED: &str =
@@ -278,6 +282,7 @@ mod tests {
             (&[BEGIN, "no newline", PASSED], passed),
             (&[BEGIN, "test t - should panic ", &PASSED["test t ".len()..]], passed),
             (&[BEGIN, FAILED], failed),
+            (&[BEGIN, "test t ... \x1b[32mok\x1b[0m\n\n", COLORED], passed),
             (&[BEGIN, PASSED, "text of an exit handler\n"], passed),
             (&[BEGIN, "running 5 tests of files\n", PASSED], passed),
             // The test has printed a result.

@@ -1,6 +1,6 @@
 //! The programs of `[[external]]` and their tests.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -144,8 +144,8 @@ fn in_parallel<I: Sync, O: Send>(items: &[I], make: impl Fn(&I) -> O + Sync) -> 
     made.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
 }
 
-/// Finds the programs of a suite. Of several builds of one Rust target, which cargo leaves in its folder, the
-/// newest counts; a note names the others.
+/// Finds the programs of a suite. Cargo leaves the builds of a Rust target in its folder; the newest of them
+/// counts; a note names the others.
 fn programs(suite: &Arc<ExternalSuite>) -> Result<Vec<Program>, AnyError> {
     let mut files = Vec::new();
     for pattern in &suite.programs {
@@ -210,9 +210,15 @@ fn list(program: &Program, never: &StopSignal) -> Result<Vec<Listed>, String> {
         ExternalKind::OpenclCts => opencl_cts::list(output)?,
         ExternalKind::Libtest => libtest::list(output)?,
     };
-    match tests.is_empty() {
-        true => Err(format!("{} lists no test", program.file.display())),
-        false => Ok(tests),
+    if tests.is_empty() {
+        return Err(format!("{} lists no test", program.file.display()));
+    }
+    let mut names = HashSet::new();
+    match tests.iter().find(|test| !names.insert(&test.name)) {
+        Some(Listed { name, .. }) => {
+            Err(format!("{} lists two tests with the name {name}", program.file.display()))
+        }
+        None => Ok(tests),
     }
 }
 

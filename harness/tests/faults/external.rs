@@ -320,6 +320,7 @@ fn a_program_that_does_not_list() {
     let project = Project::new(&config)
         .with_script("test_broken", "echo no such option >&2; echo try --help >&2; exit 3")
         .with_script("test_panics", panics)
+        .with_script("test_twice", "printf '\\tx\\n\\tx\\n'")
         .with_script("own", &format!("{ROLE}=libtest exec {} \"$@\"", own.display()));
     for folder in ["one", "other"] {
         fs::create_dir(project.path(folder)).expect("the folder is new");
@@ -340,8 +341,16 @@ fn a_program_that_does_not_list() {
         })
         .collect();
     let tests: Vec<&str> = failures.keys().copied().collect();
-    let expected =
-        ["both::same", "both::zero", "cts::broken", "cts::panics", "gone", "own::own", "two::gpu"];
+    let expected = [
+        "both::same",
+        "both::zero",
+        "cts::broken",
+        "cts::panics",
+        "cts::twice",
+        "gone",
+        "own::own",
+        "two::gpu",
+    ];
     assert_eq!(tests, expected.map(|program| format!("{program}::list@host")));
     for (test, words) in [
         ("both::same::list@host", "other/test_same have one name, same"),
@@ -354,6 +363,7 @@ fn a_program_that_does_not_list() {
             "cts::panics::list@host",
             "exited with status 101: no input (src/main.rs:3); its standard",
         ),
+        ("cts::twice::list@host", "lists two tests with the name x"),
         ("gone::list@host", "no program matches"),
         ("own::own::list@host", "run it by `cargo test`"),
         ("two::gpu::list@host", "other/gpu-00000000000000bb have one name, gpu"),
@@ -445,7 +455,7 @@ fn a_crash_beside_a_batch() {
     let project = Project::new(&format!("{SCRIPT}{CTS}batch = 20\n"))
         .with_cts_program()
         .with_script("script", &libtest_script("t", crash));
-    // Of three tests of the program, the slot that does not crash has two in its first process.
+    // The program has three tests. The slot that does not crash has two of them in its first process.
     let tests =
         ["fails_beside", "takes_long", "passes_last"].map(|test| format!("cts::faulty::{test}@"));
     let tests = [&["mine::"][..], &tests.each_ref().map(String::as_str)].concat();
