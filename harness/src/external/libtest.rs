@@ -70,7 +70,6 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
     if run.is_ignored {
         arguments.push("--ignored");
     }
-    let begin = Instant::now();
     let mut attempt = Attempt::default();
     let mut exit = None;
     let mut process = match run.start(&arguments, &[(THREADS.0.into(), Some(THREADS.1.into()))]) {
@@ -81,6 +80,7 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
         }
     };
     watch.begins(0, process.id());
+    let begin = Instant::now();
     let (mut stdout, mut stderr) = (Capture::default(), Capture::default());
     let end = process.wait(limit, stop, &mut |from, bytes| {
         watch.wrote(0, from, bytes);

@@ -80,10 +80,10 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
         Err(reason) => return all(reason),
     };
     let id = process.id();
-    let mut output = CtsOutput::new(names.clone());
     if let [_] = names[..] {
         watch.begins(0, id);
     }
+    let mut output = CtsOutput::new(names.clone());
     let longest = current_limit(&output, &run.tests);
     let end = process.wait(longest, stop, &mut |from, bytes| {
         let was_limited = output.limited();

@@ -35,7 +35,7 @@ pub const CHECKS: &[Check] = &[
     ("external::rounds_repeat_batches", rounds_repeat_batches),
     ("external::a_run_is_as_expected_after_an_update", a_run_is_as_expected_after_an_update),
     ("external::a_test_has_an_at_in_its_name", a_test_has_an_at_in_its_name),
-    ("external::a_batch_has_one_track_in_a_trace", a_batch_has_one_track_in_a_trace),
+    ("external::one_slot_has_one_track_in_a_trace", one_slot_has_one_track_in_a_trace),
     ("external::a_summary_has_all_that_differs_if_asked", a_summary_has_all_that_differs),
 ];
 
@@ -651,9 +651,11 @@ fn a_summary_has_all_that_differs() {
     assert_eq!((rows(&first), rows(&all)), (20, 22), "{all}");
 }
 
-fn a_batch_has_one_track_in_a_trace() {
-    let project = Project::new(&format!("{CTS}batch = 20\n")).with_cts_program();
-    let run = project.run(&["cts::", "--devices", "pocl"]);
+fn one_slot_has_one_track_in_a_trace() {
+    let project = Project::new(&format!("{SCRIPT}{CTS}batch = 20\n"))
+        .with_cts_program()
+        .with_script("script", &libtest_script("tuvwxyz", "exit 0"));
+    let run = project.run(&["mine::", "cts::", "--devices", "pocl"]);
     let file = project.path("trace.json");
     let mut command = child(COMMAND, &["report", "--trace"]);
     command.arg(&file).arg("--report-dir").arg(project.path("out"));
