@@ -41,6 +41,12 @@ pub(crate) struct Found {
     pub before: Vec<usize>,
 }
 
+impl Found {
+    pub fn has_passed(&self) -> bool {
+        self.attempt.outcome == Some(Outcome::Passed)
+    }
+}
+
 /// The results of a process.
 pub(crate) struct Ended {
     /// The result of each test, or `None` if another process must run the test: the process ended, and

@@ -1,7 +1,8 @@
 //! The tests of other programs that a slot runs. A process may run several of them.
 //!
 //! A process that ends early tells at most which test ended it. The others run again in further processes: half
-//! as many at a time, and again twice as many after each process whose tests all have results.
+//! as many at a time, and again twice as many after each process whose tests all have results. So do the tests
+//! that passed in a process in which the driver complained.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant, SystemTime};
@@ -99,6 +100,14 @@ impl<'a> Batch<'a> {
         }
     }
 
+    /// Returns whether the driver complains in an output. The complaint may be about each test of the process, as
+    /// standard output, which has the begins of the tests, and standard error are two pipes.
+    fn have_complaint(&self, found: &[Option<Found>]) -> bool {
+        let settings = &self.device_run.config.settings;
+        let mut outputs = found.iter().flatten().map(|found| &found.attempt.stderr);
+        outputs.any(|stderr| settings.complaint_in(stderr).is_some())
+    }
+
     /// Runs tests of one program in one process.
     fn run(&mut self, positions: &[usize], round: u32) {
         let device_run = self.device_run;
@@ -125,14 +134,18 @@ impl<'a> Batch<'a> {
             shown: 0,
             is_lost: false,
         };
-        let Ended { found, exit } = run.run(stop.signal(), &mut process);
+        let Ended { mut found, exit } = run.run(stop.signal(), &mut process);
         process.show(0);
         if found.iter().all(Option::is_none) {
             device_run.hang_budget.add(begin.elapsed());
             process.note_loss();
         }
         let is_lost = found.iter().any(Option::is_none);
-        self.most = match is_lost {
+        let has_complaint = positions.len() > 1 && self.have_complaint(&found);
+        if has_complaint {
+            found.iter_mut().for_each(|found| drop(found.take_if(|found| found.has_passed())));
+        }
+        self.most = match is_lost || has_complaint {
             true => (positions.len() / 2).max(1),
             false => self.most.saturating_mul(2),
         };

@@ -26,6 +26,7 @@ pub const CHECKS: &[Check] = &[
     ("external::expectations_of_a_suite_are_loaded_with_it", expectations_of_a_suite),
     ("external::output_without_end_ends_with_the_program", output_without_end),
     ("external::the_slow_test_of_a_batch_is_named", the_slow_test_of_a_batch_is_named),
+    ("external::a_complaint_in_a_batch_is_for_its_test", a_complaint_in_a_batch),
     ("external::a_list_is_imported_from_the_current_folder", a_list_is_imported),
     ("external::a_lost_device_stops_other_programs", a_lost_device_stops_other_programs),
     ("external::a_batch_finds_a_crash_beside_one_of_its_tests", a_crash_beside_a_batch),
@@ -292,6 +293,30 @@ fn the_slow_test_of_a_batch_is_named() {
     let run = log(&project.path("out"));
     assert!(run.results[0].test.starts_with("cts::faulty::passes_last@"), "the first of the batch");
     assert!(stderr.contains("SLOW cts::faulty::hangs@"), "{stderr}");
+}
+
+/// The program writes both streams faster than they are read.
+fn a_complaint_in_a_batch() {
+    let complains = "[ $test = f ] && echo 'Invalid read of size 4' >&2";
+    let runs = format!(
+        "results=; for test; do echo $test...; {complains}; echo $test passed; \
+         results=\"$results\\\"$test\\\": \\\"pass\\\",\"; done; \
+         printf '{{\"results\": {{%s}}}}' \"${{results%,}}\" > $CL_CONFORMANCE_RESULTS_FILENAME"
+    );
+    let list: String = ('a'..='p').map(|test| format!("\\t{test}\\n")).collect();
+    let lines = format!("[ $1 = --list ] && {{ printf '{list}'; exit; }}; {runs}");
+    let profile = "[[override]]\nid = \"*\"\ndiagnostics = [\"^Invalid read\"]\n";
+    let project = Project::new(&format!("{profile}{CTS}batch = 20\n"));
+    let run = project.with_script("test_loud", &lines).run(&["cts::", "--devices", "pocl"]);
+    assert_eq!(run.results.len(), 16);
+    for test in 'a'..='p' {
+        let found = outcome(&run, &format!("cts::loud::{test}"));
+        let is_right = match test {
+            'f' => found.contains("the driver says: Invalid read of size 4"),
+            _ => found == "Passed",
+        };
+        assert!(is_right, "{test}: {found}");
+    }
 }
 
 fn a_list_is_imported() {
