@@ -86,6 +86,13 @@ impl TryFrom<ExternalKeys> for ExternalSuite {
         if keys.kind == ExternalKind::Libtest && keys.batch.is_some() {
             return Err("a process of kind \"libtest\" runs one test: remove `batch`".to_owned());
         }
+        let programs = match keys.programs {
+            Programs::One(program) => vec![program],
+            Programs::Several(programs) => programs,
+        };
+        if programs.is_empty() {
+            return Err(format!("`programs` of the [[external]] suite {name} is empty"));
+        }
         let glob = |text: &String| {
             let glob = GlobBuilder::new(text).build();
             glob.map(|glob| glob.compile_matcher()).map_err(|error| error.to_string())
@@ -93,10 +100,7 @@ impl TryFrom<ExternalKeys> for ExternalSuite {
         Ok(Self {
             name,
             kind: keys.kind,
-            programs: match keys.programs {
-                Programs::One(program) => vec![program],
-                Programs::Several(programs) => programs,
-            },
+            programs,
             args: keys.args,
             timeout: keys.timeout.map(|timeout| timeout.0),
             batch: keys.batch.map_or(1, |batch| batch.0),
@@ -192,6 +196,8 @@ mod tests {
         let batch = toml::from_str::<ExternalSuite>(libtest).unwrap_err().message().to_owned();
         assert!(batch.contains("remove `batch`"), "{batch}");
         assert!(suite("tests = [\"[\"]").is_err());
+        let none = "name = \"a\"\nkind = \"libtest\"\nprograms = []\n";
+        assert!(toml::from_str::<ExternalSuite>(none).is_err());
         assert!(suite("program = \"x\"").unwrap_err().contains("unknown field `program`"));
     }
 }

@@ -66,9 +66,13 @@ pub(crate) fn all_cases(config: &Config, home: &str) -> Result<Vec<Case>, AnyErr
 
 /// Returns the tests of all suites, in their order. A program of several suites lists its tests once.
 fn outside_tests(suites: &[Arc<ExternalSuite>]) -> Result<Vec<OutsideTest>, AnyError> {
-    let mut groups = Vec::new();
+    let (mut groups, mut troubles) = (Vec::new(), Vec::new());
     for suite in suites {
-        groups.extend(programs_by_name(suite)?);
+        let (programs, missing) = programs(suite)?;
+        groups.extend(by_name(programs));
+        troubles.extend(missing.into_iter().map(|glob| {
+            (suite, format!("no program matches {glob}; build it, or correct `programs`"))
+        }));
     }
     let lists = state_folder()?.join("lists");
     // Nothing stops a list before its limit.
@@ -77,7 +81,6 @@ fn outside_tests(suites: &[Arc<ExternalSuite>]) -> Result<Vec<OutsideTest>, AnyE
     let asked: HashMap<_, OnceLock<_>> =
         groups.iter().flatten().map(|program| (key(program), OnceLock::new())).collect();
     let listed = in_parallel(&groups, |group| match &group[..] {
-        [none] if none.name.is_none() => Err(no_program(&none.suite)),
         [program] => asked[&key(program)].get_or_init(|| tests_in(program, &lists, &never)).clone(),
         programs => Err(have_one_name(programs)),
     });
@@ -93,25 +96,38 @@ fn outside_tests(suites: &[Arc<ExternalSuite>]) -> Result<Vec<OutsideTest>, AnyE
             }
         }
     }
+    for suite in suites {
+        let has_test = tests.iter().any(|test| Arc::ptr_eq(&test.program.suite, suite));
+        let has_trouble = troubles.iter().any(|(other, _)| Arc::ptr_eq(other, suite));
+        if !has_test && !has_trouble {
+            troubles.push((suite, "its programs have no test that matches `tests`".to_owned()));
+        }
+    }
+    tests.extend(failed_lists(troubles));
     Ok(tests)
 }
 
-/// Returns the programs of a suite, those with one name together, or the value that stands for none.
-fn programs_by_name(suite: &Arc<ExternalSuite>) -> Result<Vec<Vec<Program>>, AnyError> {
+/// Returns programs, those with one name together.
+fn by_name(programs: Vec<Program>) -> impl Iterator<Item = Vec<Program>> {
     let mut named: BTreeMap<_, Vec<Program>> = BTreeMap::new();
-    for program in programs(suite)? {
+    for program in programs {
         named.entry(program.name.clone()).or_default().push(program);
     }
-    if named.is_empty() {
-        return Ok(vec![vec![Program::none(suite)]]);
-    }
-    Ok(named.into_values().collect())
+    named.into_values()
 }
 
-/// The error of a suite without a program.
-fn no_program(suite: &ExternalSuite) -> String {
-    let globs: Vec<_> = suite.programs.iter().map(|glob| glob.display().to_string()).collect();
-    format!("no program matches {}; build it, or correct `programs`", globs.join(" or "))
+/// Returns a test `list` for each name of suites, with the reasons why tests are missing. Several suites may have
+/// one name.
+fn failed_lists(reasons: Vec<(&Arc<ExternalSuite>, String)>) -> impl Iterator<Item = OutsideTest> {
+    let mut named: BTreeMap<&str, (&Arc<ExternalSuite>, Vec<String>)> = BTreeMap::new();
+    for (suite, reason) in reasons {
+        named.entry(&suite.name).or_insert((suite, Vec::new())).1.push(reason);
+    }
+    named.into_values().map(|(suite, reasons)| OutsideTest {
+        program: Arc::new(Program::none(suite)),
+        name: Err(reasons.join("\n")),
+        is_ignored: false,
+    })
 }
 
 /// The error of programs that would have the same ids.
@@ -144,21 +160,25 @@ fn in_parallel<I: Sync, O: Send>(items: &[I], make: impl Fn(&I) -> O + Sync) -> 
     made.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
 }
 
-/// Finds the programs of a suite. Cargo leaves the builds of a Rust target in its folder; the newest of them
-/// counts; a note names the others.
-fn programs(suite: &Arc<ExternalSuite>) -> Result<Vec<Program>, AnyError> {
-    let mut files = Vec::new();
+/// Finds the programs of a suite, and the globs that match none. Cargo leaves the builds of a Rust target in its
+/// folder; the newest of them counts, and a note names the others.
+fn programs(suite: &Arc<ExternalSuite>) -> Result<(Vec<Program>, Vec<String>), AnyError> {
+    let (mut files, mut missing) = (Vec::new(), Vec::new());
     for pattern in &suite.programs {
         let text = pattern.to_str().ok_or("a path of [[external]] is not UTF-8")?;
         let found = glob::glob(text)
             .map_err(|error| format!("`programs` of [[external]]: {text}: {error}"))?;
+        let count = files.len();
         files.extend(found.flatten().filter(|file| is_program(file)));
+        if files.len() == count {
+            missing.push(text.to_owned());
+        }
     }
     files.sort();
     files.dedup();
     let programs = files.into_iter().map(|file| Program::new(suite, file));
     if suite.kind != ExternalKind::Libtest {
-        return Ok(programs.collect());
+        return Ok((programs.collect(), missing));
     }
     let mut builds: BTreeMap<_, Vec<Program>> = BTreeMap::new();
     for program in programs {
@@ -176,7 +196,7 @@ fn programs(suite: &Arc<ExternalSuite>) -> Result<Vec<Program>, AnyError> {
         }
         newest
     };
-    Ok(builds.into_values().map(newest).collect())
+    Ok((builds.into_values().map(newest).collect(), missing))
 }
 
 /// Returns the tests of a program: from the file of an earlier list of this build, or from the program.

@@ -19,7 +19,7 @@ const HASH_DIGITS: usize = 16;
 /// A program with tests.
 pub(crate) struct Program {
     pub suite: Arc<ExternalSuite>,
-    /// The name in ids; `None` if the suite has no program.
+    /// The name in ids; `None` for [`Program::none`].
     pub name: Option<String>,
     pub file: PathBuf,
     /// The build id, or else the size and the time of the last change.
@@ -55,7 +55,7 @@ impl Program {
         Self { suite: suite.clone(), name: Some(name), file, build }
     }
 
-    /// Stands for the programs of a suite without any.
+    /// Stands for the programs that a suite lacks.
     pub fn none(suite: &Arc<ExternalSuite>) -> Self {
         Self { suite: suite.clone(), name: None, file: suite.root.clone(), build: String::new() }
     }

@@ -295,16 +295,23 @@ fn the_slow_test_of_a_batch_is_named() {
     assert!(stderr.contains("SLOW cts::faulty::hangs@"), "{stderr}");
 }
 
+/// The script of a program of the suite with these tests, whose names are letters, that does `lines` in each and
+/// passes.
+fn cts_script(tests: &str, lines: &str) -> String {
+    let list: String = tests.chars().map(|test| format!("\\t{test}\\n")).collect();
+    format!(
+        "[ $1 = --list ] && {{ printf '{list}'; exit; }}; results=
+         for test; do echo $test...
+         {lines}
+         echo $test passed; results=\"$results\\\"$test\\\": \\\"pass\\\",\"; done
+         printf '{{\"results\": {{%s}}}}' \"${{results%,}}\" > $CL_CONFORMANCE_RESULTS_FILENAME"
+    )
+}
+
 /// The program writes both streams faster than they are read.
 fn a_complaint_in_a_batch() {
     let complains = "[ $test = f ] && echo 'Invalid read of size 4' >&2";
-    let runs = format!(
-        "results=; for test; do echo $test...; {complains}; echo $test passed; \
-         results=\"$results\\\"$test\\\": \\\"pass\\\",\"; done; \
-         printf '{{\"results\": {{%s}}}}' \"${{results%,}}\" > $CL_CONFORMANCE_RESULTS_FILENAME"
-    );
-    let list: String = ('a'..='p').map(|test| format!("\\t{test}\\n")).collect();
-    let lines = format!("[ $1 = --list ] && {{ printf '{list}'; exit; }}; {runs}");
+    let lines = cts_script("abcdefghijklmnop", complains);
     let profile = "[[override]]\nid = \"*\"\ndiagnostics = [\"^Invalid read\"]\n";
     let project = Project::new(&format!("{profile}{CTS}batch = 20\n"));
     let run = project.with_script("test_loud", &lines).run(&["cts::", "--devices", "pocl"]);
@@ -335,6 +342,8 @@ fn a_program_that_does_not_list() {
     let config = format!(
         "{CTS}\n[[external]]\nname = \"own\"\nkind = \"libtest\"\nprograms = \"own\"\n\
          [[external]]\nname = \"gone\"\nkind = \"libtest\"\nprograms = \"nowhere/*\"\n\
+         [[external]]\nname = \"gone\"\nkind = \"opencl-cts\"\nprograms = [\"lost\", \"whole\"]\n\
+         [[external]]\nname = \"none\"\nkind = \"opencl-cts\"\nprograms = \"whole\"\ntests = [\"y*\"]\n\
          [[external]]\nname = \"two\"\nkind = \"libtest\"\nprograms = \"*/gpu-*\"\n\
          [[external]]\nname = \"both\"\nkind = \"opencl-cts\"\nprograms = \"*/test_*\"\n"
     );
@@ -345,6 +354,7 @@ fn a_program_that_does_not_list() {
     let project = Project::new(&config)
         .with_script("test_broken", "echo no such option >&2; echo try --help >&2; exit 3")
         .with_script("test_panics", panics)
+        .with_script("whole", &cts_script("x", ""))
         .with_script("test_twice", "printf '\\tx\\n\\tx\\n'")
         .with_script("own", &format!("{ROLE}=libtest exec {} \"$@\"", own.display()));
     for folder in ["one", "other"] {
@@ -356,10 +366,12 @@ fn a_program_that_does_not_list() {
         .with_script("other/test_same", "printf '\\tx\\n'")
         .with_script("one/gpu-00000000000000aa", "echo a: test")
         .with_script("other/gpu-00000000000000bb", "echo b: test");
-    let run = project.run(&["cts::", "own::", "gone::", "two::", "both::"]);
+    let run = project.run(&["cts::", "own::", "gone::", "none::", "two::", "both::"]);
+    assert_eq!(outcome(&run, "gone::whole::x"), "Passed", "the program that is there");
     let failures: BTreeMap<&str, String> = run
         .results
         .iter()
+        .filter(|result| !result.test.starts_with("gone::whole"))
         .map(|result| {
             assert_eq!(result.verdict, Verdict::Fail, "{}", result.test);
             (&*result.test, result.outcome.to_string())
@@ -373,6 +385,7 @@ fn a_program_that_does_not_list() {
         "cts::panics",
         "cts::twice",
         "gone",
+        "none",
         "own::own",
         "two::gpu",
     ];
@@ -389,7 +402,9 @@ fn a_program_that_does_not_list() {
             "exited with status 101: no input (src/main.rs:3); its standard",
         ),
         ("cts::twice::list@host", "lists two tests with the name x"),
-        ("gone::list@host", "no program matches"),
+        ("gone::list@host", "nowhere/*; build it, or correct `programs`\nno program matches "),
+        ("gone::list@host", "/lost; build it"),
+        ("none::list@host", "no test that matches `tests`"),
         ("own::own::list@host", "run it by `cargo test`"),
         ("two::gpu::list@host", "other/gpu-00000000000000bb have one name, gpu"),
     ] {
