@@ -141,6 +141,12 @@ impl EndedProcess<'_> {
             (ProgramEnd::Died(cause @ (ExitCause::Signalled(_) | ExitCause::Killed)), Ok(_)) => {
                 Some(crash(cause.clone(), "after its last test"))
             }
+            // A program whose tests fail exits with their number.
+            (ProgramEnd::Died(cause @ ExitCause::Exited(status)), Ok(results))
+                if *status != 0 && !results.values().any(|word| word == "fail") =>
+            {
+                Some(crash(cause.clone(), "after its last test"))
+            }
             (ProgramEnd::TimedOut, Ok(_)) => Some(Outcome::TimedOut { limit }),
             _ => None,
         }

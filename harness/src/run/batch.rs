@@ -162,7 +162,7 @@ impl<'a> Batch<'a> {
                 device_run.hang_budget.add(limit);
             }
             if device_run.config.settings.exit_check {
-                device_run.record_end("exit", outcome);
+                device_run.record_end("exit", outcome, positions);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! One device while its tests run.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 use std::thread;
@@ -59,6 +60,8 @@ pub(super) struct DeviceRun<'a> {
     probed: Mutex<Option<Worker>>,
     /// The crashes without a known cause.
     unexplained: Mutex<Unexplained>,
+    /// For each name of ends that went wrong, a line for each of them.
+    ends: Mutex<HashMap<&'static str, String>>,
     /// True if the properties of the device are recorded.
     is_characterized: Mutex<bool>,
     /// The kinds of objects that the driver counts, once they are known.
@@ -107,6 +110,7 @@ impl<'a> DeviceRun<'a> {
             hang_budget: HangBudget::new(config.settings.hang_budget),
             probed: Mutex::default(),
             unexplained: Mutex::default(),
+            ends: Mutex::default(),
             is_characterized: Mutex::new(false),
             counted: OnceLock::new(),
             is_found: AtomicBool::new(false),
@@ -558,9 +562,15 @@ impl<'a> DeviceRun<'a> {
         self.record_of_worker("delayed-crash", outcome, stdout, struck.stacks.clone());
     }
 
-    /// Records an end of a worker that went wrong, as the result `worker::NAME@DEVICE`.
-    pub fn record_end(&self, name: &str, outcome: Outcome) {
-        self.record_of_worker(name, outcome, String::new(), None);
+    /// Records an end that went wrong, as the result `worker::NAME@DEVICE`: of a worker after its last test, or of a
+    /// process of another program after its tests.
+    pub fn record_end(&self, name: &'static str, outcome: Outcome, tests: &[usize]) {
+        let tests: Vec<String> = tests.iter().map(|position| self.id(*position)).collect();
+        let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        let ends = ends.entry(name).or_default();
+        *ends += &format!("{outcome}, after {}\n", tests.join(", "));
+        let stdout = ends.clone();
+        self.record_of_worker(name, outcome, stdout, None);
     }
 
     fn record_of_worker(

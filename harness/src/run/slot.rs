@@ -297,7 +297,7 @@ impl<'a> Slot<'a> {
                     && let Err(Some(outcome)) = worker.worker.exit(stop.signal())
                 {
                     device_run.hang_budget.add(at.elapsed());
-                    device_run.record_end("exit", outcome);
+                    device_run.record_end("exit", outcome, &[last.position]);
                 }
                 return;
             }
@@ -315,7 +315,7 @@ impl<'a> Slot<'a> {
         device_run.probe(last.position);
         if !outcome.is_own_crash() {
             if let Outcome::TimedOut { .. } = outcome {
-                device_run.record_end("leave", outcome);
+                device_run.record_end("leave", outcome, &[last.position]);
             }
             return;
         }

@@ -25,6 +25,7 @@ pub const CHECKS: &[Check] = &[
     ("external::lists_of_two_suites_are_side_by_side", lists_of_two_suites_are_side_by_side),
     ("external::expectations_of_a_suite_are_loaded_with_it", expectations_of_a_suite),
     ("external::output_without_end_ends_with_the_program", output_without_end),
+    ("external::ends_of_programs_are_seen_on_demand", ends_of_programs_are_seen_on_demand),
     ("external::the_slow_test_of_a_batch_is_named", the_slow_test_of_a_batch_is_named),
     ("external::a_complaint_in_a_batch_is_for_its_test", a_complaint_in_a_batch),
     ("external::a_list_is_imported_from_the_current_folder", a_list_is_imported),
@@ -324,6 +325,26 @@ fn a_complaint_in_a_batch() {
         };
         assert!(is_right, "{test}: {found}");
     }
+}
+
+fn ends_of_programs_are_seen_on_demand() {
+    let check = "[[override]]\nid = \"*\"\nexit-check = true\n";
+    let ends = cts_script("a", "") + "\nexit 7";
+    let project = Project::new(&format!("{check}{CTS}"))
+        .with_script("test_one", &ends)
+        .with_script("test_other", &ends)
+        .with_script("test_whole", &cts_script("a", ""));
+    let run = project.run(&["cts::", "--devices", "pocl"]);
+    assert_eq!(run.results.len(), 4);
+    let exit = run.results.iter().find(|result| result.test == "worker::exit@pocl-cpu");
+    let exit = run.with_output(exit.expect("a result"));
+    let how = "exited with status 7 after its last test";
+    assert_eq!(exit.outcome, Outcome::Crashed { how: how.to_owned() });
+    let line = |program: &str| format!("{how}, after cts::{program}::a@pocl-cpu\n");
+    let lines = ["one", "other"].map(line).concat();
+    assert!(exit.stdout == lines, "{}", exit.stdout);
+    let project = Project::new(CTS).with_script("test_one", &ends);
+    assert!(project.run(&["cts::", "--devices", "pocl"]).is_success());
 }
 
 fn a_list_is_imported() {
