@@ -87,6 +87,18 @@ impl Browser {
         Ok(())
     }
 
+    /// Sets the width of the window in pixels, or the first one again.
+    pub fn set_width(&mut self, width: Option<u32>) -> Result<()> {
+        match width {
+            Some(width) => self.call(
+                "Emulation.setDeviceMetricsOverride",
+                json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false }),
+            )?,
+            None => self.call("Emulation.clearDeviceMetricsOverride", json!({}))?,
+        };
+        Ok(())
+    }
+
     /// Presses a key: a name such as `Tab`, or a character.
     pub fn press(&mut self, key: &str) -> Result<()> {
         let code = match key {

@@ -38,6 +38,10 @@ const VIOLATIONS: &str = "axe.run().then(({ violations, passes }) => ({
     passed: passes.map(({ id }) => id),
 }))";
 
+/// The number of cells of suites that are too narrow for their counts.
+const CUT_OFF: &str = "[...document.querySelectorAll('.row.suite .cell')]
+    .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).length";
+
 /// The sum of the red, green and blue of the text, and of the ground.
 const COLORS: &str =
     "['color', 'backgroundColor'].map((name) => getComputedStyle(document.body)[name]
@@ -47,6 +51,10 @@ const COLORS: &str =
 pub fn check(browser: &mut Browser, axe: &str) -> Result<()> {
     // The content policy does not hold for scripts of the DevTools.
     browser.evaluate(&format!("{axe}; 0"))?;
+    // The largest cell: each verdict, many times.
+    browser.evaluate("view.counts.fill(88888); layOut()")?;
+    ensure!(browser.evaluate(CUT_OFF)? == 0, "counts are cut off");
+    browser.evaluate("refilter()")?;
     for scheme in ["light", "dark"] {
         browser.set_color_scheme(scheme)?;
         let [text, ground]: [u32; 2] = serde_json::from_value(browser.evaluate(COLORS)?)?;

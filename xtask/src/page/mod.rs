@@ -15,6 +15,7 @@ use crate::workspace::Workspace;
 
 mod browser;
 mod filters;
+mod focus;
 mod hostile;
 mod looks;
 
@@ -100,6 +101,8 @@ impl PageTest<'_> {
         open_devices(&mut browser)?;
         browser.open(&page, "")?;
         filters::check(&mut browser)?;
+        browser.open(&page, "")?;
+        focus::check(&mut browser)?;
         browser.open(&page, "")?;
         looks::check(&mut browser, &self.axe)?;
         let (_, messages) = browser.open(&page, FILTERS)?;

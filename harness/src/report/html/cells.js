@@ -53,6 +53,24 @@ function suiteCell(suite, column) {
   return { children, label: present.map((kind) => `${kind.count} ${kind.meaning}`).join(", ") || "no result" };
 }
 
+/** The widths of a digit, and of a sign and of a letter with their gaps, in pixels, at most. */
+const [DIGIT, SIGN, LETTER] = [8.3, 19, 10];
+
+/** Returns the width of the widest cell of a suite, in pixels, at most. */
+function widestSuiteCell() {
+  let widest = 0;
+  for (let start = 0; start < view.counts.length; start += kinds.length) {
+    const widths = kinds.map(({ letter, unexpected }, at) => {
+      const count = view.counts[start + at];
+      // A cell without passes has a dash.
+      if (letter === ".") return DIGIT * number(count).length;
+      return count ? 7 + (unexpected ? SIGN : LETTER) + DIGIT * number(count).length : 0;
+    });
+    widest = Math.max(widest, widths.reduce((sum, width) => sum + width));
+  }
+  return Math.ceil(widest + 16);
+}
+
 function groupCell(column) {
   const count = view.troubles[column];
   return { children: [el("b", {}, count ? number(count) : "")], label: counted(count, "unexpected result") };

@@ -1,16 +1,32 @@
 // The panel beside the table, with one result or one device.
 
+/** In a narrow window, the panel covers the rest. */
+const narrow = matchMedia("(max-width: 800px)");
+
+/** The element that had the focus before the panel. */
+let opener;
+
+/** Takes what the panel covers out of the order of the focus. */
+function cover() {
+  const isCovered = narrow.matches && !panel.hidden;
+  for (const element of [byId("top"), grid]) element.inert = isCovered;
+  if (isCovered && !panel.contains(document.activeElement)) panel.focus({ preventScroll: true });
+}
+narrow.addEventListener("change", cover);
+
 /** Shows a result, or with no test a device. */
 function openPanel(test, device, takesFocus) {
   Object.assign(state, { test, device });
   const known = deviceOf(device);
   const isThere = known && (test < 0 || known.letter(test) !== " ");
   panel.replaceChildren(...(isThere ? (test < 0 ? devicePage(known) : resultPage(known, test)) : []));
+  if (!panel.contains(document.activeElement)) opener = document.activeElement;
   panel.hidden = !isThere;
   panel.scrollTop = 0;
   renderRows();
   writeFragment();
   if (isThere && takesFocus) panel.focus({ preventScroll: true });
+  cover();
 }
 
 function closePanel() {
@@ -19,7 +35,9 @@ function closePanel() {
   panel.replaceChildren();
   writeFragment();
   renderRows();
-  grid.focus({ preventScroll: true });
+  cover();
+  const isButton = opener?.isConnected && opener.matches("button");
+  (isButton ? opener : grid).focus({ preventScroll: true });
 }
 
 function titled(title) {

@@ -104,6 +104,7 @@ function layOut() {
   grid.setAttribute("aria-rowcount", rows.length + 1);
   grid.setAttribute("aria-colcount", view.columns.length + 1);
   grid.style.setProperty("--count", view.columns.length);
+  grid.style.setProperty("--widest", `${widestSuiteCell()}px`);
   renderHead();
   renderRows();
 }
