@@ -99,6 +99,11 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// Returns the drivers of `--icd` and CLMATRIX_ICD.
+    pub(crate) fn added_drivers(&self) -> &[PathBuf] {
+        &self.options.icd
+    }
+
     /// Reads the configuration and asks the drivers.
     pub fn new(mut options: Options) -> Result<Self, SetupError> {
         if let Some(added) = std::env::var_os("CLMATRIX_ICD") {

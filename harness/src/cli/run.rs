@@ -491,10 +491,11 @@ impl RunArguments {
         let mut add = |option: &str, value: &str| {
             command += &format!(" {option} {}", shell_quoted(value));
         };
-        for icd in &self.common.icd {
+        // The variables may not be set in the shell that reruns a test.
+        for icd in setup.added_drivers() {
             add("--icd", &icd.display().to_string());
         }
-        if let Some(config) = &self.common.config {
+        if let Some(config) = setup.config.named_file() {
             add("--config", &config.display().to_string());
         }
         if setup.profile_name != DEFAULT_PROFILE {

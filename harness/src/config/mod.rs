@@ -130,6 +130,8 @@ struct Source {
     /// The folder from which relative paths start: the one in which the search found the file, so
     /// that reports do not depend on the folder in which a run is started; else the current folder.
     root: PathBuf,
+    /// True if `--config` or CLMATRIX_CONFIG named the file.
+    is_named: bool,
 }
 
 /// The contents of `clmatrix.toml`.
@@ -158,6 +160,11 @@ fn yes() -> bool {
 }
 
 impl Config {
+    /// Returns the file, if `--config` or CLMATRIX_CONFIG named it.
+    pub(crate) fn named_file(&self) -> Option<&Path> {
+        self.source.file.as_deref().filter(|_| self.source.is_named)
+    }
+
     /// Finds and reads the configuration; `explicit` is the file of `--config`, `embedded` is the
     /// part of the executable.
     pub fn load(
@@ -257,14 +264,14 @@ impl Source {
     fn find(explicit: Option<&Path>, variable: Option<OsString>, current: &Path) -> Self {
         let variable = variable.filter(|name| !name.is_empty()).map(PathBuf::from);
         if let Some(file) = explicit.map(Path::to_owned).or(variable) {
-            return Self { file: Some(file), root: current.to_owned() };
+            return Self { file: Some(file), root: current.to_owned(), is_named: true };
         }
         let found = current.ancestors().find_map(|folder| {
             let files = ["clmatrix.toml", "config/clmatrix.toml"].map(|name| folder.join(name));
             let file = files.into_iter().find(|file| file.is_file())?;
-            Some(Self { file: Some(file), root: folder.to_owned() })
+            Some(Self { file: Some(file), root: folder.to_owned(), is_named: false })
         });
-        found.unwrap_or_else(|| Self { file: None, root: current.to_owned() })
+        found.unwrap_or_else(|| Self { file: None, root: current.to_owned(), is_named: false })
     }
 }
 

@@ -178,8 +178,12 @@ fn retries_are_of_the_profile_and_of_devices() {
 
 #[test]
 fn without_a_file_the_defaults_hold() {
-    let config =
-        Config::from_source(Source { file: None, root: "/here".into() }, None, now()).unwrap();
+    let config = Config::from_source(
+        Source { file: None, root: "/here".into(), is_named: false },
+        None,
+        now(),
+    )
+    .unwrap();
     let profile = config.profile("default").unwrap();
     assert_eq!(profile.devices(), None);
     assert_eq!(profile.report_dir(), None);
@@ -252,8 +256,12 @@ fn later_overrides_win_and_all_their_globs_must_match() {
 /// Lines of Oclgrind 21.10 about real mistakes, and other lines.
 #[test]
 fn complaints_of_oclgrind_are_diagnostics_of_oclgrind() {
-    let config =
-        Config::from_source(Source { file: None, root: PathBuf::new() }, None, now()).unwrap();
+    let config = Config::from_source(
+        Source { file: None, root: PathBuf::new(), is_named: false },
+        None,
+        now(),
+    )
+    .unwrap();
     let profile = config.profile("default").unwrap();
     let oclgrind = profile.settings_for(&device("oclgrind-sim", "Oclgrind"));
     let pocl = profile.settings_for(&device("pocl-cpu", "PoCL"));
@@ -631,8 +639,11 @@ fn reasons(config: &Config) -> [Option<&str>; 4] {
 
 #[test]
 fn without_a_file_the_configuration_in_the_executable_holds() {
-    let config =
-        Config::from_source(Source { file: None, root: "/".into() }, Some(EMBEDDED), now());
+    let config = Config::from_source(
+        Source { file: None, root: "/".into(), is_named: false },
+        Some(EMBEDDED),
+        now(),
+    );
     let config = config.unwrap();
     assert_eq!(limits(&config, "default", "PoCL"), (10, 2));
     assert_eq!(limits(&config, "ci", "PoCL"), (20, 2));
@@ -685,7 +696,7 @@ fn a_file_can_replace_the_expectations_in_the_executable() {
 fn a_mistake_in_the_executable_is_named() {
     let broken =
         EmbeddedConfig { expectations: &[("expectations/a.toml", "[[expekt]]")], ..EMBEDDED };
-    let source = Source { file: None, root: "/".into() };
+    let source = Source { file: None, root: "/".into(), is_named: false };
     let message = Config::from_source(source, Some(broken), now()).unwrap_err().to_string();
     let expected = "built-in expectations/a.toml:1:3: unknown key `expekt`; did you mean `expect`?";
     assert!(message.starts_with(expected), "{message}");

@@ -153,14 +153,13 @@ impl Summary<'_> {
             self.add_while(&mut rest, room, |result| format!("- {}\n", line(result)));
         }
         if !rest.is_empty() {
-            let count = counted(rest.len(), "unexpected result");
+            let (count, all) = (rest.len(), counted(unexpected.len(), "unexpected result"));
             let command = match log.header.is_of_clmatrix() {
                 true => "`clmatrix report --all` and the",
                 false => "The",
             };
             self.text += &format!(
-                "\n{count} of {} left out. {command} JUnit files have all of them.\n",
-                unexpected.len()
+                "\n{count} of {all} are left out. {command} JUnit files have all of them.\n"
             );
         }
     }

@@ -85,9 +85,16 @@ impl Project {
 
     /// A command that reports to the folder `out` of the project.
     fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.command_without_config();
+        command.arg("--config").arg(self.path("clmatrix.toml")).args(arguments);
+        command
+    }
+
+    /// A command in which a variable names the configuration.
+    fn command_without_config(&self) -> Command {
         let mut command = child(COMMAND, &["run"]);
-        command.arg("--config").arg(self.path("clmatrix.toml"));
-        command.arg("--report-dir").arg(self.path("out")).args(arguments);
+        command.env("CLMATRIX_CONFIG", self.path("clmatrix.toml"));
+        command.arg("--report-dir").arg(self.path("out"));
         // Relative paths in a file of `--config` start from the current folder.
         command.current_dir(self.0.path());
         command
@@ -248,12 +255,25 @@ fn a_rust_target_ends_as_our_own_tests() {
 }
 
 fn a_rerun_command_runs_one_test_alone() {
+    for is_named_by_variable in [false, true] {
+        rerun_each_failure(is_named_by_variable);
+    }
+}
+
+fn rerun_each_failure(is_named_by_variable: bool) {
     let list = r"printf 'tab\there: test\nline\342\200\250break  a\\\\b*: test\nplain: test\n'";
     let lines = format!("case $* in *--ignored*) ;; *--list*) {list} ;; *) exit 101 ;; esac");
     let project =
         Project::new(&format!("{CTS}{SCRIPT}")).with_cts_program().with_script("script", &lines);
     let tests = ["cts::faulty::fails@", "mine::"];
-    let ended = output(project.command(&[&tests[..], &["--devices", "pocl"]].concat()));
+    let ended = output({
+        let mut command = match is_named_by_variable {
+            false => project.command(&[]),
+            true => project.command_without_config(),
+        };
+        command.args(tests).args(["--devices", "pocl"]);
+        command
+    });
     let failed = log(&project.path("out")).results;
     assert_eq!(failed.len(), 4);
     let stdout = String::from_utf8(ended.stdout).expect("text");

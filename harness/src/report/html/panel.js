@@ -49,8 +49,10 @@ function section(title, ...content) {
   return [el("h3", {}, title), ...content];
 }
 
+/** A table of pairs, whose names may be there twice, or of an object. */
 function table(facts, isWide) {
-  return el("table", {}, el("tbody", {}, Object.entries(facts).map(([name, value]) =>
+  const pairs = Array.isArray(facts) ? facts : Object.entries(facts);
+  return el("table", {}, el("tbody", {}, pairs.map(([name, value]) =>
     el("tr", {}, el("th", { scope: "row", class: isWide ? "wide" : undefined }, name), el("td", {}, value)))));
 }
 
@@ -124,7 +126,7 @@ function explanation(device, letter, details) {
   const shown = details.attempts.map((attempt, at) => (several ? attemptPage(device, attempt, at === details.decisive) : outputs(device, attempt))).flat();
   if (several) parts.push(...section("Attempts"));
   parts.push(...shown);
-  if (details.properties) parts.push(...section("Properties", table(Object.fromEntries(details.properties.map((pair) => pair.map((number) => device.text(number)))))));
+  if (details.properties) parts.push(...section("Properties", table(details.properties.map((pair) => pair.map((number) => device.text(number))))));
   return parts;
 }
 

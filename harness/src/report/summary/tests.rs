@@ -107,16 +107,14 @@ fn a_summary_of_10_000_failures_says_what_is_left_out() {
     let text = written(&log);
     assert!(text.len() <= MOST_BYTES && MOST_BYTES < 900 * 1024, "{}", text.len());
     let shown = text.matches("\n<summary>").count() + text.matches("\n- <b>FAIL").count();
-    let note = format!("\n{} unexpected results of 10000 left out. ", 10_000 - shown);
+    let note = format!("\n{} of 10000 unexpected results are left out. ", 10_000 - shown);
     assert!(shown > 500 && text.contains(&note), "{shown}");
     assert!(text.contains(", the last 8192 of 10000 bytes:\n"));
-    assert!(
-        text.ends_with(
-            " left out. `clmatrix report --all` and the JUnit files have all of them.\n"
-        )
-    );
+    assert!(text.ends_with(
+        " are left out. `clmatrix report --all` and the JUnit files have all of them.\n"
+    ));
     log.header.rerun_command = "cargo test --test devices -- --exact".to_owned();
-    assert!(written(&log).ends_with(" left out. The JUnit files have all of them.\n"));
+    assert!(written(&log).ends_with(" are left out. The JUnit files have all of them.\n"));
 }
 
 #[test]
@@ -136,7 +134,11 @@ fn a_summary_has_a_limit_whatever_is_long() {
         let text = summary(&log, Some(&wide.repeat(4)), most);
         assert!(text.len() <= most, "{} > {most}", text.len());
         assert!(text.contains("`clmatrix diff --all` shows whole, is left out"), "{most}");
-        assert_eq!(text.contains(" left out. `clmatrix report"), most == FEWEST_BYTES, "{most}");
+        assert_eq!(
+            text.contains(" are left out. `clmatrix report"),
+            most == FEWEST_BYTES,
+            "{most}"
+        );
     }
 }
 
