@@ -51,8 +51,8 @@ struct Executions {
     /// The positions of the planned tests in that list and their executions, by their ids.
     planned: HashMap<String, (u32, Execution)>,
     workers: u32,
-    /// The id of the last test that each worker has begun in this part of the run.
-    last_begun: HashMap<u32, String>,
+    /// The id of the last test that each slot of a device has begun in this part of the run.
+    last_begun: HashMap<(String, u32), String>,
     /// True if there is an event of a test, so that the plan is whole.
     has_begun: bool,
     /// True if the last part of the run came to its end.
@@ -320,8 +320,12 @@ impl Executions {
         let path = self.tests.get(*position as usize);
         let id = path.map(|path| format!("{path}@{device}"));
         let Some(id) = id.filter(|id| self.planned.contains_key(id)) else { return };
-        // A process with several tests of another program has its results at its end only.
-        let ended = started.worker.and_then(|worker| self.last_begun.insert(worker, id.clone()));
+        // A process with several tests of another program has its results at its end only, and a test of it that
+        // went wrong after further processes.
+        let ended = started.slot.and_then(|slot| {
+            let slot = (device.clone(), slot);
+            self.last_begun.insert(slot, id.clone())
+        });
         if let Some((_, execution)) = ended.and_then(|ended| self.planned.get_mut(&ended)) {
             execution.is_running = false;
         }
@@ -452,6 +456,11 @@ mod tests {
                 "twice in a process that has begun another test",
                 vec![start(1, 1), start(2, 1), resumed(), start(1, 2), start(2, 2)],
                 (2, false, false),
+            ),
+            (
+                "twice in a process before another one",
+                vec![start(1, 1), start(2, 2), resumed(), start(1, 3), start(2, 4)],
+                (3, false, false),
             ),
             (
                 "twice the last of a process",
