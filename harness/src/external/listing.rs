@@ -33,8 +33,10 @@ const LONGEST_LIST: usize = 64 << 20;
 const LAST_LINES: usize = 20;
 
 /// A list that is kept between runs.
-#[derive(Serialize, Deserialize)]
+#[derive(PartialEq, Serialize, Deserialize)]
 struct Kept {
+    /// That of this crate.
+    version: String,
     file: PathBuf,
     build: String,
     tests: Vec<Listed>,
@@ -77,7 +79,8 @@ fn outside_tests(suites: &[Arc<ExternalSuite>]) -> Result<Vec<OutsideTest>, AnyE
     let lists = state_folder()?.join("lists");
     // Nothing stops a list before its limit.
     let (never, _switch) = stop_signal()?;
-    let key = |program: &Program| (program.file.clone(), program.suite.kind);
+    let key =
+        |program: &Program| (program.file.clone(), program.folder().to_owned(), program.suite.kind);
     let asked: HashMap<_, OnceLock<_>> =
         groups.iter().flatten().map(|program| (key(program), OnceLock::new())).collect();
     let listed = in_parallel(&groups, |group| match &group[..] {
@@ -202,17 +205,28 @@ fn programs(suite: &Arc<ExternalSuite>) -> Result<(Vec<Program>, Vec<String>), A
 /// Returns the tests of a program: from the file of an earlier list of this build, or from the program.
 fn tests_in(program: &Program, lists: &Path, never: &StopSignal) -> Result<Vec<Listed>, String> {
     let mut hasher = DefaultHasher::new();
-    (&program.file, program.suite.kind).hash(&mut hasher);
+    // What a program lists may depend on the folder in which it runs.
+    (&program.file, program.folder(), program.suite.kind).hash(&mut hasher);
     let file = lists.join(format!("{:016x}.json", hasher.finish()));
+    let new = |tests| Kept {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        file: program.file.clone(),
+        build: program.build.clone(),
+        tests,
+    };
     let kept = fs::read(&file).ok().and_then(|text| serde_json::from_slice::<Kept>(&text).ok());
-    if let Some(kept) = kept.filter(|kept| kept.file == program.file && kept.build == program.build)
-    {
-        return Ok(kept.tests);
+    if let Some(mut kept) = kept {
+        let tests = std::mem::take(&mut kept.tests);
+        if kept == new(Vec::new()) {
+            return Ok(tests);
+        }
     }
-    let tests = list(program, never)?;
-    let kept = Kept { file: program.file.clone(), build: program.build.clone(), tests };
-    // Without the file, the next run asks the program again.
-    let _ = keep(lists, &file, &kept);
+    let kept = new(list(program, never)?);
+    // A script may start another program, whose builds it does not have.
+    if !program.is_script() {
+        // Without the file, the next run asks the program again.
+        let _ = keep(lists, &file, &kept);
+    }
     Ok(kept.tests)
 }
 

@@ -1,6 +1,7 @@
 //! A program with tests.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -68,6 +69,13 @@ impl Program {
             file: self.file.display().to_string(),
             build: self.build.clone(),
         }
+    }
+
+    /// Returns whether the file begins as a script does.
+    pub fn is_script(&self) -> bool {
+        let mut beginning = [0; 2];
+        File::open(&self.file).and_then(|mut file| file.read_exact(&mut beginning)).is_ok()
+            && &beginning == b"#!"
     }
 
     /// The time of the last change.

@@ -23,6 +23,7 @@ pub const CHECKS: &[Check] = &[
     ("external::a_rerun_command_runs_one_test_alone", a_rerun_command_runs_one_test_alone),
     ("external::a_program_that_does_not_list_is_one_failure", a_program_that_does_not_list),
     ("external::lists_of_two_suites_are_side_by_side", lists_of_two_suites_are_side_by_side),
+    ("external::a_script_lists_each_time", a_script_lists_each_time),
     ("external::expectations_of_a_suite_are_loaded_with_it", expectations_of_a_suite),
     ("external::output_without_end_ends_with_the_program", output_without_end),
     ("external::ends_of_programs_are_seen_on_demand", ends_of_programs_are_seen_on_demand),
@@ -476,6 +477,22 @@ fn lists_of_two_suites_are_side_by_side() {
     assert_eq!(verdicts(&run).len(), 2);
     for test in ["one::one::t", "two::two::t"] {
         assert_eq!(outcome(&run, test), "Passed");
+    }
+}
+
+/// A script lists the tests of a file in its folder.
+fn a_script_lists_each_time() {
+    let lists = "case $* in *--ignored*) ;; *--list*) cat list ;; esac";
+    let project = Project::new(SCRIPT).with_script("script", lists);
+    for tests in [&["a"][..], &["a", "b"]] {
+        project
+            .write("list", &tests.iter().map(|test| format!("{test}: test\n")).collect::<String>());
+        let run = project.run(&["mine::", "--devices", "pocl"]);
+        let ids: Vec<&str> = run.results.iter().map(|result| &*result.test).collect();
+        assert_eq!(
+            ids,
+            tests.iter().map(|test| format!("mine::script::{test}@pocl-cpu")).collect::<Vec<_>>()
+        );
     }
 }
 
