@@ -75,13 +75,10 @@ impl TryFrom<ExternalKeys> for ExternalSuite {
 
     fn try_from(keys: ExternalKeys) -> Result<Self, String> {
         let name = keys.name;
-        let is_word = |word: &str| {
-            let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-            !word.is_empty() && word.chars().all(is_part)
-        };
-        if !name.split("::").all(is_word) {
-            let reason = "must be words of letters, digits, `_` and `-`, separated by `::`";
-            return Err(format!("the name {name:?} of [[external]] {reason}"));
+        check_suite_name(&name)?;
+        let is_no_variable = |name: &&String| name.is_empty() || name.contains(['=', '\0']);
+        if let Some(variable) = keys.device_env.keys().find(is_no_variable) {
+            return Err(format!("{variable:?} in `device-env` is no name of a variable"));
         }
         if keys.kind == ExternalKind::Libtest && keys.batch.is_some() {
             return Err("a process of kind \"libtest\" runs one test: remove `batch`".to_owned());
@@ -110,6 +107,19 @@ impl TryFrom<ExternalKeys> for ExternalSuite {
             device_env: keys.device_env,
         })
     }
+}
+
+/// Returns an error unless this can be the name of a suite.
+pub(crate) fn check_suite_name(name: &str) -> Result<(), String> {
+    let is_word = |word: &str| {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        !word.is_empty() && word.chars().all(is_part)
+    };
+    if name.split("::").all(is_word) {
+        return Ok(());
+    }
+    let reason = "must be words of letters, digits, `_` and `-`, separated by `::`";
+    Err(format!("the name {name:?} of [[external]] {reason}"))
 }
 
 impl ExternalSuite {
@@ -196,6 +206,9 @@ mod tests {
         let batch = toml::from_str::<ExternalSuite>(libtest).unwrap_err().message().to_owned();
         assert!(batch.contains("remove `batch`"), "{batch}");
         assert!(suite("tests = [\"[\"]").is_err());
+        for name in ["\"A=B\"", "\"\""] {
+            assert!(suite(&format!("device-env = {{ {name} = \"0\" }}")).is_err(), "{name}");
+        }
         let none = "name = \"a\"\nkind = \"libtest\"\nprograms = []\n";
         assert!(toml::from_str::<ExternalSuite>(none).is_err());
         assert!(suite("program = \"x\"").unwrap_err().contains("unknown field `program`"));

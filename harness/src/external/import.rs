@@ -1,7 +1,12 @@
 //! The lists of the OpenCL conformance test suite, as `[[external]]` tables.
 
+use std::collections::HashSet;
 use std::fmt::Write;
 use std::path::Path;
+
+use glob::Pattern;
+
+use crate::config::check_suite_name;
 
 /// A line of a list.
 #[derive(Debug, PartialEq)]
@@ -33,14 +38,18 @@ const LIMITS: &str = "timeout = \"10m\"\nbatch = 20\n";
 ///
 /// # Errors
 ///
-/// A line is not understood; the error has its number.
+/// A line is not understood; the error has its number. The list is empty, or the name is not one of a suite.
 pub(crate) fn import(list: &str, name: &str, folder: &Path) -> Result<String, String> {
+    check_suite_name(name)?;
     let mut entries = Vec::new();
     for (line, number) in list.lines().zip(1..) {
         let line = line.trim();
         if !line.is_empty() && !line.starts_with('#') {
             entries.push(Entry::read(line).map_err(|reason| format!("line {number}: {reason}"))?);
         }
+    }
+    if entries.is_empty() {
+        return Err("no line names a program".to_owned());
     }
     let (plain, others): (Vec<_>, Vec<_>) = entries.into_iter().partition(Entry::is_plain);
     let mut text = String::new();
@@ -53,14 +62,12 @@ pub(crate) fn import(list: &str, name: &str, folder: &Path) -> Result<String, St
         text += "]\n";
         text += LIMITS;
     }
-    let mut names = Vec::new();
+    let mut names = HashSet::new();
     for entry in others {
-        let mut suite = format!("{name}::{}", slug(&entry.label));
-        let same = names.iter().filter(|name| **name == suite).count();
-        names.push(suite.clone());
-        if same > 0 {
-            suite += &format!("_{}", same + 1);
-        }
+        let plain = format!("{name}::{}", slug(&entry.label));
+        let numbered = (2..).map(|number| format!("{plain}_{number}"));
+        let mut all = [plain.clone()].into_iter().chain(numbered);
+        let suite = all.find(|suite| names.insert(suite.clone())).expect("numbers go on");
         text += if text.is_empty() { "" } else { "\n" };
         text += &head(&suite);
         let _ = writeln!(text, "programs = {}", path(folder, &entry.program));
@@ -82,8 +89,9 @@ fn head(name: &str) -> String {
     format!("[[external]]\nname = {}\nkind = \"opencl-cts\"\n", quoted(name))
 }
 
+/// A path in which no character is a wildcard.
 fn path(folder: &Path, program: &str) -> String {
-    quoted(&folder.join(program).display().to_string())
+    quoted(&Pattern::escape(&folder.join(program).display().to_string()))
 }
 
 /// A TOML string.
@@ -185,16 +193,16 @@ batch = 20
 
     #[test]
     fn the_tables_are_a_configuration() {
-        let list = "A,a/test_a\nB \"1\",b/test_b one\nB (1),b/test_b two\n";
-        let text = import(list, "cts", Path::new("/a \"b\"")).unwrap();
+        let list = "A,a/test_a\nB \"1\",b/test_b one\nB (1),b/test_b two\nB 1 2,b/test_b 3\n";
+        let text = import(list, "cts", Path::new("/a \"b\"[c]")).unwrap();
         let project = crate::config::tests::Project::new(&[("clmatrix.toml", &text)]);
         let suites = project.config().unwrap().external;
         let names: Vec<&str> = suites.iter().map(|suite| &*suite.name).collect();
-        assert_eq!(names, ["cts", "cts::b_1", "cts::b_1_2"]);
+        assert_eq!(names, ["cts", "cts::b_1", "cts::b_1_2", "cts::b_1_2_2"]);
         assert_eq!(suites[2].args, ["two"]);
         let limits = (Some(Duration::from_secs(600)), 20);
         assert!(suites.iter().all(|suite| (suite.timeout, suite.batch) == limits));
-        assert_eq!(suites[0].programs, [Path::new("/a \"b\"/a/test_a")]);
+        assert_eq!(suites[0].programs, [Path::new("/a \"b\"[[]c[]]/a/test_a")]);
     }
 
     #[test]
@@ -208,5 +216,7 @@ batch = 20
             let error = import(line, "cts", Path::new("")).unwrap_err();
             assert!(error.contains(expected), "{error}");
         }
+        assert!(import("# none\n", "cts", Path::new("")).is_err());
+        assert!(import("a,b", "a b", Path::new("")).unwrap_err().contains("must be words"));
     }
 }

@@ -159,7 +159,7 @@ impl<'a> Batch<'a> {
         }
         if let Some(outcome) = exit {
             if let Outcome::TimedOut { limit } = outcome {
-                device_run.hang_budget.add(limit);
+                device_run.hang_budget.add_end(limit);
             }
             if device_run.config.settings.exit_check {
                 device_run.record_end("exit", outcome, positions);

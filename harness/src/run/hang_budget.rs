@@ -18,6 +18,8 @@ struct Spent {
     /// The tests that did not end, by their positions in the plan.
     timeouts: HashSet<usize>,
     crashes: usize,
+    /// The processes that did not end after their tests.
+    ends: usize,
 }
 
 impl HangBudget {
@@ -33,6 +35,13 @@ impl HangBudget {
     /// Adds a crash whose cause is looked for.
     pub fn add_crash(&self) {
         self.spent().crashes += 1;
+    }
+
+    /// Adds a process that did not end within a limit after its last test.
+    pub fn add_end(&self, limit: Duration) {
+        let mut spent = self.spent();
+        spent.time += limit;
+        spent.ends += 1;
     }
 
     /// Adds the time of a test that did not end, of a probe, or of tests that were run again.
@@ -54,7 +63,12 @@ impl HangBudget {
                 crashes => format!("{crashes} crashes were"),
             };
             let tests = counted(spent.timeouts.len(), "test");
-            format!("hang budget spent: {tests} did not end, {crashes} looked into")
+            let ends = match spent.ends {
+                0 => String::new(),
+                1 => ", 1 process did not end after its tests".to_owned(),
+                ends => format!(", {ends} processes did not end after their tests"),
+            };
+            format!("hang budget spent: {tests} did not end, {crashes} looked into{ends}")
         })
     }
 
@@ -78,5 +92,8 @@ mod tests {
         budget.add(Duration::from_millis(1));
         let reason = "hang budget spent: 3 tests did not end, 1 crash was looked into";
         assert_eq!(budget.is_spent().as_deref(), Some(reason));
+        budget.add_end(Duration::ZERO);
+        let with_end = format!("{reason}, 1 process did not end after its tests");
+        assert_eq!(budget.is_spent(), Some(with_end));
     }
 }
