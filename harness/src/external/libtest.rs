@@ -98,7 +98,7 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
         (ProgramEnd::Stopped, _) => None,
         (ProgramEnd::NotStarted(reason), _) => Some(Outcome::NotRun { reason }),
         (ProgramEnd::Died(ExitCause::Exited(status)), progress) => {
-            Some(outcome(progress, status, stdout, stderr))
+            Some(outcome(name, progress, status, stdout, stderr))
         }
         // An exit handler crashes or hangs after the test.
         (end, Progress::Ended { has_passed }) => {
@@ -106,7 +106,7 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
                 ProgramEnd::Died(cause) => crash(cause, "after its last test"),
                 _ => Outcome::TimedOut { limit },
             });
-            Some(if has_passed { Outcome::Passed } else { failure(FAILED, stdout, stderr) })
+            Some(if has_passed { Outcome::Passed } else { failure(name, FAILED, stdout, stderr) })
         }
         (ProgramEnd::Died(cause), _) => Some(crash(cause, IN_THE_TEST)),
         (ProgramEnd::TimedOut, _) => {
@@ -175,7 +175,7 @@ fn line(pattern: &str) -> Regex {
 }
 
 /// The outcome of a process that has exited.
-fn outcome(progress: Progress, status: i32, stdout: &str, stderr: &str) -> Outcome {
+fn outcome(name: &str, progress: Progress, status: i32, stdout: &str, stderr: &str) -> Outcome {
     match (progress, status) {
         (Progress::NoTest, _) => {
             let reason = "the program does not have this test any more".to_owned();
@@ -188,26 +188,36 @@ fn outcome(progress: Progress, status: i32, stdout: &str, stderr: &str) -> Outco
             0,
         ) => crash(ExitCause::Exited(status), IN_THE_TEST),
         (_, 0) => Outcome::Passed,
-        _ => failure(status, stdout, stderr),
+        _ => failure(name, status, stdout, stderr),
     }
 }
 
-/// The failure, with the last panic, else with the error that the test returned.
-fn failure(status: i32, stdout: &str, stderr: &str) -> Outcome {
-    if let Some((message, location)) = last_panic(stderr) {
-        return Outcome::Failed { message, location };
-    }
-    let starts = |text: &str| {
-        let is_reason = |line: &&str| {
-            line.starts_with("Error: ") || line.starts_with("note: test did not panic")
-        };
-        text.lines().rev().find(is_reason).map(|line| first_line(line).to_owned())
-    };
-    let message = starts(stderr).or_else(|| starts(stdout)).unwrap_or_else(|| match status {
-        FAILED => "the test failed".to_owned(),
-        _ => format!("exited with status {status}"),
-    });
-    Outcome::Failed { message, location: None }
+/// The failure, with the reason of the harness, else with the last panic or the error that the test returned. The
+/// place is that of the panic.
+fn failure(name: &str, status: i32, stdout: &str, stderr: &str) -> Outcome {
+    let panic = last_panic(stderr);
+    let location = panic.as_ref().and_then(|(_, location)| location.clone());
+    let error =
+        |text: &str| text.lines().rev().find(|line| line.starts_with("Error: ")).map(first_line);
+    let message = harness_reason(name, stdout)
+        .or(panic.map(|(message, _)| message))
+        .or_else(|| error(stderr))
+        .or_else(|| error(stdout))
+        .unwrap_or_else(|| match status {
+            FAILED => "the test failed".to_owned(),
+            _ => format!("exited with status {status}"),
+        });
+    Outcome::Failed { message, location }
+}
+
+/// Returns the text that the harness prints below the name of a failed test: in libtest, why a panic is not the
+/// expected one; in libtest-mimic, the error.
+fn harness_reason(name: &str, stdout: &str) -> Option<String> {
+    let stdout = clean(stdout);
+    let head = line(&format!(r"^---- {}(?: stdout)? ----\n", regex::escape(name)));
+    let text = &stdout[head.find_iter(&stdout).last()?.end()..];
+    let text = text.split("\nfailures:\n").next().unwrap_or_default().trim_end();
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// Returns the message and the place of the last panic.
@@ -325,14 +335,14 @@ mod tests {
             (may_fail, 101, Some(Fail)),
             (may_fail, 0, Some(Crash)),
         ] {
-            let outcome = outcome(progress, status, "", "");
+            let outcome = outcome("t", progress, status, "", "");
             assert_eq!(outcome.status(), expected, "{progress:?} {status}");
         }
     }
 
     #[test]
     fn a_failure_has_the_last_panic_or_the_error() {
-        let failed = |stderr: &str| match failure(101, "", stderr) {
+        let failed = |stderr: &str| match failure("t", 101, "", stderr) {
             Outcome::Failed { message, location } => {
                 (message, location.map(|Location { file, line }| format!("{file}:{line}")))
             }
@@ -346,5 +356,13 @@ mod tests {
         assert_eq!(failed(&(old + panic)).1, Some("src/a.rs:3".to_owned()));
         assert_eq!(failed("Error: \"gone\"\n"), ("Error: \"gone\"".to_owned(), None));
         assert_eq!(failed(""), ("the test failed".to_owned(), None));
+        let reason = |stdout: &str| harness_reason("t", stdout);
+        let list = "\nfailures:\n    t\n\ntest result: FAILED. 0 passed";
+        let mimic = format!("\nfailures:\n\n---- t ----\nbad\nthing\n\n{list}");
+        assert_eq!(reason(&mimic).as_deref(), Some("bad\nthing"));
+        let note = "note: panic did not contain expected string\n      panic message: \"x\"";
+        let libtest = format!("\nfailures:\n\n---- t stdout ----\n{note}\n\n{list}");
+        assert_eq!(reason(&libtest).as_deref(), Some(note));
+        assert_eq!(reason(&format!("\nfailures:\n{list}")), None);
     }
 }

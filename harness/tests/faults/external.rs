@@ -224,7 +224,7 @@ fn a_rust_target_ends_as_our_own_tests() {
     let stderr = String::from_utf8(ended.stderr).expect("text");
     assert!(stderr.contains("gpu-00000000000000aa is not run, as "), "{stderr}");
     let run = log(&project.path("out"));
-    assert_eq!(run.results.len(), 11 * run.records.len());
+    assert_eq!(run.results.len(), 12 * run.records.len());
     for (test, expected) in [
         ("passes", "Passed"),
         ("panics_as_meant", "Passed"),
@@ -245,6 +245,8 @@ fn a_rust_target_ends_as_our_own_tests() {
     let failed = outcome(&run, "mine::gpu::fails");
     let message = r#"assertion `left == right` failed: arithmetic\n  left: 2\n right: 3""#;
     assert!(failed.contains(message) && failed.contains("gpu.rs\", line: 10"), "{failed}");
+    let otherwise = outcome(&run, "mine::gpu::panics_otherwise");
+    assert!(otherwise.contains("note: panic did not contain expected string"), "{otherwise}");
     let all = by_test(&run);
     for id in run.records.keys() {
         let result = run.with_output(all["mine::gpu::passes"][id.as_str()]);

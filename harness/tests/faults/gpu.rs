@@ -22,6 +22,12 @@ fn panics_as_meant() {
 }
 
 #[test]
+#[should_panic(expected = "meant")]
+fn panics_otherwise() {
+    panic!("other");
+}
+
+#[test]
 fn crashes() {
     // The process ends by SIGABRT.
     std::process::abort();
