@@ -14,6 +14,7 @@ use crate::external::listing::all_cases;
 use crate::registry::Ignore;
 use crate::target::Target;
 use crate::terminal::{AnyError, print};
+use crate::text::first_line;
 
 /// Lists the tests in the order of the sources. The requirements of a test are checked for each device
 /// when it runs.
@@ -44,6 +45,9 @@ struct ListedTest {
     file: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<u32>,
+    /// The reason why the tests of a program are unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
 }
 
 impl ListedTest {
@@ -57,6 +61,10 @@ impl ListedTest {
             ignored: test.ignore() != Ignore::No,
             file,
             line,
+            error: match test {
+                Case::Outside(test) => test.list_error().map(str::to_owned),
+                Case::Registered(_) => None,
+            },
         }
     }
 
@@ -65,6 +73,7 @@ impl ListedTest {
         remarks.extend(self.once.then(|| "once, without a device".to_owned()));
         remarks.extend(self.alone.then(|| "alone".to_owned()));
         remarks.extend(self.ignored.then(|| "ignored".to_owned()));
+        remarks.extend(self.error.as_ref().map(|error| format!("error: {}", first_line(error))));
         remarks.join(", ")
     }
 }

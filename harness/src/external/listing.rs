@@ -26,6 +26,9 @@ use crate::verdict::Location;
 /// The time that a program has to list its tests.
 const LIST_LIMIT: Duration = Duration::from_secs(60);
 
+/// The time after which a program that lists its tests is named.
+const SLOW_LIST: Duration = Duration::from_secs(3);
+
 /// The most bytes of a list.
 const LONGEST_LIST: usize = 64 << 20;
 
@@ -264,12 +267,18 @@ fn list_output(
 ) -> Result<String, String> {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let mut process = ProgramProcess::start(program, arguments, &[])?;
-    let end = process.wait(LIST_LIMIT, never, &mut |from, bytes| {
+    let mut collect = |from, bytes: &[u8]| {
         let stream = if from == Source::Stderr { &mut stderr } else { &mut stdout };
         let room = LONGEST_LIST.saturating_sub(stream.len());
         stream.extend_from_slice(&bytes[..bytes.len().min(room)]);
         None
-    });
+    };
+    let mut end = process.wait(SLOW_LIST, never, &mut collect);
+    if let ProgramEnd::TimedOut = end {
+        let limit = humantime::format_duration(LIST_LIMIT);
+        status_line(&format!("waiting up to {limit} for the tests of {}", program.file.display()));
+        end = process.wait(LIST_LIMIT - SLOW_LIST, never, &mut collect);
+    }
     let stderr = String::from_utf8_lossy(&stderr);
     let trouble = match end {
         ProgramEnd::Died(ExitCause::Exited(0)) => {

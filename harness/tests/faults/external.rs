@@ -396,7 +396,7 @@ fn a_program_that_does_not_list() {
     let panics = "echo \"thread 'main' panicked at src/main.rs:3:5:\" >&2; echo no input >&2; \
                   echo stack backtrace: >&2; seq 100 >&2; exit 101";
     let project = Project::new(&config)
-        .with_script("test_broken", "echo no such option >&2; echo try --help >&2; exit 3")
+        .with_script("test_broken", "sleep 4; echo no such option >&2; echo try --help >&2; exit 3")
         .with_script("test_panics", panics)
         .with_script("whole", &cts_script("x", ""))
         .with_script("test_twice", "printf '\\tx\\n\\tx\\n'")
@@ -410,7 +410,14 @@ fn a_program_that_does_not_list() {
         .with_script("other/test_same", "printf '\\tx\\n'")
         .with_script("one/gpu-00000000000000aa", "echo a: test")
         .with_script("other/gpu-00000000000000bb", "echo b: test");
-    let run = project.run(&["cts::", "own::", "gone::", "none::", "two::", "both::"]);
+    let suites = ["cts::", "own::", "gone::", "none::", "two::", "both::"];
+    let stderr = |ended: Output| String::from_utf8(ended.stderr).expect("text");
+    let progress = stderr(output(project.command(&suites)));
+    let slow =
+        format!("waiting up to 1m for the tests of {}", project.path("test_broken").display());
+    assert_eq!(progress.matches("waiting up to").count(), 1, "{progress}");
+    assert!(progress.contains(&slow), "{progress}");
+    let run = log(&project.path("out"));
     assert_eq!(outcome(&run, "gone::whole::x"), "Passed", "the program that is there");
     let failures: BTreeMap<&str, String> = run
         .results
@@ -454,7 +461,13 @@ fn a_program_that_does_not_list() {
     ] {
         assert!(failures[test].contains(words), "{}", failures[test]);
     }
-    let stderr = |ended: Output| String::from_utf8(ended.stderr).expect("text");
+    let mut list = child(COMMAND, &["list", "gone::", "--config"]);
+    let listed = output({
+        list.arg(project.path("clmatrix.toml"));
+        list
+    });
+    let listed = String::from_utf8(listed.stdout).expect("text");
+    assert!(listed.contains("gone::list  once, without a device, error: no program"), "{listed}");
     project.write("clmatrix.toml", &format!("{CTS}{CTS}"));
     let twice = stderr(output(project.command(&["cts::"])));
     assert!(twice.contains("give one of their [[external]] tables another `name`"), "{twice}");
