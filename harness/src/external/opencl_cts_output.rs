@@ -47,7 +47,7 @@ pub(super) struct PartText {
     pub stdout: String,
     pub stderr: String,
     pub duration: Duration,
-    /// That of the process for a test without a beginning.
+    /// The end of the process, for a test without a beginning.
     pub ended: Option<Instant>,
 }
 

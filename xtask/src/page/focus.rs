@@ -10,8 +10,24 @@ const NARROW: u32 = 500;
 /// The most presses of Tab that reach all of a panel.
 const TABS: usize = 40;
 
+/// Folds the suite of the last test that is only there, and opens a result of the test by its address.
+const OPEN_LINK: &str = "new Promise((done) => {
+    const has = (test) => run().devices.find((device) => device.letter(test) !== ' ');
+    const test = paths.findLastIndex((_, test) => has(test) && !view.unexpected.includes(test));
+    if (test < 0) return done(true);
+    const row = SUITE * ROW_KIND + suiteOf[test];
+    if (isOpen(row)) toggle(row);
+    openPanel(test, has(test).id, false);
+    const link = location.hash;
+    closePanel();
+    addEventListener('hashchange', () => done(document.querySelector('.chosen') !== null), { once: true });
+    location.hash = link;
+})";
+
 /// Moves the focus by keys, and checks where it is.
 pub fn check(browser: &mut Browser) -> Result<()> {
+    ensure!(browser.evaluate(OPEN_LINK)? == true, "a linked result is not in view");
+    browser.press("Escape")?;
     runs(browser)?;
     browser.evaluate("openPanel(-1, view.columns[0].id, true)")?;
     browser.press("Escape")?;

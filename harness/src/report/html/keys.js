@@ -74,6 +74,16 @@ rowsBox.addEventListener("click", (event) => {
   renderRows();
 });
 
+/** Goes to the row of a test, whose suite is unfolded for it. */
+function reveal(test, deviceId) {
+  const rowOf = () => view.rows.findIndex((row) => rowKind(row) <= TROUBLE && rowItem(row) === test);
+  if (rowOf() < 0 && view.shown[suiteOf[test]].includes(test)) toggle(SUITE * ROW_KIND + suiteOf[test]);
+  const row = rowOf();
+  if (row < 0) return;
+  active = { row, column: view.columns.findIndex(({ id }) => id === deviceId) + 1 };
+  scrollToActive();
+}
+
 /** Goes to the next unexpected result, or back. */
 function step(by) {
   const all = view.unexpected.flatMap((test) =>
@@ -81,11 +91,7 @@ function step(by) {
   const at = all.findIndex(({ test, device }) => test === state.test && device.id === state.device);
   const next = all[at < 0 ? (by > 0 ? 0 : all.length - 1) : at + by];
   if (!next) return;
-  const row = view.rows.findIndex((other) => rowKind(other) <= TROUBLE && rowItem(other) === next.test);
-  if (row >= 0) {
-    active = { row, column: view.columns.indexOf(next.device) + 1 };
-    scrollToActive();
-  }
+  reveal(next.test, next.device.id);
   openPanel(next.test, next.device.id, true);
 }
 

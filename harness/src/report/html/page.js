@@ -75,6 +75,7 @@ byId("text").addEventListener("input", (event) => {
 function show() {
   renderRun();
   openPanel(state.test, state.device, false);
+  if (state.test >= 0) reveal(state.test, state.device);
 }
 
 addEventListener("hashchange", () => {

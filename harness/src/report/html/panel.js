@@ -91,8 +91,8 @@ function resultPage(device, test) {
   const letter = device.letter(test);
   const details = device.details(test);
   const id = `${paths[test]}@${device.id}`;
-  const decisive = details?.attempts[details.decisive];
-  const where = [timeOf(device, test), decisive?.worker && `worker ${decisive.worker}`, decisive?.slot && `slot ${decisive.slot}`,
+  const only = details?.attempts.length === 1 ? details.attempts[0] : undefined;
+  const where = [timeOf(device, test), only?.worker && `worker ${only.worker}`, only?.slot && `slot ${only.slot}`,
     details?.host !== undefined && `host ${device.text(details.host)}`, details?.tolerated && "tolerated"];
   const source = files[places[2 * test]];
   return [

@@ -7,7 +7,7 @@ use crate::log::read::RunLog;
 use crate::log::test_result::TestResult;
 use crate::report::result_text::{SUSPECT, headline};
 use crate::text::one_line;
-use crate::verdict::{Location, Outcome, Verdict};
+use crate::verdict::{Location, Outcome, Verdict, judge};
 
 /// Returns whether there is nothing to say about a result but its time.
 pub(super) fn is_plain_pass(result: &TestResult) -> bool {
@@ -165,7 +165,11 @@ impl Attempt {
         *outputs += usize::from(output.is_some());
         Self {
             number: attempt.attempt,
-            verdict: letter(attempt.verdict),
+            verdict: letter(match attempt.verdict {
+                // Several attempts decided the verdict.
+                Verdict::Flaky | Verdict::OrderDependent => judge(&attempt.outcome, None),
+                verdict => verdict,
+            }),
             message: texts.number(&message),
             at: at.map(|Location { file, line }| texts.number(&format!("{file}:{line}"))),
             time: u64::try_from(attempt.duration.as_micros()).unwrap_or(u64::MAX),
