@@ -1,5 +1,6 @@
 //! The programs of `[[external]]` and their tests.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -267,20 +268,26 @@ fn list_output(
 ) -> Result<String, String> {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let mut process = ProgramProcess::start(program, arguments, &[])?;
+    let is_too_long = Cell::new(false);
     let mut collect = |from, bytes: &[u8]| {
         let stream = if from == Source::Stderr { &mut stderr } else { &mut stdout };
         let room = LONGEST_LIST.saturating_sub(stream.len());
         stream.extend_from_slice(&bytes[..bytes.len().min(room)]);
-        None
+        is_too_long.set(is_too_long.get() || from == Source::Stdout && bytes.len() > room);
+        // The process ends at once.
+        is_too_long.get().then_some(Duration::ZERO)
     };
     let mut end = process.wait(SLOW_LIST, never, &mut collect);
-    if let ProgramEnd::TimedOut = end {
+    if let ProgramEnd::TimedOut = end
+        && !is_too_long.get()
+    {
         let limit = humantime::format_duration(LIST_LIMIT);
         status_line(&format!("waiting up to {limit} for the tests of {}", program.file.display()));
         end = process.wait(LIST_LIMIT - SLOW_LIST, never, &mut collect);
     }
     let stderr = String::from_utf8_lossy(&stderr);
     let trouble = match end {
+        _ if is_too_long.get() => format!("writes more than {} MiB", LONGEST_LIST >> 20),
         ProgramEnd::Died(ExitCause::Exited(0)) => {
             return String::from_utf8(stdout).map_err(|_| "its list is not UTF-8".to_owned());
         }
