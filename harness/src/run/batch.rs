@@ -32,8 +32,6 @@ pub(super) struct Batch<'a> {
 
 /// The result of a test in a process.
 pub(super) struct Known {
-    /// The time of the start.
-    pub started: SystemTime,
     pub attempt: Attempt,
     /// The tests that had run in the process before, if this one crashed.
     pub history: Vec<Ran>,
@@ -55,9 +53,9 @@ impl<'a> Batch<'a> {
         self.taken.pop_front()
     }
 
-    /// Returns the time at which a test was started whose result is known.
-    pub fn started(&self, position: usize) -> Option<SystemTime> {
-        self.known.get(&position).map(|known| known.started)
+    /// Returns whether the result of a test is known.
+    pub fn has_run(&self, position: usize) -> bool {
+        self.known.contains_key(&position)
     }
 
     /// Returns the result of a test, and forgets it. Runs the test alone if there is none, as long as the device
@@ -68,7 +66,7 @@ impl<'a> Batch<'a> {
         }
         if let Some(reason) = self.device_run.end() {
             let attempt = Attempt::without_running(Outcome::NotRun { reason });
-            return Known { started: SystemTime::now(), attempt, history: Vec::new() };
+            return Known { attempt, history: Vec::new() };
         }
         self.run(&[taken.position], taken.round);
         self.known.remove(&taken.position).expect("a test that runs alone has a result")
@@ -237,6 +235,7 @@ impl Following<'_> {
             None => self.begin(test, SystemTime::now(), None),
         };
         attempt.number = number;
+        attempt.started = Some(started);
         attempt.worker = Some(self.number);
         device_run.fail_by_settings(position, &mut attempt);
         if let Some(Outcome::TimedOut { .. }) = attempt.outcome {
@@ -250,7 +249,7 @@ impl Following<'_> {
             let position = self.positions[test];
             Some(Ran { position, round, attempt, started, duration: Duration::ZERO })
         };
-        Known { started, attempt, history: before.into_iter().filter_map(ran).collect() }
+        Known { attempt, history: before.into_iter().filter_map(ran).collect() }
     }
 }
 

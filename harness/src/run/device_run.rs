@@ -416,10 +416,11 @@ impl<'a> DeviceRun<'a> {
         let RunState { run, recorder, stop, .. } = self.state;
         let entry = self.entry(position);
         let number = self.count_attempt(position);
+        let time = SystemTime::now();
         recorder.started(Started {
             test: TestName::Position(run.so_far.tests[position]),
             device: Some(run.plan.device_id(entry).to_owned()),
-            time: SystemTime::now(),
+            time,
             attempt: number,
             worker: Some(worker.number),
             slot: Some(slot),
@@ -441,6 +442,7 @@ impl<'a> DeviceRun<'a> {
         let duration = attempt.duration;
         worker.has_run(Ran { position, round, attempt: number, started: begin, duration });
         attempt.number = number;
+        attempt.started = Some(time);
         attempt.worker = Some(worker.number);
         self.fail_by_settings(position, &mut attempt);
         if let Some(outcome) = &attempt.outcome {

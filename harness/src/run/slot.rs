@@ -65,23 +65,21 @@ impl<'a> Slot<'a> {
         let entry = device_run.entry(position);
         let in_use = if entry.test.alone() { Turn::alone } else { Turn::shared };
         let mut turn = in_use(&device_run.in_use);
-        let in_batch = self.batch.started(position);
-        let started = in_batch.unwrap_or_else(SystemTime::now);
         let expectation = device_run.expectation(position);
-        if in_batch.is_none()
+        if !self.batch.has_run(position)
             && let Some(outcome) = device_run.outcome_without_running(entry, expectation.as_ref())
         {
             let attempt = Attempt::without_running(outcome);
-            let result = self.result(position, started, attempt, expectation);
+            let result = self.result(position, attempt, expectation);
             recorder.finished(position, &result);
             device_run.settled(position, &result);
             return result.outcome;
         }
         recorder.begun(position);
         let first = self.first_attempt(position, &mut turn);
-        let undisturbed = self.repeat_if_disturbed(position, started, &mut turn, first);
-        let (attempt, history) = self.attribute_crash(position, started, &mut turn, undisturbed);
-        let result = self.result(position, started, attempt, expectation);
+        let undisturbed = self.repeat_if_disturbed(position, &mut turn, first);
+        let (attempt, history) = self.attribute_crash(position, &mut turn, undisturbed);
+        let result = self.result(position, attempt, expectation);
         let mut needs_probe = self.needs_probe(&result);
         if device_run.slots() > 1 && result.verdict.is_failure() {
             turn.become_alone();
@@ -126,7 +124,6 @@ impl<'a> Slot<'a> {
     fn repeat_if_disturbed(
         &mut self,
         position: usize,
-        started: SystemTime,
         turn: &mut Turn<'a>,
         first: (Attempt, Vec<Ran>),
     ) -> (Attempt, Vec<Ran>) {
@@ -135,7 +132,7 @@ impl<'a> Slot<'a> {
             return first;
         }
         let expectation = device_run.expectation(position);
-        let result = self.result(position, started, first.0.clone(), expectation);
+        let result = self.result(position, first.0.clone(), expectation);
         let Some(ended) = first.0.ended.filter(|_| result.verdict.is_failure()) else {
             return first;
         };
@@ -162,7 +159,6 @@ impl<'a> Slot<'a> {
     fn attribute_crash(
         &mut self,
         position: usize,
-        started: SystemTime,
         turn: &mut Turn<'a>,
         (attempt, history): (Attempt, Vec<Ran>),
     ) -> (Attempt, Vec<Ran>) {
@@ -185,7 +181,7 @@ impl<'a> Slot<'a> {
             return (attempt, history);
         }
         device_run.hang_budget.add_crash();
-        let crash = self.result(position, started, attempt.clone(), expectation);
+        let crash = self.result(position, attempt.clone(), expectation);
         device_run.state.recorder.repeated(position, crash);
         let (mut rerun, _) = self.attempt(position);
         if !matches!(rerun.outcome, Some(Outcome::TimedOut { .. })) {
@@ -335,10 +331,9 @@ impl<'a> Slot<'a> {
         if !device_run.may_go_on() {
             return None;
         }
-        let started = SystemTime::now();
         let (attempt, _) = self.attempt(position);
         let expectation = device_run.expectation(position);
-        let result = self.result(position, started, attempt, expectation);
+        let result = self.result(position, attempt, expectation);
         *needs_probe = self.needs_probe(&result);
         Some(result).filter(|result| result.verdict != Verdict::NotRun)
     }
@@ -347,7 +342,7 @@ impl<'a> Slot<'a> {
     fn first_attempt(&mut self, position: usize, turn: &mut Turn<'a>) -> (Attempt, Vec<Ran>) {
         let device_run = self.device_run;
         if let Case::Outside(test) = &device_run.entry(position).test
-            && self.batch.started(position).is_none()
+            && !self.batch.has_run(position)
         {
             // A worker holds memory of the device.
             self.leave(turn);
@@ -409,13 +404,13 @@ impl<'a> Slot<'a> {
     fn result(
         &self,
         position: usize,
-        started: SystemTime,
         attempt: Attempt,
         expectation: Option<Expectation>,
     ) -> TestResult {
         let outcome = attempt
             .outcome
             .unwrap_or_else(|| Outcome::NotRun { reason: self.device_run.state.stop.reason() });
+        let started = attempt.started.unwrap_or_else(SystemTime::now);
         let result = TestResult {
             attempt: attempt.number,
             round: self.round,

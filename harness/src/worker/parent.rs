@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use clmatrix_characterize::Characterization;
 use clmatrix_characterize::measure::{Measured, Settings, Topic};
@@ -153,6 +153,8 @@ pub struct Attempt {
     pub resident: Option<u64>,
     /// The stacks of the worker, if it crashed or reached the time limit.
     pub stacks: Option<Box<Stacks>>,
+    /// The time of the start; `None` if the test did not run.
+    pub started: Option<SystemTime>,
     /// The time of the end or of the time limit, before the stacks were taken; `None` if the test did not run.
     pub ended: Option<Instant>,
     /// True if the worker is still good for another test.

@@ -181,8 +181,14 @@ fn each_cts_result_is_right_in_batches_too() {
         let cut_off = outcome(&run, "cts::faulty::cuts_file");
         let why = "exited with status 0, and its file of results is cut off";
         assert!(cut_off.starts_with("NotRun") && cut_off.contains(why), "{cut_off}");
-        // One worker looks whether the device is at its position.
         let mut workers = events(&project.path("out"));
+        let of = |event: &str, time: &str| -> BTreeSet<[String; 2]> {
+            let these = workers.iter().filter(|known| known["event"] == event);
+            these.map(|known| [&known["worker"], &known[time]].map(Value::to_string)).collect()
+        };
+        let (ended, begun) = (of("finished", "started"), of("started", "time"));
+        assert!(ended.is_subset(&begun), "batch {batch}: {:?}", ended.difference(&begun));
+        // One worker looks whether the device is at its position.
         workers.retain(|event| event["event"] == "worker-started" && event["error"].is_null());
         assert_eq!(workers.len(), run.records.len(), "batch {batch}: {workers:?}");
         let all = by_test(&run);
@@ -400,6 +406,7 @@ fn a_program_that_does_not_list() {
         .with_script("test_panics", panics)
         .with_script("whole", &cts_script("x", ""))
         .with_script("test_twice", "printf '\\tx\\n\\tx\\n'")
+        .with_script("test_endless", "yes")
         .with_script("own", &format!("{ROLE}=libtest exec {} \"$@\"", own.display()));
     for folder in ["one", "other"] {
         fs::create_dir(project.path(folder)).expect("the folder is new");
@@ -433,6 +440,7 @@ fn a_program_that_does_not_list() {
         "both::same",
         "both::zero",
         "cts::broken",
+        "cts::endless",
         "cts::panics",
         "cts::twice",
         "gone",
@@ -448,6 +456,7 @@ fn a_program_that_does_not_list() {
             "cts::broken::list@host",
             "exited with status 3; its standard error ends with:\n  no such option\n  try --help",
         ),
+        ("cts::endless::list@host", "does not list its tests: writes more than 64 MiB"),
         (
             "cts::panics::list@host",
             "exited with status 101: no input (src/main.rs:3); its standard",
