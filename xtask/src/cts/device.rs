@@ -71,13 +71,15 @@ impl Device {
         self.results.insert(test.to_owned(), result);
     }
 
-    /// Runs the tests of a group by themselves. Returns the results that differ.
+    /// Runs the tests of a group by themselves. Returns the results that differ, and the tests that only one of
+    /// both lists. If the run has selected tests, the others are no difference.
     ///
     /// Tests that ended their process under clmatrix run in a process of their own, all others in one.
     pub fn compare(
         &self,
         group: &Group,
         listed: &BTreeSet<String>,
+        has_selected: bool,
         alone: &Alone<'_>,
     ) -> Result<Vec<Difference>> {
         let prefix = group.prefix();
@@ -112,9 +114,12 @@ impl Device {
                 difference(test, &result.word, words.get(*test).map_or("none", String::as_str))
             })
             .collect();
-        // A selection of tests is no difference, an unknown test is.
         let unknown = known.keys().filter(|test| !listed.contains(**test));
         differences.extend(unknown.filter_map(|test| difference(test, "listed", "not listed")));
+        if !has_selected {
+            let missing = listed.iter().filter(|test| !known.contains_key(&***test));
+            differences.extend(missing.filter_map(|test| difference(test, "no result", "listed")));
+        }
         Ok(differences)
     }
 }

@@ -83,7 +83,11 @@ pub fn run(
 
     let compared = match options.no_compare {
         true => None,
-        false => Some(compare(&log, &groups, &build, &folder.join("alone"), environment)?),
+        false => {
+            let has_selected = !options.arguments.is_empty();
+            let alone = folder.join("alone");
+            Some(compare(&log, &groups, has_selected, &build, &alone, environment)?)
+        }
     };
     let page = folder.join("results.md");
     let origin = Origin {
@@ -119,6 +123,7 @@ fn command_line(options: &Options) -> String {
 fn compare(
     log: &RunLog,
     groups: &[Group],
+    has_selected: bool,
     build: &Path,
     folder: &Path,
     environment: &Environment,
@@ -129,7 +134,7 @@ fn compare(
         let mut differences = Vec::new();
         for group in groups {
             let tests: BTreeSet<String> = alone.list(group)?.into_iter().collect();
-            differences.extend(device.compare(group, &tests, &alone)?);
+            differences.extend(device.compare(group, &tests, has_selected, &alone)?);
         }
         anyhow::Ok(differences)
     };
