@@ -241,6 +241,14 @@ impl RunLog {
         self.lost.iter().any(|lost| lost.device == device && lost.not_run() == *reason)
     }
 
+    /// Returns the number of tests that were not run since this device was lost.
+    pub fn count_not_run_by_loss(&self, device: &str) -> usize {
+        let is_of = |result: &&TestResult| {
+            result.test_and_device().1 == device && self.is_not_run_by_loss(result)
+        };
+        self.results.iter().filter(is_of).count()
+    }
+
     /// The exit status of the run: the one in the log, else the one that its results give.
     ///
     /// A later version may have written the log: a status that this version does not know does not

@@ -160,10 +160,7 @@ impl Page<'_> {
     fn lost_devices(&self) -> String {
         let mut text = String::new();
         for DeviceLost { device, reason, after, .. } in &self.log.lost {
-            let is_not_run = |result: &&TestResult| {
-                result.test_and_device().1 == device && self.log.is_not_run_by_loss(result)
-            };
-            let not_run = self.log.results.iter().filter(is_not_run).count();
+            let not_run = self.log.count_not_run_by_loss(device);
             let title = format!("{}, {} not run", one_line(device), counted(not_run, "test"));
             text += &self.titled("DEVICE LOST", &title);
             text += &self.wrapped(reason);

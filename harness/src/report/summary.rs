@@ -103,15 +103,12 @@ impl Summary<'_> {
 
     /// Returns the devices that are absent or lost, the drivers that failed, and the tests that were not run.
     fn incidents(&self) -> String {
-        let RunLog { absent, lost, failed_drivers, results, .. } = self.log;
+        let RunLog { absent, lost, failed_drivers, .. } = self.log;
         let mut text = String::new();
         let absent = absent.iter().map(|expected| format!("**ABSENT** {}", shown(expected)));
         text += &list(absent.collect());
         let lost = lost.iter().map(|DeviceLost { device, reason, after, .. }| {
-            let is_not_run = |result: &&TestResult| {
-                result.test_and_device().1 == device && self.log.is_not_run_by_loss(result)
-            };
-            let not_run = counted(results.iter().filter(is_not_run).count(), "test");
+            let not_run = counted(self.log.count_not_run_by_loss(device), "test");
             let (device, after) = (code(&name(device)), code(&name(after)));
             format!("**DEVICE LOST** {device}, {not_run} not run, after {after}: {}", shown(reason))
         });

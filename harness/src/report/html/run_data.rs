@@ -9,7 +9,6 @@ use serde::Serialize;
 use crate::compare::facts::{self, Facts};
 use crate::devices::run_device::RunDevice;
 use crate::log::read::RunLog;
-use crate::log::test_result::TestResult;
 use crate::report::conclusion::Conclusion;
 use crate::report::not_run::NotRun;
 use crate::text::{clean, shell_quoted};
@@ -77,7 +76,7 @@ impl<'a> RunData<'a> {
             reason: clean(&lost.reason),
             after: lost.after.clone(),
             suspects: lost.suspects.len(),
-            tests: not_run_by_loss(log, &lost.device),
+            tests: log.count_not_run_by_loss(&lost.device),
         });
         let device = |id: &&str| DeviceData::new(log, id, characterized.get(*id));
         Self {
@@ -96,14 +95,6 @@ impl<'a> RunData<'a> {
             devices: devices.iter().map(device).collect(),
         }
     }
-}
-
-/// Returns the number of tests that were not run since their device was lost.
-fn not_run_by_loss(log: &RunLog, device: &str) -> usize {
-    let is_of = |result: &&TestResult| {
-        result.test_and_device().1 == device && log.is_not_run_by_loss(result)
-    };
-    log.results.iter().filter(is_of).count()
 }
 
 impl DeviceData {
