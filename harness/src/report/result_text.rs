@@ -66,14 +66,19 @@ pub(super) const SUSPECT: &str = "suspect: the device was lost afterwards";
 pub(super) fn rerun(log: &RunLog, result: &TestResult) -> String {
     let mut command = clean(&log.header.rerun_command).replace('\n', " ");
     for test in result.broken_by.iter().chain([&result.test]) {
-        // A test of another program may have any name. Without these characters, an id is no glob.
-        let pattern = match test.contains(['*', '?', '[']) {
-            true => exact_glob(test),
-            false => test.clone(),
-        };
-        command += &format!(" {}", shell_quoted(&pattern));
+        command += &format!(" {}", selecting(test));
     }
     command
+}
+
+/// Returns the word of a command that selects only the test of this id, or of this path on all devices.
+pub(super) fn selecting(test: &str) -> String {
+    // A test of another program may have any name. Without these characters, an id is no glob.
+    let pattern = match test.contains(['*', '?', '[']) {
+        true => exact_glob(test),
+        false => test.to_owned(),
+    };
+    shell_quoted(&pattern).into_owned()
 }
 
 /// Returns the standard error of a test without the message of its outcome, which a panic and a

@@ -20,7 +20,7 @@ function el(tag, properties = {}, ...children) {
 
 const json = (id) => JSON.parse(byId(id).textContent);
 const head = json("data");
-const { paths, files, places } = head.tests;
+const { paths, words, files, places } = head.tests;
 const kinds = head.verdicts;
 const kindOf = new Map(kinds.map((kind, number) => [kind.letter, { ...kind, number }]));
 /** The number of the kind of a verdict, by the code of its letter. */

@@ -60,21 +60,6 @@ function folded(title, isOpenAtFirst, ...content) {
   return el("details", { open: isOpenAtFirst }, el("summary", {}, title), ...content);
 }
 
-/** The pattern that matches only this id. */
-function pattern(id) {
-  return /[*?[]/.test(id) ? id.replace(/[*?[\]{}\\]/g, "[$&]") : id;
-}
-
-/** As `shell_quoted` of the crate. */
-function quoted(word) {
-  const changing = /[\p{Cc}\ufffe\uffff]|[^\S ]/gu;
-  const octal = (c) => [...new TextEncoder().encode(c)].map((byte) => `\\${byte.toString(8).padStart(3, "0")}`).join("");
-  const escape = (c) => ({ "\t": "\\t", "\n": "\\n", "\r": "\\r" })[c] ?? octal(c);
-  if (/^[\w\-.,:/@%+=]+$/.test(word)) return word;
-  if (word.search(changing) < 0) return `'${word.replaceAll("'", "'\\''")}'`;
-  return `$'${word.replace(/['\\]/g, "\\$&").replace(changing, escape)}'`;
-}
-
 /** A text that may be higher than its element: it takes the focus, so that keys scroll it. */
 function longText(name, text, properties) {
   return el("pre", { tabindex: 0, role: "group", "aria-label": name, ...properties }, text);
@@ -90,7 +75,6 @@ function command(text) {
 function resultPage(device, test) {
   const letter = device.letter(test);
   const details = device.details(test);
-  const id = `${paths[test]}@${device.id}`;
   const only = details?.attempts.length === 1 ? details.attempts[0] : undefined;
   const where = [timeOf(device, test), only?.worker && `worker ${only.worker}`, only?.slot && `slot ${only.slot}`,
     details?.host !== undefined && `host ${device.text(details.host)}`, details?.tolerated && "tolerated"];
@@ -104,7 +88,7 @@ function resultPage(device, test) {
         onclick: () => openPanel(test, other.id, true) }, sign(other.letter(test), other.details(test)?.tolerated), other.id, el("span", { class: "spoken" }, `: ${meaning(other.letter(test))}`)))),
     ...(details ? explanation(device, letter, details) : []),
     // No test of that name can be selected.
-    ...(paths[test].startsWith("worker::") ? [] : command([device.run.rerun, device.text(details?.broken_by), id].filter(Boolean).map((word, at) => (at ? quoted(pattern(word)) : word)).join(" "))),
+    ...(paths[test].startsWith("worker::") ? [] : command([device.run.rerun, device.text(details?.broken_by), `${words[test] ?? paths[test]}@${device.id}`].filter(Boolean).join(" "))),
     ...(source ? section("Source", el("p", { class: "place" }, `${source}:${places[2 * test + 1]}`)) : []),
     ...(runs.length > 1 ? pastResults(device, test) : []),
     folded("Environment", false, table(device.run.environment, true)),
@@ -133,7 +117,7 @@ function explanation(device, letter, details) {
 function attemptPage(device, attempt, isDecisive) {
   const message = oneLine(device.text(attempt.message));
   const where = [meaning(attempt.verdict), time(attempt.time), attempt.worker && `worker ${attempt.worker}`,
-    attempt.round > 1 && `round ${attempt.round}`, attempt.reused_context && "reused context", message];
+    attempt.round > 1 && `round ${attempt.round}`, attempt.reused_context && "reused context", message !== meaning(attempt.verdict) && message];
   const title = el("span", {}, sign(attempt.verdict), ` Attempt ${attempt.number}: ${where.filter(Boolean).join(" · ")}`);
   const shown = outputs(device, attempt);
   return folded(title, isDecisive, ...(shown.length ? shown : [el("p", { class: "quiet" }, "no output")]));

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::texts::Texts;
 use crate::log::read::RunLog;
 use crate::log::test_result::TestResult;
-use crate::report::result_text::{SUSPECT, headline};
+use crate::report::result_text::{SUSPECT, headline, selecting};
 use crate::text::one_line;
 use crate::verdict::{Location, Outcome, Verdict, judge};
 
@@ -54,7 +54,7 @@ pub(super) struct ResultDetails {
     /// The names and values of the properties that the test recorded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     properties: Vec<(usize, usize)>,
-    /// The test after which this one goes wrong.
+    /// The word that selects the test after which this one goes wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     broken_by: Option<usize>,
     /// True if the run may succeed with this result, although its verdict is unexpected.
@@ -125,7 +125,7 @@ impl ResultDetails {
             expected_at: expected_at(log, result).map(|place| texts.number(&place)),
             notes: notes(log, result).iter().map(|note| texts.number(note)).collect(),
             properties: result.properties.iter().map(property).collect(),
-            broken_by: result.broken_by.as_ref().map(|test| texts.number(test)),
+            broken_by: result.broken_by.as_ref().map(|test| texts.number(&selecting(test))),
             tolerated: result.tolerated,
             host: result.host.as_ref().map(|host| texts.number(&one_line(host))),
         }

@@ -1,10 +1,13 @@
 //! The tests of a page, each with its path once.
 
+use std::collections::BTreeMap;
+
 use foldhash::fast::RandomState;
 use indexmap::{IndexMap, IndexSet};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::log::read::RunLog;
+use crate::report::result_text::selecting;
 use crate::verdict::Location;
 
 use super::result_details::is_plain_pass;
@@ -50,7 +53,7 @@ impl<'a> TestList<'a> {
     }
 }
 
-/// The paths, the source files, and for each test the number of its file and its line; -1 where the file is
+/// The paths, the words that select them where those differ, the source files, and for each test the number of its file and its line; -1 where the file is
 /// not known.
 impl Serialize for TestList<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -61,9 +64,19 @@ impl Serialize for TestList<'_> {
             let file = file.map_or(-1, |file| file as i64);
             [file, place.map_or(0, |place| i64::from(place.line))]
         };
+        let words: BTreeMap<usize, String> = self
+            .places
+            .keys()
+            .enumerate()
+            .filter_map(|(at, path)| {
+                let word = selecting(path);
+                (word != *path).then_some((at, word))
+            })
+            .collect();
         let places: Vec<_> = self.places.values().flat_map(numbers).collect();
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("paths", &self.places.keys().collect::<Vec<_>>())?;
+        map.serialize_entry("words", &words)?;
         map.serialize_entry("files", &files)?;
         map.serialize_entry("places", &places)?;
         map.serialize_entry("left_out", &self.left_out)?;

@@ -53,7 +53,7 @@ fn each_test_is_there_once_and_each_device_has_a_row() {
     let ids = ["data", "outputs-0-0", "outputs-0-1", "results-0-0", "results-0-1", "run-0"];
     assert_eq!(data.keys().copied().collect::<Vec<_>>(), ids);
     let tests = json!({
-        "paths": ["pool::a", "pool::b"], "files": ["suites/src/pool.rs"],
+        "paths": ["pool::a", "pool::b"], "words": {}, "files": ["suites/src/pool.rs"],
         "places": [-1, 0, 0, 7], "left_out": 0,
     });
     assert_eq!(data["data"]["tests"], tests);
@@ -75,6 +75,7 @@ fn each_test_is_there_once_and_each_device_has_a_row() {
     assert_eq!(data["run-0"]["conclusion"], "FAILED");
     let sentence = "3 tests on 2 devices in 9.0 s: 1 passed, 1 failed, 1 skipped";
     assert_eq!(data["run-0"]["sentence"], sentence);
+    assert_eq!(data["run-0"]["devices"][0]["facts"]["device type"], "CPU");
 }
 
 #[test]
