@@ -26,6 +26,9 @@ pub trait Observer: std::marker::Sync {
     /// The process of a running test now runs another one of its tests.
     fn passed_on(&self, _from: usize, _to: usize) {}
 
+    /// A running test has ended, and may run again when the other slots of the device have ended their tests.
+    fn waits(&self, _position: usize) {}
+
     /// A running test has written these bytes to standard output or error. Called where the run
     /// echoes output.
     fn wrote(&self, _position: usize, _from: Source, _bytes: &[u8]) {}
@@ -187,6 +190,11 @@ impl<'a> Recorder<'a> {
     /// Tells the observer that the process of a running test now runs another one of its tests.
     pub fn passed_on(&self, from: usize, to: usize) {
         self.observer.passed_on(from, to);
+    }
+
+    /// Tells the observer that a running test has ended, and waits for the other slots of the device.
+    pub fn waits(&self, position: usize) {
+        self.observer.waits(position);
     }
 
     /// Passes the output of a running test to the observer.

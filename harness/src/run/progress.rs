@@ -293,6 +293,10 @@ impl Observer for Progress<'_> {
         }
     }
 
+    fn waits(&self, position: usize) {
+        self.device(position).state().running.retain(|test| test.position != position);
+    }
+
     fn wrote(&self, position: usize, from: Source, bytes: &[u8]) {
         if let Some(echo) = &self.echo {
             self.show_output(position, &echo.wrote(position, from, bytes));

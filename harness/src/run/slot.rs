@@ -82,7 +82,7 @@ impl<'a> Slot<'a> {
         let result = self.result(position, attempt, expectation);
         let mut needs_probe = self.needs_probe(&result);
         if device_run.slots() > 1 && result.verdict.is_failure() {
-            turn.become_alone();
+            self.wait_for_others(position, &mut turn);
         }
         if result.is_of_reused_context() {
             // After an unexpected pass, there is one.
@@ -113,6 +113,14 @@ impl<'a> Slot<'a> {
         outcome
     }
 
+    /// Waits until no other slot uses the device. The test does not run meanwhile.
+    fn wait_for_others(&self, position: usize, turn: &mut Turn<'a>) {
+        let recorder = self.device_run.state.recorder;
+        recorder.waits(position);
+        turn.become_alone();
+        recorder.begun(position);
+    }
+
     /// Takes a result into account. Returns true if the worker was lost or a probe is due.
     fn needs_probe(&self, result: &TestResult) -> bool {
         let TestResult { test, outcome, .. } = result;
@@ -139,7 +147,7 @@ impl<'a> Slot<'a> {
         if !device_run.was_disturbed(self.number, ended) {
             return first;
         }
-        turn.become_alone();
+        self.wait_for_others(position, turn);
         if self.needs_probe(&result) {
             device_run.probe(position);
         }
@@ -173,7 +181,7 @@ impl<'a> Slot<'a> {
             return (attempt, history);
         }
         if device_run.slots() > 1 {
-            turn.become_alone();
+            self.wait_for_others(position, turn);
         }
         device_run.health.note(&device_run.id(position), crash, false);
         device_run.probe(position);
