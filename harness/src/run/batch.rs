@@ -134,13 +134,14 @@ impl<'a> Batch<'a> {
         };
         let Ended { mut found, exit } = run.run(stop.signal(), &mut process);
         process.show(0);
+        let ending = process.ending(&found);
         if found.iter().all(Option::is_none) {
             device_run.hang_budget.add(begin.elapsed());
             process.note_loss();
         }
         let is_lost = found.iter().any(Option::is_none);
-        let has_complaint = positions.len() > 1 && self.have_complaint(&found);
-        if has_complaint {
+        let has_complaint = self.have_complaint(&found);
+        if has_complaint && positions.len() > 1 {
             found.iter_mut().for_each(|found| drop(found.take_if(|found| found.has_passed())));
         }
         self.most = match is_lost || has_complaint {
@@ -153,7 +154,14 @@ impl<'a> Batch<'a> {
             }
         }
         if is_lost {
-            device_run.probe(positions[0]);
+            if let Some(Known { attempt, .. }) = self.known.get(&ending)
+                && let Some(outcome) = &attempt.outcome
+            {
+                let expectation = device_run.expectation(ending);
+                let is_expected = expectation.is_some_and(|known| known.allows(outcome));
+                device_run.health.note(&device_run.id(ending), outcome, is_expected);
+            }
+            device_run.probe(ending);
         }
         if let Some(outcome) = exit {
             if let Outcome::TimedOut { limit } = outcome {
@@ -204,6 +212,18 @@ impl Following<'_> {
         let begun = (attempt, time, Instant::now());
         self.begun[test] = Some(begun);
         begun
+    }
+
+    /// Returns the position of the test that ended the process, else of the test that began last.
+    fn ending(&self, found: &[Option<Found>]) -> usize {
+        let ends = |found: &Option<Found>| {
+            let outcome = found.as_ref().and_then(|found| found.attempt.outcome.as_ref());
+            matches!(outcome, Some(Outcome::Crashed { .. } | Outcome::TimedOut { .. }))
+        };
+        let begun = self.begun.iter().enumerate();
+        let last = || begun.filter_map(|(test, begun)| Some((begun.as_ref()?.2, test))).max();
+        let test = found.iter().position(ends).or_else(|| last().map(|(_, test)| test));
+        self.positions[test.unwrap_or(0)]
     }
 
     /// Tells the observer which test runs.
