@@ -38,6 +38,10 @@ const START_TRIES: usize = 2;
 /// The time between a result and the loss of a worker in another slot that may be its cause.
 const NEAR: Duration = Duration::from_secs(1);
 
+/// The most ends that went wrong of which the output of their result has a line. Each further end makes the log
+/// longer by as many lines.
+const SHOWN_ENDS: usize = 20;
+
 /// After so many probes in a row that fail, a device is lost.
 const PROBES: usize = 2;
 
@@ -60,8 +64,8 @@ pub(super) struct DeviceRun<'a> {
     probed: Mutex<Option<Worker>>,
     /// The crashes without a known cause.
     unexplained: Mutex<Unexplained>,
-    /// For each name of ends that went wrong, a line for each of them.
-    ends: Mutex<HashMap<&'static str, String>>,
+    /// The ends that went wrong, by the name of their result: their number, and a line for each of the first.
+    ends: Mutex<HashMap<&'static str, (usize, String)>>,
     /// True if the properties of the device are recorded.
     is_characterized: Mutex<bool>,
     /// The kinds of objects that the driver counts, once they are known.
@@ -569,9 +573,16 @@ impl<'a> DeviceRun<'a> {
     pub fn record_end(&self, name: &'static str, outcome: Outcome, tests: &[usize]) {
         let tests: Vec<String> = tests.iter().map(|position| self.id(*position)).collect();
         let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
-        let ends = ends.entry(name).or_default();
-        *ends += &format!("{outcome}, after {}\n", tests.join(", "));
-        let stdout = ends.clone();
+        let (count, lines) = ends.entry(name).or_default();
+        *count += 1;
+        if *count <= SHOWN_ENDS {
+            *lines += &format!("{outcome}, after {}\n", tests.join(", "));
+        }
+        let more = match count.saturating_sub(SHOWN_ENDS) {
+            0 => String::new(),
+            more => format!("and {more} more\n"),
+        };
+        let stdout = format!("{lines}{more}");
         self.record_of_worker(name, outcome, stdout, None);
     }
 
