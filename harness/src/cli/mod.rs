@@ -63,7 +63,8 @@ enum Command {
     /// Run the suites on the selected devices and write the reports.
     #[command(after_help = run::EXAMPLES)]
     Run(Box<run::RunArguments>),
-    /// Print the matrix and write the JUnit files of a stored run, also of one that was killed.
+    /// Print the matrix and write the page, the summary and the JUnit files of a stored run, also of one that was
+    /// killed.
     ///
     /// Needs no device. For `-` and for a run that is still running, only the matrix is printed.
     ///

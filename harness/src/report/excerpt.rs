@@ -79,7 +79,10 @@ fn wrapped(line: &str, width: usize) -> Vec<String> {
 fn mark_cut(line: Option<&mut String>, width: usize) {
     let Some(line) = line.filter(|line| !line.ends_with('…')) else { return };
     while line.width() + 2 > width {
-        line.truncate(line.trim_end().rfind(' ').unwrap_or(0));
+        match line.trim_end().rfind(' ') {
+            Some(at) => line.truncate(at),
+            None => drop(line.pop()),
+        }
     }
     line.push_str(" …");
 }

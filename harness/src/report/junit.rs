@@ -278,7 +278,8 @@ fn verdict(log: &RunLog, result: &TestResult) -> junit_report::TestResult {
 
 /// The whole message with its place, the expectation, and the command that runs the test again.
 fn cause(log: &RunLog, result: &TestResult) -> String {
-    cdata(&format!("{}\nrerun: {}", explanation(log, result), rerun(log, result)))
+    let rerun = rerun(log, result).map(|command| format!("\nrerun: {command}"));
+    cdata(&(explanation(log, result) + rerun.as_deref().unwrap_or_default()))
 }
 
 /// Splits each `]]>` of a text over two sections: `junit-report` puts the text between `<![CDATA[` and

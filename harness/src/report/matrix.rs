@@ -280,8 +280,8 @@ impl Page<'_> {
                 let report = junit_path(reports, result.test_and_device().1);
                 let _ = writeln!(text, "  more:  {}", report.display());
             }
-            if !result.is_of_worker() {
-                let _ = writeln!(text, "  rerun: {}", rerun(self.log, result));
+            if let Some(command) = rerun(self.log, result) {
+                let _ = writeln!(text, "  rerun: {command}");
             }
         }
         text

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::table::cut;
 use crate::log::read::RunLog;
 use crate::log::test_result::TestResult;
 use crate::text::{clean, exact_glob, first_line, one_line, shell_quoted};
@@ -33,6 +34,9 @@ pub(crate) fn outcome_text(outcome: &Outcome) -> String {
     }
 }
 
+/// The widest reason of a result on one line, in columns.
+const WIDEST_REASON: usize = 300;
+
 /// Returns a result on one line: the verdict, the test, its time, and the reason.
 pub(crate) fn result_line(result: &TestResult) -> String {
     let verdict = result.verdict.name().to_uppercase().replace('-', " ");
@@ -47,7 +51,7 @@ pub(crate) fn result_line(result: &TestResult) -> String {
         Verdict::ExpectedFail | Verdict::UnexpectedPass => result.expected().unwrap_or_default(),
         _ => result.outcome.to_string(),
     };
-    format!("{line}: {}", first_line(&reason))
+    format!("{line}: {}", cut(&first_line(&reason), WIDEST_REASON))
 }
 
 /// Returns the place of the failure, else that of the test.
@@ -62,13 +66,17 @@ pub(super) fn place(result: &TestResult) -> Option<&Location> {
 /// The note on a result that the device may have caused.
 pub(super) const SUSPECT: &str = "suspect: the device was lost afterwards";
 
-/// The command that runs this test alone, or after the test that breaks it, on one line.
-pub(super) fn rerun(log: &RunLog, result: &TestResult) -> String {
+/// The command that runs this test alone, or after the test that breaks it, on one line. Results of workers have
+/// none.
+pub(super) fn rerun(log: &RunLog, result: &TestResult) -> Option<String> {
+    if result.is_of_worker() {
+        return None;
+    }
     let mut command = clean(&log.header.rerun_command).replace('\n', " ");
     for test in result.broken_by.iter().chain([&result.test]) {
         command += &format!(" {}", selecting(test));
     }
-    command
+    Some(command)
 }
 
 /// Returns the word of a command that selects only the test of this id, or of this path on all devices.
@@ -121,7 +129,7 @@ mod tests {
             (r"s::a\b*@d", r"'s::a[\]b[*]@d'"),
         ] {
             let command = rerun(&log, &result(id, Outcome::Passed));
-            assert_eq!(command, format!("clmatrix run {expected}"));
+            assert_eq!(command, Some(format!("clmatrix run {expected}")));
             let pattern = expected.trim_matches('\'').to_owned();
             let glob = globset::Glob::new(&pattern).expect("a pattern").compile_matcher();
             assert!(glob.is_match(id) || pattern == id, "{id}");

@@ -229,8 +229,7 @@ fn details(log: &RunLog, result: &TestResult) -> String {
             text += &format!("\n{name}{note}:\n\n{}", block("text", &clean(end)));
         }
     }
-    let command = rerun(log, result);
-    if !result.is_of_worker() && command.len() <= COMMAND {
+    if let Some(command) = rerun(log, result).filter(|command| command.len() <= COMMAND) {
         text += &format!("\nrerun:\n\n{}", block("sh", &command));
     }
     text + "\n</details>\n"
