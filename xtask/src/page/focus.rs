@@ -35,6 +35,10 @@ pub fn check(browser: &mut Browser) -> Result<()> {
     browser.evaluate(&format!("{device}.focus()"))?;
     browser.press("Enter")?;
     ensure!(browser.evaluate("panel.contains(document.activeElement)")? == true, "no device opens");
+    // A panel of a result has links to other panels.
+    browser.evaluate(
+        "panel.querySelector('button').focus(); openPanel(-1, view.columns[0].id, true)",
+    )?;
     browser.press("Escape")?;
     let is_back = browser.evaluate(&format!("document.activeElement === {device}"))?;
     ensure!(is_back == true, "Escape does not return to the button");

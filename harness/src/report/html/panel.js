@@ -19,8 +19,8 @@ function openPanel(test, device, takesFocus) {
   Object.assign(state, { test, device });
   const known = deviceOf(device);
   const isThere = known && (test < 0 || known.letter(test) !== " ");
-  panel.replaceChildren(...(isThere ? (test < 0 ? devicePage(known) : resultPage(known, test)) : []));
   if (!panel.contains(document.activeElement)) opener = document.activeElement;
+  panel.replaceChildren(...(isThere ? (test < 0 ? devicePage(known) : resultPage(known, test)) : []));
   panel.hidden = !isThere;
   panel.scrollTop = 0;
   renderRows();
@@ -87,7 +87,7 @@ function resultPage(device, test) {
       el("button", { class: "link", "aria-current": String(other === device),
         onclick: () => openPanel(test, other.id, true) }, sign(other.letter(test), other.details(test)?.tolerated), other.id, el("span", { class: "spoken" }, `: ${meaning(other.letter(test))}`)))),
     ...(details ? explanation(device, letter, details) : []),
-    // No test of that name can be selected.
+    // The results of workers are of no test.
     ...(paths[test].startsWith("worker::") ? [] : command([device.run.rerun, device.text(details?.broken_by), `${words[test] ?? paths[test]}@${device.id}`].filter(Boolean).join(" "))),
     ...(source ? section("Source", el("p", { class: "place" }, `${source}:${places[2 * test + 1]}`)) : []),
     ...(runs.length > 1 ? pastResults(device, test) : []),

@@ -166,7 +166,8 @@ impl Attempt {
         Self {
             number: attempt.attempt,
             verdict: letter(match attempt.verdict {
-                // Several attempts decided the verdict.
+                // Several attempts decided the verdict. The last one of a flaky test is as expected.
+                Verdict::Flaky if attempt.outcome != Outcome::Passed => Verdict::ExpectedFail,
                 Verdict::Flaky | Verdict::OrderDependent => judge(&attempt.outcome, None),
                 verdict => verdict,
             }),

@@ -53,8 +53,8 @@ impl<'a> TestList<'a> {
     }
 }
 
-/// The paths, the words that select them where those differ, the source files, and for each test the number of its file and its line; -1 where the file is
-/// not known.
+/// The paths, the words that select them where those differ, the source files, and for each test the number of its
+/// file and its line; -1 where the file is not known.
 impl Serialize for TestList<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let files: IndexSet<&str> =

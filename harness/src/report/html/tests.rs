@@ -81,9 +81,12 @@ fn each_test_is_there_once_and_each_device_has_a_row() {
 #[test]
 fn a_result_has_its_attempts_and_the_place_of_its_expectation() {
     let known = expectation(ExpectedStatus::Fail, "bug 7");
+    let fails_at_last =
+        TestResult { outcome: failed("known"), ..flaky("pool::c@pocl-cpu", failed("at first")) };
     let mut log = log(vec![
         flaky("pool::a@pocl-cpu", failed("at first")),
         judged("pool::b@pocl-cpu", failed("known"), Some(known)),
+        fails_at_last,
     ]);
     log.expectations.push(WrittenExpectation {
         number: 1,
@@ -102,6 +105,8 @@ fn a_result_has_its_attempts_and_the_place_of_its_expectation() {
         (2, &Value::Null)
     );
     assert_eq!(text(&flaky["notes"][0]), "fail at attempt 1 of 2");
+    let verdicts = [0, 1].map(|at| &results["details"][2]["attempts"][at]["verdict"]);
+    assert_eq!(verdicts, ["F", "x"]);
     assert_eq!(text(&known["expected"]), "expected: fail: bug 7");
     assert_eq!(text(&known["expected_at"]), "expectations/pocl.toml:12");
 }
