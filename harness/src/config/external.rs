@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use super::device_kind::DeviceKind;
 use super::value::{Count, Timeout};
+use crate::log::test_result::OF_WORKER;
 
 /// A suite of the tests of other programs.
 #[derive(Clone, Debug, Deserialize)]
@@ -115,10 +116,11 @@ pub(crate) fn check_suite_name(name: &str) -> Result<(), String> {
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         !word.is_empty() && word.chars().all(is_part)
     };
-    if name.split("::").all(is_word) {
-        return Ok(());
-    }
-    let reason = "must be words of letters, digits, `_` and `-`, separated by `::`";
+    let reason = match name.split("::").all(is_word) {
+        true if !format!("{name}::").starts_with(OF_WORKER) => return Ok(()),
+        true => "is that of the results of workers",
+        false => "must be words of letters, digits, `_` and `-`, separated by `::`",
+    };
     Err(format!("the name {name:?} of [[external]] {reason}"))
 }
 
@@ -202,6 +204,11 @@ mod tests {
             toml::from_str::<ExternalSuite>(&keys).unwrap_err().message().to_owned()
         });
         assert!(names.iter().all(|error| error.contains("must be words")), "{names:?}");
+        for name in ["worker", "worker::x"] {
+            let error = check_suite_name(name).unwrap_err();
+            assert!(error.contains("results of workers"), "{error}");
+        }
+        assert_eq!(check_suite_name("workers::x"), Ok(()));
         let libtest = "name = \"a\"\nkind = \"libtest\"\nprograms = [\"x\"]\nbatch = 2";
         let batch = toml::from_str::<ExternalSuite>(libtest).unwrap_err().message().to_owned();
         assert!(batch.contains("remove `batch`"), "{batch}");

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use regex::Regex;
 
@@ -81,18 +81,20 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
     };
     watch.begins(0, process.id());
     let begin = Instant::now();
-    let (mut stdout, mut stderr) = (Capture::default(), Capture::default());
-    let end = process.wait(limit, stop, &mut |from, bytes| {
-        watch.wrote(0, from, bytes);
-        match from {
-            Source::Stderr => stderr.push(bytes),
-            _ => stdout.push(bytes),
-        }
-        None
-    });
-    (attempt.duration, attempt.ended) = (begin.elapsed(), Some(Instant::now()));
-    (attempt.stdout, attempt.stderr) = (stdout.take_text(), stderr.take_text());
+    let mut output = Output::new();
+    let mut end = process.wait(limit, stop, &mut |from, bytes| output.add(watch, from, bytes));
+    let has_ended = |stdout: &str| matches!(Progress::of(name, stdout), Progress::Ended { .. });
+    if let ProgramEnd::TimedOut = end
+        && has_ended(&output.stdout.clone().take_text())
+    {
+        // The exit of the process has a limit of its own.
+        let rest = limit.saturating_sub(output.last.elapsed());
+        end = process.wait(rest, stop, &mut |from, bytes| output.add(watch, from, bytes));
+    }
+    (attempt.stdout, attempt.stderr) = (output.stdout.take_text(), output.stderr.take_text());
     let progress = Progress::of(name, &attempt.stdout);
+    let ended = if has_ended(&attempt.stdout) { output.last } else { Instant::now() };
+    (attempt.duration, attempt.ended) = (ended - begin, Some(ended));
     let (stdout, stderr) = (&attempt.stdout, &attempt.stderr);
     attempt.outcome = match (end, progress) {
         (ProgramEnd::Stopped, _) => None,
@@ -116,6 +118,33 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
         }
     };
     Ended { found: vec![Some(Found { attempt, before: Vec::new() })], exit }
+}
+
+/// The output of a process so far.
+struct Output {
+    stdout: Capture,
+    stderr: Capture,
+    /// The time of the last output on standard output.
+    last: Instant,
+}
+
+impl Output {
+    fn new() -> Self {
+        Self { stdout: Capture::default(), stderr: Capture::default(), last: Instant::now() }
+    }
+
+    /// Adds output of the only test. Leaves the limit of the process as it is.
+    fn add(&mut self, watch: &mut dyn Watch, from: Source, bytes: &[u8]) -> Option<Duration> {
+        watch.wrote(0, from, bytes);
+        match from {
+            Source::Stderr => self.stderr.push(bytes),
+            _ => {
+                self.stdout.push(bytes);
+                self.last = Instant::now();
+            }
+        }
+        None
+    }
 }
 
 /// The progress of a process, by its lines on standard output.
@@ -214,8 +243,10 @@ fn failure(name: &str, status: i32, stdout: &str, stderr: &str) -> Outcome {
 /// expected one; in libtest-mimic, the error.
 fn harness_reason(name: &str, stdout: &str) -> Option<String> {
     let stdout = clean(stdout);
+    // The list of the names follows.
+    let stdout = &stdout[stdout.rfind("\nfailures:\n\n")?..];
     let head = line(&format!(r"^---- {}(?: stdout)? ----\n", regex::escape(name)));
-    let text = &stdout[head.find_iter(&stdout).last()?.end()..];
+    let text = &stdout[head.find(stdout)?.end()..];
     let text = text.split("\nfailures:\n").next().unwrap_or_default().trim_end();
     (!text.is_empty()).then(|| text.to_owned())
 }
@@ -360,6 +391,7 @@ mod tests {
         let list = "\nfailures:\n    t\n\ntest result: FAILED. 0 passed";
         let mimic = format!("\nfailures:\n\n---- t ----\nbad\nthing\n\n{list}");
         assert_eq!(reason(&mimic).as_deref(), Some("bad\nthing"));
+        assert_eq!(reason(&format!("---- t ----\nown output\n{list}")), None);
         let note = "note: panic did not contain expected string\n      panic message: \"x\"";
         let libtest = format!("\nfailures:\n\n---- t stdout ----\n{note}\n\n{list}");
         assert_eq!(reason(&libtest).as_deref(), Some(note));

@@ -39,7 +39,7 @@ const LAST_LINES: usize = 20;
 /// A list that is kept between runs.
 #[derive(PartialEq, Serialize, Deserialize)]
 struct Kept {
-    /// That of this crate.
+    /// The version of this crate.
     version: String,
     file: PathBuf,
     build: String,
@@ -76,9 +76,7 @@ fn outside_tests(suites: &[Arc<ExternalSuite>]) -> Result<Vec<OutsideTest>, AnyE
     for suite in suites {
         let (programs, missing) = programs(suite)?;
         groups.extend(by_name(programs));
-        troubles.extend(missing.into_iter().map(|glob| {
-            (suite, format!("no program matches {glob}; build it, or correct `programs`"))
-        }));
+        troubles.extend(missing.into_iter().map(|reason| (suite, reason)));
     }
     let lists = state_folder()?.join("lists");
     // Nothing stops a list before its limit.
@@ -167,7 +165,7 @@ fn in_parallel<I: Sync, O: Send>(items: &[I], make: impl Fn(&I) -> O + Sync) -> 
     made.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
 }
 
-/// Finds the programs of a suite, and the globs that match none. Cargo leaves the builds of a Rust target in its
+/// Finds the programs of a suite, and why globs match none. Cargo leaves the builds of a Rust target in its
 /// folder; the newest of them counts, and a note names the others.
 fn programs(suite: &Arc<ExternalSuite>) -> Result<(Vec<Program>, Vec<String>), AnyError> {
     let (mut files, mut missing) = (Vec::new(), Vec::new());
@@ -175,11 +173,18 @@ fn programs(suite: &Arc<ExternalSuite>) -> Result<(Vec<Program>, Vec<String>), A
         let text = pattern.to_str().ok_or("a path of [[external]] is not UTF-8")?;
         let found = glob::glob(text)
             .map_err(|error| format!("`programs` of [[external]]: {text}: {error}"))?;
-        let count = files.len();
-        files.extend(found.flatten().filter(|file| is_program(file)));
-        if files.len() == count {
-            missing.push(text.to_owned());
+        let (own, others): (Vec<_>, Vec<_>) = found.flatten().partition(|file| is_program(file));
+        if own.is_empty() {
+            let reason = match others.first() {
+                None => "no such file; build it, or correct `programs`".to_owned(),
+                Some(folder) if folder.is_dir() => {
+                    format!("no program; `{}/*` are the files of the folder", folder.display())
+                }
+                Some(file) => format!("no program; {} is not executable", file.display()),
+            };
+            missing.push(format!("{text}: {reason}"));
         }
+        files.extend(own);
     }
     files.sort();
     files.dedup();
@@ -209,7 +214,7 @@ fn programs(suite: &Arc<ExternalSuite>) -> Result<(Vec<Program>, Vec<String>), A
 /// Returns the tests of a program: from the file of an earlier list of this build, or from the program.
 fn tests_in(program: &Program, lists: &Path, never: &StopSignal) -> Result<Vec<Listed>, String> {
     let mut hasher = DefaultHasher::new();
-    // What a program lists may depend on the folder in which it runs.
+    // The list may depend on the folder in which the program runs.
     (&program.file, program.folder(), program.suite.kind).hash(&mut hasher);
     let file = lists.join(format!("{:016x}.json", hasher.finish()));
     let new = |tests| Kept {

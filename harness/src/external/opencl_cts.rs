@@ -229,6 +229,10 @@ impl EndedProcess<'_> {
 
 /// Reads the file of results; the error is a part of a sentence.
 fn read(file: &Path) -> Result<Results, String> {
+    // A pipe may have no end.
+    if fs::metadata(file).is_ok_and(|file| !file.is_file()) {
+        return Err("its file of results is no regular file".to_owned());
+    }
     let text = match fs::read(file) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -288,6 +292,14 @@ mod tests {
         let expected = Ok(vec!["buffer_copy".to_owned(), "2Dto3D".to_owned()]);
         assert_eq!(names("Seed 0\n\tbuffer_copy\n\t2Dto3D\n"), expected);
         assert!(names("\tCL_DEVICE_NAME = x\n").unwrap_err().contains("which is no test"));
+    }
+
+    #[test]
+    fn a_pipe_is_no_file_of_results() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert!(read(&pipe).is_err_and(|reason| reason.contains("no regular file")));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 pub const KEPT_AT_EACH_END: usize = 256 * 1024;
 
 /// The output of one test on one stream, bounded in memory whatever its length.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Capture {
     head: Vec<u8>,
     /// The last bytes, up to twice what is kept, so that they are moved once in a while only.

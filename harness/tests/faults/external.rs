@@ -29,9 +29,12 @@ pub const CHECKS: &[Check] = &[
     ("external::ends_of_programs_are_seen_on_demand", ends_of_programs_are_seen_on_demand),
     ("external::the_slow_test_of_a_batch_is_named", the_slow_test_of_a_batch_is_named),
     ("external::a_complaint_in_a_batch_is_for_its_test", a_complaint_in_a_batch),
+    ("external::complaints_of_all_tests_cost_two_batches", complaints_of_all_tests),
     ("external::a_list_is_imported_from_the_current_folder", a_list_is_imported),
     ("external::a_lost_device_stops_other_programs", a_lost_device_stops_other_programs),
     ("external::a_batch_finds_a_crash_beside_one_of_its_tests", a_crash_beside_a_batch),
+    ("external::a_waiting_test_is_not_slow", a_waiting_test_is_not_slow),
+    ("external::an_exit_has_a_limit_of_its_own", an_exit_has_a_limit_of_its_own),
     ("external::a_test_that_hangs_the_second_time_is_counted", a_test_that_hangs_the_second_time),
     ("external::shards_make_the_whole_run", shards_make_the_whole_run),
     ("external::a_test_that_fails_now_is_a_regression", a_test_that_fails_now),
@@ -356,6 +359,21 @@ fn a_complaint_in_a_batch() {
     }
 }
 
+/// A driver that complains in each process costs two batches more than without batches.
+fn complaints_of_all_tests() {
+    let lines = cts_script("abcdef", "echo 'Invalid read of size 4' >&2");
+    let profile = "[[override]]\nid = \"*\"\ndiagnostics = [\"^Invalid read\"]\nretries = 1\n";
+    let project = Project::new(&format!("{profile}{CTS}batch = 20\n"));
+    let run = project.with_script("test_loud", &lines);
+    let results = run.run(&["cts::", "--devices", "pocl"]).results;
+    assert!(results.iter().all(|result| result.verdict == Verdict::Fail), "{results:?}");
+    let mut started = events(&run.path("out"));
+    started.retain(|event| event["event"] == "started");
+    let processes: BTreeSet<u64> =
+        started.iter().filter_map(|event| event["worker"].as_u64()).collect();
+    assert_eq!(processes.len(), 2 + 2 * 6, "{processes:?}");
+}
+
 fn ends_of_programs_are_seen_on_demand() {
     let check = "[[override]]\nid = \"*\"\nexit-check = true\n";
     let ends = cts_script("a", "") + "\nexit 7";
@@ -372,8 +390,27 @@ fn ends_of_programs_are_seen_on_demand() {
     let line = |program: &str| format!("{how}, after cts::{program}::a@pocl-cpu\n");
     let lines = ["one", "other"].map(line).concat();
     assert!(exit.stdout == lines, "{}", exit.stdout);
+    let many = cts_script("abcdefghijklmnopqrstuvw", "") + "\nexit 7";
+    let project = Project::new(&format!("{check}{CTS}")).with_script("test_many", &many);
+    let run = project.run(&["cts::", "--devices", "pocl"]);
+    let exit = run.results.iter().find(|result| result.test == "worker::exit@pocl-cpu");
+    let lines = run.with_output(exit.expect("a result")).stdout.clone();
+    assert!(lines.lines().count() == 21 && lines.ends_with("\nand 3 more\n"), "{lines}");
     let project = Project::new(CTS).with_script("test_one", &ends);
     assert!(project.run(&["cts::", "--devices", "pocl"]).is_success());
+}
+
+fn an_exit_has_a_limit_of_its_own() {
+    let check = "[[override]]\nid = \"*\"\nexit-check = true\n";
+    let result = "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured";
+    let lines = format!(
+        "echo; echo running 1 test; sleep 4; echo test t ... ok; echo; echo '{result}'; sleep 4"
+    );
+    let project = Project::new(&format!("{check}{SCRIPT}"))
+        .with_script("script", &libtest_script("t", &lines));
+    let run = project.run(&["mine::", "--devices", "pocl", "--timeout", "6s"]);
+    assert_eq!(outcome(&run, "mine::script::t"), "Passed");
+    assert_eq!(run.results.len(), 1, "no end went wrong");
 }
 
 fn a_list_is_imported() {
@@ -392,7 +429,7 @@ fn a_program_that_does_not_list() {
     let config = format!(
         "{CTS}\n[[external]]\nname = \"own\"\nkind = \"libtest\"\nprograms = \"own\"\n\
          [[external]]\nname = \"gone\"\nkind = \"libtest\"\nprograms = \"nowhere/*\"\n\
-         [[external]]\nname = \"gone\"\nkind = \"opencl-cts\"\nprograms = [\"lost\", \"whole\"]\n\
+         [[external]]\nname = \"gone\"\nkind = \"opencl-cts\"\nprograms = [\"lost\", \"whole\", \"clmatrix.toml\", \"one\"]\n\
          [[external]]\nname = \"none\"\nkind = \"opencl-cts\"\nprograms = \"whole\"\ntests = [\"y*\"]\n\
          [[external]]\nname = \"two\"\nkind = \"libtest\"\nprograms = \"*/gpu-*\"\n\
          [[external]]\nname = \"both\"\nkind = \"opencl-cts\"\nprograms = \"*/test_*\"\n"
@@ -462,8 +499,10 @@ fn a_program_that_does_not_list() {
             "exited with status 101: no input (src/main.rs:3); its standard",
         ),
         ("cts::twice::list@host", "lists two tests with the name x"),
-        ("gone::list@host", "nowhere/*; build it, or correct `programs`\nno program matches "),
-        ("gone::list@host", "/lost; build it"),
+        ("gone::list@host", "nowhere/*: no such file; build it, or correct `programs`\n"),
+        ("gone::list@host", "/lost: no such file; build it"),
+        ("gone::list@host", "/clmatrix.toml is not executable"),
+        ("gone::list@host", "/one/*` are the files of the folder"),
         ("none::list@host", "no test that matches `tests`"),
         ("own::own::list@host", "run it by `cargo test`"),
         ("two::gpu::list@host", "other/gpu-00000000000000bb have one name, gpu"),
@@ -476,7 +515,7 @@ fn a_program_that_does_not_list() {
         list
     });
     let listed = String::from_utf8(listed.stdout).expect("text");
-    assert!(listed.contains("gone::list  once, without a device, error: no program"), "{listed}");
+    assert!(listed.contains("gone::list  once, without a device, error: "), "{listed}");
     project.write("clmatrix.toml", &format!("{CTS}{CTS}"));
     let twice = stderr(output(project.command(&["cts::"])));
     assert!(twice.contains("give one of their [[external]] tables another `name`"), "{twice}");
@@ -560,6 +599,13 @@ fn a_lost_device_stops_other_programs() {
         assert_eq!(run.lost.len(), 1, "the device is lost");
         let found = outcome(&run, &format!("cts::faulty::{other}"));
         assert!(found.starts_with("NotRun") && found.contains("lost"), "{crashes}: {found}");
+        if crashes == "crashes" {
+            let crashed = "cts::faulty::crashes@pocl-cpu";
+            assert_eq!(
+                (&*run.lost[0].after, &run.lost[0].suspects[..]),
+                (crashed, &[crashed.to_owned()][..])
+            );
+        }
     }
 }
 
@@ -593,6 +639,28 @@ fn a_crash_beside_a_batch() {
     let workers: Vec<u64> = started.iter().filter_map(|event| event["worker"].as_u64()).collect();
     assert_eq!(workers.len(), 5, "one attempt more than tests: {workers:?}");
     assert_eq!(workers.iter().collect::<BTreeSet<_>>().len(), 4, "a batch of two: {workers:?}");
+}
+
+/// The test that fails waits for the other one, before its result is final.
+fn a_waiting_test_is_not_slow() {
+    let lines = "case $1 in t) exit 101 ;; *) sleep 5 ;; esac";
+    let project = Project::new(SCRIPT).with_script("script", &libtest_script("tu", lines));
+    let ended = output(project.command(&[
+        "mine::",
+        "--devices",
+        "pocl",
+        "--slots",
+        "2",
+        "--slow-after",
+        "1s",
+    ]));
+    let stderr = String::from_utf8(ended.stderr).expect("text");
+    // The start of the worker that finds the device counts for both.
+    let is_slow =
+        |test: &str| stderr.contains(&format!("SLOW mine::script::{test}@pocl-cpu (4.0 s so far)"));
+    assert!(is_slow("u") && !is_slow("t"), "{stderr}");
+    let run = log(&project.path("out"));
+    assert!(outcome(&run, "mine::script::t").starts_with("Failed"));
 }
 
 fn a_test_that_hangs_the_second_time() {
