@@ -71,6 +71,7 @@ pub(crate) fn of_device(log: &RunLog, id: &str) -> Option<Facts> {
     let RunDevice { platform, info, .. } = device;
     add(&mut facts, "platform", platform);
     add(&mut facts, "", info);
+    // In the log it is a number.
     facts.insert("device type".to_owned(), info.device_type.to_string());
     if let Some(DeviceRecord { driver, settings, .. }) = log.records.get(id) {
         add(&mut facts, "driver", driver);

@@ -83,9 +83,8 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
     let begin = Instant::now();
     let mut output = Output::new();
     let mut end = process.wait(limit, stop, &mut |from, bytes| output.add(watch, from, bytes));
-    let has_ended = |stdout: &str| matches!(Progress::of(name, stdout), Progress::Ended { .. });
     if let ProgramEnd::TimedOut = end
-        && has_ended(&output.stdout.clone().take_text())
+        && Progress::of(name, &output.stdout.clone().take_text()).has_ended()
     {
         // The exit of the process has a limit of its own.
         let rest = limit.saturating_sub(output.last.elapsed());
@@ -93,7 +92,7 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
     }
     (attempt.stdout, attempt.stderr) = (output.stdout.take_text(), output.stderr.take_text());
     let progress = Progress::of(name, &attempt.stdout);
-    let ended = if has_ended(&attempt.stdout) { output.last } else { Instant::now() };
+    let ended = if progress.has_ended() { output.last } else { Instant::now() };
     (attempt.duration, attempt.ended) = (ended - begin, Some(ended));
     let (stdout, stderr) = (&attempt.stdout, &attempt.stderr);
     attempt.outcome = match (end, progress) {
@@ -166,6 +165,10 @@ enum Progress {
 }
 
 impl Progress {
+    fn has_ended(self) -> bool {
+        matches!(self, Self::Ended { .. })
+    }
+
     /// Counts libtest's lines. A test may run other test binaries, and also its own one. Each prints a line at its
     /// begin and at its result, and at the end of each of its tests, but may crash in between. The last result is
     /// that of the process for sure if no result is missing and the test has ended.

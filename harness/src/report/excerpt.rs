@@ -92,6 +92,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_long_word_keeps_its_beginning() {
+        let word = "/a".repeat(40);
+        let excerpt = beginning(&format!("{word}: no such file\nmore"), 1, 20);
+        assert!(excerpt.lines[0].starts_with("/a/a/a") && excerpt.lines[0].ends_with(" …"));
+    }
+
+    #[test]
     fn both_sides_of_an_assertion_are_shown() {
         let numbers = |word: &str| vec![word; 100].join(", ");
         let message = format!(

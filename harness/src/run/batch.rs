@@ -155,7 +155,8 @@ impl<'a> Batch<'a> {
         }
         if is_lost {
             if let Some(Known { attempt, .. }) = self.known.get(&ending)
-                && let Some(outcome) = &attempt.outcome
+                && let Some(outcome @ (Outcome::Crashed { .. } | Outcome::TimedOut { .. })) =
+                    &attempt.outcome
             {
                 let expectation = device_run.expectation(ending);
                 let is_expected = expectation.is_some_and(|known| known.allows(outcome));

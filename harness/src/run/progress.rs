@@ -310,7 +310,7 @@ impl Observer for Progress<'_> {
     }
 
     fn finished(&self, position: usize) {
-        self.device(position).state().running.retain(|test| test.position != position);
+        self.waits(position);
         if let Some(echo) = &self.echo {
             let lines: Vec<String> =
                 echo.finished(position).into_iter().map(|(_, line)| line).collect();

@@ -378,7 +378,7 @@ impl<'a> Slot<'a> {
         let device_run = self.device_run;
         let taken = Taken { position, round: self.round };
         let Case::Registered(test) = &device_run.entry(position).test else {
-            let Known { attempt, history, .. } = self.batch.attempt(taken);
+            let Known { attempt, history } = self.batch.attempt(taken);
             return (attempt, history);
         };
         let contexts = device_run.config.settings.contexts;

@@ -7,6 +7,7 @@ use indexmap::{IndexMap, IndexSet};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::log::read::RunLog;
+use crate::log::test_result::OF_WORKER;
 use crate::report::result_text::selecting;
 use crate::verdict::Location;
 
@@ -53,8 +54,8 @@ impl<'a> TestList<'a> {
     }
 }
 
-/// The paths, the words that select them where those differ, the source files, and for each test the number of its
-/// file and its line; -1 where the file is not known.
+/// The paths, the words that select them where those differ (null for results of workers, which are of no test), the
+/// source files, and for each test the number of its file and its line; -1 where the file is not known.
 impl Serialize for TestList<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let files: IndexSet<&str> =
@@ -64,13 +65,13 @@ impl Serialize for TestList<'_> {
             let file = file.map_or(-1, |file| file as i64);
             [file, place.map_or(0, |place| i64::from(place.line))]
         };
-        let words: BTreeMap<usize, String> = self
+        let words: BTreeMap<usize, Option<String>> = self
             .places
             .keys()
             .enumerate()
             .filter_map(|(at, path)| {
-                let word = selecting(path);
-                (word != *path).then_some((at, word))
+                let word = (!path.starts_with(OF_WORKER)).then(|| selecting(path));
+                (word.as_deref() != Some(*path)).then_some((at, word))
             })
             .collect();
         let places: Vec<_> = self.places.values().flat_map(numbers).collect();

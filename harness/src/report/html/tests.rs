@@ -79,6 +79,14 @@ fn each_test_is_there_once_and_each_device_has_a_row() {
 }
 
 #[test]
+fn words_select_tests_and_no_results_of_workers() {
+    let paths = ["pool::a", "s::t 1", "worker::exit"];
+    let results = paths.map(|path| result(&format!("{path}@pocl-cpu"), Outcome::Passed));
+    let page = page(&[&log(results.into())]);
+    assert_eq!(data(&page)["data"]["tests"]["words"], json!({ "1": "'s::t 1'", "2": null }));
+}
+
+#[test]
 fn a_result_has_its_attempts_and_the_place_of_its_expectation() {
     let known = expectation(ExpectedStatus::Fail, "bug 7");
     let fails_at_last =
