@@ -96,6 +96,8 @@ pub struct Setup {
     options: Options,
     choices: Choices,
     state: PathBuf,
+    /// The answers of recent runs, if they are allowed.
+    answers: Option<MachineCache>,
 }
 
 impl Setup {
@@ -120,8 +122,8 @@ impl Setup {
         let cache = MachineCache::new(&state, &options.icd);
         let probe =
             Probe { added: &options.icd, arguments: &options.worker_arguments, state: &state };
-        let remembered =
-            cache.as_ref().filter(|_| options.cached_devices).and_then(MachineCache::read);
+        let answers = cache.clone().filter(|_| options.cached_devices);
+        let remembered = answers.as_ref().and_then(MachineCache::read);
         let machine = remembered.unwrap_or_else(|| {
             let machine = probe.machine();
             // A driver that failed may work the next time.
@@ -134,7 +136,17 @@ impl Setup {
             machine
         });
         let absent = profile.absent(&machine.ids_with_addresses());
-        Ok(Self { machine, absent, config, profile, profile_name, options, choices, state })
+        Ok(Self {
+            machine,
+            absent,
+            config,
+            profile,
+            profile_name,
+            options,
+            choices,
+            state,
+            answers,
+        })
     }
 
     /// Returns the devices under test.
@@ -242,6 +254,7 @@ impl Setup {
             devices,
             host,
             expectation,
+            answers: self.answers.clone(),
             include_ignored: false,
             run_skipped: false,
             max_fail: None,

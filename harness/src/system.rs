@@ -25,6 +25,13 @@ pub(crate) fn cpu() -> Option<String> {
     value_of("/proc/cpuinfo", "model name")
 }
 
+/// The model of the first processor, with the numbers of its family and model: a virtual machine may hide the
+/// name.
+pub(crate) fn processor() -> Option<String> {
+    let number = |name| value_of("/proc/cpuinfo", name);
+    Some(format!("{}, family {}, model {}", cpu()?, number("cpu family")?, number("model")?))
+}
+
 /// The number of processors that this process may use.
 pub(crate) fn cpus() -> Option<u32> {
     std::thread::available_parallelism().ok()?.get().try_into().ok()

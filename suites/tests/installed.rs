@@ -156,22 +156,34 @@ fn a_download_that_fails_leaves_nothing_and_says_what_to_do() {
     let no_pip = "fetched with Python's pip, and there is none";
     assert!(stderr.contains(pip) || stderr.contains(no_pip), "{stderr}");
     let left: Vec<_> = files(cache.path(), "").into_iter().collect();
-    assert!(left.iter().all(|file| file == "/clmatrix/opencl/embedded.lock"), "{left:?}");
+    assert!(left.iter().all(|file| file == "/clmatrix/opencl/pocl.lock"), "{left:?}");
+}
+
+/// Returns whether a runtime is in the folder of downloads and works on this processor.
+fn works_here(downloaded: &Path, runtime: &str) -> bool {
+    let mut provision = Command::new(env!("CARGO_BIN_EXE_clmatrix"));
+    provision.args(["provision", "--no-download", "--driver", runtime, "--folder"]).arg(downloaded);
+    provision.output().expect("it starts").status.success()
 }
 
 /// The wheels that `cargo xtask matrix --from embedded` has downloaded serve as those of the user.
 #[test]
 fn a_downloaded_device_is_shown_to_other_programs() {
-    let wheels = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../opencl/embedded");
-    if !wheels.is_dir() {
+    let downloaded = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../opencl");
+    let runtime = ["pocl", "intel"].into_iter().find(|runtime| works_here(&downloaded, runtime));
+    let Some(runtime) = runtime else {
         println!("skipped: the embedded default is not downloaded");
         return;
-    }
+    };
     let cache = tempfile::tempdir().expect("a folder");
     let runtimes = cache.path().join("clmatrix/opencl");
     fs::create_dir_all(&runtimes).expect("a folder");
-    std::os::unix::fs::symlink(&wheels, runtimes.join("embedded")).expect("a link");
-    let script = "eval \"$(\"$1\" provision --print-env)\" && \"$1\" devices --format json";
+    for part in [runtime, "loader"] {
+        let link = std::os::unix::fs::symlink(downloaded.join(part), runtimes.join(part));
+        link.expect("a link");
+    }
+    let script =
+        "eval \"$(\"$1\" provision --no-download --print-env)\" && \"$1\" devices --format json";
     let mut shell = Command::new("sh");
     shell.args(["-c", script, "sh", env!("CARGO_BIN_EXE_clmatrix")]);
     shell.env("XDG_CACHE_HOME", cache.path()).env("PIP_NO_INDEX", "1");
@@ -181,11 +193,12 @@ fn a_downloaded_device_is_shown_to_other_programs() {
     let devices: serde_json::Value =
         serde_json::from_slice(&output.stdout).expect("a list of devices");
     assert_eq!(devices.as_array().map(Vec::len), Some(1), "{devices}");
-    assert_eq!(devices[0]["id"], "pocl-cpu");
+    assert_eq!(devices[0]["id"], format!("{runtime}-cpu"));
 
-    let json = clmatrix_with_cache(cache.path(), &["provision", "--print-env=json"]);
+    let json =
+        clmatrix_with_cache(cache.path(), &["provision", "--no-download", "--print-env=json"]);
     let variables: serde_json::Value = serde_json::from_slice(&json.stdout).expect("an object");
-    let vendors = runtimes.join("embedded-vendors/");
+    let vendors = runtimes.join(format!("{runtime}-vendors/"));
     assert_eq!(variables["OCL_ICD_VENDORS"].as_str(), vendors.to_str());
 }
 

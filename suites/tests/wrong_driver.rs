@@ -103,12 +103,17 @@ fn library(folder: &Path, source: &Path, arguments: &[&str]) -> PathBuf {
 
 /// A loader that makes one command wrong, and passes all others on to the real one.
 fn wrong_loader(folder: &Path) -> PathBuf {
+    let loader = std::env::var("OPENCL_DYLIB_PATH").unwrap_or_else(|_| "libOpenCL.so.1".to_owned());
+    wrong_loader_of(Path::new(&loader), folder)
+}
+
+/// The same for this loader.
+fn wrong_loader_of(loader: &Path, folder: &Path) -> PathBuf {
     // A library is found by the name that the library it is linked to gives itself, here the path of
     // the real loader.
     let empty = folder.join("real.c");
     std::fs::write(&empty, "").expect("the source can be written");
-    let loader = std::env::var("OPENCL_DYLIB_PATH").unwrap_or_else(|_| "libOpenCL.so.1".to_owned());
-    let real = library(folder, &empty, &[&format!("-Wl,-soname,{loader}")]);
+    let real = library(folder, &empty, &[&format!("-Wl,-soname,{}", loader.display())]);
     let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wrong_driver/driver.c");
     let real = real.to_str().expect("a path in UTF-8");
     library(folder, &driver, &["-Wl,--no-as-needed", real])
@@ -177,6 +182,67 @@ fn wrong_bytes_are_noticed() {
         let tests = tests.iter().copied().collect();
         assert_eq!(not_passed(&loader, fault, &tests), tests, "{fault}");
     }
+}
+
+#[test]
+fn a_device_on_which_no_kernel_builds_runs_no_test() {
+    if !has_pocl() {
+        println!("skipped: no PoCL on this machine");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let loader = wrong_loader(folder.path());
+    let log = run(&loader, "build: PoCL", ["buffer::*"], folder.path());
+    let [lost] = &log.lost[..] else { panic!("{:?}", log.lost) };
+    assert!(lost.after.is_none() && lost.reason.contains("a kernel does not build"), "{lost:?}");
+    assert!(log.results.iter().all(|result| result.verdict == Verdict::NotRun));
+}
+
+/// The downloads of `cargo xtask matrix --from embedded` and `cargo xtask provision` serve here.
+#[test]
+fn a_runtime_whose_kernels_do_not_build_is_replaced() {
+    let downloaded = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../opencl");
+    let real_loader = std::fs::read_dir(downloaded.join("loader/pyopencl/.libs")).ok();
+    let real_loader = real_loader.and_then(|mut files| Some(files.next()?.ok()?.path()));
+    let (Some(real_loader), true) = (real_loader, downloaded.join("pocl").is_dir()) else {
+        println!("skipped: PoCL is not downloaded");
+        return;
+    };
+    let temp = tempfile::tempdir().expect("a folder");
+    let folder = temp.path().join("opencl");
+    let loader = folder.join("loader");
+    std::fs::create_dir_all(&loader).expect("a folder");
+    std::fs::copy(downloaded.join("loader/wheels.txt"), loader.join("wheels.txt")).expect("a copy");
+    let wrong = wrong_loader_of(&real_loader, temp.path());
+    std::fs::rename(wrong, loader.join("libOpenCL-wrong.so")).expect("moved");
+    let link = |runtime: &str| {
+        std::os::unix::fs::symlink(downloaded.join(runtime), folder.join(runtime)).expect("a link");
+    };
+    link("pocl");
+    let provision = |options: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_clmatrix"));
+        command.args(["provision", "--no-download", "--folder"]).arg(&folder).args(options);
+        let output = command.env("CLMATRIX_WRONG", "build: PoCL").output().expect("it starts");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let fails = "PoCL 3.0 does not work on this processor";
+    let (status, text) = provision(&[]);
+    assert_eq!(status, Some(2), "{text}");
+    let line = text.lines().find(|line| line.contains(fails)).expect("the reason");
+    assert!(line.contains("a kernel does not build") && !line.contains("found earlier"), "{text}");
+    assert!(text.contains("Intel's CPU runtime 2026.2.0 is not downloaded"), "{text}");
+    assert!(text.contains("pocl-opencl-icd") && text.contains("Fedora, Arch"), "{text}");
+    let (status, text) = provision(&["--driver", "pocl"]);
+    assert!(status == Some(2) && text.contains(fails) && !text.contains("found earlier"), "{text}");
+    if !downloaded.join("intel").is_dir() {
+        println!("Intel's CPU runtime is not downloaded");
+        return;
+    }
+    link("intel");
+    let (status, text) = provision(&[]);
+    assert_eq!(status, Some(0), "{text}");
+    assert!(text.contains(fails) && text.contains("found earlier"), "{text}");
+    assert!(text.contains("OpenCL device: Intel's CPU runtime"), "{text}");
 }
 
 /// Compares the last runs of two report folders. Returns the exit status and the comparison.

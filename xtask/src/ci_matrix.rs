@@ -9,9 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use clmatrix_harness::provision::Environment;
-use clmatrix_harness::provision::vendors;
-use clmatrix_harness::provision::wheels::{self, WheelSet};
+use clmatrix_harness::provision::wheels;
+use clmatrix_harness::provision::{Environment, Runtime, vendors};
 
 use crate::apt;
 use crate::files::cannot;
@@ -56,26 +55,6 @@ const PACKAGED: [Packaged; 3] = [
     },
 ];
 
-/// `--prefix`, as `--target` would drop what a wheel has for `lib/`: here, everything.
-const INTEL: WheelSet = WheelSet {
-    folder: "intel",
-    pins: &[
-        (
-            "intel-opencl-rt",
-            "2026.2.0",
-            "6b6215a420598b4999ee01caca6d5cbe106aa4155c46c52377619c5aafce9f67",
-        ),
-        (
-            "intel-cmplr-lib-rt",
-            "2026.2.0",
-            "9f713083073a820d2496a6da8e8d4f3482aba6640f74521d25ea48dcebe72748",
-        ),
-        ("tbb", "2023.2.0", "7d80615b6e970f11671fa05b6eaa9483ac864fbfe525ac280271a78b37870b7c"),
-    ],
-    options: &["--ignore-installed", "--prefix"],
-    size: "273 MB to download, 500 MB on disk (800 MB while unpacking)",
-};
-
 /// Returns whether the matrix has been set up. The vendors folder is what [`provision`] writes last.
 pub fn is_provisioned(runtimes: &Path) -> bool {
     vendors_folder(runtimes).is_dir()
@@ -84,7 +63,7 @@ pub fn is_provisioned(runtimes: &Path) -> bool {
 /// Installs what is missing, and prints the versions of what is there.
 pub fn provision(runtimes: &Path) -> Result<()> {
     install_packages()?;
-    INTEL.install(runtimes)?;
+    Runtime::Intel.wheels().install(runtimes)?;
     let drivers = drivers(runtimes)?;
     vendors::write(&vendors_folder(runtimes), &drivers)?;
     print_versions(&drivers);
@@ -102,7 +81,7 @@ pub fn environment(runtimes: &Path) -> Result<Environment> {
         "the CI matrix is selected but not installed; run `cargo xtask provision`"
     );
     ensure!(
-        INTEL.is_ready(runtimes) && vendors::are_installed(&vendors)?,
+        Runtime::Intel.wheels().is_ready(runtimes) && vendors::are_installed(&vendors)?,
         "the CI matrix is no longer complete (packages or folders have changed): run \
          `cargo xtask provision` again, or go without it with `--from machine`"
     );
@@ -153,7 +132,7 @@ fn drivers(runtimes: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
             Err(error) => eprintln!("warning: going without {}: {error:#}", driver.title),
         }
     }
-    drivers.push(("intel", INTEL.library(runtimes, "libintelocl.so")?));
+    drivers.push((Runtime::Intel.name(), Runtime::Intel.library(runtimes)?));
     Ok(drivers)
 }
 
@@ -185,7 +164,7 @@ fn print_versions(drivers: &[(&str, PathBuf)]) {
         let note = version_note(&version, driver.expected);
         println!("  {:9} {version:17} (package {}){note}", driver.title, driver.package);
     }
-    let (name, version, _) = INTEL.pins[0];
+    let (name, version, _) = Runtime::Intel.wheels().pins[0];
     println!("  {:9} {version:17} (wheel {name})", "Intel CPU");
 }
 

@@ -18,8 +18,8 @@ use std::path::Path;
 use anyhow::Result;
 use clap::ValueEnum;
 use clmatrix_harness::provision::Environment;
-use clmatrix_harness::provision::embedded;
 use clmatrix_harness::provision::environment::LOADER_VARIABLES;
+use clmatrix_harness::provision::runtime::LOADER_FOLDER;
 
 /// Where devices can come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl Facts {
 /// A single `.icd` file in one of our folders is the user's own choice.
 fn is_foreign(value: Option<&OsStr>, runtimes: &Path) -> bool {
     let is_ours = |value: &Path| {
-        value.parent() == Some(runtimes) || value.starts_with(runtimes.join(embedded::FOLDER))
+        value.parent() == Some(runtimes) || value.starts_with(runtimes.join(LOADER_FOLDER))
     };
     value.is_some_and(|value| !value.is_empty() && !is_ours(Path::new(value)))
 }
@@ -158,7 +158,7 @@ mod tests {
         assert!(foreign(Some("/w/target/opencl/intel/lib/libintelocl.so")));
         assert!(!foreign(Some("/w/target/opencl/ci-vendors")));
         assert!(!foreign(Some("/w/target/opencl/ci-vendors/")));
-        assert!(!foreign(Some("/w/target/opencl/embedded/pyopencl/.libs/libOpenCL.so.1")));
+        assert!(!foreign(Some("/w/target/opencl/loader/pyopencl/.libs/libOpenCL.so.1")));
         assert!(!foreign(Some("")));
         assert!(!foreign(None));
     }

@@ -7,16 +7,17 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clmatrix_harness::provision::environment::Format;
-use clmatrix_harness::provision::{Environment, embedded};
+use clmatrix_harness::provision::{Environment, Runtime};
 
 mod apt;
 mod cargo_test;
 mod ci_embedded;
 mod ci_matrix;
 mod cts;
+mod embedded;
 mod environment;
 mod files;
 mod oracle;
@@ -37,8 +38,9 @@ use workspace::Workspace;
 ///
 /// Commands that need devices use the first of: the drivers that OCL_ICD_VENDORS,
 /// OCL_ICD_FILENAMES or OPENCL_DYLIB_PATH name; the CI matrix, if `provision` was run or
-/// CLMATRIX_PROFILE is `ci`; the devices of this machine; a CPU device (PoCL) that is downloaded
-/// from PyPI without root. Downloads are in target/opencl; `cargo clean` removes them.
+/// CLMATRIX_PROFILE is `ci`; the devices of this machine; a CPU device that is downloaded from PyPI
+/// without root: PoCL, or Intel's CPU runtime where PoCL does not know the processor. Downloads are in
+/// target/opencl; `cargo clean` removes them.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", disable_help_subcommand = true)]
 struct Cli {
@@ -64,8 +66,9 @@ enum Task {
     ///
     /// Provides a device if there is none, then runs `cargo test --workspace --no-fail-fast` in the
     /// root of the workspace; without `--workspace` if the arguments choose packages. Without
-    /// arguments, `loom` comes first. All tests run even if some fail, and the last lines name what
-    /// failed. The exit status is that of `cargo test`, and 1 if only `loom` failed.
+    /// arguments, checks first that each device works, and starts no test if one does not; `loom` comes
+    /// next. All tests run even if some fail, and the last lines name what failed. The exit status is that
+    /// of `cargo test`, and 1 if only `loom` failed.
     #[command(after_help = TEST_EXAMPLES)]
     Test {
         #[command(flatten)]
@@ -144,7 +147,8 @@ enum Task {
     ///
     /// Hides the machine's loader and drivers, the CI matrix, and all variables of OpenCL and
     /// clmatrix from both. Prints the size of cargo's target folder afterwards, and fails if it is
-    /// larger than 2 GB.
+    /// larger than 2 GB without the driver. Runs three suites on the other driver of the embedded
+    /// default, if that works on this processor.
     CiEmbedded,
     /// Run the scripts of config/slurm on a Slurm cluster of four nodes (Debian or Ubuntu; root)
     ///
@@ -259,6 +263,9 @@ struct Devices {
     /// Download nothing: without a device, fail with advice
     #[arg(long)]
     no_provision: bool,
+    /// The driver of the embedded default: `pocl` or `intel` [default: the first of these that works]
+    #[arg(long, value_enum, hide_possible_values = true)]
+    driver: Option<Runtime>,
 }
 
 /// The benchmarks. Each variant's comment is its line in `--help`.
@@ -350,30 +357,41 @@ fn matrix(workspace: &Workspace, devices: &Devices, arguments: &[String]) -> Res
     let environment = set_up(workspace, devices, || Ok(clmatrix.clone()))?;
     let mut run = Command::new(clmatrix);
     run.current_dir(&workspace.root).arg("run").args(arguments);
-    run.env("CLMATRIX_RERUN", rerun_prefix(devices.wish));
+    run.env("CLMATRIX_RERUN", rerun_prefix(devices));
     environment.apply(&mut run);
     Err(process::exec(run))
 }
 
 /// The command that `clmatrix` prints before the id of a test to rerun.
-fn rerun_prefix(wish: Wish) -> String {
-    match wish.to_possible_value() {
-        Some(value) if wish != Wish::Auto => {
-            format!("cargo xtask matrix --from {} --", value.get_name())
-        }
-        _ => "cargo xtask matrix --".to_owned(),
+fn rerun_prefix(devices: &Devices) -> String {
+    let mut command = "cargo xtask matrix".to_owned();
+    if devices.wish != Wish::Auto
+        && let Some(value) = devices.wish.to_possible_value()
+    {
+        command += &format!(" --from {}", value.get_name());
     }
+    if let Some(driver) = devices.driver {
+        command += &format!(" --driver {}", driver.name());
+    }
+    command + " --"
 }
 
 fn test(workspace: &Workspace, devices: &Devices, arguments: &[String]) -> Result<ExitCode> {
     let environment = set_up(workspace, devices, || workspace.build_clmatrix())?;
+    if arguments.is_empty() {
+        // Otherwise each target would say the same.
+        workspace::check_devices(&workspace.build_clmatrix()?, &environment)?;
+    }
     cargo_test::run(workspace, &environment, arguments)
 }
 
 fn sanitize(workspace: &Workspace, no_provision: bool, arguments: &[String]) -> Result<ExitCode> {
     let environment = match ci_matrix::pocl_environment(&workspace.runtimes) {
         Some(environment) => environment,
-        None => embedded_environment(workspace, no_provision)?,
+        None => {
+            let clmatrix = workspace.build_clmatrix()?;
+            embedded::environment(workspace, &clmatrix, Some(Runtime::Pocl), no_provision)?
+        }
     };
     sanitize::run(workspace, &environment, arguments)
 }
@@ -424,11 +442,12 @@ fn bench(
 
 /// Chooses the devices, puts them in place, and returns the variables that show them.
 ///
-/// `clmatrix` returns the path of the binary; it is called only if the machine's devices matter.
+/// `clmatrix` returns the path of the binary; it is called only if the machine's devices or the embedded
+/// default matter.
 fn set_up(
     workspace: &Workspace,
     devices: &Devices,
-    clmatrix: impl FnOnce() -> Result<PathBuf>,
+    clmatrix: impl Fn() -> Result<PathBuf>,
 ) -> Result<Environment> {
     let runtimes = &workspace.runtimes;
     let machine = environment::machine(runtimes);
@@ -437,21 +456,12 @@ fn set_up(
     match choose(devices.wish, &facts, machine_has_device)? {
         Source::Machine => Ok(machine),
         Source::Ci => ci_matrix::environment(runtimes),
-        Source::Embedded => embedded_environment(workspace, devices.no_provision),
+        Source::Embedded => {
+            let Devices { driver, no_provision, .. } = *devices;
+            embedded::environment(workspace, &clmatrix()?, driver, no_provision)
+        }
     }
 }
-
-fn embedded_environment(workspace: &Workspace, no_provision: bool) -> Result<Environment> {
-    let runtimes = &workspace.runtimes;
-    ensure!(embedded::is_ready(runtimes) || !no_provision, FORBIDDEN);
-    embedded::provision(runtimes)?;
-    Ok(embedded::environment(runtimes)?)
-}
-
-const FORBIDDEN: &str = "there is no OpenCL device, and --no-provision forbids the download of one.
-Run without --no-provision to download a CPU device into cargo's target folder, without root (59 MB);
-or install a driver (Debian, Ubuntu: `apt-get install pocl-opencl-icd ocl-icd-libopencl1`);
-or point OCL_ICD_VENDORS at a folder of .icd files, or OPENCL_DYLIB_PATH at an OpenCL library";
 
 #[cfg(test)]
 mod tests {
@@ -475,8 +485,9 @@ mod tests {
 
     #[test]
     fn a_rerun_takes_its_devices_from_the_same_place() {
-        assert_eq!(rerun_prefix(Wish::Auto), "cargo xtask matrix --");
-        let embedded = rerun_prefix(Wish::Embedded);
-        assert_eq!(embedded, "cargo xtask matrix --from embedded --");
+        let prefix = |wish, driver| rerun_prefix(&Devices { wish, no_provision: false, driver });
+        assert_eq!(prefix(Wish::Auto, None), "cargo xtask matrix --");
+        let embedded = prefix(Wish::Embedded, Some(Runtime::Intel));
+        assert_eq!(embedded, "cargo xtask matrix --from embedded --driver intel --");
     }
 }

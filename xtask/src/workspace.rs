@@ -104,6 +104,19 @@ pub fn sees_device(clmatrix: &Path, environment: &Environment) -> Result<bool> {
     lists_device(&output).with_context(|| format!("`{}` went wrong", process::line(&command)))
 }
 
+/// Fails unless each device that `clmatrix` sees in this environment works.
+pub fn check_devices(clmatrix: &Path, environment: &Environment) -> Result<()> {
+    let mut command = Command::new(clmatrix);
+    command.args(["devices", "--probe"]);
+    environment.apply(&mut command);
+    let output = process::output(command.stderr(Stdio::inherit()))?;
+    if !output.status.success() {
+        let table = String::from_utf8_lossy(&output.stdout);
+        bail!("no test was started: not every device works\n{}", table.trim_end());
+    }
+    Ok(())
+}
+
 /// Reads the outcome of `clmatrix devices --format json`, which lists the machine's devices.
 ///
 /// The list counts, whatever the exit status: that one also tells whether the user's selection

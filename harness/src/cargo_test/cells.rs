@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use crate::log::events::DeviceLost;
 use crate::log::recorder::Observer;
 use crate::log::test_result::TestResult;
 use crate::os::Source;
@@ -15,6 +16,15 @@ pub struct Cells {
     cells: Mutex<Vec<Cell>>,
     changed: Condvar,
     late: Mutex<Vec<TestResult>>,
+    devices: Mutex<Devices>,
+    begun: Condvar,
+}
+
+/// The devices of the plan, and the tests without one.
+struct Devices {
+    /// The number of those that have not begun.
+    waiting: usize,
+    lost: Vec<DeviceLost>,
 }
 
 #[derive(Default)]
@@ -34,7 +44,29 @@ impl Cells {
             cells: Mutex::new(cells),
             changed: Condvar::new(),
             late: Mutex::default(),
+            devices: Mutex::new(Devices { waiting: plan.devices.len() + 1, lost: Vec::new() }),
+            begun: Condvar::new(),
         })
+    }
+
+    /// Waits until the tests of each device begin or the device is lost. Returns the lost devices.
+    pub fn wait_for_devices(&self) -> Vec<DeviceLost> {
+        let devices = self.begun.wait_while(self.devices(), |devices| devices.waiting > 0);
+        devices.unwrap_or_else(PoisonError::into_inner).lost.clone()
+    }
+
+    /// Returns whether a test was not run since its device was lost.
+    pub fn is_not_run_by_loss(&self, result: &TestResult) -> bool {
+        self.devices().lost.iter().any(|lost| lost.is_reason_of(result))
+    }
+
+    /// Takes the devices that were lost.
+    pub fn take_lost(&self) -> Vec<DeviceLost> {
+        std::mem::take(&mut self.devices().lost)
+    }
+
+    fn devices(&self) -> MutexGuard<'_, Devices> {
+        self.devices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes the results that came after all.
@@ -106,6 +138,15 @@ impl Observer for Cells {
             let lines = echo.finished(position);
             self.change(position, |cell| cell.lines.extend(lines));
         }
+    }
+
+    fn device_begins(&self) {
+        self.devices().waiting -= 1;
+        self.begun.notify_all();
+    }
+
+    fn device_lost(&self, lost: &DeviceLost) {
+        self.devices().lost.push(lost.clone());
     }
 
     fn late(&self, result: &TestResult) {

@@ -102,8 +102,9 @@ pub struct CommandLine {
     /// Run the tests of each device in the order of this seed.
     #[arg(long, value_name = "SEED")]
     shuffle_seed: Option<u64>,
-    /// Run no test. Install an OpenCL device for the CPU (PoCL from PyPI, 59 MB) in the cache folder of the
-    /// user, unless it is there, and print the commands that show it to a POSIX shell.
+    /// Run no test. Install an OpenCL device for the CPU from PyPI in the cache folder of the user, unless it is
+    /// there, and print the commands that show it to a POSIX shell: PoCL (59 MB), or Intel's CPU runtime
+    /// (273 MB, proprietary) where PoCL does not know the processor.
     #[cfg(feature = "provision")]
     #[arg(long)]
     pub provision: bool,

@@ -23,12 +23,13 @@ use self::cells::Cells;
 pub use self::command_line::CommandLine;
 use crate::case::Case;
 use crate::config::DEFAULT_PROFILE;
+use crate::log::events::DeviceLost;
 use crate::log::run_header::RunCommand;
 use crate::log::store::Place;
 use crate::log::test_result::TestResult;
 use crate::report::{self, github};
 use crate::run::execution::{Execution, Finished};
-use crate::run::plan::Plan;
+use crate::run::plan::{Plan, Planned};
 use crate::setup::{Options, Setup};
 use crate::target::{CANNOT_RUN, Target};
 use crate::terminal::{AnyError, output_result, status_line};
@@ -55,7 +56,8 @@ fn run(target: Target, command_line: &CommandLine) -> Result<ExitCode, AnyError>
     command_line.check()?;
     #[cfg(feature = "provision")]
     if command_line.provision {
-        crate::terminal::print(&crate::provision::provide()?.to_shell())?;
+        let environment = crate::provision::provide(&crate::provision::Request::default())?;
+        crate::terminal::print(&environment.to_shell())?;
         return Ok(ExitCode::SUCCESS);
     }
     let tests = Case::registered()?;
@@ -193,7 +195,13 @@ fn run_plan(
         return Err(trouble);
     }
     setup.require_devices(plan)?;
-    if late.iter().any(|result| !result.is_as_expected()) {
+    let lost = cells.take_lost();
+    for DeviceLost { device, reason, after, .. } in &lost {
+        if let Some(after) = after {
+            status_line(&format!("error: {device} was lost after {after}: {reason}"));
+        }
+    }
+    if !lost.is_empty() || late.iter().any(|result| !result.is_as_expected()) {
         return Ok(ExitCode::from(LIBTEST_FAILED));
     }
     Ok(conclusion.map_or(ExitCode::FAILURE, |conclusion| conclusion.exit_code()))
@@ -239,7 +247,20 @@ fn show(
         trials.push(Trial::test(format!("driver@{}", failed.driver), || Err(reason.into())));
     }
     let passed: Arc<Mutex<Vec<TestResult>>> = Arc::default();
+    // One failure stands for all tests of a device that does not work.
+    let lost = cells.wait_for_devices();
+    for DeviceLost { device, reason, .. } in &lost {
+        let message = format!("lost before its first test, no test was run: {reason}");
+        trials.push(Trial::test(format!("device@{device}"), || Err(message.into())));
+    }
+    let is_of_lost = |entry: &Planned| {
+        let device = plan.device(entry).map(|device| &device.run.id);
+        lost.iter().any(|lost| Some(&lost.device) == device)
+    };
     for (position, entry) in plan.entries.iter().enumerate() {
+        if is_of_lost(entry) {
+            continue;
+        }
         let (cells, passed) = (cells.clone(), passed.clone());
         let is_pretty = page.command_line.is_pretty();
         let lacks_device = entry.lacks_device();
@@ -247,7 +268,7 @@ fn show(
         trials.push(Trial::ignorable_test(plan.id(entry), move || {
             let result = cells.wait(position, is_pretty);
             // One error at the end says the same of all of them.
-            if lacks_device {
+            if lacks_device || cells.is_not_run_by_loss(&result) {
                 return Ok(Completion::ignored_with(result.outcome.to_string()));
             }
             let completion = completion(&result, &shows_failure);

@@ -76,7 +76,7 @@ impl Common {
             profile: self.profile.clone(),
             devices: self.devices.clone(),
             icd: self.icd.clone(),
-            provision: provision_command(),
+            provision: provision_command(""),
             ..Options::default()
         }
     }
@@ -97,8 +97,11 @@ pub(super) enum TableFormat {
     Json,
 }
 
-/// Returns the command that shows a shell the device of `provision`.
-pub(super) fn provision_command() -> String {
+/// Returns the command that shows a shell the device of `provision` with these options, if any, each after a
+/// blank.
+pub(super) fn provision_command(options: &str) -> String {
     let executable = std::env::args_os().next().unwrap_or_default();
-    format!("eval \"$({} provision --print-env)\"", shell_quoted(&executable.to_string_lossy()))
+    let executable = executable.to_string_lossy();
+    let executable = shell_quoted(&executable);
+    format!("eval \"$({executable} provision{options} --print-env)\"")
 }

@@ -371,7 +371,7 @@ mod tests {
         let lost = DeviceLost {
             device: "d".to_owned(),
             reason: "no answer".to_owned(),
-            after: "s::t@d".to_owned(),
+            after: Some("s::t@d".to_owned()),
             suspects: Vec::new(),
         };
         let lost = RunLog { lost: vec![lost], ..run(vec![passed()]) };

@@ -1,4 +1,5 @@
-//! Stores the devices of the machine for the many short processes of one `cargo nextest run`.
+//! Stores the devices of the machine, and which of them work, for the many short processes of one `cargo
+//! nextest run`.
 //!
 //! The key has everything that decides the answer: the variables that loaders and drivers read, and the
 //! `.icd` files and libraries with their times. A file is used for at most ten minutes, so that any
@@ -16,8 +17,8 @@ use super::icd::{Driver, LoaderVariables, drivers};
 /// The longest time that a file is used.
 const MAX_AGE: Duration = Duration::from_secs(600);
 
-/// The file with the devices that the drivers listed.
-#[derive(Debug)]
+/// The file with the devices that the drivers listed. Beside it, each device that works has an empty file.
+#[derive(Clone, Debug)]
 pub struct MachineCache(PathBuf);
 
 impl MachineCache {
@@ -35,6 +36,21 @@ impl MachineCache {
             return None;
         }
         serde_json::from_slice(&fs::read(&self.0).ok()?).ok()
+    }
+
+    /// Returns whether a device has passed a probe lately.
+    pub fn works(&self, device: &str) -> bool {
+        is_young(&self.of_device(device))
+    }
+
+    /// Stores that a device has passed a probe. Errors are ignored: the next process probes it again.
+    pub fn note_works(&self, device: &str) {
+        let _ = fs::write(self.of_device(device), "");
+    }
+
+    /// The file of a device. Ids have no character that a file name cannot have.
+    fn of_device(&self, device: &str) -> PathBuf {
+        self.0.with_extension(device)
     }
 
     /// Stores the devices. Errors are ignored: the next process asks the drivers again.
@@ -106,5 +122,9 @@ mod tests {
         assert!(!cache.0.exists(), "old files are removed");
         fs::write(&cache.0, "{\"platforms\": [").unwrap();
         assert_eq!(cache.read(), None, "cut off");
+        cache.note_works("pocl-cpu");
+        assert!(cache.works("pocl-cpu") && !cache.works("pocl-cpu-1"));
+        fs::File::open(cache.of_device("pocl-cpu")).unwrap().set_modified(old).unwrap();
+        assert!(!cache.works("pocl-cpu"), "too old");
     }
 }

@@ -21,6 +21,7 @@ use super::test_result::{TestResult, first};
 use crate::config::WrittenExpectation;
 use crate::devices::failure::{DriverFailure, FailedDriver, FailureKind};
 use crate::serde_time::{nanoseconds, rfc3339};
+use crate::verdict::Outcome;
 use crate::worker::object_kind::ObjectKind;
 
 /// One line of the log.
@@ -284,8 +285,9 @@ pub struct DeviceLost {
     pub device: String,
     /// The reason why the last probe failed.
     pub reason: String,
-    /// The id of the test after which the probes failed.
-    pub after: String,
+    /// The id of the test after which the probes failed; absent if the device was lost before its first test.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
     /// The ids of the tests that ran and did not pass since the last pass or good probe. The device may be
     /// the cause.
     pub suspects: Vec<String>,
@@ -295,6 +297,19 @@ impl DeviceLost {
     /// Returns the reason why the other tests of the device are not run.
     pub fn not_run(&self) -> String {
         format!("device lost: {}", self.reason)
+    }
+
+    /// Returns whether a test was not run since this device was lost.
+    pub fn is_reason_of(&self, result: &TestResult) -> bool {
+        matches!(&result.outcome, Outcome::NotRun { reason } if *reason == self.not_run())
+            && result.test_and_device().1 == self.device
+    }
+
+    /// Returns the time of the loss: `after TEST`, or `before its first test`. `shown` formats the id of the test.
+    pub fn when(&self, shown: impl FnOnce(&str) -> String) -> String {
+        self.after
+            .as_deref()
+            .map_or("before its first test".to_owned(), |after| format!("after {}", shown(after)))
     }
 }
 

@@ -236,9 +236,7 @@ impl RunLog {
 
     /// Returns whether the test was not run since its device was lost.
     pub fn is_not_run_by_loss(&self, result: &TestResult) -> bool {
-        let Outcome::NotRun { reason } = &result.outcome else { return false };
-        let device = result.test_and_device().1;
-        self.lost.iter().any(|lost| lost.device == device && lost.not_run() == *reason)
+        self.lost.iter().any(|lost| lost.is_reason_of(result))
     }
 
     /// Returns the number of tests that were not run since this device was lost.
@@ -784,7 +782,7 @@ mod tests {
         let lost = Event::DeviceLost(DeviceLost {
             device: text("d"),
             reason: text("hung"),
-            after: text("s::a@d"),
+            after: Some(text("s::a@d")),
             suspects: Vec::new(),
         });
         let cases = [

@@ -39,6 +39,10 @@ pub trait Observer: std::marker::Sync {
     /// A test that was started has ended. Its result may still change.
     fn finished(&self, _position: usize) {}
 
+    /// The tests of a device, or those without a device, begin, or the device is lost. Comes once for each
+    /// device, and once for the tests without one.
+    fn device_begins(&self) {}
+
     /// A device is lost. Its other tests are not run.
     fn device_lost(&self, _lost: &DeviceLost) {}
 
@@ -211,6 +215,11 @@ impl<'a> Recorder<'a> {
     /// Records that a crash is attributed to another test.
     pub fn charged(&self, charged: Charged) {
         self.record(Event::Charged(charged));
+    }
+
+    /// Tells the observer that the tests of a device begin, or that the device is lost.
+    pub fn device_begins(&self) {
+        self.observer.device_begins();
     }
 
     /// Records that a device is lost.

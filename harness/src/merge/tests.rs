@@ -295,7 +295,7 @@ fn devices_of_different_hosts_are_kept_apart() {
     let lost = Event::DeviceLost(DeviceLost {
         device: "d3".to_owned(),
         reason: "no answer".to_owned(),
-        after: "s::a@d2".to_owned(),
+        after: Some("s::a@d2".to_owned()),
         suspects: vec!["s::a@d3".to_owned()],
     });
     let runs = [run("one").passed(&ids).and(lost).ended(), run("other").passed(&ids).ended()];

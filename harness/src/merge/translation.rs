@@ -155,7 +155,7 @@ impl<'a> Translation<'a> {
             Event::Left(left) => left.worker = self.worker(left.worker),
             Event::DeviceLost(lost) => {
                 self.rename(&mut lost.device);
-                self.rename(&mut lost.after);
+                lost.after.iter_mut().for_each(|after| self.rename(after));
                 lost.suspects.iter_mut().for_each(|suspect| self.rename(suspect));
             }
         }

@@ -1,5 +1,6 @@
 //! The variables that show OpenCL programs a driver.
 
+use std::borrow::Cow;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
@@ -27,7 +28,7 @@ pub enum Format {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment {
     /// Names with the value to set, or `None` to unset; each name once.
-    changes: Vec<(&'static str, Option<OsString>)>,
+    changes: Vec<(Cow<'static, str>, Option<OsString>)>,
 }
 
 impl Environment {
@@ -40,14 +41,14 @@ impl Environment {
 
     /// Unsets variables.
     pub fn unset(mut self, names: impl Iterator<Item = &'static str>) -> Self {
-        self.changes.extend(names.map(|name| (name, None)));
+        self.changes.extend(names.map(|name| (name.into(), None)));
         self
     }
 
     /// Sets a variable, instead of an earlier change of it.
     pub fn set(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
         self.changes.retain(|(other, _)| *other != name);
-        self.changes.push((name, Some(value.into())));
+        self.changes.push((name.into(), Some(value.into())));
         self
     }
 
@@ -55,10 +56,30 @@ impl Environment {
     pub fn apply(&self, command: &mut Command) {
         for (name, value) in &self.changes {
             match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
+                Some(value) => command.env(&**name, value),
+                None => command.env_remove(&**name),
             };
         }
+    }
+
+    /// Returns the changes: names with the value to set, or `None` to unset.
+    pub(crate) fn changes(&self) -> Vec<(OsString, Option<OsString>)> {
+        let change = |(name, value): &(Cow<'_, str>, Option<OsString>)| {
+            (OsString::from(&**name), value.clone())
+        };
+        self.changes.iter().map(change).collect()
+    }
+
+    /// Reads what [`to_json`](Self::to_json) has written.
+    ///
+    /// # Errors
+    ///
+    /// The text is another one.
+    pub fn from_json(text: &[u8]) -> serde_json::Result<Self> {
+        let changes: Map<String, Value> = serde_json::from_slice(text)?;
+        let change =
+            |(name, value): (String, Value)| (name.into(), value.as_str().map(OsString::from));
+        Ok(Self { changes: changes.into_iter().map(change).collect() })
     }
 
     /// Returns the changes as text, with the end of the last line.
@@ -85,8 +106,8 @@ impl Environment {
     /// Returns the changes as one JSON object; `null` stands for a variable to unset.
     pub fn to_json(&self) -> Value {
         let text = |value: &OsString| Value::from(value.to_string_lossy());
-        let entry = |(name, value): &(&str, Option<OsString>)| {
-            ((*name).to_owned(), value.as_ref().map_or(Value::Null, text))
+        let entry = |(name, value): &(Cow<'_, str>, Option<OsString>)| {
+            (name.clone().into_owned(), value.as_ref().map_or(Value::Null, text))
         };
         Value::Object(self.changes.iter().map(entry).collect::<Map<_, _>>())
     }
@@ -117,6 +138,9 @@ mod tests {
             ]
             .concat()
         );
+        let json = environment.to_text(Format::Json);
+        let read = Environment::from_json(json.as_bytes()).unwrap();
+        assert_eq!(read.to_json(), environment.to_json());
         assert_eq!(
             environment.to_json().to_string(),
             r#"{"OCL_ICD_VENDORS":"/it's here","OPENCL_DYLIB_PATH":null,"PYOPENCL_HOME":""}"#

@@ -37,6 +37,17 @@ pub enum ProvisionError {
         /// The folder.
         folder: PathBuf,
     },
+    /// No runtime works, or may be downloaded.
+    #[error(
+        "there is no OpenCL device for this machine:\n  {}\nInstall an OpenCL driver (Debian, Ubuntu: \
+         `apt-get install pocl-opencl-icd ocl-icd-libopencl1`; Fedora, Arch: the package `pocl`), or point \
+         OCL_ICD_VENDORS at a folder of .icd files",
+        reasons.join("\n  ")
+    )]
+    NothingWorks {
+        /// For each runtime, its name and the reason.
+        reasons: Vec<String>,
+    },
     /// There is no place for downloads.
     #[error("there is no folder for downloads: set XDG_CACHE_HOME or HOME")]
     NoCacheFolder,

@@ -1,50 +1,113 @@
 //! An OpenCL device for a machine that has none, without root: the feature `provision`.
 //!
-//! [`embedded`] is PoCL and a loader from PyPI, for the CPU. `clmatrix provision` and the option
-//! `--provision` of a target with `main!` install both in the cache folder of the user, and print the
-//! [`Environment`] that shows the device to OpenCL programs. [`wheels`] downloads, and [`vendors`] writes
-//! the folder of `.icd` files.
+//! [`provide`] installs the first [`Runtime`] that works on this processor. [`wheels`] downloads it from PyPI,
+//! [`check`] builds and runs kernels with it in a worker, [`findings`] keeps the answer, and [`vendors`] writes
+//! the folder of `.icd` files that the [`Environment`] names.
 
-pub mod embedded;
+mod check;
 pub mod environment;
 mod error;
 #[doc(hidden)]
 pub mod files;
+mod findings;
+pub mod runtime;
 pub mod vendors;
 pub mod wheels;
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 pub use environment::Environment;
 pub use error::ProvisionError;
+pub use runtime::Runtime;
 
+use self::check::check;
+use self::findings::Findings;
 use crate::folders::user_cache_folder;
+use crate::terminal::status_line;
 
-/// Installs the embedded default in the cache folder of the user, unless it is there, and returns the
-/// variables that show it to OpenCL programs.
+/// The request for a device.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The folder of the runtimes; `None` for one in the cache folder of the user.
+    pub folder: Option<PathBuf>,
+    /// The runtime; `None` for the first one that works.
+    pub driver: Option<Runtime>,
+    /// Forbids downloads.
+    pub no_download: bool,
+    /// Arguments that lead this executable to its worker's entry.
+    pub worker_arguments: Vec<OsString>,
+}
+
+/// Installs the first runtime that works on this processor, unless it is installed, and returns the variables
+/// that show it to OpenCL programs. Each runtime is checked once; one that the request names is checked again
+/// if it did not work.
 ///
 /// # Errors
 ///
 /// See [`ProvisionError`].
-pub fn provide() -> Result<Environment, ProvisionError> {
-    let runtimes = runtimes()?;
-    embedded::provision(&runtimes)?;
-    embedded::environment(&runtimes)
+pub fn provide(request: &Request) -> Result<Environment, ProvisionError> {
+    wheels::check_platform()?;
+    let runtimes = request.folder.clone().map_or_else(default_folder, Ok)?;
+    let findings = Findings::new(&runtimes);
+    let mut reasons: Vec<String> = Vec::new();
+    for runtime in request.driver.map_or(Runtime::ALL.to_vec(), |driver| vec![driver]) {
+        if let Some(reason) = reasons.last() {
+            status_line(reason);
+        }
+        match provide_runtime(runtime, request, &runtimes, &findings)? {
+            Ok(environment) => return Ok(environment),
+            Err(reason) => reasons.push(format!("{runtime} {reason}")),
+        }
+    }
+    Err(ProvisionError::NothingWorks { reasons })
+}
+
+/// Installs a runtime and checks it. Returns the reason if it does not work here, or may not be downloaded.
+fn provide_runtime(
+    runtime: Runtime,
+    request: &Request,
+    runtimes: &Path,
+    findings: &Findings,
+) -> Result<Result<Environment, String>, ProvisionError> {
+    let processor = findings.processor();
+    let fails = |reason: &str| format!("does not work on this processor ({processor}): {reason}");
+    let known = findings.of(runtime);
+    if let (Some(Err(reason)), None) = (&known, request.driver) {
+        let again = format!("`--driver {}` checks it again", runtime.name());
+        return Ok(Err(format!("{}; found earlier, {again}", fails(reason))));
+    }
+    if request.no_download && !runtime.is_installed(runtimes) {
+        let size = runtime.wheels().size;
+        return Ok(Err(format!("is not downloaded, and a download is forbidden ({size})")));
+    }
+    runtime.install(runtimes)?;
+    let environment = runtime.environment(runtimes)?;
+    if known != Some(Ok(())) {
+        let found = check(&environment, &request.worker_arguments);
+        findings.keep(runtime, &found)?;
+        if let Err(reason) = found {
+            return Ok(Err(fails(&reason)));
+        }
+    }
+    status_line(&format!("OpenCL device: {runtime}, in {}", runtimes.display()));
+    Ok(Ok(environment))
 }
 
 /// Returns the last lines of the error that there is no device: `command` provides one.
 pub(crate) fn advice(command: &str) -> Option<String> {
-    let size = embedded::WHEELS.size;
-    let is_supported = wheels::check_platform().is_ok();
-    is_supported.then(|| {
+    let [(pocl, pocl_size), (intel, intel_size)] =
+        Runtime::ALL.map(|runtime| (runtime.wheels().title, runtime.wheels().size));
+    wheels::check_platform().is_ok().then(|| {
         format!(
-            "download a driver for the CPU (PoCL from PyPI; {size}), without root:\n  {command}"
+            "download a driver for the CPU from PyPI, without root: {pocl} ({pocl_size}), or where that \
+             does not know the processor, {intel} ({intel_size}, proprietary):\n  {command}"
         )
     })
 }
 
 /// The folder of the runtimes in the cache folder of the user.
-fn runtimes() -> Result<PathBuf, ProvisionError> {
+fn default_folder() -> Result<PathBuf, ProvisionError> {
     let cache = user_cache_folder().ok_or(ProvisionError::NoCacheFolder)?;
     Ok(cache.join("clmatrix").join("opencl"))
 }

@@ -21,12 +21,16 @@ const STAMP: &str = "wheels.txt";
 pub struct WheelSet {
     /// The name of their folder in the folder of the runtimes.
     pub folder: &'static str,
+    /// The usual name of the software.
+    pub title: &'static str,
     /// Each wheel's name, version and sha256.
     pub pins: &'static [(&'static str, &'static str, &'static str)],
     /// Options of `pip install`; the last one takes the folder.
     pub options: &'static [&'static str],
     /// The sizes of the download and of the folder, printed before the download starts.
     pub size: &'static str,
+    /// The licence, printed before the download starts.
+    pub licence: &'static str,
 }
 
 impl WheelSet {
@@ -106,12 +110,13 @@ impl WheelSet {
     }
 
     fn announce(&self, runtimes: &Path) {
+        let Self { title, size, licence, .. } = self;
         let path = self.path(runtimes);
         status_line(&format!(
-            "Fetching from PyPI with pip: {}, into {}",
-            self.size,
+            "Fetching {title} from PyPI with pip: {size}, into {}",
             path.display()
         ));
+        status_line(&format!("  licence: {licence}"));
         for (name, version, _) in self.pins {
             status_line(&format!("  {name} {version}"));
         }
@@ -190,9 +195,11 @@ mod tests {
 
     const SET: WheelSet = WheelSet {
         folder: "set",
+        title: "",
         pins: &[("a", "1", "aa"), ("b", "2", "bb")],
         options: &["--target"],
         size: "",
+        licence: "",
     };
 
     fn publish(runtimes: &Path, stamp: &str) {

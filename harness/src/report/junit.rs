@@ -114,7 +114,7 @@ fn lost_device(log: &RunLog, lost: &DeviceLost) -> TestSuite {
     let mut suite = TestSuite::new(&format!("device@{device}"));
     suite.set_timestamp(timestamp(log.header.time));
     suite.hostname = one_line(&log.header.host);
-    let message = one_line(&format!("{}, after {}", lost.not_run(), lost.after));
+    let message = one_line(&format!("{}, {}", lost.not_run(), lost.when(str::to_owned)));
     let duration = junit_report::Duration::ZERO;
     let mut case = TestCase::error("is-lost", duration, "device-lost", &message);
     case.set_classname(&format!("{device}.device"));

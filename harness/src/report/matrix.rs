@@ -159,12 +159,12 @@ impl Page<'_> {
     /// were not run because of it.
     fn lost_devices(&self) -> String {
         let mut text = String::new();
-        for DeviceLost { device, reason, after, .. } in &self.log.lost {
+        for lost @ DeviceLost { device, reason, .. } in &self.log.lost {
             let not_run = self.log.count_not_run_by_loss(device);
             let title = format!("{}, {} not run", one_line(device), counted(not_run, "test"));
             text += &self.titled("DEVICE LOST", &title);
             text += &self.wrapped(reason);
-            let _ = writeln!(text, "  after {}", one_line(after));
+            let _ = writeln!(text, "  {}", lost.when(one_line));
         }
         text
     }

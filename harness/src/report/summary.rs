@@ -107,10 +107,10 @@ impl Summary<'_> {
         let mut text = String::new();
         let absent = absent.iter().map(|expected| format!("**ABSENT** {}", shown(expected)));
         text += &list(absent.collect());
-        let lost = lost.iter().map(|DeviceLost { device, reason, after, .. }| {
+        let lost = lost.iter().map(|lost @ DeviceLost { device, reason, .. }| {
             let not_run = counted(self.log.count_not_run_by_loss(device), "test");
-            let (device, after) = (code(&name(device)), code(&name(after)));
-            format!("**DEVICE LOST** {device}, {not_run} not run, after {after}: {}", shown(reason))
+            let (device, when) = (code(&name(device)), lost.when(|after| code(&name(after))));
+            format!("**DEVICE LOST** {device}, {not_run} not run, {when}: {}", shown(reason))
         });
         text += &list(lost.collect());
         let failed = failed_drivers.iter().map(|failed| {

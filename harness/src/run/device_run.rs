@@ -29,7 +29,7 @@ use crate::text::counted;
 use crate::verdict::{Expectation, Outcome, Verdict, judge};
 use crate::worker::leak_search::LeakSearch;
 use crate::worker::object_kind::ObjectKind;
-use crate::worker::parent::{Attempt, START_LIMIT, Worker, WorkerLost};
+use crate::worker::parent::{Attempt, PROBE_LIMIT, START_LIMIT, Worker, WorkerLost};
 
 /// After so many workers in a row that did not start, a device is given up. After so many in a row that
 /// could not be prepared, workers are not prepared.
@@ -44,6 +44,10 @@ const SHOWN_ENDS: usize = 20;
 
 /// After so many probes in a row that fail, a device is lost.
 const PROBES: usize = 2;
+
+/// The time limit of the probe before the first test. Drivers fill their caches then, and those of several
+/// devices start side by side.
+const FIRST_PROBE_LIMIT: Duration = Duration::from_secs(30);
 
 /// The tests of one device, and the state that its slots share.
 pub(super) struct DeviceRun<'a> {
@@ -625,38 +629,75 @@ impl<'a> DeviceRun<'a> {
         }
     }
 
-    /// Probes the device, each time in a worker of its own, until a probe passes or the device is lost.
-    /// The worker of the good probe takes the next tests that need a worker.
-    pub fn probe(&self, after: usize) {
-        let RunState { recorder, stop, .. } = self.state;
+    /// Probes the device before its first test, unless no test is to be run or a probe has passed lately. The
+    /// device is lost if the probe fails: no test could tell more.
+    pub fn probe_before_tests(&self) {
+        let RunState { run, recorder, .. } = self.state;
         let Some(device) = self.device else { return };
-        let Some(_turn) = self.health.begin_probe() else { return };
-        drop(self.take_probed());
-        let mut reason = String::new();
-        for _ in 0..PROBES {
-            let (time, begin) = (Some(SystemTime::now()), Instant::now());
-            let probed = Worker::probe(&self.config.commands, stop.signal());
-            let duration = begin.elapsed();
-            self.hang_budget.add(duration);
-            let error = match probed.map_err(WorkerLost::reason) {
-                Ok(worker) => {
-                    *self.probed.lock().unwrap_or_else(PoisonError::into_inner) = Some(worker);
-                    None
+        let is_known = || run.answers.as_ref().is_some_and(|answers| answers.works(&device.run.id));
+        let runs = |position| {
+            let expectation = self.expectation(position);
+            self.outcome_without_running(self.entry(position), expectation.as_ref()).is_none()
+        };
+        if !self.rounds.any(runs) || is_known() {
+            return;
+        }
+        match self.probe_once(device, START_LIMIT, FIRST_PROBE_LIMIT) {
+            None => {}
+            Some(Ok(())) => {
+                if let Some(answers) = &run.answers {
+                    answers.note_works(&device.run.id);
                 }
-                Err(Some(error)) => Some(error),
-                Err(None) => return,
-            };
-            let device = device.run.id.clone();
-            let probed = Probed { device, time, error: error.clone(), duration };
-            recorder.record(Event::Probed(probed));
-            match error {
-                Some(error) => reason = error,
-                None => return self.health.probe_passed(),
+            }
+            Some(Err(reason)) => {
+                if let Some(lost) = self.health.lose(&device.run.id, reason, None) {
+                    recorder.device_lost(lost);
+                }
             }
         }
-        if let Some(lost) = self.health.lose(&device.run.id, reason, &self.id(after)) {
-            recorder.device_lost(lost);
+    }
+
+    /// Probes the device, each time in a worker of its own, until a probe passes or the device is lost.
+    pub fn probe(&self, after: usize) {
+        let Some(device) = self.device else { return };
+        let Some(_turn) = self.health.begin_probe() else { return };
+        let mut last = String::new();
+        for _ in 0..PROBES {
+            match self.probe_once(device, PROBE_LIMIT, PROBE_LIMIT) {
+                None => return,
+                Some(Ok(())) => return self.health.probe_passed(),
+                Some(Err(reason)) => last = reason,
+            }
         }
+        if let Some(lost) = self.health.lose(&device.run.id, last, Some(self.id(after))) {
+            self.state.recorder.device_lost(lost);
+        }
+    }
+
+    /// Probes the device in a worker of its own, which takes the next tests that need a worker if the probe
+    /// passes. Returns `None` if the run is stopped.
+    fn probe_once(
+        &self,
+        device: &TestDevice,
+        start_limit: Duration,
+        limit: Duration,
+    ) -> Option<Result<(), String>> {
+        let RunState { recorder, stop, .. } = self.state;
+        drop(self.take_probed());
+        let (time, begin) = (Some(SystemTime::now()), Instant::now());
+        let probed = Worker::probe(&self.config.commands, start_limit, limit, stop.signal());
+        let duration = begin.elapsed();
+        let result = match probed.map_err(WorkerLost::reason) {
+            Ok(worker) => {
+                *self.probed.lock().unwrap_or_else(PoisonError::into_inner) = Some(worker);
+                Ok(())
+            }
+            Err(reason) => Err(reason?),
+        };
+        self.hang_budget.add(duration);
+        let (device, error) = (device.run.id.clone(), result.clone().err());
+        recorder.record(Event::Probed(Probed { device, time, error, duration }));
+        Some(result)
     }
 
     /// Takes the worker of the last good probe.

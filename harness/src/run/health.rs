@@ -12,7 +12,8 @@ const FEW: usize = 3;
 /// The further results before the next probe of such a row, and before each one after it.
 const FURTHER: [usize; 2] = [10, 100];
 
-/// The health of a device. A device is lost when two probes in a row have failed.
+/// The health of a device. A device is lost when the probe before its first test has failed, or later two probes
+/// in a row.
 #[derive(Default)]
 pub struct Health {
     lost: OnceLock<DeviceLost>,
@@ -83,10 +84,11 @@ impl Health {
         row.good_probes += 1;
     }
 
-    /// Makes the device lost after `test`. Returns the loss, unless the device was lost already.
-    pub fn lose(&self, device: &str, reason: String, test: &str) -> Option<&DeviceLost> {
+    /// Makes the device lost after a test, or before the first one. Returns the loss, unless the device was lost
+    /// already.
+    pub fn lose(&self, device: &str, reason: String, after: Option<String>) -> Option<&DeviceLost> {
         let suspects = std::mem::take(&mut self.row().suspects);
-        let (device, after) = (device.to_owned(), test.to_owned());
+        let device = device.to_owned();
         self.lost.set(DeviceLost { device, reason, after, suspects }).ok()?;
         self.lost.get()
     }
@@ -134,8 +136,9 @@ mod tests {
             assert!(!health.note("s::t@d", &outcome, false));
         }
         assert!(health.note("s::last@d", &failed(), false));
-        let lost = health.lose("d", "no answer".to_owned(), "s::last@d").expect("the first loss");
+        let last = || Some("s::last@d".to_owned());
+        let lost = health.lose("d", "no answer".to_owned(), last()).expect("the first loss");
         assert_eq!(lost.suspects, ["s::t@d", "s::last@d"]);
-        assert!(health.lose("d", "no answer".to_owned(), "s::last@d").is_none());
+        assert!(health.lose("d", "no answer".to_owned(), last()).is_none());
     }
 }

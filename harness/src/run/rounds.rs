@@ -56,6 +56,12 @@ impl Rounds {
         self.entries.len()
     }
 
+    /// Returns whether a test that is in the rounds is one of these.
+    pub fn any(&self, mut is_one: impl FnMut(usize) -> bool) -> bool {
+        let state = self.state();
+        self.entries.iter().any(|position| !state.left_out.contains(position) && is_one(*position))
+    }
+
     /// Takes the next test. At the end of a round, waits for the other slots, and begins the next round
     /// if `goes_on` says so. Later rounds also end as soon as it does not.
     pub fn take(&self, goes_on: impl Fn() -> bool) -> Option<Taken> {

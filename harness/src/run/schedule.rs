@@ -1,10 +1,9 @@
 //! Runs a plan: a thread per device and slot, each with a worker of its own.
 //!
-//! Devices never wait for each other. Within a device, each `Slot` takes the next test and hands it to
-//! its worker.
+//! Devices never wait for each other. A device is probed first. Then each of its `Slot`s takes the next test
+//! and hands it to its worker.
 
 use std::cmp::Reverse;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize};
 use std::time::{Duration, Instant};
 
@@ -26,11 +25,16 @@ pub fn execute(run: &Run<'_>, recorder: &Recorder<'_>, stop: &Stop) {
     };
     std::thread::scope(|scope| {
         for device_run in device_runs(&state) {
-            let device_run = Arc::new(device_run);
-            for number in 0..device_run.slots() {
-                let device_run = device_run.clone();
-                scope.spawn(move || Slot::new(&device_run, number).work());
-            }
+            scope.spawn(move || {
+                device_run.probe_before_tests();
+                recorder.device_begins();
+                std::thread::scope(|slots| {
+                    for number in 0..device_run.slots() {
+                        let device_run = &device_run;
+                        slots.spawn(move || Slot::new(device_run, number).work());
+                    }
+                });
+            });
         }
     });
     if run.repeat.is_on() {

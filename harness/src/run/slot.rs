@@ -354,8 +354,9 @@ impl<'a> Slot<'a> {
         {
             // A worker holds memory of the device.
             self.leave(turn);
+            let found = device_run.find_device();
             drop(device_run.take_probed());
-            match device_run.find_device() {
+            match found {
                 Ok(()) => self.batch.run_with_next(test, Taken { position, round: self.round }),
                 Err(reason) => return self.without_worker(position, reason),
             }

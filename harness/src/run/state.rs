@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize};
 use std::time::{Duration, Instant};
 
 use crate::config::{DeviceSettings, FlakyResult, UnexpectedPass};
+use crate::devices::cache::MachineCache;
 use crate::log::recorder::Recorder;
 use crate::run::characterize::Characterize;
 use crate::run::interrupt::Stop;
@@ -24,6 +25,8 @@ pub struct Run<'a> {
     pub host: WorkerConfig,
     /// Looks up the expectation for an entry of the plan.
     pub expectation: &'a (dyn Fn(&Planned) -> Option<Expectation> + Sync),
+    /// The answers of recent runs: devices that work are not probed before their first test.
+    pub answers: Option<MachineCache>,
     /// Runs tests that are marked `#[ignore]`.
     pub include_ignored: bool,
     /// Runs tests that only an expectation skips.

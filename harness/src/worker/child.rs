@@ -16,13 +16,14 @@ use clmatrix_characterize::Characterization;
 use clmatrix_characterize::measure::{Measured, Settings, SystemClock, Topic, measure};
 
 use super::contexts::kept;
+use super::device_probe::{self, Kernels};
 use super::leak_check::LeakCheck;
 use super::leak_search::LeakSearch;
 use super::object_kind::ObjectKind;
+use super::property;
 use super::protocol::{
     Answer, DeviceAddress, Ended, Enumerated, ROLE_VARIABLE, Request, Role, Task,
 };
-use super::{device_probe, property};
 use crate::config::Contexts;
 use crate::devices::diagnose;
 use crate::devices::failure::{DriverFailure, FailureKind};
@@ -82,6 +83,10 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
             runner.send(&Answer::Platforms(enumerate(library.as_deref())));
             return 0;
         }
+        Role::Probe => {
+            runner.send(&Answer::Probed { number: 0, result: probe_first_device() });
+            return 0;
+        }
         Role::Host => {}
         Role::Program => unreachable!("the process has become a program"),
         Role::Device(address) => {
@@ -110,13 +115,13 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
                 answer
             }
             Task::Probe => {
-                let result = device_probe::probe(&fixtures::device(), true);
+                let result = device_probe::probe(&fixtures::device(), Kernels::Simplest);
                 Answer::Probed { number, result }
             }
             Task::Leave => {
                 if let Role::Device(_) = role {
                     // Its errors are those of the device. Only a crash is of interest here.
-                    let _ = device_probe::probe(&fixtures::device(), false);
+                    let _ = device_probe::probe(&fixtures::device(), Kernels::None);
                 }
                 os::trim_heap();
                 thread::sleep(LAST_MOMENT);
@@ -279,6 +284,12 @@ fn enumerated(found: FoundPlatform) -> Enumerated {
         && found.platform.extensions().is_ok_and(|extensions| extensions.contains("cl_khr_icd"));
     let library = has_table.then(|| os::library_of_platform(found.platform.id())).flatten();
     Enumerated { info: found.info, library }
+}
+
+fn probe_first_device() -> Result<(), String> {
+    let platforms = clmatrix::select::platforms().map_err(|error| error.to_string())?;
+    let device = platforms.iter().flat_map(|platform| &platform.devices).next();
+    device_probe::probe(device.ok_or("the driver shows no device")?, Kernels::EachKind)
 }
 
 fn bind(address: &DeviceAddress) -> Result<(), String> {

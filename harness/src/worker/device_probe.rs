@@ -1,46 +1,170 @@
-//! The probe: a check that a device still works.
+//! The probe: a check that a device works.
 
-use clmatrix::memory::{Buffer, MemFlags, enqueue_read_buffer, enqueue_write_buffer};
-use clmatrix::{CommandQueue, Context, Device, Error, Launcher, Program};
+use std::fmt::Display;
 
-/// The number of values that are written, changed by a kernel and read back.
+use clmatrix::memory::{
+    Buffer, ChannelOrder, ChannelType, Image, ImageFormat, MemFlags, enqueue_read_buffer,
+    enqueue_write_buffer,
+};
+use clmatrix::opencl3::Result as Answer;
+use clmatrix::{CommandQueue, Context, Device, Launcher, Program};
+
+/// The number of values that are written, changed by kernels and read back.
 const VALUES: u32 = 1024;
 
-const SOURCE: &str = "kernel void probe(global uint *values) { values[get_global_id(0)] += 1; }";
-
-fn first_line(log: &str) -> &str {
-    log.lines().find(|line| !line.trim().is_empty()).unwrap_or("no build log")
+/// The kernels of a probe, on a device that has a compiler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kernels {
+    /// None.
+    None,
+    /// The simplest one.
+    Simplest,
+    /// One of each kind that the device has.
+    EachKind,
 }
 
-/// Writes a buffer and reads it back. With `with_kernel`, a kernel changes the buffer first, if the device
-/// has a compiler.
+/// A kind of kernels. Its kernel `probe` adds 1 to each value.
+struct Kind {
+    name: &'static str,
+    /// Returns whether the device has this kind.
+    is_there: fn(&Device) -> Answer<bool>,
+    options: &'static str,
+    source: &'static str,
+}
+
+const KINDS: [Kind; 7] = [
+    Kind {
+        name: "a kernel",
+        is_there: |_| Ok(true),
+        options: "",
+        source: "kernel void probe(global uint *values) { values[get_global_id(0)] += 1; }",
+    },
+    Kind {
+        name: "a kernel with local memory and a barrier",
+        is_there: |_| Ok(true),
+        options: "",
+        source: "kernel void probe(global uint *values) {
+            local uint of_group;
+            size_t i = get_global_id(0);
+            if (get_local_id(0) == 0) of_group = 1;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            values[i] += of_group;
+        }",
+    },
+    Kind {
+        name: "a kernel with atomic functions",
+        is_there: |_| Ok(true),
+        options: "",
+        source: "kernel void probe(global uint *values) { atomic_add(&values[get_global_id(0)], 1); }",
+    },
+    Kind {
+        name: "a kernel with vectors and mathematical functions",
+        is_there: |_| Ok(true),
+        options: "",
+        source: "kernel void probe(global uint *values) {
+            size_t i = get_global_id(0);
+            float4 x = convert_float4((uint4)(values[i])) / 64.0f;
+            uint4 rounded = convert_uint4_rte(log2(exp2(x)) * 64.0f);
+            values[i] = rounded.w + (uint)sqrt(dot(sin(x), sin(x)) + dot(cos(x), cos(x)) - 2.5f);
+        }",
+    },
+    Kind {
+        name: "a kernel with doubles",
+        is_there: |device| Ok(device.double_fp_config()? != 0),
+        options: "",
+        source: "
+            #pragma OPENCL EXTENSION cl_khr_fp64 : enable
+            kernel void probe(global uint *values) {
+                size_t i = get_global_id(0);
+                double x = values[i];
+                values[i] = convert_uint_rte(sqrt(x * x) + 1.0);
+            }",
+    },
+    Kind {
+        name: "a kernel in OpenCL C 2.0",
+        is_there: |device| Ok(device.version()?.starts_with("OpenCL 2.")),
+        options: "-cl-std=CL2.0",
+        source: "kernel void probe(global uint *values) {
+            uint *generic = &values[get_global_id(0)];
+            *generic += 1;
+        }",
+    },
+    Kind {
+        name: "a kernel in OpenCL C 3.0",
+        is_there: |device| Ok(device.version()?.starts_with("OpenCL 3.")),
+        options: "-cl-std=CL3.0",
+        source: "kernel void probe(global uint *values) { values[get_global_id(0)] += 1; }",
+    },
+];
+
+/// Adds the red part of a pixel to each value. Its image is an argument, so it is no [`Kind`].
+const WITH_IMAGE: &str = "
+    constant sampler_t nearest = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST;
+    kernel void probe(global uint *values, read_only image2d_t image) {
+        values[get_global_id(0)] += read_imageui(image, nearest, (int2)(0, 0)).x;
+    }";
+
+/// Writes values to a buffer, changes them by kernels, if the device has a compiler, and reads them back.
 ///
 /// # Errors
 ///
 /// The first call that fails, or wrong values.
-pub(super) fn probe(device: &Device, with_kernel: bool) -> Result<(), String> {
-    let text = |error: Error| error.to_string();
-    let context = Context::from_device(device).map_err(|error| text(error.into()))?;
+pub(super) fn probe(device: &Device, kernels: Kernels) -> Result<(), String> {
+    let context = Context::from_device(device).map_err(text)?;
     let queue = CommandQueue::new(&context).map_err(text)?;
     let mut values: Vec<u32> = (0..VALUES).collect();
     let size = size_of_val(&values[..]);
     let buffer = Buffer::new(&context, MemFlags::READ_WRITE, size).map_err(text)?;
     enqueue_write_buffer(&queue, &buffer, 0, &values, []).map_err(text)?;
-    let runs_kernels =
-        with_kernel && device.compiler_available().map_err(|error| text(error.into()))?;
-    if runs_kernels {
-        let program = Program::create_and_build_from_source(&context, SOURCE, "")
-            .map_err(|log| format!("a kernel does not build: {}", first_line(&log)))?;
-        let mut kernel = Launcher::create(&program, "probe").map_err(text)?;
-        // SAFETY: the kernel has one argument, and each work item has an element.
-        unsafe { kernel.launch().arg(&buffer).global(VALUES as usize).enqueue(&queue) }
+    let mut added = 0;
+    let mut check = |after: &str| {
+        values.fill(0);
+        enqueue_read_buffer(&queue, &buffer, 0, &mut values, []).map_err(text)?;
+        match values.iter().zip(added..).position(|(value, expected)| *value != expected) {
+            None => Ok(added += 1),
+            Some(position) => {
+                Err(format!("{after}: wrong values are read back, from element {position} on"))
+            }
+        }
+    };
+    check("without a kernel")?;
+    if kernels == Kernels::None || !device.compiler_available().map_err(text)? {
+        return Ok(());
+    }
+    let built = |source: &str, options: &str, name: &str| {
+        let program = Program::create_and_build_from_source(&context, source, options)
+            .map_err(|log| format!("{name} does not build: {}", first_line(&log)))?;
+        Launcher::create(&program, "probe").map_err(text)
+    };
+    let all = if kernels == Kernels::Simplest { &KINDS[..1] } else { &KINDS };
+    for Kind { name, is_there, options, source } in all {
+        if is_there(device).map_err(text)? {
+            let mut kernel = built(source, options, name)?;
+            // SAFETY: the kernel has one argument, and each work item has an element.
+            unsafe { kernel.launch().arg(&buffer).global(VALUES as usize).enqueue(&queue) }
+                .map_err(text)?;
+            check(name)?;
+        }
+    }
+    if kernels == Kernels::EachKind && device.image_support().map_err(text)? {
+        let name = "a kernel with an image";
+        let format = ImageFormat::new(ChannelOrder::Rgba, ChannelType::UnsignedInt32);
+        let image = Image::builder(&context, format).flags(MemFlags::READ_ONLY).shape([1, 1]);
+        let image = image.copy_from(&[[[1_u32, 0, 0, 0]]]).build().map_err(text)?;
+        let mut kernel = built(WITH_IMAGE, "", name)?;
+        let mut launch = kernel.launch();
+        // SAFETY: the arguments are those of the kernel, and each work item has an element.
+        unsafe { launch.arg(&buffer).arg(&image).global(VALUES as usize).enqueue(&queue) }
             .map_err(text)?;
+        check(name)?;
     }
-    values.fill(0);
-    enqueue_read_buffer(&queue, &buffer, 0, &mut values, []).map_err(text)?;
-    let first = u32::from(runs_kernels);
-    match values.iter().zip(first..).position(|(value, expected)| *value != expected) {
-        None => Ok(()),
-        Some(position) => Err(format!("wrong values are read back, from element {position} on")),
-    }
+    Ok(())
+}
+
+fn text(error: impl Display) -> String {
+    error.to_string()
+}
+
+fn first_line(log: &str) -> &str {
+    log.lines().find(|line| !line.trim().is_empty()).unwrap_or("no build log")
 }

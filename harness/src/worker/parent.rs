@@ -23,8 +23,8 @@ use crate::verdict::{KILLED_FROM_OUTSIDE, Outcome, Verdict};
 /// prepared for tests.
 pub const START_LIMIT: Duration = Duration::from_secs(60);
 
-/// The time limit of a probe, and before it of the start of its worker.
-const PROBE_LIMIT: Duration = Duration::from_secs(10);
+/// The time limit of a probe while tests run, and before it of the start of its worker.
+pub const PROBE_LIMIT: Duration = Duration::from_secs(10);
 
 /// The time limit of a worker that leaves, and again of the exit handlers of its driver.
 const LEAVE_LIMIT: Duration = Duration::from_secs(10);
@@ -426,14 +426,20 @@ impl Worker {
         Instant::now().checked_sub(self.stacks_time)
     }
 
-    /// Checks in a worker of its own that a device works. Returns that worker.
+    /// Checks in a worker of its own that a device works, within `limit` after the start of the worker. Returns
+    /// that worker.
     ///
     /// # Errors
     ///
     /// The first call that failed, or the end of the worker.
-    pub fn probe(commands: &WorkerCommands, stop: &StopSignal) -> Result<Self, WorkerLost> {
-        let mut worker = commands.start(PROBE_LIMIT, stop)?;
-        let probed = worker.ask(Task::Probe, PROBE_LIMIT, stop, |answer| match answer {
+    pub fn probe(
+        commands: &WorkerCommands,
+        start_limit: Duration,
+        limit: Duration,
+        stop: &StopSignal,
+    ) -> Result<Self, WorkerLost> {
+        let mut worker = commands.start(start_limit, stop)?;
+        let probed = worker.ask(Task::Probe, limit, stop, |answer| match answer {
             Answer::Probed { result, .. } => Ok(result),
             other => Err(other),
         });

@@ -31,6 +31,8 @@ pub enum Role {
         /// The one driver that it sees; it is diagnosed if there is no platform.
         library: Option<String>,
     },
+    /// Probes the first device that it sees with kernels of each kind, and ends.
+    Probe,
     /// Runs tests that need no device.
     Host,
     /// Runs tests on one device.

@@ -96,13 +96,14 @@ fn tests_that_reuse_make_no_context() {
         .map(|test| ["fresh", "reuse"].map(|contexts| contexts_made(contexts, test)));
     assert_eq!(twelve[0], one[0] + 11, "fresh contexts");
     assert_eq!(twelve[1], one[1], "reused contexts");
-    // One is the worker's, which is also the first of a test that reuses; one is its last probe's.
-    assert_eq!(one, [3, 2]);
+    // One is the worker's, which is also the first of a test that reuses; two are those of its first and its
+    // last probe.
+    assert_eq!(one, [4, 3]);
 }
 
 fn a_worker_keeps_few_contexts() {
-    // The second test reuses 4 of the 8 contexts of the first. The last one is the probe's.
-    assert_eq!(contexts_made("reuse", "has_many_contexts"), 8 + 4 + 1);
+    // The second test reuses 4 of the 8 contexts of the first. Two are those of the probes.
+    assert_eq!(contexts_made("reuse", "has_many_contexts"), 8 + 4 + 2);
 }
 
 /// Also on a driver that does not count references.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::Check;
-use crate::support::{COMMAND, child, context_layer, events, log, output, reports};
+use crate::support::{COMMAND, LIBTEST, ROLE, child, context_layer, events, log, output, reports};
 
 pub const CHECKS: &[Check] = &[
     ("sick::a_device_without_contexts_is_lost", a_device_without_contexts_is_lost),
@@ -24,6 +24,10 @@ pub const CHECKS: &[Check] = &[
         "sick::a_worker_that_cannot_be_prepared_leaves_the_fault_to_a_test",
         a_worker_that_cannot_be_prepared_leaves_the_fault_to_a_test,
     ),
+    (
+        "sick::a_device_that_fails_before_its_first_test_is_not_tested_on",
+        a_device_that_fails_before_its_first_test_is_not_tested_on,
+    ),
     ("sick::tests_that_do_not_end_spend_a_budget", tests_that_do_not_end_spend_a_budget),
     ("sick::devices_are_probed_on_demand", devices_are_probed_on_demand),
     ("sick::a_run_has_the_measurements_of_its_devices", a_run_has_the_measurements_of_its_devices),
@@ -31,8 +35,8 @@ pub const CHECKS: &[Check] = &[
 
 /// The tests of `faulty::sick` on PoCL, under a layer that makes contexts go wrong.
 ///
-/// The first context is that of the worker before its first test. With one worker, each test then makes
-/// one more.
+/// Contexts count from the one after the probe before the first test: the first is that of the worker before
+/// its first test. With one worker, each test then makes one more.
 struct SickRun {
     folder: TempDir,
     command: Command,
@@ -43,6 +47,13 @@ const TESTS: usize = 12;
 
 impl SickRun {
     fn new(mode: &str, contexts: &str) -> Self {
+        let (first, last) = contexts.split_once('-').expect("two numbers");
+        let after_probe = [first, last].map(|number| 1 + number.parse::<u32>().expect("a number"));
+        Self::with_all(mode, &after_probe.map(|number| number.to_string()).join("-"))
+    }
+
+    /// The same, and the context of the probe counts.
+    fn with_all(mode: &str, contexts: &str) -> Self {
         let arguments = ["run", "faulty::sick::", "--contexts", "fresh", "--report-dir"];
         let mut sick = Self::of(&arguments, mode, contexts);
         sick.command.arg(sick.folder.path());
@@ -66,9 +77,9 @@ impl SickRun {
         (ended.status.code(), terminal, log(self.folder.path()))
     }
 
-    /// The number of contexts that were made or tried.
+    /// The number of contexts that were made or tried after the probe.
     fn contexts(&self) -> u64 {
-        self.folder.path().join("count").metadata().expect("a count").len()
+        self.folder.path().join("count").metadata().expect("a count").len() - 1
     }
 
     fn junit(&self, device: &str) -> String {
@@ -170,6 +181,36 @@ fn a_worker_that_cannot_be_prepared_leaves_the_fault_to_a_test() {
     assert_eq!((counts, log.lost.len()), ((1, TESTS - 1), 1), "{page}");
 }
 
+fn a_device_that_fails_before_its_first_test_is_not_tested_on() {
+    for (mode, reason) in
+        [("error", "CL_OUT_OF_RESOURCES"), ("crash", "SIGABRT"), ("exit", "exited with status 0")]
+    {
+        let mut run = SickRun::with_all(mode, "1-1000");
+        let (status, page, log) = run.end();
+        assert_eq!(status, Some(3), "{page}");
+        assert!(page.lines().count() <= 20, "{page}");
+        assert_eq!(run.contexts(), 0, "one probe is enough");
+        assert_eq!(count(&log, Verdict::NotRun), TESTS, "{page}");
+        let [lost] = &log.lost[..] else { panic!("{:?}", log.lost) };
+        assert!(lost.after.is_none() && lost.reason.contains(reason), "{lost:?}");
+        assert!(page.contains("before its first test"), "{page}");
+        assert!(run.junit(&lost.device).contains("before its first test"));
+
+        let mut target = SickRun::of(&["faulty::sick::"], mode, "1-1000");
+        // A run before may have found that the device works.
+        target.command.env(ROLE, LIBTEST).env("CLMATRIX_CACHE", "0");
+        target.command.env("CLMATRIX_REPORT_DIR", target.folder.path());
+        let ended = output(target.command);
+        assert_eq!(ended.status.code(), Some(101));
+        let lines = [ended.stdout, ended.stderr].concat();
+        let lines = String::from_utf8(lines).expect("text");
+        assert!(lines.lines().count() <= 25, "{lines}");
+        assert_eq!(lines.matches(" ... FAILED").count(), 1, "{lines}");
+        assert!(lines.contains("lost before its first test"), "{lines}");
+        assert!(lines.contains(reason), "{lines}");
+    }
+}
+
 fn tests_that_do_not_end_spend_a_budget() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = folder.path().join("clmatrix.toml");
@@ -240,5 +281,5 @@ fn a_run_has_the_measurements_of_its_devices() {
     }
     let events = events(sick.folder.path());
     let first = |event: &str| events.iter().position(|line| line["event"] == event);
-    assert!(first("measured") < first("started") && first("started").is_some());
+    assert!(first("measured") < first("probed") && first("probed").is_some());
 }

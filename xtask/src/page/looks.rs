@@ -13,6 +13,7 @@ use crate::files::cannot;
 /// A wheel with axe-core 4.12.1 in it. Nothing else of it is used.
 const AXE: WheelSet = WheelSet {
     folder: "axe",
+    title: "axe-core",
     pins: &[(
         "axe-playwright-python",
         "0.1.8",
@@ -20,6 +21,7 @@ const AXE: WheelSet = WheelSet {
     )],
     options: &["--target"],
     size: "170 kB (600 kB on disk)",
+    licence: "MPL-2.0",
 };
 
 /// Returns the script of axe-core, which is fetched into a folder if it is not there.

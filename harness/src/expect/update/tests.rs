@@ -170,7 +170,7 @@ fn nothing_is_taken_from_what_is_not_known() {
     let lost = DeviceLost {
         device: "d".to_owned(),
         reason: "gone".to_owned(),
-        after: "s::u@d".to_owned(),
+        after: Some("s::u@d".to_owned()),
         suspects: vec!["s::t@d".to_owned(), "s::u@d".to_owned()],
     };
     let not_run = |test| result(test, Outcome::NotRun { reason: "Ctrl-C".to_owned() });

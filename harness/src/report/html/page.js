@@ -18,8 +18,8 @@ function notices() {
   const { absent, failed_drivers: failed, lost, not_run: notRun } = run();
   const line = (title, text) => el("li", {}, el("b", {}, `${title}. `), text);
   return [
-    ...lost.map(({ device, reason, after, suspects, tests }) =>
-      line(`Lost: ${device}`, `${reason}; after ${after}; ${counted(tests, "test")} not run; ${counted(suspects, "suspect result")}`)),
+    ...lost.map(({ device, reason, when, suspects, tests }) =>
+      line(`Lost: ${device}`, `${reason}; ${when}; ${counted(tests, "test")} not run; ${counted(suspects, "suspect result")}`)),
     ...notRun.map(({ device, reason, tests }) => line(`Not run: ${counted(tests, "test")} on ${device}`, reason)),
     ...absent.map((expected) => line("Absent", `the profile expects ${expected}, which is not there`)),
     ...failed.map(({ driver, reason }) => line(`Driver failed: ${driver}`, reason)),

@@ -44,7 +44,8 @@ struct FailedDriver {
 struct LostDevice {
     device: String,
     reason: String,
-    after: String,
+    /// `after TEST`, or `before its first test`.
+    when: String,
     suspects: usize,
     /// The number of tests that were not run.
     tests: usize,
@@ -74,7 +75,7 @@ impl<'a> RunData<'a> {
         let lost = log.lost.iter().map(|lost| LostDevice {
             device: lost.device.clone(),
             reason: clean(&lost.reason),
-            after: lost.after.clone(),
+            when: lost.when(str::to_owned),
             suspects: lost.suspects.len(),
             tests: log.count_not_run_by_loss(&lost.device),
         });

@@ -240,12 +240,12 @@ fn a_lost_device_is_named_with_its_reason() {
     log.lost.push(DeviceLost {
         device: "pocl-cpu".to_owned(),
         reason: "no context".to_owned(),
-        after: "s::a@pocl-cpu".to_owned(),
+        after: Some("s::a@pocl-cpu".to_owned()),
         suspects: vec!["s::a@pocl-cpu".to_owned()],
     });
     let page = page(&[&log]);
     let lost = json!([{
-        "device": "pocl-cpu", "reason": "no context", "after": "s::a@pocl-cpu", "suspects": 1,
+        "device": "pocl-cpu", "reason": "no context", "when": "after s::a@pocl-cpu", "suspects": 1,
         "tests": 0,
     }]);
     assert_eq!(data(&page)["run-0"]["lost"], lost);

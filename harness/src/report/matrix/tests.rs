@@ -213,7 +213,7 @@ fn a_lost_device_is_shown_with_its_reason() {
     log.results[1].stderr = "said by the second\n".to_owned();
     let suspects = vec!["s::first@d".to_owned(), "s::second@d".to_owned()];
     let (device, reason, after) =
-        ("d".to_owned(), "no answer".to_owned(), "s::second@d".to_owned());
+        ("d".to_owned(), "no answer".to_owned(), Some("s::second@d".to_owned()));
     log.lost = vec![DeviceLost { device, reason, after, suspects }];
     let expected = r"
 FAIL s::first@d

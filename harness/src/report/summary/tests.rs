@@ -36,7 +36,7 @@ fn a_summary_has_counts_and_unexpected_results() {
     let lost = DeviceLost {
         device: "b".to_owned(),
         reason: "no answer".to_owned(),
-        after: "pool::reuse@b".to_owned(),
+        after: Some("pool::reuse@b".to_owned()),
         suspects: Vec::new(),
     };
     let log = RunLog {
