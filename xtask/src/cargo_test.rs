@@ -52,6 +52,12 @@ pub fn loom(workspace: &Workspace) -> Result<bool> {
     Ok(process::status(run.current_dir(&workspace.root).arg("loom_tests"))?.success())
 }
 
+/// Returns whether `cargo test` with these arguments runs the tests of the whole workspace.
+pub fn is_of_workspace(arguments: &[String]) -> bool {
+    let mut for_cargo = arguments.iter().take_while(|argument| *argument != "--");
+    !for_cargo.any(|argument| chooses_packages(argument) && argument != "--workspace")
+}
+
 /// `cargo test` with the user's arguments.
 fn command(workspace: &Workspace, arguments: &[String]) -> Command {
     let mut test = workspace.cargo();

@@ -39,7 +39,7 @@ use workspace::Workspace;
 /// Commands that need devices use the first of: the drivers that OCL_ICD_VENDORS,
 /// OCL_ICD_FILENAMES or OPENCL_DYLIB_PATH name; the CI matrix, if `provision` was run or
 /// CLMATRIX_PROFILE is `ci`; the devices of this machine; a CPU device that is downloaded from PyPI
-/// without root: PoCL, or Intel's CPU runtime where PoCL does not know the processor. Downloads are in
+/// without root: PoCL, or Intel's CPU runtime where PoCL does not work. Downloads are in
 /// target/opencl; `cargo clean` removes them.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", disable_help_subcommand = true)]
@@ -65,10 +65,10 @@ enum Task {
     /// Run all tests, from unit tests to the device matrix: `cargo test --workspace`
     ///
     /// Provides a device if there is none, then runs `cargo test --workspace --no-fail-fast` in the
-    /// root of the workspace; without `--workspace` if the arguments choose packages. Without
-    /// arguments, checks first that each device works, and starts no test if one does not; `loom` comes
-    /// next. All tests run even if some fail, and the last lines name what failed. The exit status is that
-    /// of `cargo test`, and 1 if only `loom` failed.
+    /// root of the workspace; without `--workspace` if the arguments choose packages. If they do not, probes
+    /// the devices first, and starts no test if none of them works. Without arguments, `loom` comes next.
+    /// All tests run even if some fail, and the last lines name what failed. The exit status is that of
+    /// `cargo test`, and 1 if only `loom` failed.
     #[command(after_help = TEST_EXAMPLES)]
     Test {
         #[command(flatten)]
@@ -147,8 +147,8 @@ enum Task {
     ///
     /// Hides the machine's loader and drivers, the CI matrix, and all variables of OpenCL and
     /// clmatrix from both. Prints the size of cargo's target folder afterwards, and fails if it is
-    /// larger than 2 GB without the driver. Runs three suites on the other driver of the embedded
-    /// default, if that works on this processor.
+    /// larger than 2 GB without the driver. Runs three suites on Intel's runtime, too, where PoCL is
+    /// the embedded default.
     CiEmbedded,
     /// Run the scripts of config/slurm on a Slurm cluster of four nodes (Debian or Ubuntu; root)
     ///
@@ -378,7 +378,7 @@ fn rerun_prefix(devices: &Devices) -> String {
 
 fn test(workspace: &Workspace, devices: &Devices, arguments: &[String]) -> Result<ExitCode> {
     let environment = set_up(workspace, devices, || workspace.build_clmatrix())?;
-    if arguments.is_empty() {
+    if cargo_test::is_of_workspace(arguments) {
         // Otherwise each target would say the same.
         workspace::check_devices(&workspace.build_clmatrix()?, &environment)?;
     }

@@ -104,17 +104,27 @@ pub fn sees_device(clmatrix: &Path, environment: &Environment) -> Result<bool> {
     lists_device(&output).with_context(|| format!("`{}` went wrong", process::line(&command)))
 }
 
-/// Fails unless each device that `clmatrix` sees in this environment works.
+/// Fails if `clmatrix` sees devices in this environment, and none of them works.
 pub fn check_devices(clmatrix: &Path, environment: &Environment) -> Result<()> {
     let mut command = Command::new(clmatrix);
-    command.args(["devices", "--probe"]);
+    command.args(["devices", "--probe", "--format", "json"]);
     environment.apply(&mut command);
-    let output = process::output(command.stderr(Stdio::inherit()))?;
-    if !output.status.success() {
-        let table = String::from_utf8_lossy(&output.stdout);
-        bail!("no test was started: not every device works\n{}", table.trim_end());
+    let output = process::output(&mut command)?;
+    match broken(&output.stdout) {
+        Some(reasons) => bail!("no test is started, as no device works:\n{reasons}"),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// Reads the output of `clmatrix devices --probe --format json`. Returns a line for each device if none works.
+/// A machine without devices has no such output; tests that need none run there.
+fn broken(json: &[u8]) -> Option<String> {
+    let devices: Vec<Value> = serde_json::from_slice(json).ok()?;
+    let line = |device: &Value| {
+        Some(format!("  {}: {}", device["id"].as_str()?, device["error"].as_str()?))
+    };
+    let lines: Option<Vec<String>> = devices.iter().map(line).collect();
+    lines.filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n"))
 }
 
 /// Reads the outcome of `clmatrix devices --format json`, which lists the machine's devices.
@@ -177,6 +187,17 @@ mod tests {
                 "`cargo test` has other features of {differ:?} than {package}"
             );
         }
+    }
+
+    #[test]
+    fn devices_are_broken_only_if_none_works() {
+        let good = r#"{"id": "a", "duration_ns": 1}"#;
+        let bad = r#"{"id": "b", "duration_ns": 1, "error": "no kernel builds"}"#;
+        let of = |devices: &[&str]| broken(format!("[{}]", devices.join(", ")).as_bytes());
+        assert_eq!(of(&[bad]).as_deref(), Some("  b: no kernel builds"));
+        assert_eq!(of(&[bad, good]), None);
+        assert_eq!(of(&[]), None);
+        assert_eq!(broken(b""), None);
     }
 
     #[test]

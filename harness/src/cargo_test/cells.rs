@@ -49,10 +49,12 @@ impl Cells {
         })
     }
 
-    /// Waits until the tests of each device begin or the device is lost. Returns the lost devices.
+    /// Waits until the tests of each device begin or the device is lost. Returns the devices that were lost
+    /// before their first tests.
     pub fn wait_for_devices(&self) -> Vec<DeviceLost> {
         let devices = self.begun.wait_while(self.devices(), |devices| devices.waiting > 0);
-        devices.unwrap_or_else(PoisonError::into_inner).lost.clone()
+        let devices = devices.unwrap_or_else(PoisonError::into_inner);
+        devices.lost.iter().filter(|lost| lost.after.is_none()).cloned().collect()
     }
 
     /// Returns whether a test was not run since its device was lost.
@@ -155,5 +157,29 @@ impl Observer for Cells {
 
     fn settled(&self, position: usize, result: &TestResult) {
         self.change(position, |cell| cell.result = Some(result.clone()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_was_tested_on_is_not_lost_before_its_first_test() {
+        let cells = Cells::new(&Plan::new("", &[], Vec::new(), |_, _, _| true), false);
+        let lose = |device: &str, after: Option<&str>| {
+            cells.device_lost(&DeviceLost {
+                device: device.to_owned(),
+                reason: "no answer".to_owned(),
+                after: after.map(str::to_owned),
+                suspects: Vec::new(),
+            });
+        };
+        lose("tested", Some("s::t@tested"));
+        lose("never", None);
+        cells.device_begins();
+        let lost: Vec<_> = cells.wait_for_devices().into_iter().map(|lost| lost.device).collect();
+        assert_eq!(lost, ["never"]);
+        assert_eq!(cells.take_lost().len(), 2);
     }
 }

@@ -10,6 +10,8 @@ use crate::case::Case;
 use crate::devices::TestDevice;
 use crate::log::run_header::RunCommand;
 use crate::log::store::Place;
+#[cfg(feature = "provision")]
+use crate::provision::Runtime;
 use crate::registry::{Ignore, ShouldPanic};
 use crate::run::plan::Plan;
 use crate::run::state::shuffle_seed;
@@ -103,11 +105,15 @@ pub struct CommandLine {
     #[arg(long, value_name = "SEED")]
     shuffle_seed: Option<u64>,
     /// Run no test. Install an OpenCL device for the CPU from PyPI in the cache folder of the user, unless it is
-    /// there, and print the commands that show it to a POSIX shell: PoCL (59 MB), or Intel's CPU runtime
-    /// (273 MB, proprietary) where PoCL does not know the processor.
+    /// there, and print the commands that show it to a POSIX shell: PoCL, or Intel's CPU runtime (large,
+    /// proprietary) where PoCL does not work.
     #[cfg(feature = "provision")]
     #[arg(long)]
     pub provision: bool,
+    /// The driver of `--provision`: `pocl` or `intel` [default: the first of these that works].
+    #[cfg(feature = "provision")]
+    #[arg(long, value_enum, hide_possible_values = true, requires = "provision")]
+    pub driver: Option<Runtime>,
 }
 
 impl CommandLine {

@@ -56,7 +56,9 @@ fn run(target: Target, command_line: &CommandLine) -> Result<ExitCode, AnyError>
     command_line.check()?;
     #[cfg(feature = "provision")]
     if command_line.provision {
-        let environment = crate::provision::provide(&crate::provision::Request::default())?;
+        let driver = command_line.driver;
+        let request = crate::provision::Request { driver, ..Default::default() };
+        let environment = crate::provision::provide(&request)?;
         crate::terminal::print(&environment.to_shell())?;
         return Ok(ExitCode::SUCCESS);
     }

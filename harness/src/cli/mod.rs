@@ -112,12 +112,12 @@ enum Command {
     Characterize(characterize::CharacterizeArguments),
     /// Install an OpenCL device for the CPU from PyPI, in the cache folder of the user.
     ///
-    /// Installs PoCL (59 MB to download, 164 MB on disk), and checks once that kernels build and run with it. If
-    /// they do not, since PoCL does not know the processor, installs Intel's CPU runtime instead (273 MB,
-    /// 500 MB; proprietary, its licence is named before the download). Needs no root and changes nothing else:
-    /// files are downloaded with Python's pip, verified by their checksums, and kept in
-    /// $XDG_CACHE_HOME/clmatrix or ~/.cache/clmatrix. For x86-64 Linux with glibc; PoCL needs a C linker. The
-    /// exit status is 2 if no driver works.
+    /// Installs PoCL and checks that kernels build and run with it. Where they do not, for example since PoCL does
+    /// not know the processor, installs Intel's CPU runtime as well, which is large and proprietary. Sizes and
+    /// licences are printed before a download. The result of the check is kept. Needs no root and changes nothing
+    /// else: files are downloaded with Python's pip, verified by their checksums, and kept in
+    /// $XDG_CACHE_HOME/clmatrix or ~/.cache/clmatrix. For x86-64 Linux with glibc; PoCL needs a C linker. The exit
+    /// status is 2 if no driver works.
     #[cfg(feature = "provision")]
     #[command(after_help = provision::EXAMPLES)]
     Provision(provision::ProvisionArguments),

@@ -43,7 +43,6 @@ pub fn provision(arguments: &ProvisionArguments) -> Result<ExitCode, AnyError> {
         folder: folder.as_ref().map(path::absolute).transpose()?,
         driver: *driver,
         no_download: *no_download,
-        ..Request::default()
     };
     let environment = provision::provide(&request)?;
     match print_env {

@@ -1,6 +1,6 @@
 //! Checks in a worker process that a runtime works: a driver that crashes or hangs ends the worker only.
 
-use std::ffi::OsString;
+use std::env;
 use std::time::{Duration, Instant};
 
 use super::Environment;
@@ -11,25 +11,32 @@ use crate::worker::protocol::{Answer, Role};
 /// The time limit. PoCL takes a second for each kernel that it builds for the first time.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Builds and runs a kernel of each kind on the device that `environment` shows. `worker_arguments` lead this
-/// executable to its worker's entry.
-///
-/// # Errors
-///
-/// The reason why the device does not work.
-pub(super) fn check(
-    environment: &Environment,
-    worker_arguments: &[OsString],
-) -> Result<(), String> {
-    let command = WorkerCommand {
-        role: Role::Probe,
-        arguments: worker_arguments.to_vec(),
-        environment: environment.changes(),
-    };
+/// The end of a check.
+pub(super) enum Checked {
+    /// The driver works, or answers with an error; it would answer the same again.
+    Answered(Result<(), String>),
+    /// The process ended or hung, for a reason that may be of this moment: there is no linker, no memory.
+    Broken(String),
+}
+
+/// Builds and runs a kernel of each kind on the device that `environment` shows.
+pub(super) fn check(environment: &Environment) -> Checked {
+    checked(environment).unwrap_or_else(Checked::Broken)
+}
+
+fn checked(environment: &Environment) -> Result<Checked, String> {
+    // PoCL would take kernels that it has built before, maybe on another processor.
+    let cache = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let settings = env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("POCL_"));
+    let mut variables: Vec<_> = settings.map(|(name, _)| (name, None)).collect();
+    variables.push(("POCL_CACHE_DIR".into(), Some(cache.path().into())));
+    variables.extend(environment.changes());
+    let command =
+        WorkerCommand { role: Role::Probe, arguments: Vec::new(), environment: variables };
     let mut worker = Worker::spawn(&command)?;
     let (never, _switch) = os::stop_signal().map_err(|error| error.to_string())?;
     let trouble = match worker.answer(Instant::now() + LIMIT, &never) {
-        Reply::Answered(Answer::Probed { result, .. }) => return result,
+        Reply::Answered(Answer::Probed { result, .. }) => return Ok(Checked::Answered(result)),
         Reply::Answered(other) => format!("unexpected answer {other:?}"),
         Reply::Died(ending) => format!("the driver ended the process: {ending}"),
         Reply::TimedOut => format!("no answer within {}", humantime::format_duration(LIMIT)),

@@ -39,14 +39,14 @@ pub enum ProvisionError {
     },
     /// No runtime works, or may be downloaded.
     #[error(
-        "there is no OpenCL device for this machine:\n  {}\nInstall an OpenCL driver (Debian, Ubuntu: \
+        "no OpenCL driver of PyPI can be used here, for the reasons above. {}nstall one (Debian, Ubuntu: \
          `apt-get install pocl-opencl-icd ocl-icd-libopencl1`; Fedora, Arch: the package `pocl`), or point \
          OCL_ICD_VENDORS at a folder of .icd files",
-        reasons.join("\n  ")
+        if *no_download { "Allow the download, or i" } else { "I" }
     )]
     NothingWorks {
-        /// For each runtime, its name and the reason.
-        reasons: Vec<String>,
+        /// True if downloads are forbidden.
+        no_download: bool,
     },
     /// There is no place for downloads.
     #[error("there is no folder for downloads: set XDG_CACHE_HOME or HOME")]

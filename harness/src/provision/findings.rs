@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::{fs, io, process};
+use std::{fs, process};
 
 use super::Runtime;
-use super::files::cannot;
 use crate::system;
 
 /// For each runtime with its version, and each processor, the reason why the runtime does not work there;
@@ -37,20 +36,18 @@ impl Findings {
         Some(reason.map_or(Ok(()), Err))
     }
 
-    /// Keeps what was found.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be written.
-    pub fn keep(&self, runtime: Runtime, found: &Result<(), String>) -> io::Result<()> {
+    /// Keeps what was found. Errors are ignored: the runtime is checked again.
+    pub fn keep(&self, runtime: Runtime, found: &Result<(), String>) {
         let mut all = self.read();
         let reason = found.as_ref().err().cloned();
         all.entry(runtime.to_string()).or_default().insert(self.processor.clone(), reason);
-        let json = serde_json::to_vec_pretty(&all)?;
+        let json = serde_json::to_vec_pretty(&all).expect("texts");
         // Another process reads the old file or the new one.
         let temporary = self.file.with_extension(format!("{}.tmp", process::id()));
-        fs::write(&temporary, json).map_err(cannot("write", &temporary))?;
-        fs::rename(&temporary, &self.file).map_err(cannot("write", &self.file))
+        let written = fs::write(&temporary, json).and_then(|()| fs::rename(&temporary, &self.file));
+        if written.is_err() {
+            let _ = fs::remove_file(&temporary);
+        }
     }
 
     /// Reads the file. A file that is missing or broken says nothing, so that runtimes are checked again.
@@ -72,14 +69,17 @@ mod tests {
             ..Findings::new(folder.path())
         };
         assert_eq!(on("old").of(Runtime::Pocl), None);
-        on("old").keep(Runtime::Pocl, &Ok(())).unwrap();
+        on("old").keep(Runtime::Pocl, &Ok(()));
         let unknown = Err("unknown target CPU".to_owned());
-        on("new").keep(Runtime::Pocl, &unknown).unwrap();
-        on("new").keep(Runtime::Intel, &Ok(())).unwrap();
+        on("new").keep(Runtime::Pocl, &unknown);
+        on("new").keep(Runtime::Intel, &Ok(()));
         assert_eq!(on("old").of(Runtime::Pocl), Some(Ok(())));
         assert_eq!(on("new").of(Runtime::Pocl), Some(unknown));
         assert_eq!(on("new").of(Runtime::Intel), Some(Ok(())));
         assert_eq!(on("old").of(Runtime::Intel), None);
+        let locked = Findings::new(Path::new("/proc"));
+        locked.keep(Runtime::Pocl, &Ok(()));
+        assert_eq!(locked.of(Runtime::Pocl), None, "a folder that cannot be written");
         fs::write(&on("old").file, "{").unwrap();
         assert_eq!(on("old").of(Runtime::Pocl), None, "cut off");
     }

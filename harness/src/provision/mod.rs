@@ -14,14 +14,13 @@ pub mod runtime;
 pub mod vendors;
 pub mod wheels;
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 pub use environment::Environment;
 pub use error::ProvisionError;
 pub use runtime::Runtime;
 
-use self::check::check;
+use self::check::{Checked, check};
 use self::findings::Findings;
 use crate::folders::user_cache_folder;
 use crate::terminal::status_line;
@@ -35,59 +34,63 @@ pub struct Request {
     pub driver: Option<Runtime>,
     /// Forbids downloads.
     pub no_download: bool,
-    /// Arguments that lead this executable to its worker's entry.
-    pub worker_arguments: Vec<OsString>,
 }
 
-/// Installs the first runtime that works on this processor, unless it is installed, and returns the variables
-/// that show it to OpenCL programs. Each runtime is checked once; one that the request names is checked again
-/// if it did not work.
+/// Installs the first runtime that works here, unless it is installed, and returns the variables that show it to
+/// OpenCL programs. The executable must have an entry point of this crate.
 ///
 /// # Errors
 ///
-/// See [`ProvisionError`].
+/// See [`ProvisionError`]. The reasons why runtimes do not work go to standard error.
 pub fn provide(request: &Request) -> Result<Environment, ProvisionError> {
-    wheels::check_platform()?;
     let runtimes = request.folder.clone().map_or_else(default_folder, Ok)?;
     let findings = Findings::new(&runtimes);
-    let mut reasons: Vec<String> = Vec::new();
+    let mut is_first = true;
     for runtime in request.driver.map_or(Runtime::ALL.to_vec(), |driver| vec![driver]) {
-        if let Some(reason) = reasons.last() {
-            status_line(reason);
-        }
-        match provide_runtime(runtime, request, &runtimes, &findings)? {
-            Ok(environment) => return Ok(environment),
-            Err(reason) => reasons.push(format!("{runtime} {reason}")),
-        }
+        let reason = match provide_runtime(runtime, request, &runtimes, &findings) {
+            Ok(Ok(environment)) => return Ok(environment),
+            Ok(Err(reason)) => reason,
+            // Another runtime would fail for the same cause.
+            Err(error) if is_first => return Err(error),
+            Err(error) => format!("cannot be installed: {error}"),
+        };
+        status_line(&format!("{runtime} {reason}"));
+        is_first = false;
     }
-    Err(ProvisionError::NothingWorks { reasons })
+    Err(ProvisionError::NothingWorks { no_download: request.no_download })
 }
 
-/// Installs a runtime and checks it. Returns the reason if it does not work here, or may not be downloaded.
+/// Installs a runtime and checks it, once for each processor. A runtime that the request names is checked again
+/// if it did not work. Returns the reason if it does not work here, or may not be downloaded.
 fn provide_runtime(
     runtime: Runtime,
     request: &Request,
     runtimes: &Path,
     findings: &Findings,
 ) -> Result<Result<Environment, String>, ProvisionError> {
-    let processor = findings.processor();
-    let fails = |reason: &str| format!("does not work on this processor ({processor}): {reason}");
+    let fails = |reason: &str| {
+        let processor = findings.processor();
+        format!("does not work on this machine (processor: {processor}): {reason}")
+    };
     let known = findings.of(runtime);
     if let (Some(Err(reason)), None) = (&known, request.driver) {
         let again = format!("`--driver {}` checks it again", runtime.name());
         return Ok(Err(format!("{}; found earlier, {again}", fails(reason))));
     }
     if request.no_download && !runtime.is_installed(runtimes) {
-        let size = runtime.wheels().size;
-        return Ok(Err(format!("is not downloaded, and a download is forbidden ({size})")));
+        return Ok(Err("is not downloaded, and downloads are forbidden".to_owned()));
     }
     runtime.install(runtimes)?;
     let environment = runtime.environment(runtimes)?;
     if known != Some(Ok(())) {
-        let found = check(&environment, &request.worker_arguments);
-        findings.keep(runtime, &found)?;
-        if let Err(reason) = found {
-            return Ok(Err(fails(&reason)));
+        match check(&environment) {
+            Checked::Broken(reason) => return Ok(Err(fails(&reason))),
+            Checked::Answered(found) => {
+                findings.keep(runtime, &found);
+                if let Err(reason) = found {
+                    return Ok(Err(fails(&reason)));
+                }
+            }
         }
     }
     status_line(&format!("OpenCL device: {runtime}, in {}", runtimes.display()));
@@ -101,7 +104,7 @@ pub(crate) fn advice(command: &str) -> Option<String> {
     wheels::check_platform().is_ok().then(|| {
         format!(
             "download a driver for the CPU from PyPI, without root: {pocl} ({pocl_size}), or where that \
-             does not know the processor, {intel} ({intel_size}, proprietary):\n  {command}"
+             does not work, {intel} ({intel_size}; proprietary):\n  {command}"
         )
     })
 }

@@ -28,7 +28,7 @@ const LOADER: WheelSet = WheelSet {
         "--platform=manylinux_2_28_x86_64",
         "--target",
     ],
-    size: "1 MB to download, 4 MB on disk",
+    size: "1 MB to download, 3 MB on disk",
     licence: "BSD; the rest of the wheel is MIT",
 };
 
@@ -42,7 +42,7 @@ const POCL: WheelSet = WheelSet {
         "b70c3d7835afd9aabc43dcffe0035d6a71d54eb35d8d55fc2fd4eb1e037128a9",
     )],
     options: &["--platform=manylinux2014_x86_64", "--target"],
-    size: "58 MB to download, 160 MB on disk",
+    size: "58 MB to download, 158 MB on disk",
     licence: "MIT",
 };
 
@@ -64,17 +64,16 @@ const INTEL: WheelSet = WheelSet {
         ("tbb", "2023.2.0", "7d80615b6e970f11671fa05b6eaa9483ac864fbfe525ac280271a78b37870b7c"),
     ],
     options: &["--ignore-installed", "--prefix"],
-    size: "273 MB to download, 500 MB on disk (800 MB while unpacking)",
+    size: "273 MB to download, 495 MB on disk, 800 MB while unpacking",
     licence: "proprietary: Intel End User License Agreement for Developer Tools",
 };
 
 /// A runtime that can be provided.
-// The comments of the variants are shown by `--help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Runtime {
-    /// PoCL, 59 MB
+    /// PoCL.
     Pocl,
-    /// Intel's CPU runtime, 273 MB, proprietary
+    /// Intel's CPU runtime.
     Intel,
 }
 

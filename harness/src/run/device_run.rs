@@ -29,7 +29,9 @@ use crate::text::counted;
 use crate::verdict::{Expectation, Outcome, Verdict, judge};
 use crate::worker::leak_search::LeakSearch;
 use crate::worker::object_kind::ObjectKind;
-use crate::worker::parent::{Attempt, PROBE_LIMIT, START_LIMIT, Worker, WorkerLost};
+use crate::worker::parent::{
+    Attempt, FIRST_PROBE_LIMIT, PROBE_LIMIT, START_LIMIT, Worker, WorkerLost,
+};
 
 /// After so many workers in a row that did not start, a device is given up. After so many in a row that
 /// could not be prepared, workers are not prepared.
@@ -44,10 +46,6 @@ const SHOWN_ENDS: usize = 20;
 
 /// After so many probes in a row that fail, a device is lost.
 const PROBES: usize = 2;
-
-/// The time limit of the probe before the first test. Drivers fill their caches then, and those of several
-/// devices start side by side.
-const FIRST_PROBE_LIMIT: Duration = Duration::from_secs(30);
 
 /// The tests of one device, and the state that its slots share.
 pub(super) struct DeviceRun<'a> {
@@ -663,7 +661,10 @@ impl<'a> DeviceRun<'a> {
         let Some(_turn) = self.health.begin_probe() else { return };
         let mut last = String::new();
         for _ in 0..PROBES {
-            match self.probe_once(device, PROBE_LIMIT, PROBE_LIMIT) {
+            let begin = Instant::now();
+            let result = self.probe_once(device, PROBE_LIMIT, PROBE_LIMIT);
+            self.hang_budget.add(begin.elapsed());
+            match result {
                 None => return,
                 Some(Ok(())) => return self.health.probe_passed(),
                 Some(Err(reason)) => last = reason,
@@ -694,7 +695,6 @@ impl<'a> DeviceRun<'a> {
             }
             Err(reason) => Err(reason?),
         };
-        self.hang_budget.add(duration);
         let (device, error) = (device.run.id.clone(), result.clone().err());
         recorder.record(Event::Probed(Probed { device, time, error, duration }));
         Some(result)

@@ -331,7 +331,9 @@ fn a_build_that_kills_its_process_costs_no_test() {
     let reports = folder.path().join("reports");
     let mut command = run(&reports);
     command.arg("--characterize");
-    command.env("OPENCL_DYLIB_PATH", faulty_loader(folder.path(), "clBuildProgram", "abort();"));
+    // The first is that of the probe.
+    let body = "static int builds; if (builds++) abort();";
+    command.env("OPENCL_DYLIB_PATH", faulty_loader(folder.path(), "clBuildProgram", body));
     printed(command);
     let log = log(&reports);
     assert_eq!(log.properties.len(), ids().len());

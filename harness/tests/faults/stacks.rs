@@ -128,8 +128,8 @@ fn a_deadlock_shows_both_threads() {
 }
 
 fn a_null_write_of_a_driver_shows_its_function() {
-    // The first is that of the worker before its first test.
-    let mut run = StackRun::with_layer("null-write", "2-2");
+    // The first two are those of the probe and of the worker before its first test.
+    let mut run = StackRun::with_layer("null-write", "3-3");
     let (page, log) = run.end();
     let result = log.results.iter().find(|result| result.verdict == Verdict::Crash);
     let result = result.expect("a crash");
@@ -143,7 +143,7 @@ fn a_null_write_of_a_driver_shows_its_function() {
 
 /// The handler of the layer has that of the worker as its previous action, and the other way round.
 fn a_handler_of_a_driver_that_raises_again_hides_no_crash() {
-    let mut run = StackRun::with_layer("handler", "2-3");
+    let mut run = StackRun::with_layer("handler", "3-4");
     let (page, log) = run.end();
     let mut unexpected = log.results.iter().filter(|result| !result.verdict.is_as_expected());
     let (how, signal) = crash(unexpected.next().expect("a crash"));
