@@ -1,7 +1,6 @@
 //! Behaviour of drivers that the library has to know, selected by the name of the platform.
 //!
-//! A platform that is not listed gets every workaround: each of them is right on a driver without
-//! the fault, and costs nothing as long as no command fails.
+//! A platform that is not listed gets every workaround.
 
 use cl3::device::{CL_DEVICE_PLATFORM, get_device_info};
 use cl3::platform::{CL_PLATFORM_NAME, get_platform_info};
@@ -10,17 +9,6 @@ use cl3::types::{cl_device_id, cl_platform_id};
 /// The behaviour of one driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Driver {
-    /// An in-order queue is unusable after one of its commands has failed: later commands fail or
-    /// overtake earlier ones (NVIDIA 580).
-    // quirk: NVIDIA-1
-    pub poisons_queues: bool,
-    /// The driver may still use the event of a failed command after it has reported the failure
-    /// (PoCL 3.1).
-    // quirk: POCL-3
-    pub uses_failed_events: bool,
-    /// A command hangs if a command that it depends on fails while it is enqueued (PoCL 3.1).
-    // quirk: POCL-14
-    pub misses_failures: bool,
     /// A failed map counts as a map and has to be unmapped.
     // quirk: DRIVER-8, NVIDIA-2
     pub unmaps_failed_maps: bool,
@@ -33,27 +21,32 @@ pub(crate) struct Driver {
     /// Maps of sub-buffers that overlap corrupt the driver, even one after the other (NVIDIA 580).
     // quirk: NVIDIA-11
     pub confuses_mapped_regions: bool,
+    /// An unmap finds its map by the address alone, and may end another map that begins there (PoCL 3.1).
+    // quirk: POCL-13
+    pub finds_maps_by_address: bool,
+    /// The status of a command that was cancelled, because an event of its wait list failed, is
+    /// CL_COMPLETE; only `clWaitForEvents` tells (Intel 2026.22).
+    // quirk: INTEL-1
+    pub hides_cancellations: bool,
 }
 
 impl Driver {
     /// The driver of a platform that is not listed.
     pub const UNKNOWN: Self = Self {
-        poisons_queues: true,
-        uses_failed_events: true,
-        misses_failures: true,
         unmaps_failed_maps: true,
         flush_blocks: false,
         keeps_pointers: true,
         confuses_mapped_regions: true,
+        finds_maps_by_address: true,
+        hides_cancellations: true,
     };
 
-    /// A driver that keeps the order of its commands after a failure.
+    /// A driver without these faults, but that of failed maps.
     const ORDERLY: Self = Self {
-        poisons_queues: false,
-        uses_failed_events: false,
-        misses_failures: false,
         keeps_pointers: false,
         confuses_mapped_regions: false,
+        finds_maps_by_address: false,
+        hides_cancellations: false,
         ..Self::UNKNOWN
     };
 
@@ -68,22 +61,18 @@ impl Driver {
 
     fn of_platform(name: &str) -> Self {
         match name {
-            "Portable Computing Language" => Self {
-                poisons_queues: false,
-                keeps_pointers: false,
-                confuses_mapped_regions: false,
-                ..Self::UNKNOWN
-            },
+            "Portable Computing Language" => Self { finds_maps_by_address: true, ..Self::ORDERLY },
             "Oclgrind" => Self { flush_blocks: true, ..Self::ORDERLY },
             "NVIDIA CUDA" => Self {
-                poisons_queues: true,
                 unmaps_failed_maps: false,
                 keeps_pointers: true,
                 confuses_mapped_regions: true,
                 ..Self::ORDERLY
             },
             "rusticl" => Self::ORDERLY,
-            name if name.starts_with("Intel(R) OpenCL") => Self::ORDERLY,
+            name if name.starts_with("Intel(R) OpenCL") => {
+                Self { hides_cancellations: true, ..Self::ORDERLY }
+            }
             _ => Self::UNKNOWN,
         }
     }
@@ -96,27 +85,24 @@ mod tests {
     #[test]
     fn an_unknown_platform_gets_every_workaround() {
         let Driver {
-            poisons_queues,
-            uses_failed_events,
-            misses_failures,
             unmaps_failed_maps,
+            flush_blocks: _,
             keeps_pointers,
             confuses_mapped_regions,
-            ..
+            finds_maps_by_address,
+            hides_cancellations,
         } = Driver::of_platform("Another Platform");
-        assert!(poisons_queues && uses_failed_events && misses_failures && unmaps_failed_maps);
-        assert!(keeps_pointers && confuses_mapped_regions);
+        assert!(unmaps_failed_maps && keeps_pointers);
+        assert!(confuses_mapped_regions && finds_maps_by_address && hides_cancellations);
         assert_eq!(Driver::of_platform(""), Driver::UNKNOWN);
     }
 
     #[test]
     fn known_platforms_get_their_own_workarounds() {
-        assert!(!Driver::of_platform("Portable Computing Language").poisons_queues);
-        assert!(Driver::of_platform("Portable Computing Language").uses_failed_events);
-        assert!(Driver::of_platform("NVIDIA CUDA").poisons_queues);
+        assert!(Driver::of_platform("Portable Computing Language").finds_maps_by_address);
         assert!(!Driver::of_platform("NVIDIA CUDA").unmaps_failed_maps);
-        assert_eq!(Driver::of_platform("Intel(R) OpenCL"), Driver::ORDERLY);
-        assert_eq!(Driver::of_platform("Intel(R) OpenCL Graphics"), Driver::ORDERLY);
+        assert!(Driver::of_platform("Intel(R) OpenCL").hides_cancellations);
+        assert!(Driver::of_platform("Intel(R) OpenCL Graphics").hides_cancellations);
         assert_eq!(Driver::of_platform("rusticl"), Driver::ORDERLY);
     }
 }

@@ -1,9 +1,7 @@
 //! Events of commands, and user events (OpenCL 3.0, 5.11; `pyopencl.Event`, `pyopencl.UserEvent`).
 //!
-//! An event knows the wait list of its command until the command has ended. A command has failed if
-//! the driver says so, or if an event of its wait list has failed, however long the chain is: Intel's
-//! runtime reports commands as complete that it has cancelled. The wait list of a command that other
-//! code enqueued is unknown; `clWaitForEvents` reports such a command as failed.
+//! A command has failed if its status says so, or if `clWaitForEvents` does: Intel's runtime reports
+//! the status of commands as complete that it has cancelled because an event of their wait list failed.
 // quirk: INTEL-1
 
 use std::ffi::c_void;
@@ -12,7 +10,7 @@ use std::hash::{Hash, Hasher};
 use std::mem;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use cl3::error_codes::{
     CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_OPERATION, CL_INVALID_VALUE,
@@ -22,14 +20,10 @@ use cl3::event as cl;
 use cl3::types::{cl_command_queue, cl_context, cl_event, cl_int};
 use opencl3::context::Context;
 use parking_lot::Mutex;
-use smallvec::{SmallVec, smallvec};
 
-use crate::after_failure::Unset;
-use crate::driver::Driver;
 use crate::error::{Error, Result, in_call};
 use crate::handle::ContextRef;
 use crate::queue::QueueState;
-use crate::wait_list::RawWaitList;
 
 /// The end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,10 +80,10 @@ struct Inner {
     origin: Origin,
     /// `PENDING`, `COMPLETE` or `FAILED`.
     outcome: AtomicU8,
-    /// The wait list of the command, until the command has ended.
-    wait_list: Mutex<SmallVec<[Event; 2]>>,
-    /// False where other code enqueued the command.
-    is_wait_list_known: bool,
+    /// True if CL_COMPLETE may stand for a command that was cancelled.
+    hides_cancellation: bool,
+    /// The callbacks that the driver has been given.
+    callbacks: Mutex<Vec<Arc<Callback>>>,
 }
 
 /// The object that an event belongs to, which the events of some drivers do not keep.
@@ -97,10 +91,8 @@ struct Inner {
 enum Origin {
     /// The queue of the command.
     Queue(Arc<QueueState>),
-    /// The context of an event that other code created.
+    /// The context of a user event, or of an event that other code created.
     Context(ContextRef),
-    /// The context of a [`UserEvent`], which has not ended before it is set here.
-    User(ContextRef),
 }
 
 const PENDING: u8 = 0;
@@ -114,8 +106,8 @@ unsafe impl Send for Inner {}
 unsafe impl Sync for Inner {}
 
 impl Event {
-    /// Wraps the event of a command of `queue` with this wait list, if it is known, and takes over a
-    /// reference.
+    /// Wraps the event of a command of `queue`, and takes over a reference. The command may have a wait
+    /// list only if `has_wait_list`.
     ///
     /// # Errors
     /// CL_OUT_OF_RESOURCES for no event: the end of the command is unknown.
@@ -127,20 +119,19 @@ impl Event {
         call: &'static str,
         raw: cl_event,
         queue: &Arc<QueueState>,
-        wait_list: Option<&RawWaitList<'_>>,
+        has_wait_list: bool,
     ) -> Result<Self> {
         if raw.is_null() {
             return Err(Error::refused(call, CL_OUT_OF_RESOURCES, "the driver returned no event"));
         }
-        let wait_list = wait_list.map(|list| list.events().cloned().collect());
-        Ok(Self::with(raw, Origin::Queue(Arc::clone(queue)), wait_list))
+        let hides_cancellation = has_wait_list && queue.driver().hides_cancellations;
+        Ok(Self::with(raw, Origin::Queue(Arc::clone(queue)), hides_cancellation))
     }
 
     #[inline]
-    fn with(raw: cl_event, origin: Origin, wait_list: Option<SmallVec<[Self; 2]>>) -> Self {
-        let (outcome, is_wait_list_known) = (AtomicU8::new(PENDING), wait_list.is_some());
-        let wait_list = Mutex::new(wait_list.unwrap_or_default());
-        Self(Arc::new(Inner { raw, origin, outcome, wait_list, is_wait_list_known }))
+    fn with(raw: cl_event, origin: Origin, hides_cancellation: bool) -> Self {
+        let (outcome, callbacks) = (AtomicU8::new(PENDING), Mutex::default());
+        Self(Arc::new(Inner { raw, origin, outcome, hides_cancellation, callbacks }))
     }
 
     /// Wraps a driver's handle. With `retain`, a reference is added; without, the caller's reference
@@ -160,7 +151,7 @@ impl Event {
             // SAFETY: the caller vouches for the handle.
             unsafe { cl::retain_event(raw) }.map_err(in_call("clRetainEvent"))?;
         }
-        Ok(Self::with(raw, Origin::Context(context), None))
+        Ok(Self::with(raw, Origin::Context(context), true))
     }
 
     /// Returns the driver's handle, valid as long as `self` lives (PyOpenCL's `int_ptr`).
@@ -174,7 +165,7 @@ impl Event {
     pub fn context_raw(&self) -> cl_context {
         match &self.0.origin {
             Origin::Queue(queue) => queue.context_raw(),
-            Origin::Context(context) | Origin::User(context) => context.get(),
+            Origin::Context(context) => context.get(),
         }
     }
 
@@ -183,7 +174,7 @@ impl Event {
     pub(crate) fn queue(&self) -> Option<&Arc<QueueState>> {
         match &self.0.origin {
             Origin::Queue(queue) => Some(queue),
-            Origin::Context(_) | Origin::User(_) => None,
+            Origin::Context(_) => None,
         }
     }
 
@@ -199,13 +190,15 @@ impl Event {
     /// The driver's errors.
     pub fn status(&self) -> Result<Status> {
         Ok(match self.raw_status()? {
-            cl::CL_COMPLETE if self.outcome() == Some(Outcome::Failed) => {
-                Status::Failed(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
-            }
-            cl::CL_COMPLETE => Status::Complete,
+            code @ ..=cl::CL_COMPLETE => match self.outcome() {
+                Some(Outcome::Failed) if code == cl::CL_COMPLETE => {
+                    Status::Failed(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+                }
+                Some(Outcome::Failed) => Status::Failed(code),
+                _ => Status::Complete,
+            },
             cl::CL_RUNNING => Status::Running,
             cl::CL_SUBMITTED => Status::Submitted,
-            failed if failed < 0 => Status::Failed(failed),
             _ => Status::Queued,
         })
     }
@@ -281,12 +274,17 @@ impl Event {
         Error::refused(call, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, reason)
     }
 
-    /// Calls `callback` when the command has ended, with the driver's final status
+    /// Calls `callback` once when the command has ended, with the driver's final status
     /// (`clSetEventCallback`; `pyopencl.Event.set_callback`). `Ok(())` stands for CL_COMPLETE.
     ///
-    /// The callback runs on a thread of the driver, or on the thread that sets a user event. It must
-    /// not call functions that block, and must not drop a map, or the last handle to a queue, context
-    /// or memory object. A panic of the callback is logged.
+    /// The callback runs on a thread of the driver, or on the thread that sets a user event. PoCL and
+    /// rusticl call no callbacks of commands that fail. The callback then runs on a thread of the
+    /// program, as soon as a function of the library finds the failure, such as [`wait`](Self::wait) and
+    /// [`status`](Self::status), or with the drop of the last handle to the event. It never runs if a
+    /// command fails after that drop.
+    ///
+    /// The callback must not call functions that block, and must not drop a map, or the last handle to a
+    /// queue, context or memory object. A panic of the callback is logged.
     ///
     /// # Errors
     /// The driver's errors; the callback is not called then.
@@ -294,14 +292,21 @@ impl Event {
         &self,
         callback: impl FnOnce(std::result::Result<(), i32>) + Send + 'static,
     ) -> Result<()> {
-        let callback = Box::into_raw(Box::new(Callback(Box::new(callback))));
-        cl::set_event_callback(self.as_raw(), cl::CL_COMPLETE, call_back, callback.cast()).map_err(
-            |code| {
+        let callback = Arc::new(Callback(Mutex::new(Some(Box::new(callback)))));
+        // Before the driver is called: it may fail meanwhile.
+        self.0.callbacks.lock().push(Arc::clone(&callback));
+        let raw = Arc::into_raw(callback);
+        cl::set_event_callback(self.as_raw(), cl::CL_COMPLETE, call_back, raw.cast_mut().cast())
+            .map_err(|code| {
                 // SAFETY: the pointer comes from above, and the driver has not taken it.
-                drop(unsafe { Box::from_raw(callback) });
+                let callback = unsafe { Arc::from_raw(raw) };
+                self.0.callbacks.lock().retain(|kept| !Arc::ptr_eq(kept, &callback));
                 Error::from_call("clSetEventCallback", code)
-            },
-        )
+            })?;
+        if self.known_outcome() == Some(Outcome::Failed) {
+            self.0.call_back();
+        }
+        Ok(())
     }
 
     pub(crate) fn raw_status(&self) -> Result<i32> {
@@ -322,123 +327,79 @@ impl Event {
     /// tell.
     #[inline]
     pub(crate) fn outcome(&self) -> Option<Outcome> {
-        self.known_outcome().or_else(|| self.ask().ok())
+        self.known_outcome().or_else(|| self.ask())
     }
 
-    /// Returns the end of the command, or an event that has not ended: this one, or one that its end
-    /// depends on.
+    /// Asks the driver for the end of the command.
     #[cold]
-    fn ask(&self) -> std::result::Result<Outcome, Self> {
-        let depends_on = match self.ask_once() {
-            Ok(outcome) => return Ok(outcome),
-            Err(Unknown::Pending) => return Err(self.clone()),
-            Err(Unknown::DependsOn(other)) => other,
+    fn ask(&self) -> Option<Outcome> {
+        let outcome = match self.raw_status() {
+            // The command has ended: the call does not block.
+            Ok(cl::CL_COMPLETE)
+                if self.0.hides_cancellation && cl::wait_for_events(&[self.as_raw()]).is_err() =>
+            {
+                Outcome::Failed
+            }
+            Ok(cl::CL_COMPLETE) => Outcome::Complete,
+            Ok(..0) => Outcome::Failed,
+            Ok(_) | Err(_) => return None,
         };
-        // Chains of wait lists can be long: no recursion.
-        let mut path: SmallVec<[Self; 8]> = smallvec![self.clone(), depends_on];
-        while let Some(event) = path.last() {
-            match event.ask_once() {
-                Ok(_) => drop(path.pop()),
-                Err(Unknown::Pending) => return Err(event.clone()),
-                Err(Unknown::DependsOn(other)) => path.push(other),
+        self.has_ended(outcome);
+        Some(outcome)
+    }
+
+    fn has_ended(&self, outcome: Outcome) {
+        match outcome {
+            Outcome::Complete => self.0.outcome.store(COMPLETE, Ordering::Release),
+            Outcome::Failed => {
+                self.0.outcome.store(FAILED, Ordering::Release);
+                self.0.call_back();
             }
         }
-        self.known_outcome().ok_or_else(|| self.clone())
     }
 
-    /// Asks the driver about this event, and looks at the known ends of its wait list.
-    fn ask_once(&self) -> std::result::Result<Outcome, Unknown> {
+    /// Waits until the command has ended, well or not. Flushes its queue (OpenCL 3.0, 5.15).
+    pub(crate) fn wait_until_ended(&self) -> Result<Outcome> {
         if let Some(outcome) = self.known_outcome() {
             return Ok(outcome);
         }
-        if let Origin::User(_) = self.0.origin {
-            return Err(Unknown::Pending);
-        }
-        self.ask_driver()
-    }
-
-    fn ask_driver(&self) -> std::result::Result<Outcome, Unknown> {
-        let outcome = match self.raw_status() {
-            Ok(cl::CL_COMPLETE) if !self.0.is_wait_list_known => {
-                // The command has ended: the call does not block.
-                let waited = cl::wait_for_events(&[self.as_raw()]);
-                if waited.is_ok() { Outcome::Complete } else { Outcome::Failed }
+        let outcome = match (cl::wait_for_events(&[self.as_raw()]), self.raw_status()?) {
+            (Ok(()), cl::CL_COMPLETE) => Outcome::Complete,
+            (_, ..=cl::CL_COMPLETE) => Outcome::Failed,
+            (waited, _) => {
+                let code = waited.err().unwrap_or(CL_OUT_OF_RESOURCES);
+                return Err(Error::from_call("clWaitForEvents", code));
             }
-            Ok(cl::CL_COMPLETE) => {
-                let mut outcome = Outcome::Complete;
-                let wait_list = self.0.wait_list.lock();
-                // Another thread may have taken the list with the end of the command.
-                if let Some(known) = self.known_outcome() {
-                    return Ok(known);
-                }
-                for event in &*wait_list {
-                    match event.known_outcome() {
-                        Some(Outcome::Complete) => {}
-                        Some(Outcome::Failed) => outcome = Outcome::Failed,
-                        None => return Err(Unknown::DependsOn(event.clone())),
-                    }
-                }
-                drop(wait_list);
-                outcome
-            }
-            Ok(..0) => Outcome::Failed,
-            Ok(_) | Err(_) => return Err(Unknown::Pending),
         };
         self.has_ended(outcome);
         Ok(outcome)
     }
 
-    fn has_ended(&self, outcome: Outcome) {
-        let (value, queue) = match outcome {
-            Outcome::Complete => (COMPLETE, None),
-            Outcome::Failed => (FAILED, self.queue()),
-        };
-        if let Some(queue) = queue {
-            queue.after_failure().record();
-        }
-        self.0.outcome.store(value, Ordering::Release);
-        let wait_list = mem::take(&mut *self.0.wait_list.lock());
-        drop_chain(wait_list);
-    }
-
-    /// Waits until the command has ended, well or not. Flushes its queue (OpenCL 3.0, 5.15).
-    pub(crate) fn wait_until_ended(&self) -> Result<Outcome> {
-        loop {
-            if let Some(outcome) = self.known_outcome() {
-                return Ok(outcome);
-            }
-            let pending = match self.ask() {
-                Ok(outcome) => return Ok(outcome),
-                Err(pending) => pending,
-            };
-            let waited = cl::wait_for_events(&[pending.as_raw()]);
-            // Other code may have set a user event.
-            if let (Err(code), Err(_)) = (waited, pending.ask_driver())
-                && !pending.raw_status().is_ok_and(|status| status <= 0)
-            {
-                return Err(Error::from_call("clWaitForEvents", code));
-            }
-        }
-    }
-
-    /// Flushes the queue of the command, unless it is `queue` or a flush blocks; does nothing for
-    /// other events.
+    /// Flushes the queue of the command if it has commands to flush, unless it is `queue` or a flush
+    /// blocks; does nothing for other events.
     // quirk: OCLGRIND-2
+    #[inline]
     pub(crate) fn flush_queue(&self, queue: cl_command_queue) -> Result<()> {
         match self.queue() {
-            Some(of) if of.raw() != queue && !of.driver().flush_blocks => of.flush(),
+            Some(of) if of.raw() != queue => of.flush_unflushed(),
             _ => Ok(()),
         }
     }
 }
 
-/// The reason why the end of a command is unknown.
-enum Unknown {
-    /// The command has not ended.
-    Pending,
-    /// The driver says that the command has completed; the end of this event of its wait list is
-    /// unknown.
-    DependsOn(Event),
+impl Inner {
+    /// Calls the callbacks of a command that has failed, unless the driver has.
+    fn call_back(&self) {
+        let callbacks = mem::take(&mut *self.callbacks.lock());
+        if callbacks.is_empty() {
+            return;
+        }
+        let status = info(self.raw, cl::CL_EVENT_COMMAND_EXECUTION_STATUS).map(i32::from);
+        let status = status.ok().filter(|status| *status < 0);
+        for callback in callbacks {
+            callback.call(Err(status.unwrap_or(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)));
+        }
+    }
 }
 
 /// # Safety
@@ -453,39 +414,19 @@ fn info(event: cl_event, name: u32) -> Result<cl3::info_type::InfoType> {
     cl::get_event_info(event, name).map_err(in_call("clGetEventInfo"))
 }
 
-/// Drops events without recursion into their wait lists.
-fn drop_chain(mut events: SmallVec<[Event; 2]>) {
-    while let Some(event) = events.pop() {
-        if let Some(mut inner) = Arc::into_inner(event.0) {
-            events.append(inner.wait_list.get_mut());
-        }
-    }
-}
-
 impl Drop for Inner {
     fn drop(&mut self) {
-        let wait_list = mem::take(self.wait_list.get_mut());
-        if !wait_list.is_empty() {
-            drop_chain(wait_list);
-        }
-        if let Origin::Queue(queue) = &self.origin
-            && queue.after_failure().keeps_events()
-            && *self.outcome.get_mut() != COMPLETE
-            && has_not_completed(self.raw)
+        if !self.callbacks.get_mut().is_empty()
+            && info(self.raw, cl::CL_EVENT_COMMAND_EXECUTION_STATUS)
+                .is_ok_and(|status| i32::from(status) < 0)
         {
-            // SAFETY: the reference is this struct's, and given up here.
-            return unsafe { queue.after_failure().keep(self.raw) };
+            self.call_back();
         }
         // SAFETY: the reference is this struct's, and released once.
         if let Err(code) = unsafe { cl::release_event(self.raw) } {
             log::error!("{}", Error::from_call("clReleaseEvent", code));
         }
     }
-}
-
-fn has_not_completed(event: cl_event) -> bool {
-    info(event, cl::CL_EVENT_COMMAND_EXECUTION_STATUS)
-        .is_ok_and(|status| i32::from(status) != cl::CL_COMPLETE)
 }
 
 impl PartialEq for Event {
@@ -511,21 +452,29 @@ impl fmt::Debug for Event {
     }
 }
 
-struct Callback(Box<dyn FnOnce(std::result::Result<(), i32>) + Send>);
+/// A callback that the driver and the event share. The first of them takes it.
+struct Callback(Mutex<Option<Box<dyn FnOnce(std::result::Result<(), i32>) + Send>>>);
+
+impl Callback {
+    fn call(&self, result: std::result::Result<(), i32>) {
+        let Some(callback) = self.0.lock().take() else { return };
+        let called = std::panic::AssertUnwindSafe(move || callback(result));
+        if std::panic::catch_unwind(called).is_err() {
+            log::error!("a callback of an event has panicked");
+        }
+    }
+}
 
 extern "C" fn call_back(_: cl_event, status: cl_int, callback: *mut c_void) {
     // SAFETY: the pointer comes from `on_complete`, and the driver calls once.
-    let callback = unsafe { Box::from_raw(callback.cast::<Callback>()) };
-    let result = if status < 0 { Err(status) } else { Ok(()) };
-    let called = std::panic::AssertUnwindSafe(move || (callback.0)(result));
-    if std::panic::catch_unwind(called).is_err() {
-        log::error!("a callback of an event has panicked");
-    }
+    let callback = unsafe { Arc::from_raw(callback.cast_const().cast::<Callback>()) };
+    callback.call(if status < 0 { Err(status) } else { Ok(()) });
 }
 
 /// An event that the program sets (`clCreateUserEvent`; `pyopencl.UserEvent`).
 ///
-/// Dropped before it is set, it fails, so that no command waits for it forever.
+/// A drop sets it to CL_COMPLETE if it has not been set, and logs a warning: otherwise commands would wait
+/// for it forever.
 ///
 /// ```
 /// use clmatrix::memory::{Buffer, MemFlags, enqueue_fill};
@@ -545,27 +494,20 @@ extern "C" fn call_back(_: cl_event, status: cl_int, callback: *mut c_void) {
 #[derive(Debug)]
 pub struct UserEvent {
     event: Event,
-    /// `None` once the event has been set.
-    unset: Mutex<Option<Unset>>,
+    is_set: AtomicBool,
 }
 
 impl UserEvent {
-    /// The status of a user event that is dropped before it is set.
-    const ABANDONED: i32 = -1;
-
     /// Creates a user event that has not been set.
     ///
     /// # Errors
     /// The driver's errors.
     pub fn new(context: &Context) -> Result<Self> {
-        let driver =
-            context.devices().first().map_or(Driver::UNKNOWN, |device| Driver::for_device(*device));
-        let unset = Mutex::new(Some(Unset::new(driver)));
         let raw = cl::create_user_event(context.get()).map_err(in_call("clCreateUserEvent"))?;
         // SAFETY: the driver has just created the event, with one reference.
         let context = unsafe { context_of(raw) }?;
-        let event = Event::with(raw, Origin::User(context), Some(SmallVec::new()));
-        Ok(Self { event, unset })
+        let event = Event::with(raw, Origin::Context(context), false);
+        Ok(Self { event, is_set: AtomicBool::new(false) })
     }
 
     /// Sets the event to CL_COMPLETE (`clSetUserEventStatus`; `pyopencl.UserEvent.set_status`).
@@ -581,7 +523,15 @@ impl UserEvent {
     /// # Errors
     /// CL_INVALID_VALUE for a code that is not negative, CL_INVALID_OPERATION for an event that has
     /// been set, and the driver's errors.
-    pub fn set_failed(&self, code: i32) -> Result<()> {
+    ///
+    /// # Safety
+    /// The caller answers for all commands that wait for the event, directly or through other commands.
+    /// Drivers do not survive their failure: PoCL uses freed events, hangs and aborts, Intel's runtime
+    /// crashes if two events of one wait list fail, and commands that are enqueued later on the same
+    /// queues may overtake earlier ones. `docs/quirks.md` has the evidence (POCL-2, POCL-3, POCL-10,
+    /// POCL-14, NVIDIA-1). The call is sound if the driver is known to survive it, or if no command
+    /// waits for the event.
+    pub unsafe fn set_failed(&self, code: i32) -> Result<()> {
         if code >= 0 {
             let reason = "the code of a failure is negative";
             return Err(Error::refused(SET_STATUS, CL_INVALID_VALUE, reason));
@@ -590,23 +540,14 @@ impl UserEvent {
     }
 
     fn set(&self, status: i32) -> Result<()> {
-        let Some(unset) = self.unset.lock().take() else {
+        if self.is_set.swap(true, Ordering::AcqRel) {
             let reason = "the event has been set before";
             return Err(Error::refused(SET_STATUS, CL_INVALID_OPERATION, reason));
-        };
-        let set = |outcome| {
-            // Before the driver knows: callbacks run within the call.
-            self.event.0.outcome.store(outcome, Ordering::Release);
-            cl::set_user_event_status(self.event.as_raw(), status).map_err(|code| {
-                self.event.0.outcome.store(PENDING, Ordering::Release);
-                Error::from_call(SET_STATUS, code)
-            })
-        };
-        let result = if status < 0 { unset.fail(|| set(FAILED)) } else { set(COMPLETE) };
-        if result.is_err() {
-            *self.unset.lock() = Some(unset);
         }
-        result
+        cl::set_user_event_status(self.event.as_raw(), status).map_err(|code| {
+            self.is_set.store(false, Ordering::Release);
+            Error::from_call(SET_STATUS, code)
+        })
     }
 }
 
@@ -622,9 +563,11 @@ impl Deref for UserEvent {
 
 impl Drop for UserEvent {
     fn drop(&mut self) {
-        if self.unset.get_mut().is_some()
-            && let Err(error) = self.set(Self::ABANDONED)
-        {
+        if *self.is_set.get_mut() {
+            return;
+        }
+        log::warn!("a user event was dropped before it was set; it completes");
+        if let Err(error) = self.set_complete() {
             log::error!("{error}");
         }
     }

@@ -39,7 +39,6 @@ mod pages {
     struct Pools;
 }
 
-mod after_failure;
 pub mod cache;
 mod driver;
 pub mod error;
@@ -53,7 +52,6 @@ pub mod select;
 mod wait_list;
 
 #[doc(hidden)]
-pub use after_failure::keeps_events_of;
 pub use cache::{FirstArgCache, clear_first_arg_caches};
 pub use error::{Class, Error, Result};
 pub use event::{Event, Profile, Status, UserEvent, wait_for_events};

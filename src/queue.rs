@@ -4,16 +4,16 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ptr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bitflags::bitflags;
 use cl3::command_queue as cl;
-use cl3::error_codes::{CL_INVALID_COMMAND_QUEUE, CL_INVALID_DEVICE};
+use cl3::error_codes::CL_INVALID_DEVICE;
 use cl3::event::retain_event;
 use cl3::types::{cl_command_queue, cl_context, cl_device_id, cl_event};
 use opencl3::context::Context;
 use opencl3::device::Device;
 
-use crate::after_failure::{AfterFailure, exclude_failures};
 use crate::driver::Driver;
 use crate::error::{Error, Result, in_call};
 use crate::event::Event;
@@ -77,7 +77,8 @@ pub(crate) struct QueueState {
     device: cl_device_id,
     properties: QueueProperties,
     driver: Driver,
-    after_failure: AfterFailure,
+    /// True if a command has been enqueued since the last flush.
+    is_unflushed: AtomicBool,
 }
 
 // SAFETY: OpenCL's objects other than kernels may be used from any thread at once (OpenCL 3.0,
@@ -115,22 +116,24 @@ impl QueueState {
         self.driver
     }
 
-    #[inline]
-    pub fn after_failure(&self) -> &AfterFailure {
-        &self.after_failure
-    }
-
     pub fn flush(&self) -> Result<()> {
+        // Before the call, which flushes what has been enqueued by then.
+        self.is_unflushed.store(false, Ordering::Release);
         cl::flush(self.raw).map_err(in_call("clFlush"))
     }
 
-    /// Refuses a command if the order of the queue was lost after a failure.
+    /// Flushes the queue if it has commands to flush and a flush does not block.
+    // quirk: OCLGRIND-2
     #[inline]
-    pub fn check_usable(&self, call: &'static str) -> Result<()> {
-        if self.after_failure.is_poisoned() { Err(poisoned(call)) } else { Ok(()) }
+    pub fn flush_unflushed(&self) -> Result<()> {
+        if self.is_unflushed.load(Ordering::Acquire) && !self.driver.flush_blocks {
+            return self.flush();
+        }
+        Ok(())
     }
 
-    /// Calls the driver for a command with this wait list, and returns the command's event.
+    /// Calls the driver for a command with this wait list, and returns the command's event. Flushes the
+    /// other queues of the wait list (OpenCL 3.0, 5.15).
     #[inline(always)]
     pub fn submit(
         self: &Arc<Self>,
@@ -139,14 +142,14 @@ impl QueueState {
         submit: impl FnOnce(Arguments) -> std::result::Result<cl_event, i32>,
     ) -> std::result::Result<Event, NotSubmitted> {
         let (count, events) = wait_list.arguments();
-        let _guard = exclude_failures(self.driver);
-        if self.driver.misses_failures && count > 0 {
-            // An event may have failed since the list was made.
-            wait_list.check_none_failed(call).map_err(NotSubmitted::Rejected)?;
+        for event in wait_list.events() {
+            event.flush_queue(self.raw).map_err(NotSubmitted::Rejected)?;
         }
-        match submit((self.raw, count, events)) {
+        let submitted = submit((self.raw, count, events));
+        self.is_unflushed.store(true, Ordering::Release);
+        match submitted {
             // SAFETY: the driver has just created the event for a command of this queue.
-            Ok(event) => unsafe { Event::of_command(call, event, self, Some(wait_list)) }
+            Ok(event) => unsafe { Event::of_command(call, event, self, count > 0) }
                 .map_err(NotSubmitted::NoEvent),
             Err(code) => Err(NotSubmitted::Rejected(Error::from_call(call, code))),
         }
@@ -155,19 +158,11 @@ impl QueueState {
 
 impl Drop for QueueState {
     fn drop(&mut self) {
-        self.after_failure.hand_over();
         // SAFETY: the reference is this struct's, and released once.
         if let Err(code) = unsafe { cl::release_command_queue(self.raw) } {
             log::error!("{}", Error::from_call("clReleaseCommandQueue", code));
         }
     }
-}
-
-#[cold]
-fn poisoned(call: &'static str) -> Error {
-    let reason = "a command of this queue has failed, and its driver does not keep the order of later \
-               commands: create another queue";
-    Error::refused(call, CL_INVALID_COMMAND_QUEUE, reason)
 }
 
 /// The queue, number of events and events that a function of the driver takes.
@@ -245,8 +240,8 @@ impl CommandQueue {
             unsafe { cl::retain_command_queue(raw) }.map_err(in_call("clRetainCommandQueue"))?;
         }
         let driver = Driver::for_device(device);
-        let after_failure = AfterFailure::new(driver);
-        let state = QueueState { raw, context, device, properties, driver, after_failure };
+        let is_unflushed = AtomicBool::new(true);
+        let state = QueueState { raw, context, device, properties, driver, is_unflushed };
         Ok(Self(Arc::new(Handle(Arc::new(state)))))
     }
 
@@ -312,9 +307,7 @@ impl CommandQueue {
     /// # Errors
     /// The driver's errors.
     pub fn finish(&self) -> Result<()> {
-        cl::finish(self.as_raw()).map_err(in_call("clFinish"))?;
-        self.state().after_failure.release_unused();
-        Ok(())
+        cl::finish(self.as_raw()).map_err(in_call("clFinish"))
     }
 
     /// Enqueues a marker, which completes after the events of `wait_for`, or after all commands
@@ -360,7 +353,6 @@ impl CommandQueue {
     ) -> Result<Event> {
         // An empty list stands for all earlier commands, so completed events stay in the list.
         let wait_list = wait_for.prepare_all(call, self.context_raw())?;
-        self.state().check_usable(call)?;
         self.state().submit(call, &wait_list, submit).map_err(|error| match error {
             NotSubmitted::Rejected(error) | NotSubmitted::NoEvent(error) => error,
         })
@@ -380,8 +372,9 @@ impl CommandQueue {
             // SAFETY: the caller vouches for the handle.
             unsafe { retain_event(raw) }.map_err(in_call("clRetainEvent"))?;
         }
+        self.state().is_unflushed.store(true, Ordering::Release);
         // SAFETY: as the caller promises.
-        unsafe { Event::of_command("clRetainEvent", raw, self.state(), None) }
+        unsafe { Event::of_command("clRetainEvent", raw, self.state(), true) }
     }
 
     /// Orders what the queue is given from now on after `events`, of its context.
@@ -389,9 +382,6 @@ impl CommandQueue {
         let pending: Vec<_> = events.iter().filter(|event| event.outcome().is_none()).collect();
         if pending.is_empty() {
             return Ok(());
-        }
-        for event in &pending {
-            event.flush_queue(self.as_raw())?;
         }
         // A barrier also orders out-of-order queues.
         self.enqueue_barrier(&pending[..]).map(drop)

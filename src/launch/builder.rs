@@ -180,6 +180,9 @@ impl<'k, 'a> Launch<'k, 'a> {
     ///   what was passed with [`arg_read`](Self::arg_read) or is
     ///   [`READ_ONLY`](crate::memory::MemFlags::READ_ONLY).
     /// - No other handle to the same kernel object sets its arguments or launches it meanwhile.
+    ///
+    /// These hold whenever the kernel starts. A kernel behind a [`UserEvent`](crate::UserEvent) may start
+    /// when that is dropped, also by a panic.
     pub unsafe fn enqueue(&mut self, queue: &CommandQueue) -> Result<Event> {
         let Self { launcher, args, accesses, indirect, wait_for, global, local, offset } = self;
         size::check(global, local, offset, launcher.uniform)?;

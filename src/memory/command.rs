@@ -103,7 +103,6 @@ pub(crate) fn enqueue(
     if accesses.iter().any(|access| access.context != context) {
         return Err(two_contexts(call));
     }
-    queue.state().check_usable(call)?;
     let wait_list = wait_for.prepare(call, context)?;
     let accesses = Accesses::begin(call, accesses)?;
     match queue.state().submit(call, &wait_list, submit) {
@@ -134,8 +133,6 @@ pub(crate) fn enqueue_blocking(
     submit: impl FnOnce(cl_command_queue) -> std::result::Result<cl_event, i32>,
 ) -> Result<Event> {
     wait_for.wait(call, queue.context_raw())?;
-    // A call of the driver that blocks would also exclude the failures that it waits for.
-    // quirk: POCL-14
     let submit = |(queue, _, _): Arguments| {
         let event = submit(queue)?;
         if event.is_null() {

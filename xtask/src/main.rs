@@ -232,7 +232,6 @@ const SANITIZE_EXAMPLES: &str = "Examples:
 
 const STRESS_EXAMPLES: &str = "Examples:
   cargo xtask stress --minutes 10             new seeds, on every device
-  cargo xtask stress --failures               user events that fail, too
   cargo xtask stress --seed 5 --threads 1 --device 'pocl-*' --trace
                                               one seed again, with each command";
 

@@ -29,9 +29,6 @@ pub struct Options {
     /// The number of threads; with 1, the same commands run in the same order [default: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     threads: Option<u64>,
-    /// Let user events fail
-    #[arg(long)]
-    failures: bool,
     /// Run on the devices whose ids match this glob
     #[arg(long, value_name = "GLOB", default_value = "*")]
     device: String,
@@ -57,9 +54,8 @@ impl Options {
 
     /// The command for one run of the suite.
     fn command(&self, clmatrix: &Path, seed: u64, seeds: u64) -> Command {
-        let test = if self.failures { "random_failures" } else { "random_commands" };
         let mut command = Command::new(clmatrix);
-        command.args(["run", "--quiet", &format!("stress::{test}@{}", self.device)]);
+        command.args(["run", "--quiet", &format!("stress::random_commands@{}", self.device)]);
         if self.trace {
             command.arg("--no-capture").env("CLMATRIX_STRESS_TRACE", "1");
         }
@@ -127,9 +123,9 @@ mod tests {
 
     #[test]
     fn the_suite_gets_its_seed_and_threads() {
-        let options = options("--seed 5 --threads 1 --failures --device pocl-*");
+        let options = options("--seed 5 --threads 1 --device pocl-*");
         let command = options.command(Path::new("clmatrix"), 5, 1);
-        assert!(command.get_args().any(|arg| arg == "stress::random_failures@pocl-*"));
+        assert!(command.get_args().any(|arg| arg == "stress::random_commands@pocl-*"));
         let variable = |name: &str| {
             let found = command.get_envs().find(|(found, _)| *found == name);
             found.and_then(|(_, value)| value?.to_str())

@@ -45,12 +45,6 @@ impl KeptContext {
         let count = get_context_info(self.raw, CL_CONTEXT_REFERENCE_COUNT).map_or(1, u32::from);
         count.saturating_sub(1)
     }
-
-    /// Returns whether others have references, but not the library because of a driver's fault.
-    // quirk: POCL-3
-    pub fn is_left_behind(&self) -> bool {
-        self.other_references() > 0 && !clmatrix::keeps_events_of(self.raw)
-    }
 }
 
 impl Drop for KeptContext {

@@ -41,7 +41,7 @@ impl LeakCheck {
         let mut for_later = Vec::new();
         for pause in [Duration::ZERO].into_iter().chain(PAUSES) {
             thread::sleep(pause);
-            let ended = contexts.extract_if(.., |context| !context.is_left_behind());
+            let ended = contexts.extract_if(.., |context| context.other_references() == 0);
             for_later.extend(ended.filter(|context| context.is_for_later));
             if contexts.is_empty() && self.new_objects() == 0 {
                 if clmatrix::context_references() > self.references {

@@ -112,7 +112,6 @@ fn tests_that_leak_nothing_have_no_note() {
         "leaks_nothing",
         "caches_a_value_for_a_context",
         "releases_a_buffer_later",
-        "lets_a_command_fail",
         "a_released_context_ends_before_the_next",
         "contexts_have_ended_before_the_next_test",
     ] {

@@ -5,10 +5,10 @@ use std::ffi::c_void;
 use std::ops::{Range, RangeBounds};
 use std::sync::Arc;
 
-use crate::queue::{Arguments, CommandQueue};
+use crate::queue::CommandQueue;
 use bytemuck::Pod;
 use cl3::command_queue as cl;
-use cl3::types::{cl_context, cl_event};
+use cl3::types::{cl_context, cl_event, cl_mem};
 
 use super::Buffer;
 use super::handle::BufferRef;
@@ -36,14 +36,8 @@ impl Mappable for BufferRef {
         self.object().tracker()
     }
 
-    #[inline]
-    unsafe fn submit_unmap(
-        &self,
-        pointer: *mut c_void,
-        (queue, count, events): Arguments,
-    ) -> std::result::Result<cl_event, i32> {
-        // SAFETY: as the caller promises.
-        unsafe { cl::enqueue_unmap_mem_object(queue, self.raw(), pointer, count, events) }
+    fn mem_object(&self) -> Option<cl_mem> {
+        Some(self.raw())
     }
 }
 

@@ -7,11 +7,11 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::event::Event;
-use crate::queue::{Arguments, CommandQueue};
+use crate::queue::CommandQueue;
 use bytemuck::Pod;
 use cl3::command_queue as cl;
 use cl3::error_codes::{CL_INVALID_VALUE, CL_MAP_FAILURE};
-use cl3::types::{cl_context, cl_event};
+use cl3::types::{cl_context, cl_event, cl_mem};
 use ndarray::{ArrayView3, ArrayViewMut3, ShapeBuilder};
 
 use super::Image;
@@ -42,15 +42,8 @@ impl Mappable for Image {
         self.object().tracker()
     }
 
-    unsafe fn submit_unmap(
-        &self,
-        pointer: *mut c_void,
-        (queue, count, events): Arguments,
-    ) -> std::result::Result<cl_event, i32> {
-        // The object that mapped it.
-        let raw = self.row_of_buffer().map_or_else(|| self.as_raw(), MemoryObject::as_raw);
-        // SAFETY: as the caller promises.
-        unsafe { cl::enqueue_unmap_mem_object(queue, raw, pointer, count, events) }
+    fn mem_object(&self) -> Option<cl_mem> {
+        Some(self.row_of_buffer().map_or_else(|| self.as_raw(), MemoryObject::as_raw))
     }
 }
 

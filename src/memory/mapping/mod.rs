@@ -14,12 +14,15 @@ use std::ops::Range;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
+use cl3::command_queue as cl;
 use cl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_VALUE, CL_MAP_FAILURE};
-use cl3::types::{CL_NON_BLOCKING, cl_bool, cl_command_queue, cl_context, cl_event, cl_uint};
+use cl3::types::{
+    CL_NON_BLOCKING, cl_bool, cl_command_queue, cl_context, cl_event, cl_mem, cl_uint,
+};
 
 use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
-use crate::memory::track::{Access, AccessTracker, Few};
+use crate::memory::track::{Access, AccessTracker, Few, LeftMap};
 use crate::queue::{Arguments, CommandQueue, NotSubmitted, QueueState};
 use crate::wait_list::WaitList;
 
@@ -36,16 +39,8 @@ pub trait Mappable: Clone + Send + Sync {
     /// Returns the tracker of the memory's commands and maps.
     fn tracker(&self) -> &Arc<AccessTracker>;
 
-    /// Calls the driver for an unmap.
-    ///
-    /// # Safety
-    /// The memory is mapped at `pointer`, which is not used any more; all handles are valid and of its
-    /// context.
-    unsafe fn submit_unmap(
-        &self,
-        pointer: *mut c_void,
-        arguments: Arguments,
-    ) -> std::result::Result<cl_event, i32>;
+    /// Returns the driver's memory object that maps the bytes; `None` for shared virtual memory.
+    fn mem_object(&self) -> Option<cl_mem>;
 }
 
 /// The arguments of a map: the queue, whether the call blocks, and the wait list.
@@ -88,13 +83,15 @@ impl<K: Mappable> Mapping<K> {
         loop {
             let (mapping, predecessors) =
                 Self::submit(queue, memory, &range, access, &WaitList::default(), &mut submit)?;
-            if mapping.event.wait_until_ended()? == Outcome::Complete {
-                return Ok(mapping);
+            let outcome = mapping.event.wait_until_ended()?;
+            // The bytes can be mapped although a command on them has failed, unless it was an unmap.
+            if has_any_failed(&predecessors) {
+                continue;
             }
-            // The bytes can be mapped although a command on them has failed.
-            if !has_any_failed(&predecessors) {
-                return Err(mapping.event.failure(K::MAP));
-            }
+            return match outcome {
+                Outcome::Complete => Ok(mapping),
+                Outcome::Failed => Err(mapping.event.failure(K::MAP)),
+            };
         }
     }
 
@@ -121,36 +118,20 @@ impl<K: Mappable> Mapping<K> {
         mut submit: impl FnMut(MapArguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
     ) -> Result<(Self, Few<Event>)> {
         let queue = queue.state();
-        queue.check_usable(K::MAP)?;
         let tracker = memory.tracker();
-        let (begun, pointer, submitted) = loop {
-            let begun;
-            let mut wait_list = wait_for.prepare(K::MAP, queue.context_raw())?;
-            begun = tracker.begin_map(K::MAP, range, access)?;
-            begun.predecessors.iter().for_each(|event| wait_list.push(event));
-            let mut pointer = ptr::null_mut();
-            let submitted = queue.submit(K::MAP, &wait_list, |(queue, count, events)| {
-                submit((queue, CL_NON_BLOCKING, count, events), &mut pointer)
-            });
-            drop(wait_list);
-            // A command on the bytes may have failed since it was listed.
-            if matches!(submitted, Err(NotSubmitted::Rejected(_)))
-                && has_any_failed(&begun.predecessors)
-            {
-                tracker.remove_map(begun.id);
-                continue;
-            }
-            break (begun, pointer, submitted);
-        };
+        let mut wait_list = wait_for.prepare(K::MAP, queue.context_raw())?;
+        let begun =
+            tracker.begin_map(K::MAP, range, access, queue.driver().finds_maps_by_address)?;
+        begun.predecessors.iter().for_each(|event| wait_list.push(event));
+        let mut pointer = ptr::null_mut();
+        let submitted = queue.submit(K::MAP, &wait_list, |(queue, count, events)| {
+            submit((queue, CL_NON_BLOCKING, count, events), &mut pointer)
+        });
         let event = match (submitted, NonNull::new(pointer)) {
             (Ok(event), Some(pointer)) => {
-                tracker.mapped(begun.id, &event, pointer.as_ptr().addr());
+                tracker.mapped(begun.id);
                 let (range, memory) = (range.clone(), memory.clone());
                 let mapping = Self { pointer, range, id: Some(begun.id), event, memory };
-                // The caller cannot know of them, so nothing else may ever flush them.
-                for event in &begun.predecessors {
-                    event.flush_queue(queue.raw())?;
-                }
                 return Ok((mapping, begun.predecessors));
             }
             (Err(NotSubmitted::Rejected(error)), _) => {
@@ -207,46 +188,46 @@ impl<K: Mappable> Mapping<K> {
             None => Arc::clone(self.queue()),
         };
         let tracker = self.memory.tracker();
-        let (others, submitted) = loop {
-            let others;
-            // If the wait list is refused, the bytes are still mapped.
-            let mut wait_list = wait_for.prepare(K::UNMAP, queue.context_raw())?;
-            // The end of a map that has been waited for is known.
-            let outcome = self.event.outcome();
-            others = tracker.begin_unmap(id, &self.range, outcome == Some(Outcome::Failed));
-            if outcome.is_none() {
-                wait_list.push(&self.event);
-            }
-            others.iter().for_each(|event| wait_list.push(event));
-            let submitted = queue.submit(K::UNMAP, &wait_list, |arguments| {
-                // SAFETY: the handles are alive and of one context, and the bytes are mapped at this
-                // pointer, which is not used any more.
-                unsafe { self.memory.submit_unmap(self.pointer.as_ptr(), arguments) }
-            });
-            drop(wait_list);
-            // This map or another one may have failed since it was listed.
-            let is_known_now = outcome.is_none() && self.event.outcome() == Some(Outcome::Failed);
-            if matches!(submitted, Err(NotSubmitted::Rejected(_)))
-                && (is_known_now || has_any_failed(&others))
-            {
-                continue;
-            }
-            break (others, submitted);
-        };
+        // If the wait list is refused, the bytes are still mapped.
+        let mut wait_list = wait_for.prepare(K::UNMAP, queue.context_raw())?;
+        // The end of a map that has been waited for is known.
+        if self.event.outcome().is_none() {
+            wait_list.push(&self.event);
+        }
+        tracker.begin_unmap(id);
+        let submitted = queue.submit(K::UNMAP, &wait_list, |arguments| {
+            // SAFETY: the handles are alive and of one context, and the bytes are mapped at this
+            // pointer, which is not used any more.
+            unsafe { submit_unmap(self.memory.mem_object(), self.pointer.as_ptr(), arguments) }
+        });
         self.id = None;
         match submitted {
             Ok(event) => {
                 tracker.unmapped(id, &self.event, &event);
-                // The caller may not know of them, so nothing else may ever flush them.
-                self.event.flush_queue(queue.raw())?;
-                others.iter().try_for_each(|other| other.flush_queue(queue.raw()))?;
                 Ok(event)
             }
-            Err(NotSubmitted::Rejected(error) | NotSubmitted::NoEvent(error)) => {
+            // quirk: RUSTICL-3
+            Err(NotSubmitted::Rejected(error)) => {
+                self.leave(id).unwrap_or_else(|| tracker.poison(id));
+                Err(error)
+            }
+            Err(NotSubmitted::NoEvent(error)) => {
                 tracker.poison(id);
                 Err(error)
             }
         }
+    }
+
+    /// Leaves a map of a memory object that has not run to the tracker, which unmaps it later.
+    // quirk: RUSTICL-3
+    #[cold]
+    fn leave(&self, id: u64) -> Option<()> {
+        let memory = self.memory.mem_object().filter(|_| self.event.outcome().is_none())?;
+        let (range, event) = (self.range.clone(), self.event.clone());
+        // SAFETY: the handle is alive, and the bytes are mapped at this pointer, which is not used any more.
+        let map = unsafe { LeftMap::new(id, range, event, memory, self.pointer.as_ptr()) }.ok()?;
+        self.memory.tracker().leave(map);
+        Some(())
     }
 
     /// Returns the queue that mapped the bytes.
@@ -272,6 +253,25 @@ impl<K: Mappable> Drop for Mapping<K> {
 
 fn has_any_failed(events: &[Event]) -> bool {
     events.iter().any(|event| event.outcome() == Some(Outcome::Failed))
+}
+
+/// Calls the driver for an unmap.
+///
+/// # Safety
+/// The memory object, or shared virtual memory without one, is mapped at `pointer`, which is not used any
+/// more; all handles are valid and of its context.
+#[inline]
+pub(crate) unsafe fn submit_unmap(
+    memory: Option<cl_mem>,
+    pointer: *mut c_void,
+    (queue, count, events): Arguments,
+) -> std::result::Result<cl_event, i32> {
+    match memory {
+        // SAFETY: as the caller promises.
+        Some(raw) => unsafe { cl::enqueue_unmap_mem_object(queue, raw, pointer, count, events) },
+        // SAFETY: as the caller promises.
+        None => unsafe { cl::enqueue_svm_unmap(queue, pointer, count, events) },
+    }
 }
 
 /// Refuses a queue of another context than the memory.

@@ -65,9 +65,8 @@ pub(super) fn enqueue_after_uses(
     };
     // At once: nothing else may free it, whatever follows.
     memory.end();
-    // The caller may not know of these queues, so nothing else may ever flush them.
+    // Nothing else may ever flush it.
     queue.flush()?;
-    pending.iter().try_for_each(|event| event.flush_queue(queue.as_raw()))?;
     event
 }
 

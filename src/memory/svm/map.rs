@@ -4,10 +4,10 @@ use std::ffi::c_void;
 use std::ops::{Range, RangeBounds};
 use std::sync::Arc;
 
-use crate::queue::{Arguments, CommandQueue};
+use crate::queue::CommandQueue;
 use bytemuck::Pod;
 use cl3::command_queue as cl;
-use cl3::types::{cl_context, cl_event};
+use cl3::types::{cl_context, cl_event, cl_mem};
 
 use super::memory::{Svm, SvmMemory, elements};
 use crate::error::Result;
@@ -30,13 +30,8 @@ impl Mappable for Arc<SvmMemory> {
         SvmMemory::tracker(self)
     }
 
-    unsafe fn submit_unmap(
-        &self,
-        pointer: *mut c_void,
-        (queue, count, events): Arguments,
-    ) -> std::result::Result<cl_event, i32> {
-        // SAFETY: as the caller promises.
-        unsafe { cl::enqueue_svm_unmap(queue, pointer, count, events) }
+    fn mem_object(&self) -> Option<cl_mem> {
+        None
     }
 }
 

@@ -121,14 +121,12 @@ impl SvmMemory {
     /// Frees it after its uses: on its queue, or here and now.
     fn free(&mut self) -> Result<()> {
         let bound = self.queue().take();
-        if let Some(queue) =
-            bound.filter(|queue| queue.state().check_usable("clEnqueueSVMFree").is_ok())
-        {
+        if let Some(queue) = bound {
             let freed = free::enqueue_after_uses(&queue, self, &WaitList::default());
             if !self.is_allocated() {
                 return freed.map(drop);
             }
-            // The queue does not work any more, or the memory must stay, as an unmap has failed.
+            // The memory must stay where an unmap has failed, which the following finds, too.
         }
         self.free_now()
     }

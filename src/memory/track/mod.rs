@@ -43,10 +43,10 @@
 //! A command that has ended is removed when its end is noticed: when 16 commands have begun since the
 //! last look at 32 others, and when a map, a free or a pool looks at the bytes.
 
+mod left;
 mod table;
 
 use std::ops::Range;
-use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -55,10 +55,11 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
-use crate::queue::{CommandQueue, QueueState};
-use table::Batch;
+use crate::memory::range::overlap;
+use crate::queue::CommandQueue;
+pub(crate) use left::LeftMap;
 pub(crate) use table::Few;
-use table::{Conflict, Predecessor, Table, TrackedEvent};
+use table::{Batch, Conflict, Table, TrackedEvent, Use};
 
 /// The kind of an access to bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +84,8 @@ const ALL: Range<usize> = 0..usize::MAX;
 #[derive(Debug, Default)]
 pub struct AccessTracker {
     table: Mutex<Table<Event>>,
+    /// The maps that the driver could not unmap yet. Locked before the table.
+    left: Mutex<Vec<LeftMap>>,
     /// Notified when a submission has ended, if a thread waits for one.
     submitted: Condvar,
     /// False only if the table is empty. Changes with the table locked.
@@ -162,11 +165,9 @@ impl AccessTracker {
         access: Access,
     ) -> Result<u64> {
         let begun = self.begin_now(range, access, false);
-        match begun {
-            Ok(id) => Ok(id),
-            Err(conflict) => self
-                .begin_after(call, range, conflict, |asked| self.begin_now(range, access, asked)),
-        }
+        begun.or_else(|conflict| {
+            self.begin_after(call, range, conflict, |asked| self.begin_now(range, access, asked))
+        })
     }
 
     #[inline]
@@ -177,13 +178,13 @@ impl AccessTracker {
         asked: bool,
     ) -> std::result::Result<u64, Conflict<Event>> {
         let mut table = self.lock();
-        let begun = table.begin_command(range, access, asked);
+        let begun = table.begin_command(&Use::new(range, access), asked);
         self.is_used.store(!table.is_empty(), Ordering::Release);
         begun
     }
 
     /// Calls `begin` after the driver was asked about the events of `conflict`, until it has no more to
-    /// ask about.
+    /// ask about, and after the unmap of maps that were left.
     #[cold]
     fn begin_after(
         &self,
@@ -192,17 +193,27 @@ impl AccessTracker {
         mut conflict: Conflict<Event>,
         begin: impl Fn(bool) -> std::result::Result<u64, Conflict<Event>>,
     ) -> Result<u64> {
-        while let Conflict::Ask(events) = &conflict {
-            for event in events {
-                event.outcome();
-            }
-            let asked = events.iter().all(|event| event.known_outcome().is_none());
+        let mut may_be_left = true;
+        loop {
+            let asked = match &conflict {
+                Conflict::Ask(events) => {
+                    for event in events {
+                        event.outcome();
+                    }
+                    events.iter().all(|event| event.known_outcome().is_none())
+                }
+                Conflict::InUse(..) if may_be_left => {
+                    may_be_left = false;
+                    self.unmap_left(range)?;
+                    false
+                }
+                Conflict::InUse(..) => return Err(in_use(call, range, &conflict)),
+            };
             match begin(asked) {
                 Ok(id) => return Ok(id),
                 Err(next) => conflict = next,
             }
         }
-        Err(in_use(call, range, &conflict))
     }
 
     /// Records the event of a command.
@@ -273,91 +284,62 @@ impl AccessTracker {
         Ok(())
     }
 
-    /// Begins a map, and returns the commands that it has to come after, without those that others of
-    /// them wait for. The caller passes the id to [`mapped`](Self::mapped),
-    /// [`remove_map`](Self::remove_map) or [`poison`](Self::poison).
+    /// Begins a map, which is found `by_address` alone, and returns the commands that it has to come after.
+    /// The caller passes the id to [`mapped`](Self::mapped), [`remove_map`](Self::remove_map) or
+    /// [`poison`](Self::poison).
     ///
     /// # Errors
-    /// CL_INVALID_OPERATION where the bytes are mapped and one of the maps writes, and where a command
-    /// without an event uses them.
+    /// CL_INVALID_OPERATION where the bytes are mapped and one of the maps writes, where the two maps begin
+    /// at the same byte and are found by address, and where a command without an event uses the bytes.
     pub(crate) fn begin_map(
         &self,
         call: &'static str,
         range: &Range<usize>,
         access: Access,
+        by_address: bool,
     ) -> Result<BegunMap> {
-        let id = self.begin(call, range, access)?;
-        let find = |table: &mut Table<_>| table.last_predecessors(id, range, access);
+        let used = Use { by_address, ..Use::new(range, access) };
+        let id = self.begin(call, &used)?;
         let predecessors =
-            self.predecessors(call, range, access, find).inspect_err(|_| self.remove_map(id))?;
+            self.predecessors(call, id, &used).inspect_err(|_| self.remove_map(id))?;
         Ok(BegunMap { id, predecessors })
     }
 
     /// Adds a map that is about to be submitted.
-    fn begin(&self, call: &'static str, range: &Range<usize>, access: Access) -> Result<u64> {
+    fn begin(&self, call: &'static str, used: &Use) -> Result<u64> {
         let begin = |asked| {
             let mut table = self.lock();
-            // Waits also for unmaps of maps that do not conflict: PoCL finds maps by their address.
-            // quirk: POCL-13
-            self.wait_while(&mut table, |table| table.is_submitting_map(range));
-            let begun = table.begin_map(range, access, asked);
+            let begun = table.begin_map(used, asked);
             self.is_used.store(!table.is_empty(), Ordering::Release);
             begun
         };
-        begin(false).or_else(|conflict| self.begin_after(call, range, conflict, begin))
+        begin(false).or_else(|conflict| self.begin_after(call, &used.range, conflict, begin))
     }
 
-    /// Returns the commands before an access to these bytes that `find` finds, without those that have
-    /// ended.
-    fn predecessors(
-        &self,
-        call: &'static str,
-        range: &Range<usize>,
-        access: Access,
-        find: impl Fn(
-            &mut Table<Event>,
-        ) -> std::result::Result<Few<Predecessor<Event>>, Conflict<Event>>,
-    ) -> Result<Few<Event>> {
+    /// Returns the events of the commands before this use by the map `id` that have not ended.
+    fn predecessors(&self, call: &'static str, id: u64, used: &Use) -> Result<Few<Event>> {
         loop {
             let mut table = self.lock();
-            self.wait_while(&mut table, |table| table.is_submitting(range, access));
-            let found = find(&mut table).map_err(|conflict| in_use(call, range, &conflict))?;
+            self.wait_while(&mut table, |table| table.is_submitting(used));
+            let found = table.predecessors(id, used);
             drop(table);
-            let mut pending = Few::new();
+            let mut pending = found.map_err(|conflict| in_use(call, &used.range, &conflict))?;
             let mut has_failed = false;
-            for Predecessor { event, unmaps } in found {
-                match event.outcome() {
-                    None => pending.push(event),
-                    Some(Outcome::Complete) => {}
-                    Some(Outcome::Failed) => {
-                        has_failed = true;
-                        if let Some((map, mapped)) = unmaps
-                            && self.is_poisoned(map, &mapped)?
-                        {
-                            return Err(in_use(call, range, &poisoned(range)));
-                        }
-                    }
-                }
-            }
-            // The commands before one that has failed may be left out although they have not ended.
+            pending.retain(|event| {
+                let outcome = event.outcome();
+                has_failed |= outcome == Some(Outcome::Failed);
+                outcome.is_none()
+            });
+            // An unmap that has failed closes its bytes.
             if !has_failed {
                 return Ok(pending);
             }
         }
     }
 
-    /// Returns whether the failed unmap of the map `id` leaves bytes mapped.
-    fn is_poisoned(&self, id: u64, mapped: &Event) -> Result<bool> {
-        if mapped.outcome().is_none() {
-            // Nothing else may ever flush it.
-            mapped.flush_queue(ptr::null_mut())?;
-        }
-        Ok(self.lock().is_poisoned(id))
-    }
-
-    /// Records that the driver maps the bytes from `address` on, with this event.
-    pub(crate) fn mapped(&self, id: u64, event: &Event, address: usize) {
-        self.change(|table| table.mapped(id, event, address));
+    /// Records that the driver maps the bytes.
+    pub(crate) fn mapped(&self, id: u64) {
+        self.change(|table| table.mapped(id));
     }
 
     /// Removes a map that the driver did not take or that has failed.
@@ -371,19 +353,9 @@ impl AccessTracker {
         self.change(|table| table.poison(id));
     }
 
-    /// Begins the unmap of a map of these bytes, and returns the events that it has to come after:
-    /// those of other maps that begin at the same address. PoCL finds the record of a map by the
-    /// address alone, and may remove that of a map that has not run.
-    // quirk: POCL-13
-    pub(crate) fn begin_unmap(
-        &self,
-        id: u64,
-        range: &Range<usize>,
-        has_failed: bool,
-    ) -> Few<Event> {
-        let mut table = self.lock();
-        self.wait_while(&mut table, |table| table.is_submitting_map(range));
-        table.begin_unmap(id, has_failed)
+    /// Begins the unmap of a map.
+    pub(crate) fn begin_unmap(&self, id: u64) {
+        self.change(|table| table.begin_unmap(id));
     }
 
     /// Records the unmap of a map, with the events of both.
@@ -393,25 +365,72 @@ impl AccessTracker {
         }
     }
 
+    /// Keeps a map that the driver refuses to unmap before it has run. The next use of its bytes unmaps it.
+    #[cold]
+    pub(crate) fn leave(&self, map: LeftMap) {
+        let mut left = self.left.lock();
+        self.change(|table| table.mapped(map.id));
+        left.push(map);
+    }
+
+    /// Unmaps the maps of these bytes that were left, when they have run.
+    fn unmap_left(&self, range: &Range<usize>) -> Result<()> {
+        let on_bytes = |map: &LeftMap| overlap(&map.range, range);
+        let events: Few<_> = {
+            let left = self.left.lock();
+            left.iter().filter(|map| on_bytes(map)).map(|map| map.event.clone()).collect()
+        };
+        for event in events {
+            event.wait_until_ended()?;
+        }
+        // Locked until the table has all of them.
+        let mut left = self.left.lock();
+        let has_run = |map: &mut LeftMap| on_bytes(map) && map.event.known_outcome().is_some();
+        for map in left.extract_if(.., has_run) {
+            match map.unmap() {
+                Ok(unmapped) => self.change(|table| {
+                    table.unmapping(map.id, &map.event, &unmapped);
+                }),
+                Err(error) => {
+                    log::error!("{error}");
+                    self.poison(map.id);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Begins an access of the host, and waits for the commands on the bytes.
     ///
     /// # Errors
-    /// CL_INVALID_OPERATION where the bytes are mapped and the map or the access writes, and the
-    /// driver's errors.
+    /// CL_INVALID_OPERATION where the bytes are mapped and the map or the access writes, and where an unmap
+    /// of them fails meanwhile; the driver's errors.
     pub(crate) fn access_by_host(
         self: &Arc<Self>,
         call: &'static str,
         range: &Range<usize>,
         access: Access,
     ) -> Result<HostAccess> {
-        let id = self.begin(call, range, access)?;
-        self.change(|table| table.accessing(id));
+        let used = Use::new(range, access);
+        let id = self.begin(call, &used)?;
+        self.mapped(id);
         let begun = HostAccess { tracker: Arc::clone(self), id };
-        let find = |table: &mut Table<_>| table.predecessors(id, range, access);
-        for event in self.predecessors(call, range, access, find)? {
-            event.wait_until_ended()?;
-        }
+        self.wait_for_predecessors(call, id, &used)?;
         Ok(begun)
+    }
+
+    /// Waits until the commands before this use by the map `id` have ended.
+    fn wait_for_predecessors(&self, call: &'static str, id: u64, used: &Use) -> Result<()> {
+        // Looks again after each wait: an unmap may have failed meanwhile.
+        loop {
+            let pending = self.predecessors(call, id, used)?;
+            if pending.is_empty() {
+                return Ok(());
+            }
+            for event in pending {
+                event.wait_until_ended()?;
+            }
+        }
     }
 
     /// Returns whether nothing is mapped, and every command that is not known to have ended is on the
@@ -449,7 +468,8 @@ impl AccessTracker {
         for event in self.lock().events_on(range) {
             event.outcome();
         }
-        let mut pending = self.lock().pending(range)?;
+        let found = self.lock().predecessors(0, &Use::new(range, Access::Write));
+        let mut pending = found.ok()?.into_vec();
         pending.retain(|event| {
             !raw.is_some_and(|raw| event.is_of(raw)) && event.known_outcome().is_none()
         });
@@ -462,11 +482,8 @@ impl AccessTracker {
     /// CL_INVALID_OPERATION where bytes are mapped or the end of a command is unknown, and the
     /// driver's errors.
     pub(crate) fn wait_until_idle(&self, call: &'static str) -> Result<()> {
-        for event in self.events_before_free(call)? {
-            event.wait_until_ended()?;
-        }
-        // An unmap may have failed.
-        self.events_before_free(call).map(drop)
+        self.check_unmapped(call)?;
+        self.wait_for_predecessors(call, 0, &Use::new(&ALL, Access::Write))
     }
 
     /// Returns the events of all commands that have not ended. The caller makes sure that no command
@@ -475,27 +492,27 @@ impl AccessTracker {
     /// # Errors
     /// CL_INVALID_OPERATION where bytes are mapped or the end of a command is unknown.
     pub(crate) fn events_before_free(&self, call: &'static str) -> Result<Few<Event>> {
-        if self.lock().has_maps() {
-            return Err(Error::refused(
-                call,
-                CL_INVALID_OPERATION,
-                "bytes are mapped; unmap them first",
-            ));
-        }
+        self.check_unmapped(call)?;
         // No map has the id 0.
-        let find = |table: &mut Table<_>| table.predecessors(0, &ALL, Access::Write);
-        self.predecessors(call, &ALL, Access::Write, find)
+        self.predecessors(call, 0, &Use::new(&ALL, Access::Write))
+    }
+
+    fn check_unmapped(&self, call: &'static str) -> Result<()> {
+        self.unmap_left(&ALL)?;
+        if self.lock().has_maps() {
+            let reason = "bytes are mapped; unmap them first";
+            return Err(Error::refused(call, CL_INVALID_OPERATION, reason));
+        }
+        Ok(())
     }
 }
 
 /// Asks the driver for the ends of these commands, but for those behind a command of their in-order
-/// queue that has not ended: they have rarely ended. On drivers that poison queues they may have failed.
+/// queue that has not ended: they have rarely ended.
 fn ask_in_order(events: &[Event]) {
     let mut pending = Few::new();
     for event in events {
-        let is_ordered =
-            |queue: &&Arc<QueueState>| queue.is_in_order() && !queue.driver().poisons_queues;
-        let queue = event.queue().filter(is_ordered).map(|queue| queue.raw());
+        let queue = event.queue().filter(|queue| queue.is_in_order()).map(|queue| queue.raw());
         if !queue.is_some_and(|queue| pending.contains(&queue)) && event.outcome().is_none() {
             pending.extend(queue);
         }
@@ -512,6 +529,53 @@ fn in_use(call: &'static str, wanted: &Range<usize>, conflict: &Conflict<Event>)
     Error::refused(call, CL_INVALID_OPERATION, reason)
 }
 
-fn poisoned(range: &Range<usize>) -> Conflict<Event> {
-    Conflict::InUse(range.clone(), table::IS_POISONED)
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::event::UserEvent;
+
+    const CALL: &str = "test";
+
+    #[test]
+    fn an_access_is_refused_if_an_unmap_fails_while_it_waits() -> Result<()> {
+        let context = crate::create_some_context()?;
+        let (mapped, unmapped) = (UserEvent::new(&context)?, UserEvent::new(&context)?);
+        let tracker = AccessTracker::new();
+        let map = tracker.begin_map(CALL, &(0..8), Access::Read, false)?;
+        mapped.set_complete()?;
+        tracker.mapped(map.id);
+        tracker.begin_unmap(map.id);
+        tracker.unmapped(map.id, &mapped, &unmapped);
+        thread::scope(|scope| {
+            let access = scope.spawn(|| tracker.access_by_host(CALL, &(0..8), Access::Write));
+            while !tracker.lock().has_maps() {
+                thread::yield_now();
+            }
+            // Long enough for the thread to wait for the unmap.
+            thread::sleep(Duration::from_millis(20));
+            // SAFETY: no command waits for the event.
+            unsafe { unmapped.set_failed(-5) }?;
+            let access = access.join().expect("the thread does not panic");
+            assert_eq!(access.expect_err("the bytes may be mapped").code(), CL_INVALID_OPERATION);
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn an_unmap_waits_for_no_other_map_that_is_being_submitted() -> Result<()> {
+        let tracker = AccessTracker::new();
+        let [one, other] = [(); 2].map(|()| tracker.begin_map(CALL, &(0..8), Access::Read, false));
+        let (one, other) = (one?, other?);
+        tracker.mapped(one.id);
+        tracker.begin_unmap(one.id);
+        // As for an unmap that is tried again.
+        tracker.begin_unmap(one.id);
+        tracker.remove_map(one.id);
+        tracker.remove_map(other.id);
+        assert!(tracker.begin_command(CALL, &(0..8), Access::Write).is_ok());
+        Ok(())
+    }
 }

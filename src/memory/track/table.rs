@@ -15,15 +15,39 @@ pub(super) trait TrackedEvent: Clone {
     fn known_outcome(&self) -> Option<Outcome>;
 }
 
+/// Bytes that a command, a map or the host uses.
+#[derive(Clone, Debug)]
+pub(super) struct Use {
+    pub range: Range<usize>,
+    pub access: Access,
+    /// True for a map of a driver that finds maps by the address alone.
+    pub by_address: bool,
+}
+
+impl Use {
+    /// Returns the use of a command or of the host.
+    #[inline]
+    pub fn new(range: &Range<usize>, access: Access) -> Self {
+        Self { range: range.clone(), access, by_address: false }
+    }
+
+    /// Returns whether the two exclude each other. Two maps that the driver cannot tell apart do.
+    // quirk: POCL-13
+    #[inline]
+    fn conflicts(&self, other: &Self) -> bool {
+        overlap(&self.range, &other.range)
+            && (self.access == Access::Write
+                || other.access == Access::Write
+                || (self.by_address && other.by_address && self.range.start == other.range.start))
+    }
+}
+
 /// A command on a range of bytes.
 #[derive(Debug)]
 struct Command<E> {
     id: u64,
-    range: Range<usize>,
-    access: Access,
+    used: Use,
     state: CommandState<E>,
-    /// The last map that comes after the command.
-    followed_by: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -40,23 +64,18 @@ enum CommandState<E> {
 #[derive(Debug)]
 struct Map<E> {
     id: u64,
-    range: Range<usize>,
-    access: Access,
-    /// The address of the first byte; 0 where it is unknown, and for accesses of the host.
-    address: usize,
+    used: Use,
     state: MapState<E>,
-    /// The last map that comes after the unmap.
-    followed_by: Option<u64>,
 }
 
 #[derive(Debug)]
 enum MapState<E> {
     /// The driver is being called for the map or for the unmap.
     Submitting,
-    /// Mapped by a command with this event; without an event, an access of the host.
-    Mapped(Option<E>),
-    /// Unmapped by the second event; mapped by the first.
-    Unmapping(E, E),
+    /// Mapped, or accessed by the host.
+    Mapped,
+    /// The driver unmaps the bytes.
+    Unmapping { mapped: E, unmapped: E },
     /// The driver may still have the map.
     Poisoned,
 }
@@ -83,16 +102,8 @@ const REAP_AT: usize = 16;
 /// table shrinks when commands end.
 const LOOK: usize = 2 * REAP_AT;
 
-/// A command, or an unmap, that has to end first.
-#[derive(Clone, Debug)]
-pub(super) struct Predecessor<E> {
-    pub event: E,
-    /// The map that the event unmaps: its id and its event.
-    pub unmaps: Option<(u64, E)>,
-}
-
 const IS_MAPPED: &str = "are mapped, or about to be; unmap them first";
-pub(super) const IS_POISONED: &str = "can no longer be used, because an unmap of them failed";
+const IS_POISONED: &str = "can no longer be used, because an unmap of them failed";
 const IS_UNTRACKED: &str = "are used by a command for which the driver returned no event";
 
 /// The commands and maps of one memory object.
@@ -117,28 +128,15 @@ impl<E> Default for Table<E> {
     }
 }
 
-#[inline]
-fn conflict(a: (&Range<usize>, Access), b: (&Range<usize>, Access)) -> bool {
-    overlap(a.0, b.0) && (a.1 == Access::Write || b.1 == Access::Write)
-}
-
 impl<E: TrackedEvent> Map<E> {
-    /// Adds the events of the map and of the unmap, if the unmap has been submitted.
-    fn add_events(&self, events: &mut Batch<E>) {
-        if let MapState::Unmapping(mapped, unmapped) = &self.state {
-            events.extend([mapped.clone(), unmapped.clone()]);
-        }
-    }
-
-    /// Returns whether the unmap has failed and the map is not known to have failed.
-    fn has_failed_unmap(&self) -> bool {
-        match &self.state {
-            MapState::Unmapping(mapped, unmapped) => {
-                unmapped.known_outcome() == Some(Outcome::Failed)
-                    && mapped.known_outcome() != Some(Outcome::Failed)
-            }
-            MapState::Submitting | MapState::Mapped(_) | MapState::Poisoned => false,
-        }
+    /// Returns the events of the unmap and of the map, if the unmap has been submitted. In this order
+    /// the end of the map is known whenever that of the unmap is.
+    fn events(&self) -> impl Iterator<Item = &E> {
+        let events = match &self.state {
+            MapState::Unmapping { mapped, unmapped } => [Some(unmapped), Some(mapped)],
+            MapState::Submitting | MapState::Mapped | MapState::Poisoned => [None, None],
+        };
+        events.into_iter().flatten()
     }
 }
 
@@ -172,18 +170,12 @@ impl<E: TrackedEvent> Table<E> {
     /// Adds a command that is about to be submitted. Without `asked`, unmaps whose end is unknown are
     /// a conflict; with it, their order is left to the queues.
     #[inline]
-    pub fn begin_command(
-        &mut self,
-        range: &Range<usize>,
-        access: Access,
-        asked: bool,
-    ) -> Result<u64, Conflict<E>> {
+    pub fn begin_command(&mut self, used: &Use, asked: bool) -> Result<u64, Conflict<E>> {
         if !self.maps.is_empty() {
-            self.check_maps(range, access, asked)?;
+            self.check_maps(used, asked)?;
         }
-        let (id, range) = (self.new_id(), range.clone());
-        let state = CommandState::Submitting;
-        self.commands.push_back(Command { id, range, access, state, followed_by: None });
+        let (id, used) = (self.new_id(), used.clone());
+        self.commands.push_back(Command { id, used, state: CommandState::Submitting });
         Ok(id)
     }
 
@@ -226,21 +218,18 @@ impl<E: TrackedEvent> Table<E> {
     pub fn events(&self) -> Batch<E> {
         let commands = self.commands.iter().skip(self.next_look.0).take(LOOK);
         let mut events: Batch<E> = commands.filter_map(Command::event).cloned().collect();
-        self.maps
-            .iter()
-            .skip(self.next_look.1)
-            .take(LOOK)
-            .for_each(|map| map.add_events(&mut events));
+        let maps = self.maps.iter().skip(self.next_look.1).take(LOOK);
+        events.extend(maps.flat_map(Map::events).cloned());
         events
     }
 
     /// Returns the events of all commands and unmaps on these bytes, and of the maps that are being
     /// unmapped.
     pub fn events_on(&self, range: &Range<usize>) -> Batch<E> {
-        let commands = self.commands.iter().filter(|command| overlap(&command.range, range));
+        let commands = self.commands.iter().filter(|command| overlap(&command.used.range, range));
         let mut events: Batch<E> = commands.filter_map(Command::event).cloned().collect();
-        let maps = self.maps.iter().filter(|map| overlap(&map.range, range));
-        maps.for_each(|map| map.add_events(&mut events));
+        let maps = self.maps.iter().filter(|map| overlap(&map.used.range, range));
+        events.extend(maps.flat_map(Map::events).cloned());
         events
     }
 
@@ -282,194 +271,100 @@ impl<E: TrackedEvent> Table<E> {
     }
 
     fn reap_maps(&mut self) {
-        self.maps.retain_mut(|map| match &map.state {
-            MapState::Unmapping(mapped, unmapped) => {
-                match (mapped.known_outcome(), unmapped.known_outcome()) {
-                    (_, None) => true,
-                    (_, Some(Outcome::Complete)) => false,
-                    // Never mapped.
-                    (Some(Outcome::Failed), Some(Outcome::Failed)) => false,
-                    // quirk: DRIVER-10
-                    (Some(Outcome::Complete), Some(Outcome::Failed)) => {
-                        map.state = MapState::Poisoned;
-                        true
-                    }
-                    (None, Some(Outcome::Failed)) => true,
+        self.maps.retain_mut(|map| {
+            let MapState::Unmapping { mapped, unmapped } = &map.state else { return true };
+            match (unmapped.known_outcome(), mapped.known_outcome()) {
+                (None, _) => true,
+                // Not mapped any more, or never.
+                (Some(Outcome::Complete), _) | (Some(_), Some(Outcome::Failed)) => false,
+                // quirk: DRIVER-10
+                (Some(Outcome::Failed), _) => {
+                    map.state = MapState::Poisoned;
+                    true
                 }
             }
-            MapState::Submitting | MapState::Mapped(_) | MapState::Poisoned => true,
         });
     }
 
-    fn check_maps(
-        &mut self,
-        range: &Range<usize>,
-        access: Access,
-        asked: bool,
-    ) -> Result<(), Conflict<E>> {
+    fn check_maps(&mut self, used: &Use, asked: bool) -> Result<(), Conflict<E>> {
         self.reap_maps();
         let mut unknown = Few::new();
-        for map in &self.maps {
-            if !conflict((&map.range, map.access), (range, access)) {
-                continue;
-            }
+        for map in self.maps.iter().filter(|map| map.used.conflicts(used)) {
             match &map.state {
-                // Its failure would be a failure of the later unmap.
-                MapState::Unmapping(..) if self.is_awaited(map.followed_by, range, access) => {}
-                MapState::Unmapping(..) if asked && map.has_failed_unmap() => {
-                    return Err(Conflict::InUse(map.range.clone(), IS_POISONED));
+                MapState::Unmapping { .. } => {
+                    let events = map.events().filter(|event| event.known_outcome().is_none());
+                    unknown.extend(events.cloned());
                 }
-                MapState::Unmapping(mapped, unmapped) => {
-                    let events = [mapped, unmapped].into_iter();
-                    unknown.extend(events.filter(|event| event.known_outcome().is_none()).cloned());
+                MapState::Poisoned => {
+                    return Err(Conflict::InUse(map.used.range.clone(), IS_POISONED));
                 }
-                MapState::Poisoned => return Err(Conflict::InUse(map.range.clone(), IS_POISONED)),
-                MapState::Submitting | MapState::Mapped(_) => {
-                    return Err(Conflict::InUse(map.range.clone(), IS_MAPPED));
+                MapState::Submitting | MapState::Mapped => {
+                    return Err(Conflict::InUse(map.used.range.clone(), IS_MAPPED));
                 }
             }
         }
         if asked || unknown.is_empty() { Ok(()) } else { Err(Conflict::Ask(unknown)) }
     }
 
-    /// Returns whether an access to these bytes comes after the map `id` and its unmap. Unless one of
-    /// the two fails, the commands before them have ended then.
-    fn is_awaited(&self, id: Option<u64>, range: &Range<usize>, access: Access) -> bool {
-        id.and_then(|id| self.map(id)).is_some_and(|map| {
-            let MapState::Unmapping(mapped, unmapped) = &map.state else { return false };
-            let has_failed = |event: &E| event.known_outcome() == Some(Outcome::Failed);
-            conflict((&map.range, map.access), (range, access))
-                && !has_failed(mapped)
-                && !has_failed(unmapped)
-        })
-    }
-
     /// Adds a map that is about to be submitted.
     #[inline]
-    pub fn begin_map(
-        &mut self,
-        range: &Range<usize>,
-        access: Access,
-        asked: bool,
-    ) -> Result<u64, Conflict<E>> {
+    pub fn begin_map(&mut self, used: &Use, asked: bool) -> Result<u64, Conflict<E>> {
         if !self.maps.is_empty() {
-            self.check_maps(range, access, asked)?;
+            self.check_maps(used, asked)?;
         }
-        let (id, range) = (self.new_id(), range.clone());
-        let state = MapState::Submitting;
-        self.maps.push(Map { id, range, access, address: 0, state, followed_by: None });
+        let (id, used) = (self.new_id(), used.clone());
+        self.maps.push(Map { id, used, state: MapState::Submitting });
         Ok(id)
     }
 
     /// Returns whether a conflicting command is being submitted.
-    pub fn is_submitting(&self, range: &Range<usize>, access: Access) -> bool {
+    pub fn is_submitting(&self, used: &Use) -> bool {
         self.commands.iter().any(|command| {
-            matches!(command.state, CommandState::Submitting)
-                && conflict((&command.range, command.access), (range, access))
+            matches!(command.state, CommandState::Submitting) && command.used.conflicts(used)
         })
-    }
-
-    /// Returns whether a map of some of these bytes, or an unmap of one, is being submitted.
-    pub fn is_submitting_map(&self, range: &Range<usize>) -> bool {
-        let mut maps = self.maps.iter();
-        maps.any(|map| matches!(map.state, MapState::Submitting) && overlap(&map.range, range))
-    }
-
-    fn map(&self, id: u64) -> Option<&Map<E>> {
-        self.maps.iter().rev().find(|map| map.id == id)
     }
 
     fn map_mut(&mut self, id: u64) -> Option<&mut Map<E>> {
         self.maps.iter_mut().rev().find(|map| map.id == id)
     }
 
-    /// Returns the commands and unmaps that conflict with an access to these bytes and are not known
-    /// to have ended, other than the map `id`.
-    pub fn predecessors(
-        &self,
-        id: u64,
-        range: &Range<usize>,
-        access: Access,
-    ) -> Result<Few<Predecessor<E>>, Conflict<E>> {
-        self.predecessors_except(id, range, access, |_| false)
-    }
-
-    /// Returns the predecessors of the map `id`, without those that other predecessors wait for.
-    pub fn last_predecessors(
-        &mut self,
-        id: u64,
-        range: &Range<usize>,
-        access: Access,
-    ) -> Result<Few<Predecessor<E>>, Conflict<E>> {
-        let is_awaited = |followed_by| self.is_awaited(followed_by, range, access);
-        let found = self.predecessors_except(id, range, access, is_awaited)?;
-        for command in &mut self.commands {
-            if conflict((&command.range, command.access), (range, access)) {
-                command.followed_by = Some(id);
-            }
-        }
-        for map in &mut self.maps {
-            if map.id != id && conflict((&map.range, map.access), (range, access)) {
-                map.followed_by = Some(id);
-            }
-        }
-        Ok(found)
-    }
-
-    fn predecessors_except(
-        &self,
-        id: u64,
-        range: &Range<usize>,
-        access: Access,
-        is_excepted: impl Fn(Option<u64>) -> bool,
-    ) -> Result<Few<Predecessor<E>>, Conflict<E>> {
+    /// Returns the events of the commands and unmaps that conflict with this use and are not known to have
+    /// ended, and of the maps that are being unmapped, other than the map `id`.
+    pub fn predecessors(&mut self, id: u64, used: &Use) -> Result<Few<E>, Conflict<E>> {
+        self.reap_maps();
         let mut predecessors = Few::new();
-        for command in &self.commands {
-            if !conflict((&command.range, command.access), (range, access)) {
-                continue;
-            }
+        for command in self.commands.iter().filter(|command| command.used.conflicts(used)) {
             match &command.state {
-                CommandState::Submitted(event)
-                    if event.known_outcome().is_none() && !is_excepted(command.followed_by) =>
-                {
-                    predecessors.push(Predecessor { event: event.clone(), unmaps: None });
+                CommandState::Submitted(event) if event.known_outcome().is_none() => {
+                    predecessors.push(event.clone());
                 }
                 CommandState::Untracked => {
-                    return Err(Conflict::InUse(command.range.clone(), IS_UNTRACKED));
+                    return Err(Conflict::InUse(command.used.range.clone(), IS_UNTRACKED));
                 }
                 CommandState::Submitted(_) | CommandState::Submitting => {}
             }
         }
-        for map in &self.maps {
-            if map.id == id || !conflict((&map.range, map.access), (range, access)) {
-                continue;
-            }
+        for map in self.maps.iter().filter(|map| map.id != id && map.used.conflicts(used)) {
             match &map.state {
-                MapState::Unmapping(..) if is_excepted(map.followed_by) => {}
-                MapState::Unmapping(mapped, event) => {
-                    let unmaps = Some((map.id, mapped.clone()));
-                    predecessors.push(Predecessor { event: event.clone(), unmaps });
+                MapState::Unmapping { .. } => {
+                    let events = map.events().filter(|event| event.known_outcome().is_none());
+                    predecessors.extend(events.cloned());
                 }
-                MapState::Poisoned => return Err(Conflict::InUse(map.range.clone(), IS_POISONED)),
-                MapState::Submitting | MapState::Mapped(_) => {
-                    return Err(Conflict::InUse(map.range.clone(), IS_MAPPED));
+                MapState::Poisoned => {
+                    return Err(Conflict::InUse(map.used.range.clone(), IS_POISONED));
+                }
+                MapState::Submitting | MapState::Mapped => {
+                    return Err(Conflict::InUse(map.used.range.clone(), IS_MAPPED));
                 }
             }
         }
         Ok(predecessors)
     }
 
-    /// Records that the driver maps the bytes from `address` on, with this event.
-    pub fn mapped(&mut self, id: u64, event: &E, address: usize) {
+    /// Records that the driver maps the bytes, or that an access of the host has begun.
+    pub fn mapped(&mut self, id: u64) {
         if let Some(map) = self.map_mut(id) {
-            (map.state, map.address) = (MapState::Mapped(Some(event.clone())), address);
-        }
-    }
-
-    /// Records that an access of the host has begun.
-    pub fn accessing(&mut self, id: u64) {
-        if let Some(map) = self.map_mut(id) {
-            map.state = MapState::Mapped(None);
+            map.state = MapState::Mapped;
         }
     }
 
@@ -478,23 +373,11 @@ impl<E: TrackedEvent> Table<E> {
         self.maps.retain(|map| map.id != id);
     }
 
-    /// Returns the events of the other maps that begin at the same address as the map `id` and are not
-    /// known to have ended, without those that the map `id` waits for unless it `has_failed`. Until the
-    /// map is unmapped, no overlapping map can be submitted.
-    pub fn begin_unmap(&mut self, id: u64, has_failed: bool) -> Few<E> {
-        let Some(map) = self.map_mut(id) else { return Few::new() };
-        let address = map.address;
-        map.state = MapState::Submitting;
-        let is_other = |map: &&Map<E>| {
-            map.id != id && map.address == address && (map.followed_by != Some(id) || has_failed)
-        };
-        let pending = self.maps.iter().filter(is_other).filter_map(|map| match &map.state {
-            MapState::Mapped(Some(event)) | MapState::Unmapping(event, _) => {
-                event.known_outcome().is_none().then(|| event.clone())
-            }
-            MapState::Submitting | MapState::Mapped(None) | MapState::Poisoned => None,
-        });
-        pending.collect()
+    /// Records that the driver is being called to unmap a map.
+    pub fn begin_unmap(&mut self, id: u64) {
+        if let Some(map) = self.map_mut(id) {
+            map.state = MapState::Submitting;
+        }
     }
 
     /// Records that the driver unmaps a map, with the events of the map and of the unmap. Returns
@@ -503,7 +386,8 @@ impl<E: TrackedEvent> Table<E> {
         if unmapped.known_outcome() == Some(Outcome::Complete) {
             self.remove_map(id);
         } else if let Some(map) = self.map_mut(id) {
-            map.state = MapState::Unmapping(mapped.clone(), unmapped.clone());
+            let (mapped, unmapped) = (mapped.clone(), unmapped.clone());
+            map.state = MapState::Unmapping { mapped, unmapped };
         }
         self.len() >= self.reap_at
     }
@@ -513,13 +397,6 @@ impl<E: TrackedEvent> Table<E> {
         if let Some(map) = self.map_mut(id) {
             map.state = MapState::Poisoned;
         }
-    }
-
-    /// Returns whether the unmap of a map has failed although the bytes were mapped, or may be yet.
-    pub fn is_poisoned(&mut self, id: u64) -> bool {
-        self.reap_maps();
-        self.map(id)
-            .is_some_and(|map| matches!(map.state, MapState::Poisoned) || map.has_failed_unmap())
     }
 
     /// Returns whether all commands and unmaps on these bytes are `expected`; `None` if bytes are mapped
@@ -532,7 +409,7 @@ impl<E: TrackedEvent> Table<E> {
     ) -> Option<bool> {
         let mut has_only = true;
         for command in &self.commands {
-            if overlap(&command.range, range) {
+            if overlap(&command.used.range, range) {
                 let CommandState::Submitted(event) = &command.state else { return None };
                 has_only &= expected(event);
             }
@@ -542,32 +419,17 @@ impl<E: TrackedEvent> Table<E> {
             self.reap_maps();
         }
         for map in &self.maps {
-            if overlap(&map.range, range) {
-                let MapState::Unmapping(_, event) = &map.state else { return None };
-                if map.has_failed_unmap() {
-                    return None;
-                }
-                has_only &= expected(event);
+            if overlap(&map.used.range, range) {
+                let MapState::Unmapping { unmapped, .. } = &map.state else { return None };
+                has_only &= expected(unmapped);
             }
         }
         Some(has_only)
     }
 
-    /// Returns the events of the commands and unmaps on these bytes that are not known to have ended;
-    /// `None` if bytes are mapped, poisoned or used by a command without an event.
-    pub fn pending(&mut self, range: &Range<usize>) -> Option<Vec<E>> {
-        let found = self.predecessors(0, range, Access::Write).ok()?;
-        let leaves_bytes_mapped =
-            |map: &Map<E>| overlap(&map.range, range) && map.has_failed_unmap();
-        if self.maps.iter().any(leaves_bytes_mapped) {
-            return None;
-        }
-        Some(found.into_iter().map(|found| found.event).collect())
-    }
-
     /// Returns whether bytes are mapped.
     pub fn has_maps(&self) -> bool {
-        self.maps.iter().any(|map| matches!(map.state, MapState::Submitting | MapState::Mapped(_)))
+        self.maps.iter().any(|map| matches!(map.state, MapState::Submitting | MapState::Mapped))
     }
 }
 

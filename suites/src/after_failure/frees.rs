@@ -1,18 +1,18 @@
-//! Shared virtual memory that is given up while a kernel writes to it is freed afterwards.
+//! Shared virtual memory that is given up before an earlier fill of it has run is freed afterwards.
 
-use clmatrix::memory::{SvmAllocation, SvmFlags, SvmPointer, enqueue_svm_memfill};
+use clmatrix::memory::{SvmAllocation, SvmFlags, SvmPointer, enqueue_fill, enqueue_svm_memfill};
 use clmatrix::{Event, Result};
 use rstest::rstest;
 
-use super::{By, Failed, LEN, OLD, behind_a_slow_kernel, fails, is_over};
+use super::{Failed, LEN, NEW, OLD, behind_a_gated_fill, fill_elsewhere};
 use crate::support::gate::{fail, gate};
 use crate::support::on_device::{OnDevice, on_device};
 
 /// How it is given up.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Way {
+enum Way {
     Drop,
-    /// Bound to the kernel's queue.
+    /// Bound to the queue of the fill.
     DropBound,
     /// Bound to another queue.
     DropBoundElsewhere,
@@ -43,17 +43,25 @@ impl Way {
 }
 
 /// Allocates memory that holds `OLD`.
-pub(super) fn allocate(on: &OnDevice) -> Result<SvmAllocation> {
+fn allocate(on: &OnDevice) -> Result<SvmAllocation> {
     let svm = SvmAllocation::new(&on.context, 4 * LEN, 0, SvmFlags::READ_WRITE)?;
     enqueue_svm_memfill(&on.another_queue(), &svm, &OLD, .., [])?.wait()?;
     Ok(svm)
 }
 
+/// Checks that memory which has been allocated since holds what it was given.
+fn check_others(on: &OnDevice, others: &[SvmAllocation]) -> Result<()> {
+    for other in others {
+        let found = other.map_ro::<u32>(&on.another_queue(), [])?;
+        assert_eq!(found[..], vec![OLD; LEN], "the fill wrote to memory that was freed");
+    }
+    Ok(())
+}
+
 #[rstest]
-#[clmatrix_harness::test(requires(svm))]
+#[clmatrix_harness::test(requires(svm), fresh_context)]
 fn svm_is_freed_after_its_commands(
     on_device: OnDevice,
-    #[values(By::Work, By::Gate)] by: By,
     #[values(
         Way::Drop,
         Way::DropBound,
@@ -63,61 +71,37 @@ fn svm_is_freed_after_its_commands(
     )]
     way: Way,
 ) -> Result<()> {
-    let svm = allocate(&on_device)?;
-    let failed = behind_a_slow_kernel(&on_device, by, &svm, |queue| fails(&on_device, queue))?;
-    is_freed_afterwards(&on_device, svm, &failed, way)
-}
-
-/// Gives `svm` up, which the slow command of `failed` writes, and checks that it is freed afterwards.
-pub(super) fn is_freed_afterwards(
-    on: &OnDevice,
-    svm: SvmAllocation,
-    failed: &Failed,
-    way: Way,
-) -> Result<()> {
-    let freed = way.give_up(on, failed, svm)?;
+    let on = &on_device;
+    let svm = allocate(on)?;
+    let failed = behind_a_gated_fill(
+        on,
+        |queue, gate| enqueue_fill(queue, &svm, &NEW, .., gate),
+        |queue, gate| fill_elsewhere(on, queue, gate),
+    )?;
+    let freed = way.give_up(on, &failed, svm)?;
     // They take what has been freed too early.
     let others = (0..4).map(|_| allocate(on)).collect::<Result<Vec<_>>>()?;
     if let Some(freed) = freed {
-        // Where a command failed, it may never be freed.
+        // The free may have failed with the command before it. Then the memory is never freed.
         if failed.meanwhile(|| freed.wait()).is_ok() {
-            assert!(is_over(&failed.slow)?, "it was freed too early");
+            assert!(failed.filled.status()?.has_ended(), "it was freed too early");
         }
-    } else {
-        failed.meanwhile(|| failed.slow.wait())?;
     }
-    failed.slow.wait()?;
-    for other in &others {
-        let found = other.map_ro::<u32>(&on.another_queue(), [])?;
-        assert_eq!(found[..], vec![OLD; LEN], "the command wrote to what it was not given");
-    }
-    Ok(())
+    failed.meanwhile(|| failed.filled.wait())?;
+    check_others(on, &others)
 }
 
-/// The free waits for the slow kernel and for a command on the memory that fails.
+/// The free waits for the gated fill and for a command on the memory that fails.
 #[rstest]
-#[clmatrix_harness::test(requires(svm))]
-fn svm_with_a_command_that_fails_later_is_freed_after_the_others(
-    on_device: OnDevice,
-    #[values(By::Work, By::Gate)] by: By,
-    #[values(Way::DropBound, Way::DropBoundElsewhere, Way::Release, Way::ReleaseElsewhere)]
-    way: Way,
-) -> Result<()> {
+#[clmatrix_harness::test(requires(svm), fresh_context)]
+fn svm_with_a_command_that_fails_is_never_freed(on_device: OnDevice) -> Result<()> {
     let on = &on_device;
     let svm = allocate(on)?;
-    let closed = gate(&on.context);
-    let failed = behind_a_slow_kernel(on, by, &svm, |_| {
-        enqueue_svm_memfill(&on.another_queue(), &svm, &OLD, .., &closed).map(drop)
-    })?;
-    let freed = way.give_up(on, &failed, svm)?;
+    let (queue, closed) = (on.another_queue(), gate(&on.context));
+    let filled = enqueue_fill(&queue, &svm, &NEW, .., &closed)?;
+    let freed = svm.enqueue_release(Some(&on.queue), []).map_err(|back| back.error)?;
     fail(&closed);
     let others = (0..4).map(|_| allocate(on)).collect::<Result<Vec<_>>>()?;
-    failed.meanwhile(|| failed.slow.wait())?;
-    // It is never freed.
-    assert!(freed.is_none_or(|freed| freed.wait().is_err()));
-    for other in &others {
-        let found = other.map_ro::<u32>(&on.another_queue(), [])?;
-        assert_eq!(found[..], vec![OLD; LEN], "the kernel wrote to what it was not given");
-    }
-    Ok(())
+    assert!(filled.wait().is_err() && freed.wait().is_err());
+    check_others(on, &others)
 }

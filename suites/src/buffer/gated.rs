@@ -126,6 +126,22 @@ fn a_non_blocking_call_runs_after_its_wait_list(
     Ok(())
 }
 
+/// Each queue waits for the one before it, and the program flushes none of them.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_blocking_call_waits_for_a_chain_of_queues(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let queues: Vec<_> = (0..4).map(|_| on_device.another_queue()).collect();
+    let mut last = enqueue_fill_buffer(&queues[0], &buffer, &5_u32, .., [])?;
+    for (queue, value) in queues[1..].iter().zip(6_u32..) {
+        last = enqueue_fill_buffer(queue, &buffer, &value, ..4, &last)?;
+    }
+    let mut found = [0_u32; 4];
+    enqueue_read_buffer(&on_device.queue, &buffer, 0, &mut found, &last)?;
+    assert_eq!(found, [8, 5, 5, 5]);
+    Ok(())
+}
+
 /// A map comes after what changes its bytes, and after what reads them if it writes: on any queue.
 #[rstest]
 #[case::fill(Call::Fill)]
@@ -256,6 +272,19 @@ fn a_map_for_reading_is_accepted_during_reads_of_another_thread(on_device: OnDev
         reader.join().unwrap();
         mapped
     })
+}
+
+/// As in a program that returns early.
+#[rstest]
+#[clmatrix_harness::test]
+fn a_command_runs_when_its_user_event_is_dropped(on_device: OnDevice) -> Result<()> {
+    let buffer = buffer_of(&on_device, &counting(4))?;
+    let gate = gate(&on_device.context);
+    let filled = enqueue_fill_buffer(&on_device.queue, &buffer, &7_u32, .., &gate)?;
+    drop(gate);
+    filled.wait()?;
+    assert_eq!(contents(&on_device, &buffer)?, [7; 4]);
+    Ok(())
 }
 
 /// Many commands may be under way on one buffer; entering each must not look at all others.

@@ -203,42 +203,50 @@ fn the_event_of_a_pending_map_completes_before_its_data_is_accessible(
     let buffer = buffer_of(&on_device, &counting(4))?;
     let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])?;
     assert_eq!(map.event().status()?, Status::Complete);
+    drop(map);
     let later =
         enqueue_map_buffer_nonblocking::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])?
             .wait()?;
     assert_eq!(later.event().status()?, Status::Complete);
-    assert_eq!(map[..], later[..]);
+    assert_eq!(later[..], counting(4));
     Ok(())
 }
 
-/// Ends a map before one of the same bytes that waits for a gate, which opens afterwards: neither call
-/// waits on the host for the map that has not ended.
+/// Ends a map before one of overlapping bytes that waits for a gate, which opens afterwards: the unmap
+/// waits for nothing. A map that begins at the same byte is refused where the driver cannot tell the two
+/// apart.
+// quirk: POCL-13
 #[rstest]
 #[clmatrix_harness::test]
 fn overlapping_maps_for_reading_are_unmapped_in_any_order(
     on_device: OnDevice,
     #[values(false, true)] of_a_region: bool,
-    #[values(false, true)] dropped: bool,
+    #[values(0, 4)] first: u32,
 ) -> Result<()> {
     let whole = buffer_of(&on_device, &counting(64))?;
     let part = if of_a_region { whole.sub_region(..128)? } else { whole.clone() };
     let elsewhere = buffer_of(&on_device, &[0; 4])?;
     let gate = gate(&on_device.context);
     enqueue_fill_buffer(&on_device.queue, &elsewhere, &7_u32, .., &gate)?;
-    let first =
+    let pending =
         enqueue_map_buffer_nonblocking::<u32, _>(&on_device.queue, &part, MapRead, ..32, [])?;
     let other_queue = on_device.another_queue();
-    let second = enqueue_map_buffer::<u32, _>(&other_queue, &whole, MapRead, ..16, [])?;
-    assert_eq!(second[..], counting(16));
-    if dropped {
-        drop(second);
-    } else {
-        second.unmap([])?;
+    let range = first as usize..16;
+    match enqueue_map_buffer::<u32, _>(&other_queue, &whole, MapRead, range, []) {
+        Ok(map) => {
+            assert_eq!(map[..], counting(16)[first as usize..]);
+            drop(map);
+            other_queue.finish()?;
+        }
+        Err(error) => {
+            assert_eq!(refusal::<()>(Err(error)), "CL_INVALID_OPERATION");
+            assert_eq!(first, 0, "maps of two addresses");
+        }
     }
     open(&gate);
-    let first = first.wait()?;
-    assert_eq!(first[..], counting(32));
-    drop(first);
+    let pending = pending.wait()?;
+    assert_eq!(pending[..], counting(32));
+    drop(pending);
     enqueue_fill_buffer(&on_device.queue, &whole, &7_u32, .., [])?;
     assert_eq!(contents(&on_device, &whole)?, [7; 64]);
     Ok(())

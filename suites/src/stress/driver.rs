@@ -23,16 +23,15 @@ pub struct Driver {
     /// A call that blocks keeps other threads from its queue.
     // quirk: RUSTICL-5
     pub blocks_queues: bool,
-    /// A command that fails may end the process, in ways that no legal program can avoid, or make its
-    /// queue unusable.
-    // quirk: POCL-2, NVIDIA-1
-    pub bears_no_failures: bool,
     /// An unmap may be refused although the map has ended.
     // quirk: INTEL-6, NVIDIA-8
     pub refuses_unmaps: bool,
     /// A map has to run before it can be unmapped.
     // quirk: RUSTICL-3
     pub unmaps_ended_maps_only: bool,
+    /// Two maps must not begin at the same byte.
+    // quirk: POCL-13
+    pub finds_maps_by_address: bool,
 }
 
 impl Driver {
@@ -48,17 +47,13 @@ impl Driver {
             "rusticl" => {
                 Self { blocks_queues: true, unmaps_ended_maps_only: true, ..Self::default() }
             }
-            "Portable Computing Language" => Self { bears_no_failures: true, ..Self::default() },
-            // Two failed events of one wait list: see config/expectations/intel.toml.
-            name if name.starts_with("Intel(R) OpenCL") => Self {
-                waits_deadlock: true,
-                bears_no_failures: true,
-                refuses_unmaps: true,
-                ..Self::default()
-            },
-            "NVIDIA CUDA" => {
-                Self { bears_no_failures: true, refuses_unmaps: true, ..Self::default() }
+            "Portable Computing Language" => {
+                Self { finds_maps_by_address: true, ..Self::default() }
             }
+            name if name.starts_with("Intel(R) OpenCL") => {
+                Self { waits_deadlock: true, refuses_unmaps: true, ..Self::default() }
+            }
+            "NVIDIA CUDA" => Self { refuses_unmaps: true, ..Self::default() },
             _ => Self::default(),
         })
     }

@@ -50,6 +50,13 @@ impl Map {
         self.object == object && (writes || self.writes()) && self.places.iter().any(overlaps)
     }
 
+    /// True if this map begins at the same byte as one of the bytes of `place` would.
+    fn begins_at(&self, place: &Place, thread: &ThreadState<'_>) -> bool {
+        let first = &self.places[0];
+        self.object == thread.object(place).number
+            && (first.lane, first.cells.start) == (place.lane, place.cells.start)
+    }
+
     /// Enqueues a map; `None` if it was refused.
     pub fn new(
         thread: &mut ThreadState<'_>,
@@ -67,6 +74,11 @@ impl Map {
             vec![place.clone()]
         };
         let uses: Uses = places.iter().map(|place| (place.clone(), mode != Mode::Read)).collect();
+        if thread.world.driver.finds_maps_by_address
+            && thread.maps.iter().flatten().any(|map| map.begins_at(&places[0], thread))
+        {
+            return Ok(None);
+        }
         let wait_for: Vec<Event> = gate.filter(|_| !blocks).into_iter().collect();
         let result = if whole {
             let object = thread.object(&place);
@@ -105,12 +117,7 @@ impl Map {
         match mem::replace(&mut self.state, MapState::Ended) {
             MapState::Pending(pending) => {
                 thread.open_gates()?;
-                match pending.wait() {
-                    Ok(mapped) => self.begin(thread, mapped),
-                    // The bytes can be used again.
-                    Err(error) if thread.has_failed(&error) => Ok(()),
-                    Err(error) => Err(error),
-                }
+                self.begin(thread, pending.wait()?)
             }
             state => {
                 self.state = state;
@@ -131,7 +138,6 @@ impl Map {
                     assert!(link.event.status()?.has_ended(), "a map overtook a command");
                 }
             }
-            lane.look_for_failures()?;
             if self.mode != Mode::Invalidate
                 && let Some(expected) = thread.known(&place)
             {
@@ -160,13 +166,8 @@ impl Map {
             thread.open_gates()?;
         }
         let world = thread.world;
-        // After a failure, the unmap by a drop has no known end.
-        let end = if world.failures && self.writes() { End::Unmap } else { end };
         if !matches!(end, End::Drop) || world.driver.unmaps_ended_maps_only {
             self.wait(thread)?;
-            if self.has_ended() {
-                return self.reset(thread);
-            }
         }
         if let MapState::Ready(mapped, bytes) = &self.state {
             assert_same(mapped.bytes(), bytes, "mapped bytes");
@@ -200,11 +201,6 @@ impl Map {
         };
         let event = match event {
             Ok(event) => event,
-            Err(error) if thread.has_failed(&error) => {
-                thread.open_gates()?;
-                _ = queue.finish();
-                return self.reset(thread);
-            }
             Err(error)
                 if thread.world.driver.refuses_unmaps && error.code() == CL_INVALID_VALUE =>
             {
@@ -218,16 +214,6 @@ impl Map {
             let cells = if is_on_bytes { place.cells.clone() } else { 0..0 };
             let link = Link { event: event.clone(), queue: queue.clone(), cells };
             thread.record(&place, self.writes(), link);
-        }
-        Ok(())
-    }
-
-    /// Forgets the order on the lanes of a map after a failure.
-    fn reset(&self, thread: &mut ThreadState<'_>) -> Result<()> {
-        for place in &self.places {
-            if let Some(place) = self.find(thread, place) {
-                thread.reset(&place)?;
-            }
         }
         Ok(())
     }

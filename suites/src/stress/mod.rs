@@ -24,7 +24,7 @@ use std::thread;
 use std::time::Duration;
 
 use clmatrix::{Platform, Result};
-use clmatrix_harness::{CtxFactory, ctx_factory, platform, skip};
+use clmatrix_harness::{CtxFactory, ctx_factory, platform};
 use rstest::rstest;
 
 use crate::support::logger;
@@ -69,27 +69,13 @@ impl Settings {
 #[rstest]
 #[clmatrix_harness::test]
 fn random_commands(ctx_factory: CtxFactory, platform: Platform) -> Result<()> {
-    run_all(ctx_factory, Driver::for_platform(platform)?, false)
-}
-
-#[rstest]
-#[clmatrix_harness::test]
-fn random_failures(ctx_factory: CtxFactory, platform: Platform) -> Result<()> {
     let driver = Driver::for_platform(platform)?;
-    if driver.bears_no_failures {
-        skip!("the driver may crash after a failure, or its queues are unusable then");
-    }
-    run_all(ctx_factory, driver, true)
-}
-
-fn run_all(ctx_factory: CtxFactory, driver: Driver, failures: bool) -> Result<()> {
     logger::init();
     let Settings { first_seed, seeds, threads, prints } = Settings::from_environment();
     let threads = if driver.one_thread { 1 } else { threads };
     for seed in first_seed..first_seed + seeds {
-        let flag = if failures { " --failures" } else { "" };
-        eprintln!("cargo xtask stress --seed {seed} --threads {threads}{flag}");
-        let world = World::new(ctx_factory, driver, failures)?;
+        eprintln!("cargo xtask stress --seed {seed} --threads {threads}");
+        let world = World::new(ctx_factory, driver)?;
         let traces: Vec<_> = (0..threads).map(|number| Trace::new(number, prints)).collect();
         thread::scope(|scope| {
             let (ends, all_ended) = mpsc::channel::<()>();

@@ -1,11 +1,10 @@
 //! A memory object with the bytes that it must have.
 
-use std::mem;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use clmatrix::memory::{MemoryObject, SvmPointer};
-use clmatrix::{CommandQueue, Event, Result, Status};
+use clmatrix::{CommandQueue, Event};
 
 use super::memory::{Handle, Memory};
 use super::plan::{CELLS, LANES, Place};
@@ -48,8 +47,6 @@ pub struct Lane {
     pub writer: Option<Link>,
     /// The commands after it that read.
     pub readers: Vec<Link>,
-    /// Commands that may fail, after which the bytes are unknown.
-    pub may_fail: Vec<Event>,
 }
 
 /// A command on a lane.
@@ -69,25 +66,13 @@ impl Link {
 
 impl Lane {
     pub fn new(bytes: Vec<u8>) -> Self {
-        Self { bytes, is_known: true, writer: None, readers: vec![], may_fail: vec![] }
+        Self { bytes, is_known: true, writer: None, readers: vec![] }
     }
 
     /// The commands that come before another command.
     pub fn before(&self, writes: bool) -> impl Iterator<Item = &Link> {
         let readers = if writes { &self.readers[..] } else { &[] };
         self.writer.iter().chain(readers)
-    }
-
-    /// Looks at the commands that may fail.
-    pub fn look_for_failures(&mut self) -> Result<()> {
-        for event in mem::take(&mut self.may_fail) {
-            match event.status()? {
-                Status::Complete => {}
-                Status::Failed(_) => self.is_known = false,
-                _ => self.may_fail.push(event),
-            }
-        }
-        Ok(())
     }
 
     pub fn record(&mut self, writes: bool, link: Link) {

@@ -142,7 +142,6 @@ pub enum Action {
     /// Sets a user event.
     Open {
         slot: usize,
-        fails: bool,
     },
     Marker,
     Barrier,
@@ -222,7 +221,7 @@ impl Plan {
             }
             85..86 => Action::KeepClone { object: self.rng.usize(..OWN) },
             86..90 => Action::Gate { slot: self.rng.usize(..GATES) },
-            90..94 => Action::Open { slot: self.rng.usize(..GATES), fails: self.rng.u8(..3) == 0 },
+            90..94 => Action::Open { slot: self.rng.usize(..GATES) },
             94 => Action::Marker,
             95 => Action::Barrier,
             96 => Action::Flush,

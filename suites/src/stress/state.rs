@@ -2,11 +2,9 @@
 
 use std::ops::Range;
 
-use clmatrix::cl3::error_codes::{
-    CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_INVALID_COMMAND_QUEUE, CL_INVALID_OPERATION,
-};
+use clmatrix::cl3::error_codes::CL_INVALID_OPERATION;
 use clmatrix::memory::{Buffer, MemFlags, SvmAllocation};
-use clmatrix::{CommandQueue, Error, Event, Result, UserEvent, wait_for_events};
+use clmatrix::{CommandQueue, Event, Result, UserEvent};
 
 use super::map::Map;
 use super::memory::{Handle, Memory};
@@ -97,14 +95,13 @@ impl<'w> ThreadState<'w> {
         })
     }
 
-    pub fn open(&mut self, slot: usize, fails: bool) -> Result<()> {
-        let Some(gate) = self.gates[slot].take() else { return Ok(()) };
-        if fails && self.world.failures { gate.set_failed(-5) } else { gate.set_complete() }
+    pub fn open(&mut self, slot: usize) -> Result<()> {
+        self.gates[slot].take().map_or(Ok(()), |gate| gate.set_complete())
     }
 
     /// Sets all user events, before the thread waits for something.
     pub fn open_gates(&mut self) -> Result<()> {
-        (0..GATES).try_for_each(|slot| self.open(slot, false))
+        (0..GATES).try_for_each(|slot| self.open(slot))
     }
 
     pub fn new_object(
@@ -149,19 +146,11 @@ impl<'w> ThreadState<'w> {
             Handle::Buffer(_) | Handle::Svm(_) => None,
         };
         let gate: Vec<Event> = gate.into_iter().collect();
-        let event = match handle.memory().fill(&queue, value, 0..size, &gate) {
-            Ok(event) => Some(event),
-            Err(error) if self.has_failed(&error) => None,
-            Err(error) => return Err(error),
-        };
+        let event = handle.memory().fill(&queue, value, 0..size, &gate)?;
         let lanes = std::array::from_fn(|_| {
             let mut lane = Lane::new(vec![value; CELLS * cell]);
-            lane.is_known = event.is_some();
-            if let Some(event) = &event {
-                let (event, queue) = (event.clone(), queue.clone());
-                lane.may_fail.extend(world.failures.then(|| event.clone()));
-                lane.record(true, Link { event, queue, cells: 0..CELLS });
-            }
+            let (event, queue) = (event.clone(), queue.clone());
+            lane.record(true, Link { event, queue, cells: 0..CELLS });
             lane
         });
         self.last_number += 1;
@@ -199,8 +188,7 @@ impl<'w> ThreadState<'w> {
         for (place, writes) in uses {
             let Some(lane) = self.lane(place) else { continue };
             for link in lane.before(*writes) {
-                // In-order queues may lose their order after a failure.
-                if link.is_before_all_on(queue) && !world.failures {
+                if link.is_before_all_on(queue) {
                     continue;
                 }
                 if link.queue != *queue {
@@ -232,26 +220,9 @@ impl<'w> ThreadState<'w> {
 
     /// Enters a command on the lane of a place.
     pub fn record(&mut self, place: &Place, writes: bool, link: Link) {
-        let failures = self.world.failures;
         if let Some(lane) = self.lane(place) {
-            if failures {
-                lane.may_fail.push(link.event.clone());
-            }
             lane.record(writes, link);
         }
-    }
-
-    /// Forgets the order on a lane after a failure, when all commands on it have ended.
-    pub fn reset(&mut self, place: &Place) -> Result<()> {
-        self.open_gates()?;
-        let Some(lane) = self.lane(place) else { return Ok(()) };
-        let links: Vec<_> = lane.writer.take().into_iter().chain(lane.readers.drain(..)).collect();
-        let events: Vec<_> = links.iter().map(|link| &link.event).chain(&lane.may_fail).collect();
-        // They may have failed.
-        _ = wait_for_events(events);
-        lane.may_fail.clear();
-        lane.is_known = false;
-        Ok(())
     }
 
     /// Returns the result of a call, or `None` if it was refused because bytes are mapped.
@@ -268,10 +239,6 @@ impl<'w> ThreadState<'w> {
                 uses.iter().try_for_each(|(place, _)| self.replace_object(place.object))?;
                 Ok(None)
             }
-            Err(error) if self.has_failed(&error) => {
-                uses.iter().try_for_each(|(place, _)| self.reset(place))?;
-                Ok(None)
-            }
             Err(error) => Err(error),
         }
     }
@@ -280,17 +247,6 @@ impl<'w> ThreadState<'w> {
     fn may_be_closed(&self, uses: &Uses) -> bool {
         self.world.driver.refuses_unmaps
             && uses.iter().any(|(place, _)| self.object(place).had_dropped_map)
-    }
-
-    /// True if an error follows from a user event that failed: in a wait list, in the unmap of bytes
-    /// that cannot be used any more, or on a queue that cannot.
-    pub fn has_failed(&self, error: &Error) -> bool {
-        let codes = [
-            CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
-            CL_INVALID_OPERATION,
-            CL_INVALID_COMMAND_QUEUE,
-        ];
-        self.world.failures && codes.contains(&error.code())
     }
 
     /// The bytes of a place, if they are known.

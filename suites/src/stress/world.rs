@@ -33,12 +33,11 @@ pub struct World {
     /// `None` without shared virtual memory.
     pub svm_pool: Option<SvmPool>,
     pub blocks: Arc<LiveBlocks>,
-    pub failures: bool,
     pub driver: Driver,
 }
 
 impl World {
-    pub fn new(ctx_factory: CtxFactory, driver: Driver, failures: bool) -> Result<Self> {
+    pub fn new(ctx_factory: CtxFactory, driver: Driver) -> Result<Self> {
         let context = ctx_factory()?;
         let device = ctx_factory.device();
         let program = Program::create_and_build_from_source(&context, ADD, "")
@@ -85,7 +84,6 @@ impl World {
             parts: MemoryPool::with_options(parts, PoolOptions::new().suballocate(1 << 20))?,
             svm_pool: svm_pool.transpose()?,
             blocks: Arc::default(),
-            failures,
             driver,
             queues,
             context,

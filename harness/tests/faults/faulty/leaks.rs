@@ -85,19 +85,6 @@ fn releases_a_buffer_later(ctx_factory: CtxFactory) -> Result<()> {
     Ok(())
 }
 
-/// The library keeps the event of the command on some drivers.
-#[clmatrix_harness::test]
-fn lets_a_command_fail(ctx_factory: CtxFactory) -> Result<()> {
-    let context = ctx_factory()?;
-    let queue = CommandQueue::new(&context)?;
-    let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 64)?;
-    let gate = UserEvent::new(&context)?;
-    let filled = enqueue_fill(&queue, &buffer, &1_u8, .., [&*gate])?;
-    gate.set_failed(-1)?;
-    assert!(filled.wait().is_err(), "the command fails");
-    Ok(())
-}
-
 /// The number of contexts that have been destroyed after a call of [`count_end`].
 static ENDED: AtomicUsize = AtomicUsize::new(0);
 

@@ -1,75 +1,30 @@
-//! Commands that the library did not enqueue: what is recorded is waited for, although a command
-//! behind it fails that the library does not know.
+//! Commands that the library did not enqueue: what is recorded is waited for.
 
-use clmatrix::cl3::command_queue::{
-    enqueue_fill_buffer, enqueue_fill_image, enqueue_marker_with_wait_list, enqueue_svm_mem_fill,
-    retain_command_queue,
-};
+use clmatrix::cl3::command_queue::{enqueue_fill_buffer, enqueue_fill_image, enqueue_svm_mem_fill};
 use clmatrix::cl3::types::cl_event;
 use clmatrix::memory::{
     Buffer, Image, MapRead, MapReadWrite, MemFlags, MemoryObject, RecordedUse, SvmAllocation,
     SvmFlags, SvmPointer, enqueue_copy, enqueue_map_buffer, enqueue_map_image,
 };
-use clmatrix::opencl3::command_queue::CommandQueue as Opencl3Queue;
-use clmatrix::opencl3::kernel::ExecuteKernel;
-use clmatrix::{CommandQueue, Event, Kernel, Program, Result, UserEvent};
+use clmatrix::{CommandQueue, Event, Result, UserEvent};
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
-use super::frees::{Way as Free, allocate, is_freed_afterwards};
-use super::maps::{Way, check, map_buffer, map_svm, old, svm_of};
-use super::{Failed, LEN, OLD, On, WAIT_LIST_FAILED};
 use crate::buffer::{buffer_of, contents, refusal};
 use crate::image::RGBA_U32;
 use crate::support::gate::{fail, gate, meanwhile, open};
 use crate::support::on_device::{OnDevice, on_device};
 
+const WAIT_LIST_FAILED: &str = "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST";
+
 /// The value that the fills of this file write.
 const NEW: u32 = 7;
 
-/// The command that fails, of which the library has no record.
-#[derive(Clone, Copy, Debug)]
-enum Fails {
-    Marker,
-    Kernel,
-}
+/// The content of the memory before.
+const OLD: u32 = 1;
 
-impl Fails {
-    fn enqueue(self, on: &OnDevice, queue: &CommandQueue) -> Result<()> {
-        let gate = gate(&on.context);
-        let wait_for = gate.as_raw();
-        let event = match self {
-            Self::Marker => {
-                // SAFETY: the queue and the event of the wait list are valid.
-                let event = unsafe { enqueue_marker_with_wait_list(queue.as_raw(), 1, &wait_for) };
-                event_of(queue, event)
-            }
-            Self::Kernel => {
-                let source = "kernel void k(global uint *x) { x[get_global_id(0)] = 0; }";
-                let program = Program::create_and_build_from_source(&on.context, source, "");
-                let kernel = Kernel::create(&program.expect("it compiles"), "k").expect("a kernel");
-                let elsewhere = Buffer::new(&on.context, MemFlags::READ_WRITE, 4)?;
-                // SAFETY: the queue is valid, and the reference is the wrapper's.
-                unsafe { retain_command_queue(queue.as_raw()) }.expect("a reference");
-                let theirs = Opencl3Queue::new(queue.as_raw(), 3);
-                let mut launch = ExecuteKernel::new(&kernel);
-                launch.set_event_wait_list(&[wait_for]).set_global_work_size(1);
-                // SAFETY: the argument is what the kernel declares, and has one element. The
-                // driver keeps it until the command has ended; nothing else uses it.
-                let event =
-                    unsafe { launch.set_arg(&elsewhere.as_raw()).enqueue_nd_range(&theirs) };
-                let event = event.expect("the driver accepts the kernel");
-                // SAFETY: the kernel is a command of this queue.
-                unsafe { queue.event_from_raw(event.get(), true) }?
-            }
-        };
-        fail(&gate);
-        // The driver may still use the event: the library keeps it.
-        // quirk: POCL-3
-        drop(event);
-        Ok(())
-    }
-}
+/// The elements of the memory.
+const LEN: usize = 1 << 12;
 
 /// The event of a command of `queue` that cl3 enqueued.
 fn event_of(queue: &CommandQueue, event: std::result::Result<cl_event, i32>) -> Event {
@@ -130,43 +85,39 @@ impl Record {
     }
 }
 
-/// Has `fill` enqueue a fill behind a gate on a new queue, `record` record it, and a command fail
-/// behind it.
-fn behind_a_fill(
+/// A fill behind a gate on a new queue, which has been recorded.
+struct Filled {
+    queue: CommandQueue,
+    gate: UserEvent,
+    event: Event,
+}
+
+fn fill_and_record(
     on: &OnDevice,
-    fails: Fails,
     fill: impl FnOnce(&CommandQueue, &UserEvent) -> Event,
     record: impl FnOnce(&CommandQueue, &Event) -> Result<()>,
-) -> Result<Failed> {
-    let queue = on.another_queue();
-    let gate = gate(&on.context);
-    let slow = fill(&queue, &gate);
-    record(&queue, &slow)?;
-    fails.enqueue(on, &queue)?;
-    Ok(Failed { queue, slow, gate: Some(gate).into(), value: NEW })
+) -> Result<Filled> {
+    let (queue, gate) = (on.another_queue(), gate(&on.context));
+    let event = fill(&queue, &gate);
+    record(&queue, &event)?;
+    Ok(Filled { queue, gate, event })
 }
 
 #[rstest]
 #[clmatrix_harness::test]
 fn a_buffer_map_waits_for_recorded_commands(
     on_device: OnDevice,
-    #[values(Fails::Marker, Fails::Kernel)] fails: Fails,
     #[values(Record::Event, Record::Queue)] record: Record,
-    #[values(On::Same, On::Another)] queue: On,
-    #[values(Way::Blocking, Way::NonBlocking)] way: Way,
 ) -> Result<()> {
     let on = &on_device;
-    let buffer = buffer_of(on, &old())?;
-    let failed = behind_a_fill(
+    let buffer = buffer_of(on, &[OLD; LEN])?;
+    let filled = fill_and_record(
         on,
-        fails,
         |queue, gate| fill_buffer(queue, &buffer, gate),
         |queue, event| buffer.record_use(record.of(queue, event)),
     )?;
-    let queue = queue.of(on, &failed);
-    let left = failed.meanwhile(|| check(map_buffer(queue, &buffer, way), failed.value));
-    failed.slow.wait()?;
-    assert_eq!(contents(on, &buffer)?, vec![left; LEN]);
+    let map = meanwhile(&filled.gate, open, || buffer.map_read::<u32>(&on.queue, ..))?;
+    assert_eq!(map[..], [NEW; LEN]);
     Ok(())
 }
 
@@ -174,22 +125,17 @@ fn a_buffer_map_waits_for_recorded_commands(
 #[clmatrix_harness::test(requires(svm))]
 fn an_svm_map_waits_for_recorded_commands(
     on_device: OnDevice,
-    #[values(Fails::Marker, Fails::Kernel)] fails: Fails,
     #[values(Record::Event, Record::Queue)] record: Record,
-    #[values((On::Same, Way::NonBlocking), (On::Another, Way::Blocking))] (queue, way): (On, Way),
 ) -> Result<()> {
     let on = &on_device;
-    let svm = svm_of(on, SvmFlags::READ_WRITE)?;
-    let failed = behind_a_fill(
+    let svm = SvmAllocation::new(&on.context, 4 * LEN, 0, SvmFlags::READ_WRITE)?;
+    let filled = fill_and_record(
         on,
-        fails,
         |queue, gate| fill_svm(queue, &svm, gate),
         |queue, event| svm.record_use(record.of(queue, event)),
     )?;
-    let queue = queue.of(on, &failed);
-    let left = failed.meanwhile(|| check(map_svm(queue, &svm, way), failed.value));
-    failed.slow.wait()?;
-    assert_eq!(svm.map_ro::<u32>(&on.queue, [])?[..], vec![left; LEN]);
+    let map = meanwhile(&filled.gate, open, || svm.map_ro::<u32>(&on.queue, []))?;
+    assert_eq!(map[..], [NEW; LEN]);
     Ok(())
 }
 
@@ -198,47 +144,38 @@ fn an_svm_map_waits_for_recorded_commands(
 fn an_image_map_waits_for_recorded_commands(
     on_device: OnDevice,
     #[values(Record::Event, Record::Queue)] record: Record,
-    #[values(On::Same, On::Another)] queue: On,
 ) -> Result<()> {
     let on = &on_device;
     let image = Image::new(&on.context, MemFlags::READ_WRITE, RGBA_U32, [7, 5])?;
-    let failed = behind_a_fill(
+    let filled = fill_and_record(
         on,
-        Fails::Marker,
         |queue, gate| fill_image(queue, &image, gate),
         |queue, event| image.record_use(record.of(queue, event)),
     )?;
-    let queue = queue.of(on, &failed);
-    failed.meanwhile(|| -> Result<()> {
-        let map = enqueue_map_image::<[u32; 4], _>(queue, &image, MapRead, .., [])?;
-        assert!(map.pixels().iter().all(|pixel| *pixel == [NEW; 4]));
-        Ok(())
-    })
+    let map = meanwhile(&filled.gate, open, || {
+        enqueue_map_image::<[u32; 4], _>(&on.queue, &image, MapRead, .., [])
+    })?;
+    assert!(map.pixels().iter().all(|pixel| *pixel == [NEW; 4]));
+    Ok(())
 }
 
 #[rstest]
 #[clmatrix_harness::test(requires(svm))]
 fn svm_is_freed_after_recorded_commands(
     on_device: OnDevice,
-    #[values(Fails::Marker, Fails::Kernel)] fails: Fails,
     #[values(Record::Event, Record::Queue)] record: Record,
-    #[values(
-        Free::Drop,
-        Free::DropBound,
-        Free::DropBoundElsewhere,
-        Free::Release,
-        Free::ReleaseElsewhere
-    )]
-    way: Free,
 ) -> Result<()> {
-    let svm = allocate(&on_device)?;
-    let failed = behind_a_fill(
-        &on_device,
-        fails,
+    let on = &on_device;
+    let svm = SvmAllocation::new(&on.context, 4 * LEN, 0, SvmFlags::READ_WRITE)?;
+    let filled = fill_and_record(
+        on,
         |queue, gate| fill_svm(queue, &svm, gate),
         |queue, event| svm.record_use(record.of(queue, event)),
     )?;
-    is_freed_afterwards(&on_device, svm, &failed, way)
+    let freed = svm.enqueue_release(Some(&on.queue), []).map_err(|back| back.error)?;
+    meanwhile(&filled.gate, open, || freed.wait())?;
+    assert!(filled.event.status()?.has_ended(), "it was freed too early");
+    filled.queue.finish()
 }
 
 /// A region stands for its own bytes only.
