@@ -531,6 +531,7 @@ impl UserEvent {
     /// queues may overtake earlier ones. `docs/quirks.md` has the evidence (POCL-2, POCL-3, POCL-10,
     /// POCL-14, NVIDIA-1). The call is sound if the driver is known to survive it, or if no command
     /// waits for the event.
+    // quirk: POCL-2, POCL-3, POCL-10, POCL-14, NVIDIA-1
     pub unsafe fn set_failed(&self, code: i32) -> Result<()> {
         if code >= 0 {
             let reason = "the code of a failure is negative";

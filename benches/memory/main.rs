@@ -14,6 +14,7 @@ mod case;
 #[expect(dead_code, reason = "no file is named after a device")]
 #[path = "../common/device.rs"]
 mod device;
+mod pending;
 mod place;
 mod pyopencl;
 #[path = "../common/time.rs"]
@@ -28,10 +29,11 @@ use device::Subject;
 const HELP: &str = "\
 Cost of safe calls, and the speed of transfers.
 
-Usage: memory [calls] [waits] [transfers]      all three, if none is named
+Usage: memory [calls] [waits] [pending] [transfers]      all, if none is named
 
   calls       times of calls without a wait list, and their heap allocations, beside cl3's
   waits       the same with a wait list
+  pending     one map behind many commands that have not run
   transfers   GB/s to and from the device, beside cl3 and PyOpenCL
 
   CLMATRIX_TEST          the devices, as for tests [default: PoCL and Intel's, if present]
@@ -42,8 +44,12 @@ The executable can be copied to another machine with the same C library.";
 /// Returns false if a limit is missed.
 type Report = fn(&Subject) -> bool;
 
-const SECTIONS: [(&str, Report); 3] =
-    [("calls", calls::report), ("waits", calls::report_waits), ("transfers", transfers::report)];
+const SECTIONS: [(&str, Report); 4] = [
+    ("calls", calls::report),
+    ("waits", calls::report_waits),
+    ("pending", pending::report),
+    ("transfers", transfers::report),
+];
 
 const DEVICES: [&str; 2] = [device::POCL, "Intel"];
 
