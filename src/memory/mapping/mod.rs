@@ -43,6 +43,9 @@ pub trait Mappable: Clone + Send + Sync {
     fn mem_object(&self) -> Option<cl_mem>;
 }
 
+/// The length of a wait list that a driver may take long for: PoCL looks at all of it for each event.
+const LONG: usize = 64;
+
 /// The arguments of a map: the queue, whether the call blocks, and the wait list.
 pub(crate) type MapArguments = (cl_command_queue, cl_bool, cl_uint, *const cl_event);
 
@@ -82,7 +85,7 @@ impl<K: Mappable> Mapping<K> {
         wait_for.wait(K::MAP, queue.context_raw())?;
         loop {
             let (mapping, predecessors) =
-                Self::submit(queue, memory, &range, access, &WaitList::default(), &mut submit)?;
+                Self::submit(queue, memory, &range, access, None, &mut submit)?;
             let outcome = mapping.event.wait_until_ended()?;
             // The bytes can be mapped although a command on them has failed, unless it was an unmap.
             if has_any_failed(&predecessors) {
@@ -105,24 +108,34 @@ impl<K: Mappable> Mapping<K> {
         submit: impl FnMut(MapArguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
     ) -> Result<Self> {
         check_context::<K>(queue, memory)?;
-        Self::submit(queue, memory, &range, access, wait_for, submit).map(|(mapping, _)| mapping)
+        Self::submit(queue, memory, &range, access, Some(wait_for), submit)
+            .map(|(mapping, _)| mapping)
     }
 
-    /// Submits a map after `wait_for` and after the commands on its bytes, which it returns.
+    /// Submits a map after `wait_for` and after the commands on its bytes, which it returns. Without
+    /// `wait_for`, it may block.
     fn submit(
         queue: &CommandQueue,
         memory: &K,
         range: &Range<usize>,
         access: Access,
-        wait_for: &WaitList<'_>,
+        wait_for: Option<&WaitList<'_>>,
         mut submit: impl FnMut(MapArguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
     ) -> Result<(Self, Few<Event>)> {
         let queue = queue.state();
         let tracker = memory.tracker();
-        let mut wait_list = wait_for.prepare(K::MAP, queue.context_raw())?;
-        let begun =
-            tracker.begin_map(K::MAP, range, access, queue.driver().finds_maps_by_address)?;
-        begun.predecessors.iter().for_each(|event| wait_list.push(event));
+        let prepared = wait_for.map(|list| list.prepare(K::MAP, queue.context_raw()));
+        let mut wait_list = prepared.transpose()?.unwrap_or_default();
+        let by_address = queue.driver().finds_maps_by_address;
+        let begun = tracker.begin_map(K::MAP, range, access, by_address)?;
+        let waits_here = wait_for.is_none() && begun.predecessors.len() > LONG;
+        for event in &begun.predecessors {
+            if waits_here {
+                event.wait_until_ended().inspect_err(|_| tracker.remove_map(begun.id))?;
+            } else {
+                wait_list.push(event);
+            }
+        }
         let mut pointer = ptr::null_mut();
         let submitted = queue.submit(K::MAP, &wait_list, |(queue, count, events)| {
             submit((queue, CL_NON_BLOCKING, count, events), &mut pointer)
