@@ -219,28 +219,30 @@ impl<K: Mappable> Mapping<K> {
                 tracker.unmapped(id, &self.event, &event);
                 Ok(event)
             }
+            // The drop leaves it to the tracker.
             // quirk: RUSTICL-3
-            Err(NotSubmitted::Rejected(error)) => {
-                self.leave(id).unwrap_or_else(|| tracker.poison(id));
+            Err(NotSubmitted::Rejected(error)) if self.event.outcome().is_none() => {
+                tracker.mapped(id);
+                self.id = Some(id);
                 Err(error)
             }
-            Err(NotSubmitted::NoEvent(error)) => {
+            Err(NotSubmitted::Rejected(error) | NotSubmitted::NoEvent(error)) => {
                 tracker.poison(id);
                 Err(error)
             }
         }
     }
 
-    /// Leaves a map of a memory object that has not run to the tracker, which unmaps it later.
+    /// Leaves a map that has not run to the tracker, which unmaps it later.
     // quirk: RUSTICL-3
     #[cold]
-    fn leave(&self, id: u64) -> Option<()> {
-        let memory = self.memory.mem_object().filter(|_| self.event.outcome().is_none())?;
+    fn leave(&self, id: u64) -> Result<()> {
         let (range, event) = (self.range.clone(), self.event.clone());
+        let (memory, pointer) = (self.memory.mem_object(), self.pointer.as_ptr());
         // SAFETY: the handle is alive, and the bytes are mapped at this pointer, which is not used any more.
-        let map = unsafe { LeftMap::new(id, range, event, memory, self.pointer.as_ptr()) }.ok()?;
+        let map = unsafe { LeftMap::new(id, range, event, memory, pointer) }?;
         self.memory.tracker().leave(map);
-        Some(())
+        Ok(())
     }
 
     /// Returns the queue that mapped the bytes.
@@ -258,7 +260,11 @@ impl<K: Mappable> Drop for Mapping<K> {
         {
             return self.memory.tracker().remove_map(id);
         }
-        if let Err(error) = self.unmap(None, &WaitList::default()) {
+        let result = match (self.unmap(None, &WaitList::default()), self.id) {
+            (Err(_), Some(id)) => self.leave(id),
+            (unmapped, _) => unmapped.map(drop),
+        };
+        if let Err(error) = result {
             log::error!("{error}");
         }
     }

@@ -15,7 +15,8 @@ use crate::wait_list::RawWaitList;
 
 const UNMAP: &str = "clEnqueueUnmapMemObject";
 
-/// A map whose guard is gone. Has a reference to the driver's memory object.
+/// A map whose guard is gone. Has a reference to the driver's memory object; shared virtual
+/// memory has the tracker that this is in.
 #[derive(Debug)]
 pub(crate) struct LeftMap {
     /// The id of the map in the tracker.
@@ -24,7 +25,8 @@ pub(crate) struct LeftMap {
     pub range: Range<usize>,
     /// The event of the map, which keeps the queue and the context.
     pub event: Event,
-    memory: cl_mem,
+    /// `None` for shared virtual memory.
+    memory: Option<cl_mem>,
     pointer: *mut c_void,
 }
 
@@ -42,11 +44,13 @@ impl LeftMap {
         id: u64,
         range: Range<usize>,
         event: Event,
-        memory: cl_mem,
+        memory: Option<cl_mem>,
         pointer: *mut c_void,
     ) -> Result<Self> {
-        // SAFETY: the caller vouches for the handle.
-        unsafe { retain_mem_object(memory) }.map_err(in_call("clRetainMemObject"))?;
+        if let Some(memory) = memory {
+            // SAFETY: the caller vouches for the handle.
+            unsafe { retain_mem_object(memory) }.map_err(in_call("clRetainMemObject"))?;
+        }
         Ok(Self { id, range, event, memory, pointer })
     }
 
@@ -56,7 +60,7 @@ impl LeftMap {
         let submitted = queue.submit(UNMAP, &RawWaitList::default(), |arguments| {
             // SAFETY: the handles are alive and of one context, and the bytes are mapped at this pointer,
             // which is not used any more.
-            unsafe { submit_unmap(Some(self.memory), self.pointer, arguments) }
+            unsafe { submit_unmap(self.memory, self.pointer, arguments) }
         });
         submitted.map_err(|error| match error {
             NotSubmitted::Rejected(error) | NotSubmitted::NoEvent(error) => error,
@@ -66,8 +70,9 @@ impl LeftMap {
 
 impl Drop for LeftMap {
     fn drop(&mut self) {
+        let Some(memory) = self.memory else { return };
         // SAFETY: the reference is this struct's, and released once.
-        if let Err(code) = unsafe { release_mem_object(self.memory) } {
+        if let Err(code) = unsafe { release_mem_object(memory) } {
             log::error!("{}", Error::from_call("clReleaseMemObject", code));
         }
     }

@@ -302,6 +302,7 @@ impl AccessTracker {
         let id = self.begin(call, &used)?;
         let predecessors =
             self.predecessors(call, id, &used).inspect_err(|_| self.remove_map(id))?;
+        self.lock().follow(id, &used);
         Ok(BegunMap { id, predecessors })
     }
 
@@ -330,9 +331,12 @@ impl AccessTracker {
                 has_failed |= outcome == Some(Outcome::Failed);
                 outcome.is_none()
             });
-            // An unmap that has failed closes its bytes.
             if !has_failed {
                 return Ok(pending);
+            }
+            // An unmap that has failed closes its bytes, unless the map has failed, too.
+            for event in self.lock().events_on(&used.range) {
+                event.outcome();
             }
         }
     }

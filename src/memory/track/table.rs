@@ -48,6 +48,8 @@ struct Command<E> {
     id: u64,
     used: Use,
     state: CommandState<E>,
+    /// The last map that waits for the command.
+    followed_by: u64,
 }
 
 #[derive(Debug)]
@@ -66,6 +68,8 @@ struct Map<E> {
     id: u64,
     used: Use,
     state: MapState<E>,
+    /// The last map that waits for the unmap.
+    followed_by: u64,
 }
 
 #[derive(Debug)]
@@ -175,7 +179,12 @@ impl<E: TrackedEvent> Table<E> {
             self.check_maps(used, asked)?;
         }
         let (id, used) = (self.new_id(), used.clone());
-        self.commands.push_back(Command { id, used, state: CommandState::Submitting });
+        self.commands.push_back(Command {
+            id,
+            used,
+            state: CommandState::Submitting,
+            followed_by: 0,
+        });
         Ok(id)
     }
 
@@ -313,7 +322,7 @@ impl<E: TrackedEvent> Table<E> {
             self.check_maps(used, asked)?;
         }
         let (id, used) = (self.new_id(), used.clone());
-        self.maps.push(Map { id, used, state: MapState::Submitting });
+        self.maps.push(Map { id, used, state: MapState::Submitting, followed_by: 0 });
         Ok(id)
     }
 
@@ -325,17 +334,34 @@ impl<E: TrackedEvent> Table<E> {
     }
 
     fn map_mut(&mut self, id: u64) -> Option<&mut Map<E>> {
-        self.maps.iter_mut().rev().find(|map| map.id == id)
+        let position = self.maps.binary_search_by_key(&id, |map| map.id).ok()?;
+        self.maps.get_mut(position)
     }
 
-    /// Returns the events of the commands and unmaps that conflict with this use and are not known to have
-    /// ended, and of the maps that are being unmapped, other than the map `id`.
+    /// Returns whether the map `id` and its unmap come before this use, and have not failed. The use need
+    /// not wait for what the map waits for.
+    fn is_between(&self, id: u64, used: &Use) -> bool {
+        let position = self.maps.binary_search_by_key(&id, |map| map.id);
+        position.is_ok_and(|position| {
+            let map = &self.maps[position];
+            let has_failed = |event: &E| event.known_outcome() == Some(Outcome::Failed);
+            matches!(map.state, MapState::Unmapping { .. })
+                && map.used.conflicts(used)
+                && !map.events().any(has_failed)
+        })
+    }
+
+    /// Returns the events of the commands and unmaps that conflict with this use by the map `id` and are not
+    /// known to have ended, without those that others of them wait for.
     pub fn predecessors(&mut self, id: u64, used: &Use) -> Result<Few<E>, Conflict<E>> {
         self.reap_maps();
         let mut predecessors = Few::new();
         for command in self.commands.iter().filter(|command| command.used.conflicts(used)) {
             match &command.state {
-                CommandState::Submitted(event) if event.known_outcome().is_none() => {
+                CommandState::Submitted(event)
+                    if event.known_outcome().is_none()
+                        && !self.is_between(command.followed_by, used) =>
+                {
                     predecessors.push(event.clone());
                 }
                 CommandState::Untracked => {
@@ -346,9 +372,10 @@ impl<E: TrackedEvent> Table<E> {
         }
         for map in self.maps.iter().filter(|map| map.id != id && map.used.conflicts(used)) {
             match &map.state {
-                MapState::Unmapping { .. } => {
-                    let events = map.events().filter(|event| event.known_outcome().is_none());
-                    predecessors.extend(events.cloned());
+                MapState::Unmapping { unmapped, .. } => {
+                    if !self.is_between(map.followed_by, used) {
+                        predecessors.push(unmapped.clone());
+                    }
                 }
                 MapState::Poisoned => {
                     return Err(Conflict::InUse(map.used.range.clone(), IS_POISONED));
@@ -359,6 +386,15 @@ impl<E: TrackedEvent> Table<E> {
             }
         }
         Ok(predecessors)
+    }
+
+    /// Records that the map `id` waits for the commands and unmaps that conflict with this use.
+    pub fn follow(&mut self, id: u64, used: &Use) {
+        let conflicts = |other: &Use| other.conflicts(used);
+        let commands = self.commands.iter_mut().filter(|command| conflicts(&command.used));
+        commands.for_each(|command| command.followed_by = id);
+        let maps = self.maps.iter_mut().filter(|map| map.id != id && conflicts(&map.used));
+        maps.for_each(|map| map.followed_by = id);
     }
 
     /// Records that the driver maps the bytes, or that an access of the host has begun.

@@ -192,6 +192,44 @@ fn maps_that_are_found_by_address_exclude_each_other() {
     assert!(are(&before, &[&unmapped]));
 }
 
+/// Begins a map after unmaps that the driver was asked about, and returns what it waits for.
+fn map_after(table: &mut Table<Fake>, access: Access) -> ((u64, Fake), Vec<Fake>) {
+    let used = Use::new(&(0..8), access);
+    let id = table.begin_map(&used, true).expect("no conflict");
+    let found = table.predecessors(id, &used).expect("no conflict");
+    table.follow(id, &used);
+    table.mapped(id);
+    ((id, Fake::default()), found.into_vec())
+}
+
+#[test]
+fn a_map_waits_for_the_last_of_a_chain_of_maps() {
+    let mut table = Table::default();
+    let fill = command(&mut table, 0..8, Write);
+    let beside = command(&mut table, 8..16, Write);
+    let (first, before) = map_after(&mut table, Write);
+    assert!(are(&before, &[&fill]));
+    let first = unmap(&mut table, first);
+    let (second, before) = map_after(&mut table, Read);
+    assert!(are(&before, &[&first]), "the map before waits for the command");
+    let second = unmap(&mut table, second);
+    let (_, before) = map_after(&mut table, Write);
+    assert!(are(&before, &[&second]));
+    assert!(are(&before_map(&mut table, 8..9, Read), &[&beside]), "bytes that no map has");
+}
+
+#[test]
+fn a_map_waits_for_a_whole_chain_after_a_failure() {
+    let mut table = Table::default();
+    let fill = command(&mut table, 0..8, Write);
+    let (mapped, _) = map_after(&mut table, Write);
+    let event = mapped.1.clone();
+    let unmapped = unmap(&mut table, mapped);
+    event.fails();
+    let (_, before) = map_after(&mut table, Read);
+    assert!(are(&before, &[&fill, &unmapped]), "the map may have failed before the command ended");
+}
+
 #[test]
 fn a_submission_is_seen_until_it_has_ended() {
     let mut table = Table::default();
