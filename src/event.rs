@@ -363,6 +363,9 @@ impl Event {
         if let Some(outcome) = self.known_outcome() {
             return Ok(outcome);
         }
+        if let Some(queue) = self.queue() {
+            queue.is_about_to_be_flushed();
+        }
         let outcome = match (cl::wait_for_events(&[self.as_raw()]), self.raw_status()?) {
             (Ok(()), cl::CL_COMPLETE) => Outcome::Complete,
             (_, ..=cl::CL_COMPLETE) => Outcome::Failed,
@@ -452,8 +455,10 @@ impl fmt::Debug for Event {
     }
 }
 
+type OnComplete = dyn FnOnce(std::result::Result<(), i32>) + Send;
+
 /// A callback that the driver and the event share. The first of them takes it.
-struct Callback(Mutex<Option<Box<dyn FnOnce(std::result::Result<(), i32>) + Send>>>);
+struct Callback(Mutex<Option<Box<OnComplete>>>);
 
 impl Callback {
     fn call(&self, result: std::result::Result<(), i32>) {

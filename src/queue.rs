@@ -116,9 +116,15 @@ impl QueueState {
         self.driver
     }
 
-    pub fn flush(&self) -> Result<()> {
-        // Before the call, which flushes what has been enqueued by then.
+    /// Records that the next call of the driver flushes the queue, before that call: it flushes what has
+    /// been enqueued by then.
+    #[inline]
+    pub fn is_about_to_be_flushed(&self) {
         self.is_unflushed.store(false, Ordering::Release);
+    }
+
+    pub fn flush(&self) -> Result<()> {
+        self.is_about_to_be_flushed();
         cl::flush(self.raw).map_err(in_call("clFlush"))
     }
 
@@ -307,6 +313,7 @@ impl CommandQueue {
     /// # Errors
     /// The driver's errors.
     pub fn finish(&self) -> Result<()> {
+        self.state().is_about_to_be_flushed();
         cl::finish(self.as_raw()).map_err(in_call("clFinish"))
     }
 
