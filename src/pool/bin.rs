@@ -34,7 +34,7 @@ impl Binning {
         (exponent << self.bits) | mantissa as u32
     }
 
-    /// Returns the largest size of a bin in bytes, which is the size of its blocks.
+    /// Returns the largest size of the bin of some size in bytes, which is the size of its blocks.
     #[inline]
     pub fn size(self, bin: u32) -> usize {
         let exponent = bin >> self.bits;
@@ -45,6 +45,12 @@ impl Binning {
         } else {
             leading >> (self.bits - exponent)
         }
+    }
+
+    /// Returns the [`size`](Self::size) of any number of a bin; `None` for those after the bin of the
+    /// largest size.
+    pub fn size_of(self, bin: u32) -> Option<usize> {
+        (bin <= self.bin(usize::MAX)).then(|| self.size(bin))
     }
 }
 
@@ -61,6 +67,17 @@ mod tests {
             let binning = Binning::new(bits).unwrap();
             assert_eq!(binning.bin(size), bin, "{size} bytes by {bits} bits");
             assert_eq!(binning.size(bin), block, "bin {bin} of {bits} bits");
+        }
+    }
+
+    #[test]
+    fn bins_after_that_of_the_largest_size_have_no_size() {
+        for bits in 0..=Binning::MAX_BITS {
+            let binning = Binning::new(bits).unwrap();
+            let last = binning.bin(usize::MAX);
+            assert_eq!(binning.size_of(last), Some(usize::MAX));
+            assert_eq!(last.checked_add(1).and_then(|bin| binning.size_of(bin)), None);
+            assert!(bits == Binning::MAX_BITS || binning.size_of(u32::MAX).is_none());
         }
     }
 

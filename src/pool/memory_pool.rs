@@ -231,9 +231,10 @@ impl<M: Memory> Pool<M> {
         self.core().binning.bin(size)
     }
 
-    /// Returns the size in bytes of the blocks of a bin (PyOpenCL's `alloc_size`).
-    pub fn alloc_size(&self, bin: u32) -> usize {
-        self.core().binning.size(bin)
+    /// Returns the size in bytes of the blocks of a bin (PyOpenCL's `alloc_size`); `None` for the number
+    /// of no bin.
+    pub fn alloc_size(&self, bin: u32) -> Option<usize> {
+        self.core().binning.size_of(bin)
     }
 }
 

@@ -524,11 +524,16 @@ fn ask_in_order(events: &[Event]) {
 }
 
 fn in_use(call: &'static str, wanted: &Range<usize>, conflict: &Conflict<Event>) -> Error {
+    let shown = |bytes: &Range<usize>| match bytes {
+        bytes if *bytes == ALL => "all bytes".to_owned(),
+        bytes => format!("bytes {bytes:?}"),
+    };
+    let wanted = shown(wanted);
     let reason = match conflict {
         Conflict::InUse(held, reason) => {
-            format!("bytes {wanted:?} overlap bytes {held:?}, which {reason}")
+            format!("{wanted} overlap {}, which {reason}", shown(held))
         }
-        Conflict::Ask(_) => format!("bytes {wanted:?} are being unmapped"),
+        Conflict::Ask(_) => format!("{wanted} are being unmapped"),
     };
     Error::refused(call, CL_INVALID_OPERATION, reason)
 }
@@ -581,5 +586,20 @@ mod tests {
         tracker.remove_map(other.id);
         assert!(tracker.begin_command(CALL, &(0..8), Access::Write).is_ok());
         Ok(())
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_about_all_bytes_have_no_number_for_their_end() {
+        let tracker = AccessTracker::new();
+        let id =
+            tracker.begin_command("a call", &(0..4), Access::Write).expect("nothing is mapped");
+        tracker.untracked(id);
+        let error = tracker.wait_until_idle("a free").expect_err("the command has no event");
+        assert!(error.to_string().contains("all bytes overlap bytes 0..4"), "{error}");
     }
 }

@@ -165,7 +165,7 @@ fn out_of_memory_without_held_blocks_is_one_error(
 
     let result = out_of_memory(pool.allocate(2000));
     assert_eq!(result.code(), code);
-    let block = pool.alloc_size(pool.bin_number(2000));
+    let block = pool.alloc_size(pool.bin_number(2000)).expect("a bin");
     let found: Vec<&str> = result.detail().split([' ', ';', ',', '.']).collect();
     let freed = SMALL + MIDDLE;
     for number in [2000, block, 2, freed, 0, 1, LARGE - 1, LARGE] {
@@ -427,7 +427,7 @@ fn a_pool_works_with_little_memory(on_device: OnDevice) -> Result<()> {
         };
         out_of_memory::<()>(Err(result));
         // However much was held of other sizes, all that there is can be had.
-        let block = pool.alloc_size(pool.bin_number(size));
+        let block = pool.alloc_size(pool.bin_number(size)).expect("a bin");
         assert_eq!(active.len(), most / block, "blocks of {size} bytes");
         assert_eq!((pool.active_blocks(), pool.held_blocks()), (active.len(), 0));
         assert_eq!(pool.managed_bytes(), active.len() * block);

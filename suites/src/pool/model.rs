@@ -83,7 +83,7 @@ impl Model {
     }
 
     fn allocate(&mut self, pool: &MemoryPool, size: usize) -> Outcome {
-        let of_bin = |bin| pool.alloc_size(bin);
+        let of_bin = |bin| pool.alloc_size(bin).expect("a bin");
         let (bin, Kind { larger_percent, limit, .. }) = (pool.bin_number(size), self.kind);
         let at_most = of_bin(bin) + of_bin(bin) * larger_percent as usize / 100;
         if let Some(block) = self.take(bin..=pool.bin_number(at_most), at_most) {

@@ -161,7 +161,7 @@ fn adjacent_free_ranges_are_merged(on_device: OnDevice) -> Result<()> {
 fn requests_larger_than_a_slab_get_their_own_block(on_device: OnDevice) -> Result<()> {
     let pool = pool_on(&on_device.queue, split())?;
     let large = pool.allocate(ROOT + 1)?;
-    let block = pool.alloc_size(pool.bin_number(ROOT + 1));
+    let block = pool.alloc_size(pool.bin_number(ROOT + 1)).expect("a bin");
     assert!(large.parent().is_none() && large.block_size() == block);
     assert_eq!(counts(&pool), (0, 1, block, ROOT + 1));
     let small = pool.allocate(ROOT)?;
