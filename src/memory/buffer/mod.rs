@@ -207,7 +207,7 @@ impl Buffer {
     }
 
     /// The driver's handle of the whole buffer.
-    pub(super) fn whole_raw(&self) -> cl_mem {
+    pub(crate) fn whole_raw(&self) -> cl_mem {
         self.object().raw()
     }
 

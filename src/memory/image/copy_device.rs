@@ -133,6 +133,8 @@ impl CopyTo<&Buffer> for &Image {
             return CopyTo::copy(queue, dst, buffer, bytes_from_to(bytes, range.start), wait_for);
         }
         let accesses = [src.accessed(&pixels, Access::Read), dst.accessed(&range, Access::Write)];
+        // Sub-buffers are replaced by their whole buffers: PoCL 3.1 crashes on sub-buffers here.
+        // quirk: POCL-5
         enqueue(CALL, queue, &accesses, wait_for, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the pixels are within image and
             // buffer, and the driver keeps both until the command has ended.
@@ -140,10 +142,10 @@ impl CopyTo<&Buffer> for &Image {
                 cl::enqueue_copy_image_to_buffer(
                     queue,
                     src.as_raw(),
-                    dst.as_raw(),
+                    dst.whole_raw(),
                     pixels.origin.as_ptr(),
                     pixels.region.as_ptr(),
-                    range.start,
+                    dst.offset() + range.start,
                     count,
                     events,
                 )
@@ -169,15 +171,17 @@ impl CopyTo<&Image> for &Buffer {
             return CopyTo::copy(queue, buffer, src, bytes_from_to(range, bytes.start), wait_for);
         }
         let accesses = [src.accessed(&range, Access::Read), dst.accessed(&pixels, Access::Write)];
+        // Sub-buffers are replaced by their whole buffers: PoCL 3.1 crashes on sub-buffers here.
+        // quirk: POCL-5
         enqueue(CALL, queue, &accesses, wait_for, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, the pixels are within image and
             // buffer, and the driver keeps both until the command has ended.
             unsafe {
                 cl::enqueue_copy_buffer_to_image(
                     queue,
-                    src.as_raw(),
+                    src.whole_raw(),
                     dst.as_raw(),
-                    range.start,
+                    src.offset() + range.start,
                     pixels.origin.as_ptr(),
                     pixels.region.as_ptr(),
                     count,

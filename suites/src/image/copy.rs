@@ -4,8 +4,9 @@
 use clmatrix::Result;
 use clmatrix::memory::{
     Buffer, ChannelOrder, ChannelType, Image, ImageBufferRegion, ImageCopy, ImageFormat,
-    ImageRegion, ImageType, MemFlags, enqueue_copy,
+    ImageRegion, ImageType, Linear, MemFlags, enqueue_copy, enqueue_fill,
 };
+use clmatrix::pool::{DeferredAllocator, MemoryPool, PoolOptions};
 use ndarray::{Array2, Array3, ShapeBuilder, s};
 use rstest::rstest;
 
@@ -249,6 +250,45 @@ fn a_non_blocking_copy_runs_after_its_wait_list(on_device: OnDevice) -> Result<(
     open(&gate);
     assert_eq!(transfer.wait()?, [words([5; 4]); 35]);
     Ok(())
+}
+
+/// Copies the pixels of one image to `region` and from there to another image.
+fn through_region(on_device: &OnDevice, region: &Buffer) -> Result<()> {
+    let queue = &on_device.queue;
+    let [from, to] = [1, 2].map(|_| image_of(on_device, ImageType::Image2d, MemFlags::READ_WRITE));
+    let (from, to) = (from?, to?);
+    let places = places(from.shape());
+    enqueue_copy(queue, &from, &places, .., [])?;
+    enqueue_copy(queue, region, &from, ImageBufferRegion::default().offset(16), [])?;
+    enqueue_copy(queue, &to, region, ImageBufferRegion::default().offset(16), [])?;
+    assert_eq!(pixels(on_device, &to)?, places);
+    let mut found = vec![[0_u32; 4]; places.len()];
+    enqueue_copy(queue, &mut found, region, Linear::default().src_offset(16), [])?;
+    assert_eq!(found, places);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn pixels_are_copied_to_and_from_regions(on_device: OnDevice) -> Result<()> {
+    let buffer = Buffer::new(&on_device.context, MemFlags::READ_WRITE, 4096)?;
+    enqueue_fill(&on_device.queue, &buffer, &9_u32, .., [])?;
+    through_region(&on_device, &buffer.sub_region(1024..2048)?)?;
+    let mut around = [0_u32; 1024];
+    enqueue_copy(&on_device.queue, &mut around, &buffer, .., [])?;
+    assert_eq!(around[..260], [9; 260]);
+    assert_eq!(around[260 + 4 * 35..], [9; 1024 - 260 - 4 * 35]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn pixels_are_copied_to_and_from_suballocated_blocks(on_device: OnDevice) -> Result<()> {
+    let allocator = DeferredAllocator::new(&on_device.context, MemFlags::READ_WRITE)?;
+    let pool = MemoryPool::with_options(allocator, PoolOptions::new().suballocate(1 << 16))?;
+    let blocks = [pool.allocate(1024)?, pool.allocate(1024)?];
+    assert!(blocks.iter().all(|block| block.parent().is_some()));
+    blocks.iter().try_for_each(|block| through_region(&on_device, block))
 }
 
 #[rstest]
