@@ -28,6 +28,9 @@ pub(crate) struct Driver {
     /// CL_COMPLETE; only `clWaitForEvents` tells (Intel 2026.22).
     // quirk: INTEL-1
     pub hides_cancellations: bool,
+    /// `clEnqueueCopyImageToBuffer` takes the offset in the buffer for pixels (rusticl of Mesa 25.0).
+    // quirk: RUSTICL-6
+    pub misplaces_pixels: bool,
 }
 
 impl Driver {
@@ -39,6 +42,7 @@ impl Driver {
         confuses_mapped_regions: true,
         finds_maps_by_address: true,
         hides_cancellations: true,
+        misplaces_pixels: true,
     };
 
     /// A driver without these faults, but that of failed maps.
@@ -47,6 +51,7 @@ impl Driver {
         confuses_mapped_regions: false,
         finds_maps_by_address: false,
         hides_cancellations: false,
+        misplaces_pixels: false,
         ..Self::UNKNOWN
     };
 
@@ -69,7 +74,7 @@ impl Driver {
                 confuses_mapped_regions: true,
                 ..Self::ORDERLY
             },
-            "rusticl" => Self::ORDERLY,
+            "rusticl" => Self { misplaces_pixels: true, ..Self::ORDERLY },
             name if name.starts_with("Intel(R) OpenCL") => {
                 Self { hides_cancellations: true, ..Self::ORDERLY }
             }
@@ -91,8 +96,9 @@ mod tests {
             confuses_mapped_regions,
             finds_maps_by_address,
             hides_cancellations,
+            misplaces_pixels,
         } = Driver::of_platform("Another Platform");
-        assert!(unmaps_failed_maps && keeps_pointers);
+        assert!(unmaps_failed_maps && keeps_pointers && misplaces_pixels);
         assert!(confuses_mapped_regions && finds_maps_by_address && hides_cancellations);
         assert_eq!(Driver::of_platform(""), Driver::UNKNOWN);
     }
@@ -104,5 +110,8 @@ mod tests {
         assert!(Driver::of_platform("Intel(R) OpenCL").hides_cancellations);
         assert!(Driver::of_platform("Intel(R) OpenCL Graphics").hides_cancellations);
         assert_eq!(Driver::of_platform("rusticl"), Driver::ORDERLY);
+        assert_eq!(Driver::of_platform("Intel(R) OpenCL"), Driver::ORDERLY);
+        assert_eq!(Driver::of_platform("Intel(R) OpenCL Graphics"), Driver::ORDERLY);
+        assert!(Driver::of_platform("rusticl").misplaces_pixels);
     }
 }

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::memory::buffer::Buffer;
 use crate::memory::buffer::copy::BufferPart;
 use crate::memory::command::enqueue;
+use crate::memory::flags::MemFlags;
 use crate::memory::object::MemoryObject;
 use crate::memory::object::sealed::Handle;
 use crate::memory::track::Access;
@@ -105,6 +106,26 @@ impl ImageBufferRegion {
     }
 }
 
+/// Copies pixels to bytes `range` of a buffer: first to the start of a temporary buffer, then from
+/// there. rusticl of Mesa 25 takes the offset of clEnqueueCopyImageToBuffer for pixels, and writes
+/// behind the end of the buffer.
+// quirk: RUSTICL-6
+fn copy_in_two_steps(
+    queue: &CommandQueue,
+    dst: &Buffer,
+    src: &Image,
+    pixels: &Pixels,
+    range: Range<usize>,
+    wait_for: &WaitList<'_>,
+) -> Result<Event> {
+    let size = range.len();
+    let temporary = Buffer::in_context(src.object().context(), MemFlags::READ_WRITE, size)?;
+    let part = ImageBufferRegion::new(pixels.region).origin(pixels.origin);
+    let copied = CopyTo::copy(queue, &temporary, src, part, wait_for)?;
+    let bytes = bytes_from_to(0..size, range.start);
+    CopyTo::copy(queue, dst, &temporary, bytes, &WaitList::from(&copied))
+}
+
 /// These bytes of one buffer, to be copied to another.
 fn bytes_from_to<R>(bytes: Range<usize>, dst_offset: usize) -> BufferPart<R> {
     let linear = Linear::default().src_offset(bytes.start).dst_offset(dst_offset);
@@ -131,6 +152,9 @@ impl CopyTo<&Buffer> for &Image {
         let (pixels, range) = part.checked(CALL, src, dst)?;
         if let Some((buffer, bytes)) = src.in_buffer(&pixels) {
             return CopyTo::copy(queue, dst, buffer, bytes_from_to(bytes, range.start), wait_for);
+        }
+        if dst.offset() + range.start > 0 && queue.state().driver().misplaces_pixels {
+            return copy_in_two_steps(queue, dst, src, &pixels, range, wait_for);
         }
         let accesses = [src.accessed(&pixels, Access::Read), dst.accessed(&range, Access::Write)];
         // Sub-buffers are replaced by their whole buffers: PoCL 3.1 crashes on sub-buffers here.
