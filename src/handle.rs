@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cl3::types::{cl_context, cl_device_id, cl_program};
-use cl3::{context, device, program};
+use cl3::types::{cl_context, cl_device_id, cl_program, cl_sampler};
+use cl3::{context, device, program, sampler};
 
 use crate::error::{Error, Result, in_call};
 
@@ -54,6 +54,29 @@ reference! {
 reference! {
     /// A reference of our own to a device. Only sub-devices are counted.
     DeviceRef(cl_device_id), device::release_device, "clReleaseDevice"
+}
+
+reference! {
+    /// A reference to a sampler.
+    SamplerRef(cl_sampler), sampler::release_sampler, "clReleaseSampler"
+}
+
+impl SamplerRef {
+    /// Takes over a reference.
+    ///
+    /// # Safety
+    /// `sampler` is a valid sampler of which the caller owns a reference.
+    pub(crate) unsafe fn owned(sampler: cl_sampler) -> Self {
+        Self(sampler)
+    }
+
+    /// # Safety
+    /// `sampler` is a valid sampler.
+    pub(crate) unsafe fn retain(sampler: cl_sampler) -> Result<Self> {
+        // SAFETY: the caller vouches for the handle.
+        unsafe { sampler::retain_sampler(sampler) }.map_err(in_call("clRetainSampler"))?;
+        Ok(Self(sampler))
+    }
 }
 
 impl DeviceRef {

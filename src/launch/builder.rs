@@ -1,6 +1,7 @@
 //! One launch: its arguments, its size, and what it waits for.
 
 use std::ffi::c_void;
+use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::Arc;
 
@@ -24,6 +25,7 @@ use super::size::{self, CALL, WorkSize};
 use super::value::{Data, Kinds, Value};
 use super::{Launcher, create_kernel};
 use crate::error::{Error, Result, in_call};
+use crate::handle::SamplerRef;
 use crate::memory::command::{AccessedRange, enqueue};
 use crate::memory::context::MemContext;
 use crate::memory::object::{self, MemoryObject};
@@ -215,7 +217,11 @@ impl<'k, 'a> Launch<'k, 'a> {
                 )
             }
         };
-        enqueue(CALL, queue, accesses, wait_for, submit)
+        // SAFETY: the launch borrows the samplers.
+        let samplers = unsafe { retain_samplers(args) }?;
+        let event = enqueue(CALL, queue, accesses, wait_for, submit)?;
+        keep_until_ended(samplers, &event);
+        Ok(event)
     }
 
     #[inline]
@@ -280,6 +286,34 @@ impl<'k, 'a> Launch<'k, 'a> {
     #[inline]
     fn is_foreign(&self, context: &Arc<MemContext>) -> bool {
         context.raw() != self.launcher.context.raw()
+    }
+}
+
+/// Adds a reference to each sampler among the arguments.
+///
+/// # Safety
+/// The handles of the arguments are valid.
+#[inline]
+unsafe fn retain_samplers(args: &[Value]) -> Result<Vec<SamplerRef>> {
+    let samplers = args.iter().filter_map(|arg| match arg.data {
+        Data::Handle(raw) if arg.kind == Kinds::SAMPLER => Some(raw),
+        _ => None,
+    });
+    // SAFETY: as the caller promises.
+    samplers.map(|raw| unsafe { SamplerRef::retain(raw) }).collect()
+}
+
+/// Keeps samplers until the command of `event` has ended, or for ever where the driver does not call
+/// back: kernels of PoCL 3.1 do not keep them.
+// quirk: POCL-16
+fn keep_until_ended(samplers: Vec<SamplerRef>, event: &Event) {
+    if samplers.is_empty() {
+        return;
+    }
+    let samplers = ManuallyDrop::new(samplers);
+    let release = move |_| drop(ManuallyDrop::into_inner(samplers));
+    if let Err(error) = event.on_complete(release) {
+        log::warn!("{error}: samplers of a kernel are not released");
     }
 }
 

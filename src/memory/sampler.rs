@@ -15,6 +15,7 @@ use opencl3::context::Context;
 
 use super::context::MemContext;
 use crate::error::{Error, Result, in_call};
+use crate::handle::SamplerRef;
 use crate::select::Version;
 
 /// How a kernel reads an image: what its coordinates mean, what lies outside, and what lies between
@@ -36,6 +37,8 @@ use crate::select::Version;
 #[derive(Clone)]
 pub struct Sampler {
     reference: Arc<SamplerRef>,
+    /// Released after the sampler.
+    context: Arc<MemContext>,
 }
 
 /// The pixels that a kernel reads outside of an image (`cl_addressing_mode`; `pyopencl.addressing_mode`).
@@ -162,12 +165,14 @@ impl Sampler {
     /// # Safety
     /// `raw` is a valid sampler of `context` of which the caller owns a reference.
     unsafe fn from_raw_owned(raw: cl_sampler, context: Arc<MemContext>) -> Self {
-        Self { reference: Arc::new(SamplerRef { raw, context }) }
+        // SAFETY: as the caller promises.
+        let reference = Arc::new(unsafe { SamplerRef::owned(raw) });
+        Self { reference, context }
     }
 
     /// The driver's handle, valid as long as `self` lives (PyOpenCL's `int_ptr`).
     pub fn as_raw(&self) -> cl_sampler {
-        self.reference.raw
+        self.reference.get()
     }
 
     /// CL_SAMPLER_CONTEXT: the driver's handle of the context, valid as long as `self` lives.
@@ -249,7 +254,7 @@ impl Sampler {
     pub fn release(self) {}
 
     pub(crate) fn context(&self) -> &Arc<MemContext> {
-        &self.reference.context
+        &self.context
     }
 
     fn four_bytes(&self, name: u32) -> Result<[u8; 4]> {
@@ -259,27 +264,6 @@ impl Sampler {
             let reason = format!("the driver answers with {} bytes instead of 4", bytes.len());
             Error::refused(CALL, CL_INVALID_VALUE, reason)
         })
-    }
-}
-
-/// One reference to a driver's sampler.
-struct SamplerRef {
-    raw: cl_sampler,
-    context: Arc<MemContext>,
-}
-
-// SAFETY: OpenCL's objects other than kernels may be used from any thread at once (OpenCL 3.0,
-// appendix A.2).
-unsafe impl Send for SamplerRef {}
-// SAFETY: as above.
-unsafe impl Sync for SamplerRef {}
-
-impl Drop for SamplerRef {
-    fn drop(&mut self) {
-        // SAFETY: the reference is ours, and given up once.
-        if let Err(code) = unsafe { cl::release_sampler(self.raw) } {
-            log::error!("{}", Error::from_call("clReleaseSampler", code));
-        }
     }
 }
 

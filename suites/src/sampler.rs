@@ -12,6 +12,7 @@ use clmatrix_harness::{CtxFactory, ctx_factory, device};
 use rstest::rstest;
 
 use crate::buffer::{buffer_of, refusal};
+use crate::support::gate::{gate, open};
 use crate::support::on_device::{OnDevice, on_device, soon};
 
 /// Reads pixels at each of the coordinates.
@@ -43,6 +44,36 @@ fn found(on_device: &OnDevice, sampler: &Sampler, x: &[f32]) -> Result<Vec<f32>>
     let mut found = vec![0.0; x.len()];
     enqueue_read_buffer(&on_device.queue, &out, 0, &mut found, [])?;
     Ok(found)
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(images))]
+fn a_sampler_may_be_dropped_before_the_kernel_has_run(on_device: OnDevice) -> Result<()> {
+    let OnDevice { context, queue } = &on_device;
+    let format = ImageFormat::new(ChannelOrder::Rgba, ChannelType::Float);
+    let row = [10.0_f32, 20.0, 30.0, 40.0].map(|red| [red, 0.0, 0.0, 1.0]);
+    let image = Image::builder(context, format).shape([4, 2]).copy_from(&[row, row]).build()?;
+    let x = Buffer::from_slice(context, MemFlags::READ_ONLY, &[-0.125_f32, 1.375])?;
+    let out = Buffer::new(context, MemFlags::WRITE_ONLY, 8)?;
+    let mut read = on_device.launcher(READ, "-cl-kernel-arg-info")?;
+    for _ in 0..20 {
+        let gate = gate(context);
+        let sampler = Sampler::new(context, true, Repeat, Nearest)?;
+        let mut launch = read.launch();
+        launch.arg(&image).arg(&sampler).arg(0.5_f32).arg(&x).arg(&out).global(2).wait_for(&gate);
+        // SAFETY: the arguments are what the kernel declares, with an element for each work item.
+        unsafe { launch.enqueue(queue)? };
+        drop(launch);
+        drop(sampler);
+        // These may be where the first one was.
+        let others = [0; 50].map(|_| Sampler::new(context, false, ClampToEdge, Linear));
+        open(&gate);
+        let mut found = [0.0_f32; 2];
+        enqueue_read_buffer(queue, &out, 0, &mut found, [])?;
+        assert_eq!(found, [40.0, 20.0]);
+        others.into_iter().try_for_each(|sampler| sampler.map(drop))?;
+    }
+    Ok(())
 }
 
 use AddressingMode::{Clamp, ClampToEdge, MirroredRepeat, None as Inside, Repeat};
