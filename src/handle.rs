@@ -87,6 +87,19 @@ impl DeviceRef {
         unsafe { device::retain_device(device) }.map_err(in_call("clRetainDevice"))?;
         Ok(Self(device))
     }
+
+    /// Adds a reference to a sub-device, which contexts and queues of PoCL and Intel's runtime do not
+    /// keep. Returns `None` for other devices, whose driver may lack the function.
+    ///
+    /// # Safety
+    /// `device` is a valid device.
+    // quirk: DRIVER-17, LOADER-2
+    pub(crate) unsafe fn of_sub_device(device: cl_device_id) -> Result<Option<Self>> {
+        let parent = device::get_device_info(device, device::CL_DEVICE_PARENT_DEVICE);
+        let is_sub_device = parent.is_ok_and(|parent| isize::from(parent) != 0);
+        // SAFETY: as the caller promises.
+        is_sub_device.then(|| unsafe { Self::retain(device) }).transpose()
+    }
 }
 
 impl ProgramRef {

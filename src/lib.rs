@@ -10,7 +10,8 @@
 //!
 //! Contexts, programs and kernels are those of [`opencl3`]; queues, events and memory objects are
 //! this crate's own. Every function relies on the handles inside opencl3's types being valid,
-//! although opencl3's `new` functions take any handle without being `unsafe`.
+//! although opencl3's `new` functions take any handle without being `unsafe`. The sub-devices of a
+//! context have to outlive all objects of the context: drivers do not keep them. A queue keeps its own.
 //!
 //! ```
 //! use clmatrix::CommandQueue;

@@ -17,7 +17,7 @@ use opencl3::device::Device;
 use crate::driver::Driver;
 use crate::error::{Error, Result, in_call};
 use crate::event::Event;
-use crate::handle::ContextRef;
+use crate::handle::{ContextRef, DeviceRef};
 use crate::wait_list::{RawWaitList, WaitList};
 
 bitflags! {
@@ -75,6 +75,8 @@ pub(crate) struct QueueState {
     raw: cl_command_queue,
     context: ContextRef,
     device: cl_device_id,
+    /// Released after the queue.
+    _sub_device: Option<DeviceRef>,
     properties: QueueProperties,
     driver: Driver,
     /// True if a command has been enqueued since the last flush.
@@ -241,13 +243,22 @@ impl CommandQueue {
         let properties = QueueProperties::from_bits_retain(info(cl::CL_QUEUE_PROPERTIES)?.into());
         // SAFETY: the driver says that it is the context of a valid queue.
         let context = unsafe { ContextRef::retain(context) }?;
+        // SAFETY: as above, of its device.
+        let sub_device = unsafe { DeviceRef::of_sub_device(device) }?;
         if retain {
             // SAFETY: the caller vouches for the handle.
             unsafe { cl::retain_command_queue(raw) }.map_err(in_call("clRetainCommandQueue"))?;
         }
         let driver = Driver::for_device(device);
-        let is_unflushed = AtomicBool::new(true);
-        let state = QueueState { raw, context, device, properties, driver, is_unflushed };
+        let state = QueueState {
+            raw,
+            context,
+            device,
+            _sub_device: sub_device,
+            properties,
+            driver,
+            is_unflushed: AtomicBool::new(true),
+        };
         Ok(Self(Arc::new(Handle(Arc::new(state)))))
     }
 
@@ -272,9 +283,10 @@ impl CommandQueue {
         self.state().context_raw()
     }
 
-    /// Returns CL_QUEUE_DEVICE.
-    pub fn device(&self) -> Device {
-        Device::new(self.state().device)
+    /// Returns the driver's handle of the device, valid as long as `self` lives.
+    #[inline]
+    pub fn device_raw(&self) -> cl_device_id {
+        self.state().device
     }
 
     /// Returns CL_QUEUE_PROPERTIES.

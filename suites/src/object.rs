@@ -1,13 +1,17 @@
 //! The common queries of all memory objects (`clGetMemObjectInfo`; `pyopencl.MemoryObject`).
 
 use std::collections::HashSet;
+use std::ptr;
 
+use clmatrix::cl3::device::{
+    CL_DEVICE_MAX_COMPUTE_UNITS, CL_DEVICE_PARTITION_EQUALLY, get_device_info,
+};
 use clmatrix::memory::{
     Buffer, MapRead, MapReadWrite, MemFlags, MemoryObject, ObjectType, enqueue_copy_buffer,
     enqueue_fill_buffer, enqueue_map_buffer, enqueue_read_buffer,
 };
 use clmatrix::{CommandQueue, Context, Device, Result};
-use clmatrix_harness::{CtxFactory, ctx_factory, device};
+use clmatrix_harness::{CtxFactory, ctx_factory, device, skip};
 use rstest::rstest;
 
 use crate::support::on_device::{OnDevice, on_device, soon};
@@ -48,6 +52,22 @@ fn queries_return_the_parent_and_offset_of_a_sub_buffer(
     assert_eq!(region.associated_memory_object()?, Some(buffer.as_raw()));
     assert_eq!(region.context_raw(), buffer.context_raw());
     assert_ne!(region.as_raw(), buffer.as_raw());
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test(requires(opencl = "1.2"))]
+fn a_queue_keeps_its_sub_device(device: Device) -> Result<()> {
+    if !device.partition_properties()?.contains(&CL_DEVICE_PARTITION_EQUALLY) {
+        skip!("the device has no sub-devices");
+    }
+    let sub_devices = device.create_sub_devices(&[CL_DEVICE_PARTITION_EQUALLY, 1, 0])?;
+    let context = Context::from_sub_devices(&sub_devices[..1], &[], None, ptr::null_mut())?;
+    let queue = CommandQueue::new(&context)?;
+    let raw = sub_devices[0].id();
+    drop((context, sub_devices));
+    assert_eq!(queue.device_raw(), raw);
+    assert_eq!(get_device_info(raw, CL_DEVICE_MAX_COMPUTE_UNITS).map(u32::from), Ok(1));
     Ok(())
 }
 

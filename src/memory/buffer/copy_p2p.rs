@@ -90,7 +90,7 @@ pub fn enqueue_copy_buffer_p2p_amd<'a>(
 
 /// The driver's function, where it has the extension.
 fn find(platform: cl_platform_id, queue: &CommandQueue) -> Result<CopyBufferP2p> {
-    let device = queue.device().id();
+    let device = queue.device_raw();
     let of_device =
         |info| device::get_device_info(device, info).map_err(in_call("clGetDeviceInfo"));
     let of_platform =

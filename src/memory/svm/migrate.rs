@@ -75,7 +75,7 @@ pub fn enqueue_svm_migratemem<'a>(
 /// null pointer.
 // quirk: LOADER-2
 fn check_version(queue: &CommandQueue) -> Result<()> {
-    let text: String = get_device_info(queue.device().id(), CL_DEVICE_VERSION)
+    let text: String = get_device_info(queue.device_raw(), CL_DEVICE_VERSION)
         .map_err(in_call("clGetDeviceInfo"))?
         .into();
     check_text(&text)

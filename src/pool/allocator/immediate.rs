@@ -59,7 +59,7 @@ impl ImmediateAllocator {
             queue: queue.is_in_order().then(|| queue.clone()),
             buffers: DeferredAllocator::in_context(context, flags)?,
             toucher: Toucher::beside(queue)?,
-            max_size: largest_allocation(queue.device().id())
+            max_size: largest_allocation(queue.device_raw())
                 .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
         })
     }

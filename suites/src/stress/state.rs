@@ -45,7 +45,7 @@ impl View<'_> {
 impl<'w> ThreadState<'w> {
     pub fn new(world: &'w World) -> Result<Self> {
         let mut queues = if world.driver.blocks_queues {
-            new_queues(&world.context, world.queues[0].device(), world.driver)?
+            new_queues(&world.context, world.driver)?
         } else {
             world.queues.clone()
         };

@@ -39,10 +39,9 @@ pub struct World {
 impl World {
     pub fn new(ctx_factory: CtxFactory, driver: Driver) -> Result<Self> {
         let context = ctx_factory()?;
-        let device = ctx_factory.device();
         let program = Program::create_and_build_from_source(&context, ADD, "")
             .unwrap_or_else(|log| panic!("the kernel does not compile:\n{log}"));
-        let queues = new_queues(&context, device, driver)?;
+        let queues = new_queues(&context, driver)?;
         let size = LANES * CELLS * CELL;
         let svm = match SvmAllocation::builder(&context).size(size).build() {
             Ok(svm) => Some(svm),
@@ -105,8 +104,9 @@ impl World {
 }
 
 /// Makes two in-order queues, and an out-of-order queue if the device has them and they work.
-pub fn new_queues(context: &Context, device: Device, driver: Driver) -> Result<Vec<CommandQueue>> {
+pub fn new_queues(context: &Context, driver: Driver) -> Result<Vec<CommandQueue>> {
     let mut queues = vec![CommandQueue::new(context)?, CommandQueue::new(context)?];
+    let device = Device::new(context.default_device());
     let properties = device.queue_on_host_properties()?;
     if properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0 && driver.has_out_of_order_queues()
     {
