@@ -103,6 +103,14 @@ impl DeviceRef {
 }
 
 impl ProgramRef {
+    /// Takes over a reference.
+    ///
+    /// # Safety
+    /// `program` is a valid program of which the caller owns a reference.
+    pub(crate) unsafe fn owned(program: cl_program) -> Self {
+        Self(program)
+    }
+
     /// # Safety
     /// `program` is a valid program.
     pub(crate) unsafe fn retain(program: cl_program) -> Result<Self> {

@@ -5,11 +5,12 @@
 //! - [`memory`]: buffers, images, samplers, pipes, shared virtual memory, transfers and maps;
 //! - [`pool`]: allocators and memory pools;
 //! - [`launch`]: kernels, launched with memory objects as arguments;
+//! - [`Program`]: programs, built of a source or a binary;
 //! - [`cache`]: values that are computed once per context, queue or device, such as programs;
 //! - [`Error`] and its [`Class`]: the failed call, the reason, and the kind of error.
 //!
-//! Contexts, programs and kernels are those of [`opencl3`]; queues, events and memory objects are
-//! this crate's own. Every function relies on the handles inside opencl3's types being valid,
+//! Contexts, devices and kernels are those of [`mod@opencl3`]; programs, queues, events and memory
+//! objects are this crate's own. Every function relies on the handles inside opencl3's types being valid,
 //! although opencl3's `new` functions take any handle without being `unsafe`. The sub-devices of a
 //! context have to outlive all objects of the context: drivers do not keep them. A queue keeps its own.
 //!
@@ -48,6 +49,7 @@ mod handle;
 pub mod launch;
 pub mod memory;
 pub mod pool;
+mod program;
 pub mod queue;
 pub mod select;
 mod wait_list;
@@ -59,13 +61,30 @@ pub use event::{Event, Profile, Status, UserEvent, wait_for_events};
 #[doc(hidden)]
 pub use handle::context_references;
 pub use launch::{Launch, Launcher, LocalMemory};
+pub use program::Program;
 pub use queue::{CommandQueue, QueueProperties};
 pub use select::create_some_context;
 
-pub use cl3;
-pub use opencl3;
-pub use opencl3::context::Context;
-pub use opencl3::device::Device;
-pub use opencl3::kernel::Kernel;
-pub use opencl3::platform::Platform;
-pub use opencl3::program::Program;
+pub use ::opencl3::context::Context;
+pub use ::opencl3::device::Device;
+pub use ::opencl3::kernel::Kernel;
+pub use ::opencl3::platform::Platform;
+
+/// The crate [cl3](https://docs.rs/cl3): OpenCL's C functions and constants.
+///
+/// Its safe functions are not covered by the promise of this crate: they take any handle, and can
+/// break what this crate relies on. `event::set_user_event_status` makes commands fail that this crate
+/// waits for.
+pub mod cl3 {
+    pub use ::cl3::*;
+}
+
+/// The crate [opencl3](https://docs.rs/opencl3), whose contexts, devices, kernels and platforms this
+/// crate uses.
+///
+/// Its safe functions are not covered by the promise of this crate: constructors such as
+/// `kernel::Kernel::new` take any handle, devices count no references, and
+/// `program::Program::create_from_source` passes an empty source as one of unknown length.
+pub mod opencl3 {
+    pub use ::opencl3::*;
+}

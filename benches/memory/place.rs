@@ -97,13 +97,13 @@ impl<'c> Place<'c> {
         let queue = || CommandQueue::new(context).expect("a queue");
         let buffer =
             || Buffer::from_slice(context, MemFlags::READ_WRITE, &[0_u8; 4096]).expect("a buffer");
-        let program = Program::create_and_build_from_source(context, SOURCE, "");
-        let program = program.expect("the program compiles");
+        let program = Program::build(context, SOURCE).expect("the program compiles");
+        let launcher = || Launcher::create(&program, "add").expect("a kernel");
         Self {
             queues: [queue(), queue()],
             buffers: [buffer(), buffer()],
-            launcher: Launcher::create(&program, "add").expect("a kernel"),
-            kernel: Kernel::create(&program, "add").expect("a kernel"),
+            launcher: launcher(),
+            kernel: launcher().into_kernel(),
             kept: Vec::new(),
             look_at: FEWEST_KEPT,
             awaited: None,

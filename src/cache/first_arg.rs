@@ -1,9 +1,9 @@
 //! The OpenCL objects that caches know, and how an entry keeps one alive.
 
+use crate::program::Program;
 use crate::queue::CommandQueue;
 use opencl3::context::Context;
 use opencl3::device::{Device, SubDevice};
-use opencl3::program::Program;
 
 use crate::error::Result;
 use crate::handle::{ContextRef, DeviceRef, ProgramRef};
@@ -70,7 +70,7 @@ macro_rules! counted {
             }
 
             fn keep(&self) -> Result<Kept> {
-                // SAFETY: opencl3's types have valid handles.
+                // SAFETY: the types have valid handles.
                 Ok(Box::new(unsafe { $reference::retain(self.$handle()) }?))
             }
         }
@@ -78,7 +78,7 @@ macro_rules! counted {
 }
 
 counted!(Context, Context, get, ContextRef);
-counted!(Program, Program, get, ProgramRef);
+counted!(Program, Program, as_raw, ProgramRef);
 counted!(Device, Device, id, DeviceRef);
 counted!(SubDevice, Device, id, DeviceRef);
 

@@ -47,9 +47,7 @@ use entries::{Entries, Entry};
 /// fn program(context: &Context, source: &str) -> clmatrix::Result<Arc<Program>> {
 ///     static PROGRAMS: FirstArgCache<String, Program> = FirstArgCache::new();
 ///     PROGRAMS.get_or_try_compute(context, source, || {
-///         let mut program = Program::create_from_source(context, source)?;
-///         program.build(context.devices(), "")?;
-///         Ok(program)
+///         Program::build(context, source)
 ///     })
 /// }
 ///

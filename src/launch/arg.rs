@@ -52,7 +52,7 @@ pub trait MemoryArg<'a>: IntoMemory<Kind: sealed::PassMemory<'a>> {}
 ///     barrier(CLK_LOCAL_MEM_FENCE);
 ///     x[get_global_id(0)] = group[last - i];
 /// }";
-/// # let program = Program::create_and_build_from_source(&context, source, "").expect("it compiles");
+/// # let program = Program::build(&context, source)?;
 /// let mut reverse = Launcher::create(&program, "reverse")?;
 /// let buffer = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1, 2, 3, 4])?;
 /// let group = LocalMemory::of::<i32>(2);

@@ -51,7 +51,7 @@ const ROOM: usize = 8;
 ///     size_t i = get_global_id(1) * get_global_size(0) + get_global_id(0);
 ///     c[i] = a[i] + b[i];
 /// }";
-/// # let program = Program::create_and_build_from_source(&context, source, "").expect("it compiles");
+/// # let program = Program::build(&context, source)?;
 /// let mut sum = Launcher::create(&program, "sum")?;
 /// let a = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1; 6])?;
 /// let b = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[2; 6])?;

@@ -33,7 +33,6 @@ use cl3::kernel::{
 use cl3::program::{CL_PROGRAM_KERNEL_NAMES, get_program_info};
 use cl3::types::{cl_context, cl_kernel, cl_program};
 use opencl3::kernel::Kernel;
-use opencl3::program::Program;
 
 pub use arg::{KernelArg, LocalMemory, MemoryArg, NullBuffer};
 pub use arg_info::{AddressQualifier, ArgInfo};
@@ -44,6 +43,7 @@ use crate::driver::Driver;
 use crate::error::{Error, Result, in_call};
 use crate::handle::ProgramRef;
 use crate::memory::context::MemContext;
+use crate::program::Program;
 use arg_info::Parameter;
 
 /// A kernel that is ready to be launched, with what is known of its arguments (PyOpenCL's `Kernel`).
@@ -58,7 +58,7 @@ use arg_info::Parameter;
 /// let source = "kernel void scale(global float *values, float factor) {
 ///     values[get_global_id(0)] *= factor;
 /// }";
-/// let program = Program::create_and_build_from_source(&context, source, "").expect("it compiles");
+/// let program = Program::build(&context, source)?;
 /// let mut scale = Launcher::create(&program, "scale")?;
 ///
 /// let values = Buffer::from_slice(&context, MemFlags::READ_WRITE, &[1.0_f32, 2.0, 3.0])?;
@@ -117,7 +117,7 @@ impl Launcher {
     /// CL_INVALID_KERNEL_NAME where the program has no such kernel, and other errors of
     /// the driver.
     pub fn create(program: &Program, name: &str) -> Result<Self> {
-        Self::new(Kernel::new(create_kernel(program.get(), name)?))
+        Self::new(Kernel::new(create_kernel(program.as_raw(), name)?))
     }
 
     /// Takes `kernel` over, and asks what its arguments are.

@@ -38,7 +38,7 @@ use crate::error::{Error, Result, in_call};
 ///     write_pipe(out, &packet);
 /// }";
 /// let program =
-///     Program::create_and_build_from_source(&context, source, "-cl-std=CL2.0").expect("it compiles");
+///     Program::build_with_options(&context, source, "-cl-std=CL2.0")?;
 /// let mut send = Launcher::create(&program, "send")?;
 /// // SAFETY: the argument is what the kernel declares, with packets of its size.
 /// unsafe { send.launch().arg(&pipe).global(64).enqueue(&queue)? };

@@ -17,6 +17,7 @@ mod migrate;
 mod object;
 mod pipe;
 mod pool;
+mod program;
 mod recorded_use;
 mod sampler;
 mod selection;

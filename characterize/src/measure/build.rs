@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::process;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use clmatrix::Program;
 use opencl3::context::Context;
-use opencl3::program::Program;
 
 use super::clock::nanoseconds;
 use super::estimate::{Floor, Summary, is_cached, repeatable};
@@ -60,10 +60,9 @@ fn builds(bench: &Workbench) -> MeasureResult<Vec<Point>> {
     let mut last = sources.next();
     let build = |source: &str| {
         let context = Context::from_device(&bench.device)?;
-        let (time, built) = nanoseconds(bench.budget.clock(), || {
-            Program::create_and_build_from_source(&context, source, "")
-        });
-        built.map_err(|log| NotMeasurable::new(format!("the program does not build: {log}")))?;
+        let (time, built) = nanoseconds(bench.budget.clock(), || Program::build(&context, source));
+        built
+            .map_err(|error| NotMeasurable::new(format!("the program does not build: {error}")))?;
         Ok::<_, NotMeasurable>(time)
     };
     build(&last)?;

@@ -4,6 +4,7 @@ use std::ptr;
 
 use cl3::command_queue::enqueue_nd_range_kernel;
 use cl3::event::{release_event, wait_for_events};
+use clmatrix::launch::Launcher;
 use clmatrix::queue::CommandQueue;
 use opencl3::context::Context;
 use opencl3::kernel::Kernel;
@@ -48,7 +49,7 @@ impl Launches {
     fn new(bench: &Workbench) -> MeasureResult<Self> {
         let program = bench.program("kernel void nothing(void) {}", "")?;
         let queue = CommandQueue::new(&bench.context)?;
-        Ok(Self { queue, kernel: Kernel::create(&program, "nothing")? })
+        Ok(Self { queue, kernel: Launcher::create(&program, "nothing")?.into_kernel() })
     }
 
     /// Launches one work item.

@@ -2,11 +2,11 @@
 
 use std::cell::Cell;
 
+use clmatrix::Program;
 use clmatrix::event::{Event, Profile};
 use clmatrix::queue::{CommandQueue, QueueProperties};
 use opencl3::context::Context;
 use opencl3::device::Device;
-use opencl3::program::Program;
 
 use super::clock::{Budget, nanoseconds};
 use super::finding::{Confidence, MeasureResult, NotMeasurable};
@@ -53,8 +53,8 @@ impl<'a> Workbench<'a> {
 
     /// The kernels of a program, with the build's log where it fails.
     pub fn program(&self, source: &str, options: &str) -> MeasureResult<Program> {
-        Program::create_and_build_from_source(&self.context, source, options)
-            .map_err(|log| NotMeasurable::new(format!("its kernel does not build: {log}")))
+        Program::build_with_options(&self.context, source, options)
+            .map_err(|error| NotMeasurable::new(format!("its kernel does not build: {error}")))
     }
 
     /// A kernel of a program of its own.

@@ -123,8 +123,8 @@ pub(super) fn probe(device: &Device, kernels: Kernels) -> Result<(), String> {
         return Ok(());
     }
     let built = |source: &str, options: &str, name: &str| {
-        let program = Program::create_and_build_from_source(&context, source, options)
-            .map_err(|log| format!("{name} does not build: {}", first_line(&log)))?;
+        let program = Program::build_with_options(&context, source, options)
+            .map_err(|error| format!("{name} does not build: {}", first_line(error.detail())))?;
         Launcher::create(&program, "probe").map_err(text)
     };
     let all = if kernels == Kernels::Simplest { &KINDS[..1] } else { &KINDS };

@@ -151,7 +151,7 @@ fn run_on_oclgrind(
     }
     let context = ctx_factory()?;
     let queue = CommandQueue::new(&context)?;
-    let program = Program::create_and_build_from_source(&context, source, "").expect("it compiles");
+    let program = Program::build(&context, source)?;
     let mut kernel = Launcher::create(&program, "k")?;
     let buffer = Buffer::new(&context, MemFlags::READ_WRITE, 64)?;
     let mut launch = kernel.launch();

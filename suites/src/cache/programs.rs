@@ -22,7 +22,7 @@ fn source(number: u32) -> String {
 }
 
 fn build(context: &Context, source: &str) -> std::result::Result<Mutex<Launcher>, Box<dyn Error>> {
-    let program = Program::create_and_build_from_source(context, source, "")?;
+    let program = Program::build(context, source)?;
     Ok(Mutex::new(Launcher::create(&program, "k")?))
 }
 

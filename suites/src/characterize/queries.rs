@@ -1,9 +1,8 @@
 //! Each answer against what the driver itself says.
 
 use clmatrix::opencl3::device::{CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU};
-use clmatrix::opencl3::kernel::Kernel;
 use clmatrix::select::Version;
-use clmatrix::{Class, Context, Device, Platform, Program, Result};
+use clmatrix::{Class, Context, Device, Launcher, Platform, Program, Result};
 use clmatrix_characterize::{Answer, Facts, LocalMemType, TrialBuild, table};
 use clmatrix_harness::{device, platform};
 use rstest::rstest;
@@ -65,8 +64,8 @@ fn the_fast_options_build(facts: Facts, on_device: OnDevice) {
 
 fn preferred_multiple(context: &Context, device: Device) -> Result<usize> {
     let source = "kernel void other(global float *a) { a[get_global_id(0)] = 1; }";
-    let program = Program::create_and_build_from_source(context, source, "").expect("it builds");
-    Ok(Kernel::create(&program, "other")?.get_work_group_size_multiple(device.id())?)
+    let kernel = Launcher::create(&Program::build(context, source)?, "other")?;
+    Ok(kernel.kernel().get_work_group_size_multiple(device.id())?)
 }
 
 #[rstest]
@@ -108,8 +107,8 @@ fn a_structure_is_one_argument_except_on_old_drivers(
 ) -> Result<()> {
     let source = "struct pair { long first, second; }; kernel void k(struct pair pair) {}";
     let context = &on_device.context;
-    let program = Program::create_and_build_from_source(context, source, "").expect("it builds");
-    let count = Kernel::create(&program, "k")?.num_args()?;
+    let program = Program::build(context, source)?;
+    let count = Launcher::create(&program, "k")?.num_args();
     let bug = facts.has_struct_arg_count_bug((context, &device))?;
     assert!(bug.is_known(), "{:?}", bug.warnings);
     assert_eq!(bug.value.is_some(), count != 1, "{count} arguments");

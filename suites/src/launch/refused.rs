@@ -246,8 +246,7 @@ fn svm_of_another_context_is_refused(on_device: OnDevice, ctx_factory: CtxFactor
 #[rstest]
 #[clmatrix_harness::test]
 fn unknown_kernel_names_are_refused(on_device: OnDevice) {
-    let program =
-        clmatrix::Program::create_and_build_from_source(&on_device.context, DOUBLE, "").unwrap();
+    let program = clmatrix::Program::build(&on_device.context, DOUBLE).unwrap();
     let missing = Launcher::create(&program, "no_such_kernel").map(drop);
     let missing = missing.expect_err("there is no such kernel");
     assert_eq!(missing.code_name(), "CL_INVALID_KERNEL_NAME");

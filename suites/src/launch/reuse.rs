@@ -6,7 +6,7 @@ use clmatrix::memory::{
     MapReadWrite, SvmAllocation, SvmFlags, SvmPointer, enqueue_map_buffer,
     enqueue_map_buffer_nonblocking, enqueue_svm_memfill,
 };
-use clmatrix::{CommandQueue, Kernel, Launcher, Program, Result};
+use clmatrix::{CommandQueue, Launcher, Program, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
@@ -195,9 +195,8 @@ fn threads_launch_their_own_kernels(on_device: OnDevice) -> Result<()> {
 #[rstest]
 #[clmatrix_harness::test]
 fn a_launcher_takes_over_and_returns_a_kernel(on_device: OnDevice) -> Result<()> {
-    let program =
-        Program::create_and_build_from_source(&on_device.context, DOUBLE, "").expect("it compiles");
-    let kernel = Kernel::create(&program, "k")?;
+    let program = Program::build(&on_device.context, DOUBLE)?;
+    let kernel = Launcher::create(&program, "k")?.into_kernel();
     let raw = kernel.get();
     let mut double = Launcher::new(kernel)?;
     drop(program);

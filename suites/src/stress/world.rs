@@ -39,8 +39,7 @@ pub struct World {
 impl World {
     pub fn new(ctx_factory: CtxFactory, driver: Driver) -> Result<Self> {
         let context = ctx_factory()?;
-        let program = Program::create_and_build_from_source(&context, ADD, "")
-            .unwrap_or_else(|log| panic!("the kernel does not compile:\n{log}"));
+        let program = Program::build(&context, ADD)?;
         let queues = new_queues(&context, driver)?;
         let size = LANES * CELLS * CELL;
         let svm = match SvmAllocation::builder(&context).size(size).build() {

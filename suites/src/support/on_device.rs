@@ -62,8 +62,7 @@ impl OnDevice {
 
     /// The kernel `k` of `source`, built with `options`.
     pub fn launcher(&self, source: &str, options: &str) -> Result<Launcher> {
-        let program = Program::create_and_build_from_source(&self.context, source, options)
-            .unwrap_or_else(|log| panic!("the kernel does not compile:\n{log}"));
+        let program = Program::build_with_options(&self.context, source, options)?;
         Launcher::create(&program, "k")
     }
 }

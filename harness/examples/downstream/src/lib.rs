@@ -11,8 +11,7 @@ const SOURCE: &str = "
 /// Multiplies each of `values` by `factor` on the context's first device.
 pub fn scale(context: &Context, values: &[f32], factor: f32) -> Result<Vec<f32>> {
     let queue = CommandQueue::new(context)?;
-    let program = Program::create_and_build_from_source(context, SOURCE, "")
-        .unwrap_or_else(|log| panic!("the kernel does not compile:\n{log}"));
+    let program = Program::build(context, SOURCE)?;
     let mut kernel = Launcher::create(&program, "scale")?;
     let buffer = Buffer::from_slice(context, MemFlags::READ_WRITE, values)?;
     // SAFETY: the arguments are those that the kernel declares, and each work item has its own

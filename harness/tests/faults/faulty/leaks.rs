@@ -10,7 +10,8 @@ use std::time::Duration;
 use clmatrix::cl3::event::retain_event;
 use clmatrix::cl3::types::cl_context;
 use clmatrix::memory::{Buffer, MemFlags, enqueue_fill};
-use clmatrix::{CommandQueue, Context, FirstArgCache, Program, Result, UserEvent};
+use clmatrix::opencl3::program::Program;
+use clmatrix::{CommandQueue, Context, FirstArgCache, Result, UserEvent};
 use clmatrix_harness::CtxFactory;
 
 const SOURCE: &str = "kernel void k() {}";

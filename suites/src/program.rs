@@ -1,0 +1,100 @@
+//! Programs (OpenCL 3.0, 5.8; `pyopencl.Program`).
+
+use clmatrix::cl3::program::{CL_PROGRAM_BINARIES, get_program_info};
+use clmatrix::memory::{Buffer, MemFlags, enqueue_copy};
+use clmatrix::{Class, Launcher, Program, Result};
+use rstest::rstest;
+
+use crate::buffer::refusal;
+use crate::support::on_device::{OnDevice, on_device};
+
+const FILL: &str = "kernel void k(global uint *out) { out[get_global_id(0)] = 7; }";
+
+/// Runs the kernel of [`FILL`].
+fn is_right(on_device: &OnDevice, program: &Program) -> Result<()> {
+    let buffer = Buffer::from_slice(&on_device.context, MemFlags::READ_WRITE, &[0_u32; 4])?;
+    let mut fill = Launcher::create(program, "k")?;
+    // SAFETY: the argument is what the kernel declares, with an element for each work item.
+    unsafe { fill.launch().arg(&buffer).global(4).enqueue(&on_device.queue)? };
+    let mut found = [0_u32; 4];
+    enqueue_copy(&on_device.queue, &mut found, &buffer, .., [])?;
+    assert_eq!(found, [7; 4]);
+    Ok(())
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn empty_sources_are_refused(on_device: OnDevice) {
+    // Without a check, drivers compile the text from there on.
+    let empty = &FILL[..0];
+    assert_eq!(refusal(Program::build(&on_device.context, empty)), "CL_INVALID_VALUE");
+    assert_eq!(refusal(Program::build(&on_device.context, "")), "CL_INVALID_VALUE");
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn zero_bytes_are_refused(on_device: OnDevice) {
+    let context = &on_device.context;
+    let source = format!("{FILL}\0 kernel void other() {{}}");
+    assert_eq!(refusal(Program::build(context, &source)), "CL_INVALID_VALUE");
+    assert_eq!(refusal(Program::build(context, "\0")), "CL_INVALID_VALUE");
+    let result = Program::build_with_options(context, FILL, "-cl-std=CL1.2\0-D A");
+    assert_eq!(refusal(result), "CL_INVALID_BUILD_OPTIONS");
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_source_ends_with_its_slice(on_device: OnDevice) -> Result<()> {
+    let longer = format!("{FILL} this is not OpenCL C");
+    is_right(&on_device, &Program::build(&on_device.context, &longer[..FILL.len()])?)
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn options_are_passed_on(on_device: OnDevice) -> Result<()> {
+    let source = FILL.replace('7', "SEVEN");
+    is_right(&on_device, &Program::build_with_options(&on_device.context, &source, "-D SEVEN=7")?)
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn a_build_failure_has_the_log(on_device: OnDevice) {
+    let result = Program::build(&on_device.context, "kernel void k() { undeclared_name = 1; }");
+    let error = result.expect_err("a name is not declared");
+    assert_eq!(error.code_name(), "CL_BUILD_PROGRAM_FAILURE");
+    assert_eq!(error.class(), Class::BuildFailure);
+    assert!(error.detail().contains("undeclared_name"), "{error}");
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn binaries_are_built_and_empty_ones_refused(on_device: OnDevice) -> Result<()> {
+    let context = &on_device.context;
+    let program = Program::build(context, FILL)?;
+    let binaries = get_program_info(program.as_raw(), CL_PROGRAM_BINARIES);
+    let binaries: Vec<Vec<u8>> = binaries.expect("the binaries of a live program").into();
+    let [binary] = &binaries[..] else { panic!("{} binaries of one device", binaries.len()) };
+    // SAFETY: it is a part of length 0 of a binary, and refused.
+    let empty = unsafe { Program::build_binary(context, &binary[..0], "") };
+    assert_eq!(refusal(empty), "CL_INVALID_VALUE");
+    // SAFETY: it is the driver's own binary.
+    let built = unsafe { Program::build_binary(context, binary, "") }?;
+    is_right(&on_device, &built)
+}
+
+#[rstest]
+#[clmatrix_harness::test]
+fn from_raw_retains_or_takes_over_a_reference(on_device: OnDevice) -> Result<()> {
+    let program = Program::build(&on_device.context, FILL)?;
+    let count = program.reference_count()?;
+    // SAFETY: the handle is valid.
+    let retained = unsafe { Program::from_raw(program.as_raw(), true) }?;
+    assert_eq!((retained.reference_count()?, &retained), (count + 1, &program));
+    assert_eq!(retained.context_raw(), on_device.context.get());
+    let raw = retained.as_raw();
+    std::mem::forget(retained);
+    // SAFETY: the handle is valid, and the reference is that of `retained`.
+    drop(unsafe { Program::from_raw(raw, false) }?);
+    assert_eq!(program.reference_count()?, count);
+    is_right(&on_device, &program)
+}
