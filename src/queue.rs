@@ -3,8 +3,8 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ptr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 use bitflags::bitflags;
 use cl3::command_queue as cl;
@@ -265,6 +265,22 @@ impl CommandQueue {
     #[inline]
     pub(crate) fn state(&self) -> &Arc<QueueState> {
         &self.0.0
+    }
+
+    /// Returns a reference that does not keep the queue.
+    pub(crate) fn downgrade(&self) -> Weak<QueueState> {
+        Arc::downgrade(self.state())
+    }
+
+    /// Returns a handle to a queue that has others, or events.
+    pub(crate) fn upgrade(state: &Weak<QueueState>) -> Option<Self> {
+        state.upgrade().map(|state| Self(Arc::new(Handle(state))))
+    }
+
+    /// Returns whether `state` is of this queue.
+    #[inline]
+    pub(crate) fn is(&self, state: &Weak<QueueState>) -> bool {
+        ptr::eq(Arc::as_ptr(self.state()), state.as_ptr())
     }
 
     /// Returns the driver's handle, valid as long as `self` lives (PyOpenCL's `int_ptr`).

@@ -1,7 +1,7 @@
 //! The blocks of a pool.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use super::memory::Memory;
@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::memory::RecordedUse;
 use crate::memory::command::AccessedRange;
 use crate::memory::track::{Access, AccessTracker};
-use crate::queue::CommandQueue;
+use crate::queue::{CommandQueue, QueueState};
 
 pub(super) const CALL: &str = "MemoryPool::allocate";
 
@@ -37,10 +37,11 @@ pub(super) struct Block<P: BlockOwner> {
     pub bin: u32,
     /// The position of a part in its slab.
     pub suballocation: Option<Box<Suballocation>>,
-    /// The queue for which the block was handed out, or to which the user has bound it.
-    pub queue: Option<CommandQueue>,
-    /// True if the user has bound the block: commands on `queue` may use it without the pool's knowledge.
-    pub is_bound: bool,
+    /// The queue for which the block was handed out, which a held block does not keep.
+    pub queue: Option<Weak<QueueState>>,
+    /// The queue to which the user has bound the active block: commands on it may use the block without the
+    /// pool's knowledge.
+    pub bound: Option<CommandQueue>,
     /// True until a block that the allocator has just made has been handed out.
     pub is_new: bool,
 }
@@ -81,10 +82,19 @@ impl<P: BlockOwner> Block<P> {
     #[inline]
     pub fn activate(&mut self, size: usize, queue: Option<&CommandQueue>) {
         self.memory.shrink(size);
-        if self.queue.as_ref() != queue {
-            self.queue = queue.cloned();
+        let is_same = match (&self.queue, queue) {
+            (Some(last), Some(queue)) => queue.is(last),
+            (last, queue) => last.is_none() && queue.is_none(),
+        };
+        if !is_same {
+            self.queue = queue.map(CommandQueue::downgrade);
         }
-        self.is_bound = false;
+    }
+
+    /// Returns the queue to which the block is bound, or else the one for which it was handed out, if there
+    /// still are commands or handles of it.
+    fn last_queue(&self) -> Option<CommandQueue> {
+        self.bound.clone().or_else(|| self.queue.as_ref().and_then(CommandQueue::upgrade))
     }
 
     /// Returns the address of the block, which no other block has while this one is active.
@@ -120,21 +130,21 @@ impl<P: BlockOwner> Block<P> {
 
     /// Binds the block to `queue`, whose later commands run after those of the queue that it was bound to.
     pub fn bind(&mut self, queue: &CommandQueue) -> Result<()> {
-        if let Some(bound) = self.queue.as_ref().filter(|bound| *bound != queue) {
-            let marker = bound.enqueue_marker([])?;
+        if let Some(last) = self.last_queue().filter(|last| last != queue) {
+            let marker = last.enqueue_marker([])?;
             RecordedUse::Event(&marker).record(&self.accessed())?;
             queue.order_after(&[marker])?;
         }
-        (self.queue, self.is_bound) = (Some(queue.clone()), true);
+        (self.queue, self.bound) = (Some(queue.downgrade()), Some(queue.clone()));
         Ok(())
     }
 
     /// Waits for the commands of the queue that the block is bound to, and unbinds the block.
     pub fn unbind(&mut self) -> Result<()> {
-        if let Some(bound) = &self.queue {
-            bound.finish()?;
+        if let Some(last) = self.last_queue() {
+            last.finish()?;
         }
-        (self.queue, self.is_bound) = (None, false);
+        (self.queue, self.bound) = (None, None);
         Ok(())
     }
 }

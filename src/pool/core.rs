@@ -252,7 +252,7 @@ impl<M: Memory> PoolCore<M> {
                     bin: self.binning.bin(bytes),
                     suballocation: None,
                     queue: None,
-                    is_bound: false,
+                    bound: None,
                     is_new: true,
                 })));
             }

@@ -147,10 +147,9 @@ impl<M: Memory> Deref for Pooled<M> {
 impl<M: Memory> Drop for Pooled<M> {
     #[inline]
     fn drop(&mut self) {
-        let Some(block) = self.0.take() else { return };
-        if block.is_bound
-            && let Some(queue) = &block.queue
-            && let Err(error) = RecordedUse::Queue(queue).record(&block.accessed())
+        let Some(mut block) = self.0.take() else { return };
+        if let Some(queue) = block.bound.take()
+            && let Err(error) = RecordedUse::Queue(&queue).record(&block.accessed())
         {
             log::error!("{error}: a pool may use memory again before commands on it have ended");
         }

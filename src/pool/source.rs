@@ -2,12 +2,12 @@
 //! [`Slabs`](super::slabs::Slabs): a request, and the memory that it accepts.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use super::block::{Block, BlockOwner};
 use crate::error::Result;
 use crate::memory::track::AccessTracker;
-use crate::queue::CommandQueue;
+use crate::queue::{CommandQueue, QueueState};
 
 /// The number of blocks of a shard, or of slabs, that are looked at for a request.
 pub(super) const MAX_CANDIDATES: usize = 8;
@@ -77,7 +77,7 @@ impl Request<'_> {
         reuse: Reuse,
         tracker: &AccessTracker,
         range: &Range<usize>,
-        last: Option<&CommandQueue>,
+        last: Option<&Weak<QueueState>>,
     ) -> bool {
         if !self.is_ordered {
             return true;
@@ -86,7 +86,10 @@ impl Request<'_> {
             Some(true) => true,
             Some(false) if self.queue.is_some() => match reuse {
                 Reuse::Ready => false,
-                Reuse::Own => last.is_none() || last == self.queue,
+                Reuse::Own => match (last, self.queue) {
+                    (Some(last), Some(queue)) => queue.is(last),
+                    _ => true,
+                },
                 Reuse::Any => true,
             },
             Some(false) | None => false,

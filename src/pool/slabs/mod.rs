@@ -184,7 +184,7 @@ impl<P: BlockOwner> State<P> {
             bin: request.bin,
             suballocation: Some(Box::new(suballocation)),
             queue: None,
-            is_bound: false,
+            bound: None,
             is_new: false,
         })))
     }

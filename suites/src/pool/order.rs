@@ -419,3 +419,27 @@ fn reuse_on_an_out_of_order_queue_waits(on_device: OnDevice, device: Device) -> 
     assert_eq!(found, [2; SIZE / 4]);
     Ok(())
 }
+
+/// The last handle to a queue flushes it, so that commands on held blocks end.
+#[rstest]
+#[clmatrix_harness::test]
+fn blocks_of_dropped_queues_are_reused(on_device: OnDevice) -> Result<()> {
+    let pool = pool_in(&on_device.context, PoolOptions::new())?;
+    let fill_on_new_queue = || -> Result<_> {
+        let queue = on_device.another_queue();
+        let block = pool.allocate_on(&queue, SIZE)?;
+        let filled = fill(&queue, &block, 7, None)?;
+        let raw = block.as_raw();
+        drop((block, queue));
+        // Flushes nothing.
+        let has_ended = soon(|| Ok(filled.status()?.has_ended()))?;
+        assert!(has_ended, "nothing has flushed the queue");
+        Ok(raw)
+    };
+    let first = fill_on_new_queue()?;
+    for _ in 0..5 {
+        assert_eq!(fill_on_new_queue()?, first, "the block is not reused");
+    }
+    assert_eq!(pool.statistics().managed_bytes, BLOCK);
+    Ok(())
+}
