@@ -232,6 +232,7 @@ const SANITIZE_EXAMPLES: &str = "Examples:
 
 const STRESS_EXAMPLES: &str = "Examples:
   cargo xtask stress --minutes 10             new seeds, on every device
+  cargo xtask stress --api --minutes 2        calls of all kinds, also invalid ones
   cargo xtask stress --seed 5 --threads 1 --device 'pocl-*' --trace
                                               one seed again, with each command";
 

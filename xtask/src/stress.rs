@@ -29,6 +29,9 @@ pub struct Options {
     /// The number of threads; with 1, the same commands run in the same order [default: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     threads: Option<u64>,
+    /// Make calls of all kinds, also invalid ones, and check only that each returns
+    #[arg(long)]
+    api: bool,
     /// Run on the devices whose ids match this glob
     #[arg(long, value_name = "GLOB", default_value = "*")]
     device: String,
@@ -54,8 +57,9 @@ impl Options {
 
     /// The command for one run of the suite.
     fn command(&self, clmatrix: &Path, seed: u64, seeds: u64) -> Command {
+        let test = if self.api { "random_calls" } else { "random_commands" };
         let mut command = Command::new(clmatrix);
-        command.args(["run", "--quiet", &format!("stress::random_commands@{}", self.device)]);
+        command.args(["run", "--quiet", &format!("stress::{test}@{}", self.device)]);
         if self.trace {
             command.arg("--no-capture").env("CLMATRIX_STRESS_TRACE", "1");
         }
@@ -134,5 +138,11 @@ mod tests {
         assert_eq!(variable("CLMATRIX_STRESS_SEEDS"), Some("1"));
         assert_eq!(variable("CLMATRIX_STRESS_THREADS"), Some("1"));
         assert_eq!(variable("CLMATRIX_STRESS_TRACE"), None);
+    }
+
+    #[test]
+    fn calls_of_all_kinds_are_a_test_of_their_own() {
+        let command = options("--api").command(Path::new("clmatrix"), 5, 1);
+        assert!(command.get_args().any(|arg| arg == "stress::random_calls@*"));
     }
 }

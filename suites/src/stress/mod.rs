@@ -6,7 +6,11 @@
 //!   the commands is determined;
 //! - a pool hands out no block that is in use;
 //! - host memory that no command uses does not change.
+//!
+//! [`random_calls`] makes more kinds of calls, with invalid arguments, too, and checks only that each of
+//! them returns.
 
+mod calls;
 mod driver;
 mod map;
 mod memory;
@@ -15,6 +19,7 @@ mod plan;
 mod runner;
 mod state;
 mod trace;
+mod values;
 mod world;
 
 use std::env;
@@ -28,6 +33,7 @@ use clmatrix_harness::{CtxFactory, ctx_factory, platform};
 use rstest::rstest;
 
 use crate::support::logger;
+use calls::{Calls, Stranger};
 use driver::Driver;
 use plan::Plan;
 use runner::Thread;
@@ -70,6 +76,37 @@ impl Settings {
 #[clmatrix_harness::test]
 fn random_commands(ctx_factory: CtxFactory, platform: Platform) -> Result<()> {
     let driver = Driver::for_platform(platform)?;
+    run_all(ctx_factory, driver)
+}
+
+/// Random calls of the public functions: see [`calls`].
+#[rstest]
+#[clmatrix_harness::test]
+fn random_calls(ctx_factory: CtxFactory, platform: Platform) -> Result<()> {
+    logger::init();
+    let driver = Driver::for_platform(platform)?;
+    let Settings { first_seed, seeds, threads, .. } = Settings::from_environment();
+    let threads = if driver.one_thread { 1 } else { threads };
+    for seed in first_seed..first_seed + seeds {
+        eprintln!("cargo xtask stress --api --seed {seed} --threads {threads}");
+        let (world, strange) = (World::new(ctx_factory, driver)?, ctx_factory()?);
+        let stranger = Stranger::new(&strange)?;
+        thread::scope(|scope| {
+            for thread in 0..threads {
+                let (world, stranger) = (&world, &stranger);
+                scope.spawn(move || {
+                    let mut calls = Calls::new(world, stranger, seed, thread).expect("a thread");
+                    (0..COMMANDS).for_each(|_| calls.call());
+                    let [accepted, refused] = calls.results;
+                    assert!(accepted > COMMANDS / 4 && refused > 0, "{accepted}, {refused}");
+                });
+            }
+        });
+    }
+    Ok(())
+}
+
+fn run_all(ctx_factory: CtxFactory, driver: Driver) -> Result<()> {
     logger::init();
     let Settings { first_seed, seeds, threads, prints } = Settings::from_environment();
     let threads = if driver.one_thread { 1 } else { threads };

@@ -1,0 +1,688 @@
+//! Calls of the public functions with random arguments, valid and not. No call may panic, hang or end the
+//! process; its result does not matter.
+
+use std::env;
+use std::hint;
+
+use clmatrix::memory::{
+    AddressingMode, AnyMemoryObject, Buffer, BufferMap, FilterMode, HostRect, Image,
+    ImageBufferRegion, ImageCopy, ImageMap, ImageRegion, MapRead, MapReadWrite, MapWriteInvalidate,
+    MemFlags, MemoryObject, MigrationFlags, PendingMap, PendingTransfer, Rect, Sampler,
+    SvmAllocation, SvmMap, SvmPointer, enqueue_copy, enqueue_fill, enqueue_fill_image,
+    enqueue_map_buffer, enqueue_map_buffer_nonblocking, enqueue_map_image,
+    enqueue_map_image_nonblocking, enqueue_migrate_mem_objects,
+};
+use clmatrix::pool::{PooledBuffer, PooledSvm};
+use clmatrix::{
+    CommandQueue, Context, Event, Launcher, Program, QueueProperties, Result, UserEvent,
+};
+
+use super::memory::Handle;
+use super::values::Values;
+use super::world::World;
+
+/// The most objects of a kind that a thread keeps.
+const MOST: usize = 6;
+
+/// The objects of another context, which no command accepts.
+pub struct Stranger {
+    queue: CommandQueue,
+    buffer: Buffer,
+    event: Event,
+}
+
+impl Stranger {
+    pub fn new(context: &Context) -> Result<Self> {
+        let queue = CommandQueue::new(context)?;
+        let buffer = Buffer::from_slice(context, MemFlags::READ_WRITE, &[0; 64])?;
+        let event = queue.enqueue_marker([])?;
+        queue.finish()?;
+        Ok(Self { queue, buffer, event })
+    }
+}
+
+/// A thread with its objects.
+pub struct Calls<'w> {
+    world: &'w World,
+    stranger: &'w Stranger,
+    values: Values,
+    launcher: Launcher,
+    queues: Vec<CommandQueue>,
+    buffers: Vec<Buffer>,
+    images: Vec<Image>,
+    svms: Vec<SvmAllocation>,
+    pooled: Vec<PooledBuffer>,
+    pooled_svms: Vec<PooledSvm>,
+    samplers: Vec<Sampler>,
+    events: Vec<Event>,
+    gates: Vec<UserEvent>,
+    transfers: Vec<PendingTransfer<Vec<u8>>>,
+    maps: Vec<BufferMap<u8, MapReadWrite>>,
+    pending_maps: Vec<PendingMap<BufferMap<u32, MapRead>>>,
+    image_maps: Vec<ImageMap<u8, MapReadWrite>>,
+    pending_image_maps: Vec<PendingMap<ImageMap<[u32; 4], MapWriteInvalidate>>>,
+    svm_maps: Vec<SvmMap<u8, MapReadWrite>>,
+    /// The number of calls that were accepted, and of those that were refused.
+    pub results: [usize; 2],
+    prints: bool,
+}
+
+impl<'w> Calls<'w> {
+    pub fn new(world: &'w World, stranger: &'w Stranger, seed: u64, thread: usize) -> Result<Self> {
+        let queue = || CommandQueue::new(&world.context);
+        let buffers = world.shared.iter().filter_map(|object| match &object.handle {
+            Handle::Buffer(buffer) => Some(buffer.clone()),
+            _ => None,
+        });
+        Ok(Self {
+            world,
+            stranger,
+            values: Values::new(seed, thread),
+            launcher: Launcher::create(&world.program, "k")?,
+            queues: vec![queue()?, queue()?],
+            buffers: buffers.collect(),
+            images: vec![],
+            svms: vec![],
+            pooled: vec![],
+            pooled_svms: vec![],
+            samplers: vec![],
+            events: vec![],
+            gates: vec![],
+            transfers: vec![],
+            maps: vec![],
+            pending_maps: vec![],
+            image_maps: vec![],
+            pending_image_maps: vec![],
+            svm_maps: vec![],
+            results: [0; 2],
+            prints: env::var_os("CLMATRIX_STRESS_TRACE").is_some(),
+        })
+    }
+
+    /// Makes a random call.
+    pub fn call(&mut self) {
+        let number = self.values.below(20);
+        if self.prints {
+            eprintln!("call {number}");
+        }
+        let result = match number {
+            0 => self.queue_calls(),
+            1 => self.gate_calls(),
+            2 => self.event_calls(),
+            3 => self.new_buffer(),
+            4 => self.buffer_fill(),
+            5 => self.buffer_copy(),
+            6 => self.buffer_host_copy(),
+            7 => self.buffer_transfer(),
+            8 => self.buffer_map(),
+            9 => self.end_map(),
+            10 => self.new_image(),
+            11 => self.image_commands(),
+            12 => self.image_buffer_copy(),
+            13 => self.image_map(),
+            14 => self.svm_calls(),
+            15 => self.svm_commands(),
+            16 => self.pool_calls(),
+            17 => self.sampler_calls(),
+            18 => self.launch(),
+            _ => self.other_calls(),
+        };
+        self.results[usize::from(result.is_err())] += 1;
+        if self.prints
+            && let Err(error) = result
+        {
+            eprintln!("  {error}");
+        }
+        self.forget_old();
+    }
+
+    /// Drops the oldest objects.
+    fn forget_old(&mut self) {
+        fn shorten<T>(all: &mut Vec<T>) {
+            if all.len() > MOST {
+                all.remove(0);
+            }
+        }
+        if [self.transfers.len(), self.gates.len()].iter().any(|len| *len > MOST) {
+            self.may_block();
+        }
+        shorten(&mut self.buffers);
+        shorten(&mut self.images);
+        shorten(&mut self.svms);
+        shorten(&mut self.pooled);
+        shorten(&mut self.pooled_svms);
+        shorten(&mut self.samplers);
+        shorten(&mut self.events);
+        shorten(&mut self.transfers);
+        shorten(&mut self.maps);
+        shorten(&mut self.pending_maps);
+        shorten(&mut self.image_maps);
+        shorten(&mut self.pending_image_maps);
+        shorten(&mut self.svm_maps);
+    }
+
+    /// Lets all commands of the thread run, which a call that blocks may wait for.
+    fn may_block(&mut self) {
+        for gate in &self.gates {
+            // It may be open.
+            _ = gate.set_complete();
+        }
+        for queue in &self.queues {
+            queue.flush().expect("a flush of a valid queue");
+        }
+    }
+
+    /// Returns whether queues are kept: their maps may enqueue unmaps after a drop, which nothing flushes,
+    /// and rusticl does not flush the queues that a wait list depends on.
+    // quirk: RUSTICL-7
+    fn keeps_queues(&self) -> bool {
+        self.world.driver.blocks_queues
+    }
+
+    fn some_queue(&mut self) -> CommandQueue {
+        if self.values.one_in(40) {
+            return self.stranger.queue.clone();
+        }
+        let queue = self.values.pick(&self.queues).expect("there are queues");
+        queue.clone()
+    }
+
+    fn some_buffer(&mut self) -> Buffer {
+        if self.values.one_in(40) {
+            return self.stranger.buffer.clone();
+        }
+        match self.values.one_in(3) {
+            true => self.values.pick(&self.pooled).map(|pooled| (**pooled).clone()),
+            false => self.values.pick(&self.buffers).cloned(),
+        }
+        .unwrap_or_else(|| self.stranger.buffer.clone())
+    }
+
+    /// Returns up to two events, of commands and user events.
+    fn wait_list(&mut self) -> Vec<Event> {
+        let mut events = vec![];
+        if self.values.one_in(3) {
+            events.extend(self.values.pick(&self.events).cloned());
+        }
+        if self.values.one_in(4) {
+            events.extend(self.values.pick(&self.gates).map(|gate| (**gate).clone()));
+        }
+        if self.values.one_in(60) {
+            events.push(self.stranger.event.clone());
+        }
+        events
+    }
+
+    fn keep(&mut self, event: Event) {
+        self.events.push(event);
+    }
+
+    fn queue_calls(&mut self) -> Result<()> {
+        match self.values.below(6) {
+            0 => {
+                let properties = if self.values.one_in(3) {
+                    QueueProperties::PROFILING
+                } else {
+                    QueueProperties::empty()
+                };
+                self.queues.push(CommandQueue::with_properties(&self.world.context, properties)?);
+            }
+            1 if self.queues.len() > 1 && !self.keeps_queues() => {
+                let index = self.values.below(self.queues.len());
+                drop(self.queues.remove(index));
+            }
+            2 => {
+                self.may_block();
+                self.some_queue().finish()?;
+            }
+            3 => {
+                let (queue, wait_for) = (self.some_queue(), self.wait_list());
+                let event = queue.enqueue_barrier(&wait_for)?;
+                self.keep(event);
+            }
+            4 => {
+                let (queue, wait_for) = (self.some_queue(), self.wait_list());
+                let event = queue.enqueue_marker(&wait_for)?;
+                self.keep(event);
+            }
+            _ => {
+                if self.world.driver.flush_blocks {
+                    self.may_block();
+                }
+                self.some_queue().flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn gate_calls(&mut self) -> Result<()> {
+        if self.values.one_in(3) {
+            let Some(gate) = self.values.pick(&self.gates) else { return Ok(()) };
+            return gate.set_complete();
+        }
+        let gate = UserEvent::new(&self.world.context)?;
+        if self.world.driver.flush_blocks {
+            gate.set_complete()?;
+        }
+        self.gates.push(gate);
+        Ok(())
+    }
+
+    fn event_calls(&mut self) -> Result<()> {
+        let Some(event) = self.values.pick(&self.events).cloned() else { return Ok(()) };
+        match self.values.below(5) {
+            0 => {
+                self.may_block();
+                event.wait()
+            }
+            1 => event.status().map(drop),
+            2 => event.profile().map(drop),
+            3 => event.on_complete(drop),
+            _ => event.command_type().map(drop),
+        }
+    }
+
+    fn new_buffer(&mut self) -> Result<()> {
+        let (flags, size) = (self.values.flags(), self.values.size());
+        let buffer = match self.values.below(4) {
+            0 => {
+                let data = vec![self.values.byte(); self.values.below(300)];
+                Buffer::builder(&self.world.context)
+                    .flags(flags)
+                    .size(if self.values.one_in(2) { 0 } else { size })
+                    .copy_from(&data)
+                    .build()?
+            }
+            1 => self.some_buffer().sub_buffer(self.values.below(8) * 512, size, flags)?,
+            2 => self.some_buffer().sub_region(self.values.range())?,
+            _ => Buffer::new(&self.world.context, flags, size)?,
+        };
+        self.buffers.push(buffer);
+        Ok(())
+    }
+
+    fn buffer_fill(&mut self) -> Result<()> {
+        let (queue, buffer, wait_for) = (self.some_queue(), self.some_buffer(), self.wait_list());
+        let (byte, range) = (self.values.byte(), self.values.range());
+        let event = match self.values.below(4) {
+            0 => enqueue_fill(&queue, &buffer, &byte, range, &wait_for)?,
+            1 => enqueue_fill(&queue, &buffer, &[byte; 16], range, &wait_for)?,
+            2 => enqueue_fill(&queue, &buffer, &[byte; 3], range, &wait_for)?,
+            _ => enqueue_fill(&queue, &buffer, &u32::from(byte), .., &wait_for)?,
+        };
+        self.keep(event);
+        Ok(())
+    }
+
+    fn buffer_copy(&mut self) -> Result<()> {
+        let (queue, wait_for) = (self.some_queue(), self.wait_list());
+        let (dst, src) = (self.some_buffer(), self.some_buffer());
+        let event = if self.values.one_in(2) {
+            let rect = Rect::new(self.values.region())
+                .src_origin(self.values.origin())
+                .dst_origin(self.values.origin())
+                .src_pitches([self.values.len()])
+                .dst_pitches([self.values.len()]);
+            enqueue_copy(&queue, &dst, &src, rect, &wait_for)?
+        } else {
+            enqueue_copy(&queue, &dst, &src, self.values.linear(), &wait_for)?
+        };
+        self.keep(event);
+        Ok(())
+    }
+
+    fn buffer_host_copy(&mut self) -> Result<()> {
+        self.may_block();
+        let (queue, buffer, wait_for) = (self.some_queue(), self.some_buffer(), self.wait_list());
+        let mut host = vec![self.values.byte(); self.values.below(600)];
+        let event = match self.values.below(4) {
+            0 => enqueue_copy(&queue, &mut host, &buffer, self.values.linear(), &wait_for)?,
+            1 => enqueue_copy(&queue, &buffer, &host, self.values.linear(), &wait_for)?,
+            number => {
+                let rect = HostRect::new(self.values.region())
+                    .buffer_origin(self.values.origin())
+                    .host_origin(self.values.origin())
+                    .buffer_pitches([self.values.len()]);
+                match number {
+                    2 => enqueue_copy(&queue, &mut host, &buffer, rect, &wait_for)?,
+                    _ => enqueue_copy(&queue, &buffer, &host, rect, &wait_for)?,
+                }
+            }
+        };
+        self.keep(event);
+        Ok(())
+    }
+
+    fn buffer_transfer(&mut self) -> Result<()> {
+        if self.values.one_in(3) && !self.transfers.is_empty() {
+            self.may_block();
+            let index = self.values.below(self.transfers.len());
+            let transfer = self.transfers.remove(index);
+            if self.values.one_in(2) {
+                transfer.wait()?;
+            }
+            return Ok(());
+        }
+        let (queue, buffer, wait_for) = (self.some_queue(), self.some_buffer(), self.wait_list());
+        let host = vec![self.values.byte(); self.values.below(600)];
+        let part = self.values.linear();
+        self.transfers.push(if self.values.one_in(2) {
+            enqueue_copy(&queue, host, &buffer, part, &wait_for)?
+        } else {
+            enqueue_copy(&queue, &buffer, host, part, &wait_for)?
+        });
+        Ok(())
+    }
+
+    fn buffer_map(&mut self) -> Result<()> {
+        let (queue, buffer, wait_for) = (self.some_queue(), self.some_buffer(), self.wait_list());
+        let range = self.values.range();
+        if self.values.one_in(2) {
+            self.may_block();
+            let mut map = enqueue_map_buffer(&queue, &buffer, MapReadWrite, range, &wait_for)?;
+            map.fill(self.values.byte());
+            self.maps.push(map);
+        } else {
+            let map = enqueue_map_buffer_nonblocking(&queue, &buffer, MapRead, range, &wait_for)?;
+            self.pending_maps.push(map);
+        }
+        Ok(())
+    }
+
+    /// Ends the last map of a kind.
+    fn end_map(&mut self) -> Result<()> {
+        let (queue, wait_for) = (self.some_queue(), self.wait_list());
+        let unmapped = match self.values.below(7) {
+            0 => self.maps.pop().map(|map| map.unmap(&wait_for)),
+            1 => self.maps.pop().map(|map| map.unmap_on(&queue, &wait_for)),
+            2 => self.image_maps.pop().map(|map| map.unmap_on(&queue, &wait_for)),
+            3 => self.svm_maps.pop().map(|map| map.unmap_on(&queue, &wait_for)),
+            4 => {
+                self.may_block();
+                let map = self.pending_maps.pop().map(PendingMap::wait).transpose()?;
+                map.map(|map| {
+                    // Reads all of it.
+                    hint::black_box(map.iter().fold(0, |all, word| all ^ word));
+                    map.unmap(&wait_for)
+                })
+            }
+            5 => {
+                self.may_block();
+                let map = self.pending_image_maps.pop().map(PendingMap::wait).transpose()?;
+                map.map(|mut map| {
+                    map.pixels_mut().fill([7; 4]);
+                    map.unmap(&wait_for)
+                })
+            }
+            _ => {
+                drop(self.pending_maps.pop());
+                drop(self.pending_image_maps.pop());
+                None
+            }
+        };
+        if let Some(event) = unmapped {
+            self.keep(event?);
+        }
+        Ok(())
+    }
+
+    fn new_image(&mut self) -> Result<()> {
+        let (format, flags) = (self.values.format(), self.values.flags());
+        let mut shape = vec![0; self.values.below(5)];
+        shape.fill_with(|| self.values.len());
+        let buffer = self.values.one_in(4).then(|| self.some_buffer());
+        let data = vec![self.values.byte(); 16 * 24];
+        let mut builder = Image::builder(&self.world.context, format).flags(flags).shape(&shape);
+        if self.values.one_in(4) {
+            builder = builder.array();
+        }
+        if self.values.one_in(8) {
+            builder = builder.copy_from(&data);
+        }
+        if let Some(buffer) = &buffer {
+            builder = builder.buffer(buffer);
+        }
+        self.images.push(builder.build()?);
+        Ok(())
+    }
+
+    fn image_commands(&mut self) -> Result<()> {
+        let Some(image) = self.values.pick(&self.images).cloned() else { return Ok(()) };
+        let (queue, wait_for) = (self.some_queue(), self.wait_list());
+        let origin = self.values.origin();
+        let part = if self.values.one_in(3) {
+            ImageRegion::new(self.values.region()).origin(origin)
+        } else {
+            ImageRegion::default()
+        };
+        let event = match self.values.below(6) {
+            0 => enqueue_fill_image(&queue, &image, [1.0_f32; 4], part, &wait_for)?,
+            1 => enqueue_fill_image(&queue, &image, [1_u32; 4], part, &wait_for)?,
+            2 => enqueue_fill_image(&queue, &image, 0.5_f32, part, &wait_for)?,
+            3 => {
+                let Some(other) = self.values.pick(&self.images).cloned() else { return Ok(()) };
+                let part = ImageCopy::new(self.values.region()).src_origin(origin);
+                enqueue_copy(&queue, &other, &image, part, &wait_for)?
+            }
+            number => {
+                self.may_block();
+                let size = image.size();
+                let len = if self.values.one_in(3) { self.values.below(600) } else { size };
+                let mut host = vec![self.values.byte(); len];
+                match number {
+                    4 => enqueue_copy(&queue, &mut host, &image, part, &wait_for)?,
+                    _ => enqueue_copy(&queue, &image, &host, part, &wait_for)?,
+                }
+            }
+        };
+        self.keep(event);
+        Ok(())
+    }
+
+    fn image_buffer_copy(&mut self) -> Result<()> {
+        let Some(image) = self.values.pick(&self.images).cloned() else { return Ok(()) };
+        let (queue, buffer, wait_for) = (self.some_queue(), self.some_buffer(), self.wait_list());
+        let mut part = if self.values.one_in(2) {
+            ImageBufferRegion::new(self.values.region()).origin(self.values.origin())
+        } else {
+            ImageBufferRegion::default()
+        };
+        if self.values.one_in(2) {
+            part = part.offset(self.values.size());
+        }
+        let event = if self.values.one_in(2) {
+            enqueue_copy(&queue, &buffer, &image, part, &wait_for)?
+        } else {
+            enqueue_copy(&queue, &image, &buffer, part, &wait_for)?
+        };
+        self.keep(event);
+        Ok(())
+    }
+
+    fn image_map(&mut self) -> Result<()> {
+        let Some(image) = self.values.pick(&self.images).cloned() else { return Ok(()) };
+        let (queue, wait_for) = (self.some_queue(), self.wait_list());
+        let part = if self.values.one_in(3) {
+            ImageRegion::new(self.values.region()).origin(self.values.origin())
+        } else {
+            ImageRegion::default()
+        };
+        if self.values.one_in(2) {
+            self.may_block();
+            let mut map = enqueue_map_image(&queue, &image, MapReadWrite, part, &wait_for)?;
+            map.pixels_mut().fill(self.values.byte());
+            self.image_maps.push(map);
+        } else {
+            let mode = MapWriteInvalidate;
+            let map = enqueue_map_image_nonblocking(&queue, &image, mode, part, &wait_for)?;
+            self.pending_image_maps.push(map);
+        }
+        Ok(())
+    }
+
+    fn svm_calls(&mut self) -> Result<()> {
+        let (queue, wait_for) = (self.some_queue(), self.wait_list());
+        match self.values.below(5) {
+            0 if !self.svms.is_empty() => {
+                let index = self.values.below(self.svms.len());
+                let svm = self.svms.remove(index);
+                let queue = self.values.one_in(4).then_some(&queue);
+                self.keep(svm.enqueue_release(queue, &wait_for)?);
+                Ok(())
+            }
+            1 => {
+                self.may_block();
+                self.values.pick(&self.svms).map_or(Ok(()), |svm| svm.bind_to_queue(&queue))
+            }
+            2 => {
+                self.may_block();
+                self.values.pick(&self.svms).map_or(Ok(()), |svm| svm.unbind_from_queue())
+            }
+            _ => {
+                let alignment = if self.values.one_in(4) { self.values.size() } else { 0 };
+                let (size, flags) = (self.values.size(), self.values.svm_flags());
+                self.svms.push(SvmAllocation::new(&self.world.context, size, alignment, flags)?);
+                Ok(())
+            }
+        }
+    }
+
+    fn svm_commands(&mut self) -> Result<()> {
+        self.may_block();
+        let (queue, wait_for) = (self.some_queue(), self.wait_list());
+        let Some(svm) = self.values.pick(&self.svms) else { return Ok(()) };
+        let event = match self.values.below(6) {
+            0 => enqueue_fill(&queue, svm, &self.values.byte(), self.values.range(), &wait_for)?,
+            1 => {
+                let Some(other) = self.values.pick(&self.svms) else { return Ok(()) };
+                enqueue_copy(&queue, other, svm, self.values.linear(), &wait_for)?
+            }
+            2 => {
+                let buffer = svm.as_buffer(self.values.flags(), self.values.range())?;
+                self.buffers.push(buffer);
+                return Ok(());
+            }
+            3 => {
+                let mut host = vec![0; self.values.below(600)];
+                enqueue_copy(&queue, &mut host, svm, self.values.linear(), &wait_for)?
+            }
+            4 => {
+                let mut access = svm.access::<u8, _>(MapReadWrite, self.values.range())?;
+                access.fill(self.values.byte());
+                return Ok(());
+            }
+            _ => {
+                let range = self.values.range();
+                let mut map = svm.map(&queue, MapReadWrite, range, &wait_for)?;
+                map.fill(self.values.byte());
+                self.svm_maps.push(map);
+                return Ok(());
+            }
+        };
+        self.keep(event);
+        Ok(())
+    }
+
+    fn pool_calls(&mut self) -> Result<()> {
+        let (queue, size) = (self.some_queue(), self.values.size());
+        match self.values.below(8) {
+            0 => {
+                self.may_block();
+                self.world.free_held();
+            }
+            1 => self.pooled.push(self.world.parts.allocate(size)?),
+            2 => self.pooled.push(self.world.parts.allocate_on(&queue, size)?),
+            3 => {
+                let Some(block) = self.pooled.pop() else { return Ok(()) };
+                let wait_for = self.wait_list();
+                let event = block.enqueue_release(&queue, &wait_for)?;
+                self.keep(event);
+            }
+            4 => {
+                if let Some(block) = self.pooled.last_mut() {
+                    block.bind_to_queue(&queue)?;
+                }
+            }
+            5 => {
+                self.may_block();
+                if let Some(block) = self.pooled.last_mut() {
+                    block.unbind_from_queue()?;
+                }
+            }
+            6 => {
+                if let Some(pool) = &self.world.svm_pool {
+                    self.pooled_svms.push(pool.allocate_on(&queue, size)?);
+                }
+            }
+            _ => self.pooled.push(self.world.pool.allocate_on(&queue, size)?),
+        }
+        let bin = self.values.size() as u32;
+        _ = self.world.pool.alloc_size(bin);
+        Ok(())
+    }
+
+    fn sampler_calls(&mut self) -> Result<()> {
+        let modes = [AddressingMode::Clamp, AddressingMode::Repeat, AddressingMode::None];
+        let mode = modes[self.values.below(3)];
+        let filter = if self.values.one_in(2) { FilterMode::Linear } else { FilterMode::Nearest };
+        let normalized = self.values.one_in(2);
+        self.samplers.push(Sampler::new(&self.world.context, normalized, mode, filter)?);
+        Ok(())
+    }
+
+    /// Launches the kernel on bytes of a buffer, or with a wrong number of arguments or work items.
+    fn launch(&mut self) -> Result<()> {
+        let (queue, buffer, wait_for) = (self.some_queue(), self.some_buffer(), self.wait_list());
+        if self.world.driver.mistakes_maps || buffer.flags().contains(MemFlags::READ_ONLY) {
+            return Ok(());
+        }
+        let byte = self.values.byte();
+        let items = if self.values.one_in(20) { 0 } else { buffer.size().min(256) };
+        let is_short = self.values.one_in(20);
+        let local = self.values.one_in(4).then(|| self.values.below(9));
+        let mut launch = self.launcher.launch();
+        launch.arg(&buffer).arg(0_u32).global(items).wait_for(&wait_for);
+        if !is_short {
+            launch.arg(byte);
+        }
+        if let Some(local) = local {
+            launch.local(local);
+        }
+        // SAFETY: the arguments are those that the kernel declares, or too few. The kernel changes as many
+        // bytes as there are work items, and the buffer has as many.
+        let event = unsafe { launch.enqueue(&queue) }?;
+        self.keep(event);
+        Ok(())
+    }
+
+    fn other_calls(&mut self) -> Result<()> {
+        let (queue, buffer, wait_for) = (self.some_queue(), self.some_buffer(), self.wait_list());
+        match self.values.below(4) {
+            0 => {
+                let other = self.some_buffer();
+                let objects: [&dyn AnyMemoryObject; 2] = [&buffer, &other];
+                let count = self.values.below(3);
+                let flags = MigrationFlags::empty();
+                let event =
+                    enqueue_migrate_mem_objects(&queue, &objects[..count], flags, &wait_for);
+                self.keep(event?);
+                Ok(())
+            }
+            1 => match self.values.pick(&self.events) {
+                Some(event) => buffer.record_use(event),
+                None => Ok(()),
+            },
+            2 => buffer.record_use(&queue),
+            _ => {
+                let source = ["", "\0", "kernel void k() {}\0"][self.values.below(3)];
+                Program::build(&self.world.context, source).map(drop)
+            }
+        }
+    }
+}
+
+impl Drop for Calls<'_> {
+    fn drop(&mut self) {
+        self.may_block();
+    }
+}
