@@ -43,6 +43,11 @@ impl Rows {
                 "slices must be a multiple of the rows' {row_pitch} bytes apart, not {slice_pitch}"
             ));
         }
+        // Also where there is one row: rusticl 22.3 adds and multiplies pitches without a check.
+        // quirk: RUSTICL-8
+        if slice_pitch > isize::MAX as usize / 4 {
+            return Err(format!("no memory has rows or slices {slice_pitch} bytes apart"));
+        }
         let rows = Self { origin, region, row_pitch, slice_pitch };
         rows.checked_hull().ok_or("the region is too large")?;
         Ok(rows)
@@ -155,7 +160,9 @@ mod tests {
             ([1, 2, 1], [usize::MAX, 0], false),
             ([1, 1, 3], [1, usize::MAX], false),
             ([1, 1, 2], [1, usize::MAX], false),
-            ([1, 1, 2], [1, usize::MAX - 1], true),
+            ([1, 1, 2], [1, usize::MAX - 1], false),
+            ([1, 1, 1], [usize::MAX, 0], false),
+            ([1, 1, 1], [isize::MAX as usize / 4, 0], true),
         ] {
             let rows = Rows::new([0; 3], region, pitches);
             assert_eq!(rows.is_ok(), allowed, "{region:?}, {pitches:?}");

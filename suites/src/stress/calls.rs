@@ -161,12 +161,16 @@ impl<'w> Calls<'w> {
         shorten(&mut self.svm_maps);
     }
 
-    /// Lets all commands of the thread run, which a call that blocks may wait for.
-    fn may_block(&mut self) {
+    fn open_gates(&self) {
         for gate in &self.gates {
             // It may be open.
             _ = gate.set_complete();
         }
+    }
+
+    /// Lets all commands of the thread run, which a call that blocks may wait for.
+    fn may_block(&mut self) {
+        self.open_gates();
         for queue in &self.queues {
             queue.flush().expect("a flush of a valid queue");
         }
@@ -683,6 +687,7 @@ impl<'w> Calls<'w> {
 
 impl Drop for Calls<'_> {
     fn drop(&mut self) {
-        self.may_block();
+        // The fields are dropped next, and each queue flushes itself.
+        self.open_gates();
     }
 }
