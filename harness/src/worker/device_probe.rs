@@ -111,12 +111,12 @@ pub(super) fn probe(device: &Device, kernels: Kernels) -> Result<(), String> {
     let mut check = |after: &str| {
         values.fill(0);
         enqueue_read_buffer(&queue, &buffer, 0, &mut values, []).map_err(text)?;
-        match values.iter().zip(added..).position(|(value, expected)| *value != expected) {
-            None => Ok(added += 1),
-            Some(position) => {
-                Err(format!("{after}: wrong values are read back, from element {position} on"))
-            }
+        let mut pairs = values.iter().zip(added..);
+        if let Some(position) = pairs.position(|(value, expected)| *value != expected) {
+            return Err(format!("{after}: wrong values are read back, from element {position} on"));
         }
+        added += 1;
+        Ok(())
     };
     check("without a kernel")?;
     if kernels == Kernels::None || !device.compiler_available().map_err(text)? {

@@ -587,11 +587,6 @@ mod tests {
         assert!(tracker.begin_command(CALL, &(0..8), Access::Write).is_ok());
         Ok(())
     }
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
 
     #[test]
     fn messages_about_all_bytes_have_no_number_for_their_end() {

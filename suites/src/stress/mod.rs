@@ -75,39 +75,8 @@ impl Settings {
 #[rstest]
 #[clmatrix_harness::test]
 fn random_commands(ctx_factory: CtxFactory, platform: Platform) -> Result<()> {
-    let driver = Driver::for_platform(platform)?;
-    run_all(ctx_factory, driver)
-}
-
-/// Random calls of the public functions: see [`calls`].
-#[rstest]
-#[clmatrix_harness::test]
-fn random_calls(ctx_factory: CtxFactory, platform: Platform) -> Result<()> {
     logger::init();
     let driver = Driver::for_platform(platform)?;
-    let Settings { first_seed, seeds, threads, .. } = Settings::from_environment();
-    let threads = if driver.one_thread { 1 } else { threads };
-    for seed in first_seed..first_seed + seeds {
-        eprintln!("cargo xtask stress --api --seed {seed} --threads {threads}");
-        let (world, strange) = (World::new(ctx_factory, driver)?, ctx_factory()?);
-        let stranger = Stranger::new(&strange)?;
-        thread::scope(|scope| {
-            for thread in 0..threads {
-                let (world, stranger) = (&world, &stranger);
-                scope.spawn(move || {
-                    let mut calls = Calls::new(world, stranger, seed, thread).expect("a thread");
-                    (0..COMMANDS).for_each(|_| calls.call());
-                    let [accepted, refused] = calls.results;
-                    assert!(accepted > COMMANDS / 4 && refused > 0, "{accepted}, {refused}");
-                });
-            }
-        });
-    }
-    Ok(())
-}
-
-fn run_all(ctx_factory: CtxFactory, driver: Driver) -> Result<()> {
-    logger::init();
     let Settings { first_seed, seeds, threads, prints } = Settings::from_environment();
     let threads = if driver.one_thread { 1 } else { threads };
     for seed in first_seed..first_seed + seeds {
@@ -132,6 +101,33 @@ fn run_all(ctx_factory: CtxFactory, driver: Driver) -> Result<()> {
                     traces.iter().for_each(Trace::print);
                 }
                 seen = count;
+            }
+        });
+    }
+    Ok(())
+}
+
+/// Random calls of the public functions: see [`calls`].
+#[rstest]
+#[clmatrix_harness::test]
+fn random_calls(ctx_factory: CtxFactory, platform: Platform) -> Result<()> {
+    logger::init();
+    let driver = Driver::for_platform(platform)?;
+    let Settings { first_seed, seeds, threads, .. } = Settings::from_environment();
+    let threads = if driver.one_thread { 1 } else { threads };
+    for seed in first_seed..first_seed + seeds {
+        eprintln!("cargo xtask stress --api --seed {seed} --threads {threads}");
+        let (world, strange) = (World::new(ctx_factory, driver)?, ctx_factory()?);
+        let stranger = Stranger::new(&strange)?;
+        thread::scope(|scope| {
+            for thread in 0..threads {
+                let (world, stranger) = (&world, &stranger);
+                scope.spawn(move || {
+                    let mut calls = Calls::new(world, stranger, seed, thread).expect("a thread");
+                    (0..COMMANDS).for_each(|_| calls.call());
+                    let [accepted, refused] = calls.results;
+                    assert!(accepted > COMMANDS / 4 && refused > 0, "{accepted}, {refused}");
+                });
             }
         });
     }
