@@ -6,7 +6,6 @@
 
 use std::ffi::c_void;
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::mem;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -22,7 +21,7 @@ use opencl3::context::Context;
 use parking_lot::Mutex;
 
 use crate::error::{Error, Result, in_call};
-use crate::handle::ContextRef;
+use crate::handle::{ContextRef, compare_by_handle};
 use crate::queue::QueueState;
 
 /// The end of a command.
@@ -432,19 +431,7 @@ impl Drop for Inner {
     }
 }
 
-impl PartialEq for Event {
-    fn eq(&self, other: &Self) -> bool {
-        self.as_raw() == other.as_raw()
-    }
-}
-
-impl Eq for Event {}
-
-impl Hash for Event {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.as_raw().hash(state);
-    }
-}
+compare_by_handle!(Event);
 
 impl fmt::Debug for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

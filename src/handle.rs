@@ -147,3 +147,26 @@ unsafe fn release_context(context: cl_context) -> std::result::Result<(), i32> {
 pub fn context_references() -> usize {
     CONTEXT_REFERENCES.load(Ordering::Relaxed)
 }
+
+/// Compares handles of these types by the driver's handle.
+macro_rules! compare_by_handle {
+    ($($handle:ty),*) => {
+        $(
+            impl PartialEq for $handle {
+                fn eq(&self, other: &Self) -> bool {
+                    self.as_raw() == other.as_raw()
+                }
+            }
+
+            impl Eq for $handle {}
+
+            impl std::hash::Hash for $handle {
+                fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+                    self.as_raw().hash(state);
+                }
+            }
+        )*
+    };
+}
+
+pub(crate) use compare_by_handle;

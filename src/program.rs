@@ -2,7 +2,6 @@
 
 use std::ffi::CString;
 use std::fmt;
-use std::hash::{Hash, Hasher};
 
 use cl3::error_codes::{CL_BUILD_PROGRAM_FAILURE, CL_INVALID_BUILD_OPTIONS, CL_INVALID_VALUE};
 use cl3::program as cl;
@@ -10,7 +9,7 @@ use cl3::types::{cl_context, cl_program};
 use opencl3::context::Context;
 
 use crate::error::{Error, Result, in_call};
-use crate::handle::{ContextRef, ProgramRef};
+use crate::handle::{ContextRef, ProgramRef, compare_by_handle};
 
 const WITH_SOURCE: &str = "clCreateProgramWithSource";
 const WITH_BINARY: &str = "clCreateProgramWithBinary";
@@ -164,16 +163,4 @@ impl fmt::Debug for Program {
     }
 }
 
-impl PartialEq for Program {
-    fn eq(&self, other: &Self) -> bool {
-        self.as_raw() == other.as_raw()
-    }
-}
-
-impl Eq for Program {}
-
-impl Hash for Program {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.as_raw().hash(state);
-    }
-}
+compare_by_handle!(Program);

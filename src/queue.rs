@@ -1,7 +1,6 @@
 //! Command queues (OpenCL 3.0, 5.1; `pyopencl.CommandQueue`).
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -17,7 +16,7 @@ use opencl3::device::Device;
 use crate::driver::Driver;
 use crate::error::{Error, Result, in_call};
 use crate::event::Event;
-use crate::handle::{ContextRef, DeviceRef};
+use crate::handle::{ContextRef, DeviceRef, compare_by_handle};
 use crate::wait_list::{RawWaitList, WaitList};
 
 bitflags! {
@@ -423,19 +422,7 @@ impl CommandQueue {
     }
 }
 
-impl PartialEq for CommandQueue {
-    fn eq(&self, other: &Self) -> bool {
-        ptr::eq(self.as_raw(), other.as_raw())
-    }
-}
-
-impl Eq for CommandQueue {}
-
-impl Hash for CommandQueue {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.as_raw().hash(state);
-    }
-}
+compare_by_handle!(CommandQueue);
 
 impl fmt::Debug for CommandQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

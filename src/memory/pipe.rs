@@ -1,7 +1,6 @@
 //! Pipes: queues of packets between kernels (OpenCL 3.0, 5.4; `pyopencl.Pipe`).
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use cl3::device::{CL_DEVICE_PIPE_MAX_PACKET_SIZE, get_device_info};
@@ -16,6 +15,7 @@ use super::flags::MemFlags;
 use super::object::sealed::Handle;
 use super::object::{self, MemObject, MemoryObject, ObjectDesc, ObjectType};
 use crate::error::{Error, Result, in_call};
+use crate::handle::compare_by_handle;
 
 /// A queue of packets, which kernels write and read: first in, first out (`pyopencl.Pipe`).
 ///
@@ -212,16 +212,4 @@ impl fmt::Debug for Pipe {
     }
 }
 
-impl PartialEq for Pipe {
-    fn eq(&self, other: &Self) -> bool {
-        self.as_raw() == other.as_raw()
-    }
-}
-
-impl Eq for Pipe {}
-
-impl Hash for Pipe {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.as_raw().hash(state);
-    }
-}
+compare_by_handle!(Pipe);

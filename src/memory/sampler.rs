@@ -1,7 +1,6 @@
 //! Samplers: how kernels read images (OpenCL 3.0, 5.7; `pyopencl.Sampler`).
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use cl3::device::{
@@ -15,7 +14,7 @@ use opencl3::context::Context;
 
 use super::context::MemContext;
 use crate::error::{Error, Result, in_call};
-use crate::handle::SamplerRef;
+use crate::handle::{SamplerRef, compare_by_handle};
 use crate::select::Version;
 
 /// How a kernel reads an image: what its coordinates mean, what lies outside, and what lies between
@@ -273,19 +272,7 @@ impl fmt::Debug for Sampler {
     }
 }
 
-impl PartialEq for Sampler {
-    fn eq(&self, other: &Self) -> bool {
-        self.as_raw() == other.as_raw()
-    }
-}
-
-impl Eq for Sampler {}
-
-impl Hash for Sampler {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.as_raw().hash(state);
-    }
-}
+compare_by_handle!(Sampler);
 
 impl AddressingMode {
     const ALL: [Self; 5] =

@@ -11,7 +11,6 @@ pub(crate) mod host_memory;
 pub(crate) mod map;
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::ops::{Range, RangeBounds};
 use std::sync::Arc;
 
@@ -29,6 +28,7 @@ use super::object::{self, MemObject, MemoryObject, ObjectDesc, ObjectType, info}
 use super::range::{checked_range, checked_span};
 use super::track::Access;
 use crate::error::{Error, Result, in_call};
+use crate::handle::compare_by_handle;
 use smallvec::SmallVec;
 
 /// A buffer of bytes, or a region of one (`pyopencl.Buffer`).
@@ -267,16 +267,4 @@ impl fmt::Debug for Buffer {
     }
 }
 
-impl PartialEq for Buffer {
-    fn eq(&self, other: &Self) -> bool {
-        self.as_raw() == other.as_raw()
-    }
-}
-
-impl Eq for Buffer {}
-
-impl Hash for Buffer {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.as_raw().hash(state);
-    }
-}
+compare_by_handle!(Buffer);

@@ -11,7 +11,6 @@ pub(crate) mod map;
 pub(crate) mod shape;
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -30,6 +29,7 @@ use super::object::{self, MemObject, MemoryObject, ObjectType};
 use super::track::Access;
 use super::transfer::rows::Rows;
 use crate::error::{Error, Result, in_call};
+use crate::handle::compare_by_handle;
 
 /// An image: pixels along one to three axes, which kernels read and write through functions of
 /// their own (`pyopencl.Image`).
@@ -335,16 +335,4 @@ impl fmt::Debug for Image {
     }
 }
 
-impl PartialEq for Image {
-    fn eq(&self, other: &Self) -> bool {
-        self.as_raw() == other.as_raw()
-    }
-}
-
-impl Eq for Image {}
-
-impl Hash for Image {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.as_raw().hash(state);
-    }
-}
+compare_by_handle!(Image);
