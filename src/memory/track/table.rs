@@ -300,6 +300,8 @@ impl<E: TrackedEvent> Table<E> {
         let mut unknown = Few::new();
         for map in self.maps.iter().filter(|map| map.used.conflicts(used)) {
             match &map.state {
+                // Its failure would be a failure of the later unmap.
+                MapState::Unmapping { .. } if self.is_between(map.followed_by, used) => {}
                 MapState::Unmapping { .. } => {
                     let events = map.events().filter(|event| event.known_outcome().is_none());
                     unknown.extend(events.cloned());
