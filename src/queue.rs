@@ -141,6 +141,7 @@ impl QueueState {
 
     /// Calls the driver for a command with this wait list, and returns the command's event. Flushes the
     /// other queues of the wait list (OpenCL 3.0, 5.15).
+    // quirk: RUSTICL-7
     #[inline(always)]
     pub fn submit(
         self: &Arc<Self>,

@@ -176,13 +176,6 @@ impl<'w> Calls<'w> {
         }
     }
 
-    /// Returns whether queues are kept: their maps may enqueue unmaps after a drop, which nothing flushes,
-    /// and rusticl does not flush the queues that a wait list depends on.
-    // quirk: RUSTICL-7
-    fn keeps_queues(&self) -> bool {
-        self.world.driver.blocks_queues
-    }
-
     fn some_queue(&mut self) -> CommandQueue {
         if self.values.one_in(40) {
             return self.stranger.queue.clone();
@@ -231,7 +224,7 @@ impl<'w> Calls<'w> {
                 };
                 self.queues.push(CommandQueue::with_properties(&self.world.context, properties)?);
             }
-            1 if self.queues.len() > 1 && !self.keeps_queues() => {
+            1 if self.queues.len() > 1 => {
                 let index = self.values.below(self.queues.len());
                 drop(self.queues.remove(index));
             }
