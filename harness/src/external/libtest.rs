@@ -76,7 +76,7 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
         Ok(process) => process,
         Err(reason) => {
             attempt.outcome = Some(Outcome::NotRun { reason });
-            return Ended { found: vec![Some(Found { attempt, before: Vec::new() })], exit };
+            return Ended { found: vec![Some(Found { attempt })], exit };
         }
     };
     watch.begins(0, process.id());
@@ -116,7 +116,7 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
             Some(Outcome::TimedOut { limit })
         }
     };
-    Ended { found: vec![Some(Found { attempt, before: Vec::new() })], exit }
+    Ended { found: vec![Some(Found { attempt })], exit }
 }
 
 /// The output of a process so far.

@@ -55,8 +55,7 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
     let all = |reason: String| {
         let outcome = Some(Outcome::NotRun { reason });
         let attempt = Attempt { outcome, ..Attempt::default() };
-        let found =
-            names.iter().map(|_| Some(Found { attempt: attempt.clone(), before: Vec::new() }));
+        let found = names.iter().map(|_| Some(Found { attempt: attempt.clone() }));
         Ended { found: found.collect(), exit: None }
     };
     let folder = match tempfile::tempdir() {
@@ -106,8 +105,8 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
     }
     drop(process);
     let results = results.map(|Results { results }| results);
-    let (running, begun) = (output.running(), output.begun().to_vec());
-    let mut ended = EndedProcess { run, end, results, running, begun, stacks };
+    let running = output.running();
+    let mut ended = EndedProcess { run, end, results, running, stacks };
     let texts = output.take_texts().into_iter().enumerate();
     let found = texts.map(|(test, text)| ended.found(test, text)).collect();
     Ended { found, exit: ended.exit(longest) }
@@ -128,8 +127,6 @@ struct EndedProcess<'a> {
     results: Result<HashMap<String, String>, String>,
     /// The test that was running.
     running: Option<usize>,
-    /// The tests that had begun, in their order.
-    begun: Vec<usize>,
     /// The stacks of a process that was ended.
     stacks: Option<Box<Stacks>>,
 }
@@ -155,12 +152,6 @@ impl EndedProcess<'_> {
     /// Returns the result of a test, or `None` if another process must tell it.
     fn found(&mut self, test: usize, text: PartText) -> Option<Found> {
         let outcome = self.outcome(test, &text)?;
-        let before = match outcome {
-            Some(Outcome::Crashed { .. }) => {
-                self.begun.iter().copied().filter(|at| *at != test).collect()
-            }
-            _ => Vec::new(),
-        };
         let stacks = match outcome {
             Some(Outcome::TimedOut { .. }) => self.stacks.take(),
             _ => None,
@@ -174,7 +165,7 @@ impl EndedProcess<'_> {
             stacks,
             ..Attempt::default()
         };
-        Some(Found { attempt, before })
+        Some(Found { attempt })
     }
 
     /// Returns the outcome of a test: `None` if another process must tell it, and `Some(None)` if the run was

@@ -75,7 +75,7 @@ impl ProgramProcess {
         // The keeper's end of the connection has only the reason why a program was not started.
         let mut reason = Vec::new();
         loop {
-            let (output, death) = match self.process.wait(deadline, stop) {
+            let (output, death) = match self.process.wait(&mut deadline, stop) {
                 Wakeup::Deadline => return ProgramEnd::TimedOut,
                 Wakeup::Stopped => return ProgramEnd::Stopped,
                 Wakeup::Ready { output, death } => (output, death),
@@ -104,7 +104,7 @@ impl ProgramProcess {
 
     /// Takes the stacks of the program.
     pub fn stacks(&self) -> Box<Stacks> {
-        Box::new(self.process.take_stacks(None))
+        Box::new(self.process.take_stacks(None).0)
     }
 
     /// Takes one piece of output and returns its length in bytes.

@@ -37,8 +37,6 @@ pub(crate) trait Watch {
 /// The result of a test in a process.
 pub(crate) struct Found {
     pub attempt: Attempt,
-    /// The tests that had run in the process before, if this one crashed.
-    pub before: Vec<usize>,
 }
 
 impl Found {

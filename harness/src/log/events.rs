@@ -55,10 +55,6 @@ pub enum Event {
     Started(Started),
     /// A test ended, in whatever way. The last line for a test has its result.
     Finished(#[schemars(with = "FinishedLine")] Box<TestResult>),
-    /// A crash was attributed to another test. The next `finished` of that test has the new result.
-    Charged(Charged),
-    /// Tests were run again, to find the cause of an earlier result.
-    Replayed(Replayed),
     /// A device was probed.
     Probed(Probed),
     /// The workers of a device see the other devices of their driver.
@@ -200,41 +196,6 @@ pub enum TestName {
     Position(u32),
     /// Its id, `suite::test::case@device` (format 1).
     Id(String),
-}
-
-/// A crash was attributed to another test than the one that was running.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Charged {
-    /// The id of the test that caused the crash.
-    pub test: String,
-    /// The attempt of that test.
-    pub attempt: u32,
-    /// The id of the test that was running; absent if the worker had run its last test.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
-    /// Its attempt that crashed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by_attempt: Option<u32>,
-    /// The evidence.
-    pub why: String,
-}
-
-/// Tests were run again in a worker of their own, to find the cause of an earlier result. Their results do
-/// not count.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Replayed {
-    /// The id of the device, or `host`.
-    pub device: String,
-    /// The tests in their order: their positions in the list of tests.
-    pub tests: Vec<u32>,
-    /// The number of tests that ran.
-    pub ran: u32,
-    /// The end of the last of them, or of the worker after it: `passed`, `SIGSEGV`, ...
-    pub end: String,
-    /// The time for the worker, the tests and the wait after them.
-    #[serde(rename = "duration_ns", with = "nanoseconds")]
-    #[schemars(with = "u64")]
-    pub duration: Duration,
 }
 
 /// A device was probed, in a worker of its own.

@@ -39,8 +39,9 @@ pub(super) struct FinishedLine {
     /// True if the run may succeed with this result, although it is flaky or an unexpected pass.
     #[serde(default)]
     tolerated: bool,
-    /// The id of the test after which this test goes wrong. Absent if it is not known.
-    broken_by: Option<String>,
+    /// True if it is a crash that may have another cause than the test.
+    #[serde(default)]
+    doubtful: bool,
     /// The verdict of this attempt, or of the one that it repeats, in a context that another test had before.
     /// Absent if it was as expected.
     reused_context: Option<Verdict>,
@@ -121,7 +122,7 @@ impl From<FinishedLine> for TestResult {
             expectation: line.expectation,
             expectation_number: line.expectation_number,
             tolerated: line.tolerated,
-            broken_by: line.broken_by,
+            doubtful: line.doubtful,
             reused_context: line.reused_context,
             attempt: line.attempt,
             repeated: line.repeated,

@@ -16,7 +16,7 @@ use super::lines::Lines;
 use crate::config::WrittenExpectation;
 use crate::devices::failure::FailedDriver;
 use crate::log::device_record::DeviceRecord;
-use crate::log::events::{Characterized, Charged, DeviceLost, Event, Started, TestName};
+use crate::log::events::{Characterized, DeviceLost, Event, Started, TestName};
 use crate::log::plan::PlannedTest;
 use crate::log::round_results::RoundResults;
 use crate::log::run_header::{FORMAT, RunHeader};
@@ -49,8 +49,6 @@ pub struct RunLog {
     pub measured: IndexMap<String, Vec<Measured>>,
     /// One result for each planned test, in the plan's order; `NotRun` where the log has none.
     pub results: Vec<TestResult>,
-    /// The crashes that were attributed to other tests.
-    pub charges: Vec<Charged>,
     /// The devices that were lost.
     pub lost: Vec<DeviceLost>,
     /// True if the run was cut short, or its log ends early.
@@ -225,15 +223,6 @@ impl RunLog {
         self.lost.iter().any(|lost| lost.suspects.contains(&result.test))
     }
 
-    /// Returns whether the crash of an attempt was attributed to another test.
-    pub fn is_charged_to_another(&self, attempt: &TestResult) -> bool {
-        let is_it = |charged: &Charged| {
-            charged.by_attempt == Some(attempt.attempt)
-                && charged.by.as_ref() == Some(&attempt.test)
-        };
-        self.charges.iter().any(is_it)
-    }
-
     /// Returns whether the test was not run since its device was lost.
     pub fn is_not_run_by_loss(&self, result: &TestResult) -> bool {
         self.lost.iter().any(|lost| lost.is_reason_of(result))
@@ -347,7 +336,6 @@ impl Sum {
             Event::Run(_) => return Err(LogError::SecondHeader),
             Event::Expectation(written) => log.expectations.push(written),
             Event::WorkerStarted(_)
-            | Event::Replayed(_)
             | Event::Probed(_)
             | Event::SeesOthers(_)
             | Event::Left(_)
@@ -387,7 +375,6 @@ impl Sum {
                 }
                 self.results.finish(*result);
             }
-            Event::Charged(charged) => log.charges.push(charged),
             Event::DeviceLost(lost) => log.lost.push(lost),
             Event::End(end) => {
                 log.interrupted = end.interrupted;
@@ -422,7 +409,6 @@ impl Sum {
             properties: IndexMap::new(),
             measured: IndexMap::new(),
             results: Vec::new(),
-            charges: Vec::new(),
             lost: Vec::new(),
             interrupted: true,
             has_ended: false,

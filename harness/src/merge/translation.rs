@@ -141,15 +141,6 @@ impl<'a> Translation<'a> {
             }
             Event::Started(started) => self.started(started)?,
             Event::Finished(result) => self.finished(result),
-            Event::Charged(charged) => {
-                self.rename(&mut charged.test);
-                charged.by.iter_mut().for_each(|by| self.rename(by));
-            }
-            Event::Replayed(replayed) => {
-                self.rename(&mut replayed.device);
-                let positions = replayed.tests.iter();
-                replayed.tests = positions.filter_map(|test| self.position(*test)).collect();
-            }
             Event::Probed(probed) => self.rename(&mut probed.device),
             Event::SeesOthers(sees) => self.rename(&mut sees.device),
             Event::Left(left) => left.worker = self.worker(left.worker),
@@ -176,7 +167,6 @@ impl<'a> Translation<'a> {
     fn finished(&mut self, result: &mut TestResult) {
         self.end = self.end.max(result.end());
         self.rename(&mut result.test);
-        result.broken_by.iter_mut().for_each(|test| self.rename(test));
         result.expectation_number =
             result.expectation_number.and_then(|number| self.expectations.get(&number).copied());
         result.worker = result.worker.map(|worker| self.worker(worker));

@@ -5,7 +5,7 @@
 //! that passed in a process in which the driver complained.
 
 use std::collections::{HashMap, VecDeque};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
 use crate::case::Case;
 use crate::external::OutsideTest;
@@ -15,7 +15,6 @@ use crate::os::Source;
 use crate::run::device_run::DeviceRun;
 use crate::run::rounds::Taken;
 use crate::run::state::RunState;
-use crate::run::test_worker::Ran;
 use crate::verdict::Outcome;
 use crate::worker::parent::Attempt;
 
@@ -25,16 +24,9 @@ pub(super) struct Batch<'a> {
     /// The number of the slot.
     slot: u32,
     taken: VecDeque<Taken>,
-    known: HashMap<usize, Known>,
+    known: HashMap<usize, Attempt>,
     /// The most tests of the next process, if the suite allows that many.
     most: usize,
-}
-
-/// The result of a test in a process.
-pub(super) struct Known {
-    pub attempt: Attempt,
-    /// The tests that had run in the process before, if this one crashed.
-    pub history: Vec<Ran>,
 }
 
 impl<'a> Batch<'a> {
@@ -60,16 +52,15 @@ impl<'a> Batch<'a> {
 
     /// Returns the result of a test, and forgets it. Runs the test alone if there is none, as long as the device
     /// is to be used.
-    pub fn attempt(&mut self, taken: Taken) -> Known {
-        if let Some(known) = self.known.remove(&taken.position) {
+    pub fn attempt(&mut self, position: usize) -> Attempt {
+        if let Some(known) = self.known.remove(&position) {
             return known;
         }
         if let Some(reason) = self.device_run.end() {
-            let attempt = Attempt::without_running(Outcome::NotRun { reason });
-            return Known { attempt, history: Vec::new() };
+            return Attempt::without_running(Outcome::NotRun { reason });
         }
-        self.run(&[taken.position], taken.round);
-        self.known.remove(&taken.position).expect("a test that runs alone has a result")
+        self.run(&[position]);
+        self.known.remove(&position).expect("a test that runs alone has a result")
     }
 
     /// Runs a test in one process with the next tests of its program, until its result is known.
@@ -87,14 +78,14 @@ impl<'a> Batch<'a> {
         others.retain(|position| {
             let expectation = device_run.expectation(*position);
             let entry = device_run.entry(*position);
-            device_run.outcome_without_running(entry, expectation.as_ref()).is_none()
+            device_run.outcome_without_running(entry, expectation).is_none()
         });
         while !self.known.contains_key(&taken.position) && device_run.may_go_on() {
             others.retain(|position| !self.known.contains_key(position));
             let most = self.most.saturating_sub(1);
             let with = others.iter().copied().take(most);
             let positions: Vec<usize> = [taken.position].into_iter().chain(with).collect();
-            self.run(&positions, taken.round);
+            self.run(&positions);
         }
     }
 
@@ -107,7 +98,7 @@ impl<'a> Batch<'a> {
     }
 
     /// Runs tests of one program in one process.
-    fn run(&mut self, positions: &[usize], round: u32) {
+    fn run(&mut self, positions: &[usize]) {
         let device_run = self.device_run;
         let RunState { recorder, stop, .. } = device_run.state;
         let test = |position: usize| match &device_run.entry(position).test {
@@ -150,11 +141,11 @@ impl<'a> Batch<'a> {
         };
         for (at, found) in found.into_iter().enumerate() {
             if let Some(found) = found {
-                self.known.insert(positions[at], process.known(at, found, round));
+                self.known.insert(positions[at], process.known(at, found));
             }
         }
         if is_lost {
-            if let Some(Known { attempt, .. }) = self.known.get(&ending)
+            if let Some(attempt) = self.known.get(&ending)
                 && let Some(outcome @ (Outcome::Crashed { .. } | Outcome::TimedOut { .. })) =
                     &attempt.outcome
             {
@@ -169,7 +160,7 @@ impl<'a> Batch<'a> {
                 device_run.hang_budget.add_end(limit);
             }
             if device_run.config.settings.exit_check {
-                device_run.record_end("exit", outcome, positions);
+                device_run.record_end("exit", outcome, ending);
             }
         }
     }
@@ -244,7 +235,7 @@ impl Following<'_> {
     }
 
     /// Completes the result of a test.
-    fn known(&mut self, test: usize, Found { mut attempt, before }: Found, round: u32) -> Known {
+    fn known(&mut self, test: usize, Found { mut attempt }: Found) -> Attempt {
         let device_run = self.device_run;
         let position = self.positions[test];
         let begun = self.begun[test];
@@ -265,12 +256,8 @@ impl Following<'_> {
         if let Some(Outcome::Crashed { .. }) = attempt.outcome {
             self.note_loss();
         }
-        let ran = |test: usize| {
-            let (attempt, _, started) = self.begun[test]?;
-            let position = self.positions[test];
-            Some(Ran { position, round, attempt, started, duration: Duration::ZERO })
-        };
-        Known { attempt, history: before.into_iter().filter_map(ran).collect() }
+        attempt.is_own_crash = true;
+        attempt
     }
 }
 

@@ -4,8 +4,6 @@
 
 mod batch;
 pub(crate) mod characterize;
-mod culprit;
-mod delayed_crash;
 mod device_run;
 pub(crate) mod device_session;
 pub(crate) mod echo;

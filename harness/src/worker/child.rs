@@ -59,8 +59,12 @@ pub fn enter_if_asked() {
         become_program(connection);
     }
     // Numbers are written without an allocation.
-    os::report_crashes(&connection, |line, crash| {
-        serde_json::to_writer(line, &Answer::Crashing(crash)).is_ok()
+    os::report_crashes(&connection, |line, last_word| {
+        let answer = match last_word {
+            os::LastWord::Crash(crash) => Answer::Crashing(crash),
+            os::LastWord::Exit { in_test } => Answer::Exiting { in_test },
+        };
+        serde_json::to_writer(line, &answer).is_ok()
     });
     let status = serve(&role, connection);
     os::exit_now(status)
@@ -190,6 +194,7 @@ struct WorkerState {
 impl WorkerState {
     fn here(finds_leaks: bool) -> Self {
         os::report_aborts();
+        os::report_exits();
         let baseline = os::Baseline::now();
         Self { process: std::process::id(), baseline, finds_leaks, resident: 0 }
     }
@@ -327,7 +332,9 @@ fn run(test: &Test) -> Outcome {
     LazyLock::force(&DEFAULT_HOOK);
     panic::set_hook(Box::new(note_panic));
     PANIC.take();
+    let running = os::RunningTest::here();
     let result = panic::catch_unwind(AssertUnwindSafe(|| __rust_begin_short_backtrace(test.run)));
+    drop(running);
     let noted = PANIC.take();
     match (result, test.should_panic) {
         (Ok(Ok(())), ShouldPanic::No) => Outcome::Passed,

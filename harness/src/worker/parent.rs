@@ -111,6 +111,8 @@ pub struct Worker {
     has_reused_context: bool,
     /// True if its stacks are taken when it crashes or reaches the time limit of a test.
     pub takes_stacks: bool,
+    /// True if the running test has ended the process, as far as the process has said.
+    is_ended_by_test: bool,
     /// The stacks, once they are taken.
     stacks: Option<Box<Stacks>>,
     /// The time that this took.
@@ -157,6 +159,10 @@ pub struct Attempt {
     pub started: Option<SystemTime>,
     /// The time of the end or of the time limit, before the stacks were taken; `None` if the test did not run.
     pub ended: Option<Instant>,
+    /// True if the test itself has crashed: on its thread, or on one that it has started.
+    pub is_own_crash: bool,
+    /// The last tests that the worker had run before a crash, by their positions in the plan.
+    pub before: Vec<usize>,
     /// True if the worker is still good for another test.
     pub worker_survived: bool,
     /// True if the process of the worker is as before the test.
@@ -275,6 +281,7 @@ impl Worker {
             keeps_used_context: false,
             has_reused_context: false,
             takes_stacks: false,
+            is_ended_by_test: false,
             stacks: None,
             stacks_time: Duration::ZERO,
         })
@@ -348,7 +355,10 @@ impl Worker {
                 let message = format!("the worker answered {other:?}");
                 Some(Outcome::Failed { message, location: None })
             }
-            Reply::Died(ending) => Some(crash(ending, IN_THE_TEST)),
+            Reply::Died(ending) => {
+                attempt.is_own_crash = self.is_ended_by_test;
+                Some(crash(ending, IN_THE_TEST))
+            }
             Reply::TimedOut => {
                 // A handler of a crash may hang.
                 if self.stacks.is_none() {
@@ -367,20 +377,6 @@ impl Worker {
     /// Returns whether the last test had a context that another test had before, as far as is known.
     pub fn has_reused_context(&self) -> bool {
         self.has_reused_context
-    }
-
-    /// Waits for the whole time, without a request.
-    ///
-    /// # Errors
-    ///
-    /// The crash of the worker; `None` if the run is stopped.
-    pub fn idle(&mut self, time: Duration, stop: &StopSignal) -> Result<(), Option<Outcome>> {
-        match self.answer(deadline_in(time), stop) {
-            Reply::Died(ending) => Err(Some(crash(ending, "after its last test"))),
-            Reply::Stopped => Err(None),
-            // No answer is due, so an answer is the writing of a test.
-            Reply::TimedOut | Reply::Answered(_) => Ok(()),
-        }
     }
 
     /// Gives effects of earlier tests the opportunity to end the worker.
@@ -524,6 +520,7 @@ impl Worker {
     }
 
     fn request(&mut self, task: Task) {
+        self.is_ended_by_test = false;
         self.number += 1;
         let request = Request { number: self.number, task };
         let mut line = Vec::with_capacity(USUAL_REQUEST);
@@ -540,7 +537,9 @@ impl Worker {
             return Duration::ZERO;
         }
         let begin = Instant::now();
-        self.stacks = Some(Box::new(self.process.take_stacks(crash)));
+        let (stacks, is_of_executable) = self.process.take_stacks(crash);
+        self.is_ended_by_test |= is_of_executable;
+        self.stacks = Some(Box::new(stacks));
         let time = begin.elapsed();
         self.stacks_time += time;
         time
@@ -568,7 +567,12 @@ impl Worker {
         loop {
             // Several may have come at once.
             match self.next_answer() {
+                Some(Answer::Exiting { in_test }) => {
+                    self.is_ended_by_test = in_test;
+                    continue;
+                }
                 Some(Answer::Crashing(crash)) => {
+                    self.is_ended_by_test = crash.in_test;
                     before_stacks();
                     deadline += self.take_stacks(Some(crash));
                     // Without the wait for the stacks, no other thread would have answered meanwhile.
@@ -581,7 +585,7 @@ impl Worker {
                 None if has_ended => return Reply::Died(self.process.finish(EXIT_GRACE)),
                 None => {}
             }
-            let (output, death) = match self.process.wait(deadline, stop) {
+            let (output, death) = match self.process.wait(&mut deadline, stop) {
                 Wakeup::Deadline => return Reply::TimedOut,
                 Wakeup::Stopped => return Reply::Stopped,
                 Wakeup::Ready { output, death } => (output, death),

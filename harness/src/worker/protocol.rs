@@ -127,6 +127,11 @@ pub enum Answer {
     NoDevice(String),
     /// A signal is about to end the process. The thread waits until the runner lets it go on.
     Crashing(Crash),
+    /// The process has called `exit`.
+    Exiting {
+        /// True if the thread is that of the running test.
+        in_test: bool,
+    },
     /// The worker has its baseline.
     Prepared {
         /// The number of the request.
@@ -213,7 +218,11 @@ impl Answer {
     /// Returns the number of the request that this answers, if any.
     pub fn number(&self) -> Option<u64> {
         match self {
-            Self::Platforms(_) | Self::Ready | Self::NoDevice(_) | Self::Crashing(_) => None,
+            Self::Platforms(_)
+            | Self::Ready
+            | Self::NoDevice(_)
+            | Self::Crashing(_)
+            | Self::Exiting { .. } => None,
             Self::Prepared { number, .. }
             | Self::Done { number, .. }
             | Self::Probed { number, .. }

@@ -27,7 +27,7 @@ pub const CHECKS: &[Check] = &[
     ("event_log::an_error_of_a_sync_ends_the_log", an_error_of_a_sync_ends_the_log),
     ("event_log::a_file_system_may_lack_locks", a_file_system_may_lack_locks),
     ("event_log::each_test_may_wait_for_the_disk", each_test_may_wait_for_the_disk),
-    ("event_log::a_charge_has_both_attempts", a_charge_has_both_attempts),
+    ("event_log::a_crash_of_a_worker_has_its_own_result", a_crash_of_a_worker_has_its_own_result),
     ("event_log::the_profile_of_the_environment_is_kept", the_profile_of_the_environment_is_kept),
     ("event_log::a_run_is_described", a_run_is_described),
     ("event_log::unknown_events_are_passed_over", unknown_events_are_passed_over),
@@ -385,7 +385,7 @@ fn each_test_may_wait_for_the_disk() {
     assert!(syncs("off").0.is_empty());
 }
 
-fn a_charge_has_both_attempts() {
+fn a_crash_of_a_worker_has_its_own_result() {
     let folder = tempfile::tempdir().expect("a folder");
     let arguments = ["faulty::leaves_a_time_bomb@", "faulty::is_the_victim_of_the_bomb@"];
     let arguments = [&arguments[..], &["--devices", "pocl"]].concat();
@@ -399,9 +399,7 @@ fn a_charge_has_both_attempts() {
     };
     let found: Vec<_> = events
         .iter()
-        .filter(|event| {
-            ["started", "finished", "charged"].iter().any(|kind| event["event"] == *kind)
-        })
+        .filter(|event| ["started", "finished"].iter().any(|kind| event["event"] == *kind))
         .map(of)
         .collect();
     let expected = [
@@ -410,17 +408,15 @@ fn a_charge_has_both_attempts() {
         ("started", "", 1, 1),
         ("finished", "crashed", 1, 1),
         ("started", "", 2, 2),
-        ("charged", "", 1, 0),
         ("finished", "crashed", 1, 1),
         ("finished", "passed", 2, 2),
     ]
     .map(|(kind, outcome, attempt, worker)| (kind.to_owned(), outcome.to_owned(), attempt, worker));
     assert_eq!(found, expected);
     let log = log(folder.path());
-    let [charge] = &log.charges[..] else { panic!("{:?}", log.charges) };
-    assert_eq!(charge.test, results(&log, "leaves_a_time_bomb")[0].test);
-    assert_eq!(charge.by.as_ref(), Some(&results(&log, "is_the_victim_of_the_bomb")[0].test));
-    assert_eq!((charge.attempt, charge.by_attempt), (1, Some(1)));
+    let victim = results(&log, "is_the_victim_of_the_bomb")[0];
+    let [crashed] = &victim.earlier[..] else { panic!("{victim:?}") };
+    assert!(crashed.doubtful && !victim.doubtful);
 }
 
 fn the_profile_of_the_environment_is_kept() {

@@ -28,6 +28,7 @@ mod stacks;
 mod stop;
 mod support;
 mod terminal;
+mod unreliable;
 #[path = "../../examples/log_schema/valid.rs"]
 mod valid;
 mod visible;
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
         stop::CHECKS,
         sick::CHECKS,
         delayed::CHECKS,
+        unreliable::CHECKS,
         stacks::CHECKS,
         flakes::CHECKS,
         event_log::CHECKS,
