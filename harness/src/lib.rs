@@ -28,8 +28,9 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod bisect;
 pub mod cargo_test;
-pub mod case;
+mod case;
 pub mod cli;
 mod compare;
 pub mod config;

@@ -165,11 +165,10 @@ pub struct WorkerStarted {
 /// A test was handed to a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Started {
-    /// The test: its position in the list of tests.
-    pub test: TestName,
-    /// The device: its id, `host` or `no-device`. Absent in format 1, whose ids include the device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device: Option<String>,
+    /// The test: its position in the list of tests, from 0.
+    pub test: u32,
+    /// The device: its id, `host` or `no-device`.
+    pub device: String,
     /// The time.
     #[serde(with = "rfc3339")]
     #[schemars(with = "String")]
@@ -188,25 +187,15 @@ pub struct Started {
     pub pid: Option<u32>,
 }
 
-/// A test in a `started` event.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum TestName {
-    /// Its position in the list of tests, from 0.
-    Position(u32),
-    /// Its id, `suite::test::case@device` (format 1).
-    Id(String),
-}
-
 /// A device was probed, in a worker of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Probed {
     /// The id of the device.
     pub device: String,
-    /// The time of the start. Logs of earlier versions have none.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "rfc3339::option")]
-    #[schemars(with = "Option<String>")]
-    pub time: Option<SystemTime>,
+    /// The time of the start.
+    #[serde(with = "rfc3339")]
+    #[schemars(with = "String")]
+    pub time: SystemTime,
     /// The failure, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -283,7 +272,7 @@ pub struct End {
     #[serde(rename = "duration_ns", with = "nanoseconds")]
     #[schemars(with = "u64")]
     pub duration: Duration,
-    /// The exit status of `clmatrix run`. Absent in format 1.
+    /// The exit status of `clmatrix run`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_status: Option<u8>,
     /// The number of results of each verdict.

@@ -84,8 +84,6 @@ pub(super) struct FinishedLine {
     resident_bytes: Option<u64>,
     /// The native stacks of the worker, if it crashed or reached the time limit.
     stacks: Option<Box<Stacks>>,
-    /// The place of the test in the source (format 1; later formats have it in the plan).
-    source: Option<Location>,
 }
 
 impl FinishedLine {
@@ -138,7 +136,7 @@ impl From<FinishedLine> for TestResult {
             left_behind: line.left_behind,
             resident: line.resident_bytes,
             stacks: line.stacks,
-            source: line.source,
+            source: None,
             earlier: Vec::new(),
             rounds: None,
             output_at: None,

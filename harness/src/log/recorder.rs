@@ -22,9 +22,6 @@ pub trait Observer: std::marker::Sync {
     /// A worker starts a test.
     fn started(&self, _position: usize) {}
 
-    /// The process of a running test now runs another one of its tests.
-    fn passed_on(&self, _from: usize, _to: usize) {}
-
     /// A running test has ended, and may run again when the other slots of the device have ended their tests.
     fn waits(&self, _position: usize) {}
 
@@ -190,11 +187,6 @@ impl<'a> Recorder<'a> {
         self.record(Event::Started(started));
     }
 
-    /// Tells the observer that the process of a running test now runs another one of its tests.
-    pub fn passed_on(&self, from: usize, to: usize) {
-        self.observer.passed_on(from, to);
-    }
-
     /// Tells the observer that a running test has ended, and waits for the other slots of the device.
     pub fn waits(&self, position: usize) {
         self.observer.waits(position);
@@ -343,7 +335,7 @@ impl Sinks {
 mod tests {
     use super::*;
     use crate::log::events::Event;
-    use crate::log::sample::{device, header, result};
+    use crate::log::sample::{header, result};
 
     struct NoObserver;
 
@@ -356,7 +348,7 @@ mod tests {
     /// Records a run into `log`, with a result whose output is long.
     fn record(log: File) -> (RunLog, Option<Loss>) {
         let recorder = Recorder::new(Some(log), Sync::Off, false, &NoObserver);
-        recorder.record(Event::Run(Box::new(header(vec![device("d", "PoCL")]))));
+        recorder.record(Event::Run(Box::new(header(Vec::new()))));
         recorder.finished(0, &result("s::short@d", Outcome::Passed));
         let mut long = result("s::long@d", Outcome::Passed);
         long.stdout = "long ".repeat(1000);

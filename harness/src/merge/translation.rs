@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use super::Union;
 use super::input::Input;
 use crate::log::device_record::DeviceRecord;
-use crate::log::events::{End, Event, Started, TestName};
+use crate::log::events::{End, Event, Started};
 use crate::log::test_result::TestResult;
 
 /// Rewrites the events of one run.
@@ -155,11 +155,8 @@ impl<'a> Translation<'a> {
 
     /// Returns none for a test that is not in the plan.
     fn started(&mut self, started: &mut Started) -> Option<()> {
-        match &mut started.test {
-            TestName::Position(position) => *position = self.position(*position)?,
-            TestName::Id(id) => self.rename(id),
-        }
-        started.device.iter_mut().for_each(|device| self.rename(device));
+        started.test = self.position(started.test)?;
+        self.rename(&mut started.device);
         started.worker = started.worker.map(|worker| self.worker(worker));
         Some(())
     }

@@ -12,8 +12,9 @@ use crate::devices::TestDevice;
 use crate::devices::run_device::HOST;
 use crate::devices::selection::NO_DEVICE_FOUND;
 use crate::expected_statuses::ExpectedStatuses;
-use crate::log::events::{Event, LeakCheck, Probed, SeesOthers, Started, TestName, WorkerStarted};
+use crate::log::events::{Event, LeakCheck, Probed, SeesOthers, Started, WorkerStarted};
 use crate::log::test_result::{OF_WORKER, TestResult, left_behind_text};
+use crate::os::Source;
 use crate::registry::{Ignore, Test};
 use crate::run::hang_budget::HangBudget;
 use crate::run::health::Health;
@@ -137,7 +138,7 @@ impl<'a> DeviceRun<'a> {
     }
 
     /// Returns whether another slot has lost a worker within a second before or after the end of a test of this
-    /// slot, which may have been long ago in a batch. If so, forgets the losses of this slot near that time: of
+    /// slot. If so, forgets the losses of this slot near that time: of
     /// two slots, only one can be disturbed by the other.
     pub fn was_disturbed(&self, slot: u32, ended: Instant) -> bool {
         thread::sleep(NEAR.saturating_sub(ended.elapsed()));
@@ -394,29 +395,17 @@ impl<'a> DeviceRun<'a> {
         test: &Test,
         position: usize,
     ) -> Attempt {
-        let RunState { run, recorder, stop, .. } = self.state;
-        let entry = self.entry(position);
+        let stop = self.state.stop;
         let number = self.count_attempt(position);
         let time = SystemTime::now();
-        recorder.started(Started {
-            test: TestName::Position(run.so_far.tests[position]),
-            device: Some(run.plan.device_id(entry).to_owned()),
-            time,
-            attempt: number,
-            worker: Some(worker.number),
-            slot: Some(slot),
-            pid: Some(worker.worker.process_id()),
-        });
+        let by = (worker.number, slot, worker.worker.process_id());
+        self.record_start(position, number, time, by);
         let limit = self.limit(position);
         let mut attempt = worker.worker.run(
             test,
             limit,
             stop.signal(),
-            &mut |from, bytes| {
-                if run.echo {
-                    recorder.wrote(position, from, bytes);
-                }
-            },
+            &mut |from, bytes| self.wrote(position, from, bytes),
             &|| self.note_loss(slot),
         );
         if let Some(Outcome::Crashed { .. }) = attempt.outcome {
@@ -442,6 +431,34 @@ impl<'a> DeviceRun<'a> {
             self.count_timeout(position, &attempt);
         }
         attempt
+    }
+
+    /// Records the start of an attempt, by the number of its worker, the slot and the id of the process.
+    pub fn record_start(
+        &self,
+        position: usize,
+        attempt: u32,
+        time: SystemTime,
+        (worker, slot, pid): (u32, u32, u32),
+    ) {
+        let RunState { run, recorder, .. } = self.state;
+        recorder.started(Started {
+            test: run.so_far.tests[position],
+            device: run.plan.device_id(self.entry(position)).to_owned(),
+            time,
+            attempt,
+            worker: Some(worker),
+            slot: Some(slot),
+            pid: Some(pid),
+        });
+    }
+
+    /// Shows output of a running test, if the run does that.
+    pub fn wrote(&self, position: usize, from: Source, bytes: &[u8]) {
+        let RunState { run, recorder, .. } = self.state;
+        if run.echo {
+            recorder.wrote(position, from, bytes);
+        }
     }
 
     /// Returns the number of a new execution of a test, from 1.
@@ -649,7 +666,7 @@ impl<'a> DeviceRun<'a> {
     ) -> Option<Result<(), String>> {
         let RunState { recorder, stop, .. } = self.state;
         drop(self.take_probed());
-        let (time, begin) = (Some(SystemTime::now()), Instant::now());
+        let (time, begin) = (SystemTime::now(), Instant::now());
         let probed = Worker::probe(&self.config.commands, start_limit, limit, stop.signal());
         let duration = begin.elapsed();
         let result = match probed.map_err(WorkerLost::reason) {

@@ -295,14 +295,6 @@ impl Observer for Progress<'_> {
         self.device(position).state().running.push(Running { position, start, slow_at });
     }
 
-    fn passed_on(&self, from: usize, to: usize) {
-        let (start, slow_at) = (Instant::now(), self.display.slow_after);
-        let mut state = self.device(from).state();
-        if let Some(running) = state.running.iter_mut().find(|test| test.position == from) {
-            *running = Running { position: to, start, slow_at };
-        }
-    }
-
     fn waits(&self, position: usize) {
         self.device(position).state().running.retain(|test| test.position != position);
     }

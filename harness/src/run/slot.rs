@@ -13,10 +13,8 @@ use std::time::Instant;
 use crate::case::Case;
 use crate::log::events::{Event, Left};
 use crate::log::test_result::TestResult;
-use crate::run::batch::Batch;
 use crate::run::device_run::DeviceRun;
 use crate::run::retry::Retry;
-use crate::run::rounds::Taken;
 use crate::run::test_worker::TestWorker;
 use crate::run::turn::Turn;
 use crate::verdict::{Outcome, Verdict};
@@ -30,20 +28,16 @@ pub(super) struct Slot<'a> {
     /// The round of the running test.
     round: u32,
     worker: Option<TestWorker>,
-    /// The tests of other programs.
-    batch: Batch<'a>,
 }
 
 impl<'a> Slot<'a> {
     pub fn new(device_run: &'a DeviceRun<'a>, number: usize) -> Self {
-        let number = number as u32;
-        let batch = Batch::new(device_run, number);
-        Self { device_run, number, round: 1, worker: None, batch }
+        Self { device_run, number: number as u32, round: 1, worker: None }
     }
 
     /// Runs tests until there are no more.
     pub fn work(mut self) {
-        while let Some(taken) = self.batch.next().or_else(|| self.device_run.take()) {
+        while let Some(taken) = self.device_run.take() {
             self.round = taken.round;
             let outcome = self.run(taken.position);
             self.device_run.rounds.end(taken, &outcome);
@@ -60,15 +54,17 @@ impl<'a> Slot<'a> {
         let in_use = if entry.test.alone() { Turn::alone } else { Turn::shared };
         let mut turn = in_use(&device_run.in_use);
         let expectation = device_run.expectation(position);
-        if !self.batch.has_run(position)
-            && let Some(outcome) = device_run.outcome_without_running(entry, expectation)
-        {
+        if let Some(outcome) = device_run.outcome_without_running(entry, expectation) {
             let result = self.result(position, Attempt::without_running(outcome));
             device_run.finished(position, &result);
             return result.outcome;
         }
         recorder.begun(position);
-        let first = self.first_attempt(position, &mut turn);
+        if let Case::Outside(_) = entry.test {
+            // A worker holds memory of the device.
+            self.leave(&mut turn);
+        }
+        let first = self.attempt(position);
         let undisturbed = self.repeat_if_disturbed(position, &mut turn, first);
         let attempt = self.rerun_after_foreign_crash(position, &mut turn, undisturbed);
         let result = self.result(position, attempt);
@@ -144,6 +140,7 @@ impl<'a> Slot<'a> {
 
     /// Runs a test again, alone in a fresh worker, if its worker has crashed and the crash is not known to be the
     /// test's.
+    // quirk: DRIVER-14
     fn rerun_after_foreign_crash(
         &mut self,
         position: usize,
@@ -245,24 +242,6 @@ impl<'a> Slot<'a> {
         Some(result).filter(|result| result.verdict != Verdict::NotRun)
     }
 
-    /// Runs a test for the first time: one of another program in one process with the next tests of it.
-    fn first_attempt(&mut self, position: usize, turn: &mut Turn<'a>) -> Attempt {
-        let device_run = self.device_run;
-        if let Case::Outside(test) = &device_run.entry(position).test
-            && !self.batch.has_run(position)
-        {
-            // A worker holds memory of the device.
-            self.leave(turn);
-            let found = device_run.find_device();
-            drop(device_run.take_probed());
-            match found {
-                Ok(()) => self.batch.run_with_next(test, Taken { position, round: self.round }),
-                Err(reason) => return self.without_worker(position, reason),
-            }
-        }
-        self.attempt(position)
-    }
-
     /// The attempt of a test whose worker does not start. Probes the device.
     fn without_worker(&self, position: usize, mut reason: String) -> Attempt {
         self.device_run.probe(position);
@@ -275,8 +254,12 @@ impl<'a> Slot<'a> {
     /// Runs a test in the worker of the slot, or in a fresh worker if there is none.
     fn attempt(&mut self, position: usize) -> Attempt {
         let device_run = self.device_run;
-        let Case::Registered(test) = &device_run.entry(position).test else {
-            return self.batch.attempt(position);
+        let test = match &device_run.entry(position).test {
+            Case::Registered(test) => test,
+            Case::Outside(test) => {
+                let attempt = device_run.attempt_outside(test, self.number, position);
+                return attempt.unwrap_or_else(|reason| self.without_worker(position, reason));
+            }
         };
         let worker = self.worker.take().map_or_else(|| device_run.start_worker(), Ok);
         let mut worker = match worker {
@@ -307,7 +290,7 @@ impl<'a> Slot<'a> {
 impl Drop for Slot<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.device_run.rounds.abandon(1 + self.batch.len());
+            self.device_run.rounds.abandon();
         }
     }
 }

@@ -379,6 +379,20 @@ impl Worker {
         self.has_reused_context
     }
 
+    /// Waits for the whole time, without a request.
+    ///
+    /// # Errors
+    ///
+    /// The crash of the worker; `None` if the run is stopped.
+    pub fn idle(&mut self, time: Duration, stop: &StopSignal) -> Result<(), Option<Outcome>> {
+        match self.answer(deadline_in(time), stop) {
+            Reply::Died(ending) => Err(Some(crash(ending, "after its last test"))),
+            Reply::Stopped => Err(None),
+            // No answer is due, so an answer is the writing of a test.
+            Reply::TimedOut | Reply::Answered(_) => Ok(()),
+        }
+    }
+
     /// Gives effects of earlier tests the opportunity to end the worker.
     ///
     /// # Errors

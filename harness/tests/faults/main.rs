@@ -5,6 +5,7 @@
 //! itself it runs that child and looks at what was reported.
 
 mod again;
+mod bisect;
 mod characterize;
 mod contexts;
 mod delayed;
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
         stacks::CHECKS,
         flakes::CHECKS,
         event_log::CHECKS,
+        bisect::CHECKS,
         characterize::CHECKS,
         drivers::CHECKS,
         contexts::CHECKS,

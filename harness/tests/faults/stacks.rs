@@ -128,8 +128,8 @@ fn a_deadlock_shows_both_threads() {
 }
 
 fn a_null_write_of_a_driver_shows_its_function() {
-    // The first is that of the worker before its first test.
-    let mut run = StackRun::with_layer("null-write", "2-2");
+    // The first two are those of the probe and of the worker before its first test.
+    let mut run = StackRun::with_layer("null-write", "3-3");
     let (page, log) = run.end();
     let result = log.results.iter().find(|result| result.verdict == Verdict::Crash);
     let result = result.expect("a crash");

@@ -140,7 +140,7 @@ fn a_crash_that_passes_alone_has_a_note() {
     assert!(page.contains("passes alone: unreliable, or broken by a test before it"), "{page}");
     assert!(page.contains(&format!("`clmatrix bisect {}` tells", result.test)), "{page}");
     let mut update = child(COMMAND, &["expect", "update", "--report-dir"]);
-    update.arg(run.folder.path()).env("CLMATRIX_CONFIG", run.folder.path().join("clmatrix.toml"));
+    update.arg(run.folder.path()).arg("latest");
     run.configure(&mut update, "", "");
     assert!(output(update).status.success());
     let expectations = std::fs::read_to_string(run.folder.path().join("expectations/all.toml"));
