@@ -30,7 +30,7 @@
 
 mod bisect;
 pub mod cargo_test;
-mod case;
+pub mod case;
 pub mod cli;
 mod compare;
 pub mod config;

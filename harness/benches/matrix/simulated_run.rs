@@ -36,9 +36,9 @@ const PASSED: &str = r#"{
 struct NoObserver;
 
 impl Observer for NoObserver {
-    fn late(&self, _result: &TestResult) {}
+    fn of_worker(&self, _result: &TestResult) {}
 
-    fn settled(&self, _position: usize, _result: &TestResult) {}
+    fn finished(&self, _position: usize, _result: &TestResult) {}
 }
 
 /// The figures of the run, whose log is written to `folder`.

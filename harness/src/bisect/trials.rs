@@ -7,7 +7,6 @@ use crate::os::StopSignal;
 use crate::registry::Test;
 use crate::run::state::WorkerConfig;
 use crate::verdict::{Expectation, Outcome, judge};
-use crate::worker::leak_search::LeakSearch;
 use crate::worker::parent::{START_LIMIT, WorkerLost};
 
 /// A test, and the way in which it runs.
@@ -35,7 +34,7 @@ impl Trials<'_> {
     /// The worker does not start, or the command was stopped.
     pub fn run(&self, before: &[&TrialTest]) -> Result<bool, WorkerLost> {
         let mut worker = self.config.commands.start(START_LIMIT, self.stop)?;
-        worker.prepare(LeakSearch::Off, Contexts::Fresh, self.stop)?;
+        worker.prepare(false, Contexts::Fresh, self.stop)?;
         for test in before.iter().copied().chain([&self.last]) {
             let is_last = std::ptr::eq(test, &self.last);
             let mut attempt = worker.run(test.test, test.limit, self.stop, &mut |_, _| {}, &|| {});

@@ -22,7 +22,6 @@ use crate::config::WrittenExpectation;
 use crate::devices::failure::{DriverFailure, FailedDriver, FailureKind};
 use crate::serde_time::{nanoseconds, rfc3339};
 use crate::verdict::Outcome;
-use crate::worker::object_kind::ObjectKind;
 
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -47,8 +46,6 @@ pub enum Event {
     Characterized(Characterized),
     /// The measurements of a device, taken before the first test of the run.
     Measured(DeviceMeasurements),
-    /// The objects that a driver counts, found before the first test of a device.
-    LeakCheck(LeakCheck),
     /// A worker was started for tests.
     WorkerStarted(WorkerStarted),
     /// A test was handed to a worker.
@@ -126,19 +123,6 @@ pub struct DeviceMeasurements {
     /// The values with their units and spreads, or the reasons why there are none; without samples.
     #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
     pub measured: Vec<Measured>,
-}
-
-/// The objects by which leaks on a device are found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LeakCheck {
-    /// The device's id.
-    pub device: String,
-    /// The kinds of objects that the driver counts as references to their context. If there are none,
-    /// only the library's memory objects are counted.
-    pub counted: Vec<ObjectKind>,
-    /// The reason why the driver could not be asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
 }
 
 /// A worker was started for tests.

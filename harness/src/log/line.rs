@@ -33,7 +33,6 @@ impl Line {
             "driver-failed" => Event::DriverFailed(parse(text, count)?),
             "characterized" => Event::Characterized(parse(text, count)?),
             "measured" => Event::Measured(parse(text, count)?),
-            "leak-check" => Event::LeakCheck(parse(text, count)?),
             "worker-started" => Event::WorkerStarted(parse(text, count)?),
             "started" => Event::Started(parse(text, count)?),
             "finished" => Event::Finished(parse(text, count)?),

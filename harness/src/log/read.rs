@@ -335,11 +335,7 @@ impl Sum {
         match event {
             Event::Run(_) => return Err(LogError::SecondHeader),
             Event::Expectation(written) => log.expectations.push(written),
-            Event::WorkerStarted(_)
-            | Event::Probed(_)
-            | Event::SeesOthers(_)
-            | Event::Left(_)
-            | Event::LeakCheck(_) => {}
+            Event::WorkerStarted(_) | Event::Probed(_) | Event::SeesOthers(_) | Event::Left(_) => {}
             Event::Device(record) => {
                 log.header.devices.push(record.device.clone());
                 log.records.insert(record.device.id.clone(), *record);

@@ -134,7 +134,6 @@ impl<'a> Translation<'a> {
             }
             Event::Characterized(known) => self.rename(&mut known.device),
             Event::Measured(known) => self.rename(&mut known.device),
-            Event::LeakCheck(check) => self.rename(&mut check.device),
             Event::WorkerStarted(started) => {
                 self.rename(&mut started.device);
                 started.worker = started.worker.map(|worker| self.worker(worker));

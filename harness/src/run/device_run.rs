@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Mutex, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -12,7 +12,7 @@ use crate::devices::TestDevice;
 use crate::devices::run_device::HOST;
 use crate::devices::selection::NO_DEVICE_FOUND;
 use crate::expected_statuses::ExpectedStatuses;
-use crate::log::events::{Event, LeakCheck, Probed, SeesOthers, Started, WorkerStarted};
+use crate::log::events::{Event, Probed, SeesOthers, Started, WorkerStarted};
 use crate::log::test_result::{OF_WORKER, TestResult, left_behind_text};
 use crate::os::Source;
 use crate::registry::{Ignore, Test};
@@ -24,8 +24,6 @@ use crate::run::state::{Run, RunState, WorkerConfig};
 use crate::run::test_worker::TestWorker;
 use crate::text::counted;
 use crate::verdict::{Expectation, Outcome, Verdict, judge};
-use crate::worker::leak_search::LeakSearch;
-use crate::worker::object_kind::ObjectKind;
 use crate::worker::parent::{Attempt, PROBE_LIMIT, START_LIMIT, Worker, WorkerLost};
 
 /// After so many workers in a row that did not start, a device is given up. After so many in a row that
@@ -65,8 +63,6 @@ pub(super) struct DeviceRun<'a> {
     of_workers: Mutex<HashMap<&'static str, TestResult>>,
     /// True if the properties of the device are recorded.
     is_characterized: Mutex<bool>,
-    /// The kinds of objects that the driver counts, once they are known.
-    counted: OnceLock<Vec<ObjectKind>>,
     /// True if a worker has found the device.
     is_found: AtomicBool,
     failed_starts: AtomicUsize,
@@ -99,7 +95,6 @@ impl<'a> DeviceRun<'a> {
             probed: Mutex::default(),
             of_workers: Mutex::default(),
             is_characterized: Mutex::new(false),
-            counted: OnceLock::new(),
             is_found: AtomicBool::new(false),
             failed_starts: AtomicUsize::new(0),
             others_are_seen: AtomicBool::new(false),
@@ -266,7 +261,10 @@ impl<'a> DeviceRun<'a> {
             return Ok(started);
         }
         let begin = Instant::now();
-        if self.prepare(&mut started.worker).is_ok() {
+        let settings = &self.config.settings;
+        let finds_leaks = settings.leaks != Leaks::Off && self.device.is_some();
+        let stop = self.state.stop.signal();
+        if started.worker.prepare(finds_leaks, settings.contexts, stop).is_ok() {
             failed.store(0, Ordering::Relaxed);
             return Ok(started);
         }
@@ -274,38 +272,6 @@ impl<'a> DeviceRun<'a> {
         failed.fetch_add(1, Ordering::Relaxed);
         drop(started);
         self.start_unprepared_worker()
-    }
-
-    /// Prepares a worker. The first worker of the device finds out which objects the driver counts. If
-    /// the driver ends that worker, the others do not ask again.
-    fn prepare(&self, worker: &mut Worker) -> Result<(), WorkerLost> {
-        let search = self.leak_search();
-        let is_unknown = search == LeakSearch::Unknown;
-        let contexts = self.config.settings.contexts;
-        let prepared = worker.prepare(search, contexts, self.state.stop.signal());
-        match &prepared {
-            Ok(Some(counted)) if is_unknown => self.record_leak_check(counted.clone(), None),
-            Err(WorkerLost::Failed(reason)) if is_unknown => {
-                self.record_leak_check(Vec::new(), Some(reason.clone()));
-            }
-            _ => {}
-        }
-        prepared.map(drop)
-    }
-
-    fn leak_search(&self) -> LeakSearch {
-        if self.config.settings.leaks == Leaks::Off || self.device.is_none() {
-            return LeakSearch::Off;
-        }
-        self.counted.get().cloned().map_or(LeakSearch::Unknown, LeakSearch::Known)
-    }
-
-    fn record_leak_check(&self, counted: Vec<ObjectKind>, error: Option<String>) {
-        if self.counted.set(counted.clone()).is_ok() {
-            let device = self.device_id().to_owned();
-            let check = LeakCheck { device, counted, error };
-            self.state.recorder.record(Event::LeakCheck(check));
-        }
     }
 
     /// Starts a worker if none has been started, which finds the device and has its properties. Tests of other

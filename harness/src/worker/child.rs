@@ -18,8 +18,6 @@ use clmatrix_characterize::measure::{Measured, Settings, SystemClock, Topic, mea
 use super::contexts::kept;
 use super::device_probe::{self, Kernels};
 use super::leak_check::LeakCheck;
-use super::leak_search::LeakSearch;
-use super::object_kind::ObjectKind;
 use super::property;
 use super::protocol::{
     Answer, DeviceAddress, Ended, Enumerated, ROLE_VARIABLE, Request, Role, Task,
@@ -104,10 +102,10 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
     let mut state = None;
     while let Some(Request { number, task }) = runner.next_request() {
         let answer = match task {
-            Task::Prepare { leaks, contexts } => {
-                let counted = prepare(leaks, contexts);
-                state = Some(WorkerState::here(counted.is_some()));
-                Answer::Prepared { number, counted }
+            Task::Prepare { finds_leaks, contexts } => {
+                prepare(finds_leaks, contexts);
+                state = Some(WorkerState::here(finds_leaks));
+                Answer::Prepared { number }
             }
             Task::Test { module, name } => {
                 let test = registry::find(&module, &name);
@@ -165,21 +163,18 @@ fn measured(topic: Topic, settings: &Settings) -> Vec<Measured> {
     measured
 }
 
-/// Creates the first context of this process, and keeps it for the first test or releases it. Returns the
-/// kinds of objects that the driver counts, if they are known.
+/// Creates the first context of this process, and keeps it for the first test or releases it.
 ///
 /// Drivers change signal handlers and start threads and helpers when they make their first context. An
 /// error is left to the tests.
-fn prepare(leaks: LeakSearch, contexts: Contexts) -> Option<Vec<ObjectKind>> {
+fn prepare(finds_leaks: bool, contexts: Contexts) {
     let context = fixtures::first_context();
-    let counted = leaks.counted(context.as_ref());
     let mut kept = kept();
-    kept.finds_leaks = counted.as_ref().is_some_and(|kinds| !kinds.is_empty());
+    kept.finds_leaks = finds_leaks;
     kept.reuses = contexts == Contexts::Reuse;
     if let Some(context) = context.as_ref().filter(|_| contexts == Contexts::Reuse) {
         kept.add_idle(context);
     }
-    counted
 }
 
 /// A worker before its first test.

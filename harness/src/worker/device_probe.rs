@@ -121,7 +121,10 @@ pub(super) fn probe(device: &Device, kernels: Kernels) -> Result<(), String> {
         values.fill(0);
         enqueue_read_buffer(&queue, &buffer, 0, &mut values, []).map_err(text)?;
         match values.iter().zip(added..).position(|(value, expected)| *value != expected) {
-            None => Ok(added += 1),
+            None => {
+                added += 1;
+                Ok(())
+            }
             Some(position) => {
                 Err(format!("{after}: wrong values are read back, from element {position} on"))
             }

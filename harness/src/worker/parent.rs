@@ -10,8 +10,6 @@ use clmatrix_characterize::measure::{Measured, Settings, Topic};
 
 use super::capture::Capture;
 use super::commands::WorkerCommands;
-use super::leak_search::LeakSearch;
-use super::object_kind::ObjectKind;
 use super::protocol::{Answer, ROLE_VARIABLE, Request, Role, Task};
 use crate::config::Contexts;
 use crate::os::{Crash, ExitCause, Process, Source, StopSignal, Wakeup};
@@ -287,22 +285,26 @@ impl Worker {
         })
     }
 
-    /// Makes the worker create a context and take its baseline, before its first test. Returns the kinds
-    /// of objects that the driver counts, if leaks are searched for.
+    /// Makes the worker create a context and take its baseline, before its first test.
     ///
     /// # Errors
     ///
     /// The driver ends the process, or hangs, when it makes a context.
     pub fn prepare(
         &mut self,
-        leaks: LeakSearch,
+        finds_leaks: bool,
         contexts: Contexts,
         stop: &StopSignal,
-    ) -> Result<Option<Vec<ObjectKind>>, WorkerLost> {
-        self.ask(Task::Prepare { leaks, contexts }, START_LIMIT, stop, |answer| match answer {
-            Answer::Prepared { counted, .. } => Ok(counted),
-            other => Err(other),
-        })
+    ) -> Result<(), WorkerLost> {
+        self.ask(
+            Task::Prepare { finds_leaks, contexts },
+            START_LIMIT,
+            stop,
+            |answer| match answer {
+                Answer::Prepared { .. } => Ok(()),
+                other => Err(other),
+            },
+        )
     }
 
     /// The process id.
