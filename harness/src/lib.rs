@@ -28,6 +28,7 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod bisect;
 pub mod cargo_test;
 pub mod case;
 pub mod cli;

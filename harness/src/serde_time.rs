@@ -13,27 +13,6 @@ pub(crate) mod rfc3339 {
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<SystemTime, D::Error> {
         humantime::parse_rfc3339(&String::deserialize(from)?).map_err(D::Error::custom)
     }
-
-    /// Times that a line may lack.
-    pub(crate) mod option {
-        use super::{Deserializer, Serializer, SystemTime};
-
-        pub fn serialize<S: Serializer>(
-            time: &Option<SystemTime>,
-            to: S,
-        ) -> Result<S::Ok, S::Error> {
-            match time {
-                Some(time) => super::serialize(time, to),
-                None => to.serialize_none(),
-            }
-        }
-
-        pub fn deserialize<'de, D: Deserializer<'de>>(
-            from: D,
-        ) -> Result<Option<SystemTime>, D::Error> {
-            super::deserialize(from).map(Some)
-        }
-    }
 }
 
 /// Durations as whole nanoseconds.

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use crate::case::Case;
 use crate::config::{
-    Config, ConfigError, Contexts, DEFAULT_PROFILE, DeviceSettings, EmbeddedConfig, Profile,
-    TimeoutFactor,
+    Config, ConfigError, Contexts, DEFAULT_PROFILE, DeviceExpectations, DeviceSettings,
+    EmbeddedConfig, Profile, TimeoutFactor,
 };
 use crate::devices::cache::MachineCache;
 use crate::devices::failure::FailedDriver;
@@ -17,11 +17,11 @@ use crate::devices::probe::Probe;
 use crate::devices::selection::{Choices, NoDevices, select};
 use crate::devices::{Machine, TestDevice};
 use crate::folders::{cargo_target, folder_variable, state_folder};
+use crate::log::test_result::{OF_WORKER, WORKER_RESULTS};
 use crate::run::plan::{Plan, Planned};
 use crate::run::repeat::Repeat;
 use crate::run::so_far::SoFar;
-use crate::run::state::{Run, WorkerConfig};
-use crate::verdict::Expectation;
+use crate::run::state::{PlanExpectations, Run, WorkerConfig};
 use crate::worker::commands::WorkerCommands;
 use crate::worker::parent::WorkerCommand;
 use crate::worker::protocol::{DeviceAddress, Role};
@@ -201,25 +201,32 @@ impl Setup {
         if self.strict_drivers() { &self.machine.failed } else { &[] }
     }
 
-    /// Returns a function that looks up the expectation for an entry of a plan.
-    pub fn expectations<'a>(
-        &'a self,
-        plan: &'a Plan,
-    ) -> impl Fn(&Planned) -> Option<Expectation> + Sync + 'a {
+    /// Looks up the expectations for a plan.
+    fn expectations(&self, plan: &Plan) -> PlanExpectations {
         let expectations = &self.config.expectations;
-        let host = expectations.for_host();
-        let devices: Vec<_> =
-            plan.devices.iter().map(|device| expectations.for_device(&device.run)).collect();
-        move |entry| {
-            let expectations = entry.device.map_or(&host, |device| &devices[device as usize]);
-            expectations.lookup(&plan.path(entry)).cloned()
+        let devices = plan.devices.iter().map(|device| expectations.for_device(&device.run));
+        let devices: Vec<_> = devices.chain([expectations.for_host()]).collect();
+        let on =
+            |entry: &Planned| entry.device.map_or(plan.devices.len(), |device| device as usize);
+        let of_test = |entry| devices[on(entry)].lookup(&plan.path(entry)).cloned();
+        let of_worker = |device: &DeviceExpectations<'_>| {
+            let known = |name: &'static str| {
+                Some((name, device.lookup(&[OF_WORKER, name].concat())?.clone()))
+            };
+            WORKER_RESULTS.into_iter().filter_map(known).collect()
+        };
+        PlanExpectations {
+            tests: plan.entries.iter().map(of_test).collect(),
+            of_workers: devices.iter().map(of_worker).collect(),
         }
     }
 
     /// Returns the `test` globs of the expectations that match none of `tests`, all tests of this
     /// target.
     pub fn unmatched_expectations(&self, tests: &[Case], home: &str) -> Vec<&str> {
-        let paths: Vec<String> = tests.iter().map(|test| test.path(home)).collect();
+        let of_workers = WORKER_RESULTS.map(|name| [OF_WORKER, name].concat());
+        let paths: Vec<String> =
+            tests.iter().map(|test| test.path(home)).chain(of_workers).collect();
         self.config.expectations.without_test(paths.iter().map(String::as_str))
     }
 
@@ -234,12 +241,8 @@ impl Setup {
         report_folder(&self.profile)
     }
 
-    /// Adds the configuration of the workers to a plan.
-    pub fn run<'a>(
-        &self,
-        plan: &'a Plan,
-        expectation: &'a (dyn Fn(&Planned) -> Option<Expectation> + Sync),
-    ) -> Result<Run<'a>, SetupError> {
+    /// Adds the configuration of the workers and the expectations to a plan.
+    pub fn run<'a>(&self, plan: &'a Plan) -> Result<Run<'a>, SetupError> {
         let devices = plan
             .devices
             .iter()
@@ -253,7 +256,7 @@ impl Setup {
             plan,
             devices,
             host,
-            expectation,
+            expectations: self.expectations(plan),
             answers: self.answers.clone(),
             include_ignored: false,
             run_skipped: false,
@@ -263,7 +266,6 @@ impl Setup {
             so_far: SoFar::nothing(plan),
             durations: HashMap::new(),
             deadline: self.profile.deadline(),
-            bisect: false,
             flaky_result: self.profile.flaky_result(),
             unexpected_pass: self.profile.unexpected_pass(),
             echo: false,

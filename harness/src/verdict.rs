@@ -135,8 +135,6 @@ pub enum Verdict {
     UnexpectedPass,
     /// Went wrong, and then passed alone.
     Flaky,
-    /// Passes alone, and goes wrong after tests that ran before it.
-    OrderDependent,
     /// The run ended before its turn came.
     NotRun,
     /// A verdict that this version does not know; read from a log.
@@ -155,7 +153,6 @@ impl Verdict {
             | Self::Timeout
             | Self::UnexpectedPass
             | Self::Flaky
-            | Self::OrderDependent
             | Self::NotRun
             | Self::Unknown => false,
         }
@@ -175,11 +172,10 @@ impl Verdict {
             Self::NotRun => 3,
             Self::Flaky => 4,
             Self::UnexpectedPass => 5,
-            Self::OrderDependent => 6,
-            Self::Fail => 7,
-            Self::Timeout => 8,
-            Self::Crash => 9,
-            Self::Unknown => 10,
+            Self::Fail => 6,
+            Self::Timeout => 7,
+            Self::Crash => 8,
+            Self::Unknown => 9,
         };
         severity(self) > severity(other)
     }
@@ -196,7 +192,6 @@ impl Verdict {
             Self::ExpectedFail => "expected-fail",
             Self::UnexpectedPass => "unexpected-pass",
             Self::Flaky => "flaky",
-            Self::OrderDependent => "order-dependent",
             Self::NotRun => "not-run",
             Self::Unknown => "unknown",
         }
@@ -337,13 +332,12 @@ mod tests {
     #[test]
     fn a_run_succeeds_with_what_was_expected_alone() {
         use Verdict::{
-            Crash, ExpectedFail, Fail, Flaky, Ignored, NotRun, OrderDependent, Pass, Skip, Timeout,
-            UnexpectedPass,
+            Crash, ExpectedFail, Fail, Flaky, Ignored, NotRun, Pass, Skip, Timeout, UnexpectedPass,
         };
         for verdict in [Pass, Skip, Ignored, ExpectedFail] {
             assert!(verdict.is_as_expected(), "{verdict:?}");
         }
-        for verdict in [Fail, Crash, Timeout, UnexpectedPass, Flaky, OrderDependent, NotRun] {
+        for verdict in [Fail, Crash, Timeout, UnexpectedPass, Flaky, NotRun] {
             assert!(!verdict.is_as_expected(), "{verdict:?}");
         }
     }

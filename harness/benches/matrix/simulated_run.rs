@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use clmatrix_harness::case::Case;
 use clmatrix_harness::config::Sync;
-use clmatrix_harness::log::events::{End, Event, Started, TestName};
+use clmatrix_harness::log::events::{End, Event, Started};
 use clmatrix_harness::log::plan::plan_events;
 use clmatrix_harness::log::recorder::{Observer, Recorder};
 use clmatrix_harness::log::test_result::TestResult;
@@ -36,9 +36,9 @@ const PASSED: &str = r#"{
 struct NoObserver;
 
 impl Observer for NoObserver {
-    fn late(&self, _result: &TestResult) {}
+    fn of_worker(&self, _result: &TestResult) {}
 
-    fn settled(&self, _position: usize, _result: &TestResult) {}
+    fn finished(&self, _position: usize, _result: &TestResult) {}
 }
 
 /// The figures of the run, whose log is written to `folder`.
@@ -96,8 +96,8 @@ pub fn simulate() -> ExitCode {
     for (position, (entry, test)) in plan.entries.iter().zip(plan.test_positions()).enumerate() {
         let time = SystemTime::now();
         recorder.started(Started {
-            test: TestName::Position(test),
-            device: Some(plan.device_id(entry).to_owned()),
+            test,
+            device: plan.device_id(entry).to_owned(),
             time,
             attempt: 1,
             worker: passed.worker,

@@ -15,7 +15,8 @@ pub struct Cells {
     echo: Option<Echo>,
     cells: Mutex<Vec<Cell>>,
     changed: Condvar,
-    late: Mutex<Vec<TestResult>>,
+    workers: Mutex<Workers>,
+    all_ended: Condvar,
     devices: Mutex<Devices>,
     begun: Condvar,
 }
@@ -25,6 +26,13 @@ struct Devices {
     /// The number of those that have not begun.
     waiting: usize,
     lost: Vec<DeviceLost>,
+}
+
+/// The results of workers.
+#[derive(Default)]
+struct Workers {
+    have_ended: bool,
+    results: Vec<TestResult>,
 }
 
 #[derive(Default)]
@@ -43,7 +51,8 @@ impl Cells {
             echo,
             cells: Mutex::new(cells),
             changed: Condvar::new(),
-            late: Mutex::default(),
+            workers: Mutex::default(),
+            all_ended: Condvar::new(),
             devices: Mutex::new(Devices { waiting: plan.devices.len() + 1, lost: Vec::new() }),
             begun: Condvar::new(),
         })
@@ -71,9 +80,14 @@ impl Cells {
         self.devices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the results that came after all.
-    pub fn take_late(&self) -> Vec<TestResult> {
-        std::mem::take(&mut *self.late.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Waits until all tests and workers have ended. Returns the results of workers.
+    pub fn wait_for_workers(&self) -> Vec<TestResult> {
+        let workers = self.all_ended.wait_while(self.workers(), |workers| !workers.have_ended);
+        workers.unwrap_or_else(PoisonError::into_inner).results.clone()
+    }
+
+    fn workers(&self) -> MutexGuard<'_, Workers> {
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn change(&self, position: usize, change: impl FnOnce(&mut Cell)) {
@@ -135,13 +149,6 @@ impl Observer for Cells {
         }
     }
 
-    fn finished(&self, position: usize) {
-        if let Some(echo) = &self.echo {
-            let lines = echo.finished(position);
-            self.change(position, |cell| cell.lines.extend(lines));
-        }
-    }
-
     fn device_begins(&self) {
         self.devices().waiting -= 1;
         self.begun.notify_all();
@@ -151,12 +158,23 @@ impl Observer for Cells {
         self.devices().lost.push(lost.clone());
     }
 
-    fn late(&self, result: &TestResult) {
-        self.late.lock().unwrap_or_else(PoisonError::into_inner).push(result.clone());
+    fn ended(&self) {
+        self.workers().have_ended = true;
+        self.all_ended.notify_all();
     }
 
-    fn settled(&self, position: usize, result: &TestResult) {
-        self.change(position, |cell| cell.result = Some(result.clone()));
+    fn of_worker(&self, result: &TestResult) {
+        let results = &mut self.workers().results;
+        results.retain(|known| known.test != result.test);
+        results.push(result.clone());
+    }
+
+    fn finished(&self, position: usize, result: &TestResult) {
+        let lines = self.echo.as_ref().map(|echo| echo.finished(position)).unwrap_or_default();
+        self.change(position, |cell| {
+            cell.lines.extend(lines);
+            cell.result = Some(result.clone());
+        });
     }
 }
 

@@ -134,8 +134,7 @@ fn run_plan(
     plan: &Plan,
     command_line: &CommandLine,
 ) -> Result<ExitCode, AnyError> {
-    let expectation = setup.expectations(plan);
-    let mut run = setup.run(plan, &expectation)?;
+    let mut run = setup.run(plan)?;
     run.include_ignored = command_line.include_ignored || command_line.ignored;
     run.echo = command_line.echoes();
     run.seed = command_line.seed();
@@ -189,10 +188,6 @@ fn run_plan(
             "tests that left something behind in their process: {count} (see the reports)"
         ));
     }
-    let late = cells.take_late();
-    for result in &late {
-        status_line(&format!("\nlate result: {}: {}", result.test, result.summary()));
-    }
     if let Some(trouble) = trouble {
         return Err(trouble);
     }
@@ -203,7 +198,7 @@ fn run_plan(
             status_line(&format!("error: {device} was lost after {after}: {reason}"));
         }
     }
-    if !lost.is_empty() || late.iter().any(|result| !result.is_as_expected()) {
+    if !lost.is_empty() {
         return Ok(ExitCode::from(LIBTEST_FAILED));
     }
     Ok(conclusion.map_or(ExitCode::FAILURE, |conclusion| conclusion.exit_code()))
@@ -280,9 +275,21 @@ fn show(
             completion
         }));
     }
+    if plan.entries.iter().any(|entry| !entry.lacks_device()) {
+        let (cells, page) = (cells.clone(), page.workers());
+        trials.push(Trial::test("workers", move || of_workers(&cells.wait_for_workers(), &page)));
+    }
     let conclusion = libtest_mimic::run(&page.command_line.printing(), trials);
     page.print_passed(&passed.lock().unwrap_or_else(PoisonError::into_inner));
     conclusion
+}
+
+/// Fails if a worker has crashed, or has ended otherwise than it should, and no test has done it.
+fn of_workers(results: &[TestResult], failure: &ShownFailure) -> Result<(), Failed> {
+    let unexpected = results.iter().filter(|result| !result.is_as_expected());
+    let text = |result: &TestResult| format!("{}: {}", result.test, failure_text(result, failure));
+    let texts: Vec<String> = unexpected.map(text).collect();
+    if texts.is_empty() { Ok(()) } else { Err(texts.join("\n").into()) }
 }
 
 /// The text after the message of a failure.
@@ -302,6 +309,11 @@ impl Page<'_> {
         }
         more += &format!("\nrerun: {} {}", self.rerun, text::shell_quoted(id));
         ShownFailure { with_output: !self.command_line.echoes(), more }
+    }
+
+    /// The text after a result of workers.
+    fn workers(&self) -> ShownFailure {
+        ShownFailure { with_output: true, more: String::new() }
     }
 
     /// Prints the output of tests that passed, in libtest's form.

@@ -68,8 +68,7 @@ fn run_on_all_devices(setup: &Setup, test: &'static Test) -> Result<Vec<TestResu
     let home = test.module.split("::").next().unwrap_or_default();
     let plan = Plan::new(home, &[Case::Registered(test)], devices, |_, _, _| true);
     setup.require_devices(&plan)?;
-    let expectation = setup.expectations(&plan);
-    let mut run = setup.run(&plan, &expectation)?;
+    let mut run = setup.run(&plan)?;
     // libtest has decided already.
     run.include_ignored = true;
 
@@ -87,13 +86,13 @@ fn run_on_all_devices(setup: &Setup, test: &'static Test) -> Result<Vec<TestResu
 struct Results(Mutex<Vec<TestResult>>);
 
 impl Observer for Results {
-    fn late(&self, result: &TestResult) {
+    fn of_worker(&self, result: &TestResult) {
         let mut results = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         results.retain(|earlier| earlier.test != result.test);
         results.push(result.clone());
     }
 
-    fn settled(&self, _position: usize, result: &TestResult) {
+    fn finished(&self, _position: usize, result: &TestResult) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(result.clone());
     }
 }

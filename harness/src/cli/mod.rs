@@ -1,6 +1,7 @@
-//! The command line `clmatrix`: `run`, `report`, `runs`, `diff`, `merge`, `fleet`, `expect`, `external`, `list`,
-//! `devices`, `characterize`, `provision`, `completions`.
+//! The command line `clmatrix`: `run`, `report`, `runs`, `bisect`, `diff`, `merge`, `fleet`, `expect`, `external`,
+//! `list`, `devices`, `characterize`, `provision`, `completions`.
 
+mod bisect;
 mod characterize;
 mod common;
 mod devices;
@@ -77,6 +78,9 @@ enum Command {
     ///
     /// The state is `done`, `cut short` (by Ctrl-C), `running`, or `killed`.
     Runs(runs::RunsArguments),
+    /// Find the test that makes another test fail or crash, by repetition.
+    #[command(after_help = bisect::EXAMPLES)]
+    Bisect(bisect::BisectArguments),
     /// Compare the expectations of the configuration with stored runs. Needs no device.
     #[command(subcommand, after_help = expect::EXAMPLES)]
     Expect(expect::ExpectCommand),
@@ -138,6 +142,7 @@ pub fn main(target: Target) -> ExitCode {
         Command::Run(arguments) => run::run(target, arguments),
         Command::Report(arguments) => report::report(target, arguments),
         Command::Runs(arguments) => runs::runs(target, arguments),
+        Command::Bisect(arguments) => bisect::bisect(target, arguments),
         Command::Expect(command) => expect::expect(target, command),
         Command::External(command) => external::external(command),
         Command::Diff(arguments) => diff::diff(target, arguments),

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
     use crate::log::events::Event;
     use crate::log::run_header::{MergedRun, RunHeader};
-    use crate::log::sample::{flaky, header, order_dependent, result};
+    use crate::log::sample::{flaky, header, passes_alone, result};
     use crate::shard::ShardRule;
     use crate::verdict::Outcome;
 
@@ -121,7 +121,7 @@ mod tests {
             result("s::skipped@d", Outcome::Skipped { reason: reason() }),
             result("s::failed@d", failed()),
             result("s::crashed@d", Outcome::Crashed { how: "SIGSEGV".to_owned() }),
-            order_dependent("s::dependent@d", failed()),
+            passes_alone("s::alone@d"),
             flaky("s::flaky@d", failed()),
             tolerated,
             result("s::not_run@d", Outcome::NotRun { reason: reason() }),

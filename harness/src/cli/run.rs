@@ -73,7 +73,7 @@ pub struct RunArguments {
         conflicts_with_all = [
             "filter", "tests", "rerun", "shard", "shards", "balance", "profile", "config", "devices", "icd",
             "strict_drivers", "characterize", "include_ignored", "run_skipped", "timeout", "timeout_factor", "slots",
-            "retries", "contexts", "bisect", "shuffle", "seed", "repeat", "repeat_for", "until_fail",
+            "retries", "contexts", "shuffle", "seed", "repeat", "repeat_for", "until_fail",
         ],
     )]
     resume: Option<String>,
@@ -134,9 +134,6 @@ pub struct RunArguments {
     /// override [default: the configuration's, else reuse on GPUs and accelerators].
     #[arg(long, value_enum, value_name = "CONTEXTS")]
     contexts: Option<Contexts>,
-    /// Look for the test that makes another test go wrong. Needs `--retries` or its key.
-    #[arg(long)]
-    bisect: bool,
     /// Run the tests of each device in a random order. The seed is printed and logged.
     #[arg(long)]
     shuffle: bool,
@@ -247,14 +244,12 @@ fn execute(
     for warning in setup.expectation_warnings(&plan) {
         status_line(&format!("warning: {warning}"));
     }
-    let expectation = setup.expectations(&plan);
-    let mut run = setup.run(&plan, &expectation)?;
+    let mut run = setup.run(&plan)?;
     run.include_ignored = arguments.include_ignored;
     run.run_skipped = arguments.run_skipped;
     run.max_fail = arguments.max_fail();
     run.deadline = arguments.deadline.or(run.deadline);
     run.seed = shuffle_seed(arguments.shuffle, arguments.seed);
-    run.bisect = arguments.bisect;
     run.repeat = Repeat {
         rounds: arguments.repeat,
         time: arguments.repeat_for,

@@ -366,7 +366,7 @@ mod tests {
     fn crashes_of_workers_and_lost_devices_are_regressions() {
         let passed = || result("s::t@d", Outcome::Passed);
         let crash = Outcome::Crashed { how: "SIGSEGV".to_owned() };
-        let worker = result("worker::delayed-crash@d", crash);
+        let worker = result("worker::crash@d", crash);
         let crashed = run(vec![passed(), worker]);
         let lost = DeviceLost {
             device: "d".to_owned(),

@@ -89,7 +89,7 @@ fn way(result: &TestResult) -> Way {
     match (result.verdict, decisive) {
         (Verdict::ExpectedFail, _) if may_pass => Way::Passed,
         (Verdict::Flaky, _) if result.tolerated => Way::Passed,
-        (Verdict::Flaky | Verdict::OrderDependent, _) => wrong(result.verdict, ""),
+        (Verdict::Flaky, _) => wrong(result.verdict, ""),
         (_, Outcome::Passed) => Way::Passed,
         (_, Outcome::Failed { message, .. }) => wrong(Verdict::Fail, message),
         (_, Outcome::Crashed { how }) => wrong(Verdict::Crash, how),

@@ -10,7 +10,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use serde::Deserialize;
 
 use super::device_kind::DeviceKind;
-use super::value::{Count, Timeout};
+use super::value::Timeout;
 use crate::log::test_result::OF_WORKER;
 
 /// A suite of the tests of other programs.
@@ -27,8 +27,6 @@ pub struct ExternalSuite {
     pub args: Vec<String>,
     /// The time limit of a test.
     pub timeout: Option<Duration>,
-    /// The most tests that a process runs, at least 1.
-    pub batch: usize,
     /// The folder of the configuration.
     pub root: PathBuf,
     tests: Vec<GlobMatcher>,
@@ -59,7 +57,6 @@ struct ExternalKeys {
     #[serde(rename = "type")]
     device_type: Option<DeviceKind>,
     timeout: Option<Timeout>,
-    batch: Option<Count>,
     #[serde(default)]
     device_env: BTreeMap<String, String>,
 }
@@ -81,9 +78,6 @@ impl TryFrom<ExternalKeys> for ExternalSuite {
         if let Some(variable) = keys.device_env.keys().find(is_no_variable) {
             return Err(format!("{variable:?} in `device-env` is no name of a variable"));
         }
-        if keys.kind == ExternalKind::Libtest && keys.batch.is_some() {
-            return Err("a process of kind \"libtest\" runs one test: remove `batch`".to_owned());
-        }
         let programs = match keys.programs {
             Programs::One(program) => vec![program],
             Programs::Several(programs) => programs,
@@ -101,7 +95,6 @@ impl TryFrom<ExternalKeys> for ExternalSuite {
             programs,
             args: keys.args,
             timeout: keys.timeout.map(|timeout| timeout.0),
-            batch: keys.batch.map_or(1, |batch| batch.0),
             root: PathBuf::new(),
             tests: keys.tests.iter().flatten().map(glob).collect::<Result<_, _>>()?,
             device_kind: keys.device_type,
@@ -170,7 +163,7 @@ mod tests {
         let mut suite = suite("").unwrap();
         suite.start_from(Path::new("/root"));
         assert_eq!(suite.programs, [Path::new("/root/x/*")]);
-        assert_eq!((suite.batch, suite.timeout), (1, None));
+        assert_eq!(suite.timeout, None);
         assert!(suite.has("any"));
         assert_eq!(suite.missing(&DeviceInfo::default()), None);
         assert!(suite.environment(0, 0).is_empty());
@@ -183,7 +176,7 @@ mod tests {
     #[test]
     fn tests_devices_and_variables_are_those_of_the_keys() {
         let suite = suite(
-            "tests = [\"full*\"]\ntype = \"cpu\"\ntimeout = \"1s\"\nbatch = 3\n\
+            "tests = [\"full*\"]\ntype = \"cpu\"\ntimeout = \"1s\"\n\
              device-env = { A = \"{platform}:{device}\" }",
         )
         .unwrap();
@@ -209,9 +202,6 @@ mod tests {
             assert!(error.contains("results of workers"), "{error}");
         }
         assert_eq!(check_suite_name("workers::x"), Ok(()));
-        let libtest = "name = \"a\"\nkind = \"libtest\"\nprograms = [\"x\"]\nbatch = 2";
-        let batch = toml::from_str::<ExternalSuite>(libtest).unwrap_err().message().to_owned();
-        assert!(batch.contains("remove `batch`"), "{batch}");
         assert!(suite("tests = [\"[\"]").is_err());
         for name in ["\"A=B\"", "\"\""] {
             assert!(suite(&format!("device-env = {{ {name} = \"0\" }}")).is_err(), "{name}");

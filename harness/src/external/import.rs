@@ -29,8 +29,8 @@ const BEGINNING: &str = "\
 
 ";
 
-/// The time limit of the tests, and the most tests of a process. Many tests take minutes.
-const LIMITS: &str = "timeout = \"10m\"\nbatch = 20\n";
+/// The time limit of the tests. Many take minutes.
+const LIMIT: &str = "timeout = \"10m\"\n";
 
 /// Returns the tables for the lines of a list. The programs are in `folder`. Programs without arguments are one
 /// suite; each program with arguments is a suite of its own, within that name. A word with `*` selects tests. Other
@@ -60,7 +60,7 @@ pub(crate) fn import(list: &str, name: &str, folder: &Path) -> Result<String, St
         let _ = writeln!(text, "{}programs = [", head(name));
         paths.iter().for_each(|path| text += &format!("    {path},\n"));
         text += "]\n";
-        text += LIMITS;
+        text += LIMIT;
     }
     let mut names = HashSet::new();
     for entry in others {
@@ -80,7 +80,7 @@ pub(crate) fn import(list: &str, name: &str, folder: &Path) -> Result<String, St
         if let Some(device_type) = &entry.device_type {
             let _ = writeln!(text, "type = {}", quoted(device_type));
         }
-        text += LIMITS;
+        text += LIMIT;
     }
     Ok(BEGINNING.to_owned() + &text)
 }
@@ -160,7 +160,6 @@ programs = [
     "/cts/vectors/test_vectors",
 ]
 timeout = "10m"
-batch = 20
 
 [[external]]
 name = "cts::thread_dimensions"
@@ -168,7 +167,6 @@ kind = "opencl-cts"
 programs = "/cts/thread_dimensions/test_thread_dimensions"
 tests = ["full*"]
 timeout = "10m"
-batch = 20
 
 [[external]]
 name = "cts::allocations_single_maximum"
@@ -176,7 +174,6 @@ kind = "opencl-cts"
 programs = "/cts/allocations/test_allocations"
 args = ["single", "5"]
 timeout = "10m"
-batch = 20
 
 [[external]]
 name = "cts::images_kernel_pitch"
@@ -185,7 +182,6 @@ programs = "/cts/images/test_image_streams"
 args = ["use_pitches", "CL_FILTER_LINEAR"]
 type = "cpu"
 timeout = "10m"
-batch = 20
 "#;
         let tables = import(list, "cts", Path::new("/cts")).unwrap();
         assert_eq!(tables, BEGINNING.to_owned() + expected);
@@ -200,8 +196,8 @@ batch = 20
         let names: Vec<&str> = suites.iter().map(|suite| &*suite.name).collect();
         assert_eq!(names, ["cts", "cts::b_1", "cts::b_1_2", "cts::b_1_2_2"]);
         assert_eq!(suites[2].args, ["two"]);
-        let limits = (Some(Duration::from_secs(600)), 20);
-        assert!(suites.iter().all(|suite| (suite.timeout, suite.batch) == limits));
+        let limit = Some(Duration::from_secs(600));
+        assert!(suites.iter().all(|suite| suite.timeout == limit));
         assert_eq!(suites[0].programs, [Path::new("/a \"b\"[[]c[]]/a/test_a")]);
     }
 

@@ -2,18 +2,18 @@
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use regex::Regex;
 
+use super::output::Output;
 use super::outside_test::Listed;
 use super::process::ProgramEnd;
-use super::program_run::{Ended, Found, ProgramRun, Watch};
+use super::program_run::{Ended, ProgramRun, Watch};
 use crate::cargo_test::CommandLine;
-use crate::os::{ExitCause, Source, StopSignal};
+use crate::os::{ExitCause, StopSignal};
 use crate::text::{clean, first_line};
 use crate::verdict::{Location, Outcome};
-use crate::worker::capture::Capture;
 use crate::worker::parent::{Attempt, IN_THE_TEST, crash};
 
 /// The exit status of libtest for a test that failed.
@@ -63,23 +63,19 @@ fn names(list: &str) -> impl Iterator<Item = &str> {
     list.lines().filter_map(|line| line.strip_suffix(": test"))
 }
 
-/// Runs the only test.
+/// Runs a test.
 pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch) -> Ended {
-    let (name, limit) = run.tests[0];
+    let ProgramRun { name, limit, .. } = *run;
     let mut arguments = vec![name, "--exact", "--nocapture"];
     if run.is_ignored {
         arguments.push("--ignored");
     }
-    let mut attempt = Attempt::default();
-    let mut exit = None;
     let mut process = match run.start(&arguments, &[(THREADS.0.into(), Some(THREADS.1.into()))]) {
         Ok(process) => process,
-        Err(reason) => {
-            attempt.outcome = Some(Outcome::NotRun { reason });
-            return Ended { found: vec![Some(Found { attempt, before: Vec::new() })], exit };
-        }
+        Err(reason) => return Ended::not_run(reason),
     };
-    watch.begins(0, process.id());
+    watch.begins(process.id());
+    let (mut attempt, mut exit) = (Attempt::default(), None);
     let begin = Instant::now();
     let mut output = Output::new();
     let mut end = process.wait(limit, stop, &mut |from, bytes| output.add(watch, from, bytes));
@@ -116,34 +112,7 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
             Some(Outcome::TimedOut { limit })
         }
     };
-    Ended { found: vec![Some(Found { attempt, before: Vec::new() })], exit }
-}
-
-/// The output of a process so far.
-struct Output {
-    stdout: Capture,
-    stderr: Capture,
-    /// The time of the last output on standard output.
-    last: Instant,
-}
-
-impl Output {
-    fn new() -> Self {
-        Self { stdout: Capture::default(), stderr: Capture::default(), last: Instant::now() }
-    }
-
-    /// Adds output of the only test. Leaves the limit of the process as it is.
-    fn add(&mut self, watch: &mut dyn Watch, from: Source, bytes: &[u8]) -> Option<Duration> {
-        watch.wrote(0, from, bytes);
-        match from {
-            Source::Stderr => self.stderr.push(bytes),
-            _ => {
-                self.stdout.push(bytes);
-                self.last = Instant::now();
-            }
-        }
-        None
-    }
+    Ended { attempt, exit }
 }
 
 /// The progress of a process, by its lines on standard output.

@@ -280,7 +280,7 @@ fn list_output(
         stream.extend_from_slice(&bytes[..bytes.len().min(room)]);
         is_too_long.set(is_too_long.get() || from == Source::Stdout && bytes.len() > room);
         // The process ends at once.
-        is_too_long.get().then_some(Duration::ZERO)
+        !is_too_long.get()
     };
     let mut end = process.wait(SLOW_LIST, never, &mut collect);
     if let ProgramEnd::TimedOut = end

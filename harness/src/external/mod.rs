@@ -8,7 +8,7 @@ pub(crate) mod import;
 mod libtest;
 pub(crate) mod listing;
 mod opencl_cts;
-mod opencl_cts_output;
+mod output;
 mod outside_test;
 mod process;
 mod program;

@@ -1,21 +1,20 @@
 //! Programs with the command line of the OpenCL conformance test suite.
 //!
-//! A program writes its results to a file when its last test has ended. Only that file tells results. The
-//! output tells which test was running when the process ended without a file.
+//! A program writes the result of its test to a file at its end. Only that file tells the result. The output tells
+//! whether the test was running when the process ended without a file.
 
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
+use std::time::Instant;
 
 use serde::Deserialize;
 
-use super::opencl_cts_output::{CtsOutput, PartText, split_end};
+use super::output::Output;
 use super::outside_test::Listed;
 use super::process::ProgramEnd;
-use super::program_run::{Ended, Found, ProgramRun, Watch};
+use super::program_run::{Ended, ProgramRun, Watch};
 use crate::os::{ExitCause, StopSignal};
-use crate::stacks::Stacks;
 use crate::verdict::Outcome;
 use crate::worker::parent::{Attempt, IN_THE_TEST, crash};
 
@@ -49,19 +48,11 @@ pub(super) fn list(
     }
 }
 
-/// Runs tests in one process.
+/// Runs a test.
 pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch) -> Ended {
-    let names: Vec<&str> = run.tests.iter().map(|(name, _)| *name).collect();
-    let all = |reason: String| {
-        let outcome = Some(Outcome::NotRun { reason });
-        let attempt = Attempt { outcome, ..Attempt::default() };
-        let found =
-            names.iter().map(|_| Some(Found { attempt: attempt.clone(), before: Vec::new() }));
-        Ended { found: found.collect(), exit: None }
-    };
     let folder = match tempfile::tempdir() {
         Ok(folder) => folder,
-        Err(error) => return all(format!("no folder for the results: {error}")),
+        Err(error) => return Ended::not_run(format!("no folder for the results: {error}")),
     };
     let file = folder.path().join("results.json");
     let (platform, device) = run.position();
@@ -75,156 +66,95 @@ pub(super) fn run(run: &ProgramRun<'_>, stop: &StopSignal, watch: &mut dyn Watch
         ("BAZEL_TEST", None),
     ];
     let variables = variables.map(|(name, value)| (name.into(), value));
-    let mut process = match run.start(&names, &variables) {
+    let mut process = match run.start(&[run.name], &variables) {
         Ok(process) => process,
-        Err(reason) => return all(reason),
+        Err(reason) => return Ended::not_run(reason),
     };
-    let id = process.id();
-    if let [_] = names[..] {
-        watch.begins(0, id);
-    }
-    let mut output = CtsOutput::new(names.clone());
-    let longest = current_limit(&output, &run.tests);
-    let end = process.wait(longest, stop, &mut |from, bytes| {
-        let was_limited = output.limited();
-        let begun = output.push(from, bytes, &mut |test, bytes| watch.wrote(test, from, bytes));
-        if names.len() > 1 {
-            begun.iter().for_each(|test| watch.begins(*test, id));
-        }
-        let has_changed = !begun.is_empty() || output.limited() != was_limited;
-        has_changed.then(|| current_limit(&output, &run.tests))
-    });
+    watch.begins(process.id());
+    let begin = Instant::now();
+    let mut output = Output::new();
+    let end = process.wait(run.limit, stop, &mut |from, bytes| output.add(watch, from, bytes));
     if let ProgramEnd::NotStarted(reason) = end {
-        return all(reason);
+        return Ended::not_run(reason);
     }
-    let results = read(&file);
-    output.end(results.is_ok());
-    let mut stacks = None;
+    let results = read(&file).map(|Results { results }| results);
+    let mut attempt = Attempt::default();
     if let (ProgramEnd::TimedOut, Err(_)) = (&end, &results) {
         watch.hangs();
-        stacks = Some(process.stacks());
+        attempt.stacks = Some(process.stacks());
     }
     drop(process);
-    let results = results.map(|Results { results }| results);
-    let (running, begun) = (output.running(), output.begun().to_vec());
-    let mut ended = EndedProcess { run, end, results, running, begun, stacks };
-    let texts = output.take_texts().into_iter().enumerate();
-    let found = texts.map(|(test, text)| ended.found(test, text)).collect();
-    Ended { found, exit: ended.exit(longest) }
+    let ended = if results.is_ok() { output.last } else { Instant::now() };
+    (attempt.duration, attempt.ended) = (ended - begin, Some(ended));
+    (attempt.stdout, attempt.stderr) = (output.stdout.take_text(), output.stderr.take_text());
+    attempt.outcome = outcome(run, &end, &results, &attempt);
+    Ended { attempt, exit: exit(run, &end, &results) }
 }
 
-/// Returns the limit of the running test. Between two tests and after the last one, the process has the longest
-/// limit to begin the next test or to write the file.
-fn current_limit(output: &CtsOutput<'_>, tests: &[(&str, Duration)]) -> Duration {
-    let longest = || tests.iter().map(|(_, limit)| *limit).max().unwrap_or_default();
-    output.limited().map_or_else(longest, |test| tests[test].1)
-}
+/// The words of the file, or the reason why there are none.
+type Words = Result<HashMap<String, String>, String>;
 
-/// A process that has ended, or was ended.
-struct EndedProcess<'a> {
-    run: &'a ProgramRun<'a>,
-    end: ProgramEnd,
-    /// The words of the file, or the reason why there are none.
-    results: Result<HashMap<String, String>, String>,
-    /// The test that was running.
-    running: Option<usize>,
-    /// The tests that had begun, in their order.
-    begun: Vec<usize>,
-    /// The stacks of a process that was ended.
-    stacks: Option<Box<Stacks>>,
-}
-
-impl EndedProcess<'_> {
-    /// Returns the crash or the hang after the last result.
-    fn exit(&self, limit: Duration) -> Option<Outcome> {
-        match (&self.end, &self.results) {
-            (ProgramEnd::Died(cause @ (ExitCause::Signalled(_) | ExitCause::Killed)), Ok(_)) => {
-                Some(crash(cause.clone(), "after its last test"))
-            }
-            // A program whose tests fail exits with their number.
-            (ProgramEnd::Died(cause @ ExitCause::Exited(status)), Ok(results))
-                if *status != 0 && !results.values().any(|word| word == "fail") =>
-            {
-                Some(crash(cause.clone(), "after its last test"))
-            }
-            (ProgramEnd::TimedOut, Ok(_)) => Some(Outcome::TimedOut { limit }),
-            _ => None,
+/// Returns the crash or the hang after the result.
+fn exit(run: &ProgramRun<'_>, end: &ProgramEnd, results: &Words) -> Option<Outcome> {
+    let results = results.as_ref().ok()?;
+    match end {
+        ProgramEnd::Died(cause @ (ExitCause::Signalled(_) | ExitCause::Killed)) => {
+            Some(crash(cause.clone(), "after its last test"))
         }
-    }
-
-    /// Returns the result of a test, or `None` if another process must tell it.
-    fn found(&mut self, test: usize, text: PartText) -> Option<Found> {
-        let outcome = self.outcome(test, &text)?;
-        let before = match outcome {
-            Some(Outcome::Crashed { .. }) => {
-                self.begun.iter().copied().filter(|at| *at != test).collect()
-            }
-            _ => Vec::new(),
-        };
-        let stacks = match outcome {
-            Some(Outcome::TimedOut { .. }) => self.stacks.take(),
-            _ => None,
-        };
-        let attempt = Attempt {
-            outcome,
-            duration: text.duration,
-            ended: text.ended,
-            stdout: text.stdout,
-            stderr: text.stderr,
-            stacks,
-            ..Attempt::default()
-        };
-        Some(Found { attempt, before })
-    }
-
-    /// Returns the outcome of a test: `None` if another process must tell it, and `Some(None)` if the run was
-    /// stopped.
-    fn outcome(&self, test: usize, text: &PartText) -> Option<Option<Outcome>> {
-        let (name, limit) = self.run.tests[test];
-        let is_only = self.run.tests.len() == 1;
-        let results = match (&self.results, &self.end) {
-            (Ok(results), _) => results,
-            (Err(_), ProgramEnd::Stopped) => return Some(None),
-            (Err(reason), end) => {
-                let was_running = self.running == Some(test);
-                if !was_running && !is_only {
-                    return None;
-                }
-                return Some(Some(self.without_result(was_running, limit, end, reason)));
-            }
-        };
-        Some(Some(match results.get(name).map(String::as_str) {
-            Some("pass") => Outcome::Passed,
-            Some("fail") => Outcome::Failed { message: message(name, text), location: None },
-            Some("skip") => Outcome::Skipped { reason: skip_reason(name, text) },
-            Some(word) => Outcome::NotRun { reason: format!("the unknown result {word:?}") },
-            None if !is_only => return None,
-            None => {
-                Outcome::NotRun { reason: "the program wrote no result of this test".to_owned() }
-            }
-        }))
-    }
-
-    /// The outcome of a test without a result, which was running or was the only one.
-    fn without_result(
-        &self,
-        was_running: bool,
-        limit: Duration,
-        end: &ProgramEnd,
-        reason: &str,
-    ) -> Outcome {
-        match end {
-            ProgramEnd::TimedOut => Outcome::TimedOut { limit },
-            ProgramEnd::Died(ExitCause::Exited(status)) if !was_running => {
-                let reason = format!("the program exited with status {status}, and {reason}");
-                Outcome::NotRun { reason }
-            }
-            ProgramEnd::Died(cause) => crash(cause.clone(), IN_THE_TEST),
-            ProgramEnd::Stopped | ProgramEnd::NotStarted(_) => {
-                Outcome::NotRun { reason: reason.to_owned() }
-            }
+        // A program whose tests fail exits with their number.
+        ProgramEnd::Died(cause @ ExitCause::Exited(status))
+            if *status != 0 && !results.values().any(|word| word == "fail") =>
+        {
+            Some(crash(cause.clone(), "after its last test"))
         }
+        ProgramEnd::TimedOut => Some(Outcome::TimedOut { limit: run.limit }),
+        _ => None,
     }
+}
+
+/// Returns the outcome of the test, or `None` if the run was stopped.
+fn outcome(
+    run: &ProgramRun<'_>,
+    end: &ProgramEnd,
+    results: &Words,
+    Attempt { stdout, stderr, .. }: &Attempt,
+) -> Option<Outcome> {
+    let ProgramRun { name, limit, .. } = *run;
+    let not_run = |reason| Some(Outcome::NotRun { reason });
+    let (results, reason) = match results {
+        Ok(results) => (results, ""),
+        Err(reason) => (&HashMap::new(), &**reason),
+    };
+    match (results.get(name).map(String::as_str), end) {
+        (Some("pass"), _) => Some(Outcome::Passed),
+        (Some("fail"), _) => {
+            Some(Outcome::Failed { message: message(name, stdout, stderr), location: None })
+        }
+        (Some("skip"), _) => Some(Outcome::Skipped { reason: skip_reason(name, stdout) }),
+        (Some(word), _) => not_run(format!("the unknown result {word:?}")),
+        (None, _) if reason.is_empty() => {
+            not_run("the program wrote no result of this test".to_owned())
+        }
+        (None, ProgramEnd::TimedOut) => Some(Outcome::TimedOut { limit }),
+        (None, ProgramEnd::Died(ExitCause::Exited(status))) if !is_running(name, stdout) => {
+            not_run(format!("the program exited with status {status}, and {reason}"))
+        }
+        (None, ProgramEnd::Died(cause)) => Some(crash(cause.clone(), IN_THE_TEST)),
+        (None, ProgramEnd::NotStarted(reason)) => not_run(reason.clone()),
+        (None, ProgramEnd::Stopped) => None,
+    }
+}
+
+/// Returns whether a test has begun and has not printed its end.
+fn is_running(name: &str, stdout: &str) -> bool {
+    let mut lines = stdout.lines();
+    if !lines.by_ref().any(|line| line == format!("{name}...")) {
+        return false;
+    }
+    // Text of the test may stand before its end in the last line.
+    let ends = lines.map(|line| split_end(name, line).map(|(before, _)| before.is_empty()));
+    let ends: Vec<_> = ends.collect();
+    !ends.contains(&Some(true)) && ends.last().copied().flatten().is_none()
 }
 
 /// Reads the file of results; the error is a part of a sentence.
@@ -245,15 +175,15 @@ fn read(file: &Path) -> Result<Results, String> {
 }
 
 /// The first error that a failed test has printed, or its last line.
-fn message(name: &str, text: &PartText) -> String {
-    let lines = [lines_of(name, text), text.stderr.lines().collect()].concat();
+fn message(name: &str, stdout: &str, stderr: &str) -> String {
+    let lines = [lines_of(name, stdout), stderr.lines().collect()].concat();
     let error = lines.iter().find(|line| line.trim_start().starts_with("ERROR"));
     let line = error.or_else(|| lines.iter().rfind(|line| !line.trim().is_empty()));
     line.map_or_else(|| "the test failed".to_owned(), |line| line.trim().to_owned())
 }
 
-fn skip_reason(name: &str, text: &PartText) -> String {
-    let lines = lines_of(name, text);
+fn skip_reason(name: &str, stdout: &str) -> String {
+    let lines = lines_of(name, stdout);
     let last = lines.iter().rfind(|line| !line.trim().is_empty());
     let reason = last.map(|line| line.trim().to_owned());
     reason.unwrap_or_else(|| "the program skipped the test".to_owned())
@@ -261,9 +191,9 @@ fn skip_reason(name: &str, text: &PartText) -> String {
 
 /// The lines of a test on standard output between those with which the harness marks it, with what comes before the
 /// mark in the last line. The line at the end of a skipped test has the reason.
-fn lines_of<'a>(name: &str, text: &'a PartText) -> Vec<&'a str> {
+fn lines_of<'a>(name: &str, stdout: &'a str) -> Vec<&'a str> {
     let begin = format!("{name}...");
-    let own = text.stdout.lines().skip_while(|line| *line != begin).skip(1);
+    let own = stdout.lines().skip_while(|line| *line != begin).skip(1);
     let mut lines: Vec<&str> = own.collect();
     // A line of the test may look like its end; the program's own lines follow the last test.
     let end = lines.iter().rposition(|line| split_end(name, line).is_some());
@@ -278,10 +208,25 @@ fn lines_of<'a>(name: &str, text: &'a PartText) -> Vec<&'a str> {
     lines
 }
 
+/// Divides the line that the suite's harness prints at the end of a test. Returns the text before the test's
+/// name, which is that of a test whose output ends without a newline, and the text after the name.
+fn split_end<'a>(name: &str, line: &'a str) -> Option<(&'a str, &'a str)> {
+    let line = line.trim_end();
+    let at_end = [" passed", " FAILED", " test not supported"].into_iter().find_map(|end| {
+        let before = line.strip_suffix(end)?.strip_suffix(name)?;
+        Some((before, &line[line.len() - end.len()..]))
+    });
+    // The reason follows.
+    let skipped = || {
+        let at = line.find(&format!("{name} skipped ("))?;
+        Some((&line[..at], &line[at + name.len()..]))
+    };
+    at_end.or_else(skipped)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::os::Source;
 
     #[test]
     fn a_list_has_only_names() {
@@ -303,27 +248,32 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_of_a_test_ends_with_it() {
-        let seconds = Duration::from_secs;
-        let tests = [("a", seconds(5)), ("b", seconds(9)), ("c", seconds(1))];
-        let mut output = CtsOutput::new(tests.map(|(name, _)| name).to_vec());
-        assert_eq!(current_limit(&output, &tests), seconds(9));
-        for (text, expected) in
-            [("a...\n", 5), ("a passed\n", 9), ("c...\n", 1), ("c FAILED\nb...\nb passed\n", 9)]
-        {
-            output.push(Source::Stdout, text.as_bytes(), &mut |_, _| {});
-            assert_eq!(current_limit(&output, &tests), seconds(expected), "{text}");
+    fn a_test_that_has_printed_its_end_does_not_run() {
+        for (text, expected) in [
+            ("", false),
+            ("device\n", false),
+            ("device\na...\n", true),
+            ("a...\nb...\n", true),
+            ("a...\na passed\n", false),
+            ("a...\na FAILED\n", false),
+            ("a...\na test not supported\n", false),
+            ("a...\na skipped (requires at least OpenCL version 3.0)\n", false),
+            ("a...\nab passed\n", true),
+            ("a...\na passed\ntext of the program\n", false),
+            // The line may be one of the test.
+            ("a...\nba passed\n", false),
+            ("a...\nba passed\ntext of the test\n", true),
+            ("a...\nba passed\na passed\ntext of the program\n", false),
+            ("a...\nno newlinea skipped (no images)\n", false),
+            ("a...\na passed 3 of 4\n", true),
+            ("a...\npassed\n", true),
+        ] {
+            assert_eq!(is_running("a", text), expected, "{text:?}");
         }
     }
 
     #[test]
     fn messages_are_the_tests_own_lines() {
-        let text = |stdout: &str, stderr: &str| PartText {
-            stdout: stdout.to_owned(),
-            stderr: stderr.to_owned(),
-            duration: Duration::ZERO,
-            ended: None,
-        };
         for (stdout, stderr, expected) in [
             ("ERROR: head\na...\n x\nERROR: bad\nlast\na FAILED\n", "", "ERROR: bad"),
             ("a...\nlast\na FAILED\n", "", "last"),
@@ -333,14 +283,14 @@ mod tests {
             ("a...\na FAILED\n", "ERROR: there\n", "ERROR: there"),
             ("a...\na FAILED\n", "", "the test failed"),
         ] {
-            assert_eq!(message("a", &text(stdout, stderr)), expected, "{stdout:?}");
+            assert_eq!(message("a", stdout, stderr), expected, "{stdout:?}");
         }
         for (stdout, expected) in [
             ("a...\na skipped (requires 3.0)\nPASSED test.\n", "a skipped (requires 3.0)"),
             ("a...\nno images\na test not supported\nPASSED test.\n", "no images"),
             ("", "the program skipped the test"),
         ] {
-            assert_eq!(skip_reason("a", &text(stdout, "")), expected, "{stdout:?}");
+            assert_eq!(skip_reason("a", stdout), expected, "{stdout:?}");
         }
     }
 }

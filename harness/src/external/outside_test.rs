@@ -39,10 +39,4 @@ impl OutsideTest {
     pub fn list_error(&self) -> Option<&str> {
         self.name.as_ref().err().map(String::as_str)
     }
-
-    /// Returns whether the two can run in one process.
-    pub fn goes_with(&self, other: &Self) -> bool {
-        let can_run = self.name.is_ok() && other.name.is_ok();
-        can_run && Arc::ptr_eq(&self.program, &other.program)
-    }
 }

@@ -32,8 +32,8 @@ pub(super) enum ProgramEnd {
     NotStarted(String),
 }
 
-/// Receives output at once. Returns the new limit of the process, counted from now, if it changes.
-pub(super) type OnProgramOutput<'a> = &'a mut dyn FnMut(Source, &[u8]) -> Option<Duration>;
+/// Receives output at once. Returns false if the process is not to go on.
+pub(super) type OnProgramOutput<'a> = &'a mut dyn FnMut(Source, &[u8]) -> bool;
 
 impl ProgramProcess {
     /// Starts a program in its folder.
@@ -75,7 +75,7 @@ impl ProgramProcess {
         // The keeper's end of the connection has only the reason why a program was not started.
         let mut reason = Vec::new();
         loop {
-            let (output, death) = match self.process.wait(deadline, stop) {
+            let (output, death) = match self.process.wait(&mut deadline, stop) {
                 Wakeup::Deadline => return ProgramEnd::TimedOut,
                 Wakeup::Stopped => return ProgramEnd::Stopped,
                 Wakeup::Ready { output, death } => (output, death),
@@ -104,7 +104,7 @@ impl ProgramProcess {
 
     /// Takes the stacks of the program.
     pub fn stacks(&self) -> Box<Stacks> {
-        Box::new(self.process.take_stacks(None))
+        Box::new(self.process.take_stacks(None).0)
     }
 
     /// Takes one piece of output and returns its length in bytes.
@@ -115,10 +115,8 @@ impl ProgramProcess {
         deadline: &mut Instant,
     ) -> usize {
         let count = self.process.read(source, &mut self.buffer).unwrap_or(0);
-        if count > 0
-            && let Some(limit) = on_output(source, &self.buffer[..count])
-        {
-            *deadline = deadline_in(limit);
+        if count > 0 && !on_output(source, &self.buffer[..count]) {
+            *deadline = Instant::now();
         }
         count
     }

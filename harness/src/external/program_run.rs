@@ -1,4 +1,4 @@
-//! A process of a program that runs some of its tests on a device.
+//! A process of a program that runs one of its tests on a device.
 
 use std::time::Duration;
 
@@ -11,53 +11,47 @@ use crate::verdict::Outcome;
 use crate::worker::parent::{Attempt, WorkerCommand};
 use crate::worker::protocol::Role;
 
-/// Tests of a program that run in one process on a device.
+/// A test of a program, to run in a process on a device.
 pub(crate) struct ProgramRun<'a> {
     pub program: &'a Program,
-    /// The names of the tests, and the limit of each.
-    pub tests: Vec<(&'a str, Duration)>,
-    /// True if the program marks the tests as ignored.
+    /// The name of the test.
+    pub name: &'a str,
+    /// The limit of the test.
+    pub limit: Duration,
+    /// True if the program marks the test as ignored.
     pub is_ignored: bool,
     /// The command of a worker of the device.
     pub worker: &'a WorkerCommand,
 }
 
-/// Follows a process. The tests are those of [`ProgramRun::tests`], by their positions.
+/// Follows a process.
 pub(crate) trait Watch {
-    /// A test begins in the process of this id.
-    fn begins(&mut self, test: usize, process: u32);
+    /// The process of this id has been started.
+    fn begins(&mut self, process: u32);
 
-    /// A test has written these bytes.
-    fn wrote(&mut self, test: usize, from: Source, bytes: &[u8]);
+    /// The test has written these bytes.
+    fn wrote(&mut self, from: Source, bytes: &[u8]);
 
-    /// A test has reached its limit. Called before the stacks are taken.
+    /// The test has reached its limit. Called before the stacks are taken.
     fn hangs(&mut self);
 }
 
-/// The result of a test in a process.
-pub(crate) struct Found {
-    pub attempt: Attempt,
-    /// The tests that had run in the process before, if this one crashed.
-    pub before: Vec<usize>,
-}
-
-impl Found {
-    pub fn has_passed(&self) -> bool {
-        self.attempt.outcome == Some(Outcome::Passed)
-    }
-}
-
-/// The results of a process.
+/// The result of a process.
 pub(crate) struct Ended {
-    /// The result of each test, or `None` if another process must run the test: the process ended, and
-    /// nothing tells its result. A single test always has a result.
-    pub found: Vec<Option<Found>>,
-    /// The crash or the hang of the process after its results.
+    pub attempt: Attempt,
+    /// The crash or the hang of the process after the result.
     pub exit: Option<Outcome>,
 }
 
+impl Ended {
+    /// Makes the result of a test whose process was not started.
+    pub(super) fn not_run(reason: String) -> Self {
+        Self { attempt: Attempt::without_running(Outcome::NotRun { reason }), exit: None }
+    }
+}
+
 impl ProgramRun<'_> {
-    /// Runs the tests.
+    /// Runs the test.
     pub fn run(&self, stop: &StopSignal, watch: &mut dyn Watch) -> Ended {
         match self.program.suite.kind {
             ExternalKind::OpenclCts => opencl_cts::run(self, stop, watch),

@@ -22,7 +22,6 @@ use crate::config::WrittenExpectation;
 use crate::devices::failure::{DriverFailure, FailedDriver, FailureKind};
 use crate::serde_time::{nanoseconds, rfc3339};
 use crate::verdict::Outcome;
-use crate::worker::object_kind::ObjectKind;
 
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -47,18 +46,12 @@ pub enum Event {
     Characterized(Characterized),
     /// The measurements of a device, taken before the first test of the run.
     Measured(DeviceMeasurements),
-    /// The objects that a driver counts, found before the first test of a device.
-    LeakCheck(LeakCheck),
     /// A worker was started for tests.
     WorkerStarted(WorkerStarted),
     /// A test was handed to a worker.
     Started(Started),
     /// A test ended, in whatever way. The last line for a test has its result.
     Finished(#[schemars(with = "FinishedLine")] Box<TestResult>),
-    /// A crash was attributed to another test. The next `finished` of that test has the new result.
-    Charged(Charged),
-    /// Tests were run again, to find the cause of an earlier result.
-    Replayed(Replayed),
     /// A device was probed.
     Probed(Probed),
     /// The workers of a device see the other devices of their driver.
@@ -132,19 +125,6 @@ pub struct DeviceMeasurements {
     pub measured: Vec<Measured>,
 }
 
-/// The objects by which leaks on a device are found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LeakCheck {
-    /// The device's id.
-    pub device: String,
-    /// The kinds of objects that the driver counts as references to their context. If there are none,
-    /// only the library's memory objects are counted.
-    pub counted: Vec<ObjectKind>,
-    /// The reason why the driver could not be asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-}
-
 /// A worker was started for tests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkerStarted {
@@ -169,11 +149,10 @@ pub struct WorkerStarted {
 /// A test was handed to a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Started {
-    /// The test: its position in the list of tests.
-    pub test: TestName,
-    /// The device: its id, `host` or `no-device`. Absent in format 1, whose ids include the device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device: Option<String>,
+    /// The test: its position in the list of tests, from 0.
+    pub test: u32,
+    /// The device: its id, `host` or `no-device`.
+    pub device: String,
     /// The time.
     #[serde(with = "rfc3339")]
     #[schemars(with = "String")]
@@ -192,60 +171,15 @@ pub struct Started {
     pub pid: Option<u32>,
 }
 
-/// A test in a `started` event.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum TestName {
-    /// Its position in the list of tests, from 0.
-    Position(u32),
-    /// Its id, `suite::test::case@device` (format 1).
-    Id(String),
-}
-
-/// A crash was attributed to another test than the one that was running.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Charged {
-    /// The id of the test that caused the crash.
-    pub test: String,
-    /// The attempt of that test.
-    pub attempt: u32,
-    /// The id of the test that was running; absent if the worker had run its last test.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
-    /// Its attempt that crashed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by_attempt: Option<u32>,
-    /// The evidence.
-    pub why: String,
-}
-
-/// Tests were run again in a worker of their own, to find the cause of an earlier result. Their results do
-/// not count.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Replayed {
-    /// The id of the device, or `host`.
-    pub device: String,
-    /// The tests in their order: their positions in the list of tests.
-    pub tests: Vec<u32>,
-    /// The number of tests that ran.
-    pub ran: u32,
-    /// The end of the last of them, or of the worker after it: `passed`, `SIGSEGV`, ...
-    pub end: String,
-    /// The time for the worker, the tests and the wait after them.
-    #[serde(rename = "duration_ns", with = "nanoseconds")]
-    #[schemars(with = "u64")]
-    pub duration: Duration,
-}
-
 /// A device was probed, in a worker of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Probed {
     /// The id of the device.
     pub device: String,
-    /// The time of the start. Logs of earlier versions have none.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "rfc3339::option")]
-    #[schemars(with = "Option<String>")]
-    pub time: Option<SystemTime>,
+    /// The time of the start.
+    #[serde(with = "rfc3339")]
+    #[schemars(with = "String")]
+    pub time: SystemTime,
     /// The failure, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -322,7 +256,7 @@ pub struct End {
     #[serde(rename = "duration_ns", with = "nanoseconds")]
     #[schemars(with = "u64")]
     pub duration: Duration,
-    /// The exit status of `clmatrix run`. Absent in format 1.
+    /// The exit status of `clmatrix run`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_status: Option<u8>,
     /// The number of results of each verdict.

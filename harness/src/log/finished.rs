@@ -39,8 +39,9 @@ pub(super) struct FinishedLine {
     /// True if the run may succeed with this result, although it is flaky or an unexpected pass.
     #[serde(default)]
     tolerated: bool,
-    /// The id of the test after which this test goes wrong. Absent if it is not known.
-    broken_by: Option<String>,
+    /// True if it is a crash that may have another cause than the test.
+    #[serde(default)]
+    doubtful: bool,
     /// The verdict of this attempt, or of the one that it repeats, in a context that another test had before.
     /// Absent if it was as expected.
     reused_context: Option<Verdict>,
@@ -83,8 +84,6 @@ pub(super) struct FinishedLine {
     resident_bytes: Option<u64>,
     /// The native stacks of the worker, if it crashed or reached the time limit.
     stacks: Option<Box<Stacks>>,
-    /// The place of the test in the source (format 1; later formats have it in the plan).
-    source: Option<Location>,
 }
 
 impl FinishedLine {
@@ -121,7 +120,7 @@ impl From<FinishedLine> for TestResult {
             expectation: line.expectation,
             expectation_number: line.expectation_number,
             tolerated: line.tolerated,
-            broken_by: line.broken_by,
+            doubtful: line.doubtful,
             reused_context: line.reused_context,
             attempt: line.attempt,
             repeated: line.repeated,
@@ -137,7 +136,7 @@ impl From<FinishedLine> for TestResult {
             left_behind: line.left_behind,
             resident: line.resident_bytes,
             stacks: line.stacks,
-            source: line.source,
+            source: None,
             earlier: Vec::new(),
             rounds: None,
             output_at: None,

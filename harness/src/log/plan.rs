@@ -26,7 +26,7 @@ pub struct PlannedTests {
 /// One test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedTest {
-    /// `suite::test::case`; in format 1 `suite::test::case@device`.
+    /// `suite::test::case`.
     pub path: String,
     /// The source file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -66,18 +66,6 @@ impl PositionRanges {
             Some((_, end)) if *end + 1 == position => *end = position,
             _ => self.0.push((position, position)),
         }
-    }
-}
-
-/// The tests of format 1.
-#[derive(Deserialize)]
-pub(super) struct PlannedIds {
-    tests: Vec<String>,
-}
-
-impl From<PlannedIds> for PlannedTests {
-    fn from(ids: PlannedIds) -> Self {
-        Self { tests: ids.tests.iter().map(|id| PlannedTest::unplanned(id)).collect() }
     }
 }
 

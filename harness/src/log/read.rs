@@ -16,7 +16,7 @@ use super::lines::Lines;
 use crate::config::WrittenExpectation;
 use crate::devices::failure::FailedDriver;
 use crate::log::device_record::DeviceRecord;
-use crate::log::events::{Characterized, Charged, DeviceLost, Event, Started, TestName};
+use crate::log::events::{Characterized, DeviceLost, Event, Started};
 use crate::log::plan::PlannedTest;
 use crate::log::round_results::RoundResults;
 use crate::log::run_header::{FORMAT, RunHeader};
@@ -32,9 +32,9 @@ const LONG_OUTPUT: usize = 4 * 1024;
 pub struct RunLog {
     /// The first line, with all devices.
     pub header: RunHeader,
-    /// The drivers and settings of the devices, by their ids. Format 1 has none.
+    /// The drivers and settings of the devices, by their ids.
     pub records: IndexMap<String, DeviceRecord>,
-    /// The expectations in force. Format 1 has none.
+    /// The expectations in force.
     pub expectations: Vec<WrittenExpectation>,
     /// Expected devices that are not there.
     pub absent: Vec<String>,
@@ -49,8 +49,6 @@ pub struct RunLog {
     pub measured: IndexMap<String, Vec<Measured>>,
     /// One result for each planned test, in the plan's order; `NotRun` where the log has none.
     pub results: Vec<TestResult>,
-    /// The crashes that were attributed to other tests.
-    pub charges: Vec<Charged>,
     /// The devices that were lost.
     pub lost: Vec<DeviceLost>,
     /// True if the run was cut short, or its log ends early.
@@ -111,8 +109,8 @@ pub enum LogError {
     /// Two logs in one file.
     #[error("the log of more than one run: it has a second `run` event")]
     SecondHeader,
-    /// Written by a later version, and this version would misread it.
-    #[error("the log has format {0}, but this version reads formats 1 to {FORMAT}")]
+    /// Written by another version, and this version would misread it.
+    #[error("the log has format {0}, but this version reads format {FORMAT}")]
     Format(u32),
     /// Written by a later version, and an event would be lost.
     #[error("the log has an event that this version does not know")]
@@ -223,15 +221,6 @@ impl RunLog {
     /// Returns whether the device of a result was lost, and may have been the cause of the result.
     pub fn is_suspect(&self, result: &TestResult) -> bool {
         self.lost.iter().any(|lost| lost.suspects.contains(&result.test))
-    }
-
-    /// Returns whether the crash of an attempt was attributed to another test.
-    pub fn is_charged_to_another(&self, attempt: &TestResult) -> bool {
-        let is_it = |charged: &Charged| {
-            charged.by_attempt == Some(attempt.attempt)
-                && charged.by.as_ref() == Some(&attempt.test)
-        };
-        self.charges.iter().any(is_it)
     }
 
     /// Returns whether the test was not run since its device was lost.
@@ -346,18 +335,10 @@ impl Sum {
         match event {
             Event::Run(_) => return Err(LogError::SecondHeader),
             Event::Expectation(written) => log.expectations.push(written),
-            Event::WorkerStarted(_)
-            | Event::Replayed(_)
-            | Event::Probed(_)
-            | Event::SeesOthers(_)
-            | Event::Left(_)
-            | Event::LeakCheck(_) => {}
+            Event::WorkerStarted(_) | Event::Probed(_) | Event::SeesOthers(_) | Event::Left(_) => {}
             Event::Device(record) => {
                 log.header.devices.push(record.device.clone());
                 log.records.insert(record.device.id.clone(), *record);
-            }
-            Event::Plan(part) if log.header.format == 1 => {
-                part.tests.iter().for_each(|id| _ = self.results.place(&id.path));
             }
             Event::Plan(part) => self.results.plan(part.tests),
             Event::PlanDevice(part) => self.results.plan_on(part.device, part.ranges),
@@ -387,7 +368,6 @@ impl Sum {
                 }
                 self.results.finish(*result);
             }
-            Event::Charged(charged) => log.charges.push(charged),
             Event::DeviceLost(lost) => log.lost.push(lost),
             Event::End(end) => {
                 log.interrupted = end.interrupted;
@@ -408,7 +388,7 @@ impl Sum {
 
     fn begin(&mut self, event: Event) -> Result<(), LogError> {
         let Event::Run(header) = event else { return Err(LogError::NoHeader) };
-        if header.format > FORMAT {
+        if header.format != FORMAT {
             return Err(LogError::Format(header.format));
         }
         self.results.run_started = Some(header.time);
@@ -422,7 +402,6 @@ impl Sum {
             properties: IndexMap::new(),
             measured: IndexMap::new(),
             results: Vec::new(),
-            charges: Vec::new(),
             lost: Vec::new(),
             interrupted: true,
             has_ended: false,
@@ -544,15 +523,12 @@ impl Results {
     }
 
     fn start(&mut self, started: Started) {
-        let place = match (started.test, started.device) {
-            (TestName::Id(id), _) => self.place(&id),
-            (TestName::Position(test), Some(device)) if (test as usize) < self.tests.len() => {
-                self.lay_out();
-                let device = self.device(&device);
-                self.at(test, device)
-            }
-            (TestName::Position(_), _) => return,
-        };
+        if started.test as usize >= self.tests.len() {
+            return;
+        }
+        self.lay_out();
+        let device = self.device(&started.device);
+        let place = self.at(started.test, device);
         let result = &mut self.in_order[place];
         if result.verdict == Verdict::NotRun {
             result.started = started.time;
@@ -596,10 +572,38 @@ mod tests {
     use crate::log::plan::{PlannedDevice, PlannedTests};
     use crate::log::sample::{TIME, device, failed_driver, flaky, header, result};
 
-    /// The header of format 1, where a plan is one event.
     fn begin() -> Event {
-        let header = header(vec![device("pocl-cpu", "PoCL")]);
-        Event::Run(Box::new(RunHeader { format: 1, ..header }))
+        Event::Run(Box::new(header(vec![device("pocl-cpu", "PoCL")])))
+    }
+
+    /// The log of events, in which a plan has ids of tests on the device `d`.
+    fn on_device(events: impl IntoIterator<Item = Event>) -> Vec<Event> {
+        let mut known = Vec::new();
+        let mut all = Vec::new();
+        for event in events {
+            let Event::Plan(part) = &event else {
+                all.push(event);
+                continue;
+            };
+            let paths: Vec<&str> =
+                part.tests.iter().map(|test| test_and_device(&test.path).0).collect();
+            let new: Vec<&str> = paths
+                .iter()
+                .filter(|path| !known.iter().any(|known| known == *path))
+                .copied()
+                .collect();
+            known.extend(new.iter().map(|path| (*path).to_owned()));
+            let position =
+                |path: &&str| known.iter().position(|known| known == path).unwrap() as u32;
+            let ranges = paths.iter().map(|path| (position(path), position(path))).collect();
+            all.push(plan(&new));
+            all.push(Event::PlanDevice(PlannedDevice { device: "d".to_owned(), ranges }));
+        }
+        all
+    }
+
+    fn from_events(events: impl IntoIterator<Item = Event>) -> Result<RunLog, LogError> {
+        RunLog::from_events(on_device(events))
     }
 
     fn plan(tests: &[&str]) -> Event {
@@ -607,10 +611,11 @@ mod tests {
         Event::Plan(PlannedTests { tests })
     }
 
+    /// The start of the test `s::a` or `s::b`, which are the first ones of the plan.
     fn started(test: &str) -> Event {
         Event::Started(Started {
-            test: TestName::Id(test.to_owned()),
-            device: None,
+            test: u32::from(test == "s::b@d"),
+            device: "d".to_owned(),
             time: SystemTime::UNIX_EPOCH + 2 * TIME,
             attempt: 1,
             worker: None,
@@ -690,18 +695,18 @@ mod tests {
             ),
             (
                 "not planned, or planned twice",
-                vec![plan(&["s::a@d"]), passed("s::x@d"), plan(&["s::a@d", "s::b@d"])],
-                &[("s::a@d", NotRun), ("s::x@d", Pass), ("s::b@d", NotRun)],
+                vec![plan(&["s::a@d"]), plan(&["s::a@d", "s::b@d"]), passed("s::x@d")],
+                &[("s::a@d", NotRun), ("s::b@d", NotRun), ("s::x@d", Pass)],
             ),
         ];
         for (case, events, expected) in cases {
-            let log = RunLog::from_events([begin()].into_iter().chain(events)).unwrap();
+            let log = from_events([begin()].into_iter().chain(events)).unwrap();
             assert_eq!(verdicts(&log), expected, "{case}");
         }
     }
 
     #[test]
-    fn a_path_of_format_2_may_have_an_at() {
+    fn a_path_may_have_an_at() {
         let ranges = vec![(0, 1)];
         let events = [
             Event::Run(Box::new(header(vec![device("pocl-cpu", "PoCL")]))),
@@ -729,7 +734,7 @@ mod tests {
         ];
         for (attempts, expected) in cases {
             let finished = attempts.iter().map(|&result| Event::Finished(Box::new(result.clone())));
-            let log = RunLog::from_events([begin()].into_iter().chain(finished)).unwrap();
+            let log = from_events([begin()].into_iter().chain(finished)).unwrap();
             let [result] = &log.results[..] else { panic!("{:?}", log.results) };
             assert_eq!(result.earlier.iter().collect::<Vec<_>>(), expected);
             let last = attempts.last().expect("an attempt");
@@ -753,7 +758,7 @@ mod tests {
             event("intel-cpu", &IndexMap::new(), Some("it hung")),
             end(),
         ];
-        let log = RunLog::from_events(events).unwrap();
+        let log = from_events(events).unwrap();
         assert_eq!(log.properties["pocl-cpu"], Ok(known));
         assert_eq!(log.properties["intel-cpu"], Err("it hung".to_owned()));
     }
@@ -768,7 +773,7 @@ mod tests {
             (vec![other], LogError::Format(FORMAT + 1)),
         ];
         for (events, expected) in cases {
-            assert_eq!(RunLog::from_events(events).unwrap_err(), expected);
+            assert_eq!(from_events(events).unwrap_err(), expected);
         }
     }
 
@@ -801,7 +806,7 @@ mod tests {
             (vec![no_device, end()], false),
         ];
         for (events, expected) in cases {
-            let log = RunLog::from_events(events.clone()).unwrap();
+            let log = from_events(events.clone()).unwrap();
             assert_eq!(log.is_success(), expected, "{events:?}");
         }
     }
@@ -828,7 +833,7 @@ mod tests {
         for (event, exit_status, expected) in cases {
             let Event::End(end) = end() else { unreachable!("an end") };
             let events = [begin(), event.clone(), Event::End(End { exit_status, ..end })];
-            let log = RunLog::from_events(events).unwrap();
+            let log = from_events(events).unwrap();
             assert_eq!(log.exit_status(), expected, "{event:?}, {exit_status:?} in the log");
         }
     }
@@ -848,7 +853,7 @@ mod tests {
             end(),
         ];
         let line = |event| serde_json::to_string(event).unwrap() + "\n";
-        events.iter().map(line).collect::<String>().into_bytes()
+        on_device(events).iter().map(line).collect::<String>().into_bytes()
     }
 
     #[test]
@@ -893,7 +898,7 @@ mod tests {
             resumed,
             Event::Finished(Box::new(late)),
         ];
-        let sum = |events: &[Event]| RunLog::from_events(events.to_vec()).unwrap();
+        let sum = |events: &[Event]| from_events(events.to_vec()).unwrap();
         let cut = sum(&events);
         assert_eq!((cut.has_ended, cut.interrupted, cut.recorded_status), (false, true, None));
         assert_eq!(cut.duration, Duration::from_millis(7250));
@@ -907,7 +912,7 @@ mod tests {
         let path = folder.path().join("events.jsonl");
         fs::write(&path, [&bytes()[..], b"{\"event\":\"fin\n", b"{}\n"].concat()).unwrap();
         let message = RunLog::read(&path).unwrap_err().to_string();
-        let expected = format!("{}:10: not an event: ", path.display());
+        let expected = format!("{}:11: not an event: ", path.display());
         assert!(message.starts_with(&expected), "{message}");
     }
 }

@@ -1,5 +1,4 @@
-//! Writes events to the log at once, adds them up, and passes results to the observer when they are
-//! settled.
+//! Writes events to the log at once, adds them up, and passes results to the observer.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -9,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use indexmap::IndexMap;
 
 use crate::config::Sync;
-use crate::log::events::{Characterized, Charged, DeviceLost, End, Event, Started};
+use crate::log::events::{Characterized, DeviceLost, End, Event, Started};
 use crate::log::read::{RunLog, Sum};
 use crate::log::test_result::TestResult;
 use crate::os::Source;
@@ -23,9 +22,6 @@ pub trait Observer: std::marker::Sync {
     /// A worker starts a test.
     fn started(&self, _position: usize) {}
 
-    /// The process of a running test now runs another one of its tests.
-    fn passed_on(&self, _from: usize, _to: usize) {}
-
     /// A running test has ended, and may run again when the other slots of the device have ended their tests.
     fn waits(&self, _position: usize) {}
 
@@ -33,11 +29,8 @@ pub trait Observer: std::marker::Sync {
     /// echoes output.
     fn wrote(&self, _position: usize, _from: Source, _bytes: &[u8]) {}
 
-    /// A test is run again, to find out whether the crash is its own.
+    /// A test is run again.
     fn repeated(&self, _position: usize) {}
-
-    /// A test that was started has ended. Its result may still change.
-    fn finished(&self, _position: usize) {}
 
     /// The tests of a device, or those without a device, begin, or the device is lost. Comes once for each
     /// device, and once for the tests without one.
@@ -46,14 +39,17 @@ pub trait Observer: std::marker::Sync {
     /// A device is lost. Its other tests are not run.
     fn device_lost(&self, _lost: &DeviceLost) {}
 
-    /// A result comes after all: that of a test whose result was final, or of no test of the plan.
-    fn late(&self, result: &TestResult);
+    /// All tests and all workers have ended.
+    fn ended(&self) {}
 
-    /// The result of a test in one of several rounds is final. After the last round, `settled` has its worst.
-    fn settled_in_round(&self, _position: usize, _result: &TestResult) {}
+    /// Workers of a device have a result, or a worse one. It is of no test of the plan.
+    fn of_worker(&self, result: &TestResult);
 
-    /// The result of a test is final. Called once for each entry of the plan.
-    fn settled(&self, position: usize, result: &TestResult);
+    /// A test has ended in one of several rounds. After the last round, `finished` has its worst result.
+    fn finished_in_round(&self, _position: usize, _result: &TestResult) {}
+
+    /// A test has ended. Called once for each entry of the plan.
+    fn finished(&self, position: usize, result: &TestResult);
 }
 
 /// Writes the log and notifies the observer.
@@ -191,11 +187,6 @@ impl<'a> Recorder<'a> {
         self.record(Event::Started(started));
     }
 
-    /// Tells the observer that the process of a running test now runs another one of its tests.
-    pub fn passed_on(&self, from: usize, to: usize) {
-        self.observer.passed_on(from, to);
-    }
-
     /// Tells the observer that a running test has ended, and waits for the other slots of the device.
     pub fn waits(&self, position: usize) {
         self.observer.waits(position);
@@ -212,11 +203,6 @@ impl<'a> Recorder<'a> {
         self.observer.repeated(position);
     }
 
-    /// Records that a crash is attributed to another test.
-    pub fn charged(&self, charged: Charged) {
-        self.record(Event::Charged(charged));
-    }
-
     /// Tells the observer that the tests of a device begin, or that the device is lost.
     pub fn device_begins(&self) {
         self.observer.device_begins();
@@ -228,21 +214,39 @@ impl<'a> Recorder<'a> {
         self.record(Event::DeviceLost(lost.clone()));
     }
 
-    /// Records the result of a test; a later result of the same test replaces it.
+    /// Records the result of a test.
     pub fn finished(&self, position: usize, result: &TestResult) {
+        self.record_finished(result);
+        self.observer.finished(position, result);
+    }
+
+    /// Records the result of a test in one of several rounds.
+    pub fn finished_in_round(&self, position: usize, result: &TestResult) {
+        self.record_finished(result);
+        self.observer.finished_in_round(position, result);
+    }
+
+    fn record_finished(&self, result: &TestResult) {
         // In later rounds, the test has a result.
         if let (Outcome::NotRun { .. }, 1) = (&result.outcome, result.round) {
             self.lacks_results.store(true, Ordering::Relaxed);
         }
         self.record(Event::Finished(Box::new(result.clone())));
-        self.observer.finished(position);
     }
 
-    /// Records a result that comes after all: that of a test whose result was final, or of no test of the
-    /// plan.
-    pub fn late(&self, result: TestResult) {
-        self.observer.late(&result);
-        self.record(Event::Finished(Box::new(result)));
+    /// Tells the observer that all tests and all workers have ended.
+    pub fn ended(&self) {
+        self.observer.ended();
+    }
+
+    /// Records an attempt of a result of workers.
+    pub fn attempt_of_worker(&self, attempt: TestResult) {
+        self.record(Event::Finished(Box::new(attempt)));
+    }
+
+    /// Passes the result of workers to the observer.
+    pub fn of_worker(&self, result: &TestResult) {
+        self.observer.of_worker(result);
     }
 
     /// Takes into account that a device makes fewer rounds than it should.
@@ -260,20 +264,10 @@ impl<'a> Recorder<'a> {
         self.lacks_results.load(Ordering::Relaxed)
     }
 
-    /// Passes a result that nothing can change any more to the observer.
-    pub fn settled(&self, position: usize, result: &TestResult) {
-        self.observer.settled(position, result);
-    }
-
-    /// Passes the result of a test in one of several rounds to the observer.
-    pub fn settled_in_round(&self, position: usize, result: &TestResult) {
-        self.observer.settled_in_round(position, result);
-    }
-
     /// Passes the worst result of a test to the observer, after all rounds.
-    pub fn settled_after_rounds(&self, position: usize, test: &str) {
+    pub fn finished_after_rounds(&self, position: usize, test: &str) {
         let result = self.sinks().sum.as_mut().map(|sum| sum.result(test).clone());
-        self.observer.settled(position, &result.expect("a run with rounds has a log"));
+        self.observer.finished(position, &result.expect("a run with rounds has a log"));
     }
 
     /// Records the end that `end` makes of the sum of all events so far.
@@ -341,20 +335,20 @@ impl Sinks {
 mod tests {
     use super::*;
     use crate::log::events::Event;
-    use crate::log::sample::{device, header, result};
+    use crate::log::sample::{header, result};
 
     struct NoObserver;
 
     impl Observer for NoObserver {
-        fn late(&self, _result: &TestResult) {}
+        fn of_worker(&self, _result: &TestResult) {}
 
-        fn settled(&self, _position: usize, _result: &TestResult) {}
+        fn finished(&self, _position: usize, _result: &TestResult) {}
     }
 
     /// Records a run into `log`, with a result whose output is long.
     fn record(log: File) -> (RunLog, Option<Loss>) {
         let recorder = Recorder::new(Some(log), Sync::Off, false, &NoObserver);
-        recorder.record(Event::Run(Box::new(header(vec![device("d", "PoCL")]))));
+        recorder.record(Event::Run(Box::new(header(Vec::new()))));
         recorder.finished(0, &result("s::short@d", Outcome::Passed));
         let mut long = result("s::long@d", Outcome::Passed);
         long.stdout = "long ".repeat(1000);

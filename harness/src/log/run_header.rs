@@ -13,7 +13,7 @@ use crate::external::ProgramRecord;
 use crate::serde_time::rfc3339;
 use crate::shard::Shard;
 
-/// The version of the format that this version writes.
+/// The version of the format that this version writes and reads.
 pub const FORMAT: u32 = 2;
 
 /// How, where and when a run was made.
@@ -35,8 +35,8 @@ pub struct RunHeader {
     pub command_line: Vec<String>,
     /// The command that reruns one test; its id is appended, quoted.
     pub rerun_command: String,
-    /// The selected devices (format 1; later formats have `device` events).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// The selected devices, which have events of their own.
+    #[serde(skip)]
     pub devices: Vec<RunDevice>,
     /// The profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]

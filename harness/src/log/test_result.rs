@@ -15,6 +15,9 @@ use crate::verdict::{Expectation, Outcome, Verdict, judge};
 /// The suite of results of workers.
 pub(crate) const OF_WORKER: &str = "worker::";
 
+/// The results of workers: crashes that are no test's, workers that do not leave, and ends that go wrong.
+pub(crate) const WORKER_RESULTS: [&str; 3] = ["crash", "leave", "exit"];
+
 /// The suite of the result of a device that was lost.
 pub(crate) const DEVICE: &str = "device";
 
@@ -38,8 +41,7 @@ pub struct TestResult {
     pub outcome: Outcome,
     /// The verdict: the outcome compared with the expectation.
     pub verdict: Verdict,
-    /// The status, or several, that the configuration expected. Logs of earlier versions have the reason
-    /// alone.
+    /// The status, or several, that the configuration expected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_status: Option<ExpectedStatuses>,
     /// The reason that the configuration gives for it.
@@ -51,9 +53,10 @@ pub struct TestResult {
     /// True if the run may succeed with this result, although it is flaky or an unexpected pass.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tolerated: bool,
-    /// The id of the test after which an order-dependent test goes wrong, if it is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub broken_by: Option<String>,
+    /// True if it is a crash that may have another cause than the test: it was on another thread, or the worker
+    /// had run other tests before.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub doubtful: bool,
     /// The verdict of this attempt, or of the one that it repeats, in a context that another test had before,
     /// if that was unexpected.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -102,7 +105,7 @@ pub struct TestResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stacks: Option<Box<Stacks>>,
     /// The place of the test in the source. The log has it in the plan.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip)]
     pub source: Option<crate::verdict::Location>,
     /// The earlier attempts, in their order, each without attempts of its own. The log has them in lines
     /// of their own.
@@ -122,17 +125,17 @@ impl TestResult {
         test: String,
         started: SystemTime,
         outcome: Outcome,
-        expectation: Option<Expectation>,
+        expectation: Option<&Expectation>,
     ) -> Self {
         Self {
             test,
-            verdict: judge(&outcome, expectation.as_ref()),
+            verdict: judge(&outcome, expectation),
             outcome,
-            expected_status: expectation.as_ref().map(|known| known.statuses),
-            expectation_number: expectation.as_ref().map(|expectation| expectation.number),
-            expectation: expectation.map(|expectation| expectation.reason),
+            expected_status: expectation.map(|known| known.statuses),
+            expectation_number: expectation.map(|known| known.number),
+            expectation: expectation.map(|known| known.reason.clone()),
             tolerated: false,
-            broken_by: None,
+            doubtful: false,
             reused_context: None,
             attempt: 1,
             repeated: false,
@@ -166,7 +169,7 @@ impl TestResult {
     }
 
     /// Replaces this result by a later one of the same round, which keeps its other attempts.
-    pub(super) fn supersede(&mut self, mut later: Self) {
+    pub(crate) fn supersede(&mut self, mut later: Self) {
         later.earlier = std::mem::take(&mut self.earlier);
         later.earlier.retain(|attempt| attempt.attempt != later.attempt);
         let before = std::mem::replace(self, later);
@@ -225,24 +228,31 @@ impl TestResult {
                 let Self { verdict, attempt, .. } = self.decisive();
                 Some(format!("{} at attempt {attempt} of {}", verdict.name(), self.attempt))
             }
-            Verdict::OrderDependent => {
-                let before = self.broken_by.as_ref().map_or_else(
-                    || "the tests that its worker had run before".to_owned(),
-                    |test| format!("`{test}`"),
-                );
-                Some(format!("passes alone, goes wrong after {before}"))
-            }
+            Verdict::Crash if !self.is_of_worker() => self.alone(),
             _ => None,
         }
     }
 
+    /// Returns the finding of a run alone after a crash.
+    fn alone(&self) -> Option<String> {
+        let alone = self.earlier.iter().find(|attempt| attempt.attempt > self.attempt)?;
+        let ends = match alone.verdict {
+            Verdict::Crash => return Some("crashes alone, too".to_owned()),
+            Verdict::Timeout => "hangs",
+            Verdict::Fail => "fails",
+            _ => "passes",
+        };
+        Some(format!(
+            "{ends} alone: unreliable, or broken by a test before it (heap corruption strikes late); \
+             `clmatrix bisect {}` tells",
+            self.test
+        ))
+    }
+
     /// The expectation as text, `expected: crash: REASON`, if there is one.
     pub fn expected(&self) -> Option<String> {
-        let reason = self.expectation.as_deref()?;
-        Some(match &self.expected_status {
-            Some(statuses) => format!("expected: {statuses}: {reason}"),
-            None => format!("expected: {reason}"),
-        })
+        let (statuses, reason) = (self.expected_status?, self.expectation.as_deref()?);
+        Some(format!("expected: {statuses}: {reason}"))
     }
 
     /// The verdict, the outcome, and below them the expectation.
@@ -296,7 +306,7 @@ pub(crate) fn left_behind_text(notes: &[String]) -> String {
 mod tests {
     use super::*;
     use crate::log::sample::expectation;
-    use crate::log::sample::{differing, flaky, judged, order_dependent};
+    use crate::log::sample::{differing, flaky, judged, passes_alone};
     use crate::verdict::ExpectedStatus;
 
     /// `outcome` where `status` was expected.
@@ -332,22 +342,13 @@ mod tests {
                 "fail: reused-context: crashed: no",
             ),
             (
-                order_dependent("s::t@d", failed()),
-                "order-dependent: passes alone, goes wrong after `s::breaks@d`: no",
+                passes_alone("s::t@d"),
+                "crash: passes alone: unreliable, or broken by a test before it (heap corruption strikes \
+                 late); `clmatrix bisect s::t@d` tells: SIGSEGV",
             ),
         ];
         for (result, expected) in cases {
             assert_eq!(result.summary(), expected);
         }
-    }
-
-    #[test]
-    fn a_result_without_the_expected_status_is_read() {
-        let new = result(failed(), ExpectedStatus::Crash);
-        let mut json = serde_json::to_value(&new).unwrap();
-        assert_eq!(serde_json::from_value::<TestResult>(json.clone()).unwrap(), new);
-        json.as_object_mut().unwrap().remove("expected_status").unwrap();
-        let old: TestResult = serde_json::from_value(json).unwrap();
-        assert_eq!(old.summary(), "fail: no\n  expected: bug 7");
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::device_record::{DeviceRecord, SettingsRecord};
-use super::events::{Event, Started, TestName};
+use super::events::{Event, Started};
 use super::lines::Lines;
 use super::read::{ReadError, Sum};
 use super::run_header::RunHeader;
@@ -314,14 +314,10 @@ impl Executions {
     fn start(&mut self, started: &Started) {
         self.has_begun = true;
         self.workers = self.workers.max(started.worker.unwrap_or_default());
-        let (TestName::Position(position), Some(device)) = (&started.test, &started.device) else {
-            return;
-        };
-        let path = self.tests.get(*position as usize);
+        let device = &started.device;
+        let path = self.tests.get(started.test as usize);
         let id = path.map(|path| format!("{path}@{device}"));
         let Some(id) = id.filter(|id| self.planned.contains_key(id)) else { return };
-        // A process with several tests of another program has its results at its end only, and a test of it that
-        // went wrong after further processes.
         let ended = started.slot.and_then(|slot| {
             let slot = (device.clone(), slot);
             self.last_begun.insert(slot, id.clone())
@@ -385,8 +381,8 @@ mod tests {
 
     fn start(position: u32, attempt: u32) -> Event {
         Event::Started(Started {
-            test: TestName::Position(position),
-            device: Some("d".to_owned()),
+            test: position,
+            device: "d".to_owned(),
             time: SystemTime::UNIX_EPOCH,
             attempt,
             worker: Some(attempt + 6),

@@ -8,7 +8,7 @@ use crate::log::device_record::DeviceRecord;
 use crate::log::events::{DeviceAbsent, DriverFailed, Event};
 use crate::log::plan::{PlannedDevice, PlannedTest};
 use crate::log::read::{ReadError, RunLog};
-use crate::log::run_header::RunHeader;
+use crate::log::run_header::{FORMAT, RunHeader};
 
 /// All that the log of a run says before the first test.
 pub(crate) struct Input {
@@ -29,8 +29,8 @@ pub(crate) enum InputError {
     /// The log cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// The log does not begin with a header of format 2.
-    #[error("{}: the log has no header of format 2", .0.display())]
+    /// The log does not begin with a header of this format.
+    #[error("{}: the log has no header of format {FORMAT}", .0.display())]
     NoHeader(PathBuf),
 }
 
@@ -40,7 +40,7 @@ impl Input {
         let mut input: Option<Self> = None;
         RunLog::for_each_event(path, |event| {
             let is_beginning = match (event, &mut input) {
-                (Event::Run(header), None) if header.format > 1 => {
+                (Event::Run(header), None) if header.format == FORMAT => {
                     input = Some(Self::new(path, *header));
                     true
                 }

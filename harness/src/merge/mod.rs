@@ -40,9 +40,9 @@ pub(crate) struct Merge {
 struct NoObserver;
 
 impl Observer for NoObserver {
-    fn late(&self, _result: &TestResult) {}
+    fn of_worker(&self, _result: &TestResult) {}
 
-    fn settled(&self, _position: usize, _result: &TestResult) {}
+    fn finished(&self, _position: usize, _result: &TestResult) {}
 }
 
 /// The tests and the expectations of all inputs.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::hosts::listed_hosts;
 use super::input::Input;
 use super::*;
-use crate::log::events::{DeviceLost, Resumed, Started, TestName};
+use crate::log::events::{DeviceLost, Resumed, Started};
 use crate::log::plan::{PlannedDevice, PlannedTests};
 use crate::log::sample::{self, TIME, device, device_record, header, judged, result};
 use crate::log::store::LOG;
@@ -118,8 +118,8 @@ fn expectation(number: u32, reason: &str) -> Event {
 fn shards_make_the_run_that_they_are_parts_of() {
     let folder = tempfile::tempdir().unwrap();
     let started = Event::Started(Started {
-        test: TestName::Position(1),
-        device: Some("d".to_owned()),
+        test: 1,
+        device: "d".to_owned(),
         time: SystemTime::UNIX_EPOCH + 2 * TIME,
         attempt: 1,
         worker: Some(1),

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use super::Union;
 use super::input::Input;
 use crate::log::device_record::DeviceRecord;
-use crate::log::events::{End, Event, Started, TestName};
+use crate::log::events::{End, Event, Started};
 use crate::log::test_result::TestResult;
 
 /// Rewrites the events of one run.
@@ -134,22 +134,12 @@ impl<'a> Translation<'a> {
             }
             Event::Characterized(known) => self.rename(&mut known.device),
             Event::Measured(known) => self.rename(&mut known.device),
-            Event::LeakCheck(check) => self.rename(&mut check.device),
             Event::WorkerStarted(started) => {
                 self.rename(&mut started.device);
                 started.worker = started.worker.map(|worker| self.worker(worker));
             }
             Event::Started(started) => self.started(started)?,
             Event::Finished(result) => self.finished(result),
-            Event::Charged(charged) => {
-                self.rename(&mut charged.test);
-                charged.by.iter_mut().for_each(|by| self.rename(by));
-            }
-            Event::Replayed(replayed) => {
-                self.rename(&mut replayed.device);
-                let positions = replayed.tests.iter();
-                replayed.tests = positions.filter_map(|test| self.position(*test)).collect();
-            }
             Event::Probed(probed) => self.rename(&mut probed.device),
             Event::SeesOthers(sees) => self.rename(&mut sees.device),
             Event::Left(left) => left.worker = self.worker(left.worker),
@@ -164,11 +154,8 @@ impl<'a> Translation<'a> {
 
     /// Returns none for a test that is not in the plan.
     fn started(&mut self, started: &mut Started) -> Option<()> {
-        match &mut started.test {
-            TestName::Position(position) => *position = self.position(*position)?,
-            TestName::Id(id) => self.rename(id),
-        }
-        started.device.iter_mut().for_each(|device| self.rename(device));
+        started.test = self.position(started.test)?;
+        self.rename(&mut started.device);
         started.worker = started.worker.map(|worker| self.worker(worker));
         Some(())
     }
@@ -176,7 +163,6 @@ impl<'a> Translation<'a> {
     fn finished(&mut self, result: &mut TestResult) {
         self.end = self.end.max(result.end());
         self.rename(&mut result.test);
-        result.broken_by.iter_mut().for_each(|test| self.rename(test));
         result.expectation_number =
             result.expectation_number.and_then(|number| self.expectations.get(&number).copied());
         result.worker = result.worker.map(|worker| self.worker(worker));

@@ -2,7 +2,6 @@
 
 mod baseline;
 mod child_process;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod crash;
 mod keeper;
 mod library;
@@ -34,12 +33,9 @@ use nix::unistd::{Pid, SysconfVar, sysconf};
 
 pub use baseline::Baseline;
 use child_process::ChildProcess;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-pub use crash::{Crash, report_aborts, report_crashes};
+pub use crash::{Crash, LastWord, RunningTest, report_aborts, report_crashes, report_exits};
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 use no_stacks as stacks;
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub use no_stacks::{Crash, report_aborts, report_crashes};
 
 use keeper::death_of;
 pub use keeper::exit_now;
@@ -85,6 +81,9 @@ const OUTPUT: u64 = 8;
 /// The time that a keeper has to end after the connection is closed: longer than it waits for the
 /// processes that it kills.
 const END_LIMIT: Duration = keeper::REAP_LIMIT.saturating_add(Duration::from_secs(1));
+
+/// The longest wait at once. A wait of more than twice the time shows that this process stood still.
+const STEP: Duration = Duration::from_millis(500);
 
 /// The stream that bytes came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -147,21 +146,26 @@ impl Process {
     }
 
     /// Waits until something can be read, the deadline passes, or the run is stopped. Each call has the same
-    /// signal.
-    pub fn wait(&mut self, deadline: Instant, stop: &StopSignal) -> Wakeup {
+    /// signal. The deadline moves by the time in which this process stood still.
+    pub fn wait(&mut self, deadline: &mut Instant, stop: &StopSignal) -> Wakeup {
         if !self.watches_stop {
             watch(&self.watched, &stop.socket, STOP).expect("the signal can be watched");
             self.watches_stop = true;
         }
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            // Rounded up, so that the last fraction of a millisecond is not spun away. Past the
-            // deadline it still looks once: an answer may have come while this process stood still.
+            let begin = Instant::now();
+            let left = deadline.saturating_duration_since(begin);
+            // Rounded up, so that the last fraction of a millisecond is not spun away.
             let millis = match left.is_zero() {
                 true => 0,
-                false => u16::try_from(left.as_millis() + 1).unwrap_or(u16::MAX),
+                false => left.min(STEP).as_millis() as u16 + 1,
             };
-            match self.ready(EpollTimeout::from(millis)) {
+            let ready = self.ready(EpollTimeout::from(millis));
+            let late = begin.elapsed().saturating_sub(STEP);
+            if late > STEP {
+                *deadline += late;
+            }
+            match ready {
                 Ok(0) if left.is_zero() => return Wakeup::Deadline,
                 Ok(0) | Err(Errno::EINTR) => {}
                 Ok(ready) if ready & STOP != 0 => return Wakeup::Stopped,
@@ -248,11 +252,12 @@ impl Process {
         self.has_died()
     }
 
-    /// Takes the stacks of the worker. A thread that has crashed then goes on.
-    pub fn take_stacks(&self, crash: Option<Crash>) -> Stacks {
+    /// Takes the stacks of the worker. A thread that has crashed then goes on. Returns also whether code of the
+    /// executable has started that thread, as far as its stack tells.
+    pub fn take_stacks(&self, crash: Option<Crash>) -> (Stacks, bool) {
         match self.worker() {
             Some(worker) => stacks::take(worker, crash),
-            None => Stacks::none("the worker has ended"),
+            None => (Stacks::none("the worker has ended"), false),
         }
     }
 

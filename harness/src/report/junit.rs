@@ -202,13 +202,11 @@ fn attempts(log: &RunLog, result: &TestResult) -> io::Result<Vec<u8>> {
     let mut writer = Writer::new(Vec::new());
     let prefix = match result.verdict {
         Verdict::Flaky => "flaky",
-        verdict if verdict.is_failure() || verdict == Verdict::OrderDependent => "rerun",
+        verdict if verdict.is_failure() => "rerun",
         _ if result.differing_in_reused_context().is_some() => "flaky",
         _ => return Ok(Vec::new()),
     };
-    let counts =
-        |attempt: &&TestResult| attempt.verdict.is_failure() && !log.is_charged_to_another(attempt);
-    for attempt in result.earlier.iter().filter(counts) {
+    for attempt in result.earlier.iter().filter(|attempt| attempt.verdict.is_failure()) {
         let kind = if attempt.verdict == Verdict::Fail { "Failure" } else { "Error" };
         let attempt = &*log.with_output(attempt);
         let outputs = [
@@ -263,11 +261,7 @@ fn verdict(log: &RunLog, result: &TestResult) -> junit_report::TestResult {
             let cause = Some(cdata(&result.outcome.to_string()));
             Junit::SkippedWithCause { type_, message: message(), cause }
         }
-        Verdict::Fail
-        | Verdict::UnexpectedPass
-        | Verdict::Flaky
-        | Verdict::OrderDependent
-        | Verdict::Unknown => {
+        Verdict::Fail | Verdict::UnexpectedPass | Verdict::Flaky | Verdict::Unknown => {
             Junit::Failure { type_, message: message(), cause: Some(cause(log, result)) }
         }
         Verdict::Crash | Verdict::Timeout | Verdict::NotRun => {

@@ -26,8 +26,7 @@ use crate::text::{counted, human, shell_quoted};
 use crate::verdict::{Location, Outcome, Verdict};
 
 /// The headings that do not explain themselves.
-const EXPLAINED: [Verdict; 3] =
-    [Verdict::UnexpectedPass, Verdict::OrderDependent, Verdict::ExpectedFail];
+const EXPLAINED: [Verdict; 2] = [Verdict::UnexpectedPass, Verdict::ExpectedFail];
 
 /// Tests whose leftovers are listed.
 const MOST_LEFT_BEHIND: usize = 10;

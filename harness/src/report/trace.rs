@@ -13,8 +13,7 @@ use indexmap::IndexSet;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::devices::run_device::HOST;
-use crate::log::events::{Event, Probed, Started, TestName, WorkerStarted};
+use crate::log::events::{Event, Probed, Started, WorkerStarted};
 use crate::log::read::{ReadError, RunLog};
 use crate::log::run_header::RunHeader;
 use crate::log::test_result::{TestResult, test_and_device};
@@ -136,16 +135,13 @@ impl Trace {
 
     fn add(&mut self, event: Event) {
         match event {
-            Event::Run(header) => {
-                self.devices.extend(header.devices.iter().map(|device| device.id.clone()));
-                self.header = Some(header);
-            }
+            Event::Run(header) => self.header = Some(header),
             Event::Device(record) => self.devices.push(record.device.id),
             Event::Plan(part) => self.tests.extend(part.tests.into_iter().map(|test| test.path)),
             Event::WorkerStarted(started) => self.add_worker(started),
             Event::Started(started) => self.start(started),
             Event::Finished(result) => self.finish(&result),
-            Event::Probed(Probed { device, time: Some(begin), error, duration }) => {
+            Event::Probed(Probed { device, time: begin, error, duration }) => {
                 self.push(Span {
                     device,
                     worker: None,
@@ -184,13 +180,8 @@ impl Trace {
 
     fn start(&mut self, started: Started) {
         let Started { test, device, time, attempt, worker, slot, .. } = started;
-        let id = match (test, device) {
-            (TestName::Id(id), _) => id,
-            (TestName::Position(position), device) => {
-                let Some(path) = self.tests.get(position as usize) else { return };
-                format!("{path}@{}", device.as_deref().unwrap_or(HOST))
-            }
-        };
+        let Some(path) = self.tests.get(test as usize) else { return };
+        let id = format!("{path}@{device}");
         self.slots.extend(worker.zip(slot));
         let (name, device) = test_and_device(&id);
         let span = Span {
@@ -238,10 +229,8 @@ impl Trace {
         span.slot.or_else(|| self.slots.get(&span.worker?).copied())
     }
 
-    /// Returns the ends of these spans, which are in the order of their begins. An attempt without a result, as in
-    /// a batch whose process was lost, ends before the next one of its slot, the last one with the log. A worker
-    /// runs one test at a time: an attempt ends before the next one of its worker, although the runner may notice
-    /// the begin of a test of a batch later than the time from which its duration counts.
+    /// Returns the ends of these spans, which are in the order of their begins. An attempt without a result ends
+    /// before the next one of its slot, the last one with the log.
     fn ends(&self, spans: &[&Span]) -> Vec<Option<SystemTime>> {
         let mut next: HashMap<(&str, Option<u32>), &Span> = HashMap::new();
         let mut ends: Vec<_> = spans
@@ -250,12 +239,7 @@ impl Trace {
             .map(|span| {
                 let after = next.insert((&span.device, self.slot(span)), span);
                 let own = span.duration.and_then(|duration| span.begin.checked_add(duration));
-                let is_cut = |after: &&Span| {
-                    span.duration.is_none() || span.worker.is_some() && after.worker == span.worker
-                };
-                let latest = after.filter(is_cut).map(|after| after.begin);
-                let ends = [own, latest].into_iter().flatten();
-                ends.min().or(self.end.filter(|_| span.duration.is_none()))
+                own.or_else(|| after.map(|after| after.begin)).or(self.end)
             })
             .collect();
         ends.reverse();
@@ -380,8 +364,8 @@ mod tests {
 
     fn start(test: u32, time: u64, attempt: u32, worker: u32, slot: u32) -> Event {
         Event::Started(Started {
-            test: TestName::Position(test),
-            device: Some("d".to_owned()),
+            test,
+            device: "d".to_owned(),
             time: at(time),
             attempt,
             worker: Some(worker),
@@ -456,8 +440,7 @@ mod tests {
             worker(Some(1), 10),
             start(0, 100, 1, 1, 0),
             finish("s::a@d", 1, crashed()),
-            probe(Some(at(360))),
-            probe(None),
+            probe(at(360)),
             worker(Some(2), 400),
             start(0, 450, 2, 2, 0),
             finish("s::a@d", 2, Outcome::Passed),
@@ -545,23 +528,5 @@ mod tests {
         ]);
         let threads: Vec<_> = spans(&overlapping).into_iter().map(|(thread, ..)| thread).collect();
         assert_eq!(threads, ["slot 0", "slot 0 (2)", "slot 0"]);
-    }
-
-    #[test]
-    fn an_attempt_ends_before_the_next_one_of_its_worker() {
-        let events = file(vec![
-            start(0, 0, 1, 1, 0),
-            start(1, 249, 1, 1, 0),
-            finish("s::a@d", 1, Outcome::Passed),
-            finish("s::b@d", 1, Outcome::Passed),
-            start(1, 500, 2, 2, 0),
-            finish("s::b@d", 2, Outcome::Passed),
-        ]);
-        let expected = [
-            span("slot 0", "s::a", 0, 249_000),
-            span("slot 0", "s::b", 249_000, 250_000),
-            span("slot 0", "s::b", 500_000, 250_000),
-        ];
-        assert_eq!(spans(&events), expected);
     }
 }

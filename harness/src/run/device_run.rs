@@ -2,33 +2,28 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Mutex, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::case::Case;
-use crate::config::{Contexts, Leaks, Leftovers, UnexpectedPass};
+use crate::config::{FlakyResult, Leaks, Leftovers, UnexpectedPass};
 use crate::devices::TestDevice;
 use crate::devices::run_device::HOST;
 use crate::devices::selection::NO_DEVICE_FOUND;
 use crate::expected_statuses::ExpectedStatuses;
-use crate::log::events::{
-    self, Event, LeakCheck, Probed, SeesOthers, Started, TestName, WorkerStarted,
-};
+use crate::log::events::{Event, Probed, SeesOthers, Started, WorkerStarted};
 use crate::log::test_result::{OF_WORKER, TestResult, left_behind_text};
+use crate::os::Source;
 use crate::registry::{Ignore, Test};
-use crate::run::delayed_crash::DelayedCrash;
 use crate::run::hang_budget::HangBudget;
 use crate::run::health::Health;
 use crate::run::plan::Planned;
 use crate::run::rounds::{Rounds, Taken};
 use crate::run::state::{Run, RunState, WorkerConfig};
-use crate::run::test_worker::{Ran, TestWorker};
-use crate::stacks::Stacks;
+use crate::run::test_worker::TestWorker;
 use crate::text::counted;
 use crate::verdict::{Expectation, Outcome, Verdict, judge};
-use crate::worker::leak_search::LeakSearch;
-use crate::worker::object_kind::ObjectKind;
 use crate::worker::parent::{
     Attempt, FIRST_PROBE_LIMIT, PROBE_LIMIT, START_LIMIT, Worker, WorkerLost,
 };
@@ -40,10 +35,6 @@ const START_TRIES: usize = 2;
 /// The time between a result and the loss of a worker in another slot that may be its cause.
 const NEAR: Duration = Duration::from_secs(1);
 
-/// The most ends that went wrong of which the output of their result has a line. Each further end makes the log
-/// longer by as many lines.
-const SHOWN_ENDS: usize = 20;
-
 /// After so many probes in a row that fail, a device is lost.
 const PROBES: usize = 2;
 
@@ -53,6 +44,8 @@ pub(super) struct DeviceRun<'a> {
     pub config: &'a WorkerConfig,
     /// `None` for tests that need none.
     device: Option<&'a TestDevice>,
+    /// The expectations for the results of workers, by their names.
+    expectations_of_workers: &'a HashMap<&'static str, Expectation>,
     pub rounds: Rounds,
     /// True after an unexpected result.
     has_failed: AtomicBool,
@@ -64,14 +57,10 @@ pub(super) struct DeviceRun<'a> {
     pub hang_budget: HangBudget,
     /// The worker of the last good probe, until a slot needs a worker.
     probed: Mutex<Option<Worker>>,
-    /// The crashes without a known cause.
-    unexplained: Mutex<Unexplained>,
-    /// The ends that went wrong, by the name of their result: their number, and a line for each of the first.
-    ends: Mutex<HashMap<&'static str, (usize, String)>>,
+    /// The results of workers, by their names.
+    of_workers: Mutex<HashMap<&'static str, TestResult>>,
     /// True if the properties of the device are recorded.
     is_characterized: Mutex<bool>,
-    /// The kinds of objects that the driver counts, once they are known.
-    counted: OnceLock<Vec<ObjectKind>>,
     /// True if a worker has found the device.
     is_found: AtomicBool,
     failed_starts: AtomicUsize,
@@ -81,26 +70,12 @@ pub(super) struct DeviceRun<'a> {
     failed_preparations: AtomicUsize,
 }
 
-/// The crashes without a known cause: a line, and the candidates, of each.
-#[derive(Default)]
-struct Unexplained {
-    how: Vec<String>,
-    candidates: Vec<String>,
-}
-
-/// The end of a replay.
-pub(super) struct Replayed {
-    /// The number of tests that ran.
-    pub ran: usize,
-    /// The outcome of the last of them; a crash if the worker died afterwards.
-    pub outcome: Outcome,
-}
-
 impl<'a> DeviceRun<'a> {
     pub fn new(
         state: &'a RunState<'a>,
         config: &'a WorkerConfig,
         device: Option<&'a TestDevice>,
+        expectations_of_workers: &'a HashMap<&'static str, Expectation>,
         entries: Vec<usize>,
     ) -> Self {
         let Run { seed, repeat, so_far, .. } = state.run;
@@ -108,6 +83,7 @@ impl<'a> DeviceRun<'a> {
             state,
             config,
             device,
+            expectations_of_workers,
             rounds: Rounds::new(entries, *seed, repeat.most(), so_far.left_out()),
             has_failed: AtomicBool::new(false),
             in_use: RwLock::new(()),
@@ -115,10 +91,8 @@ impl<'a> DeviceRun<'a> {
             health: Health::default(),
             hang_budget: HangBudget::new(config.settings.hang_budget),
             probed: Mutex::default(),
-            unexplained: Mutex::default(),
-            ends: Mutex::default(),
+            of_workers: Mutex::default(),
             is_characterized: Mutex::new(false),
-            counted: OnceLock::new(),
             is_found: AtomicBool::new(false),
             failed_starts: AtomicUsize::new(0),
             others_are_seen: AtomicBool::new(false),
@@ -157,7 +131,7 @@ impl<'a> DeviceRun<'a> {
     }
 
     /// Returns whether another slot has lost a worker within a second before or after the end of a test of this
-    /// slot, which may have been long ago in a batch. If so, forgets the losses of this slot near that time: of
+    /// slot. If so, forgets the losses of this slot near that time: of
     /// two slots, only one can be disturbed by the other.
     pub fn was_disturbed(&self, slot: u32, ended: Instant) -> bool {
         thread::sleep(NEAR.saturating_sub(ended.elapsed()));
@@ -177,11 +151,6 @@ impl<'a> DeviceRun<'a> {
         &self.state.run.plan.entries[position]
     }
 
-    /// Returns whether the test at a position of the plan is one of another program.
-    pub fn is_outside(&self, position: usize) -> bool {
-        matches!(self.entry(position).test, Case::Outside(_))
-    }
-
     /// The id of the test at a position of the plan.
     pub fn id(&self, position: usize) -> String {
         self.state.run.plan.id(self.entry(position))
@@ -193,13 +162,13 @@ impl<'a> DeviceRun<'a> {
     }
 
     /// The expectation for the test at a position of the plan.
-    pub fn expectation(&self, position: usize) -> Option<Expectation> {
-        (self.state.run.expectation)(self.entry(position))
+    pub fn expectation(&self, position: usize) -> Option<&'a Expectation> {
+        self.state.run.expectations.tests[position].as_ref()
     }
 
     /// The time limit of the test at a position of the plan.
     pub fn limit(&self, position: usize) -> Duration {
-        let expected = self.expectation(position).and_then(|expectation| expectation.timeout);
+        let expected = self.expectation(position).and_then(|known| known.timeout);
         let limits = [self.entry(position).test.timeout(), expected];
         self.config.settings.limit(limits.into_iter().flatten())
     }
@@ -253,14 +222,14 @@ impl<'a> DeviceRun<'a> {
             .map(|expectation| Outcome::Skipped { reason: expectation.reason.clone() })
     }
 
-    /// Starts a worker that has its baseline, and whose tests have these contexts. If the driver fails at
-    /// that, starts one without, so that the fault shows in the tests.
+    /// Starts a worker that has its baseline. If the driver fails at that, starts one without, so that the fault
+    /// shows in the tests.
     ///
     /// # Errors
     ///
     /// The reason why tests are not run.
-    pub fn start_worker(&self, contexts: Contexts) -> Result<TestWorker, String> {
-        self.start(|| self.start_prepared_worker(contexts))
+    pub fn start_worker(&self) -> Result<TestWorker, String> {
+        self.start(|| self.start_prepared_worker())
     }
 
     /// Starts a worker and records the start, unless the device was given up.
@@ -283,14 +252,17 @@ impl<'a> DeviceRun<'a> {
         started
     }
 
-    fn start_prepared_worker(&self, contexts: Contexts) -> Result<TestWorker, String> {
+    fn start_prepared_worker(&self) -> Result<TestWorker, String> {
         let mut started = self.start_unprepared_worker()?;
         let failed = &self.failed_preparations;
         if failed.load(Ordering::Relaxed) >= START_TRIES {
             return Ok(started);
         }
         let begin = Instant::now();
-        if self.prepare(&mut started.worker, contexts).is_ok() {
+        let settings = &self.config.settings;
+        let finds_leaks = settings.leaks != Leaks::Off && self.device.is_some();
+        let stop = self.state.stop.signal();
+        if started.worker.prepare(finds_leaks, settings.contexts, stop).is_ok() {
             failed.store(0, Ordering::Relaxed);
             return Ok(started);
         }
@@ -298,37 +270,6 @@ impl<'a> DeviceRun<'a> {
         failed.fetch_add(1, Ordering::Relaxed);
         drop(started);
         self.start_unprepared_worker()
-    }
-
-    /// Prepares a worker. The first worker of the device finds out which objects the driver counts. If
-    /// the driver ends that worker, the others do not ask again.
-    fn prepare(&self, worker: &mut Worker, contexts: Contexts) -> Result<(), WorkerLost> {
-        let search = self.leak_search();
-        let is_unknown = search == LeakSearch::Unknown;
-        let prepared = worker.prepare(search, contexts, self.state.stop.signal());
-        match &prepared {
-            Ok(Some(counted)) if is_unknown => self.record_leak_check(counted.clone(), None),
-            Err(WorkerLost::Failed(reason)) if is_unknown => {
-                self.record_leak_check(Vec::new(), Some(reason.clone()));
-            }
-            _ => {}
-        }
-        prepared.map(drop)
-    }
-
-    fn leak_search(&self) -> LeakSearch {
-        if self.config.settings.leaks == Leaks::Off || self.device.is_none() {
-            return LeakSearch::Off;
-        }
-        self.counted.get().cloned().map_or(LeakSearch::Unknown, LeakSearch::Known)
-    }
-
-    fn record_leak_check(&self, counted: Vec<ObjectKind>, error: Option<String>) {
-        if self.counted.set(counted.clone()).is_ok() {
-            let device = self.device_id().to_owned();
-            let check = LeakCheck { device, counted, error };
-            self.state.recorder.record(Event::LeakCheck(check));
-        }
     }
 
     /// Starts a worker if none has been started, which finds the device and has its properties. Tests of other
@@ -416,43 +357,31 @@ impl<'a> DeviceRun<'a> {
         worker: &mut TestWorker,
         slot: u32,
         test: &Test,
-        taken: Taken,
+        position: usize,
     ) -> Attempt {
-        let Taken { position, round } = taken;
-        let RunState { run, recorder, stop, .. } = self.state;
-        let entry = self.entry(position);
+        let stop = self.state.stop;
         let number = self.count_attempt(position);
         let time = SystemTime::now();
-        recorder.started(Started {
-            test: TestName::Position(run.so_far.tests[position]),
-            device: Some(run.plan.device_id(entry).to_owned()),
-            time,
-            attempt: number,
-            worker: Some(worker.number),
-            slot: Some(slot),
-            pid: Some(worker.worker.process_id()),
-        });
-        let begin = Instant::now();
+        let by = (worker.number, slot, worker.worker.process_id());
+        self.record_start(position, number, time, by);
         let limit = self.limit(position);
         let mut attempt = worker.worker.run(
             test,
             limit,
             stop.signal(),
-            &mut |from, bytes| {
-                if run.echo {
-                    recorder.wrote(position, from, bytes);
-                }
-            },
+            &mut |from, bytes| self.wrote(position, from, bytes),
             &|| self.note_loss(slot),
         );
-        let duration = attempt.duration;
-        worker.has_run(Ran { position, round, attempt: number, started: begin, duration });
+        if let Some(Outcome::Crashed { .. }) = attempt.outcome {
+            attempt.before = worker.last.iter().copied().collect();
+        }
+        worker.has_run(position);
         attempt.number = number;
         attempt.started = Some(time);
         attempt.worker = Some(worker.number);
         self.fail_by_settings(position, &mut attempt);
         if let Some(outcome) = &attempt.outcome {
-            let verdict = judge(outcome, self.expectation(position).as_ref());
+            let verdict = judge(outcome, self.expectation(position));
             if worker.worker.has_reused_context() || worker.has_survived_failure {
                 attempt.reused_context = Some(verdict).filter(|verdict| !verdict.is_as_expected());
             }
@@ -466,6 +395,34 @@ impl<'a> DeviceRun<'a> {
             self.count_timeout(position, &attempt);
         }
         attempt
+    }
+
+    /// Records the start of an attempt, by the number of its worker, the slot and the id of the process.
+    pub fn record_start(
+        &self,
+        position: usize,
+        attempt: u32,
+        time: SystemTime,
+        (worker, slot, pid): (u32, u32, u32),
+    ) {
+        let RunState { run, recorder, .. } = self.state;
+        recorder.started(Started {
+            test: run.so_far.tests[position],
+            device: run.plan.device_id(self.entry(position)).to_owned(),
+            time,
+            attempt,
+            worker: Some(worker),
+            slot: Some(slot),
+            pid: Some(pid),
+        });
+    }
+
+    /// Shows output of a running test, if the run does that.
+    pub fn wrote(&self, position: usize, from: Source, bytes: &[u8]) {
+        let RunState { run, recorder, .. } = self.state;
+        if run.echo {
+            recorder.wrote(position, from, bytes);
+        }
     }
 
     /// Returns the number of a new execution of a test, from 1.
@@ -492,112 +449,103 @@ impl<'a> DeviceRun<'a> {
         stopped.or_else(lost).or_else(|| self.hang_budget.is_spent())
     }
 
-    /// Runs tests again in a fresh worker, in fresh contexts, and then waits for a crash. If the worker is
-    /// lost, probes the device. The log has neither starts nor results of these tests. Returns `None` if the
-    /// run is stopped, no worker starts, or `end` comes or the hang budget is spent before.
-    pub fn replay(
+    /// Makes the result of an attempt, compared with the expectation.
+    pub fn result(
         &self,
-        positions: &[usize],
-        then_wait: Duration,
-        end: Option<Instant>,
-    ) -> Option<Replayed> {
-        let worker = self.start_worker(Contexts::Fresh).ok()?;
-        let begin = Instant::now();
-        let budget_end = begin + self.hang_budget.left();
-        let end = end.map_or(budget_end, |end| end.min(budget_end));
-        let replayed = self.replay_in(worker, positions, then_wait, end);
-        let duration = begin.elapsed();
-        self.hang_budget.add(duration);
-        let replayed = replayed?;
-        self.state.recorder.record(Event::Replayed(events::Replayed {
-            device: self.device_id().to_owned(),
-            tests: positions
-                .iter()
-                .map(|position| self.state.run.so_far.tests[*position])
-                .collect(),
-            ran: replayed.ran as u32,
-            end: replayed.outcome.to_string(),
-            duration,
-        }));
-        if let Outcome::Crashed { .. } | Outcome::TimedOut { .. } = replayed.outcome {
-            self.probe(positions[replayed.ran - 1]);
-        }
-        Some(replayed)
-    }
-
-    fn replay_in(
-        &self,
-        TestWorker { mut worker, .. }: TestWorker,
-        positions: &[usize],
-        then_wait: Duration,
-        end: Instant,
-    ) -> Option<Replayed> {
-        let stop = self.state.stop.signal();
-        let mut last = Replayed { ran: 0, outcome: Outcome::Passed };
-        worker.takes_stacks = false;
-        for &position in positions {
-            let Case::Registered(test) = &self.entry(position).test else { return None };
-            let limit = self.limit(position);
-            let left = end.saturating_duration_since(Instant::now());
-            let mut attempt = worker.run(test, limit.min(left), stop, &mut |_, _| {}, &|| {});
-            self.fail_by_settings(position, &mut attempt);
-            last = Replayed { ran: last.ran + 1, outcome: attempt.outcome? };
-            if matches!(last.outcome, Outcome::TimedOut { .. }) && left < limit {
-                return None;
-            }
-            let goes_on = attempt.process_is_as_before
-                && judge(&last.outcome, self.expectation(position).as_ref())
-                    == Verdict::ExpectedFail;
-            if !attempt.worker_survived && !goes_on {
-                return Some(last);
-            }
-        }
-        match worker.idle(then_wait, stop) {
-            Ok(()) => Some(last),
-            Err(crash) => Some(Replayed { outcome: crash?, ..last }),
-        }
-    }
-
-    /// Records a crash without a known cause, as the result `worker::delayed-crash@DEVICE`.
-    /// `struck` is the execution that crashed.
-    pub fn record_unexplained(&self, crash: &DelayedCrash<'_>, struck: &Attempt, search: &str) {
-        let mut unexplained = self.unexplained.lock().unwrap_or_else(PoisonError::into_inner);
-        let Unexplained { how, candidates } = &mut *unexplained;
-        how.push(format!("{}; {search}", crash.of_cause()));
-        candidates.push(crash.candidates());
-        let outcome = Outcome::Crashed { how: how.join("\n") };
-        let stdout = candidates.join("\n");
-        self.record_of_worker("delayed-crash", outcome, stdout, struck.stacks.clone());
-    }
-
-    /// Records an end that went wrong, as the result `worker::NAME@DEVICE`: of a worker after its last test, or of a
-    /// process of another program after its tests.
-    pub fn record_end(&self, name: &'static str, outcome: Outcome, tests: &[usize]) {
-        let tests: Vec<String> = tests.iter().map(|position| self.id(*position)).collect();
-        let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
-        let (count, lines) = ends.entry(name).or_default();
-        *count += 1;
-        if *count <= SHOWN_ENDS {
-            *lines += &format!("{outcome}, after {}\n", tests.join(", "));
-        }
-        let more = match count.saturating_sub(SHOWN_ENDS) {
-            0 => String::new(),
-            more => format!("and {more} more\n"),
+        id: String,
+        attempt: Attempt,
+        expectation: Option<&Expectation>,
+    ) -> TestResult {
+        let outcome =
+            attempt.outcome.unwrap_or_else(|| Outcome::NotRun { reason: self.state.stop.reason() });
+        let started = attempt.started.unwrap_or_else(SystemTime::now);
+        let is_crash = matches!(outcome, Outcome::Crashed { .. });
+        let result = TestResult {
+            attempt: attempt.number,
+            worker: attempt.worker,
+            duration: attempt.duration,
+            stdout: attempt.stdout,
+            stderr: attempt.stderr,
+            reused_context: attempt.reused_context,
+            doubtful: is_crash && (!attempt.is_own_crash || !attempt.before.is_empty()),
+            properties: attempt.properties,
+            left_behind: attempt.left_behind,
+            resident: attempt.resident,
+            stacks: attempt.stacks,
+            ..TestResult::new(id, started, outcome, expectation)
         };
-        let stdout = format!("{lines}{more}");
-        self.record_of_worker(name, outcome, stdout, None);
+        TestResult { tolerated: self.tolerates(&result), ..result }
     }
 
-    fn record_of_worker(
-        &self,
-        name: &str,
-        outcome: Outcome,
-        stdout: String,
-        stacks: Option<Box<Stacks>>,
-    ) {
-        let id = format!("{OF_WORKER}{name}@{}", self.device_id());
-        let result = TestResult::new(id, SystemTime::now(), outcome, None);
-        self.settled_late(TestResult { stdout, stacks, ..result });
+    /// Makes a result as expected flaky, since the test went wrong before.
+    pub fn make_flaky(&self, result: &mut TestResult) {
+        result.verdict = Verdict::Flaky;
+        result.tolerated =
+            result.outcome == Outcome::Passed && self.state.run.flaky_result == FlakyResult::Pass;
+    }
+
+    /// Records a crash that is no test's, as an attempt of the result `worker::crash@DEVICE`. `running` is the test
+    /// that was running, and has not crashed when it ran again; `None` after the last test of a worker. With
+    /// `retries`, that rerun makes the result flaky.
+    pub fn record_worker_crash(&self, mut crashed: Attempt, running: Option<usize>) {
+        let mut text = "tests that the worker had run before, the last one last:\n".to_owned();
+        crashed.before.iter().for_each(|position| text += &format!("{}\n", self.id(*position)));
+        text += &match running {
+            Some(position) => format!("running test: {}\n", self.id(position)),
+            None => "after the last test\n".to_owned(),
+        };
+        crashed.stdout = text + &crashed.stdout;
+        // It is the test that is repeated.
+        crashed.reused_context = None;
+        let is_repeated = running.is_some() && self.config.settings.retries > 0;
+        self.record_of_worker("crash", crashed, is_repeated);
+    }
+
+    /// Records an end that went wrong, as an attempt of the result `worker::NAME@DEVICE`: of a worker after its last
+    /// test, or of a process of another program after its test.
+    pub fn record_end(&self, name: &'static str, outcome: Outcome, last: usize) {
+        let stdout = format!("after {}\n", self.id(last));
+        let ended = Attempt { stdout, ..Attempt::without_running(outcome) };
+        self.record_of_worker(name, ended, false);
+    }
+
+    /// Records an attempt of a result of workers. The worst attempt counts; one that did not go wrong when it was
+    /// repeated is flaky.
+    fn record_of_worker(&self, name: &'static str, attempt: Attempt, passed_again: bool) {
+        let id = [OF_WORKER, name, "@", self.device_id()].concat();
+        let expectation = self.expectations_of_workers.get(name);
+        let mut results = self.of_workers.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = results.get(name);
+        let number = known.map_or(1, |worst| worst.earlier.len() as u32 + 2);
+        let first = self.result(id.clone(), Attempt { number, ..attempt }, expectation);
+        let mut attempts = vec![first];
+        if passed_again && attempts[0].verdict.is_failure() {
+            let passed =
+                Attempt { number: number + 1, ..Attempt::without_running(Outcome::Passed) };
+            let mut flaky = self.result(id, passed, None);
+            self.make_flaky(&mut flaky);
+            attempts.push(flaky);
+        }
+        let last = &attempts[attempts.len() - 1];
+        self.count(last);
+        if let Some(worst) = known
+            && !last.verdict.is_worse_than(worst.verdict)
+        {
+            attempts.push(TestResult { earlier: Vec::new(), ..worst.clone() });
+        }
+        let recorder = self.state.recorder;
+        let count = attempts.len();
+        for (position, attempt) in attempts.into_iter().enumerate() {
+            recorder.attempt_of_worker(TestResult {
+                repeated: position + 1 < count,
+                ..attempt.clone()
+            });
+            match results.get_mut(name) {
+                Some(known) => known.supersede(attempt),
+                None => _ = results.insert(name, attempt),
+            }
+        }
+        recorder.of_worker(&results[name]);
     }
 
     /// Fails a test that passed, if the driver complains of it, or if it has left something behind
@@ -635,7 +583,7 @@ impl<'a> DeviceRun<'a> {
         let is_known = || run.answers.as_ref().is_some_and(|answers| answers.works(&device.run.id));
         let runs = |position| {
             let expectation = self.expectation(position);
-            self.outcome_without_running(self.entry(position), expectation.as_ref()).is_none()
+            self.outcome_without_running(self.entry(position), expectation).is_none()
         };
         if !self.rounds.any(runs) || is_known() {
             return;
@@ -685,7 +633,7 @@ impl<'a> DeviceRun<'a> {
     ) -> Option<Result<(), String>> {
         let RunState { recorder, stop, .. } = self.state;
         drop(self.take_probed());
-        let (time, begin) = (Some(SystemTime::now()), Instant::now());
+        let (time, begin) = (SystemTime::now(), Instant::now());
         let probed = Worker::probe(&self.config.commands, start_limit, limit, stop.signal());
         let duration = begin.elapsed();
         let result = match probed.map_err(WorkerLost::reason) {
@@ -705,20 +653,14 @@ impl<'a> DeviceRun<'a> {
         self.probed.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Passes on a final result.
-    pub fn settled(&self, position: usize, result: &TestResult) {
+    /// Records the final result of a test.
+    pub fn finished(&self, position: usize, result: &TestResult) {
         let RunState { run, recorder, .. } = self.state;
-        match run.repeat.is_on() {
-            true => recorder.settled_in_round(position, result),
-            false => recorder.settled(position, result),
-        }
         self.count(result);
-    }
-
-    /// Records the result of a test whose result was final, or of no test of the plan.
-    pub fn settled_late(&self, result: TestResult) {
-        self.count(&result);
-        self.state.recorder.late(result);
+        match run.repeat.is_on() {
+            true => recorder.finished_in_round(position, result),
+            false => recorder.finished(position, result),
+        }
     }
 
     /// Stops the run at the last unexpected result that may be.

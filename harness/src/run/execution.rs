@@ -213,16 +213,16 @@ impl Execution<'_> {
         let time = SystemTime::now();
         let (host, command_line) = (system::host(), command_line());
         recorder.record(Event::Resumed(Resumed { time, host, command_line, differences }));
-        let Run { plan, so_far, expectation, .. } = &self.run;
+        let Run { plan, so_far, expectations, .. } = &self.run;
         for &position in &so_far.deadly {
             let entry = &plan.entries[position];
+            let expectation = expectations.tests[position].as_ref();
             let outcome = Outcome::Crashed { how: MACHINE_WENT_DOWN.to_owned() };
             let result = TestResult {
                 attempt: so_far.attempts[position],
-                ..TestResult::new(plan.id(entry), time, outcome, expectation(entry))
+                ..TestResult::new(plan.id(entry), time, outcome, expectation)
             };
             recorder.finished(position, &result);
-            recorder.settled(position, &result);
         }
     }
 

@@ -5,8 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::text::counted;
+use crate::verdict::Outcome;
 
-/// The time that was spent on tests that did not end, on probes, and on the causes of crashes.
+/// The time that was spent on tests that did not end, on probes, and on reruns after crashes.
 pub(super) struct HangBudget {
     limit: Duration,
     spent: Mutex<Spent>,
@@ -32,7 +33,7 @@ impl HangBudget {
         self.spent().timeouts.insert(position);
     }
 
-    /// Adds a crash whose cause is looked for.
+    /// Adds a crash after which the test runs again.
     pub fn add_crash(&self) {
         self.spent().crashes += 1;
     }
@@ -44,14 +45,17 @@ impl HangBudget {
         spent.ends += 1;
     }
 
-    /// Adds the time of a test that did not end, of a probe, or of tests that were run again.
+    /// Adds the time of a test that did not end, or of a probe.
     pub fn add(&self, time: Duration) {
         self.spent().time += time;
     }
 
-    /// The time that is left.
-    pub fn left(&self) -> Duration {
-        self.limit.saturating_sub(self.spent().time)
+    /// Adds the time of a test that was run again, unless it did not end, which [`add_timeout`](Self::add_timeout)
+    /// counts.
+    pub fn add_rerun(&self, outcome: &Outcome, time: Duration) {
+        if !matches!(outcome, Outcome::TimedOut { .. }) {
+            self.add(time);
+        }
     }
 
     /// Returns the reason why no more tests are run, if the budget is spent.

@@ -2,10 +2,7 @@
 //! hands tests to a worker, `execution` leads from the first event to the reports, and `progress`
 //! shows what goes on.
 
-mod batch;
 pub(crate) mod characterize;
-mod culprit;
-mod delayed_crash;
 mod device_run;
 pub(crate) mod device_session;
 pub(crate) mod echo;
@@ -14,6 +11,7 @@ mod hang_budget;
 mod health;
 pub(crate) mod interrupt;
 mod measure;
+mod outside;
 pub mod plan;
 pub(crate) mod progress;
 pub mod repeat;

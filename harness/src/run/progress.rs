@@ -65,7 +65,7 @@ pub struct Progress<'a> {
     begin: Instant,
     /// The entries of the plan whose result is not final.
     left: Mutex<usize>,
-    all_settled: Condvar,
+    all_ended: Condvar,
 }
 
 /// The tests of one device.
@@ -81,7 +81,7 @@ struct DeviceProgress {
 
 #[derive(Default)]
 struct DeviceCounts {
-    settled: usize,
+    ended: usize,
     unexpected: usize,
     not_run: usize,
     /// The time for the tests without a result in their first round, as far as their durations are known.
@@ -110,7 +110,7 @@ struct Running {
 #[derive(Clone, Copy, Default)]
 struct Round {
     number: u32,
-    settled: usize,
+    ended: usize,
     /// The tests that ran in the first round, and run in the others.
     repeated: usize,
     /// The unexpected results of all rounds.
@@ -150,7 +150,7 @@ impl<'a> Progress<'a> {
             left: Mutex::new(devices.iter().map(|device| device.total).sum()),
             devices,
             begin: Instant::now(),
-            all_settled: Condvar::new(),
+            all_ended: Condvar::new(),
         }
     }
 
@@ -209,13 +209,13 @@ impl<'a> Progress<'a> {
     /// Waits for `pause`, or until all results are final. Returns whether some are not.
     fn goes_on_after(&self, pause: Duration) -> bool {
         let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.all_settled.wait_timeout_while(left, pause, |left| *left > 0);
+        let waited = self.all_ended.wait_timeout_while(left, pause, |left| *left > 0);
         *waited.unwrap_or_else(PoisonError::into_inner).0 > 0
     }
 
     fn show(&self, device: &DeviceProgress) {
         let state = device.state();
-        if state.settled == device.total {
+        if state.ended == device.total {
             return;
         }
         let status = self.status(device, &state);
@@ -231,7 +231,7 @@ impl<'a> Progress<'a> {
         let spent: Duration = state.running.iter().filter_map(spent).sum();
         Status {
             round: state.round.map(|round| round.number),
-            settled: state.round.map_or(state.settled, |round| round.settled),
+            ended: state.round.map_or(state.ended, |round| round.ended),
             total: match state.round {
                 Some(round @ Round { number: 2.., .. }) => round.repeated,
                 _ => device.total,
@@ -253,6 +253,16 @@ impl<'a> Progress<'a> {
         };
         if is_shown {
             status_line(&report::result_line(result));
+        }
+    }
+
+    /// Shows the last output of a test that does not run any more.
+    fn end(&self, position: usize) {
+        self.waits(position);
+        if let Some(echo) = &self.echo {
+            let lines: Vec<String> =
+                echo.finished(position).into_iter().map(|(_, line)| line).collect();
+            self.show_output(position, &lines);
         }
     }
 
@@ -285,14 +295,6 @@ impl Observer for Progress<'_> {
         self.device(position).state().running.push(Running { position, start, slow_at });
     }
 
-    fn passed_on(&self, from: usize, to: usize) {
-        let (start, slow_at) = (Instant::now(), self.display.slow_after);
-        let mut state = self.device(from).state();
-        if let Some(running) = state.running.iter_mut().find(|test| test.position == from) {
-            *running = Running { position: to, start, slow_at };
-        }
-    }
-
     fn waits(&self, position: usize) {
         self.device(position).state().running.retain(|test| test.position != position);
     }
@@ -309,77 +311,69 @@ impl Observer for Progress<'_> {
         }
     }
 
-    fn finished(&self, position: usize) {
-        self.waits(position);
-        if let Some(echo) = &self.echo {
-            let lines: Vec<String> =
-                echo.finished(position).into_iter().map(|(_, line)| line).collect();
-            self.show_output(position, &lines);
-        }
-    }
-
     fn device_lost(&self, lost: &DeviceLost) {
         if self.display.detail != Detail::Quiet {
             status_line(&format!("DEVICE LOST {}: {}", lost.device, lost.reason));
         }
     }
 
-    fn late(&self, result: &TestResult) {
+    fn of_worker(&self, result: &TestResult) {
         if self.display.detail != Detail::Quiet {
             status_line(&report::result_line(result));
         }
     }
 
-    fn settled_in_round(&self, position: usize, result: &TestResult) {
+    fn finished_in_round(&self, position: usize, result: &TestResult) {
+        self.end(position);
         self.print(result);
         let device = self.device(position);
         let mut state = device.state();
         let round = state.round.get_or_insert_default();
         if result.round > round.number {
-            (round.number, round.settled) = (result.round, 0);
+            (round.number, round.ended) = (result.round, 0);
         }
-        // A crash may be attributed to a test of an earlier round.
-        round.settled += usize::from(result.round == round.number);
+        round.ended += 1;
         let is_repeated =
             !matches!(result.verdict, Verdict::Skip | Verdict::Ignored | Verdict::NotRun);
         round.repeated += usize::from(round.number == 1 && is_repeated);
         round.unexpected += usize::from(result.is_unexpected());
-        let settled = round.settled;
+        let ended = round.ended;
         if result.round == 1 {
             state.end(self.expected[position], result.duration);
         }
         if !BARS.is_hidden() {
             let status = self.status(device, &state);
             device.bar.set_length(status.total as u64);
-            device.bar.set_position(settled as u64);
+            device.bar.set_position(ended as u64);
             device.bar.set_message(status.message());
         }
     }
 
-    fn settled(&self, position: usize, result: &TestResult) {
+    fn finished(&self, position: usize, result: &TestResult) {
+        self.end(position);
         let device = self.device(position);
         let mut state = device.state();
         if state.round.is_none() {
             self.print(result);
             state.end(self.expected[position], result.duration);
         }
-        state.settled += 1;
+        state.ended += 1;
         state.unexpected += usize::from(result.is_unexpected());
         state.not_run += usize::from(result.verdict == Verdict::NotRun);
-        let (settled, unexpected) = (state.settled, state.unexpected);
-        let status = Status { round: None, settled, unexpected, ..self.status(device, &state) };
+        let (ended, unexpected) = (state.ended, state.unexpected);
+        let status = Status { round: None, ended, unexpected, ..self.status(device, &state) };
         if !BARS.is_hidden() {
             device.bar.set_length(device.total as u64);
-            device.bar.set_position(settled as u64);
+            device.bar.set_position(ended as u64);
             device.bar.set_message(status.message());
-        } else if settled == device.total && self.display.detail != Detail::Quiet {
+        } else if ended == device.total && self.display.detail != Detail::Quiet {
             status_line(&status.last_line(&device.name, state.not_run));
         }
         drop(state);
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         *left -= 1;
         if *left == 0 {
-            self.all_settled.notify_all();
+            self.all_ended.notify_all();
         }
     }
 }
@@ -455,7 +449,7 @@ impl Running {
 struct Status {
     /// The round, if there may be several.
     round: Option<u32>,
-    settled: usize,
+    ended: usize,
     total: usize,
     unexpected: usize,
     elapsed: Duration,
@@ -490,7 +484,7 @@ impl Status {
             |(id, time): &(String, Duration)| format!("running {id} for {} s", time.as_secs());
         let parts = [
             self.round.map(|round| format!("round {round}")),
-            Some(format!("{} of {} in {}", self.settled, self.total, clock(self.elapsed))),
+            Some(format!("{} of {} in {}", self.ended, self.total, clock(self.elapsed))),
             self.time_left().map(|time| format!("ETA {}", clock(time))),
             Some(format!("{} unexpected", self.unexpected)),
             self.slowest.as_ref().map(test),
@@ -500,7 +494,7 @@ impl Status {
 
     /// Returns the line of a device whose results are all final.
     fn last_line(&self, device: &str, not_run: usize) -> String {
-        let done = self.settled - not_run;
+        let done = self.ended - not_run;
         let mut line = format!("{device}: {done} done in {}", clock(self.elapsed));
         line += &format!(", {} unexpected", self.unexpected);
         if not_run > 0 {
@@ -512,13 +506,13 @@ impl Status {
     /// Returns the time for the other tests: if their durations are not known, as long as those so far.
     fn time_left(&self) -> Option<Duration> {
         // The elapsed time is that of all rounds.
-        if self.settled == self.total || self.round.is_some_and(|round| round > 1) {
+        if self.ended == self.total || self.round.is_some_and(|round| round > 1) {
             return None;
         }
-        let settled = u32::try_from(self.settled).ok()?;
+        let ended = u32::try_from(self.ended).ok()?;
         let by_rate = match u32::try_from(self.unknown_left).ok()? {
             0 => Duration::ZERO,
-            unknown => self.elapsed.checked_mul(unknown)?.checked_div(settled)?,
+            unknown => self.elapsed.checked_mul(unknown)?.checked_div(ended)?,
         };
         self.known_left.checked_add(by_rate)
     }
@@ -566,7 +560,7 @@ mod tests {
     fn a_status_has_times_counts_and_the_slowest_test() {
         let status = Status {
             round: None,
-            settled: 20,
+            ended: 20,
             total: 80,
             unexpected: 2,
             elapsed: Duration::from_secs(62),
@@ -582,17 +576,17 @@ mod tests {
         );
         let known = Status { known_left: Duration::from_secs(7), unknown_left: 20, ..status };
         assert_eq!(known.time_left(), Some(Duration::from_secs(69)));
-        let known = Status { settled: 0, ..known };
+        let known = Status { ended: 0, ..known };
         assert_eq!(known.time_left(), None, "there is no rate yet");
         let known = Status { unknown_left: 0, ..known };
         assert_eq!(known.time_left(), Some(Duration::from_secs(7)));
-        let status = Status { settled: 20, unknown_left: 60, ..known };
+        let status = Status { ended: 20, unknown_left: 60, ..known };
         let third = Status { round: Some(3), slowest: None, ..status };
         assert_eq!(third.line("d"), "d: round 3, 20 of 80 in 1:02, 2 unexpected");
         assert_eq!(third.message(), "round 3 1:02 2 unexpected");
-        let first = Status { round: None, settled: 0, unexpected: 0, ..third };
+        let first = Status { round: None, ended: 0, unexpected: 0, ..third };
         assert_eq!(first.message(), "1:02 0 unexpected");
-        let last = Status { settled: 80, elapsed: Duration::from_secs(3723), ..first };
+        let last = Status { ended: 80, elapsed: Duration::from_secs(3723), ..first };
         assert_eq!(last.message(), "1:02:03 0 unexpected");
         assert_eq!(last.last_line("d", 0), "d: 80 done in 1:02:03, 0 unexpected");
         assert_eq!(last.last_line("d", 3), "d: 77 done in 1:02:03, 0 unexpected, 3 not run");

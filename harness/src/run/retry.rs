@@ -1,30 +1,21 @@
-//! The repeats of a test that goes wrong.
+//! The repeats of a test that goes wrong, each alone in a fresh worker.
 //!
-//! An unexpected result in a context that another test had before is repeated in a fresh worker, and the
-//! second result counts.
-//!
-//! A test that passes alone, in a fresh worker, is flaky, unless it goes wrong again after the tests that
-//! its first worker had run before it: then it depends on their order.
+//! An unexpected result in a context that another test had before is repeated once, and the second result
+//! counts. With `retries`, a test that goes wrong is repeated until it does not, and is then flaky. A test that
+//! has crashed after others in its worker, and is not repeated otherwise, runs once more for a note.
 //!
 //! A run that is cut short may leave an attempt that went wrong without its repeat. When the run goes on, the
 //! next attempt is the repeat.
 
-use std::time::Duration;
-
-use crate::config::FlakyResult;
 use crate::log::test_result::TestResult;
-use crate::run::culprit;
 use crate::run::device_run::DeviceRun;
-use crate::run::test_worker::Ran;
-use crate::verdict::{Outcome, Verdict, judge};
+use crate::verdict::Verdict;
 
 /// A test that has run.
 pub(super) struct Retry<'a> {
     pub device_run: &'a DeviceRun<'a>,
     /// The position of the entry in the plan.
     pub position: usize,
-    /// The tests that the worker of the first attempt had run before.
-    pub history: Vec<Ran>,
 }
 
 impl Retry<'_> {
@@ -36,6 +27,7 @@ impl Retry<'_> {
         mut repeat: impl FnMut() -> Option<TestResult>,
     ) -> TestResult {
         let retries = self.device_run.config.settings.retries;
+        let recorder = self.device_run.state.recorder;
         let mut attempts = vec![first];
         attempts.extend(self.in_fresh_context(&attempts[0], &mut repeat));
         let not_retries = attempts.len();
@@ -44,32 +36,25 @@ impl Retry<'_> {
             if !last.verdict.is_failure() {
                 break;
             }
-            self.device_run.state.recorder.repeated(self.position, last.clone());
+            recorder.repeated(self.position, last.clone());
             let Some(next) = repeat() else { break };
             attempts.push(next);
         }
         let mut result = attempts.pop().expect("the first attempt");
-        if retries > 0 && !attempts.is_empty() && result.verdict.is_as_expected() {
-            if attempts.len() >= not_retries {
-                self.make_flaky(&mut result);
-            }
-            if self.depends_on_order() {
-                self.device_run.state.recorder.repeated(self.position, result.clone());
-                attempts.push(result);
-                result = attempts.remove(0);
-                result.verdict = Verdict::OrderDependent;
-                result.reused_context = None;
-                result.broken_by = self.breaker();
+        if attempts.len() >= not_retries && result.verdict.is_as_expected() {
+            self.device_run.make_flaky(&mut result);
+        }
+        if attempts.is_empty() && result.verdict == Verdict::Crash && result.doubtful {
+            recorder.repeated(self.position, result.clone());
+            self.device_run.hang_budget.add_crash();
+            if let Some(alone) = repeat() {
+                self.device_run.hang_budget.add_rerun(&alone.outcome, alone.duration);
+                recorder.repeated(self.position, alone.clone());
+                attempts.push(alone);
             }
         }
         result.earlier = attempts;
         self.after_resumption(result)
-    }
-
-    fn make_flaky(&self, result: &mut TestResult) {
-        result.verdict = Verdict::Flaky;
-        result.tolerated = result.outcome == Outcome::Passed
-            && self.device_run.state.run.flaky_result == FlakyResult::Pass;
     }
 
     /// Takes the attempts before the run was resumed into account. After one that went wrong, a result as
@@ -83,9 +68,7 @@ impl Retry<'_> {
                 let before = last.reused_context;
                 result.reused_context = before.filter(|before| *before != result.verdict);
             } else if result.verdict.is_as_expected() {
-                self.make_flaky(&mut result);
-                // An earlier test may be the cause of a crash. It was not looked for.
-                result.tolerated &= !last.outcome.is_own_crash();
+                self.device_run.make_flaky(&mut result);
             }
             result.earlier.splice(..0, attempts.iter().cloned());
         }
@@ -105,31 +88,5 @@ impl Retry<'_> {
         let mut result = repeat()?;
         result.reused_context = first.reused_context.filter(|before| *before != result.verdict);
         Some(result)
-    }
-
-    fn depends_on_order(&self) -> bool {
-        !self.history.is_empty() && self.goes_wrong_after(&self.history) == Some(true)
-    }
-
-    /// Looks for the test that alone makes this test go wrong.
-    fn breaker(&self) -> Option<String> {
-        if !self.device_run.state.run.bisect {
-            return None;
-        }
-        let found = culprit::find(&self.history, |part| self.goes_wrong_after(part))?;
-        Some(self.device_run.id(self.history[found].position))
-    }
-
-    /// Runs the test after others in a fresh worker. Returns `None` if that is not possible.
-    fn goes_wrong_after(&self, others: &[Ran]) -> Option<bool> {
-        if !self.device_run.may_go_on() {
-            return None;
-        }
-        let others = others.iter().map(|ran| ran.position);
-        let positions: Vec<usize> = others.chain([self.position]).collect();
-        let replayed = self.device_run.replay(&positions, Duration::ZERO, None)?;
-        let expectation = self.device_run.expectation(self.position);
-        let verdict = judge(&replayed.outcome, expectation.as_ref());
-        Some(replayed.ran == positions.len() && verdict.is_failure())
     }
 }

@@ -95,35 +95,6 @@ impl Rounds {
         }
     }
 
-    /// Takes at most `most` further tests of this round that are `wanted`, before their turn, and leaves tests
-    /// for the other slots: with the test of the caller, no more than the share of one of `slots`. The caller
-    /// has a test that has not ended, so that the round goes on.
-    pub fn take_more(
-        &self,
-        most: usize,
-        slots: usize,
-        wanted: impl Fn(usize) -> bool,
-    ) -> Vec<Taken> {
-        let mut state = self.state();
-        let share = (state.order.len() - state.next + 1).div_ceil(slots);
-        let most = most.min(share - 1);
-        let mut taken = Vec::new();
-        let mut at = state.next;
-        while taken.len() < most
-            && let Some(&position) = state.order.get(at)
-        {
-            if wanted(position) {
-                let next = state.next;
-                state.order[next..=at].rotate_right(1);
-                state.next += 1;
-                taken.push(Taken { position, round: state.round });
-            }
-            at += 1;
-        }
-        state.running += taken.len();
-        taken
-    }
-
     /// Returns whether a later round has ended early, or was not begun.
     pub fn are_cut_short(&self) -> bool {
         let state = self.state();
@@ -148,10 +119,10 @@ impl Rounds {
         }
     }
 
-    /// Lets the other slots go on after a panic in a slot that has taken this number of tests.
-    pub fn abandon(&self, taken: usize) {
+    /// Lets the other slots go on after a panic in a slot that has taken a test.
+    pub fn abandon(&self) {
         let mut state = self.state();
-        state.running = state.running.saturating_sub(taken);
+        state.running = state.running.saturating_sub(1);
         self.round_ended.notify_all();
     }
 
@@ -195,29 +166,6 @@ mod tests {
         assert_eq!(taken(&rounds, outcome), expected);
         let none = Rounds::new(vec![1, 2], None, u32::MAX, HashSet::new());
         assert_eq!(taken(&none, |_| Outcome::Ignored { reason: None }), [(1, 1), (2, 1)]);
-    }
-
-    #[test]
-    fn tests_can_be_taken_before_their_turn() {
-        let rounds = Rounds::new((0..6).collect(), None, 1, HashSet::new());
-        let first = rounds.take(|| true).expect("a test");
-        let more = rounds.take_more(2, 1, |position| position % 2 == 1);
-        let positions: Vec<_> = more.iter().map(|taken| taken.position).collect();
-        assert_eq!((first.position, positions), (0, vec![1, 3]));
-        for taken in more.into_iter().chain([first]) {
-            rounds.end(taken, &Outcome::Passed);
-        }
-        assert_eq!(taken(&rounds, |_| Outcome::Passed), [(2, 1), (4, 1), (5, 1)]);
-        assert!(rounds.take_more(2, 1, |_| true).is_empty());
-    }
-
-    #[test]
-    fn a_slot_takes_its_share_before_their_turn() {
-        for (slots, expected) in [(1, 6), (2, 3), (3, 2), (4, 1), (7, 0), (9, 0)] {
-            let rounds = Rounds::new((0..7).collect(), None, 1, HashSet::new());
-            rounds.take(|| true).expect("a test");
-            assert_eq!(rounds.take_more(20, slots, |_| true).len(), expected, "{slots} slots");
-        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::run::interrupt::Stop;
 use crate::run::slot::Slot;
 use crate::run::state::{Run, RunState, WorkerConfig};
 
-/// Runs everything; returns when each entry of the plan has a settled result.
+/// Runs everything; returns when each entry of the plan has a result.
 pub fn execute(run: &Run<'_>, recorder: &Recorder<'_>, stop: &Stop) {
     let state = RunState {
         run,
@@ -39,25 +39,29 @@ pub fn execute(run: &Run<'_>, recorder: &Recorder<'_>, stop: &Stop) {
     });
     if run.repeat.is_on() {
         for (position, entry) in run.plan.entries.iter().enumerate() {
-            recorder.settled_after_rounds(position, &run.plan.id(entry));
+            recorder.finished_after_rounds(position, &run.plan.id(entry));
         }
     }
+    recorder.ended();
 }
 
 fn device_runs<'a>(state: &'a RunState<'a>) -> Vec<DeviceRun<'a>> {
     let run = state.run;
     let configs = run.devices.iter().chain([&run.host]);
-    let devices = run.plan.devices.iter().map(Some).chain([None]);
+    let devices = run.plan.devices.iter().map(Some).chain([None]).zip(&run.expectations.of_workers);
     let host = run.devices.len();
     let mut entries = vec![Vec::new(); host + 1];
     for (position, entry) in run.plan.entries.iter().enumerate() {
         entries[entry.device.map_or(host, |device| device as usize)].push(position);
     }
-    let device_run = |((config, device), mut entries): ((&'a WorkerConfig, _), Vec<usize>)| {
+    let device_run = |((config, (device, expectations)), mut entries): (
+        (&'a WorkerConfig, (_, _)),
+        Vec<usize>,
+    )| {
         if run.seed.is_none() && config.settings.slots > 1 {
             order_longest_first(&mut entries, run);
         }
-        DeviceRun::new(state, config, device, entries)
+        DeviceRun::new(state, config, device, expectations, entries)
     };
     configs.zip(devices).zip(entries).map(device_run).collect()
 }

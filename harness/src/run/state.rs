@@ -9,7 +9,7 @@ use crate::devices::cache::MachineCache;
 use crate::log::recorder::Recorder;
 use crate::run::characterize::Characterize;
 use crate::run::interrupt::Stop;
-use crate::run::plan::{Plan, Planned};
+use crate::run::plan::Plan;
 use crate::run::repeat::Repeat;
 use crate::run::so_far::SoFar;
 use crate::verdict::Expectation;
@@ -23,8 +23,8 @@ pub struct Run<'a> {
     pub devices: Vec<WorkerConfig>,
     /// The configuration of the workers of tests that need no device.
     pub host: WorkerConfig,
-    /// Looks up the expectation for an entry of the plan.
-    pub expectation: &'a (dyn Fn(&Planned) -> Option<Expectation> + Sync),
+    /// The expectations for the entries of the plan, and for the results of workers.
+    pub expectations: PlanExpectations,
     /// The answers of recent runs: devices that work are not probed before their first test.
     pub answers: Option<MachineCache>,
     /// Runs tests that are marked `#[ignore]`.
@@ -43,8 +43,6 @@ pub struct Run<'a> {
     pub durations: HashMap<String, Duration>,
     /// The time after which the run stops.
     pub deadline: Option<Duration>,
-    /// Looks for the test that breaks an order-dependent test.
-    pub bisect: bool,
     /// The effect of a flaky result.
     pub flaky_result: FlakyResult,
     /// The effect of an unexpected pass.
@@ -61,6 +59,14 @@ impl Run<'_> {
         let mut configs = self.devices.iter().chain([&self.host]);
         self.seed.is_none() && configs.any(|config| config.settings.slots > 1)
     }
+}
+
+/// The expectations for a plan.
+pub struct PlanExpectations {
+    /// For each entry.
+    pub tests: Vec<Option<Expectation>>,
+    /// For the results of workers by their names, of each device and of the host.
+    pub of_workers: Vec<HashMap<&'static str, Expectation>>,
 }
 
 /// The configuration of the workers of one device.

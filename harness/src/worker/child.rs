@@ -18,8 +18,6 @@ use clmatrix_characterize::measure::{Measured, Settings, SystemClock, Topic, mea
 use super::contexts::kept;
 use super::device_probe::{self, Kernels};
 use super::leak_check::LeakCheck;
-use super::leak_search::LeakSearch;
-use super::object_kind::ObjectKind;
 use super::property;
 use super::protocol::{
     Answer, DeviceAddress, Ended, Enumerated, ROLE_VARIABLE, Request, Role, Task,
@@ -59,8 +57,12 @@ pub fn enter_if_asked() {
         become_program(connection);
     }
     // Numbers are written without an allocation.
-    os::report_crashes(&connection, |line, crash| {
-        serde_json::to_writer(line, &Answer::Crashing(crash)).is_ok()
+    os::report_crashes(&connection, |line, last_word| {
+        let answer = match last_word {
+            os::LastWord::Crash(crash) => Answer::Crashing(crash),
+            os::LastWord::Exit { in_test } => Answer::Exiting { in_test },
+        };
+        serde_json::to_writer(line, &answer).is_ok()
     });
     let status = serve(&role, connection);
     os::exit_now(status)
@@ -100,10 +102,10 @@ fn serve(role: &Role, connection: UnixStream) -> i32 {
     let mut state = None;
     while let Some(Request { number, task }) = runner.next_request() {
         let answer = match task {
-            Task::Prepare { leaks, contexts } => {
-                let counted = prepare(leaks, contexts);
-                state = Some(WorkerState::here(counted.is_some()));
-                Answer::Prepared { number, counted }
+            Task::Prepare { finds_leaks, contexts } => {
+                prepare(finds_leaks, contexts);
+                state = Some(WorkerState::here(finds_leaks));
+                Answer::Prepared { number }
             }
             Task::Test { module, name } => {
                 let test = registry::find(&module, &name);
@@ -161,21 +163,18 @@ fn measured(topic: Topic, settings: &Settings) -> Vec<Measured> {
     measured
 }
 
-/// Creates the first context of this process, and keeps it for the first test or releases it. Returns the
-/// kinds of objects that the driver counts, if they are known.
+/// Creates the first context of this process, and keeps it for the first test or releases it.
 ///
 /// Drivers change signal handlers and start threads and helpers when they make their first context. An
 /// error is left to the tests.
-fn prepare(leaks: LeakSearch, contexts: Contexts) -> Option<Vec<ObjectKind>> {
+fn prepare(finds_leaks: bool, contexts: Contexts) {
     let context = fixtures::first_context();
-    let counted = leaks.counted(context.as_ref());
     let mut kept = kept();
-    kept.finds_leaks = counted.as_ref().is_some_and(|kinds| !kinds.is_empty());
+    kept.finds_leaks = finds_leaks;
     kept.reuses = contexts == Contexts::Reuse;
     if let Some(context) = context.as_ref().filter(|_| contexts == Contexts::Reuse) {
         kept.add_idle(context);
     }
-    counted
 }
 
 /// A worker before its first test.
@@ -190,6 +189,7 @@ struct WorkerState {
 impl WorkerState {
     fn here(finds_leaks: bool) -> Self {
         os::report_aborts();
+        os::report_exits();
         let baseline = os::Baseline::now();
         Self { process: std::process::id(), baseline, finds_leaks, resident: 0 }
     }
@@ -327,7 +327,9 @@ fn run(test: &Test) -> Outcome {
     LazyLock::force(&DEFAULT_HOOK);
     panic::set_hook(Box::new(note_panic));
     PANIC.take();
+    let running = os::RunningTest::here();
     let result = panic::catch_unwind(AssertUnwindSafe(|| __rust_begin_short_backtrace(test.run)));
+    drop(running);
     let noted = PANIC.take();
     match (result, test.should_panic) {
         (Ok(Ok(())), ShouldPanic::No) => Outcome::Passed,

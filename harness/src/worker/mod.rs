@@ -11,8 +11,6 @@ pub(crate) mod contexts;
 mod device_probe;
 mod kept_context;
 mod leak_check;
-pub(crate) mod leak_search;
-pub mod object_kind;
 pub mod parent;
 pub(crate) mod property;
 pub mod protocol;

@@ -10,8 +10,6 @@ use clmatrix_characterize::measure::{Measured, Settings, Topic};
 
 use super::capture::Capture;
 use super::commands::WorkerCommands;
-use super::leak_search::LeakSearch;
-use super::object_kind::ObjectKind;
 use super::protocol::{Answer, ROLE_VARIABLE, Request, Role, Task};
 use crate::config::Contexts;
 use crate::os::{Crash, ExitCause, Process, Source, StopSignal, Wakeup};
@@ -115,6 +113,8 @@ pub struct Worker {
     has_reused_context: bool,
     /// True if its stacks are taken when it crashes or reaches the time limit of a test.
     pub takes_stacks: bool,
+    /// True if the running test has ended the process, as far as the process has said.
+    is_ended_by_test: bool,
     /// The stacks, once they are taken.
     stacks: Option<Box<Stacks>>,
     /// The time that this took.
@@ -161,6 +161,10 @@ pub struct Attempt {
     pub started: Option<SystemTime>,
     /// The time of the end or of the time limit, before the stacks were taken; `None` if the test did not run.
     pub ended: Option<Instant>,
+    /// True if the test itself has crashed: on its thread, or on one that it has started.
+    pub is_own_crash: bool,
+    /// The last tests that the worker had run before a crash, by their positions in the plan.
+    pub before: Vec<usize>,
     /// True if the worker is still good for another test.
     pub worker_survived: bool,
     /// True if the process of the worker is as before the test.
@@ -279,27 +283,32 @@ impl Worker {
             keeps_used_context: false,
             has_reused_context: false,
             takes_stacks: false,
+            is_ended_by_test: false,
             stacks: None,
             stacks_time: Duration::ZERO,
         })
     }
 
-    /// Makes the worker create a context and take its baseline, before its first test. Returns the kinds
-    /// of objects that the driver counts, if leaks are searched for.
+    /// Makes the worker create a context and take its baseline, before its first test.
     ///
     /// # Errors
     ///
     /// The driver ends the process, or hangs, when it makes a context.
     pub fn prepare(
         &mut self,
-        leaks: LeakSearch,
+        finds_leaks: bool,
         contexts: Contexts,
         stop: &StopSignal,
-    ) -> Result<Option<Vec<ObjectKind>>, WorkerLost> {
-        self.ask(Task::Prepare { leaks, contexts }, START_LIMIT, stop, |answer| match answer {
-            Answer::Prepared { counted, .. } => Ok(counted),
-            other => Err(other),
-        })
+    ) -> Result<(), WorkerLost> {
+        self.ask(
+            Task::Prepare { finds_leaks, contexts },
+            START_LIMIT,
+            stop,
+            |answer| match answer {
+                Answer::Prepared { .. } => Ok(()),
+                other => Err(other),
+            },
+        )
     }
 
     /// The process id.
@@ -352,7 +361,10 @@ impl Worker {
                 let message = format!("the worker answered {other:?}");
                 Some(Outcome::Failed { message, location: None })
             }
-            Reply::Died(ending) => Some(crash(ending, IN_THE_TEST)),
+            Reply::Died(ending) => {
+                attempt.is_own_crash = self.is_ended_by_test;
+                Some(crash(ending, IN_THE_TEST))
+            }
             Reply::TimedOut => {
                 // A handler of a crash may hang.
                 if self.stacks.is_none() {
@@ -528,6 +540,7 @@ impl Worker {
     }
 
     fn request(&mut self, task: Task) {
+        self.is_ended_by_test = false;
         self.number += 1;
         let request = Request { number: self.number, task };
         let mut line = Vec::with_capacity(USUAL_REQUEST);
@@ -544,7 +557,9 @@ impl Worker {
             return Duration::ZERO;
         }
         let begin = Instant::now();
-        self.stacks = Some(Box::new(self.process.take_stacks(crash)));
+        let (stacks, is_of_executable) = self.process.take_stacks(crash);
+        self.is_ended_by_test |= is_of_executable;
+        self.stacks = Some(Box::new(stacks));
         let time = begin.elapsed();
         self.stacks_time += time;
         time
@@ -572,7 +587,12 @@ impl Worker {
         loop {
             // Several may have come at once.
             match self.next_answer() {
+                Some(Answer::Exiting { in_test }) => {
+                    self.is_ended_by_test = in_test;
+                    continue;
+                }
                 Some(Answer::Crashing(crash)) => {
+                    self.is_ended_by_test = crash.in_test;
                     before_stacks();
                     deadline += self.take_stacks(Some(crash));
                     // Without the wait for the stacks, no other thread would have answered meanwhile.
@@ -585,7 +605,7 @@ impl Worker {
                 None if has_ended => return Reply::Died(self.process.finish(EXIT_GRACE)),
                 None => {}
             }
-            let (output, death) = match self.process.wait(deadline, stop) {
+            let (output, death) = match self.process.wait(&mut deadline, stop) {
                 Wakeup::Deadline => return Reply::TimedOut,
                 Wakeup::Stopped => return Reply::Stopped,
                 Wakeup::Ready { output, death } => (output, death),

@@ -11,8 +11,6 @@ use clmatrix_characterize::Characterization;
 use clmatrix_characterize::measure::Measured;
 use serde::{Deserialize, Serialize};
 
-use super::leak_search::LeakSearch;
-use super::object_kind::ObjectKind;
 use crate::config::Contexts;
 use crate::devices::failure::DriverFailure;
 use crate::os::Crash;
@@ -79,8 +77,8 @@ pub struct Request {
 pub enum Task {
     /// Create a context, and take the baseline of the process.
     Prepare {
-        /// The way in which leaks are found.
-        leaks: LeakSearch,
+        /// True if leaks are searched for after each test.
+        finds_leaks: bool,
         /// The contexts of tests.
         contexts: Contexts,
     },
@@ -127,12 +125,15 @@ pub enum Answer {
     NoDevice(String),
     /// A signal is about to end the process. The thread waits until the runner lets it go on.
     Crashing(Crash),
+    /// The process has called `exit`.
+    Exiting {
+        /// True if the thread is that of the running test.
+        in_test: bool,
+    },
     /// The worker has its baseline.
     Prepared {
         /// The number of the request.
         number: u64,
-        /// The kinds of objects that the driver counts, if they are known.
-        counted: Option<Vec<ObjectKind>>,
     },
     /// The test ended.
     Done {
@@ -213,8 +214,12 @@ impl Answer {
     /// Returns the number of the request that this answers, if any.
     pub fn number(&self) -> Option<u64> {
         match self {
-            Self::Platforms(_) | Self::Ready | Self::NoDevice(_) | Self::Crashing(_) => None,
-            Self::Prepared { number, .. }
+            Self::Platforms(_)
+            | Self::Ready
+            | Self::NoDevice(_)
+            | Self::Crashing(_)
+            | Self::Exiting { .. } => None,
+            Self::Prepared { number }
             | Self::Done { number, .. }
             | Self::Probed { number, .. }
             | Self::Left { number }

@@ -23,7 +23,6 @@ pub const CHECKS: &[Check] = &[
     ("contexts::equal_results_have_no_note", equal_results_have_no_note),
     ("contexts::a_worker_outlives_expected_failures", a_worker_outlives_expected_failures),
     ("contexts::a_failure_after_a_failure_is_repeated", a_failure_after_a_failure_is_repeated),
-    ("contexts::an_order_is_told_from_a_context", an_order_is_told_from_a_context),
     ("contexts::libtest_counts_different_results", libtest_counts_different_results),
 ];
 
@@ -256,21 +255,6 @@ fn a_failure_after_a_failure_is_repeated() {
         (Verdict::Pass, Some(Verdict::Fail)),
         "{page}"
     );
-}
-
-fn an_order_is_told_from_a_context() {
-    for (tests, verdict, in_reused_context) in [
-        (["breaks_its_process@", "needs_its_process"], Verdict::OrderDependent, None),
-        (["marks_its_context@", "fails_in_a_marked_context"], Verdict::Pass, Some(Verdict::Fail)),
-    ] {
-        let [before, test] = tests;
-        let options = ["--retries", "1", "--bisect"];
-        let mut run = ContextsRun::of_reuse(&[before, &format!("{test}@")], &options);
-        let (_, page) = run.end();
-        let result = run.result(test);
-        assert_eq!((result.verdict, result.reused_context), (verdict, in_reused_context), "{page}");
-        assert_eq!(result.broken_by.is_some(), verdict == Verdict::OrderDependent);
-    }
 }
 
 fn libtest_counts_different_results() {

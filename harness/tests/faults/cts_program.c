@@ -22,17 +22,6 @@ static int cuts_file(void) { cut_off = 1; return PASS; }
 static int is_left_out(void) { left_out = 1; return PASS; }
 static int index_of(const char *name) { return getenv(name) ? atoi(getenv(name)) : 0; }
 
-// Fails once, after a test of another program has begun to crash.
-static int fails_beside(void) {
-    const char *folder = getenv("FAULTS_MEETING");
-    if (!folder || chdir(folder)) return SKIP;
-    if (!access("met", F_OK)) return PASS;
-    fclose(fopen("met", "w"));
-    while (access("crash", F_OK)) usleep(1000);
-    return FAIL;
-}
-static int takes_long(void) { sleep(getenv("FAULTS_MEETING") ? 3 : 0); return PASS; }
-
 // Passes if the driver has one platform, and prints the name of the device at the given index.
 static int sees_device(void) {
     const char *loader = getenv("OPENCL_DYLIB_PATH");
@@ -58,7 +47,6 @@ static const struct { const char *name; int (*run)(void); int silent; } tests[] 
     {"no_newline", no_newline, 0}, {"crashes_silently", crashes, 1}, {"skips", skips, 0}, {"hangs", hangs, 0},
     {"cuts_file", cuts_file, 0}, {"exits", exits, 0},             {"is_left_out", is_left_out, 0},
     {"exits_silently", exits, 1}, {"sees_device", sees_device, 0}, {"passes_last", passes, 0},
-    {"fails_beside", fails_beside, 0}, {"takes_long", takes_long, 0},
 };
 enum { COUNT = sizeof tests / sizeof *tests };
 

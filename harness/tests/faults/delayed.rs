@@ -1,6 +1,7 @@
 //! Crashes that come later than their cause.
 
 use clmatrix_harness::log::read::RunLog;
+use clmatrix_harness::log::test_result::TestResult;
 use clmatrix_harness::verdict::{Outcome, Verdict};
 
 use crate::Check;
@@ -9,34 +10,38 @@ use crate::support::{COMMAND, LIBTEST, child, log, output};
 
 pub const CHECKS: &[Check] = &[
     ("delayed::a_crash_after_the_last_test_is_seen", a_crash_after_the_last_test_is_seen),
-    ("delayed::a_cause_some_tests_before_is_found", a_cause_some_tests_before_is_found),
+    ("delayed::a_crash_has_the_tests_before_it", a_crash_has_the_tests_before_it),
     (
-        "delayed::a_crash_in_a_reused_context_that_does_not_repeat_is_a_note",
-        a_crash_in_a_reused_context_that_does_not_repeat_is_a_note,
-    ),
-    (
-        "delayed::a_crash_that_does_not_repeat_has_candidates",
-        a_crash_that_does_not_repeat_has_candidates,
+        "delayed::a_crash_in_a_reused_context_that_does_not_repeat_has_its_result",
+        a_crash_in_a_reused_context,
     ),
     ("delayed::a_crash_near_another_is_not_lost", a_crash_near_another_is_not_lost),
+    ("delayed::each_crash_of_a_worker_is_an_attempt", each_crash_of_a_worker_is_an_attempt),
     (
         "delayed::a_crash_of_an_exit_handler_is_seen_on_demand",
         a_crash_of_an_exit_handler_is_seen_on_demand,
     ),
-    ("delayed::libtest_fails_for_a_late_result", libtest_fails_for_a_late_result),
+    ("delayed::libtest_fails_for_a_crash_of_a_worker", libtest_fails_for_a_crash_of_a_worker),
 ];
 
 /// The run of some tests of `faulty::delayed` on PoCL: its status and log.
-fn run(filter: &str, bomb: &str, only: bool, options: &[&str]) -> (Option<i32>, RunLog) {
+fn run(filter: &str, bomb: &str, options: &[&str]) -> (Option<i32>, RunLog) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut command = child(COMMAND, &[&["run", filter], options].concat());
     command.arg("--report-dir").arg(folder.path());
-    command.env("CLMATRIX_TEST", "pocl").env(BOMB, bomb);
-    if only {
-        command.env(ONLY_BOMB, folder.path());
-    }
+    command.env("CLMATRIX_TEST", "pocl").env(BOMB, bomb).env(ONLY_BOMB, folder.path());
     let ended = output(command);
     (ended.status.code(), log(folder.path()))
+}
+
+/// Returns the result of workers, after those of tests, which all passed.
+fn crashes(log: &RunLog) -> &TestResult {
+    let (crashes, tests) = log.results.split_last().expect("results");
+    assert!(crashes.test.starts_with("worker::crash@"), "{}: {:?}", crashes.test, crashes.outcome);
+    for result in tests {
+        assert_eq!(result.verdict, Verdict::Pass, "{}: {:?}", result.test, result.outcome);
+    }
+    crashes
 }
 
 /// The id of the test of this number.
@@ -45,85 +50,68 @@ fn id(log: &RunLog, number: u32) -> &str {
     &log.results.iter().find(|result| result.test.contains(&test)).expect("a result").test
 }
 
-/// Checks that the test of this number alone is charged, with a crash that was reproduced.
-fn is_charged(log: &RunLog, number: u32) {
-    let [charged] = &log.charges[..] else { panic!("{:?}", log.charges) };
-    assert_eq!(charged.test, id(log, number));
-    for result in &log.results {
-        if result.test != charged.test {
-            assert_eq!(result.verdict, Verdict::Pass, "{}: {:?}", result.test, result.outcome);
-            continue;
-        }
-        assert_eq!(result.verdict, Verdict::Crash);
-        let Outcome::Crashed { how } = &result.outcome else { panic!("{:?}", result.outcome) };
-        assert!(how.starts_with("SIGSEGV, delayed: it struck "), "{how}");
-        assert!(how.contains("reproduced in a fresh worker"), "{how}");
-    }
-}
-
 fn a_crash_after_the_last_test_is_seen() {
-    let (status, log) =
-        run("faulty::delayed::takes_ten_milliseconds::number_01_1@", "1 10", false, &[]);
-    assert_eq!(status, Some(1));
-    assert_eq!(log.results.len(), 1);
-    is_charged(&log, 1);
-    assert_eq!(log.charges[0].by, None);
+    let (status, log) = run("faulty::delayed::takes_ten_milliseconds::number_01_1@", "1 10", &[]);
+    assert_eq!((status, log.results.len()), (Some(1), 2));
+    let crashes = crashes(&log);
+    assert_eq!(crashes.outcome, Outcome::Crashed { how: "SIGABRT".to_owned() });
+    let stdout = format!(
+        "tests that the worker had run before, the last one last:\n{}\nafter the last test\n",
+        id(&log, 1)
+    );
+    assert_eq!(crashes.stdout, stdout);
+    assert!(crashes.stacks.is_some());
 }
 
 const FRESH: [&str; 2] = ["--contexts", "fresh"];
 const REUSE: [&str; 2] = ["--contexts", "reuse"];
 
-fn a_cause_some_tests_before_is_found() {
-    for contexts in [FRESH, REUSE] {
-        let (status, log) = run("takes_ten_milliseconds", "5 200", false, &contexts);
-        assert_eq!(status, Some(1));
-        is_charged(&log, 5);
-        assert!(log.charges[0].by.is_some());
-        assert!(log.results.iter().all(|result| result.reused_context.is_none()));
-    }
-}
-
-fn a_crash_in_a_reused_context_that_does_not_repeat_is_a_note() {
-    let (status, log) = run("takes_ten_milliseconds", "5 200", true, &REUSE);
-    assert_eq!(status, Some(0));
-    assert!(log.results.iter().all(|result| result.verdict == Verdict::Pass));
-    let before: Vec<_> = log.results.iter().filter_map(|result| result.reused_context).collect();
-    assert_eq!(before, [Verdict::Crash]);
-}
-
-fn a_crash_that_does_not_repeat_has_candidates() {
-    let (status, log) = run("takes_ten_milliseconds", "5 200", true, &FRESH);
+fn a_crash_has_the_tests_before_it() {
+    let (status, log) = run("takes_ten_milliseconds", "5 200", &FRESH);
     assert_eq!(status, Some(1));
-    assert!(log.charges.is_empty(), "{:?}", log.charges);
-    let (last, tests) = log.results.split_last().expect("results");
-    assert!(tests.iter().all(|result| result.verdict == Verdict::Pass));
-    assert!(last.test.starts_with("worker::delayed-crash@"), "{}", last.test);
-    let Outcome::Crashed { how } = &last.outcome else { panic!("{:?}", last.outcome) };
-    assert!(how.ends_with("; not reproduced"), "{how}");
-    let candidates: Vec<&str> = last.stdout.lines().skip(1).collect();
-    assert!(candidates.contains(&id(&log, 5)), "{}", last.stdout);
-    assert!(candidates.len() < 30, "{}", last.stdout);
+    let crashes = crashes(&log);
+    assert_eq!(crashes.verdict, Verdict::Crash);
+    let (before, victim) = crashes.stdout.split_once("running test: ").expect("a test");
+    let (victim, _) = victim.split_once('\n').expect("a line");
+    assert!(before.contains(id(&log, 5)) && !before.contains(victim), "{}", crashes.stdout);
+    let victim = log.results.iter().find(|result| result.test == victim).expect("a result");
+    let [crashed] = &victim.earlier[..] else { panic!("{victim:?}") };
+    assert_eq!(crashed.outcome, Outcome::Crashed { how: "SIGABRT".to_owned() });
 }
 
-/// Two workers die at the same time. Each death may be the other's fault, but not both.
+fn a_crash_in_a_reused_context() {
+    let (status, log) = run("takes_ten_milliseconds", "5 200", &REUSE);
+    assert_eq!(status, Some(1));
+    assert_eq!(crashes(&log).verdict, Verdict::Crash);
+    assert!(log.results.iter().all(|result| result.reused_context.is_none()));
+}
+
+/// Two workers die at the same time.
 fn a_crash_near_another_is_not_lost() {
     let options = ["--slots", "2", "--contexts", "fresh"];
-    let (status, log) = run("takes_ten_milliseconds", "1,2 100", true, &options);
+    let (status, log) = run("takes_ten_milliseconds", "1,2 100", &options);
     assert_eq!(status, Some(1));
-    let last = log.results.last().expect("results");
-    assert!(last.test.starts_with("worker::delayed-crash@"), "{}: {:?}", last.test, last.outcome);
+    crashes(&log);
+}
+
+fn each_crash_of_a_worker_is_an_attempt() {
+    let (status, log) = run("takes_ten_milliseconds", "1,15 100", &[]);
+    assert_eq!(status, Some(1));
+    let crashes = crashes(&log);
+    assert_eq!((crashes.attempt, crashes.earlier.len()), (1, 1));
+    assert_ne!(crashes.stdout, crashes.earlier[0].stdout);
 }
 
 fn a_crash_of_an_exit_handler_is_seen_on_demand() {
     let test = "registers_an_exit_handler";
-    let (status, unchecked) = run(test, "", false, &[]);
+    let (status, unchecked) = run(test, "", &[]);
     assert_eq!((status, unchecked.results.len()), (Some(0), 1));
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("clmatrix.toml");
     let config = "[[override]]\ndevice = \"*\"\nexit-check = true\n";
     std::fs::write(&file, config).expect("it is written");
     let check = ["--config", file.to_str().expect("text")];
-    let (status, log) = run(test, "", false, &check);
+    let (status, log) = run(test, "", &check);
     assert_eq!(status, Some(1));
     let [passed, exit] = &log.results[..] else { panic!("{:?}", log.results) };
     assert_eq!(passed.verdict, Verdict::Pass);
@@ -131,12 +119,15 @@ fn a_crash_of_an_exit_handler_is_seen_on_demand() {
     assert_eq!(exit.outcome, Outcome::Crashed { how: "SIGABRT".to_owned() });
 }
 
-fn libtest_fails_for_a_late_result() {
+fn libtest_fails_for_a_crash_of_a_worker() {
+    let folder = tempfile::tempdir().expect("a folder");
     let mut command = child(LIBTEST, &["takes_ten_milliseconds"]);
-    command.env("CLMATRIX_TEST", "pocl").env(BOMB, "5 200");
+    command.env("CLMATRIX_TEST", "pocl").env(BOMB, "5 200").env(ONLY_BOMB, folder.path());
     let ended = output(command);
     assert_eq!(ended.status.code(), Some(101));
-    let errors = String::from_utf8(ended.stderr).expect("text");
-    assert!(errors.contains("late result: "), "{errors}");
-    assert!(errors.contains("reproduced in a fresh worker"), "{errors}");
+    let text = String::from_utf8(ended.stdout).expect("text");
+    let is_failed = |line: &str| line.starts_with("test workers ") && line.ends_with("FAILED");
+    assert!(text.lines().any(is_failed), "{text}");
+    assert!(text.contains("test result: FAILED. 30 passed; 1 failed"), "{text}");
+    assert!(text.contains("worker::crash@pocl-cpu: crash: SIGABRT"), "{text}");
 }

@@ -18,7 +18,7 @@ use crate::Check;
 use crate::support::{COMMAND, ROLE, child, compile, context_layer, events, log, output, reports};
 
 pub const CHECKS: &[Check] = &[
-    ("external::each_cts_result_is_right_in_batches_too", each_cts_result_is_right_in_batches_too),
+    ("external::each_cts_result_is_right", each_cts_result_is_right),
     ("external::a_rust_target_ends_as_our_own_tests", a_rust_target_ends_as_our_own_tests),
     ("external::a_rerun_command_runs_one_test_alone", a_rerun_command_runs_one_test_alone),
     ("external::a_program_that_does_not_list_is_one_failure", a_program_that_does_not_list),
@@ -27,18 +27,13 @@ pub const CHECKS: &[Check] = &[
     ("external::expectations_of_a_suite_are_loaded_with_it", expectations_of_a_suite),
     ("external::output_without_end_ends_with_the_program", output_without_end),
     ("external::ends_of_programs_are_seen_on_demand", ends_of_programs_are_seen_on_demand),
-    ("external::the_slow_test_of_a_batch_is_named", the_slow_test_of_a_batch_is_named),
-    ("external::a_complaint_in_a_batch_is_for_its_test", a_complaint_in_a_batch),
-    ("external::complaints_of_all_tests_cost_two_batches", complaints_of_all_tests),
     ("external::a_list_is_imported_from_the_current_folder", a_list_is_imported),
     ("external::a_lost_device_stops_other_programs", a_lost_device_stops_other_programs),
-    ("external::a_batch_finds_a_crash_beside_one_of_its_tests", a_crash_beside_a_batch),
     ("external::a_waiting_test_is_not_slow", a_waiting_test_is_not_slow),
     ("external::an_exit_has_a_limit_of_its_own", an_exit_has_a_limit_of_its_own),
     ("external::a_test_that_hangs_the_second_time_is_counted", a_test_that_hangs_the_second_time),
     ("external::shards_make_the_whole_run", shards_make_the_whole_run),
     ("external::a_test_that_fails_now_is_a_regression", a_test_that_fails_now),
-    ("external::rounds_repeat_batches", rounds_repeat_batches),
     ("external::a_run_is_as_expected_after_an_update", a_run_is_as_expected_after_an_update),
     ("external::a_test_has_an_at_in_its_name", a_test_has_an_at_in_its_name),
     ("external::one_slot_has_one_track_in_a_trace", one_slot_has_one_track_in_a_trace),
@@ -143,70 +138,67 @@ kind = "opencl-cts"
 programs = "test_*"
 "#;
 
-fn each_cts_result_is_right_in_batches_too() {
-    for batch in [1, 20] {
-        let project = Project::new(&format!("{CTS}batch = {batch}\n")).with_cts_program();
-        let lists = project.path("lists");
-        let mut command = project.command(&["cts::"]);
-        command.env("FAULTS_LISTS", &lists);
-        let ended = output(command);
-        assert_eq!(ended.status.code(), Some(1), "batch {batch}");
-        let run = log(&project.path("out"));
-        let device_count = run.records.len();
-        assert_eq!(run.results.len(), 15 * device_count, "batch {batch}: no others");
-        let failed =
-            |message: &str| Outcome::Failed { message: message.to_owned(), location: None };
-        let crashed = |how: &str| Outcome::Crashed { how: how.to_owned() };
-        let not_run = |reason: &str| Outcome::NotRun { reason: reason.to_owned() };
-        for (test, expected) in [
-            ("passes", Outcome::Passed),
-            ("passes_last", Outcome::Passed),
-            ("sees_device", Outcome::Passed),
-            ("fails", failed("ERROR: 1 is not 2")),
-            ("no_newline", failed("ERROR: no end of line")),
-            ("skips", Outcome::Skipped { reason: "no images".to_owned() }),
-            ("crashes", crashed("SIGSEGV")),
-            ("crashes_silently", crashed("SIGSEGV")),
-            ("exits", crashed("exited with status 0 in the middle of the test")),
-            ("hangs", Outcome::TimedOut { limit: LIMIT }),
-            ("is_left_out", not_run("the program wrote no result of this test")),
-            (
-                "exits_silently",
-                not_run(
-                    "the program exited with status 0, and wrote no file of results \
+fn each_cts_result_is_right() {
+    let project = Project::new(CTS).with_cts_program();
+    let lists = project.path("lists");
+    let mut command = project.command(&["cts::"]);
+    command.env("FAULTS_LISTS", &lists);
+    let ended = output(command);
+    assert_eq!(ended.status.code(), Some(1));
+    let run = log(&project.path("out"));
+    let device_count = run.records.len();
+    assert_eq!(run.results.len(), 13 * device_count, "no others");
+    let failed = |message: &str| Outcome::Failed { message: message.to_owned(), location: None };
+    let crashed = |how: &str| Outcome::Crashed { how: how.to_owned() };
+    let not_run = |reason: &str| Outcome::NotRun { reason: reason.to_owned() };
+    for (test, expected) in [
+        ("passes", Outcome::Passed),
+        ("passes_last", Outcome::Passed),
+        ("sees_device", Outcome::Passed),
+        ("fails", failed("ERROR: 1 is not 2")),
+        ("no_newline", failed("ERROR: no end of line")),
+        ("skips", Outcome::Skipped { reason: "no images".to_owned() }),
+        ("crashes", crashed("SIGSEGV")),
+        ("crashes_silently", crashed("SIGSEGV")),
+        ("exits", crashed("exited with status 0 in the middle of the test")),
+        ("hangs", Outcome::TimedOut { limit: LIMIT }),
+        ("is_left_out", not_run("the program wrote no result of this test")),
+        (
+            "exits_silently",
+            not_run(
+                "the program exited with status 0, and wrote no file of results \
                      (CL_CONFORMANCE_RESULTS_FILENAME)",
-                ),
             ),
-        ] {
-            let found = outcome(&run, &format!("cts::faulty::{test}"));
-            assert_eq!(found, format!("{expected:?}"), "batch {batch}: {test}");
-        }
-        let cut_off = outcome(&run, "cts::faulty::cuts_file");
-        let why = "exited with status 0, and its file of results is cut off";
-        assert!(cut_off.starts_with("NotRun") && cut_off.contains(why), "{cut_off}");
-        let mut workers = events(&project.path("out"));
-        let of = |event: &str, time: &str| -> BTreeSet<[String; 2]> {
-            let these = workers.iter().filter(|known| known["event"] == event);
-            these.map(|known| [&known["worker"], &known[time]].map(Value::to_string)).collect()
-        };
-        let (ended, begun) = (of("finished", "started"), of("started", "time"));
-        assert!(ended.is_subset(&begun), "batch {batch}: {:?}", ended.difference(&begun));
-        // One worker looks whether the device is at its position.
-        workers.retain(|event| event["event"] == "worker-started" && event["error"].is_null());
-        assert_eq!(workers.len(), run.records.len(), "batch {batch}: {workers:?}");
-        let all = by_test(&run);
-        for (id, record) in &run.records {
-            let result = run.with_output(all["cts::faulty::sees_device"][id.as_str()]);
-            let line = format!("1 platform: {}\n", record.device.info.name);
-            assert!(result.stdout.contains(&line), "{id}: {}", result.stdout);
-            let hangs = all["cts::faulty::hangs"][id.as_str()];
-            let stacks = hangs.stacks.as_ref().expect("stacks").to_string();
-            assert!(stacks.contains("pause"), "{stacks}");
-        }
-        // The second run reads the list of the first.
-        project.run(&["cts::faulty::passes@"]);
-        assert_eq!(fs::read_to_string(&lists).expect("a list"), "x", "batch {batch}");
+        ),
+    ] {
+        let found = outcome(&run, &format!("cts::faulty::{test}"));
+        assert_eq!(found, format!("{expected:?}"), "{test}");
     }
+    let cut_off = outcome(&run, "cts::faulty::cuts_file");
+    let why = "exited with status 0, and its file of results is cut off";
+    assert!(cut_off.starts_with("NotRun") && cut_off.contains(why), "{cut_off}");
+    let mut workers = events(&project.path("out"));
+    let of = |event: &str, time: &str| -> BTreeSet<[String; 2]> {
+        let these = workers.iter().filter(|known| known["event"] == event);
+        these.map(|known| [&known["worker"], &known[time]].map(Value::to_string)).collect()
+    };
+    let (ended, begun) = (of("finished", "started"), of("started", "time"));
+    assert!(ended.is_subset(&begun), "{:?}", ended.difference(&begun));
+    // One worker looks whether the device is at its position.
+    workers.retain(|event| event["event"] == "worker-started" && event["error"].is_null());
+    assert_eq!(workers.len(), run.records.len(), "{workers:?}");
+    let all = by_test(&run);
+    for (id, record) in &run.records {
+        let result = run.with_output(all["cts::faulty::sees_device"][id.as_str()]);
+        let line = format!("1 platform: {}\n", record.device.info.name);
+        assert!(result.stdout.contains(&line), "{id}: {}", result.stdout);
+        let hangs = all["cts::faulty::hangs"][id.as_str()];
+        let stacks = hangs.stacks.as_ref().expect("stacks").to_string();
+        assert!(stacks.contains("pause"), "{stacks}");
+    }
+    // The second run reads the list of the first.
+    project.run(&["cts::faulty::passes@"]);
+    assert_eq!(fs::read_to_string(&lists).expect("a list"), "x");
 }
 
 const GPU: &str = r#"
@@ -317,17 +309,6 @@ fn output_without_end() {
     assert_eq!(outcome(&run, "mine::orphan::t"), "Passed");
 }
 
-fn the_slow_test_of_a_batch_is_named() {
-    let project = Project::new(&format!("{CTS}batch = 20\n")).with_cts_program();
-    let tests = ["cts::faulty::passes_last@", "cts::faulty::hangs@"];
-    let mut command = project.command(&tests);
-    command.args(["--devices", "pocl", "--slow-after", "100ms"]);
-    let stderr = String::from_utf8(output(command).stderr).expect("text");
-    let run = log(&project.path("out"));
-    assert!(run.results[0].test.starts_with("cts::faulty::passes_last@"), "the first of the batch");
-    assert!(stderr.contains("SLOW cts::faulty::hangs@"), "{stderr}");
-}
-
 /// The script of a program of the suite with these tests, whose names are letters, that does `lines` in each and
 /// passes.
 fn cts_script(tests: &str, lines: &str) -> String {
@@ -339,39 +320,6 @@ fn cts_script(tests: &str, lines: &str) -> String {
          echo $test passed; results=\"$results\\\"$test\\\": \\\"pass\\\",\"; done
          printf '{{\"results\": {{%s}}}}' \"${{results%,}}\" > $CL_CONFORMANCE_RESULTS_FILENAME"
     )
-}
-
-/// The program writes both streams faster than they are read.
-fn a_complaint_in_a_batch() {
-    let complains = "[ $test = f ] && echo 'Invalid read of size 4' >&2";
-    let lines = cts_script("abcdefghijklmnop", complains);
-    let profile = "[[override]]\nid = \"*\"\ndiagnostics = [\"^Invalid read\"]\n";
-    let project = Project::new(&format!("{profile}{CTS}batch = 20\n"));
-    let run = project.with_script("test_loud", &lines).run(&["cts::", "--devices", "pocl"]);
-    assert_eq!(run.results.len(), 16);
-    for test in 'a'..='p' {
-        let found = outcome(&run, &format!("cts::loud::{test}"));
-        let is_right = match test {
-            'f' => found.contains("the driver says: Invalid read of size 4"),
-            _ => found == "Passed",
-        };
-        assert!(is_right, "{test}: {found}");
-    }
-}
-
-/// A driver that complains in each process costs two batches more than without batches.
-fn complaints_of_all_tests() {
-    let lines = cts_script("abcdef", "echo 'Invalid read of size 4' >&2");
-    let profile = "[[override]]\nid = \"*\"\ndiagnostics = [\"^Invalid read\"]\nretries = 1\n";
-    let project = Project::new(&format!("{profile}{CTS}batch = 20\n"));
-    let run = project.with_script("test_loud", &lines);
-    let results = run.run(&["cts::", "--devices", "pocl"]).results;
-    assert!(results.iter().all(|result| result.verdict == Verdict::Fail), "{results:?}");
-    let mut started = events(&run.path("out"));
-    started.retain(|event| event["event"] == "started");
-    let processes: BTreeSet<u64> =
-        started.iter().filter_map(|event| event["worker"].as_u64()).collect();
-    assert_eq!(processes.len(), 2 + 2 * 6, "{processes:?}");
 }
 
 fn ends_of_programs_are_seen_on_demand() {
@@ -387,15 +335,11 @@ fn ends_of_programs_are_seen_on_demand() {
     let exit = run.with_output(exit.expect("a result"));
     let how = "exited with status 7 after its last test";
     assert_eq!(exit.outcome, Outcome::Crashed { how: how.to_owned() });
-    let line = |program: &str| format!("{how}, after cts::{program}::a@pocl-cpu\n");
-    let lines = ["one", "other"].map(line).concat();
-    assert!(exit.stdout == lines, "{}", exit.stdout);
-    let many = cts_script("abcdefghijklmnopqrstuvw", "") + "\nexit 7";
-    let project = Project::new(&format!("{check}{CTS}")).with_script("test_many", &many);
-    let run = project.run(&["cts::", "--devices", "pocl"]);
-    let exit = run.results.iter().find(|result| result.test == "worker::exit@pocl-cpu");
-    let lines = run.with_output(exit.expect("a result")).stdout.clone();
-    assert!(lines.lines().count() == 21 && lines.ends_with("\nand 3 more\n"), "{lines}");
+    let attempts = exit.earlier.iter().chain([&*exit]);
+    let mut after: Vec<_> = attempts.map(|attempt| attempt.stdout.clone()).collect();
+    after.sort();
+    let program = |name: &str| format!("after cts::{name}::a@pocl-cpu\n");
+    assert_eq!(after, ["one", "other"].map(program));
     let project = Project::new(CTS).with_script("test_one", &ends);
     assert!(project.run(&["cts::", "--devices", "pocl"]).is_success());
 }
@@ -582,31 +526,25 @@ fn expectations_of_a_suite() {
 }
 
 fn a_lost_device_stops_other_programs() {
-    // In a batch, the program runs the crashing test first, and the slot has the other one first.
-    for (batch, crashes, other) in [
-        (1, "crashes", "passes"),
-        (20, "crashes", "passes_last"),
-        (20, "crashes_silently", "passes_last"),
-    ] {
-        let project = Project::new(&format!("{CTS}batch = {batch}\n")).with_cts_program();
-        let tests = [crashes, other].map(|test| format!("cts::faulty::{test}@"));
-        let mut command = project.command(&tests.each_ref().map(String::as_str));
-        command.env("CLMATRIX_TEST", "pocl");
-        // Programs make no context; the probes do.
-        context_layer(&mut command, project.0.path(), "error", "2-99");
-        output(command);
-        let run = log(&project.path("out"));
-        assert_eq!(run.lost.len(), 1, "the device is lost");
-        let found = outcome(&run, &format!("cts::faulty::{other}"));
-        assert!(found.starts_with("NotRun") && found.contains("lost"), "{crashes}: {found}");
-        if crashes == "crashes" {
-            let crashed = "cts::faulty::crashes@pocl-cpu";
-            assert_eq!(
-                (run.lost[0].after.as_deref(), &run.lost[0].suspects[..]),
-                (Some(crashed), &[crashed.to_owned()][..])
-            );
-        }
-    }
+    let project = Project::new(CTS).with_cts_program();
+    let tests = ["crashes", "passes"].map(|test| format!("cts::faulty::{test}@"));
+    let mut command = project.command(&tests.each_ref().map(String::as_str));
+    command.env("CLMATRIX_TEST", "pocl");
+    // Programs make no context; the probes do.
+    context_layer(&mut command, project.0.path(), "error", "2-99");
+    output(command);
+    let run = log(&project.path("out"));
+    let found = outcome(&run, "cts::faulty::crashes");
+    assert!(found.starts_with("Crashed"), "{found}");
+    let next = outcome(&run, "cts::faulty::passes");
+    assert!(next.starts_with("NotRun") && next.contains("lost"), "{next}");
+    let lost = &run.lost[..];
+    let crashed = "cts::faulty::crashes@pocl-cpu";
+    assert_eq!(lost.len(), 1, "the device is lost");
+    assert_eq!(
+        (lost[0].after.as_deref(), &lost[0].suspects[..]),
+        (Some(crashed), &[crashed.to_owned()][..])
+    );
 }
 
 /// The script of a libtest target with these tests, whose names are letters, that does `lines` to run one.
@@ -616,30 +554,6 @@ fn libtest_script(tests: &str, lines: &str) -> String {
 }
 
 const SCRIPT: &str = "[[external]]\nname = \"mine\"\nkind = \"libtest\"\nprograms = \"script\"\n";
-
-/// The batch ends long after the crash.
-fn a_crash_beside_a_batch() {
-    let crash = "while [ ! -e met ]; do sleep 0.1; done; touch crash; kill -SEGV $$";
-    let project = Project::new(&format!("{SCRIPT}{CTS}batch = 20\n"))
-        .with_cts_program()
-        .with_script("script", &libtest_script("t", crash));
-    // The program has three tests. The slot that does not crash has two of them in its first process.
-    let tests =
-        ["fails_beside", "takes_long", "passes_last"].map(|test| format!("cts::faulty::{test}@"));
-    let tests = [&["mine::"][..], &tests.each_ref().map(String::as_str)].concat();
-    let mut command =
-        project.command(&[&tests[..], &["--slots", "2", "--devices", "pocl"]].concat());
-    command.env("FAULTS_MEETING", project.path(""));
-    output(command);
-    let run = log(&project.path("out"));
-    assert_eq!(outcome(&run, "mine::script::t"), "Crashed { how: \"SIGSEGV\" }");
-    assert_eq!(outcome(&run, "cts::faulty::fails_beside"), "Passed", "repeated alone");
-    let mut started = events(&project.path("out"));
-    started.retain(|event| event["event"] == "started");
-    let workers: Vec<u64> = started.iter().filter_map(|event| event["worker"].as_u64()).collect();
-    assert_eq!(workers.len(), 5, "one attempt more than tests: {workers:?}");
-    assert_eq!(workers.iter().collect::<BTreeSet<_>>().len(), 4, "a batch of two: {workers:?}");
-}
 
 /// The test that fails waits for the other one, before its result is final.
 fn a_waiting_test_is_not_slow() {
@@ -681,7 +595,7 @@ fn verdicts(log: &RunLog) -> BTreeMap<&str, Verdict> {
 }
 
 fn shards_make_the_whole_run() {
-    let project = Project::new(&format!("{CTS}batch = 20\n")).with_cts_program();
+    let project = Project::new(CTS).with_cts_program();
     let tests = [&QUICK[..], &["--devices", "pocl"]].concat();
     let whole = project.run(&tests);
     let out = project.path("out");
@@ -722,32 +636,6 @@ fn a_test_that_fails_now() {
     let regression = json!([{ "test": test, "a": "pass", "b": "fail: the test failed" }]);
     assert_eq!(diff["changes"]["regression"], regression, "{diff}");
     assert_eq!(diff["facts"][0]["fact"], "build of mine::script", "{diff}");
-}
-
-/// Each test has its results once per round, also where a crash ends the process of a batch.
-fn rounds_repeat_batches() {
-    let project = Project::new(&format!("{CTS}batch = 20\n")).with_cts_program();
-    let run = project.run(&[&QUICK[..], &["--devices", "pocl", "--repeat", "3"]].concat());
-    let finished = |test: &str| {
-        let events = events(&project.path("out"));
-        let of_test = events.into_iter().filter(|line| {
-            line["event"] == "finished"
-                && line["test"].as_str().is_some_and(|id| id.starts_with(test))
-        });
-        of_test.map(|line| line["round"].as_u64().unwrap_or(1)).collect::<Vec<_>>()
-    };
-    for (test, verdict, rounds) in [
-        ("passes", Verdict::Pass, &[1, 2, 3][..]),
-        ("fails", Verdict::Fail, &[1, 2, 3]),
-        // Each time, the test runs again, alone.
-        ("crashes", Verdict::Crash, &[1, 1, 2, 2, 3, 3]),
-        ("skips", Verdict::Skip, &[1]),
-    ] {
-        let path = format!("cts::faulty::{test}@");
-        let result = run.results.iter().find(|result| result.test.starts_with(&path));
-        assert_eq!(result.expect("a result").verdict, verdict, "{test}");
-        assert_eq!(finished(&path), rounds, "{test}");
-    }
 }
 
 fn a_run_is_as_expected_after_an_update() {
@@ -842,7 +730,7 @@ fn a_summary_has_all_that_differs() {
 }
 
 fn one_slot_has_one_track_in_a_trace() {
-    let project = Project::new(&format!("{SCRIPT}{CTS}batch = 20\n"))
+    let project = Project::new(&format!("{SCRIPT}{CTS}"))
         .with_cts_program()
         .with_script("script", &libtest_script("tuvwxyz", "exit 0"));
     let run = project.run(&["mine::", "cts::", "--devices", "pocl"]);

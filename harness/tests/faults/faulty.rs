@@ -14,6 +14,7 @@ mod order;
 mod rounds;
 mod sick;
 mod stacks;
+pub mod unreliable;
 mod visible;
 
 use std::io::Write;
@@ -33,6 +34,20 @@ pub const MEETING: &str = "CLMATRIX_FAULTS_MEETING";
 fn use_the_device(ctx_factory: CtxFactory) {
     let context = ctx_factory().expect("a context");
     std::mem::forget(context);
+}
+
+/// Starts a thread without a frame of this executable, as drivers do, which aborts the process.
+fn abort_on_a_foreign_thread() {
+    let mut thread = 0;
+    // SAFETY: a start routine may leave its argument alone, and `abort` returns nothing since it does not
+    // return.
+    unsafe {
+        let abort = std::mem::transmute::<
+            unsafe extern "C" fn() -> !,
+            extern "C" fn(*mut libc::c_void) -> *mut libc::c_void,
+        >(libc::abort);
+        libc::pthread_create(&raw mut thread, std::ptr::null(), abort, std::ptr::null_mut());
+    }
 }
 
 fn write_to_null() {
@@ -307,7 +322,7 @@ fn leaves_a_time_bomb(ctx_factory: CtxFactory) {
     use_the_device(ctx_factory);
     thread::spawn(|| {
         thread::sleep(Duration::from_millis(300));
-        write_to_null();
+        abort_on_a_foreign_thread();
     });
 }
 

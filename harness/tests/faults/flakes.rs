@@ -24,11 +24,7 @@ pub const CHECKS: &[Check] = &[
         "flakes::a_crash_that_may_come_or_not_is_that_of_its_test",
         a_crash_that_may_come_or_not_is_that_of_its_test,
     ),
-    ("flakes::the_test_that_breaks_another_is_found", the_test_that_breaks_another_is_found),
-    (
-        "flakes::a_diagnostic_of_the_driver_may_depend_on_order",
-        a_diagnostic_of_the_driver_may_depend_on_order,
-    ),
+    ("flakes::a_test_that_another_breaks_is_flaky", a_test_that_another_breaks_is_flaky),
     ("flakes::a_test_that_always_fails_is_no_flake", a_test_that_always_fails_is_no_flake),
     ("flakes::a_worker_is_not_used_after_leftovers", a_worker_is_not_used_after_leftovers),
     ("flakes::an_unexpected_pass_is_not_repeated", an_unexpected_pass_is_not_repeated),
@@ -93,7 +89,7 @@ fn device(result: &TestResult) -> &str {
 fn a_test_that_fails_once_is_flaky() {
     // There is a test before it in its worker.
     let tests = ["breaks_a_later_test@", "fails_at_first@"];
-    let mut run = FlakyRun::new(&tests, &["--retries", "1", "--bisect"]);
+    let mut run = FlakyRun::new(&tests, &["--retries", "1"]);
     let (status, page) = run.end();
     assert_eq!(status, Some(1), "{page}");
     let result = run.result("fails_at_first");
@@ -154,46 +150,17 @@ fn a_crash_may_be_flaky() {
     assert!(run.junit(device(&result)).contains("<flakyError type=\"crash\" message=\"SIGABRT"));
 }
 
-fn the_test_that_breaks_another_is_found() {
+fn a_test_that_another_breaks_is_flaky() {
     let tests = ["breaks_a_later_test@", "runs_in_between", "needs_order@"];
-    for bisects in [true, false] {
-        let options =
-            if bisects { &["--retries", "1", "--bisect"][..] } else { &["--retries", "1"] };
-        let mut run = FlakyRun::new(&tests, options);
-        let (status, page) = run.end();
-        assert_eq!(status, Some(1), "{page}");
-        let result = run.result("needs_order");
-        assert_eq!(result.verdict, Verdict::OrderDependent, "{page}");
-        let Outcome::Failed { message, .. } = &result.outcome else { panic!("{result:?}") };
-        assert!(message.contains("another test broke this one"));
-        let breaker = run.result("breaks_a_later_test").test;
-        assert_eq!(result.broken_by.as_ref(), bisects.then_some(&breaker), "{page}");
-        let before = if bisects { &*breaker } else { "the tests that its worker had run before" };
-        let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
-        let words = words.replace('`', "");
-        assert!(words.contains(&format!("passes alone, goes wrong after {before}")), "{page}");
-        let rerun =
-            if bisects { format!(" {breaker} {}\n", result.test) } else { result.test.clone() };
-        assert!(page.contains(&rerun), "{page}");
-        let junit = run.junit(device(&result));
-        assert!(junit.contains("<failure type=\"order-dependent\""), "{junit}");
-        assert_eq!(run.report(), (status, page));
-        let log = log(run.folder.path());
-        let others = log.results.iter().filter(|other| other.test != result.test);
-        let others: Vec<_> = others.map(|other| (other.verdict, other.attempt)).collect();
-        assert_eq!(others, [(Verdict::Pass, 1); 5]);
-    }
-}
-
-fn a_diagnostic_of_the_driver_may_depend_on_order() {
-    let config = "[[override]]\nid = \"pocl*\"\ndiagnostics = [\"^broken\"]\nretries = 1\n";
-    let tests = ["breaks_a_later_test@", "complains_without_order@"];
-    let mut run = FlakyRun::new(&tests, &["--bisect"]).configured(config);
+    let mut run = FlakyRun::new(&tests, &["--retries", "1"]);
     let (status, page) = run.end();
     assert_eq!(status, Some(1), "{page}");
-    let result = run.result("complains_without_order");
-    assert_eq!(result.verdict, Verdict::OrderDependent, "{page}");
-    assert!(result.broken_by.is_some_and(|test| test.contains("breaks_a_later_test")));
+    let result = run.result("needs_order");
+    assert_eq!((result.verdict, result.attempt), (Verdict::Flaky, 2), "{page}");
+    let others = log(run.folder.path()).results;
+    let others = others.iter().filter(|other| other.test != result.test);
+    let others: Vec<_> = others.map(|other| (other.verdict, other.attempt)).collect();
+    assert_eq!(others, [(Verdict::Pass, 1); 5]);
 }
 
 fn a_worker_is_not_used_after_leftovers() {
@@ -209,7 +176,7 @@ fn a_worker_is_not_used_after_leftovers() {
 
 fn a_test_that_always_fails_is_no_flake() {
     let tests = ["runs_in_between", "fails_always@"];
-    let mut run = FlakyRun::new(&tests, &["--retries", "2", "--bisect"]);
+    let mut run = FlakyRun::new(&tests, &["--retries", "2"]);
     let (status, page) = run.end();
     assert_eq!(status, Some(1), "{page}");
     let result = run.result("fails_always");
@@ -225,7 +192,6 @@ fn a_test_that_always_fails_is_no_flake() {
     }
 }
 
-/// Runs a test with retries that is expected to fail. Returns its only attempt.
 /// Runs a test with this expected status after others.
 fn run_with_expectation(test: &str, status: &str, others: &[&str]) -> FlakyRun {
     let options = [&["--retries", "1"], others].concat();
@@ -248,6 +214,7 @@ fn a_crash_that_may_come_or_not_is_that_of_its_test() {
     assert_eq!(log.status(), 0);
 }
 
+/// Runs a test with retries that is expected to fail. Returns its only attempt.
 fn attempt_that_is_expected_to_fail(test: &str) -> TestResult {
     let run = run_with_expectation(test, "fail", &[]);
     assert_eq!(executions(run.folder.path(), test), 1);

@@ -5,6 +5,7 @@
 //! itself it runs that child and looks at what was reported.
 
 mod again;
+mod bisect;
 mod characterize;
 mod contexts;
 mod delayed;
@@ -28,6 +29,7 @@ mod stacks;
 mod stop;
 mod support;
 mod terminal;
+mod unreliable;
 #[path = "../../examples/log_schema/valid.rs"]
 mod valid;
 mod visible;
@@ -65,9 +67,11 @@ fn main() -> ExitCode {
         stop::CHECKS,
         sick::CHECKS,
         delayed::CHECKS,
+        unreliable::CHECKS,
         stacks::CHECKS,
         flakes::CHECKS,
         event_log::CHECKS,
+        bisect::CHECKS,
         characterize::CHECKS,
         drivers::CHECKS,
         contexts::CHECKS,

@@ -21,7 +21,7 @@ pub const CHECKS: &[Check] = &[
     ("run::should_panic_is_kept", should_panic_is_kept),
     ("run::skips_say_why", skips_say_why),
     ("run::a_test_without_device_runs_once", a_test_without_device_runs_once),
-    ("run::a_delayed_crash_is_charged_to_its_cause", a_delayed_crash_is_charged_to_its_cause),
+    ("run::a_crash_on_a_thread_of_the_driver_is_no_test_s", a_crash_on_a_thread_of_the_driver),
     ("run::a_worker_has_as_many_tests_as_it_may", a_worker_has_as_many_tests_as_it_may),
     ("run::what_a_test_closes_is_open_for_the_next", what_a_test_closes_is_open_for_the_next),
     ("run::a_fork_answers_for_nobody_else", a_fork_answers_for_nobody_else),
@@ -184,12 +184,17 @@ fn a_test_without_device_runs_once() {
     assert_eq!(results[0].stdout, "on the host\n");
 }
 
-fn a_delayed_crash_is_charged_to_its_cause() {
+fn a_crash_on_a_thread_of_the_driver() {
     each("is_the_victim_of_the_bomb", Verdict::Pass, |outcome| *outcome == Outcome::Passed);
-    each("leaves_a_time_bomb", Verdict::Crash, |outcome| {
-        matches!(outcome, Outcome::Crashed { how }
-            if how.contains("delayed") && how.contains("faulty::is_the_victim_of_the_bomb@"))
-    });
+    each("leaves_a_time_bomb", Verdict::Pass, |outcome| *outcome == Outcome::Passed);
+    for device in &RUN.log.header.devices {
+        let id = format!("worker::crash@{}", device.id);
+        let crashes = RUN.log.results.iter().find(|result| result.test == id).expect("a result");
+        assert_eq!(crashes.verdict, Verdict::Crash);
+        let victim = format!("running test: faulty::is_the_victim_of_the_bomb@{}\n", device.id);
+        let mut attempts = crashes.earlier.iter().chain([crashes]);
+        assert!(attempts.any(|attempt| attempt.stdout.contains(&victim)), "{crashes:?}");
+    }
 }
 
 /// The bomb goes with its worker, before the next test.

@@ -166,8 +166,8 @@ fn a_driver_that_crashes_at_the_end_is_lost() {
     assert_eq!(status, Some(1), "{page}");
     assert_eq!((count(&log, Verdict::Pass), log.lost.len()), (TESTS, 1), "{page}");
     let last = log.results.last().expect("results");
-    assert!(last.test.starts_with("worker::delayed-crash@"), "{}", last.test);
-    assert!(page.contains("its cause ended early"), "{page}");
+    assert!(last.test.starts_with("worker::crash@"), "{}", last.test);
+    assert!(page.contains("after the last test"), "{page}");
     assert!(page.contains("makes_a_context::_number_12_12@"), "{page}");
 }
 

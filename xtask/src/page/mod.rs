@@ -28,8 +28,7 @@ const PACKAGE: &str = "chromium-headless-shell";
 const LOGS: &str = "harness/tests/logs";
 
 /// The pages whose texts are compared: a name and the logs.
-const PAGES: [(&str, &[&str]); 5] = [
-    ("format-1", &["format-1"]),
+const PAGES: [(&str, &[&str]); 4] = [
     ("format-2", &["format-2"]),
     ("lost-device", &["lost-device"]),
     ("flaky", &["flaky"]),

@@ -42,11 +42,13 @@ impl<'a> Observed<'a> {
             let device = log.header.devices.iter().find(|device| device.id == device_id);
             let is_known =
                 !log.is_suspect(result) && (device.is_some() || without_host(device_id) == HOST);
-            let attempts = result.earlier.iter().chain([result]).filter(|attempt| {
-                is_known
-                    && attempt.outcome.status().is_some()
-                    && !log.is_charged_to_another(attempt)
-            });
+            let attempts = || result.earlier.iter().chain([result]);
+            let has_status = |attempt: &&TestResult| attempt.outcome.status().is_some();
+            let is_crash = |attempt: &TestResult| attempt.verdict == Verdict::Crash;
+            let crashes_alone = attempts().filter(has_status).all(is_crash);
+            let attempts = attempts()
+                .filter(has_status)
+                .filter(|attempt| is_known && (crashes_alone || !attempt.doubtful));
             Self { run, log, test, device_id, result, device, attempts: attempts.collect() }
         };
         log.results.iter().filter(is_result).map(observed).collect()

@@ -6,9 +6,9 @@ use std::time::Duration;
 use super::*;
 use crate::config::tests::Project;
 use crate::devices::run_device::RunDevice;
-use crate::log::events::{Charged, DeviceLost};
+use crate::log::events::DeviceLost;
 use crate::log::round_results::RoundCounts;
-use crate::log::sample::{TIME, device, flaky, order_dependent, result, run_log};
+use crate::log::sample::{TIME, device, flaky, passes_alone, result, run_log};
 use crate::verdict::{Verdict, judge};
 
 /// PoCL 3.1 with the id `d`, and rusticl 22.3.6 with the id `r`.
@@ -56,7 +56,7 @@ fn updated(files: &[(&str, &str)], logs: &[RunLog]) -> Vec<(String, String)> {
             let (test, device) = result.test_and_device();
             let expectation = for_run.on(device).lookup(test);
             let attempts = result.earlier.iter().chain([result]);
-            for attempt in attempts.filter(|attempt| !log.is_charged_to_another(attempt)) {
+            for attempt in attempts.filter(|attempt| !attempt.doubtful) {
                 assert!(judge(&attempt.outcome, expectation).is_as_expected(), "{}", result.test);
             }
         }
@@ -125,7 +125,6 @@ fn an_unexpected_result_gets_an_entry_with_its_status_reason_and_place() {
         (result("s::t@d", failed()), entry(pocl, "\"fail\"", assertion)),
         (of_source, entry(pocl, "\"crash\"", "\"SIGSEGV, at suites/src/s.rs:7\"")),
         (flaky("s::t@d", failed()), entry(pocl, "\"flaky\"", assertion)),
-        (order_dependent("s::t@d", crashed()), entry(pocl, "\"flaky\"", "\"SIGSEGV\"")),
         (rounds(0), entry(pocl, "\"crash\"", "\"SIGSEGV\"")),
         (rounds(2), entry(pocl, "\"flaky\"", "\"SIGSEGV\"")),
         (
@@ -146,17 +145,13 @@ fn an_unexpected_result_gets_an_entry_with_its_status_reason_and_place() {
     let results = vec![result("s::t@d", Outcome::Passed), result("s::t@e", failed())];
     let run = run_log(devices, results, Duration::ZERO);
     assert_eq!(updated(&[], &[run])[0].1, entry(pocl, "[\"pass\", \"fail\"]", assertion));
-    // A crash that another test has caused is no attempt of this one.
-    let earlier = vec![result("s::t@d", crashed())];
-    let mut charged = log(vec![TestResult { attempt: 2, earlier, ..result("s::t@d", failed()) }]);
-    charged.charges = vec![Charged {
-        test: "s::cause@d".to_owned(),
-        attempt: 1,
-        by: Some("s::t@d".to_owned()),
-        by_attempt: Some(1),
-        why: "SIGSEGV".to_owned(),
-    }];
-    assert_eq!(updated(&[], &[charged])[0].1, entry(pocl, "\"fail\"", assertion));
+    // A crash that may have another cause is no attempt if the test does not crash alone.
+    let doubtful = || vec![TestResult { doubtful: true, ..result("s::t@d", crashed()) }];
+    let crashes = TestResult { attempt: 2, earlier: doubtful(), ..result("s::t@d", crashed()) };
+    assert_eq!(updated(&[], &[log(vec![crashes])])[0].1, entry(pocl, "\"crash\"", "\"SIGSEGV\""));
+    let fails = TestResult { attempt: 2, earlier: doubtful(), ..result("s::t@d", failed()) };
+    assert_eq!(updated(&[], &[log(vec![fails])])[0].1, entry(pocl, "\"fail\"", assertion));
+    assert!(updated(&[], &[log(vec![passes_alone("s::t@d")])]).is_empty());
     // An entry for just these.
     let known = entry(pocl, "\"crash\"", "'x'");
     let run = log(vec![result("s::t@d", failed())]);
@@ -183,7 +178,7 @@ fn nothing_is_taken_from_what_is_not_known() {
     }
     let project = Project::new(&[("clmatrix.toml", "")]);
     let files = project.config().unwrap().expectation_files;
-    let of_worker = log(vec![result("worker::delayed-crash@d", crashed())]);
+    let of_worker = log(vec![result("worker::crash@d", crashed())]);
     let updated = update(&files, &project.path("expectations"), &[of_worker], &[], now());
     assert!(updated.unwrap().changes.is_empty());
 }

@@ -1,6 +1,7 @@
-//! Reports the crash of a worker to the runner, in the worker, before the process ends.
+//! Reports the crash or the exit of a worker to the runner, in the worker, before the process ends.
 //!
-//! The report is one line on the connection, from the handler of the signal. The handler then waits until
+//! The report is one line on the connection, from the handler of the signal, or from an exit handler. The
+//! handler of a signal then waits until
 //! the runner has taken the stacks. Afterwards the signal takes its effect as if there were no handler.
 
 use std::fmt;
@@ -44,6 +45,8 @@ pub struct Crash {
     pub signal: i32,
     /// The address of the access, of faults of memory.
     pub address: Option<u64>,
+    /// True if the thread is that of the running test.
+    pub in_test: bool,
     /// The registers of the thread when the signal came.
     pub registers: Registers,
 }
@@ -66,15 +69,26 @@ impl fmt::Display for Crash {
     }
 }
 
-/// Writes the line that reports a crash, without an allocation. Returns false if there is no room.
-pub type WriteCrash = fn(&mut &mut [u8], Crash) -> bool;
+/// The last report of a process.
+pub enum LastWord {
+    /// A signal ends it.
+    Crash(Crash),
+    /// It has called `exit`.
+    Exit {
+        /// True if the thread is that of the running test.
+        in_test: bool,
+    },
+}
+
+/// Writes the line of a report, without an allocation. Returns false if there is no room.
+pub type WriteLastWord = fn(&mut &mut [u8], LastWord) -> bool;
 
 /// The state that the handler needs.
 struct Reporter {
     /// The worker. Processes that it forks have the handlers, too.
     process: c_int,
     connection: RawFd,
-    write: WriteCrash,
+    write: WriteLastWord,
     /// The previous actions of [`SIGNALS`].
     previous: [sigaction; SIGNALS.len()],
 }
@@ -85,14 +99,43 @@ static REPORTER: AtomicPtr<Reporter> = AtomicPtr::new(ptr::null_mut());
 /// The thread that has crashed first; 0 if there is none.
 static CRASHED: AtomicI32 = AtomicI32::new(0);
 
+/// The thread of the running test; 0 if there is none.
+static TEST: AtomicI32 = AtomicI32::new(0);
+
 /// A bit for each of [`SIGNALS`] that was given back to its previous action.
 static GIVEN_BACK: AtomicU8 = AtomicU8::new(0);
+
+/// The running test of this thread, until it is dropped.
+pub struct RunningTest(());
+
+impl RunningTest {
+    /// Begins a test on this thread.
+    pub fn here() -> Self {
+        TEST.store(this_thread(), Ordering::Relaxed);
+        Self(())
+    }
+}
+
+impl Drop for RunningTest {
+    fn drop(&mut self) {
+        TEST.store(0, Ordering::Relaxed);
+    }
+}
+
+fn this_thread() -> c_int {
+    // SAFETY: the call takes no arguments.
+    unsafe { libc::gettid() }
+}
+
+fn is_of_test(thread: c_int) -> bool {
+    TEST.load(Ordering::Relaxed) == thread
+}
 
 /// Makes crashes of this process known to the runner. The connection stays open until the process ends.
 ///
 /// Call it before a driver is loaded: a driver that handles signals of its own then passes the others on to
 /// this handler. A sanitizer keeps its handlers; it reports stacks itself.
-pub fn report_crashes(connection: &UnixStream, write: WriteCrash) {
+pub fn report_crashes(connection: &UnixStream, write: WriteLastWord) {
     if super::is_sanitized() {
         return;
     }
@@ -100,6 +143,21 @@ pub fn report_crashes(connection: &UnixStream, write: WriteCrash) {
     let previous = SIGNALS.map(present_action);
     Reporter { process, connection: connection.as_raw_fd(), write, previous }.publish();
     SIGNALS.into_iter().for_each(set_handler);
+}
+
+/// Makes calls of `exit` known to the runner from now on. Exit handlers that are registered later run first.
+pub fn report_exits() {
+    // SAFETY: the handler takes nothing, and stays in memory.
+    unsafe { libc::atexit(handle_exit) };
+}
+
+/// Reports an exit, once.
+extern "C" fn handle_exit() {
+    // SAFETY: a reporter is never changed or freed.
+    let Some(reporter) = (unsafe { REPORTER.load(Ordering::Acquire).as_ref() }) else { return };
+    if reporter.is_here() {
+        reporter.send(LastWord::Exit { in_test: is_of_test(this_thread()) });
+    }
 }
 
 /// Makes aborts known to the runner, although a driver has set a handler after [`report_crashes`], which
@@ -142,14 +200,13 @@ fn set_handler(signal: c_int) {
 extern "C" fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     // SAFETY: a reporter is never changed or freed.
     let Some(reporter) = (unsafe { REPORTER.load(Ordering::Acquire).as_ref() }) else { return };
-    // SAFETY: the calls take no arguments.
-    let (process, thread) = unsafe { (libc::getpid(), libc::gettid()) };
+    let thread = this_thread();
     // SAFETY: the kernel gives both to a handler with `SA_SIGINFO`.
     let (info, context) = unsafe { (&*info, &*context.cast::<ucontext_t>()) };
-    if process == reporter.process {
+    if reporter.is_here() {
         match CRASHED.compare_exchange(0, thread, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => {
-                if reporter.send(thread, signal, info, context) {
+                if reporter.send_crash(thread, signal, info, context) {
                     wait();
                 }
             }
@@ -163,7 +220,7 @@ extern "C" fn handle(signal: c_int, info: *mut siginfo_t, context: *mut c_void) 
     if info.si_code <= 0 {
         // A process or thread has sent the signal; no instruction raises it again.
         // SAFETY: the call takes numbers.
-        unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signal) };
+        unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, signal) };
     }
 }
 
@@ -173,9 +230,19 @@ impl Reporter {
         REPORTER.store(Box::into_raw(Box::new(self)), Ordering::Release);
     }
 
-    /// Sends the crash to the runner. Returns false if that is not possible.
-    #[inline(never)]
-    fn send(&self, thread: c_int, signal: c_int, info: &siginfo_t, context: &ucontext_t) -> bool {
+    /// Returns whether this process is the worker, and none that it has forked.
+    fn is_here(&self) -> bool {
+        // SAFETY: the call takes no arguments.
+        self.process == unsafe { libc::getpid() }
+    }
+
+    fn send_crash(
+        &self,
+        thread: c_int,
+        signal: c_int,
+        info: &siginfo_t,
+        context: &ucontext_t,
+    ) -> bool {
         // The kernel does not know the address of an access that the processor refuses as such.
         let is_fault = info.si_code > 0
             && info.si_code != SI_KERNEL
@@ -183,10 +250,17 @@ impl Reporter {
         // SAFETY: the kernel sets the address in both signals.
         let address = is_fault.then(|| unsafe { info.si_addr() } as u64);
         let registers = Registers::of_signal(context);
+        let in_test = is_of_test(thread);
+        self.send(LastWord::Crash(Crash { thread, signal, address, in_test, registers }))
+    }
+
+    /// Sends a report to the runner. Returns false if that is not possible.
+    #[inline(never)]
+    fn send(&self, last_word: LastWord) -> bool {
         // Longer than the report. A line begins, also after a part of another thread's.
         let mut line = [b'\n'; 512];
         let mut left = &mut line[1..511];
-        if !(self.write)(&mut left, Crash { thread, signal, address, registers }) {
+        if !(self.write)(&mut left, last_word) {
             return false;
         }
         let length = 512 - left.len();

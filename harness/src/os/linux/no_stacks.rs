@@ -1,30 +1,27 @@
 //! Processors whose stacks cannot be unwound.
 
-use std::os::unix::net::UnixStream;
-
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
+use super::crash::Crash;
 use crate::stacks::Stacks;
 
-/// A crash that is reported before the process ends: there is none.
+/// The registers of a thread, which nothing needs here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Crash {}
+pub struct Registers {}
 
-impl Crash {
-    /// Lets a thread go on that has crashed.
-    pub fn go_on(&self, _process: Pid) {
-        match *self {}
+impl Registers {
+    /// Returns nothing.
+    pub fn of_signal(_context: &libc::ucontext_t) -> Self {
+        Self {}
     }
 }
 
-/// Does nothing.
-pub fn report_crashes(_connection: &UnixStream, _write: fn(&mut &mut [u8], Crash) -> bool) {}
-
-/// Does nothing.
-pub fn report_aborts() {}
-
-/// Returns the reason why there are no stacks.
-pub fn take(_process: Pid, _crash: Option<Crash>) -> Stacks {
-    Stacks::none(format_args!("not available on {}", std::env::consts::ARCH))
+/// Lets a thread go on that has crashed. Returns the reason why there are no stacks, and
+/// false: the code that started the thread is unknown.
+pub fn take(process: Pid, crash: Option<Crash>) -> (Stacks, bool) {
+    if let Some(crash) = crash {
+        crash.go_on(process);
+    }
+    (Stacks::none(format_args!("not available on {}", std::env::consts::ARCH)), false)
 }

@@ -37,9 +37,12 @@ const STANDSTILL_LIMIT: Duration = Duration::from_secs(3);
 /// the main thread. A thread that has crashed goes on as soon as the stacks are there, before their
 /// functions have names.
 ///
+/// Returns also whether code of the executable has started the thread that has crashed: the outermost frame
+/// outside the C library is in the executable.
+///
 /// The work is done by threads of their own, since a file system, or a thread in the kernel, may hang. They
 /// end by themselves.
-pub fn take(process: Pid, crash: Option<Crash>) -> Stacks {
+pub fn take(process: Pid, crash: Option<Crash>) -> (Stacks, bool) {
     let deadline = Instant::now() + LIMIT;
     let (sender, receiver) = mpsc::channel();
     let started = thread::Builder::new().name("clmatrix-stacks".to_owned()).spawn(move || {
@@ -59,10 +62,12 @@ pub fn take(process: Pid, crash: Option<Crash>) -> Stacks {
             stacks
         }
         (Ok(_), Err(RecvTimeoutError::Timeout)) => {
-            Stacks::none(format_args!("not taken within {LIMIT:?}"))
+            (Stacks::none(format_args!("not taken within {LIMIT:?}")), false)
         }
-        (Ok(_), Err(RecvTimeoutError::Disconnected)) => Stacks::none("the unwinder panicked"),
-        (Err(error), _) => Stacks::none(error),
+        (Ok(_), Err(RecvTimeoutError::Disconnected)) => {
+            (Stacks::none("the unwinder panicked"), false)
+        }
+        (Err(error), _) => (Stacks::none(error), false),
     }
 }
 
@@ -70,19 +75,21 @@ pub fn take(process: Pid, crash: Option<Crash>) -> Stacks {
 fn send_stacks<E>(
     process: Pid,
     crash: Option<Crash>,
-    mut send: impl FnMut(Stacks) -> Result<(), E>,
+    mut send: impl FnMut((Stacks, bool)) -> Result<(), E>,
 ) -> Result<(), E> {
     // With the thread that traces, the tracing of threads ends that did not stop.
     let tracing = thread::spawn(move || unwound(process, crash));
     let (mut unwound, modules, more_threads) = match tracing.join() {
         Ok(Ok(unwound)) => unwound,
-        Ok(Err(error)) => return send(Stacks::none(error)),
-        Err(_) => return send(Stacks::none("the unwinder panicked")),
+        Ok(Err(error)) => return send((Stacks::none(error), false)),
+        Err(_) => return send((Stacks::none("the unwinder panicked"), false)),
     };
-    let named = |unwound: &[Unwound], symbols: &Symbols<'_>| Stacks {
-        threads: unwound.iter().map(|thread| thread.named(symbols)).collect(),
-        more_threads,
-        error: None,
+    let executable = fs::read_link(format!("/proc/{process}/exe")).unwrap_or_default();
+    let crashed = unwound.iter().find(|thread| thread.crash.is_some());
+    let is_of_executable = crashed.is_some_and(|thread| thread.is_begun_by(&executable, &modules));
+    let named = |unwound: &[Unwound], symbols: &Symbols<'_>| {
+        let threads = unwound.iter().map(|thread| thread.named(symbols)).collect();
+        (Stacks { threads, more_threads, error: None }, is_of_executable)
     };
     let addresses = |unwound: &[Unwound]| {
         unwound.iter().flat_map(|thread| &thread.addresses).copied().collect()

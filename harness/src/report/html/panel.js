@@ -87,7 +87,7 @@ function resultPage(device, test) {
       el("button", { class: "link", "aria-current": String(other === device),
         onclick: () => openPanel(test, other.id, true) }, sign(other.letter(test), other.details(test)?.tolerated), other.id, el("span", { class: "spoken" }, `: ${meaning(other.letter(test))}`)))),
     ...(details ? explanation(device, letter, details) : []),
-    ...(words[test] === null ? [] : command([device.run.rerun, device.text(details?.broken_by), `${words[test] ?? paths[test]}@${device.id}`].filter(Boolean).join(" "))),
+    ...(words[test] === null ? [] : command([device.run.rerun, `${words[test] ?? paths[test]}@${device.id}`].filter(Boolean).join(" "))),
     ...(source ? section("Source", el("p", { class: "place" }, `${source}:${places[2 * test + 1]}`)) : []),
     ...(runs.length > 1 ? pastResults(device, test) : []),
     folded("Environment", false, table(device.run.environment, true)),

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::texts::Texts;
 use crate::log::read::RunLog;
 use crate::log::test_result::TestResult;
-use crate::report::result_text::{SUSPECT, headline, selecting};
+use crate::report::result_text::{SUSPECT, headline};
 use crate::text::one_line;
 use crate::verdict::{Location, Outcome, Verdict, judge};
 
@@ -54,9 +54,6 @@ pub(super) struct ResultDetails {
     /// The names and values of the properties that the test recorded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     properties: Vec<(usize, usize)>,
-    /// The word that selects the test after which this one goes wrong.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    broken_by: Option<usize>,
     /// True if the run may succeed with this result, although its verdict is unexpected.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     tolerated: bool,
@@ -125,7 +122,6 @@ impl ResultDetails {
             expected_at: expected_at(log, result).map(|place| texts.number(&place)),
             notes: notes(log, result).iter().map(|note| texts.number(note)).collect(),
             properties: result.properties.iter().map(property).collect(),
-            broken_by: result.broken_by.as_ref().map(|test| texts.number(&selecting(test))),
             tolerated: result.tolerated,
             host: result.host.as_ref().map(|host| texts.number(&one_line(host))),
         }
@@ -142,7 +138,6 @@ impl ResultDetails {
             expected_at: None,
             notes,
             properties,
-            broken_by: None,
             tolerated: false,
             host: None,
         } = self
@@ -168,7 +163,7 @@ impl Attempt {
             verdict: letter(match attempt.verdict {
                 // Several attempts decided the verdict. The last one of a flaky test is as expected.
                 Verdict::Flaky if attempt.outcome != Outcome::Passed => Verdict::ExpectedFail,
-                Verdict::Flaky | Verdict::OrderDependent => judge(&attempt.outcome, None),
+                Verdict::Flaky => judge(&attempt.outcome, None),
                 verdict => verdict,
             }),
             message: texts.number(&message),
@@ -224,7 +219,6 @@ pub(super) fn letter(verdict: Verdict) -> char {
         Verdict::Timeout => 'T',
         Verdict::UnexpectedPass => 'U',
         Verdict::Flaky => '~',
-        Verdict::OrderDependent => 'O',
         Verdict::Unknown => '?',
         Verdict::NotRun => 'N',
         Verdict::ExpectedFail => 'x',

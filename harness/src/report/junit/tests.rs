@@ -6,9 +6,8 @@ use indexmap::IndexMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::log::events::Charged;
 use crate::log::sample::{
-    TIME, device, differing, expectation, failed_driver, flaky, judged, order_dependent, result,
+    TIME, device, differing, expectation, failed_driver, flaky, judged, passes_alone, result,
     run_log,
 };
 use crate::report::{file_name, write_all, write_in_one};
@@ -200,7 +199,7 @@ fn each_attempt_that_went_wrong_has_its_element() {
         attempt: 2,
         ..result(id, outcome)
     };
-    let order = "passes alone, goes wrong after `s::breaks@d`: no";
+    let alone = format!("{}: SIGSEGV", passes_alone(id).attempts().unwrap());
     let cases = [
         (
             flaky(id, failed("no")),
@@ -211,10 +210,7 @@ fn each_attempt_that_went_wrong_has_its_element() {
             failed_twice(failed("no"), crashed()),
             &[("failure", "fail", "no"), ("rerunError", "crash", "SIGSEGV")],
         ),
-        (
-            order_dependent(id, failed("no")),
-            &[("failure", "order-dependent", order), ("rerunFailure", "fail", "no")],
-        ),
+        (passes_alone(id), &[("error", "crash", &*alone)]),
         // The crash is that of another test.
         (failed_twice(Outcome::Passed, crashed()), &[]),
     ];
@@ -259,25 +255,6 @@ fn another_result_in_a_reused_context_is_an_attempt_and_a_note() {
         ("system-err", "reused-context: failed"),
     ];
     assert_eq!(found.collect::<Vec<_>>(), expected);
-}
-
-#[test]
-fn a_crash_of_another_test_is_no_attempt() {
-    let id = "pool::t@pocl-cpu";
-    let crashed = Outcome::Crashed { how: "SIGSEGV".to_owned() };
-    let failed =
-        TestResult { earlier: vec![result(id, crashed)], attempt: 2, ..result(id, failed("no")) };
-    let mut log = log(vec![failed]);
-    log.charges = vec![Charged {
-        test: "pool::other@pocl-cpu".to_owned(),
-        attempt: 1,
-        by: Some(id.to_owned()),
-        by_attempt: Some(1),
-        why: "SIGSEGV".to_owned(),
-    }];
-    let root = parsed(&log, "pocl-cpu");
-    let case = root.child("testsuite").child("testcase");
-    assert_eq!(case.children.iter().map(|child| &*child.name).collect::<Vec<_>>(), ["failure"]);
 }
 
 #[test]

@@ -120,18 +120,6 @@ fn fails_in_every_context(ctx_factory: CtxFactory) {
 }
 
 #[clmatrix_harness::test]
-fn breaks_its_process(ctx_factory: CtxFactory) {
-    is_marked(ctx_factory);
-    IS_BROKEN.store(true, Ordering::SeqCst);
-}
-
-#[clmatrix_harness::test]
-fn needs_its_process(ctx_factory: CtxFactory) {
-    is_marked(ctx_factory);
-    assert!(!IS_BROKEN.load(Ordering::SeqCst), "another test broke the process");
-}
-
-#[clmatrix_harness::test]
 fn precedes_failures(ctx_factory: CtxFactory) -> Result<()> {
     context(ctx_factory).map(drop)
 }

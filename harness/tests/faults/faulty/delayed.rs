@@ -8,7 +8,7 @@ use std::time::Duration;
 use clmatrix_harness::{CtxFactory, ctx_factory};
 use rstest::rstest;
 
-use super::{use_the_device, write_to_null};
+use super::{abort_on_a_foreign_thread, use_the_device};
 
 /// The numbers of the tests that plant a bomb, as `1,5`, and the milliseconds until the bomb goes off.
 pub const BOMB: &str = "CLMATRIX_FAULTS_BOMB";
@@ -24,7 +24,7 @@ fn plant_a_bomb(number: u32, delay: Duration) {
     }
     thread::spawn(move || {
         thread::sleep(delay);
-        write_to_null();
+        abort_on_a_foreign_thread();
     });
 }
 

@@ -14,7 +14,7 @@ use super::use_the_device;
 pub const COUNTS: &str = "CLMATRIX_FAULTS_COUNTS";
 
 /// Counts an execution of a test, in all processes. Skips the test where no check asks for it.
-fn execution(test: &str) -> u64 {
+pub fn execution(test: &str) -> u64 {
     let Some(folder) = std::env::var_os(COUNTS) else { skip!("for the checks of flakes") };
     let path = std::path::Path::new(&folder).join(test);
     let mut file = OpenOptions::new().create(true).append(true).open(path).expect("a file");
@@ -75,14 +75,6 @@ fn needs_order(ctx_factory: CtxFactory) {
     execution("needs_order");
     use_the_device(ctx_factory);
     assert!(!IS_BROKEN.load(Ordering::Relaxed), "another test broke this one");
-}
-
-#[clmatrix_harness::test]
-fn complains_without_order(ctx_factory: CtxFactory) {
-    use_the_device(ctx_factory);
-    if IS_BROKEN.load(Ordering::Relaxed) {
-        eprintln!("broken by another test");
-    }
 }
 
 #[clmatrix_harness::test]

@@ -1,5 +1,8 @@
+use std::path::Path;
+
 use nix::unistd::Pid;
 
+use super::module::Module;
 use super::symbols::Symbols;
 use crate::os::linux::crash::Crash;
 use crate::stacks::{Frame, ThreadStack};
@@ -17,6 +20,18 @@ pub struct Unwound {
 }
 
 impl Unwound {
+    /// Returns whether code of this file has begun the thread: the outermost frame outside the library that makes
+    /// threads is its own. Returns false for a stack that is not whole.
+    pub fn is_begun_by(&self, file: &Path, modules: &[Module]) -> bool {
+        let is_file = |module: usize| Path::new(&modules[module].path) == file;
+        let mut outermost = self.addresses.iter().rev().map(|at| Module::at(modules, *at));
+        let Some(Some(first)) = outermost.next().filter(|_| self.error.is_none()) else {
+            return false;
+        };
+        let begin = outermost.find(|module| *module != Some(first)).flatten();
+        is_file(first) || begin.is_some_and(is_file)
+    }
+
     /// Leaves out the frames of the runtime that calls the code of a thread or test, which Rust's
     /// backtraces leave out, too.
     pub fn leave_out_runtime(&mut self, symbols: &Symbols<'_>) {

@@ -1,0 +1,183 @@
+//! `clmatrix bisect`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
+
+use clap::{Args, value_parser};
+
+use super::common::Common;
+use crate::bisect::trials::{TrialTest, Trials};
+use crate::bisect::{Finding, search};
+use crate::case::Case;
+use crate::log::read::RunLog;
+use crate::log::store;
+use crate::log::test_result::TestResult;
+use crate::run::interrupt::Stop;
+use crate::run::plan::{Plan, Planned};
+use crate::run::state::{Run, WorkerConfig};
+use crate::target::{Target, UNEXPECTED};
+use crate::terminal::{AnyError, print, status_line};
+use crate::text::counted;
+use crate::verdict::Outcome;
+
+pub const EXAMPLES: &str = "\
+Examples:
+  clmatrix bisect buffer::map::twice@pocl-cpu           in the latest run
+  clmatrix bisect buffer::map::twice@pocl-cpu 19ec3     in the run whose id begins so
+  clmatrix bisect buffer::map::twice@pocl-cpu --runs 200";
+
+/// The time that a trial waits longer for a crash than the crash took in the run.
+const MARGIN: Duration = Duration::from_millis(100);
+
+/// The longest wait for a crash.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+/// Finds the test that makes another test fail or crash.
+///
+/// The run has the tests that the worker had run before it. The test is repeated after them and, as a control, alone,
+/// each time in a fresh worker, until it goes wrong more often after them than by chance (Fisher's exact test, p < 0.01).
+/// Then the tests before it are halved in the same way. After a crash, each trial waits for a crash that comes late.
+///
+/// The exit status is 1 if no single test is found.
+#[derive(Args)]
+pub struct BisectArguments {
+    /// The id of the test, with its device.
+    #[arg(value_name = "TEST")]
+    test: String,
+    /// The run: a folder, a log, an id or its beginning.
+    #[arg(value_name = "RUN", default_value = "latest")]
+    run: String,
+    /// Compare the test after others with the test alone in at most this number of runs.
+    #[arg(long, value_name = "N", default_value = "40", value_parser = value_parser!(u32).range(10..))]
+    runs: u32,
+    #[command(flatten)]
+    common: Common,
+    /// The report folder [default: CLMATRIX_REPORT_DIR, else the profile's, else target/clmatrix].
+    #[arg(long, value_name = "DIR")]
+    report_dir: Option<PathBuf>,
+}
+
+/// The execution that went wrong, and the tests that its worker had run before.
+struct Suspects {
+    before: Vec<String>,
+    /// The time from the first start to the end.
+    time: Duration,
+    is_crash: bool,
+}
+
+pub fn bisect(target: Target, arguments: &BisectArguments) -> Result<ExitCode, AnyError> {
+    let BisectArguments { test, runs, .. } = arguments;
+    let folder = arguments.report_dir.clone();
+    let folder = folder.map_or_else(|| arguments.common.options(target).report_folder(), Ok)?;
+    let log = RunLog::read(&store::find(&folder, &arguments.run)?)?;
+    let suspects = Suspects::of(&log, test)?;
+    let setup = arguments.common.setup(target)?;
+    let tests = Case::registered()?;
+    let wanted = |id: &str| id == test || suspects.before.iter().any(|before| before == id);
+    let plan = Plan::new(target.home, &tests, setup.devices()?, |id, _, _| wanted(id));
+    let run = setup.run(&plan)?;
+    let stop = Stop::on_signals()?;
+    let wait = if suspects.is_crash { suspects.time + MARGIN } else { Duration::ZERO };
+    let trials = Trials {
+        config: worker_config(&run, test)?,
+        last: trial_test(&run, test)?,
+        wait: wait.min(LONGEST_WAIT),
+        stop: stop.signal(),
+    };
+    let before: Vec<(&String, TrialTest)> = suspects
+        .before
+        .iter()
+        .map(|before| Ok((before, trial_test(&run, before)?)))
+        .collect::<Result<_, String>>()?;
+    let mut failed = None;
+    let mut length = usize::MAX;
+    let finding = search(&before, *runs, |part| {
+        if !part.is_empty() && part.len() != length {
+            length = part.len();
+            status_line(&format!("trying {length} of {} tests before it", before.len()));
+        }
+        let part: Vec<_> = part.iter().map(|(_, test)| test).collect();
+        trials.run(&part).map_err(|lost| failed = lost.reason()).ok()
+    });
+    if let Some(reason) = failed {
+        return Err(reason.into());
+    }
+    let tests = counted(before.len(), "test");
+    let text = match &finding {
+        Finding::Cause { position, with, without } => format!(
+            "{} makes {test} go wrong: {with} with it, {without} without\n",
+            before[*position].0
+        ),
+        Finding::Several { with, without } => format!(
+            "no single test found: {test} goes wrong in {with} after the {tests} before it, in {without} without\n"
+        ),
+        Finding::NoDifference { with, without } => format!(
+            "no difference found: {test} goes wrong by itself in {without}, and in {with} after the {tests} before it\n"
+        ),
+        Finding::Stopped => return Err(stop.reason().into()),
+    };
+    print(&text)?;
+    let is_found = matches!(finding, Finding::Cause { .. });
+    Ok(if is_found { ExitCode::SUCCESS } else { ExitCode::from(UNEXPECTED) })
+}
+
+impl Suspects {
+    /// Finds the first attempt of a test that went wrong after others in its worker.
+    fn of(log: &RunLog, test: &str) -> Result<Self, String> {
+        let run = &log.header.run_id;
+        let result = log.results.iter().find(|result| result.test == test);
+        let result = result.ok_or_else(|| format!("the run {run} has no test {test}"))?;
+        let tests = || log.results.iter().filter(|result| !result.is_of_worker());
+        let mut own: Vec<_> = attempts(result)
+            .filter(|attempt| attempt.verdict.is_failure() && attempt.worker.is_some())
+            .collect();
+        own.sort_by_key(|attempt| attempt.attempt);
+        let before = |attempt: &TestResult| {
+            let mut before: Vec<&TestResult> = tests()
+                .flat_map(attempts)
+                .filter(|other| other.worker == attempt.worker && other.started < attempt.started)
+                .collect();
+            before.sort_by_key(|other| other.started);
+            before
+        };
+        let mut found = own.into_iter().map(|attempt| (attempt, before(attempt)));
+        let Some((attempt, before)) = found.find(|(_, before)| !before.is_empty()) else {
+            return Err(format!("{test} did not go wrong after other tests in the run {run}"));
+        };
+        let begin = before.first().map_or(SystemTime::UNIX_EPOCH, |first| first.started);
+        Ok(Self {
+            time: attempt.end().duration_since(begin).unwrap_or_default(),
+            is_crash: matches!(attempt.outcome, Outcome::Crashed { .. }),
+            before: before.into_iter().map(|before| before.test.clone()).collect(),
+        })
+    }
+}
+
+fn attempts(result: &TestResult) -> impl Iterator<Item = &TestResult> {
+    result.earlier.iter().chain([result])
+}
+
+/// The position of a test in the plan.
+fn position(run: &Run<'_>, id: &str) -> Result<usize, String> {
+    let entries = &run.plan.entries;
+    let position = entries.iter().position(|entry| run.plan.id(entry) == id);
+    position.ok_or_else(|| format!("{id} is not a test of this executable on a selected device"))
+}
+
+fn worker_config<'a>(run: &'a Run<'_>, id: &str) -> Result<&'a WorkerConfig, String> {
+    let Planned { device, .. } = &run.plan.entries[position(run, id)?];
+    Ok(device.map_or(&run.host, |device| &run.devices[device as usize]))
+}
+
+fn trial_test(run: &Run<'_>, id: &str) -> Result<TrialTest, String> {
+    let position = position(run, id)?;
+    let config = worker_config(run, id)?;
+    let expectation = run.expectations.tests[position].clone();
+    let Case::Registered(test) = run.plan.entries[position].test else {
+        return Err(format!("{id} is a test of another program, in a process of its own"));
+    };
+    let limits = [test.timeout, expectation.as_ref().and_then(|known| known.timeout)];
+    let limit = config.settings.limit(limits.into_iter().flatten());
+    Ok(TrialTest { test, limit, expectation })
+}

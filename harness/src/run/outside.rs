@@ -1,0 +1,89 @@
+//! A test of another program, in a process of its own.
+
+use std::time::SystemTime;
+
+use crate::external::OutsideTest;
+use crate::external::program_run::{Ended, ProgramRun, Watch};
+use crate::os::Source;
+use crate::run::device_run::DeviceRun;
+use crate::verdict::Outcome;
+use crate::worker::parent::Attempt;
+
+impl DeviceRun<'_> {
+    /// Runs a test of another program, unless the device is not to be used any more.
+    ///
+    /// # Errors
+    ///
+    /// The reason why no worker finds the device.
+    pub fn attempt_outside(
+        &self,
+        test: &OutsideTest,
+        slot: u32,
+        position: usize,
+    ) -> Result<Attempt, String> {
+        self.find_device()?;
+        // A worker holds memory of the device.
+        drop(self.take_probed());
+        if let Some(reason) = self.end() {
+            return Ok(Attempt::without_running(Outcome::NotRun { reason }));
+        }
+        let run = ProgramRun {
+            program: &test.program,
+            name: test.name.as_deref().unwrap_or_default(),
+            limit: self.limit(position),
+            is_ignored: test.is_ignored,
+            worker: self.config.commands.current(),
+        };
+        let worker = self.state.recorder.number_worker();
+        let time = SystemTime::now();
+        let number = self.count_attempt(position);
+        let mut process = Following { device_run: self, position, slot, worker, number, time };
+        let Ended { mut attempt, exit } = run.run(self.state.stop.signal(), &mut process);
+        attempt.number = number;
+        attempt.started = Some(time);
+        attempt.worker = Some(worker);
+        attempt.is_own_crash = true;
+        self.fail_by_settings(position, &mut attempt);
+        match attempt.outcome {
+            Some(Outcome::TimedOut { .. }) => self.count_timeout(position, &attempt),
+            Some(Outcome::Crashed { .. }) => self.note_loss(slot),
+            _ => {}
+        }
+        if let Some(outcome) = exit {
+            if let Outcome::TimedOut { limit } = outcome {
+                self.hang_budget.add_end(limit);
+            }
+            if self.config.settings.exit_check {
+                self.record_end("exit", outcome, position);
+            }
+        }
+        Ok(attempt)
+    }
+}
+
+/// A process while it runs.
+struct Following<'a> {
+    device_run: &'a DeviceRun<'a>,
+    position: usize,
+    slot: u32,
+    /// The number of the process among the workers of the run.
+    worker: u32,
+    /// The number of the attempt.
+    number: u32,
+    time: SystemTime,
+}
+
+impl Watch for Following<'_> {
+    fn begins(&mut self, process: u32) {
+        let Self { device_run, position, slot, worker, number, time } = *self;
+        device_run.record_start(position, number, time, (worker, slot, process));
+    }
+
+    fn wrote(&mut self, from: Source, bytes: &[u8]) {
+        self.device_run.wrote(self.position, from, bytes);
+    }
+
+    fn hangs(&mut self) {
+        self.device_run.note_loss(self.slot);
+    }
+}

@@ -1,0 +1,76 @@
+//! The search for the test that makes another test go wrong.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::Check;
+use crate::faulty::delayed::BOMB;
+use crate::faulty::flakes::COUNTS;
+use crate::support::{COMMAND, child, log, output};
+
+pub const CHECKS: &[Check] = &[
+    ("bisect::the_test_that_breaks_another_is_found", the_test_that_breaks_another_is_found),
+    ("bisect::the_cause_of_a_late_crash_is_found", the_cause_of_a_late_crash_is_found),
+    ("bisect::a_test_that_always_fails_has_no_cause", a_test_that_always_fails_has_no_cause),
+    ("bisect::a_test_that_ran_first_has_no_cause", a_test_that_ran_first_has_no_cause),
+];
+
+/// A command on PoCL, for tests that need variables.
+fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = child(COMMAND, arguments);
+    command.arg("--report-dir").arg(folder).env("CLMATRIX_TEST", "pocl");
+    command.env(COUNTS, folder).env(BOMB, "5 200");
+    command
+}
+
+/// Runs tests, and looks for the cause of the result of one of them. Returns the exit status and both streams.
+fn bisect(tests: &[&str], id: impl Fn(&Path) -> String, runs: &str) -> (Option<i32>, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    output(command(folder.path(), &[&["run", "--contexts", "fresh"], tests].concat()));
+    let id = id(folder.path());
+    let ended = output(command(folder.path(), &["bisect", &id, "--runs", runs]));
+    let text = [ended.stdout, ended.stderr].concat();
+    (ended.status.code(), String::from_utf8(text).expect("text"))
+}
+
+fn the_test_that_breaks_another_is_found() {
+    let tests = ["breaks_a_later_test@", "runs_in_between", "needs_order@"];
+    let tests = tests.map(|test| format!("faulty::flakes::{test}"));
+    let id = |_: &Path| "faulty::flakes::needs_order@pocl-cpu".to_owned();
+    let (status, text) = bisect(&tests.each_ref().map(|test| &**test), id, "10");
+    assert_eq!(status, Some(0));
+    let found = "faulty::flakes::breaks_a_later_test@pocl-cpu makes \
+                 faulty::flakes::needs_order@pocl-cpu go wrong: 4 of 4 with it, 0 of 5 without";
+    assert!(text.contains(found), "{text}");
+}
+
+/// The test that was running when the crash came.
+fn victim(folder: &Path) -> String {
+    let crash = log(folder).results.pop().expect("a result");
+    let (_, victim) = crash.stdout.split_once("running test: ").expect("a test");
+    victim.lines().next().expect("a line").to_owned()
+}
+
+fn the_cause_of_a_late_crash_is_found() {
+    let (status, text) = bisect(&["takes_ten_milliseconds"], victim, "10");
+    assert_eq!(status, Some(0));
+    let cause = "faulty::delayed::takes_ten_milliseconds::number_05_5@pocl-cpu makes ";
+    assert!(text.contains(cause) && text.contains(": 4 of 4 with it, 0 of 5 without"), "{text}");
+}
+
+fn a_test_that_always_fails_has_no_cause() {
+    let tests = ["faulty::passes@", "faulty::flakes::fails_always@"];
+    let id = |_: &Path| "faulty::flakes::fails_always@pocl-cpu".to_owned();
+    let (status, text) = bisect(&tests, id, "10");
+    assert_eq!(status, Some(1));
+    let found = "no difference found: faulty::flakes::fails_always@pocl-cpu goes wrong by itself \
+                 in 5 of 5, and in 5 of 5 after the 1 test before it";
+    assert!(text.contains(found), "{text}");
+}
+
+fn a_test_that_ran_first_has_no_cause() {
+    let id = |_: &Path| "faulty::flakes::fails_always@pocl-cpu".to_owned();
+    let (status, text) = bisect(&["faulty::flakes::fails_always@"], id, "10");
+    assert_eq!(status, Some(2));
+    assert!(text.contains("did not go wrong after other tests in the run "), "{text}");
+}

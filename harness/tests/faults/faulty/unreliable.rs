@@ -1,0 +1,94 @@
+//! Tests that end their process, always or not, on different threads.
+
+use std::fs::File;
+use std::io::Read;
+use std::thread;
+use std::time::Duration;
+
+use clmatrix_harness::CtxFactory;
+
+use super::flakes::execution;
+use super::{abort_on_a_foreign_thread, use_the_device, write_to_null};
+
+#[clmatrix_harness::test]
+fn harmless() {}
+
+fn random_byte() -> u8 {
+    let mut byte = [0];
+    File::open("/dev/urandom").expect("a device").read_exact(&mut byte).expect("a byte");
+    byte[0]
+}
+
+/// Waits for the end of the process.
+fn wait_for_the_end() -> ! {
+    thread::sleep(Duration::from_secs(20));
+    panic!("the process has not ended");
+}
+
+#[clmatrix_harness::test]
+fn aborts_sometimes() {
+    execution("aborts_sometimes");
+    if random_byte() < 128 {
+        std::process::abort();
+    }
+}
+
+#[clmatrix_harness::test]
+fn fails_sometimes() {
+    execution("fails_sometimes");
+    assert!(random_byte() >= 128, "a small number");
+}
+
+#[clmatrix_harness::test]
+fn crashes_first_on_a_thread_of_its_own() {
+    if execution("crashes_first_on_a_thread_of_its_own") == 1 {
+        thread::spawn(write_to_null);
+        wait_for_the_end();
+    }
+}
+
+#[clmatrix_harness::test]
+fn crashes_on_a_foreign_thread(ctx_factory: CtxFactory) {
+    execution("crashes_on_a_foreign_thread");
+    use_the_device(ctx_factory);
+    abort_on_a_foreign_thread();
+    wait_for_the_end();
+}
+
+#[clmatrix_harness::test]
+fn crashes_first_on_a_foreign_thread(ctx_factory: CtxFactory) {
+    use_the_device(ctx_factory);
+    if execution("crashes_first_on_a_foreign_thread") == 1 {
+        abort_on_a_foreign_thread();
+        wait_for_the_end();
+    }
+}
+
+#[clmatrix_harness::test]
+fn exits_at_first() {
+    if execution("exits_at_first") == 1 {
+        std::process::exit(7);
+    }
+}
+
+#[clmatrix_harness::test]
+fn exits_at_first_on_another_thread() {
+    if execution("exits_at_first_on_another_thread") == 1 {
+        thread::spawn(|| std::process::exit(7));
+        wait_for_the_end();
+    }
+}
+
+#[clmatrix_harness::test]
+fn ends_at_first_without_a_word() {
+    if execution("ends_at_first_without_a_word") == 1 {
+        // SAFETY: the call takes a number, and ends the process.
+        unsafe { libc::_exit(7) };
+    }
+}
+
+#[clmatrix_harness::test(timeout = "8s")]
+fn sleeps_for_four_seconds() {
+    execution("sleeps_for_four_seconds");
+    thread::sleep(Duration::from_secs(4));
+}
