@@ -1,7 +1,7 @@
 //! An OpenCL device for a machine that has none, without root: the feature `provision`.
 //!
 //! [`provide`] installs the first [`Runtime`] that works on this processor. [`wheels`] downloads it from PyPI,
-//! [`check`] builds and runs kernels with it in a worker, [`findings`] keeps the answer, and [`vendors`] writes
+//! `check` builds and runs kernels with it in a worker, `findings` keeps the answer, and [`vendors`] writes
 //! the folder of `.icd` files that the [`Environment`] names.
 
 mod check;
