@@ -78,8 +78,8 @@ fn every_kind_of_test_runs_on_every_device() {
 
     let run = cargo(&["test", "--test", "devices"]);
     assert!(run.status.success());
-    // Six run on each device and one on the host, and the workers end; one is ignored, one skipped, and one fails as
-    // expected.
+    // Six run on each device and one on the host, and the workers end; one is ignored, one skipped, and one
+    // fails as expected.
     let summary = format!("{} passed; 0 failed; {} ignored", 6 * devices + 2, 3 * devices);
     assert!(stdout(&run).contains(&summary), "{summary}");
     let configuration = example().join("config/clmatrix.toml").display().to_string();

@@ -33,13 +33,6 @@ const MARGIN: Duration = Duration::from_millis(100);
 /// The longest wait for a crash.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
-/// Finds the test that makes another test fail or crash.
-///
-/// The run has the tests that the worker had run before it. The test is repeated after them and, as a control, alone,
-/// each time in a fresh worker, until it goes wrong more often after them than by chance (Fisher's exact test, p < 0.01).
-/// Then the tests before it are halved in the same way. After a crash, each trial waits for a crash that comes late.
-///
-/// The exit status is 1 if no single test is found.
 #[derive(Args)]
 pub struct BisectArguments {
     /// The id of the test, with its device.

@@ -79,6 +79,13 @@ enum Command {
     /// The state is `done`, `cut short` (by Ctrl-C), `running`, or `killed`.
     Runs(runs::RunsArguments),
     /// Find the test that makes another test fail or crash, by repetition.
+    ///
+    /// The run has the tests that the worker had run before it. The test is repeated after them and, as a
+    /// control, alone, each time in a fresh worker, until it goes wrong more often after them than by chance
+    /// (Fisher's exact test, p < 0.01). Then the tests before it are halved in the same way. After a crash, each
+    /// repetition waits for a crash that comes late.
+    ///
+    /// The exit status is 1 if no single test is found.
     #[command(after_help = bisect::EXAMPLES)]
     Bisect(bisect::BisectArguments),
     /// Compare the expectations of the configuration with stored runs. Needs no device.

@@ -28,9 +28,9 @@ use crate::verdict::Verdict;
 
 /// The `results` on `device` as a JUnit file.
 ///
-/// A failed test, an unexpected pass, a flaky test that is not tolerated and an order-dependent test are a
-/// `failure`; a crash, a timeout and a test that was not run are an `error`; what was skipped, ignored or
-/// failed as expected is `skipped`, with the reason. The earlier attempts that went wrong are
+/// A failed test, an unexpected pass, and a flaky test that is not tolerated are a `failure`; a crash, a timeout
+/// and a test that was not run are an `error`; what was skipped, ignored or failed as expected is `skipped`,
+/// with the reason. The earlier attempts that went wrong are
 /// `flakyFailure` and `flakyError` if the test is flaky, else `rerunFailure` and `rerunError`, as in the
 /// files of Maven's Surefire. A lost device is one `error`, and the tests that were not run because of it are
 /// `skipped`.

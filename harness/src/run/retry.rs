@@ -44,7 +44,8 @@ impl Retry<'_> {
         if attempts.len() >= not_retries && result.verdict.is_as_expected() {
             self.device_run.make_flaky(&mut result);
         }
-        if attempts.is_empty() && result.verdict == Verdict::Crash && result.doubtful {
+        let is_doubtful = result.verdict == Verdict::Crash && result.doubtful;
+        if attempts.is_empty() && is_doubtful && result.outcome.is_own_crash() {
             recorder.repeated(self.position, result.clone());
             self.device_run.hang_budget.add_crash();
             if let Some(alone) = repeat() {
