@@ -18,7 +18,7 @@ use crate::serde_time::nanoseconds;
 use crate::setup::Setup;
 use crate::target::{Target, UNEXPECTED};
 use crate::terminal::{AnyError, print};
-use crate::worker::parent::{FIRST_PROBE_LIMIT, START_LIMIT, Worker};
+use crate::worker::parent::{START_LIMIT, Worker};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -125,13 +125,9 @@ fn probe(setup: &Setup, devices: &[TestDevice], format: TableFormat) -> Result<E
             .map(|config| {
                 scope.spawn(|| {
                     let started = Instant::now();
-                    let error = Worker::probe(
-                        &config.commands,
-                        START_LIMIT,
-                        FIRST_PROBE_LIMIT,
-                        stop.signal(),
-                    )
-                    .err();
+                    let limit = config.settings.first_probe_limit();
+                    let probed = Worker::probe(&config.commands, START_LIMIT, limit, stop.signal());
+                    let error = probed.err();
                     (started.elapsed(), error.map(|error| error.to_string()))
                 })
             })

@@ -297,6 +297,12 @@ impl DeviceSettings {
         self.timeout_factor.times(own.into_iter().min().unwrap_or(self.timeout))
     }
 
+    /// Returns the time limit of the probe before the first test: that of a test, and no less than 30 s, in which
+    /// drivers fill their caches, and those of several devices start side by side.
+    pub fn first_probe_limit(&self) -> Duration {
+        self.limit(None).max(Duration::from_secs(30))
+    }
+
     /// The first line in which the driver reports an error.
     pub fn complaint_in<'a>(&self, stderr: &'a str) -> Option<&'a str> {
         stderr.lines().find(|line| self.diagnostics.is_match(line))

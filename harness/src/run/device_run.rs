@@ -24,9 +24,7 @@ use crate::run::state::{Run, RunState, WorkerConfig};
 use crate::run::test_worker::TestWorker;
 use crate::text::counted;
 use crate::verdict::{Expectation, Outcome, Verdict, judge};
-use crate::worker::parent::{
-    Attempt, FIRST_PROBE_LIMIT, PROBE_LIMIT, START_LIMIT, Worker, WorkerLost,
-};
+use crate::worker::parent::{Attempt, PROBE_LIMIT, START_LIMIT, Worker, WorkerLost};
 
 /// After so many workers in a row that did not start, a device is given up. After so many in a row that
 /// could not be prepared, workers are not prepared.
@@ -588,7 +586,7 @@ impl<'a> DeviceRun<'a> {
         if !self.rounds.any(runs) || is_known() {
             return;
         }
-        match self.probe_once(device, START_LIMIT, FIRST_PROBE_LIMIT) {
+        match self.probe_once(device, START_LIMIT, self.config.settings.first_probe_limit()) {
             None => {}
             Some(Ok(())) => {
                 if let Some(answers) = &run.answers {

@@ -24,10 +24,6 @@ pub const START_LIMIT: Duration = Duration::from_secs(60);
 /// The time limit of a probe while tests run, and before it of the start of its worker.
 pub const PROBE_LIMIT: Duration = Duration::from_secs(10);
 
-/// The time limit of the probe before the first test. Drivers fill their caches then, and those of several
-/// devices start side by side.
-pub const FIRST_PROBE_LIMIT: Duration = Duration::from_secs(30);
-
 /// The time limit of a worker that leaves, and again of the exit handlers of its driver.
 const LEAVE_LIMIT: Duration = Duration::from_secs(10);
 
