@@ -15,7 +15,7 @@ use crate::support::on_device::{OnDevice, on_device};
 
 const FINE: SvmFlags = SvmFlags::READ_WRITE.union(SvmFlags::FINE_GRAIN_BUFFER);
 
-/// Whether a call blocks.
+/// Blocking and other calls.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Blocking,
