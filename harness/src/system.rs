@@ -27,6 +27,7 @@ pub(crate) fn cpu() -> Option<String> {
 
 /// The model of the first processor, with the numbers of its family and model: a virtual machine may hide the
 /// name.
+#[cfg(feature = "provision")]
 pub(crate) fn processor() -> Option<String> {
     let number = |name| value_of("/proc/cpuinfo", name);
     Some(format!("{}, family {}, model {}", cpu()?, number("cpu family")?, number("model")?))
