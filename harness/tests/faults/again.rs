@@ -10,6 +10,7 @@ use clmatrix_harness::log::store;
 use clmatrix_harness::shard::{Shard, ShardRule};
 
 use crate::Check;
+use crate::cpu;
 use crate::event_log::PASSING;
 use crate::support::{COMMAND, child, log, output};
 
@@ -46,14 +47,14 @@ fn failed_tests_of_a_file_run_again() {
     std::fs::write(&tests, lines).expect("the folder can be written");
     let tests = tests.to_str().expect("text");
 
-    let first = output(run(folder.path(), &["--tests", tests, "--devices", "pocl"]));
+    let first = output(run(folder.path(), &["--tests", tests, "--devices", cpu::platform()]));
     assert_eq!(first.status.code(), Some(1), "{}", stderr(&first));
     let first = log(folder.path());
     assert_eq!(first.results.len(), 5);
     let listed: SelectedTests = failing.iter().map(String::as_str).chain(passing).collect();
     assert_eq!(first.header.selected_tests, Some(listed));
 
-    let again = output(run(folder.path(), &["--rerun", "failed", "--devices", "pocl"]));
+    let again = output(run(folder.path(), &["--rerun", "failed", "--devices", cpu::platform()]));
     assert_eq!(again.status.code(), Some(1), "{}", stderr(&again));
     let again = log(folder.path());
     assert_eq!(paths(&again), failing.into());
@@ -89,7 +90,8 @@ fn run_in_bazel(folder: &Path, index: &str, arguments: &[&str]) -> RunLog {
 
 fn bazel_gets_the_files_of_its_shard() {
     let folder = tempfile::tempdir().expect("a folder");
-    let logs = ["0", "1"].map(|index| run_in_bazel(folder.path(), index, &["--devices", "pocl"]));
+    let logs =
+        ["0", "1"].map(|index| run_in_bazel(folder.path(), index, &["--devices", cpu::platform()]));
     let [first, second] = logs.map(|log| paths(&log));
     assert!(first.is_disjoint(&second) && !first.is_empty() && !second.is_empty());
     let on_all_devices = run_in_bazel(folder.path(), "1", &[]);
@@ -106,7 +108,7 @@ fn a_half_set_shard_is_exit_2() {
     assert_eq!(half.status.code(), Some(2));
     assert!(stderr(&half).contains("CI_NODE_INDEX is set, but CI_NODE_TOTAL is not"), "{half:?}");
     let mut command = run(folder.path(), &["faulty::passes@", "--shard", "3/64"]);
-    command.args(["--devices", "pocl"]);
+    command.args(["--devices", cpu::platform()]);
     let empty = output(command);
     assert_eq!(empty.status.code(), Some(0), "{}", stderr(&empty));
     let shard = store::find(&folder.path().join("shard-3-of-64"), "latest").expect("a run");
@@ -116,7 +118,7 @@ fn a_half_set_shard_is_exit_2() {
 fn failed_tests_of_a_shard_run_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let in_shard = |arguments: &[&str]| {
-        let mut command = run(folder.path(), &["--shard", "1/1", "--devices", "pocl"]);
+        let mut command = run(folder.path(), &["--shard", "1/1", "--devices", cpu::platform()]);
         command.args(arguments);
         output(command)
     };
@@ -130,7 +132,7 @@ fn failed_tests_of_a_shard_run_again() {
     assert_eq!(paths(&again), ["faulty::returns_an_error".to_owned()].into());
     assert_eq!(again.header.parent, Some(first.header.run_id));
     // A run of another folder is found as well.
-    let whole = output(run(folder.path(), &["--devices", "pocl", tests[1]]));
+    let whole = output(run(folder.path(), &["--devices", cpu::platform(), tests[1]]));
     assert_eq!(whole.status.code(), Some(1), "{}", stderr(&whole));
     let whole = log(folder.path()).header.run_id;
     let again = in_shard(&["--rerun", "all", &whole]);

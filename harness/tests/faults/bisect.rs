@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::Check;
+use crate::cpu;
 use crate::faulty::delayed::BOMB;
 use crate::faulty::flakes::COUNTS;
 use crate::support::{COMMAND, child, log, output};
@@ -15,10 +16,10 @@ pub const CHECKS: &[Check] = &[
     ("bisect::a_test_that_ran_first_has_no_cause", a_test_that_ran_first_has_no_cause),
 ];
 
-/// A command on PoCL, for tests that need variables.
+/// A command on one device, for tests that need variables.
 fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = child(COMMAND, arguments);
-    command.arg("--report-dir").arg(folder).env("CLMATRIX_TEST", "pocl");
+    command.arg("--report-dir").arg(folder).env("CLMATRIX_TEST", cpu::platform());
     command.env(COUNTS, folder).env(BOMB, "5 200");
     command
 }
@@ -36,12 +37,13 @@ fn bisect(tests: &[&str], id: impl Fn(&Path) -> String, runs: &str) -> (Option<i
 fn the_test_that_breaks_another_is_found() {
     let tests = ["breaks_a_later_test@", "runs_in_between", "needs_order@"];
     let tests = tests.map(|test| format!("faulty::flakes::{test}"));
-    let id = |_: &Path| "faulty::flakes::needs_order@pocl-cpu".to_owned();
+    let id = |_: &Path| cpu::test("faulty::flakes::needs_order");
     let (status, text) = bisect(&tests.each_ref().map(|test| &**test), id, "10");
     assert_eq!(status, Some(0));
-    let found = "faulty::flakes::breaks_a_later_test@pocl-cpu makes \
-                 faulty::flakes::needs_order@pocl-cpu go wrong: 4 of 4 with it, 0 of 5 without";
-    assert!(text.contains(found), "{text}");
+    let [cause, victim] = ["breaks_a_later_test", "needs_order"]
+        .map(|name| cpu::test(&format!("faulty::flakes::{name}")));
+    let found = format!("{cause} makes {victim} go wrong: 4 of 4 with it, 0 of 5 without");
+    assert!(text.contains(&found), "{text}");
 }
 
 /// The test that was running when the crash came.
@@ -54,22 +56,25 @@ fn victim(folder: &Path) -> String {
 fn the_cause_of_a_late_crash_is_found() {
     let (status, text) = bisect(&["takes_ten_milliseconds"], victim, "10");
     assert_eq!(status, Some(0));
-    let cause = "faulty::delayed::takes_ten_milliseconds::number_05_5@pocl-cpu makes ";
-    assert!(text.contains(cause) && text.contains(": 4 of 4 with it, 0 of 5 without"), "{text}");
+    let cause = cpu::test("faulty::delayed::takes_ten_milliseconds::number_05_5") + " makes ";
+    assert!(text.contains(&cause) && text.contains(": 4 of 4 with it, 0 of 5 without"), "{text}");
 }
 
 fn a_test_that_always_fails_has_no_cause() {
     let tests = ["faulty::passes@", "faulty::flakes::fails_always@"];
-    let id = |_: &Path| "faulty::flakes::fails_always@pocl-cpu".to_owned();
+    let id = |_: &Path| cpu::test("faulty::flakes::fails_always");
     let (status, text) = bisect(&tests, id, "10");
     assert_eq!(status, Some(1));
-    let found = "no difference found: faulty::flakes::fails_always@pocl-cpu goes wrong by itself \
-                 in 5 of 5, and in 5 of 5 after the 1 test before it";
-    assert!(text.contains(found), "{text}");
+    let found = format!(
+        "no difference found: {} goes wrong by itself in 5 of 5, and in 5 of 5 after the 1 test \
+         before it",
+        cpu::test("faulty::flakes::fails_always")
+    );
+    assert!(text.contains(&found), "{text}");
 }
 
 fn a_test_that_ran_first_has_no_cause() {
-    let id = |_: &Path| "faulty::flakes::fails_always@pocl-cpu".to_owned();
+    let id = |_: &Path| cpu::test("faulty::flakes::fails_always");
     let (status, text) = bisect(&["faulty::flakes::fails_always@"], id, "10");
     assert_eq!(status, Some(2));
     assert!(text.contains("did not go wrong after other tests in the run "), "{text}");

@@ -10,6 +10,7 @@ use clmatrix_harness::verdict::Verdict;
 use tempfile::TempDir;
 
 use crate::Check;
+use crate::cpu;
 use crate::support::{
     COMMAND, LIBTEST, child, context_layer, events, log, output, reports, results,
 };
@@ -45,7 +46,7 @@ impl ContextsRun {
     /// A run on PoCL with contexts that are reused.
     fn of_reuse(tests: &[&str], options: &[&str]) -> Self {
         let mut run = Self::new("reuse", tests, options);
-        run.command.args(["--devices", "pocl"]);
+        run.command.args(["--devices", cpu::platform()]);
         run
     }
 
@@ -83,7 +84,7 @@ impl ContextsRun {
 
 /// The number of contexts that PoCL makes in a run.
 fn contexts_made(contexts: &str, test: &str) -> u64 {
-    let mut run = ContextsRun::new(contexts, &[test], &["--devices", "pocl"]);
+    let mut run = ContextsRun::new(contexts, &[test], &["--devices", cpu::platform()]);
     let count = context_layer(&mut run.command, run.folder.path(), "error", "0-0");
     let (status, page) = run.end();
     assert_eq!(status, Some(0), "{page}");
@@ -122,7 +123,7 @@ fn gets_the_contexts_of_another(counts: bool) {
     ];
     let mut run = ContextsRun::new("reuse", &tests, &[]);
     if !counts {
-        run.command.args(["--devices", "pocl"]);
+        run.command.args(["--devices", cpu::platform()]);
         context_layer(&mut run.command, run.folder.path(), "uncounted", "0-0");
     }
     let (status, page) = run.end();
@@ -189,7 +190,7 @@ fn differs(test: &str, before: Verdict, after: Verdict, note: &str) {
     assert!(page.contains(&format!("  reused-context: {note}\n")), "{page}");
     let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("1 different in a reused context"), "{page}");
-    let junit = reports(run.folder.path()).join("junit").join("pocl-cpu.xml");
+    let junit = reports(run.folder.path()).join("junit").join(cpu::id() + ".xml");
     let junit = fs::read_to_string(junit).expect("a report");
     assert!(junit.contains(&format!("reused-context: {note}")), "{junit}");
     assert_eq!(junit.contains("<flaky"), before != Verdict::UnexpectedPass, "{junit}");
@@ -226,7 +227,7 @@ fn a_worker_outlives_expected_failures() {
         ("reuse", "nothing", [false, false]),
     ] {
         let mut run = ContextsRun::new(contexts, &tests.map(|test| format!("{test}@")), &[]);
-        run.command.args(["--devices", "pocl"]);
+        run.command.args(["--devices", cpu::platform()]);
         run.expect_failures(expected);
         let (_, page) = run.end();
         let [before, failed, after] =
@@ -263,7 +264,7 @@ fn libtest_counts_different_results() {
     fs::write(&config, "[profile.default]\ncontexts = \"reuse\"\n").expect("it is written");
     let tests = ["contexts::marks_its_context", "contexts::fails_in_a_marked_context"];
     let mut command = child(LIBTEST, &tests);
-    command.env("CLMATRIX_CONFIG", config).env("CLMATRIX_TEST", "pocl");
+    command.env("CLMATRIX_CONFIG", config).env("CLMATRIX_TEST", cpu::platform());
     command.env("CLMATRIX_REPORT_DIR", folder.path());
     let ended = output(command);
     assert_eq!(ended.status.code(), Some(0));

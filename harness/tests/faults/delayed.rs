@@ -5,6 +5,7 @@ use clmatrix_harness::log::test_result::TestResult;
 use clmatrix_harness::verdict::{Outcome, Verdict};
 
 use crate::Check;
+use crate::cpu;
 use crate::faulty::delayed::{BOMB, ONLY_BOMB};
 use crate::support::{COMMAND, LIBTEST, child, log, output};
 
@@ -29,7 +30,7 @@ fn run(filter: &str, bomb: &str, options: &[&str]) -> (Option<i32>, RunLog) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut command = child(COMMAND, &[&["run", filter], options].concat());
     command.arg("--report-dir").arg(folder.path());
-    command.env("CLMATRIX_TEST", "pocl").env(BOMB, bomb).env(ONLY_BOMB, folder.path());
+    command.env("CLMATRIX_TEST", cpu::platform()).env(BOMB, bomb).env(ONLY_BOMB, folder.path());
     let ended = output(command);
     (ended.status.code(), log(folder.path()))
 }
@@ -122,12 +123,12 @@ fn a_crash_of_an_exit_handler_is_seen_on_demand() {
 fn libtest_fails_for_a_crash_of_a_worker() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut command = child(LIBTEST, &["takes_ten_milliseconds"]);
-    command.env("CLMATRIX_TEST", "pocl").env(BOMB, "5 200").env(ONLY_BOMB, folder.path());
+    command.env("CLMATRIX_TEST", cpu::platform()).env(BOMB, "5 200").env(ONLY_BOMB, folder.path());
     let ended = output(command);
     assert_eq!(ended.status.code(), Some(101));
     let text = String::from_utf8(ended.stdout).expect("text");
     let is_failed = |line: &str| line.starts_with("test workers ") && line.ends_with("FAILED");
     assert!(text.lines().any(is_failed), "{text}");
     assert!(text.contains("test result: FAILED. 30 passed; 1 failed"), "{text}");
-    assert!(text.contains("worker::crash@pocl-cpu: crash: SIGABRT"), "{text}");
+    assert!(text.contains(&(cpu::test("worker::crash") + ": crash: SIGABRT")), "{text}");
 }

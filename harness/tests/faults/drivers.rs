@@ -9,6 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::Check;
+use crate::cpu;
 use crate::support::{
     COMMAND, LIBTEST, child, compile, log, output, reports, results, shared_library,
     without_devices,
@@ -392,7 +393,7 @@ fn list_takes_ids() {
         assert!(text.lines().any(|line| is_passes(&line)), "{filter}: {text}");
         text.lines().count() - 1
     };
-    assert_eq!(listed("faulty::passes@pocl-cpu"), 1);
+    assert_eq!(listed(&cpu::test("faulty::passes")), 1);
     assert_eq!(listed("faulty::passes@"), 1);
     assert_eq!(listed("faulty::pass?s@*"), 1);
     assert!(listed("faulty::") > 1);

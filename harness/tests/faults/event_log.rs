@@ -10,6 +10,7 @@ use clmatrix_harness::verdict::Verdict;
 use serde_json::Value;
 
 use crate::Check;
+use crate::cpu;
 use crate::support::{
     COMMAND, LIBTEST, child, compile, descendants_of, is_running, log, output, reports, results,
     shared_library, wait_for,
@@ -114,7 +115,8 @@ fn a_stored_run_is_reported_again() {
 
 fn a_log_from_standard_input_writes_no_files() {
     let folder = tempfile::tempdir().expect("a folder");
-    let run = output(run(folder.path(), &["faulty::fails_an_assertion@", "--devices", "pocl"]));
+    let run =
+        output(run(folder.path(), &["faulty::fails_an_assertion@", "--devices", cpu::platform()]));
     assert_eq!(run.status.code(), Some(1));
     let id = log(folder.path()).header.run_id;
     let (path, reports) = (folder.path().join("log.jsonl"), folder.path().join("a/b/c"));
@@ -230,7 +232,7 @@ ssize_t write(int fd, const void *bytes, size_t count) {
 fn a_full_disk_costs_the_log_alone() {
     let folder = tempfile::tempdir().expect("a folder");
     let tests = ["faulty::passes@", "faulty::panics_as_announced@", "faulty::run@"];
-    let arguments = [&tests[..], &["--devices", "pocl"]].concat();
+    let arguments = [&tests[..], &["--devices", cpu::platform()]].concat();
     assert_eq!(output(run(folder.path(), &arguments)).status.code(), Some(0));
     let whole = log_text(folder.path());
     // Room up to the middle of the second result.
@@ -283,7 +285,7 @@ fn an_error_of_a_sync_ends_the_log() {
     for sync in ["each", "1s"] {
         let folder = tempfile::tempdir().expect("a folder");
         let library = preloaded(folder.path(), &[IS_LOG, FAILING_SYNC].concat());
-        let mut command = run(folder.path(), &["faulty::passes@", "--devices", "pocl"]);
+        let mut command = run(folder.path(), &["faulty::passes@", "--devices", cpu::platform()]);
         command.env("CLMATRIX_CONFIG", synced(folder.path(), sync)).env("LD_PRELOAD", library);
         let run = output(command);
         assert_eq!(run.status.code(), Some(2), "{sync}");
@@ -312,7 +314,7 @@ const NO_LOCKS: &str = "int flock(int fd, int how) { errno = ENOSYS; return -1; 
 fn a_file_system_may_lack_locks() {
     let folder = tempfile::tempdir().expect("a folder");
     let library = preloaded(folder.path(), NO_LOCKS);
-    let mut command = run(folder.path(), &["faulty::passes@", "--devices", "pocl"]);
+    let mut command = run(folder.path(), &["faulty::passes@", "--devices", cpu::platform()]);
     command.env("LD_PRELOAD", library);
     let ended = output(command);
     let message = text(&ended.stderr);
@@ -369,7 +371,7 @@ fn each_test_may_wait_for_the_disk() {
 fn a_crash_of_a_worker_has_its_own_result() {
     let folder = tempfile::tempdir().expect("a folder");
     let arguments = ["faulty::leaves_a_time_bomb@", "faulty::is_the_victim_of_the_bomb@"];
-    let arguments = [&arguments[..], &["--devices", "pocl"]].concat();
+    let arguments = [&arguments[..], &["--devices", cpu::platform()]].concat();
     assert_eq!(output(run(folder.path(), &arguments)).status.code(), Some(1));
     let events = events(folder.path());
     let of = |event: &Value| {
@@ -478,7 +480,7 @@ fn unknown_events_are_passed_over() {
         let message = text(&report.stderr);
         let says = message.contains("1 unknown event, 1 unknown field passed over");
         assert_eq!(says, unknown, "{name}: {message}");
-        assert!(text(&report.stdout).contains("pocl"), "{name}");
+        assert!(text(&report.stdout).contains(cpu::platform()), "{name}");
     }
     let page = output(command(
         folder.path(),
@@ -490,8 +492,8 @@ fn unknown_events_are_passed_over() {
     let later = std::fs::read_to_string(folder.path().join("unknown.jsonl")).expect("text");
     let is_kept = |line: &&str| {
         !line.starts_with(r#"{"event":"finished""#)
-            || line.contains("::passes@pocl")
-            || line.contains("::skips_itself@pocl")
+            || line.contains(&cpu::test("::passes"))
+            || line.contains(&cpu::test("::skips_itself"))
     };
     let later: String = later.split_inclusive('\n').filter(is_kept).collect();
     let later = later.replace(r#""exit_status":1"#, r#""exit_status":0"#);

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::Check;
+use crate::cpu;
 use crate::support::{COMMAND, ROLE, child, compile, context_layer, events, log, output, reports};
 
 pub const CHECKS: &[Check] = &[
@@ -275,7 +276,7 @@ fn rerun_each_failure(is_named_by_variable: bool) {
             false => project.command(&[]),
             true => project.command_without_config(),
         };
-        command.args(tests).args(["--devices", "pocl"]);
+        command.args(tests).args(["--devices", cpu::platform()]);
         command
     });
     let failed = log(&project.path("out")).results;
@@ -305,7 +306,7 @@ fn output_without_end() {
     let lines = "case $* in *--ignored*) ;; *--list*) echo 't: test' ;; \
                  *) setsid yes & sleep 0.2; exit 0 ;; esac";
     let project = Project::new(config).with_script("orphan", lines);
-    let run = project.run(&["mine::", "--devices", "pocl"]);
+    let run = project.run(&["mine::", "--devices", cpu::platform()]);
     assert_eq!(outcome(&run, "mine::orphan::t"), "Passed");
 }
 
@@ -329,19 +330,19 @@ fn ends_of_programs_are_seen_on_demand() {
         .with_script("test_one", &ends)
         .with_script("test_other", &ends)
         .with_script("test_whole", &cts_script("a", ""));
-    let run = project.run(&["cts::", "--devices", "pocl"]);
+    let run = project.run(&["cts::", "--devices", cpu::platform()]);
     assert_eq!(run.results.len(), 4);
-    let exit = run.results.iter().find(|result| result.test == "worker::exit@pocl-cpu");
+    let exit = run.results.iter().find(|result| result.test == cpu::test("worker::exit"));
     let exit = run.with_output(exit.expect("a result"));
     let how = "exited with status 7 after its last test";
     assert_eq!(exit.outcome, Outcome::Crashed { how: how.to_owned() });
     let attempts = exit.earlier.iter().chain([&*exit]);
     let mut after: Vec<_> = attempts.map(|attempt| attempt.stdout.clone()).collect();
     after.sort();
-    let program = |name: &str| format!("after cts::{name}::a@pocl-cpu\n");
+    let program = |name: &str| format!("after cts::{name}::a@{}\n", cpu::id());
     assert_eq!(after, ["one", "other"].map(program));
     let project = Project::new(CTS).with_script("test_one", &ends);
-    assert!(project.run(&["cts::", "--devices", "pocl"]).is_success());
+    assert!(project.run(&["cts::", "--devices", cpu::platform()]).is_success());
 }
 
 fn an_exit_has_a_limit_of_its_own() {
@@ -352,7 +353,7 @@ fn an_exit_has_a_limit_of_its_own() {
     );
     let project = Project::new(&format!("{check}{SCRIPT}"))
         .with_script("script", &libtest_script("t", &lines));
-    let run = project.run(&["mine::", "--devices", "pocl", "--timeout", "6s"]);
+    let run = project.run(&["mine::", "--devices", cpu::platform(), "--timeout", "6s"]);
     assert_eq!(outcome(&run, "mine::script::t"), "Passed");
     assert_eq!(run.results.len(), 1, "no end went wrong");
 }
@@ -480,7 +481,7 @@ fn lists_of_two_suites_are_side_by_side() {
     let project = Project::new(&[suite("one"), suite("two")].concat())
         .with_script("one", &script("one", "two"))
         .with_script("two", &script("two", "one"));
-    let run = project.run(&["one::one::", "two::two::", "--devices", "pocl"]);
+    let run = project.run(&["one::one::", "two::two::", "--devices", cpu::platform()]);
     assert_eq!(verdicts(&run).len(), 2);
     for test in ["one::one::t", "two::two::t"] {
         assert_eq!(outcome(&run, test), "Passed");
@@ -494,11 +495,14 @@ fn a_script_lists_each_time() {
     for tests in [&["a"][..], &["a", "b"]] {
         project
             .write("list", &tests.iter().map(|test| format!("{test}: test\n")).collect::<String>());
-        let run = project.run(&["mine::", "--devices", "pocl"]);
+        let run = project.run(&["mine::", "--devices", cpu::platform()]);
         let ids: Vec<&str> = run.results.iter().map(|result| &*result.test).collect();
         assert_eq!(
             ids,
-            tests.iter().map(|test| format!("mine::script::{test}@pocl-cpu")).collect::<Vec<_>>()
+            tests
+                .iter()
+                .map(|test| cpu::test(&format!("mine::script::{test}")))
+                .collect::<Vec<_>>()
         );
     }
 }
@@ -516,7 +520,7 @@ fn expectations_of_a_suite() {
         "cts::faulty::fails@",
         "cts::faulty::crashes@",
         "--devices",
-        "pocl",
+        cpu::platform(),
     ]));
     let stderr = String::from_utf8(ended.stderr).expect("text");
     assert_eq!(ended.status.code(), Some(0), "{stderr}");
@@ -529,7 +533,7 @@ fn a_lost_device_stops_other_programs() {
     let project = Project::new(CTS).with_cts_program();
     let tests = ["crashes", "passes"].map(|test| format!("cts::faulty::{test}@"));
     let mut command = project.command(&tests.each_ref().map(String::as_str));
-    command.env("CLMATRIX_TEST", "pocl");
+    command.env("CLMATRIX_TEST", cpu::platform());
     // Programs make no context; the probes do.
     context_layer(&mut command, project.0.path(), "error", "2-99");
     output(command);
@@ -539,11 +543,11 @@ fn a_lost_device_stops_other_programs() {
     let next = outcome(&run, "cts::faulty::passes");
     assert!(next.starts_with("NotRun") && next.contains("lost"), "{next}");
     let lost = &run.lost[..];
-    let crashed = "cts::faulty::crashes@pocl-cpu";
+    let crashed = cpu::test("cts::faulty::crashes");
     assert_eq!(lost.len(), 1, "the device is lost");
     assert_eq!(
         (lost[0].after.as_deref(), &lost[0].suspects[..]),
-        (Some(crashed), &[crashed.to_owned()][..])
+        (Some(&*crashed), std::slice::from_ref(&crashed))
     );
 }
 
@@ -562,7 +566,7 @@ fn a_waiting_test_is_not_slow() {
     let ended = output(project.command(&[
         "mine::",
         "--devices",
-        "pocl",
+        cpu::platform(),
         "--slots",
         "2",
         "--slow-after",
@@ -570,8 +574,9 @@ fn a_waiting_test_is_not_slow() {
     ]));
     let stderr = String::from_utf8(ended.stderr).expect("text");
     // The start of the worker that finds the device counts for both.
-    let is_slow =
-        |test: &str| stderr.contains(&format!("SLOW mine::script::{test}@pocl-cpu (4.0 s so far)"));
+    let is_slow = |test: &str| {
+        stderr.contains(&format!("SLOW mine::script::{test}@{} (4.0 s so far)", cpu::id()))
+    };
     assert!(is_slow("u") && !is_slow("t"), "{stderr}");
     let run = log(&project.path("out"));
     assert!(outcome(&run, "mine::script::t").starts_with("Failed"));
@@ -582,7 +587,7 @@ fn a_test_that_hangs_the_second_time() {
     let profile = "[profile.default]\nretries = 1\nhang-budget = \"1s\"\n";
     let project = Project::new(&format!("{profile}{SCRIPT}"))
         .with_script("script", &libtest_script("tu", hangs));
-    let run = project.run(&["mine::", "--devices", "pocl", "--timeout", "1s"]);
+    let run = project.run(&["mine::", "--devices", cpu::platform(), "--timeout", "1s"]);
     let not_run = outcome(&run, "mine::script::u");
     assert!(not_run.contains("hang budget spent: 1 test did not end"), "{not_run}");
 }
@@ -596,7 +601,7 @@ fn verdicts(log: &RunLog) -> BTreeMap<&str, Verdict> {
 
 fn shards_make_the_whole_run() {
     let project = Project::new(CTS).with_cts_program();
-    let tests = [&QUICK[..], &["--devices", "pocl"]].concat();
+    let tests = [&QUICK[..], &["--devices", cpu::platform()]].concat();
     let whole = project.run(&tests);
     let out = project.path("out");
     for shard in ["1/2", "2/2"] {
@@ -621,17 +626,17 @@ fn shards_make_the_whole_run() {
 
 fn a_test_that_fails_now() {
     let project = Project::new(SCRIPT).with_script("script", &libtest_script("tu", "exit 0"));
-    assert!(project.run(&["mine::", "--devices", "pocl"]).is_success());
+    assert!(project.run(&["mine::", "--devices", cpu::platform()]).is_success());
     fs::rename(project.path("out"), project.path("before")).expect("the folder is ours");
     let fails = libtest_script("tu", "case $1 in u) exit 101 ;; esac");
     let project = project.with_script("script", &fails);
-    project.run(&["mine::", "--devices", "pocl"]);
+    project.run(&["mine::", "--devices", cpu::platform()]);
     let mut diff = child(COMMAND, &["diff", "before", "out", "--format", "json"]);
     diff.current_dir(project.0.path());
     let ended = output(diff);
     assert_eq!(ended.status.code(), Some(1));
     let stdout = String::from_utf8(ended.stdout).expect("text");
-    let test = "mine::script::u@pocl-cpu";
+    let test = cpu::test("mine::script::u");
     let diff: Value = serde_json::from_str(&stdout).expect("JSON");
     let regression = json!([{ "test": test, "a": "pass", "b": "fail: the test failed" }]);
     assert_eq!(diff["changes"]["regression"], regression, "{diff}");
@@ -664,13 +669,14 @@ fn a_test_has_an_at_in_its_name() {
     let project = Project::new(SCRIPT).with_script("script", &lines);
     let out = project.path("out");
     let run = |tests: &[&str]| {
-        let status = output(project.command(&[tests, &["--devices", "pocl"]].concat())).status;
+        let status =
+            output(project.command(&[tests, &["--devices", cpu::platform()]].concat())).status;
         let log = log(&out);
         let ids: Vec<String> = log.results.iter().map(|result| result.test.clone()).collect();
         (status.code(), ids)
     };
     let [a, fails, plain] = ["mail::a@b", "mail::fails@x", "plain"]
-        .map(|test| format!("mine::script::{test}@pocl-cpu"));
+        .map(|test| cpu::test(&format!("mine::script::{test}")));
     let one = (Some(0), vec![a.clone()]);
     for pattern in [&a, "mine::script::mail::a@b", "mine::script::mail::a@b@", "mine::*@b@*"] {
         assert_eq!(run(&[pattern]), one, "{pattern}");
@@ -683,7 +689,7 @@ fn a_test_has_an_at_in_its_name() {
     assert_eq!(run(&["mine::"]), (Some(1), all.clone()));
     let junit = fs::read_dir(reports(&out).join("junit")).expect("a folder");
     let files: Vec<_> = junit.map(|file| file.expect("a file").file_name()).collect();
-    assert_eq!(files, ["pocl-cpu.xml"]);
+    assert_eq!(files, [&*(cpu::id() + ".xml")]);
     let clmatrix = |words: &[&str]| {
         let mut command = child(COMMAND, words);
         command.arg("--config").arg(project.path("clmatrix.toml")).arg("--report-dir").arg(&out);
@@ -711,7 +717,7 @@ fn a_test_has_an_at_in_its_name() {
 fn a_summary_has_all_that_differs() {
     let letters = "abcdefghijklmnopqrstuv";
     let project = Project::new(SCRIPT).with_script("script", &libtest_script(letters, "exit 0"));
-    let devices = ["mine::", "--devices", "pocl"];
+    let devices = ["mine::", "--devices", cpu::platform()];
     let baseline = project.run(&devices).header.run_id;
     let project = project.with_script("script", &libtest_script(letters, "exit 101"));
     project.run(&devices);
@@ -733,7 +739,7 @@ fn one_slot_has_one_track_in_a_trace() {
     let project = Project::new(&format!("{SCRIPT}{CTS}"))
         .with_cts_program()
         .with_script("script", &libtest_script("tuvwxyz", "exit 0"));
-    let run = project.run(&["mine::", "cts::", "--devices", "pocl"]);
+    let run = project.run(&["mine::", "cts::", "--devices", cpu::platform()]);
     let file = project.path("trace.json");
     let mut command = child(COMMAND, &["report", "--trace"]);
     command.arg(&file).arg("--report-dir").arg(project.path("out"));

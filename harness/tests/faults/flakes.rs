@@ -10,6 +10,7 @@ use nix::unistd::Pid;
 use tempfile::TempDir;
 
 use crate::Check;
+use crate::cpu;
 use crate::faulty::flakes::COUNTS;
 use crate::support::{
     COMMAND, LIBTEST, child, log, output, planned_and_begun, reports, results, start,
@@ -41,7 +42,7 @@ struct FlakyRun {
 impl FlakyRun {
     fn new(tests: &[&str], options: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut command = child(COMMAND, &["run", "--devices", "pocl", "--report-dir"]);
+        let mut command = child(COMMAND, &["run", "--devices", cpu::platform(), "--report-dir"]);
         command.arg(folder.path()).args(options).env(COUNTS, folder.path());
         command.args(tests.iter().map(|test| format!("faulty::flakes::{test}")));
         Self { folder, command }
@@ -130,7 +131,7 @@ fn a_flaky_result_may_pass() {
         let profile = format!("[profile.default]\nretries = 1\nflaky-result = {flaky_result:?}\n");
         std::fs::write(&config, profile).expect("it is written");
         let mut command = child(LIBTEST, &["--exact", "faulty::flakes::fails_at_first"]);
-        command.env("CLMATRIX_CONFIG", config).env("CLMATRIX_TEST", "pocl");
+        command.env("CLMATRIX_CONFIG", config).env("CLMATRIX_TEST", cpu::platform());
         command.env(COUNTS, folder.path()).env("CLMATRIX_REPORT_DIR", folder.path());
         let ended = output(command);
         let page = String::from_utf8(ended.stdout).expect("text");

@@ -8,6 +8,7 @@ mod again;
 mod bisect;
 mod characterize;
 mod contexts;
+mod cpu;
 mod delayed;
 mod drivers;
 mod event_log;

@@ -7,6 +7,7 @@ use clmatrix_harness::log::read::RunLog;
 use clmatrix_harness::verdict::Verdict;
 
 use crate::Check;
+use crate::cpu;
 use crate::support::{COMMAND, child, log, output};
 
 pub const CHECKS: &[Check] = &[
@@ -79,7 +80,7 @@ fn shards_make_the_whole_run() {
 fn a_part_of_a_balanced_run_runs_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
-    let quick = ["--run-skipped", "--devices", "pocl"];
+    let quick = ["--run-skipped", "--devices", cpu::platform()];
     assert_eq!(run(folder, &quick), Some(1));
     let part = [&quick[..], &["--shard", "1/2", "--balance"]].concat();
     let whole = log(folder).header.run_id;

@@ -10,6 +10,7 @@ use clmatrix_harness::verdict::{Outcome, Verdict};
 use serde_json::Value;
 
 use crate::Check;
+use crate::cpu;
 use crate::drivers::driver;
 use crate::event_log::{IS_LOG, PASSING, preloaded};
 use crate::faulty::flakes::COUNTS;
@@ -115,7 +116,7 @@ fn verdicts(log: &RunLog) -> BTreeMap<&str, Verdict> {
 fn a_run_that_is_killed_at_ten_places_has_all_results_once() {
     let killer = Killer::new();
     let folder = killer.folder.path();
-    let arguments = [&PASSING[..], &["--devices", "pocl", "--seed", "7"]].concat();
+    let arguments = [&PASSING[..], &["--devices", cpu::platform(), "--seed", "7"]].concat();
     assert_eq!(output(killer.run(&arguments)).status.code(), Some(0));
     let undisturbed = log(folder);
     killer.kill(&arguments, RESULT, 1);
@@ -158,7 +159,7 @@ fn a_test_that_is_running_twice_took_the_machine_down() {
     let killer = Killer::new();
     let folder = killer.folder.path();
     let tests = ["faulty::passes@", "faulty::run@", "faulty::panics_as_announced@"];
-    killer.kill(&[&tests[..], &["--devices", "pocl"]].concat(), START, 2);
+    killer.kill(&[&tests[..], &["--devices", cpu::platform()]].concat(), START, 2);
     killer.kill(&["--resume"], START, 1);
     let last = output(killer.run(&["--resume"]));
     assert_eq!(last.status.code(), Some(1), "{}", stderr(&last));
@@ -175,7 +176,7 @@ fn a_test_that_is_running_twice_took_the_machine_down() {
 
 fn a_shard_goes_on_in_its_folder() {
     let killer = Killer::new();
-    let arguments = [&PASSING[..], &["--devices", "pocl", "--shard", "1/1"]].concat();
+    let arguments = [&PASSING[..], &["--devices", cpu::platform(), "--shard", "1/1"]].concat();
     killer.kill(&arguments, RESULT, 4);
     let folder = killer.folder.path().join("shard-1-of-1");
     let first = reports(&folder);
@@ -200,7 +201,7 @@ fn a_shard_goes_on_in_its_folder() {
 fn another_machine_is_refused() {
     let killer = Killer::new();
     let folder = killer.folder.path();
-    killer.kill(&["faulty::passes@", "faulty::run@", "--devices", "pocl"], RESULT, 1);
+    killer.kill(&["faulty::passes@", "faulty::run@", "--devices", cpu::platform()], RESULT, 1);
     let path = reports(folder).join("events.jsonl");
     let text = std::fs::read_to_string(&path).expect("a log");
     let version = log(folder).header.devices[0].info.driver_version.clone();
@@ -222,7 +223,7 @@ fn an_added_driver_is_found_from_another_folder() {
     let killer = Killer::new();
     let library = driver(killer.folder.path(), 1);
     let name = library.file_name().and_then(|name| name.to_str()).expect("a name");
-    let tests = ["faulty::passes@", "faulty::run@", "--devices", "pocl", "--icd", name];
+    let tests = ["faulty::passes@", "faulty::run@", "--devices", cpu::platform(), "--icd", name];
     killer.kill(&tests, RESULT, 1);
     let mut elsewhere = killer.run(&["--resume"]);
     elsewhere.current_dir("/");
@@ -241,7 +242,7 @@ fn other_expectations_are_refused() {
     write(&config, "");
     write(&file, entry);
     let config = ["--config", config.to_str().expect("text")];
-    let tests = ["faulty::passes@", "faulty::run@", "--devices", "pocl"];
+    let tests = ["faulty::passes@", "faulty::run@", "--devices", cpu::platform()];
     killer.kill(&[&tests[..], &config[..]].concat(), RESULT, 1);
     write(&file, &entry.replace("first", "second"));
     let refused = output(killer.run(&["--resume"]));
@@ -258,11 +259,11 @@ fn other_expectations_are_refused() {
 fn a_run_whose_device_is_gone_stays_unfinished() {
     let killer = Killer::new();
     let folder = killer.folder.path();
-    killer.kill(&["faulty::passes@", "faulty::run@", "--devices", "pocl"], RESULT, 1);
+    killer.kill(&["faulty::passes@", "faulty::run@", "--devices", cpu::platform()], RESULT, 1);
     let path = reports(folder).join("events.jsonl");
     let text = std::fs::read_to_string(&path).expect("a log");
     let planned = text.lines().find(|line| line.contains(r#""event":"plan-device""#));
-    let gone = planned.expect("a plan").replace("pocl", "gone");
+    let gone = planned.expect("a plan").replace(cpu::platform(), "gone");
     let head = text.find(r#"{"event":"started""#).expect("a test");
     std::fs::write(&path, format!("{}{gone}\n{}", &text[..head], &text[head..])).expect("a log");
     for _ in 0..2 {
@@ -278,7 +279,7 @@ fn a_failure_that_was_to_be_repeated_is_not_lost() {
         let killer = Killer::new();
         let folder = killer.folder.path();
         let arguments =
-            [&format!("faulty::flakes::{test}@"), "--devices", "pocl", "--retries", "1"];
+            [&format!("faulty::flakes::{test}@"), "--devices", cpu::platform(), "--retries", "1"];
         killer.kill(&arguments, r#""repeated":true"#, 1);
         let last = output(killer.run(&["--resume"]));
         assert_eq!(last.status.code(), Some(1), "{}", stderr(&last));

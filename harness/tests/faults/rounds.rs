@@ -11,6 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::Check;
+use crate::cpu;
 use crate::expectations::{configuration, expect};
 use crate::faulty::MEETING;
 use crate::support::{
@@ -101,7 +102,7 @@ fn the_worst_result_counts() {
 /// Four devices of PoCL, each with its own rounds.
 fn a_time_may_end_the_rounds() {
     let four = ("POCL_DEVICES", "pthread pthread pthread pthread");
-    let arguments = ["faulty::sick::", "--devices", "pocl", "--for", "8s"];
+    let arguments = ["faulty::sick::", "--devices", cpu::platform(), "--for", "8s"];
     let run = run(&arguments, &[four]);
     assert_eq!(run.status, Some(0), "{}", run.page);
     assert_eq!(run.log.header.devices.len(), 4);

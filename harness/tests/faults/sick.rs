@@ -9,6 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::Check;
+use crate::cpu;
 use crate::support::{COMMAND, LIBTEST, ROLE, child, context_layer, events, log, output, reports};
 
 pub const CHECKS: &[Check] = &[
@@ -64,7 +65,7 @@ impl SickRun {
     fn of(arguments: &[&str], mode: &str, contexts: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let mut command = child(COMMAND, arguments);
-        command.env("CLMATRIX_TEST", "pocl");
+        command.env("CLMATRIX_TEST", cpu::platform());
         context_layer(&mut command, folder.path(), mode, contexts);
         Self { folder, command }
     }
@@ -218,7 +219,7 @@ fn tests_that_do_not_end_spend_a_budget() {
     let tests = ["run", "faulty::hangs::", "--include-ignored", "--timeout", "1s"];
     let mut command = child(COMMAND, &tests);
     command.arg("--report-dir").arg(folder.path());
-    command.env("CLMATRIX_CONFIG", config).env("CLMATRIX_TEST", "pocl");
+    command.env("CLMATRIX_CONFIG", config).env("CLMATRIX_TEST", cpu::platform());
     assert_eq!(output(command).status.code(), Some(1));
     let log = log(folder.path());
     let (ended, not_run): (Vec<_>, Vec<_>) =
@@ -271,7 +272,7 @@ fn a_run_has_the_measurements_of_its_devices() {
     let [(device, measured)] = &log.measured.iter().collect::<Vec<_>>()[..] else {
         panic!("{:?}", log.measured)
     };
-    assert_eq!(*device, "pocl-cpu");
+    assert_eq!(**device, cpu::id());
     let reason = |name: &str| {
         let measured = measured.iter().find(|measured| measured.name == name).expect("a topic's");
         measured.answer.clone().expect_err("there is no context").reason

@@ -6,6 +6,7 @@ use std::process::Output;
 use clmatrix_harness::verdict::Verdict;
 
 use crate::Check;
+use crate::cpu;
 use crate::faulty::MEETING;
 use crate::support::{COMMAND, LIBTEST, child, events, log, output, results};
 
@@ -72,7 +73,8 @@ fn two_meet_on_each_device(config: &str, options: &[&str]) {
 fn a_failure_near_a_crash_is_repeated_alone() {
     let folder = tempfile::tempdir().expect("a folder");
     let reports = folder.path().to_str().expect("a path in UTF-8");
-    let arguments = ["run", "beside", "--slots", "2", "--devices", "pocl", "--report-dir", reports];
+    let arguments =
+        ["run", "beside", "--slots", "2", "--devices", cpu::platform(), "--report-dir", reports];
     let run = meet(2, COMMAND, &arguments, None);
     assert_eq!(run.status.code(), Some(1));
     let log = log(folder.path());

@@ -9,6 +9,7 @@ use clmatrix_harness::verdict::{Outcome, Verdict};
 use tempfile::TempDir;
 
 use crate::Check;
+use crate::cpu;
 use crate::support::{COMMAND, LIBTEST, child, context_layer, log, output, reports, results};
 
 pub const CHECKS: &[Check] = &[
@@ -51,7 +52,7 @@ impl StackRun {
         let folder = tempfile::tempdir().expect("a folder");
         let mut command = child(COMMAND, &[&["run"], options].concat());
         command.arg(format!("faulty::{test}")).arg("--report-dir").arg(folder.path());
-        command.env("CLMATRIX_TEST", "pocl");
+        command.env("CLMATRIX_TEST", cpu::platform());
         Self { folder, command }
     }
 
@@ -199,7 +200,7 @@ fn a_result_says_that_tracing_is_forbidden() {
 
 fn libtest_shows_the_innermost_frames() {
     let mut command = child(LIBTEST, &["faulty::writes_to_null"]);
-    command.env("CLMATRIX_TEST", "pocl");
+    command.env("CLMATRIX_TEST", cpu::platform());
     let ended = output(command);
     let text = String::from_utf8_lossy(&ended.stdout);
     assert!(text.contains("--- stack\n") && text.contains("faults::faulty::write_to_null at "));

@@ -11,6 +11,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::Check;
+use crate::cpu;
 use crate::support::{
     COMMAND, child, descendants_of, is_running, log, output, planned_and_begun, reports, results,
     start, wait_for, wait_while_running,
@@ -178,7 +179,7 @@ fn unexpected_results_may_stop_the_run() {
     let tests = ["faulty::fails_an_assertion@", "faulty::returns_an_error@", "faulty::run@"];
     for (option, last) in [(&["--fail-fast"][..], 1), (&["--max-fail", "2"], 2)] {
         let folder = tempfile::tempdir().expect("a folder");
-        let devices = ["--devices", "pocl"];
+        let devices = ["--devices", cpu::platform()];
         let (status, log) = run(folder.path(), &[&tests[..], &devices, option].concat());
         assert_eq!(status, Some(1));
         let (failed, rest) = log.results.split_at(last);
@@ -194,7 +195,7 @@ fn unexpected_results_may_stop_the_run() {
 /// The factor also shortens the limit of 1000 s that the test has.
 fn options_change_the_limits() {
     let folder = tempfile::tempdir().expect("a folder");
-    let test = ["faulty::waits_for_ever@", "--include-ignored", "--devices", "pocl"];
+    let test = ["faulty::waits_for_ever@", "--include-ignored", "--devices", cpu::platform()];
     let limits = ["--timeout", "7s", "--timeout-factor", "0.001"];
     let (status, log) = run(folder.path(), &[&test[..], &limits].concat());
     assert_eq!(status, Some(1));

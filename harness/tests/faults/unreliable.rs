@@ -13,6 +13,7 @@ use nix::unistd::Pid;
 use tempfile::TempDir;
 
 use crate::Check;
+use crate::cpu;
 use crate::faulty::flakes::COUNTS;
 use crate::support::{
     COMMAND, LIBTEST, child, descendants_of, log, output, planned_and_begun, results, start,
@@ -55,9 +56,10 @@ impl Unreliable {
         command.env("CLMATRIX_CONFIG", path("clmatrix.toml"));
     }
 
-    /// A run of a test after one that is harmless, on PoCL.
+    /// A run of a test after one that is harmless.
     fn command(&self, test: &str) -> Command {
-        let mut command = child(COMMAND, &["run", "--devices", "pocl", "--contexts", "fresh"]);
+        let mut command =
+            child(COMMAND, &["run", "--devices", cpu::platform(), "--contexts", "fresh"]);
         command.arg("--report-dir").arg(self.folder.path()).env(COUNTS, self.folder.path());
         command.args(["harmless", test].map(|test| format!("faulty::unreliable::{test}@")));
         command
@@ -120,7 +122,7 @@ fn libtest_tolerates_a_flaky_crash() {
     let run = Unreliable::new();
     let mut command = child(LIBTEST, &["unreliable::harmless", "flakes::aborts_at_first"]);
     run.configure(&mut command, FLAKY_PASSES, "");
-    command.env("CLMATRIX_TEST", "pocl").env(COUNTS, run.folder.path());
+    command.env("CLMATRIX_TEST", cpu::platform()).env(COUNTS, run.folder.path());
     let Output { status, stdout, .. } = output(command);
     let text = String::from_utf8(stdout).expect("text");
     assert_eq!(status.code(), Some(0), "{text}");
@@ -149,7 +151,7 @@ fn a_crash_that_passes_alone_has_a_note() {
 
 fn a_crash_that_comes_again_has_a_note() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut command = child(COMMAND, &["run", "--devices", "pocl", "--contexts", "fresh"]);
+    let mut command = child(COMMAND, &["run", "--devices", cpu::platform(), "--contexts", "fresh"]);
     command.args(["faulty::passes@", "faulty::aborts@", "--report-dir"]).arg(folder.path());
     let ended = output(command);
     let page = String::from_utf8(ended.stdout).expect("text");
@@ -166,14 +168,14 @@ fn a_crash_on_a_foreign_thread() {
     let (result, of_worker) = run.results();
     assert_eq!((result.verdict, result.attempt), (Verdict::Pass, 2));
     let crash = of_worker.expect("a result");
-    assert_eq!(crash.test, "worker::crash@pocl-cpu");
+    assert_eq!(crash.test, cpu::test("worker::crash"));
     assert_eq!(
         (crash.verdict, &crash.outcome),
         (Verdict::Crash, &Outcome::Crashed { how: "SIGABRT".to_owned() })
     );
     let lines: Vec<&str> = crash.stdout.lines().skip(1).collect();
     let running = format!("running test: {}", result.test);
-    assert_eq!(lines, ["faulty::unreliable::harmless@pocl-cpu", &running]);
+    assert_eq!(lines, [&*cpu::test("faulty::unreliable::harmless"), &running]);
     assert!(crash.stacks.is_some());
 }
 
@@ -187,7 +189,7 @@ fn a_crash_that_comes_again() {
 fn a_crash_of_a_worker_can_be_expected() {
     let run = Unreliable::new();
     let mut command = run.command("crashes_first_on_a_foreign_thread");
-    let expected = "[[expect]]\ntest = \"worker::crash\"\nplatform = \"Portable*\"\nstatus = \"crash\"\n\
+    let expected = "[[expect]]\ntest = \"worker::crash\"\nplatform = \"*\"\nstatus = \"crash\"\n\
         message = \"SIGABRT\"\nreason = \"bug 7\"\n";
     run.configure(&mut command, "", expected);
     let ended = output(command);
