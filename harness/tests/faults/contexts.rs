@@ -43,7 +43,7 @@ impl ContextsRun {
         Self { folder, command }
     }
 
-    /// A run on PoCL with contexts that are reused.
+    /// A run with contexts that are reused.
     fn of_reuse(tests: &[&str], options: &[&str]) -> Self {
         let mut run = Self::new("reuse", tests, options);
         run.command.args(["--devices", cpu::platform()]);
@@ -82,7 +82,7 @@ impl ContextsRun {
     }
 }
 
-/// The number of contexts that PoCL makes in a run.
+/// The number of contexts that the driver makes in a run.
 fn contexts_made(contexts: &str, test: &str) -> u64 {
     let mut run = ContextsRun::new(contexts, &[test], &["--devices", cpu::platform()]);
     let count = context_layer(&mut run.command, run.folder.path(), "error", "0-0");

@@ -17,6 +17,16 @@ static PLATFORM: LazyLock<&'static str> = LazyLock::new(|| {
     ["pocl", "intel"].into_iter().find(is_there).expect("PoCL or Intel's CPU runtime")
 });
 
+/// Returns whether the variable `POCL_DEVICES` makes several devices of it. If not, the check says that it is
+/// skipped.
+pub fn can_be_several() -> bool {
+    let is_pocl = platform() == "pocl";
+    if !is_pocl {
+        println!("skipped: PoCL alone makes several devices of one processor");
+    }
+    is_pocl
+}
+
 /// Its platform as `--devices` and `CLMATRIX_TEST` take it.
 pub fn platform() -> &'static str {
     *PLATFORM

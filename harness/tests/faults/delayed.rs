@@ -25,7 +25,7 @@ pub const CHECKS: &[Check] = &[
     ("delayed::libtest_fails_for_a_crash_of_a_worker", libtest_fails_for_a_crash_of_a_worker),
 ];
 
-/// The run of some tests of `faulty::delayed` on PoCL: its status and log.
+/// The run of some tests of `faulty::delayed` on one device: its status and log.
 fn run(filter: &str, bomb: &str, options: &[&str]) -> (Option<i32>, RunLog) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut command = child(COMMAND, &[&["run", filter], options].concat());

@@ -33,7 +33,7 @@ pub const CHECKS: &[Check] = &[
     ("flakes::a_stop_keeps_the_first_attempt", a_stop_keeps_the_first_attempt),
 ];
 
-/// Tests of `faulty::flakes` on PoCL.
+/// Tests of `faulty::flakes` on one device.
 struct FlakyRun {
     folder: TempDir,
     command: Command,

@@ -34,7 +34,7 @@ pub const CHECKS: &[Check] = &[
     ("sick::a_run_has_the_measurements_of_its_devices", a_run_has_the_measurements_of_its_devices),
 ];
 
-/// The tests of `faulty::sick` on PoCL, under a layer that makes contexts go wrong.
+/// The tests of `faulty::sick` on one device, under a layer that makes contexts go wrong.
 ///
 /// Contexts count from the one after the probe before the first test: the first is that of the worker before
 /// its first test. With one worker, each test then makes one more.
@@ -61,7 +61,7 @@ impl SickRun {
         sick
     }
 
-    /// A command on PoCL under the layer.
+    /// A command on one device under the layer.
     fn of(arguments: &[&str], mode: &str, contexts: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let mut command = child(COMMAND, arguments);
@@ -237,6 +237,9 @@ fn tests_that_do_not_end_spend_a_budget() {
 }
 
 fn other_devices_go_on() {
+    if !cpu::can_be_several() {
+        return;
+    }
     let mut run = SickRun::new("crash", "6-1000");
     run.command.env("POCL_DEVICES", "pthread pthread pthread pthread").env("FAULTS_POSITION", "2");
     let (status, page, log) = run.end();

@@ -6,6 +6,7 @@ use clmatrix_harness::verdict::Verdict;
 use serde_json::Value;
 
 use crate::Check;
+use crate::cpu;
 use crate::support::{COMMAND, child, compile, events, log, output, shared_library};
 
 pub const CHECKS: &[Check] = &[
@@ -56,6 +57,9 @@ fn values<'a>(events: &'a [Value], kind: &str, field: &str) -> Vec<&'a str> {
 }
 
 fn a_worker_sees_its_own_gpu_and_no_other() {
+    if !cpu::can_be_several() {
+        return;
+    }
     let (events, seen) = run(&[]);
     assert!(seen.iter().all(|(uuid, seen, count)| uuid == seen && count == "1"), "{seen:?}");
     let by = [0, 1, 2].map(|number| {
@@ -66,6 +70,9 @@ fn a_worker_sees_its_own_gpu_and_no_other() {
 }
 
 fn the_value_of_the_user_is_narrowed() {
+    if !cpu::can_be_several() {
+        return;
+    }
     let (events, seen) = run(&[("CUDA_VISIBLE_DEVICES", "0,1,2")]);
     assert!(seen.iter().all(|(uuid, seen, count)| uuid == seen && count == "1"), "{seen:?}");
     let by = [0, 1, 2].map(|number| format!("CUDA_VISIBLE_DEVICES={number}"));
@@ -73,6 +80,9 @@ fn the_value_of_the_user_is_narrowed() {
 }
 
 fn a_worker_that_does_not_find_its_gpu_sees_all() {
+    if !cpu::can_be_several() {
+        return;
+    }
     let (events, seen) = run(&[("FAULTS_IGNORE_VARIABLE", "1")]);
     assert!(seen.iter().all(|(uuid, seen, count)| uuid == seen && count == "3"), "{seen:?}");
     // Each worker looks for its GPU at the first position.

@@ -137,12 +137,12 @@ fn unwound(process: Pid, crash: Option<Crash>) -> Result<(Vec<Unwound>, Vec<Modu
     let mut unwound = Vec::new();
     for thread in &mut threads {
         let crash = crash.filter(|crash| Pid::from_raw(crash.thread) == thread.id());
-        let registers = thread.wait(deadline).and_then(|()| match crash {
-            Some(crash) => Ok(crash.registers),
-            None => thread.registers(),
+        let addresses = thread.wait(deadline).and_then(|()| match crash {
+            Some(crash) => Ok(unwinding.addresses_of_crash(crash.registers)),
+            None => thread.registers().map(|registers| unwinding.addresses(registers)),
         });
-        let (addresses, error) = match registers {
-            Ok(registers) => unwinding.addresses(registers),
+        let (addresses, error) = match addresses {
+            Ok(addresses) => addresses,
             Err(Errno::ESRCH) => continue,
             Err(error) => (Vec::new(), Some(error.desc().to_owned())),
         };

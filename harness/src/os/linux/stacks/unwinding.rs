@@ -33,9 +33,23 @@ impl<'a> Unwinding<'a> {
         Self { memory, modules, deadline, is_loaded, unwinder, cache }
     }
 
+    /// Returns the addresses of the calls of a thread that has crashed, as [`addresses`](Self::addresses). The
+    /// handler of a driver may have caught the signal and raised it again; its frames are left out.
+    pub fn addresses_of_crash(&mut self, registers: Registers) -> (Vec<u64>, Option<String>) {
+        self.unwind(registers, true)
+    }
+
     /// Returns the addresses of the calls of a thread, the innermost first, and the reason why the last is
     /// not the outermost.
-    pub fn addresses(&mut self, mut registers: Registers) -> (Vec<u64>, Option<String>) {
+    pub fn addresses(&mut self, registers: Registers) -> (Vec<u64>, Option<String>) {
+        self.unwind(registers, false)
+    }
+
+    fn unwind(
+        &mut self,
+        mut registers: Registers,
+        leaves_handlers_out: bool,
+    ) -> (Vec<u64>, Option<String>) {
         let memory = self.memory;
         let mut addresses = Vec::new();
         if Module::at(self.modules, registers.instruction).is_none()
@@ -61,6 +75,9 @@ impl<'a> Unwinding<'a> {
                 && let Some(at) =
                     Registers::interrupted(instruction.get(), registers.sp(), |at| memory.word(at))
             {
+                if leaves_handlers_out {
+                    return self.unwind(at, true);
+                }
                 let handler = addresses.last_mut().expect("the address was added");
                 *handler = SIGNAL_HANDLER;
                 address = FrameAddress::from_instruction_pointer(at.instruction);
