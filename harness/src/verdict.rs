@@ -15,7 +15,7 @@ use crate::text::first_line;
 pub const KILLED_FROM_OUTSIDE: &str = "SIGKILL: killed from outside (out of memory?)";
 
 /// The outcome of one execution of a test on a device, without regard to expectations.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "outcome")]
 pub enum Outcome {
     /// It ran to its end.
@@ -36,6 +36,7 @@ pub enum Outcome {
     TimedOut {
         /// The limit that it was given.
         #[serde(rename = "limit_ns", with = "crate::serde_time::nanoseconds")]
+        #[schemars(with = "u64")]
         limit: Duration,
     },
     /// It did not run, since the device lacks something or the configuration says so.
@@ -53,11 +54,6 @@ pub enum Outcome {
         /// The reason.
         reason: String,
     },
-    /// An outcome that this version does not know; read from a log.
-    Unknown {
-        /// Its name.
-        name: String,
-    },
 }
 
 impl Outcome {
@@ -68,10 +64,7 @@ impl Outcome {
             Self::Failed { .. } => Some(ExpectedStatus::Fail),
             Self::Crashed { .. } => Some(ExpectedStatus::Crash),
             Self::TimedOut { .. } => Some(ExpectedStatus::Timeout),
-            Self::Skipped { .. }
-            | Self::Ignored { .. }
-            | Self::NotRun { .. }
-            | Self::Unknown { .. } => None,
+            Self::Skipped { .. } | Self::Ignored { .. } | Self::NotRun { .. } => None,
         }
     }
 
@@ -96,7 +89,6 @@ impl fmt::Display for Outcome {
                 write!(f, "did not end within {}", humantime::format_duration(*limit))
             }
             Self::Ignored { reason: None } => f.write_str("ignored"),
-            Self::Unknown { name } => write!(f, "unknown outcome `{name}`"),
             Self::Skipped { reason }
             | Self::Ignored { reason: Some(reason) }
             | Self::NotRun { reason } => f.write_str(reason),
@@ -137,9 +129,6 @@ pub enum Verdict {
     Flaky,
     /// The run ended before its turn came.
     NotRun,
-    /// A verdict that this version does not know; read from a log.
-    #[serde(other)]
-    Unknown,
 }
 
 impl Verdict {
@@ -153,8 +142,7 @@ impl Verdict {
             | Self::Timeout
             | Self::UnexpectedPass
             | Self::Flaky
-            | Self::NotRun
-            | Self::Unknown => false,
+            | Self::NotRun => false,
         }
     }
 
@@ -175,7 +163,6 @@ impl Verdict {
             Self::Fail => 6,
             Self::Timeout => 7,
             Self::Crash => 8,
-            Self::Unknown => 9,
         };
         severity(self) > severity(other)
     }
@@ -193,7 +180,6 @@ impl Verdict {
             Self::UnexpectedPass => "unexpected-pass",
             Self::Flaky => "flaky",
             Self::NotRun => "not-run",
-            Self::Unknown => "unknown",
         }
     }
 }
@@ -276,7 +262,6 @@ pub fn judge(outcome: &Outcome, expectation: Option<&Expectation>) -> Verdict {
         Outcome::Skipped { .. } => Verdict::Skip,
         Outcome::Ignored { .. } => Verdict::Ignored,
         Outcome::NotRun { .. } => Verdict::NotRun,
-        Outcome::Unknown { .. } => Verdict::Unknown,
         Outcome::Passed if is_allowed || expectation.is_none() => Verdict::Pass,
         Outcome::Passed => Verdict::UnexpectedPass,
         _ if is_allowed => Verdict::ExpectedFail,

@@ -17,7 +17,6 @@ use crate::report::summary::{self, summary};
 use crate::report::trace::Trace;
 use crate::target::Target;
 use crate::terminal::{AnyError, all_of, print, status_line};
-use crate::text;
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -80,7 +79,6 @@ pub fn report(target: Target, arguments: &ReportArguments) -> Result<ExitCode, A
     }
     let [run] = &arguments.runs[..] else { return Err("several runs need --html FILE".into()) };
     let (log, folder) = read(&reports, run)?;
-    note_unknown(&log);
     if let Some(file) = &arguments.trace {
         let path = log.file.as_ref().ok_or("--trace needs the log in a file")?;
         let trace = Trace::read(path)?;
@@ -90,17 +88,6 @@ pub fn report(target: Target, arguments: &ReportArguments) -> Result<ExitCode, A
     let text = arguments.text(&log, &reports, folder.as_deref())?;
     show(&text, &log, &reports, folder.as_deref())?;
     Ok(ExitCode::from(log.exit_status()))
-}
-
-/// Says so if a log has more than this version knows.
-fn note_unknown(log: &RunLog) {
-    if log.unknown_events + log.unknown_fields > 0 {
-        status_line(&format!(
-            "the log is of a later version: {}, {} passed over",
-            text::counted(log.unknown_events as usize, "unknown event"),
-            text::counted(log.unknown_fields as usize, "unknown field"),
-        ));
-    }
 }
 
 /// Prints a text, and writes the other reports to the folder of the run, if there is one.
@@ -143,7 +130,6 @@ impl ReportArguments {
     fn write_page(&self, reports: &Path, file: &Path) -> Result<(), AnyError> {
         let read = |run: &String| Ok::<_, AnyError>(read(reports, run)?.0);
         let mut logs = self.runs.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-        logs.iter().for_each(note_unknown);
         logs.sort_by_key(|log| std::cmp::Reverse(log.header.time));
         logs.dedup_by(|log, other| log.header.run_id == other.header.run_id);
         let written = report::write_page(&logs.iter().collect::<Vec<_>>(), Some(reports), file);

@@ -94,7 +94,6 @@ fn way(result: &TestResult) -> Way {
         (_, Outcome::Failed { message, .. }) => wrong(Verdict::Fail, message),
         (_, Outcome::Crashed { how }) => wrong(Verdict::Crash, how),
         (_, Outcome::TimedOut { .. }) => wrong(Verdict::Timeout, ""),
-        (_, Outcome::Unknown { name }) => wrong(Verdict::Unknown, name),
         (_, Outcome::Skipped { .. } | Outcome::Ignored { .. } | Outcome::NotRun { .. }) => {
             Way::NotRun
         }

@@ -11,6 +11,7 @@ use super::*;
 use crate::log::events::{DeviceMeasurements, End, Event};
 use crate::log::run_header::RunHeader;
 use crate::log::sample::{device, device_record, header, result};
+use crate::target::{NOT_ALL_RUN, SUCCESS, UNEXPECTED};
 use crate::verdict::Outcome;
 
 /// The run of a host with eight GPUs.
@@ -64,7 +65,11 @@ impl Node {
         events.push(Event::End(End {
             interrupted: false,
             duration: Duration::from_secs(60),
-            exit_status: None,
+            exit_status: match self.outcome {
+                Outcome::Passed if self.gpus > 0 => SUCCESS,
+                Outcome::Passed => NOT_ALL_RUN,
+                _ => UNEXPECTED,
+            },
             counts: std::collections::BTreeMap::new(),
         }));
         events

@@ -14,7 +14,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::device_record::DeviceRecord;
-use super::finished::FinishedLine;
 use super::plan::{PlannedDevice, PlannedTests};
 use super::run_header::RunHeader;
 use super::test_result::{TestResult, first};
@@ -24,7 +23,7 @@ use crate::serde_time::{nanoseconds, rfc3339};
 use crate::verdict::Outcome;
 
 /// One line of the log.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "event")]
 pub enum Event {
     /// The first line: how the run was made.
@@ -51,13 +50,9 @@ pub enum Event {
     /// A test was handed to a worker.
     Started(Started),
     /// A test ended, in whatever way. The last line for a test has its result.
-    Finished(#[schemars(with = "FinishedLine")] Box<TestResult>),
+    Finished(Box<TestResult>),
     /// A device was probed.
     Probed(Probed),
-    /// The workers of a device see the other devices of their driver.
-    SeesOthers(SeesOthers),
-    /// A worker was asked to leave.
-    Left(Left),
     /// A device does not work any more. Its other tests are not run.
     DeviceLost(DeviceLost),
     /// The run is over, unless `resumed` follows.
@@ -144,6 +139,10 @@ pub struct WorkerStarted {
     /// The reason why no worker could be started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// The device that a worker found instead with the variable that hides the other devices of the driver
+    /// (`visible_by`). The workers of the device go on without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sees_others: Option<String>,
 }
 
 /// A test was handed to a worker.
@@ -184,29 +183,6 @@ pub struct Probed {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The time for the worker and the probe.
-    #[serde(rename = "duration_ns", with = "nanoseconds")]
-    #[schemars(with = "u64")]
-    pub duration: Duration,
-}
-
-/// A worker did not find its device with the variable that hides the other devices of the driver
-/// (`visible_by`). The workers of the device go on without it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SeesOthers {
-    /// The id of the device.
-    pub device: String,
-    /// The device that the worker found instead.
-    pub reason: String,
-}
-
-/// A worker was asked to leave, after its last test.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Left {
-    /// The number of the worker.
-    pub worker: u32,
-    /// The number of tests that it has run.
-    pub tests: u32,
-    /// The time until its answer.
     #[serde(rename = "duration_ns", with = "nanoseconds")]
     #[schemars(with = "u64")]
     pub duration: Duration,
@@ -257,8 +233,7 @@ pub struct End {
     #[schemars(with = "u64")]
     pub duration: Duration,
     /// The exit status of `clmatrix run`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exit_status: Option<u8>,
+    pub exit_status: u8,
     /// The number of results of each verdict.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, u64>,

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::line::Line;
+use super::events::Event;
 use super::read::ReadError;
 
 /// Reads a log line by line.
@@ -33,11 +33,11 @@ impl<S: BufRead> Lines<S> {
         Self { stream, path: name.to_owned(), text: Vec::new(), number: 0, end: 0 }
     }
 
-    /// Returns the next line with its bytes in the log.
+    /// Returns the next event with its bytes in the log.
     ///
     /// A last line without its newline was being written when the runner was killed, and does not count
     /// unless it is whole.
-    pub(super) fn next(&mut self) -> Result<Option<(Line, Range<u64>)>, ReadError> {
+    pub(super) fn next(&mut self) -> Result<Option<(Event, Range<u64>)>, ReadError> {
         self.text.clear();
         self.number += 1;
         let length = self
@@ -49,8 +49,8 @@ impl<S: BufRead> Lines<S> {
         }
         let start = self.end;
         self.end += length as u64;
-        match Line::read(&self.text) {
-            Ok(line) => Ok(Some((line, start..self.end))),
+        match serde_json::from_slice(&self.text) {
+            Ok(event) => Ok(Some((event, start..self.end))),
             Err(_) if !self.text.ends_with(b"\n") => Ok(None),
             Err(error) => {
                 Err(ReadError::Line { path: self.path.clone(), line: self.number, error })

@@ -4,8 +4,6 @@
 pub mod device_record;
 pub(crate) mod durations;
 pub mod events;
-mod finished;
-mod line;
 mod lines;
 pub(crate) mod lock;
 pub mod plan;

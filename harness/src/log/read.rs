@@ -21,7 +21,7 @@ use crate::log::plan::PlannedTest;
 use crate::log::round_results::RoundResults;
 use crate::log::run_header::{FORMAT, RunHeader};
 use crate::log::test_result::{TestResult, test_and_device};
-use crate::target::{CANNOT_RUN, NOT_ALL_RUN, SUCCESS, UNEXPECTED};
+use crate::target::{NOT_ALL_RUN, SUCCESS, UNEXPECTED};
 use crate::verdict::{Location, Outcome, Verdict};
 
 /// Longer outputs stay in the file, in bytes.
@@ -61,10 +61,6 @@ pub struct RunLog {
     pub duration: Duration,
     /// The times at which the run was resumed, in their order.
     pub resumed: Vec<SystemTime>,
-    /// The number of events that this version does not know.
-    pub unknown_events: u64,
-    /// The number of fields that this version does not know.
-    pub unknown_fields: u64,
     /// The file, if long outputs stay there.
     pub(crate) file: Option<PathBuf>,
 }
@@ -112,9 +108,6 @@ pub enum LogError {
     /// Written by another version, and this version would misread it.
     #[error("the log has format {0}, but this version reads format {FORMAT}")]
     Format(u32),
-    /// Written by a later version, and an event would be lost.
-    #[error("the log has an event that this version does not know")]
-    Unknown,
 }
 
 impl RunLog {
@@ -156,33 +149,16 @@ impl RunLog {
     ///
     /// # Errors
     ///
-    /// The log cannot be read, or has an event that this version does not know.
+    /// The log cannot be read.
     pub(crate) fn for_each_event(
         path: &Path,
         mut each: impl FnMut(Event) -> ControlFlow<()>,
     ) -> Result<(), ReadError> {
         let mut lines = Lines::open(path)?;
-        while let Some((line, _)) = lines.next()? {
-            let unknown = || ReadError::Log { path: path.to_owned(), error: LogError::Unknown };
-            if each(line.event.ok_or_else(unknown)?).is_break() {
+        while let Some((event, _)) = lines.next()? {
+            if each(event).is_break() {
                 break;
             }
-        }
-        Ok(())
-    }
-
-    /// Passes the events of a log that this version knows to `each`, in their order.
-    ///
-    /// # Errors
-    ///
-    /// The log cannot be read.
-    pub(crate) fn for_each_known_event(
-        path: &Path,
-        mut each: impl FnMut(Event),
-    ) -> Result<(), ReadError> {
-        let mut lines = Lines::open(path)?;
-        while let Some((line, _)) = lines.next()? {
-            line.event.into_iter().for_each(&mut each);
         }
         Ok(())
     }
@@ -237,16 +213,8 @@ impl RunLog {
     }
 
     /// The exit status of the run: the one in the log, else the one that its results give.
-    ///
-    /// A later version may have written the log: a status that this version does not know does not
-    /// count, and an unexpected result makes a success a failure.
     pub fn exit_status(&self) -> u8 {
-        match (self.recorded_status, self.status()) {
-            (Some(CANNOT_RUN), _) => CANNOT_RUN,
-            (Some(recorded @ (SUCCESS | NOT_ALL_RUN)), SUCCESS | NOT_ALL_RUN) => recorded,
-            (Some(UNEXPECTED), _) => UNEXPECTED,
-            (_, status) => status,
-        }
+        self.recorded_status.unwrap_or_else(|| self.status())
     }
 
     /// The exit status that the results give.
@@ -289,8 +257,6 @@ pub struct Sum {
     /// All but the results; none before the first event.
     log: Option<RunLog>,
     results: Results,
-    unknown_events: u64,
-    unknown_fields: u64,
     /// The time at which the run began or was resumed, and its duration before.
     resumed: Option<(SystemTime, Duration)>,
 }
@@ -307,16 +273,10 @@ impl Sum {
     ) -> Result<u64, ReadError> {
         let of_log = |error| ReadError::Log { path: path.to_owned(), error };
         let mut end = 0;
-        while let Some((line, place)) = lines.next()? {
+        while let Some((event, place)) = lines.next()? {
             end = place.end;
-            match line.event {
-                Some(event) => {
-                    also(&event);
-                    self.add(event, outputs_stay.then_some(place)).map_err(of_log)?;
-                    self.unknown_fields += line.unknown_fields;
-                }
-                None => self.unknown_events += 1,
-            }
+            also(&event);
+            self.add(event, outputs_stay.then_some(place)).map_err(of_log)?;
         }
         if self.log.is_none() {
             return Err(of_log(LogError::NoHeader));
@@ -335,7 +295,7 @@ impl Sum {
         match event {
             Event::Run(_) => return Err(LogError::SecondHeader),
             Event::Expectation(written) => log.expectations.push(written),
-            Event::WorkerStarted(_) | Event::Probed(_) | Event::SeesOthers(_) | Event::Left(_) => {}
+            Event::WorkerStarted(_) | Event::Probed(_) => {}
             Event::Device(record) => {
                 log.header.devices.push(record.device.clone());
                 log.records.insert(record.device.id.clone(), *record);
@@ -373,7 +333,7 @@ impl Sum {
                 log.interrupted = end.interrupted;
                 log.has_ended = true;
                 log.duration = end.duration;
-                log.recorded_status = end.exit_status;
+                log.recorded_status = Some(end.exit_status);
             }
             Event::Resumed(resumed) => {
                 log.interrupted = true;
@@ -408,8 +368,6 @@ impl Sum {
             recorded_status: None,
             duration: Duration::ZERO,
             resumed: Vec::new(),
-            unknown_events: 0,
-            unknown_fields: 0,
             file: None,
         });
         Ok(())
@@ -444,12 +402,7 @@ impl Sum {
     /// The sum. The first event must have been added.
     pub fn finish(mut self) -> RunLog {
         self.results.lay_out();
-        RunLog {
-            results: self.results.in_order,
-            unknown_events: self.unknown_events,
-            unknown_fields: self.unknown_fields,
-            ..self.log.expect("a log begins with its header")
-        }
+        RunLog { results: self.results.in_order, ..self.log.expect("a log begins with its header") }
     }
 }
 
@@ -568,7 +521,6 @@ mod tests {
 
     use super::*;
     use crate::log::events::{Characterized, DeviceAbsent, DriverFailed, End, Resumed};
-    use crate::log::line::Line;
     use crate::log::plan::{PlannedDevice, PlannedTests};
     use crate::log::sample::{TIME, device, failed_driver, flaky, header, result};
 
@@ -636,7 +588,7 @@ mod tests {
     fn flaky_event(tolerated: bool) -> Event {
         let flaky = TestResult { tolerated, ..flaky("s::a@d", Outcome::Passed) };
         let line = serde_json::to_vec(&Event::Finished(Box::new(flaky))).unwrap();
-        Line::read(&line).unwrap().event.expect("a known event")
+        serde_json::from_slice(&line).unwrap()
     }
 
     fn not_run(test: &str) -> Event {
@@ -649,7 +601,7 @@ mod tests {
     }
 
     fn end_after(interrupted: bool, duration: Duration) -> Event {
-        Event::End(End { interrupted, duration, exit_status: None, counts: BTreeMap::new() })
+        Event::End(End { interrupted, duration, exit_status: 0, counts: BTreeMap::new() })
     }
 
     fn verdicts(log: &RunLog) -> Vec<(&str, Verdict)> {
@@ -750,7 +702,7 @@ mod tests {
             let error = error.map(str::to_owned);
             let event = Event::Characterized(Characterized { device, properties, error });
             let line = serde_json::to_vec(&event).unwrap();
-            Line::read(&line).unwrap().event.expect("a known event")
+            serde_json::from_slice(&line).unwrap()
         };
         let events = [
             begin(),
@@ -811,33 +763,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_exit_status_in_the_log_does_not_hide_an_unexpected_result() {
-        let unknown = Event::Finished(Box::new(TestResult {
-            verdict: Verdict::Unknown,
-            ..result("s::a@d", Outcome::Passed)
-        }));
-        let cases = [
-            (passed("s::a@d"), Some(0), 0),
-            (passed("s::a@d"), Some(1), 1),
-            (passed("s::a@d"), Some(2), 2),
-            (passed("s::a@d"), Some(3), 3),
-            (passed("s::a@d"), Some(4), 0),
-            (passed("s::a@d"), None, 0),
-            (plan(&["s::a@d"]), Some(0), 0),
-            (unknown.clone(), Some(0), 1),
-            (unknown.clone(), Some(2), 2),
-            (unknown.clone(), Some(3), 1),
-            (unknown, Some(101), 1),
-        ];
-        for (event, exit_status, expected) in cases {
-            let Event::End(end) = end() else { unreachable!("an end") };
-            let events = [begin(), event.clone(), Event::End(End { exit_status, ..end })];
-            let log = from_events(events).unwrap();
-            assert_eq!(log.exit_status(), expected, "{event:?}, {exit_status:?} in the log");
-        }
-    }
-
     /// The log of a whole run as it lies in a file.
     fn bytes() -> Vec<u8> {
         let crashed = Outcome::Crashed { how: "SIGSEGV \u{1f4a5}".to_owned() };
@@ -889,7 +814,7 @@ mod tests {
         });
         let late = TestResult { started: at(1002), ..result("s::b@d", Outcome::Passed) };
         let Event::End(first) = end_after(true, Duration::from_secs(5)) else { unreachable!() };
-        let first = Event::End(End { exit_status: Some(3), ..first });
+        let first = Event::End(End { exit_status: 3, ..first });
         let events = [
             begin(),
             plan(&["s::a@d", "s::b@d"]),

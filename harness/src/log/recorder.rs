@@ -358,7 +358,7 @@ mod tests {
         recorder.record_end(|sum| End {
             interrupted: false,
             duration: std::time::Duration::ZERO,
-            exit_status: sum.map(|sum| sum.status(false)),
+            exit_status: sum.expect("a log").status(false),
             counts: std::collections::BTreeMap::new(),
         });
         let (sum, loss) = recorder.finish();

@@ -136,8 +136,6 @@ pub(crate) fn run_log(
         recorded_status: None,
         duration,
         resumed: Vec::new(),
-        unknown_events: 0,
-        unknown_fields: 0,
         file: None,
     }
 }

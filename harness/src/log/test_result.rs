@@ -2,9 +2,9 @@
 
 use std::time::{Duration, SystemTime};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::finished::FinishedLine;
 use super::round_results::RoundCounts;
 use crate::devices::run_device::HOST;
 use crate::expected_statuses::ExpectedStatuses;
@@ -31,8 +31,7 @@ fn is_first(round: &u32) -> bool {
 }
 
 /// The result of one test on one device.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(from = "FinishedLine")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TestResult {
     /// `suite::test::case@device`; tests that need no device have the device `host`.
     pub test: String,
@@ -42,67 +41,69 @@ pub struct TestResult {
     /// The verdict: the outcome compared with the expectation.
     pub verdict: Verdict,
     /// The status, or several, that the configuration expected.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_status: Option<ExpectedStatuses>,
     /// The reason that the configuration gives for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expectation: Option<String>,
     /// The number of that expectation in the log.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expectation_number: Option<u32>,
     /// True if the run may succeed with this result, although it is flaky or an unexpected pass.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tolerated: bool,
     /// True if it is a crash that may have another cause than the test: it was on another thread, or the worker
     /// had run other tests before.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub doubtful: bool,
     /// The verdict of this attempt, or of the one that it repeats, in a context that another test had before,
     /// if that was unexpected.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reused_context: Option<Verdict>,
     /// The number of this execution of the test, from 1.
     pub attempt: u32,
     /// True if the test runs again in this round: the result is not its last.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repeated: bool,
     /// The round of its device over the tests, from 1.
-    #[serde(skip_serializing_if = "is_first")]
+    #[serde(default = "first", skip_serializing_if = "is_first")]
     pub round: u32,
     /// The name of the machine that ran it, in a merged run.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Box<str>>,
     /// The number of the worker that ran it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<u32>,
     /// The slot of the device, where a worker ran it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<u32>,
     /// Wall time of the test itself.
     #[serde(rename = "duration_ns", with = "nanoseconds")]
+    #[schemars(with = "u64")]
     pub duration: Duration,
     /// The time at which it was started.
     #[serde(with = "rfc3339")]
+    #[schemars(with = "String")]
     pub started: SystemTime,
     /// Its standard output, up to the cap.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stdout: String,
     /// Its standard error, up to the cap.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
     /// The properties that the test recorded by [`record_property`](crate::record_property).
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub properties: Vec<(String, String)>,
     /// The changes that the test left behind in its process, and the objects of the driver, a line each:
     /// `RLIMIT_NOFILE 1024 -> 0`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_behind: Vec<String>,
     /// The resident memory of the worker after the test, in bytes. Absent if it differs by less than 1 MiB
     /// from the last one in the log.
-    #[serde(rename = "resident_bytes", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "resident_bytes", default, skip_serializing_if = "Option::is_none")]
     pub resident: Option<u64>,
     /// The native stacks of the worker, if it crashed or reached the time limit.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stacks: Option<Box<Stacks>>,
     /// The place of the test in the source. The log has it in the plan.
     #[serde(skip)]

@@ -402,7 +402,7 @@ mod tests {
 
     fn end(interrupted: bool) -> Event {
         let duration = Duration::from_secs(9);
-        Event::End(End { interrupted, duration, exit_status: None, counts: BTreeMap::new() })
+        Event::End(End { interrupted, duration, exit_status: 0, counts: BTreeMap::new() })
     }
 
     fn write(file: &Path, events: &[Event]) -> String {

@@ -26,7 +26,7 @@ use crate::log::read::{RunLog, Sum};
 use crate::log::recorder::{Observer, Recorder};
 use crate::log::run_header::{MergedRun, RunHeader, command_line};
 use crate::log::test_result::{TestResult, suite};
-use crate::target::CANNOT_RUN;
+use crate::target::{CANNOT_RUN, NOT_ALL_RUN};
 use crate::terminal::AnyError;
 
 /// Runs that go together.
@@ -200,12 +200,15 @@ impl Merge {
     fn end(&self, sum: Option<&Sum>, parts: &[Translation<'_>], end: SystemTime) -> End {
         let interrupted = parts.iter().any(Translation::is_interrupted);
         let begin = self.inputs.iter().map(|input| input.header.time).min();
-        let status = sum.map(|sum| sum.status(interrupted));
         let cannot_run = parts.iter().any(|part| part.exit_status() == Some(CANNOT_RUN));
         End {
             interrupted,
             duration: begin.and_then(|begin| end.duration_since(begin).ok()).unwrap_or_default(),
-            exit_status: if cannot_run { Some(CANNOT_RUN) } else { status },
+            exit_status: match sum {
+                _ if cannot_run => CANNOT_RUN,
+                Some(sum) => sum.status(interrupted),
+                None => NOT_ALL_RUN,
+            },
             counts: sum.map(Sum::counts).unwrap_or_default(),
         }
     }

@@ -54,7 +54,7 @@ impl Run {
     fn ended(self) -> Self {
         let duration = Duration::from_secs(9);
         let counts = std::collections::BTreeMap::new();
-        let end = End { interrupted: false, duration, exit_status: Some(0), counts };
+        let end = End { interrupted: false, duration, exit_status: 0, counts };
         self.and(Event::End(end))
     }
 

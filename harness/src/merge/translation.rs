@@ -74,7 +74,7 @@ impl<'a> Translation<'a> {
 
     /// The exit status in the log.
     pub(super) fn exit_status(&self) -> Option<u8> {
-        self.last.as_ref()?.exit_status
+        self.last.as_ref().map(|end| end.exit_status)
     }
 
     /// Returns a device under its merged id.
@@ -141,8 +141,6 @@ impl<'a> Translation<'a> {
             Event::Started(started) => self.started(started)?,
             Event::Finished(result) => self.finished(result),
             Event::Probed(probed) => self.rename(&mut probed.device),
-            Event::SeesOthers(sees) => self.rename(&mut sees.device),
-            Event::Left(left) => left.worker = self.worker(left.worker),
             Event::DeviceLost(lost) => {
                 self.rename(&mut lost.device);
                 lost.after.iter_mut().for_each(|after| self.rename(after));

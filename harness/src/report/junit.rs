@@ -261,7 +261,7 @@ fn verdict(log: &RunLog, result: &TestResult) -> junit_report::TestResult {
             let cause = Some(cdata(&result.outcome.to_string()));
             Junit::SkippedWithCause { type_, message: message(), cause }
         }
-        Verdict::Fail | Verdict::UnexpectedPass | Verdict::Flaky | Verdict::Unknown => {
+        Verdict::Fail | Verdict::UnexpectedPass | Verdict::Flaky => {
             Junit::Failure { type_, message: message(), cause: Some(cause(log, result)) }
         }
         Verdict::Crash | Verdict::Timeout | Verdict::NotRun => {

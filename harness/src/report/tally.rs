@@ -21,14 +21,13 @@ pub(super) fn by_device(log: &RunLog) -> IndexMap<&str, Vec<&TestResult>, Random
 
 /// The columns of a device and the counts of the summary, in this order. Capitals are for verdicts
 /// that can make a run fail.
-pub(super) const KINDS: [Kind; 11] = [
+pub(super) const KINDS: [Kind; 10] = [
     Kind::new(Verdict::Pass, "ok", "passed", Some(Color::Green)),
     Kind::new(Verdict::Fail, "FAIL", "failed", Some(Color::Red)),
     Kind::new(Verdict::Crash, "CRASH", "crashed", Some(Color::Red)),
     Kind::new(Verdict::Timeout, "TIMEOUT", "timed out", Some(Color::Red)),
     Kind::new(Verdict::UnexpectedPass, "XPASS", "unexpectedly passed", Some(Color::Red)),
     Kind::new(Verdict::Flaky, "FLAKY", "flaky", Some(Color::Yellow)),
-    Kind::new(Verdict::Unknown, "UNKNOWN", "unknown", Some(Color::Red)),
     Kind::new(Verdict::NotRun, "NOT-RUN", "not run", Some(Color::Red)),
     Kind::new(Verdict::ExpectedFail, "xfail", "failed as expected", Some(Color::Yellow)),
     Kind::new(Verdict::Skip, "skip", "skipped", None),

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -120,7 +121,10 @@ impl Trace {
     /// The log cannot be read.
     pub(crate) fn read(log: &Path) -> Result<Self, ReadError> {
         let mut trace = Self::default();
-        RunLog::for_each_known_event(log, |event| trace.add(event))?;
+        RunLog::for_each_event(log, |event| {
+            trace.add(event);
+            ControlFlow::Continue(())
+        })?;
         Ok(trace)
     }
 
@@ -165,7 +169,7 @@ impl Trace {
     }
 
     fn add_worker(&mut self, started: WorkerStarted) {
-        let WorkerStarted { device, worker, time, duration, error } = started;
+        let WorkerStarted { device, worker, time, duration, error, .. } = started;
         self.push(Span {
             device,
             worker,
@@ -386,6 +390,7 @@ mod tests {
             time: at(time),
             duration: Duration::from_millis(40),
             error: None,
+            sees_others: None,
         })
     }
 

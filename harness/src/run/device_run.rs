@@ -12,7 +12,7 @@ use crate::devices::TestDevice;
 use crate::devices::run_device::HOST;
 use crate::devices::selection::NO_DEVICE_FOUND;
 use crate::expected_statuses::ExpectedStatuses;
-use crate::log::events::{Event, Probed, SeesOthers, Started, WorkerStarted};
+use crate::log::events::{Event, Probed, Started, WorkerStarted};
 use crate::log::test_result::{OF_WORKER, TestResult, left_behind_text};
 use crate::os::Source;
 use crate::registry::{Ignore, Test};
@@ -62,8 +62,6 @@ pub(super) struct DeviceRun<'a> {
     /// True if a worker has found the device.
     is_found: AtomicBool,
     failed_starts: AtomicUsize,
-    /// True if the log says that the workers see the other devices of their driver.
-    others_are_seen: AtomicBool,
     /// Workers in a row that were lost when they made their first context.
     failed_preparations: AtomicUsize,
 }
@@ -93,7 +91,6 @@ impl<'a> DeviceRun<'a> {
             is_characterized: Mutex::new(false),
             is_found: AtomicBool::new(false),
             failed_starts: AtomicUsize::new(0),
-            others_are_seen: AtomicBool::new(false),
             failed_preparations: AtomicUsize::new(0),
         }
     }
@@ -246,6 +243,7 @@ impl<'a> DeviceRun<'a> {
             time,
             duration: begin.elapsed(),
             error: started.as_ref().err().cloned(),
+            sees_others: self.config.commands.not_found_alone().map(str::to_owned),
         }));
         started
     }
@@ -291,7 +289,6 @@ impl<'a> DeviceRun<'a> {
             Some(worker) => Ok(worker),
             None => self.config.commands.start(START_LIMIT, stop.signal()),
         };
-        self.note_others_are_seen();
         match started {
             Ok(worker) => {
                 failed.store(0, Ordering::Relaxed);
@@ -311,15 +308,6 @@ impl<'a> DeviceRun<'a> {
                     format!("no worker could be started: {reason}")
                 }
             }),
-        }
-    }
-
-    /// Records, once, that a worker did not find its device alone.
-    fn note_others_are_seen(&self) {
-        let Some(reason) = self.config.commands.not_found_alone() else { return };
-        if !self.others_are_seen.swap(true, Ordering::Relaxed) {
-            let (device, reason) = (self.device_id().to_owned(), reason.to_owned());
-            self.state.recorder.record(Event::SeesOthers(SeesOthers { device, reason }));
         }
     }
 

@@ -29,7 +29,7 @@ use crate::run::schedule;
 use crate::run::state::Run;
 use crate::setup::Setup;
 use crate::system;
-use crate::target::{CANNOT_RUN, Target};
+use crate::target::{CANNOT_RUN, NOT_ALL_RUN, Target};
 use crate::terminal::{AnyError, all_of, output_result, status_line};
 use crate::verdict::Outcome;
 
@@ -244,8 +244,11 @@ impl Execution<'_> {
 
     fn end(&self, sum: Option<&Sum>, interrupted: bool, duration: Duration) -> End {
         let counts = sum.map(Sum::counts).unwrap_or_default();
-        let status = sum.map(|sum| sum.status(interrupted));
-        let exit_status = if self.plan.lacks_devices() { Some(CANNOT_RUN) } else { status };
+        let exit_status = match sum {
+            _ if self.plan.lacks_devices() => CANNOT_RUN,
+            Some(sum) => sum.status(interrupted),
+            None => NOT_ALL_RUN,
+        };
         End { interrupted, duration, exit_status, counts }
     }
 }

@@ -57,10 +57,9 @@ impl Health {
                     row.suspects.push(test.to_owned());
                 }
             }
-            Outcome::Skipped { .. }
-            | Outcome::Ignored { .. }
-            | Outcome::NotRun { .. }
-            | Outcome::Unknown { .. } => return false,
+            Outcome::Skipped { .. } | Outcome::Ignored { .. } | Outcome::NotRun { .. } => {
+                return false;
+            }
         }
         !is_expected && row.length == row.probe_at
     }

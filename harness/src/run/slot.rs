@@ -11,7 +11,6 @@ use std::thread;
 use std::time::Instant;
 
 use crate::case::Case;
-use crate::log::events::{Event, Left};
 use crate::log::test_result::TestResult;
 use crate::run::device_run::DeviceRun;
 use crate::run::retry::Retry;
@@ -189,13 +188,7 @@ impl<'a> Slot<'a> {
         };
         let Some(last) = worker.last.back().copied() else { return };
         let begin = Instant::now();
-        let left = worker.worker.leave(stop.signal());
-        device_run.state.recorder.record(Event::Left(Left {
-            worker: worker.number,
-            tests: worker.tests as u32,
-            duration: begin.elapsed(),
-        }));
-        let outcome = match left {
+        let outcome = match worker.worker.leave(stop.signal()) {
             Ok(()) => {
                 let at = Instant::now();
                 if device_run.config.settings.exit_check

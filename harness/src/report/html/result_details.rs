@@ -219,7 +219,6 @@ pub(super) fn letter(verdict: Verdict) -> char {
         Verdict::Timeout => 'T',
         Verdict::UnexpectedPass => 'U',
         Verdict::Flaky => '~',
-        Verdict::Unknown => '?',
         Verdict::NotRun => 'N',
         Verdict::ExpectedFail => 'x',
         Verdict::Skip => 's',
