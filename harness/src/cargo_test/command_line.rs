@@ -206,6 +206,7 @@ impl CommandLine {
             folder: setup.report_folder().join(target.package).join(target.name),
             run_id: command.run_id.clone(),
             is_full: !self.is_filtered() && !plan.lacks_devices(),
+            resumes: None,
         })
     }
 

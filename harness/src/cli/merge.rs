@@ -51,6 +51,7 @@ pub fn merge(target: Target, arguments: &MergeArguments) -> Result<ExitCode, Any
         folder: folder.clone(),
         run_id: RunCommand::new(String::new(), Vec::new()).run_id,
         is_full: merge.is_full(),
+        resumes: None,
     };
     let run = place.run_folder();
     let log = write(&merge, &place).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -66,7 +67,7 @@ fn write(merge: &Merge, place: &Place) -> Result<RunLog, AnyError> {
     let (run, log) = place.create(usize::MAX, Sync::Off)?;
     let written = merge.write(log, &place.run_id);
     let mut log = written.inspect_err(|_| drop(fs::remove_dir_all(&run.path)))?;
-    log.file = Some(run.path.join(store::LOG));
+    log.files = vec![run.path.join(store::LOG)];
     Ok(log)
 }
 

@@ -80,7 +80,7 @@ pub fn report(target: Target, arguments: &ReportArguments) -> Result<ExitCode, A
     let [run] = &arguments.runs[..] else { return Err("several runs need --html FILE".into()) };
     let (log, folder) = read(&reports, run)?;
     if let Some(file) = &arguments.trace {
-        let path = log.file.as_ref().ok_or("--trace needs the log in a file")?;
+        let path = log.files.last().ok_or("--trace needs the log in a file")?;
         let trace = Trace::read(path)?;
         let written = store::replace_file_with(file, |to| trace.write(to));
         written.map_err(|error| format!("{}: {error}", file.display()))?;

@@ -58,20 +58,23 @@ pub fn arguments(header: &RunHeader, now: &RunArguments) -> Result<RunArguments,
     Ok(recorded.again(header, now))
 }
 
-/// The place of an unfinished run: its folder is `REPORT_DIR/runs/RUN_ID`.
+/// The place of a run that goes on with an unfinished one, whose log is `REPORT_DIR/runs/RUN_ID/events.jsonl`.
 ///
 /// # Errors
 ///
 /// The log is elsewhere.
-pub fn place(unfinished: &Unfinished) -> Result<Place, AnyError> {
-    let mut above = unfinished.file.ancestors().skip(1);
-    let (run, runs, folder) = (above.next(), above.next(), above.next());
-    let name = |path: Option<&Path>| Some(path?.file_name()?.to_string_lossy().into_owned());
-    let run_id = name(run).filter(|_| name(runs).as_deref() == Some("runs"));
-    match run_id.zip(folder) {
-        Some((run_id, folder)) => Ok(Place { folder: folder.to_owned(), run_id, is_full: false }),
-        None => {
-            let log = unfinished.file.display();
+pub fn place(unfinished: &Unfinished, run_id: String) -> Result<Place, AnyError> {
+    let log = unfinished.files.last().expect("a run has a log");
+    let mut above = log.ancestors().skip(1);
+    match (above.next(), above.next(), above.next()) {
+        (Some(run), Some(runs), Some(folder)) if runs.ends_with("runs") => Ok(Place {
+            folder: folder.to_owned(),
+            run_id,
+            is_full: store::is_shown(folder, run),
+            resumes: Some(unfinished.header.run_id.clone()),
+        }),
+        _ => {
+            let log = log.display();
             Err(format!("{log}: a run goes on only in its report folder, REPORT_DIR/runs/ID")
                 .into())
         }

@@ -271,6 +271,7 @@ fn execute(
         folder: arguments.report_folder_of(&setup, shard.as_ref()),
         run_id: command.run_id.clone(),
         is_full: selection.is_full() && !plan.lacks_devices(),
+        resumes: None,
     };
     let header = || run_header(&target, &setup, &run, command.clone());
     let expectations = setup.config.expectations.written();
@@ -282,7 +283,7 @@ fn execute(
         None => None,
     };
     if let Some(resumed) = &mut resumed {
-        place = resume::place(&resumed.unfinished)?;
+        place = resume::place(&resumed.unfinished, place.run_id)?;
         run.seed = resumed.unfinished.header.seed;
         run.so_far = resume::so_far(&mut resumed.unfinished, &plan);
         status_line(&resumed.unfinished.to_string());

@@ -55,10 +55,8 @@ pub enum Event {
     Probed(Probed),
     /// A device does not work any more. Its other tests are not run.
     DeviceLost(DeviceLost),
-    /// The run is over, unless `resumed` follows.
+    /// The run is over.
     End(End),
-    /// The run goes on, after it was killed or cut short.
-    Resumed(Resumed),
 }
 
 /// A device that the profile expects is not there.
@@ -228,7 +226,7 @@ impl DeviceLost {
 pub struct End {
     /// True if it was cut short: by Ctrl-C, a deadline, or unexpected results.
     pub interrupted: bool,
-    /// Wall time of the run.
+    /// Wall time of the run, with that of the runs before it that it goes on with.
     #[serde(rename = "duration_ns", with = "nanoseconds")]
     #[schemars(with = "u64")]
     pub duration: Duration,
@@ -237,21 +235,4 @@ pub struct End {
     /// The number of results of each verdict.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, u64>,
-}
-
-/// The run goes on, after it was killed or cut short. A test that was started and has not finished until here
-/// is started again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Resumed {
-    /// The time.
-    #[serde(with = "rfc3339")]
-    #[schemars(with = "String")]
-    pub time: SystemTime,
-    /// The name of the machine that ran the tests from here on.
-    pub host: String,
-    /// The command line, word by word.
-    pub command_line: Vec<String>,
-    /// The differences from the machine, executable and configuration of the run so far, a line each.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub differences: Vec<String>,
 }

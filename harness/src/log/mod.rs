@@ -1,6 +1,7 @@
 //! The event log: [`events`] has its lines, [`recorder`] writes them, [`read`] reads them back, and
 //! [`store`] has the folders of the runs.
 
+mod chain;
 pub mod device_record;
 pub(crate) mod durations;
 pub mod events;

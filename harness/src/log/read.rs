@@ -12,6 +12,7 @@ use clmatrix_characterize::measure::Measured;
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
+use super::chain;
 use super::lines::Lines;
 use crate::config::WrittenExpectation;
 use crate::devices::failure::FailedDriver;
@@ -20,7 +21,7 @@ use crate::log::events::{Characterized, DeviceLost, Event, Started};
 use crate::log::plan::PlannedTest;
 use crate::log::round_results::RoundResults;
 use crate::log::run_header::{FORMAT, RunHeader};
-use crate::log::test_result::{TestResult, test_and_device};
+use crate::log::test_result::{OutputPlace, TestResult, test_and_device};
 use crate::target::{NOT_ALL_RUN, SUCCESS, UNEXPECTED};
 use crate::verdict::{Location, Outcome, Verdict};
 
@@ -61,8 +62,8 @@ pub struct RunLog {
     pub duration: Duration,
     /// The times at which the run was resumed, in their order.
     pub resumed: Vec<SystemTime>,
-    /// The file, if long outputs stay there.
-    pub(crate) file: Option<PathBuf>,
+    /// The logs of the run, the oldest first, if long outputs stay there.
+    pub(crate) files: Vec<PathBuf>,
 }
 
 /// A log that cannot be read.
@@ -105,6 +106,9 @@ pub enum LogError {
     /// Two logs in one file.
     #[error("the log of more than one run: it has a second `run` event")]
     SecondHeader,
+    /// The log of a run before it is not there.
+    #[error("the run goes on with {0}, whose log is not beside it")]
+    NoParent(String),
     /// Written by another version, and this version would misread it.
     #[error("the log has format {0}, but this version reads format {FORMAT}")]
     Format(u32),
@@ -113,14 +117,16 @@ pub enum LogError {
 impl RunLog {
     /// Reads the log of a run, whether or not that run came to its end. Long outputs stay in the file.
     pub fn read(path: &Path) -> Result<Self, ReadError> {
-        let mut log = Self::read_from(Lines::open(path)?, path, true)?;
-        log.file = Some(path.to_owned());
-        Ok(log)
+        let mut sum = Sum::default();
+        let files = sum.add_files(path, |_| {})?;
+        Ok(Self { files, ..sum.finish() })
     }
 
     /// Reads a log from a stream, which `name` names in errors. All outputs are kept.
     pub fn read_stream(stream: impl BufRead, name: &Path) -> Result<Self, ReadError> {
-        Self::read_from(Lines::new(stream, name), name, false)
+        let mut sum = Sum::default();
+        sum.add_all(Lines::new(stream, name), name, false, |_| {})?;
+        Ok(sum.finish())
     }
 
     /// Reads the first line alone.
@@ -135,17 +141,7 @@ impl RunLog {
         })
     }
 
-    fn read_from(
-        lines: Lines<impl BufRead>,
-        path: &Path,
-        outputs_stay: bool,
-    ) -> Result<Self, ReadError> {
-        let mut sum = Sum::default();
-        sum.add_all(lines, path, outputs_stay, |_| {})?;
-        Ok(sum.finish())
-    }
-
-    /// Passes the events of a log to `each`, in their order, until `each` breaks.
+    /// Passes the events of a log, after those of the logs that it goes on with, to `each`, in their order, until `each` breaks.
     ///
     /// # Errors
     ///
@@ -154,10 +150,12 @@ impl RunLog {
         path: &Path,
         mut each: impl FnMut(Event) -> ControlFlow<()>,
     ) -> Result<(), ReadError> {
-        let mut lines = Lines::open(path)?;
-        while let Some((event, _)) = lines.next()? {
-            if each(event).is_break() {
-                break;
+        for file in chain::of(path)? {
+            let mut lines = Lines::open(&file)?;
+            while let Some((event, _)) = lines.next()? {
+                if each(event).is_break() {
+                    return Ok(());
+                }
             }
         }
         Ok(())
@@ -177,10 +175,11 @@ impl RunLog {
 
     /// The result with its outputs, which may be in the file. Outputs that cannot be read are empty.
     pub fn with_output<'a>(&self, result: &'a TestResult) -> Cow<'a, TestResult> {
-        let (Some(path), Some(place)) = (&self.file, &result.output_at) else {
-            return Cow::Borrowed(result);
-        };
-        match read_line(path, place) {
+        let line = result.output_at.as_ref().and_then(|place| {
+            let file = self.files.get(place.file)?;
+            read_line(file, &place.line)
+        });
+        match line {
             Some(TestResult { stdout, stderr, .. }) => {
                 Cow::Owned(TestResult { stdout, stderr, ..result.clone() })
             }
@@ -240,6 +239,10 @@ impl RunLog {
     }
 }
 
+fn is_of_this_format(header: &RunHeader) -> Result<(), LogError> {
+    if header.format == FORMAT { Ok(()) } else { Err(LogError::Format(header.format)) }
+}
+
 fn read_line(path: &Path, place: &Range<u64>) -> Option<TestResult> {
     let mut file = File::open(path).ok()?;
     file.seek(SeekFrom::Start(place.start)).ok()?;
@@ -262,26 +265,36 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// Adds the events of a log, and shows each to `also` before. Returns the number of bytes of lines that
-    /// count.
-    pub(super) fn add_all(
+    /// Adds the events of a log and of those that it goes on with, and shows each to `also` before. Returns these
+    /// logs, the oldest first.
+    pub(super) fn add_files(
+        &mut self,
+        path: &Path,
+        mut also: impl FnMut(&Event),
+    ) -> Result<Vec<PathBuf>, ReadError> {
+        let files = chain::of(path)?;
+        for file in &files {
+            self.add_all(Lines::open(file)?, file, true, &mut also)?;
+        }
+        Ok(files)
+    }
+
+    fn add_all(
         &mut self,
         mut lines: Lines<impl BufRead>,
         path: &Path,
         outputs_stay: bool,
         mut also: impl FnMut(&Event),
-    ) -> Result<u64, ReadError> {
+    ) -> Result<(), ReadError> {
         let of_log = |error| ReadError::Log { path: path.to_owned(), error };
-        let mut end = 0;
         while let Some((event, place)) = lines.next()? {
-            end = place.end;
             also(&event);
             self.add(event, outputs_stay.then_some(place)).map_err(of_log)?;
         }
         if self.log.is_none() {
             return Err(of_log(LogError::NoHeader));
         }
-        Ok(end)
+        Ok(())
     }
 
     /// All but the results, once there is a header.
@@ -293,7 +306,19 @@ impl Sum {
     pub fn add(&mut self, event: Event, in_file: Option<Range<u64>>) -> Result<(), LogError> {
         let Some(log) = &mut self.log else { return self.begin(event) };
         match event {
-            Event::Run(_) => return Err(LogError::SecondHeader),
+            Event::Run(header) => {
+                let run = header.resumes.as_ref().map(|resumes| &resumes.run_id);
+                if run != Some(&log.header.run_id) {
+                    return Err(LogError::SecondHeader);
+                }
+                is_of_this_format(&header)?;
+                log.header.run_id = header.run_id;
+                log.interrupted = true;
+                log.has_ended = false;
+                log.recorded_status = None;
+                log.resumed.push(header.time);
+                self.resumed = Some((header.time, log.duration));
+            }
             Event::Expectation(written) => log.expectations.push(written),
             Event::WorkerStarted(_) | Event::Probed(_) => {}
             Event::Device(record) => {
@@ -324,7 +349,7 @@ impl Sum {
                 {
                     result.stdout = String::new();
                     result.stderr = String::new();
-                    result.output_at = Some(place);
+                    result.output_at = Some(OutputPlace { file: log.resumed.len(), line: place });
                 }
                 self.results.finish(*result);
             }
@@ -335,21 +360,15 @@ impl Sum {
                 log.duration = end.duration;
                 log.recorded_status = Some(end.exit_status);
             }
-            Event::Resumed(resumed) => {
-                log.interrupted = true;
-                log.has_ended = false;
-                log.recorded_status = None;
-                log.resumed.push(resumed.time);
-                self.resumed = Some((resumed.time, log.duration));
-            }
         }
         Ok(())
     }
 
     fn begin(&mut self, event: Event) -> Result<(), LogError> {
         let Event::Run(header) = event else { return Err(LogError::NoHeader) };
-        if header.format != FORMAT {
-            return Err(LogError::Format(header.format));
+        is_of_this_format(&header)?;
+        if let Some(resumes) = header.resumes {
+            return Err(LogError::NoParent(resumes.run_id));
         }
         self.results.run_started = Some(header.time);
         self.log = Some(RunLog {
@@ -368,7 +387,7 @@ impl Sum {
             recorded_status: None,
             duration: Duration::ZERO,
             resumed: Vec::new(),
-            file: None,
+            files: Vec::new(),
         });
         Ok(())
     }
@@ -520,8 +539,9 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::log::events::{Characterized, DeviceAbsent, DriverFailed, End, Resumed};
+    use crate::log::events::{Characterized, DeviceAbsent, DriverFailed, End};
     use crate::log::plan::{PlannedDevice, PlannedTests};
+    use crate::log::run_header::Resumes;
     use crate::log::sample::{TIME, device, failed_driver, flaky, header, result};
 
     fn begin() -> Event {
@@ -806,12 +826,9 @@ mod tests {
     #[test]
     fn a_resumed_run_is_open_again_and_its_pause_does_not_count() {
         let at = |seconds| SystemTime::UNIX_EPOCH + TIME + Duration::from_secs(seconds);
-        let resumed = Event::Resumed(Resumed {
-            time: at(1000),
-            host: "other".to_owned(),
-            command_line: Vec::new(),
-            differences: Vec::new(),
-        });
+        let resumes = Resumes { run_id: header(Vec::new()).run_id, differences: Vec::new() };
+        let header = RunHeader { time: at(1000), resumes: Some(resumes), ..header(Vec::new()) };
+        let resumed = Event::Run(Box::new(header));
         let late = TestResult { started: at(1002), ..result("s::b@d", Outcome::Passed) };
         let Event::End(first) = end_after(true, Duration::from_secs(5)) else { unreachable!() };
         let first = Event::End(End { exit_status: 3, ..first });

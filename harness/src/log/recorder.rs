@@ -111,11 +111,10 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Goes on with the sum of a log of `length` bytes, after this number of workers.
-    pub(crate) fn go_on(&mut self, sum: Sum, length: u64, workers: u32) {
+    /// Goes on with the sum of earlier logs, after this number of workers.
+    pub(crate) fn go_on(&mut self, sum: Sum, workers: u32) {
         let sinks = self.sinks.get_mut().unwrap_or_else(PoisonError::into_inner);
         sinks.sum = Some(sum);
-        sinks.length = length;
         self.workers = AtomicU32::new(workers);
     }
 
@@ -371,7 +370,7 @@ mod tests {
         let path = folder.path().join("events.jsonl");
         let (mut sum, loss) = record(File::create(&path).unwrap());
         assert!(loss.is_none());
-        sum.file = Some(path.clone());
+        sum.files = vec![path.clone()];
         let read = RunLog::read(&path).unwrap();
         assert_eq!(sum, read);
         let long = &read.results[1];

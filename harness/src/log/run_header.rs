@@ -92,9 +92,22 @@ pub struct RunHeader {
     /// The id of the run whose results selected the tests of this run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
+    /// The unfinished run that goes on with this one. Its log has the devices and the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumes: Option<Resumes>,
     /// The runs of which this one is made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub merged: Vec<MergedRun>,
+}
+
+/// The unfinished run that another one goes on with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Resumes {
+    /// The id of the run. Its folder is beside that of the other one.
+    pub run_id: String,
+    /// The differences from the machine, executable and configuration of the run so far, a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<String>,
 }
 
 /// A run that is a part of a merged run.

@@ -110,6 +110,7 @@ pub(crate) fn header(devices: Vec<RunDevice>) -> RunHeader {
         seed: None,
         shard: None,
         parent: None,
+        resumes: None,
         merged: Vec::new(),
     }
 }
@@ -136,7 +137,7 @@ pub(crate) fn run_log(
         recorded_status: None,
         duration,
         resumed: Vec::new(),
-        file: None,
+        files: Vec::new(),
     }
 }
 

@@ -43,6 +43,8 @@ pub(crate) struct Place {
     pub(crate) run_id: String,
     /// True for a run of all tests, which the links of REPORT_DIR are to show.
     pub(crate) is_full: bool,
+    /// The id of the run that it goes on with, whose log stays.
+    pub(crate) resumes: Option<String>,
 }
 
 impl Place {
@@ -65,23 +67,8 @@ impl Place {
             let _ = fs::remove_dir_all(&path);
         }
         let created = created?;
-        remove_old_runs(&self.folder, keep);
+        remove_old_runs(&self.folder, keep, self.resumes.clone());
         Ok(created)
-    }
-
-    /// Takes the locks of a run that goes on in its folder.
-    ///
-    /// # Errors
-    ///
-    /// Another process writes there.
-    pub(crate) fn reopen(&self) -> io::Result<RunFolder> {
-        let path = self.run_folder();
-        let lock = acquire(&lock_path(&path), "another process goes on with this run", "")?;
-        let full = match is_shown(&self.folder, &path) {
-            true => Some(acquire(&full_lock_path(&self.folder), OTHER_FULL_RUN, "")?),
-            false => None,
-        };
-        Ok(RunFolder { path, _full: full, _lock: lock })
     }
 
     /// Returns the durations of tests in the newest other run of the report folder, by their ids. A log that
@@ -181,7 +168,7 @@ pub(crate) fn replace_file_with(
 }
 
 /// Returns whether the link of REPORT_DIR shows the log of this run.
-fn is_shown(folder: &Path, run: &Path) -> bool {
+pub(crate) fn is_shown(folder: &Path, run: &Path) -> bool {
     let shown = folder.join(LOG).canonicalize();
     shown.is_ok_and(|shown| run.join(LOG).canonicalize().is_ok_and(|log| log == shown))
 }
@@ -272,14 +259,16 @@ pub fn find(folder: &Path, run: &str) -> Result<PathBuf, String> {
 }
 
 /// Removes the oldest runs beyond `keep`, but none that is being written, that is the parent of one
-/// that stays, or that the link of the folder shows. Errors are ignored: the next run tries again.
-fn remove_old_runs(folder: &Path, keep: usize) {
-    let mut parents = Vec::new();
+/// that stays, or of the new one, or that the link of the folder shows. Errors are ignored: the next run tries again.
+fn remove_old_runs(folder: &Path, keep: usize, parent: Option<String>) {
+    let mut parents = Vec::from_iter(parent);
     // The newest first: a parent is older than its run.
     for (age, run) in runs(folder).unwrap_or_default().iter().rev().enumerate() {
         let is_parent = parents.iter().any(|parent: &String| run.ends_with(parent));
         if age < keep || is_parent || is_shown(folder, run) || is_running(run) {
-            parents.extend(RunLog::read_header(&run.join(LOG)).ok().and_then(|run| run.parent));
+            let header = RunLog::read_header(&run.join(LOG)).ok();
+            let (parent, resumes) = header.map(|run| (run.parent, run.resumes)).unwrap_or_default();
+            parents.extend(parent.into_iter().chain(resumes.map(|resumes| resumes.run_id)));
         } else {
             let _ = fs::remove_dir_all(run);
         }
@@ -323,10 +312,12 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+    use crate::log::run_header::Resumes;
 
     /// Stores a run that has ended.
     fn store(folder: &Path, id: &str, is_full: bool, parent: Option<&str>, keep: usize) {
-        let place = Place { folder: folder.to_owned(), run_id: id.to_owned(), is_full };
+        let place =
+            Place { folder: folder.to_owned(), run_id: id.to_owned(), is_full, resumes: None };
         let (_folder, mut log) = place.create(keep, Sync::Each).unwrap();
         let header = RunHeader {
             parent: parent.map(str::to_owned),
@@ -370,8 +361,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         store(folder.path(), "1-a", true, None, 9);
         fs::write(folder.path().join("junit"), "no folder").unwrap();
-        let place =
-            Place { folder: folder.path().to_owned(), run_id: "2-a".to_owned(), is_full: true };
+        let place = Place {
+            folder: folder.path().to_owned(),
+            run_id: "2-a".to_owned(),
+            is_full: true,
+            resumes: None,
+        };
         assert!(place.create(9, Sync::Off).is_err());
         assert!(folder.path().join(LOG).is_file(), "the link shows a log");
         assert_eq!(ids(folder.path()), ["1-a"]);
@@ -405,8 +400,12 @@ mod tests {
     #[test]
     fn a_run_that_is_being_written_stays() {
         let folder = tempfile::tempdir().unwrap();
-        let place =
-            Place { folder: folder.path().to_owned(), run_id: "1-a".to_owned(), is_full: false };
+        let place = Place {
+            folder: folder.path().to_owned(),
+            run_id: "1-a".to_owned(),
+            is_full: false,
+            resumes: None,
+        };
         let written = place.create(9, Sync::Off).unwrap();
         store(folder.path(), "2-a", false, None, 1);
         assert_eq!(ids(folder.path()), ["1-a", "2-a"]);
@@ -416,24 +415,42 @@ mod tests {
     }
 
     #[test]
-    fn two_processes_do_not_go_on_with_one_run() {
+    fn runs_that_another_goes_on_with_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        store(folder.path(), "1-a", false, None, 9);
+        let place = |id: &str, resumes: &str| Place {
+            folder: folder.path().to_owned(),
+            run_id: id.to_owned(),
+            is_full: false,
+            resumes: Some(resumes.to_owned()),
+        };
+        for (id, before) in [("2-a", "1-a"), ("3-a", "2-a")] {
+            let (_folder, mut log) = place(id, before).create(1, Sync::Off).unwrap();
+            let resumes = Resumes { run_id: before.to_owned(), differences: Vec::new() };
+            let header =
+                RunHeader { resumes: Some(resumes), ..crate::log::sample::header(Vec::new()) };
+            let event = crate::log::events::Event::Run(Box::new(header));
+            io::Write::write_all(&mut log, &serde_json::to_vec(&event).unwrap()).unwrap();
+        }
+        assert_eq!(ids(folder.path()), ["1-a", "2-a", "3-a"]);
+        store(folder.path(), "4-a", false, None, 1);
+        assert_eq!(ids(folder.path()), ["4-a"]);
+    }
+
+    #[test]
+    fn one_full_run_at_a_time_writes_to_a_folder() {
         let folder = tempfile::tempdir().unwrap();
         store(folder.path(), "1-a", true, None, 9);
-        let place =
-            Place { folder: folder.path().to_owned(), run_id: "1-a".to_owned(), is_full: false };
-        let first = place.reopen().unwrap();
-        let busy = || place.reopen().err().unwrap().to_string();
-        assert!(
-            busy().starts_with("another process goes on with this run (process "),
-            "{}",
-            busy()
-        );
-        drop(first);
-        let full = Place { run_id: "2-a".to_owned(), is_full: true, ..place.clone() };
+        let full = Place {
+            folder: folder.path().to_owned(),
+            run_id: "2-a".to_owned(),
+            is_full: true,
+            resumes: None,
+        };
         let _full = acquire(&full_lock_path(folder.path()), "", "").unwrap();
         let message = full.create(9, Sync::Off).err().unwrap().to_string();
+        assert!(message.starts_with(OTHER_FULL_RUN), "{message}");
         assert!(message.contains("; give this run a folder of its own"), "{message}");
-        assert!(busy().starts_with(OTHER_FULL_RUN) && !busy().contains("folder of"), "{}", busy());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The result of a test, and the ids of tests.
 
+use std::ops::Range;
 use std::time::{Duration, SystemTime};
 
 use schemars::JsonSchema;
@@ -115,9 +116,18 @@ pub struct TestResult {
     /// The counts of its rounds, if there are several. A line of the log is of one round.
     #[serde(skip)]
     pub rounds: Option<Box<RoundCounts>>,
-    /// The bytes of the line in the log, if the outputs are there alone.
+    /// The place of the line, if the outputs are there alone.
     #[serde(skip)]
-    pub(crate) output_at: Option<std::ops::Range<u64>>,
+    pub(crate) output_at: Option<OutputPlace>,
+}
+
+/// The place of the line of a result in the logs of its run.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct OutputPlace {
+    /// The position of the log among those of the run.
+    pub file: usize,
+    /// The bytes of the line.
+    pub line: Range<u64>,
 }
 
 impl TestResult {

@@ -2,9 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
-use std::fs::File;
-use std::io::{self, BufReader, Write};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,7 +9,6 @@ use serde_json::Value;
 
 use super::device_record::{DeviceRecord, SettingsRecord};
 use super::events::{Event, Started};
-use super::lines::Lines;
 use super::read::{ReadError, Sum};
 use super::run_header::RunHeader;
 use super::test_result::TestResult;
@@ -23,16 +19,12 @@ use crate::verdict::Verdict;
 /// The number of times that a test may be running when its run is cut short.
 const CUTS: u32 = 2;
 
-/// A run with its log so far.
+/// A run with its logs so far.
 pub(crate) struct Unfinished {
-    /// The log.
-    pub file: PathBuf,
-    /// The sum of its events.
+    /// The logs, the oldest first.
+    pub files: Vec<PathBuf>,
+    /// The sum of their events.
     pub sum: Sum,
-    /// The bytes of its lines that count.
-    pub length: u64,
-    /// All its bytes.
-    file_length: u64,
     pub header: RunHeader,
     /// Wall time of the parts of the run.
     pub duration: Duration,
@@ -81,20 +73,14 @@ impl Execution {
 impl Unfinished {
     /// Reads the log of a run; `None` if the run came to its end.
     pub fn read(file: &Path) -> Result<Option<Self>, ReadError> {
-        let io = |error| ReadError::Io { path: file.to_owned(), error };
-        let stream = File::open(file).map_err(io)?;
-        let file_length = stream.metadata().map_err(io)?.len();
         let (mut sum, mut executions) = (Sum::default(), Executions::default());
-        let stream = BufReader::new(stream);
-        let length =
-            sum.add_all(Lines::new(stream, file), file, true, |event| executions.add(event))?;
+        let files = sum.add_files(file, |event| executions.add(event))?;
         executions.cut();
         let log = sum.log().expect("it has a header");
         let (header, duration) = (log.header.clone(), log.duration);
         let is_over = executions.is_over;
-        let (file, workers) = (file.to_owned(), executions.workers);
-        let unfinished =
-            Self { file, sum, length, file_length, header, duration, workers, executions };
+        let workers = executions.workers;
+        let unfinished = Self { files, sum, header, duration, workers, executions };
         Ok((!is_over).then_some(unfinished))
     }
 
@@ -128,29 +114,6 @@ impl Unfinished {
     /// Returns whether the run has begun with its tests. Before, its log may lack a part of the plan.
     pub fn has_begun(&self) -> bool {
         self.executions.has_begun
-    }
-
-    /// Opens the log, and completes or removes its last line.
-    ///
-    /// # Errors
-    ///
-    /// The log has been written meanwhile, or cannot be written.
-    pub fn open(&mut self) -> io::Result<File> {
-        let mut log = File::options().read(true).append(true).open(&self.file)?;
-        if log.metadata()?.len() != self.file_length {
-            return Err(io::Error::new(
-                io::ErrorKind::ResourceBusy,
-                "another process has gone on with this run meanwhile",
-            ));
-        }
-        log.set_len(self.length)?;
-        let mut last = [0];
-        log.read_exact_at(&mut last, self.length.saturating_sub(1))?;
-        if last != *b"\n" {
-            log.write_all(b"\n")?;
-        }
-        self.length = log.metadata()?.len();
-        Ok(log)
     }
 
     /// The differences of this machine, executable and configuration from those of the run, a line each.
@@ -306,7 +269,7 @@ impl Executions {
                 self.has_begun = true;
                 self.is_over = !end.interrupted;
             }
-            Event::Resumed(_) => self.cut(),
+            Event::Run(_) => self.cut(),
             _ => {}
         }
     }
@@ -353,8 +316,9 @@ mod tests {
     use std::time::SystemTime;
 
     use super::*;
-    use crate::log::events::{End, Resumed};
+    use crate::log::events::End;
     use crate::log::plan::{PlannedDevice, PlannedTest, PlannedTests};
+    use crate::log::run_header::Resumes;
     use crate::log::sample::{device, device_record, header, result};
     use crate::shard::{Shard, ShardRule};
     use crate::verdict::{ExpectedStatus, Outcome};
@@ -396,8 +360,9 @@ mod tests {
     }
 
     fn resumed() -> Event {
-        let (time, host) = (SystemTime::UNIX_EPOCH, "bench".to_owned());
-        Event::Resumed(Resumed { time, host, command_line: Vec::new(), differences: Vec::new() })
+        let header = header(Vec::new());
+        let resumes = Some(Resumes { run_id: header.run_id.clone(), differences: Vec::new() });
+        Event::Run(Box::new(RunHeader { resumes, ..header }))
     }
 
     fn end(interrupted: bool) -> Event {
@@ -521,30 +486,6 @@ mod tests {
         for events in [vec![], vec![end(true)], vec![end(true), resumed()]] {
             assert!(read(&events).is_some(), "{events:?}");
         }
-    }
-
-    #[test]
-    fn the_last_line_is_completed_or_removed() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("events.jsonl");
-        let events = [head(header(Vec::new())), vec![start(1, 1)]].concat();
-        let text = write(&file, &events);
-        let before = text[..text.len() - 1].rfind('\n').expect("several lines") + 1;
-        for length in before..=text.len() {
-            std::fs::write(&file, &text[..length]).unwrap();
-            let mut unfinished = Unfinished::read(&file).unwrap().expect("no end");
-            let whole = length + 1 >= text.len();
-            let execution = unfinished.planned("s::a@d").expect("it is planned").1;
-            assert_eq!(execution.attempts, u32::from(whole), "{length}");
-            drop(unfinished.open().unwrap());
-            let expected = &text[..if whole { text.len() } else { before }];
-            assert_eq!(std::fs::read_to_string(&file).unwrap(), expected);
-            assert_eq!(unfinished.length, expected.len() as u64);
-        }
-        let mut unfinished = Unfinished::read(&file).unwrap().expect("no end");
-        std::fs::write(&file, text.clone() + "{}\n").unwrap();
-        let error = unfinished.open().unwrap_err().to_string();
-        assert!(error.contains("another process"), "{error}");
     }
 
     #[test]

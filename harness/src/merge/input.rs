@@ -49,7 +49,10 @@ impl Input {
             };
             if is_beginning { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
-        input.ok_or_else(|| InputError::NoHeader(path.to_owned()))
+        let mut input = input.ok_or_else(|| InputError::NoHeader(path.to_owned()))?;
+        // The header is that of the first run, if this one goes on with others.
+        input.header.run_id = RunLog::read_header(path)?.run_id;
+        Ok(input)
     }
 
     fn new(path: &Path, header: RunHeader) -> Self {

@@ -7,8 +7,9 @@ use std::time::Duration;
 use super::hosts::listed_hosts;
 use super::input::Input;
 use super::*;
-use crate::log::events::{DeviceLost, Resumed, Started};
+use crate::log::events::{DeviceLost, Started};
 use crate::log::plan::{PlannedDevice, PlannedTests};
+use crate::log::run_header::Resumes;
 use crate::log::sample::{self, TIME, device, device_record, header, judged, result};
 use crate::log::store::LOG;
 use crate::report;
@@ -97,7 +98,7 @@ fn inputs(folder: &Path, runs: &[Run]) -> Vec<Input> {
 fn written(merge: &Merge, folder: &Path) -> RunLog {
     let path = folder.join("merged.jsonl");
     let mut sum = merge.write(File::create(&path).unwrap(), "merged").unwrap();
-    sum.file = Some(path.clone());
+    sum.files = vec![path.clone()];
     let read = RunLog::read(&path).unwrap();
     assert_eq!(read, sum);
     read
@@ -126,12 +127,11 @@ fn shards_make_the_run_that_they_are_parts_of() {
         slot: None,
         pid: None,
     });
-    let resumed = Event::Resumed(Resumed {
-        time: SystemTime::UNIX_EPOCH + TIME,
+    let resumed = Event::Run(Box::new(RunHeader {
         host: "third".to_owned(),
-        command_line: Vec::new(),
-        differences: Vec::new(),
-    });
+        resumes: Some(Resumes { run_id: "run-of-one".to_owned(), differences: Vec::new() }),
+        ..sample::header(Vec::new())
+    }));
     let known = sample::expectation(ExpectedStatus::Fail, "bug 7");
     let failed = Outcome::Failed { message: "no".to_owned(), location: None };
     let expected = judged("t::d@d", failed, Some(known));

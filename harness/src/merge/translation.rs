@@ -114,8 +114,12 @@ impl<'a> Translation<'a> {
     /// Returns the event for the merged log. The beginning and the end of the run have no place there.
     pub(super) fn event(&mut self, mut event: Event) -> Option<Event> {
         match &mut event {
-            Event::Run(_)
-            | Event::Expectation(_)
+            Event::Run(header) => {
+                self.host = header.host.as_str().into();
+                self.last = None;
+                return None;
+            }
+            Event::Expectation(_)
             | Event::Device(_)
             | Event::Plan(_)
             | Event::PlanDevice(_)
@@ -125,11 +129,6 @@ impl<'a> Translation<'a> {
                 let ended = self.input.header.time.checked_add(end.duration);
                 self.end = self.end.max(ended.unwrap_or(self.end));
                 self.last = Some(end.clone());
-                return None;
-            }
-            Event::Resumed(resumed) => {
-                self.host = resumed.host.as_str().into();
-                self.last = None;
                 return None;
             }
             Event::Characterized(known) => self.rename(&mut known.device),

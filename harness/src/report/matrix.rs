@@ -220,8 +220,8 @@ impl Page<'_> {
     fn left_out(&self, unexpected: &IndexMap<&str, usize>) -> Vec<String> {
         let file = self
             .log
-            .file
-            .as_ref()
+            .files
+            .last()
             .filter(|_| self.log.header.is_of_clmatrix())
             .map(|file| shell_quoted(&file.display().to_string()).into_owned());
         let command = file

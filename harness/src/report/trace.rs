@@ -139,6 +139,7 @@ impl Trace {
 
     fn add(&mut self, event: Event) {
         match event {
+            Event::Run(_) if self.header.is_some() => self.cut(),
             Event::Run(header) => self.header = Some(header),
             Event::Device(record) => self.devices.push(record.device.id),
             Event::Plan(part) => self.tests.extend(part.tests.into_iter().map(|test| test.path)),
@@ -157,7 +158,6 @@ impl Trace {
                     details: Details::Probe { error },
                 });
             }
-            Event::Resumed(_) => self.cut(),
             _ => {}
         }
     }
@@ -357,7 +357,6 @@ impl Thread {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::events::Resumed;
     use crate::log::plan::{PlannedTest, PlannedTests};
     use crate::log::sample::{TIME, device, device_record, header, result};
     use crate::verdict::Outcome;
@@ -474,14 +473,7 @@ mod tests {
 
     #[test]
     fn an_attempt_that_is_cut_short_ends_before_the_run_goes_on() {
-        let resumed = || {
-            Event::Resumed(Resumed {
-                time: at(10_000),
-                host: "bench".to_owned(),
-                command_line: Vec::new(),
-                differences: Vec::new(),
-            })
-        };
+        let resumed = || Event::Run(Box::new(header(Vec::new())));
         let crashed = Outcome::Crashed { how: "it ran when the run was cut short".to_owned() };
         let events = file(vec![
             start(0, 100, 1, 1, 0),

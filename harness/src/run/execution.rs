@@ -11,11 +11,11 @@ use humantime::format_duration;
 
 use crate::devices::environment::driver_variables;
 use crate::log::device_record::{DeviceRecord, SettingsRecord};
-use crate::log::events::{DeviceAbsent, DriverFailed, End, Event, Resumed};
+use crate::log::events::{DeviceAbsent, DriverFailed, End, Event};
 use crate::log::plan::plan_events;
 use crate::log::read::{RunLog, Sum};
 use crate::log::recorder::{Observer, Recorder};
-use crate::log::run_header::{FORMAT, RunCommand, RunHeader, command_line};
+use crate::log::run_header::{FORMAT, Resumes, RunCommand, RunHeader, command_line};
 use crate::log::store::{self, LOG, Place, RunFolder};
 use crate::log::test_result::TestResult;
 use crate::log::unfinished::Unfinished;
@@ -92,23 +92,20 @@ impl Execution<'_> {
         observer: &dyn Observer,
         meanwhile: impl FnOnce() -> T,
     ) -> Result<Finished<T>, AnyError> {
-        let mut resumed = self.resumed.take();
-        let folder = match (&self.place, &mut resumed) {
-            (Some(place), Some(resumed)) => Some(self.reopen(place, &mut resumed.unfinished)?),
-            (Some(place), None) => Some(self.create(place)?),
-            (None, _) => None,
-        };
+        let resumed = self.resumed.take();
+        let folder = self.place.as_ref().map(|place| self.create(place)).transpose()?;
         let (folder, file) = folder.unzip();
         let mut recorder =
             Recorder::new(file, self.setup.profile.sync(), self.print_events, observer);
         let stop = Stop::on_signals()?;
         let started = Instant::now();
-        let mut before = Duration::ZERO;
+        let (mut before, mut files) = (Duration::ZERO, Vec::new());
         let measures = self.run.characterize == Some(Characterize::Measure) && resumed.is_none();
         match resumed {
             None => self.record_head(&recorder),
-            Some(resumed) => {
+            Some(mut resumed) => {
                 before = resumed.unfinished.duration;
+                files = std::mem::take(&mut resumed.unfinished.files);
                 self.go_on(&mut recorder, resumed);
             }
         }
@@ -143,7 +140,8 @@ impl Execution<'_> {
         let mut errors = Vec::from_iter(output_result(printed).err());
         errors.extend(loss.map(|loss| self.in_report_folder(&loss)));
         let log = log.zip(folder).map(|(mut log, folder)| {
-            log.file = Some(folder.path.join(LOG));
+            files.push(folder.path.join(LOG));
+            log.files = files;
             let written = self.write_reports(&log, &folder.path);
             errors.extend(written.err().map(|error| in_folder(&folder.path, &error)));
             log
@@ -156,16 +154,6 @@ impl Execution<'_> {
         place
             .create(profile.keep_runs(), profile.sync())
             .map_err(|error| self.in_report_folder(&error))
-    }
-
-    fn reopen(
-        &self,
-        place: &Place,
-        unfinished: &mut Unfinished,
-    ) -> Result<(RunFolder, File), AnyError> {
-        let folder = place.reopen();
-        let opened = folder.and_then(|folder| Ok((folder, unfinished.open()?)));
-        opened.map_err(|error| self.in_report_folder(&error))
     }
 
     fn write_reports(&self, log: &RunLog, run: &Path) -> std::io::Result<()> {
@@ -206,13 +194,14 @@ impl Execution<'_> {
         }
     }
 
-    /// Goes on with the log of an unfinished run. Tests that took the machine down have crashed.
+    /// Goes on with an unfinished run. Tests that took the machine down have crashed.
     fn go_on(&self, recorder: &mut Recorder<'_>, resumed: ResumedRun) {
         let ResumedRun { unfinished, differences } = resumed;
-        recorder.go_on(unfinished.sum, unfinished.length, unfinished.workers);
-        let time = SystemTime::now();
-        let (host, command_line) = (system::host(), command_line());
-        recorder.record(Event::Resumed(Resumed { time, host, command_line, differences }));
+        recorder.go_on(unfinished.sum, unfinished.workers);
+        let resumes = Some(Resumes { run_id: unfinished.header.run_id, differences });
+        let header = run_header(&self.target, self.setup, &self.run, self.command.clone());
+        let time = header.time;
+        recorder.record(Event::Run(Box::new(RunHeader { resumes, ..header })));
         let Run { plan, so_far, expectations, .. } = &self.run;
         for &position in &so_far.deadly {
             let entry = &plan.entries[position];
@@ -298,6 +287,7 @@ pub(crate) fn run_header(
         seed: run.seed,
         shard: command.shard,
         parent: command.parent,
+        resumes: None,
         merged: Vec::new(),
     }
 }

@@ -100,6 +100,22 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// The lines of the last run and of those that it goes on with, the oldest first.
+fn all_events(folder: &Path) -> Vec<Value> {
+    let mut run = reports(folder);
+    let mut parts = Vec::new();
+    loop {
+        let text = std::fs::read_to_string(run.join("events.jsonl")).expect("a log");
+        let part: Vec<Value> =
+            text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let before = part[0]["resumes"]["run_id"].as_str().map(str::to_owned);
+        parts.push(part);
+        let Some(before) = before else { break };
+        run.set_file_name(before);
+    }
+    parts.into_iter().rev().flatten().collect()
+}
+
 /// The number of results of each test.
 fn result_counts(events: &[Value]) -> BTreeMap<&str, usize> {
     let mut counts = BTreeMap::new();
@@ -126,7 +142,7 @@ fn a_run_that_is_killed_at_ten_places_has_all_results_once() {
     let last = output(killer.run(&["--resume"]));
     assert_eq!(last.status.code(), Some(0), "{}", stderr(&last));
     assert!(stderr(&last).contains("goes on: 0 of 10 tests are left"), "{}", stderr(&last));
-    let (log, events) = (log(folder), events(folder));
+    let (log, events) = (log(folder), all_events(folder));
     assert_ne!(log.header.run_id, undisturbed.header.run_id);
     assert_eq!(verdicts(&log), verdicts(&undisturbed));
     let counts = result_counts(&events);
@@ -134,7 +150,7 @@ fn a_run_that_is_killed_at_ten_places_has_all_results_once() {
         counts.len() == PASSING.len() && counts.values().all(|count| *count == 1),
         "{counts:?}"
     );
-    assert_eq!(events.iter().filter(|line| line["event"] == "resumed").count(), 10);
+    assert_eq!(events.iter().filter(|line| line["event"] == "run").count(), 1 + 10);
     // Each part has workers of its own, and goes on in the order of the seed.
     let of_results = |field: &str| -> Vec<Value> {
         events
@@ -169,7 +185,7 @@ fn a_test_that_is_running_twice_took_the_machine_down() {
     let [deadly] = &deadly[..] else { panic!("{:?}", log.results) };
     let outcome = Outcome::Crashed { how: "the machine went down in it".to_owned() };
     assert_eq!((&deadly.outcome, deadly.attempt), (&outcome, 2));
-    let starts = events(folder).iter().filter(|line| line["event"] == "started").count();
+    let starts = all_events(folder).iter().filter(|line| line["event"] == "started").count();
     assert_eq!(starts, 4, "the others run once");
     assert!(String::from_utf8_lossy(&last.stdout).contains("the machine went down in it"));
 }
@@ -186,8 +202,7 @@ fn a_shard_goes_on_in_its_folder() {
     let again = output(killer.run(&arguments));
     assert_eq!(again.status.code(), Some(0), "{}", stderr(&again));
     assert!(stderr(&again).contains("goes on: 6 of 10 tests are left"), "{}", stderr(&again));
-    assert_eq!(reports(&folder), first);
-    let events = events(&folder);
+    let events = all_events(&folder);
     assert!(result_counts(&events).values().all(|count| *count == 1));
     assert_eq!(log(&folder).results.len(), 10);
     // The run of the shard has ended, and the next one is killed before it has a whole line.
@@ -214,8 +229,7 @@ fn another_machine_is_refused() {
     assert!(message.contains(&says) && message.contains("--anyway"), "{message}");
     let anyway = output(killer.run(&["--resume", "--anyway"]));
     assert_eq!(anyway.status.code(), Some(0), "{}", stderr(&anyway));
-    let resumed = events(folder).into_iter().find(|line| line["event"] == "resumed");
-    let differences = resumed.expect("it goes on")["differences"].to_string();
+    let differences = events(folder)[0]["resumes"]["differences"].to_string();
     assert!(differences.contains("driver version"), "{differences}");
 }
 

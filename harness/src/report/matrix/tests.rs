@@ -482,7 +482,7 @@ fn the_first_twenty_unexpected_results_of_a_device_are_shown() {
     let command = "  all:   clmatrix report --all ci/log.jsonl\n";
     assert!(without_file.contains(note) && !without_file.contains("results on b"));
     assert!(!without_file.contains("  all: "), "{without_file}");
-    log.file = Some("ci/log.jsonl".into());
+    log.files = vec!["ci/log.jsonl".into()];
     assert!(page(&log).contains(&format!("{note}{command}")), "{}", page(&log));
     log.header.rerun_command = "cargo xtask matrix --".to_owned();
     assert!(page(&log).contains(note) && !page(&log).contains("  all: "));
