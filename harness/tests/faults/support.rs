@@ -158,6 +158,8 @@ pub fn events(folder: &Path) -> Vec<Value> {
 /// log does not say yet.
 pub fn planned_and_begun(folder: &Path, test: &str) -> Option<(usize, usize)> {
     let events = events(folder);
+    // The first event after the whole plan.
+    events.iter().find(|event| event["event"] == "worker-started")?;
     let planned = events.iter().filter(|event| event["event"] == "plan-device").count();
     let plan = events.iter().find(|event| event["event"] == "plan")?;
     let position = plan["tests"].as_array()?.iter().position(|planned| planned["path"] == test)?;
