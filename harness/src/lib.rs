@@ -49,6 +49,7 @@ pub mod provision;
 pub mod registry;
 pub mod report;
 pub mod requirement;
+mod resume;
 pub mod run;
 mod serde_time;
 pub mod setup;

@@ -11,7 +11,8 @@ use crate::config::WrittenExpectation;
 use crate::log::device_record::DeviceRecord;
 use crate::log::run_header::RunHeader;
 use crate::log::store::{self, Place};
-use crate::log::unfinished::Unfinished;
+use crate::resume::differences;
+use crate::resume::unfinished::Unfinished;
 use crate::run::plan::Plan;
 use crate::run::so_far::SoFar;
 use crate::run::state::Run;
@@ -129,7 +130,8 @@ pub fn differences(
     let devices = run.plan.devices.iter().zip(&run.devices);
     let devices: Vec<DeviceRecord> =
         devices.map(|(device, config)| DeviceRecord::new(device, &config.settings)).collect();
-    unfinished.differences(header, &devices, expectations)
+    let before = unfinished.sum.log().expect("it has a header");
+    differences::differences(before, header, &devices, expectations)
 }
 
 /// The state of the entries of a plan.

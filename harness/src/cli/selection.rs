@@ -3,7 +3,7 @@
 use super::filter::Filter;
 use super::shard::ChosenShard;
 use super::test_set::TestSet;
-use crate::log::unfinished::Unfinished;
+use crate::resume::unfinished::Unfinished;
 use crate::terminal::AnyError;
 
 /// The tests that the command line selects.

@@ -17,7 +17,6 @@ pub(crate) mod sample;
 pub mod selected_tests;
 pub mod store;
 pub mod test_result;
-pub(crate) mod unfinished;
 
 /// The JSON Schema of a line of the event log.
 pub fn schema() -> schemars::Schema {

@@ -267,7 +267,7 @@ pub struct Sum {
 impl Sum {
     /// Adds the events of a log and of those that it goes on with, and shows each to `also` before. Returns these
     /// logs, the oldest first.
-    pub(super) fn add_files(
+    pub(crate) fn add_files(
         &mut self,
         path: &Path,
         mut also: impl FnMut(&Event),
@@ -298,7 +298,7 @@ impl Sum {
     }
 
     /// All but the results, once there is a header.
-    pub(super) fn log(&self) -> Option<&RunLog> {
+    pub(crate) fn log(&self) -> Option<&RunLog> {
         self.log.as_ref()
     }
 

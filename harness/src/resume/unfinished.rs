@@ -1,19 +1,14 @@
 //! A run that was killed or cut short, as far as it is needed to go on with it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::Value;
-
-use super::device_record::{DeviceRecord, SettingsRecord};
-use super::events::{Event, Started};
-use super::read::{ReadError, Sum};
-use super::run_header::RunHeader;
-use super::test_result::TestResult;
-use crate::config::WrittenExpectation;
-use crate::external::ProgramRecord;
+use crate::log::events::{Event, Started};
+use crate::log::read::{ReadError, Sum};
+use crate::log::run_header::RunHeader;
+use crate::log::test_result::TestResult;
 use crate::verdict::Verdict;
 
 /// The number of times that a test may be running when its run is cut short.
@@ -36,8 +31,6 @@ pub(crate) struct Unfinished {
 /// The executions of the tests of a run.
 #[derive(Default)]
 struct Executions {
-    expectations: Vec<WrittenExpectation>,
-    devices: Vec<DeviceRecord>,
     /// The list of tests: their paths.
     tests: Vec<String>,
     /// The positions of the planned tests in that list and their executions, by their ids.
@@ -115,129 +108,6 @@ impl Unfinished {
     pub fn has_begun(&self) -> bool {
         self.executions.has_begun
     }
-
-    /// The differences of this machine, executable and configuration from those of the run, a line each.
-    pub fn differences(
-        &self,
-        executable: &RunHeader,
-        devices: &[DeviceRecord],
-        expectations: &[WrittenExpectation],
-    ) -> Vec<String> {
-        let mut differences = Vec::new();
-        let identity = |header: &RunHeader| (header.build_id.clone(), header.versions.clone());
-        if identity(&self.header) != identity(executable) {
-            let name = |header: &RunHeader| {
-                header.build_id.clone().unwrap_or_else(|| format!("{:?}", header.versions))
-            };
-            differences.push(format!(
-                "the executable is {}, and not {}",
-                name(executable),
-                name(&self.header)
-            ));
-        }
-        differences.extend(changed_programs(&self.header.programs, &executable.programs));
-        let options = [
-            ("--include-ignored", self.header.include_ignored, executable.include_ignored),
-            ("--run-skipped", self.header.run_skipped, executable.run_skipped),
-        ];
-        for (option, before, _) in options.into_iter().filter(|(_, before, now)| before != now) {
-            let has = if before { "has" } else { "does not have" };
-            differences.push(format!("the run {has} {option}"));
-        }
-        let [before, now] =
-            [&self.executions.devices[..], devices].map(|devices| self.by_name(devices));
-        for (name, device) in &before {
-            match now.get(name) {
-                None => differences.push(format!("the device {name} is not there")),
-                Some(found) => differences.extend(changes(name, device, found)),
-            }
-        }
-        let new = now.keys().filter(|name| !before.contains_key(*name));
-        differences.extend(new.map(|name| format!("the device {name} is new")));
-        if let [Some(before), Some(now)] =
-            [&self.header, executable].map(|header| &header.host_settings)
-        {
-            differences.extend(changed_settings("a test without a device", before, now));
-        }
-        differences.extend(changed_expectations(&self.executions.expectations, expectations));
-        differences
-    }
-
-    /// Devices by the names that tell them apart. A shard may go on on another host, where keys are others.
-    fn by_name<'a>(&self, devices: &'a [DeviceRecord]) -> BTreeMap<&'a str, &'a DeviceRecord> {
-        let name = |record: &'a DeviceRecord| match self.header.shard {
-            None => record.key.as_str(),
-            Some(_) => record.device.id.as_str(),
-        };
-        devices.iter().map(|record| (name(record), record)).collect()
-    }
-}
-
-/// The programs of now that are other builds than before. A program without tests that are left may be missing.
-fn changed_programs(before: &[ProgramRecord], now: &[ProgramRecord]) -> Vec<String> {
-    let other = |program: &&ProgramRecord| {
-        before.iter().all(|before| before.name != program.name || before.build != program.build)
-    };
-    let text = |program: &ProgramRecord| {
-        format!("the program {} is another build: {}", program.name, program.file)
-    };
-    now.iter().filter(other).map(text).collect()
-}
-
-/// The differences of two lists of expectations, wherever their files are.
-fn changed_expectations(before: &[WrittenExpectation], now: &[WrittenExpectation]) -> Vec<String> {
-    let content =
-        |entry: &WrittenExpectation| (entry.keys.clone(), entry.status, entry.reason.clone());
-    let [before_content, now_content] =
-        [before, now].map(|entries| entries.iter().map(content).collect::<Vec<_>>());
-    if before_content == now_content {
-        return Vec::new();
-    }
-    let gone = before.iter().filter(|entry| !now_content.contains(&content(entry)));
-    let gone = gone.map(|entry| format!("the expectation of {} is not there", entry.place()));
-    let new = now.iter().filter(|entry| !before_content.contains(&content(entry)));
-    let new = new.map(|entry| format!("the expectation of {} is new", entry.place()));
-    let mut differences: Vec<String> = gone.chain(new).collect();
-    if differences.is_empty() {
-        differences.push("the expectations have another order or number".to_owned());
-    }
-    differences
-}
-
-/// The differences of the settings of a device, or of the tests without one.
-fn changed_settings(name: &str, before: &SettingsRecord, now: &SettingsRecord) -> Vec<String> {
-    let fields = |settings: &SettingsRecord| match serde_json::to_value(settings) {
-        Ok(Value::Object(fields)) => fields,
-        settings => unreachable!("settings are a table of plain data: {settings:?}"),
-    };
-    let [before, now] = [before, now].map(fields);
-    let names: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
-    let changed = names.into_iter().filter(|field| before.get(*field) != now.get(*field));
-    let text = |value: Option<&Value>| value.map_or_else(|| "none".to_owned(), Value::to_string);
-    changed
-        .map(|field| {
-            let [before, now] = [&before, &now].map(|fields| text(fields.get(field)));
-            format!("{name} has the setting {field} {now}, and not {before}")
-        })
-        .collect()
-}
-
-/// The differences of two records of a device.
-fn changes(name: &str, before: &DeviceRecord, now: &DeviceRecord) -> Vec<String> {
-    let name = format!("the device {name}");
-    let settings = changed_settings(&name, &before.settings, &now.settings);
-    let (before, now) = (&before.device, &now.device);
-    let values = [
-        ("id", &before.id, &now.id),
-        ("name", &before.info.name, &now.info.name),
-        ("driver version", &before.info.driver_version, &now.info.driver_version),
-        ("platform version", &before.platform.version, &now.platform.version),
-    ];
-    let changed = values.into_iter().filter(|(_, before, now)| before != now);
-    changed
-        .map(|(what, before, now)| format!("{name} has the {what} {now:?}, and not {before:?}"))
-        .chain(settings)
-        .collect()
 }
 
 impl fmt::Display for Unfinished {
@@ -251,8 +121,6 @@ impl fmt::Display for Unfinished {
 impl Executions {
     fn add(&mut self, event: &Event) {
         match event {
-            Event::Expectation(expectation) => self.expectations.push(expectation.clone()),
-            Event::Device(record) => self.devices.push((**record).clone()),
             Event::Plan(part) => {
                 self.tests.extend(part.tests.iter().map(|test| test.path.clone()));
             }
@@ -313,6 +181,7 @@ impl Executions {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::time::SystemTime;
 
     use super::*;
@@ -320,12 +189,7 @@ mod tests {
     use crate::log::plan::{PlannedDevice, PlannedTest, PlannedTests};
     use crate::log::run_header::Resumes;
     use crate::log::sample::{device, device_record, header, result};
-    use crate::shard::{Shard, ShardRule};
-    use crate::verdict::{ExpectedStatus, Outcome};
-
-    fn record(id: &str) -> DeviceRecord {
-        device_record(device(id, "PoCL"), "bench")
-    }
+    use crate::verdict::Outcome;
 
     /// The events before the first test: `s::a` and `s::b` are to run on the device `d`.
     fn head(header: RunHeader) -> Vec<Event> {
@@ -337,7 +201,7 @@ mod tests {
         };
         vec![
             Event::Run(Box::new(header)),
-            Event::Device(Box::new(record("d"))),
+            Event::Device(Box::new(device_record(device("d", "PoCL"), "bench"))),
             Event::Plan(PlannedTests { tests: vec![test("s::x"), test("s::a"), test("s::b")] }),
             Event::PlanDevice(PlannedDevice { device: "d".to_owned(), ranges: vec![(1, 2)] }),
         ]
@@ -486,105 +350,5 @@ mod tests {
         for events in [vec![], vec![end(true)], vec![end(true), resumed()]] {
             assert!(read(&events).is_some(), "{events:?}");
         }
-    }
-
-    #[test]
-    fn differences_name_the_executable_the_devices_and_the_drivers() {
-        let differences = |before: RunHeader, now: &RunHeader, devices: &[DeviceRecord]| {
-            let folder = tempfile::tempdir().unwrap();
-            let file = folder.path().join("events.jsonl");
-            write(&file, &head(before));
-            Unfinished::read(&file).unwrap().expect("no end").differences(now, devices, &[])
-        };
-        let build = |id: &str| RunHeader { build_id: Some(id.to_owned()), ..header(Vec::new()) };
-        let same = || differences(build("1"), &build("1"), &[record("d")]);
-        assert_eq!(same(), [""; 0]);
-        let program = |build: &str| ProgramRecord {
-            name: "cts::buffers".to_owned(),
-            file: "/cts/test_buffers".to_owned(),
-            build: build.to_owned(),
-        };
-        let with = |programs| RunHeader { programs, ..build("1") };
-        let of_program = |now: ProgramRecord| {
-            differences(with(vec![program("bb")]), &with(vec![now]), &[record("d")])
-        };
-        assert_eq!(of_program(program("bb")), [""; 0]);
-        let other = ["the program cts::buffers is another build: /cts/test_buffers"];
-        assert_eq!(of_program(program("cc")), other);
-        let other = differences(build("1"), &build("2"), &[record("d")]);
-        assert_eq!(other, ["the executable is 2, and not 1"]);
-        let ignored = RunHeader { include_ignored: true, ..build("1") };
-        let skipped = RunHeader { run_skipped: true, ..build("1") };
-        assert_eq!(
-            differences(ignored, &skipped, &[record("d")]),
-            ["the run has --include-ignored", "the run does not have --run-skipped"]
-        );
-        let mut driver = record("d");
-        driver.device.info.driver_version = "3.2".to_owned();
-        assert_eq!(
-            differences(build("1"), &build("1"), &[driver, record("e")]),
-            [
-                "the device bench/d has the driver version \"3.2\", and not \"3.1\"",
-                "the device bench/e is new"
-            ]
-        );
-        assert_eq!(differences(build("1"), &build("1"), &[]), ["the device bench/d is not there"]);
-        // A shard may go on on another host.
-        let moved = [DeviceRecord { key: "other/d".to_owned(), ..record("d") }];
-        assert_eq!(differences(build("1"), &build("1"), &moved).len(), 2);
-        let shard = Some(Shard { index: 1, total: 2, rule: ShardRule::Hash });
-        let before = RunHeader { shard, ..build("1") };
-        assert_eq!(differences(before, &build("1"), &moved), [""; 0]);
-    }
-
-    #[test]
-    fn differences_name_the_settings_and_the_expectations() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("events.jsonl");
-        let expectation = |number: u32, test: &str| WrittenExpectation {
-            number,
-            file: "a.toml".to_owned(),
-            line: u64::from(number) * 10,
-            keys: BTreeMap::from([("test".to_owned(), test.to_owned())]),
-            status: ExpectedStatus::Fail.into(),
-            reason: "bug 7".to_owned(),
-        };
-        let before = [expectation(1, "s::a"), expectation(2, "s::b")];
-        let host = RunHeader { host_settings: Some(record("d").settings), ..header(Vec::new()) };
-        let mut events = head(host.clone());
-        events.splice(1..1, before.clone().map(Event::Expectation));
-        write(&file, &events);
-        let unfinished = Unfinished::read(&file).unwrap().expect("no end");
-        let differences = |now: &RunHeader, device: DeviceRecord, entries: &[_]| {
-            unfinished.differences(now, &[device], entries)
-        };
-        let moved = before.clone().map(|entry| WrittenExpectation {
-            file: "b.toml".to_owned(),
-            line: 7,
-            ..entry
-        });
-        assert_eq!(differences(&host, record("d"), &moved), [""; 0]);
-        let other = [expectation(1, "s::b"), expectation(2, "s::c")];
-        assert_eq!(
-            differences(&host, record("d"), &other),
-            ["the expectation of a.toml:10 is not there", "the expectation of a.toml:20 is new"]
-        );
-        let [first, second] = before.clone();
-        assert_eq!(
-            differences(&host, record("d"), &[second, first]),
-            ["the expectations have another order or number"]
-        );
-        let mut device = record("d");
-        device.settings.retries = Some(2);
-        let mut slow = record("d").settings;
-        slow.timeout = Duration::from_secs(5);
-        let slow = RunHeader { host_settings: Some(slow), ..host };
-        assert_eq!(
-            differences(&slow, device, &before),
-            [
-                "the device bench/d has the setting retries 2, and not none",
-                "a test without a device has the setting timeout_ns 5000000000, and not 60000000000"
-            ]
-        );
     }
 }
