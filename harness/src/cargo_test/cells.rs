@@ -7,7 +7,7 @@ use crate::log::events::DeviceLost;
 use crate::log::recorder::Observer;
 use crate::log::test_result::TestResult;
 use crate::os::Source;
-use crate::run::echo::Echo;
+use crate::report::terminal::echo::Echo;
 use crate::run::plan::Plan;
 
 /// The results and the lines of output of all tests, until they are printed.

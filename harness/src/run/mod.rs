@@ -1,11 +1,9 @@
 //! A run: [`plan`] multiplies tests by devices, [`schedule`] starts the slots of each device, a `slot`
-//! hands tests to a worker, `execution` leads from the first event to the reports, and `progress`
-//! shows what goes on.
+//! hands tests to a worker, and `execution` leads from the first event to the reports.
 
 pub(crate) mod characterize;
 mod device_run;
 pub(crate) mod device_session;
-pub(crate) mod echo;
 pub(crate) mod execution;
 mod hang_budget;
 mod health;
@@ -13,7 +11,6 @@ pub(crate) mod interrupt;
 mod measure;
 mod outside;
 pub mod plan;
-pub(crate) mod progress;
 pub mod repeat;
 mod retry;
 mod rounds;

@@ -14,7 +14,7 @@ use crate::log::recorder::Observer;
 use crate::log::test_result::TestResult;
 use crate::os::Source;
 use crate::report;
-use crate::run::echo::Echo;
+use crate::report::terminal::echo::Echo;
 use crate::run::plan::{Plan, Planned};
 use crate::run::state::{Run, WorkerConfig};
 use crate::terminal::{self, BARS, status_line};
