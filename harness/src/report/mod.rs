@@ -1,6 +1,6 @@
 //! Reports of a run: [`junit`] files for other programs, the page `report.html`, the [`matrix`] for the terminal,
 //! the `summary` in Markdown, and the trace. All are functions of the log; the page also has the measurements of
-//! `characterize.json`. [`terminal`] shows a run while it goes on.
+//! `characterize.json`. `terminal` shows a run while it goes on.
 
 mod conclusion;
 mod excerpt;
