@@ -1,7 +1,7 @@
 //! Unfinished runs that go on.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Parser;
 
@@ -30,6 +30,10 @@ pub fn find(folder: &Path, run: &str) -> Result<Unfinished, AnyError> {
         return Err(running.into());
     }
     let shown = log.parent().unwrap_or(&log).display();
+    if let Some(next) = continuation(&log)? {
+        let next = next.display();
+        return Err(format!("the run {shown} goes on in {next}; resume that one").into());
+    }
     match Unfinished::read(&log)? {
         None => Err(format!(
             "the run {shown} came to its end; `--rerun not-run` runs tests that were not run"
@@ -42,7 +46,14 @@ pub fn find(folder: &Path, run: &str) -> Result<Unfinished, AnyError> {
     }
 }
 
-/// The arguments of the run, with the display of `now`.
+/// Returns the run that goes on with that of this log.
+fn continuation(log: &Path) -> Result<Option<PathBuf>, AnyError> {
+    let folder = log.ancestors().nth(3).unwrap_or(Path::new(""));
+    let Some(id) = log.parent().and_then(Path::file_name) else { return Ok(None) };
+    Ok(store::continuation(folder, &id.to_string_lossy())?)
+}
+
+/// The arguments of the run, which are those of its first part, with the display of `now`.
 ///
 /// # Errors
 ///

@@ -24,19 +24,21 @@ pub fn runs(target: Target, arguments: &RunsArguments) -> Result<ExitCode, AnyEr
     let folder = arguments.place.folder(target)?;
     let runs = store::runs(&folder)
         .map_err(|error| format!("the report folder {}: {error}", folder.display()))?;
-    let rows: Vec<Vec<String>> = runs.iter().map(|run| row(run)).collect();
+    let rows: Vec<Vec<String>> = runs.iter().map(|run| row(&folder, run)).collect();
     let head = ["run", "time", "state", "duration", "devices", "results"].map(str::to_owned);
     print(&text_table::aligned(&[vec![head.to_vec()], rows].concat()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn row(run: &Path) -> Vec<String> {
+fn row(folder: &Path, run: &Path) -> Vec<String> {
     let id = run.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let log = match RunLog::read(&run.join(store::LOG)) {
         Ok(log) => log,
         Err(error) => return vec![id, error.to_string()],
     };
+    let resumed = store::continuation(folder, &id).ok().flatten();
     let state = match &log {
+        _ if resumed.is_some() => "goes on",
         _ if store::is_running(run) => "running",
         log if !log.has_ended => "killed",
         log if log.interrupted => "cut short",
@@ -45,7 +47,8 @@ fn row(run: &Path) -> Vec<String> {
     let devices = log.header.devices.iter().map(|device| device.id.as_str());
     vec![
         id,
-        humantime::format_rfc3339_seconds(log.header.time).to_string(),
+        humantime::format_rfc3339_seconds(*log.resumed.last().unwrap_or(&log.header.time))
+            .to_string(),
         state.to_owned(),
         text::human(log.duration),
         devices.collect::<Vec<_>>().join(","),

@@ -20,7 +20,8 @@ pub(super) fn of(log: &Path) -> Result<Vec<PathBuf>, ReadError> {
         let newer = newer.canonicalize().unwrap_or_else(|_| newer.clone());
         let runs = newer.ancestors().nth(2).unwrap_or(Path::new(""));
         let older = runs.join(&resumes.run_id).join(LOG);
-        if !older.is_file() || chain.contains(&older) {
+        let is_beside = Path::new(&resumes.run_id).file_name() == Some(resumes.run_id.as_ref());
+        if !is_beside || !older.is_file() || chain.contains(&older) {
             return Err(ReadError::Log { path: newer, error: LogError::NoParent(resumes.run_id) });
         }
         header = RunLog::read_header(&older).ok();
@@ -71,7 +72,7 @@ mod tests {
         assert_eq!(RunLog::read(&link).unwrap().results, log.results);
         fs::remove_file(first).unwrap();
         let error = RunLog::read(&last).unwrap_err().to_string();
-        assert!(error.contains("goes on with 1, whose log is not beside it"), "{error}");
+        assert!(error.contains("goes on with 1, whose log is not there"), "{error}");
     }
 
     #[test]

@@ -3,11 +3,14 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::time::Duration;
 
 use serde::Deserialize;
+
+use super::chain;
+use super::read::ReadError;
 
 /// The most bytes of a log that are read: about 180,000 results, in 1.1 s of an unoptimized build.
 const MOST_BYTES: u64 = 64 << 20;
@@ -25,11 +28,11 @@ struct TimedLine<'a> {
     duration_ns: u64,
 }
 
-/// Returns the duration of each test that ran, by its id, from the first 64 MiB of a log.
-pub(crate) fn read(log: &Path) -> io::Result<HashMap<String, Duration>> {
+/// Returns the duration of each test that ran, by its id, from the first 64 MiB of a log, and of each that it
+/// goes on with.
+pub(crate) fn read(log: &Path) -> Result<HashMap<String, Duration>, ReadError> {
     let mut durations = HashMap::new();
-    let log = BufReader::new(File::open(log)?.take(MOST_BYTES));
-    for_each(log, |test, outcome, duration| {
+    for_each(log, MOST_BYTES, |test, outcome, duration| {
         if outcome != "not-run" {
             durations.insert(test.to_owned(), duration);
         }
@@ -38,8 +41,11 @@ pub(crate) fn read(log: &Path) -> io::Result<HashMap<String, Duration>> {
 }
 
 /// Calls `add` with the test and the duration of each attempt that passed, of all rounds.
-pub(crate) fn for_each_pass(log: &Path, mut add: impl FnMut(&str, Duration)) -> io::Result<()> {
-    for_each(BufReader::new(File::open(log)?), |test, outcome, duration| {
+pub(crate) fn for_each_pass(
+    log: &Path,
+    mut add: impl FnMut(&str, Duration),
+) -> Result<(), ReadError> {
+    for_each(log, u64::MAX, |test, outcome, duration| {
         if outcome == "passed" {
             add(test, duration);
         }
@@ -47,15 +53,23 @@ pub(crate) fn for_each_pass(log: &Path, mut add: impl FnMut(&str, Duration)) -> 
 }
 
 /// Calls `add` with the test, the name of the outcome and the duration of each attempt.
-fn for_each(mut log: impl BufRead, mut add: impl FnMut(&str, &str, Duration)) -> io::Result<()> {
+fn for_each(
+    log: &Path,
+    most_bytes: u64,
+    mut add: impl FnMut(&str, &str, Duration),
+) -> Result<(), ReadError> {
     let mut line = Vec::new();
-    while log.read_until(b'\n', &mut line)? > 0 {
-        if line.starts_with(FINISHED)
-            && let Ok(timed) = serde_json::from_slice::<TimedLine<'_>>(&line)
-        {
-            add(&timed.test, &timed.outcome, Duration::from_nanos(timed.duration_ns));
+    for path in chain::of(log)? {
+        let io = |error| ReadError::Io { path: path.clone(), error };
+        let mut log = BufReader::new(File::open(&path).map_err(io)?.take(most_bytes));
+        while log.read_until(b'\n', &mut line).map_err(io)? > 0 {
+            if line.starts_with(FINISHED)
+                && let Ok(timed) = serde_json::from_slice::<TimedLine<'_>>(&line)
+            {
+                add(&timed.test, &timed.outcome, Duration::from_nanos(timed.duration_ns));
+            }
+            line.clear();
         }
-        line.clear();
     }
     Ok(())
 }

@@ -138,7 +138,7 @@ pub struct WorkerStarted {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The device that a worker found instead with the variable that hides the other devices of the driver
-    /// (`visible_by`). The workers of the device go on without it.
+    /// (`visible_by`), if the workers of the device go on without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sees_others: Option<String>,
 }

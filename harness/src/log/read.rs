@@ -14,6 +14,7 @@ use indexmap::IndexMap;
 
 use super::chain;
 use super::lines::Lines;
+use super::store::LOG;
 use crate::config::WrittenExpectation;
 use crate::devices::failure::FailedDriver;
 use crate::log::device_record::DeviceRecord;
@@ -107,7 +108,7 @@ pub enum LogError {
     #[error("the log of more than one run: it has a second `run` event")]
     SecondHeader,
     /// The log of a run before it is not there.
-    #[error("the run goes on with {0}, whose log is not beside it")]
+    #[error("the run goes on with {0}, whose log is not there as ../{0}/{LOG}")]
     NoParent(String),
     /// Written by another version, and this version would misread it.
     #[error("the log has format {0}, but this version reads format {FORMAT}")]
@@ -141,7 +142,8 @@ impl RunLog {
         })
     }
 
-    /// Passes the events of a log, after those of the logs that it goes on with, to `each`, in their order, until `each` breaks.
+    /// Passes the events of a log, after those of the logs that it goes on with, to `each`, in their order, until
+    /// `each` breaks.
     ///
     /// # Errors
     ///
@@ -260,6 +262,8 @@ pub struct Sum {
     /// All but the results; none before the first event.
     log: Option<RunLog>,
     results: Results,
+    /// The number of logs that were added whole.
+    files: usize,
     /// The time at which the run began or was resumed, and its duration before.
     resumed: Option<(SystemTime, Duration)>,
 }
@@ -275,6 +279,7 @@ impl Sum {
         let files = chain::of(path)?;
         for file in &files {
             self.add_all(Lines::open(file)?, file, true, &mut also)?;
+            self.files += 1;
         }
         Ok(files)
     }
@@ -349,7 +354,7 @@ impl Sum {
                 {
                     result.stdout = String::new();
                     result.stderr = String::new();
-                    result.output_at = Some(OutputPlace { file: log.resumed.len(), line: place });
+                    result.output_at = Some(OutputPlace { file: self.files, line: place });
                 }
                 self.results.finish(*result);
             }

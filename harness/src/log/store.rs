@@ -31,6 +31,8 @@ pub(crate) struct RunFolder {
     pub(crate) path: PathBuf,
     /// The lock of REPORT_DIR, if its links are to show this run.
     _full: Option<Lock>,
+    /// The lock of the run that it goes on with.
+    _resumed: Option<Lock>,
     _lock: Lock,
 }
 
@@ -67,7 +69,7 @@ impl Place {
             let _ = fs::remove_dir_all(&path);
         }
         let created = created?;
-        remove_old_runs(&self.folder, keep, self.resumes.clone());
+        remove_old_runs(&self.folder, keep);
         Ok(created)
     }
 
@@ -81,6 +83,11 @@ impl Place {
 
     fn create_in(&self, path: &Path, sync: Sync) -> io::Result<(RunFolder, File)> {
         let lock = acquire(&lock_path(path), "another process writes there", "")?;
+        let resumed = self.resumes.as_ref().map(|run| {
+            let lock = lock_path(&runs_folder(&self.folder).join(run));
+            acquire(&lock, "another process goes on with this run", "")
+        });
+        let resumed = resumed.transpose()?;
         let full = match self.is_full {
             true => {
                 let advice = "; give this run a folder of its own with --report-dir or \
@@ -97,7 +104,7 @@ impl Place {
         if self.is_full {
             self.link()?;
         }
-        Ok((RunFolder { path: path.to_owned(), _full: full, _lock: lock }, log))
+        Ok((RunFolder { path: path.to_owned(), _full: full, _resumed: resumed, _lock: lock }, log))
     }
 
     /// Makes `REPORT_DIR/events.jsonl` a link to this run's log, and removes the reports of an earlier
@@ -209,9 +216,16 @@ pub(crate) fn runs(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(runs)
 }
 
-/// The log of the newest stored run, if there is one.
+/// The log of the newest stored run, if there is one. A run whose log has no whole first line does not count: it has
+/// not begun.
 pub(crate) fn latest(folder: &Path) -> io::Result<Option<PathBuf>> {
-    Ok(runs(folder)?.pop().map(|run| run.join(LOG)))
+    let logs = runs(folder)?.into_iter().rev().map(|run| run.join(LOG));
+    let mut logs = logs.filter(|log| RunLog::read_header(log).is_ok() || log_is_running(log));
+    Ok(logs.next())
+}
+
+fn log_is_running(log: &Path) -> bool {
+    log.parent().is_some_and(is_running)
 }
 
 /// Returns whether a process writes to the folder of a run.
@@ -258,14 +272,31 @@ pub fn find(folder: &Path, run: &str) -> Result<PathBuf, String> {
     }
 }
 
+/// Returns the run that goes on with this one, if there is one.
+pub(crate) fn continuation(folder: &Path, run_id: &str) -> io::Result<Option<PathBuf>> {
+    let goes_on = |run: &PathBuf| resumed_by(run).is_some_and(|resumed| resumed == run_id);
+    Ok(runs(folder)?.into_iter().find(goes_on))
+}
+
+/// The id of the run that this one goes on with.
+fn resumed_by(run: &Path) -> Option<String> {
+    Some(RunLog::read_header(&run.join(LOG)).ok()?.resumes?.run_id)
+}
+
 /// Removes the oldest runs beyond `keep`, but none that is being written, that is the parent of one
-/// that stays, or of the new one, or that the link of the folder shows. Errors are ignored: the next run tries again.
-fn remove_old_runs(folder: &Path, keep: usize, parent: Option<String>) {
-    let mut parents = Vec::from_iter(parent);
+/// that stays, or that the link of the folder shows. A run counts with those that it goes on with. Errors are
+/// ignored: the next run tries again.
+fn remove_old_runs(folder: &Path, keep: usize) {
+    let runs = runs(folder).unwrap_or_default();
+    let resumed: Vec<String> = runs.iter().filter_map(|run| resumed_by(run)).collect();
+    let is_one_of = |run: &Path, ids: &[String]| ids.iter().any(|id| run.ends_with(id));
+    let (mut age, mut parents) = (0, Vec::new());
     // The newest first: a parent is older than its run.
-    for (age, run) in runs(folder).unwrap_or_default().iter().rev().enumerate() {
-        let is_parent = parents.iter().any(|parent: &String| run.ends_with(parent));
-        if age < keep || is_parent || is_shown(folder, run) || is_running(run) {
+    for run in runs.iter().rev() {
+        let stays =
+            age < keep || is_one_of(run, &parents) || is_shown(folder, run) || is_running(run);
+        age += usize::from(!is_one_of(run, &resumed));
+        if stays {
             let header = RunLog::read_header(&run.join(LOG)).ok();
             let (parent, resumes) = header.map(|run| (run.parent, run.resumes)).unwrap_or_default();
             parents.extend(parent.into_iter().chain(resumes.map(|resumes| resumes.run_id)));
@@ -433,8 +464,26 @@ mod tests {
             io::Write::write_all(&mut log, &serde_json::to_vec(&event).unwrap()).unwrap();
         }
         assert_eq!(ids(folder.path()), ["1-a", "2-a", "3-a"]);
-        store(folder.path(), "4-a", false, None, 1);
-        assert_eq!(ids(folder.path()), ["4-a"]);
+        // They count as one.
+        store(folder.path(), "4-a", false, None, 2);
+        assert_eq!(ids(folder.path()), ["1-a", "2-a", "3-a", "4-a"]);
+        store(folder.path(), "5-a", false, None, 2);
+        assert_eq!(ids(folder.path()), ["4-a", "5-a"]);
+    }
+
+    #[test]
+    fn two_processes_do_not_go_on_with_one_run() {
+        let folder = tempfile::tempdir().unwrap();
+        store(folder.path(), "1-a", false, None, 9);
+        let place = |id: &str| Place {
+            folder: folder.path().to_owned(),
+            run_id: id.to_owned(),
+            is_full: false,
+            resumes: Some("1-a".to_owned()),
+        };
+        let _first = place("2-a").create(9, Sync::Off).unwrap();
+        let busy = place("3-a").create(9, Sync::Off).err().unwrap().to_string();
+        assert!(busy.starts_with("another process goes on with this run (process "), "{busy}");
     }
 
     #[test]

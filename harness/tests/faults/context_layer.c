@@ -4,6 +4,7 @@
  * FAULTS_CONTEXTS   FIRST-LAST, the contexts that go wrong, from 1
  * FAULTS_MODE       error, crash, null-write, exit or hang;
  *                   handler: the first in a process sets a handler of SIGABRT and is good, the next aborts;
+ *                   sent-again: the same with SIGSEGV and a write to address 0;
  *                   uncounted: all contexts are good, and each says that it has one reference, as those of
  *                   NVIDIA's driver
  * FAULTS_POSITION   the position of the one device that is affected, if not all are
@@ -53,21 +54,21 @@ static void handle(int signal) {
     raise(signal);
 }
 
-static void set_handler_or_abort(void) {
+static void write_to_null_in_c(void) { *(int *volatile)NULL = 1; }
+
+static void set_handler_or_crash(int signal) {
     static int is_set;
     struct sigaction action = {.sa_handler = handle};
-    if (is_set++) abort();
-    sigaction(SIGABRT, &action, &previous);
+    if (is_set++) signal == SIGABRT ? abort() : write_to_null_in_c();
+    sigaction(signal, &action, &previous);
 }
-
-static void write_to_null_in_c(void) { *(int *volatile)NULL = 1; }
 
 static void *make_context(const intptr_t *properties, unsigned count, void *const *devices,
                           void *notify, void *data, int *error) {
     if (is_affected() && is_bad()) {
         const char *mode = getenv("FAULTS_MODE");
-        if (!strcmp(mode, "handler")) {
-            set_handler_or_abort();
+        if (!strcmp(mode, "handler") || !strcmp(mode, "sent-again")) {
+            set_handler_or_crash(strcmp(mode, "handler") ? SIGSEGV : SIGABRT);
             return next(properties, count, devices, notify, data, error);
         }
         if (!strcmp(mode, "crash")) abort();

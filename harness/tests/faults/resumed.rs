@@ -199,18 +199,22 @@ fn a_shard_goes_on_in_its_folder() {
     let other = output(killer.run(&[&arguments[1..], &["--quiet"]].concat()));
     assert!(stderr(&other).contains("does not go on: it has other tests"), "{}", stderr(&other));
     std::fs::remove_dir_all(reports(&folder)).expect("the other run");
+    // A run that is killed before it has a whole line has not begun.
+    killer.kill(&arguments, "", 0);
     let again = output(killer.run(&arguments));
     assert_eq!(again.status.code(), Some(0), "{}", stderr(&again));
     assert!(stderr(&again).contains("goes on: 6 of 10 tests are left"), "{}", stderr(&again));
     let events = all_events(&folder);
     assert!(result_counts(&events).values().all(|count| *count == 1));
     assert_eq!(log(&folder).results.len(), 10);
-    // The run of the shard has ended, and the next one is killed before it has a whole line.
-    killer.kill(&arguments, "", 0);
     assert_ne!(reports(&folder), first);
+    let refused = output(killer.run(&["--resume", first.to_str().expect("text")]));
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains(" goes on in "), "{}", stderr(&refused));
+    // The run of the shard has ended.
     let new = output(killer.run(&arguments));
     assert_eq!(new.status.code(), Some(0), "{}", stderr(&new));
-    assert!(stderr(&new).contains("a new run: "), "{}", stderr(&new));
+    assert!(!stderr(&new).contains("goes on"), "{}", stderr(&new));
 }
 
 fn another_machine_is_refused() {

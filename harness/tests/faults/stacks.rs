@@ -23,6 +23,10 @@ pub const CHECKS: &[Check] = &[
         "stacks::a_handler_of_a_driver_that_raises_again_hides_no_crash",
         a_handler_of_a_driver_that_raises_again_hides_no_crash,
     ),
+    (
+        "stacks::a_signal_that_is_sent_again_shows_where_it_struck_first",
+        a_signal_that_is_sent_again_shows_where_it_struck_first,
+    ),
     ("stacks::an_overflow_shows_the_recursion", an_overflow_shows_the_recursion),
     ("stacks::an_abort_shows_its_caller", an_abort_shows_its_caller),
     ("stacks::a_call_of_null_shows_its_caller", a_call_of_null_shows_its_caller),
@@ -150,11 +154,19 @@ fn a_handler_of_a_driver_that_raises_again_hides_no_crash() {
     let mut run = StackRun::with_layer("handler", "3-4");
     let (page, log) = run.end();
     let mut unexpected = log.results.iter().filter(|result| !result.verdict.is_as_expected());
-    let crashed = unexpected.next().expect("a crash");
-    assert_eq!(crash(crashed), ("SIGABRT", "SIGABRT"), "{page}");
-    let frames = &stacks(crashed).threads[0].frames;
-    assert!(frames.iter().all(|frame| function(frame) != "<signal handler called>"), "{page}");
+    let (how, signal) = crash(unexpected.next().expect("a crash"));
+    assert_eq!((how, signal), ("SIGABRT", "SIGABRT"), "{page}");
     assert_eq!(unexpected.next(), None, "{page}");
+}
+
+fn a_signal_that_is_sent_again_shows_where_it_struck_first() {
+    let (page, log) = StackRun::with_layer("sent-again", "3-4").end();
+    let crashed = log.results.iter().find(|result| result.verdict == Verdict::Crash);
+    let crashed = crashed.unwrap_or_else(|| panic!("{page}"));
+    assert_eq!(crash(crashed).0, "SIGSEGV");
+    let frames = &stacks(crashed).threads[0].frames;
+    assert_eq!(function(&frames[0]), "write_to_null_in_c", "{page}");
+    assert!(frames.iter().all(|frame| function(frame) != "<signal handler called>"), "{page}");
 }
 
 fn an_overflow_shows_the_recursion() {

@@ -138,7 +138,7 @@ fn unwound(process: Pid, crash: Option<Crash>) -> Result<(Vec<Unwound>, Vec<Modu
     for thread in &mut threads {
         let crash = crash.filter(|crash| Pid::from_raw(crash.thread) == thread.id());
         let addresses = thread.wait(deadline).and_then(|()| match crash {
-            Some(crash) => Ok(unwinding.addresses_of_crash(crash.registers)),
+            Some(crash) => Ok(unwinding.addresses_of_crash(&crash)),
             None => thread.registers().map(|registers| unwinding.addresses(registers)),
         });
         let (addresses, error) = match addresses {

@@ -13,6 +13,10 @@ pub struct Registers {
     pub link: u64,
 }
 
+/// The instruction of a system call, `syscall`.
+#[cfg(target_arch = "x86_64")]
+const SYSTEM_CALL: u64 = 0x050f;
+
 /// The code to which the handler of a signal returns: `mov $15, %rax; syscall`, without its last byte.
 #[cfg(target_arch = "x86_64")]
 const RETURN_FROM_SIGNAL: u64 = 0x0f00_0000_0fc0_c748;
@@ -47,25 +51,35 @@ impl Registers {
         Some(Self { instruction: word(self.stack)?, stack: self.stack + 8, ..self })
     }
 
-    /// Returns the registers at which a signal struck, if its handler returns to `instruction` with the
+    /// Returns whether the instruction follows a system call. `word` reads memory.
+    pub fn is_after_system_call(self, word: impl FnOnce(u64) -> Option<u64>) -> bool {
+        let before = self.instruction.checked_sub(2).and_then(word);
+        before.is_some_and(|word| word & 0xffff == SYSTEM_CALL)
+    }
+
+    /// Returns a signal and the registers at which it struck, if its handler returns to `instruction` with the
     /// stack pointer `stack`. `word` reads memory.
     pub fn interrupted(
         instruction: u64,
         stack: u64,
         word: impl Fn(u64) -> Option<u64>,
-    ) -> Option<Self> {
+    ) -> Option<(i32, Self)> {
         if word(instruction)? != RETURN_FROM_SIGNAL {
             return None;
         }
         // The stack pointer is that of the context.
         let registers = stack + std::mem::offset_of!(libc::ucontext_t, uc_mcontext) as u64;
         let register = |number: libc::c_int| word(registers + 8 * number as u64);
-        Some(Self {
+        // The information on the signal follows the mask of the kernel, of 8 bytes. It begins with the number.
+        let information = stack + std::mem::offset_of!(libc::ucontext_t, uc_sigmask) as u64 + 8;
+        let signal = word(information)? as i32;
+        let registers = Self {
             instruction: register(libc::REG_RIP)?,
             stack: register(libc::REG_RSP)?,
             frame: register(libc::REG_RBP)?,
             link: 0,
-        })
+        };
+        Some((signal, registers))
     }
 }
 
@@ -94,12 +108,17 @@ impl Registers {
         Some(Self { instruction: self.link, ..self })
     }
 
+    /// Returns false: frames of signal handlers are not told from others.
+    pub fn is_after_system_call(self, _word: impl FnOnce(u64) -> Option<u64>) -> bool {
+        false
+    }
+
     /// Returns none: the unwinder has to know the way out of a signal handler.
     pub fn interrupted(
         _instruction: u64,
         _stack: u64,
         _word: impl Fn(u64) -> Option<u64>,
-    ) -> Option<Self> {
+    ) -> Option<(i32, Self)> {
         None
     }
 }

@@ -10,6 +10,7 @@ use object::read::{Object, ObjectSection, ReadCache, ReadRef};
 use super::memory::Memory;
 use super::module::{self, Module, VDSO, first_address};
 use super::registers::Registers;
+use crate::os::linux::crash::Crash;
 use crate::stacks::MOST_FRAMES;
 
 /// Stands for the return from a signal handler among addresses.
@@ -33,22 +34,26 @@ impl<'a> Unwinding<'a> {
         Self { memory, modules, deadline, is_loaded, unwinder, cache }
     }
 
-    /// Returns the addresses of the calls of a thread that has crashed, as [`addresses`](Self::addresses). The
-    /// handler of a driver may have caught the signal and raised it again; its frames are left out.
-    pub fn addresses_of_crash(&mut self, registers: Registers) -> (Vec<u64>, Option<String>) {
-        self.unwind(registers, true)
+    /// Returns the addresses of the calls of a thread that has crashed, as [`addresses`](Self::addresses). If the
+    /// handler of a driver has caught the signal and sent it again, they are those where it struck first.
+    pub fn addresses_of_crash(&mut self, crash: &Crash) -> (Vec<u64>, Option<String>) {
+        let registers = crash.registers;
+        // A fault strikes at its instruction, and never after a system call.
+        let is_sent = registers.is_after_system_call(|address| self.memory.word(address));
+        self.unwind(registers, is_sent.then_some(crash.signal))
     }
 
     /// Returns the addresses of the calls of a thread, the innermost first, and the reason why the last is
     /// not the outermost.
     pub fn addresses(&mut self, registers: Registers) -> (Vec<u64>, Option<String>) {
-        self.unwind(registers, false)
+        self.unwind(registers, None)
     }
 
+    /// Leaves the frames out by which the handler of the signal `sent` has sent it again.
     fn unwind(
         &mut self,
         mut registers: Registers,
-        leaves_handlers_out: bool,
+        sent: Option<i32>,
     ) -> (Vec<u64>, Option<String>) {
         let memory = self.memory;
         let mut addresses = Vec::new();
@@ -72,11 +77,11 @@ impl<'a> Unwinding<'a> {
                 return (addresses, Some("the time for unwinding is over".to_owned()));
             }
             if let FrameAddress::ReturnAddress(instruction) = address
-                && let Some(at) =
+                && let Some((signal, at)) =
                     Registers::interrupted(instruction.get(), registers.sp(), |at| memory.word(at))
             {
-                if leaves_handlers_out {
-                    return self.unwind(at, true);
+                if sent == Some(signal) {
+                    return self.unwind(at, None);
                 }
                 let handler = addresses.last_mut().expect("the address was added");
                 *handler = SIGNAL_HANDLER;
