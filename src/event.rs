@@ -253,16 +253,20 @@ impl Event {
     /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where the command failed, or an event that it
     /// waited for; and the driver's errors.
     pub fn wait(&self) -> Result<()> {
-        const CALL: &str = "clWaitForEvents";
+        self.wait_in("clWaitForEvents")
+    }
+
+    /// Waits as [`wait`](Self::wait) does, for an error of `call`.
+    pub(crate) fn wait_in(&self, call: &'static str) -> Result<()> {
         match self.wait_until_ended()? {
             Outcome::Complete => Ok(()),
-            Outcome::Failed => Err(self.failure(CALL)),
+            Outcome::Failed => Err(self.failure(call)),
         }
     }
 
     /// Returns the error of a `call` whose command has failed.
     #[cold]
-    pub(crate) fn failure(&self, call: &'static str) -> Error {
+    fn failure(&self, call: &'static str) -> Error {
         let reason = match self.raw_status() {
             Ok(code) if code < 0 && code != CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST => {
                 format!("the command failed with {} ({code})", cl3::error_codes::error_text(code))

@@ -3,10 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use clmatrix::memory::{
-    Buffer, MapRead, MemFlags, enqueue_fill_buffer, enqueue_map_buffer,
-    enqueue_map_buffer_nonblocking,
-};
+use clmatrix::memory::{Buffer, Map, MapRead, MemFlags, enqueue_fill_buffer, enqueue_map_buffer};
 use clmatrix::{CommandQueue, Context, Result, UserEvent};
 
 use crate::Subject;
@@ -59,7 +56,7 @@ fn map_behind(context: &Context, count: usize, blocks: bool) -> Result<f64> {
             enqueue_map_buffer::<u32, _>(&other_queue, &buffer, MapRead, .., [])
         })?
     } else {
-        let map = enqueue_map_buffer_nonblocking::<u32, _>(&other_queue, &buffer, MapRead, .., [])?;
+        let map = buffer.map_nonblocking::<u32, _>(&other_queue, MapRead, .., [])?;
         gate.set_complete()?;
         map.wait()?
     };

@@ -12,8 +12,8 @@ use clmatrix::cl3::types::{
 };
 use clmatrix::cl3::{self, command_queue as cl, memory as cl_memory};
 use clmatrix::memory::{
-    Buffer, MapReadWrite, MemFlags, MemoryObject, enqueue_copy_buffer, enqueue_fill_buffer,
-    enqueue_map_buffer, enqueue_map_buffer_nonblocking,
+    Buffer, Map, MapReadWrite, MemFlags, MemoryObject, enqueue_copy_buffer, enqueue_fill_buffer,
+    enqueue_map_buffer,
 };
 use clmatrix::{CommandQueue, Context, Event, Kernel, Launcher, Program, opencl3};
 
@@ -201,14 +201,9 @@ impl Api for Ours {
                 enqueue_map_buffer::<u32, _>(queue, first, MapReadWrite, ..BYTES / 4, wait_for)
                     .and_then(|map| map.unmap([]))
             }
-            Work::MapNonBlocking => enqueue_map_buffer_nonblocking::<u32, _>(
-                queue,
-                first,
-                MapReadWrite,
-                ..BYTES / 4,
-                wait_for,
-            )
-            .map(|map| retained(map.event())),
+            Work::MapNonBlocking => first
+                .map_nonblocking::<u32, _>(queue, MapReadWrite, ..BYTES / 4, wait_for)
+                .map(|map| retained(map.event())),
             Work::SubRegion => {
                 let end = REGION.origin + REGION.size;
                 drop(first.sub_region(REGION.origin..end).expect("a region"));

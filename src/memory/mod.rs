@@ -59,7 +59,7 @@
 //! ```compile_fail,E0608
 //! # use clmatrix::memory::*;
 //! # fn f(queue: &clmatrix::CommandQueue, buffer: &Buffer) -> clmatrix::Result<f32> {
-//! let map = enqueue_map_buffer_nonblocking::<f32, _>(queue, buffer, MapRead, .., [])?;
+//! let map = buffer.map_nonblocking::<f32, _>(queue, MapRead, .., [])?;
 //! Ok(map[0])
 //! # }
 //! ```
@@ -122,9 +122,7 @@ pub use buffer::copy::{
 pub use buffer::copy_p2p::enqueue_copy_buffer_p2p_amd;
 pub use buffer::copy_rect::{HostRect, Rect};
 pub use buffer::fill::enqueue_fill_buffer;
-pub use buffer::map::{
-    BufferMap, BufferMapKind, enqueue_map_buffer, enqueue_map_buffer_nonblocking,
-};
+pub use buffer::map::{BufferMap, enqueue_map_buffer};
 pub use command::RecordedUse;
 pub use fill::{FillTarget, Pattern, enqueue_fill};
 pub use flags::MemFlags;
@@ -136,25 +134,26 @@ pub use image::copy_host::ImageRegion;
 pub use image::fill::{FillColor, enqueue_fill_image};
 pub use image::format::{ChannelKind, ChannelOrder, ChannelType, ImageFormat};
 pub use image::limits::supported_image_formats;
-pub use image::map::{ImageMap, enqueue_map_image, enqueue_map_image_nonblocking};
+pub use image::map::{ImageMap, enqueue_map_image};
 pub use image::shape::ImageType;
 pub use into_memory::{Host, IntoMemory};
 pub use live::live_objects;
+pub use mapping::map::Map;
 pub use mapping::mode::{
     MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, WritableMapMode,
 };
 pub use mapping::pending::{MapGuard, PendingMap};
-pub use mapping::slice::{MapKind, MappedKind, SliceMap};
+pub use mapping::slice::SliceMap;
 pub use migrate::{AnyMemoryObject, MigrationFlags, enqueue_migrate_mem_objects};
 pub use object::{MemoryObject, ObjectType};
 pub use pipe::{Pipe, PipeProperty};
 pub use sampler::{AddressingMode, FilterMode, Sampler, SamplerProperty};
-pub use svm::access::{SvmAccess, SvmAccessKind};
+pub use svm::access::SvmAccess;
 pub use svm::allocation::{SvmAllocation, SvmAllocationBuilder};
 pub use svm::array::{ArrayMap, SvmArray, SvmArrayAccess, SvmArrayBuilder, SvmArrayMap};
 pub use svm::fill::enqueue_svm_memfill;
 pub use svm::flags::SvmFlags;
-pub use svm::map::{SvmMap, SvmMapKind};
+pub use svm::map::SvmMap;
 pub use svm::migrate::enqueue_svm_migratemem;
 pub use svm::pointer::SvmPointer;
 pub use svm::system::SystemSvm;

@@ -3,7 +3,7 @@
 use clmatrix::cl3::command_queue::{enqueue_fill_buffer, enqueue_fill_image, enqueue_svm_mem_fill};
 use clmatrix::cl3::types::cl_event;
 use clmatrix::memory::{
-    Buffer, Image, MapRead, MapReadWrite, MemFlags, MemoryObject, RecordedUse, SvmAllocation,
+    Buffer, Image, Map, MapRead, MapReadWrite, MemFlags, MemoryObject, RecordedUse, SvmAllocation,
     SvmFlags, SvmPointer, enqueue_copy, enqueue_map_buffer, enqueue_map_image,
 };
 use clmatrix::{CommandQueue, Event, Result, UserEvent};

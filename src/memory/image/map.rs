@@ -7,27 +7,26 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::event::Event;
-use crate::queue::CommandQueue;
 use bytemuck::Pod;
 use cl3::command_queue as cl;
 use cl3::error_codes::{CL_INVALID_VALUE, CL_MAP_FAILURE};
-use cl3::types::{cl_context, cl_event, cl_mem};
+use cl3::types::{CL_NON_BLOCKING, cl_context, cl_event, cl_mem};
 use ndarray::{ArrayView3, ArrayViewMut3, ShapeBuilder};
 
 use super::Image;
 use super::copy_host::ImageRegion;
 use super::shape::{ImageType, Pixels};
 use crate::error::{Error, Result};
-use crate::memory::mapping::mode::{
-    MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, WritableMapMode, access,
-    check_mode,
-};
+use crate::memory::buffer::map;
+use crate::memory::mapping::map::Map;
+use crate::memory::mapping::mode::{MapMode, WritableMapMode, access, check_mode};
+use crate::memory::mapping::pending::MapGuard;
 use crate::memory::mapping::pending::sealed::Guard;
-use crate::memory::mapping::pending::{MapGuard, PendingMap};
-use crate::memory::mapping::{MapArguments, Mappable, Mapping};
+use crate::memory::mapping::{Mappable, Mapping};
 use crate::memory::object::MemoryObject;
 use crate::memory::object::sealed::Handle;
 use crate::memory::track::AccessTracker;
+use crate::queue::{Arguments, CommandQueue};
 use crate::wait_list::WaitList;
 
 impl Mappable for Image {
@@ -152,80 +151,35 @@ impl<T: Pod + fmt::Debug, M: MapMode> fmt::Debug for ImageMap<T, M> {
     }
 }
 
-/// Maps that block and wait for no events. [`enqueue_map_image`] and
-/// [`enqueue_map_image_nonblocking`] take a wait list.
-impl Image {
-    /// Maps pixels for reading, and returns when they can be used. The part is `..` or an
-    /// [`ImageRegion`]; `T` has the size of a pixel.
-    ///
-    /// ```
-    /// # use clmatrix::memory::*;
-    /// # fn main() -> clmatrix::Result<()> {
-    /// # let context = clmatrix::create_some_context()?;
-    /// # let queue = clmatrix::CommandQueue::new(&context)?;
-    /// let grey = ImageFormat::new(ChannelOrder::R, ChannelType::UnsignedInt8);
-    /// let image = Image::builder(&context, grey).shape([4, 2]).copy_from(b"abcdefgh").build()?;
-    /// assert_eq!(image.map_read::<u8>(&queue, ..)?.pixels()[[0, 1, 2]], b'g');
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// The errors of [`enqueue_map_image`].
-    pub fn map_read<T: Pod>(
-        &self,
-        queue: &CommandQueue,
-        part: impl Into<ImageRegion>,
-    ) -> Result<ImageMap<T, MapRead>> {
-        enqueue_map_image(queue, self, MapRead, part, [])
-    }
+impl<P: Into<ImageRegion>> Map<P> for Image {
+    type Guard<T: Pod, M: MapMode> = ImageMap<T, M>;
 
-    /// Maps pixels for writing, and returns when they can be used. Pixels that the host does not write
-    /// keep their values. The part is `..` or an [`ImageRegion`]; `T` has the size of a pixel.
-    ///
-    /// # Errors
-    /// The errors of [`enqueue_map_image`].
-    pub fn map_write<T: Pod>(
+    fn enqueue_map<T: Pod, M: MapMode>(
         &self,
         queue: &CommandQueue,
-        part: impl Into<ImageRegion>,
-    ) -> Result<ImageMap<T, MapWrite>> {
-        enqueue_map_image(queue, self, MapWrite, part, [])
-    }
-
-    /// Maps pixels for reading and writing, and returns when they can be used. The part is `..` or an
-    /// [`ImageRegion`]; `T` has the size of a pixel.
-    ///
-    /// # Errors
-    /// The errors of [`enqueue_map_image`].
-    pub fn map_read_write<T: Pod>(
-        &self,
-        queue: &CommandQueue,
-        part: impl Into<ImageRegion>,
-    ) -> Result<ImageMap<T, MapReadWrite>> {
-        enqueue_map_image(queue, self, MapReadWrite, part, [])
-    }
-
-    /// Maps pixels with undefined values for writing all of them, and returns when they can be used.
-    /// The part is `..` or an [`ImageRegion`]; `T` has the size of a pixel.
-    ///
-    /// # Errors
-    /// The errors of [`enqueue_map_image`].
-    pub fn map_write_invalidate<T: Pod>(
-        &self,
-        queue: &CommandQueue,
-        part: impl Into<ImageRegion>,
-    ) -> Result<ImageMap<T, MapWriteInvalidate>> {
-        enqueue_map_image(queue, self, MapWriteInvalidate, part, [])
+        part: P,
+        is_blocking: bool,
+        wait_for: &WaitList<'_>,
+    ) -> Result<ImageMap<T, M>> {
+        let pixels = checked::<T, M>(self, part.into())?;
+        let (tracked, access) = (self.accessed(&pixels, access::<M>()).range, access::<M>());
+        let mut pitches = [0; 2];
+        let submit = |arguments: Arguments, pointer: &mut *mut c_void| {
+            submit::<M>(self, &pixels, arguments, pointer, &mut pitches)
+        };
+        let mapping = Mapping::new(queue, self, &tracked, access, is_blocking, wait_for, submit)?;
+        let [width, rows, slices] = pixels.region;
+        let size = size_of::<T>();
+        let [row_pitch, slice_pitch] =
+            checked_pitches(self.image_type(), [width * size, rows, slices], pitches, size)?;
+        let pointer = mapping.pointer()?;
+        let shape = [slices, rows, width];
+        Ok(ImageMap { pointer, shape, row_pitch, slice_pitch, mapping, mode: PhantomData })
     }
 }
 
-/// Maps pixels of `image` as elements of `T`, which has the size of a pixel, and returns when they
-/// can be used (`clEnqueueMapImage`; `pyopencl.enqueue_map_image`).
-///
-/// The part is `..`, or an [`ImageRegion`] without pitches, which the driver chooses. Waits for the
-/// commands that this crate has enqueued on the rows of these pixels, on any queue, where the command or
-/// the map writes. [`Image::map_read`] and its kin are shorter, without a wait list.
+/// Maps pixels of `image` as elements of `T`, and returns when they can be used: PyOpenCL's name for
+/// [`Map::map`].
 ///
 /// ```
 /// use clmatrix::memory::{
@@ -249,54 +203,15 @@ impl Image {
 /// ```
 ///
 /// # Errors
-/// CL_INVALID_CONTEXT; CL_INVALID_VALUE for pixels that exceed the image or have another size than `T`;
-/// CL_INVALID_OPERATION where the flags forbid the map, or where rows of these pixels are mapped and
-/// either map writes; CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where a command that the map waited
-/// for failed; CL_MAP_FAILURE where the driver's pointer or pitches do not suit `T`, and the driver's
-/// errors.
+/// The errors of [`Map`](Map#errors).
 pub fn enqueue_map_image<'a, T: Pod, M: MapMode>(
     queue: &CommandQueue,
     image: &Image,
-    _mode: M,
+    mode: M,
     part: impl Into<ImageRegion>,
     wait_for: impl Into<WaitList<'a>>,
 ) -> Result<ImageMap<T, M>> {
-    let pixels = checked::<T, M>(image, part.into())?;
-    let mut pitches = [0; 2];
-    let mapping = Mapping::blocking(
-        queue,
-        image,
-        image.accessed(&pixels, access::<M>()).range,
-        access::<M>(),
-        &wait_for.into(),
-        |arguments, pointer| submit::<M>(image, &pixels, arguments, pointer, &mut pitches),
-    )?;
-    guard(mapping, image, &pixels, pitches)
-}
-
-/// Enqueues a map of pixels of `image`, as [`enqueue_map_image`] does, and returns at once: they can be
-/// used after [`PendingMap::wait`] (PyOpenCL's `is_blocking=False`).
-///
-/// # Errors
-/// The errors of [`enqueue_map_image`]; [`wait`](PendingMap::wait) reports later failures.
-pub fn enqueue_map_image_nonblocking<'a, T: Pod, M: MapMode>(
-    queue: &CommandQueue,
-    image: &Image,
-    _mode: M,
-    part: impl Into<ImageRegion>,
-    wait_for: impl Into<WaitList<'a>>,
-) -> Result<PendingMap<ImageMap<T, M>>> {
-    let pixels = checked::<T, M>(image, part.into())?;
-    let mut pitches = [0; 2];
-    let mapping = Mapping::non_blocking(
-        queue,
-        image,
-        image.accessed(&pixels, access::<M>()).range,
-        access::<M>(),
-        &wait_for.into(),
-        |arguments, pointer| submit::<M>(image, &pixels, arguments, pointer, &mut pitches),
-    )?;
-    guard(mapping, image, &pixels, pitches).map(PendingMap::new)
+    image.map(queue, mode, part, wait_for)
 }
 
 /// Returns the pixels, if they have the size of `T` and the flags allow the map.
@@ -318,28 +233,15 @@ fn checked<T, M: MapMode>(image: &Image, part: ImageRegion) -> Result<Pixels> {
 fn submit<M: MapMode>(
     image: &Image,
     pixels: &Pixels,
-    (queue, blocking, count, events): MapArguments,
+    (queue, count, events): Arguments,
     pointer: &mut *mut c_void,
     [row_pitch, slice_pitch]: &mut [usize; 2],
 ) -> std::result::Result<cl_event, i32> {
     if let Some((buffer, bytes)) = image.in_buffer(pixels) {
-        let raw = buffer.as_raw();
-        let (offset, size) = (bytes.start, bytes.len());
-        *row_pitch = size;
-        // SAFETY: the handles are alive and of one context, the bytes are within the buffer, and the
-        // result goes where a pointer fits.
+        *row_pitch = bytes.len();
+        // SAFETY: the handles are alive and of one context, and the bytes are within the buffer.
         return unsafe {
-            cl::enqueue_map_buffer(
-                queue,
-                raw,
-                blocking,
-                M::FLAGS,
-                offset,
-                size,
-                pointer,
-                count,
-                events,
-            )
+            map::submit::<M>(buffer.as_raw(), &bytes, (queue, count, events), pointer)
         };
     }
     let (origin, region) = (pixels.origin.as_ptr(), pixels.region.as_ptr());
@@ -349,7 +251,7 @@ fn submit<M: MapMode>(
         cl::enqueue_map_image(
             queue,
             image.as_raw(),
-            blocking,
+            CL_NON_BLOCKING,
             M::FLAGS,
             origin,
             region,
@@ -360,25 +262,6 @@ fn submit<M: MapMode>(
             events,
         )
     }
-}
-
-/// Returns the guard of pixels that are mapped with the driver's pitches.
-fn guard<T: Pod, M: MapMode>(
-    mapping: Mapping<Image>,
-    image: &Image,
-    pixels: &Pixels,
-    pitches: [usize; 2],
-) -> Result<ImageMap<T, M>> {
-    let [width, rows, slices] = pixels.region;
-    let [row_pitch, slice_pitch] = checked_pitches(
-        image.image_type(),
-        [width * size_of::<T>(), rows, slices],
-        pitches,
-        size_of::<T>(),
-    )?;
-    let pointer = mapping.pointer()?;
-    let shape = [slices, rows, width];
-    Ok(ImageMap { pointer, shape, row_pitch, slice_pitch, mapping, mode: PhantomData })
 }
 
 /// Returns the distances of rows along y and of slices along z, in bytes, at which no two pixels of `size`

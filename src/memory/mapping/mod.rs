@@ -4,6 +4,7 @@
 //! All guards of maps have a [`Mapping`]. The kinds of memory have their maps in `buffer/map.rs`,
 //! `image/map.rs` and `svm/map.rs`.
 
+pub(crate) mod map;
 pub(crate) mod mode;
 pub(crate) mod pending;
 pub(crate) mod slice;
@@ -16,9 +17,7 @@ use std::sync::Arc;
 
 use cl3::command_queue as cl;
 use cl3::error_codes::{CL_INVALID_CONTEXT, CL_INVALID_VALUE, CL_MAP_FAILURE};
-use cl3::types::{
-    CL_NON_BLOCKING, cl_bool, cl_command_queue, cl_context, cl_event, cl_mem, cl_uint,
-};
+use cl3::types::{cl_context, cl_event, cl_mem};
 
 use crate::error::{Error, Result};
 use crate::event::{Event, Outcome};
@@ -46,9 +45,6 @@ pub trait Mappable: Clone + Send + Sync {
 /// The length of a wait list that a driver may take long for: PoCL looks at all of it for each event.
 const LONG: usize = 64;
 
-/// The arguments of a map: the queue, whether the call blocks, and the wait list.
-pub(crate) type MapArguments = (cl_command_queue, cl_bool, cl_uint, *const cl_event);
-
 /// Bytes of `memory` in the host's address space, from the map on. Unmapped when dropped; if it is
 /// forgotten, the bytes stay mapped and closed for good, and the memory is never released.
 #[derive(Debug)]
@@ -69,47 +65,35 @@ unsafe impl<K: Mappable> Send for Mapping<K> {}
 unsafe impl<K: Mappable> Sync for Mapping<K> {}
 
 impl<K: Mappable> Mapping<K> {
-    /// Maps bytes of `memory`, counted as its tracker does, and returns when they can be used.
+    /// Maps bytes of `memory`, counted as its tracker does. Returns when they can be used, or before that
+    /// if it does not block.
     ///
-    /// `submit` calls the driver and stores the driver's pointer. The handles that it gets are valid
-    /// and of the memory's context.
-    pub(crate) fn blocking(
+    /// `submit` calls the driver without blocking, and stores the driver's pointer. The handles that it gets
+    /// are valid and of the memory's context.
+    pub(crate) fn new(
         queue: &CommandQueue,
         memory: &K,
-        range: Range<usize>,
+        range: &Range<usize>,
         access: Access,
+        is_blocking: bool,
         wait_for: &WaitList<'_>,
-        mut submit: impl FnMut(MapArguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
+        mut submit: impl FnMut(Arguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
     ) -> Result<Self> {
         check_context::<K>(queue, memory)?;
+        if !is_blocking {
+            return Self::submit(queue, memory, range, access, Some(wait_for), submit)
+                .map(|(mapping, _)| mapping);
+        }
         wait_for.wait(K::MAP, queue.context_raw())?;
         loop {
             let (mapping, predecessors) =
-                Self::submit(queue, memory, &range, access, None, &mut submit)?;
-            let outcome = mapping.event.wait_until_ended()?;
+                Self::submit(queue, memory, range, access, None, &mut submit)?;
+            mapping.event.wait_until_ended()?;
             // The bytes can be mapped although a command on them has failed, unless it was an unmap.
-            if has_any_failed(&predecessors) {
-                continue;
+            if !has_any_failed(&predecessors) {
+                return mapping.wait().map(|()| mapping);
             }
-            return match outcome {
-                Outcome::Complete => Ok(mapping),
-                Outcome::Failed => Err(mapping.event.failure(K::MAP)),
-            };
         }
-    }
-
-    /// Maps bytes of `memory` some time after this has returned.
-    pub(crate) fn non_blocking(
-        queue: &CommandQueue,
-        memory: &K,
-        range: Range<usize>,
-        access: Access,
-        wait_for: &WaitList<'_>,
-        submit: impl FnMut(MapArguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
-    ) -> Result<Self> {
-        check_context::<K>(queue, memory)?;
-        Self::submit(queue, memory, &range, access, Some(wait_for), submit)
-            .map(|(mapping, _)| mapping)
     }
 
     /// Submits a map after `wait_for` and after the commands on its bytes, which it returns. Without
@@ -120,7 +104,7 @@ impl<K: Mappable> Mapping<K> {
         range: &Range<usize>,
         access: Access,
         wait_for: Option<&WaitList<'_>>,
-        mut submit: impl FnMut(MapArguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
+        mut submit: impl FnMut(Arguments, &mut *mut c_void) -> std::result::Result<cl_event, i32>,
     ) -> Result<(Self, Few<Event>)> {
         let queue = queue.state();
         let tracker = memory.tracker();
@@ -137,9 +121,8 @@ impl<K: Mappable> Mapping<K> {
             }
         }
         let mut pointer = ptr::null_mut();
-        let submitted = queue.submit(K::MAP, &wait_list, |(queue, count, events)| {
-            submit((queue, CL_NON_BLOCKING, count, events), &mut pointer)
-        });
+        let submitted =
+            queue.submit(K::MAP, &wait_list, |arguments| submit(arguments, &mut pointer));
         let event = match (submitted, NonNull::new(pointer)) {
             (Ok(event), Some(pointer)) => {
                 tracker.mapped(begun.id);
@@ -176,10 +159,7 @@ impl<K: Mappable> Mapping<K> {
 
     /// Waits until the bytes can be used.
     pub(crate) fn wait(&self) -> Result<()> {
-        match self.event.wait_until_ended()? {
-            Outcome::Complete => Ok(()),
-            Outcome::Failed => Err(self.event.failure(K::MAP)),
-        }
+        self.event.wait_in(K::MAP)
     }
 
     /// Unmaps the bytes on the queue that mapped them, or on `queue`. The caller has given up all uses

@@ -12,39 +12,39 @@ use bytemuck::Pod;
 use cl3::error_codes::CL_INVALID_VALUE;
 use ndarray::{ArrayView, ArrayViewMut, Dimension, ShapeError, StrideShape};
 
-use super::Mapping;
 use super::mode::{MapMode, WritableMapMode};
+use super::pending::MapGuard;
 use super::pending::sealed::Guard;
-use super::pending::{MapGuard, PendingMap};
+use super::{Mappable, Mapping};
 use crate::error::{Error, Result};
 use crate::wait_list::WaitList;
 
 /// Elements of a memory object as a slice of the host's; `&mut` only if `M` writes.
 ///
-/// `K` is the kind of memory. The kinds have names of their own: [`BufferMap`](crate::memory::BufferMap)
-/// for buffers, [`SvmMap`](crate::memory::SvmMap) and [`SvmAccess`](crate::memory::SvmAccess) for shared
-/// virtual memory. A drop gives the elements back to the devices; [`unmap`](Self::unmap) also returns an event.
-pub struct SliceMap<K: MapKind, T: Pod, M: MapMode> {
+/// `G` keeps the memory alive, and conflicting accesses away. Each kind of memory has a name of its own for
+/// it: [`BufferMap`](crate::memory::BufferMap), [`SvmMap`](crate::memory::SvmMap) and
+/// [`SvmAccess`](crate::memory::SvmAccess). A drop gives the elements back to the devices; [`unmap`](Self::unmap) also returns an event.
+pub struct SliceMap<G, T: Pod, M: MapMode> {
     pointer: NonNull<T>,
     /// In elements.
     len: usize,
-    guard: K::Guard,
+    guard: G,
     mode: PhantomData<M>,
 }
 
 // SAFETY: it stands for its elements like a `Box<[T]>`; its guard is Send.
-unsafe impl<K: MapKind, T: Pod + Send, M: MapMode> Send for SliceMap<K, T, M> {}
+unsafe impl<G: Send, T: Pod + Send, M: MapMode> Send for SliceMap<G, T, M> {}
 // SAFETY: as above; its guard is Sync.
-unsafe impl<K: MapKind, T: Pod + Sync, M: MapMode> Sync for SliceMap<K, T, M> {}
+unsafe impl<G: Sync, T: Pod + Sync, M: MapMode> Sync for SliceMap<G, T, M> {}
 
-impl<K: MapKind, T: Pod, M: MapMode> SliceMap<K, T, M> {
+impl<G, T: Pod, M: MapMode> SliceMap<G, T, M> {
     /// Returns the elements of `size` bytes at `pointer`.
     ///
     /// # Safety
     /// `size` is a multiple of an element's. As long as `guard` lives, the elements are there, and no
     /// other access conflicts with the accesses that `M` allows.
     #[inline]
-    pub(crate) unsafe fn new(guard: K::Guard, pointer: NonNull<T>, size: usize) -> Self {
+    pub(crate) unsafe fn new(guard: G, pointer: NonNull<T>, size: usize) -> Self {
         Self { pointer, len: size / size_of::<T>(), guard, mode: PhantomData }
     }
 
@@ -61,20 +61,14 @@ impl<K: MapKind, T: Pod, M: MapMode> SliceMap<K, T, M> {
     }
 }
 
-impl<K: MappedKind, T: Pod, M: MapMode> SliceMap<K, T, M> {
+impl<K: Mappable, T: Pod, M: MapMode> SliceMap<Mapping<K>, T, M> {
     /// Returns the elements of `size` bytes that have been mapped in mode `M`.
     #[inline]
-    pub(crate) fn mapped(mapping: Mapping<K::Memory>, size: usize) -> Result<Self> {
+    pub(crate) fn mapped(mapping: Mapping<K>, size: usize) -> Result<Self> {
         let pointer = mapping.pointer()?;
         // SAFETY: the driver keeps them mapped here until the mapping is dropped or unmapped, which
         // takes the result; until then, it keeps commands and other maps away.
         Ok(unsafe { Self::new(mapping, pointer, size) })
-    }
-
-    /// Returns the elements of `size` bytes whose map in mode `M` has been enqueued.
-    pub(crate) fn pending(mapping: Mapping<K::Memory>, size: usize) -> Result<PendingMap<Self>> {
-        // They are reached only when the map has been waited for.
-        Self::mapped(mapping, size).map(PendingMap::new)
     }
 
     /// Returns the event of the map.
@@ -109,7 +103,7 @@ impl<K: MappedKind, T: Pod, M: MapMode> SliceMap<K, T, M> {
     }
 }
 
-impl<K: MapKind, T: Pod, M: WritableMapMode> SliceMap<K, T, M> {
+impl<G, T: Pod, M: WritableMapMode> SliceMap<G, T, M> {
     /// Returns the elements as [`array`](Self::array) does, for writing.
     ///
     /// # Errors
@@ -123,38 +117,14 @@ impl<K: MapKind, T: Pod, M: WritableMapMode> SliceMap<K, T, M> {
     }
 }
 
-/// A kind of memory whose elements a [`SliceMap`] shows: [`BufferMapKind`](crate::memory::BufferMapKind),
-/// [`SvmMapKind`](crate::memory::SvmMapKind) or [`SvmAccessKind`](crate::memory::SvmAccessKind).
-pub trait MapKind: sealed::Kind {}
-
-/// A kind of memory that a queue maps and unmaps: [`BufferMapKind`](crate::memory::BufferMapKind) or
-/// [`SvmMapKind`](crate::memory::SvmMapKind).
-pub trait MappedKind: MapKind + sealed::MappedKind {}
-
-pub(crate) mod sealed {
-    use super::super::{Mappable, Mapping};
-
-    /// A kind of memory.
-    pub trait Kind {
-        /// Keeps the memory alive, and conflicting accesses away.
-        type Guard: Send + Sync;
-    }
-
-    /// A kind of memory that is mapped.
-    pub trait MappedKind: Kind<Guard = Mapping<Self::Memory>> {
-        /// The memory.
-        type Memory: Mappable;
-    }
-}
-
 fn misshapen(len: usize, error: ShapeError) -> Error {
     let reason = format!("{len} elements do not fit the shape: {error}");
     Error::refused("ndarray", CL_INVALID_VALUE, reason)
 }
 
-impl<K: MappedKind, T: Pod, M: MapMode> MapGuard for SliceMap<K, T, M> {}
+impl<K: Mappable, T: Pod, M: MapMode> MapGuard for SliceMap<Mapping<K>, T, M> {}
 
-impl<K: MappedKind, T: Pod, M: MapMode> Guard for SliceMap<K, T, M> {
+impl<K: Mappable, T: Pod, M: MapMode> Guard for SliceMap<Mapping<K>, T, M> {
     fn event(&self) -> &Event {
         self.guard.event()
     }
@@ -164,7 +134,7 @@ impl<K: MappedKind, T: Pod, M: MapMode> Guard for SliceMap<K, T, M> {
     }
 }
 
-impl<K: MapKind, T: Pod, M: MapMode> Deref for SliceMap<K, T, M> {
+impl<G, T: Pod, M: MapMode> Deref for SliceMap<G, T, M> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -175,7 +145,7 @@ impl<K: MapKind, T: Pod, M: MapMode> Deref for SliceMap<K, T, M> {
     }
 }
 
-impl<K: MapKind, T: Pod, M: WritableMapMode> DerefMut for SliceMap<K, T, M> {
+impl<G, T: Pod, M: WritableMapMode> DerefMut for SliceMap<G, T, M> {
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as for `deref`; for a mode that writes, the guard keeps away all commands and all
         // other maps.
@@ -183,7 +153,7 @@ impl<K: MapKind, T: Pod, M: WritableMapMode> DerefMut for SliceMap<K, T, M> {
     }
 }
 
-impl<K: MapKind, T: Pod + fmt::Debug, M: MapMode> fmt::Debug for SliceMap<K, T, M> {
+impl<G, T: Pod + fmt::Debug, M: MapMode> fmt::Debug for SliceMap<G, T, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&**self, f)
     }

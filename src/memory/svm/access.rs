@@ -11,7 +11,7 @@ use super::flags::SvmFlags;
 use super::memory::{Svm, SvmMemory, elements};
 use crate::error::{Error, Result};
 use crate::memory::mapping::mode::{self, MapMode};
-use crate::memory::mapping::slice::{self, MapKind, SliceMap};
+use crate::memory::mapping::slice::SliceMap;
 use crate::memory::track::HostAccess;
 
 /// Elements of fine-grain shared virtual memory as a slice of the host's; `&mut` only if `M` writes.
@@ -25,16 +25,7 @@ use crate::memory::track::HostAccess;
 ///     bytes[0] = 1.0;
 /// }
 /// ```
-pub type SvmAccess<T, M> = SliceMap<SvmAccessKind, T, M>;
-
-/// Fine-grain shared virtual memory that the host uses without a map: see [`SvmAccess`].
-pub enum SvmAccessKind {}
-
-impl MapKind for SvmAccessKind {}
-
-impl slice::sealed::Kind for SvmAccessKind {
-    type Guard = AccessGuard;
-}
+pub type SvmAccess<T, M> = SliceMap<AccessGuard, T, M>;
 
 /// An access of the host, which keeps conflicting commands and maps away.
 #[derive(Debug)]

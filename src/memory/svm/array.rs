@@ -21,6 +21,7 @@ use super::map::SvmMap;
 use super::memory::{Svm, SvmMemory};
 use super::pointer::SvmPointer;
 use crate::error::{Error, Result};
+use crate::memory::mapping::map::Map;
 use crate::memory::mapping::mode::{MapMode, MapRead, MapReadWrite};
 use crate::wait_list::WaitList;
 
@@ -122,21 +123,21 @@ impl<T: Pod, D: Dimension> SvmArray<T, D> {
     /// Maps the array (PyOpenCL's `SVM.map`; `clEnqueueSVMMap`), and returns when it can be used.
     ///
     /// # Errors
-    /// The errors of [`SvmPointer::map`].
+    /// The errors of [`Map`](Map#errors).
     pub fn map<'a, M: MapMode>(
         &self,
         queue: &CommandQueue,
         mode: M,
         wait_for: impl Into<WaitList<'a>>,
     ) -> Result<SvmArrayMap<T, M, D>> {
-        let slice = SvmPointer::map(self, queue, mode, .., wait_for)?;
+        let slice = Map::map(self, queue, mode, .., wait_for)?;
         Ok(ArrayMap { slice, shape: self.shape.clone() })
     }
 
     /// Maps the array for reading.
     ///
     /// # Errors
-    /// The errors of [`SvmPointer::map`].
+    /// The errors of [`Map`](Map#errors).
     pub fn map_ro<'a>(
         &self,
         queue: &CommandQueue,
@@ -148,7 +149,7 @@ impl<T: Pod, D: Dimension> SvmArray<T, D> {
     /// Maps the array for reading and writing.
     ///
     /// # Errors
-    /// The errors of [`SvmPointer::map`].
+    /// The errors of [`Map`](Map#errors).
     pub fn map_rw<'a>(
         &self,
         queue: &CommandQueue,

@@ -1,21 +1,22 @@
 //! Maps of shared virtual memory (OpenCL 3.0, 5.6.1; `pyopencl.SVMMap`).
 
 use std::ffi::c_void;
-use std::ops::{Range, RangeBounds};
+use std::ops::RangeBounds;
 use std::sync::Arc;
 
-use crate::queue::CommandQueue;
 use bytemuck::Pod;
 use cl3::command_queue as cl;
-use cl3::types::{cl_context, cl_event, cl_mem};
+use cl3::types::{CL_NON_BLOCKING, cl_context, cl_mem};
 
-use super::memory::{Svm, SvmMemory, elements};
+use super::memory::{SvmMemory, elements};
+use super::pointer::SvmPointer;
 use crate::error::Result;
+use crate::memory::mapping::map::Map;
 use crate::memory::mapping::mode::{MapMode, access};
-use crate::memory::mapping::pending::PendingMap;
-use crate::memory::mapping::slice::{self, MapKind, MappedKind, SliceMap};
-use crate::memory::mapping::{MapArguments, Mappable, Mapping};
+use crate::memory::mapping::slice::SliceMap;
+use crate::memory::mapping::{Mappable, Mapping};
 use crate::memory::track::AccessTracker;
+use crate::queue::{Arguments, CommandQueue};
 use crate::wait_list::WaitList;
 
 impl Mappable for Arc<SvmMemory> {
@@ -47,76 +48,28 @@ impl Mappable for Arc<SvmMemory> {
 ///     map[0] = 1.0;
 /// }
 /// ```
-pub type SvmMap<T, M> = SliceMap<SvmMapKind, T, M>;
+pub type SvmMap<T, M> = SliceMap<Mapping<Arc<SvmMemory>>, T, M>;
 
-/// Shared virtual memory that is mapped: see [`SvmMap`].
-pub enum SvmMapKind {}
+impl<S: SvmPointer, R: RangeBounds<usize>> Map<R> for S {
+    type Guard<T: Pod, M: MapMode> = SvmMap<T, M>;
 
-impl MapKind for SvmMapKind {}
-impl MappedKind for SvmMapKind {}
-
-impl slice::sealed::Kind for SvmMapKind {
-    type Guard = Mapping<Arc<SvmMemory>>;
-}
-
-impl slice::sealed::MappedKind for SvmMapKind {
-    type Memory = Arc<SvmMemory>;
-}
-
-/// Implements [`SvmPointer::map`](super::pointer::SvmPointer::map).
-pub(crate) fn map<T: Pod, M: MapMode>(
-    queue: &CommandQueue,
-    svm: &impl Svm,
-    range: impl RangeBounds<usize>,
-    wait_for: &WaitList<'_>,
-) -> Result<SvmMap<T, M>> {
-    let (memory, bytes) = checked::<T>(svm, range)?;
-    let mapping = Mapping::blocking(
-        queue,
-        memory,
-        bytes.clone(),
-        access::<M>(),
-        wait_for,
-        |arguments, pointer| submit::<M>(memory, &bytes, arguments, pointer),
-    )?;
-    SliceMap::mapped(mapping, bytes.len())
-}
-
-/// Implements [`SvmPointer::map_nonblocking`](super::pointer::SvmPointer::map_nonblocking).
-pub(crate) fn map_nonblocking<T: Pod, M: MapMode>(
-    queue: &CommandQueue,
-    svm: &impl Svm,
-    range: impl RangeBounds<usize>,
-    wait_for: &WaitList<'_>,
-) -> Result<PendingMap<SvmMap<T, M>>> {
-    let (memory, bytes) = checked::<T>(svm, range)?;
-    let mapping = Mapping::non_blocking(
-        queue,
-        memory,
-        bytes.clone(),
-        access::<M>(),
-        wait_for,
-        |arguments, pointer| submit::<M>(memory, &bytes, arguments, pointer),
-    )?;
-    SliceMap::pending(mapping, bytes.len())
-}
-
-/// Returns the memory, and the bytes of the elements `range` in it.
-fn checked<T>(
-    svm: &impl Svm,
-    range: impl RangeBounds<usize>,
-) -> Result<(&Arc<SvmMemory>, Range<usize>)> {
-    let bytes = elements::<T>(Arc::<SvmMemory>::MAP, svm, range)?;
-    Ok((svm.memory(), bytes))
-}
-
-fn submit<M: MapMode>(
-    memory: &SvmMemory,
-    bytes: &Range<usize>,
-    (queue, blocking, count, events): MapArguments,
-    pointer: &mut *mut c_void,
-) -> std::result::Result<cl_event, i32> {
-    *pointer = memory.at(bytes.start);
-    // SAFETY: the handles are alive and of one context, and the bytes are within memory of that.
-    unsafe { cl::enqueue_svm_map(queue, blocking, M::FLAGS, *pointer, bytes.len(), count, events) }
+    fn enqueue_map<T: Pod, M: MapMode>(
+        &self,
+        queue: &CommandQueue,
+        range: R,
+        is_blocking: bool,
+        wait_for: &WaitList<'_>,
+    ) -> Result<SvmMap<T, M>> {
+        let bytes = elements::<T>(Arc::<SvmMemory>::MAP, self, range)?;
+        let (memory, size, access) = (self.memory(), bytes.len(), access::<M>());
+        let submit = |(queue, count, events): Arguments, pointer: &mut *mut c_void| {
+            *pointer = memory.at(bytes.start);
+            // SAFETY: the handles are alive and of one context, and the bytes are within memory of that.
+            unsafe {
+                cl::enqueue_svm_map(queue, CL_NON_BLOCKING, M::FLAGS, *pointer, size, count, events)
+            }
+        };
+        let mapping = Mapping::new(queue, memory, &bytes, access, is_blocking, wait_for, submit)?;
+        SliceMap::mapped(mapping, size)
+    }
 }

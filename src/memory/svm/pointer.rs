@@ -10,14 +10,14 @@ use bytemuck::Pod;
 use super::access::{self, SvmAccess};
 use super::as_buffer;
 use super::flags::SvmFlags;
-use super::map::{self, SvmMap};
+use super::map::SvmMap;
 use super::memory::{Svm, all_bytes};
 use crate::error::Result;
 use crate::memory::buffer::Buffer;
 use crate::memory::command::RecordedUse;
 use crate::memory::flags::MemFlags;
-use crate::memory::mapping::mode::{MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate};
-use crate::memory::mapping::pending::PendingMap;
+use crate::memory::mapping::map::Map;
+use crate::memory::mapping::mode::{MapMode, MapRead, MapReadWrite};
 use crate::memory::track::Access;
 use crate::wait_list::WaitList;
 
@@ -47,133 +47,6 @@ pub trait SvmPointer: Svm + fmt::Debug + Send + Sync {
     /// Returns its size in bytes.
     fn size(&self) -> usize {
         self.window().len()
-    }
-
-    /// Maps the elements `range`, and returns when they can be used (`clEnqueueSVMMap`; PyOpenCL's
-    /// `map`). The range is in elements of `T`, which follow each other from the first byte. `..` maps
-    /// all of the memory, whose size then has to be a multiple of an element's.
-    ///
-    /// Waits for the commands that this crate has enqueued on these bytes, on any queue, where the
-    /// command or the map writes. Fine-grain memory can be mapped, too; [`access`](Self::access) needs
-    /// no queue.
-    ///
-    /// ```no_run
-    /// # use clmatrix::memory::*;
-    /// # fn f(queue: &clmatrix::CommandQueue, svm: &SvmAllocation) -> clmatrix::Result<()> {
-    /// let mut map = svm.map::<f32, _>(queue, MapReadWrite, ..64, [])?;
-    /// map.fill(1.0);
-    /// map.unmap([])?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// CL_INVALID_CONTEXT; CL_INVALID_VALUE for no elements, for elements that exceed the memory, and for
-    /// a range without an end of memory that is not a whole number of elements; CL_INVALID_OPERATION
-    /// where the bytes are mapped and either map writes;
-    /// CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST where a command that the map waited for failed;
-    /// CL_MAP_FAILURE where the address of the bytes does not suit `T`; and the driver's errors.
-    fn map<'a, T: Pod, M: MapMode>(
-        &self,
-        queue: &CommandQueue,
-        _mode: M,
-        range: impl RangeBounds<usize>,
-        wait_for: impl Into<WaitList<'a>>,
-    ) -> Result<SvmMap<T, M>>
-    where
-        Self: Sized,
-    {
-        map::map(queue, self, range, &wait_for.into())
-    }
-
-    /// Enqueues a map of the elements `range`, and returns at once: they can be used after
-    /// [`PendingMap::wait`] (PyOpenCL's `is_blocking=False`). The range is in elements of `T`.
-    ///
-    /// # Errors
-    /// The errors of [`map`](Self::map); [`PendingMap::wait`] reports later failures.
-    fn map_nonblocking<'a, T: Pod, M: MapMode>(
-        &self,
-        queue: &CommandQueue,
-        _mode: M,
-        range: impl RangeBounds<usize>,
-        wait_for: impl Into<WaitList<'a>>,
-    ) -> Result<PendingMap<SvmMap<T, M>>>
-    where
-        Self: Sized,
-    {
-        map::map_nonblocking(queue, self, range, &wait_for.into())
-    }
-
-    /// Maps the elements `range` for reading, without a wait list, and returns when they can be used. The
-    /// range is in elements of `T`.
-    ///
-    /// ```no_run
-    /// # use clmatrix::memory::*;
-    /// # fn f(queue: &clmatrix::CommandQueue, svm: &SvmAllocation) -> clmatrix::Result<()> {
-    /// let sum: f32 = svm.map_read::<f32>(queue, ..64)?.iter().sum();
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// The errors of [`map`](Self::map).
-    fn map_read<T: Pod>(
-        &self,
-        queue: &CommandQueue,
-        range: impl RangeBounds<usize>,
-    ) -> Result<SvmMap<T, MapRead>>
-    where
-        Self: Sized,
-    {
-        self.map(queue, MapRead, range, [])
-    }
-
-    /// Maps the elements `range` for writing, without a wait list, and returns when they can be used.
-    /// Elements that the host does not write keep their values. The range is in elements of `T`.
-    ///
-    /// # Errors
-    /// The errors of [`map`](Self::map).
-    fn map_write<T: Pod>(
-        &self,
-        queue: &CommandQueue,
-        range: impl RangeBounds<usize>,
-    ) -> Result<SvmMap<T, MapWrite>>
-    where
-        Self: Sized,
-    {
-        self.map(queue, MapWrite, range, [])
-    }
-
-    /// Maps the elements `range` for reading and writing, without a wait list, and returns when they can
-    /// be used. The range is in elements of `T`.
-    ///
-    /// # Errors
-    /// The errors of [`map`](Self::map).
-    fn map_read_write<T: Pod>(
-        &self,
-        queue: &CommandQueue,
-        range: impl RangeBounds<usize>,
-    ) -> Result<SvmMap<T, MapReadWrite>>
-    where
-        Self: Sized,
-    {
-        self.map(queue, MapReadWrite, range, [])
-    }
-
-    /// Maps the elements `range` with undefined values for writing all of them, without a wait list, and
-    /// returns when they can be used. The range is in elements of `T`.
-    ///
-    /// # Errors
-    /// The errors of [`map`](Self::map).
-    fn map_write_invalidate<T: Pod>(
-        &self,
-        queue: &CommandQueue,
-        range: impl RangeBounds<usize>,
-    ) -> Result<SvmMap<T, MapWriteInvalidate>>
-    where
-        Self: Sized,
-    {
-        self.map(queue, MapWriteInvalidate, range, [])
     }
 
     /// Maps all of it for reading (PyOpenCL's `map_ro`).

@@ -3,9 +3,7 @@
 
 use std::sync::mpsc;
 
-use clmatrix::memory::{
-    MapReadWrite, enqueue_copy, enqueue_fill_buffer, enqueue_map_buffer_nonblocking,
-};
+use clmatrix::memory::{Map, MapReadWrite, enqueue_copy, enqueue_fill_buffer};
 use clmatrix::{Event, Result, UserEvent};
 use rstest::rstest;
 
@@ -38,7 +36,7 @@ fn a_map_fails_or_waits_for_earlier_commands(
     let chain = chain(on, length, &closed)?;
     let filled = enqueue_fill_buffer(&on.another_queue(), &buffer, &NEW, .., &opened)?;
     let last = &chain[length - 1];
-    let map = enqueue_map_buffer_nonblocking::<u32, _>(&on.queue, &buffer, MapReadWrite, .., last)?;
+    let map = buffer.map_nonblocking::<u32, _>(&on.queue, MapReadWrite, .., last)?;
     open(&opened);
     fail(&closed);
     check(map.wait());
@@ -72,7 +70,7 @@ fn bytes_of_a_failed_map_can_be_mapped_again(on_device: OnDevice) -> Result<()> 
     let buffer = buffer_of(on, &[OLD; 4])?;
     let closed = gate(&on.context);
     let queue = on.another_queue();
-    let map = enqueue_map_buffer_nonblocking::<u32, _>(&queue, &buffer, MapReadWrite, .., &closed)?;
+    let map = buffer.map_nonblocking::<u32, _>(&queue, MapReadWrite, .., &closed)?;
     let event = map.event().clone();
     drop(map);
     fail(&closed);

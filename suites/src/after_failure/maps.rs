@@ -3,8 +3,8 @@
 use std::ops::DerefMut;
 
 use clmatrix::memory::{
-    Buffer, BufferMap, MapReadWrite, SvmAllocation, SvmFlags, SvmPointer, enqueue_copy,
-    enqueue_fill, enqueue_map_buffer, enqueue_map_buffer_nonblocking,
+    Buffer, BufferMap, Map, MapReadWrite, SvmAllocation, SvmFlags, SvmPointer, enqueue_copy,
+    enqueue_fill, enqueue_map_buffer,
 };
 use clmatrix::{CommandQueue, Result};
 use rstest::rstest;
@@ -35,9 +35,7 @@ fn map_buffer(
 ) -> Result<BufferMap<u32, MapReadWrite>> {
     match way {
         Way::Blocking => enqueue_map_buffer(queue, buffer, MapReadWrite, .., []),
-        Way::NonBlocking => {
-            enqueue_map_buffer_nonblocking(queue, buffer, MapReadWrite, .., [])?.wait()
-        }
+        Way::NonBlocking => buffer.map_nonblocking(queue, MapReadWrite, .., [])?.wait(),
     }
 }
 

@@ -2,9 +2,9 @@
 //! `pyopencl.MemoryMap`).
 
 use clmatrix::memory::{
-    Buffer, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, MemFlags, MemoryObject,
-    enqueue_copy_buffer, enqueue_fill_buffer, enqueue_map_buffer, enqueue_map_buffer_nonblocking,
-    enqueue_read_buffer, enqueue_write_buffer,
+    Buffer, Map, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, MemFlags, MemoryObject,
+    enqueue_copy_buffer, enqueue_fill_buffer, enqueue_map_buffer, enqueue_read_buffer,
+    enqueue_write_buffer,
 };
 use clmatrix::{Device, Result};
 use clmatrix_harness::device;
@@ -185,7 +185,7 @@ fn a_map_range_counts_elements_from_the_first_byte(
     let first = alignment(&device)? / 4;
     let buffer = buffer_of(&on_device, &counting(first as u32 + 8))?;
     assert_eq!(enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, 1..3, [])?[..], [1, 2]);
-    let later = enqueue_map_buffer_nonblocking::<u32, _>(queue, &buffer, MapRead, 3..=4, [])?;
+    let later = buffer.map_nonblocking::<u32, _>(queue, MapRead, 3..=4, [])?;
     assert_eq!(later.wait()?[..], [3, 4]);
     assert_eq!(enqueue_map_buffer::<[u32; 2], _>(queue, &buffer, MapRead, 1..2, [])?[..], [[2, 3]]);
     let region = buffer.sub_region(4 * first..4 * first + 32)?;
@@ -204,7 +204,7 @@ fn elements_past_the_end_are_refused(on_device: OnDevice) -> Result<()> {
     for range in [0..5, 0..0, 5..5, 2..usize::MAX / 4 + 3] {
         let map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapRead, range.clone(), []);
         assert_eq!(refusal(map), "CL_INVALID_VALUE", "{range:?}");
-        let map = enqueue_map_buffer_nonblocking::<u32, _>(queue, &buffer, MapRead, range, []);
+        let map = buffer.map_nonblocking::<u32, _>(queue, MapRead, range, []);
         assert_eq!(refusal(map), "CL_INVALID_VALUE");
     }
     let error = buffer.map_read::<u32>(queue, 2..5).expect_err("there are 4");

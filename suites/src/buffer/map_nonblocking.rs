@@ -5,8 +5,8 @@ use std::sync::Barrier;
 use std::thread;
 
 use clmatrix::memory::{
-    MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, enqueue_fill_buffer, enqueue_map_buffer,
-    enqueue_map_buffer_nonblocking, enqueue_read_buffer, enqueue_write_buffer,
+    Map, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, enqueue_fill_buffer,
+    enqueue_map_buffer, enqueue_read_buffer, enqueue_write_buffer,
 };
 use clmatrix::{CommandQueue, Result, Status};
 use clmatrix_harness::CtxFactory;
@@ -23,8 +23,7 @@ use crate::support::on_device::{OnDevice, on_device};
 fn a_pending_map_shows_kernel_writes_after_its_wait(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(8))?;
     on_device.run(DOUBLE, &[&buffer], 8)?;
-    let map =
-        enqueue_map_buffer_nonblocking::<u32, _>(&on_device.queue, &buffer, MapRead, 2..6, [])?;
+    let map = buffer.map_nonblocking::<u32, _>(&on_device.queue, MapRead, 2..6, [])?;
     assert_eq!(map.wait()?[..], [4, 6, 8, 10]);
     Ok(())
 }
@@ -34,9 +33,7 @@ fn a_pending_map_shows_kernel_writes_after_its_wait(on_device: OnDevice) -> Resu
 fn a_kernel_sees_writes_through_a_pending_map(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let queue = &on_device.queue;
-    let mut map =
-        enqueue_map_buffer_nonblocking::<u32, _>(queue, &buffer, MapWriteInvalidate, .., [])?
-            .wait()?;
+    let mut map = buffer.map_nonblocking::<u32, _>(queue, MapWriteInvalidate, .., [])?.wait()?;
     map.copy_from_slice(&[5, 6, 7, 8]);
     map.unmap([])?;
     on_device.run(DOUBLE, &[&buffer], 4)?;
@@ -50,8 +47,7 @@ fn a_non_blocking_map_returns_before_its_wait_list_completes(on_device: OnDevice
     let buffer = buffer_of(&on_device, &counting(4))?;
     let (other_queue, gate) = (on_device.another_queue(), gate(&on_device.context));
     let filled = enqueue_fill_buffer(&other_queue, &buffer, &7_u32, .., &gate)?;
-    let map =
-        enqueue_map_buffer_nonblocking::<u32, _>(&on_device.queue, &buffer, MapRead, .., &filled)?;
+    let map = buffer.map_nonblocking::<u32, _>(&on_device.queue, MapRead, .., &filled)?;
     thread::sleep(A_MOMENT);
     assert!(!map.event().status()?.has_ended(), "it did not wait");
     let map = meanwhile(&gate, open, || map.wait())?;
@@ -76,7 +72,7 @@ fn a_non_blocking_map_is_enqueued_during_a_blocking_call(on_device: OnDevice) ->
         begin.wait();
         thread::sleep(A_MOMENT);
         let queue = &on_device.queue;
-        let map = enqueue_map_buffer_nonblocking::<u32, _>(queue, &buffer, MapRead, .., []);
+        let map = buffer.map_nonblocking::<u32, _>(queue, MapRead, .., []);
         open(&gate);
         assert_eq!(map?.wait()?[..], [7; 4]);
         written.join().expect("the thread does not panic").map(drop)
@@ -90,7 +86,7 @@ fn a_non_blocking_map_runs_after_earlier_commands_on_its_bytes(on_device: OnDevi
     let buffer = buffer_of(&on_device, &counting(4))?;
     let (other_queue, gate) = (on_device.another_queue(), gate(&on_device.context));
     enqueue_fill_buffer(&on_device.queue, &buffer, &7_u32, .., &gate)?;
-    let map = enqueue_map_buffer_nonblocking::<u32, _>(&other_queue, &buffer, MapRead, .., [])?;
+    let map = buffer.map_nonblocking::<u32, _>(&other_queue, MapRead, .., [])?;
     let map = meanwhile(&gate, open, || map.wait())?;
     assert_eq!(map[..], [7; 4]);
     Ok(())
@@ -102,7 +98,7 @@ fn commands_on_bytes_of_a_pending_map_are_refused(on_device: OnDevice) -> Result
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     let queue = &on_device.queue;
-    let map = enqueue_map_buffer_nonblocking::<u32, _>(queue, &buffer, MapWrite, ..2, &gate)?;
+    let map = buffer.map_nonblocking::<u32, _>(queue, MapWrite, ..2, &gate)?;
     let other_queue = on_device.another_queue();
     let filled = enqueue_fill_buffer(&other_queue, &buffer, &7_u32, .., []);
     assert_eq!(refusal(filled), "CL_INVALID_OPERATION");
@@ -119,7 +115,7 @@ fn a_dropped_pending_map_is_unmapped(on_device: OnDevice) -> Result<()> {
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     let queue = &on_device.queue;
-    drop(enqueue_map_buffer_nonblocking::<u32, _>(queue, &buffer, MapReadWrite, .., &gate)?);
+    drop(buffer.map_nonblocking::<u32, _>(queue, MapReadWrite, .., &gate)?);
     open(&gate);
     let mut map = enqueue_map_buffer::<u32, _>(queue, &buffer, MapReadWrite, .., [])?;
     map[0] = 9;
@@ -135,7 +131,7 @@ fn a_pending_map_fails_with_an_event_of_its_wait_list(on_device: OnDevice) -> Re
     let buffer = buffer_of(&on_device, &counting(4))?;
     let gate = gate(&on_device.context);
     let queue = &on_device.queue;
-    let map = enqueue_map_buffer_nonblocking::<u32, _>(queue, &buffer, MapRead, .., &gate)?;
+    let map = buffer.map_nonblocking::<u32, _>(queue, MapRead, .., &gate)?;
     // Before any thread waits for it.
     // quirk: POCL-10
     fail(&gate);
@@ -204,9 +200,7 @@ fn the_event_of_a_pending_map_completes_before_its_data_is_accessible(
     let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])?;
     assert_eq!(map.event().status()?, Status::Complete);
     drop(map);
-    let later =
-        enqueue_map_buffer_nonblocking::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])?
-            .wait()?;
+    let later = buffer.map_nonblocking::<u32, _>(&on_device.queue, MapRead, .., [])?.wait()?;
     assert_eq!(later.event().status()?, Status::Complete);
     assert_eq!(later[..], counting(4));
     Ok(())
@@ -228,8 +222,7 @@ fn overlapping_maps_for_reading_are_unmapped_in_any_order(
     let elsewhere = buffer_of(&on_device, &[0; 4])?;
     let gate = gate(&on_device.context);
     enqueue_fill_buffer(&on_device.queue, &elsewhere, &7_u32, .., &gate)?;
-    let pending =
-        enqueue_map_buffer_nonblocking::<u32, _>(&on_device.queue, &part, MapRead, ..32, [])?;
+    let pending = part.map_nonblocking::<u32, _>(&on_device.queue, MapRead, ..32, [])?;
     let other_queue = on_device.another_queue();
     let range = first as usize..16;
     match enqueue_map_buffer::<u32, _>(&other_queue, &whole, MapRead, range, []) {

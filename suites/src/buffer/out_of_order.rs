@@ -1,8 +1,7 @@
 //! Queues that may reorder their commands, and many queues at once.
 
 use clmatrix::memory::{
-    MapRead, MapReadWrite, enqueue_copy_buffer, enqueue_fill_buffer, enqueue_map_buffer,
-    enqueue_map_buffer_nonblocking,
+    Map, MapRead, MapReadWrite, enqueue_copy_buffer, enqueue_fill_buffer, enqueue_map_buffer,
 };
 use clmatrix::{Device, Result};
 use clmatrix_harness::device;
@@ -39,7 +38,7 @@ fn a_map_waits_for_the_unmap_before_it(on_device: OnDevice, device: Device) -> R
         let mut map = enqueue_map_buffer::<u32, _>(&queue, &buffer, MapReadWrite, .., [])?;
         map.fill(value);
         drop(map);
-        let map = enqueue_map_buffer_nonblocking::<u32, _>(&queue, &buffer, MapRead, .., [])?;
+        let map = buffer.map_nonblocking::<u32, _>(&queue, MapRead, .., [])?;
         assert_eq!(map.wait()?[..], [value; 4]);
     }
     Ok(())
@@ -52,7 +51,7 @@ fn a_dropped_pending_map_is_unmapped(on_device: OnDevice, device: Device) -> Res
     let buffer = buffer_of(&on_device, &counting(4))?;
     for value in 0..50_u32 {
         enqueue_fill_buffer(&queue, &buffer, &value, .., [])?;
-        drop(enqueue_map_buffer_nonblocking::<u32, _>(&queue, &buffer, MapReadWrite, .., [])?);
+        drop(buffer.map_nonblocking::<u32, _>(&queue, MapReadWrite, .., [])?);
         let map = enqueue_map_buffer::<u32, _>(&on_device.queue, &buffer, MapRead, .., [])?;
         assert_eq!(map[..], [value; 4]);
     }

@@ -5,9 +5,9 @@ use clmatrix::cl3::memory::{
     CL_MEM_REFERENCE_COUNT, get_mem_object_info, release_mem_object, retain_mem_object,
 };
 use clmatrix::memory::{
-    ChannelOrder, ChannelType, Image, ImageFormat, ImageRegion, ImageType, MapRead, MapReadWrite,
-    MapWrite, MapWriteInvalidate, MemFlags, MemoryObject, enqueue_copy, enqueue_fill_buffer,
-    enqueue_fill_image, enqueue_map_buffer, enqueue_map_image, enqueue_map_image_nonblocking,
+    ChannelOrder, ChannelType, Image, ImageFormat, ImageRegion, ImageType, Map, MapRead,
+    MapReadWrite, MapWrite, MapWriteInvalidate, MemFlags, MemoryObject, enqueue_copy,
+    enqueue_fill_buffer, enqueue_fill_image, enqueue_map_buffer, enqueue_map_image,
 };
 use rstest::rstest;
 
@@ -306,8 +306,7 @@ fn a_map_need_not_block(on_device: OnDevice) -> Result<()> {
     let image = image_of(&on_device, ImageType::Image2d, MemFlags::READ_WRITE)?;
     enqueue_copy(queue, &image, &places(&[7, 5]), .., [])?;
     let rows = ImageRegion::default().origin([0, 3]);
-    let pending =
-        enqueue_map_image_nonblocking::<[u32; 4], _>(queue, &image, MapReadWrite, rows, [])?;
+    let pending = image.map_nonblocking::<[u32; 4], _>(queue, MapReadWrite, rows, [])?;
     let mut map = pending.wait()?;
     assert!(map.pixels().iter().eq(&places(&[7, 5])[21..]));
     map.pixels_mut()[[0, 1, 6]] = words([8; 4]);
@@ -325,7 +324,7 @@ fn a_non_blocking_map_runs_after_its_wait_list(on_device: OnDevice) -> Result<()
     on_device.queue.finish()?;
     let gate = gate(&on_device.context);
     let queue = on_device.another_queue();
-    let pending = enqueue_map_image_nonblocking::<[u32; 4], _>(&queue, &image, MapRead, .., &gate)?;
+    let pending = image.map_nonblocking::<[u32; 4], _>(&queue, MapRead, .., &gate)?;
     assert!(!pending.event().status()?.has_ended());
     open(&gate);
     assert!(pending.wait()?.pixels().iter().all(|pixel| *pixel == words([6; 4])));
@@ -375,7 +374,7 @@ fn overlapping_maps_for_reading_are_unmapped_in_any_order(
     let elsewhere = buffer_of(&on_device, &[0; 4])?;
     let gate = gate(&on_device.context);
     enqueue_fill_buffer(queue, &elsewhere, &7_u32, .., &gate)?;
-    let first = enqueue_map_image_nonblocking::<[u32; 4], _>(queue, &image, MapRead, .., [])?;
+    let first = image.map_nonblocking::<[u32; 4], _>(queue, MapRead, .., [])?;
     let rows = ImageRegion::new([7, 2]).origin([0, 1]);
     let second = enqueue_map_image::<[u32; 4], _>(&other_queue, &image, MapRead, rows, [])?;
     assert_eq!(second.pixels()[[0, 1, 6]], place(6, 2, 0));

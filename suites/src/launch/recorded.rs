@@ -1,6 +1,6 @@
 //! Maps on any queue wait for the launches that use their memory.
 
-use clmatrix::memory::{MapRead, MapReadWrite, enqueue_map_buffer, enqueue_map_buffer_nonblocking};
+use clmatrix::memory::{Map, MapRead, MapReadWrite, enqueue_map_buffer};
 use clmatrix::{Device, Result};
 use clmatrix_harness::device;
 use rstest::rstest;
@@ -110,7 +110,7 @@ fn a_kernel_runs_after_an_earlier_unmap(on_device: OnDevice) -> Result<()> {
     let mut double = known(&on_device, DOUBLE)?;
     let buffer = buffer_of(&on_device, &counting(4))?;
     let queue = on_device.another_queue();
-    let pending = enqueue_map_buffer_nonblocking::<u32, _>(&queue, &buffer, MapReadWrite, .., [])?;
+    let pending = buffer.map_nonblocking::<u32, _>(&queue, MapReadWrite, .., [])?;
     // SAFETY: it is refused.
     let early = unsafe { double.launch().arg(&buffer).global(4).enqueue(&on_device.queue) };
     assert_eq!(refusal(early), "CL_INVALID_OPERATION");

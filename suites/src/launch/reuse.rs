@@ -3,8 +3,7 @@
 use std::thread;
 
 use clmatrix::memory::{
-    MapReadWrite, SvmAllocation, SvmFlags, SvmPointer, enqueue_map_buffer,
-    enqueue_map_buffer_nonblocking, enqueue_svm_memfill,
+    Map, MapReadWrite, SvmAllocation, SvmFlags, SvmPointer, enqueue_map_buffer, enqueue_svm_memfill,
 };
 use clmatrix::{CommandQueue, Launcher, Program, Result};
 use clmatrix_harness::{CtxFactory, ctx_factory};
@@ -94,8 +93,7 @@ fn a_map_waits_for_the_first_enqueue_if_the_second_finds_a_map(on_device: OnDevi
     unsafe { launch.enqueue(&on_device.queue)? };
     let queues = [on_device.another_queue(), on_device.another_queue()];
     let (pending, map) = soon_open(&gate, || -> Result<_> {
-        let pending =
-            enqueue_map_buffer_nonblocking::<u32, _>(&queues[0], &x, MapReadWrite, .., [])?;
+        let pending = x.map_nonblocking::<u32, _>(&queues[0], MapReadWrite, .., [])?;
         // SAFETY: as above.
         let refused = unsafe { launch.enqueue(&on_device.queue) };
         assert_eq!(refusal(refused), "CL_INVALID_OPERATION");

@@ -3,10 +3,9 @@
 use std::collections::HashSet;
 
 use clmatrix::memory::{
-    Buffer, HostRect, Image, ImageBufferRegion, Linear, MapReadWrite, MemoryObject, MigrationFlags,
-    Rect, enqueue_copy, enqueue_copy_buffer, enqueue_fill, enqueue_fill_buffer, enqueue_map_buffer,
-    enqueue_map_buffer_nonblocking, enqueue_migrate_mem_objects, enqueue_read_buffer,
-    enqueue_write_buffer,
+    Buffer, HostRect, Image, ImageBufferRegion, Linear, Map, MapReadWrite, MemoryObject,
+    MigrationFlags, Rect, enqueue_copy, enqueue_copy_buffer, enqueue_fill, enqueue_fill_buffer,
+    enqueue_map_buffer, enqueue_migrate_mem_objects, enqueue_read_buffer, enqueue_write_buffer,
 };
 use clmatrix::pool::{Allocator, MemoryPool, PoolOptions, PooledBuffer};
 use clmatrix::{CommandQueue, Result};
@@ -283,7 +282,7 @@ fn a_reused_block_holds_all_bytes_of_any_size(on_device: OnDevice) -> Result<()>
 fn a_pending_map_keeps_the_block(on_device: OnDevice) -> Result<()> {
     assert_keeps(&on_device, |block| {
         let queue = &on_device.queue;
-        let map = enqueue_map_buffer_nonblocking::<u8, _>(queue, block, MapReadWrite, ..4, [])?;
+        let map = block.map_nonblocking::<u8, _>(queue, MapReadWrite, ..4, [])?;
         queue.finish()?;
         Ok(map)
     })

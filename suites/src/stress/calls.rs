@@ -6,11 +6,10 @@ use std::hint;
 
 use clmatrix::memory::{
     AddressingMode, AnyMemoryObject, Buffer, BufferMap, FilterMode, HostRect, Image,
-    ImageBufferRegion, ImageCopy, ImageMap, ImageRegion, MapRead, MapReadWrite, MapWriteInvalidate,
-    MemFlags, MemoryObject, MigrationFlags, PendingMap, PendingTransfer, Rect, Sampler,
-    SvmAllocation, SvmMap, SvmPointer, enqueue_copy, enqueue_fill, enqueue_fill_image,
-    enqueue_map_buffer, enqueue_map_buffer_nonblocking, enqueue_map_image,
-    enqueue_map_image_nonblocking, enqueue_migrate_mem_objects,
+    ImageBufferRegion, ImageCopy, ImageMap, ImageRegion, Map, MapRead, MapReadWrite,
+    MapWriteInvalidate, MemFlags, MemoryObject, MigrationFlags, PendingMap, PendingTransfer, Rect,
+    Sampler, SvmAllocation, SvmMap, SvmPointer, enqueue_copy, enqueue_fill, enqueue_fill_image,
+    enqueue_map_buffer, enqueue_map_image, enqueue_migrate_mem_objects,
 };
 use clmatrix::pool::{PooledBuffer, PooledSvm};
 use clmatrix::{
@@ -380,7 +379,7 @@ impl<'w> Calls<'w> {
             map.fill(self.values.byte());
             self.maps.push(map);
         } else {
-            let map = enqueue_map_buffer_nonblocking(&queue, &buffer, MapRead, range, &wait_for)?;
+            let map = buffer.map_nonblocking(&queue, MapRead, range, &wait_for)?;
             self.pending_maps.push(map);
         }
         Ok(())
@@ -511,7 +510,7 @@ impl<'w> Calls<'w> {
             self.image_maps.push(map);
         } else {
             let mode = MapWriteInvalidate;
-            let map = enqueue_map_image_nonblocking(&queue, &image, mode, part, &wait_for)?;
+            let map = image.map_nonblocking(&queue, mode, part, &wait_for)?;
             self.pending_image_maps.push(map);
         }
         Ok(())

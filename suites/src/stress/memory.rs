@@ -3,9 +3,8 @@
 use std::ops::Range;
 
 use clmatrix::memory::{
-    Buffer, BufferMap, Linear, MapRead, MapReadWrite, MapWriteInvalidate, PendingMap,
-    PendingTransfer, SvmAllocation, SvmMap, SvmPointer, enqueue_copy, enqueue_fill,
-    enqueue_map_buffer, enqueue_map_buffer_nonblocking,
+    Buffer, BufferMap, Linear, Map, MapRead, MapReadWrite, MapWriteInvalidate, PendingMap,
+    PendingTransfer, SvmAllocation, SvmMap, enqueue_copy, enqueue_fill, enqueue_map_buffer,
 };
 use clmatrix::pool::{PooledBuffer, PooledSvm};
 use clmatrix::{CommandQueue, Event, Launcher, Result};
@@ -178,9 +177,7 @@ impl Memory<'_> {
                 match self {
                     Self::Buffer(buffer) => map!(
                         enqueue_map_buffer::<u8, _>(queue, buffer, $mode, bytes, wait_for)?,
-                        enqueue_map_buffer_nonblocking::<u8, _>(
-                            queue, buffer, $mode, bytes, wait_for
-                        )?
+                        buffer.map_nonblocking::<u8, _>(queue, $mode, bytes, wait_for)?
                     ),
                     Self::Svm(svm) => map!(
                         svm.map::<u8, _>(queue, $mode, bytes, wait_for)?,

@@ -2,7 +2,7 @@
 //! that take another array's shape).
 
 use clmatrix::memory::{
-    MapRead, MapReadWrite, SvmAllocation, SvmArray, SvmFlags, SvmPointer, enqueue_copy,
+    Map, MapRead, MapReadWrite, SvmAllocation, SvmArray, SvmFlags, SvmPointer, enqueue_copy,
     enqueue_svm_memfill,
 };
 use clmatrix::{Context, Result};

@@ -1,7 +1,7 @@
 //! Shared virtual memory seen as a buffer (PyOpenCL's `as_buffer`).
 
 use clmatrix::memory::{
-    MapRead, MapReadWrite, MemFlags, MemoryObject, SvmAllocation, SvmPointer, enqueue_copy,
+    Map, MapRead, MapReadWrite, MemFlags, MemoryObject, SvmAllocation, SvmPointer, enqueue_copy,
     enqueue_copy_buffer, enqueue_fill_buffer, enqueue_map_buffer, enqueue_svm_memfill,
 };
 use clmatrix::pool::{SvmAllocator, SvmPool};

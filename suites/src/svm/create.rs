@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use clmatrix::memory::{
-    Buffer, MapReadWrite, MemFlags, SvmAllocation, SvmFlags, SvmPointer, enqueue_copy,
+    Buffer, Map, MapReadWrite, MemFlags, SvmAllocation, SvmFlags, SvmPointer, enqueue_copy,
     enqueue_read_buffer, enqueue_svm_memfill,
 };
 use clmatrix::{Device, Result};

@@ -3,7 +3,7 @@
 use std::thread;
 
 use clmatrix::memory::{
-    MapReadWrite, MemFlags, SvmAllocation, SvmPointer, enqueue_copy, enqueue_svm_memfill,
+    Map, MapReadWrite, MemFlags, SvmAllocation, SvmPointer, enqueue_copy, enqueue_svm_memfill,
 };
 use clmatrix::{CommandQueue, Result};
 use rstest::rstest;

@@ -1,7 +1,7 @@
 //! Maps of shared virtual memory (`clEnqueueSVMMap`; `pyopencl.SVMMap`).
 
 use clmatrix::memory::{
-    MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, SvmAllocation, SvmFlags,
+    Map, MapMode, MapRead, MapReadWrite, MapWrite, MapWriteInvalidate, SvmAllocation, SvmFlags,
     SvmPointer, WritableMapMode, enqueue_copy, enqueue_svm_memfill,
 };
 use clmatrix::{CommandQueue, Context, Result};

@@ -3,7 +3,7 @@
 
 use clmatrix::Result;
 use clmatrix::memory::{
-    MapRead, MapReadWrite, MigrationFlags, SvmAllocation, SvmArray, SvmPointer,
+    Map, MapRead, MapReadWrite, MigrationFlags, SvmAllocation, SvmArray, SvmPointer,
     enqueue_svm_memfill, enqueue_svm_migratemem,
 };
 use rstest::rstest;

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use clmatrix::Result;
 use clmatrix::cl3::kernel::{CL_KERNEL_EXEC_INFO_SVM_PTRS, set_kernel_exec_info};
-use clmatrix::memory::{MapReadWrite, SvmAllocation, SvmFlags, SvmPointer};
+use clmatrix::memory::{Map, MapReadWrite, SvmAllocation, SvmFlags, SvmPointer};
 use rstest::rstest;
 
 use super::{COARSE, FINE, contents};

@@ -3,7 +3,7 @@
 use std::thread;
 
 use clmatrix::memory::{
-    Buffer, MapRead, MapReadWrite, MemFlags, SvmAllocation, SvmPointer, enqueue_copy,
+    Buffer, Map, MapRead, MapReadWrite, MemFlags, SvmAllocation, SvmPointer, enqueue_copy,
     enqueue_map_buffer, enqueue_svm_memfill,
 };
 use clmatrix::{CommandQueue, Context, Device, Event, Result, Status};

@@ -4,8 +4,9 @@ use std::collections::HashSet;
 
 use clmatrix::Result;
 use clmatrix::memory::{
-    Linear, MapRead, MapReadWrite, MemFlags, MigrationFlags, SvmAllocation, SvmArray, SvmPointer,
-    enqueue_copy, enqueue_fill, enqueue_map_buffer, enqueue_svm_memfill, enqueue_svm_migratemem,
+    Linear, Map, MapRead, MapReadWrite, MemFlags, MigrationFlags, SvmAllocation, SvmArray,
+    SvmPointer, enqueue_copy, enqueue_fill, enqueue_map_buffer, enqueue_svm_memfill,
+    enqueue_svm_migratemem,
 };
 use clmatrix::pool::{PooledSvm, SvmPool};
 use rstest::rstest;

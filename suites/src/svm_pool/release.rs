@@ -1,7 +1,7 @@
 //! How blocks go back: as in a pool of buffers.
 
 use clmatrix::cl3::command_queue::enqueue_svm_mem_fill as fill_unseen;
-use clmatrix::memory::{MapReadWrite, SvmPointer, enqueue_fill};
+use clmatrix::memory::{Map, MapReadWrite, SvmPointer, enqueue_fill};
 use clmatrix::pool::{PoolOptions, PooledSvm};
 use clmatrix::{CommandQueue, Event, Result, Status};
 use clmatrix_harness::{CtxFactory, ctx_factory};
