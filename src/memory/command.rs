@@ -21,7 +21,7 @@ const ROOM: usize = 8;
 
 /// Bytes that one command reads or writes.
 #[derive(Clone, Debug)]
-pub(crate) struct AccessedRange<'a> {
+pub struct AccessedRange<'a> {
     pub tracker: &'a AccessTracker,
     pub context: cl_context,
     /// As `tracker` counts the bytes.

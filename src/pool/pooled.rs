@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::ops::{Deref, Range};
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -213,8 +213,8 @@ impl Svm for PooledSvm {
         self.block().memory.memory()
     }
 
-    fn window(&self) -> Range<usize> {
-        self.block().memory.window()
+    fn usable_size(&self) -> usize {
+        self.block().memory.usable_size()
     }
 }
 

@@ -13,11 +13,10 @@ use super::copy_rect::{HostRect, Rect};
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::memory::command::enqueue;
-use crate::memory::into_memory::Host;
 use crate::memory::object::MemoryObject;
 use crate::memory::range::{check_not_empty, overlap};
 use crate::memory::track::Access;
-use crate::memory::transfer::host::{HostSource, HostTarget};
+use crate::memory::transfer::host::{HostCommand, HostCopy};
 use crate::memory::transfer::host_ptr::HostPtr;
 use crate::memory::transfer::linear::Linear;
 use crate::memory::transfer::{CopyTo, enqueue_copy};
@@ -58,43 +57,14 @@ impl From<Rect> for BufferPart<Rect> {
     }
 }
 
-impl BufferPart<HostRect> {
-    /// Returns the command that does `access` to `buffer`; the other side is at `host_ptr`.
-    fn plan(self, buffer: &Buffer, access: Access, host_ptr: HostPtr) -> Result<BufferCommand<'_>> {
-        match self {
-            Self::Linear(linear) => BufferCommand::linear(buffer, access, linear, host_ptr),
-            Self::Rect(rect) => rect.plan(buffer, access, host_ptr),
+impl HostCopy for &Buffer {
+    type Part = BufferPart<HostRect>;
+
+    fn plan(self, access: Access, part: Self::Part, host_ptr: HostPtr) -> Result<impl HostCommand> {
+        match part {
+            BufferPart::Linear(linear) => BufferCommand::linear(self, access, linear, host_ptr),
+            BufferPart::Rect(rect) => rect.plan(self, access, host_ptr),
         }
-    }
-}
-
-impl<D: HostTarget> CopyTo<Host<D>> for &Buffer {
-    type Part = BufferPart<HostRect>;
-    type Output = D::Output;
-
-    fn copy(
-        queue: &CommandQueue,
-        dst: Host<D>,
-        src: Self,
-        part: Self::Part,
-        wait_for: &WaitList<'_>,
-    ) -> Self::Output {
-        dst.0.transfer(queue, wait_for, |host_ptr| part.plan(src, Access::Read, host_ptr))
-    }
-}
-
-impl<S: HostSource> CopyTo<&Buffer> for Host<S> {
-    type Part = BufferPart<HostRect>;
-    type Output = S::Output;
-
-    fn copy(
-        queue: &CommandQueue,
-        dst: &Buffer,
-        src: Self,
-        part: Self::Part,
-        wait_for: &WaitList<'_>,
-    ) -> Self::Output {
-        src.0.transfer(queue, wait_for, |host_ptr| part.plan(dst, Access::Write, host_ptr))
     }
 }
 

@@ -1,9 +1,10 @@
 //! Commands between buffers and host memory, linear and rectangular (OpenCL 3.0, 5.2.2).
 
+use std::ffi::c_void;
 use std::ops::Range;
 
 use cl3::command_queue as cl;
-use cl3::types::{CL_NON_BLOCKING, cl_event};
+use cl3::types::{CL_NON_BLOCKING, cl_event, cl_mem};
 
 use super::Buffer;
 use crate::error::Result;
@@ -19,7 +20,7 @@ use crate::queue::Arguments;
 
 /// The bytes of the buffer and of the host memory.
 #[derive(Clone, Debug)]
-pub(in crate::memory) enum Part {
+pub(super) enum Part {
     /// These bytes of the buffer, and as many from the pointer on.
     Linear(Range<usize>),
     /// Two rectangles of the same region.
@@ -28,7 +29,7 @@ pub(in crate::memory) enum Part {
 
 /// `clEnqueueReadBuffer`, `clEnqueueWriteBuffer` and their rectangular kin.
 #[derive(Debug)]
-pub(in crate::memory) struct BufferCommand<'a> {
+pub(super) struct BufferCommand<'a> {
     call: &'static str,
     buffer: &'a Buffer,
     access: Access,
@@ -37,10 +38,36 @@ pub(in crate::memory) struct BufferCommand<'a> {
 }
 
 /// Returns the name of the call that does `access` to a buffer.
-fn linear_call(access: Access) -> &'static str {
+pub(in crate::memory) fn linear_call(access: Access) -> &'static str {
     match access {
         Access::Read => "clEnqueueReadBuffer",
         Access::Write => "clEnqueueWriteBuffer",
+    }
+}
+
+/// Calls the driver for `access` to `bytes` of a buffer, without blocking.
+///
+/// # Safety
+/// As for [`HostCommand::submit`]; the bytes are within the buffer, and as many at `host` are within the
+/// host memory.
+pub(in crate::memory) unsafe fn submit_linear(
+    raw: cl_mem,
+    access: Access,
+    bytes: &Range<usize>,
+    host: *mut c_void,
+    (queue, count, events): Arguments,
+) -> std::result::Result<cl_event, i32> {
+    let (blocking, offset, size) = (CL_NON_BLOCKING, bytes.start, bytes.len());
+    // SAFETY: as the caller promises.
+    unsafe {
+        match access {
+            Access::Read => {
+                cl::enqueue_read_buffer(queue, raw, blocking, offset, size, host, count, events)
+            }
+            Access::Write => {
+                cl::enqueue_write_buffer(queue, raw, blocking, offset, size, host, count, events)
+            }
+        }
     }
 }
 
@@ -90,7 +117,7 @@ impl<'a> BufferCommand<'a> {
     }
 
     /// `part` is within the buffer, and within the host memory at `pointer`.
-    pub(in crate::memory) fn new(
+    pub(super) fn new(
         buffer: &'a Buffer,
         access: Access,
         part: Part,
@@ -126,32 +153,8 @@ impl HostCommand for BufferCommand<'_> {
         let pointer = self.pointer.cast();
         match (self.access, &self.part) {
             // SAFETY: the caller vouches for the handles and the memory, and the part is within both.
-            (Access::Read, Part::Linear(range)) => unsafe {
-                let (offset, size) = (range.start, range.len());
-                cl::enqueue_read_buffer(
-                    queue,
-                    raw,
-                    CL_NON_BLOCKING,
-                    offset,
-                    size,
-                    pointer,
-                    count,
-                    events,
-                )
-            },
-            // SAFETY: as above.
-            (Access::Write, Part::Linear(range)) => unsafe {
-                let (offset, size) = (range.start, range.len());
-                cl::enqueue_write_buffer(
-                    queue,
-                    raw,
-                    CL_NON_BLOCKING,
-                    offset,
-                    size,
-                    pointer,
-                    count,
-                    events,
-                )
+            (_, Part::Linear(range)) => unsafe {
+                submit_linear(raw, self.access, range, pointer, (queue, count, events))
             },
             // SAFETY: as above.
             (Access::Read, Part::Rect { buffer, host }) => unsafe {

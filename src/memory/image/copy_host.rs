@@ -2,7 +2,7 @@
 
 use std::ops::RangeFull;
 
-use crate::queue::{Arguments, CommandQueue};
+use crate::queue::Arguments;
 use cl3::command_queue as cl;
 use cl3::error_codes::CL_INVALID_VALUE;
 use cl3::types::{CL_NON_BLOCKING, cl_event};
@@ -10,17 +10,14 @@ use cl3::types::{CL_NON_BLOCKING, cl_event};
 use super::Image;
 use super::shape::{ImageType, Pixels, layer_pitches};
 use crate::error::{Error, Result};
-use crate::memory::buffer::copy_host::{BufferCommand, Part};
+use crate::memory::buffer::copy_host::{linear_call, submit_linear};
 use crate::memory::command::AccessedRange;
-use crate::memory::into_memory::Host;
 use crate::memory::object::{MemoryObject, check_host_access};
 use crate::memory::track::Access;
-use crate::memory::transfer::CopyTo;
-use crate::memory::transfer::host::{HostCommand, HostSource, HostTarget};
+use crate::memory::transfer::host::{HostCommand, HostCopy};
 use crate::memory::transfer::host_ptr::{HostPtr, Layout};
 use crate::memory::transfer::rows::Rows;
 use crate::memory::units::{Pitches, PixelOrigin, PixelRegion};
-use crate::wait_list::WaitList;
 
 /// A box of an image's pixels (`clEnqueueReadImage`, `clEnqueueWriteImage`, `clEnqueueFillImage`).
 ///
@@ -81,18 +78,6 @@ impl ImageRegion {
             return Err(Error::refused(call, CL_INVALID_VALUE, reason));
         }
         image.extent().checked(call, "image", self.origin, self.region)
-    }
-
-    fn plan(self, image: &Image, access: Access, host_ptr: HostPtr) -> Result<Command<'_>> {
-        let call = call_for(access);
-        let pixels = image.extent().checked(call, "image", self.origin, self.region)?;
-        let host = self.host_rows(call, image, &pixels, host_ptr)?;
-        check_host_access(call, image.flags(), access)?;
-        if let Some((buffer, bytes)) = image.in_buffer(&pixels) {
-            let part = Part::Linear(bytes);
-            return BufferCommand::new(buffer, access, part, host_ptr.pointer).map(Command::Buffer);
-        }
-        Ok(Command::Image(ImageCommand { image, access, pixels, host, pointer: host_ptr.pointer }))
     }
 
     /// Where the pixels are in host memory, all of which is there.
@@ -160,39 +145,8 @@ fn call_for(access: Access) -> &'static str {
     }
 }
 
-/// The command for the driver: one of the buffer's where the pixels are a row of a buffer's bytes.
-#[derive(Debug)]
-enum Command<'a> {
-    Image(ImageCommand<'a>),
-    Buffer(BufferCommand<'a>),
-}
-
-impl HostCommand for Command<'_> {
-    fn call(&self) -> &'static str {
-        match self {
-            Self::Image(command) => command.call(),
-            Self::Buffer(command) => command.call(),
-        }
-    }
-
-    fn accessed(&self) -> AccessedRange<'_> {
-        match self {
-            Self::Image(command) => command.accessed(),
-            Self::Buffer(command) => command.accessed(),
-        }
-    }
-
-    unsafe fn submit(&self, arguments: Arguments) -> std::result::Result<cl_event, i32> {
-        match self {
-            // SAFETY: as the caller promises.
-            Self::Image(command) => unsafe { command.submit(arguments) },
-            // SAFETY: as the caller promises.
-            Self::Buffer(command) => unsafe { command.submit(arguments) },
-        }
-    }
-}
-
-/// `clEnqueueReadImage` and `clEnqueueWriteImage`.
+/// `clEnqueueReadImage` and `clEnqueueWriteImage`, and the commands of buffers where the pixels are a row of a
+/// buffer's bytes.
 #[derive(Debug)]
 struct ImageCommand<'a> {
     image: &'a Image,
@@ -219,7 +173,10 @@ impl ImageCommand<'_> {
 
 impl HostCommand for ImageCommand<'_> {
     fn call(&self) -> &'static str {
-        call_for(self.access)
+        match self.image.row_of_buffer() {
+            Some(_) => linear_call(self.access),
+            None => call_for(self.access),
+        }
     }
 
     fn accessed(&self) -> AccessedRange<'_> {
@@ -230,6 +187,13 @@ impl HostCommand for ImageCommand<'_> {
         &self,
         (queue, count, events): Arguments,
     ) -> std::result::Result<cl_event, i32> {
+        if let Some((buffer, bytes)) = self.image.in_buffer(&self.pixels) {
+            let (raw, pointer) = (buffer.as_raw(), self.pointer.cast());
+            // SAFETY: the caller vouches for the handles and the memory, and the bytes are within both.
+            return unsafe {
+                submit_linear(raw, self.access, &bytes, pointer, (queue, count, events))
+            };
+        }
         let raw = self.image.as_raw();
         let (origin, region) = (self.pixels.origin.as_ptr(), self.pixels.region.as_ptr());
         let [row_pitch, slice_pitch] = self.pitches();
@@ -270,33 +234,23 @@ impl HostCommand for ImageCommand<'_> {
     }
 }
 
-impl<D: HostTarget> CopyTo<Host<D>> for &Image {
+impl HostCopy for &Image {
     type Part = ImageRegion;
-    type Output = D::Output;
 
-    fn copy(
-        queue: &CommandQueue,
-        dst: Host<D>,
-        src: Self,
+    fn plan(
+        self,
+        access: Access,
         part: ImageRegion,
-        wait_for: &WaitList<'_>,
-    ) -> Self::Output {
-        dst.0.transfer(queue, wait_for, |host_ptr| part.plan(src, Access::Read, host_ptr))
-    }
-}
-
-impl<S: HostSource> CopyTo<&Image> for Host<S> {
-    type Part = ImageRegion;
-    type Output = S::Output;
-
-    fn copy(
-        queue: &CommandQueue,
-        dst: &Image,
-        src: Self,
-        part: ImageRegion,
-        wait_for: &WaitList<'_>,
-    ) -> Self::Output {
-        src.0.transfer(queue, wait_for, |host_ptr| part.plan(dst, Access::Write, host_ptr))
+        host_ptr: HostPtr,
+    ) -> Result<impl HostCommand> {
+        let call = call_for(access);
+        let pixels = self.extent().checked(call, "image", part.origin, part.region)?;
+        let host = part.host_rows(call, self, &pixels, host_ptr)?;
+        check_host_access(call, self.flags(), access)?;
+        if let Some(buffer) = self.row_of_buffer() {
+            check_host_access(linear_call(access), buffer.flags(), access)?;
+        }
+        Ok(ImageCommand { image: self, access, pixels, host, pointer: host_ptr.pointer })
     }
 }
 

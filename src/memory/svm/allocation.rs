@@ -1,7 +1,6 @@
 //! Shared virtual memory behind an opaque handle (`pyopencl.SVMAllocation`).
 
 use std::hash::{Hash, Hasher};
-use std::ops::Range;
 use std::ptr;
 use std::sync::Arc;
 
@@ -270,8 +269,8 @@ impl Svm for SvmAllocation {
         &self.memory
     }
 
-    fn window(&self) -> Range<usize> {
-        0..self.size
+    fn usable_size(&self) -> usize {
+        self.size
     }
 }
 

@@ -8,16 +8,15 @@ use cl3::command_queue as cl;
 use cl3::error_codes::CL_MEM_COPY_OVERLAP;
 use cl3::types::{CL_NON_BLOCKING, cl_event};
 
-use super::memory::SvmMemory;
+use super::memory::{SvmMemory, span};
 use super::pointer::SvmPointer;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::memory::command::{AccessedRange, enqueue};
-use crate::memory::into_memory::Host;
-use crate::memory::range::{check_not_empty, checked_span, overlap};
+use crate::memory::range::{checked_span, overlap};
 use crate::memory::track::Access;
 use crate::memory::transfer::CopyTo;
-use crate::memory::transfer::host::{HostCommand, HostSource, HostTarget};
+use crate::memory::transfer::host::{HostCommand, HostCopy};
 use crate::memory::transfer::host_ptr::HostPtr;
 use crate::memory::transfer::linear::Linear;
 use crate::queue::{Arguments, CommandQueue};
@@ -25,33 +24,17 @@ use crate::wait_list::WaitList;
 
 const CALL: &str = "clEnqueueSVMMemcpy";
 
-impl<D: HostTarget> CopyTo<Host<D>> for &dyn SvmPointer {
+impl HostCopy for &dyn SvmPointer {
     type Part = Linear;
-    type Output = D::Output;
 
-    fn copy(
-        queue: &CommandQueue,
-        dst: Host<D>,
-        src: Self,
-        part: Linear,
-        wait_for: &WaitList<'_>,
-    ) -> Self::Output {
-        dst.0.transfer(queue, wait_for, |host_ptr| plan(src, Access::Read, part, host_ptr))
-    }
-}
-
-impl<S: HostSource> CopyTo<&dyn SvmPointer> for Host<S> {
-    type Part = Linear;
-    type Output = S::Output;
-
-    fn copy(
-        queue: &CommandQueue,
-        dst: &dyn SvmPointer,
-        src: Self,
-        part: Linear,
-        wait_for: &WaitList<'_>,
-    ) -> Self::Output {
-        src.0.transfer(queue, wait_for, |host_ptr| plan(dst, Access::Write, part, host_ptr))
+    fn plan(self, access: Access, part: Linear, host_ptr: HostPtr) -> Result<impl HostCommand> {
+        let offset = part.device_offset(CALL, access)?;
+        let available = host_ptr.size(CALL)?;
+        let left = SvmPointer::size(self).saturating_sub(offset);
+        let size = part.byte_count.unwrap_or_else(|| available.min(left));
+        checked_span(CALL, "host memory", available, 0, size)?;
+        let range = span(CALL, self, offset, size)?;
+        Ok(SvmCommand { memory: self.memory(), range, access, host: host_ptr.pointer })
     }
 }
 
@@ -66,12 +49,13 @@ impl CopyTo<&dyn SvmPointer> for &dyn SvmPointer {
         part: Linear,
         wait_for: &WaitList<'_>,
     ) -> Self::Output {
-        let (src, dst) = (SvmRange::new(src), SvmRange::new(dst));
         let size = part.size_between(src.size(), dst.size());
-        let (from, to) = (src.part(part.src_offset, size)?, dst.part(part.dst_offset, size)?);
-        let (source, target) = (from.start(), to.start());
+        let from = span(CALL, src, part.src_offset, size)?;
+        let to = span(CALL, dst, part.dst_offset, size)?;
+        let (source, target) = (src.memory().at(from.start), dst.memory().at(to.start));
         check_no_overlap(source, target, size)?;
-        let accesses = [from.accessed(Access::Read), to.accessed(Access::Write)];
+        let accesses =
+            [src.memory().accessed(from, Access::Read), dst.memory().accessed(to, Access::Write)];
         enqueue(CALL, queue, &accesses, wait_for, |(queue, count, events)| {
             // SAFETY: the handles are alive and of one context, as is the memory, whose `size` bytes
             // there are apart; it is not freed before the command has ended.
@@ -80,40 +64,6 @@ impl CopyTo<&dyn SvmPointer> for &dyn SvmPointer {
                 cl::enqueue_svm_mem_cpy(queue, blocking, target, source, size, count, events)
             }
         })
-    }
-}
-
-/// Bytes of shared virtual memory.
-#[derive(Debug)]
-struct SvmRange<'a> {
-    memory: &'a SvmMemory,
-    range: Range<usize>,
-}
-
-impl<'a> SvmRange<'a> {
-    fn new(svm: &'a dyn SvmPointer) -> Self {
-        Self { memory: svm.memory(), range: svm.window() }
-    }
-
-    fn size(&self) -> usize {
-        self.range.len()
-    }
-
-    /// Returns the `size` bytes from `offset` on.
-    fn part(&self, offset: usize, size: usize) -> Result<Self> {
-        let part = checked_span(CALL, "shared allocation", self.size(), offset, size)?;
-        check_not_empty(CALL, &part)?;
-        // Neither overflows: the part is within the memory.
-        let first = self.range.start;
-        Ok(Self { memory: self.memory, range: first + part.start..first + part.end })
-    }
-
-    fn start(&self) -> *mut c_void {
-        self.memory.at(self.range.start)
-    }
-
-    fn accessed(&self, access: Access) -> AccessedRange<'a> {
-        self.memory.accessed(self.range.clone(), access)
     }
 }
 
@@ -131,25 +81,10 @@ fn check_no_overlap(source: *mut c_void, target: *mut c_void, size: usize) -> Re
 /// `clEnqueueSVMMemcpy` to or from host memory.
 #[derive(Debug)]
 struct SvmCommand<'a> {
-    svm: SvmRange<'a>,
+    memory: &'a SvmMemory,
+    range: Range<usize>,
     access: Access,
     host: *mut u8,
-}
-
-/// Returns the command that does `access` to `part` of `svm`; the other side is at `host_ptr`.
-fn plan(
-    svm: &dyn SvmPointer,
-    access: Access,
-    part: Linear,
-    host_ptr: HostPtr,
-) -> Result<SvmCommand<'_>> {
-    let offset = part.device_offset(CALL, access)?;
-    let svm = SvmRange::new(svm);
-    let available = host_ptr.size(CALL)?;
-    let left = svm.size().saturating_sub(offset);
-    let size = part.byte_count.unwrap_or_else(|| available.min(left));
-    checked_span(CALL, "host memory", available, 0, size)?;
-    Ok(SvmCommand { svm: svm.part(offset, size)?, access, host: host_ptr.pointer })
 }
 
 impl HostCommand for SvmCommand<'_> {
@@ -158,19 +93,19 @@ impl HostCommand for SvmCommand<'_> {
     }
 
     fn accessed(&self) -> AccessedRange<'_> {
-        self.svm.accessed(self.access)
+        self.memory.accessed(self.range.clone(), self.access)
     }
 
     unsafe fn submit(
         &self,
         (queue, count, events): Arguments,
     ) -> std::result::Result<cl_event, i32> {
-        let (svm, host) = (self.svm.start(), self.host.cast());
+        let (svm, host) = (self.memory.at(self.range.start), self.host.cast());
         let (target, source) = match self.access {
             Access::Read => (host, svm),
             Access::Write => (svm, host),
         };
-        let size = self.svm.size();
+        let size = self.range.len();
         // SAFETY: the caller vouches for the handles and the host memory, which has `size` bytes, as
         // has the shared memory there; that is not freed before the command has ended.
         unsafe {

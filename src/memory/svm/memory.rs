@@ -14,7 +14,7 @@ use crate::error::{Result, in_call};
 use crate::memory::command::AccessedRange;
 use crate::memory::context::MemContext;
 use crate::memory::live::Live;
-use crate::memory::range::{checked_elements, checked_range};
+use crate::memory::range::{check_not_empty, checked_elements, checked_range, checked_span};
 use crate::memory::track::{Access, AccessTracker};
 use crate::queue::CommandQueue;
 use crate::wait_list::WaitList;
@@ -174,45 +174,45 @@ pub trait Svm {
     /// Returns the memory, which handles share.
     fn memory(&self) -> &Arc<SvmMemory>;
 
-    /// Returns the bytes of the memory that this is a handle to.
-    fn window(&self) -> Range<usize> {
-        0..self.memory().size()
+    /// Returns the number of bytes, from the first on, that this is a handle to.
+    fn usable_size(&self) -> usize {
+        self.memory().size()
     }
 }
 
 /// The name of shared virtual memory in errors.
 const WHAT: &str = "shared allocation";
 
-/// Returns the bytes `range` of `svm` with its ends filled in, checked, as its tracker counts them.
+/// Returns the bytes `range` of `svm` with its ends filled in, checked.
 pub(super) fn bytes(
     call: &'static str,
     svm: &(impl Svm + ?Sized),
     range: impl RangeBounds<usize>,
 ) -> Result<Range<usize>> {
-    let window = svm.window();
-    let range = checked_range(call, WHAT, window.len(), range)?;
-    Ok(in_memory(&window, &range))
+    checked_range(call, WHAT, svm.usable_size(), range)
 }
 
-/// Returns the bytes of the elements `range` of `svm`, of which there are some, as its tracker counts
-/// them.
+/// Returns the `size` bytes of `svm` from `offset` on, of which there are some.
+pub(super) fn span(
+    call: &'static str,
+    svm: &(impl Svm + ?Sized),
+    offset: usize,
+    size: usize,
+) -> Result<Range<usize>> {
+    let range = checked_span(call, WHAT, svm.usable_size(), offset, size)?;
+    check_not_empty(call, &range).map(|()| range)
+}
+
+/// Returns the bytes of the elements `range` of `svm`, of which there are some.
 pub(super) fn elements<T>(
     call: &'static str,
     svm: &impl Svm,
     range: impl RangeBounds<usize>,
 ) -> Result<Range<usize>> {
-    let window = svm.window();
-    let bytes = checked_elements::<T>(call, WHAT, window.len(), range)?;
-    Ok(in_memory(&window, &bytes))
-}
-
-/// Returns a range of `window` as one of the memory.
-fn in_memory(window: &Range<usize>, range: &Range<usize>) -> Range<usize> {
-    // Neither sum overflows: the range lies within the window.
-    window.start + range.start..window.start + range.end
+    checked_elements::<T>(call, WHAT, svm.usable_size(), range)
 }
 
 /// Returns all bytes of `svm` for a command.
 pub(crate) fn all_bytes(svm: &(impl Svm + ?Sized), access: Access) -> AccessedRange<'_> {
-    svm.memory().accessed(svm.window(), access)
+    svm.memory().accessed(0..svm.usable_size(), access)
 }

@@ -51,7 +51,7 @@ pub fn enqueue_svm_migratemem<'a>(
 ) -> Result<Event> {
     let (count, access) = checked(CALL, svms.len(), flags)?;
     for svm in svms {
-        check_not_empty(CALL, &svm.window())?;
+        check_not_empty(CALL, &(0..svm.size()))?;
         if !svm.memory().is_from_driver() {
             let reason = "the host's own memory cannot be migrated";
             return Err(Error::refused(CALL, CL_INVALID_VALUE, reason));

@@ -41,12 +41,12 @@ pub trait SvmPointer: Svm + fmt::Debug + Send + Sync {
     /// Returns its address, for the host and for devices (PyOpenCL's `svm_ptr`); null for 0 bytes. Valid
     /// as long as `self` lives.
     fn svm_ptr(&self) -> *mut c_void {
-        self.memory().at(self.window().start)
+        self.memory().pointer()
     }
 
     /// Returns its size in bytes.
     fn size(&self) -> usize {
-        self.window().len()
+        self.usable_size()
     }
 
     /// Maps all of it for reading (PyOpenCL's `map_ro`).

@@ -1,5 +1,4 @@
 //! Host memory as the source or the target of a copy.
-#![expect(private_bounds, reason = "`transfer` is hidden: it is for this crate alone")]
 
 use std::ptr;
 
@@ -9,6 +8,7 @@ use bytemuck::Pod;
 use cl3::types::cl_event;
 use ndarray::{ArrayBase, ArrayView, ArrayViewMut, Data, DataMut, Dimension};
 
+use super::CopyTo;
 use super::error::TransferError;
 use super::host_memory::sealed::Stable;
 use super::host_memory::{HostMemory, bytes_of};
@@ -16,6 +16,8 @@ use super::host_ptr::{HostPtr, layout};
 use super::pending::PendingTransfer;
 use crate::error::Result;
 use crate::memory::command::{AccessedRange, enqueue_blocking};
+use crate::memory::into_memory::Host;
+use crate::memory::track::Access;
 use crate::wait_list::WaitList;
 
 /// Host memory of plain elements that a command can read.
@@ -90,7 +92,7 @@ pub trait HostSource: Sized {
 pub trait HostTarget: HostSource {}
 
 /// A command that moves bytes between host memory and a device.
-pub(crate) trait HostCommand {
+pub trait HostCommand {
     /// The driver's function.
     fn call(&self) -> &'static str;
 
@@ -103,6 +105,47 @@ pub(crate) trait HostCommand {
     /// The handles are alive and of the operand's context. The host memory stays in place until the
     /// command has ended; no thread changes it until then, and none reads it if the command writes it.
     unsafe fn submit(&self, arguments: Arguments) -> std::result::Result<cl_event, i32>;
+}
+
+/// Device memory that is copied from and to host memory.
+pub trait HostCopy {
+    /// The bytes, rows or pixels that a copy moves.
+    type Part;
+
+    /// Returns the command that does `access` to `part` of this memory; the other side is at `host_ptr`.
+    fn plan(self, access: Access, part: Self::Part, host_ptr: HostPtr) -> Result<impl HostCommand>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<M: HostCopy, D: HostTarget> CopyTo<Host<D>> for M {
+    type Part = M::Part;
+    type Output = D::Output;
+
+    fn copy(
+        queue: &CommandQueue,
+        dst: Host<D>,
+        src: Self,
+        part: M::Part,
+        wait_for: &WaitList<'_>,
+    ) -> D::Output {
+        dst.0.transfer(queue, wait_for, |host_ptr| src.plan(Access::Read, part, host_ptr))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<M: HostCopy, S: HostSource> CopyTo<M> for Host<S> {
+    type Part = M::Part;
+    type Output = S::Output;
+
+    fn copy(
+        queue: &CommandQueue,
+        dst: M,
+        src: Self,
+        part: M::Part,
+        wait_for: &WaitList<'_>,
+    ) -> S::Output {
+        src.0.transfer(queue, wait_for, |host_ptr| dst.plan(Access::Write, part, host_ptr))
+    }
 }
 
 /// A transfer from or to memory at `host_ptr`, which is borrowed until this returns.

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 
 /// How bytes lie in host memory, from its first byte on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Layout {
+pub enum Layout {
     /// So many, one after the other.
     Packed(usize),
     /// In rows with gaps between them, which are not to be touched.
@@ -32,7 +32,7 @@ impl Layout {
 
 /// Host memory that a command reads or writes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct HostPtr {
+pub struct HostPtr {
     /// Its first byte.
     pub(crate) pointer: *mut u8,
     /// `None` where the bytes are neither one after the other nor in rows.
